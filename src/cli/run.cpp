@@ -1,0 +1,126 @@
+#include "cli/run.h"
+
+#include <fcntl.h>
+#include <malloc.h>
+#include <signal.h>
+#include <spdlog/spdlog.h>
+#include <unistd.h>
+
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/signal_set.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <memory>
+
+#include "gateway/gateway.h"
+#include "log/trace_tap.h"
+#include "proc/guard.h"
+
+namespace mcpivot {
+namespace {
+
+using std::chrono::milliseconds;
+
+// Longest message that we take from a client.
+constexpr std::size_t client_message_limit = 64 * 1024 * 1024;
+// A server has this long to go after its stdin is closed, and as long again after SIGTERM. Clients (Claude
+// Code among them) kill us half a second after they asked us to end.
+constexpr milliseconds patience{100};
+// For a client that still reads, to be told the last answers.
+constexpr milliseconds last_answers{150};
+
+// Non-blocking mode belongs to the open file, which we share with whoever started us (a shell, say): give it
+// back.
+class SharedDescriptor {
+ public:
+  explicit SharedDescriptor(int descriptor) : descriptor_(descriptor), flags_(::fcntl(descriptor, F_GETFL)) {}
+  ~SharedDescriptor() { ::fcntl(descriptor_, F_SETFL, flags_); }
+  SharedDescriptor(const SharedDescriptor&) = delete;
+  SharedDescriptor& operator=(const SharedDescriptor&) = delete;
+  int duplicate() const { return ::fcntl(descriptor_, F_DUPFD_CLOEXEC, 3); }
+
+ private:
+  int descriptor_;
+  int flags_;
+};
+
+// Large messages come and go; without this, malloc would learn to keep their memory.
+void return_large_blocks_to_the_system() {
+  ::mallopt(M_MMAP_THRESHOLD, 128 * 1024);
+  ::mallopt(M_TRIM_THRESHOLD, 256 * 1024);
+}
+
+class Program {
+ public:
+  Program(const Options& options, Guard& guard)
+      : context_{.loop = loop_},
+        client_(std::make_shared<PipeLink>(context_, "client",
+                                           PipeLink::Ends{stdin_.duplicate(), stdout_.duplicate()},
+                                           client_message_limit)),
+        server_(context_, guard, options.server),
+        gateway_(server_),
+        session_(*client_, gateway_,
+                 [this](std::string_view why) { shut_down(fmt::format("the client {}", why)); }),
+        signals_(loop_, SIGINT, SIGTERM, SIGHUP),
+        deadline_(loop_) {
+    if (spdlog::should_log(spdlog::level::trace)) context_.tap = &trace_;
+  }
+
+  int run() {
+    gateway_.add(session_);
+    signals_.async_wait([this](const boost::system::error_code& error, int signal) {
+      if (error) return;
+      exit_code_ = 128 + signal;
+      shut_down(signal_name(signal));
+    });
+    server_.start();
+    client_->start(session_);
+    loop_.run();
+    client_->close();
+    return exit_code_;
+  }
+
+ private:
+  void shut_down(const std::string& why) {
+    if (shutting_down_) return;
+    shutting_down_ = true;
+    spdlog::info("ending: {}", why);
+    server_.stop(patience, [this] { finish(); });
+  }
+
+  // The servers have ended; the client may still have to read what they said last.
+  void finish() {
+    client_->finish();
+    deadline_.expires_after(client_->drained() ? milliseconds(0) : last_answers);
+    deadline_.async_wait([this](const boost::system::error_code&) { loop_.stop(); });
+  }
+
+  boost::asio::io_context loop_{1};
+  SharedDescriptor stdin_{STDIN_FILENO};
+  SharedDescriptor stdout_{STDOUT_FILENO};
+  TraceTap trace_;
+  LinkContext context_;
+  std::shared_ptr<PipeLink> client_;
+  Server server_;
+  Gateway gateway_;
+  Session session_;
+  boost::asio::signal_set signals_;
+  boost::asio::steady_timer deadline_;
+  bool shutting_down_ = false;
+  int exit_code_ = 0;
+};
+
+}  // namespace
+
+int run(const Options& options) {
+  return_large_blocks_to_the_system();
+  Guard guard;
+  const bool guarded = guard.start();
+  set_up_log(options.log);
+  if (!guarded)
+    spdlog::warn("cannot fork a guard: if mcpivot is killed with SIGKILL, servers may stay behind");
+  ::signal(SIGPIPE, SIG_IGN);
+  Program program(options, guard);
+  return program.run();
+}
+
+}  // namespace mcpivot

@@ -1,0 +1,177 @@
+#include "gateway/session.h"
+
+#include <fmt/format.h>
+#include <spdlog/spdlog.h>
+
+#include "gateway/gateway.h"
+#include "rpc/answers.h"
+#include "server/generation.h"
+
+namespace mcpivot {
+namespace {
+
+std::string refusal_text(const Refusal& refusal) {
+  return fmt::format("{}: {}", refusal.code == Refusal::not_json ? "Parse error" : "Invalid request",
+                     refusal.reason);
+}
+
+}  // namespace
+
+// A client's JSON-RPC batch: its requests go their ways one by one, and their answers leave together, when
+// the last of them is there.
+class Session::Batch final : public Asker {
+ public:
+  explicit Batch(Session& session) : session_(session) {}
+
+  void expect_one_more() { ++expected_; }
+  bool complete() const { return expected_ == 0; }
+  // The answers as one line; empty if there are none, because a batch of notifications is not answered.
+  std::string line() const { return answers_.empty() ? std::string() : "[" + answers_ + "]"; }
+
+  Asker& client() override { return session_; }
+  void forward(const Message& message, std::span<const Edit> edits) override {
+    answer(apply(message.raw, edits));
+  }
+  void answer(std::string_view line) override {
+    if (!answers_.empty()) answers_ += ',';
+    answers_ += line;
+    settle_one();
+  }
+  void withdrawn(std::string_view) override { settle_one(); }
+  void ask(Generation& from, const Message& request) override { session_.ask(from, request); }
+  void ask_no_more(Generation& from, const Message& cancelled) override {
+    session_.ask_no_more(from, cancelled);
+  }
+  void forget(Generation& from) override { session_.forget(from); }
+  bool full() const override { return session_.full(); }
+
+  // Sends what has been collected, if nothing is missing any more, and removes this object.
+  void settle_one() {
+    if (--expected_ > 0) return;
+    if (!answers_.empty()) session_.answer(line());
+    session_.batches_.remove_if([this](const auto& batch) { return batch.get() == this; });
+  }
+
+ private:
+  Session& session_;
+  int expected_ = 0;
+  std::string answers_;
+};
+
+Session::Session(Link& link, Gateway& gateway, std::function<void(std::string_view)> on_end)
+    : link_(link), gateway_(gateway), on_end_(std::move(on_end)) {}
+
+Session::~Session() = default;
+
+void Session::on_message(const Message& message) {
+  take(*this, message);
+  pause_if_full();
+}
+
+// A message from the client, on its own or, then with another asker, in a batch.
+void Session::take(Asker& asker, const Message& message) {
+  if (message.is_answer()) {
+    on_answer(message);
+  } else if (message.kind == Kind::request) {
+    gateway_.request(asker, message);
+  } else if (message.known == Method::progress) {
+    on_progress(message);
+  } else if (message.known == Method::cancelled && message.request_id) {
+    gateway_.cancel(*this, message);
+  } else {
+    gateway_.notify(message);
+  }
+}
+
+void Session::on_answer(const Message& message) {
+  auto request = asked_.take(own_id(message.text(message.id)));
+  if (request) {
+    request->origin->answer(message, request->id);
+  } else {
+    spdlog::debug("client: dropped an answer to {}, which nobody waits for", message.text(message.id));
+  }
+}
+
+void Session::on_progress(const Message& message) {
+  if (const auto* token = asked_.find_token(own_id(message.text(message.progress_token))))
+    token->origin->progress(message, token->text);
+}
+
+void Session::on_batch(std::string_view line) {
+  auto elements =
+      gateway_.batches_allowed()
+          ? read_batch(line)
+          : std::unexpected(Refusal{Refusal::not_a_message,
+                                    "only protocol version 2025-03-26 has batches; send the messages "
+                                    "one by one",
+                                    {}});
+  if (!elements) return on_unreadable(line, elements.error());
+  Batch& batch = *batches_.emplace_back(std::make_unique<Batch>(*this));
+  batch.expect_one_more();  // ourselves, so that it stays open until every element has been sent
+  for (const std::string_view element : *elements) {
+    auto message = read_message(element);
+    if (!message || message->kind == Kind::request) batch.expect_one_more();
+    if (message) {
+      take(batch, *message);
+    } else {
+      batch.answer(error_answer(message.error().id, message.error().code, refusal_text(message.error())));
+    }
+  }
+  batch.settle_one();
+  pause_if_full();
+}
+
+void Session::on_unreadable(std::string_view, const Refusal& refusal) {
+  spdlog::warn("client: refused a line: {}", refusal.reason);
+  answer(error_answer(refusal.id, refusal.code, refusal_text(refusal)));
+  pause_if_full();
+}
+
+void Session::on_oversize(const Skim& skim, std::size_t limit) {
+  const std::string why = fmt::format(
+      "the message is {} bytes, over the limit of {} for messages from a client", skim.size(), limit);
+  spdlog::warn("client: dropped a message: {} (method {}, id {})", why, skim.method(), skim.id());
+  if (!skim.method().empty()) {
+    if (!skim.id().empty()) answer(error_answer(skim.id(), code::invalid_request, why));
+  } else if (auto request = asked_.take(own_id(skim.id()))) {
+    request->origin->answer(
+        error_answer(request->id, code::internal_error, "the client answered, but " + why));
+  } else {
+    answer(error_answer(skim.id(), code::invalid_request, why));
+  }
+}
+
+void Session::ask(Generation& from, const Message& request) {
+  const IdText id(asked_.add(Requests::from(request, &from)));
+  link_.send(request,
+             Edits().replace(request.id, id.view()).replace(request.progress_token, id.view()).list());
+}
+
+void Session::ask_no_more(Generation& from, const Message& cancelled) {
+  const std::int64_t own = asked_.find(cancelled.text(cancelled.request_id),
+                                       [&](const Generation* generation) { return generation == &from; });
+  if (own == 0) return;
+  asked_.take(own);
+  link_.send(cancelled, Edits().replace(cancelled.request_id, IdText(own).view()).list());
+}
+
+void Session::forget(Generation& from) {
+  for (const auto& taken : asked_.take_if([&](const auto& request) { return request.origin == &from; }))
+    answer(cancellation(IdText(taken.own).view(), "the server that asked is gone"));
+}
+
+void Session::pause_if_full() {
+  // Answers of our own go to the client without a server in between, so its own link counts too.
+  if (gateway_.full() || link_.full()) link_.pause();
+}
+
+void Session::on_writable() {
+  gateway_.clients_writable();
+  if (!gateway_.full()) link_.resume();
+}
+
+void Session::on_end(std::string_view why) {
+  on_end_(why);
+}
+
+}  // namespace mcpivot

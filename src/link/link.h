@@ -1,0 +1,51 @@
+// A two-way stream of JSON-RPC messages: the client's stdio, a child's pipes, later an HTTP session. Whoever
+// sits between two links needs to know nothing about how their bytes travel.
+//
+// A link never blocks and never grows without bound: when the peer does not read, full() becomes true, and
+// whoever feeds the link must stop reading its own sources until on_writable().
+//
+// One thread; handlers are called from the event loop.
+#pragma once
+
+#include <span>
+#include <string_view>
+
+#include "rpc/edit.h"
+#include "rpc/message.h"
+#include "rpc/skim.h"
+
+namespace mcpivot {
+
+class Link {
+ public:
+  class Handler {
+   public:
+    virtual ~Handler() = default;
+    // The message is valid during the call.
+    virtual void on_message(const Message& message) = 0;
+    virtual void on_batch(std::string_view line) = 0;
+    virtual void on_unreadable(std::string_view line, const Refusal& refusal) = 0;
+    // A message over the limit went by and is lost; this is what is known of it.
+    virtual void on_oversize(const Skim& skim, std::size_t limit) = 0;
+    virtual void on_writable() = 0;
+    // The peer closed its side, or the connection broke. Said once; nothing is received after it.
+    virtual void on_end(std::string_view why) = 0;
+  };
+
+  virtual ~Link() = default;
+
+  virtual void send(const Message& message, std::span<const Edit> edits) = 0;
+  virtual void send(std::string_view line) = 0;
+  virtual bool full() const = 0;
+
+  // While paused, nothing is read and no message is delivered.
+  virtual void pause() = 0;
+  virtual void resume() = 0;
+
+  // No more will be sent: the peer sees the end of its input once all that waits has been written.
+  virtual void finish() = 0;
+  // No more is sent or received, and the handler is not called again.
+  virtual void close() = 0;
+};
+
+}  // namespace mcpivot

@@ -1,0 +1,86 @@
+#include "link/outbox.h"
+
+#include <algorithm>
+
+namespace mcpivot {
+namespace {
+
+constexpr std::size_t worth_sharing = 16 * 1024;
+constexpr std::size_t full_block = 64 * 1024;
+
+}  // namespace
+
+void Outbox::add(const Message& message, std::span<const Edit> edits) {
+  std::size_t done = 0;
+  auto pass = [&](std::string_view part) {
+    if (message.buffer && part.size() >= worth_sharing) {
+      share(message.buffer, part);
+    } else {
+      tail() += part;
+      bytes_ += part.size();
+    }
+  };
+  for (const Edit& edit : edits) {
+    pass(message.raw.substr(done, edit.where.begin - done));
+    tail() += edit.with;
+    bytes_ += edit.with.size();
+    done = edit.where.end();
+  }
+  pass(message.raw.substr(done));
+  tail() += '\n';
+  ++bytes_;
+}
+
+void Outbox::add(std::string_view line) {
+  std::string& block = tail();
+  block += line;
+  block += '\n';
+  bytes_ += line.size() + 1;
+}
+
+std::size_t Outbox::gather(std::span<iovec> pieces) const {
+  std::size_t count = 0;
+  for (std::size_t i = first_; i < chunks_.size() && count < pieces.size(); ++i) {
+    std::string_view bytes = chunks_[i].bytes();
+    if (i == first_) bytes.remove_prefix(written_);
+    if (bytes.empty()) continue;
+    pieces[count++] = {const_cast<char*>(bytes.data()), bytes.size()};
+  }
+  return count;
+}
+
+void Outbox::consume(std::size_t count) {
+  bytes_ -= count;
+  while (count > 0) {
+    const std::size_t step = std::min(chunks_[first_].bytes().size() - written_, count);
+    count -= step;
+    written_ += step;
+    if (written_ == chunks_[first_].bytes().size()) {
+      chunks_[first_].buffer.reset();
+      ++first_;
+      written_ = 0;
+    }
+  }
+  if (bytes_ > 0) return;
+  // Keep one block of a usual size, so that the next message needs no allocation.
+  std::string block = chunks_.empty() ? std::string() : std::move(chunks_.front().copied);
+  if (block.capacity() > 2 * full_block) block = std::string();
+  block.clear();
+  chunks_.clear();
+  chunks_.push_back({std::move(block), nullptr, {}});
+  first_ = 0;
+}
+
+// The block that small pieces go to.
+std::string& Outbox::tail() {
+  if (chunks_.size() == first_ || chunks_.back().buffer || chunks_.back().copied.size() >= full_block)
+    chunks_.emplace_back();
+  return chunks_.back().copied;
+}
+
+void Outbox::share(const BufferRef& buffer, std::string_view bytes) {
+  chunks_.push_back({{}, buffer, bytes});
+  bytes_ += bytes.size();
+}
+
+}  // namespace mcpivot

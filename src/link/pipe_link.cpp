@@ -1,0 +1,173 @@
+#include "link/pipe_link.h"
+
+#include <fcntl.h>
+
+#include <array>
+#include <boost/asio/buffer.hpp>
+#include <boost/asio/error.hpp>
+#include <boost/asio/post.hpp>
+#include <cerrno>
+#include <cstring>
+
+namespace mcpivot {
+namespace {
+
+// A pipe that holds a large message in fewer pieces needs fewer wake-ups. Best effort: not every descriptor
+// is a pipe, and the system limits how much an unprivileged user may ask for.
+void enlarge_pipe(int descriptor) {
+  ::fcntl(descriptor, F_SETPIPE_SZ, 1024 * 1024);
+}
+
+}  // namespace
+
+PipeLink::PipeLink(LinkContext& context, std::string peer, Ends ends, std::size_t limit)
+    : context_(context),
+      peer_(std::move(peer)),
+      in_(context.loop, ends.in),
+      out_(context.loop, ends.out),
+      reader_(limit) {
+  enlarge_pipe(ends.in);
+  enlarge_pipe(ends.out);
+  in_.non_blocking(true);
+  out_.non_blocking(true);
+}
+
+void PipeLink::start(Handler& handler) {
+  handler_ = &handler;
+  read();
+}
+
+void PipeLink::resume() {
+  if (!paused_) return;
+  paused_ = false;
+  // Through the loop: resume() is called from within another link's write, and delivering here would recurse.
+  boost::asio::post(context_.loop, [self = shared_from_this()] {
+    self->deliver();
+    self->read();
+  });
+}
+
+void PipeLink::read() {
+  if (reading_ || paused_ || ended_ || handler_ == nullptr) return;
+  reading_ = true;
+  auto room = reader_.writable();
+  in_.async_read_some(boost::asio::buffer(room.data(), room.size()),
+                      [self = shared_from_this()](const boost::system::error_code& error, std::size_t count) {
+                        self->on_read(error, count);
+                      });
+}
+
+void PipeLink::on_read(const boost::system::error_code& error, std::size_t count) {
+  reading_ = false;
+  if (handler_ == nullptr) return;
+  if (error) {
+    if (auto event = reader_.rest()) dispatch(*event);
+    end(error == boost::asio::error::eof ? "closed" : error.message());
+    return;
+  }
+  reader_.commit(count);
+  deliver();
+  read();
+}
+
+void PipeLink::deliver() {
+  if (handler_ == nullptr) return;
+  const Cork cork(context_.corks);
+  while (!paused_ && handler_ != nullptr) {
+    auto event = reader_.next();
+    if (!event) return;
+    dispatch(*event);
+  }
+}
+
+void PipeLink::dispatch(const LineReader::Event& event) {
+  if (const auto* skim = std::get_if<Skim>(&event)) {
+    handler_->on_oversize(*skim, reader_.limit());
+    return;
+  }
+  const std::string_view line = std::get<LineReader::Line>(event).text;
+  if (context_.tap != nullptr) context_.tap->received(peer_, line);
+  if (is_batch(line)) {
+    handler_->on_batch(line);
+  } else if (auto message = read_message(line)) {
+    message->buffer = reader_.buffer();
+    handler_->on_message(*message);
+  } else {
+    handler_->on_unreadable(line, message.error());
+  }
+}
+
+void PipeLink::send(const Message& message, std::span<const Edit> edits) {
+  if (!out_.is_open() || finishing_) return;
+  if (context_.tap != nullptr) context_.tap->sent(peer_, message, edits);
+  outbox_.add(message, edits);
+  sent();
+}
+
+void PipeLink::send(std::string_view line) {
+  if (!out_.is_open() || finishing_) return;
+  if (context_.tap != nullptr) context_.tap->sent(peer_, line);
+  outbox_.add(line);
+  sent();
+}
+
+void PipeLink::sent() {
+  was_full_ = was_full_ || full();
+  if (writing_waits_ || flush_waiting_) return;
+  if (context_.corks.held()) {
+    flush_waiting_ = true;
+    context_.corks.flush_later(shared_from_this());
+  } else {
+    flush();
+  }
+}
+
+void PipeLink::flush() {
+  flush_waiting_ = false;
+  std::array<iovec, 64> pieces;
+  while (!outbox_.empty() && out_.is_open()) {
+    const std::size_t count = outbox_.gather(pieces);
+    const ssize_t written = ::writev(out_.native_handle(), pieces.data(), static_cast<int>(count));
+    if (written >= 0) {
+      outbox_.consume(static_cast<std::size_t>(written));
+    } else if (errno == EAGAIN) {
+      if (writing_waits_) return;
+      writing_waits_ = true;
+      out_.async_wait(out_.wait_write, [self = shared_from_this()](const boost::system::error_code& error) {
+        self->writing_waits_ = false;
+        if (!error) self->flush();
+      });
+      break;
+    } else if (errno != EINTR) {
+      const std::string why = std::strerror(errno);
+      outbox_ = Outbox();
+      out_.close();
+      end(why);
+      return;
+    }
+  }
+  if (was_full_ && outbox_.bytes() <= low_water) {
+    was_full_ = false;
+    if (handler_ != nullptr) handler_->on_writable();
+  }
+  if (finishing_ && outbox_.empty()) out_.close();
+}
+
+void PipeLink::finish() {
+  finishing_ = true;
+  if (outbox_.empty() && out_.is_open()) out_.close();
+}
+
+void PipeLink::end(std::string_view why) {
+  if (ended_) return;
+  ended_ = true;
+  if (handler_ != nullptr) handler_->on_end(why);
+}
+
+void PipeLink::close() {
+  handler_ = nullptr;
+  in_.close();
+  out_.close();
+}
+
+}  // namespace mcpivot

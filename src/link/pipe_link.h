@@ -1,0 +1,90 @@
+// A link over two file descriptors, one line a message: the client's stdin and stdout, or a child's pipes.
+//
+// Reads go through the event loop. Writes are tried at once, and only what the kernel does not take waits for
+// the loop: in a proxy nearly every write succeeds, and the detour would cost more than the write.
+//
+// The link owns the descriptors that it is given. One thread.
+#pragma once
+
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/posix/stream_descriptor.hpp>
+#include <memory>
+#include <string>
+
+#include "link/cork.h"
+#include "link/link.h"
+#include "link/outbox.h"
+#include "rpc/line_reader.h"
+
+namespace mcpivot {
+
+// Sees every message that enters or leaves: the one place for logs, metrics and recordings.
+class Tap {
+ public:
+  virtual ~Tap() = default;
+  virtual void received(std::string_view peer, std::string_view line) = 0;
+  virtual void sent(std::string_view peer, const Message& message, std::span<const Edit> edits) = 0;
+  virtual void sent(std::string_view peer, std::string_view line) = 0;
+};
+
+// What the links of one event loop share.
+struct LinkContext {
+  boost::asio::io_context& loop;
+  Corks corks{};
+  Tap* tap = nullptr;  // may stay null
+};
+
+class PipeLink final : public Link, public Corkable, public std::enable_shared_from_this<PipeLink> {
+ public:
+  struct Ends {
+    int in;
+    int out;
+  };
+  // `peer` names the other side for the tap. Messages over `limit` bytes are not delivered but reported.
+  PipeLink(LinkContext& context, std::string peer, Ends ends, std::size_t limit);
+
+  // From now on the handler is called, until close().
+  void start(Handler& handler);
+
+  void send(const Message& message, std::span<const Edit> edits) override;
+  void send(std::string_view line) override;
+  bool full() const override { return outbox_.bytes() > high_water; }
+  void pause() override { paused_ = true; }
+  bool paused() const { return paused_; }
+  void resume() override;
+  void finish() override;
+  void close() override;
+  void flush() override;
+
+  // Whether all that was sent has been written.
+  bool drained() const { return outbox_.empty(); }
+
+ private:
+  // More than this waiting: the peer is too slow, stop feeding it. Less than that again: go on.
+  static constexpr std::size_t high_water = 1024 * 1024;
+  static constexpr std::size_t low_water = 256 * 1024;
+
+  void read();
+  void on_read(const boost::system::error_code& error, std::size_t count);
+  void deliver();
+  void dispatch(const LineReader::Event& event);
+  void sent();
+  void end(std::string_view why);
+
+  LinkContext& context_;
+  std::string peer_;
+  boost::asio::posix::stream_descriptor in_;
+  boost::asio::posix::stream_descriptor out_;
+  LineReader reader_;
+  Outbox outbox_;
+  Handler* handler_ = nullptr;
+  bool reading_ = false;
+  bool paused_ = false;
+  bool ended_ = false;          // on_end() has been said
+  bool flush_waiting_ = false;  // a cork holds it
+  bool writing_waits_ = false;  // the kernel's buffer is full
+  bool was_full_ = false;
+  bool finishing_ = false;
+};
+
+}  // namespace mcpivot

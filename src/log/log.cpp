@@ -1,0 +1,90 @@
+#include "log/log.h"
+
+#include <poll.h>
+#include <spdlog/details/null_mutex.h>
+#include <spdlog/sinks/base_sink.h>
+#include <spdlog/sinks/basic_file_sink.h>
+#include <spdlog/sinks/rotating_file_sink.h>
+#include <spdlog/spdlog.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <climits>
+#include <cstdlib>
+#include <filesystem>
+
+namespace mcpivot {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::size_t file_size = 1024 * 1024;
+constexpr std::size_t old_files = 2;
+
+class StderrSink final : public spdlog::sinks::base_sink<spdlog::details::null_mutex> {
+ protected:
+  void sink_it_(const spdlog::details::log_msg& message) override {
+    write_to_stderr(
+        fmt::format("mcpivot: {}\n", fmt::string_view(message.payload.data(), message.payload.size())));
+  }
+  void flush_() override {}
+};
+
+fs::path state_folder() {
+  if (const char* state = std::getenv("XDG_STATE_HOME"); state != nullptr && *state == '/') return state;
+  const char* home = std::getenv("HOME");
+  return fs::path(home != nullptr ? home : "/tmp") / ".local/state";
+}
+
+// A server's name as part of a file's.
+std::string file_name(std::string name) {
+  std::ranges::replace_if(name, [](char c) { return c == '/' || c == '\0'; }, '_');
+  return (name.empty() || name[0] == '.' ? "mcpivot" : name) + ".log";
+}
+
+spdlog::sink_ptr file_sink(const LogOptions& options) {
+  spdlog::file_event_handlers events;
+  events.after_open = [](const spdlog::filename_t&, std::FILE* file) { ::fchmod(::fileno(file), 0600); };
+  fs::path path = options.file;
+  if (path.empty()) {
+    const fs::path folder = state_folder() / "mcpivot";
+    if (fs::create_directories(folder)) fs::permissions(folder, fs::perms::owner_all);
+    path = folder / file_name(options.name);
+  } else if (fs::exists(path) && !fs::is_regular_file(path)) {
+    return std::make_shared<spdlog::sinks::basic_file_sink_st>(path);  // /dev/null must not be rotated away
+  }
+  return std::make_shared<spdlog::sinks::rotating_file_sink_st>(path, file_size, old_files, false, events);
+}
+
+}  // namespace
+
+void set_up_log(const LogOptions& options) {
+  auto to_stderr = std::make_shared<StderrSink>();
+  to_stderr->set_level(spdlog::level::warn);
+  auto logger = std::make_shared<spdlog::logger>("mcpivot", to_stderr);
+  std::string trouble;
+  try {
+    logger->sinks().push_back(file_sink(options));
+    logger->sinks().back()->set_pattern("%Y-%m-%d %H:%M:%S.%e %P %l %v");
+  } catch (const std::exception& error) {
+    trouble = error.what();
+  }
+  logger->set_level(spdlog::level::from_str(options.level));
+  logger->flush_on(spdlog::level::trace);
+  spdlog::set_default_logger(logger);
+  if (!trouble.empty()) spdlog::warn("no log file: {}", trouble);
+}
+
+void write_to_stderr(std::string_view text) {
+  while (!text.empty()) {
+    pollfd ready{.fd = STDERR_FILENO, .events = POLLOUT, .revents = 0};
+    if (::poll(&ready, 1, 0) != 1 || (ready.revents & POLLOUT) == 0) return;
+    // A pipe that polls as writable takes PIPE_BUF bytes without waiting.
+    const ssize_t written = ::write(STDERR_FILENO, text.data(), std::min<std::size_t>(text.size(), PIPE_BUF));
+    if (written <= 0) return;
+    text.remove_prefix(static_cast<std::size_t>(written));
+  }
+}
+
+}  // namespace mcpivot

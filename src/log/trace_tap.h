@@ -1,0 +1,21 @@
+// Writes every message that enters or leaves to the log, for --log-level trace.
+#pragma once
+
+#include <spdlog/spdlog.h>
+
+#include "link/pipe_link.h"
+
+namespace mcpivot {
+
+class TraceTap final : public Tap {
+ public:
+  void received(std::string_view peer, std::string_view line) override {
+    spdlog::trace("{} > {}", peer, line);
+  }
+  void sent(std::string_view peer, const Message& message, std::span<const Edit> edits) override {
+    spdlog::trace("{} < {}", peer, apply(message.raw, edits));
+  }
+  void sent(std::string_view peer, std::string_view line) override { spdlog::trace("{} < {}", peer, line); }
+};
+
+}  // namespace mcpivot

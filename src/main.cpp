@@ -1,0 +1,34 @@
+// mcpivot: the fixed point between an AI client and its MCP servers.
+#include <fcntl.h>
+
+#include <cstdio>
+#include <exception>
+#include <string>
+#include <vector>
+
+#include "cli/options.h"
+#include "cli/run.h"
+
+namespace {
+
+// Pipes that we open must not become 0, 1 or 2 because somebody started us with those closed.
+void open_standard_descriptors() {
+  int descriptor = 0;
+  do descriptor = ::open("/dev/null", O_RDWR);
+  while (descriptor >= 0 && descriptor <= 2);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  open_standard_descriptors();
+  try {
+    const auto invocation = mcpivot::parse_command_line(std::vector<std::string>(argv + 1, argv + argc));
+    std::fputs(invocation.out.c_str(), stdout);
+    std::fputs(invocation.err.c_str(), stderr);
+    return invocation.run ? mcpivot::run(invocation.options) : invocation.exit_code;
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "mcpivot: %s\n", error.what());
+    return 1;
+  }
+}

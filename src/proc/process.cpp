@@ -1,0 +1,243 @@
+#include "proc/process.h"
+
+#include <fcntl.h>
+#include <linux/close_range.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <map>
+
+extern char** environ;  // NOLINT(readability-redundant-declaration): POSIX leaves it to us to declare it
+
+namespace mcpivot {
+namespace {
+
+using Environment = std::map<std::string, std::string>;
+
+Environment environment_of(const Command& command) {
+  Environment result;
+  for (char** entry = environ; *entry != nullptr; ++entry) {
+    const std::string_view text = *entry;
+    const auto equals = text.find('=');
+    if (equals != std::string_view::npos)
+      result[std::string(text.substr(0, equals))] = text.substr(equals + 1);
+  }
+  for (const auto& [key, value] : command.env) result[key] = value;
+  return result;
+}
+
+// Where the program lies. Done here and not by execvp, so that PATH is the one the child gets and the error
+// can say where we looked.
+std::expected<std::string, std::string> find_program(const std::string& name,
+                                                     const Environment& environment) {
+  if (name.find('/') != std::string::npos) return name;
+  const auto path = environment.find("PATH");
+  std::string_view folders = path != environment.end() ? path->second : "/usr/local/bin:/usr/bin:/bin";
+  while (true) {
+    const auto colon = folders.find(':');
+    const std::string_view folder = folders.substr(0, colon);
+    std::string candidate = (folder.empty() ? "." : std::string(folder)) + "/" + name;
+    struct stat info{};
+    if (::stat(candidate.c_str(), &info) == 0 && S_ISREG(info.st_mode) &&
+        ::access(candidate.c_str(), X_OK) == 0)
+      return candidate;
+    if (colon == std::string_view::npos) break;
+    folders.remove_prefix(colon + 1);
+  }
+  return std::unexpected("cannot start '" + name + "': no such program in PATH");
+}
+
+// Pointers for exec, which wants them without const.
+std::vector<char*> pointers(std::vector<std::string>& strings) {
+  std::vector<char*> result;
+  for (std::string& text : strings) result.push_back(text.data());
+  result.push_back(nullptr);
+  return result;
+}
+
+// What went wrong in the child before the program ran.
+struct ExecFailure {
+  enum Step : int { chdir, exec } step;
+  int error;
+};
+
+struct ChildSide {
+  int stdin_end, stdout_end, stderr_end;  // what becomes its 0, 1 and 2
+  int go;                                 // readable once our parent has registered us with the guard
+  int failure;                            // closes by itself when exec succeeds
+  const char* cwd;
+  const char* program;
+  char** argv;
+  char** environment;
+};
+
+// The child between fork and exec: only async-signal-safe calls.
+[[noreturn]] void become(const ChildSide& side) {
+  ::setpgid(0, 0);
+  ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+  // If mcpivot is already gone there is nobody to write this byte, and nobody to work for.
+  char byte = 0;
+  if (::read(side.go, &byte, 1) != 1) ::_exit(127);
+  ::dup2(side.stdin_end, 0);
+  ::dup2(side.stdout_end, 1);
+  ::dup2(side.stderr_end, 2);
+  const int failure = ::fcntl(side.failure, F_DUPFD_CLOEXEC, 3);
+  ::close_range(3, static_cast<unsigned>(failure) - 1, 0);
+  ::close_range(static_cast<unsigned>(failure) + 1, ~0U, 0);
+  for (int signal = 1; signal < NSIG; ++signal) ::signal(signal, SIG_DFL);
+  sigset_t none;
+  ::sigemptyset(&none);
+  ::sigprocmask(SIG_SETMASK, &none, nullptr);
+
+  ExecFailure report{ExecFailure::chdir, 0};
+  if (side.cwd == nullptr || ::chdir(side.cwd) == 0) {
+    report.step = ExecFailure::exec;
+    ::execve(side.program, side.argv, side.environment);
+  }
+  report.error = errno;
+  [[maybe_unused]] const auto written = ::write(failure, &report, sizeof(report));
+  ::_exit(127);
+}
+
+struct Pipe {
+  int read_end = -1;
+  int write_end = -1;
+  bool open() {
+    int ends[2];
+    if (::pipe2(ends, O_CLOEXEC) != 0) return false;
+    read_end = ends[0];
+    write_end = ends[1];
+    return true;
+  }
+  static void close(int& end) {
+    if (end >= 0) ::close(end);
+    end = -1;
+  }
+  ~Pipe() {
+    close(read_end);
+    close(write_end);
+  }
+};
+
+std::string describe(const ExecFailure& failure, const Command& command) {
+  const std::string why = std::strerror(failure.error);
+  if (failure.step == ExecFailure::chdir) return "cannot start in the folder '" + command.cwd + "': " + why;
+  std::string text = "cannot start '" + command.argv[0] + "': " + why;
+  if (failure.error == ENOEXEC) text += " (a script needs a first line like #!/bin/sh)";
+  return text;
+}
+
+}  // namespace
+
+std::expected<std::shared_ptr<Process>, std::string> Process::spawn(boost::asio::io_context& loop,
+                                                                    Guard& guard, const Command& command) {
+  const Environment environment = environment_of(command);
+  const auto program = find_program(command.argv.at(0), environment);
+  if (!program) return std::unexpected(program.error());
+  std::vector<std::string> argv = command.argv;
+  std::vector<std::string> variables;
+  for (const auto& [key, value] : environment) variables.push_back(key + "=" + value);
+  const auto argv_pointers = pointers(argv);
+  const auto variable_pointers = pointers(variables);
+
+  Pipe in, out, err, go, failure;
+  for (Pipe* pipe : {&in, &out, &err, &go, &failure})
+    if (!pipe->open()) return std::unexpected(std::string("cannot make a pipe: ") + std::strerror(errno));
+  const ChildSide side{.stdin_end = in.read_end,
+                       .stdout_end = out.write_end,
+                       .stderr_end = err.write_end,
+                       .go = go.read_end,
+                       .failure = failure.write_end,
+                       .cwd = command.cwd.empty() ? nullptr : command.cwd.c_str(),
+                       .program = program->c_str(),
+                       .argv = const_cast<char**>(argv_pointers.data()),
+                       .environment = const_cast<char**>(variable_pointers.data())};
+  const pid_t pid = ::fork();
+  if (pid < 0) return std::unexpected(std::string("cannot fork: ") + std::strerror(errno));
+  if (pid == 0) {
+    Pipe::close(go.write_end);
+    become(side);
+  }
+
+  ::setpgid(pid, pid);  // the child does the same; whoever comes first
+  guard.watch(pid);
+  Pipe::close(failure.write_end);
+  [[maybe_unused]] const auto written = ::write(go.write_end, "", 1);
+  ExecFailure report{};
+  ssize_t got = 0;
+  while ((got = ::read(failure.read_end, &report, sizeof(report))) < 0 && errno == EINTR) {
+  }
+  if (got == sizeof(report)) {
+    ::waitpid(pid, nullptr, 0);
+    guard.forget(pid);
+    return std::unexpected(describe(report, command));
+  }
+  const int pidfd = static_cast<int>(::syscall(SYS_pidfd_open, pid, 0));
+  const Pipes pipes{std::exchange(in.write_end, -1), std::exchange(out.read_end, -1),
+                    std::exchange(err.read_end, -1)};
+  std::shared_ptr<Process> process(new Process(loop, guard, pid, pidfd, pipes));
+  process->watch();
+  return process;
+}
+
+Process::Process(boost::asio::io_context& loop, Guard& guard, pid_t pid, int pidfd, Pipes pipes)
+    : guard_(guard), pid_(pid), pipes_(pipes), pidfd_(loop, pidfd), timer_(loop) {}
+
+Process::~Process() {
+  if (running_) kill_now();
+}
+
+void Process::watch() {
+  pidfd_.async_wait(pidfd_.wait_read, [weak = weak_from_this()](const boost::system::error_code& error) {
+    auto self = weak.lock();
+    if (!error && self) self->reap();
+  });
+}
+
+void Process::reap() {
+  // Before the leader is reaped, its number cannot be given to another process, so the group is surely ours.
+  signal_group(SIGKILL);
+  int status = 0;
+  ::waitpid(pid_, &status, 0);
+  running_ = false;
+  guard_.forget(pid_);
+  timer_.cancel();
+  if (on_exit_) on_exit_(ExitStatus::from_wait(status));
+}
+
+void Process::end(std::chrono::milliseconds patience) {
+  timer_.expires_after(patience);
+  timer_.async_wait([weak = weak_from_this(), patience](const boost::system::error_code& error) {
+    auto self = weak.lock();
+    if (error || !self || !self->running_) return;
+    self->signal_group(SIGTERM);
+    self->timer_.expires_after(patience);
+    self->timer_.async_wait([weak](const boost::system::error_code& failed) {
+      auto still = weak.lock();
+      if (!failed && still && still->running_) still->signal_group(SIGKILL);
+    });
+  });
+}
+
+void Process::kill_now() {
+  if (!running_) return;
+  signal_group(SIGKILL);
+  ::waitpid(pid_, nullptr, 0);
+  running_ = false;
+  guard_.forget(pid_);
+}
+
+void Process::signal_group(int signal) const {
+  ::kill(-pid_, signal);
+}
+
+}  // namespace mcpivot

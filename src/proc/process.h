@@ -1,0 +1,77 @@
+// One child process with pipes to its stdin, stdout and stderr, in a process group of its own, and the way to
+// end it with everything it started.
+//
+// The object may go before the process has ended only after kill_now(). One thread; handlers are called from
+// the event loop.
+#pragma once
+
+#include <sys/types.h>
+
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/posix/stream_descriptor.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <chrono>
+#include <expected>
+#include <functional>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "proc/exit_status.h"
+#include "proc/guard.h"
+
+namespace mcpivot {
+
+struct Command {
+  std::vector<std::string> argv;  // argv[0] is looked up in PATH if it has no slash
+  std::string cwd;                // empty: ours. A relative argv[0] with a slash starts from here
+  std::vector<std::pair<std::string, std::string>> env;  // put over our own environment
+};
+
+class Process : public std::enable_shared_from_this<Process> {
+ public:
+  // Our ends of the child's pipes. Whoever takes them closes them.
+  struct Pipes {
+    int to_stdin;
+    int from_stdout;
+    int from_stderr;
+  };
+  using OnExit = std::function<void(ExitStatus)>;
+
+  // The error says what could not be started, why, and where it was looked for.
+  static std::expected<std::shared_ptr<Process>, std::string> spawn(boost::asio::io_context& loop,
+                                                                    Guard& guard, const Command& command);
+  ~Process();
+
+  pid_t pid() const { return pid_; }
+  const Pipes& pipes() const { return pipes_; }
+  std::chrono::steady_clock::time_point started() const { return started_; }
+  bool running() const { return running_; }
+
+  // Called once, when the process has ended; whatever else was in its group has been killed by then.
+  void on_exit(OnExit handler) { on_exit_ = std::move(handler); }
+
+  // Ends the group politely: its stdin must have been closed already; after `patience` SIGTERM, after as long
+  // again SIGKILL. on_exit() is still called.
+  void end(std::chrono::milliseconds patience);
+  // Ends the group at once.
+  void kill_now();
+
+ private:
+  Process(boost::asio::io_context& loop, Guard& guard, pid_t pid, int pidfd, Pipes pipes);
+  void watch();
+  void reap();
+  void signal_group(int signal) const;
+
+  Guard& guard_;
+  pid_t pid_;
+  Pipes pipes_;
+  boost::asio::posix::stream_descriptor pidfd_;
+  boost::asio::steady_timer timer_;
+  std::chrono::steady_clock::time_point started_ = std::chrono::steady_clock::now();
+  OnExit on_exit_;
+  bool running_ = true;
+};
+
+}  // namespace mcpivot

@@ -1,0 +1,37 @@
+// Reads a child's stderr for as long as anybody has it open, into its server's ring, into the log, and on to
+// our own stderr, where clients look for it. Never lets the child wait for us, nor us for whoever reads our
+// stderr.
+//
+// Owns the descriptor. One thread.
+#pragma once
+
+#include <array>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/posix/stream_descriptor.hpp>
+#include <memory>
+#include <string>
+
+#include "proc/stderr_ring.h"
+
+namespace mcpivot {
+
+class StderrReader : public std::enable_shared_from_this<StderrReader> {
+ public:
+  // The ring must outlive the reader, or close() be called before it goes.
+  StderrReader(boost::asio::io_context& loop, int descriptor, std::string server, StderrRing& ring);
+  void start() { read(); }
+  void close();
+  // Reads what is there by now, without waiting: last words are worth having before a death is reported.
+  void drain();
+
+ private:
+  void read();
+  void take(std::string_view piece);
+
+  boost::asio::posix::stream_descriptor in_;
+  std::string server_;
+  StderrRing* ring_;
+  std::array<char, 16 * 1024> buffer_;
+};
+
+}  // namespace mcpivot

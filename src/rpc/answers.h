@@ -1,0 +1,23 @@
+// JSON-RPC messages that we write ourselves: errors toward whoever asked, cancellations toward whoever was
+// asked.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace mcpivot {
+
+namespace code {
+// JSON-RPC's own, and the one that MCP SDKs use when the other side of a connection is gone.
+constexpr int invalid_request = -32600;
+constexpr int internal_error = -32603;
+constexpr int connection_closed = -32000;
+}  // namespace code
+
+// `id` as its sender spelled it; empty: there was none to read, and MCP does not allow null.
+std::string error_answer(std::string_view id, int code, std::string_view message);
+
+// Tells a peer that we no longer want an answer to the request that it knows by this id.
+std::string cancellation(std::string_view id, std::string_view reason);
+
+}  // namespace mcpivot

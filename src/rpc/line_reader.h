@@ -1,0 +1,58 @@
+// Turns a stream of bytes into lines. Owns the receive buffer, reuses it while it can, and never holds more
+// than one message of the permitted size: a longer one is skimmed as it streams past, and reported.
+//
+//   read into writable(), commit() what came, then take next() until it returns nothing.
+//
+// One thread.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <span>
+#include <string_view>
+#include <variant>
+
+#include "rpc/buffer.h"
+#include "rpc/skim.h"
+
+namespace mcpivot {
+
+class LineReader {
+ public:
+  // Enough for some hundred small messages in one read, and what a pipe holds by default.
+  static constexpr std::size_t usual_capacity = 64 * 1024;
+
+  explicit LineReader(std::size_t limit) : limit_(limit), buffer_(new Buffer(usual_capacity)) {}
+
+  struct Line {
+    std::string_view text;  // without the newline and a carriage return before it; never blank
+  };
+  using Event = std::variant<Line, Skim>;  // Skim: a line over the limit went by
+
+  // Where the next bytes belong. Never empty.
+  std::span<char> writable();
+  void commit(std::size_t count) { end_ += count; }
+
+  // The next complete line. Its text is valid until writable() is called, or as long as buffer() is kept.
+  std::optional<Event> next();
+
+  // At the end of the stream: a last line without a newline.
+  std::optional<Event> rest();
+
+  const BufferRef& buffer() const { return buffer_; }
+  std::size_t limit() const { return limit_; }
+
+ private:
+  std::optional<Event> line(std::size_t length);
+  void start_skim_if_over_limit();
+  void make_room();
+
+  std::size_t limit_;
+  BufferRef buffer_;
+  std::size_t begin_ = 0;     // the first byte that next() has not yet given away
+  std::size_t end_ = 0;       // behind the last byte received
+  std::size_t searched_ = 0;  // no newline in [begin_, searched_)
+  std::optional<Skim> skim_;  // a line over the limit is going by; its bytes so far are gone
+};
+
+}  // namespace mcpivot

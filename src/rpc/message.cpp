@@ -1,0 +1,239 @@
+#include "rpc/message.h"
+
+#include <simdjson.h>
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "rpc/json_cursor.h"
+
+namespace mcpivot {
+namespace {
+
+constexpr std::array<std::pair<std::string_view, Method>, 4> known_methods{{
+    {"initialize", Method::initialize},
+    {"notifications/initialized", Method::initialized},
+    {"notifications/cancelled", Method::cancelled},
+    {"notifications/progress", Method::progress},
+}};
+
+bool is_string(std::string_view value) {
+  return value.starts_with('"');
+}
+bool is_number(std::string_view value) {
+  return !value.empty() && (value[0] == '-' || (value[0] >= '0' && value[0] <= '9'));
+}
+bool is_id(std::string_view value) {
+  return is_string(value) || is_number(value);
+}
+
+bool equal_but_for_case(std::string_view a, std::string_view b) {
+  auto lower = [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + ('a' - 'A')) : c; };
+  return std::ranges::equal(a, b, {}, lower, lower);
+}
+
+// The keys that we interpret at one level of a message, which of them were met, and where their values lie.
+template <std::size_t count>
+struct Fields {
+  const std::array<std::string_view, count>& names;
+  std::array<Span, count> where{};
+  std::array<bool, count> shadowed{};  // met in other capitals
+  std::size_t ambiguous = count;       // a key met twice
+
+  // Which field this key is, or `count` for one that does not concern us.
+  std::size_t meet(const JsonCursor::Key& key) {
+    std::string decoded;
+    std::string_view name = key.text;
+    if (key.escaped) name = decoded = unescape(key.text);
+    for (std::size_t i = 0; i < count; ++i) {
+      if (names[i].size() != name.size()) continue;
+      if (names[i] == name) {
+        if (where[i] || shadowed[i]) ambiguous = i;
+        return i;
+      }
+      if (equal_but_for_case(names[i], name)) {
+        if (where[i]) ambiguous = i;
+        shadowed[i] = true;
+      }
+    }
+    return count;
+  }
+};
+
+enum Top { jsonrpc, id, method, params, result, error, top_count };
+constexpr std::array<std::string_view, top_count> top_names{"jsonrpc", "id",     "method",
+                                                            "params",  "result", "error"};
+enum Param { name, uri, request_id, progress_token, meta, task, param_count };
+constexpr std::array<std::string_view, param_count> param_names{"name",          "uri",   "requestId",
+                                                                "progressToken", "_meta", "task"};
+enum Meta { meta_token, meta_count };
+constexpr std::array<std::string_view, meta_count> meta_names{"progressToken"};
+
+// One pass over a message's line. Keeps what it found until it is known what kind of message it is.
+class Reader {
+ public:
+  explicit Reader(std::string_view line) : line_(line), cursor_(line) {}
+
+  std::expected<Message, Refusal> read() {
+    const bool object = cursor_.next() == '{';
+    if (!(object ? read_top() : cursor_.value()) || !cursor_.end()) {
+      return refuse(Refusal::not_json,
+                    std::string(cursor_.what()) + " at byte " + std::to_string(cursor_.offset() + 1));
+    }
+    if (cursor_.saw_non_ascii() && !simdjson::validate_utf8(line_.data(), line_.size()))
+      return refuse(Refusal::not_json, "invalid UTF-8");
+    if (!object) return refuse(Refusal::not_a_message, "a message must be an object");
+    return judge();
+  }
+
+ private:
+  bool read_top() {
+    return cursor_.object([this](const JsonCursor::Key& key) {
+      const std::size_t field = top_.meet(key);
+      if (field == top_count) return cursor_.value();
+      if (field == params && cursor_.next() == '{') return read_params();
+      return cursor_.value(top_.where[field]);
+    });
+  }
+
+  bool read_params() {
+    const std::size_t start = cursor_.offset();
+    const bool read = cursor_.object([this](const JsonCursor::Key& key) {
+      const std::size_t field = params_.meet(key);
+      if (field == param_count) return cursor_.value();
+      if (field == meta && cursor_.next() == '{') return read_meta();
+      return cursor_.value(params_.where[field]);
+    });
+    top_.where[params] = span_from(start);
+    return read;
+  }
+
+  bool read_meta() {
+    const std::size_t start = cursor_.offset();
+    const bool read = cursor_.object([this](const JsonCursor::Key& key) {
+      const std::size_t field = meta_.meet(key);
+      return field == meta_count ? cursor_.value() : cursor_.value(meta_.where[field]);
+    });
+    params_.where[meta] = span_from(start);
+    return read;
+  }
+
+  Span span_from(std::size_t start) const {
+    return {static_cast<std::uint32_t>(start), static_cast<std::uint32_t>(cursor_.offset() - start)};
+  }
+
+  std::string_view value(Top field) const { return top_.where[field].of(line_); }
+
+  // The line is JSON; is it also JSON-RPC, and can it be read in one way only?
+  std::expected<Message, Refusal> judge() {
+    if (auto key = ambiguous_key(); !key.empty()) {
+      id_readable_ = key != "id";
+      return refuse(Refusal::not_a_message,
+                    "the key \"" + std::string(key) + "\" stands there more than once");
+    }
+    if (!same_id(value(jsonrpc), R"("2.0")"))
+      return refuse(Refusal::not_a_message, R"(it lacks "jsonrpc": "2.0")");
+    if (top_.where[id] && !is_id(value(id))) {
+      return refuse(Refusal::not_a_message, "an id must be a string or a number");
+    }
+    Message message;
+    message.raw = line_;
+    message.id = top_.where[id];
+    message.method = top_.where[method];
+    message.params = top_.where[params];
+    message.result = top_.where[result];
+    message.error = top_.where[error];
+    const int bodies = (message.method ? 1 : 0) + (message.result ? 1 : 0) + (message.error ? 1 : 0);
+    if (bodies != 1) {
+      return refuse(Refusal::not_a_message, R"(it must have one of "method", "result" and "error")");
+    }
+    if (message.method) {
+      if (!is_string(value(method))) return refuse(Refusal::not_a_message, "a method must be a string");
+      if (message.params && value(params)[0] != '{' && value(params)[0] != '[')
+        return refuse(Refusal::not_a_message, "params must be an object");
+      message.kind = message.id ? Kind::request : Kind::notification;
+      describe(message);
+    } else {
+      if (message.result && !message.id) return refuse(Refusal::not_a_message, "a result must have an id");
+      message.kind = message.result ? Kind::result : Kind::error;
+    }
+    return message;
+  }
+
+  void describe(Message& message) const {
+    const std::string_view spelled = value(method);
+    const std::string_view plain = spelled.substr(1, spelled.size() - 2);
+    const bool escaped = plain.find('\\') != std::string_view::npos;
+    const std::string decoded = escaped ? unescape(plain) : std::string();
+    for (const auto& [text, known] : known_methods)
+      if (text == (escaped ? std::string_view(decoded) : plain)) message.known = known;
+    auto if_id = [this](Span span) { return is_id(span.of(line_)) ? span : Span(); };
+    message.name = params_.where[name];
+    message.uri = params_.where[uri];
+    message.request_id = if_id(params_.where[request_id]);
+    message.progress_token =
+        if_id(message.known == Method::progress ? params_.where[progress_token] : meta_.where[meta_token]);
+    message.task = static_cast<bool>(params_.where[task]);
+  }
+
+  // A key of ours that another parser could take from elsewhere, or an empty view. At the top no message has
+  // a good reason for a key that differs from ours by capitals alone; deeper down it takes both to be
+  // ambiguous.
+  std::string_view ambiguous_key() const {
+    if (top_.ambiguous != top_count) return top_names[top_.ambiguous];
+    for (std::size_t i = 0; i < top_count; ++i)
+      if (top_.shadowed[i]) return top_names[i];
+    if (params_.ambiguous != param_count) return param_names[params_.ambiguous];
+    if (meta_.ambiguous != meta_count) return meta_names[meta_.ambiguous];
+    return {};
+  }
+
+  std::unexpected<Refusal> refuse(int code, std::string reason) const {
+    Refusal refusal{code, std::move(reason), {}};
+    if (code == Refusal::not_a_message && id_readable_ && is_id(value(id))) refusal.id = value(id);
+    return std::unexpected(std::move(refusal));
+  }
+
+  std::string_view line_;
+  JsonCursor cursor_;
+  Fields<top_count> top_{top_names};
+  Fields<param_count> params_{param_names};
+  Fields<meta_count> meta_{meta_names};
+  bool id_readable_ = true;
+};
+
+}  // namespace
+
+std::expected<Message, Refusal> read_message(std::string_view line) {
+  return Reader(line).read();
+}
+
+bool is_batch(std::string_view line) {
+  return JsonCursor(line).next() == '[';
+}
+
+std::expected<std::vector<std::string_view>, Refusal> read_batch(std::string_view line) {
+  std::vector<std::string_view> elements;
+  JsonCursor cursor(line);
+  const bool read = cursor.array([&] {
+    Span where;
+    if (!cursor.value(where)) return false;
+    elements.push_back(where.of(line));
+    return true;
+  });
+  if (!read || !cursor.end()) return std::unexpected(Refusal{Refusal::not_json, cursor.what(), {}});
+  if (elements.empty()) return std::unexpected(Refusal{Refusal::not_a_message, "the batch is empty", {}});
+  return elements;
+}
+
+std::string string_value(std::string_view json_string) {
+  return unescape(json_string.substr(1, json_string.size() - 2));
+}
+
+bool same_id(std::string_view a, std::string_view b) {
+  if (a == b) return true;
+  return is_string(a) && is_string(b) && string_value(a) == string_value(b);
+}
+
+}  // namespace mcpivot

@@ -1,0 +1,69 @@
+// A JSON-RPC message as a proxy sees it: the raw line, and where the few things lie that decide its way.
+//
+// read_message() validates the whole line and finds these in one pass; nothing is ever re-serialised. What it
+// accepts, every JSON parser reads the same way: keys that we interpret may be escaped, but a second one of
+// the same meaning (escaped, or in other capitals, which some parsers take for the same) is refused.
+//
+// A Message borrows the line; it is valid as long as that is, or as long as its buffer is kept. Any thread.
+#pragma once
+
+#include <expected>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "rpc/buffer.h"
+#include "rpc/span.h"
+
+namespace mcpivot {
+
+enum class Kind : std::uint8_t { request, notification, result, error };
+
+// The methods that a proxy treats differently from all others.
+enum class Method : std::uint8_t { other, initialize, initialized, cancelled, progress };
+
+struct Message {
+  std::string_view raw;  // the line, without its newline
+  Kind kind = Kind::notification;
+  Method known = Method::other;
+  Span id;  // string values lie with their quotes
+  Span method;
+  Span params;
+  Span result;
+  Span error;
+  Span name;            // params.name
+  Span uri;             // params.uri
+  Span progress_token;  // params._meta.progressToken of a request, params.progressToken of
+                        // notifications/progress
+  Span request_id;      // params.requestId
+  bool task = false;    // has params.task: the answer announces a task, which goes on after it
+  BufferRef buffer;     // what holds raw, if it can be shared
+
+  bool is_answer() const { return kind == Kind::result || kind == Kind::error; }
+  std::string_view text(Span span) const { return span.of(raw); }
+};
+
+// Why a line is no message. If it was readable, the id is there, so that the sender can be told.
+struct Refusal {
+  static constexpr int not_json = -32700;
+  static constexpr int not_a_message = -32600;
+  int code = not_json;
+  std::string reason;
+  std::string id;
+};
+
+std::expected<Message, Refusal> read_message(std::string_view line);
+
+// A line that begins like a JSON array. Protocol version 2025-03-26 has such batches, no other does.
+bool is_batch(std::string_view line);
+
+// The elements of a batch, in order. They may be anything: read_message() tells.
+std::expected<std::vector<std::string_view>, Refusal> read_batch(std::string_view line);
+
+// The string that a JSON string stands for: quotes taken off, escapes resolved.
+std::string string_value(std::string_view json_string);
+
+// Whether two ids (or tokens) are the same value, even if one of them was spelled with escapes.
+bool same_id(std::string_view a, std::string_view b);
+
+}  // namespace mcpivot
