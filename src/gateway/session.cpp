@@ -30,7 +30,7 @@ class Session::Batch final : public Asker {
 
   Asker& client() override { return session_; }
   void forward(const Message& message, std::span<const Edit> edits) override {
-    answer(apply(message.raw, edits));
+    answer(spliced(message.raw, edits));
   }
   void answer(std::string_view line) override {
     if (!answers_.empty()) answers_ += ',';
@@ -93,7 +93,7 @@ void Session::on_answer(const Message& message) {
 }
 
 void Session::on_progress(const Message& message) {
-  if (const auto* token = asked_.find_token(own_id(message.text(message.progress_token))))
+  if (const auto token = asked_.find_token(own_id(message.text(message.progress_token))))
     token->origin->progress(message, token->text);
 }
 

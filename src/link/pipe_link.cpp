@@ -12,6 +12,8 @@
 namespace mcpivot {
 namespace {
 
+constexpr std::chrono::seconds large_buffer_kept{1};
+
 // A pipe that holds a large message in fewer pieces needs fewer wake-ups. Best effort: not every descriptor
 // is a pipe, and the system limits how much an unprivileged user may ask for.
 void enlarge_pipe(int descriptor) {
@@ -25,6 +27,7 @@ PipeLink::PipeLink(LinkContext& context, std::string peer, Ends ends, std::size_
       peer_(std::move(peer)),
       in_(context.loop, ends.in),
       out_(context.loop, ends.out),
+      trim_timer_(context.loop),
       reader_(limit) {
   enlarge_pipe(ends.in);
   enlarge_pipe(ends.out);
@@ -60,14 +63,29 @@ void PipeLink::read() {
 void PipeLink::on_read(const boost::system::error_code& error, std::size_t count) {
   reading_ = false;
   if (handler_ == nullptr) return;
+  if (error == boost::asio::error::operation_aborted) {  // by trim_later()
+    reader_.trim();
+    return read();
+  }
   if (error) {
     if (auto event = reader_.rest()) dispatch(*event);
     end(error == boost::asio::error::eof ? "closed" : error.message());
     return;
   }
   reader_.commit(count);
+  if (reader_.oversized()) trim_later();
   deliver();
   read();
+}
+
+// Gives the memory of large messages back when none has come for a while. The read that is waiting for the
+// next message has that memory in its hands, so it is cancelled and begun anew.
+void PipeLink::trim_later() {
+  trim_timer_.expires_after(large_buffer_kept);
+  trim_timer_.async_wait([weak = weak_from_this()](const boost::system::error_code& error) {
+    auto self = weak.lock();
+    if (!error && self && self->in_.is_open()) self->in_.cancel();
+  });
 }
 
 void PipeLink::deliver() {
@@ -166,6 +184,7 @@ void PipeLink::end(std::string_view why) {
 
 void PipeLink::close() {
   handler_ = nullptr;
+  trim_timer_.cancel();
   in_.close();
   out_.close();
 }

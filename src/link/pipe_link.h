@@ -8,6 +8,7 @@
 
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/posix/stream_descriptor.hpp>
+#include <boost/asio/steady_timer.hpp>
 #include <memory>
 #include <string>
 
@@ -66,6 +67,7 @@ class PipeLink final : public Link, public Corkable, public std::enable_shared_f
 
   void read();
   void on_read(const boost::system::error_code& error, std::size_t count);
+  void trim_later();
   void deliver();
   void dispatch(const LineReader::Event& event);
   void sent();
@@ -75,6 +77,7 @@ class PipeLink final : public Link, public Corkable, public std::enable_shared_f
   std::string peer_;
   boost::asio::posix::stream_descriptor in_;
   boost::asio::posix::stream_descriptor out_;
+  boost::asio::steady_timer trim_timer_;
   LineReader reader_;
   Outbox outbox_;
   Handler* handler_ = nullptr;

@@ -13,7 +13,7 @@ class TraceTap final : public Tap {
     spdlog::trace("{} > {}", peer, line);
   }
   void sent(std::string_view peer, const Message& message, std::span<const Edit> edits) override {
-    spdlog::trace("{} < {}", peer, apply(message.raw, edits));
+    spdlog::trace("{} < {}", peer, spliced(message.raw, edits));
   }
   void sent(std::string_view peer, std::string_view line) override { spdlog::trace("{} < {}", peer, line); }
 };

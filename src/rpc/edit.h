@@ -35,7 +35,7 @@ class Edits {
 };
 
 // The message as one text with its edits made, for the few who need it so.
-inline std::string apply(std::string_view raw, std::span<const Edit> edits) {
+inline std::string spliced(std::string_view raw, std::span<const Edit> edits) {
   std::string text;
   std::size_t done = 0;
   for (const Edit& edit : edits) {

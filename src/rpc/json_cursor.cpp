@@ -1,67 +1,13 @@
 #include "rpc/json_cursor.h"
 
-#include <bit>
 #include <boost/json/serialize.hpp>
 #include <charconv>
-#include <cstring>
-
-#if defined(__SSE2__)
-#include <emmintrin.h>
-#endif
 
 namespace mcpivot {
 namespace {
 
-bool ends_plain_text(char c) {
-  return c == '"' || c == '\\' || static_cast<unsigned char>(c) < 0x20;
-}
 bool is_digit(char c) {
   return c >= '0' && c <= '9';
-}
-
-// The first character in [at, end) that a string's plain text cannot contain: a quote, a backslash or a
-// control character. Most bytes of large messages lie in long strings, so this decides what a message costs.
-const char* find_end_of_plain_text(const char* at, const char* end, bool& non_ascii) {
-#if defined(__SSE2__)
-  const __m128i quotes = _mm_set1_epi8('"');
-  const __m128i backslashes = _mm_set1_epi8('\\');
-  const __m128i last_control = _mm_set1_epi8(0x1f);
-  auto special = [&](__m128i block) {
-    const __m128i control = _mm_cmpeq_epi8(_mm_max_epu8(block, last_control), last_control);
-    return _mm_or_si128(control,
-                        _mm_or_si128(_mm_cmpeq_epi8(block, quotes), _mm_cmpeq_epi8(block, backslashes)));
-  };
-  auto load = [](const char* from) { return _mm_loadu_si128(reinterpret_cast<const __m128i*>(from)); };
-  while (end - at >= 64) {
-    const __m128i a = load(at), b = load(at + 16), c = load(at + 32), d = load(at + 48);
-    const __m128i any =
-        _mm_or_si128(_mm_or_si128(special(a), special(b)), _mm_or_si128(special(c), special(d)));
-    if (_mm_movemask_epi8(any) != 0) break;
-    non_ascii |= _mm_movemask_epi8(_mm_or_si128(_mm_or_si128(a, b), _mm_or_si128(c, d))) != 0;
-    at += 64;
-  }
-  while (end - at >= 16) {
-    const __m128i block = load(at);
-    const auto found = static_cast<unsigned>(_mm_movemask_epi8(special(block)));
-    const auto high = static_cast<unsigned>(_mm_movemask_epi8(block));
-    if (found != 0) {
-      const int before = std::countr_zero(found);
-      non_ascii |= (high & ((1U << before) - 1)) != 0;
-      return at + before;
-    }
-    non_ascii |= high != 0;
-    at += 16;
-  }
-#endif
-  while (at < end && !ends_plain_text(*at)) non_ascii |= static_cast<unsigned char>(*at++) >= 0x80;
-  return at;
-}
-
-int hex_digit(char c) {
-  if (c >= '0' && c <= '9') return c - '0';
-  if (c >= 'a' && c <= 'f') return c - 'a' + 10;
-  if (c >= 'A' && c <= 'F') return c - 'A' + 10;
-  return -1;
 }
 
 void append_utf8(std::string& out, std::uint32_t code) {
@@ -209,34 +155,13 @@ bool JsonCursor::number() {
   return true;
 }
 
-bool JsonCursor::string(bool* escaped) {
-  ++at_;  // the opening quote
-  while (true) {
-    at_ = find_end_of_plain_text(at_, end_, non_ascii_);
-    if (at_ == end_) return fail("a string without its closing quote");
-    if (*at_ == '"') {
-      ++at_;
-      return true;
-    }
-    if (*at_ != '\\') return fail("a control character in a string");
-    if (escaped != nullptr) *escaped = true;
-    if (!escape()) return false;
-  }
-}
-
-bool JsonCursor::escape() {
-  if (end_ - at_ < 2) return fail("a string without its closing quote");
-  const char kind = at_[1];
-  if (kind == 'u') {
-    if (end_ - at_ < 6) return fail("a \\u escape without four hexadecimal digits");
-    for (int i = 2; i < 6; ++i)
-      if (hex_digit(at_[i]) < 0) return fail("a \\u escape without four hexadecimal digits");
-    at_ += 6;
-    return true;
-  }
-  if (kind == '\0' || std::strchr("\"\\/bfnrt", kind) == nullptr)
-    return fail("an unknown escape in a string");
-  at_ += 2;
+bool JsonCursor::long_string(bool* escaped) {
+  const StringScan scan = scan_string(at_ + 1, end_);
+  at_ = scan.at;
+  if (scan.error != nullptr) return fail(scan.error);
+  ++at_;  // the closing quote
+  non_ascii_ |= scan.non_ascii;
+  if (escaped != nullptr) *escaped = scan.escaped;
   return true;
 }
 

@@ -13,6 +13,7 @@
 #include <string>
 #include <string_view>
 
+#include "rpc/json_string.h"
 #include "rpc/span.h"
 
 namespace mcpivot {
@@ -59,6 +60,7 @@ class JsonCursor {
     return false;
   }
   void skip_space() {
+    if (at_ < end_ && *at_ > ' ') return;
     while (at_ < end_ && (*at_ == ' ' || *at_ == '\t' || *at_ == '\r' || *at_ == '\n')) ++at_;
   }
   bool take(char c) {
@@ -67,8 +69,14 @@ class JsonCursor {
     return true;
   }
   bool scalar();
-  bool string(bool* escaped = nullptr);
-  bool escape();
+  bool string(bool* escaped = nullptr) {
+    if (const char* quote = closing_quote_of_short_string(at_ + 1, end_)) {
+      at_ = quote + 1;
+      return true;
+    }
+    return long_string(escaped);
+  }
+  bool long_string(bool* escaped);
   bool number();
   bool literal(std::string_view word);
   bool key(Key& key);

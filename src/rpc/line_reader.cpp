@@ -6,9 +6,8 @@
 namespace mcpivot {
 namespace {
 
-// Do not bother the kernel for less room than this; and a buffer that grew beyond this is not kept for later.
+// Do not bother the kernel for less room than this.
 constexpr std::size_t least_room = 16 * 1024;
-constexpr std::size_t most_kept = 256 * 1024;
 
 bool is_blank(std::string_view text) {
   return text.find_first_not_of(" \t\r") == std::string_view::npos;
@@ -24,8 +23,7 @@ std::span<char> LineReader::writable() {
 // Brings the line that is still coming in to the front of a buffer with room behind it.
 void LineReader::make_room() {
   const std::size_t pending = end_ - begin_;
-  const bool grown_for_nothing = pending == 0 && buffer_->capacity() > most_kept;
-  if (buffer_->shared() || grown_for_nothing) {
+  if (buffer_->shared()) {
     BufferRef fresh(new Buffer(std::max(usual_capacity, 2 * pending)));
     std::memcpy(fresh->data(), buffer_->data() + begin_, pending);
     buffer_ = std::move(fresh);
@@ -36,6 +34,12 @@ void LineReader::make_room() {
   searched_ -= begin_;
   begin_ = 0;
   end_ = pending;
+}
+
+void LineReader::trim() {
+  if (begin_ != end_ || !oversized()) return;
+  buffer_ = new Buffer(usual_capacity);
+  begin_ = end_ = searched_ = 0;
 }
 
 std::optional<LineReader::Event> LineReader::next() {

@@ -22,6 +22,9 @@ class LineReader {
   // Enough for some hundred small messages in one read, and what a pipe holds by default.
   static constexpr std::size_t usual_capacity = 64 * 1024;
 
+  // A buffer that grew beyond this is not kept for ever.
+  static constexpr std::size_t most_kept = 256 * 1024;
+
   explicit LineReader(std::size_t limit) : limit_(limit), buffer_(new Buffer(usual_capacity)) {}
 
   struct Line {
@@ -38,6 +41,11 @@ class LineReader {
 
   // At the end of the stream: a last line without a newline.
   std::optional<Event> rest();
+
+  // A large message makes the buffer grow, and the next one may need it again; trim() when none has come for
+  // a while.
+  bool oversized() const { return buffer_->capacity() > most_kept; }
+  void trim();
 
   const BufferRef& buffer() const { return buffer_; }
   std::size_t limit() const { return limit_; }

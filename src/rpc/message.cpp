@@ -47,7 +47,7 @@ struct Fields {
     std::string_view name = key.text;
     if (key.escaped) name = decoded = unescape(key.text);
     for (std::size_t i = 0; i < count; ++i) {
-      if (names[i].size() != name.size()) continue;
+      if (names[i].size() != name.size() || ((names[i][0] ^ name[0]) & ~0x20) != 0) continue;
       if (names[i] == name) {
         if (where[i] || shadowed[i]) ambiguous = i;
         return i;

@@ -124,8 +124,8 @@ void Generation::on_answer(const Message& message) {
 }
 
 void Generation::on_progress(const Message& message) {
-  const auto* token = asked_.find_token(own_id(message.text(message.progress_token)));
-  if (token == nullptr) {
+  const auto token = asked_.find_token(own_id(message.text(message.progress_token)));
+  if (!token) {
     spdlog::debug("{}: dropped progress under the token {}, which is not (or no longer) known", config_.name,
                   message.text(message.progress_token));
     return;

@@ -1,0 +1,88 @@
+#include "rpc/request_table.h"
+
+#include <gtest/gtest.h>
+
+namespace mcpivot {
+namespace {
+
+using Table = RequestTable<int>;
+
+Table::Request request(std::string id, int origin = 1) {
+  return {.origin = origin, .id = std::move(id)};
+}
+
+TEST(RequestTable, gives_each_request_back_once) {
+  Table table;
+  const auto a = table.add(request("\"a\""));
+  const auto b = table.add(request("7"));
+  EXPECT_NE(a, b);
+  EXPECT_EQ(table.take(b)->id, "7");
+  EXPECT_FALSE(table.take(b));
+  EXPECT_EQ(table.take(a)->id, "\"a\"");
+  EXPECT_FALSE(table.take(0));
+  EXPECT_FALSE(table.take(12345));
+  EXPECT_EQ(table.size(), 0U);
+}
+
+TEST(RequestTable, one_that_is_never_answered_is_in_nobodys_way) {
+  Table table;
+  const auto stuck = table.add(request("stuck"));
+  std::int64_t last = stuck;
+  for (int i = 0; i < 100'000; ++i) {
+    const auto id = table.add(request("x"));
+    ASSERT_GT(id, last);
+    last = id;
+    ASSERT_TRUE(table.take(id));
+  }
+  EXPECT_LT(last, 110'000) << "ids should stay small";
+  EXPECT_EQ(table.take(stuck)->id, "stuck");
+}
+
+TEST(RequestTable, holds_many_at_once_and_returns_them_in_order) {
+  Table table;
+  for (int i = 0; i < 10'000; ++i) table.add(request(std::to_string(i), i % 2));
+  const auto odd = table.take_if([](const auto& open) { return open.origin == 1; });
+  ASSERT_EQ(odd.size(), 5'000U);
+  for (std::size_t i = 0; i < odd.size(); ++i) ASSERT_EQ(odd[i].request.id, std::to_string(2 * i + 1));
+  EXPECT_EQ(table.size(), 5'000U);
+}
+
+TEST(RequestTable, finds_a_request_by_its_senders_id) {
+  Table table;
+  table.add(request("1", 1));
+  const auto other = table.add(request("1", 2));
+  EXPECT_EQ(table.find("1", [](int origin) { return origin == 2; }), other);
+  EXPECT_EQ(table.find("2", [](int) { return true; }), 0);
+}
+
+TEST(RequestTable, the_token_of_a_task_outlives_the_answer) {
+  Table table;
+  auto task = request("1");
+  task.token = "\"t\"";
+  task.task = true;
+  const auto id = table.add(task);
+  auto plain = request("2");
+  plain.token = "5";
+  const auto other = table.add(plain);
+  EXPECT_EQ(table.find_token(other)->text, "5");
+  table.take(id);
+  table.take(other);
+  EXPECT_EQ(table.find_token(id)->text, "\"t\"");
+  EXPECT_FALSE(table.find_token(other));
+  for (int i = 0; i < 2'000; ++i) table.take(table.add(task));
+  EXPECT_FALSE(table.find_token(id)) << "the oldest are forgotten";
+}
+
+TEST(RequestTable, reads_its_own_ids_however_a_peer_writes_them) {
+  EXPECT_EQ(own_id("7"), 7);
+  EXPECT_EQ(own_id("7.0"), 7);
+  EXPECT_EQ(own_id("7e0"), 7);
+  EXPECT_EQ(own_id("7.5"), 0);
+  EXPECT_EQ(own_id("\"7\""), 0);
+  EXPECT_EQ(own_id(""), 0);
+  EXPECT_EQ(own_id("1e300"), 0);
+  EXPECT_EQ(IdText(1234567890123).view(), "1234567890123");
+}
+
+}  // namespace
+}  // namespace mcpivot

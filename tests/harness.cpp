@@ -1,0 +1,299 @@
+// The client on top of the child, and the looks at /proc.
+#include "harness.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cstdlib>
+#include <fstream>
+#include <sstream>
+#include <stdexcept>
+#include <system_error>
+#include <thread>
+
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define HARNESS_IS_SLOW 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+#define HARNESS_IS_SLOW 1
+#endif
+#endif
+
+namespace harness {
+namespace {
+
+namespace json = boost::json;
+namespace fs = std::filesystem;
+
+#ifdef HARNESS_IS_SLOW
+constexpr int slowness = 5;
+#else
+constexpr int slowness = 1;
+#endif
+
+// What /proc/PID/stat says after the name, which may contain anything.
+struct Stat {
+  char state = '\0';
+  pid_t parent = 0;
+  pid_t group = 0;
+};
+
+std::optional<Stat> read_stat(pid_t pid) {
+  std::ifstream file("/proc/" + std::to_string(pid) + "/stat");
+  std::string line;
+  if (!std::getline(file, line)) return std::nullopt;
+  std::istringstream rest(line.substr(line.rfind(')') + 1));
+  Stat stat;
+  rest >> stat.state >> stat.parent >> stat.group;
+  return stat;
+}
+
+bool is_alive(const Stat& stat) {
+  return stat.state != 'Z' && stat.state != 'X';
+}
+
+std::vector<pid_t> processes_where(const std::function<bool(const Stat&)>& wanted) {
+  std::vector<pid_t> found;
+  for (const auto& entry : fs::directory_iterator("/proc")) {
+    const std::string name = entry.path().filename().native();
+    pid_t pid = 0;
+    if (std::from_chars(name.data(), name.data() + name.size(), pid).ec != std::errc()) continue;
+    if (const auto stat = read_stat(pid); stat && is_alive(*stat) && wanted(*stat)) found.push_back(pid);
+  }
+  return found;
+}
+
+json::object message_of(std::string_view method, const json::value& params) {
+  json::object message = {{"jsonrpc", "2.0"}, {"method", method}};
+  if (!params.is_null()) message["params"] = params;
+  return message;
+}
+
+json::object call_params(std::string_view tool, const json::object& arguments) {
+  return {{"name", tool}, {"arguments", arguments}};
+}
+
+}  // namespace
+
+Deadline in(std::chrono::milliseconds time) {
+  return std::chrono::steady_clock::now() + time * slowness;
+}
+
+Deadline soon() {
+  return in(std::chrono::seconds(5));
+}
+
+TemporaryDirectory::TemporaryDirectory() {
+  std::string name = (fs::temp_directory_path() / "mcpivot-test-XXXXXX").native();
+  if (mkdtemp(name.data()) == nullptr) throw std::runtime_error("cannot make " + name);
+  path_ = name;
+}
+
+TemporaryDirectory::~TemporaryDirectory() {
+  std::error_code ignored;
+  fs::remove_all(path_, ignored);
+}
+
+std::string mcpivot_binary() {
+  return MCPIVOT_BINARY;
+}
+std::string fake_server_binary() {
+  return FAKE_SERVER_BINARY;
+}
+
+std::vector<std::string> mcpivot_command(const ClientOptions& options) {
+  std::vector<std::string> command;
+  if (!options.direct) {
+    command.push_back(mcpivot_binary());
+    command.insert(command.end(), options.options.begin(), options.options.end());
+    command.emplace_back("--");
+  }
+  if (options.command.empty()) {
+    command.push_back(fake_server_binary());
+    command.insert(command.end(), options.server.begin(), options.server.end());
+  } else {
+    command.insert(command.end(), options.command.begin(), options.command.end());
+  }
+  return command;
+}
+
+Environment private_folders(const fs::path& directory) {
+  return {{"XDG_STATE_HOME", directory / "state"},
+          {"XDG_CACHE_HOME", directory / "cache"},
+          {"XDG_CONFIG_HOME", directory / "config"},
+          {"HOME", directory}};
+}
+
+namespace {
+
+Environment client_environment(const ClientOptions& options, const fs::path& directory) {
+  Environment all = private_folders(directory);
+  all.insert(all.end(), options.environment.begin(), options.environment.end());
+  return all;
+}
+
+}  // namespace
+
+Client::Client(const ClientOptions& options)
+    : child_(mcpivot_command(options), client_environment(options, directory_.path()), directory_.path()) {}
+
+void Client::give_up(const std::string& what) const {
+  throw std::runtime_error(what + "; stderr says:\n" + child_.stderr_text());
+}
+
+bool Client::receive(Deadline deadline) {
+  const std::optional<std::string> line = child_.read_line(deadline);
+  if (!line) return false;
+  boost::system::error_code error;
+  json::value message = json::parse(*line, error);
+  if (error || !message.is_object()) give_up("mcpivot wrote what is no JSON object: " + *line);
+  json::object& object = message.get_object();
+  if (!object.contains("method")) {
+    answers.push_back(std::move(object));
+  } else if (object.contains("id")) {
+    requests.push_back(std::move(object));
+  } else {
+    notifications.push_back(std::move(object));
+  }
+  return true;
+}
+
+std::int64_t Client::send(std::string_view method, const json::value& params) {
+  json::object message = message_of(method, params);
+  message["id"] = next_id_;
+  child_.send_line(json::serialize(message));
+  return next_id_++;
+}
+
+json::object Client::await(const json::value& id, Deadline deadline) {
+  while (true) {
+    const auto found = std::ranges::find_if(answers, [&](const json::object& answer) {
+      const json::value* own = answer.if_contains("id");
+      return own && *own == id;
+    });
+    if (found != answers.end()) {
+      json::object answer = std::move(*found);
+      answers.erase(found);
+      return answer;
+    }
+    if (!receive(deadline)) give_up("no answer to request " + json::serialize(id));
+  }
+}
+
+json::object Client::request(std::string_view method, const json::value& params, Deadline deadline) {
+  return await(send(method, params), deadline);
+}
+
+std::int64_t Client::send_call(std::string_view tool, const json::object& arguments) {
+  return send("tools/call", call_params(tool, arguments));
+}
+
+json::object Client::call(std::string_view tool, const json::object& arguments, Deadline deadline) {
+  return request("tools/call", call_params(tool, arguments), deadline);
+}
+
+std::string Client::call_text(std::string_view tool, const json::object& arguments) {
+  const json::object answer = call(tool, arguments);
+  const json::value* result = answer.if_contains("result");
+  if (result == nullptr || result->as_object().contains("isError"))
+    give_up("calling " + std::string(tool) + " failed: " + json::serialize(answer));
+  return text_of(answer);
+}
+
+void Client::notify(std::string_view method, const json::value& params) {
+  child_.send_line(json::serialize(message_of(method, params)));
+}
+
+json::object Client::initialize(std::string_view version) {
+  const json::object capabilities = {
+      {"roots", {{"listChanged", true}}}, {"sampling", json::object{}}, {"elicitation", json::object{}}};
+  json::object answer = request("initialize", {{"protocolVersion", version},
+                                               {"capabilities", capabilities},
+                                               {"clientInfo", {{"name", "test"}, {"version", "1"}}}});
+  notify("notifications/initialized");
+  return answer;
+}
+
+json::object Client::expect(std::deque<json::object>& in, std::string_view method, Deadline deadline) {
+  while (true) {
+    const auto found = std::ranges::find_if(
+        in, [&](const json::object& message) { return message.at("method") == json::value(method); });
+    if (found != in.end()) {
+      json::object message = std::move(*found);
+      in.erase(found);
+      return message;
+    }
+    if (!receive(deadline)) give_up("no " + std::string(method) + " came");
+  }
+}
+
+json::object Client::expect_notification(std::string_view method, Deadline deadline) {
+  return expect(notifications, method, deadline);
+}
+
+json::object Client::expect_request(std::string_view method, Deadline deadline) {
+  return expect(requests, method, deadline);
+}
+
+void Client::answer(const json::object& request, const json::value& result) {
+  child_.send_line(
+      json::serialize(json::object{{"jsonrpc", "2.0"}, {"id", request.at("id")}, {"result", result}}));
+}
+
+void Client::refuse(const json::object& request, int code, std::string_view message) {
+  child_.send_line(json::serialize(json::object{
+      {"jsonrpc", "2.0"}, {"id", request.at("id")}, {"error", {{"code", code}, {"message", message}}}}));
+}
+
+std::string text_of(const json::object& answer) {
+  if (const json::value* error = answer.if_contains("error"))
+    return std::string(error->at("message").as_string());
+  return std::string(answer.at("result").at("content").at(0).at("text").as_string());
+}
+
+bool process_alive(pid_t pid) {
+  const auto stat = read_stat(pid);
+  return stat && is_alive(*stat);
+}
+
+std::vector<pid_t> processes_in_group(pid_t group) {
+  return processes_where([&](const Stat& stat) { return stat.group == group; });
+}
+
+std::vector<pid_t> children_of(pid_t pid) {
+  return processes_where([&](const Stat& stat) { return stat.parent == pid; });
+}
+
+std::vector<pid_t> descendants_of(pid_t pid) {
+  std::vector<pid_t> all = children_of(pid);
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    const std::vector<pid_t> more = children_of(all[i]);
+    all.insert(all.end(), more.begin(), more.end());
+  }
+  return all;
+}
+
+long rss_kb(pid_t pid) {
+  std::ifstream file("/proc/" + std::to_string(pid) + "/statm");
+  long total = 0;
+  long resident = 0;
+  file >> total >> resident;
+  return resident * (sysconf(_SC_PAGESIZE) / 1024);
+}
+
+std::size_t open_fds(pid_t pid) {
+  std::error_code error;
+  const fs::directory_iterator all("/proc/" + std::to_string(pid) + "/fd", error);
+  return error ? 0 : static_cast<std::size_t>(std::distance(begin(all), end(all)));
+}
+
+bool wait_until(const std::function<bool()>& predicate, Deadline deadline) {
+  while (!predicate()) {
+    if (std::chrono::steady_clock::now() >= deadline) return false;
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+  return true;
+}
+
+}  // namespace harness

@@ -1,0 +1,169 @@
+// What end-to-end tests stand on: a child process whose three pipes never deadlock, a client that speaks
+// JSON-RPC through mcpivot, and a few looks at the process table. What goes wrong is thrown, and so fails the
+// test with what the child wrote to stderr. One thread.
+#pragma once
+
+#include <sys/types.h>
+
+#include <boost/json.hpp>
+#include <chrono>
+#include <deque>
+#include <filesystem>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace harness {
+
+using Deadline = std::chrono::steady_clock::time_point;
+
+// From now; longer when a sanitizer slows everything.
+Deadline in(std::chrono::milliseconds time);
+// Long enough for anything that should happen at once.
+Deadline soon();
+
+// A directory of its own, gone at the end.
+class TemporaryDirectory {
+ public:
+  TemporaryDirectory();
+  ~TemporaryDirectory();
+  TemporaryDirectory(const TemporaryDirectory&) = delete;
+  TemporaryDirectory& operator=(const TemporaryDirectory&) = delete;
+  const std::filesystem::path& path() const { return path_; }
+
+ private:
+  std::filesystem::path path_;
+};
+
+using Environment = std::vector<std::pair<std::string, std::string>>;
+
+// A process in a process group of its own. While one of its functions waits, all of its pipes are served.
+// The destructor kills it, its group and all of its descendants.
+class Child {
+ public:
+  explicit Child(const std::vector<std::string>& command, const Environment& added = {},
+                 const std::filesystem::path& directory = {});
+  ~Child();
+  Child(const Child&) = delete;
+  Child& operator=(const Child&) = delete;
+
+  pid_t pid() const { return pid_; }
+  void send_line(std::string_view line);  // adds the newline
+  void send_raw(std::string_view bytes);  // throws if they are not taken soon
+  // For a child that does not read: queues the bytes, and says whether all were taken by then.
+  bool offer(std::string_view bytes, Deadline deadline);
+  std::size_t unsent() const { return unsent_.size() - sent_; }
+  void close_stdin();
+  // Stops taking stdout, so that the child feels a reader that does not read; or goes on.
+  void pause_reading(bool paused) { paused_ = paused; }
+  // The next line without its newline; nothing at the deadline or the end of stdout.
+  std::optional<std::string> read_line(Deadline deadline);
+  // The end of stdout. False at the deadline, or if a line came first, which read_line then yields.
+  bool wait_end(Deadline deadline);
+  void signal(int number) const;
+  // The status as waitpid gives it, and nothing at the deadline.
+  std::optional<int> wait_exit(Deadline deadline);
+  const std::string& stderr_text() const { return stderr_; }
+  bool wait_stderr(std::string_view part, Deadline deadline);  // until it has said that
+
+ private:
+  bool pump(Deadline deadline);  // one poll; false at the deadline
+  bool pump_until(Deadline deadline, const std::function<bool()>& done);
+  void write_some();
+  static bool read_some(int& fd, std::string& into);
+  void take_status(bool block);
+
+  pid_t pid_ = -1;
+  int pidfd_ = -1;
+  int stdin_ = -1;
+  int stdout_ = -1;
+  int stderr_fd_ = -1;
+  bool paused_ = false;
+  bool close_when_sent_ = false;
+  std::string unsent_;
+  std::size_t sent_ = 0;  // how much of unsent_ is on its way already
+  std::string received_;
+  std::size_t taken_ = 0;     // how much of received_ was yielded
+  std::size_t searched_ = 0;  // how much of it is known to have no newline
+  std::string stderr_;
+  std::optional<int> status_;
+};
+
+struct ClientOptions {
+  // Initialised so that g++ lets designated initialisers leave some out.
+  // NOLINTBEGIN(readability-redundant-member-init)
+  std::vector<std::string> options = {};  // of mcpivot
+  std::vector<std::string> server = {};   // of the fake server
+  std::vector<std::string> command = {};  // instead of the fake server
+  Environment environment = {};
+  // NOLINTEND(readability-redundant-member-init)
+  bool direct = false;  // without mcpivot in between
+};
+
+// An MCP client in front of `mcpivot OPTIONS -- fake_server ARGUMENTS`, in a temporary directory that is also
+// the home of all XDG folders. Notifications and requests that arrive while it waits for something else are
+// kept.
+class Client {
+ public:
+  explicit Client(const ClientOptions& options = {});
+
+  Child& child() { return child_; }
+  const std::filesystem::path& directory() const { return directory_.path(); }
+
+  // The handshake, with a client that can do everything; the answer to `initialize`.
+  boost::json::object initialize(std::string_view version = "2025-06-18");
+  // Sends and returns the id; `await` gets the answer, which has `result` or `error`.
+  std::int64_t send(std::string_view method, const boost::json::value& params = nullptr);
+  boost::json::object await(const boost::json::value& id, Deadline deadline = soon());
+  boost::json::object request(std::string_view method, const boost::json::value& params = nullptr,
+                              Deadline deadline = soon());
+  std::int64_t send_call(std::string_view tool, const boost::json::object& arguments = {});
+  boost::json::object call(std::string_view tool, const boost::json::object& arguments = {},
+                           Deadline deadline = soon());
+  // The text of a call's answer: its first content block. Throws if the answer is an error.
+  std::string call_text(std::string_view tool, const boost::json::object& arguments = {});
+  void notify(std::string_view method, const boost::json::value& params = nullptr);
+
+  // The next one of that method, kept or new.
+  boost::json::object expect_notification(std::string_view method, Deadline deadline = soon());
+  boost::json::object expect_request(std::string_view method, Deadline deadline = soon());
+  void answer(const boost::json::object& request, const boost::json::value& result);
+  void refuse(const boost::json::object& request, int code, std::string_view message);
+
+  // Takes one message of any kind and keeps it; false at the deadline or the end.
+  bool receive(Deadline deadline);
+  std::deque<boost::json::object> notifications;
+  std::deque<boost::json::object> requests;
+  std::deque<boost::json::object> answers;
+
+ private:
+  boost::json::object expect(std::deque<boost::json::object>& in, std::string_view method, Deadline deadline);
+  [[noreturn]] void give_up(const std::string& what) const;
+
+  TemporaryDirectory directory_;
+  Child child_;
+  std::int64_t next_id_ = 1;
+};
+
+// The first text in a tool's answer, also of an error: its message.
+std::string text_of(const boost::json::object& answer);
+
+std::string mcpivot_binary();
+std::string fake_server_binary();
+std::vector<std::string> mcpivot_command(const ClientOptions& options);
+Environment private_folders(const std::filesystem::path& directory);
+
+// The process table. A zombie is not alive.
+bool process_alive(pid_t pid);
+std::vector<pid_t> processes_in_group(pid_t group);
+std::vector<pid_t> children_of(pid_t pid);
+std::vector<pid_t> descendants_of(pid_t pid);
+long rss_kb(pid_t pid);
+std::size_t open_fds(pid_t pid);
+// For what has no event to wait for, such as the process table: looks every millisecond.
+bool wait_until(const std::function<bool()>& predicate, Deadline deadline);
+
+}  // namespace harness

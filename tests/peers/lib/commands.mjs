@@ -1,0 +1,39 @@
+// What to run: the servers, mcpivot, and the environment that both ways to a server share.
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+const here = (path) => fileURLToPath(new URL(path, import.meta.url));
+
+/** The reference server with every feature of the protocol. */
+export const everything = [process.execPath, here('../node_modules/@modelcontextprotocol/server-everything/dist/index.js'), 'stdio'];
+
+/** Our own server, for what server-everything never does. */
+export const asking = [process.execPath, here('asking-server.mjs')];
+
+const mcpivot = process.env.MCPIVOT ?? here('../../../build/release/mcpivot');
+
+/** The same command, behind mcpivot. */
+export const through = (command) => [mcpivot, '--', ...command];
+
+/** Makes a Node server write down, byte for byte, what it reads and writes; see server-tap.cjs. */
+export const tapped = ([node, ...rest]) => [node, '--require', here('server-tap.cjs'), ...rest];
+
+/** How long to wait for anything before a test fails, in milliseconds. */
+export const patience = 1000 * Number(process.env.TEST_PATIENCE_SECONDS ?? 60);
+
+const scratch = mkdtempSync(join(tmpdir(), 'mcpivot-peers-'));
+process.on('exit', () => rmSync(scratch, { recursive: true, force: true }));
+
+let folders = 0;
+/** A new path for a folder of one test's own; it is removed when the tests end. */
+export const scratch_path = () => join(scratch, String(++folders));
+
+/** Given to both ways, so that an mcpivot under test leaves the user's own files alone. */
+export const environment = {
+  XDG_STATE_HOME: join(scratch, 'state'),
+  XDG_CACHE_HOME: join(scratch, 'cache'),
+  XDG_CONFIG_HOME: join(scratch, 'config'),
+  ...Object.fromEntries(Object.entries(process.env).filter(([name]) => /^[A-Z]+SAN_OPTIONS$/.test(name))),
+};
