@@ -84,6 +84,10 @@ Deadline soon() {
   return in(std::chrono::seconds(5));
 }
 
+bool is_sanitized() {
+  return slowness > 1;
+}
+
 TemporaryDirectory::TemporaryDirectory() {
   std::string name = (fs::temp_directory_path() / "mcpivot-test-XXXXXX").native();
   if (mkdtemp(name.data()) == nullptr) throw std::runtime_error("cannot make " + name);
@@ -280,6 +284,49 @@ long rss_kb(pid_t pid) {
   long resident = 0;
   file >> total >> resident;
   return resident * (sysconf(_SC_PAGESIZE) / 1024);
+}
+
+namespace {
+
+// The number after "NAME:" in a file of /proc.
+long number_in(const std::string& path, const std::string& name) {
+  std::ifstream file(path);
+  for (std::string line; std::getline(file, line);)
+    if (line.starts_with(name + ":")) return std::stol(line.substr(name.size() + 1));
+  return 0;
+}
+
+}  // namespace
+
+long peak_rss_kb(pid_t pid) {
+  return number_in("/proc/" + std::to_string(pid) + "/status", "VmHWM");
+}
+
+long bytes_written(pid_t pid) {
+  return number_in("/proc/" + std::to_string(pid) + "/io", "wchar");
+}
+
+std::string command_name(pid_t pid) {
+  std::ifstream file("/proc/" + std::to_string(pid) + "/comm");
+  std::string name;
+  std::getline(file, name);
+  return name;
+}
+
+bool wait_at_rest(const std::vector<pid_t>& pids, Deadline deadline) {
+  // One look is not at all of them at once, so one could wake another behind our back.
+  constexpr int looks = 20;
+  int in_a_row = 0;
+  return wait_until(
+      [&] {
+        const bool asleep = std::ranges::all_of(pids, [](pid_t pid) {
+          const auto stat = read_stat(pid);
+          return !stat || stat->state == 'S' || !is_alive(*stat);
+        });
+        in_a_row = asleep ? in_a_row + 1 : 0;
+        return in_a_row == looks;
+      },
+      deadline);
 }
 
 std::size_t open_fds(pid_t pid) {

@@ -24,6 +24,8 @@ using Deadline = std::chrono::steady_clock::time_point;
 Deadline in(std::chrono::milliseconds time);
 // Long enough for anything that should happen at once.
 Deadline soon();
+// Whether a sanitizer slows everything and takes memory of its own.
+bool is_sanitized();
 
 // A directory of its own, gone at the end.
 class TemporaryDirectory {
@@ -40,12 +42,19 @@ class TemporaryDirectory {
 
 using Environment = std::vector<std::pair<std::string, std::string>>;
 
+// Descriptors to take the place of the pipes to a child; they stay the caller's. -1: a pipe after all.
+struct Stdio {
+  int in = -1;
+  int out = -1;
+  int err = -1;
+};
+
 // A process in a process group of its own. While one of its functions waits, all of its pipes are served.
 // The destructor kills it, its group and all of its descendants.
 class Child {
  public:
   explicit Child(const std::vector<std::string>& command, const Environment& added = {},
-                 const std::filesystem::path& directory = {});
+                 const std::filesystem::path& directory = {}, const Stdio& given = {});
   ~Child();
   Child(const Child&) = delete;
   Child& operator=(const Child&) = delete;
@@ -162,6 +171,11 @@ std::vector<pid_t> processes_in_group(pid_t group);
 std::vector<pid_t> children_of(pid_t pid);
 std::vector<pid_t> descendants_of(pid_t pid);
 long rss_kb(pid_t pid);
+long peak_rss_kb(pid_t pid);    // the most it ever was
+long bytes_written(pid_t pid);  // to anywhere, so far
+std::string command_name(pid_t pid);
+// All of them sleep, and none will wake by itself before a timer of its own runs out.
+bool wait_at_rest(const std::vector<pid_t>& pids, Deadline deadline);
 std::size_t open_fds(pid_t pid);
 // For what has no event to wait for, such as the process table: looks every millisecond.
 bool wait_until(const std::function<bool()>& predicate, Deadline deadline);

@@ -101,19 +101,21 @@ int poll_timeout(Deadline deadline) {
 }  // namespace
 
 Child::Child(const std::vector<std::string>& command, const Environment& added,
-             const std::filesystem::path& directory) {
+             const std::filesystem::path& directory, const Stdio& given) {
   ::signal(SIGPIPE, SIG_IGN);
-  Pipe in = make_pipe();
-  Pipe out = make_pipe();
-  Pipe err = make_pipe();
-  pid_ = spawn(command, added, directory, {in.read, out.write, err.write});
+  Pipe in = given.in < 0 ? make_pipe() : Pipe{};
+  Pipe out = given.out < 0 ? make_pipe() : Pipe{};
+  Pipe err = given.err < 0 ? make_pipe() : Pipe{};
+  pid_ = spawn(command, added, directory,
+               {std::max(in.read, given.in), std::max(out.write, given.out), std::max(err.write, given.err)});
   close_fd(in.read);
   close_fd(out.write);
   close_fd(err.write);
   stdin_ = in.write;
   stdout_ = out.read;
   stderr_fd_ = err.read;
-  for (const int fd : {stdin_, stdout_, stderr_fd_}) make_non_blocking(fd);
+  for (const int fd : {stdin_, stdout_, stderr_fd_})
+    if (fd >= 0) make_non_blocking(fd);
   pidfd_ = static_cast<int>(syscall(SYS_pidfd_open, pid_, 0));
   if (pidfd_ < 0) fail("pidfd_open");
 }
@@ -206,8 +208,8 @@ std::optional<std::string> Child::read_line(Deadline deadline) {
   if (end == std::string::npos) return std::nullopt;
   std::string line = received_.substr(taken_, end - taken_);
   taken_ = searched_ = end + 1;
-  if (taken_ == received_.size()) {
-    received_.clear();
+  if (taken_ == received_.size() || taken_ > (1 << 20)) {  // or it would hold all that ever came
+    received_.erase(0, taken_);
     taken_ = searched_ = 0;
   }
   return line;

@@ -3,7 +3,6 @@
 #include <fcntl.h>
 #include <malloc.h>
 #include <signal.h>
-#include <spdlog/spdlog.h>
 #include <unistd.h>
 
 #include <boost/asio/io_context.hpp>
@@ -12,6 +11,7 @@
 #include <memory>
 
 #include "gateway/gateway.h"
+#include "log/log.h"
 #include "log/trace_tap.h"
 #include "proc/guard.h"
 
@@ -62,7 +62,7 @@ class Program {
                  [this](std::string_view why) { shut_down(fmt::format("the client {}", why)); }),
         signals_(loop_, SIGINT, SIGTERM, SIGHUP),
         deadline_(loop_) {
-    if (spdlog::should_log(spdlog::level::trace)) context_.tap = &trace_;
+    if (log_enabled(LogLevel::trace)) context_.tap = &trace_;
   }
 
   int run() {
@@ -83,7 +83,7 @@ class Program {
   void shut_down(const std::string& why) {
     if (shutting_down_) return;
     shutting_down_ = true;
-    spdlog::info("ending: {}", why);
+    log_info("ending: {}", why);
     server_.stop(patience, [this] { finish(); });
   }
 
@@ -116,8 +116,7 @@ int run(const Options& options) {
   Guard guard;
   const bool guarded = guard.start();
   set_up_log(options.log);
-  if (!guarded)
-    spdlog::warn("cannot fork a guard: if mcpivot is killed with SIGKILL, servers may stay behind");
+  if (!guarded) log_warn("cannot fork a guard: if mcpivot is killed with SIGKILL, servers may stay behind");
   ::signal(SIGPIPE, SIG_IGN);
   Program program(options, guard);
   return program.run();

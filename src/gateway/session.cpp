@@ -1,9 +1,9 @@
 #include "gateway/session.h"
 
 #include <fmt/format.h>
-#include <spdlog/spdlog.h>
 
 #include "gateway/gateway.h"
+#include "log/log.h"
 #include "rpc/answers.h"
 #include "server/generation.h"
 
@@ -88,7 +88,7 @@ void Session::on_answer(const Message& message) {
   if (request) {
     request->origin->answer(message, request->id);
   } else {
-    spdlog::debug("client: dropped an answer to {}, which nobody waits for", message.text(message.id));
+    log_debug("client: dropped an answer to {}, which nobody waits for", message.text(message.id));
   }
 }
 
@@ -122,7 +122,7 @@ void Session::on_batch(std::string_view line) {
 }
 
 void Session::on_unreadable(std::string_view, const Refusal& refusal) {
-  spdlog::warn("client: refused a line: {}", refusal.reason);
+  log_warn("client: refused a line: {}", refusal.reason);
   answer(error_answer(refusal.id, refusal.code, refusal_text(refusal)));
   pause_if_full();
 }
@@ -130,7 +130,7 @@ void Session::on_unreadable(std::string_view, const Refusal& refusal) {
 void Session::on_oversize(const Skim& skim, std::size_t limit) {
   const std::string why = fmt::format(
       "the message is {} bytes, over the limit of {} for messages from a client", skim.size(), limit);
-  spdlog::warn("client: dropped a message: {} (method {}, id {})", why, skim.method(), skim.id());
+  log_warn("client: dropped a message: {} (method {}, id {})", why, skim.method(), skim.id());
   if (!skim.method().empty()) {
     if (!skim.id().empty()) answer(error_answer(skim.id(), code::invalid_request, why));
   } else if (auto request = asked_.take(own_id(skim.id()))) {

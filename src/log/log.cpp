@@ -1,11 +1,13 @@
+#define SPDLOG_FMT_EXTERNAL  // Debian's spdlog has no formatting library of its own; its compiled half is not
+                             // needed
 #include "log/log.h"
 
 #include <poll.h>
 #include <spdlog/details/null_mutex.h>
+#include <spdlog/logger.h>
 #include <spdlog/sinks/base_sink.h>
 #include <spdlog/sinks/basic_file_sink.h>
 #include <spdlog/sinks/rotating_file_sink.h>
-#include <spdlog/spdlog.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -18,6 +20,22 @@ namespace mcpivot {
 namespace {
 
 namespace fs = std::filesystem;
+
+std::shared_ptr<spdlog::logger> the_logger;
+
+spdlog::level::level_enum library_level(LogLevel level) {
+  switch (level) {
+    case LogLevel::trace:
+      return spdlog::level::trace;
+    case LogLevel::debug:
+      return spdlog::level::debug;
+    case LogLevel::info:
+      return spdlog::level::info;
+    case LogLevel::warn:
+      return spdlog::level::warn;
+  }
+  return spdlog::level::off;
+}
 
 constexpr std::size_t file_size = 1024 * 1024;
 constexpr std::size_t old_files = 2;
@@ -72,8 +90,16 @@ void set_up_log(const LogOptions& options) {
   }
   logger->set_level(spdlog::level::from_str(options.level));
   logger->flush_on(spdlog::level::trace);
-  spdlog::set_default_logger(logger);
-  if (!trouble.empty()) spdlog::warn("no log file: {}", trouble);
+  the_logger = std::move(logger);
+  if (!trouble.empty()) log_warn("no log file: {}", trouble);
+}
+
+bool log_enabled(LogLevel level) {
+  return the_logger != nullptr && the_logger->should_log(library_level(level));
+}
+
+void log_line(LogLevel level, std::string_view text) {
+  the_logger->log(library_level(level), spdlog::string_view_t(text.data(), text.size()));
 }
 
 void write_to_stderr(std::string_view text) {

@@ -1,9 +1,16 @@
 // Where mcpivot's own words go: a small rotating file, and, for warnings, stderr. stdout belongs to the
-// protocol. Code that has something to say calls spdlog directly; this only sets it up.
+// protocol.
+//
+// This is all that the rest of the code sees of the logging library, whose headers would cost every file
+// seconds to compile. One thread.
 #pragma once
 
+#include <fmt/format.h>
+
+#include <cstdint>
 #include <string>
 #include <string_view>
+#include <utility>
 
 namespace mcpivot {
 
@@ -13,8 +20,34 @@ struct LogOptions {
   std::string name;  // whose log it is
 };
 
-// A log that cannot be written is a warning, not a reason to turn a client away.
+// A log that cannot be written is a warning, not a reason to turn a client away. Before this, nothing is
+// logged.
 void set_up_log(const LogOptions& options);
+
+enum class LogLevel : std::uint8_t { trace, debug, info, warn };
+bool log_enabled(LogLevel level);
+void log_line(LogLevel level, std::string_view text);
+
+template <class... Args>
+void log_at(LogLevel level, fmt::format_string<Args...> format, Args&&... args) {
+  if (log_enabled(level)) log_line(level, fmt::format(format, std::forward<Args>(args)...));
+}
+template <class... Args>
+void log_trace(fmt::format_string<Args...> format, Args&&... args) {
+  log_at(LogLevel::trace, format, std::forward<Args>(args)...);
+}
+template <class... Args>
+void log_debug(fmt::format_string<Args...> format, Args&&... args) {
+  log_at(LogLevel::debug, format, std::forward<Args>(args)...);
+}
+template <class... Args>
+void log_info(fmt::format_string<Args...> format, Args&&... args) {
+  log_at(LogLevel::info, format, std::forward<Args>(args)...);
+}
+template <class... Args>
+void log_warn(fmt::format_string<Args...> format, Args&&... args) {
+  log_at(LogLevel::warn, format, std::forward<Args>(args)...);
+}
 
 // Writes as much as stderr takes without waiting: nobody may be reading it, and that must not stop us.
 void write_to_stderr(std::string_view text);

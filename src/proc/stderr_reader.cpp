@@ -1,6 +1,5 @@
 #include "proc/stderr_reader.h"
 
-#include <spdlog/spdlog.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -31,7 +30,7 @@ void StderrReader::take(std::string_view piece) {
   ring_->feed(piece);
   const std::size_t fresh = std::min<std::size_t>(ring_->total() - before, ring_->lines().size());
   for (std::size_t i = ring_->lines().size() - fresh; i < ring_->lines().size(); ++i)
-    spdlog::info("{} stderr: {}", server_, ring_->lines()[i]);
+    log_info("{} stderr: {}", server_, ring_->lines()[i]);
 }
 
 void StderrReader::drain() {

@@ -1,7 +1,6 @@
 #include "server/generation.h"
 
-#include <spdlog/spdlog.h>
-
+#include "log/log.h"
 #include "rpc/answers.h"
 #include "rpc/json_cursor.h"
 
@@ -30,7 +29,7 @@ std::expected<std::shared_ptr<Generation>, std::string> Generation::start(LinkCo
   });
   generation->link_->start(*generation);
   generation->stderr_->start();
-  spdlog::info("{}: generation {} started, pid {}", config.name, number, generation->pid());
+  log_info("{}: generation {} started, pid {}", config.name, number, generation->pid());
   return generation;
 }
 
@@ -112,8 +111,7 @@ void Generation::on_answer(const Message& message) {
   }
   auto request = asked_.take(own_id(message.text(message.id)));
   if (!request) {
-    spdlog::debug("{}: dropped an answer to {}, which nobody waits for", config_.name,
-                  message.text(message.id));
+    log_debug("{}: dropped an answer to {}, which nobody waits for", config_.name, message.text(message.id));
     return;
   }
   if (request->known == Method::initialize && message.kind == Kind::result) {
@@ -126,8 +124,8 @@ void Generation::on_answer(const Message& message) {
 void Generation::on_progress(const Message& message) {
   const auto token = asked_.find_token(own_id(message.text(message.progress_token)));
   if (!token) {
-    spdlog::debug("{}: dropped progress under the token {}, which is not (or no longer) known", config_.name,
-                  message.text(message.progress_token));
+    log_debug("{}: dropped progress under the token {}, which is not (or no longer) known", config_.name,
+              message.text(message.progress_token));
     return;
   }
   token->origin->client().forward(message, Edits().replace(message.progress_token, token->text).list());
@@ -164,7 +162,7 @@ void Generation::on_oversize(const Skim& skim, std::size_t limit) {
   const std::string why = fmt::format(
       "the message is {} bytes, over the limit of {}; raise it with --max-message, or ask for less",
       skim.size(), limit);
-  spdlog::warn("{}: dropped a message: {} (method {}, id {})", config_.name, why, skim.method(), skim.id());
+  log_warn("{}: dropped a message: {} (method {}, id {})", config_.name, why, skim.method(), skim.id());
   if (!skim.method().empty() && !skim.id().empty()) {
     link_->send(error_answer(skim.id(), code::invalid_request, why));
   } else {
@@ -181,8 +179,8 @@ void Generation::fail_answer(const Skim& skim, const std::string& why) {
 
 void Generation::garbage(std::string_view line, std::string_view why) {
   const std::string_view shown = line.substr(0, garbage_shown);
-  spdlog::warn("{}: not forwarded, on stdout but no message ({}): {}{}", config_.name, why, shown,
-               shown.size() < line.size() ? "…" : "");
+  log_warn("{}: not forwarded, on stdout but no message ({}): {}{}", config_.name, why, shown,
+           shown.size() < line.size() ? "…" : "");
   ring_.add(fmt::format("[stdout] {}", line));
 }
 
@@ -190,7 +188,7 @@ void Generation::on_end(std::string_view why) {
   link_ended_ = true;
   if (process_->running() && how_it_died_.empty()) {
     // It lives, but can no longer be talked to. Usually it is about to exit and tells us how in a moment.
-    spdlog::debug("{}: the connection ended: {}", config_.name, why);
+    log_debug("{}: the connection ended: {}", config_.name, why);
     link_->finish();
     process_->end(useless_server_patience);
   }
@@ -222,7 +220,7 @@ void Generation::die_when_settled() {
   stderr_->drain();
   link_->close();
   stderr_->close();
-  spdlog::info("{}: generation {} (pid {}) {}", config_.name, number_, pid(), how_it_died_);
+  log_info("{}: generation {} (pid {}) {}", config_.name, number_, pid(), how_it_died_);
   owner_.on_death(*this, how_it_died_);
 }
 

@@ -1,10 +1,9 @@
 #include "server/server.h"
 
-#include <spdlog/spdlog.h>
-
 #include <algorithm>
 #include <utility>
 
+#include "log/log.h"
 #include "rpc/answers.h"
 
 namespace mcpivot {
@@ -60,8 +59,8 @@ void Server::notify(const Message& message) {
 
 void Server::cancel(Asker& client, const Message& cancelled) {
   if (!current_ || !current_->cancel(client, cancelled))
-    spdlog::debug("{}: a cancellation of {}, which is not under way", config_.name,
-                  cancelled.text(cancelled.request_id));
+    log_debug("{}: a cancellation of {}, which is not under way", config_.name,
+              cancelled.text(cancelled.request_id));
 }
 
 void Server::on_notification(const Message& message) {
@@ -100,8 +99,7 @@ void Server::on_death(Generation& generation, const std::string& how) {
 }
 
 void Server::become(State state, std::string reason) {
-  spdlog::info("{}: {} -> {}{}{}", config_.name, text(state_), text(state), reason.empty() ? "" : ": ",
-               reason);
+  log_info("{}: {} -> {}{}{}", config_.name, text(state_), text(state), reason.empty() ? "" : ": ", reason);
   state_ = state;
   reason_ = std::move(reason);
 }

@@ -88,7 +88,7 @@ export function server_requests() {
         { onprogress: (step) => steps.push(step) },
       );
       assert.equal(steps.length, 0);
-      await peer.client.ping(); // makes the task go on
+      await peer.call('finish_task', {});
       assert.equal(steps.length, 2);
       return { created, steps, result: await peer.client.experimental.tasks.getTaskResult(created.task.taskId, CallToolResultSchema) };
     }, options));

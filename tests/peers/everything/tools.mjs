@@ -4,7 +4,8 @@ import { createServer } from 'node:http';
 import { once } from 'node:events';
 import { test } from 'node:test';
 import { gunzipSync } from 'node:zlib';
-import { comparable_tools, same } from '../lib/same.mjs';
+import { comparable_tools } from '../lib/allowed.mjs';
+import { same } from '../lib/same.mjs';
 
 const text_of = (result) => result.content[0].text;
 

@@ -3,7 +3,7 @@
 import { Server } from '@modelcontextprotocol/sdk/server/index.js';
 import { StdioServerTransport } from '@modelcontextprotocol/sdk/server/stdio.js';
 import { InMemoryTaskStore } from '@modelcontextprotocol/sdk/experimental/tasks';
-import { CallToolRequestSchema, ListToolsRequestSchema, PingRequestSchema, ResultSchema } from '@modelcontextprotocol/sdk/types.js';
+import { CallToolRequestSchema, ListToolsRequestSchema, ResultSchema } from '@modelcontextprotocol/sdk/types.js';
 
 const server = new Server(
   { name: 'asking', version: '1.0.0' },
@@ -32,6 +32,8 @@ async function told(asking) {
 }
 
 const tools = {
+  echo: ({ message }) => message,
+
   /** Sends the client any request. */
   ask: ({ method, params }) => told(server.request({ method, params }, ResultSchema)),
 
@@ -63,17 +65,17 @@ const tools = {
   },
 };
 
-/** A call as a task: answers with the task at once, and reports progress and finishes when the client pings. */
+/** Answers with a task at once; `finish_task` makes it go on. */
 async function start_task(extra) {
   const task = await extra.taskStore.createTask({ ttl: 60_000, pollInterval: 10 });
-  server.setRequestHandler(PingRequestSchema, async () => {
+  tools.finish_task = async () => {
     for (const progress of [1, 2]) {
       const { progressToken } = extra._meta;
       await server.notification({ method: 'notifications/progress', params: { progressToken, progress, total: 2, message: `step ${progress}` } });
     }
     await extra.taskStore.storeTaskResult(task.taskId, 'completed', { content: [{ type: 'text', text: 'finished' }] });
-    return {};
-  });
+    return 'finished';
+  };
   return { task };
 }
 

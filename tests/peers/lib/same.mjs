@@ -1,22 +1,9 @@
 // Plays one scenario twice, on a direct connection to a server and on one through mcpivot, and compares all that the
 // client saw: what the scenario returns, and every answer, notification and request that came in, in order.
 import assert from 'node:assert/strict';
+import { comparable_answer, comparable_message } from './allowed.mjs';
 import { everything, through } from './commands.mjs';
 import { every_capability, Peer, prepared } from './peer.mjs';
-
-// --- what mcpivot is allowed to answer otherwise -------------------------------------------------------------
-// One function for each; today each demands equality. Scenarios use the same ones on what the SDK made of a result.
-
-/** The result of `initialize`. */
-export const comparable_handshake = (result) => result;
-
-/** The result of `tools/list`. */
-export const comparable_tools = (result) => result;
-
-/** A notification or request from the server; undefined leaves it out. */
-const comparable_message = (message) => message;
-
-const comparable_results = { initialize: comparable_handshake, 'tools/list': comparable_tools };
 
 // --- what is never the same twice ----------------------------------------------------------------------------
 
@@ -76,22 +63,21 @@ function transcript(peer, ignore, begin) {
   const asked = new Map(peer.sent.items.filter((item) => item.method && 'id' in item).map((item) => [item.id, item.method]));
   return peer.received.items
     .slice(begin)
-    .map((item) => {
-      if ('method' in item) return comparable_message(item);
-      const comparable = comparable_results[asked.get(item.id)];
-      return comparable && item.result ? { ...item, result: comparable(item.result) } : item;
-    })
+    .map((item) => ('method' in item ? comparable_message(item) : comparable_answer(asked.get(item.id), item)))
     .filter((item) => item && !ignore(item));
 }
 
 // --- the two ways ----------------------------------------------------------------------------------------------
+
+/** What the server had to say so far has come when it has answered a call. */
+const fence = (peer) => peer.client.callTool({ name: 'echo', arguments: { message: 'fence' } });
 
 /** Waits until the server knows its client, so that nothing of that falls into the scenario. */
 async function settled(peer, server, { capabilities = every_capability }) {
   if (server === everything && capabilities.roots) {
     await peer.received.until(({ params }) => /^Roots updated/.test(params?.data)); // comes 0.35 s after the handshake
   } else {
-    await peer.client.ping();
+    await fence(peer);
   }
   return peer.received.items.length;
 }
@@ -102,6 +88,7 @@ async function play(way, command, server, scenario, { ignore = () => false, unor
     peer = await Peer.connect(command, options);
     const begin = settle ? await settled(peer, server, options) : 0;
     const outcome = await scenario(peer);
+    await fence(peer); // whatever came too much, such as a second answer, comes before
     const { any, message } = normaliser();
     const messages = transcript(peer, ignore, begin).map(message);
     if (unordered) messages.sort((a, b) => (JSON.stringify(a) < JSON.stringify(b) ? -1 : 1));
