@@ -41,7 +41,8 @@ std::expected<std::string, std::string> find_program(const std::string& name,
                                                      const Environment& environment) {
   if (name.find('/') != std::string::npos) return name;
   const auto path = environment.find("PATH");
-  std::string_view folders = path != environment.end() ? path->second : "/usr/local/bin:/usr/bin:/bin";
+  std::string_view folders = "/usr/local/bin:/usr/bin:/bin";
+  if (path != environment.end()) folders = path->second;
   while (true) {
     const auto colon = folders.find(':');
     const std::string_view folder = folders.substr(0, colon);
@@ -59,6 +60,7 @@ std::expected<std::string, std::string> find_program(const std::string& name,
 // Pointers for exec, which wants them without const.
 std::vector<char*> pointers(std::vector<std::string>& strings) {
   std::vector<char*> result;
+  result.reserve(strings.size() + 1);
   for (std::string& text : strings) result.push_back(text.data());
   result.push_back(nullptr);
   return result;
@@ -145,6 +147,7 @@ std::expected<std::shared_ptr<Process>, std::string> Process::spawn(boost::asio:
   if (!program) return std::unexpected(program.error());
   std::vector<std::string> argv = command.argv;
   std::vector<std::string> variables;
+  variables.reserve(environment.size());
   for (const auto& [key, value] : environment) variables.push_back(key + "=" + value);
   const auto argv_pointers = pointers(argv);
   const auto variable_pointers = pointers(variables);

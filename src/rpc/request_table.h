@@ -128,6 +128,7 @@ class RequestTable {
       if (id != 0 && fits(request)) ids.push_back(id);
     std::sort(ids.begin(), ids.end());
     std::vector<Taken> taken;
+    taken.reserve(ids.size());
     for (const std::int64_t id : ids) taken.push_back({id, *take(id)});
     return taken;
   }
