@@ -20,16 +20,18 @@ struct Edit {
 class Edits {
  public:
   // Nothing to do for a value that is absent.
-  Edits& replace(Span where, std::string_view with) {
-    if (!where) return *this;
+  Edits& replace(Span where, std::string_view with) { return where ? add(where, with) : *this; }
+  Edits& insert(std::size_t at, std::string_view text) { return add({static_cast<std::uint32_t>(at), 0}, text); }
+  std::span<const Edit> list() const { return {edits_.data(), count_}; }
+
+ private:
+  Edits& add(Span where, std::string_view with) {
     edits_[count_++] = {where, with};
     for (std::size_t i = count_ - 1; i > 0 && edits_[i].where.begin < edits_[i - 1].where.begin; --i)
       std::swap(edits_[i], edits_[i - 1]);
     return *this;
   }
-  std::span<const Edit> list() const { return {edits_.data(), count_}; }
 
- private:
   std::array<Edit, 3> edits_{};
   std::size_t count_ = 0;
 };

@@ -11,12 +11,34 @@
 namespace mcpivot {
 namespace {
 
-constexpr std::array<std::pair<std::string_view, Method>, 4> known_methods{{
+constexpr std::array<std::pair<std::string_view, Method>, 20> known_methods{{
+    {"tools/call", Method::tools_call},
+    {"notifications/progress", Method::progress},
     {"initialize", Method::initialize},
+    {"server/discover", Method::discover},
+    {"ping", Method::ping},
+    {"tools/list", Method::tools_list},
+    {"prompts/list", Method::prompts_list},
+    {"prompts/get", Method::prompts_get},
+    {"resources/list", Method::resources_list},
+    {"resources/templates/list", Method::resource_templates_list},
+    {"resources/read", Method::resources_read},
+    {"resources/subscribe", Method::resources_subscribe},
+    {"resources/unsubscribe", Method::resources_unsubscribe},
+    {"logging/setLevel", Method::set_level},
+    {"completion/complete", Method::complete},
     {"notifications/initialized", Method::initialized},
     {"notifications/cancelled", Method::cancelled},
-    {"notifications/progress", Method::progress},
+    {"notifications/tools/list_changed", Method::tools_changed},
+    {"notifications/prompts/list_changed", Method::prompts_changed},
+    {"notifications/resources/list_changed", Method::resources_changed},
 }};
+
+Method known_method(std::string_view name) {
+  for (const auto& [text, known] : known_methods)
+    if (text == name) return known;
+  return Method::other;
+}
 
 bool is_string(std::string_view value) {
   return value.starts_with('"');
@@ -166,8 +188,7 @@ class Reader {
     const std::string_view plain = spelled.substr(1, spelled.size() - 2);
     const bool escaped = plain.find('\\') != std::string_view::npos;
     const std::string decoded = escaped ? unescape(plain) : std::string();
-    for (const auto& [text, known] : known_methods)
-      if (text == (escaped ? std::string_view(decoded) : plain)) message.known = known;
+    message.known = known_method(escaped ? std::string_view(decoded) : plain);
     auto if_id = [this](Span span) { return is_id(span.of(line_)) ? span : Span(); };
     message.name = params_.where[name];
     message.uri = params_.where[uri];

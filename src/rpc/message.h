@@ -20,7 +20,31 @@ namespace mcpivot {
 enum class Kind : std::uint8_t { request, notification, result, error };
 
 // The methods that a proxy treats differently from all others.
-enum class Method : std::uint8_t { other, initialize, initialized, cancelled, progress };
+enum class Method : std::uint8_t {
+  other,
+  // requests of a client
+  initialize,
+  discover,
+  ping,
+  tools_list,
+  tools_call,
+  prompts_list,
+  prompts_get,
+  resources_list,
+  resource_templates_list,
+  resources_read,
+  resources_subscribe,
+  resources_unsubscribe,
+  set_level,
+  complete,
+  // notifications
+  initialized,
+  cancelled,
+  progress,
+  tools_changed,
+  prompts_changed,
+  resources_changed,
+};
 
 struct Message {
   std::string_view raw;  // the line, without its newline
