@@ -1,7 +1,7 @@
 // Every feature of server-everything gives the same result through mcpivot as without it.
 //   MCPIVOT=path/to/mcpivot node --test everything.test.mjs
-// Each test plays one scenario on a direct connection and on one through mcpivot, with the official SDK's client, and
-// demands that all the client sees is equal; lib/same.mjs says what that means.
+// Each test plays one scenario on a direct connection and on one through mcpivot, with the official SDK's
+// client, and demands that all the client sees is equal; lib/same.mjs says what that means.
 import { describe } from 'node:test';
 import { handshake } from './everything/handshake.mjs';
 import { progress } from './everything/progress.mjs';

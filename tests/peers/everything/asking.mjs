@@ -38,7 +38,9 @@ export function server_requests() {
       const open = [];
       peer.answers['sampling/createMessage'] = ({ messages: [{ content }] }) =>
         new Promise((answer) => {
-          open.push(() => answer({ role: 'assistant', model: 'm', content: { type: 'text', text: `re: ${content.text}` } }));
+          open.push(() =>
+            answer({ role: 'assistant', model: 'm', content: { type: 'text', text: `re: ${content.text}` } }),
+          );
           if (open.length === 100) open.reverse().forEach((next) => next());
         });
       const answers = answer_of(await peer.call('ask_at_once', { count: 100 }));
@@ -50,12 +52,18 @@ export function server_requests() {
     same(async (peer) => {
       peer.answers['sampling/createMessage'] = async ({ _meta: { progressToken } }, { sendNotification }) => {
         for (const progress of [0.5, 1]) {
-          await sendNotification({ method: 'notifications/progress', params: { progressToken, progress, total: 1, message: `at ${progress}` } });
+          await sendNotification({
+            method: 'notifications/progress',
+            params: { progressToken, progress, total: 1, message: `at ${progress}` },
+          });
         }
         return { role: 'assistant', model: 'm', content: { type: 'text', text: 'done' } };
       };
       const { progress, answer } = answer_of(await peer.call('ask_with_progress', {}));
-      assert.deepEqual(progress, [0.5, 1].map((step) => ({ progress: step, total: 1, message: `at ${step}`, ours: true })));
+      assert.deepEqual(
+        progress,
+        [0.5, 1].map((step) => ({ progress: step, total: 1, message: `at ${step}`, ours: true })),
+      );
       return { progress, answer };
     }, options));
 
@@ -90,27 +98,43 @@ export function server_requests() {
       assert.equal(steps.length, 0);
       await peer.call('finish_task', {});
       assert.equal(steps.length, 2);
-      return { created, steps, result: await peer.client.experimental.tasks.getTaskResult(created.task.taskId, CallToolResultSchema) };
+      return {
+        created,
+        steps,
+        result: await peer.client.experimental.tasks.getTaskResult(created.task.taskId, CallToolResultSchema),
+      };
     }, options));
 
   test('notifications of the server’s own making arrive as they are', () =>
-    same(async (peer) => {
-      const notifications = [
-        { method: 'notifications/prompts/list_changed' },
-        { method: 'notifications/elicitation/complete', params: { elicitationId: 'e-1' } },
-        { method: 'notifications/message', params: { level: 'alert', logger: 'ü', data: { deep: [1, 2.5e-9, null, { 'a b': '\u0000' }] } } },
-        { method: 'notifications/of-no-known-kind', params: { _meta: { 'x/y': true }, more: 'fields' } },
-        { method: 'notifications/cancelled', params: { requestId: 'nobody asked that', reason: 'just so' } },
-        { method: 'notifications/progress', params: { progressToken: 'nobody asked that either', progress: 1 } },
-      ];
-      for (const notification of notifications) await peer.call('tell', notification);
-      for (const { method, params } of notifications.slice(0, 4)) {
-        const [seen] = peer.received.matching(method);
-        assert.deepEqual(seen.params, params);
-      }
-    }, {
-      ...options,
-      // A cancellation or progress of nothing means nothing; whether it arrives is left open.
-      ignore: ({ method }) => ['notifications/cancelled', 'notifications/progress'].includes(method),
-    }));
+    same(
+      async (peer) => {
+        const notifications = [
+          { method: 'notifications/prompts/list_changed' },
+          { method: 'notifications/elicitation/complete', params: { elicitationId: 'e-1' } },
+          {
+            method: 'notifications/message',
+            params: { level: 'alert', logger: 'ü', data: { deep: [1, 2.5e-9, null, { 'a b': '\u0000' }] } },
+          },
+          { method: 'notifications/of-no-known-kind', params: { _meta: { 'x/y': true }, more: 'fields' } },
+          {
+            method: 'notifications/cancelled',
+            params: { requestId: 'nobody asked that', reason: 'just so' },
+          },
+          {
+            method: 'notifications/progress',
+            params: { progressToken: 'nobody asked that either', progress: 1 },
+          },
+        ];
+        for (const notification of notifications) await peer.call('tell', notification);
+        for (const { method, params } of notifications.slice(0, 4)) {
+          const [seen] = peer.received.matching(method);
+          assert.deepEqual(seen.params, params);
+        }
+      },
+      {
+        ...options,
+        // A cancellation or progress of nothing means nothing; whether it arrives is left open.
+        ignore: ({ method }) => ['notifications/cancelled', 'notifications/progress'].includes(method),
+      },
+    ));
 }

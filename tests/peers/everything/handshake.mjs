@@ -14,20 +14,26 @@ const clients = {
   'only elicitation by URL': { elicitation: { url: {} } },
   'only roots that never change': { roots: {} },
   'only sampling, also as a task': { sampling: {}, tasks: { requests: { sampling: { createMessage: {} } } } },
-  'only elicitation, also as a task': { elicitation: {}, tasks: { requests: { elicitation: { create: {} } } } },
+  'only elicitation, also as a task': {
+    elicitation: {},
+    tasks: { requests: { elicitation: { create: {} } } },
+  },
 };
 
 export function handshake() {
   test('the handshake gives the same server info, capabilities and instructions', () =>
-    same(async ({ client }) => {
-      assert.equal(client.getServerVersion().name, 'mcp-servers/everything');
-      assert.match(client.getInstructions(), /Everything Server/);
-      return comparable_handshake({
-        serverInfo: client.getServerVersion(),
-        capabilities: client.getServerCapabilities(),
-        instructions: client.getInstructions(),
-      });
-    }, { settle: false, ignore: ({ method }) => method !== undefined }));
+    same(
+      async ({ client }) => {
+        assert.equal(client.getServerVersion().name, 'mcp-servers/everything');
+        assert.match(client.getInstructions(), /Everything Server/);
+        return comparable_handshake({
+          serverInfo: client.getServerVersion(),
+          capabilities: client.getServerCapabilities(),
+          instructions: client.getInstructions(),
+        });
+      },
+      { settle: false, ignore: ({ method }) => method !== undefined },
+    ));
 
   test('after the handshake the server announces its tools and asks for the roots', () =>
     same(
@@ -65,8 +71,15 @@ export function handshake() {
   test('an unknown method gets the same error', () =>
     same(async ({ client }) => {
       const ask = (method, params) => attempt(() => client.request({ method, params }, EmptyResultSchema));
-      const failures = [await ask('no/such-method'), await ask('tools/nothing', { name: 'echo' }), await ask('', {})];
-      assert.deepEqual(failures.map(({ failed }) => failed.code), [-32601, -32601, -32601]);
+      const failures = [
+        await ask('no/such-method'),
+        await ask('tools/nothing', { name: 'echo' }),
+        await ask('', {}),
+      ];
+      assert.deepEqual(
+        failures.map(({ failed }) => failed.code),
+        [-32601, -32601, -32601],
+      );
       return failures;
     }));
 
@@ -89,10 +102,16 @@ export function handshake() {
   test('an unknown notification is ignored, and reaches the server as it is', () =>
     same(
       async (peer) => {
-        const notification = { method: 'notifications/of-no-known-kind', params: { deep: [{ er: null }], _meta: { 'a/b': 1e-7 } } };
+        const notification = {
+          method: 'notifications/of-no-known-kind',
+          params: { deep: [{ er: null }], _meta: { 'a/b': 1e-7 } },
+        };
         await peer.client.notification(notification);
         await peer.call('echo', { message: 'the server has read it by now' });
-        const seen = peer.tap.received().map((line) => JSON.parse(line)).filter(({ method }) => method === notification.method);
+        const seen = peer.tap
+          .received()
+          .map((line) => JSON.parse(line))
+          .filter(({ method }) => method === notification.method);
         assert.deepEqual(seen, [{ ...notification, jsonrpc: '2.0' }]);
       },
       { tap: true },
@@ -101,9 +120,20 @@ export function handshake() {
   test('unknown fields of a request reach the server', () =>
     same(
       async (peer) => {
-        const params = { name: 'echo', arguments: { message: 'x', more: [1, { of: 'it' }] }, future: { field: true }, _meta: { 'vendor/trace': '00-ab-01' } };
-        const result = await peer.client.request({ method: 'tools/call', params }, EmptyResultSchema.passthrough());
-        const [seen] = peer.tap.received().map((line) => JSON.parse(line)).filter(({ method }) => method === 'tools/call');
+        const params = {
+          name: 'echo',
+          arguments: { message: 'x', more: [1, { of: 'it' }] },
+          future: { field: true },
+          _meta: { 'vendor/trace': '00-ab-01' },
+        };
+        const result = await peer.client.request(
+          { method: 'tools/call', params },
+          EmptyResultSchema.passthrough(),
+        );
+        const [seen] = peer.tap
+          .received()
+          .map((line) => JSON.parse(line))
+          .filter(({ method }) => method === 'tools/call');
         assert.deepEqual(seen.params, params);
         return result;
       },

@@ -7,13 +7,18 @@ import { same } from '../lib/same.mjs';
 const get = ({ client }, name, args) => attempt(() => client.getPrompt({ name, arguments: args }));
 
 const complete = ({ client }, ref, name, value, chosen) =>
-  attempt(() => client.complete({ ref, argument: { name, value }, ...(chosen && { context: { arguments: chosen } }) }));
+  attempt(() =>
+    client.complete({ ref, argument: { name, value }, ...(chosen && { context: { arguments: chosen } }) }),
+  );
 
 export function prompts() {
   test('the list of prompts', () =>
     same(async ({ client }) => {
       const list = await client.listPrompts();
-      assert.deepEqual(list.prompts.map(({ name }) => name), ['simple-prompt', 'args-prompt', 'completable-prompt', 'resource-prompt']);
+      assert.deepEqual(
+        list.prompts.map(({ name }) => name),
+        ['simple-prompt', 'args-prompt', 'completable-prompt', 'resource-prompt'],
+      );
       return list;
     }));
 
@@ -30,7 +35,12 @@ export function prompts() {
       assert.match(prompt.messages[0].content.text, /Zürich/);
       const missing = await get(peer, 'args-prompt', {});
       assert.equal(missing.failed.code, -32602);
-      return [prompt, missing, await get(peer, 'args-prompt', { city: 'Paris', state: 'Texas' }), await get(peer, 'args-prompt')];
+      return [
+        prompt,
+        missing,
+        await get(peer, 'args-prompt', { city: 'Paris', state: 'Texas' }),
+        await get(peer, 'args-prompt'),
+      ];
     }));
 
   test('a prompt with arguments that can be completed', () =>
@@ -45,7 +55,12 @@ export function prompts() {
       const prompt = await get(peer, 'resource-prompt', { resourceType: 'Text', resourceId: '3' });
       assert.equal(prompt.messages[1].content.type, 'resource');
       const others = [];
-      for (const [resourceType, resourceId] of [['Blob', '4'], ['Text', '0'], ['Text', 'x'], ['Film', '1']]) {
+      for (const [resourceType, resourceId] of [
+        ['Blob', '4'],
+        ['Text', '0'],
+        ['Text', 'x'],
+        ['Film', '1'],
+      ]) {
         others.push(await get(peer, 'resource-prompt', { resourceType, resourceId }));
       }
       return [prompt, others];

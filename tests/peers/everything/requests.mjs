@@ -24,17 +24,40 @@ const words = (text) => () => ({ role: 'assistant', model: 'm', content: { type:
 
 export function requests() {
   test('sampling', () =>
-    same(answering('sampling/createMessage', 'trigger-sampling-request', { prompt: 'Say "hi" 🙂', maxTokens: 7 }, [
-      words('Hi!'),
-      () => ({ role: 'assistant', model: 'm', stopReason: 'maxTokens', content: { type: 'image', data: 'aGk=', mimeType: 'image/png' }, _meta: { 'x/y': 1 } }),
-      () => ({ role: 'assistant', model: 'm', content: { type: 'audio', data: 'aGk=', mimeType: 'audio/wav' } }),
-      refuse,
-    ])));
+    same(
+      answering(
+        'sampling/createMessage',
+        'trigger-sampling-request',
+        { prompt: 'Say "hi" 🙂', maxTokens: 7 },
+        [
+          words('Hi!'),
+          () => ({
+            role: 'assistant',
+            model: 'm',
+            stopReason: 'maxTokens',
+            content: { type: 'image', data: 'aGk=', mimeType: 'image/png' },
+            _meta: { 'x/y': 1 },
+          }),
+          () => ({
+            role: 'assistant',
+            model: 'm',
+            content: { type: 'audio', data: 'aGk=', mimeType: 'audio/wav' },
+          }),
+          refuse,
+        ],
+      ),
+    ));
 
   test('sampling with default and with wrong arguments', () =>
     same(async (peer) => {
-      const results = [await peer.call('trigger-sampling-request', { prompt: '' }), await peer.call('trigger-sampling-request', {})];
-      assert.deepEqual(results.map(({ isError }) => !!isError), [false, true]);
+      const results = [
+        await peer.call('trigger-sampling-request', { prompt: '' }),
+        await peer.call('trigger-sampling-request', {}),
+      ];
+      assert.deepEqual(
+        results.map(({ isError }) => !!isError),
+        [false, true],
+      );
       return results;
     }));
 
@@ -43,49 +66,69 @@ export function requests() {
       const much = 'Viel "Text" 🙂\n'.repeat(60_000);
       peer.answers['sampling/createMessage'] = words(much);
       const result = await peer.call('trigger-sampling-request', { prompt: much });
-      assert.ok(peer.received.matching('sampling/createMessage')[0].params.messages[0].content.text.endsWith(much));
+      assert.ok(
+        peer.received.matching('sampling/createMessage')[0].params.messages[0].content.text.endsWith(much),
+      );
       assert.ok(result.content[0].text.length > much.length);
       return result;
     }));
 
   test('samplings at once, answered in another order', () =>
-    same(
-      async (peer) => {
-        const open = [];
-        peer.answers['sampling/createMessage'] = ({ messages: [{ content }] }) =>
-          new Promise((answer) => {
-            open.push(() => answer(words(`answer to ${content.text}`)()));
-            if (open.length === 10) open.reverse().forEach((next) => next());
-          });
-        const results = await Promise.all(Array.from({ length: 10 }, (_, i) => peer.call('trigger-sampling-request', { prompt: `number ${i}.` })));
-        results.forEach((result, i) => assert.match(result.content[0].text, new RegExp(`answer to .*number ${i}\\.`)));
-        return results;
-      },
-    ));
+    same(async (peer) => {
+      const open = [];
+      peer.answers['sampling/createMessage'] = ({ messages: [{ content }] }) =>
+        new Promise((answer) => {
+          open.push(() => answer(words(`answer to ${content.text}`)()));
+          if (open.length === 10) open.reverse().forEach((next) => next());
+        });
+      const results = await Promise.all(
+        Array.from({ length: 10 }, (_, i) =>
+          peer.call('trigger-sampling-request', { prompt: `number ${i}.` }),
+        ),
+      );
+      results.forEach((result, i) =>
+        assert.match(result.content[0].text, new RegExp(`answer to .*number ${i}\\.`)),
+      );
+      return results;
+    }));
 
   const filled_in = {
-    name: 'Ada', check: true, firstLine: 'Once', email: 'ada@example.invalid', homepage: 'https://example.invalid/', birthdate: '1815-12-10', integer: 42,
-    number: 2.5, untitledSingleSelectEnum: 'Ross', untitledMultipleSelectEnum: ['Piano', 'Bass'], titledSingleSelectEnum: 'hero-2',
-    titledMultipleSelectEnum: ['fish-1', 'fish-3'], legacyTitledEnum: 'pet-4',
+    name: 'Ada',
+    check: true,
+    firstLine: 'Once',
+    email: 'ada@example.invalid',
+    homepage: 'https://example.invalid/',
+    birthdate: '1815-12-10',
+    integer: 42,
+    number: 2.5,
+    untitledSingleSelectEnum: 'Ross',
+    untitledMultipleSelectEnum: ['Piano', 'Bass'],
+    titledSingleSelectEnum: 'hero-2',
+    titledMultipleSelectEnum: ['fish-1', 'fish-3'],
+    legacyTitledEnum: 'pet-4',
   };
   test('elicitation of a form', () =>
-    same(answering('elicitation/create', 'trigger-elicitation-request', {}, [
-      () => ({ action: 'accept', content: filled_in }),
-      () => ({ action: 'accept', content: { name: '' } }),
-      () => ({ action: 'accept' }),
-      () => ({ action: 'decline' }),
-      () => ({ action: 'cancel' }),
-      refuse,
-    ])));
+    same(
+      answering('elicitation/create', 'trigger-elicitation-request', {}, [
+        () => ({ action: 'accept', content: filled_in }),
+        () => ({ action: 'accept', content: { name: '' } }),
+        () => ({ action: 'accept' }),
+        () => ({ action: 'decline' }),
+        () => ({ action: 'cancel' }),
+        refuse,
+      ]),
+    ));
 
   const link = 'https://example.invalid/log%20in?a=1&b=ü';
   test('elicitation by URL', () =>
-    same(answering('elicitation/create', 'trigger-url-elicitation', { url: link, message: 'Please log in.', elicitationId: 'id-1' }, [
-      () => ({ action: 'accept' }),
-      () => ({ action: 'decline' }),
-      () => ({ action: 'cancel' }),
-      refuse,
-    ])));
+    same(
+      answering(
+        'elicitation/create',
+        'trigger-url-elicitation',
+        { url: link, message: 'Please log in.', elicitationId: 'id-1' },
+        [() => ({ action: 'accept' }), () => ({ action: 'decline' }), () => ({ action: 'cancel' }), refuse],
+      ),
+    ));
 
   test('elicitation by URL with an id of the server’s own', () =>
     same(async (peer) => {
@@ -112,7 +155,11 @@ export function requests() {
     same(async (peer) => {
       const results = [await peer.call('get-roots-list', {})];
       assert.match(results[0].content[0].text, /2 total/);
-      const lists = [[{ uri: 'file:///three', name: 'Drei "3" 🙂', _meta: { a: 1 } }], [], Array.from({ length: 100 }, (_, i) => ({ uri: `file:///${i}` }))];
+      const lists = [
+        [{ uri: 'file:///three', name: 'Drei "3" 🙂', _meta: { a: 1 } }],
+        [],
+        Array.from({ length: 100 }, (_, i) => ({ uri: `file:///${i}` })),
+      ];
       for (const [i, roots] of lists.entries()) {
         peer.answers['roots/list'] = () => ({ roots });
         await peer.client.sendRootsListChanged();

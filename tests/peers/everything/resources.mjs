@@ -36,7 +36,14 @@ export function resources() {
   test('a resource that does not exist gets the same error', () =>
     same(async (peer) => {
       const failures = [];
-      for (const uri of ['demo://resource/dynamic/text/0', 'demo://resource/dynamic/text/abc', 'demo://resource/static/document/none.md', 'http://example.invalid/', 'no uri', '']) {
+      for (const uri of [
+        'demo://resource/dynamic/text/0',
+        'demo://resource/dynamic/text/abc',
+        'demo://resource/static/document/none.md',
+        'http://example.invalid/',
+        'no uri',
+        '',
+      ]) {
         failures.push(await read(peer, uri));
       }
       assert.ok(failures.every(({ failed }) => failed.code < -32000));
@@ -47,8 +54,12 @@ export function resources() {
     same(async (peer) => {
       const [one, two] = ['demo://resource/dynamic/text/1', 'demo://resource/static/document/features.md'];
       const toggle = () => peer.call('toggle-subscriber-updates', {});
-      const updates = () => peer.received.matching('notifications/resources/updated').map(({ params }) => params.uri);
-      const results = [await peer.client.subscribeResource({ uri: one }), await peer.client.subscribeResource({ uri: two })];
+      const updates = () =>
+        peer.received.matching('notifications/resources/updated').map(({ params }) => params.uri);
+      const results = [
+        await peer.client.subscribeResource({ uri: one }),
+        await peer.client.subscribeResource({ uri: two }),
+      ];
       results.push(await toggle());
       await peer.received.until('notifications/resources/updated', 2);
       results.push(await toggle());
@@ -57,7 +68,10 @@ export function resources() {
       await peer.received.until('notifications/resources/updated', 3);
       results.push(await toggle());
       assert.deepEqual(updates(), [one, two, two]);
-      results.push(await peer.client.unsubscribeResource({ uri: two }), await attempt(() => peer.client.unsubscribeResource({ uri: 'never subscribed' })));
+      results.push(
+        await peer.client.unsubscribeResource({ uri: two }),
+        await attempt(() => peer.client.unsubscribeResource({ uri: 'never subscribed' })),
+      );
       return results;
     }));
 
@@ -71,27 +85,48 @@ export function resources() {
 
   test('the log level decides which messages come', () =>
     same(async (peer) => {
-      const logged = () => peer.received.matching('notifications/message').map(({ params }) => params.level).slice(1);
+      const logged = () =>
+        peer.received
+          .matching('notifications/message')
+          .map(({ params }) => params.level)
+          .slice(1);
       const results = [];
-      for (const level of ['debug', 'info', 'notice', 'warning', 'error', 'critical', 'alert', 'emergency', 'info']) {
+      for (const level of [
+        'debug',
+        'info',
+        'notice',
+        'warning',
+        'error',
+        'critical',
+        'alert',
+        'emergency',
+        'info',
+      ]) {
         results.push(await peer.client.setLoggingLevel(level));
         // The server logs each subscription at the level "info".
-        results.push(await peer.client.subscribeResource({ uri: `demo://resource/dynamic/text/${results.length}` }));
+        results.push(
+          await peer.client.subscribeResource({ uri: `demo://resource/dynamic/text/${results.length}` }),
+        );
       }
       assert.deepEqual(logged(), ['info', 'info', 'info']);
       return results;
     }));
 
-  const random_message = ({ method, params }) => method === 'notifications/message' && /^\w+[- ]level[- ]message$/i.test(params.data);
+  const random_message = ({ method, params }) =>
+    method === 'notifications/message' && /^\w+[- ]level[- ]message$/i.test(params.data);
   test('simulated logging, switched on and off', () =>
     same(
       async (peer) => {
-        const results = [await peer.client.setLoggingLevel('debug'), await peer.call('toggle-simulated-logging', {})];
+        const results = [
+          await peer.client.setLoggingLevel('debug'),
+          await peer.call('toggle-simulated-logging', {}),
+        ];
         await peer.received.until(random_message, 2); // the server sends one every 5 s
         results.push(await peer.call('toggle-simulated-logging', {}));
         const messages = peer.received.matching(random_message);
         // Which of eight messages comes is random; what each must look like is not.
-        for (const { params } of messages) assert.match(params.data.toLowerCase(), new RegExp(`^${params.level}[- ]level[- ]message$`));
+        for (const { params } of messages)
+          assert.match(params.data.toLowerCase(), new RegExp(`^${params.level}[- ]level[- ]message$`));
         const shapes = messages.map(({ params, ...rest }) => ({ ...rest, params: Object.keys(params) }));
         return { results, shapes };
       },

@@ -1,4 +1,5 @@
-// Tasks, on both sides: the server's (a research query) and the client's (sampling and elicitation in the background).
+// Tasks, on both sides: the server's (a research query) and the client's (sampling and elicitation in the
+// background).
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { CallToolResultSchema, CreateTaskResultSchema } from '@modelcontextprotocol/sdk/types.js';
@@ -9,19 +10,27 @@ const research = 'simulate-research-query';
 
 /** Starts a research query as a task. */
 const start = ({ client }, args) =>
-  client.request({ method: 'tools/call', params: { name: research, arguments: args, task: { ttl: 60_000 } } }, CreateTaskResultSchema);
+  client.request(
+    { method: 'tools/call', params: { name: research, arguments: args, task: { ttl: 60_000 } } },
+    CreateTaskResultSchema,
+  );
 
-const status_is = (status) => ({ method, params }) => method === 'notifications/tasks/status' && params.status === status;
+const status_is =
+  (status) =>
+  ({ method, params }) =>
+    method === 'notifications/tasks/status' && params.status === status;
 
 /**
- * Lets the client work on the server's question as a task: it says once that it is still at it, then `finish(store, id)`
- * ends the task.
+ * Lets the client work on the server's question as a task: it says once that it is still at it, then
+ * `finish(store, id)` ends the task.
  */
 const in_the_background = (peer, method, finish) => {
   peer.answers[method] = async ({ task: { ttl } }, { taskStore }) => {
     const task = await taskStore.createTask({ ttl, pollInterval: 1000 });
     const polled = peer.sent.matching((message) => message.result?.status).length;
-    peer.sent.until((message) => message.result?.status, polled + 1).then(() => finish(taskStore, task.taskId));
+    peer.sent
+      .until((message) => message.result?.status, polled + 1)
+      .then(() => finish(taskStore, task.taskId));
     return { task };
   };
 };
@@ -50,7 +59,10 @@ export function tasks() {
         const created = await start(peer, { topic: 'Python', ambiguous: true });
         await peer.received.until(status_is('input_required'), 2);
         // The server asks while the client waits for the result.
-        const result = await peer.client.experimental.tasks.getTaskResult(created.task.taskId, CallToolResultSchema);
+        const result = await peer.client.experimental.tasks.getTaskResult(
+          created.task.taskId,
+          CallToolResultSchema,
+        );
         assert.equal(peer.received.matching('elicitation/create').length, 1);
         return { created, result };
       }));
@@ -59,14 +71,23 @@ export function tasks() {
   test('a research task as the SDK follows it', () =>
     same(
       async (peer) => {
-        peer.answers['elicitation/create'] = () => ({ action: 'accept', content: { interpretation: 'historical' } });
+        peer.answers['elicitation/create'] = () => ({
+          action: 'accept',
+          content: { interpretation: 'historical' },
+        });
         await peer.client.listTools();
         const events = [];
-        for await (const event of peer.client.experimental.tasks.callToolStream({ name: research, arguments: { topic: 'Levers', ambiguous: true } })) {
+        for await (const event of peer.client.experimental.tasks.callToolStream({
+          name: research,
+          arguments: { topic: 'Levers', ambiguous: true },
+        })) {
           // How often it asks for the state, and which one it happens to see, is a matter of timing.
           if (event.type !== 'taskStatus') events.push(event);
         }
-        assert.deepEqual(events.map(({ type }) => type), ['taskCreated', 'result']);
+        assert.deepEqual(
+          events.map(({ type }) => type),
+          ['taskCreated', 'result'],
+        );
         return events;
       },
       { ignore: ({ method }) => method === undefined }, // so the answers, and even their number, differ
@@ -87,7 +108,10 @@ export function tasks() {
         assert.equal(second.tasks.length, 2);
         const one = first.tasks[0].taskId;
         return {
-          cancelled, first, second, one: await tasks.getTask(one),
+          cancelled,
+          first,
+          second,
+          one: await tasks.getTask(one),
           result: await attempt(() => tasks.getTaskResult(one, CallToolResultSchema)),
           beyond: await attempt(() => tasks.listTasks('no such page')),
         };
@@ -105,15 +129,25 @@ export function tasks() {
   test('sampling as a task of the client', () =>
     same(async (peer) => {
       in_the_background(peer, 'sampling/createMessage', (store, id) =>
-        store.storeTaskResult(id, 'completed', { role: 'assistant', model: 'm', content: { type: 'text', text: 'Thought it over.' } }));
+        store.storeTaskResult(id, 'completed', {
+          role: 'assistant',
+          model: 'm',
+          content: { type: 'text', text: 'Thought it over.' },
+        }),
+      );
       const result = await peer.call('trigger-sampling-request-async', { prompt: 'Think.', maxTokens: 9 });
-      assert.match(result.content[0].text, /COMPLETED[^]*Poll 1: working[^]*Poll 2: completed[^]*Thought it over/);
+      assert.match(
+        result.content[0].text,
+        /COMPLETED[^]*Poll 1: working[^]*Poll 2: completed[^]*Thought it over/,
+      );
       return result;
     }));
 
   test('sampling as a task of the client that fails', () =>
     same(async (peer) => {
-      in_the_background(peer, 'sampling/createMessage', (store, id) => store.updateTaskStatus(id, 'failed', 'no idea'));
+      in_the_background(peer, 'sampling/createMessage', (store, id) =>
+        store.updateTaskStatus(id, 'failed', 'no idea'),
+      );
       const result = await peer.call('trigger-sampling-request-async', { prompt: 'Think.' });
       assert.match(result.content[0].text, /FAILED\] no idea/);
       return result;
@@ -126,7 +160,9 @@ export function tasks() {
   })) {
     test(`elicitation as a task of a client whose user ${how}`, () =>
       same(async (peer) => {
-        in_the_background(peer, 'elicitation/create', (store, id) => store.storeTaskResult(id, 'completed', answer));
+        in_the_background(peer, 'elicitation/create', (store, id) =>
+          store.storeTaskResult(id, 'completed', answer),
+        );
         const result = await peer.call('trigger-elicitation-request-async', {});
         assert.match(result.content.at(-1).text, /Poll 2: completed/);
         return result;

@@ -1,14 +1,23 @@
-// A server for what server-everything never does: it pings its client, gives up on a question, follows the client's
-// progress, reports progress of a task after the task's first answer, and sends messages of its own making.
+// A server for what server-everything never does: it pings its client, gives up on a question, follows the
+// client's progress, reports progress of a task after the task's first answer, and sends messages of its own
+// making.
 import { Server } from '@modelcontextprotocol/sdk/server/index.js';
 import { StdioServerTransport } from '@modelcontextprotocol/sdk/server/stdio.js';
 import { InMemoryTaskStore } from '@modelcontextprotocol/sdk/experimental/tasks';
-import { CallToolRequestSchema, ListToolsRequestSchema, ResultSchema } from '@modelcontextprotocol/sdk/types.js';
+import {
+  CallToolRequestSchema,
+  ListToolsRequestSchema,
+  ResultSchema,
+} from '@modelcontextprotocol/sdk/types.js';
 
 const server = new Server(
   { name: 'asking', version: '1.0.0' },
   {
-    capabilities: { tools: {}, logging: {}, tasks: { list: {}, cancel: {}, requests: { tools: { call: {} } } } },
+    capabilities: {
+      tools: {},
+      logging: {},
+      tasks: { list: {}, cancel: {}, requests: { tools: { call: {} } } },
+    },
     taskStore: new InMemoryTaskStore(),
   },
 );
@@ -18,10 +27,12 @@ const question = (text) => ({
   params: { messages: [{ role: 'user', content: { type: 'text', text } }], maxTokens: 10 },
 });
 
-// The progress that the client reports is read off the wire: the SDK forgets whom to tell when it comes with the answer.
+// The progress that the client reports is read off the wire: the SDK forgets whom to tell when it comes with
+// the answer.
 const transport = new StdioServerTransport();
 const progress_reports = [];
-transport.onmessage = ({ method, params }) => method === 'notifications/progress' && progress_reports.push(params);
+transport.onmessage = ({ method, params }) =>
+  method === 'notifications/progress' && progress_reports.push(params);
 
 async function told(asking) {
   try {
@@ -38,16 +49,28 @@ const tools = {
   ask: ({ method, params }) => told(server.request({ method, params }, ResultSchema)),
 
   /** Sends the client `count` questions at once. */
-  ask_at_once: ({ count }) => Promise.all(Array.from({ length: count }, (_, i) => told(server.request(question(`question ${i}`), ResultSchema)))),
+  ask_at_once: ({ count }) =>
+    Promise.all(
+      Array.from({ length: count }, (_, i) => told(server.request(question(`question ${i}`), ResultSchema))),
+    ),
 
-  /** Asks, and collects the progress that the client reports meanwhile, with whether its token is the one that we gave. */
+  /**
+   * Asks, and collects the progress that the client reports meanwhile, with whether its token is the one that
+   * we gave.
+   */
   async ask_with_progress() {
     const sent = [];
     const send = transport.send;
     transport.send = (message) => (sent.push(message), send.call(transport, message));
     const answer = await told(server.request(question('how far?'), ResultSchema, { onprogress: () => {} }));
     const { progressToken: given } = sent[0].params._meta;
-    return { progress: progress_reports.map(({ progressToken, ...step }) => ({ ...step, ours: progressToken === given })), answer };
+    return {
+      progress: progress_reports.map(({ progressToken, ...step }) => ({
+        ...step,
+        ours: progressToken === given,
+      })),
+      answer,
+    };
   },
 
   /** Asks, and withdraws the question as soon as the client reports progress on it. */
@@ -55,7 +78,9 @@ const tools = {
     await server.ping(); // uses up the id 0, which the SDK's clients cannot see cancelled
     const giving_up = new AbortController();
     const onprogress = () => giving_up.abort('never mind');
-    return told(server.request(question('are you there?'), ResultSchema, { onprogress, signal: giving_up.signal }));
+    return told(
+      server.request(question('are you there?'), ResultSchema, { onprogress, signal: giving_up.signal }),
+    );
   },
 
   /** Sends the client any notification. */
@@ -71,9 +96,14 @@ async function start_task(extra) {
   tools.finish_task = async () => {
     for (const progress of [1, 2]) {
       const { progressToken } = extra._meta;
-      await server.notification({ method: 'notifications/progress', params: { progressToken, progress, total: 2, message: `step ${progress}` } });
+      await server.notification({
+        method: 'notifications/progress',
+        params: { progressToken, progress, total: 2, message: `step ${progress}` },
+      });
     }
-    await extra.taskStore.storeTaskResult(task.taskId, 'completed', { content: [{ type: 'text', text: 'finished' }] });
+    await extra.taskStore.storeTaskResult(task.taskId, 'completed', {
+      content: [{ type: 'text', text: 'finished' }],
+    });
     return 'finished';
   };
   return { task };

@@ -1,18 +1,24 @@
 // What to run: the servers, mcpivot, and the environment that both ways to a server share.
-import { mkdtempSync, rmSync } from 'node:fs';
+import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 const here = (path) => fileURLToPath(new URL(path, import.meta.url));
 
 /** The reference server with every feature of the protocol. */
-export const everything = [process.execPath, here('../node_modules/@modelcontextprotocol/server-everything/dist/index.js'), 'stdio'];
+export const everything = [
+  process.execPath,
+  here('../node_modules/@modelcontextprotocol/server-everything/dist/index.js'),
+  'stdio',
+];
 
 /** Our own server, for what server-everything never does. */
 export const asking = [process.execPath, here('asking-server.mjs')];
 
-const mcpivot = process.env.MCPIVOT ?? here('../../../build/release/mcpivot');
+const mcpivot = resolve(process.env.MCPIVOT ?? here('../../../build/release/mcpivot'));
+if (!existsSync(mcpivot))
+  throw new Error(`there is no ${mcpivot}; run ./dev build, or set MCPIVOT to the binary to test`);
 
 /** The same command, behind mcpivot. */
 export const through = (command) => [mcpivot, '--', ...command];

@@ -36,7 +36,12 @@ export class Log {
       const timer = setTimeout(() => {
         this.#waiting.delete(waiting);
         const last = this.items.slice(-5).map((item) => `  ${JSON.stringify(item).slice(0, 300)}`);
-        reject(new Error(`${this.name}: waited ${patience / 1000} s for number ${count} of ${match}; the last ones were\n${last.join('\n')}${this.describe()}`));
+        reject(
+          new Error(
+            `${this.name}: waited ${patience / 1000} s for number ${count} of ${match}; ` +
+              `the last ones were\n${last.join('\n')}${this.describe()}`,
+          ),
+        );
       }, patience);
       this.#waiting.add(waiting);
       waiting.look();

@@ -1,12 +1,17 @@
-// A client made with the official SDK that writes down every message it gets, and whose answers to the server's
-// requests a scenario can choose.
+// A client made with the official SDK that writes down every message it gets, and whose answers to the
+// server's requests a scenario can choose.
 import { EventEmitter } from 'node:events';
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js';
 import { InMemoryTaskStore } from '@modelcontextprotocol/sdk/experimental/tasks';
-import { CreateMessageRequestSchema, ElicitRequestSchema, ListRootsRequestSchema } from '@modelcontextprotocol/sdk/types.js';
+import {
+  CreateMessageRequestSchema,
+  ElicitRequestSchema,
+  ListRootsRequestSchema,
+} from '@modelcontextprotocol/sdk/types.js';
 import { environment, patience, scratch_path, tapped } from './commands.mjs';
 import { Log } from './log.mjs';
+import { Stderr } from './stderr.mjs';
 import { Tap } from './tap.mjs';
 
 // With many large messages at once the SDK waits many times for one pipe to drain; that is no leak.
@@ -22,7 +27,10 @@ export const every_capability = {
 
 const answers = () => ({
   'sampling/createMessage': () => ({
-    role: 'assistant', model: 'a-model', stopReason: 'endTurn', content: { type: 'text', text: 'An answer.' },
+    role: 'assistant',
+    model: 'a-model',
+    stopReason: 'endTurn',
+    content: { type: 'text', text: 'An answer.' },
   }),
   'elicitation/create': () => ({ action: 'cancel' }),
   'roots/list': () => ({ roots: [{ uri: 'file:///one', name: 'One' }, { uri: 'file:///two%20words' }] }),
@@ -36,13 +44,14 @@ class PatientClient extends Client {
 
 export class Peer {
   /** The requests, answers and notifications that came in and went out, in order. */
-  received = new Log('messages from the server', () => this.#told());
-  sent = new Log('messages to the server', () => this.#told());
+  received = new Log('messages from the server', () => this.#stderr.end());
+  sent = new Log('messages to the server', () => this.#stderr.end());
   /** What this client answers, by method; a scenario puts its own functions (params, extra) here. */
   answers = answers();
   /** What the server itself read and wrote; only when connected with `tap`. */
   tap;
-  #stderr = '';
+  #stderr;
+  #tasks;
 
   static async connect(command, { capabilities = every_capability, env = {}, tap = false } = {}) {
     const peer = new Peer();
@@ -51,9 +60,12 @@ export class Peer {
       env = { ...env, SERVER_TAP: peer.tap.folder };
     }
     const transport = new StdioClientTransport({
-      command: command[0], args: command.slice(1), env: { ...environment, ...env }, stderr: 'pipe',
+      command: command[0],
+      args: command.slice(1),
+      env: { ...environment, ...env },
+      stderr: 'pipe',
     });
-    transport.stderr.setEncoding('utf8').on('data', (text) => (peer.#stderr = (peer.#stderr + text).slice(-2000)));
+    peer.#stderr = new Stderr(transport.stderr);
     const send = transport.send.bind(transport);
     transport.send = (message, options) => {
       peer.sent.add(message);
@@ -61,18 +73,20 @@ export class Peer {
     };
     transport.onmessage = (message) => peer.received.add(message);
 
+    peer.#tasks = capabilities.tasks && new InMemoryTaskStore();
     peer.client = new PatientClient(
       { name: 'mcpivot-peers', version: '1.0.0' },
-      { capabilities, taskStore: capabilities.tasks && new InMemoryTaskStore() },
+      { capabilities, taskStore: peer.#tasks },
     );
-    const handle = (schema, method) => peer.client.setRequestHandler(schema, ({ params }, extra) => peer.answers[method](params, extra));
+    const handle = (schema, method) =>
+      peer.client.setRequestHandler(schema, ({ params }, extra) => peer.answers[method](params, extra));
     if (capabilities.sampling) handle(CreateMessageRequestSchema, 'sampling/createMessage');
     if (capabilities.elicitation) handle(ElicitRequestSchema, 'elicitation/create');
     if (capabilities.roots) handle(ListRootsRequestSchema, 'roots/list');
     try {
       await peer.client.connect(transport);
     } catch (error) {
-      error.message += peer.#told();
+      error.message += peer.#stderr.end();
       throw error;
     }
     return peer;
@@ -85,11 +99,8 @@ export class Peer {
 
   async close() {
     await this.client.close();
-    this.client._taskStore?.cleanup();
-  }
-
-  #told() {
-    return this.#stderr && `\nits stderr ended with\n${this.#stderr}`;
+    this.#tasks?.cleanup();
+    this.#stderr.check();
   }
 }
 

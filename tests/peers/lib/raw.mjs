@@ -4,23 +4,27 @@ import { once } from 'node:events';
 import { environment, patience, scratch_path, tapped, through } from './commands.mjs';
 import { spelled } from './json-text.mjs';
 import { Log } from './log.mjs';
+import { Stderr } from './stderr.mjs';
 import { Tap } from './tap.mjs';
 
 export class RawPeer {
   /** Every line from the server, as { line, method, id }, the last two as they are spelled there. */
-  received = new Log('lines from the server', () => this.#stderr);
+  received = new Log('lines from the server', () => this.#stderr.end());
   tap = new Tap(scratch_path());
-  #stderr = '';
+  #stderr;
 
   constructor(command) {
-    this.process = spawn(command[0], command.slice(1), { env: { ...process.env, ...environment, SERVER_TAP: this.tap.folder } });
+    this.process = spawn(command[0], command.slice(1), {
+      env: { ...process.env, ...environment, SERVER_TAP: this.tap.folder },
+    });
     this.process.stdin.on('error', () => {}); // told by the answers that do not come
-    this.process.stderr.setEncoding('utf8').on('data', (text) => (this.#stderr = (this.#stderr + text).slice(-2000)));
+    this.#stderr = new Stderr(this.process.stderr);
     let rest = '';
     this.process.stdout.setEncoding('utf8').on('data', (text) => {
       const lines = (rest + text).split('\n');
       rest = lines.pop();
-      for (const line of lines) this.received.add({ line, method: spelled(line, 'method')?.slice(1, -1), id: spelled(line, 'id') });
+      for (const line of lines)
+        this.received.add({ line, method: spelled(line, 'method')?.slice(1, -1), id: spelled(line, 'id') });
     });
   }
 
@@ -48,8 +52,9 @@ export class RawPeer {
   async close() {
     this.process.stdin.end();
     const timer = setTimeout(() => this.process.kill('SIGKILL'), patience);
-    if (this.process.exitCode === null && this.process.signalCode === null) await once(this.process, 'exit');
+    if (this.process.exitCode === null && this.process.signalCode === null) await once(this.process, 'close');
     clearTimeout(timer);
+    this.#stderr.check();
   }
 
   #answers(id) {
@@ -57,8 +62,9 @@ export class RawPeer {
   }
 }
 
-export const handshake = ({ id = '"handshake"', version = '2025-11-25', capabilities = '{}' } = {}) =>
-  `{"jsonrpc":"2.0","id":${id},"method":"initialize","params":{"protocolVersion":"${version}","capabilities":${capabilities},"clientInfo":{"name":"raw","version":"1"}}}`;
+const handshake = ({ id = '"handshake"', version = '2025-11-25', capabilities = '{}' } = {}) =>
+  `{"jsonrpc":"2.0","id":${id},"method":"initialize","params":{"protocolVersion":"${version}",` +
+  `"capabilities":${capabilities},"clientInfo":{"name":"raw","version":"1"}}}`;
 
 /** Runs `scenario(peer)` with a server behind mcpivot, or without it, after the handshake. */
 export async function with_raw_peer(command, scenario, { direct = false, ...options } = {}) {

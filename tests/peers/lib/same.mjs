@@ -1,11 +1,12 @@
-// Plays one scenario twice, on a direct connection to a server and on one through mcpivot, and compares all that the
-// client saw: what the scenario returns, and every answer, notification and request that came in, in order.
+// Plays one scenario twice, on a direct connection to a server and on one through mcpivot, and compares all
+// that the client saw: what the scenario returns, and every answer, notification and request that came in, in
+// order.
 import assert from 'node:assert/strict';
 import { comparable_answer, comparable_message } from './allowed.mjs';
 import { everything, through } from './commands.mjs';
 import { every_capability, Peer, prepared } from './peer.mjs';
 
-// --- what is never the same twice ----------------------------------------------------------------------------
+// --- what is never the same twice --------------------------------------------------------------------------
 
 const names = [
   // [the kind, how it looks]: task ids and elicitation ids are random.
@@ -23,7 +24,8 @@ function normaliser() {
   const known = new Map();
   const ordinal = (kind, name) => {
     const key = `${kind} ${name}`;
-    if (!known.has(key)) known.set(key, `<${kind} ${[...known.keys()].filter((other) => other.startsWith(kind)).length + 1}>`);
+    if (!known.has(key))
+      known.set(key, `<${kind} ${[...known.keys()].filter((other) => other.startsWith(kind)).length + 1}>`);
     return known.get(key);
   };
   const text = (value) => {
@@ -41,33 +43,46 @@ function normaliser() {
     if (Array.isArray(value)) return value.map(any);
     if (value === null || typeof value !== 'object') return value;
     return Object.fromEntries(
-      Object.entries(value).map(([key, item]) => [text(key), key === 'blob' && typeof item === 'string' ? blob(item) : any(item)]),
+      Object.entries(value).map(([key, item]) => [
+        text(key),
+        key === 'blob' && typeof item === 'string' ? blob(item) : any(item),
+      ]),
     );
   };
-  // The ids and progress tokens of the server's own requests are anybody's choice; those of our requests must come back
-  // as they are.
-  const of_server = (kind, holder, key) => holder?.[key] !== undefined && { [key]: ordinal(kind, JSON.stringify(holder[key])) };
+  // The ids and progress tokens of the server's own requests are anybody's choice; those of our requests must
+  // come back as they are.
+  const of_server = (kind, holder, key) =>
+    holder?.[key] !== undefined && { [key]: ordinal(kind, JSON.stringify(holder[key])) };
   const message = (item) => {
     if (!('method' in item)) return any(item);
     const { id, params, ...rest } = item;
     const seen = { ...rest, ...of_server('server request', item, 'id') };
     if (params) seen.params = params;
-    if ('id' in item && params?._meta) seen.params = { ...params, _meta: { ...params._meta, ...of_server('server token', params._meta, 'progressToken') } };
-    if (item.method === 'notifications/cancelled') seen.params = { ...params, ...of_server('server request', params, 'requestId') };
+    if ('id' in item && params?._meta)
+      seen.params = {
+        ...params,
+        _meta: { ...params._meta, ...of_server('server token', params._meta, 'progressToken') },
+      };
+    if (item.method === 'notifications/cancelled')
+      seen.params = { ...params, ...of_server('server request', params, 'requestId') };
     return any(seen);
   };
   return { any, message };
 }
 
 function transcript(peer, ignore, begin) {
-  const asked = new Map(peer.sent.items.filter((item) => item.method && 'id' in item).map((item) => [item.id, item.method]));
+  const asked = new Map(
+    peer.sent.items.filter((item) => item.method && 'id' in item).map((item) => [item.id, item.method]),
+  );
   return peer.received.items
     .slice(begin)
-    .map((item) => ('method' in item ? comparable_message(item) : comparable_answer(asked.get(item.id), item)))
+    .map((item) =>
+      'method' in item ? comparable_message(item) : comparable_answer(asked.get(item.id), item),
+    )
     .filter((item) => item && !ignore(item));
 }
 
-// --- the two ways ----------------------------------------------------------------------------------------------
+// --- the two ways ------------------------------------------------------------------------------------------
 
 /** What the server had to say so far has come when it has answered a call. */
 const fence = (peer) => peer.client.callTool({ name: 'echo', arguments: { message: 'fence' } });
@@ -75,14 +90,21 @@ const fence = (peer) => peer.client.callTool({ name: 'echo', arguments: { messag
 /** Waits until the server knows its client, so that nothing of that falls into the scenario. */
 async function settled(peer, server, { capabilities = every_capability }) {
   if (server === everything && capabilities.roots) {
-    await peer.received.until(({ params }) => /^Roots updated/.test(params?.data)); // comes 0.35 s after the handshake
+    // Comes 0.35 s after the handshake.
+    await peer.received.until(({ params }) => /^Roots updated/.test(params?.data));
   } else {
     await fence(peer);
   }
   return peer.received.items.length;
 }
 
-async function play(way, command, server, scenario, { ignore = () => false, unordered = false, settle = true, ...options }) {
+async function play(
+  way,
+  command,
+  server,
+  scenario,
+  { ignore = () => false, unordered = false, settle = true, ...options },
+) {
   let peer;
   try {
     peer = await Peer.connect(command, options);
@@ -102,9 +124,10 @@ async function play(way, command, server, scenario, { ignore = () => false, unor
 }
 
 /**
- * Passes if `scenario(peer)` sees the same directly and through mcpivot. Options: `server` (a command), `capabilities`
- * and `env` of the connection, `tap` to see the server's side, `ignore(message)` for what is not compared, `unordered`
- * where the server itself promises no order, `settle: false` to compare from the very first message on.
+ * Passes if `scenario(peer)` sees the same directly and through mcpivot. Options: `server` (a command),
+ * `capabilities` and `env` of the connection, `tap` to see the server's side, `ignore(message)` for what is
+ * not compared, `unordered` where the server itself promises no order, `settle: false` to compare from the
+ * very first message on.
  */
 export async function same(scenario, { server = everything, ...options } = {}) {
   const command = prepared(server, options);

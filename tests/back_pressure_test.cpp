@@ -1,0 +1,219 @@
+// Whoever does not read stops whoever writes to him, and mcpivot holds no more than a few buffers meanwhile;
+// when he reads again, everything arrives, whole and in order.
+#include <fcntl.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <poll.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+
+#include "harness.h"
+
+namespace harness {
+namespace {
+
+namespace json = boost::json;
+using testing::HasSubstr;
+using testing::Lt;
+
+constexpr long megabyte = 1'000'000;
+
+// So that freed memory is not kept back by a sanitizer, and memory can be measured.
+const Environment measurable = {{"ASAN_OPTIONS", "quarantine_size_mb=1"}};
+
+long bound_kb(long megabytes) {
+  return (is_sanitized() ? 3 * megabytes + 100 : megabytes) * 1024;
+}
+
+Deadline in_a_while() {
+  return in(std::chrono::seconds(60));
+}
+
+// A shell command that prints the notifications 1 to `count`, of about 1,000 bytes each.
+std::string count_aloud(long count) {
+  return R"(seq -f '{"jsonrpc":"2.0","method":"notifications/n","params":{"n":%.0f,"pad":")" +
+         std::string(930, 'x') + "\"}}' 1 " + std::to_string(count);
+}
+
+ClientOptions running(const std::string& script) {
+  ClientOptions options;
+  options.command = {"sh", "-c", script, fake_server_binary()};
+  options.environment = measurable;
+  return options;
+}
+
+// The next line is the notification with this number.
+testing::AssertionResult is_next(Client& client, long number) {
+  const auto line = client.child().read_line(in_a_while());
+  if (line && line->find("\"n\":" + std::to_string(number) + ",") != std::string::npos)
+    return testing::AssertionSuccess();
+  return testing::AssertionFailure() << "expected notification " << number << ", got "
+                                     << line.value_or("nothing").substr(0, 200);
+}
+
+std::string requests(long from, long to, const std::string& padding = {}) {
+  std::string all;
+  for (long id = from; id <= to; ++id)
+    all += R"({"jsonrpc":"2.0","id":)" + std::to_string(id) + R"(,"method":"ping","params":{"pad":")" +
+           padding + "\"}}\n";
+  return all;
+}
+
+std::string ping_answer(long id) {
+  return R"({"jsonrpc":"2.0","id":)" + std::to_string(id) + R"(,"result":{}})";
+}
+
+// Until mcpivot and all that it has started wait for somebody.
+void wait_until_stuck(Client& client) {
+  std::vector<pid_t> all;
+  std::vector<pid_t> before;
+  do {
+    before = all;
+    all = descendants_of(client.child().pid());
+    all.push_back(client.child().pid());
+    ASSERT_TRUE(wait_at_rest(all, in_a_while()));
+  } while (all != before || all.size() < 2);
+}
+
+// Writes as much as mcpivot takes, until everybody waits for somebody; true if something is left.
+bool offer_until_stuck(Client& client, std::string_view bytes) {
+  client.child().offer(bytes, in(std::chrono::milliseconds(1)));
+  std::size_t left = 0;
+  do {
+    left = client.child().unsent();
+    wait_until_stuck(client);
+    client.child().offer("", in(std::chrono::milliseconds(1)));
+  } while (client.child().unsent() != left);
+  return left > 0;
+}
+
+TEST(BackPressure, a_client_that_does_not_read_stops_the_server) {
+  Client client(running(count_aloud(500'000)));
+  client.child().pause_reading(true);
+  wait_until_stuck(client);
+  for (const pid_t pid : descendants_of(client.child().pid()))
+    EXPECT_THAT(bytes_written(pid), Lt(8 * megabyte)) << command_name(pid);
+  EXPECT_THAT(peak_rss_kb(client.child().pid()), Lt(bound_kb(20)));
+
+  client.child().pause_reading(false);
+  for (long n = 1; n <= 20'000; ++n) ASSERT_TRUE(is_next(client, n));
+  EXPECT_THAT(peak_rss_kb(client.child().pid()), Lt(bound_kb(20)));
+}
+
+TEST(BackPressure, a_server_that_does_not_read_stops_the_client) {
+  ClientOptions options;
+  options.environment = measurable;
+  Client client(options);
+  client.initialize();
+  client.call("stop_reading");
+  const std::string all = requests(1'000, 100'000, std::string(950, 'x'));
+  EXPECT_TRUE(offer_until_stuck(client, all));
+  EXPECT_THAT(all.size() - client.child().unsent(), Lt(8 * megabyte));
+  EXPECT_THAT(peak_rss_kb(client.child().pid()), Lt(bound_kb(20)));
+}
+
+TEST(BackPressure, both_directions_full_at_once_go_on_and_lose_nothing) {
+  constexpr long count = 20'000;
+  // Does not read before it has written everything.
+  Client client(running(count_aloud(count) + "; exec \"$0\""));
+  client.child().pause_reading(true);
+  wait_until_stuck(client);
+  ASSERT_TRUE(offer_until_stuck(client, requests(1, count, std::string(950, 'x'))));
+  EXPECT_THAT(peak_rss_kb(client.child().pid()), Lt(bound_kb(20)));
+
+  client.child().pause_reading(false);
+  for (long n = 1; n <= count; ++n) ASSERT_TRUE(is_next(client, n));
+  for (long id = 1; id <= count; ++id) ASSERT_EQ(client.child().read_line(in_a_while()), ping_answer(id));
+  EXPECT_THAT(peak_rss_kb(client.child().pid()), Lt(bound_kb(20)));
+}
+
+// The natural way to get there: a client that asks and asks before it reads an answer.
+TEST(BackPressure, calls_whose_answers_piled_up_are_all_answered_when_the_client_reads) {
+  constexpr long count = 3'000;
+  Client client;
+  client.initialize();
+  client.child().pause_reading(true);
+  std::string all;
+  for (long id = 1'001; id <= 1'000 + count; ++id)
+    all += R"({"jsonrpc":"2.0","id":)" + std::to_string(id) +
+           R"(,"method":"tools/call","params":{"name":"echo","arguments":{"text":")" +
+           std::string(3'000, 'x') + std::to_string(id) + "\"}}}\n";
+  ASSERT_TRUE(offer_until_stuck(client, all));
+  client.child().pause_reading(false);
+  for (long id = 1'001; id <= 1'000 + count; ++id)
+    ASSERT_THAT(text_of(client.await(id, in_a_while())), testing::EndsWith("x" + std::to_string(id)));
+}
+
+// Some of these end with all that they wrote in buffers, some cannot end before the client reads.
+TEST(BackPressure, what_a_server_wrote_before_it_died_waits_for_the_client) {
+  for (const long count : {1'500, 2'000, 2'500, 3'000, 3'500, 10'000}) {
+    SCOPED_TRACE(count);
+    Client client(running(count_aloud(count) + "; exit 3"));
+    client.child().pause_reading(true);
+    wait_until_stuck(client);
+    EXPECT_FALSE(client.child().wait_exit(in(std::chrono::milliseconds(300))));
+    client.child().pause_reading(false);
+    for (long n = 1; n <= count; ++n) ASSERT_TRUE(is_next(client, n));
+    EXPECT_THAT(text_of(client.request("ping")), HasSubstr("exited with code 3"));
+  }
+}
+
+// A reader of 1,000 bytes at a time, each only when mcpivot has nothing left to do.
+TEST(BackPressure, a_slow_reader_gets_a_result_of_5_MB_byte_for_byte) {
+  std::string text;
+  for (int i = 0; text.size() < 5'000'000; ++i) text += std::to_string(i * 7919) + "\\n\\u00e9 € \\\" ";
+  std::array<int, 2> ends{};
+  ASSERT_EQ(pipe2(ends.data(), O_CLOEXEC), 0);
+  const TemporaryDirectory directory;
+  ClientOptions options;
+  options.command = {"sh", "-c", R"(head -n 1 | sed 's/"method":"echo"/"result":{}/'; exec sleep 600)"};
+  Child child(mcpivot_command(options), private_folders(directory.path()), directory.path(),
+              {.out = ends[1]});
+  close(ends[1]);
+  const std::string tail = R"(,"text":")" + text + "\"}\n";
+  child.offer(R"({"jsonrpc":"2.0","id":"a","method":"echo")" + tail, in_a_while());
+
+  const std::string expected = R"({"jsonrpc":"2.0","id":"a","result":{})" + tail;
+  std::string received;
+  std::array<char, 1'000> piece{};
+  while (received.size() < expected.size()) {
+    if (received.size() % 500'000 == 0) wait_at_rest({child.pid()}, soon());
+    pollfd readable = {ends[0], POLLIN, 0};
+    ASSERT_EQ(poll(&readable, 1, 60'000), 1);
+    const ssize_t got = read(ends[0], piece.data(), piece.size());
+    ASSERT_GT(got, 0);
+    received.append(piece.data(), static_cast<std::size_t>(got));
+  }
+  close(ends[0]);
+  EXPECT_TRUE(received == expected);
+}
+
+TEST(BackPressure, ten_thousand_requests_at_once_are_each_answered_once_and_in_order) {
+  Client client;
+  ASSERT_TRUE(client.child().offer(requests(1, 10'000), in_a_while()));
+  for (long id = 1; id <= 10'000; ++id) ASSERT_EQ(client.child().read_line(in_a_while()), ping_answer(id));
+  client.child().close_stdin();
+  EXPECT_TRUE(client.child().wait_end(soon())) << "there was one answer more";
+}
+
+TEST(BackPressure, messages_that_come_byte_by_byte_are_put_together) {
+  ClientOptions options;
+  options.command = {"sh", "-c", "\"$0\" | dd bs=1 status=none", fake_server_binary()};
+  Client client(options);
+  for (const char byte : requests(1, 3)) client.child().send_raw({&byte, 1});
+  for (long id = 1; id <= 3; ++id) EXPECT_EQ(client.child().read_line(soon()), ping_answer(id));
+}
+
+TEST(BackPressure, messages_that_come_in_one_write_are_taken_apart) {
+  Client client(running("printf '%s\\n%s\\n\\n%s\\n' '" + ping_answer(0) +
+                        R"(' '{"jsonrpc":"2.0","method":"a"}' '{"jsonrpc":"2.0","method":"b"}'; exec "$0")"));
+  EXPECT_EQ(client.child().read_line(soon()), R"({"jsonrpc":"2.0","method":"a"})");
+  EXPECT_EQ(client.child().read_line(soon()), R"({"jsonrpc":"2.0","method":"b"})");
+  client.child().send_raw(requests(1, 2) + "\r\n\n" + requests(3, 4));
+  for (long id = 1; id <= 4; ++id) EXPECT_EQ(client.child().read_line(soon()), ping_answer(id));
+}
+
+}  // namespace
+}  // namespace harness

@@ -1,0 +1,286 @@
+// What the options do, and what mcpivot says to those that it does not understand.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <fstream>
+#include <sstream>
+
+#include "harness.h"
+
+namespace harness {
+namespace {
+
+namespace fs = std::filesystem;
+namespace json = boost::json;
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::MatchesRegex;
+using testing::Not;
+
+std::string read_file(const fs::path& path) {
+  const std::ifstream file(path);
+  std::ostringstream text;
+  text << file.rdbuf();
+  return text.str();
+}
+
+mode_t mode_of(const fs::path& path) {
+  struct stat info {};
+  return stat(path.c_str(), &info) == 0 ? info.st_mode & 07777 : 0;
+}
+
+bool says(const fs::path& file, std::string_view text) {
+  return wait_until([&] { return read_file(file).find(text) != std::string::npos; }, soon());
+}
+
+// A run that prints something and exits.
+struct Outcome {
+  int exit_code = -1;
+  std::string out;
+  std::string err;
+};
+
+Outcome run(std::vector<std::string> arguments) {
+  const TemporaryDirectory directory;
+  arguments.insert(arguments.begin(), mcpivot_binary());
+  Child child(arguments, private_folders(directory.path()), directory.path());
+  child.close_stdin();
+  Outcome result;
+  while (const auto line = child.read_line(soon())) result.out += *line + "\n";
+  if (const auto status = child.wait_exit(soon()); status && WIFEXITED(*status))
+    result.exit_code = WEXITSTATUS(*status);
+  child.wait_stderr("\n", soon());
+  result.err = child.stderr_text();
+  return result;
+}
+
+Client started(std::vector<std::string> options, std::vector<std::string> server = {}) {
+  return Client({.options = std::move(options), .server = std::move(server)});
+}
+
+TEST(CommandLine, help_names_every_option) {
+  for (const char* flag : {"--help", "-h"}) {
+    const Outcome help = run({flag});
+    EXPECT_EQ(help.exit_code, 0);
+    EXPECT_THAT(help.err, IsEmpty());
+    for (const char* word : {"-- COMMAND", "version", "--help", "--name", "--cwd", "--env", "--max-message",
+                             "--log ", "--log-level", "XDG_STATE_HOME"})
+      EXPECT_THAT(help.out, HasSubstr(word));
+    std::istringstream lines(help.out);
+    for (std::string line; std::getline(lines, line);) EXPECT_LE(line.size(), 110U) << line;
+  }
+}
+
+TEST(CommandLine, version_is_one_line) {
+  for (const char* word : {"version", "--version"}) {
+    const Outcome version = run({word});
+    EXPECT_EQ(version.exit_code, 0);
+    EXPECT_THAT(version.out, MatchesRegex("mcpivot [0-9]+\\.[0-9]+\\.[0-9]+\n"));
+    EXPECT_THAT(version.err, IsEmpty());
+  }
+}
+
+TEST(CommandLine, what_it_does_not_understand_is_an_error_with_a_hint) {
+  struct Case {
+    std::vector<std::string> arguments;
+    std::vector<std::string> hints;
+  };
+  const std::vector<Case> cases = {
+      {{}, {"no server", "--help"}},
+      {{"--"}, {"no server", "--help"}},
+      {{"--name", "x"}, {"no server", "--help"}},
+      {{"--no-such-option", "--", "true"}, {"--no-such-option", "--help"}},
+      {{"server.js"}, {"server.js", "--help"}},
+      {{"--env", "--", "true"}, {"--env", "--help"}},
+      {{"--env", "WITHOUT", "--", "true"}, {"--env", "KEY=VALUE", "WITHOUT", "--help"}},
+      {{"--env", "=value", "--", "true"}, {"--env", "KEY=VALUE", "=value", "--help"}},
+      {{"--log-level", "loud", "--", "true"}, {"--log-level", "loud", "info", "--help"}},
+      {{"--max-message", "much", "--", "true"}, {"--max-message", "much", "--help"}},
+      {{"--max-message", "10", "--", "true"}, {"--max-message", "10", "--help"}},
+      {{"--max-message", "-1", "--", "true"}, {"--max-message", "--help"}},
+      {{"--max-message", "100TB", "--", "true"}, {"--max-message", "--help"}},
+  };
+  for (const auto& [arguments, hints] : cases) {
+    SCOPED_TRACE(testing::PrintToString(arguments));
+    const Outcome wrong = run(arguments);
+    EXPECT_EQ(wrong.exit_code, 2);
+    EXPECT_THAT(wrong.out, IsEmpty()) << "stdout belongs to the protocol";
+    for (const std::string& hint : hints) EXPECT_THAT(wrong.err, HasSubstr(hint));
+  }
+}
+
+TEST(CommandLine, env_is_put_over_the_environment_of_the_server) {
+  Client client({.options = {"--env", "ADDED=a=b c", "--env", "CHANGED=new", "--env", "EMPTY="},
+                 .environment = {{"CHANGED", "old"}, {"KEPT", "kept"}}});
+  client.initialize();
+  EXPECT_EQ(client.call_text("env", {{"name", "ADDED"}}), "a=b c");
+  EXPECT_EQ(client.call_text("env", {{"name", "CHANGED"}}), "new");
+  EXPECT_EQ(client.call_text("env", {{"name", "EMPTY"}}), "");
+  EXPECT_EQ(client.call_text("env", {{"name", "KEPT"}}), "kept");
+}
+
+TEST(CommandLine, values_of_env_do_not_reach_the_log) {
+  Client client = started({"--env", "TOKEN=sesame-open", "--log", "log", "--log-level", "debug"});
+  client.initialize();
+  client.child().close_stdin();
+  ASSERT_TRUE(client.child().wait_exit(soon()));
+  EXPECT_THAT(read_file(client.directory() / "log"), AllOf(Not(IsEmpty()), Not(HasSubstr("sesame-open"))));
+}
+
+TEST(CommandLine, cwd_is_where_the_server_runs) {
+  const TemporaryDirectory directory;
+  Client absolute = started({"--cwd", directory.path()});
+  EXPECT_EQ(fs::canonical(absolute.call_text("cwd")), fs::canonical(directory.path()));
+  Client relative = started({"--cwd", ".."});
+  EXPECT_EQ(fs::canonical(relative.call_text("cwd")), fs::canonical(relative.directory().parent_path()));
+  Client none = started({});
+  EXPECT_EQ(fs::canonical(none.call_text("cwd")), fs::canonical(none.directory()));
+}
+
+TEST(CommandLine, a_relative_command_is_found_from_cwd) {
+  const fs::path server = fake_server_binary();
+  Client client({.options = {"--cwd", server.parent_path()}, .command = {"./" + server.filename().native()}});
+  EXPECT_EQ(client.call_text("echo", {{"text", "found"}}), "found");
+}
+
+TEST(CommandLine, name_is_what_errors_and_the_log_call_the_server) {
+  Client named = started({"--name", "my \"dev\" server"});
+  EXPECT_THAT(text_of(named.call("crash")), HasSubstr("my \"dev\" server"));
+  EXPECT_TRUE(says(named.directory() / "state/mcpivot/my \"dev\" server.log", "SIGABRT"));
+  Client unnamed = started({});
+  EXPECT_THAT(text_of(unnamed.call("crash")), HasSubstr("\"fake_server\""));
+}
+
+TEST(CommandLine, a_name_cannot_lead_the_log_out_of_its_folder) {
+  for (const std::string name : {"../../escaped", "/escaped", "..", "."}) {
+    SCOPED_TRACE(name);
+    Client client = started({"--name", name});
+    client.initialize();
+    std::size_t logs = 0;
+    for (const auto& entry : fs::recursive_directory_iterator(client.directory()))
+      if (entry.is_regular_file()) {
+        EXPECT_EQ(entry.path().parent_path(), client.directory() / "state/mcpivot");
+        ++logs;
+      }
+    EXPECT_EQ(logs, 1U);
+  }
+}
+
+TEST(CommandLine, what_follows_the_dashes_belongs_to_the_server) {
+  Client client = started({"--name", "outer"}, {"--name", "inner", "--instructions", "--cwd"});
+  EXPECT_EQ(client.call_text("args"), R"(["--name","inner","--instructions","--cwd"])");
+}
+
+TEST(CommandLine, the_log_tells_of_the_server_s_life) {
+  Client client = started({"--log", "folder/own.log"});
+  client.call("crash");
+  const fs::path log = client.directory() / "folder/own.log";
+  EXPECT_TRUE(says(log, "SIGABRT"));
+  EXPECT_THAT(read_file(log), AllOf(HasSubstr("fake_server"), HasSubstr("started"), HasSubstr("pid ")));
+  EXPECT_EQ(mode_of(log), 0600U);
+  EXPECT_FALSE(fs::exists(client.directory() / "state")) << "one log is enough";
+}
+
+TEST(CommandLine, the_log_goes_to_the_user_s_state_folder_and_is_nobody_else_s_to_read) {
+  Client client = started({});
+  client.initialize();
+  const fs::path log = client.directory() / "state/mcpivot/fake_server.log";
+  EXPECT_TRUE(says(log, "started"));
+  EXPECT_EQ(mode_of(log), 0600U);
+  EXPECT_EQ(mode_of(log.parent_path()), 0700U);
+
+  for (const char* state : {"", "relative/is/not/allowed"}) {
+    Client at_home({.environment = {{"XDG_STATE_HOME", state}}});
+    at_home.initialize();
+    EXPECT_TRUE(says(at_home.directory() / ".local/state/mcpivot/fake_server.log", "started"));
+  }
+}
+
+TEST(CommandLine, the_log_rotates_and_stays_private) {
+  Client client = started({"--log-level", "trace"});
+  client.initialize();
+  const fs::path log = client.directory() / "state/mcpivot/fake_server.log";
+  const std::string text(300'000, 'x');
+  for (int i = 0; i < 20; ++i) client.call("echo", {{"text", text}});
+  std::uintmax_t total = 0;
+  std::size_t files = 0;
+  for (const auto& entry : fs::directory_iterator(log.parent_path())) {
+    EXPECT_EQ(mode_of(entry.path()), 0600U) << entry.path();
+    total += entry.file_size();
+    ++files;
+  }
+  EXPECT_GT(files, 1U);
+  EXPECT_LT(total, 6'000'000U) << "of about 24 MB that were logged";
+}
+
+// Through a link in a folder of the test's own: were the device taken for a file and rotated away or closed
+// to others, it would not be the machine's.
+TEST(CommandLine, a_device_as_the_log_stays_a_device) {
+  const TemporaryDirectory directory;
+  const fs::path device = directory.path() / "null";
+  fs::create_symlink("/dev/null", device);
+  const mode_t before = mode_of(device);
+  Client client = started({"--log", device, "--log-level", "trace"});
+  client.initialize();
+  for (int i = 0; i < 10; ++i) client.call("echo", {{"text", std::string(300'000, 'x')}});
+  client.child().close_stdin();
+  ASSERT_TRUE(client.child().wait_exit(soon()));
+  EXPECT_TRUE(fs::is_symlink(device));
+  EXPECT_TRUE(fs::is_character_file(device));
+  EXPECT_EQ(mode_of(device), before);
+  EXPECT_EQ(std::distance(fs::directory_iterator(directory.path()), fs::directory_iterator()), 1);
+}
+
+TEST(CommandLine, a_log_that_cannot_be_written_is_only_a_warning) {
+  Client client = started({"--log", "/dev/null/impossible.log"});
+  EXPECT_TRUE(client.child().wait_stderr("impossible.log", soon()));
+  EXPECT_EQ(client.call_text("echo", {{"text", "goes on"}}), "goes on");
+
+  Client homeless({.environment = {{"XDG_STATE_HOME", "/dev/null"}}});
+  EXPECT_TRUE(homeless.child().wait_stderr("log", soon()));
+  EXPECT_EQ(homeless.call_text("echo", {{"text", "goes on"}}), "goes on");
+}
+
+TEST(CommandLine, trace_logs_every_message_and_other_levels_none) {
+  for (const std::string level : {"trace", "debug", "info", "warn", "error", "off"}) {
+    SCOPED_TRACE(level);
+    Client client = started({"--log", "log", "--log-level", level});
+    client.initialize();
+    client.call("echo", {{"text", "a needle"}});
+    client.child().close_stdin();
+    ASSERT_TRUE(client.child().wait_exit(soon()));
+    const std::string log = read_file(client.directory() / "log");
+    if (level == "trace") {
+      // Both ways on both sides.
+      std::size_t seen = 0;
+      for (std::size_t at = 0; (at = log.find("a needle", at)) != std::string::npos; ++at) ++seen;
+      EXPECT_EQ(seen, 4U) << log;
+    } else {
+      EXPECT_THAT(log, Not(HasSubstr("a needle")));
+    }
+    EXPECT_EQ(log.empty(), level == "off" || level == "error" || level == "warn");
+  }
+}
+
+TEST(CommandLine, max_message_takes_units) {
+  struct Case {
+    const char* text;
+    const char* bytes;
+  };
+  for (const auto& [text, bytes] : {Case{"3000", "3000"}, Case{"3kB", "3000"}, Case{"3KB", "3000"},
+                                    Case{"2KiB", "2048"}, Case{"8MB", "8000000"}}) {
+    SCOPED_TRACE(text);
+    Client client = started({"--max-message", text});
+    client.initialize();
+    EXPECT_THAT(text_of(client.call("big", {{"bytes", std::stol(bytes)}})),
+                HasSubstr("limit of " + std::string(bytes) + ";"));
+    EXPECT_EQ(client.call_text("big", {{"bytes", std::stol(bytes) - 200}}).size(), std::stoul(bytes) - 200);
+  }
+}
+
+}  // namespace
+}  // namespace harness
