@@ -150,7 +150,9 @@ bool Client::receive(Deadline deadline) {
   const std::optional<std::string> line = child_.read_line(deadline);
   if (!line) return false;
   boost::system::error_code error;
-  json::value message = json::parse(*line, error);
+  json::parse_options options;
+  options.max_depth = 1024;  // as mcpivot
+  json::value message = json::parse(*line, error, {}, options);
   if (error || !message.is_object()) give_up("mcpivot wrote what is no JSON object: " + *line);
   json::object& object = message.get_object();
   if (!object.contains("method")) {
@@ -200,7 +202,8 @@ json::object Client::call(std::string_view tool, const json::object& arguments, 
 std::string Client::call_text(std::string_view tool, const json::object& arguments) {
   const json::object answer = call(tool, arguments);
   const json::value* result = answer.if_contains("result");
-  if (result == nullptr || result->as_object().contains("isError"))
+  const json::value* failed = result != nullptr ? result->as_object().if_contains("isError") : nullptr;
+  if (result == nullptr || (failed != nullptr && *failed == true))
     give_up("calling " + std::string(tool) + " failed: " + json::serialize(answer));
   return text_of(answer);
 }

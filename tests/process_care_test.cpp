@@ -114,7 +114,7 @@ class Ending : public testing::TestWithParam<Kind> {
       best = std::min(best, std::chrono::ceil<milliseconds>(std::chrono::steady_clock::now() - start));
       ASSERT_TRUE(status);
       EXPECT_TRUE(WIFEXITED(*status)) << "died by signal " << WTERMSIG(*status);
-      for (const pid_t pid : family) EXPECT_FALSE(process_alive(pid)) << command_name(pid);
+      EXPECT_TRUE(all_gone(family));
     }
     EXPECT_LT(best, is_sanitized() ? 5 * patience_of_clients : patience_of_clients);
   }
@@ -179,6 +179,7 @@ class EndingWhileStuck : public testing::Test {
     std::vector<pid_t> all;
     std::vector<pid_t> before;
     do {
+      if (!process_alive(child.pid())) throw std::runtime_error("mcpivot died: " + child.stderr_text());
       before = all;
       all = descendants_of(child.pid());
       all.push_back(child.pid());
@@ -325,10 +326,10 @@ TEST(ProcessCare, a_request_in_flight_is_answered_when_mcpivot_is_told_to_end) {
   }
 }
 
-// As some clients send them, one after the other; and as a terminal that is closed does.
+// As some clients send them, one after the other; and with a reload in between.
 TEST(ProcessCare, more_signals_while_it_ends_change_nothing) {
   for (const std::vector<int>& numbers :
-       {std::vector{SIGINT, SIGTERM, SIGINT}, {SIGHUP}, {SIGHUP, SIGTERM}}) {
+       {std::vector{SIGINT, SIGTERM, SIGINT}, {SIGHUP, SIGTERM, SIGHUP}}) {
     Client client({.server = {"--ignore-eof", "--ignore-term", "--fork", "stubborn"}});
     client.initialize();
     const std::vector<pid_t> family = descendants_of(client.child().pid());
@@ -443,7 +444,7 @@ TEST(ProcessCare, requests_in_flight_when_the_server_dies_are_answered_with_how)
     const auto crashing = client.send_call("crash", death.arguments);
     EXPECT_THAT(text_of(client.await(sleeping)), AllOf(HasSubstr(death.how), HasSubstr("fake_server")));
     EXPECT_THAT(text_of(client.await(crashing)), AllOf(HasSubstr(death.how), HasSubstr("crash")));
-    for (int i = 0; i < 3; ++i) EXPECT_THAT(text_of(client.request("tools/list")), HasSubstr(death.how));
+    EXPECT_TRUE(client.request("tools/list").contains("result")) << "from the catalog";
     EXPECT_THAT(client.answers, IsEmpty()) << "something was answered twice";
     EXPECT_TRUE(process_alive(client.child().pid()));
     client.child().close_stdin();
@@ -479,7 +480,7 @@ TEST(ProcessCare, requests_of_a_server_that_dies_are_taken_back) {
   const json::object cancelled = client.expect_notification("notifications/cancelled");
   EXPECT_EQ(cancelled.at("params").at("requestId"), request.at("id"));
   client.answer(request, json::object{});  // too late, and harmless
-  EXPECT_THAT(text_of(client.request("ping")), HasSubstr("SIGABRT"));
+  EXPECT_TRUE(client.request("ping").contains("result"));
 }
 
 TEST(ProcessCare, what_a_dead_server_left_in_its_group_is_killed) {
@@ -515,8 +516,7 @@ TEST(ProcessCare, a_server_that_dies_in_the_middle_of_an_answer_answers_once) {
   ClientOptions options;
   options.command = {"sh", "-c", R"(read -r line; printf '{"jsonrpc":"2.0","id":1,"result":{"te'; exit 3)"};
   Client client(options);
-  EXPECT_TRUE(client.request("ping").contains("error"));
-  EXPECT_THAT(text_of(client.request("ping")), HasSubstr("code 3"));
+  for (int i = 0; i < 2; ++i) EXPECT_TRUE(client.request("ping").contains("error"));
   EXPECT_THAT(client.answers, IsEmpty());
 }
 
@@ -526,8 +526,7 @@ TEST(ProcessCare, a_server_that_closes_stdout_is_ended_and_its_requests_are_answ
   const pid_t server = std::stoi(client.call_text("pid"));
   const auto call = client.send_call("sleep", {{"ms", 600'000}});
   client.call("close_stdout");
-  EXPECT_TRUE(client.await(call).contains("error"));
-  EXPECT_TRUE(client.request("ping").contains("error"));
+  EXPECT_THAT(text_of(client.await(call)), HasSubstr("SIGKILL"));
   EXPECT_TRUE(all_gone({server}));
 }
 
@@ -575,7 +574,11 @@ TEST(ProcessCare, a_server_that_cannot_start_is_an_error_for_the_client_that_say
   for (const auto& [options, command, why] : cases) {
     SCOPED_TRACE(command + " " + testing::PrintToString(options));
     Client client({.options = options, .command = {command}});
-    for (int i = 0; i < 2; ++i) EXPECT_THAT(text_of(client.request("initialize")), HasSubstr(why));
+    for (int i = 0; i < 2; ++i) {
+      const json::object answer = client.request("initialize");
+      EXPECT_THAT(std::string(answer.at("result").at("instructions").as_string()), HasSubstr(why));
+      EXPECT_THAT(text_of(client.call("anything")), HasSubstr(why));
+    }
     EXPECT_TRUE(process_alive(client.child().pid()));
     client.child().close_stdin();
     EXPECT_EQ(client.child().wait_exit(soon()), 0);
@@ -584,8 +587,8 @@ TEST(ProcessCare, a_server_that_cannot_start_is_an_error_for_the_client_that_say
 
 TEST(ProcessCare, a_server_that_dies_at_once_is_an_error_for_the_client) {
   Client client({.server = {"--die", "start", "--how", "7"}});
-  EXPECT_THAT(text_of(client.request("initialize")), HasSubstr("code 7"));
-  EXPECT_THAT(text_of(client.request("ping")), HasSubstr("code 7"));
+  const json::object answer = client.request("initialize");
+  EXPECT_THAT(std::string(answer.at("result").at("instructions").as_string()), HasSubstr("code 7"));
 }
 
 // ---- What stdin and stdout may be.

@@ -2,7 +2,9 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <charconv>
 #include <filesystem>
+#include <map>
 #include <sstream>
 
 namespace mcpivot {
@@ -36,6 +38,32 @@ std::pair<std::string, std::string> key_and_value(const std::string& text) {
   return {text.substr(0, equals), text.substr(equals + 1)};
 }
 
+// "90", "1.5s", "200ms", "10m", "1h"
+std::chrono::milliseconds duration(const std::string& option, const std::string& text) {
+  double number = 0;
+  const char* end = text.data() + text.size();
+  auto [unit, error] = std::from_chars(text.data(), end, number);
+  const std::string_view suffix(unit, static_cast<std::size_t>(end - unit));
+  const double factor = suffix == "ms"                     ? 1
+                        : suffix.empty() || suffix == "s"  ? 1000
+                        : suffix == "m" || suffix == "min" ? 60'000
+                        : suffix == "h"                    ? 3'600'000
+                                                           : 0;
+  if (error != std::errc() || factor == 0 || !(number >= 0) || number * factor > 1e10)
+    throw CLI::ValidationError(option, "expected a duration like 500ms, 30s or 10m, got '" + text + "'");
+  return std::chrono::milliseconds(static_cast<std::int64_t>(number * factor));
+}
+
+// TOOL, or TOOL:KEY=VALUE
+ReplayRule replay_rule(const std::string& text) {
+  const auto colon = text.find(':');
+  if (colon == std::string::npos && !text.empty()) return {text, {}, {}};
+  const auto equals = text.find('=', colon);
+  if (colon == 0 || text.empty() || equals == std::string::npos || equals == colon + 1)
+    throw CLI::ValidationError("--replay", "expected TOOL or TOOL:KEY=VALUE, got '" + text + "'");
+  return {text.substr(0, colon), text.substr(colon + 1, equals - colon - 1), text.substr(equals + 1)};
+}
+
 }  // namespace
 
 Invocation parse_command_line(std::vector<std::string> arguments) {
@@ -54,12 +82,33 @@ Invocation parse_command_line(std::vector<std::string> arguments) {
   app.add_option("--name", options.server.name,
                  "What to call the server in messages and logs (default: its file name)")
       ->option_text("NAME");
-  app.add_option("--cwd", options.server.command.cwd, "Run the server in this folder")
-      ->check(CLI::ExistingDirectory)
-      ->option_text("FOLDER");
+  app.add_option("--cwd", options.server.command.cwd, "Run the server in this folder")->option_text("FOLDER");
   app.add_option("--env", variables, "Set a variable in the server's environment (repeatable)")
       ->option_text("KEY=VALUE")
       ->allow_extra_args(false);
+  app.add_option("--build", options.server.build,
+                 "A shell line that builds the server, for the tool pivot_rebuild; run in --cwd")
+      ->option_text("COMMAND");
+  std::string swap = "overlap";
+  app.add_option("--swap", swap,
+                 "overlap: a new server starts beside the old one (the default);\nstop-first: for servers "
+                 "that cannot run twice")
+      ->check(CLI::IsMember({"overlap", "stop-first"}))
+      ->option_text("MODE");
+  std::vector<std::string> replay;
+  app.add_option("--replay", replay,
+                 "After each start, make the last successful call of this tool again "
+                 "(repeatable);\nTOOL:KEY=VALUE counts only calls with that argument")
+      ->option_text("TOOL")
+      ->allow_extra_args(false);
+  std::map<std::string, std::string> durations;
+  auto time_limit = [&](const std::string& name, const std::string& what) {
+    app.add_option(name, durations[name], what)->option_text("TIME");
+  };
+  time_limit("--drain", "How long calls in flight may take to finish on an old server (default: 10s)");
+  time_limit("--call-timeout", "How long a call may take without progress (default: 10m)");
+  time_limit("--start-timeout", "How long a server may take to start and shake hands (default: 30s)");
+  time_limit("--queue-timeout", "How long a request waits for a server that is down (default: 30s)");
   app.add_option("--max-message", options.server.max_message,
                  "Longest message toward the client, e.g. 10000000 or 8MB; a longer one becomes an\nerror "
                  "(default: 10000000)")
@@ -79,6 +128,13 @@ Invocation parse_command_line(std::vector<std::string> arguments) {
   try {
     std::ranges::reverse(arguments);  // as CLI11 wants them
     app.parse(arguments);
+    for (const auto& [name, limit] : {std::pair{"--drain", &options.server.drain},
+                                      {"--call-timeout", &options.server.call_timeout},
+                                      {"--start-timeout", &options.server.start_timeout},
+                                      {"--queue-timeout", &options.server.queue_timeout}})
+      if (!durations[name].empty()) *limit = duration(name, durations[name]);
+    for (const std::string& rule : replay) options.server.replay.push_back(replay_rule(rule));
+    if (swap == "stop-first") options.server.swap = SwapMode::stop_first;
     for (const std::string& variable : variables)
       options.server.command.env.push_back(key_and_value(variable));
   } catch (const CLI::ParseError& error) {

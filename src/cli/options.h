@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "log/log.h"
-#include "server/generation.h"
+#include "server/config.h"
 
 namespace mcpivot {
 

@@ -56,11 +56,11 @@ class Program {
         client_(std::make_shared<PipeLink>(context_, "client",
                                            PipeLink::Ends{stdin_.duplicate(), stdout_.duplicate()},
                                            client_message_limit)),
-        server_(context_, guard, options.server),
-        gateway_(server_),
+        gateway_(context_, guard, options.server),
         session_(*client_, gateway_,
                  [this](std::string_view why) { shut_down(fmt::format("the client {}", why)); }),
-        signals_(loop_, SIGINT, SIGTERM, SIGHUP),
+        signals_(loop_, SIGINT, SIGTERM),
+        reload_signal_(loop_, SIGHUP),
         deadline_(loop_) {
     if (log_enabled(LogLevel::trace)) context_.tap = &trace_;
   }
@@ -72,7 +72,8 @@ class Program {
       exit_code_ = 128 + signal;
       shut_down(signal_name(signal));
     });
-    server_.start();
+    reload_on_signal();
+    gateway_.start();
     client_->start(session_);
     loop_.run();
     client_->close();
@@ -80,11 +81,19 @@ class Program {
   }
 
  private:
+  void reload_on_signal() {
+    reload_signal_.async_wait([this](const boost::system::error_code& error, int) {
+      if (error) return;
+      if (!shutting_down_) gateway_.reload("after SIGHUP");
+      reload_on_signal();
+    });
+  }
+
   void shut_down(const std::string& why) {
     if (shutting_down_) return;
     shutting_down_ = true;
     log_info("ending: {}", why);
-    server_.stop(patience, [this] { finish(); });
+    gateway_.shut_down(patience, [this] { finish(); });
   }
 
   // The servers have ended; the client may still have to read what they said last.
@@ -100,10 +109,10 @@ class Program {
   TraceTap trace_;
   LinkContext context_;
   std::shared_ptr<PipeLink> client_;
-  Server server_;
   Gateway gateway_;
   Session session_;
   boost::asio::signal_set signals_;
+  boost::asio::signal_set reload_signal_;
   boost::asio::steady_timer deadline_;
   bool shutting_down_ = false;
   int exit_code_ = 0;
@@ -115,9 +124,9 @@ int run(const Options& options) {
   return_large_blocks_to_the_system();
   Guard guard;
   const bool guarded = guard.start();
+  ::signal(SIGPIPE, SIG_IGN);
   set_up_log(options.log);
   if (!guarded) log_warn("cannot fork a guard: if mcpivot is killed with SIGKILL, servers may stay behind");
-  ::signal(SIGPIPE, SIG_IGN);
   Program program(options, guard);
   return program.run();
 }

@@ -1,36 +1,54 @@
-// Decides who answers a client: today the one server there is; the gateway is the room for many.
+// Decides who answers a client: mcpivot itself (the handshake, lists from the catalog, the control tools,
+// ping), or the server. Today there is one server; the gateway is the room for many.
 //
-// One thread.
+// A client that does not shake hands gets everything from the server, as it is. One thread.
 #pragma once
 
 #include <chrono>
 #include <functional>
+#include <vector>
 
+#include "gateway/control_tools.h"
+#include "gateway/list_announcer.h"
 #include "gateway/session.h"
 #include "server/server.h"
 
 namespace mcpivot {
 
-class Gateway {
+class Gateway final : private Server::Watcher {
  public:
-  // The server must outlive the gateway.
-  explicit Gateway(Server& server);
+  Gateway(LinkContext& context, Guard& guard, const ServerConfig& config);
 
   void add(Session& session);
+  void start() { server_.start(); }
+  // A new generation, because somebody outside wants one.
+  void reload(const std::string& reason);
+  void shut_down(std::chrono::milliseconds patience, std::function<void()> done) {
+    server_.shut_down(patience, std::move(done));
+  }
 
-  void request(Asker& asker, const Message& message) { server_.request(asker, message); }
-  void notify(const Message& message) { server_.notify(message); }
-  void cancel(Asker& client, const Message& cancelled) { server_.cancel(client, cancelled); }
+  void request(Session& session, Asker& asker, const Message& message);
+  void notify(const Message& message);
+  void cancel(Asker& client, const Message& cancelled);
 
   bool full() const { return server_.full(); }
   // A client that was full reads again.
   void clients_writable() { server_.resume(); }
-
-  // JSON-RPC batches are part of one protocol version only.
-  bool batches_allowed() const { return server_.protocol_version() == "2025-03-26"; }
+  // Whether the server waits for the client to say that it is initialized.
+  bool shakes_hands() const { return server_.knows_client(); }
 
  private:
-  Server& server_;
+  void on_writable() override;
+  void on_list_changed(ListKind kind) override { announcer_.changed(kind); }
+
+  void initialize(Session& session, Asker& asker, const Message& message);
+  void list(Asker& asker, const Message& message, ListKind kind);
+  // For what the server does not have, though the client was told that it might.
+  void request_if(bool has, std::string_view otherwise, Asker& asker, const Message& message);
+
+  Server server_;
+  ControlTools control_;
+  ListAnnouncer announcer_;
   std::vector<Session*> sessions_;
 };
 

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <utility>
+
 #include "gateway/gateway.h"
 #include "log/log.h"
 #include "rpc/answers.h"
@@ -9,6 +11,8 @@
 
 namespace mcpivot {
 namespace {
+
+constexpr std::size_t most_held = 64;
 
 std::string refusal_text(const Refusal& refusal) {
   return fmt::format("{}: {}", refusal.code == Refusal::not_json ? "Parse error" : "Invalid request",
@@ -73,20 +77,23 @@ void Session::take(Asker& asker, const Message& message) {
   if (message.is_answer()) {
     on_answer(message);
   } else if (message.kind == Kind::request) {
-    gateway_.request(asker, message);
+    gateway_.request(*this, asker, message);
   } else if (message.known == Method::progress) {
     on_progress(message);
   } else if (message.known == Method::cancelled && message.request_id) {
     gateway_.cancel(*this, message);
   } else {
     gateway_.notify(message);
+    if (message.known != Method::initialized) return;
+    initialized_ = true;
+    for (const Held& held : std::exchange(held_, {})) put(*held.from, held.request.message());
   }
 }
 
 void Session::on_answer(const Message& message) {
   auto request = asked_.take(own_id(message.text(message.id)));
   if (request) {
-    request->origin->answer(message, request->id);
+    request->origin->answer(message, request->id());
   } else {
     log_debug("client: dropped an answer to {}, which nobody waits for", message.text(message.id));
   }
@@ -99,7 +106,7 @@ void Session::on_progress(const Message& message) {
 
 void Session::on_batch(std::string_view line) {
   auto elements =
-      gateway_.batches_allowed()
+      batches_allowed_
           ? read_batch(line)
           : std::unexpected(Refusal{Refusal::not_a_message,
                                     "only protocol version 2025-03-26 has batches; send the messages "
@@ -135,27 +142,44 @@ void Session::on_oversize(const Skim& skim, std::size_t limit) {
     if (!skim.id().empty()) answer(error_answer(skim.id(), code::invalid_request, why));
   } else if (auto request = asked_.take(own_id(skim.id()))) {
     request->origin->answer(
-        error_answer(request->id, code::internal_error, "the client answered, but " + why));
+        error_answer(request->id(), code::internal_error, "the client answered, but " + why));
   } else {
     answer(error_answer(skim.id(), code::invalid_request, why));
   }
 }
 
 void Session::ask(Generation& from, const Message& request) {
-  const IdText id(asked_.add(Requests::from(request, &from)));
+  if (initialized_ || !gateway_.shakes_hands() || request.known == Method::ping) return put(from, request);
+  if (held_.size() < most_held) {
+    held_.push_back({&from, KeptMessage(request)});
+  } else {
+    from.answer(
+        error_answer(request.text(request.id), code::connection_closed, "the client is not initialized yet"));
+  }
+}
+
+// Gives the server's request an id of our own and sends it.
+void Session::put(Generation& from, const Message& request) {
+  const IdText id(asked_.add(request, &from));
   link_.send(request,
              Edits().replace(request.id, id.view()).replace(request.progress_token, id.view()).list());
 }
 
 void Session::ask_no_more(Generation& from, const Message& cancelled) {
-  const std::int64_t own = asked_.find(cancelled.text(cancelled.request_id),
-                                       [&](const Generation* generation) { return generation == &from; });
+  std::erase_if(held_, [&](const Held& held) {
+    const Message request = held.request.message();
+    return held.from == &from && same_id(request.text(request.id), cancelled.text(cancelled.request_id));
+  });
+  const std::int64_t own =
+      asked_.find_original(cancelled.text(cancelled.request_id),
+                           [&](const Generation* generation) { return generation == &from; });
   if (own == 0) return;
-  asked_.take(own);
+  asked_.close(own);
   link_.send(cancelled, Edits().replace(cancelled.request_id, IdText(own).view()).list());
 }
 
 void Session::forget(Generation& from) {
+  std::erase_if(held_, [&](const Held& held) { return held.from == &from; });
   for (const auto& taken : asked_.take_if([&](const auto& request) { return request.origin == &from; }))
     answer(cancellation(IdText(taken.own).view(), "the server that asked is gone"));
 }

@@ -26,6 +26,8 @@ class Session final : public Link::Handler, public Asker {
 
   // The servers take messages again.
   void resume() { link_.resume(); }
+  // The protocol version that the handshake ended with, as JSON text.
+  void agreed_version(std::string_view version) { batches_allowed_ = version == R"("2025-03-26")"; }
 
   // Asker
   Asker& client() override { return *this; }
@@ -46,18 +48,28 @@ class Session final : public Link::Handler, public Asker {
   void on_unreadable(std::string_view line, const Refusal& refusal) override;
   void on_oversize(const Skim& skim, std::size_t limit) override;
   void on_writable() override;
+  void on_broken(std::string_view why) override { on_end(why); }  // a client that does not read is gone
   void on_end(std::string_view why) override;
 
   void take(Asker& asker, const Message& message);
   void on_answer(const Message& message);
   void on_progress(const Message& message);
   void pause_if_full();
+  void put(Generation& from, const Message& request);
 
   Link& link_;
   Gateway& gateway_;
   std::function<void(std::string_view)> on_end_;
   Requests asked_;  // what servers asked the client, under ids of ours
   std::list<std::unique_ptr<Batch>> batches_;
+  bool batches_allowed_ = false;  // they are part of one protocol version only
+  bool initialized_ = false;      // the client has said so; before that it is asked nothing
+
+  struct Held {
+    Generation* from;
+    KeptMessage request;
+  };
+  std::vector<Held> held_;  // what servers asked too early
 };
 
 }  // namespace mcpivot

@@ -28,6 +28,8 @@ class Link {
     // A message over the limit went by and is lost; this is what is known of it.
     virtual void on_oversize(const Skim& skim, std::size_t limit) = 0;
     virtual void on_writable() = 0;
+    // The peer reads no more. It may still have something to say; on_end() follows when it has not.
+    virtual void on_broken(std::string_view why) = 0;
     // The peer closed its side, or the connection broke. Said once; nothing is received after it.
     virtual void on_end(std::string_view why) = 0;
   };

@@ -7,6 +7,7 @@ namespace {
 
 constexpr std::size_t worth_sharing = 16 * 1024;
 constexpr std::size_t full_block = 64 * 1024;
+constexpr std::size_t most_written_chunks = 16;
 
 }  // namespace
 
@@ -56,10 +57,15 @@ void Outbox::consume(std::size_t count) {
     count -= step;
     written_ += step;
     if (written_ == chunks_[first_].bytes().size()) {
+      if (first_ > 0) chunks_[first_] = Chunk();  // the first one's memory serves again
       chunks_[first_].buffer.reset();
       ++first_;
       written_ = 0;
     }
+  }
+  if (first_ > most_written_chunks) {  // a peer that is always a little behind must not make us grow
+    chunks_.erase(chunks_.begin() + 1, chunks_.begin() + static_cast<std::ptrdiff_t>(first_));
+    first_ = 1;
   }
   if (bytes_ > 0) return;
   // Keep one block of a usual size, so that the next message needs no allocation.

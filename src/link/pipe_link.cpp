@@ -1,6 +1,7 @@
 #include "link/pipe_link.h"
 
 #include <fcntl.h>
+#include <sys/ioctl.h>
 
 #include <array>
 #include <boost/asio/buffer.hpp>
@@ -37,6 +38,11 @@ PipeLink::PipeLink(LinkContext& context, std::string peer, Ends ends, std::size_
 
 void PipeLink::start(Handler& handler) {
   handler_ = &handler;
+  // The far end of a pipe may be closed while we have nothing to write.
+  out_.async_wait(out_.wait_error, [weak = weak_from_this()](const boost::system::error_code& error) {
+    auto self = weak.lock();
+    if (!error && self) self->break_off("closed the end it read from");
+  });
   read();
 }
 
@@ -118,7 +124,9 @@ void PipeLink::dispatch(const LineReader::Event& event) {
 void PipeLink::send(const Message& message, std::span<const Edit> edits) {
   if (!out_.is_open() || finishing_) return;
   if (context_.tap != nullptr) context_.tap->sent(peer_, message, edits);
+  const std::size_t before = outbox_.bytes();
   outbox_.add(message, edits);
+  position_ += outbox_.bytes() - before;
   sent();
 }
 
@@ -126,6 +134,7 @@ void PipeLink::send(std::string_view line) {
   if (!out_.is_open() || finishing_) return;
   if (context_.tap != nullptr) context_.tap->sent(peer_, line);
   outbox_.add(line);
+  position_ += line.size() + 1;
   sent();
 }
 
@@ -157,23 +166,38 @@ void PipeLink::flush() {
       });
       break;
     } else if (errno != EINTR) {
-      const std::string why = std::strerror(errno);
-      outbox_ = Outbox();
-      out_.close();
-      end(why);
-      return;
+      return break_off(std::strerror(errno));
     }
   }
   if (was_full_ && outbox_.bytes() <= low_water) {
     was_full_ = false;
     if (handler_ != nullptr) handler_->on_writable();
   }
-  if (finishing_ && outbox_.empty()) out_.close();
+  if (finishing_ && outbox_.empty()) finish();
+}
+
+void PipeLink::break_off(const std::string& why) {
+  if (!out_.is_open()) return;
+  taken_before_break_ = taken_by_peer();
+  outbox_ = Outbox();
+  out_.close();
+  if (handler_ != nullptr) handler_->on_broken(why);
+}
+
+std::uint64_t PipeLink::taken_by_peer() const {
+  if (!out_.is_open()) return taken_before_break_;
+  int unread = 0;
+  // Also right for the writing end of a pipe, even when nobody has the other end open any more.
+  if (::ioctl(const_cast<PipeLink*>(this)->out_.native_handle(), FIONREAD, &unread) != 0) unread = 0;
+  return position_ - outbox_.bytes() - static_cast<std::uint64_t>(unread);
 }
 
 void PipeLink::finish() {
   finishing_ = true;
-  if (outbox_.empty() && out_.is_open()) out_.close();
+  if (outbox_.empty() && out_.is_open()) {
+    taken_before_break_ = taken_by_peer();
+    out_.close();
+  }
 }
 
 void PipeLink::end(std::string_view why) {

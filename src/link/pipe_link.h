@@ -60,6 +60,11 @@ class PipeLink final : public Link, public Corkable, public std::enable_shared_f
   // Whether all that was sent has been written.
   bool drained() const { return outbox_.empty(); }
 
+  // How many bytes have been sent, ever; and how many of them the peer has taken out of the pipe. What lies
+  // beyond that when a peer dies has never been seen by it.
+  std::uint64_t position() const { return position_; }
+  std::uint64_t taken_by_peer() const;
+
  private:
   // More than this waiting: the peer is too slow, stop feeding it. Less than that again: go on.
   static constexpr std::size_t high_water = 1024 * 1024;
@@ -72,6 +77,7 @@ class PipeLink final : public Link, public Corkable, public std::enable_shared_f
   void dispatch(const LineReader::Event& event);
   void sent();
   void end(std::string_view why);
+  void break_off(const std::string& why);
 
   LinkContext& context_;
   std::string peer_;
@@ -88,6 +94,8 @@ class PipeLink final : public Link, public Corkable, public std::enable_shared_f
   bool writing_waits_ = false;  // the kernel's buffer is full
   bool was_full_ = false;
   bool finishing_ = false;
+  std::uint64_t position_ = 0;
+  std::uint64_t taken_before_break_ = 0;  // once the pipe is broken
 };
 
 }  // namespace mcpivot

@@ -8,9 +8,9 @@
 #include "log/log.h"
 
 namespace mcpivot {
-StderrReader::StderrReader(boost::asio::io_context& loop, int descriptor, std::string server,
+StderrReader::StderrReader(boost::asio::io_context& loop, int descriptor, std::string server, int generation,
                            StderrRing& ring)
-    : in_(loop, descriptor), server_(std::move(server)), ring_(&ring) {
+    : in_(loop, descriptor), server_(std::move(server)), generation_(generation), ring_(&ring) {
   in_.non_blocking(true);
 }
 
@@ -25,12 +25,12 @@ void StderrReader::read() {
 
 void StderrReader::take(std::string_view piece) {
   write_to_stderr(piece);
-  if (ring_ == nullptr) return;
-  const std::uint64_t before = ring_->total();
-  ring_->feed(piece);
-  const std::size_t fresh = std::min<std::size_t>(ring_->total() - before, ring_->lines().size());
-  for (std::size_t i = ring_->lines().size() - fresh; i < ring_->lines().size(); ++i)
-    log_info("{} stderr: {}", server_, ring_->lines()[i]);
+  assembler_.feed(piece, [this](const std::string& line) { add(line); });
+}
+
+void StderrReader::add(const std::string& line) {
+  if (ring_ != nullptr) ring_->add(generation_, line);
+  log_info("{} stderr: {}", server_, line);
 }
 
 void StderrReader::drain() {
@@ -38,6 +38,7 @@ void StderrReader::drain() {
   ssize_t count = 0;
   while (in_.is_open() && (count = ::read(in_.native_handle(), last.data(), last.size())) > 0)
     take({last.data(), static_cast<std::size_t>(count)});
+  assembler_.rest([this](const std::string& line) { add(line); });
 }
 
 void StderrReader::close() {

@@ -18,7 +18,8 @@ namespace mcpivot {
 class StderrReader : public std::enable_shared_from_this<StderrReader> {
  public:
   // The ring must outlive the reader, or close() be called before it goes.
-  StderrReader(boost::asio::io_context& loop, int descriptor, std::string server, StderrRing& ring);
+  StderrReader(boost::asio::io_context& loop, int descriptor, std::string server, int generation,
+               StderrRing& ring);
   void start() { read(); }
   void close();
   // Reads what is there by now, without waiting: last words are worth having before a death is reported.
@@ -27,10 +28,13 @@ class StderrReader : public std::enable_shared_from_this<StderrReader> {
  private:
   void read();
   void take(std::string_view piece);
+  void add(const std::string& line);
 
   boost::asio::posix::stream_descriptor in_;
   std::string server_;
+  int generation_;
   StderrRing* ring_;
+  LineAssembler assembler_;
   std::array<char, 16 * 1024> buffer_;
 };
 

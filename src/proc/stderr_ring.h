@@ -5,10 +5,12 @@
 // One thread.
 #pragma once
 
-#include <cstdint>
+#include <algorithm>
 #include <deque>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 namespace mcpivot {
 
@@ -17,21 +19,45 @@ class StderrRing {
   static constexpr std::size_t most_lines = 1000;
   static constexpr std::size_t longest_line = 4096;
 
-  // A piece of the stream, as it came; lines are put together across pieces.
-  void feed(std::string_view piece);
-  // A whole line; what was fed before without a newline counts as a line of its own.
-  void add(std::string_view line);
+  struct Line {
+    int generation;
+    std::string text;
+  };
 
-  const std::deque<std::string>& lines() const { return lines_; }
-  // How many lines there have ever been.
-  std::uint64_t total() const { return total_; }
+  void add(int generation, std::string_view line);
+
+  const std::deque<Line>& lines() const { return lines_; }
+  // Those of one generation, or of all (0).
+  std::vector<std::string> lines_of(int generation) const;
 
  private:
-  void push(std::string_view line);
+  std::deque<Line> lines_;
+};
 
-  std::deque<std::string> lines_;
+// Puts the lines of one stream together from the pieces that it comes in.
+class LineAssembler {
+ public:
+  template <class OnLine>
+  void feed(std::string_view piece, OnLine&& on_line) {
+    while (!piece.empty()) {
+      const auto newline = piece.find('\n');
+      const std::string_view part = piece.substr(0, newline);
+      // One byte more than the ring keeps, so that it sees that there was more.
+      partial_ += part.substr(
+          0, StderrRing::longest_line + 1 - std::min(partial_.size(), StderrRing::longest_line + 1));
+      if (newline == std::string_view::npos) return;
+      on_line(std::exchange(partial_, {}));
+      piece.remove_prefix(newline + 1);
+    }
+  }
+  // At the end of the stream.
+  template <class OnLine>
+  void rest(OnLine&& on_line) {
+    if (!partial_.empty()) on_line(std::exchange(partial_, {}));
+  }
+
+ private:
   std::string partial_;
-  std::uint64_t total_ = 0;
 };
 
 }  // namespace mcpivot

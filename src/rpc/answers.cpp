@@ -12,6 +12,21 @@ std::string error_answer(std::string_view id, int code, std::string_view message
                      quote(message));
 }
 
+std::string request_line(std::string_view id, std::string_view method, std::string_view params) {
+  const std::string id_member = id.empty() ? std::string() : fmt::format(R"("id":{},)", id);
+  const std::string params_member = params.empty() ? std::string() : fmt::format(R"(,"params":{})", params);
+  return fmt::format(R"({{"jsonrpc":"2.0",{}"method":{}{}}})", id_member, quote(method), params_member);
+}
+
+std::string result_answer(std::string_view id, std::string_view result) {
+  return fmt::format(R"({{"jsonrpc":"2.0","id":{},"result":{}}})", id, result);
+}
+
+std::string tool_answer(std::string_view id, std::string_view text, bool is_error) {
+  return result_answer(
+      id, fmt::format(R"({{"content":[{{"type":"text","text":{}}}],"isError":{}}})", quote(text), is_error));
+}
+
 std::string cancellation(std::string_view id, std::string_view reason) {
   return fmt::format(
       R"({{"jsonrpc":"2.0","method":"notifications/cancelled","params":{{"requestId":{},"reason":{}}}}})", id,

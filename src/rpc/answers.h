@@ -10,12 +10,23 @@ namespace mcpivot {
 namespace code {
 // JSON-RPC's own, and the one that MCP SDKs use when the other side of a connection is gone.
 constexpr int invalid_request = -32600;
+constexpr int method_not_found = -32601;
+constexpr int invalid_params = -32602;
 constexpr int internal_error = -32603;
 constexpr int connection_closed = -32000;
 }  // namespace code
 
 // `id` as its sender spelled it; empty: there was none to read, and MCP does not allow null.
 std::string error_answer(std::string_view id, int code, std::string_view message);
+
+// A request of our own, or a notification if the id is empty. `params` is JSON text; empty: none.
+std::string request_line(std::string_view id, std::string_view method, std::string_view params);
+
+// An answer with this JSON text as its result.
+std::string result_answer(std::string_view id, std::string_view result);
+
+// The answer to a tool call: this text, for the model to read.
+std::string tool_answer(std::string_view id, std::string_view text, bool is_error);
 
 // Tells a peer that we no longer want an answer to the request that it knows by this id.
 std::string cancellation(std::string_view id, std::string_view reason);

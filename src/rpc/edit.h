@@ -21,7 +21,9 @@ class Edits {
  public:
   // Nothing to do for a value that is absent.
   Edits& replace(Span where, std::string_view with) { return where ? add(where, with) : *this; }
-  Edits& insert(std::size_t at, std::string_view text) { return add({static_cast<std::uint32_t>(at), 0}, text); }
+  Edits& insert(std::size_t at, std::string_view text) {
+    return add({static_cast<std::uint32_t>(at), 0}, text);
+  }
   std::span<const Edit> list() const { return {edits_.data(), count_}; }
 
  private:

@@ -37,26 +37,6 @@ std::uint32_t four_hex(std::string_view text) {
 
 }  // namespace
 
-bool JsonCursor::enter(char open) {
-  if (next() != open) return fail(open == '{' ? "expected an object" : "expected an array");
-  if (depth_ == max_depth) return fail("nested too deeply (more than 1024 levels)");
-  const std::uint64_t bit = std::uint64_t{1} << (depth_ % 64);
-  auto& word = in_object_[static_cast<std::size_t>(depth_ / 64)];
-  word = open == '{' ? word | bit : word & ~bit;
-  ++depth_;
-  ++at_;
-  return true;
-}
-
-bool JsonCursor::key(Key& key) {
-  if (next() != '"') return fail("expected a key in quotes");
-  const char* start = at_ + 1;
-  key.escaped = false;
-  if (!string(&key.escaped)) return false;
-  key.text = {start, static_cast<std::size_t>(at_ - 1 - start)};
-  return take(':') || fail("expected ':' after a key");
-}
-
 bool JsonCursor::value(Span& where) {
   skip_space();
   const char* start = at_;
@@ -66,11 +46,13 @@ bool JsonCursor::value(Span& where) {
 }
 
 bool JsonCursor::value() {
-  const int outer = depth_;
+  const unsigned outer = depth_;
   Key ignored;
   while (true) {
     const char c = next();
-    if (c == '{') {
+    if (c == '"') {
+      if (!string()) return false;
+    } else if (c == '{') {
       if (!enter('{')) return false;
       if (!take('}')) {
         if (!key(ignored)) return false;
@@ -81,14 +63,13 @@ bool JsonCursor::value() {
       if (!enter('[')) return false;
       if (!take(']')) continue;
       --depth_;
-    } else if (!scalar()) {
+    } else if (!scalar(c)) {
       return false;
     }
     // A value is complete: go on with its container, and with that one's as long as they end here too.
     while (true) {
       if (depth_ == outer) return true;
-      const bool object =
-          (in_object_[static_cast<std::size_t>((depth_ - 1) / 64)] >> ((depth_ - 1) % 64)) & 1;
+      const bool object = in_object();
       const char after = next();
       if (after == ',') {
         ++at_;
@@ -107,10 +88,9 @@ bool JsonCursor::end() {
   return at_ == end_ || fail("something follows the message");
 }
 
-bool JsonCursor::scalar() {
-  switch (next()) {
-    case '"':
-      return string();
+// A value that is neither a string nor a container, and begins with c.
+bool JsonCursor::scalar(char c) {
+  switch (c) {
     case 't':
       return literal("true");
     case 'f':

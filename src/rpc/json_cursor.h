@@ -21,7 +21,7 @@ namespace mcpivot {
 class JsonCursor {
  public:
   // Containers may be nested this deep, as in simdjson; deeper text is refused.
-  static constexpr int max_depth = 1024;
+  static constexpr unsigned max_depth = 1024;
 
   explicit JsonCursor(std::string_view text)
       : begin_(text.data()), at_(text.data()), end_(text.data() + text.size()) {}
@@ -68,7 +68,7 @@ class JsonCursor {
     ++at_;
     return true;
   }
-  bool scalar();
+  bool scalar(char c);
   bool string(bool* escaped = nullptr) {
     if (const char* quote = closing_quote_of_short_string(at_ + 1, end_)) {
       at_ = quote + 1;
@@ -79,15 +79,36 @@ class JsonCursor {
   bool long_string(bool* escaped);
   bool number();
   bool literal(std::string_view word);
-  bool key(Key& key);
-  bool enter(char open);
+  bool key(Key& key) {
+    if (next() != '"') return fail("expected a key in quotes");
+    const char* start = at_ + 1;
+    key.escaped = false;
+    if (!string(&key.escaped)) return false;
+    key.text = {start, static_cast<std::size_t>(at_ - 1 - start)};
+    return take(':') || fail("expected ':' after a key");
+  }
+  // Opens a container, whose first character the cursor is at.
+  bool enter(char open) {
+    if (next() != open) return fail(open == '{' ? "expected an object" : "expected an array");
+    if (depth_ == max_depth) return fail("nested too deeply (more than 1024 levels)");
+    const std::uint64_t bit = std::uint64_t{1} << (depth_ % 64);
+    std::uint64_t& word = in_object_[static_cast<std::size_t>(depth_ / 64)];
+    word = open == '{' ? word | bit : word & ~bit;
+    ++depth_;
+    ++at_;
+    return true;
+  }
+  bool in_object() const {
+    const unsigned level = depth_ - 1;
+    return ((in_object_[static_cast<std::size_t>(level / 64)] >> (level % 64)) & 1) != 0;
+  }
 
   const char* begin_;
   const char* at_;
   const char* end_;
   const char* what_ = "";
   bool non_ascii_ = false;
-  int depth_ = 0;
+  unsigned depth_ = 0;
   std::array<std::uint64_t, max_depth / 64> in_object_{};  // a bit per open container: is it an object?
 };
 

@@ -97,13 +97,14 @@ struct Block {
   __attribute__((target("avx2"))) std::uint64_t stop() const { return bits(stop(low), stop(high)); }
   __attribute__((target("avx2"))) std::uint64_t non_ascii() const { return bits(low, high); }
 
-  // May follow a backslash: one of " / b f n r t u. (Escaped backslashes never get here.) Looked up by the
-  // two halves of the byte: a bit for each upper half that occurs, and which of them go with a lower half.
+  // May follow a backslash: one of " / b f n r t. (u is looked at by itself; escaped backslashes never get
+  // here.) Looked up by the two halves of the byte: a bit for each upper half that occurs, and which of them
+  // go with a lower half.
   __attribute__((target("avx2"))) static __m256i escapable(__m256i bytes) {
     constexpr char h2 = 1, h6 = 2, h7 = 4;
     const __m256i by_lower =
-        _mm256_setr_epi8(0, 0, h2 | h6 | h7, 0, h7, h7, h6, 0, 0, 0, 0, 0, 0, 0, h6, h2,  //
-                         0, 0, h2 | h6 | h7, 0, h7, h7, h6, 0, 0, 0, 0, 0, 0, 0, h6, h2);
+        _mm256_setr_epi8(0, 0, h2 | h6 | h7, 0, h7, 0, h6, 0, 0, 0, 0, 0, 0, 0, h6, h2,  //
+                         0, 0, h2 | h6 | h7, 0, h7, 0, h6, 0, 0, 0, 0, 0, 0, 0, h6, h2);
     const __m256i by_upper = _mm256_setr_epi8(0, 0, h2, 0, 0, 0, h6, h7, 0, 0, 0, 0, 0, 0, 0, 0,  //
                                               0, 0, h2, 0, 0, 0, h6, h7, 0, 0, 0, 0, 0, 0, 0, 0);
     const __m256i upper = _mm256_and_si256(_mm256_srli_epi16(bytes, 4), _mm256_set1_epi8(0x0f));
@@ -116,65 +117,62 @@ struct Block {
   }
 };
 
-// Whether each escaped character of a block may be escaped. If not, the scan says which one.
-__attribute__((target("avx2"))) bool escapes_are_known(const Block& block, std::uint64_t escaped,
-                                                       StringScan& scan, const char* end) {
-  const std::uint64_t bad = escaped & ~block.escapable();
-  std::uint64_t unicode = escaped & block.equal('u');
-  if (bad != 0) unicode &= (bad & -bad) - 1;  // the first trouble is the one to tell
-  for (; unicode != 0; unicode &= unicode - 1) {
-    const char* u = scan.at + std::countr_zero(unicode);
-    if (four_hex(u + 1, end)) continue;
-    scan.at = u;
-    scan.error = short_escape;
-    return false;
+// The first of the characters at these places that may not follow a backslash, or null: \u with its four
+// digits may.
+const char* first_bad_escape(const char* at, const char* end, std::uint64_t doubtful) {
+  for (; doubtful != 0; doubtful &= doubtful - 1) {
+    const char* escaped = at + std::countr_zero(doubtful);
+    if (escaped >= end || *escaped != 'u' || !four_hex(escaped + 1, end)) return escaped;
   }
-  if (bad == 0) return true;
-  scan.at += std::countr_zero(bad);
-  scan.error = scan.at < end ? unknown_escape : unterminated;
-  return false;
+  return nullptr;
 }
 
-__attribute__((target("avx2"))) void scan_blocks(StringScan& scan, const char* end) {
+StringScan stopped(const char* at, const char* error) {
+  return {.at = at, .error = error};
+}
+
+__attribute__((target("avx2"))) StringScan scan_blocks(const char* at, const char* end) {
   std::uint64_t carry = 0;
+  std::uint64_t any_backslash = 0;
   __m256i passed = _mm256_setzero_si256();  // all blocks so far, one over the other
   char padded[64];
   while (true) {
     // The last bytes are looked at in a copy, with control characters behind them: those end the scan.
-    const char* bytes = scan.at;
-    const std::int64_t left = end - scan.at;
-    if (left < 64) {
+    const char* bytes = at;
+    if (end - at < 64) {
       std::memset(padded, 0, sizeof(padded));
-      std::memcpy(padded, scan.at, static_cast<std::size_t>(left));
+      std::memcpy(padded, at, static_cast<std::size_t>(end - at));
       bytes = padded;
     }
     const Block block{_mm256_loadu_si256(reinterpret_cast<const __m256i*>(bytes)),
                       _mm256_loadu_si256(reinterpret_cast<const __m256i*>(bytes + 32))};
     const std::uint64_t backslashes = block.equal('\\');
     std::uint64_t escaped = carry;
-    if ((backslashes | carry) != 0) {
-      escaped = escaped_characters(backslashes, carry);
-    }
+    if ((backslashes | carry) != 0) escaped = escaped_characters(backslashes, carry);
     // An escaped control character is no stop, but no known escape either.
     const std::uint64_t stops = block.stop() & ~escaped;
     const std::uint64_t before = stops == 0 ? ~std::uint64_t{0} : (stops & -stops) - 1;
-    scan.escaped |= (backslashes & before) != 0;
-    if ((escaped & before) != 0 && !escapes_are_known(block, escaped & before, scan, end)) return;
+    any_backslash |= backslashes & before;
+    if ((escaped & before) != 0) {
+      const std::uint64_t doubtful = escaped & before & ~block.escapable();
+      if (doubtful != 0) {
+        if (const char* bad = first_bad_escape(at, end, doubtful)) {
+          if (bad >= end) return stopped(end, unterminated);
+          return stopped(bad, *bad == 'u' ? short_escape : unknown_escape);
+        }
+      }
+    }
     if (stops == 0) {
       passed = _mm256_or_si256(passed, _mm256_or_si256(block.low, block.high));
-      scan.at += 64;
+      at += 64;
       continue;
     }
-    scan.non_ascii = ((block.non_ascii() & before) | Block::bits(passed, passed)) != 0;
-    const int stop = std::countr_zero(stops);
-    scan.at += stop;
-    if (stop >= left) {
-      scan.at = end;
-      scan.error = unterminated;
-    } else if (*scan.at != '"') {
-      scan.error = control_character;
-    }
-    return;
+    at += std::countr_zero(stops);
+    if (at >= end) return stopped(end, unterminated);
+    return {.at = at,
+            .error = *at == '"' ? nullptr : control_character,
+            .escaped = any_backslash != 0,
+            .non_ascii = ((block.non_ascii() & before) | Block::bits(passed, passed)) != 0};
   }
 }
 
@@ -183,20 +181,16 @@ const bool has_avx2 = __builtin_cpu_supports("avx2");
 #else
 
 constexpr bool has_avx2 = false;
-void scan_blocks(StringScan&, const char*) {}
+StringScan scan_blocks(const char* at, const char* end) {
+  return scan_string_plainly(at, end);
+}
 
 #endif
 
 }  // namespace
 
 StringScan scan_string(const char* at, const char* end) {
-  StringScan scan{.at = at};
-  if (has_avx2) {
-    scan_blocks(scan, end);
-  } else {
-    scan_plainly(scan, end);
-  }
-  return scan;
+  return has_avx2 ? scan_blocks(at, end) : scan_string_plainly(at, end);
 }
 
 StringScan scan_string_plainly(const char* at, const char* end) {

@@ -24,6 +24,7 @@
 #include <utility>
 #include <vector>
 
+#include "rpc/kept_message.h"
 #include "rpc/message.h"
 
 namespace mcpivot {
@@ -57,41 +58,71 @@ class RequestTable {
  public:
   struct Request {
     Origin origin{};
-    std::string id{};      // as its sender spelled it
-    std::string token{};   // likewise; empty: it has none
-    std::string method{};  // with its quotes
-    std::string name{};    // params.name, with its quotes; may be empty
+    KeptMessage kept{};  // the whole of it; empty for a question of our own
+    Span id_at{}, token_at{}, method_at{}, name_at{};
     Method known = Method::other;
     bool task = false;
-    std::chrono::steady_clock::time_point since = std::chrono::steady_clock::now();
+    bool repeated = false;       // it has been sent to an earlier generation, which died
+    std::uint64_t position = 0;  // behind it, in the stream of bytes to the peer
+    std::chrono::steady_clock::time_point asked = std::chrono::steady_clock::now();
+    std::chrono::steady_clock::time_point since = asked;  // there was a sign of life
+
+    // As its sender spelled them, strings with their quotes; empty if it has none.
+    std::string_view id() const { return id_at.of(kept.raw()); }
+    std::string_view token() const { return token_at.of(kept.raw()); }
+    std::string_view method() const { return method_at.of(kept.raw()); }
+    std::string_view name() const { return name_at.of(kept.raw()); }
   };
 
-  static Request from(const Message& message, Origin origin) {
-    return {.origin = std::move(origin),
-            .id = std::string(message.text(message.id)),
-            .token = std::string(message.text(message.progress_token)),
-            .method = std::string(message.text(message.method)),
-            .name = std::string(message.text(message.name)),
-            .known = message.known,
-            .task = message.task};
+  // A request of somebody else's that goes to the peer. Returns our id for it.
+  std::int64_t add(const Message& message, Origin origin) {
+    const std::int64_t id = add_own(std::move(origin));
+    Request& request = slot(id).request;
+    request.kept.keep(message);
+    request.id_at = message.id;
+    request.token_at = message.progress_token;
+    request.method_at = message.method;
+    request.name_at = message.name;
+    request.known = message.known;
+    request.task = message.task;
+    return id;
   }
 
-  std::int64_t add(Request request) {
+  // A question of our own.
+  std::int64_t add_own(Origin origin) {
     if (2 * (size_ + 1) > slots_.size()) resize(2 * slots_.size());
     do ++last_id_;
     while (slot(last_id_).id != 0);
-    slot(last_id_) = {last_id_, std::move(request)};
     ++size_;
+    Slot& free = slot(last_id_);
+    free.id = last_id_;
+    free.request.origin = std::move(origin);
+    free.request.known = Method::other;
+    free.request.task = free.request.repeated = false;
+    free.request.position = 0;
+    free.request.asked = free.request.since = std::chrono::steady_clock::now();
     return last_id_;
   }
 
-  // Takes the request that has been answered out of the table.
-  std::optional<Request> take(std::int64_t id) {
-    if (!is_open(id)) return std::nullopt;
-    std::optional<Request> request = std::move(slot(id).request);
+  // The open request with this id of ours, or null. Valid until another one is added or closed.
+  Request* find(std::int64_t id) { return is_open(id) ? &slot(id).request : nullptr; }
+
+  // It has been answered. Its memory stays for the next one.
+  void close(std::int64_t id) {
+    if (!is_open(id)) return;
+    Request& request = slot(id).request;
+    if (request.task && request.token_at) remember_token(id, request);
+    request.kept.drop();
+    request.id_at = request.token_at = request.method_at = request.name_at = Span();
     slot(id).id = 0;
     if (--size_ == 0 && slots_.size() > usual_slots) resize(usual_slots);
-    if (request->task && !request->token.empty()) remember_token(id, *request);
+  }
+
+  // Takes a request out of the table.
+  std::optional<Request> take(std::int64_t id) {
+    if (!is_open(id)) return std::nullopt;
+    std::optional<Request> request = slot(id).request;
+    close(id);
     return request;
   }
 
@@ -101,8 +132,8 @@ class RequestTable {
   };
   // Whose progress it is that the peer reports under this token of ours.
   std::optional<Token> find_token(std::int64_t id) const {
-    if (is_open(id) && !slot(id).request.token.empty())
-      return Token{slot(id).request.origin, slot(id).request.token};
+    if (is_open(id) && slot(id).request.token_at)
+      return Token{slot(id).request.origin, std::string(slot(id).request.token())};
     auto kept = task_tokens_.find(id);
     return kept != task_tokens_.end() ? std::optional(kept->second) : std::nullopt;
   }
@@ -110,10 +141,15 @@ class RequestTable {
   // Our id of the request that its sender knows by this one, or 0. A search through all that are open: only
   // cancellations need it, and an index would cost every call something.
   template <class Predicate>
-  std::int64_t find(std::string_view id, Predicate&& is_from) const {
+  std::int64_t find_original(std::string_view id, Predicate&& is_from) const {
     for (const auto& [own, request] : slots_)
-      if (own != 0 && same_id(request.id, id) && is_from(request.origin)) return own;
+      if (own != 0 && same_id(request.id(), id) && is_from(request.origin)) return own;
     return 0;
+  }
+
+  // There is a sign of life of this one, if it is open.
+  void touch(std::int64_t id) {
+    if (is_open(id)) slot(id).request.since = std::chrono::steady_clock::now();
   }
 
   struct Taken {
@@ -134,6 +170,11 @@ class RequestTable {
   }
 
   std::size_t size() const { return size_; }
+  template <class Predicate>
+  std::size_t count_if(Predicate&& fits) const {
+    return static_cast<std::size_t>(
+        std::ranges::count_if(slots_, [&](const Slot& slot) { return slot.id != 0 && fits(slot.request); }));
+  }
 
  private:
   static constexpr std::size_t usual_slots = 256;  // a power of two, as all sizes are
@@ -157,7 +198,7 @@ class RequestTable {
   }
 
   void remember_token(std::int64_t id, const Request& request) {
-    task_tokens_.emplace(id, Token{request.origin, request.token});
+    task_tokens_.emplace(id, Token{request.origin, std::string(request.token())});
     token_order_.push_back(id);
     if (token_order_.size() > most_task_tokens) {
       task_tokens_.erase(token_order_.front());

@@ -7,18 +7,26 @@ namespace {
 
 using Table = RequestTable<int>;
 
-Table::Request request(std::string id, int origin = 1) {
-  return {.origin = origin, .id = std::move(id)};
+// A request with this id, as it would come in.
+struct Incoming {
+  std::string line;
+  Message message;
+  explicit Incoming(const std::string& id, const std::string& params = "{}")
+      : line(R"({"jsonrpc":"2.0","method":"m","id":)" + id + R"(,"params":)" + params + "}"),
+        message(*read_message(line)) {}
+};
+std::int64_t add(Table& table, const std::string& id, int origin = 1) {
+  return table.add(Incoming(id).message, origin);
 }
 
 TEST(RequestTable, gives_each_request_back_once) {
   Table table;
-  const auto a = table.add(request("\"a\""));
-  const auto b = table.add(request("7"));
+  const auto a = add(table, "\"a\"");
+  const auto b = add(table, "7");
   EXPECT_NE(a, b);
-  EXPECT_EQ(table.take(b)->id, "7");
+  EXPECT_EQ(table.take(b)->id(), "7");
   EXPECT_FALSE(table.take(b));
-  EXPECT_EQ(table.take(a)->id, "\"a\"");
+  EXPECT_EQ(table.take(a)->id(), "\"a\"");
   EXPECT_FALSE(table.take(0));
   EXPECT_FALSE(table.take(12345));
   EXPECT_EQ(table.size(), 0U);
@@ -26,50 +34,47 @@ TEST(RequestTable, gives_each_request_back_once) {
 
 TEST(RequestTable, one_that_is_never_answered_is_in_nobodys_way) {
   Table table;
-  const auto stuck = table.add(request("stuck"));
+  const auto stuck = add(table, "\"stuck\"");
   std::int64_t last = stuck;
   for (int i = 0; i < 100'000; ++i) {
-    const auto id = table.add(request("x"));
+    const auto id = add(table, "0");
     ASSERT_GT(id, last);
     last = id;
     ASSERT_TRUE(table.take(id));
   }
   EXPECT_LT(last, 110'000) << "ids should stay small";
-  EXPECT_EQ(table.take(stuck)->id, "stuck");
+  EXPECT_EQ(table.take(stuck)->id(), "\"stuck\"");
 }
 
 TEST(RequestTable, holds_many_at_once_and_returns_them_in_order) {
   Table table;
-  for (int i = 0; i < 10'000; ++i) table.add(request(std::to_string(i), i % 2));
+  for (int i = 0; i < 10'000; ++i) add(table, std::to_string(i), i % 2);
   const auto odd = table.take_if([](const auto& open) { return open.origin == 1; });
   ASSERT_EQ(odd.size(), 5'000U);
-  for (std::size_t i = 0; i < odd.size(); ++i) ASSERT_EQ(odd[i].request.id, std::to_string(2 * i + 1));
+  for (std::size_t i = 0; i < odd.size(); ++i) ASSERT_EQ(odd[i].request.id(), std::to_string(2 * i + 1));
   EXPECT_EQ(table.size(), 5'000U);
 }
 
 TEST(RequestTable, finds_a_request_by_its_senders_id) {
   Table table;
-  table.add(request("1", 1));
-  const auto other = table.add(request("1", 2));
-  EXPECT_EQ(table.find("1", [](int origin) { return origin == 2; }), other);
-  EXPECT_EQ(table.find("2", [](int) { return true; }), 0);
+  add(table, "1", 1);
+  const auto other = add(table, "1", 2);
+  EXPECT_EQ(table.find_original("1", [](int origin) { return origin == 2; }), other);
+  EXPECT_EQ(table.find_original("2", [](int) { return true; }), 0);
 }
 
 TEST(RequestTable, the_token_of_a_task_outlives_the_answer) {
   Table table;
-  auto task = request("1");
-  task.token = "\"t\"";
-  task.task = true;
-  const auto id = table.add(task);
-  auto plain = request("2");
-  plain.token = "5";
-  const auto other = table.add(plain);
+  const Incoming task("1", R"({"_meta":{"progressToken":"t"},"task":{}})");
+  const Incoming plain("2", R"({"_meta":{"progressToken":5}})");
+  const auto id = table.add(task.message, 1);
+  const auto other = table.add(plain.message, 1);
   EXPECT_EQ(table.find_token(other)->text, "5");
   table.take(id);
   table.take(other);
   EXPECT_EQ(table.find_token(id)->text, "\"t\"");
   EXPECT_FALSE(table.find_token(other));
-  for (int i = 0; i < 2'000; ++i) table.take(table.add(task));
+  for (int i = 0; i < 2'000; ++i) table.take(table.add(task.message, 1));
   EXPECT_FALSE(table.find_token(id)) << "the oldest are forgotten";
 }
 

@@ -1,5 +1,7 @@
 #include "rpc/skim.h"
 
+#include <simdjson.h>
+
 #include <cstring>
 
 #include "rpc/json_cursor.h"
@@ -90,7 +92,8 @@ void Skim::finish_token() {
 
 bool Skim::token_is_valid() const {
   JsonCursor cursor(token_);
-  return !overlong_ && cursor.value() && cursor.end() && token_.find_first_of("{[tfn") != 0;
+  return !overlong_ && cursor.value() && cursor.end() && token_.find_first_of("{[tfn") != 0 &&
+         simdjson::validate_utf8(token_);
 }
 
 // A second value for the same key would make it a guess which of them counts: then none does.

@@ -8,11 +8,13 @@ namespace mcpivot {
 namespace {
 
 // Batches exist in one version of the protocol only.
-constexpr std::string_view version_with_batches = "2025-03-26";
+constexpr std::string_view version_with_batches = R"("2025-03-26")";
 // Something that left the process group may hold the pipes open forever: do not wait longer for last words.
 constexpr std::chrono::milliseconds last_words_patience{200};
 constexpr std::chrono::milliseconds useless_server_patience{100};
 constexpr std::size_t garbage_shown = 500;
+// Progress keeps a call alive, but not longer than so many times the limit for one without.
+constexpr int most_patience = 6;
 
 }  // namespace
 
@@ -41,7 +43,8 @@ Generation::Generation(LinkContext& context, const ServerConfig& config, int num
       link_(std::make_shared<PipeLink>(
           context, config.name, PipeLink::Ends{process_->pipes().from_stdout, process_->pipes().to_stdin},
           config.max_message)),
-      stderr_(std::make_shared<StderrReader>(context.loop, process_->pipes().from_stderr, config.name, ring)),
+      stderr_(std::make_shared<StderrReader>(context.loop, process_->pipes().from_stderr, config.name, number,
+                                             ring)),
       ring_(ring),
       owner_(owner),
       last_words_(context.loop) {}
@@ -51,10 +54,45 @@ Generation::~Generation() {
   stderr_->close();
 }
 
-void Generation::request(Asker& asker, const Message& message) {
-  const IdText id(asked_.add(Requests::from(message, &asker)));
+// Stands in the table of open requests for a question of our own.
+class Generation::Inquiry final : public Asker {
+ public:
+  Inquiry(Generation& generation, OnAnswer on_answer)
+      : generation_(generation), on_answer_(std::move(on_answer)) {}
+  Asker& client() override { return *this; }
+  void forward(const Message& message, std::span<const Edit>) override { done(message); }
+  void answer(std::string_view line) override { done(*read_message(line)); }
+  void withdrawn(std::string_view) override {}
+  void ask(Generation&, const Message&) override {}
+  void ask_no_more(Generation&, const Message&) override {}
+  void forget(Generation&) override {}
+  bool full() const override { return false; }
+
+ private:
+  void done(const Message& message) {
+    const OnAnswer on_answer = std::move(on_answer_);
+    generation_.inquiries_.remove_if([this](const auto& inquiry) { return inquiry.get() == this; });
+    on_answer(message);
+  }
+  Generation& generation_;
+  OnAnswer on_answer_;
+};
+
+void Generation::request(Asker& asker, const Message& message, bool repeated) {
+  const std::int64_t own = asked_.add(message, &asker);
+  const IdText id(own);
   link_->send(message,
               Edits().replace(message.id, id.view()).replace(message.progress_token, id.view()).list());
+  Requests::Request& request = *asked_.find(own);
+  request.repeated = repeated;
+  request.position = link_->position();
+}
+
+void Generation::inquire(std::string_view method, std::string_view params, OnAnswer on_answer) {
+  auto& inquiry = inquiries_.emplace_back(std::make_unique<Inquiry>(*this, std::move(on_answer)));
+  const std::int64_t own = asked_.add_own(inquiry.get());
+  if (method == "initialize") asked_.find(own)->known = Method::initialize;
+  link_->send(request_line(IdText(own).view(), method, params));
 }
 
 void Generation::notify(const Message& message) {
@@ -63,11 +101,14 @@ void Generation::notify(const Message& message) {
 
 bool Generation::cancel(Asker& client, const Message& cancelled) {
   const std::string_view id = cancelled.text(cancelled.request_id);
-  const std::int64_t own = asked_.find(id, [&](Asker* asker) { return &asker->client() == &client; });
+  const std::int64_t own =
+      asked_.find_original(id, [&](Asker* asker) { return &asker->client() == &client; });
   if (own == 0) return false;
-  auto request = asked_.take(own);
+  Asker* const asker = asked_.find(own)->origin;
+  asked_.close(own);
   link_->send(cancelled, Edits().replace(cancelled.request_id, IdText(own).view()).list());
-  request->origin->withdrawn(request->id);
+  asker->withdrawn(id);
+  if (asked_.size() == 0) owner_.on_idle(*this);
   return true;
 }
 
@@ -80,15 +121,44 @@ void Generation::progress(const Message& message, std::string_view token) {
 }
 
 void Generation::end(std::chrono::milliseconds patience) {
+  ending_ = true;
   link_->finish();
   process_->end(patience);
 }
 
-std::vector<Generation::Requests::Taken> Generation::take_open() {
-  return asked_.take_if([](const Requests::Request&) { return true; });
+std::vector<Generation::Open> Generation::take_open() {
+  const std::uint64_t taken = link_->taken_by_peer();
+  std::vector<Open> open;
+  for (auto& [own, request] : asked_.take_if([](const Requests::Request& r) { return !r.kept.empty(); })) {
+    const bool reached = request.position <= taken;
+    open.push_back({std::move(request), reached});
+  }
+  return open;
+}
+
+std::size_t Generation::calls() const {
+  return asked_.count_if([](const Requests::Request& open) { return !open.kept.empty(); });
+}
+
+std::vector<Generation::Requests::Request> Generation::take_overdue(std::chrono::milliseconds patience) {
+  const auto before = std::chrono::steady_clock::now() - patience;
+  const auto long_before = std::chrono::steady_clock::now() - most_patience * patience;
+  std::vector<Requests::Request> overdue;
+  for (auto& [own, request] : asked_.take_if([&](const Requests::Request& open) {
+         return !open.kept.empty() && (open.since < before || open.asked < long_before);
+       })) {
+    link_->send(cancellation(IdText(own).view(), "it took too long"));
+    overdue.push_back(std::move(request));
+  }
+  return overdue;
+}
+
+std::vector<std::string> Generation::stderr_lines() const {
+  return ring_.lines_of(number_);
 }
 
 void Generation::on_message(const Message& message) {
+  heard_ = true;
   if (message.is_answer()) {
     on_answer(message);
   } else if (message.kind == Kind::request) {
@@ -98,7 +168,7 @@ void Generation::on_message(const Message& message) {
   } else if (message.known == Method::cancelled && message.request_id) {
     owner_.on_cancelled(*this, message);
   } else {
-    owner_.on_notification(message);
+    owner_.on_notification(*this, message);
   }
   if (owner_.clients_full()) link_->pause();
 }
@@ -106,23 +176,32 @@ void Generation::on_message(const Message& message) {
 void Generation::on_answer(const Message& message) {
   if (!message.id) {
     // MCP 2025-11-25 allows it: an error that the server could tie to no request.
-    owner_.on_notification(message);
+    owner_.on_notification(*this, message);
     return;
   }
-  auto request = asked_.take(own_id(message.text(message.id)));
-  if (!request) {
+  const std::int64_t own = own_id(message.text(message.id));
+  const Requests::Request* request = asked_.find(own);
+  if (request == nullptr) {
     log_debug("{}: dropped an answer to {}, which nobody waits for", config_.name, message.text(message.id));
     return;
   }
-  if (request->known == Method::initialize && message.kind == Kind::result) {
-    const auto version = find_member(message.text(message.result), "protocolVersion");
-    if (version.starts_with('"')) protocol_version_ = string_value(version);
+  if (request->known == Method::initialize && message.kind == Kind::result)
+    batches_ = find_member(message.text(message.result), "protocolVersion") == version_with_batches;
+  if (request->kept.empty()) {
+    Asker* const inquiry = request->origin;
+    asked_.close(own);
+    inquiry->forward(message, {});
+  } else {
+    owner_.on_answer(*request, message);
+    asked_.close(own);
   }
-  request->origin->forward(message, Edits().replace(message.id, request->id).list());
+  if (asked_.size() == 0) owner_.on_idle(*this);
 }
 
 void Generation::on_progress(const Message& message) {
-  const auto token = asked_.find_token(own_id(message.text(message.progress_token)));
+  const std::int64_t own = own_id(message.text(message.progress_token));
+  const auto token = asked_.find_token(own);
+  asked_.touch(own);
   if (!token) {
     log_debug("{}: dropped progress under the token {}, which is not (or no longer) known", config_.name,
               message.text(message.progress_token));
@@ -133,11 +212,10 @@ void Generation::on_progress(const Message& message) {
 
 void Generation::on_batch(std::string_view line) {
   auto elements =
-      protocol_version_ == version_with_batches
-          ? read_batch(line)
-          : std::unexpected(Refusal{Refusal::not_a_message, "a batch, which its version has not", {}});
+      batches_ ? read_batch(line)
+               : std::unexpected(Refusal{Refusal::not_a_message, "a batch, which its version has not", {}});
   if (!elements) {
-    garbage(line, elements.error().reason);
+    on_unreadable(line, elements.error());
     return;
   }
   for (const std::string_view element : *elements) {
@@ -152,10 +230,8 @@ void Generation::on_batch(std::string_view line) {
 void Generation::on_unreadable(std::string_view line, const Refusal& refusal) {
   garbage(line, refusal.reason);
   // Perhaps it was meant as an answer, and somebody would wait for it in vain.
-  Skim skim;
-  skim.feed(line);
-  fail_answer(skim, fmt::format("server \"{}\" answered with something that is no MCP message: {}",
-                                config_.name, refusal.reason));
+  fail_answers(line, fmt::format("server \"{}\" answered with something that is no MCP message: {}",
+                                 config_.name, refusal.reason));
 }
 
 void Generation::on_oversize(const Skim& skim, std::size_t limit) {
@@ -170,23 +246,44 @@ void Generation::on_oversize(const Skim& skim, std::size_t limit) {
   }
 }
 
+// A line that was several messages, in a batch that should not be or run together without a newline, concerns
+// several.
+void Generation::fail_answers(std::string_view line, const std::string& why) {
+  if (is_batch(line)) line.remove_prefix(std::min(line.find('{'), line.size()));
+  while (!line.empty()) {
+    const auto seam = std::min(line.find("}{"), line.find("},{"));
+    Skim skim;
+    skim.feed(line.substr(0, seam == std::string_view::npos ? seam : seam + 1));
+    fail_answer(skim, why);
+    line.remove_prefix(seam == std::string_view::npos ? line.size() : line.find('{', seam + 1));
+  }
+}
+
 // If this was an answer to somebody, that somebody gets an error instead of waiting for ever.
 void Generation::fail_answer(const Skim& skim, const std::string& why) {
   if (!skim.method().empty()) return;
   if (auto request = asked_.take(own_id(skim.id())))
-    request->origin->answer(error_answer(request->id, code::internal_error, why));
+    request->origin->answer(error_answer(request->id(), code::internal_error, why));
+  if (asked_.size() == 0) owner_.on_idle(*this);
 }
 
 void Generation::garbage(std::string_view line, std::string_view why) {
   const std::string_view shown = line.substr(0, garbage_shown);
   log_warn("{}: not forwarded, on stdout but no message ({}): {}{}", config_.name, why, shown,
            shown.size() < line.size() ? "…" : "");
-  ring_.add(fmt::format("[stdout] {}", line));
+  ring_.add(number_, fmt::format("[stdout] {}", line));
+}
+
+void Generation::on_broken(std::string_view why) {
+  if (ending_ || !process_->running()) return;
+  // It cannot be asked anything any more. Usually it is about to exit and tells us how in a moment.
+  log_debug("{}: it reads no more: {}", config_.name, why);
+  process_->end(useless_server_patience);
 }
 
 void Generation::on_end(std::string_view why) {
   link_ended_ = true;
-  if (process_->running() && how_it_died_.empty()) {
+  if (process_->running()) {
     // It lives, but can no longer be talked to. Usually it is about to exit and tells us how in a moment.
     log_debug("{}: the connection ended: {}", config_.name, why);
     link_->finish();
@@ -196,7 +293,7 @@ void Generation::on_end(std::string_view why) {
 }
 
 void Generation::on_exit(ExitStatus status) {
-  how_it_died_ = status.text();
+  exited_ = status;
   wait_for_last_words();
   die_when_settled();
 }
@@ -206,7 +303,9 @@ void Generation::wait_for_last_words() {
   last_words_.async_wait([weak = weak_from_this()](const boost::system::error_code& error) {
     auto self = weak.lock();
     if (error || !self) return;
-    if (self->link_->paused()) return self->wait_for_last_words();  // it is the client that lets it wait
+    // Is it the client that lets it wait, or does it still talk? But not for ever, if it is to end.
+    const bool waits = self->link_->paused() && !self->ending_;
+    if (std::exchange(self->heard_, false) || waits) return self->wait_for_last_words();
     self->link_ended_ = true;
     self->die_when_settled();
   });
@@ -214,14 +313,14 @@ void Generation::wait_for_last_words() {
 
 // Dead is a generation that has exited and whose last answers have all been read.
 void Generation::die_when_settled() {
-  if (dead_ || how_it_died_.empty() || !link_ended_) return;
+  if (dead_ || !exited_ || !link_ended_) return;
   dead_ = true;
   last_words_.cancel();
   stderr_->drain();
-  link_->close();
   stderr_->close();
-  log_info("{}: generation {} (pid {}) {}", config_.name, number_, pid(), how_it_died_);
-  owner_.on_death(*this, how_it_died_);
+  log_info("{}: generation {} (pid {}) {}", config_.name, number_, pid(), exited_->text());
+  owner_.on_death(*this, *exited_);
+  link_->close();
 }
 
 }  // namespace mcpivot

@@ -7,6 +7,8 @@
 
 #include <chrono>
 #include <expected>
+#include <functional>
+#include <list>
 #include <memory>
 #include <string>
 #include <vector>
@@ -17,30 +19,30 @@
 #include "proc/stderr_ring.h"
 #include "rpc/request_table.h"
 #include "server/asker.h"
+#include "server/config.h"
 
 namespace mcpivot {
 
-struct ServerConfig {
-  std::string name;
-  Command command;
-  std::size_t max_message = 10'000'000;  // longest message toward the client, in bytes
-};
-
 class Generation final : public Link::Handler, public std::enable_shared_from_this<Generation> {
  public:
+  using Requests = RequestTable<Asker*>;
+
   class Owner {
    public:
     virtual ~Owner() = default;
+    // An answer to a client's request, its id not yet put back.
+    virtual void on_answer(const Requests::Request& request, const Message& message) = 0;
     // A notification that is for every client, or a request that the owner must find a client for.
-    virtual void on_notification(const Message& message) = 0;
+    virtual void on_notification(Generation& from, const Message& message) = 0;
     virtual void on_request(Generation& from, const Message& request) = 0;
     virtual void on_cancelled(Generation& from, const Message& cancelled) = 0;  // a request of its own
     virtual bool clients_full() const = 0;
     virtual void on_writable() = 0;
-    // It is dead and nothing more comes of it. `how` is a phrase: "was killed by SIGSEGV".
-    virtual void on_death(Generation& generation, const std::string& how) = 0;
+    // Nothing is open any more; said after each answer that made it so.
+    virtual void on_idle(Generation& generation) = 0;
+    // It is dead and nothing more comes of it.
+    virtual void on_death(Generation& generation, ExitStatus status) = 0;
   };
-  using Requests = RequestTable<Asker*>;
 
   static std::expected<std::shared_ptr<Generation>, std::string> start(LinkContext& context, Guard& guard,
                                                                        const ServerConfig& config, int number,
@@ -48,9 +50,14 @@ class Generation final : public Link::Handler, public std::enable_shared_from_th
   ~Generation() override;
 
   // A request from a client. It will be answered, or be among take_open() at the end.
-  void request(Asker& asker, const Message& message);
-  // A notification from a client, passed on as it is.
+  void request(Asker& asker, const Message& message, bool repeated = false);
+  // A question of our own, whose answer no client sees. `params` is JSON text, or empty. If the generation
+  // dies first, nobody is called.
+  using OnAnswer = std::function<void(const Message& answer)>;
+  void inquire(std::string_view method, std::string_view params, OnAnswer on_answer);
+  // A notification from a client, passed on as it is; or one of our own.
   void notify(const Message& message);
+  void notify(std::string_view line) { link_->send(line); }
   // A client takes a request back. False: this generation does not know it.
   bool cancel(Asker& client, const Message& cancelled);
   // A client's answer to a request of this server's, which the server knows by this id.
@@ -61,20 +68,38 @@ class Generation final : public Link::Handler, public std::enable_shared_from_th
 
   bool full() const { return link_->full(); }
   // The clients read again.
-  void resume() { link_->resume(); }
+  void resume() {
+    heard_ = true;
+    link_->resume();
+  }
 
   // Closes its stdin, then ends it within twice the patience. on_death() follows.
   void end(std::chrono::milliseconds patience);
+  bool ending() const { return ending_; }
+  bool dead() const { return dead_; }
 
-  // All that was asked and not answered, in order.
-  std::vector<Requests::Taken> take_open();
+  struct Open {
+    Requests::Request request;
+    bool reached_the_server;  // it may have taken effect
+  };
+  // All that clients asked and were not answered, in order.
+  std::vector<Open> take_open();
+  std::size_t open() const { return asked_.size(); }
+  std::size_t calls() const;  // those of clients alone
+  // What has been asked longer ago than this, without an answer or progress since; it is cancelled at the
+  // server.
+  std::vector<Requests::Request> take_overdue(std::chrono::milliseconds patience);
+
+  // What it wrote to stderr, as far as the ring still has it.
+  std::vector<std::string> stderr_lines() const;
 
   int number() const { return number_; }
   pid_t pid() const { return process_->pid(); }
-  // As it was agreed in the handshake; empty before that.
-  const std::string& protocol_version() const { return protocol_version_; }
+  std::chrono::steady_clock::time_point started() const { return process_->started(); }
 
  private:
+  class Inquiry;
+
   Generation(LinkContext& context, const ServerConfig& config, int number, std::shared_ptr<Process> process,
              StderrRing& ring, Owner& owner);
 
@@ -83,6 +108,7 @@ class Generation final : public Link::Handler, public std::enable_shared_from_th
   void on_unreadable(std::string_view line, const Refusal& refusal) override;
   void on_oversize(const Skim& skim, std::size_t limit) override;
   void on_writable() override { owner_.on_writable(); }
+  void on_broken(std::string_view why) override;
   void on_end(std::string_view why) override;
 
   void on_answer(const Message& message);
@@ -90,6 +116,7 @@ class Generation final : public Link::Handler, public std::enable_shared_from_th
   void on_exit(ExitStatus status);
   void wait_for_last_words();
   void garbage(std::string_view line, std::string_view why);
+  void fail_answers(std::string_view line, const std::string& why);
   void fail_answer(const Skim& skim, const std::string& why);
   void die_when_settled();
 
@@ -102,9 +129,12 @@ class Generation final : public Link::Handler, public std::enable_shared_from_th
   Owner& owner_;
   boost::asio::steady_timer last_words_;
   Requests asked_;
-  std::string protocol_version_;
-  std::string how_it_died_;
+  std::list<std::unique_ptr<Inquiry>> inquiries_;
+  std::optional<ExitStatus> exited_;
+  bool batches_ = false;  // its protocol version has them
   bool link_ended_ = false;
+  bool ending_ = false;
+  bool heard_ = false;  // since we last looked
   bool dead_ = false;
 };
 

@@ -1,18 +1,35 @@
 #include "server/server.h"
 
 #include <algorithm>
+#include <boost/asio/post.hpp>
 #include <utility>
 
 #include "log/log.h"
+#include "mcp/notice.h"
 #include "rpc/answers.h"
 
 namespace mcpivot {
 namespace {
 
+using std::chrono::milliseconds;
+
+// A generation that is no longer needed has this long to go after its stdin is closed, and as long after
+// SIGTERM.
+constexpr milliseconds farewell{200};
+// A client that waits for its handshake is told after this time that the server is not ready.
+constexpr milliseconds first_handshake{10'000};
+// Who dies sooner than this is not started again at once, the second time.
+constexpr milliseconds young{5'000};
+constexpr milliseconds first_back_off{100};
+constexpr milliseconds longest_back_off{30'000};
+constexpr std::size_t longest_notice = 16 * 1024;
+
 std::string_view text(Server::State state) {
   switch (state) {
     case Server::State::stopped:
       return "stopped";
+    case Server::State::starting:
+      return "starting";
     case Server::State::ready:
       return "ready";
     case Server::State::failed:
@@ -21,50 +38,524 @@ std::string_view text(Server::State state) {
   return "?";
 }
 
-// "the call of \"search\"", "tools/list"
-std::string describe(const Generation::Requests::Request& request) {
-  if (request.name.empty()) return string_value(request.method);
-  return fmt::format("{} of {}", string_value(request.method), request.name);
+// "tools/call of "search"", "tools/list"
+std::string describe(std::string_view method, std::string_view name) {
+  return string_value(method) + (name.empty() ? std::string() : fmt::format(" of {}", name));
+}
+
+// Methods that change nothing: if the server dies over one, it can be asked again.
+bool is_read(Method method) {
+  switch (method) {
+    case Method::ping:
+    case Method::tools_list:
+    case Method::prompts_list:
+    case Method::prompts_get:
+    case Method::resources_list:
+    case Method::resource_templates_list:
+    case Method::resources_read:
+    case Method::complete:
+      return true;
+    default:
+      return false;
+  }
+}
+
+milliseconds since(std::chrono::steady_clock::time_point then) {
+  return std::chrono::duration_cast<milliseconds>(std::chrono::steady_clock::now() - then);
 }
 
 }  // namespace
 
-Server::Server(LinkContext& context, Guard& guard, ServerConfig config)
-    : context_(context), guard_(guard), config_(std::move(config)) {}
+Server::Server(LinkContext& context, Guard& guard, ServerConfig config, Watcher& watcher)
+    : context_(context),
+      guard_(guard),
+      config_(std::move(config)),
+      watcher_(watcher),
+      replay_(config_.replay),
+      waiting_(context.loop, config_.queue_timeout,
+               [this](const WaitingRoom::Waiting& overdue) {
+                 refuse(*overdue.asker, overdue.message.message(),
+                        fmt::format("the request waited {} for it to start; {}",
+                                    duration_text(config_.queue_timeout), trouble_));
+               }),
+      birth_timer_(context.loop),
+      back_off_timer_(context.loop),
+      patience_timer_(context.loop),
+      overdue_timer_(context.loop) {}
+
+Server::~Server() = default;
+
+// --- what clients want
+// --------------------------------------------------------------------------------------------
 
 void Server::start() {
-  auto generation = Generation::start(context_, guard_, config_, ++generations_, ring_, *this);
-  if (generation) {
-    current_ = std::move(*generation);
-    become(State::ready, {});
-  } else {
-    become(State::failed, generation.error());
-  }
+  bear("first start");
 }
 
-void Server::stop(std::chrono::milliseconds patience, std::function<void()> stopped) {
-  if (!current_) return stopped();
-  stopped_ = std::move(stopped);
-  current_->end(patience);
+void Server::hello(std::string_view params, std::function<void()> then) {
+  replay_.hello = params.empty() ? "{}" : std::string(params);
+  settled_.push_back(std::move(then));
+  if (current_ || state_ == State::failed || state_ == State::stopped) return settle();
+  if (unborn_ && !handshake_) shake_hands();
+  patience_timer_.expires_after(first_handshake);
+  patience_timer_.async_wait([this](const boost::system::error_code& error) {
+    if (error) return;
+    trouble_ = fmt::format("it has not finished its handshake after {}", duration_text(first_handshake));
+    settle();
+  });
+}
+
+void Server::when_settled(std::function<void()> then) {
+  const bool settled = current_ || !initialize_result_.empty() || settled_.empty();
+  if (settled) return then();
+  settled_.push_back(std::move(then));
+}
+
+void Server::settle() {
+  patience_timer_.cancel();
+  if (!settled_.empty() && initialize_result_.empty()) told_missing_ = true;
+  for (const auto& then : std::exchange(settled_, {})) then();
 }
 
 void Server::request(Asker& asker, const Message& message) {
-  if (current_) return current_->request(asker, message);
-  answer_why_not(Generation::Requests::from(message, &asker), reason_);
+  if (Generation* generation = serving()) {
+    generation->request(asker, message);
+    return watch_overdue_calls();
+  }
+  const bool down = state_ == State::stopped || cannot_execute_;
+  const bool may_start =
+      !current_ && !unborn_ && !shut_down_ && (!build_ || config_.swap == SwapMode::overlap);
+  if (down && may_start) bear("a request needs it");
+  if (cannot_execute_) return refuse(asker, message, trouble_);
+  wait(asker, message, false);
+}
+
+void Server::remember_setting(const Message& message) {
+  if (message.known == Method::complete) return;
+  replay_.learn_setting(message.known, message.text(message.params));
 }
 
 void Server::notify(const Message& message) {
-  if (current_) current_->notify(message);
+  if (Generation* generation = serving()) generation->notify(message);
 }
 
 void Server::cancel(Asker& client, const Message& cancelled) {
-  if (!current_ || !current_->cancel(client, cancelled))
-    log_debug("{}: a cancellation of {}, which is not under way", config_.name,
-              cancelled.text(cancelled.request_id));
+  auto has = [&](const std::shared_ptr<Generation>& generation) {
+    return generation && generation->cancel(client, cancelled);
+  };
+  if (has(current_) || has(unborn_) || std::ranges::any_of(leaving_, has) ||
+      waiting_.cancel(client, cancelled))
+    return;
+  log_debug("{}: a cancellation of {}, which is not under way", config_.name,
+            cancelled.text(cancelled.request_id));
 }
 
-void Server::on_notification(const Message& message) {
+void Server::resume() {
+  if (current_) current_->resume();
+  if (unborn_) unborn_->resume();
+  for (const auto& generation : leaving_) generation->resume();
+}
+
+void Server::wait(Asker& asker, const Message& message, bool repeated) {
+  if (!waiting_.add(asker, message, repeated))
+    refuse(asker, message,
+           fmt::format("{} requests wait for it already; {}", WaitingRoom::most_waiting, trouble_));
+}
+
+void Server::release_waiting() {
+  for (const auto& waiting : waiting_.take_all())
+    serving()->request(*waiting.asker, waiting.message.message(), waiting.repeated);
+  watch_overdue_calls();
+}
+
+void Server::refuse(Asker& asker, const Message& message, const std::string& why) const {
+  const std::string_view id = message.text(message.id);
+  std::string words = fmt::format("[mcpivot] server \"{}\" is not running: {}", config_.name, why);
+  const std::string lines = telling_lines(ring_.lines_of(counts_.starts));
+  if (!lines.empty()) words += fmt::format(".\n{}", lines);
+  const bool call = message.known == Method::tools_call;
+  asker.answer(call ? tool_answer(id, words, true) : error_answer(id, code::connection_closed, words));
+}
+
+// --- birth
+// --------------------------------------------------------------------------------------------------------
+
+void Server::bear(std::string reason) {
+  if (unborn_) return;
+  back_off_timer_.cancel();
+  birth_reason_ = std::move(reason);
+  const int number = ++counts_.starts;
+  changed_before_birth_ = {};
+  auto generation = Generation::start(context_, guard_, config_, number, ring_, *this);
+  cannot_execute_ = !generation;
+  if (!generation) return birth_failed(generation.error());
+  unborn_ = std::move(*generation);
+  if (!current_) become(State::starting, fmt::format("it is starting (generation {})", number));
+  if (knows_client()) return shake_hands();
+  release_waiting();
+}
+
+void Server::shake_hands() {
+  birth_timer_.expires_after(config_.start_timeout);
+  birth_timer_.async_wait([this](const boost::system::error_code& error) {
+    if (!error)
+      birth_failed(
+          fmt::format("it did not finish its handshake within {}", duration_text(config_.start_timeout)));
+  });
+  handshake_ = std::make_shared<Handshake>(*unborn_, replay_.hello, replay_.calls(),
+                                           [this](auto outcome) { on_born(std::move(outcome)); });
+  handshake_->start();
+}
+
+void Server::on_born(std::expected<Handshake::Outcome, std::string> outcome) {
+  if (outcome) {
+    swap_in(std::move(*outcome));
+  } else {
+    birth_failed(std::move(outcome.error()));
+  }
+}
+
+void Server::birth_failed(std::string why) {
+  if (unborn_) {
+    const std::string lines = telling_lines(unborn_->stderr_lines());
+    if (!lines.empty()) why += fmt::format("\n{}", lines);
+  }
+  abandon_birth();
+  log_warn("{}: generation {} failed: {}", config_.name, counts_.starts, why);
+  // Whoever waits for a build waits for what comes of that.
+  auto tell = [&](const std::string& words) {
+    if (!build_) reload_done({false, words});
+  };
+  if (current_)
+    return tell(fmt::format("[mcpivot] the new generation of \"{}\" failed: {}\nGeneration {} still serves.",
+                            config_.name, why, current_->number()));
+  become(State::failed, why);
+  ++young_deaths_;
+  tell(fmt::format("[mcpivot] \"{}\" failed to start: {}", config_.name, why));
+  settle();
+  if (!unborn_ && state_ == State::failed) back_off();
+}
+
+// Whatever is being born is no longer wanted.
+void Server::abandon_birth() {
+  birth_timer_.cancel();
+  handshake_.reset();
+  auto unborn = std::exchange(unborn_, nullptr);
+  if (!unborn || unborn->dead()) return;
+  leaving_.push_back(unborn);
+  unborn->end(farewell);
+}
+
+void Server::swap_in(Handshake::Outcome outcome) {
+  birth_timer_.cancel();
+  handshake_.reset();
+  const auto old = std::exchange(current_, std::exchange(unborn_, nullptr));
+  const bool first = initialize_result_.empty();
+  last_start_took_ = since(current_->started());
+  initialize_result_ = std::move(outcome.initialize_result);
+  const Diff diff = compare(catalog_, outcome.catalog);
+  catalog_ = std::move(outcome.catalog);
+  become(State::ready, {});
+
+  std::string words = fmt::format("[mcpivot] \"{}\" {}: generation {}, pid {}, ready in {} ({}).",
+                                  config_.name, first ? "runs" : "restarted", current_->number(),
+                                  current_->pid(), duration_text(last_start_took_), birth_reason_);
+  const bool news = current_->number() > 1 || told_missing_;
+  if (!first) last_diff_ = diff.empty() ? "nothing" : diff.text();
+  if (news)
+    words += fmt::format("\n{}", diff.empty() ? "tools, prompts and resources: unchanged." : diff.text());
+  for (const std::string& failed : outcome.failed_replays)
+    words += fmt::format("\nnot repeated: {}.", failed);
+  if (!crash_to_tell_.empty())
+    words += fmt::format("\nprevious generation: {}.", std::exchange(crash_to_tell_, {}));
+  told_missing_ = false;
+  refetching_ = refetch_again_ = {};
+  if (!reloads_.empty()) {
+    reload_done({true, words});
+  } else if (news) {
+    add_notice(words);
+  }
+  for (const ListKind kind : all_lists)
+    if (news && !diff.of(kind).empty()) watcher_.on_list_changed(kind);
+  for (const ListKind kind : all_lists)
+    if (std::exchange(changed_before_birth_[static_cast<std::size_t>(kind)], false)) refetch(kind);
+  if (old) drain(old);
+  release_waiting();
+  settle();
+  watcher_.on_writable();
+}
+
+// --- death
+// --------------------------------------------------------------------------------------------------------
+
+void Server::on_death(Generation& generation, ExitStatus status) {
+  const auto keep = generation.shared_from_this();
+  for (Asker* client : clients_) client->forget(generation);
+  Death death = describe_death(generation, status);
+  if (keep == unborn_) {
+    settle_open(generation, death, false);
+    birth_failed(fmt::format("it {} before it was ready", status.text()));
+  } else if (keep != current_) {
+    death.because = shut_down_ ? "mcpivot ends" : "a new generation took its place";
+    settle_open(generation, death, !shut_down_);
+    leaving_.remove(keep);
+  } else if (generation.ending()) {
+    current_.reset();
+    on_ended(generation, death);
+  } else {
+    current_.reset();
+    on_crash(generation, death);
+  }
+  if (shut_down_ && !current_ && leaving_.empty()) std::exchange(shut_down_, nullptr)();
+}
+
+// The current generation is gone because we wanted it so: to stop, to make room for the next one, or for
+// good.
+void Server::on_ended(Generation& generation, Death& death) {
+  const bool reloading = !reloads_.empty() && !shut_down_;
+  death.because = shut_down_  ? "mcpivot ends"
+                  : reloading ? "a new generation takes its place"
+                              : "it was stopped on request";
+  last_exit_ = fmt::format("{} after {}", death.status.text(), duration_text(death.after));
+  settle_open(generation, death, reloading);
+  become(State::stopped, shut_down_ ? "mcpivot ends" : "it was stopped on request; the next call starts it");
+  for (const auto& done : std::exchange(stops_, {})) done({true, last_exit_});
+  watcher_.on_writable();  // nobody may wait for a dead server to read
+  if (shut_down_) return;
+  if (!reloads_.empty()) {
+    begin_reload();
+  } else if (waiting_.size() > 0) {
+    bear("a request needs it");
+  }
+}
+
+void Server::on_crash(Generation& generation, const Death& death) {
+  last_exit_ = crash_to_tell_ = fmt::format("{} after {}", death.status.text(), duration_text(death.after));
+  ++counts_.crashes;
+  young_deaths_ = death.after < young ? young_deaths_ + 1 : 0;
+  become(State::starting, fmt::format("it {} and is being started again", last_exit_));
+  if (settle_open(generation, death, true) == 0) add_notice(crash_report(death, {}, {}));
+  watcher_.on_writable();  // nobody may wait for a dead server to read
+  if (!unborn_) back_off();
+}
+
+void Server::back_off() {
+  const int doublings = std::min(std::max(young_deaths_ - 2, 0), 10);
+  const milliseconds delay =
+      young_deaths_ < 2 ? milliseconds(0) : std::min(longest_back_off, first_back_off * (1 << doublings));
+  back_off_timer_.expires_after(delay);
+  back_off_timer_.async_wait([this](const boost::system::error_code& error) {
+    if (!error) bear("after a crash");
+  });
+}
+
+Death Server::describe_death(Generation& generation, ExitStatus status) const {
+  return {.server = config_.name,
+          .generation = generation.number(),
+          .status = status,
+          .after = since(generation.started()),
+          .stderr_lines = generation.stderr_lines(),
+          .can_rebuild = !config_.build.empty(),
+          .because = {}};
+}
+
+// What a generation leaves unanswered is asked again, once, where that does no harm; else its sender is told.
+std::size_t Server::settle_open(Generation& generation, const Death& death, bool again) {
+  auto all = generation.take_open();
+  for (auto& [request, reached] : all) {
+    const Message message = request.kept.message();
+    const Item* tool = request.known == Method::tools_call && !request.name().empty()
+                           ? catalog_.find(ListKind::tools, string_value(request.name()))
+                           : nullptr;
+    const bool safe = !reached || is_read(request.known) || (tool != nullptr && is_safe_to_repeat(*tool));
+    if (again && safe && !request.repeated) {
+      if (Generation* next = serving()) {
+        next->request(*request.origin, message, true);
+      } else {
+        wait(*request.origin, message, true);
+      }
+      continue;
+    }
+    const std::string fate = reached ? "It may have taken effect; it was not sent again."
+                                     : "It never reached the server; it had no effect.";
+    const std::string words = crash_report(death, describe(request.method(), request.name()), fate);
+    request.origin->answer(request.known == Method::tools_call
+                               ? tool_answer(request.id(), words, true)
+                               : error_answer(request.id(), code::connection_closed, words));
+  }
+  return all.size();
+}
+
+void Server::drain(std::shared_ptr<Generation> old) {
+  leaving_.push_back(old);
+  if (old->open() == 0) return old->end(farewell);
+  auto timer = std::make_shared<boost::asio::steady_timer>(context_.loop, config_.drain);
+  timer->async_wait([timer, weak = std::weak_ptr(old)](const boost::system::error_code& error) {
+    auto late = weak.lock();
+    if (!error && late && !late->ending()) late->end(farewell);  // what is still open is settled at its death
+  });
+}
+
+void Server::on_idle(Generation& generation) {
+  const bool leaves =
+      std::ranges::any_of(leaving_, [&](const auto& old) { return old.get() == &generation; });
+  if (leaves && !generation.ending()) generation.end(farewell);
+}
+
+// --- reload
+// -------------------------------------------------------------------------------------------------------
+
+void Server::reload(Reload reload) {
+  if (shut_down_) return;
+  const bool underway = !reloads_.empty();
+  // A build that is wanted while a round without one is under way needs a round of its own.
+  if (underway && reload.build && !config_.build.empty() && round_ == Round::plain) {
+    later_.push_back(std::move(reload));
+    return;
+  }
+  reloads_.push_back(std::move(reload));
+  if (!underway) start_round();
+}
+
+void Server::start_round() {
+  round_ = Round::waiting;
+  if (current_ && !current_->ending() && config_.swap == SwapMode::stop_first) current_->end(farewell);
+  if (!current_ || !current_->ending()) begin_reload();  // else at its death
+}
+
+void Server::begin_reload() {
+  const bool wants_build = std::ranges::any_of(reloads_, &Reload::build) && !config_.build.empty();
+  round_ = wants_build ? Round::building : Round::plain;
+  if (wants_build) return build();
+  bear(reloads_.front().reason);  // if one is being born already, that is the new one
+}
+
+void Server::build() {
+  log_info("{}: building: {}", config_.name, config_.build);
+  build_ = std::make_shared<BuildRunner>(
+      context_.loop, guard_,
+      BuildRunner::Handlers{.on_line =
+                                [this](std::string_view line) {
+                                  for (const Reload& reload : reloads_)
+                                    if (reload.progress) reload.progress(line);
+                                },
+                            .on_done = [this](const BuildRunner::Result& result) { on_built(result); }});
+  build_->start(config_.build, config_.command, config_.build_timeout);
+}
+
+void Server::on_built(const BuildRunner::Result& result) {
+  const auto keep = std::exchange(build_, nullptr);
+  ++counts_.builds;
+  last_build_ = fmt::format("{} in {}", result.ok ? "succeeded" : "failed: it " + result.how,
+                            duration_text(result.took));
+  log_info("{}: build {}", config_.name, last_build_);
+  if (result.ok) {
+    abandon_birth();  // one that began before the build ended may run the old code
+    return bear(fmt::format("rebuilt {}", reloads_.empty() ? "on request" : reloads_.front().reason));
+  }
+  ++counts_.failed_builds;
+  const std::string serving = current_ ? fmt::format("Generation {} still serves.", current_->number())
+                                       : "The last good server is started again.";
+  reload_done(
+      {false, fmt::format("[mcpivot] the build of \"{}\" failed: it {} after {}: {}\n{}\n{}", config_.name,
+                          result.how, duration_text(result.took), config_.build, result.output, serving)});
+  if (!current_) bear("again, after a failed build");
+}
+
+void Server::cancel_reload() {
+  if (++cancelled_reloads_ >= reloads_.size() && build_)
+    build_->cancel("was stopped, because the request was cancelled");
+}
+
+void Server::reload_done(const Outcome& outcome) {
+  round_ = Round::none;
+  cancelled_reloads_ = 0;
+  for (const Reload& reload : std::exchange(reloads_, {})) reload.done(outcome);
+  if (later_.empty() || !reloads_.empty()) return;
+  reloads_ = std::exchange(later_, {});
+  start_round();
+}
+
+void Server::stop(std::function<void(const Outcome&)> done) {
+  back_off_timer_.cancel();
+  build_.reset();
+  abandon_birth();
+  later_.clear();
+  reload_done({false, fmt::format("[mcpivot] \"{}\" was stopped on request", config_.name)});
+  if (!current_) {
+    become(State::stopped, "it was stopped on request; the next call starts it");
+    return done({true, "it was not running"});
+  }
+  stops_.push_back(std::move(done));
+  if (!current_->ending()) current_->end(farewell);
+}
+
+void Server::shut_down(milliseconds patience, std::function<void()> done) {
+  for (auto* timer : {&birth_timer_, &back_off_timer_, &patience_timer_, &overdue_timer_}) timer->cancel();
+  build_.reset();
+  abandon_birth();
+  if (!current_ && leaving_.empty()) return done();
+  shut_down_ = std::move(done);
+  if (current_) current_->end(patience);
+  for (const auto& generation : leaving_) generation->end(patience);
+}
+
+// --- what servers say
+// ---------------------------------------------------------------------------------------------
+
+void Server::on_answer(const Generation::Requests::Request& request, const Message& message) {
+  replay_.learn(request, message);
+  Edits edits;
+  edits.replace(message.id, request.id());
+  if (request.known != Method::tools_call || notice_.empty())
+    return request.origin->forward(message, edits.list());
+  const Item* tool =
+      request.name().empty() ? nullptr : catalog_.find(ListKind::tools, string_value(request.name()));
+  const NoticeInAnswer notice(message, notice_,
+                              tool != nullptr ? std::string_view(tool->json) : std::string_view());
+  notice.add_to(edits);
+  if (notice.delivered()) notice_.clear();
+  request.origin->forward(message, edits.list());
+}
+
+void Server::on_notification(Generation& from, const Message& message) {
+  if (knows_client()) {
+    if (message.known == Method::tools_changed) return list_changed(from, ListKind::tools);
+    if (message.known == Method::prompts_changed) return list_changed(from, ListKind::prompts);
+    if (message.known == Method::resources_changed) {
+      list_changed(from, ListKind::templates);
+      return list_changed(from, ListKind::resources);
+    }
+  }
   for (Asker* client : clients_) client->forward(message, {});
+}
+
+void Server::list_changed(Generation& from, ListKind kind) {
+  if (&from == current_.get()) {
+    refetch(kind);
+  } else if (&from == unborn_.get()) {
+    changed_before_birth_[static_cast<std::size_t>(kind)] =
+        true;  // our own list may be older or newer than that
+  }
+}
+
+// A server says that a list changed: the client is told once we have the new one.
+void Server::refetch(ListKind kind) {
+  bool& again = refetch_again_[static_cast<std::size_t>(kind)];
+  bool& fetching = refetching_[static_cast<std::size_t>(kind)];
+  if (fetching) {
+    again = true;
+    return;
+  }
+  fetching = true;
+  fetch_lists(*current_, {kind},
+              [this, kind, &again, &fetching, of = std::weak_ptr(current_)](Catalog fetched) {
+                fetching = false;
+                if (of.lock() != current_) return;
+                if (std::exchange(again, false)) return refetch(kind);
+                catalog_.list(kind) = std::move(fetched.list(kind));
+                if (kind != ListKind::templates) watcher_.on_list_changed(kind);
+              });
 }
 
 void Server::on_request(Generation& from, const Message& request) {
@@ -83,31 +574,67 @@ bool Server::clients_full() const {
   return std::ranges::any_of(clients_, [](const Asker* client) { return client->full(); });
 }
 
-void Server::on_writable() {
-  if (on_writable_) on_writable_();
+void Server::watch_overdue_calls() {
+  if (watching_overdue_ || !current_) return;
+  watching_overdue_ = true;
+  overdue_timer_.expires_after(std::clamp(config_.call_timeout / 20, milliseconds(50), milliseconds(5'000)));
+  overdue_timer_.async_wait([this](const boost::system::error_code& error) {
+    watching_overdue_ = false;
+    if (error || !current_) return;
+    for (const auto& request : current_->take_overdue(config_.call_timeout)) {
+      const std::string words = fmt::format(
+          "[mcpivot] server \"{}\" did not answer {} within {} (--call-timeout); it was cancelled there and "
+          "may have taken "
+          "effect. pivot_logs shows its stderr; pivot_restart starts it anew.",
+          config_.name, describe(request.method(), request.name()), duration_text(config_.call_timeout));
+      request.origin->answer(request.known == Method::tools_call
+                                 ? tool_answer(request.id(), words, true)
+                                 : error_answer(request.id(), code::connection_closed, words));
+    }
+    if (current_->open() > 0) watch_overdue_calls();
+  });
 }
 
-void Server::on_death(Generation& generation, const std::string& how) {
-  const std::string why = how + (stopped_ ? ", because mcpivot ends" : "");
-  for (const auto& [own, request] : generation.take_open())
-    answer_why_not(request, fmt::format("{} while it worked on {}", why, describe(request)));
-  for (Asker* client : clients_) client->forget(generation);
-  become(stopped_ ? State::stopped : State::failed, "it " + why);
-  current_.reset();
-  on_writable();  // nobody may wait for a dead server to read
-  if (stopped_) std::exchange(stopped_, nullptr)();
+void Server::add_notice(const std::string& words) {
+  if (!notice_.empty()) notice_ += "\n\n";
+  notice_ += words;
+  if (notice_.size() > longest_notice)
+    notice_ = "[mcpivot] … earlier notices left out …\n" +
+              notice_.substr(notice_.find('\n', notice_.size() - longest_notice / 2) + 1);
 }
 
-void Server::become(State state, std::string reason) {
-  log_info("{}: {} -> {}{}{}", config_.name, text(state_), text(state), reason.empty() ? "" : ": ", reason);
+void Server::become(State state, std::string trouble) {
+  if (state_ != state || !trouble.empty())
+    log_at(state == State::failed ? LogLevel::warn : LogLevel::info, "{}: {} -> {}{}{}", config_.name,
+           text(state_), text(state), trouble.empty() ? "" : ": ", trouble);
   state_ = state;
-  reason_ = std::move(reason);
+  trouble_ = std::move(trouble);
 }
 
-void Server::answer_why_not(const Generation::Requests::Request& request, const std::string& why) const {
-  std::string message = fmt::format("server \"{}\" is not running: {}", config_.name, why);
-  if (!ring_.lines().empty()) message += fmt::format(". Last line on its stderr: {}", ring_.lines().back());
-  request.origin->answer(error_answer(request.id, code::connection_closed, message));
+std::string Server::status() const {
+  std::string lines = fmt::format("server: {}\nstate: {}\n", config_.name, text(state_));
+  auto line = [&](std::string_view key, const std::string& value) {
+    if (!value.empty()) lines += fmt::format("{}: {}\n", key, value);
+  };
+  line("trouble", trouble_);
+  if (current_) {
+    line("generation", std::to_string(current_->number()));
+    line("pid", std::to_string(current_->pid()));
+    line("uptime", duration_text(since(current_->started())));
+    line("start took", duration_text(last_start_took_));
+    line("in flight", std::to_string(current_->calls()));
+  }
+  line("waiting", std::to_string(waiting_.size()));
+  line("draining", std::to_string(leaving_.size()));
+  line("starts", std::to_string(counts_.starts));
+  line("crashes", std::to_string(counts_.crashes));
+  line("last exit", last_exit_);
+  line("builds",
+       counts_.builds == 0 ? "" : fmt::format("{} ({} failed)", counts_.builds, counts_.failed_builds));
+  line("last build", last_build_);
+  line("tools", std::to_string(catalog_.list(ListKind::tools).size()));
+  line("last restart changed", last_diff_);
+  return lines;
 }
 
 }  // namespace mcpivot

@@ -1,69 +1,200 @@
 // One MCP server as the user configured it, whatever happens to the processes behind it. Clients put requests
-// to the server; it hands them to its current generation, or answers why it cannot.
+// to the server; it hands them to its current generation, lets them wait while there is none, or answers why
+// not.
+//
+// A new generation is always born beside the current one, if there is one: started, handshake, lists, replay;
+// then it is swapped in, and the old one drains and ends. A birth that fails changes nothing.
 //
 // One thread.
 #pragma once
 
+#include <array>
 #include <functional>
+#include <list>
 #include <memory>
 #include <string>
 #include <vector>
 
+#include "mcp/catalog.h"
+#include "proc/build_runner.h"
+#include "server/crash_report.h"
 #include "server/generation.h"
+#include "server/handshake.h"
+#include "server/replay.h"
+#include "server/waiting_room.h"
 
 namespace mcpivot {
 
 class Server final : private Generation::Owner {
  public:
-  enum class State : std::uint8_t { stopped, ready, failed };
+  enum class State : std::uint8_t { stopped, starting, ready, failed };
 
-  Server(LinkContext& context, Guard& guard, ServerConfig config);
+  // Whom the server tells what happens to it.
+  class Watcher {
+   public:
+    virtual ~Watcher() = default;
+    // One that was full() takes messages again.
+    virtual void on_writable() = 0;
+    // It offers other things than before.
+    virtual void on_list_changed(ListKind kind) = 0;
+  };
 
-  // Called when a server that was full() takes messages again.
-  void on_writable(std::function<void()> handler) { on_writable_ = std::move(handler); }
+  Server(LinkContext& context, Guard& guard, ServerConfig config, Watcher& watcher);
+  ~Server() override;
+
   void add_client(Asker& client) { clients_.push_back(&client); }
 
+  // Starts the first generation. It shakes hands once a client has.
   void start();
-  // Ends the current generation within twice the patience, then calls back.
-  void stop(std::chrono::milliseconds patience, std::function<void()> stopped);
+  // A client's handshake: the params of its `initialize`. `then` is called when it is known what to answer:
+  // the server is ready, has failed, or takes too long.
+  void hello(std::string_view params, std::function<void()> then);
+  // The same for others who must know what it offers.
+  void when_settled(std::function<void()> then);
+  bool knows_client() const { return !replay_.hello.empty(); }
 
   // Every request is answered, sooner or later, and once.
   void request(Asker& asker, const Message& message);
   void notify(const Message& message);
   void cancel(Asker& client, const Message& cancelled);
+  // A client made a setting that the server cannot take; a later generation may.
+  void remember_setting(const Message& message);
 
-  bool full() const { return current_ && current_->full(); }
-  void resume() {
-    if (current_) current_->resume();
-  }
+  struct Outcome {
+    bool ok;
+    std::string text;
+  };
+  struct Reload {
+    bool build = false;
+    std::string reason;                                   // "on request"
+    std::function<void(std::string_view line)> progress;  // may be empty
+    std::function<void(const Outcome&)> done;
+  };
+  // A new generation, after a build if asked for. One that is already under way is joined.
+  void reload(Reload reload);
+  // The one who asked no longer wants it: a build under way is stopped if nobody else waits for it.
+  void cancel_reload();
+  // Stops it, so that its executable can be replaced. The next request that needs it starts it again.
+  void stop(std::function<void(const Outcome&)> done);
+  // For good, within twice the patience.
+  void shut_down(std::chrono::milliseconds patience, std::function<void()> done);
 
+  bool full() const { return serving() != nullptr && serving()->full(); }
+  void resume();
+
+  const ServerConfig& config() const { return config_; }
   const std::string& name() const { return config_.name; }
   State state() const { return state_; }
-  // Of the current generation; empty without one or before its handshake.
-  std::string protocol_version() const { return current_ ? current_->protocol_version() : std::string(); }
+  // Why it is not ready, in a sentence.
+  const std::string& trouble() const { return trouble_; }
+  const Catalog& catalog() const { return catalog_; }
+  // The server's own result of the handshake; empty before there was one.
+  const std::string& initialize_result() const { return initialize_result_; }
+  const StderrRing& ring() const { return ring_; }
+  // Words for the model, with the next tool answer.
+  void add_notice(const std::string& text);
+  std::string status() const;
 
  private:
-  void on_notification(const Message& message) override;
+  // Who gets requests now: the current generation, or one that has not been asked to shake hands, because the
+  // client has not; or nobody.
+  Generation* serving() const {
+    if (current_) return current_->ending() ? nullptr : current_.get();
+    return knows_client() ? nullptr : unborn_.get();
+  }
+
+  // Generation::Owner
+  void on_answer(const Generation::Requests::Request& request, const Message& message) override;
+  void on_notification(Generation& from, const Message& message) override;
   void on_request(Generation& from, const Message& request) override;
   void on_cancelled(Generation& from, const Message& cancelled) override;
   bool clients_full() const override;
-  void on_writable() override;
-  void on_death(Generation& generation, const std::string& how) override;
+  void on_writable() override { watcher_.on_writable(); }
+  void on_idle(Generation& generation) override;
+  void on_death(Generation& generation, ExitStatus status) override;
 
-  void become(State state, std::string reason);
-  void answer_why_not(const Generation::Requests::Request& request, const std::string& why) const;
+  void become(State state, std::string trouble);
+  void settle();
+
+  void bear(std::string reason);
+  void shake_hands();
+  void on_born(std::expected<Handshake::Outcome, std::string> outcome);
+  void birth_failed(std::string why);
+  void abandon_birth();
+  void swap_in(Handshake::Outcome outcome);
+  void back_off();
+  void drain(std::shared_ptr<Generation> old);
+  void list_changed(Generation& from, ListKind kind);
+  void refetch(ListKind kind);
+
+  void on_ended(Generation& generation, Death& death);
+  void on_crash(Generation& generation, const Death& death);
+
+  void start_round();
+  void begin_reload();
+  void build();
+  void on_built(const BuildRunner::Result& result);
+  void reload_done(const Outcome& outcome);
+
+  void wait(Asker& asker, const Message& message, bool repeated);
+  void release_waiting();
+  // Returns how many there were. `again`: those that do no harm are asked again.
+  std::size_t settle_open(Generation& generation, const Death& death, bool again);
+  void refuse(Asker& asker, const Message& message, const std::string& why) const;
+  void watch_overdue_calls();
+  Death describe_death(Generation& generation, ExitStatus status) const;
 
   LinkContext& context_;
   Guard& guard_;
   ServerConfig config_;
+  Watcher& watcher_;
   StderrRing ring_;
+  Replay replay_;
+  WaitingRoom waiting_;
   std::vector<Asker*> clients_;
-  std::shared_ptr<Generation> current_;
-  int generations_ = 0;
+
   State state_ = State::stopped;
-  std::string reason_ = "it has not been started";
-  std::function<void()> on_writable_;
-  std::function<void()> stopped_;
+  std::string trouble_ = "it has not been started";
+  std::shared_ptr<Generation> current_;             // serves
+  std::shared_ptr<Generation> unborn_;              // starts, beside or instead of it
+  std::list<std::shared_ptr<Generation>> leaving_;  // drain, or end
+  std::shared_ptr<Handshake> handshake_;
+  std::string birth_reason_;
+  Catalog catalog_;
+  std::string initialize_result_;
+  std::string notice_;         // due to the model, with the next tool answer
+  bool told_missing_ = false;  // a client shook hands with us alone
+  std::string crash_to_tell_;  // how the last one died, if that has not been told
+
+  std::shared_ptr<BuildRunner> build_;
+  std::vector<Reload> reloads_;  // those who wait for the one under way
+  std::vector<std::function<void()>> settled_;
+  // What those in reloads_ wait for: that the old one is gone, a build and what comes of it, or just a new
+  // generation.
+  enum class Round : std::uint8_t { none, waiting, building, plain } round_ = Round::none;
+  std::vector<Reload> later_;  // those who need another round
+  std::size_t cancelled_reloads_ = 0;
+  std::vector<std::function<void(const Outcome&)>> stops_;
+  std::function<void()> shut_down_;
+
+  boost::asio::steady_timer birth_timer_;     // a handshake that takes too long
+  boost::asio::steady_timer back_off_timer_;  // the next try
+  boost::asio::steady_timer patience_timer_;  // a client that waits for the first handshake
+  boost::asio::steady_timer overdue_timer_;
+  int young_deaths_ = 0;
+  bool cannot_execute_ = false;  // the last start failed before the server's program ran
+  bool watching_overdue_ = false;
+  std::array<bool, all_lists.size()> changed_before_birth_{};
+  std::array<bool, all_lists.size()> refetching_{};
+  std::array<bool, all_lists.size()> refetch_again_{};
+
+  struct Counts {
+    int starts = 0, crashes = 0, builds = 0, failed_builds = 0;
+  } counts_;
+  std::string last_exit_;
+  std::string last_diff_;
+  std::string last_build_;
+  std::chrono::milliseconds last_start_took_{0};
 };
 
 }  // namespace mcpivot

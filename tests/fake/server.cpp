@@ -151,7 +151,8 @@ void Server::handle(const json::value& id, const std::string& method, const json
   if (const auto refusal = options_.refuse.find(method); refusal != options_.refuse.end())
     return wire_.error(id, -32000, refusal->second);
   const std::string capability = method.substr(0, method.find('/')) + (method[0] == 'c' ? "s" : "");
-  const bool lacks = options_.without.contains(capability);
+  const bool lacks = options_.without.contains(capability) ||
+                     (method.ends_with("subscribe") && options_.without.contains("subscribe"));
   if (method == "tools/call" && !lacks) return handle_call(id, params);
   const auto found = methods().find(method);
   if (found == methods().end() || lacks) return wire_.error(id, -32601, "Method not found: " + method);
@@ -243,6 +244,7 @@ json::value Server::initialize(const json::object& params) {
                                {"resources", {{"subscribe", true}, {"listChanged", true}}},
                                {"logging", json::object{}},
                                {"completions", json::object{}}};
+  if (options_.without.contains("subscribe")) capabilities["resources"].as_object().erase("subscribe");
   for (const std::string& word : options_.without) capabilities.erase(word);
   json::object result = {{"protocolVersion", text_or(params, "protocolVersion", "2025-06-18")},
                          {"capabilities", capabilities},

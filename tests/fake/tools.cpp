@@ -244,7 +244,7 @@ bool is_added(const Options& options, const std::string& name) {
 json::array describe_tools(const Options& options, int mutations) {
   json::array all;
   for (const Tool& tool : tool_table) {
-    if (!is_offered(options, tool)) continue;
+    if (!is_offered(options, tool) || is_added(options, tool.name)) continue;
     json::object entry = {
         {"name", tool.name}, {"description", tool.description}, {"inputSchema", schema_of(tool.parameters)}};
     if (std::string_view(tool.name) == "structured") entry["outputSchema"] = {{"type", "object"}};
@@ -261,16 +261,16 @@ json::array describe_tools(const Options& options, int mutations) {
 bool run_tool(Server& server, const std::string& name, const Call& call,
               const std::function<void()>& before) {
   const Options& options = server.options();
-  if (is_added(options, name)) {
-    before();
-    server.answer(
-        call, name + " in life " + std::to_string(options.life) + " with " + json::serialize(call.arguments));
-    return true;
-  }
   for (const Tool& tool : tool_table) {
     if (name != tool.name || !is_offered(options, tool)) continue;
     before();
     tool.run(server, call);
+    return true;
+  }
+  if (is_added(options, name)) {
+    before();
+    server.answer(
+        call, name + " in life " + std::to_string(options.life) + " with " + json::serialize(call.arguments));
     return true;
   }
   return false;

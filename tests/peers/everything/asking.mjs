@@ -127,7 +127,7 @@ export function server_requests() {
         ];
         for (const notification of notifications) await peer.call('tell', notification);
         for (const { method, params } of notifications.slice(0, 4)) {
-          const [seen] = peer.received.matching(method);
+          const seen = await peer.received.until(method);
           assert.deepEqual(seen.params, params);
         }
       },

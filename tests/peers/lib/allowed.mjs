@@ -1,16 +1,30 @@
-// What mcpivot may answer otherwise than the server behind it. Today nothing: each function demands equality.
+// What mcpivot may answer otherwise than the server behind it: it offers tools of its own, tells the client of every
+// capability that a later generation might have, answers lists itself, and puts announcements of changes together.
 
 /** The result of `initialize`, as far as it must be the server's. */
-export const comparable_handshake = (result) => result;
+export const comparable_handshake = ({ capabilities, ...result }) => {
+  const own = structuredClone(capabilities ?? {});
+  for (const part of ['tools', 'prompts', 'resources']) {
+    delete own[part]?.listChanged;
+    delete own[part]?.subscribe;
+    if (Object.keys(own[part] ?? {}).length === 0) delete own[part];
+  }
+  for (const part of ['logging', 'completions']) delete own[part];
+  return { ...result, capabilities: own };
+};
 
 /** The result of `tools/list`, as far as it must be the server's. */
-export const comparable_tools = (result) => result;
+export const comparable_tools = ({ tools, ...result }) => ({
+  ...result,
+  tools: tools.filter(({ name }) => !name.startsWith('pivot_')),
+});
 
 /** A notification or request that came from the server; undefined leaves it out. */
-export const comparable_message = (message) => message;
+export const comparable_message = (message) =>
+  /\/list_changed$/.test(message.method) ? undefined : message;
 
 /** Whether the answers to a method must be the server's byte for byte. */
-export const must_be_bytes = (_method) => true;
+export const must_be_bytes = (method) => method !== 'initialize' && !/list$/.test(method) && method !== 'ping';
 
 /** A whole answer, as far as it must be the server's. */
 export function comparable_answer(method, answer) {

@@ -1,0 +1,37 @@
+// Tells clients that a list changed, so that the last word always arrives: some clients miss a second
+// notification shortly after the first, so one that comes too soon is held back until things are quiet.
+//
+// One thread.
+#pragma once
+
+#include <array>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <functional>
+#include <string_view>
+
+#include "mcp/catalog.h"
+
+namespace mcpivot {
+
+class ListAnnouncer {
+ public:
+  using Send = std::function<void(std::string_view method)>;
+  ListAnnouncer(boost::asio::io_context& loop, Send send);
+
+  void changed(ListKind kind);
+
+ private:
+  struct Announcement {
+    explicit Announcement(boost::asio::io_context& loop) : quiet(loop) {}
+    boost::asio::steady_timer quiet;
+    bool waiting = false;  // the timer runs
+    bool again = false;    // and there is something new to say after it
+  };
+  void announce(ListKind kind, Announcement& announcement);
+
+  Send send_;
+  std::array<Announcement, 3> announcements_;  // tools, prompts, resources; templates are resources here
+};
+
+}  // namespace mcpivot

@@ -1,0 +1,79 @@
+#include "mcp/initialize.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "rpc/json_cursor.h"
+
+namespace mcpivot {
+namespace {
+
+// The members of an object as they are spelled, but for those with one of these keys; then the others. What
+// is no object has no members.
+std::string with_members(std::string_view object,
+                         std::span<const std::pair<std::string_view, std::string>> members) {
+  std::string text;
+  auto add = [&](std::string_view key, std::string_view value) {
+    text += fmt::format(R"({}"{}":{})", text.empty() ? "" : ",", key, value);
+  };
+  JsonCursor cursor(object);
+  if (object.starts_with('{')) {
+    cursor.object([&](const JsonCursor::Key& key) {
+      Span value;
+      if (!cursor.value(value)) return false;
+      if (std::ranges::find(members, key.text, [](const auto& member) { return member.first; }) ==
+          members.end())
+        add(key.text, value.of(object));
+      return true;
+    });
+  }
+  for (const auto& [key, value] : members) add(key, value);
+  return "{" + text + "}";
+}
+
+std::string widened(std::string_view capabilities) {
+  using Members = std::vector<std::pair<std::string_view, std::string>>;
+  const Members changes{{"listChanged", "true"}};
+  const Members updates{{"subscribe", "true"}, {"listChanged", "true"}};
+  auto part = [&](std::string_view name, const Members& members) {
+    return std::pair{name, with_members(find_member(capabilities, name), members)};
+  };
+  const Members all{part("tools", changes), part("prompts", changes), part("resources", updates),
+                    part("logging", {}), part("completions", {})};
+  return with_members(capabilities, all);
+}
+
+}  // namespace
+
+std::string widened_initialize_result(std::string_view server_result) {
+  const std::string_view capabilities = find_member(server_result, "capabilities");
+  if (capabilities.empty())
+    return fmt::format(R"({{"capabilities":{},{})", widened({}),
+                       server_result.substr(server_result.find('{') + 1));
+  const auto begin = static_cast<std::size_t>(capabilities.data() - server_result.data());
+  return fmt::format("{}{}{}", server_result.substr(0, begin), widened(capabilities),
+                     server_result.substr(begin + capabilities.size()));
+}
+
+std::string lonely_initialize_result(std::string_view client_params, std::string_view trouble) {
+  std::string_view version = find_member(client_params, "protocolVersion");
+  if (!version.starts_with('"')) version = R"("2025-11-25")";
+  return fmt::format(
+      R"({{"protocolVersion":{},"capabilities":{},"serverInfo":{{"name":"mcpivot","version":"{}"}},"instructions":{}}})",
+      version, widened({}), MCPIVOT_VERSION, quote(trouble));
+}
+
+bool has_capability(std::string_view initialize_result, std::string_view capability) {
+  return !find_member(find_member(initialize_result, "capabilities"), capability).empty();
+}
+
+bool takes_subscriptions(std::string_view initialize_result) {
+  const std::string_view resources = find_member(find_member(initialize_result, "capabilities"), "resources");
+  return find_member(resources, "subscribe") == "true";
+}
+
+}  // namespace mcpivot

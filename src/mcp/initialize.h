@@ -1,0 +1,24 @@
+// The handshake of the legacy era, as a proxy answers it. Capabilities cannot be added to a connection later,
+// so a client is told from the start of everything that a later generation might offer.
+//
+// Any thread.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace mcpivot {
+
+// What a client gets for its `initialize`: the server's own result with the capabilities widened; the rest of
+// its bytes untouched.
+std::string widened_initialize_result(std::string_view server_result);
+
+// The same without a server: it could not be started, or not in time, and `trouble` tells the model so.
+std::string lonely_initialize_result(std::string_view client_params, std::string_view trouble);
+
+// Whether a server announced this capability in its result.
+bool has_capability(std::string_view initialize_result, std::string_view capability);
+// Whether it takes subscriptions of resources.
+bool takes_subscriptions(std::string_view initialize_result);
+
+}  // namespace mcpivot

@@ -1,0 +1,39 @@
+// Puts words for the model into the answer of a tool call that passes: as the first content block of a
+// result, or before the message of an error. Everything else in the answer stays as it is.
+//
+// Any thread.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "rpc/edit.h"
+#include "rpc/message.h"
+
+namespace mcpivot {
+
+class NoticeInAnswer {
+ public:
+  // `tool` is the tool's own definition as JSON, or empty if it is not known.
+  NoticeInAnswer(const Message& answer, std::string_view notice, std::string_view tool);
+
+  // Adds what is to be changed. The object must live until the edits have been made.
+  void add_to(Edits& edits) const;
+
+  // Whether the model surely reads it there. Some clients show it only `structuredContent` when there is one.
+  bool delivered() const { return delivered_; }
+
+ private:
+  struct Insertion {
+    std::size_t at = 0;
+    std::string text;
+  };
+  void into_result(const Message& answer, std::string_view notice, std::string_view tool);
+  void into_error(const Message& answer, std::string_view notice);
+
+  Insertion text_;
+  Insertion structured_;
+  bool delivered_ = false;
+};
+
+}  // namespace mcpivot

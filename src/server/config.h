@@ -1,0 +1,41 @@
+// A server as the user configured it: plain data, wherever it came from.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "proc/process.h"
+
+namespace mcpivot {
+
+// Which calls are made again after each start: those of this tool, or only those with this argument.
+struct ReplayRule {
+  std::string tool;
+  std::string key;    // empty: any arguments
+  std::string value;  // as text; a JSON string is compared without its quotes
+};
+
+enum class SwapMode : std::uint8_t {
+  overlap,    // the new generation starts beside the old one, which serves until then
+  stop_first  // for servers that cannot run twice
+};
+
+struct ServerConfig {
+  std::string name;
+  Command command;
+  std::string build;  // a shell line; empty: nothing to build
+  SwapMode swap = SwapMode::overlap;
+  std::vector<ReplayRule> replay;
+  std::size_t max_message = 10'000'000;  // longest message toward the client, in bytes
+
+  std::chrono::milliseconds start_timeout =
+      std::chrono::seconds(30);                                // from exec to the end of the handshake
+  std::chrono::milliseconds drain = std::chrono::seconds(10);  // for calls in flight on an old generation
+  std::chrono::milliseconds call_timeout = std::chrono::minutes(10);   // without an answer or progress
+  std::chrono::milliseconds queue_timeout = std::chrono::seconds(30);  // for requests that wait for a start
+  std::chrono::milliseconds build_timeout = std::chrono::minutes(10);
+};
+
+}  // namespace mcpivot

@@ -1,0 +1,88 @@
+#include "server/crash_report.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+namespace mcpivot {
+namespace {
+
+constexpr std::size_t last_lines = 20;
+constexpr std::size_t after_trouble = 12;
+
+// How programs in various languages begin to say that they are about to die.
+constexpr std::array trouble_words{"panic",
+                                   "Traceback (most recent",
+                                   "terminate called",
+                                   "Exception",
+                                   "exception",
+                                   "Uncaught",
+                                   "uncaught",
+                                   "Assertion",
+                                   "assertion",
+                                   "AddressSanitizer",
+                                   "runtime error:",
+                                   "UndefinedBehavior",
+                                   "ThreadSanit",
+                                   "LeakSanitizer",
+                                   "fatal error",
+                                   "FATAL",
+                                   "Fatal",
+                                   "Segmentation fault",
+                                   "stack overflow",
+                                   "Error: "};
+
+bool is_trouble(const std::string& line) {
+  return std::ranges::any_of(trouble_words,
+                             [&](const char* word) { return line.find(word) != std::string::npos; });
+}
+
+std::string block(std::string_view title, const std::vector<std::string>& lines, std::size_t from,
+                  std::size_t to) {
+  std::string text = fmt::format("{}:\n", title);
+  for (std::size_t i = from; i < to; ++i) text += fmt::format("  {}\n", lines[i]);
+  return text;
+}
+
+}  // namespace
+
+std::string duration_text(std::chrono::milliseconds duration) {
+  const double seconds = static_cast<double>(duration.count()) / 1000;
+  if (seconds < 10) return fmt::format("{:.2g} s", seconds);
+  if (seconds < 120) return fmt::format("{:.0f} s", seconds);
+  if (seconds < 7200) return fmt::format("{:.0f} min", seconds / 60);
+  return fmt::format("{:.0f} h", seconds / 3600);
+}
+
+std::string headline(const Death& death) {
+  return fmt::format("server \"{}\" (generation {}) {} after {}{}{}", death.server, death.generation,
+                     death.status.text(), duration_text(death.after),
+                     death.because.empty() ? "" : ", because ", death.because);
+}
+
+std::string telling_lines(const std::vector<std::string>& lines) {
+  const std::size_t tail = lines.size() - std::min(lines.size(), last_lines);
+  const auto trouble = static_cast<std::size_t>(std::ranges::find_if(lines, is_trouble) - lines.begin());
+  std::string text;
+  if (trouble < tail)
+    text += block("stderr, first sign of trouble", lines, trouble, std::min(trouble + after_trouble, tail));
+  if (tail < lines.size()) text += block("stderr, last lines", lines, tail, lines.size());
+  return text;
+}
+
+std::string crash_report(const Death& death, std::string_view doing, std::string_view fate) {
+  std::string text = fmt::format("[mcpivot] {}", headline(death));
+  if (!doing.empty()) text += fmt::format(", while it worked on {}", doing);
+  text += ".\n";
+  if (!fate.empty()) text += fmt::format("{}\n", fate);
+  if (!death.because.empty()) return text;
+  const std::string lines = telling_lines(death.stderr_lines);
+  text += lines.empty() ? "It wrote nothing to stderr.\n" : lines;
+  text += fmt::format("Next: it is being started again; {}. pivot_logs shows all of its stderr.",
+                      death.can_rebuild ? "mend the cause and call pivot_rebuild"
+                                        : "mend the cause, then call pivot_restart if it was not picked up");
+  return text;
+}
+
+}  // namespace mcpivot

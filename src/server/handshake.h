@@ -1,0 +1,46 @@
+// Brings a new generation to where its predecessor was: shakes hands in the client's name, fetches its lists,
+// repeats what the client had told the predecessor. No client sees any of it.
+//
+// Belongs to whoever waits for its end, and may be dropped at any time: it then ends in silence. One thread.
+#pragma once
+
+#include <expected>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "mcp/catalog.h"
+#include "server/generation.h"
+#include "server/replay.h"
+
+namespace mcpivot {
+
+class Handshake : public std::enable_shared_from_this<Handshake> {
+ public:
+  struct Outcome {
+    std::string initialize_result;
+    Catalog catalog;
+    std::vector<std::string> failed_replays;  // which, and why
+  };
+  using OnDone = std::function<void(std::expected<Outcome, std::string>)>;
+
+  Handshake(Generation& generation, std::string hello, std::vector<Replay::Call> calls, OnDone on_done);
+  void start();
+
+ private:
+  void on_initialized(const Message& answer);
+  void replay_from(std::size_t index);
+
+  Generation& generation_;
+  std::string hello_;
+  std::vector<Replay::Call> calls_;
+  OnDone on_done_;
+  Outcome outcome_;
+};
+
+// Fetches lists of a generation, all pages. A list that the server refuses is empty.
+void fetch_lists(Generation& generation, const std::vector<ListKind>& kinds,
+                 std::function<void(Catalog)> on_done);
+
+}  // namespace mcpivot

@@ -1,0 +1,65 @@
+#include "server/replay.h"
+
+#include <algorithm>
+
+#include "rpc/json_cursor.h"
+
+namespace mcpivot {
+namespace {
+
+// Whether a call's argument is this value: "connect" as it stands, other JSON by its text.
+bool has_argument(std::string_view params, const ReplayRule& rule) {
+  if (rule.key.empty()) return true;
+  const std::string_view value = find_member(find_member(params, "arguments"), rule.key);
+  return value.starts_with('"') ? string_value(value) == rule.value : value == rule.value;
+}
+
+bool same_uri(std::string_view params, std::string_view other) {
+  return same_id(find_member(params, "uri"), find_member(other, "uri"));
+}
+
+}  // namespace
+
+void Replay::learn(const Generation::Requests::Request& request, const Message& answer) {
+  const bool call = request.known == Method::tools_call && !rules_.empty();
+  const bool setting = request.known == Method::set_level || request.known == Method::resources_subscribe ||
+                       request.known == Method::resources_unsubscribe;
+  if ((!call && !setting) || answer.kind != Kind::result) return;
+  const Message asked = request.kept.message();
+  if (setting) return learn_setting(request.known, asked.text(asked.params));
+  learn_call(asked, answer);
+}
+
+void Replay::learn_setting(Method method, std::string_view params) {
+  if (method == Method::set_level) {
+    log_level_ = params;
+    return;
+  }
+  std::erase_if(subscriptions_, [&](const std::string& kept) { return same_uri(kept, params); });
+  if (method == Method::resources_subscribe) subscriptions_.emplace_back(params);
+}
+
+void Replay::learn_call(const Message& request, const Message& answer) {
+  if (find_member(answer.text(answer.result), "isError") == "true") return;
+  const std::string_view params = request.text(request.params);
+  for (std::size_t rule = 0; rule < rules_.size(); ++rule) {
+    if (!request.name || string_value(request.text(request.name)) != rules_[rule].tool) continue;
+    if (!has_argument(params, rules_[rule])) continue;
+    std::erase_if(kept_, [&](const Kept& kept) { return kept.rule == rule; });
+    kept_.push_back({rule, std::string(params)});
+    return;
+  }
+}
+
+std::vector<Replay::Call> Replay::calls() const {
+  std::vector<Call> calls;
+  if (!log_level_.empty()) calls.push_back({"logging/setLevel", log_level_, "the log level"});
+  for (const std::string& params : subscriptions_)
+    calls.push_back(
+        {"resources/subscribe", params, "the subscription of " + std::string(find_member(params, "uri"))});
+  for (const Kept& kept : kept_)
+    calls.push_back({"tools/call", kept.params, "the call of " + rules_[kept.rule].tool});
+  return calls;
+}
+
+}  // namespace mcpivot

@@ -1,0 +1,51 @@
+// What every new generation of a server must be told, because the client told the earlier ones: its
+// handshake, the log level, the resource subscriptions, and the last successful call of each tool that the
+// user named for replay.
+//
+// Plain data; one thread.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "server/config.h"
+#include "server/generation.h"
+
+namespace mcpivot {
+
+class Replay {
+ public:
+  explicit Replay(const std::vector<ReplayRule>& rules) : rules_(rules) {}
+
+  // The params of the client's `initialize`, as JSON text. Empty until it has come.
+  std::string hello;
+
+  // Learns from a request that was answered. Cheap for the many that do not matter.
+  void learn(const Generation::Requests::Request& request, const Message& answer);
+
+  // Learns of a setting that was answered without a server, because there is none that could take it.
+  void learn_setting(Method method, std::string_view params);
+
+  struct Call {
+    std::string_view method;
+    std::string params;  // JSON text
+    std::string label;   // for the notice, should it fail
+  };
+  // What to ask after the handshake, in this order.
+  std::vector<Call> calls() const;
+
+ private:
+  struct Kept {
+    std::size_t rule;
+    std::string params;
+  };
+  void learn_call(const Message& request, const Message& answer);
+
+  const std::vector<ReplayRule>& rules_;
+  std::string log_level_;                   // params of the last logging/setLevel
+  std::vector<std::string> subscriptions_;  // params of each resources/subscribe that is in force
+  std::vector<Kept> kept_;                  // in the order in which the calls were made
+};
+
+}  // namespace mcpivot

@@ -1,0 +1,49 @@
+// The requests that came while a server had no generation to answer them. They wait in order, so many and so
+// long as the limits say, and are then told why it took too long.
+//
+// One thread.
+#pragma once
+
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <chrono>
+#include <deque>
+#include <functional>
+
+#include "rpc/kept_message.h"
+#include "server/asker.h"
+
+namespace mcpivot {
+
+class WaitingRoom {
+ public:
+  static constexpr std::size_t most_waiting = 1024;
+
+  struct Waiting {
+    Asker* asker;
+    KeptMessage message;
+    bool repeated;  // an earlier generation died with it
+    std::chrono::steady_clock::time_point deadline;
+  };
+  using OnOverdue = std::function<void(const Waiting&)>;
+
+  WaitingRoom(boost::asio::io_context& loop, std::chrono::milliseconds patience, OnOverdue on_overdue);
+
+  // False: the room is full.
+  bool add(Asker& asker, const Message& message, bool repeated);
+  // A client takes its request back. False: it is not here.
+  bool cancel(Asker& client, const Message& cancelled);
+  // Everybody leaves, in order.
+  std::deque<Waiting> take_all();
+  std::size_t size() const { return waiting_.size(); }
+
+ private:
+  void set_timer();
+
+  boost::asio::steady_timer timer_;
+  std::chrono::milliseconds patience_;
+  OnOverdue on_overdue_;
+  std::deque<Waiting> waiting_;
+};
+
+}  // namespace mcpivot

@@ -1,0 +1,89 @@
+#include "watch/build_output.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <utility>
+#include <vector>
+
+#include "watch/content_hash.h"
+
+namespace mcpivot {
+namespace {
+
+struct Content {
+  bool text = false;
+  std::optional<std::uint64_t> hash{};
+};
+
+// Nothing of what is no regular file, so that a pipe does not hold us up.
+Content content_of(const std::string& file) {
+  struct stat info{};
+  if (::lstat(file.c_str(), &info) != 0) return {.text = true};  // gone; somebody may have deleted it
+  const int descriptor = ::open(file.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+  if (descriptor < 0) return {};
+  Content content;
+  if (::fstat(descriptor, &info) == 0 && S_ISREG(info.st_mode)) {
+    constexpr std::size_t beginning = 8 * 1024;
+    const auto length = static_cast<std::size_t>(info.st_size);
+    const bool small = length <= BuildOutput::most_read;
+    std::vector<char> bytes(small ? length : beginning);
+    const ssize_t size = ::read(descriptor, bytes.data(), bytes.size());
+    const std::string_view all(bytes.data(), size > 0 ? static_cast<std::size_t>(size) : 0);
+    content.text = all.substr(0, beginning).find('\0') == std::string_view::npos;
+    if (small) {
+      ContentHash hash;
+      hash.feed(all);
+      content.hash = hash.value();
+    }
+  }
+  ::close(descriptor);
+  return content;
+}
+
+// ".c" of "a/b.c"; "" if there is none.
+std::string_view ending_of(std::string_view path) {
+  const std::string_view name = path.substr(path.rfind('/') + 1);
+  const std::size_t dot = name.rfind('.');
+  return dot == std::string_view::npos || dot == 0 ? "" : name.substr(dot);
+}
+
+}  // namespace
+
+BuildOutput::Path* BuildOutput::find(const std::string& path) {
+  const auto found = paths_.find(path);
+  if (found != paths_.end()) return &found->second;
+  return paths_.size() < most_paths ? &paths_[path] : nullptr;
+}
+
+bool BuildOutput::changed_during_build(const std::string& path, const std::string& file, bool existed) {
+  Path* const known = find(path);
+  if (known == nullptr) return false;
+  const bool first_time = known->builds == 0;
+  known->in_a_row = known->last_build + 1 == build_ ? known->in_a_row + 1 : 1;
+  known->last_build = build_;
+  ++known->builds;
+  const bool may_be_source = known->source
+                                 ? known->in_a_row <= most_in_a_row
+                                 : first_time && (existed || source_endings_.contains(ending_of(path)));
+  if (!may_be_source) return false;
+  const Content content = content_of(file);
+  const auto before = std::exchange(known->content, content.hash);
+  const bool as_before = content.hash && content.hash == before;
+  return content.text && !as_before;
+}
+
+bool BuildOutput::changed_between_builds(const std::string& path, bool exists) {
+  Path* const known = find(path);
+  if (known == nullptr) return true;
+  const bool output = !known->source && known->builds > 0;
+  if (output && !exists) return false;
+  known->source = true;
+  known->in_a_row = 0;
+  known->content.reset();
+  if (source_endings_.size() < 1024) source_endings_.emplace(ending_of(path));
+  return true;
+}
+
+}  // namespace mcpivot

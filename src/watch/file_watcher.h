@@ -1,0 +1,58 @@
+// Tells, once things are quiet, which files under a folder have changed, of those that globs ask for: what
+// starts a rebuild when somebody saves.
+//
+// A change is a file that is there, is gone, or has another inode, size or modification time than before the
+// burst of events: so a rename-over save is one change, and an editor's file that comes and goes is none.
+// Attributes (chmod) are not looked at. What .gitignore files hide is not even watched (see IgnoreRules for
+// the exceptions); what builds write is left out (see BuildOutput for the rule). If the kernel loses news,
+// everything is compared anew.
+//
+//   watcher.begin_build();  run the build;  watcher.end_build();
+//
+// Changes that are still unreported when a build begins are part of it, and are not reported. Changes from
+// then until things are quiet after end_build() are told apart, and those that call for another build are
+// reported then.
+//
+// Handlers are called from the event loop, never from within a function here, and may destroy the watcher.
+// One thread.
+#pragma once
+
+#include <boost/asio/io_context.hpp>
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "watch/glob.h"
+
+namespace mcpivot {
+
+class FileWatcher {
+ public:
+  struct Options {
+    std::chrono::milliseconds quiet{200};             // how long nothing must happen before changes are told
+    std::chrono::milliseconds longest_burst{10'000};  // after which they are told even so
+  };
+  // Paths relative to the root, sorted; never empty.
+  using OnChange = std::function<void(std::vector<std::string> changed)>;
+  // What is not seen, why, and what to do. Once for each kind of problem; the rest goes on.
+  using OnProblem = std::function<void(std::string)>;
+
+  // The root may be missing: it is watched once it appears. What is there now is known, and no change.
+  FileWatcher(boost::asio::io_context& loop, const std::string& root, std::vector<Glob> globs,
+              Options options, OnChange on_change, OnProblem on_problem);
+  ~FileWatcher();
+  FileWatcher(const FileWatcher&) = delete;
+  FileWatcher& operator=(const FileWatcher&) = delete;
+
+  // One build at a time; a second begin_build() means that the first is over.
+  void begin_build();
+  void end_build();
+
+ private:
+  class Impl;
+  std::shared_ptr<Impl> impl_;
+};
+
+}  // namespace mcpivot

@@ -1,0 +1,74 @@
+// What a project does not count among its sources, as its .gitignore files say, so that a build's output or
+// node_modules triggers nothing and is not even watched.
+//
+// Git's rules: a later line beats an earlier one, a deeper file a higher one, and what lies in an excluded
+// folder cannot be re-included. Above the watched folder the files count up to the top of the repository, and
+// there .git/info/exclude. A user's global excludes and what is tracked in spite of a rule are not asked for.
+// Besides, ".git" is always ignored, and the litter of editors unless a file says otherwise.
+//
+// A folder that the user asked for by name is watched even if it is ignored: lift() tells the rules that
+// would hide it, and excludes() then leaves these out.
+//
+// Paths are relative to the watched folder. One thread.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "watch/path_pattern.h"
+
+namespace mcpivot {
+
+class IgnoreRules {
+ public:
+  using Lifted = std::vector<std::uint32_t>;  // the numbers of rules, sorted
+
+  // Reads the rules from above `root`, a real path; "" for none at all.
+  explicit IgnoreRules(std::string root);
+
+  // Reads the .gitignore in this folder, again if need be; "" is the root.
+  void read(std::string_view folder);
+  // The same from a text.
+  void set(std::string_view folder, std::string_view text) { set_full(full(folder), text); }
+
+  // Whether this path itself is excluded, given that the folder it lies in is not.
+  bool excludes(std::string_view path, bool is_folder, const Lifted& lifted = {}) const;
+  // The same if nothing is known of the folders it lies in.
+  bool ignores(std::string_view path, bool is_folder) const;
+
+  // The rules that hide the root itself.
+  Lifted lift_root() const;
+  // The rules that hide this folder, or all that is in it; and those that were lifted already.
+  Lifted lift(std::string_view folder, const Lifted& lifted) const;
+
+ private:
+  struct Rule {
+    PathPattern pattern;
+    bool negated;
+    bool folders_only;
+    bool anchored;  // else it is about the last name of a path
+    std::uint32_t number;
+
+    bool hits(std::string_view path, bool is_folder) const;
+  };
+  using Rules = std::vector<Rule>;
+
+  std::string full(std::string_view path) const;
+  void set_full(const std::string& folder, std::string_view text);
+  Rules parse(std::string_view text);
+  bool excludes_full(std::string_view path, bool is_folder, const Lifted& lifted) const;
+  void lift_full(std::string_view folder, Lifted& lifted) const;
+  template <class Visit>
+  void each_level(std::string_view path, Visit&& visit) const;
+
+  std::string root_;
+  std::string prefix_;                                   // from the top of the repository to the root
+  Rules base_;                                           // what any .gitignore overrules
+  std::map<std::string, Rules, std::less<>> by_folder_;  // relative to the top
+  std::uint32_t last_number_ = 0;
+};
+
+}  // namespace mcpivot

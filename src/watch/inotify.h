@@ -1,0 +1,72 @@
+// The kernel's news of files, for everybody on one event loop: the system allows a user 128 inotify instances
+// and a limited number of watched folders, so all watchers of a process share one instance, and a folder that
+// two of them look at is watched once.
+//
+//   Inotify& inotify = Inotify::of(loop);
+//
+// Lives as long as the loop, and keeps it running only while something is watched. One thread.
+#pragma once
+
+#include <sys/inotify.h>
+
+#include <boost/asio/execution_context.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/posix/stream_descriptor.hpp>
+#include <cstdint>
+#include <expected>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace mcpivot {
+
+class Inotify : public boost::asio::execution_context::service {
+ public:
+  // Removes its watches before it goes. It may come and go, and add and remove, while it is called.
+  class Listener {
+   public:
+    // IN_IGNORED: the watch is no more. Flags that were not asked for do not arrive alone.
+    virtual void on_event(int watch, std::uint32_t mask, std::string_view name) = 0;
+    // News was lost: anything may have happened.
+    virtual void on_overflow() = 0;
+
+   protected:
+    ~Listener() = default;
+  };
+
+  static Inotify& of(boost::asio::io_context& loop);
+
+  // The number of the watch: the same for one folder, whoever asks and by whatever path. Or an errno.
+  std::expected<int, int> add(Listener& listener, const std::string& path, std::uint32_t mask);
+  void remove(Listener& listener, int watch);
+  // Delivers what the kernel has by now.
+  void drain();
+
+  // What a person should know and do when add() failed for this path.
+  static std::string problem(int error, const std::string& path);
+
+  // For the loop alone.
+  static inline boost::asio::execution_context::id id;
+  explicit Inotify(boost::asio::io_context& loop);
+
+ private:
+  struct Subscription {
+    Listener* listener;
+    std::uint32_t mask;
+  };
+
+  void shutdown() override;
+  bool open();
+  void wait();
+  void deliver(const inotify_event& event);
+  Subscription* find(int watch, const Listener* listener);
+  void stop_if_unused();
+
+  boost::asio::posix::stream_descriptor descriptor_;
+  std::map<int, std::vector<Subscription>> watches_;
+  bool waiting_ = false;
+  unsigned opened_ = 0;  // how many times: the numbers of watches begin again each time
+};
+
+}  // namespace mcpivot
