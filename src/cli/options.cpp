@@ -7,6 +7,8 @@
 #include <map>
 #include <sstream>
 
+#include "watch/glob.h"
+
 namespace mcpivot {
 namespace {
 
@@ -89,6 +91,13 @@ Invocation parse_command_line(std::vector<std::string> arguments) {
   app.add_option("--build", options.server.build,
                  "A shell line that builds the server, for the tool pivot_rebuild; run in --cwd")
       ->option_text("COMMAND");
+  app.add_option("--watch", options.server.watch,
+                 "Rebuild and swap when a file that matches is saved (repeatable; ** crosses "
+                 "folders;\nrelative to --cwd). Without it: swap when the server's own file is replaced")
+      ->option_text("GLOB")
+      ->allow_extra_args(false);
+  bool no_watch = false;
+  app.add_flag("--no-watch", no_watch, "Watch no file at all");
   std::string swap = "overlap";
   app.add_option("--swap", swap,
                  "overlap: a new server starts beside the old one (the default);\nstop-first: for servers "
@@ -134,6 +143,9 @@ Invocation parse_command_line(std::vector<std::string> arguments) {
                                       {"--queue-timeout", &options.server.queue_timeout}})
       if (!durations[name].empty()) *limit = duration(name, durations[name]);
     for (const std::string& rule : replay) options.server.replay.push_back(replay_rule(rule));
+    for (const std::string& pattern : options.server.watch)
+      if (auto glob = Glob::compile(pattern); !glob) throw CLI::ValidationError("--watch", glob.error());
+    options.server.watching = !no_watch;
     if (swap == "stop-first") options.server.swap = SwapMode::stop_first;
     for (const std::string& variable : variables)
       options.server.command.env.push_back(key_and_value(variable));

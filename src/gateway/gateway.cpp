@@ -14,7 +14,13 @@ Gateway::Gateway(LinkContext& context, Guard& guard, const ServerConfig& config)
       control_(server_),
       announcer_(context.loop, [this](std::string_view method) {
         for (Session* session : sessions_) session->answer(request_line({}, method, {}));
-      }) {}
+      }) {
+  if (!config.watching) return;
+  watch_ = std::make_unique<SourceWatch>(context.loop, config, [this](const std::string& reason) {
+    // One that was stopped on request waits for a call: somebody may be in the middle of a build.
+    if (server_.state() != Server::State::stopped) reload(reason);
+  });
+}
 
 void Gateway::add(Session& session) {
   sessions_.push_back(&session);

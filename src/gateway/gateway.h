@@ -6,12 +6,14 @@
 
 #include <chrono>
 #include <functional>
+#include <memory>
 #include <vector>
 
 #include "gateway/control_tools.h"
 #include "gateway/list_announcer.h"
 #include "gateway/session.h"
 #include "server/server.h"
+#include "server/source_watch.h"
 
 namespace mcpivot {
 
@@ -40,6 +42,12 @@ class Gateway final : private Server::Watcher {
  private:
   void on_writable() override;
   void on_list_changed(ListKind kind) override { announcer_.changed(kind); }
+  void on_reload_begins() override {
+    if (watch_) watch_->reload_begins();
+  }
+  void on_reload_ends() override {
+    if (watch_) watch_->reload_ends();
+  }
 
   void initialize(Session& session, Asker& asker, const Message& message);
   void list(Asker& asker, const Message& message, ListKind kind);
@@ -49,6 +57,7 @@ class Gateway final : private Server::Watcher {
   Server server_;
   ControlTools control_;
   ListAnnouncer announcer_;
+  std::unique_ptr<SourceWatch> watch_;
   std::vector<Session*> sessions_;
 };
 

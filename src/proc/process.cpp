@@ -140,6 +140,10 @@ std::string describe(const ExecFailure& failure, const Command& command) {
 
 }  // namespace
 
+std::expected<std::string, std::string> find_program(const Command& command) {
+  return find_program(command.argv.at(0), environment_of(command));
+}
+
 std::expected<std::shared_ptr<Process>, std::string> Process::spawn(boost::asio::io_context& loop,
                                                                     Guard& guard, const Command& command) {
   const Environment environment = environment_of(command);

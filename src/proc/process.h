@@ -29,6 +29,9 @@ struct Command {
   std::vector<std::pair<std::string, std::string>> env;  // put over our own environment
 };
 
+// Where a command's program lies. The error says where it was looked for.
+std::expected<std::string, std::string> find_program(const Command& command);
+
 class Process : public std::enable_shared_from_this<Process> {
  public:
   // Our ends of the child's pipes. Whoever takes them closes them.

@@ -26,6 +26,9 @@ struct ServerConfig {
   std::string name;
   Command command;
   std::string build;  // a shell line; empty: nothing to build
+  std::vector<std::string>
+      watch;  // globs, relative to the command's folder; none: its own executable or script
+  bool watching = true;
   SwapMode swap = SwapMode::overlap;
   std::vector<ReplayRule> replay;
   std::size_t max_message = 10'000'000;  // longest message toward the client, in bytes

@@ -426,6 +426,7 @@ void Server::start_round() {
 void Server::begin_reload() {
   const bool wants_build = std::ranges::any_of(reloads_, &Reload::build) && !config_.build.empty();
   round_ = wants_build ? Round::building : Round::plain;
+  watcher_.on_reload_begins();
   if (wants_build) return build();
   bear(reloads_.front().reason);  // if one is being born already, that is the new one
 }
@@ -468,6 +469,7 @@ void Server::cancel_reload() {
 }
 
 void Server::reload_done(const Outcome& outcome) {
+  if (round_ == Round::building || round_ == Round::plain) watcher_.on_reload_ends();
   round_ = Round::none;
   cancelled_reloads_ = 0;
   for (const Reload& reload : std::exchange(reloads_, {})) reload.done(outcome);

@@ -37,6 +37,9 @@ class Server final : private Generation::Owner {
     virtual void on_writable() = 0;
     // It offers other things than before.
     virtual void on_list_changed(ListKind kind) = 0;
+    // A reload, and the build that may belong to it.
+    virtual void on_reload_begins() = 0;
+    virtual void on_reload_ends() = 0;
   };
 
   Server(LinkContext& context, Guard& guard, ServerConfig config, Watcher& watcher);

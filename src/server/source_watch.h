@@ -1,0 +1,37 @@
+// Swaps a server when its sources, or without globs its own executable or script, change on disk.
+//
+// The owner must say when a reload begins and ends, so that what a build writes does not start another. One
+// thread.
+#pragma once
+
+#include <boost/asio/io_context.hpp>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "server/config.h"
+#include "watch/executable_watcher.h"
+#include "watch/file_watcher.h"
+
+namespace mcpivot {
+
+class SourceWatch {
+ public:
+  // `reason` reads like "after a change of src/main.cpp".
+  using OnChange = std::function<void(std::string reason)>;
+  SourceWatch(boost::asio::io_context& loop, const ServerConfig& config, OnChange on_change);
+
+  void reload_begins();
+  void reload_ends();
+
+ private:
+  std::unique_ptr<FileWatcher> files_;
+  std::unique_ptr<ExecutableWatcher> executable_;
+};
+
+// The file that a server's code is in, as far as its command tells: the program itself, or the script that an
+// interpreter runs; empty if that cannot be known.
+std::string own_file(const Command& command);
+
+}  // namespace mcpivot
