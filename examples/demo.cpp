@@ -1,5 +1,5 @@
-// What `./dev demo` shows: a scripted client, mcpivot, and a real server behind it, with every line that crosses the
-// client's connection. Nothing is staged: what you see is what was sent.
+// What `./dev demo` shows: a scripted client, mcpivot, and a real server behind it, with every line that
+// crosses the client's connection. Nothing is staged: what you see is what was sent.
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -16,7 +16,9 @@ const bool colours = ::isatty(STDOUT_FILENO) == 1 && std::getenv("NO_COLOR") == 
 void print(const char* colour, const std::string& text) {
   std::cout << (colours ? colour : "") << text << (colours ? "\033[0m" : "") << std::endl;
 }
-void tell(const std::string& text) { print("\033[1m", "\n" + text); }
+void tell(const std::string& text) {
+  print("\033[1m", "\n" + text);
+}
 
 // mcpivot as a child, with its stdin and stdout in our hands.
 class Client {
@@ -95,7 +97,8 @@ int main(int argc, char** argv) {
     tell("Calls pass both ways. Ids keep their type and spelling, wherever they stand.");
     client.ask(
         R"({"jsonrpc":"2.0","id":"one","method":"tools/call","params":{"name":"add_note","arguments":{"text":"buy milk"}}})");
-    client.ask(R"({"method":"tools/call","params":{"name":"list_notes"},"jsonrpc":"2.0","id":9007199254740993})");
+    client.ask(
+        R"({"method":"tools/call","params":{"name":"list_notes"},"jsonrpc":"2.0","id":9007199254740993})");
 
     tell("A line that is no message is refused, and the connection goes on.");
     client.ask("this is not JSON");

@@ -1,5 +1,5 @@
-// A small MCP server to try mcpivot with: it keeps notes, for as long as it lives. One file, as your own server might
-// begin: read a line, answer a line.
+// A small MCP server to try mcpivot with: it keeps notes, for as long as it lives. One file, as your own
+// server might begin: read a line, answer a line.
 #include <boost/json.hpp>
 #include <iostream>
 #include <string>
@@ -48,7 +48,8 @@ json::value answer(const std::string& method, const json::object& params) {
   if (method == "tools/list") return {{"tools", tools()}};
   if (method == "tools/call") {
     const auto* arguments = params.if_contains("arguments");
-    return call(std::string(params.at("name").as_string()), arguments ? arguments->as_object() : json::object());
+    return call(std::string(params.at("name").as_string()),
+                arguments ? arguments->as_object() : json::object());
   }
   if (method == "ping") return json::object();
   throw std::invalid_argument("no method " + method);
@@ -63,8 +64,8 @@ int main() {
     json::object reply{{"jsonrpc", "2.0"}, {"id", message.at("id")}};
     try {
       const auto* params = message.if_contains("params");
-      reply["result"] =
-          answer(std::string(message.at("method").as_string()), params ? params->as_object() : json::object());
+      reply["result"] = answer(std::string(message.at("method").as_string()),
+                               params ? params->as_object() : json::object());
     } catch (const std::exception& error) {
       reply["error"] = {{"code", -32602}, {"message", error.what()}};
     }

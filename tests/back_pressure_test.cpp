@@ -85,11 +85,12 @@ testing::AssertionResult is_next(Client& client, long number) {
                                      << line.value_or("nothing").substr(0, 200);
 }
 
-std::string requests(long from, long to, const std::string& padding = {}, const std::string& method = "ping") {
+std::string requests(long from, long to, const std::string& padding = {},
+                     const std::string& method = "ping") {
   std::string all;
   for (long id = from; id <= to; ++id)
-    all += R"({"jsonrpc":"2.0","id":)" + std::to_string(id) + R"(,"method":")" + method + R"(","params":{"pad":")" +
-           padding + "\"}}\n";
+    all += R"({"jsonrpc":"2.0","id":)" + std::to_string(id) + R"(,"method":")" + method +
+           R"(","params":{"pad":")" + padding + "\"}}\n";
   return all;
 }
 
@@ -144,7 +145,8 @@ TEST(BackPressure, a_server_that_does_not_read_stops_the_client) {
   const std::string all = requests(1'000, 100'000, std::string(950, 'x'), "custom/method");
   EXPECT_TRUE(offer_until_stuck(client, all));
   EXPECT_THAT(all.size() - client.child().unsent(), Lt(8 * megabyte));
-  EXPECT_THAT(peak_rss_kb(client.child().pid()), Lt(bound_kb(30)));  // requests in flight are kept, to be sent again
+  EXPECT_THAT(peak_rss_kb(client.child().pid()),
+              Lt(bound_kb(30)));  // requests in flight are kept, to be sent again
 }
 
 TEST(BackPressure, both_directions_full_at_once_go_on_and_lose_nothing) {

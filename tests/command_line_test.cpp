@@ -29,7 +29,7 @@ std::string read_file(const fs::path& path) {
 }
 
 mode_t mode_of(const fs::path& path) {
-  struct stat info {};
+  struct stat info{};
   return stat(path.c_str(), &info) == 0 ? info.st_mode & 07777 : 0;
 }
 

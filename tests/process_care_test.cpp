@@ -328,8 +328,7 @@ TEST(ProcessCare, a_request_in_flight_is_answered_when_mcpivot_is_told_to_end) {
 
 // As some clients send them, one after the other; and with a reload in between.
 TEST(ProcessCare, more_signals_while_it_ends_change_nothing) {
-  for (const std::vector<int>& numbers :
-       {std::vector{SIGINT, SIGTERM, SIGINT}, {SIGHUP, SIGTERM, SIGHUP}}) {
+  for (const std::vector<int>& numbers : {std::vector{SIGINT, SIGTERM, SIGINT}, {SIGHUP, SIGTERM, SIGHUP}}) {
     Client client({.server = {"--ignore-eof", "--ignore-term", "--fork", "stubborn"}});
     client.initialize();
     const std::vector<pid_t> family = descendants_of(client.child().pid());

@@ -26,7 +26,8 @@ const std::vector<std::string> growing = {"--lives", "lives", "--life", "2+", "-
 TEST(Watch, a_save_builds_and_swaps_and_the_model_is_told) {
   const TemporaryDirectory project;
   write(project.path() / "src/deep/a.txt", "one");
-  Client client({.options = {"--cwd", project.path(), "--watch", "src/**/*.txt", "--build", "cat src/deep/a.txt > built.out"},
+  Client client({.options = {"--cwd", project.path(), "--watch", "src/**/*.txt", "--build",
+                             "cat src/deep/a.txt > built.out"},
                  .server = growing});
   client.initialize();
   client.call("echo", {{"text", "before"}});
@@ -41,7 +42,8 @@ TEST(Watch, a_save_builds_and_swaps_and_the_model_is_told) {
 TEST(Watch, a_build_that_fails_in_the_background_is_told_once_and_the_old_server_serves) {
   const TemporaryDirectory project;
   write(project.path() / "a.txt", "one");
-  Client client({.options = {"--cwd", project.path(), "--watch", "*.txt", "--build", "echo a.txt:1: error: no good; touch failed; false"},
+  Client client({.options = {"--cwd", project.path(), "--watch", "*.txt", "--build",
+                             "echo a.txt:1: error: no good; touch failed; false"},
                  .server = {}});
   client.initialize();
   const std::string pid = client.call_text("pid");
@@ -62,8 +64,10 @@ TEST(Watch, a_file_that_no_glob_names_changes_nothing) {
   write(project.path() / "a.txt", "two");
   // The swap that comes is that of a.txt alone.
   std::string told;
-  ASSERT_TRUE(wait_until([&] { return (told = text_of(client.call("echo", {{"text", "-"}}))) != "-"; }, soon()));
-  EXPECT_THAT(told, AllOf(HasSubstr("generation 2"), HasSubstr("after a change of a.txt)"), Not(HasSubstr("other"))));
+  ASSERT_TRUE(
+      wait_until([&] { return (told = text_of(client.call("echo", {{"text", "-"}}))) != "-"; }, soon()));
+  EXPECT_THAT(
+      told, AllOf(HasSubstr("generation 2"), HasSubstr("after a change of a.txt)"), Not(HasSubstr("other"))));
 }
 
 TEST(Watch, the_servers_own_executable_replaced_is_swapped_in) {
@@ -77,7 +81,8 @@ TEST(Watch, the_servers_own_executable_replaced_is_swapped_in) {
   fs::permissions(project.path() / "next", fs::perms::owner_all);
   fs::rename(project.path() / "next", program);
   client.expect_notification("notifications/tools/list_changed");
-  EXPECT_THAT(text_of(client.call("echo", {{"text", "-"}})), AllOf(HasSubstr("+fresh"), HasSubstr("was replaced")));
+  EXPECT_THAT(text_of(client.call("echo", {{"text", "-"}})),
+              AllOf(HasSubstr("+fresh"), HasSubstr("was replaced")));
 }
 
 TEST(Watch, a_glob_that_is_none_is_refused_with_a_reason) {

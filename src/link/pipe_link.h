@@ -73,7 +73,7 @@ class PipeLink final : public Link, public Corkable, public std::enable_shared_f
   void read();
   void on_read(const boost::system::error_code& error, std::size_t count);
   void trim_later();
-  void deliver();
+  int deliver();
   void dispatch(const LineReader::Event& event);
   void sent();
   void end(std::string_view why);

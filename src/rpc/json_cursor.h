@@ -24,7 +24,9 @@ class JsonCursor {
   static constexpr unsigned max_depth = 1024;
 
   explicit JsonCursor(std::string_view text)
-      : begin_(text.data()), at_(text.data()), end_(text.data() + text.size()) {}
+      : begin_(text.data()), at_(text.data()), end_(text.data() + text.size()) {
+    in_object_[0] = 0;
+  }
 
   // A key as it is spelled, between its quotes.
   struct Key {
@@ -93,6 +95,7 @@ class JsonCursor {
     if (depth_ == max_depth) return fail("nested too deeply (more than 1024 levels)");
     const std::uint64_t bit = std::uint64_t{1} << (depth_ % 64);
     std::uint64_t& word = in_object_[static_cast<std::size_t>(depth_ / 64)];
+    if (depth_ % 64 == 0) word = 0;
     word = open == '{' ? word | bit : word & ~bit;
     ++depth_;
     ++at_;
@@ -109,7 +112,9 @@ class JsonCursor {
   const char* what_ = "";
   bool non_ascii_ = false;
   unsigned depth_ = 0;
-  std::array<std::uint64_t, max_depth / 64> in_object_{};  // a bit per open container: is it an object?
+  // A bit per open container: is it an object? A word is cleared when it is first needed, and more than one
+  // rarely is.
+  std::array<std::uint64_t, max_depth / 64> in_object_;
 };
 
 // The value of a member of this object, or nothing if there is none or the text is no object.

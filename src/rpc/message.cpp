@@ -55,6 +55,13 @@ bool equal_but_for_case(std::string_view a, std::string_view b) {
   return std::ranges::equal(a, b, {}, lower, lower);
 }
 
+// For texts of the same, small size: a call of memcmp would cost more than the comparison.
+bool equal(std::string_view a, std::string_view b) {
+  for (std::size_t i = 0; i < a.size(); ++i)
+    if (a[i] != b[i]) return false;
+  return true;
+}
+
 // The keys that we interpret at one level of a message, which of them were met, and where their values lie.
 template <std::size_t count>
 struct Fields {
@@ -70,7 +77,7 @@ struct Fields {
     if (key.escaped) name = decoded = unescape(key.text);
     for (std::size_t i = 0; i < count; ++i) {
       if (names[i].size() != name.size() || ((names[i][0] ^ name[0]) & ~0x20) != 0) continue;
-      if (names[i] == name) {
+      if (equal(names[i], name)) {
         if (where[i] || shadowed[i]) ambiguous = i;
         return i;
       }
@@ -154,7 +161,8 @@ class Reader {
       return refuse(Refusal::not_a_message,
                     "the key \"" + std::string(key) + "\" stands there more than once");
     }
-    if (!same_id(value(jsonrpc), R"("2.0")"))
+    constexpr std::string_view version = R"("2.0")";
+    if (value(jsonrpc) != version && !same_id(value(jsonrpc), version))
       return refuse(Refusal::not_a_message, R"(it lacks "jsonrpc": "2.0")");
     if (top_.where[id] && !is_id(value(id))) {
       return refuse(Refusal::not_a_message, "an id must be a string or a number");
@@ -231,7 +239,8 @@ std::expected<Message, Refusal> read_message(std::string_view line) {
 }
 
 bool is_batch(std::string_view line) {
-  return JsonCursor(line).next() == '[';
+  const auto first = line.find_first_not_of(" \t\r\n");
+  return first != std::string_view::npos && line[first] == '[';
 }
 
 std::expected<std::vector<std::string_view>, Refusal> read_batch(std::string_view line) {
