@@ -92,8 +92,8 @@ Invocation parse_command_line(std::vector<std::string> arguments) {
                  "A shell line that builds the server, for the tool pivot_rebuild; run in --cwd")
       ->option_text("COMMAND");
   app.add_option("--watch", options.server.watch,
-                 "Rebuild and swap when a file that matches is saved (repeatable; ** crosses "
-                 "folders;\nrelative to --cwd). Without it: swap when the server's own file is replaced")
+                 "Rebuild and swap when a file that matches is saved (repeatable; ** crosses\nfolders; "
+                 "relative to --cwd). Default: when the server's own file is replaced")
       ->option_text("GLOB")
       ->allow_extra_args(false);
   bool no_watch = false;

@@ -314,6 +314,7 @@ void Generation::wait_for_last_words() {
 // Dead is a generation that has exited and whose last answers have all been read.
 void Generation::die_when_settled() {
   if (dead_ || !exited_ || !link_ended_) return;
+  const auto keep = shared_from_this();  // the owner lets go of the dead
   dead_ = true;
   last_words_.cancel();
   stderr_->drain();

@@ -296,7 +296,7 @@ void Server::on_death(Generation& generation, ExitStatus status) {
     settle_open(generation, death, false);
     birth_failed(fmt::format("it {} before it was ready", status.text()));
   } else if (keep != current_) {
-    death.because = shut_down_ ? "mcpivot ends" : "a new generation took its place";
+    if (generation.ending()) death.because = shut_down_ ? "mcpivot ends" : "a new generation took its place";
     settle_open(generation, death, !shut_down_);
     leaving_.remove(keep);
   } else if (generation.ending()) {
