@@ -128,8 +128,15 @@ void PipeLink::dispatch(const LineReader::Event& event) {
   }
 }
 
+// What is sent to a peer that reads no more counts as sent, and will never be taken.
+bool PipeLink::writable() {
+  if (out_.is_open() && !finishing_) return true;
+  ++position_;
+  return false;
+}
+
 void PipeLink::send(const Message& message, std::span<const Edit> edits) {
-  if (!out_.is_open() || finishing_) return;
+  if (!writable()) return;
   if (context_.tap != nullptr) context_.tap->sent(peer_, message, edits);
   const std::size_t before = outbox_.bytes();
   outbox_.add(message, edits);
@@ -138,7 +145,7 @@ void PipeLink::send(const Message& message, std::span<const Edit> edits) {
 }
 
 void PipeLink::send(std::string_view line) {
-  if (!out_.is_open() || finishing_) return;
+  if (!writable()) return;
   if (context_.tap != nullptr) context_.tap->sent(peer_, line);
   outbox_.add(line);
   position_ += line.size() + 1;

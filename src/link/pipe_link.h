@@ -75,6 +75,7 @@ class PipeLink final : public Link, public Corkable, public std::enable_shared_f
   void trim_later();
   int deliver();
   void dispatch(const LineReader::Event& event);
+  bool writable();
   void sent();
   void end(std::string_view why);
   void break_off(const std::string& why);
