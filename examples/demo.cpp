@@ -88,7 +88,7 @@ int main(int argc, char** argv) {
     tell("A client starts mcpivot, and mcpivot the server: mcpivot --name notes -- notes_server");
     Client client({mcpivot, "--name", "notes", "--", server});
 
-    tell("They shake hands. The answer is the server's own, to the byte.");
+    tell("They shake hands. mcpivot adds what a later server might have, and tools of its own to the list.");
     client.ask(
         R"({"jsonrpc":"2.0","id":"hello","method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"demo","version":"1"}}})");
     client.send(R"({"jsonrpc":"2.0","method":"notifications/initialized"})");
