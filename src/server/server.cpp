@@ -361,8 +361,8 @@ Death Server::describe_death(Generation& generation, ExitStatus status) const {
 
 // What a generation leaves unanswered is asked again, once, where that does no harm; else its sender is told.
 std::size_t Server::settle_open(Generation& generation, const Death& death, bool again) {
-  auto all = generation.take_open();
-  for (auto& [request, reached] : all) {
+  std::size_t told = 0;
+  for (auto& [request, reached] : generation.take_open()) {
     const Message message = request.kept.message();
     const Item* tool = request.known == Method::tools_call && !request.name().empty()
                            ? catalog_.find(ListKind::tools, string_value(request.name()))
@@ -376,6 +376,7 @@ std::size_t Server::settle_open(Generation& generation, const Death& death, bool
       }
       continue;
     }
+    ++told;
     const std::string fate = reached ? "It may have taken effect; it was not sent again."
                                      : "It never reached the server; it had no effect.";
     const std::string words = crash_report(death, describe(request.method(), request.name()), fate);
@@ -383,7 +384,7 @@ std::size_t Server::settle_open(Generation& generation, const Death& death, bool
                                ? tool_answer(request.id(), words, true)
                                : error_answer(request.id(), code::connection_closed, words));
   }
-  return all.size();
+  return told;
 }
 
 void Server::drain(std::shared_ptr<Generation> old) {

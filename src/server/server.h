@@ -141,7 +141,7 @@ class Server final : private Generation::Owner {
 
   void wait(Asker& asker, const Message& message, bool repeated);
   void release_waiting();
-  // Returns how many there were. `again`: those that do no harm are asked again.
+  // Returns how many were told. `again`: those that do no harm are asked again.
   std::size_t settle_open(Generation& generation, const Death& death, bool again);
   void refuse(Asker& asker, const Message& message, const std::string& why) const;
   void watch_overdue_calls();
