@@ -7,6 +7,7 @@
 // One thread; handlers are called from the event loop.
 #pragma once
 
+#include <cstdint>
 #include <span>
 #include <string_view>
 
@@ -28,6 +29,8 @@ class Link {
     // A message over the limit went by and is lost; this is what is known of it.
     virtual void on_oversize(const Skim& skim, std::size_t limit) = 0;
     virtual void on_writable() = 0;
+    // A request that was sent under this id will have no answer, though the link goes on.
+    virtual void on_lost(std::string_view /*id*/, bool /*reached*/, std::string_view /*why*/) {}
     // The peer reads no more. It may still have something to say; on_end() follows when it has not.
     virtual void on_broken(std::string_view why) = 0;
     // The peer closed its side, or the connection broke. Said once; nothing is received after it.
@@ -39,6 +42,11 @@ class Link {
   virtual void send(const Message& message, std::span<const Edit> edits) = 0;
   virtual void send(std::string_view line) = 0;
   virtual bool full() const = 0;
+
+  // Where the last message ends in all that was ever sent; and whether the peer may have seen what ends
+  // there.
+  virtual std::uint64_t position() const = 0;
+  virtual bool reached(std::uint64_t position) const = 0;
 
   // While paused, nothing is read and no message is delivered.
   virtual void pause() = 0;

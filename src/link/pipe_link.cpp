@@ -79,6 +79,7 @@ void PipeLink::on_read(const boost::system::error_code& error, std::size_t count
     end(error == boost::asio::error::eof ? "closed" : error.message());
     return;
   }
+  received_ += count;
   reader_.commit(count);
   if (reader_.oversized()) trim_later();
   // Messages that come in numbers are cheaper in larger numbers. What we have just passed on gives the peers

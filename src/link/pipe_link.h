@@ -60,16 +60,18 @@ class PipeLink final : public Link, public Corkable, public std::enable_shared_f
   // Whether all that was sent has been written.
   bool drained() const { return outbox_.empty(); }
 
-  // How many bytes have been sent, ever; and how many of them the peer has taken out of the pipe. What lies
-  // beyond that when a peer dies has never been seen by it.
-  std::uint64_t position() const { return position_; }
-  std::uint64_t taken_by_peer() const;
+  // In bytes. What a peer has not taken out of the pipe when it dies has never been seen by it.
+  std::uint64_t position() const override { return position_; }
+  bool reached(std::uint64_t position) const override { return position <= taken_by_peer(); }
+  // How many bytes have come, ever.
+  std::uint64_t received() const { return received_; }
 
  private:
   // More than this waiting: the peer is too slow, stop feeding it. Less than that again: go on.
   static constexpr std::size_t high_water = 1024 * 1024;
   static constexpr std::size_t low_water = 256 * 1024;
 
+  std::uint64_t taken_by_peer() const;
   void read();
   void on_read(const boost::system::error_code& error, std::size_t count);
   void trim_later();
@@ -96,6 +98,7 @@ class PipeLink final : public Link, public Corkable, public std::enable_shared_f
   bool was_full_ = false;
   bool finishing_ = false;
   std::uint64_t position_ = 0;
+  std::uint64_t received_ = 0;
   std::uint64_t taken_before_break_ = 0;  // once the pipe is broken
 };
 

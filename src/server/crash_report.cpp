@@ -57,7 +57,7 @@ std::string duration_text(std::chrono::milliseconds duration) {
 
 std::string headline(const Death& death) {
   return fmt::format("server \"{}\" (generation {}) {} after {}{}{}", death.server, death.generation,
-                     death.status.text(), duration_text(death.after),
+                     death.how, duration_text(death.after),
                      death.because.empty() ? "" : ", because ", death.because);
 }
 

@@ -10,14 +10,12 @@
 #include <string_view>
 #include <vector>
 
-#include "proc/exit_status.h"
-
 namespace mcpivot {
 
 struct Death {
   std::string server;
   int generation = 0;
-  ExitStatus status;
+  std::string how;  // "was killed by SIGSEGV"
   std::chrono::milliseconds after{0};
   std::vector<std::string> stderr_lines;  // of this generation
   bool can_rebuild = false;

@@ -13,7 +13,7 @@ TEST(CrashReport, says_what_died_how_and_doing_what) {
   Death death;
   death.server = "dev";
   death.generation = 2;
-  death.status.signal = 11;
+  death.how = "was killed by SIGSEGV";
   death.after = std::chrono::seconds(45);
   death.stderr_lines = {"hello", "panic: boom", "at x.rs:1"};
   const std::string text =

@@ -9,9 +9,6 @@ namespace {
 
 // Batches exist in one version of the protocol only.
 constexpr std::string_view version_with_batches = R"("2025-03-26")";
-// Something that left the process group may hold the pipes open forever: do not wait longer for last words.
-constexpr std::chrono::milliseconds last_words_patience{200};
-constexpr std::chrono::milliseconds useless_server_patience{100};
 constexpr std::size_t garbage_shown = 500;
 // Progress keeps a call alive, but not longer than so many times the limit for one without.
 constexpr int most_patience = 6;
@@ -22,37 +19,25 @@ std::expected<std::shared_ptr<Generation>, std::string> Generation::start(LinkCo
                                                                           const ServerConfig& config,
                                                                           int number, StderrRing& ring,
                                                                           Owner& owner) {
-  auto process = Process::spawn(context.loop, guard, config.command);
-  if (!process) return std::unexpected(process.error());
-  std::shared_ptr<Generation> generation(
-      new Generation(context, config, number, std::move(*process), ring, owner));
-  generation->process_->on_exit([weak = generation->weak_from_this()](ExitStatus status) {
-    if (auto self = weak.lock()) self->on_exit(status);
-  });
-  generation->link_->start(*generation);
-  generation->stderr_->start();
-  log_info("{}: generation {} started, pid {}", config.name, number, generation->pid());
+  auto backend = make_backend(context, guard, config, number, ring);
+  if (!backend) return std::unexpected(backend.error());
+  std::shared_ptr<Generation> generation(new Generation(config, number, std::move(*backend), ring, owner));
+  log_info("{}: generation {} started, {}", config.name, number, generation->backend().where());
+  generation->backend_->start(
+      *generation, [weak = generation->weak_from_this()](const Backend::Ending& ending) {
+        if (auto self = weak.lock()) self->die(ending);
+      });
   return generation;
 }
 
-Generation::Generation(LinkContext& context, const ServerConfig& config, int number,
-                       std::shared_ptr<Process> process, StderrRing& ring, Owner& owner)
+Generation::Generation(const ServerConfig& config, int number, std::shared_ptr<Backend> backend,
+                       StderrRing& ring, Owner& owner)
     : config_(config),
       number_(number),
-      process_(std::move(process)),
-      link_(std::make_shared<PipeLink>(
-          context, config.name, PipeLink::Ends{process_->pipes().from_stdout, process_->pipes().to_stdin},
-          config.max_message)),
-      stderr_(std::make_shared<StderrReader>(context.loop, process_->pipes().from_stderr, config.name, number,
-                                             ring)),
+      backend_(std::move(backend)),
+      link_(backend_->link()),
       ring_(ring),
-      owner_(owner),
-      last_words_(context.loop) {}
-
-Generation::~Generation() {
-  link_->close();
-  stderr_->close();
-}
+      owner_(owner) {}
 
 // Stands in the table of open requests for a question of our own.
 class Generation::Inquiry final : public Asker {
@@ -78,25 +63,29 @@ class Generation::Inquiry final : public Asker {
   OnAnswer on_answer_;
 };
 
+Generation::~Generation() {
+  backend_->close();
+}
+
 void Generation::request(Asker& asker, const Message& message, bool repeated) {
   const std::int64_t own = asked_.add(message, &asker);
   const IdText id(own);
-  link_->send(message,
+  link_.send(message,
               Edits().replace(message.id, id.view()).replace(message.progress_token, id.view()).list());
   Requests::Request& request = *asked_.find(own);
   request.repeated = repeated;
-  request.position = link_->position();
+  request.position = link_.position();
 }
 
 void Generation::inquire(std::string_view method, std::string_view params, OnAnswer on_answer) {
   auto& inquiry = inquiries_.emplace_back(std::make_unique<Inquiry>(*this, std::move(on_answer)));
   const std::int64_t own = asked_.add_own(inquiry.get());
   if (method == "initialize") asked_.find(own)->known = Method::initialize;
-  link_->send(request_line(IdText(own).view(), method, params));
+  link_.send(request_line(IdText(own).view(), method, params));
 }
 
 void Generation::notify(const Message& message) {
-  link_->send(message, {});
+  link_.send(message, {});
 }
 
 bool Generation::cancel(Asker& client, const Message& cancelled) {
@@ -106,31 +95,29 @@ bool Generation::cancel(Asker& client, const Message& cancelled) {
   if (own == 0) return false;
   Asker* const asker = asked_.find(own)->origin;
   asked_.close(own);
-  link_->send(cancelled, Edits().replace(cancelled.request_id, IdText(own).view()).list());
+  link_.send(cancelled, Edits().replace(cancelled.request_id, IdText(own).view()).list());
   asker->withdrawn(id);
   if (asked_.size() == 0) owner_.on_idle(*this);
   return true;
 }
 
 void Generation::answer(const Message& message, std::string_view id) {
-  link_->send(message, Edits().replace(message.id, id).list());
+  link_.send(message, Edits().replace(message.id, id).list());
 }
 
 void Generation::progress(const Message& message, std::string_view token) {
-  link_->send(message, Edits().replace(message.progress_token, token).list());
+  link_.send(message, Edits().replace(message.progress_token, token).list());
 }
 
 void Generation::end(std::chrono::milliseconds patience) {
   ending_ = true;
-  link_->finish();
-  process_->end(patience);
+  backend_->end(patience);
 }
 
 std::vector<Generation::Open> Generation::take_open() {
-  const std::uint64_t taken = link_->taken_by_peer();
   std::vector<Open> open;
   for (auto& [own, request] : asked_.take_if([](const Requests::Request& r) { return !r.kept.empty(); })) {
-    const bool reached = request.position <= taken;
+    const bool reached = link_.reached(request.position);
     open.push_back({std::move(request), reached});
   }
   return open;
@@ -147,7 +134,7 @@ std::vector<Generation::Requests::Request> Generation::take_overdue(std::chrono:
   for (auto& [own, request] : asked_.take_if([&](const Requests::Request& open) {
          return !open.kept.empty() && (open.since < before || open.asked < long_before);
        })) {
-    link_->send(cancellation(IdText(own).view(), "it took too long"));
+    link_.send(cancellation(IdText(own).view(), "it took too long"));
     overdue.push_back(std::move(request));
   }
   return overdue;
@@ -158,7 +145,6 @@ std::vector<std::string> Generation::stderr_lines() const {
 }
 
 void Generation::on_message(const Message& message) {
-  heard_ = true;
   if (message.is_answer()) {
     on_answer(message);
   } else if (message.kind == Kind::request) {
@@ -170,7 +156,7 @@ void Generation::on_message(const Message& message) {
   } else {
     owner_.on_notification(*this, message);
   }
-  if (owner_.clients_full()) link_->pause();
+  if (owner_.clients_full()) link_.pause();
 }
 
 void Generation::on_answer(const Message& message) {
@@ -240,7 +226,7 @@ void Generation::on_oversize(const Skim& skim, std::size_t limit) {
       skim.size(), limit);
   log_warn("{}: dropped a message: {} (method {}, id {})", config_.name, why, skim.method(), skim.id());
   if (!skim.method().empty() && !skim.id().empty()) {
-    link_->send(error_answer(skim.id(), code::invalid_request, why));
+    link_.send(error_answer(skim.id(), code::invalid_request, why));
   } else {
     fail_answer(skim, fmt::format("server \"{}\" answered, but {}", config_.name, why));
   }
@@ -274,54 +260,23 @@ void Generation::garbage(std::string_view line, std::string_view why) {
   ring_.add(number_, fmt::format("[stdout] {}", line));
 }
 
-void Generation::on_broken(std::string_view why) {
-  if (ending_ || !process_->running()) return;
-  // It cannot be asked anything any more. Usually it is about to exit and tells us how in a moment.
-  log_debug("{}: it reads no more: {}", config_.name, why);
-  process_->end(useless_server_patience);
-}
-
-void Generation::on_end(std::string_view why) {
-  link_ended_ = true;
-  if (process_->running()) {
-    // It lives, but can no longer be talked to. Usually it is about to exit and tells us how in a moment.
-    log_debug("{}: the connection ended: {}", config_.name, why);
-    link_->finish();
-    process_->end(useless_server_patience);
+void Generation::on_lost(std::string_view id, bool reached, std::string_view why) {
+  auto request = asked_.take(own_id(id));
+  if (!request) return;
+  if (request->kept.empty()) {
+    request->origin->answer(error_answer(id, code::connection_closed, why));
+  } else {
+    owner_.on_lost(*this, {std::move(*request), reached}, why);
   }
-  die_when_settled();
+  if (asked_.size() == 0) owner_.on_idle(*this);
 }
 
-void Generation::on_exit(ExitStatus status) {
-  exited_ = status;
-  wait_for_last_words();
-  die_when_settled();
-}
-
-void Generation::wait_for_last_words() {
-  last_words_.expires_after(last_words_patience);
-  last_words_.async_wait([weak = weak_from_this()](const boost::system::error_code& error) {
-    auto self = weak.lock();
-    if (error || !self) return;
-    // Is it the client that lets it wait, or does it still talk? But not for ever, if it is to end.
-    const bool waits = self->link_->paused() && !self->ending_;
-    if (std::exchange(self->heard_, false) || waits) return self->wait_for_last_words();
-    self->link_ended_ = true;
-    self->die_when_settled();
-  });
-}
-
-// Dead is a generation that has exited and whose last answers have all been read.
-void Generation::die_when_settled() {
-  if (dead_ || !exited_ || !link_ended_) return;
+void Generation::die(const Backend::Ending& ending) {
   const auto keep = shared_from_this();  // the owner lets go of the dead
   dead_ = true;
-  last_words_.cancel();
-  stderr_->drain();
-  stderr_->close();
-  log_info("{}: generation {} (pid {}) {}", config_.name, number_, pid(), exited_->text());
-  owner_.on_death(*this, *exited_);
-  link_->close();
+  log_info("{}: generation {} ({}) {}", config_.name, number_, backend_->where(), ending.how);
+  owner_.on_death(*this, ending);
+  backend_->close();
 }
 
 }  // namespace mcpivot

@@ -257,9 +257,9 @@ void Server::swap_in(Handshake::Outcome outcome) {
   catalog_ = std::move(outcome.catalog);
   become(State::ready, {});
 
-  std::string words = fmt::format("[mcpivot] \"{}\" {}: generation {}, pid {}, ready in {} ({}).",
+  std::string words = fmt::format("[mcpivot] \"{}\" {}: generation {}, {}, ready in {} ({}).",
                                   config_.name, first ? "runs" : "restarted", current_->number(),
-                                  current_->pid(), duration_text(last_start_took_), birth_reason_);
+                                  current_->backend().where(), duration_text(last_start_took_), birth_reason_);
   const bool news = current_->number() > 1 || told_missing_;
   if (!first) last_diff_ = diff.empty() ? "nothing" : diff.text();
   if (news)
@@ -288,13 +288,17 @@ void Server::swap_in(Handshake::Outcome outcome) {
 // --- death
 // --------------------------------------------------------------------------------------------------------
 
-void Server::on_death(Generation& generation, ExitStatus status) {
+void Server::on_lost(Generation& generation, Generation::Open lost, std::string_view why) {
+  settle(lost, describe_death(generation, std::string(why)), true);
+}
+
+void Server::on_death(Generation& generation, const Backend::Ending& ending) {
   const auto keep = generation.shared_from_this();
   for (Asker* client : clients_) client->forget(generation);
-  Death death = describe_death(generation, status);
+  Death death = describe_death(generation, ending.how);
   if (keep == unborn_) {
     settle_open(generation, death, false);
-    birth_failed(fmt::format("it {} before it was ready", status.text()));
+    birth_failed(fmt::format("it {} before it was ready", ending.how));
   } else if (keep != current_) {
     if (generation.ending()) death.because = shut_down_ ? "mcpivot ends" : "a new generation took its place";
     settle_open(generation, death, !shut_down_);
@@ -316,7 +320,7 @@ void Server::on_ended(Generation& generation, Death& death) {
   death.because = shut_down_  ? "mcpivot ends"
                   : reloading ? "a new generation takes its place"
                               : "it was stopped on request";
-  last_exit_ = fmt::format("{} after {}", death.status.text(), duration_text(death.after));
+  last_exit_ = fmt::format("{} after {}", death.how, duration_text(death.after));
   settle_open(generation, death, reloading);
   become(State::stopped, shut_down_ ? "mcpivot ends" : "it was stopped on request; the next call starts it");
   for (const auto& done : std::exchange(stops_, {})) done({true, last_exit_});
@@ -330,7 +334,7 @@ void Server::on_ended(Generation& generation, Death& death) {
 }
 
 void Server::on_crash(Generation& generation, const Death& death) {
-  last_exit_ = crash_to_tell_ = fmt::format("{} after {}", death.status.text(), duration_text(death.after));
+  last_exit_ = crash_to_tell_ = fmt::format("{} after {}", death.how, duration_text(death.after));
   ++counts_.crashes;
   young_deaths_ = death.after < young ? young_deaths_ + 1 : 0;
   become(State::starting, fmt::format("it {} and is being started again", last_exit_));
@@ -349,42 +353,44 @@ void Server::back_off() {
   });
 }
 
-Death Server::describe_death(Generation& generation, ExitStatus status) const {
+Death Server::describe_death(Generation& generation, std::string how) const {
   return {.server = config_.name,
           .generation = generation.number(),
-          .status = status,
+          .how = std::move(how),
           .after = since(generation.started()),
           .stderr_lines = generation.stderr_lines(),
           .can_rebuild = !config_.build.empty(),
           .because = {}};
 }
 
-// What a generation leaves unanswered is asked again, once, where that does no harm; else its sender is told.
 std::size_t Server::settle_open(Generation& generation, const Death& death, bool again) {
   std::size_t told = 0;
-  for (auto& [request, reached] : generation.take_open()) {
-    const Message message = request.kept.message();
-    const Item* tool = request.known == Method::tools_call && !request.name().empty()
-                           ? catalog_.find(ListKind::tools, string_value(request.name()))
-                           : nullptr;
-    const bool safe = !reached || is_read(request.known) || (tool != nullptr && is_safe_to_repeat(*tool));
-    if (again && safe && !request.repeated) {
-      if (Generation* next = serving()) {
-        next->request(*request.origin, message, true);
-      } else {
-        wait(*request.origin, message, true);
-      }
-      continue;
-    }
-    ++told;
-    const std::string fate = reached ? "It may have taken effect; it was not sent again."
-                                     : "It never reached the server; it had no effect.";
-    const std::string words = crash_report(death, describe(request.method(), request.name()), fate);
-    request.origin->answer(request.known == Method::tools_call
-                               ? tool_answer(request.id(), words, true)
-                               : error_answer(request.id(), code::connection_closed, words));
-  }
+  for (Generation::Open& open : generation.take_open()) told += settle(open, death, again) ? 1 : 0;
   return told;
+}
+
+bool Server::settle(Generation::Open& open, const Death& death, bool again) {
+  const auto& [request, reached] = open;
+  const Message message = request.kept.message();
+  const Item* tool = request.known == Method::tools_call && !request.name().empty()
+                         ? catalog_.find(ListKind::tools, string_value(request.name()))
+                         : nullptr;
+  const bool safe = !reached || is_read(request.known) || (tool != nullptr && is_safe_to_repeat(*tool));
+  if (again && safe && !request.repeated) {
+    if (Generation* next = serving()) {
+      next->request(*request.origin, message, true);
+    } else {
+      wait(*request.origin, message, true);
+    }
+    return false;
+  }
+  const std::string fate = reached ? "It may have taken effect; it was not sent again."
+                                   : "It never reached the server; it had no effect.";
+  const std::string words = crash_report(death, describe(request.method(), request.name()), fate);
+  request.origin->answer(request.known == Method::tools_call
+                             ? tool_answer(request.id(), words, true)
+                             : error_answer(request.id(), code::connection_closed, words));
+  return true;
 }
 
 void Server::drain(std::shared_ptr<Generation> old) {
@@ -622,7 +628,7 @@ std::string Server::status() const {
   line("trouble", trouble_);
   if (current_) {
     line("generation", std::to_string(current_->number()));
-    line("pid", std::to_string(current_->pid()));
+    if (current_->backend().pid() != 0) line("pid", std::to_string(current_->backend().pid()));
     line("uptime", duration_text(since(current_->started())));
     line("start took", duration_text(last_start_took_));
     line("in flight", std::to_string(current_->calls()));

@@ -114,7 +114,8 @@ class Server final : private Generation::Owner {
   bool clients_full() const override;
   void on_writable() override { watcher_.on_writable(); }
   void on_idle(Generation& generation) override;
-  void on_death(Generation& generation, ExitStatus status) override;
+  void on_lost(Generation& generation, Generation::Open lost, std::string_view why) override;
+  void on_death(Generation& generation, const Backend::Ending& ending) override;
 
   void become(State state, std::string trouble);
   void settle();
@@ -141,11 +142,13 @@ class Server final : private Generation::Owner {
 
   void wait(Asker& asker, const Message& message, bool repeated);
   void release_waiting();
-  // Returns how many were told. `again`: those that do no harm are asked again.
+  // What a generation leaves unanswered is asked again, once, where that does no harm (and if `again` allows
+  // it at all); else its sender is told. Returns how many were told.
   std::size_t settle_open(Generation& generation, const Death& death, bool again);
+  bool settle(Generation::Open& open, const Death& death, bool again);
   void refuse(Asker& asker, const Message& message, const std::string& why) const;
   void watch_overdue_calls();
-  Death describe_death(Generation& generation, ExitStatus status) const;
+  Death describe_death(Generation& generation, std::string how) const;
 
   LinkContext& context_;
   Guard& guard_;

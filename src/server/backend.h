@@ -1,0 +1,56 @@
+// What a generation talks to: a child process, an HTTP daemon, a CLI that runs once per call. The generation
+// knows requests and answers; its backend knows how their bytes travel, what it takes to end it, and in what
+// words to say how it ended.
+//
+// One thread; a backend calls back from the event loop.
+#pragma once
+
+#include <sys/types.h>
+
+#include <chrono>
+#include <expected>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "link/pipe_link.h"
+#include "proc/guard.h"
+#include "proc/stderr_ring.h"
+#include "server/config.h"
+
+namespace mcpivot {
+
+class Backend {
+ public:
+  struct Ending {
+    std::string how;            // follows "it": "was killed by SIGSEGV (core dumped)"
+    bool from_outside = false;  // somebody else ended it: no fault of its own
+  };
+  using OnEnd = std::function<void(const Ending&)>;
+
+  virtual ~Backend() = default;
+
+  virtual Link& link() = 0;
+  // From now on messages come. `on_end` is called once, after the last of them, whoever ended it.
+  virtual void start(Link::Handler& handler, OnEnd on_end) = 0;
+  // Ends it within twice the patience.
+  virtual void end(std::chrono::milliseconds patience) = 0;
+  // Nobody is called any more, and nothing is kept open.
+  virtual void close() = 0;
+
+  // The handler of the link passes these on.
+  virtual void on_link_broken(std::string_view) {}
+  virtual void on_link_end(std::string_view) {}
+
+  // "pid 4242", "http://127.0.0.1:8080/mcp"
+  virtual std::string where() const = 0;
+  virtual pid_t pid() const { return 0; }
+};
+
+// The backend that the configuration asks for. The error says what could not be started, and why.
+std::expected<std::shared_ptr<Backend>, std::string> make_backend(LinkContext& context, Guard& guard,
+                                                                  const ServerConfig& config, int generation,
+                                                                  StderrRing& ring);
+
+}  // namespace mcpivot

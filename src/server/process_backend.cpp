@@ -1,0 +1,114 @@
+#include "server/process_backend.h"
+
+#include <algorithm>
+#include <array>
+#include <csignal>
+
+#include "log/log.h"
+
+namespace mcpivot {
+namespace {
+
+// Something that left the process group may hold the pipes open forever: do not wait longer for last words.
+constexpr std::chrono::milliseconds last_words_patience{200};
+constexpr std::chrono::milliseconds useless_server_patience{100};
+// Signals that a program seldom brings upon itself.
+constexpr std::array outside_signals{SIGKILL, SIGTERM, SIGINT, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2};
+
+}  // namespace
+
+std::expected<std::shared_ptr<Backend>, std::string> ProcessBackend::spawn(LinkContext& context, Guard& guard,
+                                                                           const ServerConfig& config,
+                                                                           int generation, StderrRing& ring) {
+  auto process = Process::spawn(context.loop, guard, config.command);
+  if (!process) return std::unexpected(process.error());
+  return std::shared_ptr<ProcessBackend>(
+      new ProcessBackend(context, config, generation, std::move(*process), ring));
+}
+
+ProcessBackend::ProcessBackend(LinkContext& context, const ServerConfig& config, int generation,
+                               std::shared_ptr<Process> process, StderrRing& ring)
+    : name_(config.name),
+      process_(std::move(process)),
+      link_(std::make_shared<PipeLink>(
+          context, config.name, PipeLink::Ends{process_->pipes().from_stdout, process_->pipes().to_stdin},
+          config.max_message)),
+      stderr_(std::make_shared<StderrReader>(context.loop, process_->pipes().from_stderr, config.name,
+                                             generation, ring)),
+      last_words_(context.loop) {}
+
+void ProcessBackend::start(Link::Handler& handler, OnEnd on_end) {
+  on_end_ = std::move(on_end);
+  process_->on_exit([weak = weak_from_this()](ExitStatus status) {
+    if (auto self = weak.lock()) self->on_exit(status);
+  });
+  link_->start(handler);
+  stderr_->start();
+}
+
+void ProcessBackend::end(std::chrono::milliseconds patience) {
+  ending_ = true;
+  link_->finish();
+  process_->end(patience);
+}
+
+void ProcessBackend::close() {
+  on_end_ = nullptr;
+  last_words_.cancel();
+  link_->close();
+  stderr_->close();
+}
+
+std::string ProcessBackend::where() const {
+  return fmt::format("pid {}", pid());
+}
+
+void ProcessBackend::on_link_broken(std::string_view why) {
+  if (ending_ || !process_->running()) return;
+  // It cannot be asked anything any more. Usually it is about to exit and tells us how in a moment.
+  log_debug("{}: it reads no more: {}", name_, why);
+  process_->end(useless_server_patience);
+}
+
+void ProcessBackend::on_link_end(std::string_view why) {
+  link_ended_ = true;
+  if (process_->running()) {
+    // It lives, but can no longer be talked to. Usually it is about to exit and tells us how in a moment.
+    log_debug("{}: the connection ended: {}", name_, why);
+    link_->finish();
+    process_->end(useless_server_patience);
+  }
+  end_when_settled();
+}
+
+void ProcessBackend::on_exit(ExitStatus status) {
+  exited_ = status;
+  wait_for_last_words();
+  end_when_settled();
+}
+
+void ProcessBackend::wait_for_last_words() {
+  last_words_.expires_after(last_words_patience);
+  last_words_.async_wait([weak = weak_from_this()](const boost::system::error_code& error) {
+    auto self = weak.lock();
+    if (error || !self) return;
+    // Is it the client that lets it wait, or does it still talk? But not for ever, if it is to end.
+    const bool waits = self->link_->paused() && !self->ending_;
+    const bool talks = std::exchange(self->heard_, self->link_->received()) != self->link_->received();
+    if (talks || waits) return self->wait_for_last_words();
+    self->link_ended_ = true;
+    self->end_when_settled();
+  });
+}
+
+void ProcessBackend::end_when_settled() {
+  if (!exited_ || !link_ended_ || !on_end_) return;
+  const auto keep = shared_from_this();  // whoever is told lets go of us
+  last_words_.cancel();
+  stderr_->drain();
+  stderr_->close();
+  const bool from_outside = std::ranges::find(outside_signals, exited_->signal) != outside_signals.end();
+  std::exchange(on_end_, nullptr)({.how = exited_->text(), .from_outside = from_outside});
+}
+
+}  // namespace mcpivot
