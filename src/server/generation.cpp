@@ -10,6 +10,7 @@ namespace {
 // Batches exist in one version of the protocol only.
 constexpr std::string_view version_with_batches = R"("2025-03-26")";
 constexpr std::size_t garbage_shown = 500;
+constexpr std::size_t most_tasks = 1024;
 // Progress keeps a call alive, but not longer than so many times the limit for one without.
 constexpr int most_patience = 6;
 
@@ -23,10 +24,10 @@ std::expected<std::shared_ptr<Generation>, std::string> Generation::start(LinkCo
   if (!backend) return std::unexpected(backend.error());
   std::shared_ptr<Generation> generation(new Generation(config, number, std::move(*backend), ring, owner));
   log_info("{}: generation {} started, {}", config.name, number, generation->backend().where());
-  generation->backend_->start(
-      *generation, [weak = generation->weak_from_this()](const Backend::Ending& ending) {
-        if (auto self = weak.lock()) self->die(ending);
-      });
+  generation->backend_->start(*generation,
+                              [weak = generation->weak_from_this()](const Backend::Ending& ending) {
+                                if (auto self = weak.lock()) self->die(ending);
+                              });
   return generation;
 }
 
@@ -71,7 +72,7 @@ void Generation::request(Asker& asker, const Message& message, bool repeated) {
   const std::int64_t own = asked_.add(message, &asker);
   const IdText id(own);
   link_.send(message,
-              Edits().replace(message.id, id.view()).replace(message.progress_token, id.view()).list());
+             Edits().replace(message.id, id.view()).replace(message.progress_token, id.view()).list());
   Requests::Request& request = *asked_.find(own);
   request.repeated = repeated;
   request.position = link_.position();
@@ -178,10 +179,23 @@ void Generation::on_answer(const Message& message) {
     asked_.close(own);
     inquiry->forward(message, {});
   } else {
+    if (request->task || (!tasks_.empty() && request->known == Method::other)) follow_task(*request, message);
     owner_.on_answer(*request, message);
     asked_.close(own);
   }
   if (asked_.size() == 0) owner_.on_idle(*this);
+}
+
+void Generation::follow_task(const Requests::Request& request, const Message& answer) {
+  if (request.task) {
+    const std::string_view id = find_member(find_member(answer.text(answer.result), "task"), "taskId");
+    if (!id.empty() && tasks_.size() < most_tasks) tasks_.emplace(id);
+    return;
+  }
+  const std::string method = string_value(request.method());
+  if (method != "tasks/result" && method != "tasks/cancel") return;
+  const Message asked = request.kept.message();
+  tasks_.erase(std::string(find_member(asked.text(asked.params), "taskId")));
 }
 
 void Generation::on_progress(const Message& message) {
