@@ -755,7 +755,7 @@ TEST(Reload, a_server_that_forks_leaves_nothing_behind_after_a_swap) {
   EXPECT_TRUE(wait_gone(old));
 }
 
-TEST(Reload, a_hundred_times_costs_no_memory_no_descriptors_and_no_processes) {
+TEST(Reload, five_hundred_times_costs_no_memory_no_descriptors_and_no_processes) {
   Client client(changing({"--build", "true"}));
   client.initialize();
   const pid_t pivot = client.child().pid();
@@ -771,7 +771,7 @@ TEST(Reload, a_hundred_times_costs_no_memory_no_descriptors_and_no_processes) {
   ASSERT_TRUE(wait_status(client, "draining", "0"));
   const std::size_t descriptors = open_fds(pivot);
   const long memory = rss_kb(pivot);
-  swap(100);
+  swap(500);
   EXPECT_TRUE(wait_until(at_rest, soon()));
   EXPECT_TRUE(wait_status(client, "draining", "0"));
   EXPECT_EQ(open_fds(pivot), descriptors);

@@ -46,7 +46,7 @@ std::string size_text(off_t bytes) {
 }  // namespace
 
 fs::path in_folder(const Command& command, const fs::path& path) {
-  return fs::absolute(command.cwd.empty() ? path : fs::path(command.cwd) / path);
+  return fs::absolute(command.cwd.empty() ? path : fs::path(command.cwd) / path).lexically_normal();
 }
 
 std::string own_file(const Command& command) {

@@ -38,9 +38,9 @@ export const scratch_path = () => join(scratch, String(++folders));
 
 /** Given to both ways, so that an mcpivot under test leaves the user's own files alone, and knows nothing from the
  * test before. */
-export const environment = () => ({
+export const environment = {
   XDG_STATE_HOME: join(scratch, 'state'),
-  XDG_CACHE_HOME: scratch_path(),
+  XDG_CACHE_HOME: '/dev/null',
   XDG_CONFIG_HOME: join(scratch, 'config'),
   ...Object.fromEntries(Object.entries(process.env).filter(([name]) => /^[A-Z]+SAN_OPTIONS$/.test(name))),
-});
+};

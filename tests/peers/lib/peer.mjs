@@ -62,7 +62,7 @@ export class Peer {
     const transport = new StdioClientTransport({
       command: command[0],
       args: command.slice(1),
-      env: { ...environment(), ...env },
+      env: { ...environment, ...env },
       stderr: 'pipe',
     });
     peer.#stderr = new Stderr(transport.stderr);

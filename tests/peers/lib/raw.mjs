@@ -15,7 +15,7 @@ export class RawPeer {
 
   constructor(command) {
     this.process = spawn(command[0], command.slice(1), {
-      env: { ...process.env, ...environment(), SERVER_TAP: this.tap.folder },
+      env: { ...process.env, ...environment, SERVER_TAP: this.tap.folder },
     });
     this.process.stdin.on('error', () => {}); // told by the answers that do not come
     this.#stderr = new Stderr(this.process.stderr);
