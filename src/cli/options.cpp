@@ -71,9 +71,10 @@ ReplayRule replay_rule(const std::string& text) {
 Invocation parse_command_line(std::vector<std::string> arguments) {
   Invocation invocation;
   Options& options = invocation.options;
+  ServerConfig& server = options.gateway.servers.emplace_back().server;
   // What follows "--" is the server's own command line, options and all.
   const auto separator = std::ranges::find(arguments, "--");
-  if (separator != arguments.end()) options.server.command.argv.assign(separator + 1, arguments.end());
+  if (separator != arguments.end()) server.command.argv.assign(separator + 1, arguments.end());
   arguments.erase(separator, arguments.end());
 
   CLI::App app(description, "mcpivot");
@@ -81,17 +82,17 @@ Invocation parse_command_line(std::vector<std::string> arguments) {
   app.footer(footer);
   app.set_help_flag("-h,--help", "Print this and exit");
   std::vector<std::string> variables;
-  app.add_option("--name", options.server.name,
+  app.add_option("--name", server.name,
                  "What to call the server in messages and logs (default: its file name)")
       ->option_text("NAME");
-  app.add_option("--cwd", options.server.command.cwd, "Run the server in this folder")->option_text("FOLDER");
+  app.add_option("--cwd", server.command.cwd, "Run the server in this folder")->option_text("FOLDER");
   app.add_option("--env", variables, "Set a variable in the server's environment (repeatable)")
       ->option_text("KEY=VALUE")
       ->allow_extra_args(false);
-  app.add_option("--build", options.server.build,
+  app.add_option("--build", server.build,
                  "A shell line that builds the server, for the tool pivot_rebuild; run in --cwd")
       ->option_text("COMMAND");
-  app.add_option("--watch", options.server.watch,
+  app.add_option("--watch", server.watch,
                  "Rebuild and swap when a file that matches is saved (repeatable; ** crosses\nfolders; "
                  "relative to --cwd). Default: when the server's own file is replaced")
       ->option_text("GLOB")
@@ -124,7 +125,7 @@ Invocation parse_command_line(std::vector<std::string> arguments) {
   time_limit("--call-timeout", "How long a call may take without progress (default: 10m)");
   time_limit("--start-timeout", "How long a server may take to start and shake hands (default: 30s)");
   time_limit("--queue-timeout", "How long a request waits for a server that is down (default: 30s)");
-  app.add_option("--max-message", options.server.max_message,
+  app.add_option("--max-message", server.max_message,
                  "Longest message toward the client, e.g. 10000000 or 8MB; a longer one becomes an\nerror "
                  "(default: 10000000)")
       ->transform(CLI::AsSizeValue(true))
@@ -143,21 +144,20 @@ Invocation parse_command_line(std::vector<std::string> arguments) {
   try {
     std::ranges::reverse(arguments);  // as CLI11 wants them
     app.parse(arguments);
-    for (const auto& [name, limit] : {std::pair{"--drain", &options.server.drain},
-                                      {"--call-timeout", &options.server.call_timeout},
-                                      {"--start-timeout", &options.server.start_timeout},
-                                      {"--queue-timeout", &options.server.queue_timeout}})
+    for (const auto& [name, limit] : {std::pair{"--drain", &server.drain},
+                                      {"--call-timeout", &server.call_timeout},
+                                      {"--start-timeout", &server.start_timeout},
+                                      {"--queue-timeout", &server.queue_timeout}})
       if (!durations[name].empty()) *limit = duration(name, durations[name]);
-    for (const std::string& rule : replay) options.server.replay.push_back(replay_rule(rule));
-    for (const std::string& pattern : options.server.watch)
+    for (const std::string& rule : replay) server.replay.push_back(replay_rule(rule));
+    for (const std::string& pattern : server.watch)
       if (auto glob = Glob::compile(pattern); !glob) throw CLI::ValidationError("--watch", glob.error());
-    options.server.watching = !no_watch;
-    if (compat == "mcpflow" && options.server.build.empty())
+    server.watching = !no_watch;
+    if (compat == "mcpflow" && server.build.empty())
       throw CLI::ValidationError("--compat", "mcpflow's one tool, recompile, needs a --build");
-    if (!compat.empty()) options.compat = compat == "mcpflow" ? Compat::mcpflow : Compat::mcp_sitter;
-    if (swap == "stop-first") options.server.swap = SwapMode::stop_first;
-    for (const std::string& variable : variables)
-      options.server.command.env.push_back(key_and_value(variable));
+    if (!compat.empty()) options.gateway.compat = compat == "mcpflow" ? Compat::mcpflow : Compat::mcp_sitter;
+    if (swap == "stop-first") server.swap = SwapMode::stop_first;
+    for (const std::string& variable : variables) server.command.env.push_back(key_and_value(variable));
   } catch (const CLI::ParseError& error) {
     std::ostringstream out;
     std::ostringstream err;
@@ -170,16 +170,15 @@ Invocation parse_command_line(std::vector<std::string> arguments) {
     invocation.out = "mcpivot " MCPIVOT_VERSION "\n";
     return invocation;
   }
-  if (options.server.command.argv.empty()) {
+  if (server.command.argv.empty()) {
     invocation.exit_code = usage_error;
     invocation.err =
         "mcpivot: no server to run. Put its command behind \"--\", as in: mcpivot -- node server.js\n"
         "Run mcpivot --help for more.\n";
     return invocation;
   }
-  if (options.server.name.empty())
-    options.server.name = std::filesystem::path(options.server.command.argv[0]).filename();
-  options.log.name = options.server.name;
+  if (server.name.empty()) server.name = std::filesystem::path(server.command.argv[0]).filename();
+  options.log.name = server.name;
   invocation.run = true;
   return invocation;
 }

@@ -16,6 +16,7 @@ struct ReplayRule {
   std::string tool;
   std::string key;    // empty: any arguments
   std::string value;  // as text; a JSON string is compared without its quotes
+  bool operator==(const ReplayRule&) const = default;
 };
 
 enum class SwapMode : std::uint8_t {
@@ -29,6 +30,7 @@ struct ControlNames {
   std::string_view restart = "pivot_restart";
   std::string_view status = "pivot_status";
   std::string_view logs = "pivot_logs";
+  bool operator==(const ControlNames&) const = default;
 };
 
 struct ServerConfig {
@@ -49,6 +51,7 @@ struct ServerConfig {
   std::chrono::milliseconds call_timeout = std::chrono::minutes(10);   // without an answer or progress
   std::chrono::milliseconds queue_timeout = std::chrono::seconds(30);  // for requests that wait for a start
   std::chrono::milliseconds build_timeout = std::chrono::minutes(10);
+  bool operator==(const ServerConfig&) const = default;
 };
 
 }  // namespace mcpivot
