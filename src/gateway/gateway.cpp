@@ -14,6 +14,7 @@ Gateway::Gateway(LinkContext& context, Guard& guard, const ServerConfig& config)
       control_(server_),
       announcer_(context.loop, [this](std::string_view method) {
         for (Session* session : sessions_) session->answer(request_line({}, method, {}));
+        log_info("{}: sent {}", server_.name(), method);
       }) {
   if (!config.watching) return;
   watch_ = std::make_unique<SourceWatch>(context.loop, config, [this](const std::string& reason) {
@@ -35,7 +36,9 @@ void Gateway::reload(const std::string& reason) {
   server_.reload({.build = !server_.config().build.empty(),
                   .reason = reason,
                   .progress = {},
-                  .done = [this](const Server::Outcome& outcome) { server_.add_notice(outcome.text); }});
+                  .done = [this](const Server::Outcome& outcome) {
+                    if (outcome.news) server_.add_notice(outcome.text);
+                  }});
 }
 
 void Gateway::request(Session& session, Asker& asker, const Message& message) {

@@ -186,7 +186,8 @@ void Server::bear(std::string reason) {
   birth_reason_ = std::move(reason);
   const int number = ++counts_.starts;
   changed_before_birth_ = {};
-  auto generation = Generation::start(context_, guard_, config_, number, ring_, *this);
+  auto generation = Generation::start(context_, guard_, config_, number, ring_, *this,
+                                      current_ ? &current_->backend() : nullptr);
   cannot_execute_ = !generation;
   if (!generation) return birth_failed(generation.error());
   unborn_ = std::move(*generation);
@@ -257,10 +258,13 @@ void Server::swap_in(Handshake::Outcome outcome) {
   catalog_ = std::move(outcome.catalog);
   become(State::ready, {});
 
-  std::string words = fmt::format("[mcpivot] \"{}\" {}: generation {}, {}, ready in {} ({}).",
-                                  config_.name, first ? "runs" : "restarted", current_->number(),
-                                  current_->backend().where(), duration_text(last_start_took_), birth_reason_);
+  std::string words =
+      fmt::format("[mcpivot] \"{}\" {}: generation {}, {}, ready in {} ({}).", config_.name,
+                  first ? "runs" : current_->backend().renewed(), current_->number(),
+                  current_->backend().where(), duration_text(last_start_took_), birth_reason_);
   const bool news = current_->number() > 1 || told_missing_;
+  const bool telling = news && (told_missing_ || !diff.empty() || current_->backend().news_if_unchanged());
+  if (!first) log_info("{}: changed: {}", config_.name, diff.empty() ? "nothing" : diff.text());
   if (!first) last_diff_ = diff.empty() ? "nothing" : diff.text();
   if (news)
     words += fmt::format("\n{}", diff.empty() ? "tools, prompts and resources: unchanged." : diff.text());
@@ -271,8 +275,8 @@ void Server::swap_in(Handshake::Outcome outcome) {
   told_missing_ = false;
   refetching_ = refetch_again_ = {};
   if (!reloads_.empty()) {
-    reload_done({true, words});
-  } else if (news) {
+    reload_done({.ok = true, .text = words, .news = telling});
+  } else if (telling) {
     add_notice(words);
   }
   for (const ListKind kind : all_lists)
@@ -396,6 +400,7 @@ bool Server::settle(Generation::Open& open, const Death& death, bool again) {
 void Server::drain(std::shared_ptr<Generation> old) {
   leaving_.push_back(old);
   if (old->open() == 0) return old->end(farewell);
+  if (old->backend().calls_have_own_limits()) return;  // on_idle() will end it
   auto timer = std::make_shared<boost::asio::steady_timer>(context_.loop, config_.drain);
   timer->async_wait([timer, weak = std::weak_ptr(old)](const boost::system::error_code& error) {
     auto late = weak.lock();
@@ -584,7 +589,7 @@ bool Server::clients_full() const {
 }
 
 void Server::watch_overdue_calls() {
-  if (watching_overdue_ || !current_) return;
+  if (watching_overdue_ || !current_ || current_->backend().calls_have_own_limits()) return;
   watching_overdue_ = true;
   overdue_timer_.expires_after(std::clamp(config_.call_timeout / 20, milliseconds(50), milliseconds(5'000)));
   overdue_timer_.async_wait([this](const boost::system::error_code& error) {
@@ -632,6 +637,7 @@ std::string Server::status() const {
     line("uptime", duration_text(since(current_->started())));
     line("start took", duration_text(last_start_took_));
     line("in flight", std::to_string(current_->calls()));
+    current_->backend().describe(line);
   }
   line("waiting", std::to_string(waiting_.size()));
   line("draining", std::to_string(leaving_.size()));

@@ -81,7 +81,11 @@ SourceWatch::SourceWatch(boost::asio::io_context& loop, const ServerConfig& conf
   const std::string file = own_file(config.command);
   if (file.empty()) return;
   executable_ = std::make_unique<ExecutableWatcher>(
-      loop, file, ExecutableWatcher::Options(), [file, on_change] { on_change(file + " was replaced"); },
+      loop, file, ExecutableWatcher::Options(),
+      [name = config.name, file, on_change] {
+        log_info("{}: replaced: {}", name, file);
+        on_change(file + " was replaced");
+      },
       on_problem);
 }
 
