@@ -7,9 +7,9 @@
 #include <cstdio>
 
 #include "clitools/schema_fetch.h"
+#include "proc/duration_text.h"
 #include "rpc/json_cursor.h"
 #include "rpc/message.h"
-#include "server/crash_report.h"
 
 namespace mcpivot {
 namespace {

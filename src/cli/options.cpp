@@ -10,7 +10,7 @@
 #include <sstream>
 
 #include "cli/split_words.h"
-#include "server/source_watch.h"
+#include "server/executable.h"
 #include "watch/glob.h"
 
 namespace mcpivot {
@@ -188,6 +188,12 @@ Invocation parse_command_line(std::vector<std::string> arguments) {
                  "(repeatable);\nTOOL:KEY=VALUE counts only calls with that argument")
       ->option_text("TOOL")
       ->allow_extra_args(false);
+  std::string compat;
+  app.add_option("--compat", compat,
+                 "List the control tools that this program had, instead of pivot_…:\nmcpflow (recompile) or "
+                 "mcp-sitter (sitter_status, sitter_kill, …)")
+      ->check(CLI::IsMember({"mcpflow", "mcp-sitter"}))
+      ->option_text("PROGRAM");
   std::map<std::string, std::string> durations;
   auto time_limit = [&](const std::string& name, const std::string& what) {
     app.add_option(name, durations[name], what)->option_text("TIME");
@@ -229,6 +235,9 @@ Invocation parse_command_line(std::vector<std::string> arguments) {
     for (const std::string& pattern : options.server.watch)
       if (auto glob = Glob::compile(pattern); !glob) throw CLI::ValidationError("--watch", glob.error());
     options.server.watching = !no_watch;
+    if (compat == "mcpflow" && options.server.build.empty())
+      throw CLI::ValidationError("--compat", "mcpflow's one tool, recompile, needs a --build");
+    if (!compat.empty()) options.compat = compat == "mcpflow" ? Compat::mcpflow : Compat::mcp_sitter;
     if (swap == "stop-first") options.server.swap = SwapMode::stop_first;
     for (const std::string& variable : variables)
       options.server.command.env.push_back(key_and_value(variable));

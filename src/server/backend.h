@@ -26,6 +26,7 @@ class Backend {
   struct Ending {
     std::string how;            // follows "it": "was killed by SIGSEGV (core dumped)"
     bool from_outside = false;  // somebody else ended it: no fault of its own
+    int exit_code = 0;          // as a shell has it: 128 + the signal's number
   };
   using OnEnd = std::function<void(const Ending&)>;
 

@@ -7,10 +7,10 @@
 
 #include "clitools/cli_result.h"
 #include "log/log.h"
+#include "proc/duration_text.h"
 #include "rpc/answers.h"
 #include "rpc/json_cursor.h"
-#include "server/crash_report.h"
-#include "server/source_watch.h"
+#include "server/executable.h"
 
 namespace mcpivot {
 namespace {
@@ -22,6 +22,11 @@ constexpr std::array versions{R"("2024-11-05")", R"("2025-03-26")", R"("2025-06-
 // Not more often than this, so that a program that chatters does not drown its client.
 constexpr milliseconds progress_pace{50};
 constexpr std::size_t most_in_log = 200;
+
+// A little less than the handshake has, so that there is time to say what took so long.
+milliseconds schema_limit(milliseconds start_timeout) {
+  return start_timeout - start_timeout / 10;
+}
 
 Command schema_command(const ServerConfig& config) {
   Command command = config.command;
@@ -89,7 +94,7 @@ CliBackend::~CliBackend() {
 void CliBackend::start(Link::Handler& handler, OnEnd on_end) {
   handler_ = &handler;
   on_end_ = std::move(on_end);
-  fetch_ = std::make_unique<SchemaFetch>(context_.loop, guard_, schema_command_, config_.start_timeout,
+  fetch_ = std::make_unique<SchemaFetch>(context_.loop, guard_, schema_command_, schema_limit(config_.start_timeout),
                                          SchemaFetch::Handlers{.on_stderr_line =
                                                                    [this](const std::string& line) {
                                                                      if (ring_ != nullptr)

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "proc/process.h"
@@ -31,8 +32,17 @@ struct CliConfig {
   std::size_t max_output = 1024UL * 1024;                    // of a call, in bytes; the middle of more is cut
 };
 
+// What the control tools are called, for words that tell a model what to do next. Empty: there is none.
+struct ControlNames {
+  std::string_view rebuild = "pivot_rebuild";
+  std::string_view restart = "pivot_restart";
+  std::string_view status = "pivot_status";
+  std::string_view logs = "pivot_logs";
+};
+
 struct ServerConfig {
   std::string name;
+  ControlNames control;
   Command command;
   std::optional<CliConfig> cli;  // else the command is an MCP server
   std::string build;             // a shell line; empty: nothing to build

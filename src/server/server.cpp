@@ -5,8 +5,12 @@
 #include <utility>
 
 #include "log/log.h"
+#include "mcp/initialize.h"
 #include "mcp/notice.h"
+#include "proc/same_program.h"
 #include "rpc/answers.h"
+#include "rpc/json_cursor.h"
+#include "server/start_cache.h"
 
 namespace mcpivot {
 namespace {
@@ -81,7 +85,9 @@ Server::Server(LinkContext& context, Guard& guard, ServerConfig config, Watcher&
       birth_timer_(context.loop),
       back_off_timer_(context.loop),
       patience_timer_(context.loop),
-      overdue_timer_(context.loop) {}
+      overdue_timer_(context.loop) {
+  if (config_.build.empty()) config_.control.rebuild = {};
+}
 
 Server::~Server() = default;
 
@@ -95,8 +101,10 @@ void Server::start() {
 void Server::hello(std::string_view params, std::function<void()> then) {
   replay_.hello = params.empty() ? "{}" : std::string(params);
   settled_.push_back(std::move(then));
-  if (current_ || state_ == State::failed || state_ == State::stopped) return settle();
+  if (initialize_result_.empty() && state_ == State::starting) recall_last_run();
   if (unborn_ && !handshake_) shake_hands();
+  const bool known = !initialize_result_.empty();
+  if (known || state_ == State::failed || state_ == State::stopped) return settle();
   patience_timer_.expires_after(first_handshake);
   patience_timer_.async_wait([this](const boost::system::error_code& error) {
     if (error) return;
@@ -106,7 +114,7 @@ void Server::hello(std::string_view params, std::function<void()> then) {
 }
 
 void Server::when_settled(std::function<void()> then) {
-  const bool settled = current_ || !initialize_result_.empty() || settled_.empty();
+  const bool settled = !initialize_result_.empty() || settled_.empty();
   if (settled) return then();
   settled_.push_back(std::move(then));
 }
@@ -117,7 +125,21 @@ void Server::settle() {
   for (const auto& then : std::exchange(settled_, {})) then();
 }
 
+void Server::recall_last_run() {
+  auto last = StartCache(config_, unborn_file_, replay_.hello).load();
+  if (!last) return;
+  initialize_result_ = std::move(last->initialize_result);
+  catalog_ = std::move(last->catalog);
+  guessed_ = true;
+}
+
+void Server::keep_for_next_run() const {
+  StartCache(config_, current_file_, replay_.hello).save(initialize_result_, catalog_);
+}
+
 void Server::request(Asker& asker, const Message& message) {
+  if (message.known == Method::other && !leaving_.empty())
+    if (Generation* keeper = keeper_of_task(message)) return keeper->request(asker, message);
   if (Generation* generation = serving()) {
     generation->request(asker, message);
     return watch_overdue_calls();
@@ -130,13 +152,25 @@ void Server::request(Asker& asker, const Message& message) {
   wait(asker, message, false);
 }
 
+// An old generation that has the task which a request speaks of.
+Generation* Server::keeper_of_task(const Message& message) const {
+  if (!string_value(message.text(message.method)).starts_with("tasks/")) return nullptr;
+  const std::string_view task = find_member(message.text(message.params), "taskId");
+  const auto keeper = std::ranges::find_if(
+      leaving_, [&](const auto& generation) { return !generation->ending() && generation->has_task(task); });
+  return keeper == leaving_.end() ? nullptr : keeper->get();
+}
+
 void Server::remember_setting(const Message& message) {
   if (message.known == Method::complete) return;
   replay_.learn_setting(message.known, message.text(message.params));
 }
 
 void Server::notify(const Message& message) {
-  if (Generation* generation = serving()) generation->notify(message);
+  if (Generation* generation = serving()) return generation->notify(message);
+  if (state_ == State::starting && waiting_.add(nullptr, message, false)) return;
+  log_debug("{}: a notification for a server that does not run: {}", config_.name,
+            message.text(message.method));
 }
 
 void Server::cancel(Asker& client, const Message& cancelled) {
@@ -157,14 +191,19 @@ void Server::resume() {
 }
 
 void Server::wait(Asker& asker, const Message& message, bool repeated) {
-  if (!waiting_.add(asker, message, repeated))
+  if (!waiting_.add(&asker, message, repeated))
     refuse(asker, message,
            fmt::format("{} requests wait for it already; {}", WaitingRoom::most_waiting, trouble_));
 }
 
 void Server::release_waiting() {
-  for (const auto& waiting : waiting_.take_all())
-    serving()->request(*waiting.asker, waiting.message.message(), waiting.repeated);
+  for (const auto& waiting : waiting_.take_all()) {
+    if (waiting.asker == nullptr) {
+      serving()->notify(waiting.message.message());
+    } else {
+      serving()->request(*waiting.asker, waiting.message.message(), waiting.repeated);
+    }
+  }
   watch_overdue_calls();
 }
 
@@ -183,9 +222,14 @@ void Server::refuse(Asker& asker, const Message& message, const std::string& why
 void Server::bear(std::string reason) {
   if (unborn_) return;
   back_off_timer_.cancel();
+  if (config_.swap == SwapMode::stop_first && !leaving_.empty()) {
+    birth_due_ = std::move(reason);  // it cannot run twice
+    return;
+  }
   birth_reason_ = std::move(reason);
   const int number = ++counts_.starts;
   changed_before_birth_ = {};
+  unborn_file_ = look_at(own_file(config_.command));
   auto generation = Generation::start(context_, guard_, config_, number, ring_, *this,
                                       current_ ? &current_->backend() : nullptr);
   cannot_execute_ = !generation;
@@ -241,6 +285,7 @@ void Server::birth_failed(std::string why) {
 void Server::abandon_birth() {
   birth_timer_.cancel();
   handshake_.reset();
+  birth_due_.clear();
   auto unborn = std::exchange(unborn_, nullptr);
   if (!unborn || unborn->dead()) return;
   leaving_.push_back(unborn);
@@ -251,9 +296,12 @@ void Server::swap_in(Handshake::Outcome outcome) {
   birth_timer_.cancel();
   handshake_.reset();
   const auto old = std::exchange(current_, std::exchange(unborn_, nullptr));
-  const bool first = initialize_result_.empty();
+  const bool guessed = std::exchange(guessed_, false);
+  const bool first = initialize_result_.empty() || guessed;
   last_start_took_ = since(current_->started());
+  const std::string version_before = server_version(initialize_result_);
   initialize_result_ = std::move(outcome.initialize_result);
+  const auto file_before = std::exchange(current_file_, std::move(unborn_file_));
   const Diff diff = compare(catalog_, outcome.catalog);
   catalog_ = std::move(outcome.catalog);
   become(State::ready, {});
@@ -262,12 +310,14 @@ void Server::swap_in(Handshake::Outcome outcome) {
       fmt::format("[mcpivot] \"{}\" {}: generation {}, {}, ready in {} ({}).", config_.name,
                   first ? "runs" : current_->backend().renewed(), current_->number(),
                   current_->backend().where(), duration_text(last_start_took_), birth_reason_);
-  const bool news = current_->number() > 1 || told_missing_;
+  const bool news = current_->number() > 1 || told_missing_ || (guessed && !diff.empty());
   const bool telling = news && (told_missing_ || !diff.empty() || current_->backend().news_if_unchanged());
   if (!first) log_info("{}: changed: {}", config_.name, diff.empty() ? "nothing" : diff.text());
   if (!first) last_diff_ = diff.empty() ? "nothing" : diff.text();
   if (news)
-    words += fmt::format("\n{}", diff.empty() ? "tools, prompts and resources: unchanged." : diff.text());
+    words += fmt::format("\n{}{}", guessed && !diff.empty() ? "unlike its last run: " : "",
+                         diff.empty() ? "tools, prompts and resources: unchanged." : diff.text());
+  if (!first) words += binary_line(file_before, version_before);
   for (const std::string& failed : outcome.failed_replays)
     words += fmt::format("\nnot repeated: {}.", failed);
   if (!crash_to_tell_.empty())
@@ -287,6 +337,19 @@ void Server::swap_in(Handshake::Outcome outcome) {
   release_waiting();
   settle();
   watcher_.on_writable();
+  if (!guessed || !diff.empty()) keep_for_next_run();
+}
+
+// What the model should know about the program that runs now: only if it is another one.
+std::string Server::binary_line(const std::optional<FileFacts>& before,
+                                const std::string& version_before) const {
+  const std::string version = server_version(initialize_result_);
+  const bool same_file = !current_file_ || (before && before->path == current_file_->path &&
+                                            before->stamp.looks_like(current_file_->stamp));
+  if (same_file && version == version_before) return {};
+  std::string line = "\nbinary: " + (current_file_ ? current_file_->text() : config_.command.argv.at(0));
+  if (version != version_before) line += fmt::format("; version {} → {}", version_before, version);
+  return line;
 }
 
 // --- death
@@ -300,21 +363,35 @@ void Server::on_death(Generation& generation, const Backend::Ending& ending) {
   const auto keep = generation.shared_from_this();
   for (Asker* client : clients_) client->forget(generation);
   Death death = describe_death(generation, ending.how);
+  last_exit_code_ = ending.exit_code;
+  last_lifetime_ = death.after;
   if (keep == unborn_) {
     settle_open(generation, death, false);
     birth_failed(fmt::format("it {} before it was ready", ending.how));
   } else if (keep != current_) {
-    if (generation.ending()) death.because = shut_down_ ? "mcpivot ends" : "a new generation took its place";
-    settle_open(generation, death, !shut_down_);
+    if (generation.ending()) {
+      death.because = shut_down_       ? "mcpivot ends"
+                      : stops_.empty() ? "a new generation took its place"
+                                       : "it was stopped on request";
+      count_kill(death.because);
+    }
+    settle_open(generation, death, !shut_down_ && stops_.empty());
     leaving_.remove(keep);
+    if (leaving_.empty() && !birth_due_.empty() && !shut_down_) bear(std::exchange(birth_due_, {}));
   } else if (generation.ending()) {
     current_.reset();
     on_ended(generation, death);
   } else {
     current_.reset();
-    on_crash(generation, death);
+    on_crash(generation, death, ending.from_outside);
   }
   if (shut_down_ && !current_ && leaving_.empty()) std::exchange(shut_down_, nullptr)();
+}
+
+void Server::count_kill(std::string reason) {
+  ++counts_.kills;
+  last_kill_ = std::move(reason);
+  last_kill_at_ = std::chrono::system_clock::now();
 }
 
 // The current generation is gone because we wanted it so: to stop, to make room for the next one, or for
@@ -325,9 +402,10 @@ void Server::on_ended(Generation& generation, Death& death) {
                   : reloading ? "a new generation takes its place"
                               : "it was stopped on request";
   last_exit_ = fmt::format("{} after {}", death.how, duration_text(death.after));
+  count_kill(death.because);
   settle_open(generation, death, reloading);
   become(State::stopped, shut_down_ ? "mcpivot ends" : "it was stopped on request; the next call starts it");
-  for (const auto& done : std::exchange(stops_, {})) done({true, last_exit_});
+  if (!stops_.empty()) finish_stop(fmt::format("it {}", last_exit_), {generation.backend().pid()});
   watcher_.on_writable();  // nobody may wait for a dead server to read
   if (shut_down_) return;
   if (!reloads_.empty()) {
@@ -337,9 +415,9 @@ void Server::on_ended(Generation& generation, Death& death) {
   }
 }
 
-void Server::on_crash(Generation& generation, const Death& death) {
+void Server::on_crash(Generation& generation, const Death& death, bool from_outside) {
   last_exit_ = crash_to_tell_ = fmt::format("{} after {}", death.how, duration_text(death.after));
-  ++counts_.crashes;
+  ++(from_outside ? counts_.outside_deaths : counts_.crashes);
   young_deaths_ = death.after < young ? young_deaths_ + 1 : 0;
   become(State::starting, fmt::format("it {} and is being started again", last_exit_));
   if (settle_open(generation, death, true) == 0) add_notice(crash_report(death, {}, {}));
@@ -363,7 +441,7 @@ Death Server::describe_death(Generation& generation, std::string how) const {
           .how = std::move(how),
           .after = since(generation.started()),
           .stderr_lines = generation.stderr_lines(),
-          .can_rebuild = !config_.build.empty(),
+          .control = config_.control,
           .because = {}};
 }
 
@@ -397,21 +475,28 @@ bool Server::settle(Generation::Open& open, const Death& death, bool again) {
   return true;
 }
 
-void Server::drain(std::shared_ptr<Generation> old) {
+void Server::drain(const std::shared_ptr<Generation>& old) {
   leaving_.push_back(old);
-  if (old->open() == 0) return old->end(farewell);
+  if (old->open() == 0 && old->tasks() == 0) return old->end(farewell);
   if (old->backend().calls_have_own_limits()) return;  // on_idle() will end it
-  auto timer = std::make_shared<boost::asio::steady_timer>(context_.loop, config_.drain);
-  timer->async_wait([timer, weak = std::weak_ptr(old)](const boost::system::error_code& error) {
-    auto late = weak.lock();
-    if (!error && late && !late->ending()) late->end(farewell);  // what is still open is settled at its death
+  end_late(old, config_.drain);
+}
+
+// What is still open then is settled at its death. A task may take as long as a call.
+void Server::end_late(const std::weak_ptr<Generation>& old, milliseconds patience) {
+  auto timer = std::make_shared<boost::asio::steady_timer>(context_.loop, patience);
+  timer->async_wait([this, timer, old, patience](const boost::system::error_code& error) {
+    auto late = old.lock();
+    if (error || !late || late->ending()) return;
+    if (late->tasks() > 0 && patience < config_.call_timeout) return end_late(old, config_.call_timeout);
+    late->end(farewell);
   });
 }
 
 void Server::on_idle(Generation& generation) {
   const bool leaves =
       std::ranges::any_of(leaving_, [&](const auto& old) { return old.get() == &generation; });
-  if (leaves && !generation.ending()) generation.end(farewell);
+  if (leaves && !generation.ending() && generation.tasks() == 0) generation.end(farewell);
 }
 
 // --- reload
@@ -490,18 +575,35 @@ void Server::reload_done(const Outcome& outcome) {
   start_round();
 }
 
-void Server::stop(std::function<void(const Outcome&)> done) {
+void Server::stop(std::function<void(const Stopped&)> done) {
   back_off_timer_.cancel();
   build_.reset();
   abandon_birth();
   later_.clear();
   reload_done({false, fmt::format("[mcpivot] \"{}\" was stopped on request", config_.name)});
+  stops_.push_back(std::move(done));
+  for (const auto& generation : leaving_)
+    if (!generation->ending()) generation->end(farewell);
   if (!current_) {
     become(State::stopped, "it was stopped on request; the next call starts it");
-    return done({true, "it was not running"});
+    return finish_stop("it was not running", {});
   }
-  stops_.push_back(std::move(done));
   if (!current_->ending()) current_->end(farewell);
+}
+
+void Server::finish_stop(const std::string& how, std::vector<pid_t> pids) {
+  Stopped stopped{.how = how, .pids = std::move(pids), .others = {}, .program = {}};
+  auto tell = [waiting = std::exchange(stops_, {})](const Stopped& all) {
+    for (const auto& done : waiting) done(all);
+  };
+  const auto program = stoppable_program(config_.command);
+  if (!program) return tell(stopped);
+  stopped.program = program->path;
+  end_processes_running(context_.loop, program->stamp.device, program->stamp.inode, farewell,
+                        [stopped, tell](std::vector<pid_t> others) mutable {
+                          stopped.others = std::move(others);
+                          tell(stopped);
+                        });
 }
 
 void Server::shut_down(milliseconds patience, std::function<void()> done) {
@@ -567,8 +669,12 @@ void Server::refetch(ListKind kind) {
                 fetching = false;
                 if (of.lock() != current_) return;
                 if (std::exchange(again, false)) return refetch(kind);
+                const bool differs = catalog_.list(kind) != fetched.list(kind);
                 catalog_.list(kind) = std::move(fetched.list(kind));
-                if (kind != ListKind::templates) watcher_.on_list_changed(kind);
+                // Templates have no notification of their own: the one of the resources, which their server
+                // sent, stands for both.
+                if (differs || kind != ListKind::templates) watcher_.on_list_changed(kind);
+                if (differs) keep_for_next_run();
               });
 }
 
@@ -598,9 +704,10 @@ void Server::watch_overdue_calls() {
     for (const auto& request : current_->take_overdue(config_.call_timeout)) {
       const std::string words = fmt::format(
           "[mcpivot] server \"{}\" did not answer {} within {} (--call-timeout); it was cancelled there and "
-          "may have taken "
-          "effect. pivot_logs shows its stderr; pivot_restart starts it anew.",
-          config_.name, describe(request.method(), request.name()), duration_text(config_.call_timeout));
+          "may have taken effect.{}{}",
+          config_.name, describe(request.method(), request.name()), duration_text(config_.call_timeout),
+          config_.control.logs.empty() ? "" : fmt::format(" {} shows its stderr.", config_.control.logs),
+          config_.control.restart.empty() ? "" : fmt::format(" {} starts it anew.", config_.control.restart));
       request.origin->answer(request.known == Method::tools_call
                                  ? tool_answer(request.id(), words, true)
                                  : error_answer(request.id(), code::connection_closed, words));
@@ -625,31 +732,44 @@ void Server::become(State state, std::string trouble) {
   trouble_ = std::move(trouble);
 }
 
-std::string Server::status() const {
-  std::string lines = fmt::format("server: {}\nstate: {}\n", config_.name, text(state_));
-  auto line = [&](std::string_view key, const std::string& value) {
-    if (!value.empty()) lines += fmt::format("{}: {}\n", key, value);
-  };
-  line("trouble", trouble_);
+Status Server::status() const {
+  Status status;
+  status.server = config_.name;
+  status.state = text(state_);
+  status.trouble = trouble_;
+  for (const std::string& word : config_.command.argv)
+    status.command += (status.command.empty() ? "" : " ") + word;
+  status.version = server_version(initialize_result_);
+  status.executable = look_at(own_file(config_.command));
   if (current_) {
-    line("generation", std::to_string(current_->number()));
-    if (current_->backend().pid() != 0) line("pid", std::to_string(current_->backend().pid()));
-    line("uptime", duration_text(since(current_->started())));
-    line("start took", duration_text(last_start_took_));
-    line("in flight", std::to_string(current_->calls()));
-    current_->backend().describe(line);
+    status.newer_on_disk = !config_.cli && status.executable && current_file_ &&
+                           !status.executable->stamp.looks_like(current_file_->stamp);
+    status.life = {.generation = current_->number(),
+                   .pid = current_->backend().pid(),
+                   .uptime = since(current_->started()),
+                   .in_flight = current_->calls()};
+    current_->backend().describe(
+        [&](std::string_view key, const std::string& value) { status.more.emplace_back(key, value); });
   }
-  line("waiting", std::to_string(waiting_.size()));
-  line("draining", std::to_string(leaving_.size()));
-  line("starts", std::to_string(counts_.starts));
-  line("crashes", std::to_string(counts_.crashes));
-  line("last exit", last_exit_);
-  line("builds",
-       counts_.builds == 0 ? "" : fmt::format("{} ({} failed)", counts_.builds, counts_.failed_builds));
-  line("last build", last_build_);
-  line("tools", std::to_string(catalog_.list(ListKind::tools).size()));
-  line("last restart changed", last_diff_);
-  return lines;
+  status.start_took = last_start_took_;
+  status.waiting = waiting_.size();
+  status.draining = leaving_.size();
+  status.starts = counts_.starts;
+  status.kills = counts_.kills;
+  status.crashes = counts_.crashes;
+  status.outside_deaths = counts_.outside_deaths;
+  status.last_exit = last_exit_;
+  status.last_exit_code = last_exit_code_;
+  status.last_lifetime = last_lifetime_;
+  status.last_kill = last_kill_;
+  status.last_kill_at = last_kill_at_;
+  status.builds = counts_.builds;
+  status.failed_builds = counts_.failed_builds;
+  status.last_build = last_build_;
+  status.tools = catalog_.list(ListKind::tools).size();
+  status.last_diff = last_diff_;
+  status.untold = notice_;
+  return status;
 }
 
 }  // namespace mcpivot

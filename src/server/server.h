@@ -21,6 +21,7 @@
 #include "server/generation.h"
 #include "server/handshake.h"
 #include "server/replay.h"
+#include "server/status.h"
 #include "server/waiting_room.h"
 
 namespace mcpivot {
@@ -68,6 +69,12 @@ class Server final : private Generation::Owner {
     std::string text;
     bool news = true;  // worth telling those who did not ask
   };
+  struct Stopped {
+    std::string how;            // follows "it"
+    std::vector<pid_t> pids;    // its own, if it was running
+    std::vector<pid_t> others;  // that ran the same program
+    std::string program;        // which one
+  };
   struct Reload {
     bool build = false;
     std::string reason;                                   // "on request"
@@ -78,8 +85,9 @@ class Server final : private Generation::Owner {
   void reload(Reload reload);
   // The one who asked no longer wants it: a build under way is stopped if nobody else waits for it.
   void cancel_reload();
-  // Stops it, so that its executable can be replaced. The next request that needs it starts it again.
-  void stop(std::function<void(const Outcome&)> done);
+  // Stops it, and whoever else of this user runs its program if that is the user's own, so that the file can
+  // be replaced. The next request that needs it starts it again.
+  void stop(std::function<void(const Stopped&)> done);
   // For good, within twice the patience.
   void shut_down(std::chrono::milliseconds patience, std::function<void()> done);
 
@@ -97,7 +105,7 @@ class Server final : private Generation::Owner {
   const StderrRing& ring() const { return ring_; }
   // Words for the model, with the next tool answer.
   void add_notice(const std::string& text);
-  std::string status() const;
+  Status status() const;
 
  private:
   // Who gets requests now: the current generation, or one that has not been asked to shake hands, because the
@@ -120,6 +128,8 @@ class Server final : private Generation::Owner {
 
   void become(State state, std::string trouble);
   void settle();
+  void recall_last_run();
+  void keep_for_next_run() const;
 
   void bear(std::string reason);
   void shake_hands();
@@ -128,12 +138,17 @@ class Server final : private Generation::Owner {
   void abandon_birth();
   void swap_in(Handshake::Outcome outcome);
   void back_off();
-  void drain(std::shared_ptr<Generation> old);
+  void drain(const std::shared_ptr<Generation>& old);
+  void end_late(const std::weak_ptr<Generation>& old, std::chrono::milliseconds patience);
+  Generation* keeper_of_task(const Message& message) const;
+  std::string binary_line(const std::optional<FileFacts>& before, const std::string& version_before) const;
   void list_changed(Generation& from, ListKind kind);
   void refetch(ListKind kind);
 
+  void count_kill(std::string reason);
+  void finish_stop(const std::string& how, std::vector<pid_t> pids);
   void on_ended(Generation& generation, Death& death);
-  void on_crash(Generation& generation, const Death& death);
+  void on_crash(Generation& generation, const Death& death, bool from_outside);
 
   void start_round();
   void begin_reload();
@@ -167,8 +182,12 @@ class Server final : private Generation::Owner {
   std::list<std::shared_ptr<Generation>> leaving_;  // drain, or end
   std::shared_ptr<Handshake> handshake_;
   std::string birth_reason_;
+  std::string birth_due_;                 // the reason of one that waits until the last one is gone
+  std::optional<FileFacts> unborn_file_;  // the program as it was when they started
+  std::optional<FileFacts> current_file_;
   Catalog catalog_;
   std::string initialize_result_;
+  bool guessed_ = false;       // both are from the last run; this one's server has not spoken yet
   std::string notice_;         // due to the model, with the next tool answer
   bool told_missing_ = false;  // a client shook hands with us alone
   std::string crash_to_tell_;  // how the last one died, if that has not been told
@@ -181,7 +200,7 @@ class Server final : private Generation::Owner {
   enum class Round : std::uint8_t { none, waiting, building, plain } round_ = Round::none;
   std::vector<Reload> later_;  // those who need another round
   std::size_t cancelled_reloads_ = 0;
-  std::vector<std::function<void(const Outcome&)>> stops_;
+  std::vector<std::function<void(const Stopped&)>> stops_;
   std::function<void()> shut_down_;
 
   boost::asio::steady_timer birth_timer_;     // a handshake that takes too long
@@ -196,9 +215,13 @@ class Server final : private Generation::Owner {
   std::array<bool, all_lists.size()> refetch_again_{};
 
   struct Counts {
-    int starts = 0, crashes = 0, builds = 0, failed_builds = 0;
+    int starts = 0, kills = 0, crashes = 0, outside_deaths = 0, builds = 0, failed_builds = 0;
   } counts_;
   std::string last_exit_;
+  std::optional<int> last_exit_code_;
+  std::chrono::milliseconds last_lifetime_{0};
+  std::string last_kill_;
+  std::optional<std::chrono::system_clock::time_point> last_kill_at_;
   std::string last_diff_;
   std::string last_build_;
   std::chrono::milliseconds last_start_took_{0};

@@ -1,4 +1,5 @@
-// Swaps a server when its sources, or without globs its own executable or script, change on disk.
+// Swaps a server when its sources, or without globs its own executable or script, change on disk; for a CLI
+// that is a script, also what lies beside it.
 //
 // The owner must say when a reload begins and ends, so that what a build writes does not start another. One
 // thread.
@@ -29,9 +30,5 @@ class SourceWatch {
   std::unique_ptr<FileWatcher> files_;
   std::unique_ptr<ExecutableWatcher> executable_;
 };
-
-// The file that a server's code is in, as far as its command tells: the program itself, or the script that an
-// interpreter runs; empty if that cannot be known.
-std::string own_file(const Command& command);
 
 }  // namespace mcpivot
