@@ -1,5 +1,7 @@
 #include "cli/options.h"
 
+#include <fmt/format.h>
+
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <charconv>
@@ -7,6 +9,8 @@
 #include <map>
 #include <sstream>
 
+#include "cli/split_words.h"
+#include "server/executable.h"
 #include "watch/glob.h"
 
 namespace mcpivot {
@@ -29,7 +33,10 @@ class Help final : public CLI::Formatter {
  public:
   Help() { column_width(28); }
   std::string make_usage(const CLI::App*, std::string) const override {
-    return "Usage: mcpivot [OPTIONS] -- COMMAND [ARG...]\n       mcpivot version\n\n";
+    return "Usage: mcpivot [OPTIONS] -- COMMAND [ARG...]\n"
+           "       mcpivot [OPTIONS] --tools-from CLI\n"
+           "       mcpivot check --tools-from CLI\n"
+           "       mcpivot version\n\n";
   }
 };
 
@@ -64,6 +71,77 @@ ReplayRule replay_rule(const std::string& text) {
   if (colon == 0 || text.empty() || equals == std::string::npos || equals == colon + 1)
     throw CLI::ValidationError("--replay", "expected TOOL or TOOL:KEY=VALUE, got '" + text + "'");
   return {text.substr(0, colon), text.substr(colon + 1, equals - colon - 1), text.substr(equals + 1)};
+}
+
+// What --tools-from and its companions said.
+struct CliTexts {
+  std::string command;
+  std::string schema_args = "schema --json";
+  std::string result_args = "--json";
+  CliConfig config{};
+};
+
+std::vector<std::string> words(const std::string& option, const std::string& text) {
+  auto split = split_words(text);
+  if (!split) throw CLI::ValidationError(option, fmt::format("{} in '{}'", split.error(), text));
+  return std::move(*split);
+}
+
+void add_cli_options(CLI::App& app, CliTexts& texts) {
+  app.add_option("--tools-from", texts.command,
+                 "Serve the tools that this CLI describes: \"CLI schema --json\" prints them, and each\ncall "
+                 "runs it once. Quotes keep words together; no shell is involved")
+      ->option_text("CLI");
+  app.add_option("--schema-args", texts.schema_args,
+                 "What makes the CLI print its tools (default: \"schema --json\")")
+      ->option_text("ARGS");
+  app.add_option("--result-args", texts.result_args,
+                 "What each call's arguments end with, perhaps nothing (default: \"--json\")")
+      ->option_text("ARGS");
+  app.add_option("--jobs", texts.config.jobs,
+                 "How many calls of a CLI may run at once; the rest wait (default: 4 for each core)")
+      ->check(CLI::Range(1, 10'000))
+      ->option_text("N");
+  app.add_option(
+         "--max-output", texts.config.max_output,
+         "Longest output of a CLI's call; the middle of a longer one is left out, and the\nwhole kept in "
+         "a file (default: 1MB)")
+      ->transform(CLI::AsSizeValue(false))
+      ->check(CLI::Range(std::size_t{1024}, std::size_t{1} << 28))
+      ->option_text("BYTES");
+}
+
+// "python3 tools/notes.py" is called after the script, not the interpreter.
+std::string name_giver(const Command& command) {
+  const std::string file = own_file(command);
+  return file.empty() ? command.argv[0] : file;
+}
+
+// The server that --tools-from asks for; nothing to do without it.
+void take_cli(const CLI::App& app, CliTexts& texts, ServerConfig& server) {
+  auto given = [&](const char* option) { return app.count(option) > 0; };
+  if (!given("--tools-from")) {
+    for (const char* option : {"--schema-args", "--result-args", "--jobs", "--max-output"})
+      if (given(option)) throw CLI::ValidationError(option, "it belongs to --tools-from, which is not given");
+    return;
+  }
+  if (!server.command.argv.empty())
+    throw CLI::ValidationError("--tools-from",
+                               "there is also a server behind \"--\"; only one of them can be served");
+  if (given("--replay"))
+    throw CLI::ValidationError("--replay", "a CLI remembers nothing, so nothing is to be replayed");
+  if (given("--drain"))
+    throw CLI::ValidationError("--drain",
+                               "the calls of a CLI always finish; \"timeout\" in its schema limits them");
+  if (server.swap == SwapMode::stop_first)
+    throw CLI::ValidationError("--swap",
+                               "a CLI runs only while it is called; there is nothing to stop first");
+  server.command.argv = words("--tools-from", texts.command);
+  if (server.command.argv.empty())
+    throw CLI::ValidationError("--tools-from", "expected a command, got nothing");
+  texts.config.schema_args = words("--schema-args", texts.schema_args);
+  texts.config.result_args = words("--result-args", texts.result_args);
+  server.cli = texts.config;
 }
 
 }  // namespace
@@ -138,6 +216,11 @@ Invocation parse_command_line(std::vector<std::string> arguments) {
                  "trace (every message), debug, info (the default), warn, error or off")
       ->check(CLI::IsMember({"trace", "debug", "info", "warn", "error", "off"}))
       ->option_text("LEVEL");
+  CliTexts cli;
+  add_cli_options(app, cli);
+  auto* check =
+      app.add_subcommand("check", "Say what --tools-from would serve, and every problem in its schema");
+  check->fallthrough();
   auto* version = app.add_subcommand("version", "Print the version and exit");
   app.set_version_flag("--version", "mcpivot " MCPIVOT_VERSION)->description("Print the version and exit");
 
@@ -158,6 +241,9 @@ Invocation parse_command_line(std::vector<std::string> arguments) {
     if (!compat.empty()) options.gateway.compat = compat == "mcpflow" ? Compat::mcpflow : Compat::mcp_sitter;
     if (swap == "stop-first") server.swap = SwapMode::stop_first;
     for (const std::string& variable : variables) server.command.env.push_back(key_and_value(variable));
+    take_cli(app, cli, server);
+    if (*check && !server.cli)
+      throw CLI::ValidationError("check", "expected --tools-from with the command of a CLI");
   } catch (const CLI::ParseError& error) {
     std::ostringstream out;
     std::ostringstream err;
@@ -177,9 +263,11 @@ Invocation parse_command_line(std::vector<std::string> arguments) {
         "Run mcpivot --help for more.\n";
     return invocation;
   }
-  if (server.name.empty()) server.name = std::filesystem::path(server.command.argv[0]).filename();
+  if (server.name.empty())
+    server.name =
+        std::filesystem::path(server.cli ? name_giver(server.command) : server.command.argv[0]).filename();
   options.log.name = server.name;
-  invocation.run = true;
+  (*check ? invocation.check : invocation.run) = true;
   return invocation;
 }
 

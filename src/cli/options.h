@@ -15,9 +15,10 @@ struct Options {
   GatewayConfig gateway;
 };
 
-// What the command line asks for: to run with these options, or to print something and exit.
+// What the command line asks for: to run with these options, to check a CLI, or to print something and exit.
 struct Invocation {
   bool run = false;
+  bool check = false;
   Options options;
   int exit_code = 0;
   std::string out;  // for stdout

@@ -38,6 +38,7 @@ Gateway::Gateway(LinkContext& context, Guard& guard, GatewayConfig config)
       control_(context.loop, *this, config_.compat),
       announcer_(context.loop, [this](std::string_view method) {
         for (Session* session : sessions_) session->answer(request_line({}, method, {}));
+        log_info("sent {}", method);
       }) {
   for (const ServerEntry& entry : config_.servers) members_.push_back(make_member(entry));
 }

@@ -60,7 +60,9 @@ void Member::reload(const std::string& reason) {
   server_.reload({.build = !entry_.server.build.empty(),
                   .reason = reason,
                   .progress = {},
-                  .done = [this](const Server::Outcome& outcome) { server_.add_notice(outcome.text); }});
+                  .done = [this](const Server::Outcome& outcome) {
+                    if (outcome.news) server_.add_notice(outcome.text);
+                  }});
 }
 
 void Member::configure(ServerEntry entry) {

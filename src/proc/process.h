@@ -61,6 +61,8 @@ class Process : public std::enable_shared_from_this<Process> {
   // Ends the group politely: its stdin must have been closed already; after `patience` SIGTERM, after as long
   // again SIGKILL. on_exit() is still called.
   void end(std::chrono::milliseconds patience);
+  // The same without waiting first: SIGTERM now, SIGKILL after `patience`.
+  void terminate(std::chrono::milliseconds patience);
   // Ends the group at once.
   void kill_now();
 

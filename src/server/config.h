@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -24,6 +25,15 @@ enum class SwapMode : std::uint8_t {
   stop_first  // for servers that cannot run twice
 };
 
+// A CLI that describes its own tools and runs once per call. Its program is the server's command.
+struct CliConfig {
+  std::vector<std::string> schema_args{"schema", "--json"};  // print the schema
+  std::vector<std::string> result_args{"--json"};            // behind the arguments of each call
+  std::size_t jobs = 0;                                      // calls at once; 0: four for each core
+  std::size_t max_output = 1024UL * 1024;                    // of a call, in bytes; the middle of more is cut
+  bool operator==(const CliConfig&) const = default;
+};
+
 // What the control tools are called, for words that tell a model what to do next. Empty: there is none.
 struct ControlNames {
   std::string_view rebuild = "pivot_rebuild";
@@ -37,7 +47,8 @@ struct ServerConfig {
   std::string name;
   ControlNames control;
   Command command;
-  std::string build;  // a shell line; empty: nothing to build
+  std::optional<CliConfig> cli;  // else the command is an MCP server
+  std::string build;             // a shell line; empty: nothing to build
   std::vector<std::string>
       watch;  // globs, relative to the command's folder; none: its own executable or script
   bool watching = true;

@@ -247,7 +247,8 @@ void Server::bear(std::string reason) {
   const int number = ++counts_.starts;
   changed_before_birth_ = {};
   unborn_file_ = look_at(own_file(config_.command));
-  auto generation = Generation::start(context_, guard_, config_, number, ring_, *this);
+  auto generation = Generation::start(context_, guard_, config_, number, ring_, *this,
+                                      current_ ? &current_->backend() : nullptr);
   cannot_execute_ = !generation;
   if (!generation) return birth_failed(generation.error());
   unborn_ = std::move(*generation);
@@ -324,11 +325,16 @@ void Server::swap_in(Handshake::Outcome outcome) {
   const auto shown = [&](ListKind kind, const std::string& own) { return watcher_.shown_name(kind, own); };
   become(State::ready, {});
 
-  std::string words = fmt::format(
-      "[mcpivot] \"{}\" {}: generation {}, {}, ready in {} ({}).", config_.name, first ? "runs" : "restarted",
-      current_->number(), current_->backend().where(), duration_text(last_start_took_), birth_reason_);
+  std::string words =
+      fmt::format("[mcpivot] \"{}\" {}: generation {}, {}, ready in {} ({}).", config_.name,
+                  first ? "runs" : current_->backend().renewed(), current_->number(),
+                  current_->backend().where(), duration_text(last_start_took_), birth_reason_);
   const bool news = current_->number() > 1 || told_missing_ || (guessed && !diff.empty());
-  if (!first) last_diff_ = diff.empty() ? "nothing" : diff.text(shown);
+  const bool telling = news && (told_missing_ || !diff.empty() || current_->backend().news_if_unchanged());
+  if (!first) {
+    last_diff_ = diff.empty() ? "nothing" : diff.text(shown);
+    log_info("{}: changed: {}", config_.name, last_diff_);
+  }
   if (news)
     words += fmt::format("\n{}{}", guessed && !diff.empty() ? "unlike its last run: " : "",
                          diff.empty() ? "tools, prompts and resources: unchanged." : diff.text(shown));
@@ -340,8 +346,8 @@ void Server::swap_in(Handshake::Outcome outcome) {
   told_missing_ = false;
   refetching_ = refetch_again_ = {};
   if (!reloads_.empty()) {
-    reload_done({true, words});
-  } else if (news) {
+    reload_done({.ok = true, .text = words, .news = telling});
+  } else if (telling) {
     add_notice(words);
   }
   for (const ListKind kind : all_lists)
@@ -503,6 +509,7 @@ bool Server::settle(Generation::Open& open, const Death& death, bool again) {
 void Server::drain(const std::shared_ptr<Generation>& old) {
   leaving_.push_back(old);
   if (old->open() == 0 && old->tasks() == 0) return old->end(farewell);
+  if (old->backend().calls_have_own_limits()) return;  // on_idle() will end it
   end_late(old, config_.drain);
 }
 
@@ -736,7 +743,7 @@ bool Server::clients_full() const {
 }
 
 void Server::watch_overdue_calls() {
-  if (watching_overdue_ || !current_) return;
+  if (watching_overdue_ || !current_ || current_->backend().calls_have_own_limits()) return;
   watching_overdue_ = true;
   overdue_timer_.expires_after(std::clamp(config_.call_timeout / 20, milliseconds(50), milliseconds(5'000)));
   overdue_timer_.async_wait([this](const boost::system::error_code& error) {
@@ -779,12 +786,14 @@ Status Server::status() const {
   status.version = server_version(initialize_result_);
   status.executable = look_at(own_file(config_.command));
   if (current_) {
-    status.newer_on_disk =
-        status.executable && current_file_ && !status.executable->stamp.looks_like(current_file_->stamp);
+    status.newer_on_disk = !config_.cli && status.executable && current_file_ &&
+                           !status.executable->stamp.looks_like(current_file_->stamp);
     status.life = {.generation = current_->number(),
                    .pid = current_->backend().pid(),
                    .uptime = since(current_->started()),
                    .in_flight = current_->calls()};
+    current_->backend().describe(
+        [&](std::string_view key, const std::string& value) { status.more.emplace_back(key, value); });
   }
   status.start_took = last_start_took_;
   status.waiting = waiting_.size();

@@ -82,6 +82,7 @@ class Server final : private Generation::Owner {
   struct Outcome {
     bool ok;
     std::string text;
+    bool news = true;  // worth telling those who did not ask
   };
   struct Stopped {
     std::string how;            // follows "it"
