@@ -7,6 +7,8 @@
 #include <map>
 #include <sstream>
 
+#include "link/credentials.h"
+#include "link/url.h"
 #include "watch/glob.h"
 
 namespace mcpivot {
@@ -22,6 +24,9 @@ constexpr const char* footer = R"(
 Example: put a server behind mcpivot in Claude Code
   claude mcp add my-server -- mcpivot -- node build/index.js
 
+Example: an HTTP daemon, which may be restarted as often as you like
+  claude mcp add my-daemon -- mcpivot --url http://127.0.0.1:8080/mcp
+
 The server speaks MCP over stdin and stdout; so does mcpivot. Its stderr goes to mcpivot's stderr and log.)";
 
 // CLI11 would not know of the "--".
@@ -29,7 +34,8 @@ class Help final : public CLI::Formatter {
  public:
   Help() { column_width(28); }
   std::string make_usage(const CLI::App*, std::string) const override {
-    return "Usage: mcpivot [OPTIONS] -- COMMAND [ARG...]\n       mcpivot version\n\n";
+    return "Usage: mcpivot [OPTIONS] -- COMMAND [ARG...]\n       mcpivot --url URL [OPTIONS]\n       mcpivot "
+           "version\n\n";
   }
 };
 
@@ -66,6 +72,56 @@ ReplayRule replay_rule(const std::string& text) {
   return {text.substr(0, colon), text.substr(colon + 1, equals - colon - 1), text.substr(equals + 1)};
 }
 
+// A server behind a URL instead of a command.
+void add_http_options(CLI::App& app, HttpConfig& http) {
+  app.add_option("--url", http.url, "The server is an HTTP daemon at this address; there is no COMMAND then")
+      ->option_text("URL");
+  app.add_option("--header", http.headers,
+                 "Send this header with each request (repeatable); ${VAR} is taken from the environment")
+      ->option_text("\"NAME: VALUE\"")
+      ->allow_extra_args(false);
+  app.add_option("--cacert", http.cacert, "Trust the certificates in this file, beside the system's")
+      ->option_text("FILE")
+      ->check(CLI::ExistingFile);
+  app.add_flag("--insecure", http.insecure, "Trust any certificate");
+  app.add_option("--start", http.start,
+                 "A shell line that starts the daemon if nothing listens; it is never stopped at exit")
+      ->option_text("COMMAND");
+  app.add_option("--stop", http.stop, "A shell line that stops it, for pivot_restart with stop, and rebuilds")
+      ->option_text("COMMAND");
+}
+
+// Throws what is wrong with the options of a daemon, or with those that make no sense without one.
+void check_http_options(const CLI::App& app, ServerConfig& server) {
+  HttpConfig& http = server.http;
+  auto given = [&](const char* name) { return app.count(name) > 0; };
+  if (!given("--url")) {
+    for (const char* name : {"--header", "--cacert", "--insecure", "--start", "--stop", "--start-after"})
+      if (given(name)) throw CLI::ValidationError(name, "is for a daemon; give its address with --url");
+    return;
+  }
+  const auto url = parse_url(http.url);
+  if (!url) throw CLI::ValidationError("--url", url.error());
+  if (!server.command.argv.empty())
+    throw CLI::ValidationError("--url", "give either an address or a command behind \"--\", not both");
+  // Whether the variables are there is seen later.
+  const auto credentials = Credentials::from_headers(http.headers, [](const char*) { return "x"; });
+  if (!credentials) throw CLI::ValidationError("--header", credentials.error());
+  for (const char* name : {"--cacert", "--insecure"})
+    if (given(name) && !url->tls)
+      throw CLI::ValidationError(name, "makes sense only with an https:// address");
+  if (given("--cacert") && http.insecure)
+    throw CLI::ValidationError("--insecure", "trusts any certificate, so --cacert is of no use with it");
+  if (given("--start-after") && http.start.empty())
+    throw CLI::ValidationError("--start-after", "needs --start");
+  if (given("--swap")) throw CLI::ValidationError("--swap", "is for processes, not for a daemon");
+  if (given("--watch") && server.build.empty() && http.start.empty() && http.stop.empty())
+    throw CLI::ValidationError("--watch",
+                               "needs --build, --start or --stop with a daemon: else there is nothing to do");
+  if (!given("--queue-timeout")) server.queue_timeout = std::chrono::seconds(60);
+  if (server.name.empty()) server.name = url->authority();
+}
+
 }  // namespace
 
 Invocation parse_command_line(std::vector<std::string> arguments) {
@@ -81,6 +137,7 @@ Invocation parse_command_line(std::vector<std::string> arguments) {
   app.footer(footer);
   app.set_help_flag("-h,--help", "Print this and exit");
   std::vector<std::string> variables;
+  add_http_options(app, options.server.http);
   app.add_option("--name", options.server.name,
                  "What to call the server in messages and logs (default: its file name)")
       ->option_text("NAME");
@@ -117,7 +174,10 @@ Invocation parse_command_line(std::vector<std::string> arguments) {
   time_limit("--drain", "How long calls in flight may take to finish on an old server (default: 10s)");
   time_limit("--call-timeout", "How long a call may take without progress (default: 10m)");
   time_limit("--start-timeout", "How long a server may take to start and shake hands (default: 30s)");
-  time_limit("--queue-timeout", "How long a request waits for a server that is down (default: 30s)");
+  time_limit("--queue-timeout",
+             "How long a request waits for a server that is down (default: 30s; with --url\n60s)");
+  time_limit("--start-after",
+             "How long a daemon may be away before a waiting request makes --start run (default: 5s)");
   app.add_option("--max-message", options.server.max_message,
                  "Longest message toward the client, e.g. 10000000 or 8MB; a longer one becomes an\nerror "
                  "(default: 10000000)")
@@ -140,7 +200,8 @@ Invocation parse_command_line(std::vector<std::string> arguments) {
     for (const auto& [name, limit] : {std::pair{"--drain", &options.server.drain},
                                       {"--call-timeout", &options.server.call_timeout},
                                       {"--start-timeout", &options.server.start_timeout},
-                                      {"--queue-timeout", &options.server.queue_timeout}})
+                                      {"--queue-timeout", &options.server.queue_timeout},
+                                      {"--start-after", &options.server.http.start_after}})
       if (!durations[name].empty()) *limit = duration(name, durations[name]);
     for (const std::string& rule : replay) options.server.replay.push_back(replay_rule(rule));
     for (const std::string& pattern : options.server.watch)
@@ -149,6 +210,7 @@ Invocation parse_command_line(std::vector<std::string> arguments) {
     if (swap == "stop-first") options.server.swap = SwapMode::stop_first;
     for (const std::string& variable : variables)
       options.server.command.env.push_back(key_and_value(variable));
+    if (!*version) check_http_options(app, options.server);
   } catch (const CLI::ParseError& error) {
     std::ostringstream out;
     std::ostringstream err;
@@ -161,10 +223,11 @@ Invocation parse_command_line(std::vector<std::string> arguments) {
     invocation.out = "mcpivot " MCPIVOT_VERSION "\n";
     return invocation;
   }
-  if (options.server.command.argv.empty()) {
+  if (options.server.command.argv.empty() && !options.server.is_daemon()) {
     invocation.exit_code = usage_error;
     invocation.err =
         "mcpivot: no server to run. Put its command behind \"--\", as in: mcpivot -- node server.js\n"
+        "or give the address of a daemon with --url.\n"
         "Run mcpivot --help for more.\n";
     return invocation;
   }

@@ -1,5 +1,6 @@
 #include "server/backend.h"
 
+#include "server/http_backend.h"
 #include "server/process_backend.h"
 
 namespace mcpivot {
@@ -7,6 +8,7 @@ namespace mcpivot {
 std::expected<std::shared_ptr<Backend>, std::string> make_backend(LinkContext& context, Guard& guard,
                                                                   const ServerConfig& config, int generation,
                                                                   StderrRing& ring) {
+  if (config.is_daemon()) return HttpBackend::connect(context, config);
   return ProcessBackend::spawn(context, guard, config, generation, ring);
 }
 

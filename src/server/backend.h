@@ -26,6 +26,7 @@ class Backend {
   struct Ending {
     std::string how;            // follows "it": "was killed by SIGSEGV (core dumped)"
     bool from_outside = false;  // somebody else ended it: no fault of its own
+    bool forgotten = false;     // it lives, and only does not remember us
   };
   using OnEnd = std::function<void(const Ending&)>;
 
@@ -46,6 +47,9 @@ class Backend {
   // "pid 4242", "http://127.0.0.1:8080/mcp"
   virtual std::string where() const = 0;
   virtual pid_t pid() const { return 0; }
+  // What else there is to say of it, for the status.
+  using Line = std::function<void(std::string_view key, const std::string& value)>;
+  virtual void describe(const Line&) const {}
 };
 
 // The backend that the configuration asks for. The error says what could not be started, and why.

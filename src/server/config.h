@@ -22,8 +22,21 @@ enum class SwapMode : std::uint8_t {
   stop_first  // for servers that cannot run twice
 };
 
+// A server that is an HTTP daemon.
+struct HttpConfig {
+  std::string url;                   // empty: it is a process after all
+  std::vector<std::string> headers;  // "Name: value", with ${VAR}
+  std::string cacert;                // a file with certificates to trust
+  bool insecure = false;             // trust any certificate
+  std::string start;                 // a shell line that starts the daemon; empty: somebody else does
+  std::string stop;                  // a shell line that stops it
+  std::chrono::milliseconds start_after = std::chrono::seconds(5);  // a developer's own restart comes first
+};
+
 struct ServerConfig {
   std::string name;
+  HttpConfig http;
+  bool is_daemon() const { return !http.url.empty(); }
   Command command;
   std::string build;  // a shell line; empty: nothing to build
   std::vector<std::string>

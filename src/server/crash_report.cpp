@@ -56,9 +56,9 @@ std::string duration_text(std::chrono::milliseconds duration) {
 }
 
 std::string headline(const Death& death) {
-  return fmt::format("server \"{}\" (generation {}) {} after {}{}{}", death.server, death.generation,
-                     death.how, duration_text(death.after),
-                     death.because.empty() ? "" : ", because ", death.because);
+  return fmt::format("server \"{}\" ({} {}) {} after {}{}{}", death.server,
+                     death.daemon ? "session" : "generation", death.generation, death.how,
+                     duration_text(death.after), death.because.empty() ? "" : ", because ", death.because);
 }
 
 std::string telling_lines(const std::vector<std::string>& lines) {
@@ -77,6 +77,8 @@ std::string crash_report(const Death& death, std::string_view doing, std::string
   text += ".\n";
   if (!fate.empty()) text += fmt::format("{}\n", fate);
   if (!death.because.empty()) return text;
+  if (death.daemon)
+    return text + "Next: look whether it took effect before you call it again; mcpivot connects by itself.";
   const std::string lines = telling_lines(death.stderr_lines);
   text += lines.empty() ? "It wrote nothing to stderr.\n" : lines;
   text += fmt::format("Next: it is being started again; {}. pivot_logs shows all of its stderr.",

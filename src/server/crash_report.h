@@ -19,6 +19,7 @@ struct Death {
   std::chrono::milliseconds after{0};
   std::vector<std::string> stderr_lines;  // of this generation
   bool can_rebuild = false;
+  bool daemon = false;  // its stderr is not ours to know
   std::string because;  // why we ended it ourselves; empty: it died on its own
 };
 

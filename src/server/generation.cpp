@@ -23,10 +23,10 @@ std::expected<std::shared_ptr<Generation>, std::string> Generation::start(LinkCo
   if (!backend) return std::unexpected(backend.error());
   std::shared_ptr<Generation> generation(new Generation(config, number, std::move(*backend), ring, owner));
   log_info("{}: generation {} started, {}", config.name, number, generation->backend().where());
-  generation->backend_->start(
-      *generation, [weak = generation->weak_from_this()](const Backend::Ending& ending) {
-        if (auto self = weak.lock()) self->die(ending);
-      });
+  generation->backend_->start(*generation,
+                              [weak = generation->weak_from_this()](const Backend::Ending& ending) {
+                                if (auto self = weak.lock()) self->die(ending);
+                              });
   return generation;
 }
 
@@ -67,13 +67,13 @@ Generation::~Generation() {
   backend_->close();
 }
 
-void Generation::request(Asker& asker, const Message& message, bool repeated) {
+void Generation::request(Asker& asker, const Message& message, int sent_before) {
   const std::int64_t own = asked_.add(message, &asker);
   const IdText id(own);
   link_.send(message,
-              Edits().replace(message.id, id.view()).replace(message.progress_token, id.view()).list());
+             Edits().replace(message.id, id.view()).replace(message.progress_token, id.view()).list());
   Requests::Request& request = *asked_.find(own);
-  request.repeated = repeated;
+  request.sent_before = sent_before;
   request.position = link_.position();
 }
 

@@ -108,7 +108,7 @@ void ProcessBackend::end_when_settled() {
   stderr_->drain();
   stderr_->close();
   const bool from_outside = std::ranges::find(outside_signals, exited_->signal) != outside_signals.end();
-  std::exchange(on_end_, nullptr)({.how = exited_->text(), .from_outside = from_outside});
+  std::exchange(on_end_, nullptr)({.how = exited_->text(), .from_outside = from_outside, .forgotten = false});
 }
 
 }  // namespace mcpivot

@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <boost/asio/post.hpp>
+#include <random>
 #include <utility>
 
+#include "link/url.h"
 #include "log/log.h"
 #include "mcp/notice.h"
 #include "rpc/answers.h"
@@ -22,6 +24,9 @@ constexpr milliseconds first_handshake{10'000};
 constexpr milliseconds young{5'000};
 constexpr milliseconds first_back_off{100};
 constexpr milliseconds longest_back_off{30'000};
+// A daemon may come back any moment, and a connection costs little.
+constexpr milliseconds longest_daemon_back_off{5'000};
+constexpr int most_tries = 5;
 constexpr std::size_t longest_notice = 16 * 1024;
 
 std::string_view text(Server::State state) {
@@ -95,8 +100,9 @@ void Server::start() {
 void Server::hello(std::string_view params, std::function<void()> then) {
   replay_.hello = params.empty() ? "{}" : std::string(params);
   settled_.push_back(std::move(then));
-  if (current_ || state_ == State::failed || state_ == State::stopped) return settle();
   if (unborn_ && !handshake_) shake_hands();
+  const bool hopeless = !unborn_ && (state_ == State::failed || state_ == State::stopped);
+  if (current_ || hopeless) return settle();
   patience_timer_.expires_after(first_handshake);
   patience_timer_.async_wait([this](const boost::system::error_code& error) {
     if (error) return;
@@ -122,12 +128,13 @@ void Server::request(Asker& asker, const Message& message) {
     generation->request(asker, message);
     return watch_overdue_calls();
   }
-  const bool down = state_ == State::stopped || cannot_execute_;
+  // A daemon may be there by now: it is tried at once, whatever the back-off says.
+  const bool down = state_ == State::stopped || cannot_execute_ || config_.is_daemon();
   const bool may_start =
       !current_ && !unborn_ && !shut_down_ && (!build_ || config_.swap == SwapMode::overlap);
   if (down && may_start) bear("a request needs it");
   if (cannot_execute_) return refuse(asker, message, trouble_);
-  wait(asker, message, false);
+  wait(asker, message, 0);
 }
 
 void Server::remember_setting(const Message& message) {
@@ -156,21 +163,22 @@ void Server::resume() {
   for (const auto& generation : leaving_) generation->resume();
 }
 
-void Server::wait(Asker& asker, const Message& message, bool repeated) {
-  if (!waiting_.add(asker, message, repeated))
+void Server::wait(Asker& asker, const Message& message, int sent_before) {
+  if (!waiting_.add(asker, message, sent_before))
     refuse(asker, message,
            fmt::format("{} requests wait for it already; {}", WaitingRoom::most_waiting, trouble_));
 }
 
 void Server::release_waiting() {
   for (const auto& waiting : waiting_.take_all())
-    serving()->request(*waiting.asker, waiting.message.message(), waiting.repeated);
+    serving()->request(*waiting.asker, waiting.message.message(), waiting.sent_before);
   watch_overdue_calls();
 }
 
 void Server::refuse(Asker& asker, const Message& message, const std::string& why) const {
   const std::string_view id = message.text(message.id);
-  std::string words = fmt::format("[mcpivot] server \"{}\" is not running: {}", config_.name, why);
+  std::string words = fmt::format("[mcpivot] server \"{}\" {}: {}", config_.name,
+                                  config_.is_daemon() ? "is away" : "is not running", why);
   const std::string lines = telling_lines(ring_.lines_of(counts_.starts));
   if (!lines.empty()) words += fmt::format(".\n{}", lines);
   const bool call = message.known == Method::tools_call;
@@ -190,7 +198,9 @@ void Server::bear(std::string reason) {
   cannot_execute_ = !generation;
   if (!generation) return birth_failed(generation.error());
   unborn_ = std::move(*generation);
-  if (!current_) become(State::starting, fmt::format("it is starting (generation {})", number));
+  const bool tried_before = config_.is_daemon() && state_ == State::failed;  // and it is not news that we try
+  if (!current_ && !tried_before)
+    become(State::starting, fmt::format("it is starting (generation {})", number));
   if (knows_client()) return shake_hands();
   release_waiting();
 }
@@ -221,7 +231,12 @@ void Server::birth_failed(std::string why) {
     if (!lines.empty()) why += fmt::format("\n{}", lines);
   }
   abandon_birth();
-  log_warn("{}: generation {} failed: {}", config_.name, counts_.starts, why);
+  if (config_.is_daemon()) {
+    connection_.failed(why);
+    --counts_.starts;  // there was no session to count
+  } else {
+    log_warn("{}: generation {} failed: {}", config_.name, counts_.starts, why);
+  }
   // Whoever waits for a build waits for what comes of that.
   auto tell = [&](const std::string& words) {
     if (!build_) reload_done({false, words});
@@ -252,15 +267,20 @@ void Server::swap_in(Handshake::Outcome outcome) {
   const auto old = std::exchange(current_, std::exchange(unborn_, nullptr));
   const bool first = initialize_result_.empty();
   last_start_took_ = since(current_->started());
+  const auto absence = connection_.made();
   initialize_result_ = std::move(outcome.initialize_result);
   const Diff diff = compare(catalog_, outcome.catalog);
   catalog_ = std::move(outcome.catalog);
   become(State::ready, {});
 
-  std::string words = fmt::format("[mcpivot] \"{}\" {}: generation {}, {}, ready in {} ({}).",
-                                  config_.name, first ? "runs" : "restarted", current_->number(),
-                                  current_->backend().where(), duration_text(last_start_took_), birth_reason_);
-  const bool news = current_->number() > 1 || told_missing_;
+  std::string words = fmt::format(
+      "[mcpivot] \"{}\" {}: generation {}, {}, ready in {} ({}).", config_.name, first ? "runs" : "restarted",
+      current_->number(), current_->backend().where(), duration_text(last_start_took_), birth_reason_);
+  if (config_.is_daemon()) words = connection_words(absence);
+  // A session that was merely forgotten is nobody's concern, unless something is different in the new one.
+  const bool silent =
+      std::exchange(session_forgotten_, false) && diff.empty() && outcome.failed_replays.empty();
+  const bool news = (current_->number() > 1 && !silent) || told_missing_;
   if (!first) last_diff_ = diff.empty() ? "nothing" : diff.text();
   if (news)
     words += fmt::format("\n{}", diff.empty() ? "tools, prompts and resources: unchanged." : diff.text());
@@ -298,7 +318,7 @@ void Server::on_death(Generation& generation, const Backend::Ending& ending) {
   Death death = describe_death(generation, ending.how);
   if (keep == unborn_) {
     settle_open(generation, death, false);
-    birth_failed(fmt::format("it {} before it was ready", ending.how));
+    birth_failed(fmt::format("it {}{}", ending.how, config_.is_daemon() ? "" : " before it was ready"));
   } else if (keep != current_) {
     if (generation.ending()) death.because = shut_down_ ? "mcpivot ends" : "a new generation took its place";
     settle_open(generation, death, !shut_down_);
@@ -308,7 +328,11 @@ void Server::on_death(Generation& generation, const Backend::Ending& ending) {
     on_ended(generation, death);
   } else {
     current_.reset();
-    on_crash(generation, death);
+    if (config_.is_daemon()) {
+      on_daemon_lost(generation, death, ending.forgotten);
+    } else {
+      on_crash(generation, death);
+    }
   }
   if (shut_down_ && !current_ && leaving_.empty()) std::exchange(shut_down_, nullptr)();
 }
@@ -333,6 +357,21 @@ void Server::on_ended(Generation& generation, Death& death) {
   }
 }
 
+// A daemon that is away is told of when it is back.
+void Server::on_daemon_lost(Generation& generation, const Death& death, bool forgotten) {
+  young_deaths_ = death.after < young ? young_deaths_ + 1 : 0;
+  session_forgotten_ = forgotten;
+  if (!forgotten) {
+    ++counts_.crashes;
+    last_exit_ = fmt::format("{} after {}", death.how, duration_text(death.after));
+    connection_.lost(death.how);
+  }
+  become(State::starting, fmt::format("it {}; a new connection is being tried", death.how));
+  settle_open(generation, death, true);
+  watcher_.on_writable();  // nobody may wait for a daemon that is gone
+  if (!unborn_) back_off();
+}
+
 void Server::on_crash(Generation& generation, const Death& death) {
   last_exit_ = crash_to_tell_ = fmt::format("{} after {}", death.how, duration_text(death.after));
   ++counts_.crashes;
@@ -347,10 +386,29 @@ void Server::back_off() {
   const int doublings = std::min(std::max(young_deaths_ - 2, 0), 10);
   const milliseconds delay =
       young_deaths_ < 2 ? milliseconds(0) : std::min(longest_back_off, first_back_off * (1 << doublings));
-  back_off_timer_.expires_after(delay);
+  back_off_timer_.expires_after(config_.is_daemon() ? daemon_back_off() : delay);
   back_off_timer_.async_wait([this](const boost::system::error_code& error) {
-    if (!error) bear("after a crash");
+    if (!error) bear(config_.is_daemon() ? "connected again" : "after a crash");
   });
+}
+
+// Many clients of one daemon must not all come at the same moment.
+milliseconds Server::daemon_back_off() const {
+  if (young_deaths_ == 0) return milliseconds(0);
+  const auto full =
+      std::min(longest_daemon_back_off, first_back_off * (1 << std::min(young_deaths_ - 1, 10)));
+  static std::minstd_rand chance(std::random_device{}());
+  return milliseconds(
+      std::uniform_int_distribution<std::int64_t>(full.count() * 3 / 4, full.count())(chance));
+}
+
+std::string Server::connection_words(const std::optional<ConnectionRecord::Absence>& absence) const {
+  const std::string where = current_->backend().where();
+  if (absence)
+    return fmt::format("[mcpivot] \"{}\" is back after {}: {} (it {}).", config_.name,
+                       duration_text(absence->length), where, absence->why);
+  return fmt::format("[mcpivot] \"{}\": session {} with {}, ready in {} ({}).", config_.name,
+                     current_->number(), where, duration_text(last_start_took_), birth_reason_);
 }
 
 Death Server::describe_death(Generation& generation, std::string how) const {
@@ -360,6 +418,7 @@ Death Server::describe_death(Generation& generation, std::string how) const {
           .after = since(generation.started()),
           .stderr_lines = generation.stderr_lines(),
           .can_rebuild = !config_.build.empty(),
+          .daemon = config_.is_daemon(),
           .because = {}};
 }
 
@@ -376,15 +435,19 @@ bool Server::settle(Generation::Open& open, const Death& death, bool again) {
                          ? catalog_.find(ListKind::tools, string_value(request.name()))
                          : nullptr;
   const bool safe = !reached || is_read(request.known) || (tool != nullptr && is_safe_to_repeat(*tool));
-  if (again && safe && !request.repeated) {
+  // A daemon that turned it away, or was gone already, has done nothing with it: that may happen more than
+  // once.
+  const int most = config_.is_daemon() && !reached ? most_tries : 1;
+  if (again && safe && request.sent_before < most) {
     if (Generation* next = serving()) {
-      next->request(*request.origin, message, true);
+      next->request(*request.origin, message, request.sent_before + 1);
     } else {
-      wait(*request.origin, message, true);
+      wait(*request.origin, message, request.sent_before + 1);
     }
     return false;
   }
-  const std::string fate = reached ? "It may have taken effect; it was not sent again."
+  const std::string fate = reached ? fmt::format("{}t may have taken effect; it was not sent again.",
+                                                 config_.is_daemon() ? "Outcome unknown: i" : "I")
                                    : "It never reached the server; it had no effect.";
   const std::string words = crash_report(death, describe(request.method(), request.name()), fate);
   request.origin->answer(request.known == Method::tools_call
@@ -593,9 +656,10 @@ void Server::watch_overdue_calls() {
     for (const auto& request : current_->take_overdue(config_.call_timeout)) {
       const std::string words = fmt::format(
           "[mcpivot] server \"{}\" did not answer {} within {} (--call-timeout); it was cancelled there and "
-          "may have taken "
-          "effect. pivot_logs shows its stderr; pivot_restart starts it anew.",
-          config_.name, describe(request.method(), request.name()), duration_text(config_.call_timeout));
+          "may have taken effect. {}",
+          config_.name, describe(request.method(), request.name()), duration_text(config_.call_timeout),
+          config_.is_daemon() ? "Look whether it did before you call it again."
+                              : "pivot_logs shows its stderr; pivot_restart starts it anew.");
       request.origin->answer(request.known == Method::tools_call
                                  ? tool_answer(request.id(), words, true)
                                  : error_answer(request.id(), code::connection_closed, words));
@@ -613,7 +677,7 @@ void Server::add_notice(const std::string& words) {
 }
 
 void Server::become(State state, std::string trouble) {
-  if (state_ != state || !trouble.empty())
+  if (state_ != state || (!trouble.empty() && trouble != trouble_))
     log_at(state == State::failed ? LogLevel::warn : LogLevel::info, "{}: {} -> {}{}{}", config_.name,
            text(state_), text(state), trouble.empty() ? "" : ": ", trouble);
   state_ = state;
@@ -629,9 +693,14 @@ std::string Server::status() const {
   if (current_) {
     line("generation", std::to_string(current_->number()));
     if (current_->backend().pid() != 0) line("pid", std::to_string(current_->backend().pid()));
-    line("uptime", duration_text(since(current_->started())));
+    line(config_.is_daemon() ? "session age" : "uptime", duration_text(since(current_->started())));
     line("start took", duration_text(last_start_took_));
     line("in flight", std::to_string(current_->calls()));
+    current_->backend().describe(line);
+  }
+  if (config_.is_daemon()) {
+    line("url", parse_url(config_.http.url)->shown());
+    connection_.describe(line);
   }
   line("waiting", std::to_string(waiting_.size()));
   line("draining", std::to_string(leaving_.size()));

@@ -17,6 +17,7 @@
 
 #include "mcp/catalog.h"
 #include "proc/build_runner.h"
+#include "server/connection_record.h"
 #include "server/crash_report.h"
 #include "server/generation.h"
 #include "server/handshake.h"
@@ -133,6 +134,9 @@ class Server final : private Generation::Owner {
 
   void on_ended(Generation& generation, Death& death);
   void on_crash(Generation& generation, const Death& death);
+  void on_daemon_lost(Generation& generation, const Death& death, bool forgotten);
+  std::chrono::milliseconds daemon_back_off() const;
+  std::string connection_words(const std::optional<ConnectionRecord::Absence>& absence) const;
 
   void start_round();
   void begin_reload();
@@ -140,7 +144,7 @@ class Server final : private Generation::Owner {
   void on_built(const BuildRunner::Result& result);
   void reload_done(const Outcome& outcome);
 
-  void wait(Asker& asker, const Message& message, bool repeated);
+  void wait(Asker& asker, const Message& message, int sent_before);
   void release_waiting();
   // What a generation leaves unanswered is asked again, once, where that does no harm (and if `again` allows
   // it at all); else its sender is told. Returns how many were told.
@@ -168,9 +172,11 @@ class Server final : private Generation::Owner {
   std::string birth_reason_;
   Catalog catalog_;
   std::string initialize_result_;
-  std::string notice_;         // due to the model, with the next tool answer
-  bool told_missing_ = false;  // a client shook hands with us alone
-  std::string crash_to_tell_;  // how the last one died, if that has not been told
+  std::string notice_;              // due to the model, with the next tool answer
+  bool told_missing_ = false;       // a client shook hands with us alone
+  std::string crash_to_tell_;       // how the last one died, if that has not been told
+  ConnectionRecord connection_;     // with a daemon
+  bool session_forgotten_ = false;  // by the daemon, which is still there
 
   std::shared_ptr<BuildRunner> build_;
   std::vector<Reload> reloads_;  // those who wait for the one under way

@@ -40,7 +40,8 @@ std::string list_of(const std::vector<std::string>& paths) {
 }  // namespace
 
 std::string own_file(const Command& command) {
-  const std::string program = fs::path(command.argv.at(0)).filename();
+  if (command.argv.empty()) return {};
+  const std::string program = fs::path(command.argv.front()).filename();
   if (is_one_of(launchers, program)) return {};
   if (!is_one_of(interpreters, program)) {
     const auto found = find_program(command);
