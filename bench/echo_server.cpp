@@ -241,6 +241,9 @@ size_t answer_lines(EchoServer& server, std::string_view input) {
 }  // namespace
 
 int main() {
+  // For a server that takes its time to start.
+  if (const char* delay = std::getenv("ECHO_START_MS"))
+    usleep(static_cast<useconds_t>(std::strtoul(delay, nullptr, 10) * 1000));
   EchoServer server;
   std::vector<char> buffer(read_size);
   size_t used = 0;

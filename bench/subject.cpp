@@ -10,6 +10,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 
@@ -113,6 +114,15 @@ void Subject::send(std::string_view text) {
     if (written < 0) throw SubjectError(std::string("it stopped reading: ") + std::strerror(errno));
     text.remove_prefix(static_cast<size_t>(written));
   }
+}
+
+bool Subject::readable(std::chrono::steady_clock::time_point deadline) const {
+  if (handed_ < filled_) return true;
+  const auto left = std::chrono::duration_cast<std::chrono::nanoseconds>(
+      std::max(deadline - std::chrono::steady_clock::now(), std::chrono::steady_clock::duration(0)));
+  const timespec patience{.tv_sec = left.count() / 1'000'000'000, .tv_nsec = left.count() % 1'000'000'000};
+  pollfd input{.fd = from_, .events = POLLIN, .revents = 0};
+  return ppoll(&input, 1, &patience, nullptr) > 0;
 }
 
 std::string_view Subject::read_line() {

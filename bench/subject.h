@@ -4,6 +4,7 @@
 
 #include <sys/types.h>
 
+#include <chrono>
 #include <cstddef>
 #include <stdexcept>
 #include <string>
@@ -31,6 +32,9 @@ class Subject {
   // The next line, without its newline. Valid until the next read, with `padding` readable bytes behind it
   // (which simdjson asks for).
   std::string_view read_line();
+
+  // Whether read_line() has something to read by then: it may still be half a line.
+  bool readable(std::chrono::steady_clock::time_point deadline) const;
 
   // Reads until `lines` lines have come, calling `on_progress(lines so far)` after each read. Returns them
   // all.

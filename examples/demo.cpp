@@ -1,15 +1,25 @@
-// What `./dev demo` shows: a scripted client, mcpivot, and a real server behind it, with every line that
-// crosses the client's connection. Nothing is staged: what you see is what was sent.
+// What `./dev demo` shows: a scripted client that works on the very server it uses. It edits the source of
+// notes_server.cpp (a copy), breaks it, mends it, crashes it, all over one connection. Nothing is staged:
+// real compiler, real processes, and the words are those that a model would read.
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <boost/json.hpp>
 #include <cstdio>
+#include <cstdlib>
 #include <filesystem>
+#include <fstream>
 #include <iostream>
+#include <iterator>
+#include <sstream>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
 namespace {
+
+namespace fs = std::filesystem;
+namespace json = boost::json;
 
 const bool colours = ::isatty(STDOUT_FILENO) == 1 && std::getenv("NO_COLOR") == nullptr;
 
@@ -18,6 +28,13 @@ void print(const char* colour, const std::string& text) {
 }
 void tell(const std::string& text) {
   print("\033[1m", "\n" + text);
+}
+// Each line with a mark before it, long ones cut.
+void show(const char* colour, const std::string& mark, const std::string& text) {
+  constexpr std::size_t width = 150;
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);)
+    print(colour, "  " + mark + (line.size() > width ? line.substr(0, width) + " …" : line));
 }
 
 // mcpivot as a child, with its stdin and stdout in our hands.
@@ -32,11 +49,11 @@ class Client {
       ::dup2(in[0], 0);
       ::dup2(out[1], 1);
       for (const int end : {in[0], in[1], out[0], out[1]}) ::close(end);
+      if (std::freopen("/dev/null", "w", stderr) == nullptr) ::_exit(127);  // what it says there, it logs too
       std::vector<char*> arguments;
       for (const auto& word : command) arguments.push_back(const_cast<char*>(word.c_str()));
       arguments.push_back(nullptr);
       ::execv(arguments[0], arguments.data());
-      std::perror("exec");
       ::_exit(127);
     }
     ::close(in[0]);
@@ -45,69 +62,175 @@ class Client {
     from_ = ::fdopen(out[0], "r");
   }
 
-  void send(const std::string& line) {
-    print("\033[36m", "  client > " + line);
-    std::fprintf(to_, "%s\n", line.c_str());
+  pid_t pid() const { return pid_; }
+
+  void send(const json::object& message) {
+    std::fprintf(to_, "%s\n", json::serialize(message).c_str());
     std::fflush(to_);
   }
-  // Sends a request and shows the answer.
-  void ask(const std::string& line) {
-    send(line);
-    char* text = nullptr;
-    std::size_t size = 0;
-    if (::getline(&text, &size, from_) < 0) throw std::runtime_error("mcpivot closed the connection");
-    std::string answer(text);
-    std::free(text);
-    answer.pop_back();
-    print("\033[32m", "  client < " + answer);
+  // The answer to a request; what else comes meanwhile is shown.
+  json::object ask(const std::string& method, const json::value& params = json::object()) {
+    send({{"jsonrpc", "2.0"}, {"id", ++last_id_}, {"method", method}, {"params", params}});
+    while (true) {
+      json::object message = receive();
+      if (const auto* id = message.if_contains("id"); id != nullptr && id->as_int64() == last_id_)
+        return message;
+      noticed(message);
+    }
   }
-  int close() {
+  void wait_for(const std::string& notification) {
+    while (noticed(receive()) != notification) {
+    }
+  }
+
+  // A tool call as a model sees it. Returns what it reads.
+  std::string call(const std::string& tool, const json::object& arguments = {}) {
+    print("\033[36m", "  the model calls " + tool + " " + json::serialize(arguments));
+    const json::object answer = ask("tools/call", {{"name", tool}, {"arguments", arguments}});
+    std::string all;
+    if (const auto* error = answer.if_contains("error"))
+      all = std::string(error->at("message").as_string());
+    else
+      for (const auto& block : answer.at("result").at("content").as_array())
+        all += std::string(block.at("text").as_string()) + "\n";
+    show("\033[32m", "│ ", all);
+    return all;
+  }
+  std::string tools() {
+    std::string names;
+    const json::object answer = ask("tools/list");
+    for (const auto& tool : answer.at("result").at("tools").as_array())
+      names += (names.empty() ? "" : ", ") + std::string(tool.at("name").as_string());
+    return names;
+  }
+
+  bool close() {
     std::fclose(to_);
     std::fclose(from_);
     int status = 0;
     ::waitpid(pid_, &status, 0);
-    return status;
+    return status == 0;
   }
 
  private:
+  json::object receive() {
+    char* text = nullptr;
+    std::size_t size = 0;
+    if (::getline(&text, &size, from_) < 0) throw std::runtime_error("mcpivot closed the connection");
+    const std::string line(text);
+    std::free(text);
+    return json::parse(line).as_object();
+  }
+  static std::string noticed(const json::object& message) {
+    const std::string method(message.at("method").as_string());
+    print("\033[33m", "  the client is told: " + method);
+    return method;
+  }
+
   pid_t pid_ = -1;
   std::FILE* to_ = nullptr;
   std::FILE* from_ = nullptr;
+  int last_id_ = 0;
 };
+
+// The source that the model works on.
+class Source {
+ public:
+  explicit Source(fs::path path) : path_(std::move(path)) {
+    std::ifstream file(path_);
+    text_.assign(std::istreambuf_iterator<char>(file), {});
+  }
+  void edit(const std::string& what, const std::string& before, const std::string& after) {
+    const auto at = text_.find(before);
+    if (at == std::string::npos) throw std::runtime_error("the demo does not find its place in the source");
+    text_.replace(at, before.size(), after);
+    print("\033[36m", "  the model edits " + path_.filename().string() + ": " + what);
+    std::ofstream(path_) << text_;
+  }
+
+ private:
+  fs::path path_;
+  std::string text_;
+};
+
+void expect(const std::string& text, const std::string& part) {
+  if (text.find(part) == std::string::npos) throw std::runtime_error("the demo expected to read: " + part);
+}
+
+void play(const fs::path& mcpivot, const fs::path& folder) {
+  const std::string build = "c++ -std=c++20 notes_server.cpp -o notes_server -lboost_json";
+  tell("A small MCP server in C++ is built the first time:");
+  print("\033[36m", "  $ " + build);
+  if (std::system(("cd '" + folder.string() + "' && " + build).c_str()) != 0)
+    throw std::runtime_error("the first build failed");
+
+  tell("An AI client starts it behind mcpivot:");
+  print("\033[36m", "  mcpivot --build '" + build + "' --watch '*.cpp' -- ./notes_server");
+  Client client({mcpivot, "--cwd", folder, "--name", "notes", "--build", build, "--watch", "*.cpp", "--log",
+                 folder / "mcpivot.log", "--", "./notes_server"});
+  client.ask("initialize", {{"protocolVersion", "2025-11-25"},
+                            {"capabilities", json::object()},
+                            {"clientInfo", {{"name", "demo"}, {"version", "1"}}}});
+  client.send({{"jsonrpc", "2.0"}, {"method", "notifications/initialized"}});
+  print("", "  tools: " + client.tools());
+  expect(client.call("add_note", {{"text", "buy milk"}}), "note 1");
+
+  Source source(folder / "notes_server.cpp");
+  tell(
+      "The model adds a tool to the server it is using, and saves. mcpivot builds it beside the running "
+      "one.");
+  source.edit("a new tool, first_note", R"(  throw std::invalid_argument("no tool " + tool);)",
+              R"(  if (tool == "first_note") {
+    assert(!notes.empty());
+    return text(notes.front());
+  }
+  throw std::invalid_argument("no tool " + tool);)");
+  source.edit("(its definition)", "          {{\"name\", \"list_notes\"},",
+              "          {{\"name\", \"first_note\"}, {\"inputSchema\", {{\"type\", \"object\"}}}},\n"
+              "          {{\"name\", \"list_notes\"},");
+  client.wait_for("notifications/tools/list_changed");
+  print("", "  tools: " + client.tools());
+  expect(client.call("list_notes"), "+first_note");
+
+  tell("A broken edit costs nothing: the model reads the compiler's words, and the old server goes on.");
+  source.edit("a typo", "return text(notes.front());", "return text(notes.front();");
+  expect(client.call("pivot_rebuild"), "still serves");
+  expect(client.call("add_note", {{"text", "still here"}}), "kept");
+  source.edit("the typo mended", "return text(notes.front();", "return text(notes.front());");
+  expect(client.call("pivot_rebuild"), "restarted");
+
+  tell("A crash explains itself: the new server has no notes yet, and first_note asserts that it has.");
+  expect(client.call("first_note"), "SIGABRT");
+
+  tell("The next call works: the server was started again, and the model knows.");
+  expect(client.call("add_note", {{"text", "after the crash"}}), "note 1");
+  expect(client.call("first_note"), "after the crash");
+
+  tell("Two rebuilds, a broken build and a crash later, it is the same connection: mcpivot is still pid " +
+       std::to_string(client.pid()) + ".");
+  if (!client.close()) throw std::runtime_error("mcpivot did not end well");
+}
 
 }  // namespace
 
 int main(int argc, char** argv) {
-  if (argc != 2) {
-    std::cerr << "usage: demo MCPIVOT\n";
+  if (argc != 3) {
+    std::cerr << "usage: demo MCPIVOT NOTES_SERVER_SOURCE\n";
     return 2;
   }
-  const std::filesystem::path mcpivot = std::filesystem::absolute(argv[1]);
-  const std::string server = mcpivot.parent_path() / "notes_server";
-  try {
-    tell("A client starts mcpivot, and mcpivot the server: mcpivot --name notes -- notes_server");
-    Client client({mcpivot, "--name", "notes", "--", server});
-
-    tell("They shake hands. mcpivot adds what a later server might have, and tools of its own to the list.");
-    client.ask(
-        R"({"jsonrpc":"2.0","id":"hello","method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"demo","version":"1"}}})");
-    client.send(R"({"jsonrpc":"2.0","method":"notifications/initialized"})");
-    client.ask(R"({"jsonrpc":"2.0","id":1,"method":"tools/list"})");
-
-    tell("Calls pass both ways. Ids keep their type and spelling, wherever they stand.");
-    client.ask(
-        R"({"jsonrpc":"2.0","id":"one","method":"tools/call","params":{"name":"add_note","arguments":{"text":"buy milk"}}})");
-    client.ask(
-        R"({"method":"tools/call","params":{"name":"list_notes"},"jsonrpc":"2.0","id":9007199254740993})");
-
-    tell("A line that is no message is refused, and the connection goes on.");
-    client.ask("this is not JSON");
-    client.ask(R"({"jsonrpc":"2.0","id":2,"method":"ping"})");
-
-    tell("The client leaves; mcpivot ends the server and everything it started.");
-    return client.close() == 0 ? 0 : 1;
-  } catch (const std::exception& error) {
-    std::cerr << "demo: " << error.what() << "\n";
+  std::string name = fs::temp_directory_path() / "mcpivot-demo-XXXXXX";
+  if (::mkdtemp(name.data()) == nullptr) {
+    std::perror("demo: cannot make a folder");
     return 1;
   }
+  int result = 0;
+  try {
+    fs::copy_file(argv[2], fs::path(name) / "notes_server.cpp");
+    play(fs::absolute(argv[1]), name);
+  } catch (const std::exception& error) {
+    std::cerr << "demo: " << error.what() << "\n";
+    result = 1;
+  }
+  fs::remove_all(name);
+  return result;
 }

@@ -1,6 +1,7 @@
 // A small MCP server to try mcpivot with: it keeps notes, for as long as it lives. One file, as your own
 // server might begin: read a line, answer a line.
 #include <boost/json.hpp>
+#include <cassert>
 #include <iostream>
 #include <string>
 #include <vector>

@@ -139,10 +139,20 @@ Environment client_environment(const ClientOptions& options, const fs::path& dir
   return all;
 }
 
+ClientOptions with_program(ClientOptions options, const fs::path& directory) {
+  if (!options.own_program) return options;
+  const fs::path copy = directory / "fake_server";
+  fs::copy_file(fake_server_binary(), copy);
+  options.command = {copy};
+  options.command.insert(options.command.end(), options.server.begin(), options.server.end());
+  return options;
+}
+
 }  // namespace
 
 Client::Client(const ClientOptions& options)
-    : child_(mcpivot_command(options), client_environment(options, directory_.path()), directory_.path()) {}
+    : child_(mcpivot_command(with_program(options, directory_.path())),
+             client_environment(options, directory_.path()), directory_.path()) {}
 
 void Client::give_up(const std::string& what) const {
   throw std::runtime_error(what + "; stderr says:\n" + child_.stderr_text());

@@ -110,6 +110,8 @@ struct ClientOptions {
   Environment environment = {};
   // NOLINTEND(readability-redundant-member-init)
   bool direct = false;  // without mcpivot in between
+  // The fake server is a copy of its own: to stop it ends all who run its program, other tests' servers too.
+  bool own_program = false;
 };
 
 // An MCP client in front of `mcpivot OPTIONS -- fake_server ARGUMENTS`, in a temporary directory that is also

@@ -162,7 +162,7 @@ TEST(Lists, are_stable_to_the_byte) {
       if (line->find("\"id\":77") != std::string::npos) return *line;
     }
   };
-  Client client({.server = {"--page", "5"}});
+  Client client({.server = {"--page", "5"}, .own_program = true});
   client.initialize();
   const std::string first = list(client);
   EXPECT_EQ(list(client), first);

@@ -29,7 +29,7 @@ ClientOptions changing(Strings options, Strings later = {}) {
   Strings server = {"--lives", "lives"};
   if (!later.empty()) server.insert(server.end(), {"--life", "2+"});
   server.insert(server.end(), later.begin(), later.end());
-  return {.options = std::move(options), .server = std::move(server)};
+  return {.options = std::move(options), .server = std::move(server), .own_program = true};
 }
 
 json::object state_of(Client& client) {
@@ -605,7 +605,7 @@ TEST(Restart, with_stop_the_server_is_gone_until_a_request_needs_it) {
 }
 
 TEST(Restart, with_stop_a_call_in_flight_is_answered) {
-  Client client;
+  Client client({.own_program = true});
   client.initialize();
   const auto call = client.send_call("sleep", {{"ms", for_ever}});
   settle(client);
@@ -614,7 +614,7 @@ TEST(Restart, with_stop_a_call_in_flight_is_answered) {
 }
 
 TEST(Restart, with_stop_twice_both_are_answered) {
-  Client client({.server = {"--ignore-eof", "--ignore-term"}});
+  Client client({.server = {"--ignore-eof", "--ignore-term"}, .own_program = true});
   client.initialize();
   const auto first = client.send_call("pivot_restart", {{"stop", true}});
   const auto second = client.send_call("pivot_restart", {{"stop", true}});
@@ -626,7 +626,7 @@ TEST(Restart, with_stop_twice_both_are_answered) {
 TEST(Restart, with_stop_and_then_without_both_are_answered) {
   for (const char* swap : {"overlap", "stop-first"}) {
     SCOPED_TRACE(swap);
-    Client client({.options = {"--swap", swap}, .server = {"--ignore-eof"}});
+    Client client({.options = {"--swap", swap}, .server = {"--ignore-eof"}, .own_program = true});
     client.initialize();
     const auto stop = client.send_call("pivot_restart", {{"stop", true}});
     const auto start = client.send_call("pivot_restart");
@@ -637,7 +637,8 @@ TEST(Restart, with_stop_and_then_without_both_are_answered) {
 }
 
 TEST(Restart, with_stop_also_stops_a_server_that_is_being_started) {
-  Client client({.server = {"--lives", "lives", "--life", "2", "--tap", "tap", "--delay", "initialize=300"}});
+  Client client({.server = {"--lives", "lives", "--life", "2", "--tap", "tap", "--delay", "initialize=300"},
+                 .own_program = true});
   client.initialize();
   kill(server_pid(client), SIGKILL);
   ASSERT_TRUE(wait_for_text(client.directory() / "tap", "initialize"));
@@ -660,7 +661,7 @@ TEST(Restart, with_stop_during_a_restart_leaves_no_server) {
 }
 
 TEST(Restart, with_stop_a_call_that_comes_while_the_server_ends_starts_it_again) {
-  Client client({.server = {"--lives", "lives", "--ignore-eof"}});
+  Client client({.server = {"--lives", "lives", "--ignore-eof"}, .own_program = true});
   client.initialize();
   const auto stop = client.send_call("pivot_restart", {{"stop", true}});
   const auto call = client.send_call("state");
@@ -718,7 +719,8 @@ TEST(Reload, a_client_that_goes_away_while_a_server_is_being_stopped_is_not_kept
   for (const bool stop_first : {false, true}) {
     SCOPED_TRACE(stop_first);
     Client client({.options = {"--swap", stop_first ? "stop-first" : "overlap", "--build", "touch built"},
-                   .server = {"--ignore-eof", "--ignore-term"}});
+                   .server = {"--ignore-eof", "--ignore-term"},
+                   .own_program = true});
     client.initialize();
     const std::vector<pid_t> all = descendants_of(client.child().pid());
     client.send_call(stop_first ? "pivot_rebuild" : "pivot_restart", {{"stop", true}});
@@ -753,7 +755,7 @@ TEST(Reload, a_server_that_forks_leaves_nothing_behind_after_a_swap) {
   EXPECT_TRUE(wait_gone(old));
 }
 
-TEST(Reload, a_hundred_times_costs_no_memory_no_descriptors_and_no_processes) {
+TEST(Reload, five_hundred_times_costs_no_memory_no_descriptors_and_no_processes) {
   Client client(changing({"--build", "true"}));
   client.initialize();
   const pid_t pivot = client.child().pid();
@@ -769,7 +771,7 @@ TEST(Reload, a_hundred_times_costs_no_memory_no_descriptors_and_no_processes) {
   ASSERT_TRUE(wait_status(client, "draining", "0"));
   const std::size_t descriptors = open_fds(pivot);
   const long memory = rss_kb(pivot);
-  swap(100);
+  swap(500);
   EXPECT_TRUE(wait_until(at_rest, soon()));
   EXPECT_TRUE(wait_status(client, "draining", "0"));
   EXPECT_EQ(open_fds(pivot), descriptors);

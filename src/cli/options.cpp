@@ -77,7 +77,7 @@ void add_http_options(CLI::App& app, HttpConfig& http) {
   app.add_option("--url", http.url, "The server is an HTTP daemon at this address; there is no COMMAND then")
       ->option_text("URL");
   app.add_option("--header", http.headers,
-                 "Send this header with each request (repeatable); ${VAR} is taken from the environment")
+                 "Send this header with each request (repeatable); ${VAR} comes from the\nenvironment")
       ->option_text("\"NAME: VALUE\"")
       ->allow_extra_args(false);
   app.add_option("--cacert", http.cacert, "Trust the certificates in this file, beside the system's")
@@ -85,7 +85,7 @@ void add_http_options(CLI::App& app, HttpConfig& http) {
       ->check(CLI::ExistingFile);
   app.add_flag("--insecure", http.insecure, "Trust any certificate");
   app.add_option("--start", http.start,
-                 "A shell line that starts the daemon if nothing listens; it is never stopped at exit")
+                 "A shell line that starts the daemon if nothing listens; mcpivot's end does not\nstop it")
       ->option_text("COMMAND");
   app.add_option("--stop", http.stop, "A shell line that stops it, for pivot_restart with stop, and rebuilds")
       ->option_text("COMMAND");
@@ -167,6 +167,12 @@ Invocation parse_command_line(std::vector<std::string> arguments) {
                  "(repeatable);\nTOOL:KEY=VALUE counts only calls with that argument")
       ->option_text("TOOL")
       ->allow_extra_args(false);
+  std::string compat;
+  app.add_option("--compat", compat,
+                 "List the control tools that this program had, instead of pivot_…:\nmcpflow (recompile) or "
+                 "mcp-sitter (sitter_status, sitter_kill, …)")
+      ->check(CLI::IsMember({"mcpflow", "mcp-sitter"}))
+      ->option_text("PROGRAM");
   std::map<std::string, std::string> durations;
   auto time_limit = [&](const std::string& name, const std::string& what) {
     app.add_option(name, durations[name], what)->option_text("TIME");
@@ -177,7 +183,7 @@ Invocation parse_command_line(std::vector<std::string> arguments) {
   time_limit("--queue-timeout",
              "How long a request waits for a server that is down (default: 30s; with --url\n60s)");
   time_limit("--start-after",
-             "How long a daemon may be away before a waiting request makes --start run (default: 5s)");
+             "How long a daemon may be away before a request that waits makes --start run\n(default: 5s)");
   app.add_option("--max-message", options.server.max_message,
                  "Longest message toward the client, e.g. 10000000 or 8MB; a longer one becomes an\nerror "
                  "(default: 10000000)")
@@ -207,6 +213,9 @@ Invocation parse_command_line(std::vector<std::string> arguments) {
     for (const std::string& pattern : options.server.watch)
       if (auto glob = Glob::compile(pattern); !glob) throw CLI::ValidationError("--watch", glob.error());
     options.server.watching = !no_watch;
+    if (compat == "mcpflow" && options.server.build.empty())
+      throw CLI::ValidationError("--compat", "mcpflow's one tool, recompile, needs a --build");
+    if (!compat.empty()) options.compat = compat == "mcpflow" ? Compat::mcpflow : Compat::mcp_sitter;
     if (swap == "stop-first") options.server.swap = SwapMode::stop_first;
     for (const std::string& variable : variables)
       options.server.command.env.push_back(key_and_value(variable));

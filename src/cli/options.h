@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "gateway/control_tools.h"
 #include "log/log.h"
 #include "server/config.h"
 
@@ -13,6 +14,7 @@ namespace mcpivot {
 struct Options {
   LogOptions log;
   ServerConfig server;
+  Compat compat = Compat::none;
 };
 
 // What the command line asks for: to run with these options, or to print something and exit.

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <cctype>
+
 #include "log/log.h"
 #include "mcp/initialize.h"
 #include "rpc/answers.h"
@@ -9,9 +11,25 @@
 
 namespace mcpivot {
 
-Gateway::Gateway(LinkContext& context, Guard& guard, const ServerConfig& config)
-    : server_(context, guard, config, *this),
-      control_(server_),
+namespace {
+
+ServerConfig with_names(ServerConfig config, Compat compat) {
+  config.control = control_names(compat);
+  return config;
+}
+
+// What a tool of the server's is called whose name is one of ours.
+std::string other_name(const std::string& server, std::string_view tool) {
+  std::string name;
+  for (const char c : server) name += std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '-' ? c : '_';
+  return fmt::format("{}__{}", name, tool);
+}
+
+}  // namespace
+
+Gateway::Gateway(LinkContext& context, Guard& guard, const ServerConfig& config, Compat compat)
+    : server_(context, guard, with_names(config, compat), *this),
+      control_(context.loop, server_, compat),
       announcer_(context.loop, [this](std::string_view method) {
         for (Session* session : sessions_) session->answer(request_line({}, method, {}));
       }) {
@@ -33,6 +51,7 @@ void Gateway::on_writable() {
 
 void Gateway::reload(const std::string& reason) {
   server_.reload({.build = !server_.config().build.empty(),
+                  .renew = true,
                   .reason = reason,
                   .progress = {},
                   .done = [this](const Server::Outcome& outcome) { server_.add_notice(outcome.text); }});
@@ -64,9 +83,7 @@ void Gateway::request(Session& session, Asker& asker, const Message& message) {
     case Method::resources_unsubscribe:
       return request_if(takes_subscriptions(server_.initialize_result()), "{}", asker, message);
     case Method::tools_call:
-      if (message.name && control_.has(string_value(message.text(message.name))))
-        return control_.call(asker, message);
-      return server_.request(asker, message);
+      return call_tool(asker, message);
     default:
       server_.request(asker, message);
   }
@@ -77,30 +94,65 @@ void Gateway::initialize(Session& session, Asker& asker, const Message& message)
                  params = std::string(message.text(message.params))] {
     const std::string& ours = server_.initialize_result();
     const std::string result =
-        ours.empty() ? lonely_initialize_result(
-                           params, fmt::format("The MCP server \"{}\" behind mcpivot is not running: {}. Its "
-                                               "tools will appear when it is. pivot_logs shows its stderr, "
-                                               "pivot_status its state.",
-                                               server_.name(), server_.trouble()))
-                     : widened_initialize_result(ours);
+        ours.empty() ? lonely_initialize_result(params, words_of_trouble()) : widened_initialize_result(ours);
     session.agreed_version(find_member(result, "protocolVersion"));
     asker.answer(result_answer(id, result));
   };
   server_.hello(message.text(message.params), std::move(answer));
 }
 
+std::string Gateway::words_of_trouble() const {
+  const ControlNames& tools = server_.config().control;
+  std::string text = fmt::format(
+      "The MCP server \"{}\" behind mcpivot is not running: {}. Its tools will appear when it is.",
+      server_.name(), server_.trouble());
+  if (!tools.logs.empty()) text += fmt::format(" {} shows its stderr.", tools.logs);
+  if (!tools.status.empty()) text += fmt::format(" {} shows its state.", tools.status);
+  return text;
+}
+
+void Gateway::call_tool(Asker& asker, const Message& message) {
+  if (!message.name) return server_.request(asker, message);
+  const std::string name = string_value(message.text(message.name));
+  if (control_.has(name)) return control_.call(asker, message);
+  const auto separator = name.rfind("__");
+  if (separator == std::string::npos) return server_.request(asker, message);
+  const std::string own = name.substr(separator + 2);
+  const bool renamed = control_.has(own) && name == other_name(server_.name(), own) &&
+                       server_.catalog().find(ListKind::tools, name) == nullptr;
+  if (!renamed) return server_.request(asker, message);
+  const std::string line = spliced(message.raw, Edits().replace(message.name, quote(own)).list());
+  server_.request(asker, *read_message(line));
+}
+
+// The server's tools in the server's order, then ours. Ours keep their names.
+std::string Gateway::tools() const {
+  std::string items;
+  for (const Item& item : server_.catalog().list(ListKind::tools)) {
+    if (!items.empty()) items += ",";
+    if (!control_.has(item.key)) {
+      items += item.json;
+      continue;
+    }
+    const std::string name = other_name(server_.name(), item.key);
+    log_warn("{}: its tool {} has the name of one of mcpivot's; it is called {} here", server_.name(),
+             item.key, name);
+    const std::string_view spelled = find_member(item.json, "name");
+    const auto at = static_cast<std::size_t>(spelled.data() - item.json.data());
+    items += item.json.substr(0, at) + quote(name) + item.json.substr(at + spelled.size());
+  }
+  const std::string ours = control_.definitions();
+  return items + (items.empty() || ours.empty() ? "" : ",") + ours;
+}
+
 void Gateway::list(Asker& asker, const Message& message, ListKind kind) {
   server_.when_settled([this, &asker, kind, id = std::string(message.text(message.id))] {
     std::string items;
-    for (const Item& item : server_.catalog().list(kind)) {
-      // A tool of the server's with a name of ours would be called in vain: say so rather than list it twice.
-      if (kind == ListKind::tools && control_.has(item.key)) {
-        log_warn("{}: its tool {} is hidden by mcpivot's own of that name", server_.name(), item.key);
-        continue;
-      }
-      items += items.empty() ? item.json : "," + item.json;
+    if (kind == ListKind::tools) {
+      items = tools();
+    } else {
+      for (const Item& item : server_.catalog().list(kind)) items += (items.empty() ? "" : ",") + item.json;
     }
-    if (kind == ListKind::tools) items += (items.empty() ? "" : ",") + control_.definitions();
     asker.answer(result_answer(id, fmt::format(R"({{"{}":[{}]}})", words(kind).member, items)));
   });
 }

@@ -19,7 +19,7 @@ namespace mcpivot {
 
 class Gateway final : private Server::Watcher {
  public:
-  Gateway(LinkContext& context, Guard& guard, const ServerConfig& config);
+  Gateway(LinkContext& context, Guard& guard, const ServerConfig& config, Compat compat);
 
   void add(Session& session);
   void start() { server_.start(); }
@@ -51,6 +51,9 @@ class Gateway final : private Server::Watcher {
 
   void initialize(Session& session, Asker& asker, const Message& message);
   void list(Asker& asker, const Message& message, ListKind kind);
+  void call_tool(Asker& asker, const Message& message);
+  std::string tools() const;
+  std::string words_of_trouble() const;
   // For what the server does not have, though the client was told that it might.
   void request_if(bool has, std::string_view otherwise, Asker& asker, const Message& message);
 

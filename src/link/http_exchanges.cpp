@@ -55,7 +55,6 @@ std::string words_of(std::string_view body) {
 void HttpLink::Exchange::on_head(const HttpHead& head) {
   head_ = head;
   text_.clear();
-  link_->connected_ = true;
 }
 
 void HttpLink::Exchange::on_body(std::string_view piece) {

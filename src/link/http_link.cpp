@@ -272,6 +272,7 @@ void HttpLink::doubt(const std::shared_ptr<Call>& call, const std::string& why) 
 }
 
 void HttpLink::unreachable(const std::string& why) {
+  if (!ended_) unreachable_ = true;
   end(fmt::format("cannot be reached at {}: {}", options_.url.origin(), why));
 }
 

@@ -55,7 +55,8 @@ class HttpLink final : public Link, public std::enable_shared_from_this<HttpLink
 
   // Why it ended: the daemon lives, but does not know our session any more.
   bool forgotten() const { return forgotten_; }
-  bool connected() const { return connected_; }  // it has answered something
+  // Or: nobody takes connections there.
+  bool was_unreachable() const { return unreachable_; }
   bool old_transport() const { return !old_target_.empty(); }
   bool has_session() const { return !session_id_.empty(); }
   bool listening() const { return listening_; }
@@ -133,7 +134,7 @@ class HttpLink final : public Link, public std::enable_shared_from_this<HttpLink
   bool finishing_ = false;
   bool ended_ = false;
   bool forgotten_ = false;
-  bool connected_ = false;
+  bool unreachable_ = false;
 };
 
 }  // namespace mcpivot

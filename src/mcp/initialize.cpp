@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "rpc/json_cursor.h"
+#include "rpc/message.h"
 
 namespace mcpivot {
 namespace {
@@ -65,6 +66,11 @@ std::string lonely_initialize_result(std::string_view client_params, std::string
   return fmt::format(
       R"({{"protocolVersion":{},"capabilities":{},"serverInfo":{{"name":"mcpivot","version":"{}"}},"instructions":{}}})",
       version, widened({}), MCPIVOT_VERSION, quote(trouble));
+}
+
+std::string server_version(std::string_view initialize_result) {
+  const std::string_view version = find_member(find_member(initialize_result, "serverInfo"), "version");
+  return version.starts_with('"') ? string_value(version) : std::string();
 }
 
 bool has_capability(std::string_view initialize_result, std::string_view capability) {

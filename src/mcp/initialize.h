@@ -16,6 +16,9 @@ std::string widened_initialize_result(std::string_view server_result);
 // The same without a server: it could not be started, or not in time, and `trouble` tells the model so.
 std::string lonely_initialize_result(std::string_view client_params, std::string_view trouble);
 
+// What a server says of its own version; empty if nothing.
+std::string server_version(std::string_view initialize_result);
+
 // Whether a server announced this capability in its result.
 bool has_capability(std::string_view initialize_result, std::string_view capability);
 // Whether it takes subscriptions of resources.

@@ -212,7 +212,7 @@ void Process::watch() {
 
 void Process::reap() {
   // Before the leader is reaped, its number cannot be given to another process, so the group is surely ours.
-  signal_group(SIGKILL);
+  ::kill(-pid_, SIGKILL);
   int status = 0;
   ::waitpid(pid_, &status, 0);
   running_ = false;
@@ -243,7 +243,8 @@ void Process::kill_now() {
   guard_.forget(pid_);
 }
 
-void Process::signal_group(int signal) const {
+void Process::signal_group(int signal) {
+  signalled_ = true;
   ::kill(-pid_, signal);
 }
 

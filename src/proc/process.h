@@ -51,6 +51,8 @@ class Process : public std::enable_shared_from_this<Process> {
   const Pipes& pipes() const { return pipes_; }
   std::chrono::steady_clock::time_point started() const { return started_; }
   bool running() const { return running_; }
+  // Whether we sent it a signal that ends it.
+  bool signalled() const { return signalled_; }
 
   // Called once, when the process has ended; whatever else was in its group has been killed by then.
   void on_exit(OnExit handler) { on_exit_ = std::move(handler); }
@@ -65,7 +67,7 @@ class Process : public std::enable_shared_from_this<Process> {
   Process(boost::asio::io_context& loop, Guard& guard, pid_t pid, int pidfd, Pipes pipes);
   void watch();
   void reap();
-  void signal_group(int signal) const;
+  void signal_group(int signal);
 
   Guard& guard_;
   pid_t pid_;
@@ -75,6 +77,7 @@ class Process : public std::enable_shared_from_this<Process> {
   std::chrono::steady_clock::time_point started_ = std::chrono::steady_clock::now();
   OnExit on_exit_;
   bool running_ = true;
+  bool signalled_ = false;
 };
 
 }  // namespace mcpivot

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "proc/process.h"
@@ -33,10 +34,19 @@ struct HttpConfig {
   std::chrono::milliseconds start_after = std::chrono::seconds(5);  // a developer's own restart comes first
 };
 
+// What the control tools are called, for words that tell a model what to do next. Empty: there is none.
+struct ControlNames {
+  std::string_view rebuild = "pivot_rebuild";
+  std::string_view restart = "pivot_restart";
+  std::string_view status = "pivot_status";
+  std::string_view logs = "pivot_logs";
+};
+
 struct ServerConfig {
   std::string name;
   HttpConfig http;
   bool is_daemon() const { return !http.url.empty(); }
+  ControlNames control;
   Command command;
   std::string build;  // a shell line; empty: nothing to build
   std::vector<std::string>

@@ -47,14 +47,6 @@ std::string block(std::string_view title, const std::vector<std::string>& lines,
 
 }  // namespace
 
-std::string duration_text(std::chrono::milliseconds duration) {
-  const double seconds = static_cast<double>(duration.count()) / 1000;
-  if (seconds < 10) return fmt::format("{:.2g} s", seconds);
-  if (seconds < 120) return fmt::format("{:.0f} s", seconds);
-  if (seconds < 7200) return fmt::format("{:.0f} min", seconds / 60);
-  return fmt::format("{:.0f} h", seconds / 3600);
-}
-
 std::string headline(const Death& death) {
   return fmt::format("server \"{}\" ({} {}) {} after {}{}{}", death.server,
                      death.daemon ? "session" : "generation", death.generation, death.how,
@@ -81,9 +73,15 @@ std::string crash_report(const Death& death, std::string_view doing, std::string
     return text + "Next: look whether it took effect before you call it again; mcpivot connects by itself.";
   const std::string lines = telling_lines(death.stderr_lines);
   text += lines.empty() ? "It wrote nothing to stderr.\n" : lines;
-  text += fmt::format("Next: it is being started again; {}. pivot_logs shows all of its stderr.",
-                      death.can_rebuild ? "mend the cause and call pivot_rebuild"
-                                        : "mend the cause, then call pivot_restart if it was not picked up");
+  text += "Next: it is being started again; mend the cause";
+  const ControlNames& tools = death.control;
+  if (!tools.rebuild.empty()) {
+    text += fmt::format(" and call {}", tools.rebuild);
+  } else if (!tools.restart.empty()) {
+    text += fmt::format(", then call {} if it was not picked up", tools.restart);
+  }
+  text += ".";
+  if (!tools.logs.empty()) text += fmt::format(" {} shows all of its stderr.", tools.logs);
   return text;
 }
 

@@ -10,6 +10,9 @@
 #include <string_view>
 #include <vector>
 
+#include "proc/duration_text.h"
+#include "server/config.h"
+
 namespace mcpivot {
 
 struct Death {
@@ -18,9 +21,9 @@ struct Death {
   std::string how;  // "was killed by SIGSEGV"
   std::chrono::milliseconds after{0};
   std::vector<std::string> stderr_lines;  // of this generation
-  bool can_rebuild = false;
-  bool daemon = false;  // its stderr is not ours to know
-  std::string because;  // why we ended it ourselves; empty: it died on its own
+  ControlNames control{};                 // what the model can call next
+  bool daemon = false;                    // its stderr is not ours to know
+  std::string because;                    // why we ended it ourselves; empty: it died on its own
 };
 
 // "server "dev" (generation 2) was killed by SIGSEGV after 45 s"
@@ -32,8 +35,5 @@ std::string telling_lines(const std::vector<std::string>& lines);
 
 // For the one whose request was lost: `doing` says which, `fate` what became of it.
 std::string crash_report(const Death& death, std::string_view doing, std::string_view fate);
-
-// "1.8 s", "45 s", "3 min"
-std::string duration_text(std::chrono::milliseconds duration);
 
 }  // namespace mcpivot

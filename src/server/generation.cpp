@@ -10,6 +10,7 @@ namespace {
 // Batches exist in one version of the protocol only.
 constexpr std::string_view version_with_batches = R"("2025-03-26")";
 constexpr std::size_t garbage_shown = 500;
+constexpr std::size_t most_tasks = 1024;
 // Progress keeps a call alive, but not longer than so many times the limit for one without.
 constexpr int most_patience = 6;
 
@@ -178,10 +179,23 @@ void Generation::on_answer(const Message& message) {
     asked_.close(own);
     inquiry->forward(message, {});
   } else {
+    if (request->task || (!tasks_.empty() && request->known == Method::other)) follow_task(*request, message);
     owner_.on_answer(*request, message);
     asked_.close(own);
   }
   if (asked_.size() == 0) owner_.on_idle(*this);
+}
+
+void Generation::follow_task(const Requests::Request& request, const Message& answer) {
+  if (request.task) {
+    const std::string_view id = find_member(find_member(answer.text(answer.result), "task"), "taskId");
+    if (!id.empty() && tasks_.size() < most_tasks) tasks_.emplace(id);
+    return;
+  }
+  const std::string method = string_value(request.method());
+  if (method != "tasks/result" && method != "tasks/cancel") return;
+  const Message asked = request.kept.message();
+  tasks_.erase(std::string(find_member(asked.text(asked.params), "taskId")));
 }
 
 void Generation::on_progress(const Message& message) {

@@ -10,6 +10,7 @@
 #include <functional>
 #include <list>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -82,6 +83,9 @@ class Generation final : public Link::Handler, public std::enable_shared_from_th
   std::vector<Open> take_open();
   std::size_t open() const { return asked_.size(); }
   std::size_t calls() const;  // those of clients alone
+  // Tasks (of MCP 2025-11-25) that were begun here and whose results nobody has fetched yet.
+  bool has_task(std::string_view id) const { return tasks_.contains(std::string(id)); }
+  std::size_t tasks() const { return tasks_.size(); }
   // What has been asked longer ago than this, without an answer or progress since; it is cancelled at the
   // server.
   std::vector<Requests::Request> take_overdue(std::chrono::milliseconds patience);
@@ -110,6 +114,7 @@ class Generation final : public Link::Handler, public std::enable_shared_from_th
 
   void on_answer(const Message& message);
   void on_progress(const Message& message);
+  void follow_task(const Requests::Request& request, const Message& answer);
   void die(const Backend::Ending& ending);
   void garbage(std::string_view line, std::string_view why);
   void fail_answers(std::string_view line, const std::string& why);
@@ -124,6 +129,7 @@ class Generation final : public Link::Handler, public std::enable_shared_from_th
   std::chrono::steady_clock::time_point started_ = std::chrono::steady_clock::now();
   Requests asked_;
   std::list<std::unique_ptr<Inquiry>> inquiries_;
+  std::set<std::string> tasks_;
   bool batches_ = false;  // its protocol version has them
   bool ending_ = false;
   bool dead_ = false;

@@ -71,7 +71,11 @@ void HttpBackend::ended(const std::string& how, bool forgotten) {
   if (!on_end_) return;
   const auto keep = shared_from_this();  // whoever is told lets go of us
   farewell_.cancel();
-  std::exchange(on_end_, nullptr)({.how = how, .from_outside = true, .forgotten = forgotten});
+  std::exchange(on_end_, nullptr)({.how = how,
+                                   .from_outside = true,
+                                   .forgotten = forgotten,
+                                   .unreachable = link_->was_unreachable(),
+                                   .exit_code = 0});
 }
 
 void HttpBackend::describe(const Line& line) const {

@@ -107,8 +107,14 @@ void ProcessBackend::end_when_settled() {
   last_words_.cancel();
   stderr_->drain();
   stderr_->close();
-  const bool from_outside = std::ranges::find(outside_signals, exited_->signal) != outside_signals.end();
-  std::exchange(on_end_, nullptr)({.how = exited_->text(), .from_outside = from_outside, .forgotten = false});
+  const bool from_outside =
+      !process_->signalled() && std::ranges::find(outside_signals, exited_->signal) != outside_signals.end();
+  std::exchange(on_end_,
+                nullptr)({.how = exited_->text(),
+                          .from_outside = from_outside,
+                          .forgotten = false,
+                          .unreachable = false,
+                          .exit_code = exited_->signal != 0 ? 128 + exited_->signal : exited_->code});
 }
 
 }  // namespace mcpivot

@@ -2,13 +2,15 @@
 
 #include <algorithm>
 #include <boost/asio/post.hpp>
-#include <random>
 #include <utility>
 
-#include "link/url.h"
 #include "log/log.h"
+#include "mcp/initialize.h"
 #include "mcp/notice.h"
+#include "proc/same_program.h"
 #include "rpc/answers.h"
+#include "rpc/json_cursor.h"
+#include "server/start_cache.h"
 
 namespace mcpivot {
 namespace {
@@ -24,8 +26,6 @@ constexpr milliseconds first_handshake{10'000};
 constexpr milliseconds young{5'000};
 constexpr milliseconds first_back_off{100};
 constexpr milliseconds longest_back_off{30'000};
-// A daemon may come back any moment, and a connection costs little.
-constexpr milliseconds longest_daemon_back_off{5'000};
 constexpr int most_tries = 5;
 constexpr std::size_t longest_notice = 16 * 1024;
 
@@ -65,6 +65,14 @@ bool is_read(Method method) {
   }
 }
 
+// What a model can do about a call that took too long.
+std::string after_overdue(const ServerConfig& config) {
+  if (config.is_daemon()) return " Look whether it did before you call it again.";
+  const auto& [rebuild, restart, status, logs] = config.control;
+  return (logs.empty() ? "" : fmt::format(" {} shows its stderr.", logs)) +
+         (restart.empty() ? "" : fmt::format(" {} starts it anew.", restart));
+}
+
 milliseconds since(std::chrono::steady_clock::time_point then) {
   return std::chrono::duration_cast<milliseconds>(std::chrono::steady_clock::now() - then);
 }
@@ -86,7 +94,11 @@ Server::Server(LinkContext& context, Guard& guard, ServerConfig config, Watcher&
       birth_timer_(context.loop),
       back_off_timer_(context.loop),
       patience_timer_(context.loop),
-      overdue_timer_(context.loop) {}
+      overdue_timer_(context.loop) {
+  if (config_.build.empty()) config_.control.rebuild = {};
+  if (!config_.http.start.empty() || !config_.http.stop.empty())
+    keeper_ = std::make_unique<DaemonKeeper>(context.loop, guard, config_);
+}
 
 Server::~Server() = default;
 
@@ -100,9 +112,11 @@ void Server::start() {
 void Server::hello(std::string_view params, std::function<void()> then) {
   replay_.hello = params.empty() ? "{}" : std::string(params);
   settled_.push_back(std::move(then));
+  if (initialize_result_.empty() && (state_ == State::starting || config_.is_daemon())) recall_last_run();
   if (unborn_ && !handshake_) shake_hands();
+  const bool known = !initialize_result_.empty();
   const bool hopeless = !unborn_ && (state_ == State::failed || state_ == State::stopped);
-  if (current_ || hopeless) return settle();
+  if (known || hopeless) return settle();
   patience_timer_.expires_after(first_handshake);
   patience_timer_.async_wait([this](const boost::system::error_code& error) {
     if (error) return;
@@ -112,7 +126,7 @@ void Server::hello(std::string_view params, std::function<void()> then) {
 }
 
 void Server::when_settled(std::function<void()> then) {
-  const bool settled = current_ || !initialize_result_.empty() || settled_.empty();
+  const bool settled = !initialize_result_.empty() || settled_.empty();
   if (settled) return then();
   settled_.push_back(std::move(then));
 }
@@ -123,7 +137,21 @@ void Server::settle() {
   for (const auto& then : std::exchange(settled_, {})) then();
 }
 
+void Server::recall_last_run() {
+  auto last = StartCache(config_, unborn_file_, replay_.hello).load();
+  if (!last) return;
+  initialize_result_ = std::move(last->initialize_result);
+  catalog_ = std::move(last->catalog);
+  guessed_ = true;
+}
+
+void Server::keep_for_next_run() const {
+  StartCache(config_, current_file_, replay_.hello).save(initialize_result_, catalog_);
+}
+
 void Server::request(Asker& asker, const Message& message) {
+  if (message.known == Method::other && !leaving_.empty())
+    if (Generation* keeper = keeper_of_task(message)) return keeper->request(asker, message);
   if (Generation* generation = serving()) {
     generation->request(asker, message);
     return watch_overdue_calls();
@@ -131,10 +159,19 @@ void Server::request(Asker& asker, const Message& message) {
   // A daemon may be there by now: it is tried at once, whatever the back-off says.
   const bool down = state_ == State::stopped || cannot_execute_ || config_.is_daemon();
   const bool may_start =
-      !current_ && !unborn_ && !shut_down_ && (!build_ || config_.swap == SwapMode::overlap);
+      !current_ && !unborn_ && !shut_down_ && !daemon_busy_ && (!build_ || config_.swap == SwapMode::overlap);
   if (down && may_start) bear("a request needs it");
   if (cannot_execute_) return refuse(asker, message, trouble_);
   wait(asker, message, 0);
+}
+
+// An old generation that has the task which a request speaks of.
+Generation* Server::keeper_of_task(const Message& message) const {
+  if (!string_value(message.text(message.method)).starts_with("tasks/")) return nullptr;
+  const std::string_view task = find_member(message.text(message.params), "taskId");
+  const auto keeper = std::ranges::find_if(
+      leaving_, [&](const auto& generation) { return !generation->ending() && generation->has_task(task); });
+  return keeper == leaving_.end() ? nullptr : keeper->get();
 }
 
 void Server::remember_setting(const Message& message) {
@@ -143,7 +180,10 @@ void Server::remember_setting(const Message& message) {
 }
 
 void Server::notify(const Message& message) {
-  if (Generation* generation = serving()) generation->notify(message);
+  if (Generation* generation = serving()) return generation->notify(message);
+  if (state_ == State::starting && waiting_.add(nullptr, message, false)) return;
+  log_debug("{}: a notification for a server that does not run: {}", config_.name,
+            message.text(message.method));
 }
 
 void Server::cancel(Asker& client, const Message& cancelled) {
@@ -164,14 +204,19 @@ void Server::resume() {
 }
 
 void Server::wait(Asker& asker, const Message& message, int sent_before) {
-  if (!waiting_.add(asker, message, sent_before))
+  if (!waiting_.add(&asker, message, sent_before))
     refuse(asker, message,
            fmt::format("{} requests wait for it already; {}", WaitingRoom::most_waiting, trouble_));
 }
 
 void Server::release_waiting() {
-  for (const auto& waiting : waiting_.take_all())
-    serving()->request(*waiting.asker, waiting.message.message(), waiting.sent_before);
+  for (const auto& waiting : waiting_.take_all()) {
+    if (waiting.asker == nullptr) {
+      serving()->notify(waiting.message.message());
+    } else {
+      serving()->request(*waiting.asker, waiting.message.message(), waiting.sent_before);
+    }
+  }
   watch_overdue_calls();
 }
 
@@ -191,9 +236,14 @@ void Server::refuse(Asker& asker, const Message& message, const std::string& why
 void Server::bear(std::string reason) {
   if (unborn_) return;
   back_off_timer_.cancel();
+  if (config_.swap == SwapMode::stop_first && !leaving_.empty()) {
+    birth_due_ = std::move(reason);  // it cannot run twice
+    return;
+  }
   birth_reason_ = std::move(reason);
   const int number = ++counts_.starts;
   changed_before_birth_ = {};
+  unborn_file_ = look_at(own_file(config_.command));
   auto generation = Generation::start(context_, guard_, config_, number, ring_, *this);
   cannot_execute_ = !generation;
   if (!generation) return birth_failed(generation.error());
@@ -234,6 +284,7 @@ void Server::birth_failed(std::string why) {
   if (config_.is_daemon()) {
     connection_.failed(why);
     --counts_.starts;  // there was no session to count
+    if (wait_for_daemon(why)) return;
   } else {
     log_warn("{}: generation {} failed: {}", config_.name, counts_.starts, why);
   }
@@ -255,6 +306,7 @@ void Server::birth_failed(std::string why) {
 void Server::abandon_birth() {
   birth_timer_.cancel();
   handshake_.reset();
+  birth_due_.clear();
   auto unborn = std::exchange(unborn_, nullptr);
   if (!unborn || unborn->dead()) return;
   leaving_.push_back(unborn);
@@ -265,10 +317,15 @@ void Server::swap_in(Handshake::Outcome outcome) {
   birth_timer_.cancel();
   handshake_.reset();
   const auto old = std::exchange(current_, std::exchange(unborn_, nullptr));
-  const bool first = initialize_result_.empty();
+  const bool guessed = std::exchange(guessed_, false);
+  const bool first = initialize_result_.empty() || guessed;
   last_start_took_ = since(current_->started());
   const auto absence = connection_.made();
+  if (keeper_) keeper_->arrived();
+  first_try_ = start_wanted_ = false;
+  const std::string version_before = server_version(initialize_result_);
   initialize_result_ = std::move(outcome.initialize_result);
+  const auto file_before = std::exchange(current_file_, std::move(unborn_file_));
   const Diff diff = compare(catalog_, outcome.catalog);
   catalog_ = std::move(outcome.catalog);
   become(State::ready, {});
@@ -280,10 +337,12 @@ void Server::swap_in(Handshake::Outcome outcome) {
   // A session that was merely forgotten is nobody's concern, unless something is different in the new one.
   const bool silent =
       std::exchange(session_forgotten_, false) && diff.empty() && outcome.failed_replays.empty();
-  const bool news = (current_->number() > 1 && !silent) || told_missing_;
+  const bool news = (current_->number() > 1 && !silent) || told_missing_ || (guessed && !diff.empty());
   if (!first) last_diff_ = diff.empty() ? "nothing" : diff.text();
   if (news)
-    words += fmt::format("\n{}", diff.empty() ? "tools, prompts and resources: unchanged." : diff.text());
+    words += fmt::format("\n{}{}", guessed && !diff.empty() ? "unlike its last run: " : "",
+                         diff.empty() ? "tools, prompts and resources: unchanged." : diff.text());
+  if (!first) words += binary_line(file_before, version_before);
   for (const std::string& failed : outcome.failed_replays)
     words += fmt::format("\nnot repeated: {}.", failed);
   if (!crash_to_tell_.empty())
@@ -303,6 +362,20 @@ void Server::swap_in(Handshake::Outcome outcome) {
   release_waiting();
   settle();
   watcher_.on_writable();
+  if (!guessed || !diff.empty()) keep_for_next_run();
+}
+
+// What the model should know about the program that runs now: only if it is another one.
+std::string Server::binary_line(const std::optional<FileFacts>& before,
+                                const std::string& version_before) const {
+  const std::string version = server_version(initialize_result_);
+  const bool same_file = !current_file_ || (before && before->path == current_file_->path &&
+                                            before->stamp.looks_like(current_file_->stamp));
+  if (same_file && version == version_before) return {};
+  if (config_.is_daemon()) return fmt::format("\nversion {} → {}", version_before, version);
+  std::string line = "\nbinary: " + (current_file_ ? current_file_->text() : config_.command.argv.at(0));
+  if (version != version_before) line += fmt::format("; version {} → {}", version_before, version);
+  return line;
 }
 
 // --- death
@@ -316,13 +389,22 @@ void Server::on_death(Generation& generation, const Backend::Ending& ending) {
   const auto keep = generation.shared_from_this();
   for (Asker* client : clients_) client->forget(generation);
   Death death = describe_death(generation, ending.how);
+  last_exit_code_ = ending.exit_code;
+  last_lifetime_ = death.after;
   if (keep == unborn_) {
+    unreachable_ = ending.unreachable;
     settle_open(generation, death, false);
     birth_failed(fmt::format("it {}{}", ending.how, config_.is_daemon() ? "" : " before it was ready"));
   } else if (keep != current_) {
-    if (generation.ending()) death.because = shut_down_ ? "mcpivot ends" : "a new generation took its place";
-    settle_open(generation, death, !shut_down_);
+    if (generation.ending()) {
+      death.because = shut_down_       ? "mcpivot ends"
+                      : stops_.empty() ? "a new generation took its place"
+                                       : "it was stopped on request";
+      count_kill(death.because);
+    }
+    settle_open(generation, death, !shut_down_ && stops_.empty());
     leaving_.remove(keep);
+    if (leaving_.empty() && !birth_due_.empty() && !shut_down_) bear(std::exchange(birth_due_, {}));
   } else if (generation.ending()) {
     current_.reset();
     on_ended(generation, death);
@@ -331,10 +413,16 @@ void Server::on_death(Generation& generation, const Backend::Ending& ending) {
     if (config_.is_daemon()) {
       on_daemon_lost(generation, death, ending.forgotten);
     } else {
-      on_crash(generation, death);
+      on_crash(generation, death, ending.from_outside);
     }
   }
   if (shut_down_ && !current_ && leaving_.empty()) std::exchange(shut_down_, nullptr)();
+}
+
+void Server::count_kill(std::string reason) {
+  ++counts_.kills;
+  last_kill_ = std::move(reason);
+  last_kill_at_ = std::chrono::system_clock::now();
 }
 
 // The current generation is gone because we wanted it so: to stop, to make room for the next one, or for
@@ -345,9 +433,10 @@ void Server::on_ended(Generation& generation, Death& death) {
                   : reloading ? "a new generation takes its place"
                               : "it was stopped on request";
   last_exit_ = fmt::format("{} after {}", death.how, duration_text(death.after));
+  count_kill(death.because);
   settle_open(generation, death, reloading);
   become(State::stopped, shut_down_ ? "mcpivot ends" : "it was stopped on request; the next call starts it");
-  for (const auto& done : std::exchange(stops_, {})) done({true, last_exit_});
+  if (!stops_.empty()) finish_stop(fmt::format("it {}", last_exit_), {generation.backend().pid()});
   watcher_.on_writable();  // nobody may wait for a dead server to read
   if (shut_down_) return;
   if (!reloads_.empty()) {
@@ -357,24 +446,9 @@ void Server::on_ended(Generation& generation, Death& death) {
   }
 }
 
-// A daemon that is away is told of when it is back.
-void Server::on_daemon_lost(Generation& generation, const Death& death, bool forgotten) {
-  young_deaths_ = death.after < young ? young_deaths_ + 1 : 0;
-  session_forgotten_ = forgotten;
-  if (!forgotten) {
-    ++counts_.crashes;
-    last_exit_ = fmt::format("{} after {}", death.how, duration_text(death.after));
-    connection_.lost(death.how);
-  }
-  become(State::starting, fmt::format("it {}; a new connection is being tried", death.how));
-  settle_open(generation, death, true);
-  watcher_.on_writable();  // nobody may wait for a daemon that is gone
-  if (!unborn_) back_off();
-}
-
-void Server::on_crash(Generation& generation, const Death& death) {
+void Server::on_crash(Generation& generation, const Death& death, bool from_outside) {
   last_exit_ = crash_to_tell_ = fmt::format("{} after {}", death.how, duration_text(death.after));
-  ++counts_.crashes;
+  ++(from_outside ? counts_.outside_deaths : counts_.crashes);
   young_deaths_ = death.after < young ? young_deaths_ + 1 : 0;
   become(State::starting, fmt::format("it {} and is being started again", last_exit_));
   if (settle_open(generation, death, true) == 0) add_notice(crash_report(death, {}, {}));
@@ -392,32 +466,13 @@ void Server::back_off() {
   });
 }
 
-// Many clients of one daemon must not all come at the same moment.
-milliseconds Server::daemon_back_off() const {
-  if (young_deaths_ == 0) return milliseconds(0);
-  const auto full =
-      std::min(longest_daemon_back_off, first_back_off * (1 << std::min(young_deaths_ - 1, 10)));
-  static std::minstd_rand chance(std::random_device{}());
-  return milliseconds(
-      std::uniform_int_distribution<std::int64_t>(full.count() * 3 / 4, full.count())(chance));
-}
-
-std::string Server::connection_words(const std::optional<ConnectionRecord::Absence>& absence) const {
-  const std::string where = current_->backend().where();
-  if (absence)
-    return fmt::format("[mcpivot] \"{}\" is back after {}: {} (it {}).", config_.name,
-                       duration_text(absence->length), where, absence->why);
-  return fmt::format("[mcpivot] \"{}\": session {} with {}, ready in {} ({}).", config_.name,
-                     current_->number(), where, duration_text(last_start_took_), birth_reason_);
-}
-
 Death Server::describe_death(Generation& generation, std::string how) const {
   return {.server = config_.name,
           .generation = generation.number(),
           .how = std::move(how),
           .after = since(generation.started()),
           .stderr_lines = generation.stderr_lines(),
-          .can_rebuild = !config_.build.empty(),
+          .control = config_.control,
           .daemon = config_.is_daemon(),
           .because = {}};
 }
@@ -456,20 +511,27 @@ bool Server::settle(Generation::Open& open, const Death& death, bool again) {
   return true;
 }
 
-void Server::drain(std::shared_ptr<Generation> old) {
+void Server::drain(const std::shared_ptr<Generation>& old) {
   leaving_.push_back(old);
-  if (old->open() == 0) return old->end(farewell);
-  auto timer = std::make_shared<boost::asio::steady_timer>(context_.loop, config_.drain);
-  timer->async_wait([timer, weak = std::weak_ptr(old)](const boost::system::error_code& error) {
-    auto late = weak.lock();
-    if (!error && late && !late->ending()) late->end(farewell);  // what is still open is settled at its death
+  if (old->open() == 0 && old->tasks() == 0) return old->end(farewell);
+  end_late(old, config_.drain);
+}
+
+// What is still open then is settled at its death. A task may take as long as a call.
+void Server::end_late(const std::weak_ptr<Generation>& old, milliseconds patience) {
+  auto timer = std::make_shared<boost::asio::steady_timer>(context_.loop, patience);
+  timer->async_wait([this, timer, old, patience](const boost::system::error_code& error) {
+    auto late = old.lock();
+    if (error || !late || late->ending()) return;
+    if (late->tasks() > 0 && patience < config_.call_timeout) return end_late(old, config_.call_timeout);
+    late->end(farewell);
   });
 }
 
 void Server::on_idle(Generation& generation) {
   const bool leaves =
       std::ranges::any_of(leaving_, [&](const auto& old) { return old.get() == &generation; });
-  if (leaves && !generation.ending()) generation.end(farewell);
+  if (leaves && !generation.ending() && generation.tasks() == 0) generation.end(farewell);
 }
 
 // --- reload
@@ -498,6 +560,9 @@ void Server::begin_reload() {
   round_ = wants_build ? Round::building : Round::plain;
   watcher_.on_reload_begins();
   if (wants_build) return build();
+  daemon_restarted_ = false;
+  if (config_.is_daemon() && std::ranges::any_of(reloads_, &Reload::renew))
+    return renew_daemon(reloads_.front().reason);
   bear(reloads_.front().reason);  // if one is being born already, that is the new one
 }
 
@@ -522,7 +587,9 @@ void Server::on_built(const BuildRunner::Result& result) {
   log_info("{}: build {}", config_.name, last_build_);
   if (result.ok) {
     abandon_birth();  // one that began before the build ended may run the old code
-    return bear(fmt::format("rebuilt {}", reloads_.empty() ? "on request" : reloads_.front().reason));
+    const std::string reason =
+        fmt::format("rebuilt {}", reloads_.empty() ? "on request" : reloads_.front().reason);
+    return config_.is_daemon() ? renew_daemon(reason) : bear(reason);
   }
   ++counts_.failed_builds;
   const std::string serving = current_ ? fmt::format("Generation {} still serves.", current_->number())
@@ -548,18 +615,36 @@ void Server::reload_done(const Outcome& outcome) {
   start_round();
 }
 
-void Server::stop(std::function<void(const Outcome&)> done) {
+void Server::stop(std::function<void(const Stopped&)> done) {
+  if (config_.is_daemon()) return stop_daemon(std::move(done));
   back_off_timer_.cancel();
   build_.reset();
   abandon_birth();
   later_.clear();
   reload_done({false, fmt::format("[mcpivot] \"{}\" was stopped on request", config_.name)});
+  stops_.push_back(std::move(done));
+  for (const auto& generation : leaving_)
+    if (!generation->ending()) generation->end(farewell);
   if (!current_) {
     become(State::stopped, "it was stopped on request; the next call starts it");
-    return done({true, "it was not running"});
+    return finish_stop("it was not running", {});
   }
-  stops_.push_back(std::move(done));
   if (!current_->ending()) current_->end(farewell);
+}
+
+void Server::finish_stop(const std::string& how, std::vector<pid_t> pids) {
+  Stopped stopped{.ok = true, .how = how, .pids = std::move(pids), .others = {}, .program = {}};
+  auto tell = [waiting = std::exchange(stops_, {})](const Stopped& all) {
+    for (const auto& done : waiting) done(all);
+  };
+  const auto program = stoppable_program(config_.command);
+  if (!program) return tell(stopped);
+  stopped.program = program->path;
+  end_processes_running(context_.loop, program->stamp.device, program->stamp.inode, farewell,
+                        [stopped, tell](std::vector<pid_t> others) mutable {
+                          stopped.others = std::move(others);
+                          tell(stopped);
+                        });
 }
 
 void Server::shut_down(milliseconds patience, std::function<void()> done) {
@@ -625,8 +710,12 @@ void Server::refetch(ListKind kind) {
                 fetching = false;
                 if (of.lock() != current_) return;
                 if (std::exchange(again, false)) return refetch(kind);
+                const bool differs = catalog_.list(kind) != fetched.list(kind);
                 catalog_.list(kind) = std::move(fetched.list(kind));
-                if (kind != ListKind::templates) watcher_.on_list_changed(kind);
+                // Templates have no notification of their own: the one of the resources, which their server
+                // sent, stands for both.
+                if (differs || kind != ListKind::templates) watcher_.on_list_changed(kind);
+                if (differs) keep_for_next_run();
               });
 }
 
@@ -656,10 +745,9 @@ void Server::watch_overdue_calls() {
     for (const auto& request : current_->take_overdue(config_.call_timeout)) {
       const std::string words = fmt::format(
           "[mcpivot] server \"{}\" did not answer {} within {} (--call-timeout); it was cancelled there and "
-          "may have taken effect. {}",
+          "may have taken effect.{}",
           config_.name, describe(request.method(), request.name()), duration_text(config_.call_timeout),
-          config_.is_daemon() ? "Look whether it did before you call it again."
-                              : "pivot_logs shows its stderr; pivot_restart starts it anew.");
+          after_overdue(config_));
       request.origin->answer(request.known == Method::tools_call
                                  ? tool_answer(request.id(), words, true)
                                  : error_answer(request.id(), code::connection_closed, words));
@@ -684,35 +772,43 @@ void Server::become(State state, std::string trouble) {
   trouble_ = std::move(trouble);
 }
 
-std::string Server::status() const {
-  std::string lines = fmt::format("server: {}\nstate: {}\n", config_.name, text(state_));
-  auto line = [&](std::string_view key, const std::string& value) {
-    if (!value.empty()) lines += fmt::format("{}: {}\n", key, value);
-  };
-  line("trouble", trouble_);
+Status Server::status() const {
+  Status status;
+  status.server = config_.name;
+  status.state = text(state_);
+  status.trouble = trouble_;
+  for (const std::string& word : config_.command.argv)
+    status.command += (status.command.empty() ? "" : " ") + word;
+  status.version = server_version(initialize_result_);
+  status.executable = look_at(own_file(config_.command));
   if (current_) {
-    line("generation", std::to_string(current_->number()));
-    if (current_->backend().pid() != 0) line("pid", std::to_string(current_->backend().pid()));
-    line(config_.is_daemon() ? "session age" : "uptime", duration_text(since(current_->started())));
-    line("start took", duration_text(last_start_took_));
-    line("in flight", std::to_string(current_->calls()));
-    current_->backend().describe(line);
+    status.newer_on_disk =
+        status.executable && current_file_ && !status.executable->stamp.looks_like(current_file_->stamp);
+    status.life = {.generation = current_->number(),
+                   .pid = current_->backend().pid(),
+                   .uptime = since(current_->started()),
+                   .in_flight = current_->calls()};
   }
-  if (config_.is_daemon()) {
-    line("url", parse_url(config_.http.url)->shown());
-    connection_.describe(line);
-  }
-  line("waiting", std::to_string(waiting_.size()));
-  line("draining", std::to_string(leaving_.size()));
-  line("starts", std::to_string(counts_.starts));
-  line("crashes", std::to_string(counts_.crashes));
-  line("last exit", last_exit_);
-  line("builds",
-       counts_.builds == 0 ? "" : fmt::format("{} ({} failed)", counts_.builds, counts_.failed_builds));
-  line("last build", last_build_);
-  line("tools", std::to_string(catalog_.list(ListKind::tools).size()));
-  line("last restart changed", last_diff_);
-  return lines;
+  status.start_took = last_start_took_;
+  status.waiting = waiting_.size();
+  status.draining = leaving_.size();
+  status.starts = counts_.starts;
+  status.kills = counts_.kills;
+  status.crashes = counts_.crashes;
+  status.outside_deaths = counts_.outside_deaths;
+  status.last_exit = last_exit_;
+  status.last_exit_code = last_exit_code_;
+  status.last_lifetime = last_lifetime_;
+  status.last_kill = last_kill_;
+  status.last_kill_at = last_kill_at_;
+  status.builds = counts_.builds;
+  status.failed_builds = counts_.failed_builds;
+  status.last_build = last_build_;
+  status.tools = catalog_.list(ListKind::tools).size();
+  status.last_diff = last_diff_;
+  status.untold = notice_;
+  if (config_.is_daemon()) describe_daemon(status);
+  return status;
 }
 
 }  // namespace mcpivot

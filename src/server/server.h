@@ -19,9 +19,11 @@
 #include "proc/build_runner.h"
 #include "server/connection_record.h"
 #include "server/crash_report.h"
+#include "server/daemon_keeper.h"
 #include "server/generation.h"
 #include "server/handshake.h"
 #include "server/replay.h"
+#include "server/status.h"
 #include "server/waiting_room.h"
 
 namespace mcpivot {
@@ -68,8 +70,17 @@ class Server final : private Generation::Owner {
     bool ok;
     std::string text;
   };
+  struct Stopped {
+    bool ok = true;
+    std::string how;            // a sentence
+    std::vector<pid_t> pids;    // its own, if it was running
+    std::vector<pid_t> others;  // that ran the same program
+    std::string program;        // which one
+    std::string next = "The next call starts it.";
+  };
   struct Reload {
     bool build = false;
+    bool renew = false;                                   // a daemon too, not only the session with it
     std::string reason;                                   // "on request"
     std::function<void(std::string_view line)> progress;  // may be empty
     std::function<void(const Outcome&)> done;
@@ -78,8 +89,9 @@ class Server final : private Generation::Owner {
   void reload(Reload reload);
   // The one who asked no longer wants it: a build under way is stopped if nobody else waits for it.
   void cancel_reload();
-  // Stops it, so that its executable can be replaced. The next request that needs it starts it again.
-  void stop(std::function<void(const Outcome&)> done);
+  // Stops it, and whoever else of this user runs its program if that is the user's own, so that the file can
+  // be replaced. The next request that needs it starts it again.
+  void stop(std::function<void(const Stopped&)> done);
   // For good, within twice the patience.
   void shut_down(std::chrono::milliseconds patience, std::function<void()> done);
 
@@ -95,9 +107,13 @@ class Server final : private Generation::Owner {
   // The server's own result of the handshake; empty before there was one.
   const std::string& initialize_result() const { return initialize_result_; }
   const StderrRing& ring() const { return ring_; }
+  // The last lines that a daemon of our own starting printed.
+  std::string daemon_output(std::size_t lines) const {
+    return keeper_ ? keeper_->output(lines) : std::string();
+  }
   // Words for the model, with the next tool answer.
   void add_notice(const std::string& text);
-  std::string status() const;
+  Status status() const;
 
  private:
   // Who gets requests now: the current generation, or one that has not been asked to shake hands, because the
@@ -120,6 +136,8 @@ class Server final : private Generation::Owner {
 
   void become(State state, std::string trouble);
   void settle();
+  void recall_last_run();
+  void keep_for_next_run() const;
 
   void bear(std::string reason);
   void shake_hands();
@@ -128,14 +146,23 @@ class Server final : private Generation::Owner {
   void abandon_birth();
   void swap_in(Handshake::Outcome outcome);
   void back_off();
-  void drain(std::shared_ptr<Generation> old);
+  void drain(const std::shared_ptr<Generation>& old);
+  void end_late(const std::weak_ptr<Generation>& old, std::chrono::milliseconds patience);
+  Generation* keeper_of_task(const Message& message) const;
+  std::string binary_line(const std::optional<FileFacts>& before, const std::string& version_before) const;
   void list_changed(Generation& from, ListKind kind);
   void refetch(ListKind kind);
 
+  void count_kill(std::string reason);
+  void finish_stop(const std::string& how, std::vector<pid_t> pids);
   void on_ended(Generation& generation, Death& death);
-  void on_crash(Generation& generation, const Death& death);
+  void on_crash(Generation& generation, const Death& death, bool from_outside);
   void on_daemon_lost(Generation& generation, const Death& death, bool forgotten);
   std::chrono::milliseconds daemon_back_off() const;
+  bool wait_for_daemon(std::string& why);
+  void renew_daemon(const std::string& reason);
+  void stop_daemon(std::function<void(const Stopped&)> done);
+  void describe_daemon(Status& status) const;
   std::string connection_words(const std::optional<ConnectionRecord::Absence>& absence) const;
 
   void start_round();
@@ -170,13 +197,25 @@ class Server final : private Generation::Owner {
   std::list<std::shared_ptr<Generation>> leaving_;  // drain, or end
   std::shared_ptr<Handshake> handshake_;
   std::string birth_reason_;
+  std::string birth_due_;                 // the reason of one that waits until the last one is gone
+  std::optional<FileFacts> unborn_file_;  // the program as it was when they started
+  std::optional<FileFacts> current_file_;
   Catalog catalog_;
   std::string initialize_result_;
-  std::string notice_;              // due to the model, with the next tool answer
-  bool told_missing_ = false;       // a client shook hands with us alone
-  std::string crash_to_tell_;       // how the last one died, if that has not been told
-  ConnectionRecord connection_;     // with a daemon
-  bool session_forgotten_ = false;  // by the daemon, which is still there
+  bool guessed_ = false;       // both are from the last run; this one's server has not spoken yet
+  std::string notice_;         // due to the model, with the next tool answer
+  bool told_missing_ = false;  // a client shook hands with us alone
+  std::string crash_to_tell_;  // how the last one died, if that has not been told
+
+  // Of daemons alone.
+  ConnectionRecord connection_;
+  std::unique_ptr<DaemonKeeper> keeper_;  // if it can be started or stopped at all
+  bool session_forgotten_ = false;        // by the daemon, which is still there
+  bool unreachable_ = false;              // nobody took the last connection
+  bool first_try_ = true;
+  bool start_wanted_ = false;      // it was stopped by us, and is to run again
+  bool daemon_busy_ = false;       // it is being stopped
+  bool daemon_restarted_ = false;  // for the reload under way
 
   std::shared_ptr<BuildRunner> build_;
   std::vector<Reload> reloads_;  // those who wait for the one under way
@@ -186,7 +225,7 @@ class Server final : private Generation::Owner {
   enum class Round : std::uint8_t { none, waiting, building, plain } round_ = Round::none;
   std::vector<Reload> later_;  // those who need another round
   std::size_t cancelled_reloads_ = 0;
-  std::vector<std::function<void(const Outcome&)>> stops_;
+  std::vector<std::function<void(const Stopped&)>> stops_;
   std::function<void()> shut_down_;
 
   boost::asio::steady_timer birth_timer_;     // a handshake that takes too long
@@ -201,9 +240,13 @@ class Server final : private Generation::Owner {
   std::array<bool, all_lists.size()> refetch_again_{};
 
   struct Counts {
-    int starts = 0, crashes = 0, builds = 0, failed_builds = 0;
+    int starts = 0, kills = 0, crashes = 0, outside_deaths = 0, builds = 0, failed_builds = 0;
   } counts_;
   std::string last_exit_;
+  std::optional<int> last_exit_code_;
+  std::chrono::milliseconds last_lifetime_{0};
+  std::string last_kill_;
+  std::optional<std::chrono::system_clock::time_point> last_kill_at_;
   std::string last_diff_;
   std::string last_build_;
   std::chrono::milliseconds last_start_took_{0};

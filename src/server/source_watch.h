@@ -30,8 +30,4 @@ class SourceWatch {
   std::unique_ptr<ExecutableWatcher> executable_;
 };
 
-// The file that a server's code is in, as far as its command tells: the program itself, or the script that an
-// interpreter runs; empty if that cannot be known.
-std::string own_file(const Command& command);
-
 }  // namespace mcpivot

@@ -9,10 +9,10 @@ WaitingRoom::WaitingRoom(boost::asio::io_context& loop, std::chrono::millisecond
                          OnOverdue on_overdue)
     : timer_(loop), patience_(patience), on_overdue_(std::move(on_overdue)) {}
 
-bool WaitingRoom::add(Asker& asker, const Message& message, int sent_before) {
+bool WaitingRoom::add(Asker* asker, const Message& message, int sent_before) {
   if (waiting_.size() >= most_waiting) return false;
   waiting_.push_back(
-      {&asker, KeptMessage(message), sent_before, std::chrono::steady_clock::now() + patience_});
+      {asker, KeptMessage(message), sent_before, std::chrono::steady_clock::now() + patience_});
   if (waiting_.size() == 1) set_timer();
   return true;
 }
@@ -20,6 +20,7 @@ bool WaitingRoom::add(Asker& asker, const Message& message, int sent_before) {
 bool WaitingRoom::cancel(Asker& client, const Message& cancelled) {
   const std::string_view id = cancelled.text(cancelled.request_id);
   auto found = std::ranges::find_if(waiting_, [&](const Waiting& waiting) {
+    if (waiting.asker == nullptr) return false;
     const Message message = waiting.message.message();
     return &waiting.asker->client() == &client && same_id(message.text(message.id), id);
   });
@@ -45,7 +46,7 @@ void WaitingRoom::set_timer() {
     while (!waiting_.empty() && waiting_.front().deadline <= now) {
       const Waiting overdue = std::move(waiting_.front());
       waiting_.pop_front();
-      on_overdue_(overdue);
+      if (overdue.asker != nullptr) on_overdue_(overdue);
     }
     set_timer();
   });

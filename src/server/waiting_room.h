@@ -1,5 +1,5 @@
-// The requests that came while a server had no generation to answer them. They wait in order, so many and so
-// long as the limits say, and are then told why it took too long.
+// The requests (and notifications) that came while a server had no generation to take them. They wait in
+// order, so many and so long as the limits say; a request is then told why it took too long.
 //
 // One thread.
 #pragma once
@@ -20,7 +20,7 @@ class WaitingRoom {
   static constexpr std::size_t most_waiting = 1024;
 
   struct Waiting {
-    Asker* asker;
+    Asker* asker;  // null: a notification, which nobody waits for
     KeptMessage message;
     int sent_before;  // how many earlier generations died with it
     std::chrono::steady_clock::time_point deadline;
@@ -30,7 +30,7 @@ class WaitingRoom {
   WaitingRoom(boost::asio::io_context& loop, std::chrono::milliseconds patience, OnOverdue on_overdue);
 
   // False: the room is full.
-  bool add(Asker& asker, const Message& message, int sent_before);
+  bool add(Asker* asker, const Message& message, int sent_before);
   // A client takes its request back. False: it is not here.
   bool cancel(Asker& client, const Message& cancelled);
   // Everybody leaves, in order.

@@ -143,8 +143,15 @@ const std::map<std::string, Server::Method>& Server::methods() {
       {"resources/unsubscribe", &Server::unsubscribe},
       {"logging/setLevel", &Server::set_level},
       {"completion/complete", &Server::complete},
+      {"tasks/result", &Server::task_result},
   };
   return table;
+}
+
+json::value Server::task_result(const json::object& params) {
+  const std::string task = text_or(params, "taskId", "");
+  if (!tasks_.contains(task)) throw Refusal{-32602, "Unknown task: " + task};
+  return {{"content", {{{"type", "text"}, {"text", "the result of " + task}}}}};
 }
 
 void Server::handle(const json::value& id, const std::string& method, const json::object& params) {
@@ -166,6 +173,11 @@ void Server::handle(const json::value& id, const std::string& method, const json
 
 void Server::handle_call(const json::value& id, const json::object& params) {
   const std::string name = text_or(params, "name", "");
+  if (params.contains("task")) {  // its result can be fetched from this life alone
+    const std::string task = "task-" + std::to_string(options_.life) + "-" + std::to_string(++calls_);
+    tasks_.insert(task);
+    return wire_.result(id, {{"task", {{"taskId", task}, {"status", "working"}}}});
+  }
   Call call{id, object_or_empty(params, "arguments"), nullptr};
   const json::object meta = object_or_empty(params, "_meta");
   if (meta.contains("progressToken")) call.progress_token = meta.at("progressToken");

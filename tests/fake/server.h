@@ -45,6 +45,7 @@ class Server {
   void log(std::string_view level, std::string_view text);
   void mutate();  // one more tool, and a notification
   long calls() const { return calls_; }
+  std::set<std::string> tasks_;
   std::string seen() const;
   boost::json::object state() const;
 
@@ -69,6 +70,7 @@ class Server {
 
   boost::json::value initialize(const boost::json::object& params);
   boost::json::value ping(const boost::json::object& params);
+  boost::json::value task_result(const boost::json::object& params);
   boost::json::value list_tools(const boost::json::object& params);
   boost::json::value list_prompts(const boost::json::object& params);
   boost::json::value get_prompt(const boost::json::object& params);

@@ -36,10 +36,11 @@ let folders = 0;
 /** A new path for a folder of one test's own; it is removed when the tests end. */
 export const scratch_path = () => join(scratch, String(++folders));
 
-/** Given to both ways, so that an mcpivot under test leaves the user's own files alone. */
+/** Given to both ways, so that an mcpivot under test leaves the user's own files alone, and knows nothing from the
+ * test before. */
 export const environment = {
   XDG_STATE_HOME: join(scratch, 'state'),
-  XDG_CACHE_HOME: join(scratch, 'cache'),
+  XDG_CACHE_HOME: '/dev/null',
   XDG_CONFIG_HOME: join(scratch, 'config'),
   ...Object.fromEntries(Object.entries(process.env).filter(([name]) => /^[A-Z]+SAN_OPTIONS$/.test(name))),
 };

@@ -1,0 +1,76 @@
+#include "gateway/sitter_answers.h"
+
+#include <boost/json.hpp>
+
+#include "proc/duration_text.h"
+
+namespace mcpivot {
+namespace {
+
+namespace json = boost::json;
+
+std::int64_t seconds(std::chrono::milliseconds time) {
+  return std::chrono::duration_cast<std::chrono::seconds>(time).count();
+}
+
+// Text, or null.
+json::value or_null(const std::string& text) {
+  return text.empty() ? json::value(nullptr) : json::value(text);
+}
+
+}  // namespace
+
+std::string sitter_status(const Status& status, std::chrono::seconds our_uptime) {
+  json::object answer;
+  answer["childCommand"] = status.command;
+  answer["binaryPath"] = status.executable ? json::value(status.executable->path) : nullptr;
+  answer["binaryVersion"] = or_null(status.version);
+  answer["binaryNewerOnDisk"] = status.newer_on_disk;
+  answer["childState"] = status.state;
+  answer["childAlive"] = status.life.has_value();
+  answer["childReady"] = status.state == "ready";
+  answer["childPid"] = status.life ? json::value(status.life->pid) : nullptr;
+  answer["childToolCount"] = status.tools;
+  answer["spawnCount"] = status.starts;
+  answer["killCount"] = status.kills;
+  answer["crashCount"] = status.crashes;
+  answer["externalKillCount"] = status.outside_deaths;
+  answer["lastKillUtc"] = status.last_kill_at ? json::value(time_text(*status.last_kill_at)) : nullptr;
+  answer["lastKillReason"] = or_null(status.last_kill);
+  answer["lastStartupMs"] = status.start_took.count();
+  answer["childUptimeSeconds"] = status.life ? json::value(seconds(status.life->uptime)) : nullptr;
+  answer["previousExitCode"] = status.last_exit_code ? json::value(*status.last_exit_code) : nullptr;
+  answer["previousExit"] = or_null(status.last_exit);
+  answer["previousLifetimeSeconds"] =
+      status.last_exit_code ? json::value(seconds(status.last_lifetime)) : nullptr;
+  answer["lastToolsDiff"] = or_null(status.last_diff);
+  answer["trouble"] = or_null(status.trouble);
+  answer["sitterUptimeSeconds"] = our_uptime.count();
+  return json::serialize(answer);
+}
+
+std::string sitter_binary_info(const Status& status) {
+  json::object answer;
+  answer["exists"] = status.executable.has_value();
+  if (status.executable) {
+    const auto age = std::chrono::system_clock::now() - status.executable->modified();
+    answer["path"] = status.executable->path;
+    answer["version"] = or_null(status.version);
+    answer["sizeBytes"] = status.executable->stamp.size;
+    answer["mtime"] = time_text(status.executable->modified());
+    answer["mtimeHuman"] = duration_text(std::chrono::duration_cast<std::chrono::milliseconds>(age)) + " ago";
+    answer["newerThanRunning"] = status.newer_on_disk;
+  }
+  return json::serialize(answer);
+}
+
+std::string sitter_killed(const Server::Stopped& stopped) {
+  json::array killed;
+  for (const pid_t pid : stopped.pids) killed.push_back({{"pid", pid}, {"relation", "child"}});
+  for (const pid_t pid : stopped.others) killed.push_back({{"pid", pid}, {"relation", "other"}});
+  const std::size_t count = killed.size();
+  return json::serialize(
+      json::object{{"killed", std::move(killed)}, {"path", or_null(stopped.program)}, {"count", count}});
+}
+
+}  // namespace mcpivot

@@ -1,0 +1,18 @@
+// What mcp-sitter's tools answered, in its words: JSON with the same keys, for prompts and scripts that were
+// written for it.
+//
+// Any thread.
+#pragma once
+
+#include <chrono>
+#include <string>
+
+#include "server/server.h"
+
+namespace mcpivot {
+
+std::string sitter_status(const Status& status, std::chrono::seconds our_uptime);
+std::string sitter_binary_info(const Status& status);
+std::string sitter_killed(const Server::Stopped& stopped);
+
+}  // namespace mcpivot

@@ -1,0 +1,123 @@
+#include "proc/same_program.h"
+
+#include <signal.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <boost/asio/posix/stream_descriptor.hpp>
+#include <boost/asio/post.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <charconv>
+#include <filesystem>
+#include <fstream>
+#include <list>
+#include <memory>
+#include <set>
+
+namespace mcpivot {
+namespace {
+
+namespace fs = std::filesystem;
+
+pid_t parent_of(pid_t pid) {
+  std::ifstream status("/proc/" + std::to_string(pid) + "/status");
+  for (std::string word; status >> word;)
+    if (word == "PPid:" && status >> word) return std::stoi(word);
+  return 0;
+}
+
+// Us, and those who started us.
+std::set<pid_t> our_line() {
+  std::set<pid_t> line;
+  for (pid_t pid = ::getpid(); pid > 1 && line.insert(pid).second;) pid = parent_of(pid);
+  return line;
+}
+
+bool runs(pid_t pid, dev_t device, ino_t inode) {
+  const std::string folder = "/proc/" + std::to_string(pid);
+  struct stat owner{};
+  struct stat program{};
+  return ::stat(folder.c_str(), &owner) == 0 && owner.st_uid == ::geteuid() &&
+         ::stat((folder + "/exe").c_str(), &program) == 0 && program.st_dev == device &&
+         program.st_ino == inode;
+}
+
+std::vector<pid_t> processes_running(dev_t device, ino_t inode) {
+  const std::set<pid_t> spared = our_line();
+  std::vector<pid_t> found;
+  std::error_code error;
+  for (fs::directory_iterator entry("/proc", error), end; !error && entry != end; entry.increment(error)) {
+    const std::string name = entry->path().filename();
+    pid_t pid = 0;
+    const auto [rest, failed] = std::from_chars(name.data(), name.data() + name.size(), pid);
+    if (failed != std::errc() || *rest != 0 || spared.contains(pid)) continue;
+    if (runs(pid, device, inode)) found.push_back(pid);
+  }
+  return found;
+}
+
+// One ending of several processes under way.
+struct Ending : std::enable_shared_from_this<Ending> {
+  struct Victim {
+    pid_t pid;
+    boost::asio::posix::stream_descriptor handle;  // a pidfd: its process cannot be mistaken for another
+  };
+  explicit Ending(boost::asio::io_context& loop) : timer(loop) {}
+
+  boost::asio::steady_timer timer;
+  std::list<Victim> alive;
+  std::vector<pid_t> ended;
+  std::function<void(std::vector<pid_t>)> done;
+
+  void signal_all(int signal) {
+    for (Victim& victim : alive)
+      ::syscall(SYS_pidfd_send_signal, victim.handle.native_handle(), signal, nullptr, 0);
+  }
+
+  void start(std::chrono::milliseconds patience) {
+    for (auto victim = alive.begin(); victim != alive.end(); ++victim)
+      victim->handle.async_wait(victim->handle.wait_read,
+                                [self = shared_from_this(), victim](const auto& error) {
+                                  if (error) return;
+                                  self->ended.push_back(victim->pid);
+                                  self->alive.erase(victim);
+                                  if (self->alive.empty()) self->finish();
+                                });
+    signal_all(SIGTERM);
+    timer.expires_after(patience);
+    timer.async_wait([self = shared_from_this(), patience](const auto& error) {
+      if (error || self->alive.empty()) return;
+      self->signal_all(SIGKILL);
+      // One that cannot die now (it sleeps in the kernel) must not keep us.
+      self->timer.expires_after(patience);
+      self->timer.async_wait([self](const auto& failed) {
+        if (!failed) self->finish();
+      });
+    });
+  }
+
+  void finish() {
+    timer.cancel();
+    alive.clear();
+    if (auto then = std::exchange(done, nullptr)) then(std::move(ended));
+  }
+};
+
+}  // namespace
+
+void end_processes_running(boost::asio::io_context& loop, dev_t device, ino_t inode,
+                           std::chrono::milliseconds patience, std::function<void(std::vector<pid_t>)> done) {
+  auto ending = std::make_shared<Ending>(loop);
+  for (const pid_t pid : processes_running(device, inode)) {
+    const int handle = static_cast<int>(::syscall(SYS_pidfd_open, pid, 0));
+    if (handle < 0) continue;
+    ending->alive.push_back({pid, boost::asio::posix::stream_descriptor(loop, handle)});
+    if (!runs(pid, device, inode)) ending->alive.pop_back();  // the number went to another meanwhile
+  }
+  if (ending->alive.empty()) return boost::asio::post(loop, [done = std::move(done)] { done({}); });
+  ending->done = std::move(done);
+  ending->start(patience);
+}
+
+}  // namespace mcpivot

@@ -1,0 +1,37 @@
+// What a server said in its handshake and lists the last time, kept on disk, so that the next time a client
+// need not wait for the server to start. A guess: whoever uses it corrects it when the server has spoken.
+//
+// One file for each server, program file and kind of client, under $XDG_CACHE_HOME/mcpivot. A file that
+// cannot be read or written is as good as none. One thread.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "mcp/catalog.h"
+#include "server/config.h"
+#include "server/executable.h"
+
+namespace mcpivot {
+
+struct LastRun {
+  std::string initialize_result;
+  Catalog catalog;
+};
+
+class StartCache {
+ public:
+  // `program` is the file that the server's code is in, if known; `hello` the params of the client's
+  // `initialize`.
+  StartCache(const ServerConfig& config, const std::optional<FileFacts>& program, std::string_view hello);
+
+  std::optional<LastRun> load() const;
+  void save(std::string_view initialize_result, const Catalog& catalog) const;
+
+ private:
+  std::string folder_;
+  std::string file_;
+};
+
+}  // namespace mcpivot

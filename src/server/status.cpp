@@ -1,0 +1,55 @@
+#include "server/status.h"
+
+#include <fmt/format.h>
+
+#include <ctime>
+
+#include "proc/duration_text.h"
+
+namespace mcpivot {
+
+std::string time_text(std::chrono::system_clock::time_point time) {
+  const std::time_t seconds = std::chrono::system_clock::to_time_t(time);
+  std::tm parts{};
+  ::gmtime_r(&seconds, &parts);
+  std::string text(20, '\0');
+  std::strftime(text.data(), text.size() + 1, "%Y-%m-%dT%H:%M:%SZ", &parts);
+  return text;
+}
+
+std::string Status::text() const {
+  std::string lines;
+  auto line = [&](std::string_view key, const std::string& value) {
+    if (!value.empty()) lines += fmt::format("{}: {}\n", key, value);
+  };
+  line("server", server);
+  line("state", state);
+  line("trouble", trouble);
+  line("version", version);
+  if (executable)
+    line("executable", executable->text() + (newer_on_disk ? "; newer on disk than running" : ""));
+  if (life) {
+    line("generation", std::to_string(life->generation));
+    if (life->pid != 0) line("pid", std::to_string(life->pid));
+    line("uptime", duration_text(life->uptime));
+    line("start took", duration_text(start_took));
+    line("in flight", std::to_string(life->in_flight));
+  }
+  line("waiting", std::to_string(waiting));
+  line("draining", std::to_string(draining));
+  line("starts", std::to_string(starts));
+  line("kills", std::to_string(kills));
+  if (last_kill_at) line("last kill", fmt::format("{}, at {}", last_kill, time_text(*last_kill_at)));
+  line("crashes", std::to_string(crashes));
+  line("killed from outside", std::to_string(outside_deaths));
+  line("last exit", last_exit);
+  if (builds > 0) line("builds", fmt::format("{} ({} failed)", builds, failed_builds));
+  line("last build", last_build);
+  line("tools", std::to_string(tools));
+  line("last restart changed", last_diff);
+  for (const auto& [key, value] : more) line(key, value);
+  line("not told yet", untold);
+  return lines;
+}
+
+}  // namespace mcpivot

@@ -1,0 +1,63 @@
+// How a server is doing, as plain data, and as the short lines that a model reads well and a program can
+// parse.
+//
+// Any thread.
+#pragma once
+
+#include <chrono>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "server/executable.h"
+
+namespace mcpivot {
+
+struct Status {
+  using Milliseconds = std::chrono::milliseconds;
+  using WallTime = std::chrono::system_clock::time_point;
+
+  std::string server;
+  std::string state;
+  std::string trouble;  // why it is not ready
+  std::string command;  // as the user gave it
+  std::string version;  // as the server tells it
+  std::optional<FileFacts> executable;
+  bool newer_on_disk = false;  // than what runs
+
+  struct Life {  // of the generation that serves
+    int generation = 0;
+    pid_t pid = 0;
+    Milliseconds uptime{0};
+    std::size_t in_flight = 0;
+  };
+  std::optional<Life> life;
+  Milliseconds start_took{0};
+  std::size_t waiting = 0;
+  std::size_t draining = 0;
+
+  int starts = 0;
+  int kills = 0;           // by us: swaps, stops
+  int crashes = 0;         // its own fault
+  int outside_deaths = 0;  // somebody else's
+  std::string last_exit;
+  std::optional<int> last_exit_code;  // as a shell has it
+  Milliseconds last_lifetime{0};
+  std::string last_kill;  // why
+  std::optional<WallTime> last_kill_at;
+  int builds = 0;
+  int failed_builds = 0;
+  std::string last_build;
+  std::size_t tools = 0;
+  std::string last_diff;
+  std::string untold;  // words for the model that no answer has carried yet
+  std::vector<std::pair<std::string, std::string>> more;  // what this kind of server has to say besides
+
+  std::string text() const;
+};
+
+// "2026-11-15T16:20:04Z"
+std::string time_text(std::chrono::system_clock::time_point time);
+
+}  // namespace mcpivot
