@@ -156,6 +156,7 @@ RC_GTEST_PROP(JsoncProperty, what_boost_refuses_is_refused_and_damage_is_told_wi
   boost::system::error_code error;
   const json::value boost =
       json::parse(text, error, {}, {.max_depth = 32, .allow_comments = true, .allow_trailing_commas = true});
+  if (error == json::error::exponent_overflow) RC_DISCARD("a number too large for Boost, not for a text");
   const auto ours = parse_jsonc(text);
   RC_ASSERT(ours.has_value() == !error);
   if (ours) {
