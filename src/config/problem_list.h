@@ -1,0 +1,37 @@
+// Collects what is wrong with a file, and stops before that becomes a flood.
+//
+// One thread.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "config/config.h"
+
+namespace mcpivot {
+
+class ProblemList {
+ public:
+  void error(const JsoncPlace& place, std::string words) {
+    ++errors_;
+    add(Problem::Severity::error, place, std::move(words));
+  }
+  void warning(const JsoncPlace& place, std::string words) {
+    add(Problem::Severity::warning, place, std::move(words));
+  }
+  // So far; more of them later mean that what was read in between is broken.
+  std::size_t errors() const { return errors_; }
+
+  // In the file's order.
+  std::vector<Problem> take();
+
+ private:
+  static constexpr std::size_t most = 200;  // that are told
+  void add(Problem::Severity severity, const JsoncPlace& place, std::string words);
+
+  std::vector<Problem> problems_;
+  std::size_t errors_ = 0;
+  std::size_t untold_ = 0;
+};
+
+}  // namespace mcpivot
