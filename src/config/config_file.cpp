@@ -32,21 +32,6 @@ std::string workspace_of(const std::string& folder) {
   return name == ".vscode" || name == ".cursor" || name == ".mcpivot" ? path.parent_path().string() : folder;
 }
 
-// A value in a form in which spelling makes no difference, with variables filled in.
-void append_meaning(std::string& to, const JsoncValue& value, const Surroundings& surroundings) {
-  to += static_cast<char>('0' + static_cast<int>(value.kind));
-  if (value.kind == Kind::boolean) to += value.boolean ? '1' : '0';
-  const std::string text =
-      value.kind == Kind::string ? fill_in(value.text, surroundings).value_or("") : value.text;
-  to += fmt::format("{}:{}", text.size(), text);
-  for (const JsoncValue& element : value.elements) append_meaning(to, element, surroundings);
-  for (const JsoncMember& member : value.members) {
-    to += fmt::format("{}:{}", member.key.size(), member.key);
-    append_meaning(to, member.value, surroundings);
-  }
-  to += ';';
-}
-
 class FileReader {
  public:
   FileReader(const std::string& folder, const Variable& variable)
@@ -54,7 +39,7 @@ class FileReader {
         surroundings_{.variable = variable, .workspace = workspace_of(folder)},
         keys_(problems_, surroundings_, folder_) {}
 
-  Config read(std::string_view text) {
+  LoadedConfig read(std::string_view text) {
     auto document = parse_jsonc(text);
     if (!document) {
       problems_.error(document.error().place, document.error().words);
@@ -71,7 +56,7 @@ class FileReader {
  private:
   // The servers stand in a member of their own, or, in a bare map, are the members that are objects.
   void read_document(JsoncValue& document) {
-    const JsoncMember* container = nullptr;
+    JsoncMember* container = nullptr;
     JsoncMember bare{.key = "", .place = document.place};
     bare.value.kind = Kind::object;
     JsoncValue settings;
@@ -91,12 +76,12 @@ class FileReader {
     }
     std::vector<const JsoncMember*> unknown;
     keys_.read(
-        settings, file_keys(), "the file", [&](const Key& key) { return key.in_file(config_); },
+        settings, file_keys(), "the file", [&](const Key& key) { return key.in_file(config_.gateway); },
         [&](const JsoncMember& member) { unknown.push_back(&member); });
     warn_unknown(unknown);
     if (container == nullptr) container = &bare;
     read_servers(*container);
-    if (config_.servers.empty() && config_.left_out.empty() && problems_.errors() == 0)
+    if (config_.gateway.servers.empty() && config_.left_out.empty() && problems_.errors() == 0)
       problems_.warning(container->place,
                         "there is no server in this file; put one into \"mcpServers\", like "
                         "{\"mcpServers\": {\"dev\": {\"command\": \"./server\"}}}");
@@ -135,7 +120,7 @@ class FileReader {
                     rest.size(), rest.front()->key.substr(0, longest_name)));
   }
 
-  void read_servers(const JsoncMember& container) {
+  void read_servers(JsoncMember& container) {
     if (container.value.kind != Kind::object)
       return problems_.error(container.value.place,
                              fmt::format("\"{}\" must be an object with the servers by name, "
@@ -143,7 +128,7 @@ class FileReader {
                                          container.key, kind_text(container.value.kind)));
     keys_.refuse_duplicates(container.value,
                             container.key.empty() ? "the file" : fmt::format("\"{}\"", container.key));
-    for (const JsoncMember& member : container.value.members)
+    for (JsoncMember& member : container.value.members)
       if (!container.key.empty() || !is_misspelt(member)) read_server(member);
   }
 
@@ -155,9 +140,9 @@ class FileReader {
     return true;
   }
 
-  void read_server(const JsoncMember& member) {
+  void read_server(JsoncMember& member) {
     const std::size_t errors_before = problems_.errors();
-    if (config_.servers.size() + config_.left_out.size() == most_servers) {
+    if (config_.gateway.servers.size() + config_.left_out.size() == most_servers) {
       if (!overfull_)
         problems_.error(member.place,
                         fmt::format("there are more than {} servers; no more are read", most_servers));
@@ -181,9 +166,8 @@ class FileReader {
       if (!twice) config_.left_out.push_back({member.key, disabled, member.place});
       return;
     }
-    entry.source = member.value;
-    entry.fingerprint = fingerprint(member.value);
-    config_.servers.push_back(std::move(entry));
+    config_.gateway.servers.push_back(std::move(entry));
+    config_.sources.push_back(std::move(member));
   }
 
   bool is_good_name(const JsoncMember& member) {
@@ -202,27 +186,16 @@ class FileReader {
   }
 
   bool is_known(const std::string& name) const {
-    return std::ranges::any_of(config_.servers,
+    return std::ranges::any_of(config_.gateway.servers,
                                [&](const ServerEntry& one) { return one.server.name == name; }) ||
            std::ranges::find(config_.left_out, name, &LeftOut::name) != config_.left_out.end();
-  }
-
-  std::uint64_t fingerprint(const JsoncValue& server) const {
-    std::string meaning;
-    for (const JsoncMember& member : server.members) {
-      const Key* key = find_key(server_keys(), member.key);
-      if (key == nullptr || key->gateway) continue;
-      meaning += key->name;
-      append_meaning(meaning, member.value, surroundings_);
-    }
-    return std::hash<std::string>{}(meaning);
   }
 
   std::string folder_;
   Surroundings surroundings_;
   ProblemList problems_;
   KeyReader keys_;
-  Config config_;
+  LoadedConfig config_;
   bool overfull_ = false;
 };
 
@@ -251,22 +224,32 @@ std::optional<std::string> contents(const std::string& file, std::string& why) {
 
 }  // namespace
 
-Config read_config(std::string_view text, const std::string& folder, const Variable& variable) {
+ServerKind kind_of(const ServerConfig& server) {
+  return server.cli ? ServerKind::cli : ServerKind::stdio;
+}
+
+bool LoadedConfig::has_errors() const {
+  return std::ranges::find(problems, Problem::Severity::error, &Problem::severity) != problems.end();
+}
+
+LoadedConfig read_config(std::string_view text, const std::string& folder, const Variable& variable) {
   return FileReader(folder, variable).read(text);
 }
 
-Config load_config(const std::string& file) {
+LoadedConfig load_config(const std::string& file) {
   std::string why;
   const auto text = contents(file, why);
   if (!text) {
-    Config config;
+    LoadedConfig config;
     config.problems.push_back({Problem::Severity::error, 0, 0, "the configuration " + why});
     return config;
   }
   std::error_code error;
   const fs::path path = fs::absolute(file, error);
-  return read_config(*text, path.lexically_normal().parent_path().string(),
-                     [](const char* name) -> const char* { return std::getenv(name); });
+  LoadedConfig config = read_config(*text, path.lexically_normal().parent_path().string(),
+                                    [](const char* name) -> const char* { return std::getenv(name); });
+  config.gateway.file = path.lexically_normal().string();
+  return config;
 }
 
 std::string user_config(const Variable& variable) {

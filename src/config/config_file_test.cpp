@@ -28,23 +28,23 @@ const char* variable(const char* name) {
   return found == set.end() ? nullptr : found->second.c_str();
 }
 
-Config read(std::string_view text, const std::string& folder = "/files") {
+LoadedConfig read(std::string_view text, const std::string& folder = "/files") {
   return read_config(text, folder, variable);
 }
 
-std::vector<std::string> problems(const Config& config) {
+std::vector<std::string> problems(const LoadedConfig& config) {
   std::vector<std::string> lines;
   for (const Problem& problem : config.problems) lines.push_back(problem_text("f", problem));
   return lines;
 }
 
 // One server "s" with these members.
-Config with(const std::string& members) {
+LoadedConfig with(const std::string& members) {
   return read("{\"mcpServers\": {\"s\": {" + members + "}}}");
 }
 
 TEST(ConfigFile, a_client_s_file_works_as_it_is) {
-  const Config config = read(R"({
+  const LoadedConfig config = read(R"({
     // what Claude writes
     "mcpServers": {
       "files": { "type": "stdio", "command": "npx", "args": ["-y", "files-server", "/tmp"], "env": {} },
@@ -52,44 +52,43 @@ TEST(ConfigFile, a_client_s_file_works_as_it_is) {
     },
   })");
   EXPECT_THAT(problems(config), IsEmpty());
-  ASSERT_EQ(config.servers.size(), 2U);
-  const ServerConfig& files = config.servers[0].server;
+  ASSERT_EQ(config.gateway.servers.size(), 2U);
+  const ServerConfig& files = config.gateway.servers[0].server;
   EXPECT_EQ(files.name, "files");
   EXPECT_THAT(files.command.argv, ElementsAre("npx", "-y", "files-server", "/tmp"));
   EXPECT_EQ(files.command.cwd, "") << "as the client would have it";
-  const ServerConfig& dev = config.servers[1].server;
+  const ServerConfig& dev = config.gateway.servers[1].server;
   EXPECT_THAT(dev.command.argv, ElementsAre("/files/target/debug/dev"));
   EXPECT_THAT(dev.command.env,
               ElementsAre(Pair("TOKEN", "sesame"), Pair("PORT", "8080"), Pair("LOUD", "true")));
-  EXPECT_FALSE(config.is_active(config.servers[0]));
-  EXPECT_EQ(config.name_style(config.servers[0]), NameStyle::prefixed);
 }
 
 TEST(ConfigFile, so_do_vs_code_s_and_a_bare_map) {
-  const Config code = read(R"({"inputs": [], "servers": {"a": {"type": "stdio", "command": "x",
+  const LoadedConfig code = read(R"({"inputs": [], "servers": {"a": {"type": "stdio", "command": "x",
                                "cwd": "${workspaceFolder}/sub"}}})",
-                           "/project/.vscode");
+                                 "/project/.vscode");
   EXPECT_THAT(problems(code), IsEmpty());
-  ASSERT_EQ(code.servers.size(), 1U);
-  EXPECT_EQ(code.servers[0].server.command.cwd, "/project/sub");
+  ASSERT_EQ(code.gateway.servers.size(), 1U);
+  EXPECT_EQ(code.gateway.servers[0].server.command.cwd, "/project/sub");
 
-  const Config bare = read(R"({"a": {"command": "x"}, "servers": {"command": "y"}, "names": {"command": "z"},
+  const LoadedConfig bare =
+      read(R"({"a": {"command": "x"}, "servers": {"command": "y"}, "names": {"command": "z"},
                                "remember": true})");
   EXPECT_THAT(problems(bare), IsEmpty());
-  ASSERT_EQ(bare.servers.size(), 3U);
-  EXPECT_EQ(bare.servers[1].server.name, "servers");
-  EXPECT_EQ(bare.servers[2].server.name, "names");
-  EXPECT_TRUE(bare.remember);
+  ASSERT_EQ(bare.gateway.servers.size(), 3U);
+  EXPECT_EQ(bare.gateway.servers[1].server.name, "servers");
+  EXPECT_EQ(bare.gateway.servers[2].server.name, "names");
+  EXPECT_TRUE(bare.gateway.remember);
 }
 
 TEST(ConfigFile, says_all_that_a_command_line_can_say) {
-  const Config config =
+  const LoadedConfig config =
       with(R"("command": "./dev", "args": ["-v"], "cwd": "sub/..", "build": "make", "watch": ["src/**"],
     "swap": "stop-first", "replay": ["connect", "device:action=use"], "max_message": "8MB",
     "timeouts": {"start": "1s", "call": 2, "drain": "3s", "queue": "400ms", "build": "5m"})");
   EXPECT_THAT(problems(config), IsEmpty());
-  ASSERT_EQ(config.servers.size(), 1U);
-  const ServerConfig& server = config.servers[0].server;
+  ASSERT_EQ(config.gateway.servers.size(), 1U);
+  const ServerConfig& server = config.gateway.servers[0].server;
   EXPECT_THAT(server.command.argv, ElementsAre("/files/dev", "-v"));
   EXPECT_EQ(server.command.cwd, "/files");
   EXPECT_EQ(server.build, "make");
@@ -109,9 +108,9 @@ TEST(ConfigFile, says_all_that_a_command_line_can_say) {
 
 TEST(ConfigFile, without_a_word_everything_is_as_on_the_command_line) {
   const ServerConfig plain;
-  const Config config = with(R"("command": "x", "cwd": null)");
-  ASSERT_EQ(config.servers.size(), 1U);
-  const ServerConfig& server = config.servers[0].server;
+  const LoadedConfig config = with(R"("command": "x", "cwd": null)");
+  ASSERT_EQ(config.gateway.servers.size(), 1U);
+  const ServerConfig& server = config.gateway.servers[0].server;
   EXPECT_EQ(server.swap, plain.swap);
   EXPECT_EQ(server.max_message, plain.max_message);
   EXPECT_EQ(server.start_timeout, plain.start_timeout);
@@ -121,54 +120,44 @@ TEST(ConfigFile, without_a_word_everything_is_as_on_the_command_line) {
 }
 
 TEST(ConfigFile, what_only_a_gateway_needs) {
-  const Config config = read(R"({"names": "bare", "remember": true, "mcpServers": {
-    "a": {"command": "x", "active": true, "start": "lazy", "idle_stop": "10m", "names": "prefixed",
+  const LoadedConfig config = read(R"({"names": "bare", "remember": true, "mcpServers": {
+    "a": {"command": "x", "active": true, "start": "lazy", "idle_stop": "10m",
           "tools": {"allow": ["read_*"], "deny": ["*_all"], "rename": {"read_file": "read"},
                     "describe": {"read_file": "Reads."}}},
     "b": {"command": "x", "active": false}}})");
   EXPECT_THAT(problems(config), IsEmpty());
-  ASSERT_EQ(config.servers.size(), 2U);
-  const ServerEntry& a = config.servers[0];
-  EXPECT_TRUE(config.is_active(a));
+  ASSERT_EQ(config.gateway.servers.size(), 2U);
+  const ServerEntry& a = config.gateway.servers[0];
+  EXPECT_EQ(a.active, true);
   EXPECT_EQ(a.start, StartMode::lazy);
   EXPECT_EQ(a.idle_stop, 10min);
-  EXPECT_EQ(config.name_style(a), NameStyle::prefixed);
   EXPECT_THAT(a.tools.allow, ElementsAre("read_*"));
   EXPECT_THAT(a.tools.deny, ElementsAre("*_all"));
   EXPECT_THAT(a.tools.rename, ElementsAre(Pair("read_file", "read")));
   EXPECT_THAT(a.tools.describe, ElementsAre(Pair("read_file", "Reads.")));
-  const ServerEntry& b = config.servers[1];
-  EXPECT_FALSE(config.is_active(b));
-  EXPECT_EQ(config.name_style(b), NameStyle::bare);
+  const ServerEntry& b = config.gateway.servers[1];
+  EXPECT_EQ(b.active, false);
+  EXPECT_EQ(config.gateway.names, Naming::bare);
   EXPECT_EQ(b.idle_stop, std::nullopt);
-  EXPECT_TRUE(config.remember);
-}
-
-TEST(ConfigFile, a_lone_server_is_active_and_keeps_its_names) {
-  const Config config = with(R"("command": "x")");
-  EXPECT_TRUE(config.is_active(config.servers[0]));
-  EXPECT_EQ(config.name_style(config.servers[0]), NameStyle::bare);
-  const Config inactive = with(R"("command": "x", "active": false, "names": "prefixed")");
-  EXPECT_FALSE(inactive.is_active(inactive.servers[0]));
-  EXPECT_EQ(inactive.name_style(inactive.servers[0]), NameStyle::prefixed);
+  EXPECT_TRUE(config.gateway.remember);
 }
 
 TEST(ConfigFile, what_builds_or_watches_runs_beside_the_file) {
-  EXPECT_EQ(with(R"("command": "x", "build": "make")").servers[0].server.command.cwd, "/files");
-  EXPECT_EQ(with(R"("command": "x", "watch": "src")").servers[0].server.command.cwd, "/files");
-  EXPECT_EQ(with(R"("command": "x", "watch": false)").servers[0].server.command.cwd, "");
+  EXPECT_EQ(with(R"("command": "x", "build": "make")").gateway.servers[0].server.command.cwd, "/files");
+  EXPECT_EQ(with(R"("command": "x", "watch": "src")").gateway.servers[0].server.command.cwd, "/files");
+  EXPECT_EQ(with(R"("command": "x", "watch": false)").gateway.servers[0].server.command.cwd, "");
 }
 
 TEST(ConfigFile, watching_can_be_left_off) {
-  EXPECT_FALSE(with(R"("command": "x", "watch": false)").servers[0].server.watching);
-  EXPECT_FALSE(with(R"("command": "x", "watch": [])").servers[0].server.watching);
-  EXPECT_TRUE(with(R"("command": "x", "watch": true)").servers[0].server.watching);
-  EXPECT_THAT(with(R"("command": "x", "watch": "src")").servers[0].server.watch, ElementsAre("src"));
+  EXPECT_FALSE(with(R"("command": "x", "watch": false)").gateway.servers[0].server.watching);
+  EXPECT_FALSE(with(R"("command": "x", "watch": [])").gateway.servers[0].server.watching);
+  EXPECT_TRUE(with(R"("command": "x", "watch": true)").gateway.servers[0].server.watching);
+  EXPECT_THAT(with(R"("command": "x", "watch": "src")").gateway.servers[0].server.watch, ElementsAre("src"));
 }
 
 TEST(ConfigFile, paths_are_relative_to_the_file) {
   auto command = [](const std::string& text) {
-    return with("\"command\": \"" + text + "\"").servers.at(0).server.command.argv.at(0);
+    return with("\"command\": \"" + text + "\"").gateway.servers.at(0).server.command.argv.at(0);
   };
   EXPECT_EQ(command("server"), "server") << "looked up in PATH";
   EXPECT_EQ(command("./server"), "/files/server");
@@ -292,40 +281,25 @@ TEST(ConfigFile, notes_in_keys_are_no_problem) {
 }
 
 TEST(ConfigFile, a_server_with_errors_is_left_out_and_the_others_are_there) {
-  const Config config = read(R"({"mcpServers": {"bad": {"command": 1}, "good": {"command": "x"},
+  const LoadedConfig config = read(R"({"mcpServers": {"bad": {"command": 1}, "good": {"command": "x"},
                                  "off": {"command": "x", "disabled": true}}})");
   EXPECT_TRUE(config.has_errors());
-  ASSERT_EQ(config.servers.size(), 1U);
-  EXPECT_EQ(config.servers[0].server.name, "good");
+  ASSERT_EQ(config.gateway.servers.size(), 1U);
+  EXPECT_EQ(config.gateway.servers[0].server.name, "good");
   ASSERT_EQ(config.left_out.size(), 2U);
   EXPECT_EQ(config.left_out[0].name, "bad");
   EXPECT_FALSE(config.left_out[0].disabled);
   EXPECT_TRUE(config.left_out[1].disabled);
-  EXPECT_FALSE(config.is_active(config.servers[0])) << "the file has more than one server";
 }
 
 TEST(ConfigFile, a_flood_of_problems_is_cut) {
   std::string text = "{\"mcpServers\": {";
   for (int i = 0; i < 5000; ++i) text += "\"" + std::to_string(i) + "\": {},";
-  const Config config = read(text + "}}");
+  const LoadedConfig config = read(text + "}}");
   EXPECT_TRUE(config.has_errors());
   EXPECT_LT(config.problems.size(), 300U);
   EXPECT_THAT(config.problems.back().words, HasSubstr("more problems are not told"));
   EXPECT_LE(config.left_out.size(), 1000U);
-}
-
-TEST(ConfigFile, the_fingerprint_changes_with_what_the_server_would_notice) {
-  auto fingerprint = [](const std::string& members) { return with(members).servers.at(0).fingerprint; };
-  const auto plain = fingerprint(R"("command": "x", "args": ["a"])");
-  EXPECT_EQ(plain, fingerprint(R"("command" : "\u0078", "args": [ "a", ], "active": true, "names": "bare",
-                                  "tools": {"deny": ["b"]}, "unknown": 1)"));
-  EXPECT_NE(plain, fingerprint(R"("command": "x", "args": ["b"])"));
-  EXPECT_NE(plain, fingerprint(R"("command": "x", "args": ["a"], "env": {"A": "1"})"));
-  EXPECT_NE(fingerprint(R"("command": "x", "args": ["a", "b"])"),
-            fingerprint(R"("command": "x", "args": ["ab"])"));
-  EXPECT_EQ(fingerprint(R"("command": "x", "args": ["sesame"])"),
-            fingerprint(R"("command": "x", "args": ["${TOKEN}"])"))
-      << "what a variable stands for counts, not how it is written";
 }
 
 // A key that is in the table but cannot be read would be a promise of the documentation alone.
@@ -347,7 +321,7 @@ TEST(ConfigFile, every_key_of_the_table_takes_a_value) {
       case KeyType::replay:
       case KeyType::tool_globs:
         return "[\"a\"]";
-      case KeyType::pairs:
+      case KeyType::tool_texts:
       case KeyType::variables:
       case KeyType::headers:
       case KeyType::tool_names:
@@ -368,7 +342,7 @@ TEST(ConfigFile, every_key_of_the_table_takes_a_value) {
     SCOPED_TRACE(key.name);
     EXPECT_FALSE(key.words.empty());
     for (const bool good : {true, false}) {
-      const Config config =
+      const LoadedConfig config =
           with(prefix + "\"" + std::string(key.name) + "\": " + (good ? sample(key) : "[[[]]]") + suffix);
       const bool refused = std::ranges::any_of(problems(config), [](const std::string& line) {
         return line.find("must be") != std::string::npos;
@@ -393,9 +367,9 @@ TEST(ConfigFile, a_file_that_cannot_be_read_is_a_problem_too) {
   EXPECT_THAT(problems(load_config(folder / "large.json")),
               ElementsAre(HasSubstr("at most 16777216 are read")));
   folder.write("good.json", R"({"a": {"command": "./x"}})");
-  const Config config = load_config(folder / "good.json");
-  ASSERT_EQ(config.servers.size(), 1U);
-  EXPECT_EQ(config.servers[0].server.command.argv[0], folder / "x");
+  const LoadedConfig config = load_config(folder / "good.json");
+  ASSERT_EQ(config.gateway.servers.size(), 1U);
+  EXPECT_EQ(config.gateway.servers[0].server.command.argv[0], folder / "x");
 }
 
 RC_GTEST_PROP(ConfigFileProperty, no_damage_is_too_much, ()) {
@@ -411,13 +385,13 @@ RC_GTEST_PROP(ConfigFileProperty, no_damage_is_too_much, ()) {
                  *rc::gen::element<std::string>("", "[]", "{}", "1", "null", "\"\"", "\"${\"", ",", ":",
                                                 "\"url\":", "\"a\""));
   }
-  const Config config = read(text);
+  const LoadedConfig config = read(text);
   for (const Problem& problem : config.problems) {
     RC_ASSERT(problem.line > 0);
     RC_ASSERT(!problem.words.empty());
     RC_ASSERT(problem.words.find("sesame") == std::string::npos);
   }
-  for (const ServerEntry& entry : config.servers) RC_ASSERT(!entry.server.name.empty());
+  for (const ServerEntry& entry : config.gateway.servers) RC_ASSERT(!entry.server.name.empty());
 }
 
 }  // namespace

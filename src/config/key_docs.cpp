@@ -75,7 +75,7 @@ json::object value_schema(const Key& key) {
       schema["minItems"] = 1;
       return schema;
     }
-    case KeyType::pairs:
+    case KeyType::tool_texts:
     case KeyType::headers:
       return map_of({{"type", "string"}});
     case KeyType::variables:
@@ -155,7 +155,7 @@ std::string type_text(const Key& key) {
       return "list of strings";
     case KeyType::command:
       return "list: a program and its arguments";
-    case KeyType::pairs:
+    case KeyType::tool_texts:
     case KeyType::headers:
       return "object of strings";
     case KeyType::variables:

@@ -52,8 +52,7 @@ void choose(std::size_t which, const Target& target) {
   if (auto* const* index = std::get_if<std::size_t*>(&target)) **index = which;
   if (auto* const* swap = std::get_if<SwapMode*>(&target)) **swap = static_cast<SwapMode>(which);
   if (auto* const* start = std::get_if<StartMode*>(&target)) **start = static_cast<StartMode>(which);
-  if (auto* const* names = std::get_if<std::optional<NameStyle>*>(&target))
-    **names = static_cast<NameStyle>(which);
+  if (auto* const* names = std::get_if<Naming*>(&target)) **names = static_cast<Naming>(which);
 }
 
 }  // namespace
@@ -160,13 +159,17 @@ void KeyReader::read_value(const Key& key, const JsoncValue& value, const std::s
         into<std::vector<ReplayRule>>(target).push_back(parse_replay_rule(rule).value_or(ReplayRule{}));
       return;
     }
-    case KeyType::pairs:
     case KeyType::variables:
     case KeyType::headers:
       return read_pairs(key, value, where, into<Pairs>(target));
     case KeyType::tool_names:
-      read_pairs(key, value, where, into<Pairs>(target));
-      return check_new_names(value, where, into<Pairs>(target));
+    case KeyType::tool_texts: {
+      Pairs pairs;
+      read_pairs(key, value, where, pairs);
+      if (key.type == KeyType::tool_names) check_new_names(value, where, pairs);
+      into<Names>(target).insert(pairs.begin(), pairs.end());
+      return;
+    }
     case KeyType::globs:
       return read_globs(key, value, where, std::get<WatchTarget>(target));
     case KeyType::time:

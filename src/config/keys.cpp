@@ -72,7 +72,7 @@ constexpr std::array tool_keys{
         .words = "Other names for tools, by the tool's own name",
         .in_server = IN_SERVER(entry.tools.rename)},
     Key{.name = "describe",
-        .type = KeyType::pairs,
+        .type = KeyType::tool_texts,
         .kinds = for_all,
         .fallback = "",
         .words = "Other descriptions for tools, by the tool's own name",
@@ -215,19 +215,19 @@ constexpr std::array all_server_keys{
         .kinds = for_cli,
         .fallback = "[\"schema\", \"--json\"]",
         .words = "What makes the CLI print its tools",
-        .in_server = IN_SERVER(schema_args)},
+        .in_server = IN_SERVER(cli_config.schema_args)},
     Key{.name = "result_args",
         .type = KeyType::texts,
         .kinds = for_cli,
         .fallback = "[\"--json\"]",
         .words = "What each call's arguments end with",
-        .in_server = IN_SERVER(result_args)},
+        .in_server = IN_SERVER(cli_config.result_args)},
     Key{.name = "jobs",
         .type = KeyType::count,
         .kinds = for_cli,
         .fallback = "4 for each core",
         .words = "How many calls of the CLI may run at once; the rest wait",
-        .in_server = IN_SERVER(jobs),
+        .in_server = IN_SERVER(cli_config.jobs),
         .least = 1,
         .most = 10'000},
     Key{.name = "max_output",
@@ -236,7 +236,7 @@ constexpr std::array all_server_keys{
         .fallback = "1MiB",
         .words =
             "Longest output of a call; the middle of a longer one is left out, and the whole kept in a file",
-        .in_server = IN_SERVER(max_output),
+        .in_server = IN_SERVER(cli_config.max_output),
         .least = 1024,
         .most = std::uint64_t{1} << 28},
     Key{.name = "active",
@@ -244,45 +244,32 @@ constexpr std::array all_server_keys{
         .kinds = for_all,
         .fallback = "false; true if it is the only server",
         .words = "Whether the server's tools are in the model's context from the start",
-        .in_server = IN_SERVER(entry.active),
-        .gateway = true},
+        .in_server = IN_SERVER(entry.active)},
     Key{.name = "start",
         .type = KeyType::choice,
         .kinds = for_all,
         .fallback = "eager",
         .words = "`eager`: with mcpivot; `lazy`: at its first use",
         .in_server = IN_SERVER(entry.start),
-        .choices = starts,
-        .gateway = true},
+        .choices = starts},
     Key{.name = "idle_stop",
         .type = KeyType::time,
         .kinds = for_all,
         .fallback = "never",
         .words = "End the server when it has been inactive for this long",
-        .in_server = IN_SERVER(entry.idle_stop),
-        .gateway = true},
-    Key{.name = "names",
-        .type = KeyType::choice,
-        .kinds = for_all,
-        .fallback = "as for the file",
-        .words = "`prefixed`: tools and prompts are called SERVER__NAME; `bare`: as the server calls them",
-        .in_server = IN_SERVER(entry.names),
-        .choices = styles,
-        .gateway = true},
+        .in_server = IN_SERVER(entry.idle_stop)},
     Key{.name = "tools",
         .type = KeyType::group,
         .kinds = for_all,
         .fallback = "",
         .words = "Which tools are there, and what they are called",
-        .keys = tool_keys,
-        .gateway = true},
+        .keys = tool_keys},
     Key{.name = "disabled",
         .type = KeyType::flag,
         .kinds = for_all,
         .fallback = "false",
         .words = "Leave the server out, as some clients do with this key",
-        .in_server = IN_SERVER(disabled),
-        .gateway = true},
+        .in_server = IN_SERVER(disabled)},
 };
 
 #undef IN_SERVER
@@ -300,14 +287,14 @@ constexpr std::array all_file_keys{
         .words =
             "`prefixed`: tools and prompts are called SERVER__NAME; `bare`: as the servers call them, and "
             "where two of them clash both are prefixed",
-        .in_file = [](Config& config) -> Target { return &config.names; },
+        .in_file = [](GatewayConfig& config) -> Target { return &config.names; },
         .choices = styles},
     Key{.name = "remember",
         .type = KeyType::flag,
         .kinds = for_all,
         .fallback = "false",
         .words = "Keep across runs which servers were activated and deactivated",
-        .in_file = [](Config& config) -> Target { return &config.remember; }},
+        .in_file = [](GatewayConfig& config) -> Target { return &config.remember; }},
     Key{.name = "inputs",
         .type = KeyType::ignored,
         .kinds = for_all,
@@ -323,18 +310,6 @@ std::string one_of(std::span<const string_view> choices) {
 }
 
 }  // namespace
-
-Kinds kinds_bit(ServerKind kind) {
-  switch (kind) {
-    case ServerKind::stdio:
-      return for_stdio;
-    case ServerKind::http:
-      return for_http;
-    case ServerKind::cli:
-      return for_cli;
-  }
-  return for_all;
-}
 
 std::span<const Key> server_keys() {
   return all_server_keys;
@@ -366,7 +341,7 @@ std::string allowed_text(const Key& key) {
       return "a list of strings";
     case KeyType::command:
       return "a list of strings, the program first, like [\"python3\", \"tools.py\"]";
-    case KeyType::pairs:
+    case KeyType::tool_texts:
     case KeyType::headers:
       return "an object with strings as values";
     case KeyType::variables:

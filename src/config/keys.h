@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <span>
 #include <string>
 #include <string_view>
@@ -18,6 +19,7 @@
 namespace mcpivot {
 
 using Texts = std::vector<std::string>;
+using Names = std::map<std::string, std::string>;
 using Pairs = std::vector<std::pair<std::string, std::string>>;
 
 // A server while it is being read, before it is known to make sense.
@@ -35,10 +37,7 @@ struct Draft {
   std::string stop_command{};
   std::chrono::milliseconds start_after = std::chrono::seconds(5);
   Texts cli{};
-  Texts schema_args{"schema", "--json"};
-  Texts result_args{"--json"};
-  std::size_t jobs = 0;
-  std::size_t max_output = 1024UL * 1024;
+  CliConfig cli_config{};
 };
 
 struct WatchTarget {
@@ -47,10 +46,10 @@ struct WatchTarget {
 };
 
 // Where a value goes. What it points to says what a value is made of, its KeyType how it is written.
-using Target = std::variant<std::monostate, bool*, std::optional<bool>*, std::string*, Texts*, Pairs*,
-                            std::chrono::milliseconds*, std::optional<std::chrono::milliseconds>*,
-                            std::size_t*, SwapMode*, StartMode*, NameStyle*, std::optional<NameStyle>*,
-                            std::vector<ReplayRule>*, WatchTarget>;
+using Target =
+    std::variant<std::monostate, bool*, std::optional<bool>*, std::string*, Texts*, Pairs*, Names*,
+                 std::chrono::milliseconds*, std::optional<std::chrono::milliseconds>*, std::size_t*,
+                 SwapMode*, StartMode*, Naming*, std::vector<ReplayRule>*, WatchTarget>;
 
 enum class KeyType : std::uint8_t {
   ignored,     // known, and of no meaning to us
@@ -60,13 +59,13 @@ enum class KeyType : std::uint8_t {
   program,     // the same if it has a slash; else it is looked up in PATH
   texts,       // a list of strings
   command,     // a list of strings, the first of them a program
-  pairs,       // an object with strings
-  variables,   // the same; numbers, true and false are taken as text
-  headers,     // the same; variables are checked, and filled in by whoever sends them
+  variables,   // an object with strings; numbers, true and false are taken as text
+  headers,     // an object with strings; variables are checked, and filled in by whoever sends them
   globs,       // a list of globs, or one, or false for none
   replay,      // a list of "TOOL" or "TOOL:KEY=VALUE"
   tool_globs,  // a list of globs over tool names
   tool_names,  // an object: from a tool's name to the one that is to be seen
+  tool_texts,  // an object: from a tool\'s name to some text
   time,        // "30s", or a number of seconds
   bytes,       // "8MB", or a number
   count,       // a number
@@ -80,7 +79,6 @@ constexpr Kinds for_stdio = 1;
 constexpr Kinds for_http = 2;
 constexpr Kinds for_cli = 4;
 constexpr Kinds for_all = 7;
-Kinds kinds_bit(ServerKind kind);
 
 struct Key {
   std::string_view name;
@@ -89,13 +87,12 @@ struct Key {
   std::string_view fallback;  // what holds without the key, for people; empty: nothing
   std::string_view words;     // what it is, for people
   Target (*in_server)(Draft&) = nullptr;
-  Target (*in_file)(Config&) = nullptr;  // for keys that stand beside the servers
+  Target (*in_file)(GatewayConfig&) = nullptr;  // for keys that stand beside the servers
   std::span<const std::string_view> choices{};
   std::span<const Key> keys{};                  // of a group
   std::span<const std::string_view> aliases{};  // what clients call it
   std::uint64_t least = 0;                      // of a size or count
   std::uint64_t most = 0;
-  bool gateway = false;  // of no meaning to the server itself
 };
 
 std::span<const Key> server_keys();

@@ -7,6 +7,12 @@
 
 namespace mcpivot {
 
+std::string problem_text(const std::string& file, const Problem& problem) {
+  const std::string place = problem.line == 0 ? "" : fmt::format(":{}:{}", problem.line, problem.column);
+  const bool error = problem.severity == Problem::Severity::error;
+  return fmt::format("{}{}: {}: {}", file, place, error ? "error" : "warning", problem.words);
+}
+
 void ProblemList::add(Problem::Severity severity, const JsoncPlace& place, std::string words) {
   if (problems_.size() < most) {
     problems_.push_back({severity, place.line, place.column, std::move(words)});

@@ -1,14 +1,26 @@
-// Collects what is wrong with a file, and stops before that becomes a flood.
+// What is wrong with a configuration file. A list of it stops before it becomes a flood.
 //
 // One thread.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
-#include "config/config.h"
+#include "config/jsonc.h"
 
 namespace mcpivot {
+
+struct Problem {
+  enum class Severity : std::uint8_t { error, warning };
+  Severity severity = Severity::error;
+  unsigned line = 0;  // 0: it is the file as a whole
+  unsigned column = 0;
+  std::string words{};  // what is wrong, and what to do
+};
+
+// "FILE:LINE:COLUMN: error: WORDS"
+std::string problem_text(const std::string& file, const Problem& problem);
 
 class ProblemList {
  public:

@@ -3,8 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
-#include <optional>
 
 namespace mcpivot {
 namespace {
@@ -16,28 +14,26 @@ const Given* find(std::span<const Given> given, std::string_view key) {
   return found == given.end() ? nullptr : &*found;
 }
 
-std::optional<ServerKind> kind_of(std::span<const Given> given, const std::string& name,
-                                  const JsoncPlace& place, ProblemList& problems) {
-  struct Candidate {
-    std::string_view key;
-    ServerKind kind;
-  };
-  static constexpr std::array<Candidate, 3> candidates{
-      {{"command", ServerKind::stdio}, {"url", ServerKind::http}, {"cli", ServerKind::cli}}};
+bool says_kind(const Key& key) {
+  return key.name == "command" || key.name == "url" || key.name == "cli";
+}
+
+// What is said of the kind: for_stdio, for_http or for_cli; 0: nothing.
+Kinds kind_of(std::span<const Given> given, const std::string& name, const JsoncPlace& place,
+              ProblemList& problems) {
   const Given* first = nullptr;
-  std::optional<ServerKind> kind;
+  Kinds kind = 0;
   for (const Given& one : given) {
-    const auto candidate = std::ranges::find(candidates, one.key->name, &Candidate::key);
-    if (candidate == candidates.end()) continue;
+    if (!says_kind(*one.key)) continue;
     if (first == nullptr) {
       first = &one;
-      kind = candidate->kind;
+      kind = one.key->kinds;
     } else {
       problems.error(one.place, fmt::format("server \"{}\" has \"{}\" as well as \"{}\"; keep one of them",
                                             name, one.name, first->name));
     }
   }
-  if (!kind)
+  if (kind == 0)
     problems.error(place,
                    fmt::format("server \"{}\" has none of \"command\" (a program), \"url\" (a daemon) and "
                                "\"cli\" (a program that describes its tools); give it one of them",
@@ -53,21 +49,19 @@ std::string_view kind_word(Kinds kinds) {
   return "\"command\" or \"cli\"";
 }
 
-void check_kind(const Draft& draft, ServerKind kind, std::span<const Given> given, ProblemList& problems) {
+void check_kind(const Draft& draft, Kinds kind, std::span<const Given> given, ProblemList& problems) {
   const std::string& name = draft.entry.server.name;
   for (const Given& one : given)
-    if ((one.key->kinds & kinds_bit(kind)) == 0 &&
-        !(one.key->kinds == for_stdio && one.key->name == "command") && one.key->name != "url" &&
-        one.key->name != "cli")
+    if ((one.key->kinds & kind) == 0 && !says_kind(*one.key))
       problems.warning(one.place, fmt::format("\"{}\" of server \"{}\" is ignored: it is for servers with {}",
                                               one.name, name, kind_word(one.key->kinds)));
   if (const Given* type = find(given, "type")) {
     const std::string_view word = type->key->choices[draft.type];
     const bool stdio = word == "stdio";
-    if (stdio == (kind == ServerKind::http))
+    if (stdio == (kind == for_http))
       problems.error(type->place,
                      fmt::format("\"{}\" of server \"{}\" is \"{}\", but it has {}; remove one of them",
-                                 type->name, name, word, kind_word(kinds_bit(kind))));
+                                 type->name, name, word, kind_word(kind)));
   }
 }
 
@@ -77,22 +71,18 @@ ServerEntry finish_draft(Draft draft, const JsoncPlace& place, std::span<const G
                          const std::string& folder, const Surroundings& surroundings, ProblemList& problems) {
   ServerEntry& entry = draft.entry;
   ServerConfig& server = entry.server;
-  const auto kind = kind_of(given, server.name, place, problems);
-  if (!kind) return std::move(entry);
-  entry.kind = *kind;
-  entry.place = place;
-  check_kind(draft, *kind, given, problems);
+  const Kinds kind = kind_of(given, server.name, place, problems);
+  if (kind == 0) return std::move(entry);
+  check_kind(draft, kind, given, problems);
   // What builds or watches has its sources beside the file; a client's file has neither.
   if (server.command.cwd.empty() && (!server.build.empty() || !server.watch.empty()))
     server.command.cwd = folder;
-  switch (*kind) {
-    case ServerKind::stdio:
-      server.command.argv = std::move(draft.args);
-      server.command.argv.insert(server.command.argv.begin(), std::move(draft.command));
-      break;
-    case ServerKind::http:
-    case ServerKind::cli:
-      break;
+  if (kind == for_stdio) {
+    server.command.argv = std::move(draft.args);
+    server.command.argv.insert(server.command.argv.begin(), std::move(draft.command));
+  } else if (kind == for_cli) {
+    server.command.argv = std::move(draft.cli);
+    server.cli = std::move(draft.cli_config);
   }
   (void)surroundings;
   return std::move(entry);
