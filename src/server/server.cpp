@@ -27,6 +27,9 @@ constexpr milliseconds young{5'000};
 constexpr milliseconds first_back_off{100};
 constexpr milliseconds longest_back_off{30'000};
 constexpr std::size_t longest_notice = 16 * 1024;
+// So many answers carry a notice, if the model may not see it in any of them: there may never be another
+// kind.
+constexpr int most_tellings = 5;
 
 std::string_view text(Server::State state) {
   switch (state) {
@@ -630,7 +633,7 @@ void Server::on_answer(const Generation::Requests::Request& request, const Messa
   const NoticeInAnswer notice(message, notice_,
                               tool != nullptr ? std::string_view(tool->json) : std::string_view());
   notice.add_to(edits);
-  if (notice.delivered()) notice_.clear();
+  if (notice.delivered() || ++notice_tellings_ == most_tellings) notice_.clear();
   request.origin->forward(message, edits.list());
 }
 
@@ -717,6 +720,7 @@ void Server::watch_overdue_calls() {
 }
 
 void Server::add_notice(const std::string& words) {
+  notice_tellings_ = 0;
   if (!notice_.empty()) notice_ += "\n\n";
   notice_ += words;
   if (notice_.size() > longest_notice)

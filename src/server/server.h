@@ -189,6 +189,7 @@ class Server final : private Generation::Owner {
   std::string initialize_result_;
   bool guessed_ = false;       // both are from the last run; this one's server has not spoken yet
   std::string notice_;         // due to the model, with the next tool answer
+  int notice_tellings_ = 0;    // how many answers have carried it
   bool told_missing_ = false;  // a client shook hands with us alone
   std::string crash_to_tell_;  // how the last one died, if that has not been told
 
