@@ -135,7 +135,7 @@ const std::map<std::string, std::function<int(const Words&)>> deeds = {
     {"stubborn",
      [](const Words& words) {
        signal(SIGTERM, SIG_IGN);
-       if (fork() == 0) signal(SIGTERM, SIG_IGN);
+       if (fork() == 0) wait_for_ever();
        note(words.at(0), std::to_string(getpid()) + "\n");
        wait_for_ever();
        return 0;
