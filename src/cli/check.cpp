@@ -66,7 +66,7 @@ int check(const Options& options) {
   guard.start();
   ::signal(SIGPIPE, SIG_IGN);
   boost::asio::io_context loop(1);
-  const ServerConfig& server = options.server;
+  const ServerConfig& server = options.gateway.servers.front().server;
   Command command = server.command;
   command.argv.insert(command.argv.end(), server.cli->schema_args.begin(), server.cli->schema_args.end());
   int exit_code = 0;

@@ -10,6 +10,8 @@
 #include <sstream>
 
 #include "cli/split_words.h"
+#include "link/credentials.h"
+#include "link/url.h"
 #include "server/executable.h"
 #include "watch/glob.h"
 
@@ -26,6 +28,9 @@ constexpr const char* footer = R"(
 Example: put a server behind mcpivot in Claude Code
   claude mcp add my-server -- mcpivot -- node build/index.js
 
+Example: an HTTP daemon, which may be restarted as often as you like
+  claude mcp add my-daemon -- mcpivot --url http://127.0.0.1:8080/mcp
+
 The server speaks MCP over stdin and stdout; so does mcpivot. Its stderr goes to mcpivot's stderr and log.)";
 
 // CLI11 would not know of the "--".
@@ -34,6 +39,7 @@ class Help final : public CLI::Formatter {
   Help() { column_width(28); }
   std::string make_usage(const CLI::App*, std::string) const override {
     return "Usage: mcpivot [OPTIONS] -- COMMAND [ARG...]\n"
+           "       mcpivot [OPTIONS] --url URL\n"
            "       mcpivot [OPTIONS] --tools-from CLI\n"
            "       mcpivot check --tools-from CLI\n"
            "       mcpivot version\n\n";
@@ -144,14 +150,65 @@ void take_cli(const CLI::App& app, CliTexts& texts, ServerConfig& server) {
   server.cli = texts.config;
 }
 
+// A server behind a URL instead of a command.
+void add_http_options(CLI::App& app, HttpConfig& http) {
+  app.add_option("--url", http.url, "The server is an HTTP daemon at this address; there is no COMMAND then")
+      ->option_text("URL");
+  app.add_option("--header", http.headers,
+                 "Send this header with each request (repeatable); ${VAR} comes from the\nenvironment")
+      ->option_text("\"NAME: VALUE\"")
+      ->allow_extra_args(false);
+  app.add_option("--cacert", http.cacert, "Trust the certificates in this file, beside the system's")
+      ->option_text("FILE")
+      ->check(CLI::ExistingFile);
+  app.add_flag("--insecure", http.insecure, "Trust any certificate");
+  app.add_option("--start", http.start,
+                 "A shell line that starts the daemon if nothing listens; mcpivot's end does not\nstop it")
+      ->option_text("COMMAND");
+  app.add_option("--stop", http.stop, "A shell line that stops it, for pivot_restart with stop, and rebuilds")
+      ->option_text("COMMAND");
+}
+
+// Throws what is wrong with the options of a daemon, or with those that make no sense without one.
+void check_http_options(const CLI::App& app, ServerConfig& server) {
+  HttpConfig& http = server.http;
+  auto given = [&](const char* name) { return app.count(name) > 0; };
+  if (!given("--url")) {
+    for (const char* name : {"--header", "--cacert", "--insecure", "--start", "--stop", "--start-after"})
+      if (given(name)) throw CLI::ValidationError(name, "is for a daemon; give its address with --url");
+    return;
+  }
+  const auto url = parse_url(http.url);
+  if (!url) throw CLI::ValidationError("--url", url.error());
+  if (!server.command.argv.empty())
+    throw CLI::ValidationError("--url", "give either an address or a command behind \"--\", not both");
+  // Whether the variables are there is seen later.
+  const auto credentials = Credentials::from_headers(http.headers, [](const char*) { return "x"; });
+  if (!credentials) throw CLI::ValidationError("--header", credentials.error());
+  for (const char* name : {"--cacert", "--insecure"})
+    if (given(name) && !url->tls)
+      throw CLI::ValidationError(name, "makes sense only with an https:// address");
+  if (given("--cacert") && http.insecure)
+    throw CLI::ValidationError("--insecure", "trusts any certificate, so --cacert is of no use with it");
+  if (given("--start-after") && http.start.empty())
+    throw CLI::ValidationError("--start-after", "needs --start");
+  if (given("--swap")) throw CLI::ValidationError("--swap", "is for processes, not for a daemon");
+  if (given("--watch") && server.build.empty() && http.start.empty() && http.stop.empty())
+    throw CLI::ValidationError("--watch",
+                               "needs --build, --start or --stop with a daemon: else there is nothing to do");
+  if (!given("--queue-timeout")) server.queue_timeout = std::chrono::seconds(60);
+  if (server.name.empty()) server.name = url->authority();
+}
+
 }  // namespace
 
 Invocation parse_command_line(std::vector<std::string> arguments) {
   Invocation invocation;
   Options& options = invocation.options;
+  ServerConfig& server = options.gateway.servers.emplace_back().server;
   // What follows "--" is the server's own command line, options and all.
   const auto separator = std::ranges::find(arguments, "--");
-  if (separator != arguments.end()) options.server.command.argv.assign(separator + 1, arguments.end());
+  if (separator != arguments.end()) server.command.argv.assign(separator + 1, arguments.end());
   arguments.erase(separator, arguments.end());
 
   CLI::App app(description, "mcpivot");
@@ -159,17 +216,18 @@ Invocation parse_command_line(std::vector<std::string> arguments) {
   app.footer(footer);
   app.set_help_flag("-h,--help", "Print this and exit");
   std::vector<std::string> variables;
-  app.add_option("--name", options.server.name,
+  add_http_options(app, server.http);
+  app.add_option("--name", server.name,
                  "What to call the server in messages and logs (default: its file name)")
       ->option_text("NAME");
-  app.add_option("--cwd", options.server.command.cwd, "Run the server in this folder")->option_text("FOLDER");
+  app.add_option("--cwd", server.command.cwd, "Run the server in this folder")->option_text("FOLDER");
   app.add_option("--env", variables, "Set a variable in the server's environment (repeatable)")
       ->option_text("KEY=VALUE")
       ->allow_extra_args(false);
-  app.add_option("--build", options.server.build,
+  app.add_option("--build", server.build,
                  "A shell line that builds the server, for the tool pivot_rebuild; run in --cwd")
       ->option_text("COMMAND");
-  app.add_option("--watch", options.server.watch,
+  app.add_option("--watch", server.watch,
                  "Rebuild and swap when a file that matches is saved (repeatable; ** crosses\nfolders; "
                  "relative to --cwd). Default: when the server's own file is replaced")
       ->option_text("GLOB")
@@ -201,8 +259,11 @@ Invocation parse_command_line(std::vector<std::string> arguments) {
   time_limit("--drain", "How long calls in flight may take to finish on an old server (default: 10s)");
   time_limit("--call-timeout", "How long a call may take without progress (default: 10m)");
   time_limit("--start-timeout", "How long a server may take to start and shake hands (default: 30s)");
-  time_limit("--queue-timeout", "How long a request waits for a server that is down (default: 30s)");
-  app.add_option("--max-message", options.server.max_message,
+  time_limit("--queue-timeout",
+             "How long a request waits for a server that is down (default: 30s; with --url\n60s)");
+  time_limit("--start-after",
+             "How long a daemon may be away before a request that waits makes --start run\n(default: 5s)");
+  app.add_option("--max-message", server.max_message,
                  "Longest message toward the client, e.g. 10000000 or 8MB; a longer one becomes an\nerror "
                  "(default: 10000000)")
       ->transform(CLI::AsSizeValue(true))
@@ -226,24 +287,25 @@ Invocation parse_command_line(std::vector<std::string> arguments) {
   try {
     std::ranges::reverse(arguments);  // as CLI11 wants them
     app.parse(arguments);
-    for (const auto& [name, limit] : {std::pair{"--drain", &options.server.drain},
-                                      {"--call-timeout", &options.server.call_timeout},
-                                      {"--start-timeout", &options.server.start_timeout},
-                                      {"--queue-timeout", &options.server.queue_timeout}})
+    for (const auto& [name, limit] : {std::pair{"--drain", &server.drain},
+                                      {"--call-timeout", &server.call_timeout},
+                                      {"--start-timeout", &server.start_timeout},
+                                      {"--queue-timeout", &server.queue_timeout},
+                                      {"--start-after", &server.http.start_after}})
       if (!durations[name].empty()) *limit = duration(name, durations[name]);
-    for (const std::string& rule : replay) options.server.replay.push_back(replay_rule(rule));
-    for (const std::string& pattern : options.server.watch)
+    for (const std::string& rule : replay) server.replay.push_back(replay_rule(rule));
+    for (const std::string& pattern : server.watch)
       if (auto glob = Glob::compile(pattern); !glob) throw CLI::ValidationError("--watch", glob.error());
-    options.server.watching = !no_watch;
-    if (compat == "mcpflow" && options.server.build.empty())
+    server.watching = !no_watch;
+    if (compat == "mcpflow" && server.build.empty())
       throw CLI::ValidationError("--compat", "mcpflow's one tool, recompile, needs a --build");
-    if (!compat.empty()) options.compat = compat == "mcpflow" ? Compat::mcpflow : Compat::mcp_sitter;
-    if (swap == "stop-first") options.server.swap = SwapMode::stop_first;
-    for (const std::string& variable : variables)
-      options.server.command.env.push_back(key_and_value(variable));
-    take_cli(app, cli, options.server);
-    if (*check && !options.server.cli)
+    if (!compat.empty()) options.gateway.compat = compat == "mcpflow" ? Compat::mcpflow : Compat::mcp_sitter;
+    if (swap == "stop-first") server.swap = SwapMode::stop_first;
+    for (const std::string& variable : variables) server.command.env.push_back(key_and_value(variable));
+    take_cli(app, cli, server);
+    if (*check && !server.cli)
       throw CLI::ValidationError("check", "expected --tools-from with the command of a CLI");
+    if (!*version) check_http_options(app, server);
   } catch (const CLI::ParseError& error) {
     std::ostringstream out;
     std::ostringstream err;
@@ -256,18 +318,18 @@ Invocation parse_command_line(std::vector<std::string> arguments) {
     invocation.out = "mcpivot " MCPIVOT_VERSION "\n";
     return invocation;
   }
-  if (options.server.command.argv.empty()) {
+  if (server.command.argv.empty() && !server.is_daemon()) {
     invocation.exit_code = usage_error;
     invocation.err =
         "mcpivot: no server to run. Put its command behind \"--\", as in: mcpivot -- node server.js\n"
+        "or give the address of a daemon with --url.\n"
         "Run mcpivot --help for more.\n";
     return invocation;
   }
-  if (options.server.name.empty())
-    options.server.name = std::filesystem::path(options.server.cli ? name_giver(options.server.command)
-                                                                   : options.server.command.argv[0])
-                              .filename();
-  options.log.name = options.server.name;
+  if (server.name.empty())
+    server.name =
+        std::filesystem::path(server.cli ? name_giver(server.command) : server.command.argv[0]).filename();
+  options.log.name = server.name;
   (*check ? invocation.check : invocation.run) = true;
   return invocation;
 }

@@ -94,19 +94,18 @@ CliBackend::~CliBackend() {
 void CliBackend::start(Link::Handler& handler, OnEnd on_end) {
   handler_ = &handler;
   on_end_ = std::move(on_end);
-  fetch_ = std::make_unique<SchemaFetch>(context_.loop, guard_, schema_command_, schema_limit(config_.start_timeout),
-                                         SchemaFetch::Handlers{.on_stderr_line =
-                                                                   [this](const std::string& line) {
-                                                                     if (ring_ != nullptr)
-                                                                       ring_->add(generation_, line);
-                                                                     log_info("{} schema stderr: {}",
-                                                                              config_.name, line);
-                                                                   },
-                                                               .on_done =
-                                                                   [this](auto schema, milliseconds took) {
-                                                                     const auto keep = shared_from_this();
-                                                                     on_schema(std::move(schema), took);
-                                                                   }});
+  fetch_ = std::make_unique<SchemaFetch>(
+      context_.loop, guard_, schema_command_, schema_limit(config_.start_timeout),
+      SchemaFetch::Handlers{.on_stderr_line =
+                                [this](const std::string& line) {
+                                  if (ring_ != nullptr) ring_->add(generation_, line);
+                                  log_info("{} schema stderr: {}", config_.name, line);
+                                },
+                            .on_done =
+                                [this](auto schema, milliseconds took) {
+                                  const auto keep = shared_from_this();
+                                  on_schema(std::move(schema), took);
+                                }});
 }
 
 void CliBackend::on_schema(std::expected<ToolSchema, std::string> schema, milliseconds took) {
