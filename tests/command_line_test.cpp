@@ -68,7 +68,8 @@ TEST(CommandLine, help_names_every_option) {
     EXPECT_EQ(help.exit_code, 0);
     EXPECT_THAT(help.err, IsEmpty());
     for (const char* word : {"-- COMMAND", "version", "--help", "--name", "--cwd", "--env", "--max-message",
-                             "--log ", "--log-level", "XDG_STATE_HOME"})
+                             "--tools-from", "--schema-args", "--result-args", "--jobs", "--max-output",
+                             "check", "--log ", "--log-level", "XDG_STATE_HOME"})
       EXPECT_THAT(help.out, HasSubstr(word));
     std::istringstream lines(help.out);
     for (std::string line; std::getline(lines, line);) EXPECT_LE(line.size(), 110U) << line;
@@ -103,6 +104,16 @@ TEST(CommandLine, what_it_does_not_understand_is_an_error_with_a_hint) {
       {{"--max-message", "10", "--", "true"}, {"--max-message", "10", "--help"}},
       {{"--max-message", "-1", "--", "true"}, {"--max-message", "--help"}},
       {{"--max-message", "100TB", "--", "true"}, {"--max-message", "--help"}},
+      {{"--tools-from", "cli", "--", "true"}, {"--tools-from", "\"--\"", "--help"}},
+      {{"--tools-from", "cli 'x"}, {"--tools-from", "' is not closed", "--help"}},
+      {{"--tools-from", " "}, {"--tools-from", "expected a command", "--help"}},
+      {{"--jobs", "3", "--", "true"}, {"--jobs", "--tools-from", "--help"}},
+      {{"--tools-from", "cli", "--jobs", "0"}, {"--jobs", "--help"}},
+      {{"--tools-from", "cli", "--max-output", "1"}, {"--max-output", "--help"}},
+      {{"--tools-from", "cli", "--replay", "x"}, {"--replay", "remembers nothing", "--help"}},
+      {{"--tools-from", "cli", "--drain", "1s"}, {"--drain", "always finish", "--help"}},
+      {{"--tools-from", "cli", "--swap", "stop-first"}, {"--swap", "--help"}},
+      {{"check"}, {"check", "--tools-from", "--help"}},
   };
   for (const auto& [arguments, hints] : cases) {
     SCOPED_TRACE(testing::PrintToString(arguments));
