@@ -35,7 +35,7 @@ class Help final : public CLI::Formatter {
   std::string make_usage(const CLI::App*, std::string) const override {
     return "Usage: mcpivot [OPTIONS] -- COMMAND [ARG...]\n"
            "       mcpivot [OPTIONS] --tools-from CLI\n"
-           "       mcpivot check --tools-from CLI\n"
+           "       mcpivot check [FILE | --tools-from CLI]\n"
            "       mcpivot version\n\n";
   }
 };
@@ -218,9 +218,11 @@ Invocation parse_command_line(std::vector<std::string> arguments) {
       ->option_text("LEVEL");
   CliTexts cli;
   add_cli_options(app, cli);
-  auto* check =
-      app.add_subcommand("check", "Say what --tools-from would serve, and every problem in its schema");
+  auto* check = app.add_subcommand("check",
+                                   "Say what a configuration file means, or what --tools-from would serve,\n"
+                                   "and every problem in it");
   check->fallthrough();
+  check->add_option("FILE", options.gateway.file, "The file; default: the one that would be found");
   auto* version = app.add_subcommand("version", "Print the version and exit");
   app.set_version_flag("--version", "mcpivot " MCPIVOT_VERSION)->description("Print the version and exit");
 
@@ -242,8 +244,8 @@ Invocation parse_command_line(std::vector<std::string> arguments) {
     if (swap == "stop-first") server.swap = SwapMode::stop_first;
     for (const std::string& variable : variables) server.command.env.push_back(key_and_value(variable));
     take_cli(app, cli, server);
-    if (*check && !server.cli)
-      throw CLI::ValidationError("check", "expected --tools-from with the command of a CLI");
+    if (*check && !options.gateway.file.empty() && server.cli)
+      throw CLI::ValidationError("check", "there is a file and also a CLI; check one after the other");
   } catch (const CLI::ParseError& error) {
     std::ostringstream out;
     std::ostringstream err;
@@ -254,6 +256,10 @@ Invocation parse_command_line(std::vector<std::string> arguments) {
   }
   if (*version) {
     invocation.out = "mcpivot " MCPIVOT_VERSION "\n";
+    return invocation;
+  }
+  if (*check && !server.cli) {
+    invocation.check = true;
     return invocation;
   }
   if (server.command.argv.empty()) {
