@@ -115,6 +115,8 @@ std::vector<std::string> mcpivot_command(const ClientOptions& options) {
       command.insert(command.end(), {"--tools-from", options.tools_from});
       return command;
     }
+    if (std::ranges::find(options.options, "--url") != options.options.end())
+      return command;  // it runs already
     command.emplace_back("--");
   }
   if (options.command.empty()) {

@@ -80,6 +80,10 @@ std::string spelled(const JsoncMember& source, std::string_view name) {
   return text;
 }
 
+std::string with_arguments(const std::string& program, const std::string& arguments) {
+  return arguments.empty() ? program : program + " " + arguments;
+}
+
 std::vector<std::string> keys_of(const JsoncMember& source, std::string_view name) {
   std::vector<std::string> names;
   if (const JsoncValue* value = source.value.find(name))
@@ -136,11 +140,13 @@ class Report {
       print_daemon(server, source);
     } else {
       const std::string_view key = kind == ServerKind::cli ? "cli" : "command";
-      line("runs", kind == ServerKind::cli ? spelled(source, key)
-                                           : quoted(spelled(source, key)) + " " + spelled(source, "args"));
+      line("runs", kind == ServerKind::cli
+                       ? spelled(source, key)
+                       : with_arguments(quoted(spelled(source, key)), spelled(source, "args")));
       print_program(server, source, key);
     }
-    line("in", server.command.cwd.empty() ? "the folder that mcpivot is started in" : server.command.cwd);
+    if (kind != ServerKind::http || !server.command.cwd.empty())
+      line("in", server.command.cwd.empty() ? "the folder that mcpivot is started in" : server.command.cwd);
     print_folder(server, source);
     line("env", list_text(keys_of(source, "env")));
     line("builds", spelled(source, "build"));
@@ -164,10 +170,15 @@ class Report {
     return "";
   }
 
-  void print_daemon(const ServerConfig&, const JsoncMember& source) {
+  void print_daemon(const ServerConfig& server, const JsoncMember& source) {
     line("at", spelled(source, "url"));
     line("headers", list_text(keys_of(source, "headers")));
-    line("trusts", spelled(source, "cacert"));
+    line("trusts", server.http.insecure ? "any certificate" : server.http.cacert);
+    std::error_code error;
+    if (!server.http.cacert.empty() && !fs::is_regular_file(server.http.cacert, error))
+      warn(source, "cacert",
+           fmt::format("server \"{}\": there is no file {}; correct \"cacert\"", server.name,
+                       server.http.cacert));
     line("starts by", spelled(source, "start_command"));
     line("stops by", spelled(source, "stop_command"));
   }

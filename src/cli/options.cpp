@@ -4,12 +4,14 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <charconv>
 #include <filesystem>
 #include <map>
 #include <sstream>
 
 #include "cli/split_words.h"
+#include "config/units.h"
+#include "link/credentials.h"
+#include "link/url.h"
 #include "server/executable.h"
 #include "watch/glob.h"
 
@@ -26,6 +28,9 @@ constexpr const char* footer = R"(
 Example: put a server behind mcpivot in Claude Code
   claude mcp add my-server -- mcpivot -- node build/index.js
 
+Example: an HTTP daemon, which may be restarted as often as you like
+  claude mcp add my-daemon -- mcpivot --url http://127.0.0.1:8080/mcp
+
 The server speaks MCP over stdin and stdout; so does mcpivot. Its stderr goes to mcpivot's stderr and log.)";
 
 // CLI11 would not know of the "--".
@@ -34,6 +39,7 @@ class Help final : public CLI::Formatter {
   Help() { column_width(28); }
   std::string make_usage(const CLI::App*, std::string) const override {
     return "Usage: mcpivot [OPTIONS] -- COMMAND [ARG...]\n"
+           "       mcpivot [OPTIONS] --url URL\n"
            "       mcpivot [OPTIONS] --tools-from CLI\n"
            "       mcpivot check [FILE | --tools-from CLI]\n"
            "       mcpivot version\n\n";
@@ -47,30 +53,14 @@ std::pair<std::string, std::string> key_and_value(const std::string& text) {
   return {text.substr(0, equals), text.substr(equals + 1)};
 }
 
-// "90", "1.5s", "200ms", "10m", "1h"
 std::chrono::milliseconds duration(const std::string& option, const std::string& text) {
-  double number = 0;
-  const char* end = text.data() + text.size();
-  auto [unit, error] = std::from_chars(text.data(), end, number);
-  const std::string_view suffix(unit, static_cast<std::size_t>(end - unit));
-  const double factor = suffix == "ms"                     ? 1
-                        : suffix.empty() || suffix == "s"  ? 1000
-                        : suffix == "m" || suffix == "min" ? 60'000
-                        : suffix == "h"                    ? 3'600'000
-                                                           : 0;
-  if (error != std::errc() || factor == 0 || !(number >= 0) || number * factor > 1e10)
-    throw CLI::ValidationError(option, "expected a duration like 500ms, 30s or 10m, got '" + text + "'");
-  return std::chrono::milliseconds(static_cast<std::int64_t>(number * factor));
+  if (const auto time = parse_duration(text)) return *time;
+  throw CLI::ValidationError(option, "expected a duration like 500ms, 30s or 10m, got '" + text + "'");
 }
 
-// TOOL, or TOOL:KEY=VALUE
 ReplayRule replay_rule(const std::string& text) {
-  const auto colon = text.find(':');
-  if (colon == std::string::npos && !text.empty()) return {text, {}, {}};
-  const auto equals = text.find('=', colon);
-  if (colon == 0 || text.empty() || equals == std::string::npos || equals == colon + 1)
-    throw CLI::ValidationError("--replay", "expected TOOL or TOOL:KEY=VALUE, got '" + text + "'");
-  return {text.substr(0, colon), text.substr(colon + 1, equals - colon - 1), text.substr(equals + 1)};
+  if (auto rule = parse_replay_rule(text)) return std::move(*rule);
+  throw CLI::ValidationError("--replay", "expected TOOL or TOOL:KEY=VALUE, got '" + text + "'");
 }
 
 // What --tools-from and its companions said.
@@ -144,6 +134,56 @@ void take_cli(const CLI::App& app, CliTexts& texts, ServerConfig& server) {
   server.cli = texts.config;
 }
 
+// A server behind a URL instead of a command.
+void add_http_options(CLI::App& app, HttpConfig& http) {
+  app.add_option("--url", http.url, "The server is an HTTP daemon at this address; there is no COMMAND then")
+      ->option_text("URL");
+  app.add_option("--header", http.headers,
+                 "Send this header with each request (repeatable); ${VAR} comes from the\nenvironment")
+      ->option_text("\"NAME: VALUE\"")
+      ->allow_extra_args(false);
+  app.add_option("--cacert", http.cacert, "Trust the certificates in this file, beside the system's")
+      ->option_text("FILE")
+      ->check(CLI::ExistingFile);
+  app.add_flag("--insecure", http.insecure, "Trust any certificate");
+  app.add_option("--start", http.start,
+                 "A shell line that starts the daemon if nothing listens; mcpivot's end does not\nstop it")
+      ->option_text("COMMAND");
+  app.add_option("--stop", http.stop, "A shell line that stops it, for pivot_restart with stop, and rebuilds")
+      ->option_text("COMMAND");
+}
+
+// Throws what is wrong with the options of a daemon, or with those that make no sense without one.
+void check_http_options(const CLI::App& app, ServerConfig& server) {
+  HttpConfig& http = server.http;
+  auto given = [&](const char* name) { return app.count(name) > 0; };
+  if (!given("--url")) {
+    for (const char* name : {"--header", "--cacert", "--insecure", "--start", "--stop", "--start-after"})
+      if (given(name)) throw CLI::ValidationError(name, "is for a daemon; give its address with --url");
+    return;
+  }
+  const auto url = parse_url(http.url);
+  if (!url) throw CLI::ValidationError("--url", url.error());
+  if (!server.command.argv.empty())
+    throw CLI::ValidationError("--url", "give either an address or a command behind \"--\", not both");
+  // Whether the variables are there is seen later.
+  const auto credentials = Credentials::from_headers(http.headers, [](const char*) { return "x"; });
+  if (!credentials) throw CLI::ValidationError("--header", credentials.error());
+  for (const char* name : {"--cacert", "--insecure"})
+    if (given(name) && !url->tls)
+      throw CLI::ValidationError(name, "makes sense only with an https:// address");
+  if (given("--cacert") && http.insecure)
+    throw CLI::ValidationError("--insecure", "trusts any certificate, so --cacert is of no use with it");
+  if (given("--start-after") && http.start.empty())
+    throw CLI::ValidationError("--start-after", "needs --start");
+  if (given("--swap")) throw CLI::ValidationError("--swap", "is for processes, not for a daemon");
+  if (given("--watch") && server.build.empty() && http.start.empty() && http.stop.empty())
+    throw CLI::ValidationError("--watch",
+                               "needs --build, --start or --stop with a daemon: else there is nothing to do");
+  if (!given("--queue-timeout")) server.queue_timeout = std::chrono::seconds(60);
+  if (server.name.empty()) server.name = url->authority();
+}
+
 }  // namespace
 
 Invocation parse_command_line(std::vector<std::string> arguments) {
@@ -160,6 +200,7 @@ Invocation parse_command_line(std::vector<std::string> arguments) {
   app.footer(footer);
   app.set_help_flag("-h,--help", "Print this and exit");
   std::vector<std::string> variables;
+  add_http_options(app, server.http);
   app.add_option("--name", server.name,
                  "What to call the server in messages and logs (default: its file name)")
       ->option_text("NAME");
@@ -202,7 +243,10 @@ Invocation parse_command_line(std::vector<std::string> arguments) {
   time_limit("--drain", "How long calls in flight may take to finish on an old server (default: 10s)");
   time_limit("--call-timeout", "How long a call may take without progress (default: 10m)");
   time_limit("--start-timeout", "How long a server may take to start and shake hands (default: 30s)");
-  time_limit("--queue-timeout", "How long a request waits for a server that is down (default: 30s)");
+  time_limit("--queue-timeout",
+             "How long a request waits for a server that is down (default: 30s; with --url\n60s)");
+  time_limit("--start-after",
+             "How long a daemon may be away before a request that waits makes --start run\n(default: 5s)");
   app.add_option("--max-message", server.max_message,
                  "Longest message toward the client, e.g. 10000000 or 8MB; a longer one becomes an\nerror "
                  "(default: 10000000)")
@@ -232,7 +276,8 @@ Invocation parse_command_line(std::vector<std::string> arguments) {
     for (const auto& [name, limit] : {std::pair{"--drain", &server.drain},
                                       {"--call-timeout", &server.call_timeout},
                                       {"--start-timeout", &server.start_timeout},
-                                      {"--queue-timeout", &server.queue_timeout}})
+                                      {"--queue-timeout", &server.queue_timeout},
+                                      {"--start-after", &server.http.start_after}})
       if (!durations[name].empty()) *limit = duration(name, durations[name]);
     for (const std::string& rule : replay) server.replay.push_back(replay_rule(rule));
     for (const std::string& pattern : server.watch)
@@ -246,6 +291,7 @@ Invocation parse_command_line(std::vector<std::string> arguments) {
     take_cli(app, cli, server);
     if (*check && !options.gateway.file.empty() && server.cli)
       throw CLI::ValidationError("check", "there is a file and also a CLI; check one after the other");
+    if (!*version) check_http_options(app, server);
   } catch (const CLI::ParseError& error) {
     std::ostringstream out;
     std::ostringstream err;
@@ -262,10 +308,11 @@ Invocation parse_command_line(std::vector<std::string> arguments) {
     invocation.check = true;
     return invocation;
   }
-  if (server.command.argv.empty()) {
+  if (server.command.argv.empty() && !server.is_daemon()) {
     invocation.exit_code = usage_error;
     invocation.err =
         "mcpivot: no server to run. Put its command behind \"--\", as in: mcpivot -- node server.js\n"
+        "or give the address of a daemon with --url.\n"
         "Run mcpivot --help for more.\n";
     return invocation;
   }

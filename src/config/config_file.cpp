@@ -225,6 +225,7 @@ std::optional<std::string> contents(const std::string& file, std::string& why) {
 }  // namespace
 
 ServerKind kind_of(const ServerConfig& server) {
+  if (server.is_daemon()) return ServerKind::http;
   return server.cli ? ServerKind::cli : ServerKind::stdio;
 }
 

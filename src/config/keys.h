@@ -29,13 +29,7 @@ struct Draft {
   bool disabled = false;
   std::string command{};
   Texts args{};
-  std::string url{};
   Pairs headers{};
-  std::string cacert{};
-  bool insecure = false;
-  std::string start_command{};
-  std::string stop_command{};
-  std::chrono::milliseconds start_after = std::chrono::seconds(5);
   Texts cli{};
   CliConfig cli_config{};
 };

@@ -57,6 +57,12 @@ bool can_build(const Member& member) {
   return !member.entry().server.build.empty();
 }
 
+// What a daemon prints is known only if we started it.
+bool has_logs(const Member& member) {
+  const ServerConfig& server = member.entry().server;
+  return !server.is_daemon() || !server.http.start.empty();
+}
+
 }  // namespace
 
 ControlNames control_names(Compat compat) {
@@ -75,7 +81,7 @@ ControlNames control_names(Compat compat) {
 }
 
 struct ControlTools::Tool {
-  enum class When : std::uint8_t { always, buildable, several };
+  enum class When : std::uint8_t { always, buildable, logging, several };
   Compat of;
   When when;
   std::string_view name;
@@ -98,7 +104,7 @@ const std::array<ControlTools::Tool, 15> ControlTools::tools{{
     {Compat::none, Tool::When::always, "pivot_status",
      "State of the MCP servers: generation, pid, crashes, last build, what the last restart changed.",
      "server", "", true, &ControlTools::status},
-    {Compat::none, Tool::When::always, "pivot_logs",
+    {Compat::none, Tool::When::logging, "pivot_logs",
      "The last lines of an MCP server's stderr, across restarts.", "server",
      R"("lines":{"type":"integer"},"generation":{"type":"integer"})", true, &ControlTools::logs},
     {Compat::none, Tool::When::several, "pivot_activate",
@@ -121,7 +127,7 @@ const std::array<ControlTools::Tool, 15> ControlTools::tools{{
     {Compat::mcp_sitter, Tool::When::always, "sitter_binary_info",
      "Path, version, size and age of the child's executable, and whether it is newer than what runs.",
      "server", "", true, &ControlTools::sitter_info},
-    {Compat::mcp_sitter, Tool::When::always, "sitter_child_stderr",
+    {Compat::mcp_sitter, Tool::When::logging, "sitter_child_stderr",
      "The last lines of the child's stderr, across restarts. since_spawn: only of the child that runs now.",
      "server",
      R"("lines":{"type":"integer","default":200,"minimum":1,"maximum":1000},"since_spawn":{"type":"boolean","default":false})",
@@ -172,8 +178,9 @@ struct ControlTools::Running {
 bool ControlTools::is_listed(const Tool& tool) const {
   if (tool.of != compat_) return false;
   if (tool.when == Tool::When::several) return !alone();
-  return tool.when == Tool::When::always ||
-         std::ranges::any_of(fleet_.members(), [](const auto& member) { return can_build(*member); });
+  if (tool.when == Tool::When::always) return true;
+  const auto can = tool.when == Tool::When::buildable ? can_build : has_logs;
+  return std::ranges::any_of(fleet_.members(), [&](const auto& member) { return can(*member); });
 }
 
 const ControlTools::Tool* ControlTools::find(std::string_view name) const {
@@ -261,7 +268,8 @@ void ControlTools::restart(const Call& call) {
   if (member == nullptr) return;
   if (find_member(call.arguments, "stop") != "true") return reload(call, member->server(), false);
   stop(call, member->server(), [](const Server::Stopped& stopped) {
-    std::string words = fmt::format("[mcpivot] stopped: {}. The next call starts it.", stopped.how);
+    if (!stopped.ok) return fmt::format("[mcpivot] {}.", stopped.how);
+    std::string words = fmt::format("[mcpivot] stopped: {}. {}", stopped.how, stopped.next);
     if (stopped.others.empty()) return words;
     words += fmt::format("\nAlso ended, because they ran {}:", stopped.program);
     for (const pid_t pid : stopped.others) words += fmt::format(" pid {}", pid);
@@ -318,10 +326,9 @@ std::string ControlTools::overview() const {
 void ControlTools::logs(const Call& call) {
   const Member* const member = pick_or_refuse(call);
   if (member == nullptr) return;
-  const std::string text =
-      tail(member->server().ring(), {.lines = number(call.arguments, "lines", usual_log_lines),
-                                     .generation = number(call.arguments, "generation", 0),
-                                     .between = "--- generation {} ---"});
+  const std::string text = tail(member->server(), {.lines = number(call.arguments, "lines", usual_log_lines),
+                                                   .generation = number(call.arguments, "generation", 0),
+                                                   .between = "--- generation {} ---"});
   call.asker.answer(tool_answer(call.message.text(call.message.id), text, false));
 }
 
@@ -394,9 +401,9 @@ void ControlTools::sitter_logs(const Call& call) {
   if (member == nullptr) return;
   const bool since_spawn = find_member(call.arguments, "since_spawn") == "true";
   const std::string text =
-      tail(member->server().ring(), {.lines = number(call.arguments, "lines", sitters_log_lines),
-                                     .generation = since_spawn ? member->server().status().starts : 0,
-                                     .between = "----- child respawn (gen {}) -----"});
+      tail(member->server(), {.lines = number(call.arguments, "lines", sitters_log_lines),
+                              .generation = since_spawn ? member->server().status().starts : 0,
+                              .between = "----- child respawn (gen {}) -----"});
   call.asker.answer(tool_answer(call.message.text(call.message.id), text, false));
 }
 
@@ -430,6 +437,7 @@ void ControlTools::reload(const Call& call, Server& server, bool build) {
   auto running = begin(call, server);
   Running::break_silence(running);
   server.reload({.build = build,
+                 .renew = build,
                  .reason = "on request",
                  .progress = [running](std::string_view line) { running->tell_progress(line); },
                  .done = [this, running](const Server::Outcome& outcome) { end(running, outcome); }});
@@ -437,15 +445,19 @@ void ControlTools::reload(const Call& call, Server& server, bool build) {
 
 void ControlTools::stop(const Call& call, Server& server, std::string (*words)(const Server::Stopped&)) {
   server.stop([this, running = begin(call, server), words](const Server::Stopped& stopped) {
-    end(running, {true, words(stopped)});
+    end(running, {stopped.ok, words(stopped)});
   });
 }
 
-std::string ControlTools::tail(const StderrRing& ring, const Tail& wanted) {
+std::string ControlTools::tail(const Server& server, const Tail& wanted) {
   const int most = std::clamp(wanted.lines, 1, static_cast<int>(StderrRing::most_lines));
+  if (server.config().is_daemon()) {
+    const std::string printed = server.daemon_output(static_cast<std::size_t>(most));
+    return printed.empty() ? "mcpivot has not started this daemon, or it has printed nothing" : printed;
+  }
   std::vector<std::string> lines;
   int last = 0;
-  for (const StderrRing::Line& line : ring.lines()) {
+  for (const StderrRing::Line& line : server.ring().lines()) {
     if (wanted.generation != 0 && line.generation != wanted.generation) continue;
     if (line.generation != last)
       lines.push_back(fmt::format(fmt::runtime(wanted.between), last = line.generation));

@@ -97,7 +97,7 @@ class ControlTools {
     int generation;            // 0: all
     std::string_view between;  // what stands before the lines of a generation
   };
-  static std::string tail(const StderrRing& ring, const Tail& wanted);
+  static std::string tail(const Server& server, const Tail& wanted);
   std::shared_ptr<Running> begin(const Call& call, Server& server);
   void end(const std::shared_ptr<Running>& running, const Server::Outcome& outcome);
 

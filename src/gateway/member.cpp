@@ -58,6 +58,7 @@ void Member::hello(std::string_view params) {
 
 void Member::reload(const std::string& reason) {
   server_.reload({.build = !entry_.server.build.empty(),
+                  .renew = true,
                   .reason = reason,
                   .progress = {},
                   .done = [this](const Server::Outcome& outcome) {

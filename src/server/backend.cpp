@@ -1,6 +1,7 @@
 #include "server/backend.h"
 
 #include "server/cli_backend.h"
+#include "server/http_backend.h"
 #include "server/process_backend.h"
 
 namespace mcpivot {
@@ -12,6 +13,7 @@ std::expected<std::shared_ptr<Backend>, std::string> make_backend(LinkContext& c
   if (config.cli)
     return CliBackend::make(context, guard, config, generation, ring,
                             dynamic_cast<const CliBackend*>(predecessor));
+  if (config.is_daemon()) return HttpBackend::connect(context, config);
   return ProcessBackend::spawn(context, guard, config, generation, ring);
 }
 

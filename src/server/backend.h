@@ -26,6 +26,8 @@ class Backend {
   struct Ending {
     std::string how;            // follows "it": "was killed by SIGSEGV (core dumped)"
     bool from_outside = false;  // somebody else ended it: no fault of its own
+    bool forgotten = false;     // it lives, and only does not remember us
+    bool unreachable = false;   // nobody takes connections there
     int exit_code = 0;          // as a shell has it: 128 + the signal's number
   };
   using OnEnd = std::function<void(const Ending&)>;

@@ -34,6 +34,18 @@ struct CliConfig {
   bool operator==(const CliConfig&) const = default;
 };
 
+// A server that is an HTTP daemon.
+struct HttpConfig {
+  std::string url;                   // empty: it is a process after all
+  std::vector<std::string> headers;  // "Name: value", with ${VAR}
+  std::string cacert;                // a file with certificates to trust
+  bool insecure = false;             // trust any certificate
+  std::string start;                 // a shell line that starts the daemon; empty: somebody else does
+  std::string stop;                  // a shell line that stops it
+  std::chrono::milliseconds start_after = std::chrono::seconds(5);  // a developer's own restart comes first
+  bool operator==(const HttpConfig&) const = default;
+};
+
 // What the control tools are called, for words that tell a model what to do next. Empty: there is none.
 struct ControlNames {
   std::string_view rebuild = "pivot_rebuild";
@@ -45,6 +57,8 @@ struct ControlNames {
 
 struct ServerConfig {
   std::string name;
+  HttpConfig http;
+  bool is_daemon() const { return !http.url.empty(); }
   ControlNames control;
   Command command;
   std::optional<CliConfig> cli;  // else the command is an MCP server

@@ -69,13 +69,13 @@ Generation::~Generation() {
   backend_->close();
 }
 
-void Generation::request(Asker& asker, const Message& message, bool repeated) {
+void Generation::request(Asker& asker, const Message& message, int sent_before) {
   const std::int64_t own = asked_.add(message, &asker);
   const IdText id(own);
   link_.send(message,
              Edits().replace(message.id, id.view()).replace(message.progress_token, id.view()).list());
   Requests::Request& request = *asked_.find(own);
-  request.repeated = repeated;
+  request.sent_before = sent_before;
   request.position = link_.position();
 }
 

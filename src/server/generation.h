@@ -55,7 +55,7 @@ class Generation final : public Link::Handler, public std::enable_shared_from_th
   ~Generation() override;
 
   // A request from a client. It will be answered, or be among take_open() at the end.
-  void request(Asker& asker, const Message& message, bool repeated = false);
+  void request(Asker& asker, const Message& message, int sent_before = 0);
   // A question of our own, whose answer no client sees. `params` is JSON text, or empty. If the generation
   // dies first, nobody is called.
   using OnAnswer = std::function<void(const Message& answer)>;

@@ -112,6 +112,8 @@ void ProcessBackend::end_when_settled() {
   std::exchange(on_end_,
                 nullptr)({.how = exited_->text(),
                           .from_outside = from_outside,
+                          .forgotten = false,
+                          .unreachable = false,
                           .exit_code = exited_->signal != 0 ? 128 + exited_->signal : exited_->code});
 }
 

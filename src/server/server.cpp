@@ -26,6 +26,7 @@ constexpr milliseconds first_handshake{10'000};
 constexpr milliseconds young{5'000};
 constexpr milliseconds first_back_off{100};
 constexpr milliseconds longest_back_off{30'000};
+constexpr int most_tries = 5;
 
 std::string_view text(Server::State state) {
   switch (state) {
@@ -58,6 +59,14 @@ bool is_read(Method method) {
   }
 }
 
+// What a model can do about a call that took too long.
+std::string after_overdue(const ServerConfig& config) {
+  if (config.is_daemon()) return " Look whether it did before you call it again.";
+  const auto& [rebuild, restart, status, logs] = config.control;
+  return (logs.empty() ? "" : fmt::format(" {} shows its stderr.", logs)) +
+         (restart.empty() ? "" : fmt::format(" {} starts it anew.", restart));
+}
+
 milliseconds since(std::chrono::steady_clock::time_point then) {
   return std::chrono::duration_cast<milliseconds>(std::chrono::steady_clock::now() - then);
 }
@@ -83,6 +92,8 @@ Server::Server(LinkContext& context, Guard& guard, ServerConfig config, NoticeBo
       patience_timer_(context.loop),
       overdue_timer_(context.loop) {
   if (config_.build.empty()) config_.control.rebuild = {};
+  if (!config_.http.start.empty() || !config_.http.stop.empty())
+    keeper_ = std::make_unique<DaemonKeeper>(context.loop, guard, config_);
 }
 
 Server::~Server() = default;
@@ -109,7 +120,8 @@ void Server::hello(std::string_view params, std::function<void()> then) {
   settled_.push_back(std::move(then));
   if (unborn_ && !handshake_) shake_hands();
   const bool known = !initialize_result_.empty();
-  if (known || state_ == State::failed || state_ == State::stopped) return settle();
+  const bool hopeless = !unborn_ && (state_ == State::failed || state_ == State::stopped);
+  if (known || hopeless) return settle();
   patience_timer_.expires_after(first_handshake);
   patience_timer_.async_wait([this](const boost::system::error_code& error) {
     if (error) return;
@@ -152,12 +164,13 @@ void Server::request(Asker& asker, const Message& message) {
     return watch_overdue_calls();
   }
   resting_ = false;
-  const bool down = state_ == State::stopped || cannot_execute_;
+  // A daemon may be there by now: it is tried at once, whatever the back-off says.
+  const bool down = state_ == State::stopped || cannot_execute_ || config_.is_daemon();
   const bool may_start =
-      !current_ && !unborn_ && !shut_down_ && (!build_ || config_.swap == SwapMode::overlap);
+      !current_ && !unborn_ && !shut_down_ && !daemon_busy_ && (!build_ || config_.swap == SwapMode::overlap);
   if (down && may_start) bear("a request needs it");
   if (cannot_execute_) return refuse(asker, message, trouble_);
-  wait(asker, message, false);
+  wait(asker, message, 0);
 }
 
 // An old generation that has the task which a request speaks of.
@@ -207,8 +220,8 @@ void Server::resume() {
   for (const auto& generation : leaving_) generation->resume();
 }
 
-void Server::wait(Asker& asker, const Message& message, bool repeated) {
-  if (!waiting_.add(&asker, message, repeated))
+void Server::wait(Asker& asker, const Message& message, int sent_before) {
+  if (!waiting_.add(&asker, message, sent_before))
     refuse(asker, message,
            fmt::format("{} requests wait for it already; {}", WaitingRoom::most_waiting, trouble_));
 }
@@ -218,7 +231,7 @@ void Server::release_waiting() {
     if (waiting.asker == nullptr) {
       serving()->notify(waiting.message.message());
     } else {
-      serving()->request(*waiting.asker, waiting.message.message(), waiting.repeated);
+      serving()->request(*waiting.asker, waiting.message.message(), waiting.sent_before);
     }
   }
   watch_overdue_calls();
@@ -226,7 +239,8 @@ void Server::release_waiting() {
 
 void Server::refuse(Asker& asker, const Message& message, const std::string& why) const {
   const std::string_view id = message.text(message.id);
-  std::string words = fmt::format("[mcpivot] server \"{}\" is not running: {}", config_.name, why);
+  std::string words = fmt::format("[mcpivot] server \"{}\" {}: {}", config_.name,
+                                  config_.is_daemon() ? "is away" : "is not running", why);
   const std::string lines = telling_lines(ring_.lines_of(counts_.starts));
   if (!lines.empty()) words += fmt::format(".\n{}", lines);
   const bool call = message.known == Method::tools_call;
@@ -252,7 +266,9 @@ void Server::bear(std::string reason) {
   cannot_execute_ = !generation;
   if (!generation) return birth_failed(generation.error());
   unborn_ = std::move(*generation);
-  if (!current_) become(State::starting, fmt::format("it is starting (generation {})", number));
+  const bool tried_before = config_.is_daemon() && state_ == State::failed;  // and it is not news that we try
+  if (!current_ && !tried_before)
+    become(State::starting, fmt::format("it is starting (generation {})", number));
   if (knows_client()) return shake_hands();
   release_waiting();
 }
@@ -283,7 +299,13 @@ void Server::birth_failed(std::string why) {
     if (!lines.empty()) why += fmt::format("\n{}", lines);
   }
   abandon_birth();
-  log_warn("{}: generation {} failed: {}", config_.name, counts_.starts, why);
+  if (config_.is_daemon()) {
+    connection_.failed(why);
+    --counts_.starts;  // there was no session to count
+    if (wait_for_daemon(why)) return;
+  } else {
+    log_warn("{}: generation {} failed: {}", config_.name, counts_.starts, why);
+  }
   // Whoever waits for a build waits for what comes of that.
   auto tell = [&](const std::string& words) {
     if (!build_) reload_done({false, words});
@@ -316,6 +338,9 @@ void Server::swap_in(Handshake::Outcome outcome) {
   const bool guessed = std::exchange(guessed_, false);
   const bool first = initialize_result_.empty() || guessed;
   last_start_took_ = since(current_->started());
+  const auto absence = connection_.made();
+  if (keeper_) keeper_->arrived();
+  first_try_ = start_wanted_ = false;
   const std::string version_before = server_version(initialize_result_);
   initialize_result_ = std::move(outcome.initialize_result);
   const auto file_before = std::exchange(current_file_, std::move(unborn_file_));
@@ -329,7 +354,11 @@ void Server::swap_in(Handshake::Outcome outcome) {
       fmt::format("[mcpivot] \"{}\" {}: generation {}, {}, ready in {} ({}).", config_.name,
                   first ? "runs" : current_->backend().renewed(), current_->number(),
                   current_->backend().where(), duration_text(last_start_took_), birth_reason_);
-  const bool news = current_->number() > 1 || told_missing_ || (guessed && !diff.empty());
+  if (config_.is_daemon()) words = connection_words(absence);
+  // A session that was merely forgotten is nobody's concern, unless something is different in the new one.
+  const bool silent =
+      std::exchange(session_forgotten_, false) && diff.empty() && outcome.failed_replays.empty();
+  const bool news = (current_->number() > 1 && !silent) || told_missing_ || (guessed && !diff.empty());
   const bool telling = news && (told_missing_ || !diff.empty() || current_->backend().news_if_unchanged());
   if (!first) {
     last_diff_ = diff.empty() ? "nothing" : diff.text(shown);
@@ -368,6 +397,7 @@ std::string Server::binary_line(const std::optional<FileFacts>& before,
   const bool same_file = !current_file_ || (before && before->path == current_file_->path &&
                                             before->stamp.looks_like(current_file_->stamp));
   if (same_file && version == version_before) return {};
+  if (config_.is_daemon()) return fmt::format("\nversion {} → {}", version_before, version);
   std::string line = "\nbinary: " + (current_file_ ? current_file_->text() : config_.command.argv.at(0));
   if (version != version_before) line += fmt::format("; version {} → {}", version_before, version);
   return line;
@@ -387,8 +417,9 @@ void Server::on_death(Generation& generation, const Backend::Ending& ending) {
   last_exit_code_ = ending.exit_code;
   last_lifetime_ = death.after;
   if (keep == unborn_) {
+    unreachable_ = ending.unreachable;
     settle_open(generation, death, false);
-    birth_failed(fmt::format("it {} before it was ready", ending.how));
+    birth_failed(fmt::format("it {}{}", ending.how, config_.is_daemon() ? "" : " before it was ready"));
   } else if (keep != current_) {
     if (generation.ending()) {
       death.because = shut_down_       ? "mcpivot ends"
@@ -404,7 +435,11 @@ void Server::on_death(Generation& generation, const Backend::Ending& ending) {
     on_ended(generation, death);
   } else {
     current_.reset();
-    on_crash(generation, death, ending.from_outside);
+    if (config_.is_daemon()) {
+      on_daemon_lost(generation, death, ending.forgotten);
+    } else {
+      on_crash(generation, death, ending.from_outside);
+    }
   }
   if (shut_down_ && !current_ && leaving_.empty()) std::exchange(shut_down_, nullptr)();
 }
@@ -452,9 +487,9 @@ void Server::back_off() {
   const int doublings = std::min(std::max(young_deaths_ - 2, 0), 10);
   const milliseconds delay =
       young_deaths_ < 2 ? milliseconds(0) : std::min(longest_back_off, first_back_off * (1 << doublings));
-  back_off_timer_.expires_after(delay);
+  back_off_timer_.expires_after(config_.is_daemon() ? daemon_back_off() : delay);
   back_off_timer_.async_wait([this](const boost::system::error_code& error) {
-    if (!error) bear("after a crash");
+    if (!error) bear(config_.is_daemon() ? "connected again" : "after a crash");
   });
 }
 
@@ -473,6 +508,7 @@ Death Server::describe_death(Generation& generation, std::string how) const {
           .after = since(generation.started()),
           .stderr_lines = generation.stderr_lines(),
           .control = config_.control,
+          .daemon = config_.is_daemon(),
           .because = {}};
 }
 
@@ -489,15 +525,19 @@ bool Server::settle(Generation::Open& open, const Death& death, bool again) {
                          ? catalog_.find(ListKind::tools, string_value(request.name()))
                          : nullptr;
   const bool safe = !reached || is_read(request.known) || (tool != nullptr && is_safe_to_repeat(*tool));
-  if (again && safe && !request.repeated) {
+  // A daemon that turned it away, or was gone already, has done nothing with it: that may happen more than
+  // once.
+  const int most = config_.is_daemon() && !reached ? most_tries : 1;
+  if (again && safe && request.sent_before < most) {
     if (Generation* next = serving()) {
-      next->request(*request.origin, message, true);
+      next->request(*request.origin, message, request.sent_before + 1);
     } else {
-      wait(*request.origin, message, true);
+      wait(*request.origin, message, request.sent_before + 1);
     }
     return false;
   }
-  const std::string fate = reached ? "It may have taken effect; it was not sent again."
+  const std::string fate = reached ? fmt::format("{}t may have taken effect; it was not sent again.",
+                                                 config_.is_daemon() ? "Outcome unknown: i" : "I")
                                    : "It never reached the server; it had no effect.";
   const std::string words = crash_report(death, describe(request), fate);
   request.origin->answer(request.known == Method::tools_call
@@ -556,6 +596,9 @@ void Server::begin_reload() {
   round_ = wants_build ? Round::building : Round::plain;
   watcher_.on_reload_begins();
   if (wants_build) return build();
+  daemon_restarted_ = false;
+  if (config_.is_daemon() && std::ranges::any_of(reloads_, &Reload::renew))
+    return renew_daemon(reloads_.front().reason);
   bear(reloads_.front().reason);  // if one is being born already, that is the new one
 }
 
@@ -580,7 +623,9 @@ void Server::on_built(const BuildRunner::Result& result) {
   log_info("{}: build {}", config_.name, last_build_);
   if (result.ok) {
     abandon_birth();  // one that began before the build ended may run the old code
-    return bear(fmt::format("rebuilt {}", reloads_.empty() ? "on request" : reloads_.front().reason));
+    const std::string reason =
+        fmt::format("rebuilt {}", reloads_.empty() ? "on request" : reloads_.front().reason);
+    return config_.is_daemon() ? renew_daemon(reason) : bear(reason);
   }
   ++counts_.failed_builds;
   const std::string serving = current_ ? fmt::format("Generation {} still serves.", current_->number())
@@ -607,6 +652,7 @@ void Server::reload_done(const Outcome& outcome) {
 }
 
 void Server::stop(std::function<void(const Stopped&)> done) {
+  if (config_.is_daemon()) return stop_daemon(std::move(done));
   back_off_timer_.cancel();
   build_.reset();
   abandon_birth();
@@ -639,7 +685,7 @@ void Server::configure(ServerConfig config) {
 }
 
 void Server::finish_stop(const std::string& how, std::vector<pid_t> pids) {
-  Stopped stopped{.how = how, .pids = std::move(pids), .others = {}, .program = {}};
+  Stopped stopped{.ok = true, .how = how, .pids = std::move(pids), .others = {}, .program = {}};
   auto tell = [waiting = std::exchange(stops_, {})](const Stopped& all) {
     for (const auto& done : waiting) done(all);
   };
@@ -752,10 +798,8 @@ void Server::watch_overdue_calls() {
     for (const auto& request : current_->take_overdue(config_.call_timeout)) {
       const std::string words = fmt::format(
           "[mcpivot] server \"{}\" did not answer {} within {} (--call-timeout); it was cancelled there and "
-          "may have taken effect.{}{}",
-          config_.name, describe(request), duration_text(config_.call_timeout),
-          config_.control.logs.empty() ? "" : fmt::format(" {} shows its stderr.", config_.control.logs),
-          config_.control.restart.empty() ? "" : fmt::format(" {} starts it anew.", config_.control.restart));
+          "may have taken effect.{}",
+          config_.name, describe(request), duration_text(config_.call_timeout), after_overdue(config_));
       request.origin->answer(request.known == Method::tools_call
                                  ? tool_answer(request.id(), words, true)
                                  : error_answer(request.id(), code::connection_closed, words));
@@ -769,7 +813,7 @@ void Server::add_notice(const std::string& words) {
 }
 
 void Server::become(State state, std::string trouble) {
-  if (state_ != state || !trouble.empty())
+  if (state_ != state || (!trouble.empty() && trouble != trouble_))
     log_at(state == State::failed ? LogLevel::warn : LogLevel::info, "{}: {} -> {}{}{}", config_.name,
            text(state_), text(state), trouble.empty() ? "" : ": ", trouble);
   state_ = state;
@@ -813,6 +857,7 @@ Status Server::status() const {
   status.tools = catalog_.list(ListKind::tools).size();
   status.last_diff = last_diff_;
   status.untold = notices_.text();
+  if (config_.is_daemon()) describe_daemon(status);
   return status;
 }
 

@@ -18,7 +18,9 @@
 #include "mcp/catalog.h"
 #include "mcp/notice_board.h"
 #include "proc/build_runner.h"
+#include "server/connection_record.h"
 #include "server/crash_report.h"
+#include "server/daemon_keeper.h"
 #include "server/generation.h"
 #include "server/handshake.h"
 #include "server/replay.h"
@@ -85,13 +87,16 @@ class Server final : private Generation::Owner {
     bool news = true;  // worth telling those who did not ask
   };
   struct Stopped {
-    std::string how;            // follows "it"
+    bool ok = true;
+    std::string how;            // a sentence
     std::vector<pid_t> pids;    // its own, if it was running
     std::vector<pid_t> others;  // that ran the same program
     std::string program;        // which one
+    std::string next = "The next call starts it.";
   };
   struct Reload {
     bool build = false;
+    bool renew = false;                                   // a daemon too, not only the session with it
     std::string reason;                                   // "on request"
     std::function<void(std::string_view line)> progress;  // may be empty
     std::function<void(const Outcome&)> done;
@@ -122,6 +127,10 @@ class Server final : private Generation::Owner {
   // The server's own result of the handshake; empty before there was one.
   const std::string& initialize_result() const { return initialize_result_; }
   const StderrRing& ring() const { return ring_; }
+  // The last lines that a daemon of our own starting printed.
+  std::string daemon_output(std::size_t lines) const {
+    return keeper_ ? keeper_->output(lines) : std::string();
+  }
   // Words for the model, with the next tool answer, if it wants to hear of this server.
   void add_notice(const std::string& text);
   Status status() const;
@@ -168,6 +177,13 @@ class Server final : private Generation::Owner {
   void finish_stop(const std::string& how, std::vector<pid_t> pids);
   void on_ended(Generation& generation, Death& death);
   void on_crash(Generation& generation, const Death& death, bool from_outside);
+  void on_daemon_lost(Generation& generation, const Death& death, bool forgotten);
+  std::chrono::milliseconds daemon_back_off() const;
+  bool wait_for_daemon(std::string& why);
+  void renew_daemon(const std::string& reason);
+  void stop_daemon(std::function<void(const Stopped&)> done);
+  void describe_daemon(Status& status) const;
+  std::string connection_words(const std::optional<ConnectionRecord::Absence>& absence) const;
 
   void start_round();
   void begin_reload();
@@ -175,7 +191,7 @@ class Server final : private Generation::Owner {
   void on_built(const BuildRunner::Result& result);
   void reload_done(const Outcome& outcome);
 
-  void wait(Asker& asker, const Message& message, bool repeated);
+  void wait(Asker& asker, const Message& message, int sent_before);
   void release_waiting();
   // What a generation leaves unanswered is asked again, once, where that does no harm (and if `again` allows
   // it at all); else its sender is told. Returns how many were told.
@@ -213,6 +229,16 @@ class Server final : private Generation::Owner {
   bool lists_shown_ = false;   // clients look at the lists at any time
   bool resting_ = false;       // it is being stopped, or was, because nobody needs it
   std::string crash_to_tell_;  // how the last one died, if that has not been told
+
+  // Of daemons alone.
+  ConnectionRecord connection_;
+  std::unique_ptr<DaemonKeeper> keeper_;  // if it can be started or stopped at all
+  bool session_forgotten_ = false;        // by the daemon, which is still there
+  bool unreachable_ = false;              // nobody took the last connection
+  bool first_try_ = true;
+  bool start_wanted_ = false;      // it was stopped by us, and is to run again
+  bool daemon_busy_ = false;       // it is being stopped
+  bool daemon_restarted_ = false;  // for the reload under way
 
   std::shared_ptr<BuildRunner> build_;
   std::vector<Reload> reloads_;  // those who wait for the one under way
