@@ -45,7 +45,7 @@ class Check : public testing::Test {
     while (const auto line = child.read_line(soon())) result.out += *line + "\n";
     if (const auto status = child.wait_exit(soon()); status && WIFEXITED(*status))
       result.exit_code = WEXITSTATUS(*status);
-    child.wait_stderr("no more is to come", in(std::chrono::milliseconds(0)));
+    child.wait_stderr("\n", soon());
     result.err = child.stderr_text();
     return result;
   }
