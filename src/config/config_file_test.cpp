@@ -350,7 +350,8 @@ TEST(ConfigFile, notes_in_keys_are_no_problem) {
 
 TEST(ConfigFile, a_server_with_errors_is_left_out_and_the_others_are_there) {
   const LoadedConfig config = read(R"({"mcpServers": {"bad": {"command": 1}, "good": {"command": "x"},
-                                 "off": {"command": "x", "disabled": true}}})");
+                                 "off": {"command": "${NOT}", "disabled": true}}})");
+  EXPECT_EQ(config.problems.size(), 1U) << "what is disabled has no problems";
   EXPECT_TRUE(config.has_errors());
   ASSERT_EQ(config.gateway.servers.size(), 1U);
   EXPECT_EQ(config.gateway.servers[0].server.name, "good");
@@ -426,6 +427,19 @@ TEST(ConfigFile, every_key_of_the_table_takes_a_value) {
   EXPECT_GT(checked, 30U);
 }
 
+TEST(ConfigFile, variables_come_from_a_file_too) {
+  const TemporaryFolder folder;
+  folder.write(".env", "A=1\nB=${not looked at}\n");
+  const LoadedConfig config = read(
+      R"({"a": {"command": "x", "env": {"A": "2"}, "envFile": "${workspaceFolder}/.env"}})", folder.path());
+  EXPECT_THAT(problems(config), IsEmpty());
+  EXPECT_THAT(config.gateway.servers.at(0).server.command.env,
+              ElementsAre(Pair("A", "1"), Pair("B", "${not looked at}"), Pair("A", "2")));
+  EXPECT_THAT(problems(with(R"("command": "x", "env_file": "none")")),
+              ElementsAre("f:1:39: error: \"env_file\" of server \"s\": /files/none cannot be read: No such "
+                          "file or directory"));
+}
+
 TEST(ConfigFile, a_file_that_cannot_be_read_is_a_problem_too) {
   const TemporaryFolder folder;
   EXPECT_THAT(problems(load_config(folder / "none.json")),
@@ -433,7 +447,7 @@ TEST(ConfigFile, a_file_that_cannot_be_read_is_a_problem_too) {
   EXPECT_THAT(problems(load_config(folder.path())), ElementsAre(HasSubstr("is a folder")));
   folder.write("large.json", std::string(17 * 1024 * 1024, ' '));
   EXPECT_THAT(problems(load_config(folder / "large.json")),
-              ElementsAre(HasSubstr("at most 16777216 are read")));
+              ElementsAre(HasSubstr("at most 16777216 bytes are read")));
   folder.write("good.json", R"({"a": {"command": "./x"}})");
   const LoadedConfig config = load_config(folder / "good.json");
   ASSERT_EQ(config.gateway.servers.size(), 1U);

@@ -15,6 +15,7 @@ constexpr std::array<string_view, 2> swaps{"overlap", "stop-first"};
 constexpr std::array<string_view, 2> starts{"eager", "lazy"};
 constexpr std::array<string_view, 2> styles{"prefixed", "bare"};
 constexpr std::array<string_view, 2> url_aliases{"serverUrl", "httpUrl"};
+constexpr std::array<string_view, 1> env_file_aliases{"envFile"};
 constexpr std::array<string_view, 1> type_aliases{"transport"};
 
 #define IN_SERVER(member) [](Draft& draft) -> Target { return &draft.member; }
@@ -122,6 +123,13 @@ constexpr std::array all_server_keys{
         .fallback = "",
         .words = "Environment variables, put over mcpivot's own",
         .in_server = IN_SERVER(entry.server.command.env)},
+    Key{.name = "env_file",
+        .type = KeyType::path,
+        .kinds = for_all,
+        .fallback = "",
+        .words = "A file with more of them, a NAME=VALUE on each line; `env` is stronger",
+        .in_server = IN_SERVER(env_file),
+        .aliases = env_file_aliases},
     Key{.name = "cwd",
         .type = KeyType::path,
         .kinds = for_all,

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "config/env_file.h"
+#include "config/small_file.h"
 #include "link/credentials.h"
 #include "link/url.h"
 
@@ -19,6 +21,8 @@ const Given* find(std::span<const Given> given, std::string_view key) {
 
 // As for --url: a daemon is restarted by somebody else, which takes longer.
 constexpr std::chrono::seconds daemon_queue_timeout(60);
+
+constexpr std::size_t largest_env_file = 1024UL * 1024;
 
 // Headers are filled in where they are sent, and there the spelling of some clients is not known.
 std::string for_credentials(std::string text) {
@@ -79,6 +83,19 @@ void check_kind(const Draft& draft, Kinds kind, std::span<const Given> given, Pr
   }
 }
 
+void add_env_file(Draft& draft, const Given& key, ProblemList& problems) {
+  auto& env = draft.entry.server.command.env;
+  auto fail = [&](const std::string& why) {
+    problems.error(key.place, fmt::format("\"{}\" of server \"{}\": {} {}", key.name, draft.entry.server.name,
+                                          draft.env_file, why));
+  };
+  const auto text = read_small_file(draft.env_file, largest_env_file);
+  if (!text) return fail(text.error());
+  auto list = parse_env_file(*text);
+  if (!list) return fail("cannot be understood: " + list.error());
+  env.insert(env.begin(), list->begin(), list->end());  // the last one counts
+}
+
 void finish_daemon(Draft& draft, std::span<const Given> given, const Surroundings& surroundings,
                    ProblemList& problems) {
   ServerConfig& server = draft.entry.server;
@@ -128,6 +145,8 @@ ServerEntry finish_draft(Draft draft, const JsoncPlace& place, std::span<const G
   const Kinds kind = kind_of(given, server.name, place, problems);
   if (kind == 0) return std::move(entry);
   check_kind(draft, kind, given, problems);
+  if (const Given* file = find(given, "env_file"); file != nullptr && !draft.env_file.empty())
+    add_env_file(draft, *file, problems);
   if (kind == for_stdio) {
     server.command.argv = std::move(draft.args);
     server.command.argv.insert(server.command.argv.begin(), std::move(draft.command));
