@@ -6,6 +6,7 @@
 #include <boost/asio/io_context.hpp>
 #include <cstdio>
 
+#include "cli/check_config.h"
 #include "clitools/schema_fetch.h"
 #include "proc/duration_text.h"
 #include "rpc/json_cursor.h"
@@ -62,6 +63,7 @@ void describe(const std::vector<SchemaProblem>& problems, bool mistakes) {
 }  // namespace
 
 int check(const Options& options) {
+  if (!options.gateway.servers.front().server.cli) return check_config(options.gateway.file);
   Guard guard;
   guard.start();
   ::signal(SIGPIPE, SIG_IGN);

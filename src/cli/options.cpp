@@ -4,13 +4,13 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <charconv>
 #include <filesystem>
 #include <map>
 #include <sstream>
 
 #include "cli/split_words.h"
 #include "config/config_file.h"
+#include "config/units.h"
 #include "link/credentials.h"
 #include "link/url.h"
 #include "server/executable.h"
@@ -43,7 +43,7 @@ class Help final : public CLI::Formatter {
            "       mcpivot [OPTIONS] -- COMMAND [ARG...]\n"
            "       mcpivot [OPTIONS] --url URL\n"
            "       mcpivot [OPTIONS] --tools-from CLI\n"
-           "       mcpivot check --tools-from CLI\n"
+           "       mcpivot check [FILE | --tools-from CLI]\n"
            "       mcpivot version\n\n";
   }
 };
@@ -55,30 +55,14 @@ std::pair<std::string, std::string> key_and_value(const std::string& text) {
   return {text.substr(0, equals), text.substr(equals + 1)};
 }
 
-// "90", "1.5s", "200ms", "10m", "1h"
 std::chrono::milliseconds duration(const std::string& option, const std::string& text) {
-  double number = 0;
-  const char* end = text.data() + text.size();
-  auto [unit, error] = std::from_chars(text.data(), end, number);
-  const std::string_view suffix(unit, static_cast<std::size_t>(end - unit));
-  const double factor = suffix == "ms"                     ? 1
-                        : suffix.empty() || suffix == "s"  ? 1000
-                        : suffix == "m" || suffix == "min" ? 60'000
-                        : suffix == "h"                    ? 3'600'000
-                                                           : 0;
-  if (error != std::errc() || factor == 0 || !(number >= 0) || number * factor > 1e10)
-    throw CLI::ValidationError(option, "expected a duration like 500ms, 30s or 10m, got '" + text + "'");
-  return std::chrono::milliseconds(static_cast<std::int64_t>(number * factor));
+  if (const auto time = parse_duration(text)) return *time;
+  throw CLI::ValidationError(option, "expected a duration like 500ms, 30s or 10m, got '" + text + "'");
 }
 
-// TOOL, or TOOL:KEY=VALUE
 ReplayRule replay_rule(const std::string& text) {
-  const auto colon = text.find(':');
-  if (colon == std::string::npos && !text.empty()) return {text, {}, {}};
-  const auto equals = text.find('=', colon);
-  if (colon == 0 || text.empty() || equals == std::string::npos || equals == colon + 1)
-    throw CLI::ValidationError("--replay", "expected TOOL or TOOL:KEY=VALUE, got '" + text + "'");
-  return {text.substr(0, colon), text.substr(colon + 1, equals - colon - 1), text.substr(equals + 1)};
+  if (auto rule = parse_replay_rule(text)) return std::move(*rule);
+  throw CLI::ValidationError("--replay", "expected TOOL or TOOL:KEY=VALUE, got '" + text + "'");
 }
 
 // What --tools-from and its companions said.
@@ -305,9 +289,11 @@ Invocation parse_command_line(std::vector<std::string> arguments) {
       ->option_text("LEVEL");
   CliTexts cli;
   add_cli_options(app, cli);
-  auto* check =
-      app.add_subcommand("check", "Say what --tools-from would serve, and every problem in its schema");
+  auto* check = app.add_subcommand("check",
+                                   "Say what a configuration file means, or what --tools-from would serve,\n"
+                                   "and every problem in it");
   check->fallthrough();
+  check->add_option("FILE", options.gateway.file, "The file; default: the one that would be found");
   auto* version = app.add_subcommand("version", "Print the version and exit");
   app.set_version_flag("--version", "mcpivot " MCPIVOT_VERSION)->description("Print the version and exit");
 
@@ -330,12 +316,12 @@ Invocation parse_command_line(std::vector<std::string> arguments) {
     if (swap == "stop-first") server.swap = SwapMode::stop_first;
     for (const std::string& variable : variables) server.command.env.push_back(key_and_value(variable));
     take_cli(app, cli, server);
-    if (*check && !server.cli)
-      throw CLI::ValidationError("check", "expected --tools-from with the command of a CLI");
+    if (*check && !options.gateway.file.empty() && server.cli)
+      throw CLI::ValidationError("check", "there is a file and also a CLI; check one after the other");
     if (!*version) check_http_options(app, server);
     const bool no_server = server.command.argv.empty() && !server.is_daemon();
-    const bool by_default = no_server && !*check && !*version && find_config({}).has_value();
-    if (!options.gateway.file.empty() || by_default) {
+    const bool by_default = no_server && !*version && find_config({}).has_value();
+    if (!*check && (!options.gateway.file.empty() || by_default)) {
       take_config(app, options.gateway);
       options.log.name = "mcpivot";
       invocation.run = true;
@@ -351,6 +337,10 @@ Invocation parse_command_line(std::vector<std::string> arguments) {
   }
   if (*version) {
     invocation.out = "mcpivot " MCPIVOT_VERSION "\n";
+    return invocation;
+  }
+  if (*check && !server.cli) {
+    invocation.check = true;
     return invocation;
   }
   if (server.command.argv.empty() && !server.is_daemon()) {
