@@ -46,15 +46,12 @@ constexpr double value_weight = 0.3;  // a word that is probably an argument and
 constexpr double fewest_tools = 60;   // in a smaller catalog, words are rated as if it had as many
 constexpr double weak_weight = 0.4;
 constexpr double first_weight = 1.1;
-constexpr double value_score = 0.6;
-constexpr double score_fit = 0.05;
+constexpr double score_fit = 0.27;
 constexpr double unknown_weight = 0.8;
-constexpr double cover_power = 0.7;
-constexpr double name_power = 1.0;
 constexpr double name_fit = 0.3;
 constexpr double hint_weight = 0.5;
 constexpr double destroys_factor = 0.7;
-constexpr double enough = 0.6;       // the share of the query that the best tool must cover
+constexpr double enough = 0.58;       // the share of the query that the best tool must cover
 constexpr double near_best = 0.4;     // hits under this share of the best score are noise
 
 std::size_t first_sentence(std::string_view text) {
@@ -214,8 +211,10 @@ class ToolSearch::Search {
     surest = std::max(surest, sure);
   }
 
+  // BM25's idf, as a share of what a word has that is nowhere: catalogs of all sizes are judged alike.
   double rarity(double tools) const {
-    return std::log(1 + (tools_ - std::min(tools, tools_) + 0.5) / (tools + 0.5));
+    auto idf = [&](double n) { return std::log(1 + (tools_ - std::min(n, tools_) + 0.5) / (n + 0.5)); };
+    return idf(tools) / idf(0);
   }
 
   void weigh(const QueryWord& word, const std::vector<Meaning>& meanings) {
@@ -235,9 +234,9 @@ class ToolSearch::Search {
     double weight = word.weak ? weak_weight : 1;
     if (&word == &words_.front()) weight *= first_weight;
     double score_weight = weight * rare;
-    double cover_weight = weight * std::pow(rare, cover_power);
+    double cover_weight = weight * rare;
     if (word.kind == hint) score_weight *= hint_weight, cover_weight = 0;
-    if (word.kind == value) score_weight *= value_score, cover_weight *= value_weight;
+    if (word.kind == value) cover_weight *= value_weight;
     if (word.kind == said && meanings.empty()) cover_weight *= unknown_weight;
     wanted_ += cover_weight;
     for (std::size_t i = 0; i < found.size(); ++i) {
@@ -252,7 +251,7 @@ class ToolSearch::Search {
     for (const auto& word : tool.name_words) {
       const auto found = all_.index_.find(word);
       if (found == all_.index_.end()) continue;
-      const double rare = std::pow(rarity(static_cast<double>(found->second.size())), name_power);
+      const double rare = rarity(static_cast<double>(found->second.size()));
       const auto meant = meant_.find(word);
       all += rare;
       if (meant != meant_.end()) said += rare * meant->second;
