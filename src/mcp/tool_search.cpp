@@ -51,7 +51,7 @@ constexpr double unknown_weight = 0.8;
 constexpr double name_fit = 0.3;
 constexpr double hint_weight = 0.5;
 constexpr double destroys_factor = 0.7;
-constexpr double enough = 0.58;       // the share of the query that the best tool must cover
+constexpr double enough = 0.54;       // the share of the query that the best tool must cover
 constexpr double near_best = 0.4;     // hits under this share of the best score are noise
 
 std::size_t first_sentence(std::string_view text) {
