@@ -98,6 +98,8 @@ Server::Server(LinkContext& context, Guard& guard, ServerConfig config, Watcher&
   if (config_.build.empty()) config_.control.rebuild = {};
   if (!config_.http.start.empty() || !config_.http.stop.empty())
     keeper_ = std::make_unique<DaemonKeeper>(context.loop, guard, config_);
+  if (config_.http.insecure)
+    log_warn("{}: --insecure: anybody may pretend to be {}", config_.name, config_.http.url);
 }
 
 Server::~Server() = default;
