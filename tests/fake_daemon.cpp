@@ -262,7 +262,7 @@ class Connection {
                       {"inputSchema", {{"type", "object"}}},
                       {"annotations", {{"readOnlyHint", reads}}}});
     };
-    for (const char* name : {"echo", "misbehave", "hold", "release", "events", "ask", "life"})
+    for (const char* name : {"echo", "misbehave", "hold", "release", "events", "ask", "life", "flood"})
       add(name, false);
     for (const char* name : {"read", "hold_read"}) add(name, true);
     for (const std::string& name : options.tools) add(name, false);
@@ -301,6 +301,14 @@ class Connection {
           {"jsonrpc", "2.0"}, {"method", "notifications/message"}, {"params", {{"data", "first"}}}};
       return write(chunk(": hello\n\n") + chunk(event(note)) + chunk(event(text_result(id, text("text")))) +
                    "0\r\n\r\n");
+    }
+    if (name == "flood") {  // of notifications, before the answer
+      const json::object note{{"jsonrpc", "2.0"},
+                              {"method", "notifications/message"},
+                              {"params", {{"data", std::string(100'000, 'f')}}}};
+      begin_events();
+      for (auto left = arguments.at("count").as_int64(); left > 0; --left) write(chunk(event(note)));
+      return write(chunk(event(text_result(id, "flooded"))) + "0\r\n\r\n");
     }
     if (name == "ask") {
       std::unique_lock lock(mutex);

@@ -109,6 +109,8 @@ class HttpClient::Connection : public std::enable_shared_from_this<Connection> {
   const HttpExchange* exchange() const { return exchange_.get(); }
   // The exchange must come to its end within this time.
   void hurry(milliseconds patience) {
+    timer_.cancel();
+    if (patience.count() == 0) return;
     timer_.expires_after(patience);
     timer_.async_wait([weak = weak_from_this()](const error_code& error) {
       auto self = weak.lock();

@@ -71,7 +71,7 @@ class HttpClient {
   void send(HttpRequest request, std::shared_ptr<HttpExchange> exchange);
   // Wants no answer any more: the connection is closed if the request has been written. Nobody is called.
   void cancel(const HttpExchange& exchange);
-  // It must come to its end within this time; else it fails.
+  // It must come to its end within this time, or it fails. 0: it has all the time after all.
   void hurry(const HttpExchange& exchange, std::chrono::milliseconds patience);
   // Opens a connection to see whether that can be done. `trouble` is empty if so.
   void probe(std::function<void(const std::string& trouble)> then);

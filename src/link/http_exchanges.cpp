@@ -25,6 +25,8 @@ constexpr milliseconds longest_retry{60'000};
 constexpr milliseconds after_answer{2'000};
 // For what has nothing to compute.
 constexpr milliseconds brief_patience{30'000};
+// A daemon of the old transport says at once where to post.
+constexpr milliseconds endpoint_patience{5'000};
 constexpr std::size_t most_over_limit = 1024 * 1024 * 1024;
 constexpr std::size_t usual_body = 4 * 1024;
 
@@ -399,6 +401,11 @@ void HttpLink::Listener::on_failed(const HttpFailure& failure) {
 HttpLink::OldStream::OldStream(std::shared_ptr<HttpLink> link, std::shared_ptr<Call> call)
     : Exchange(std::move(link)), call_(std::move(call)), parser_(link_->options_.limit) {}
 
+void HttpLink::OldStream::on_head(const HttpHead& head) {
+  Exchange::on_head(head);
+  link_->client_->hurry(*this, endpoint_patience);
+}
+
 void HttpLink::OldStream::on_body(std::string_view piece) {
   if (!is_stream()) return Exchange::on_body(piece);
   if (open_) return link_->deliver_events(parser_, piece);
@@ -419,6 +426,7 @@ void HttpLink::OldStream::on_endpoint(std::string_view reference) {
   }
   open_ = true;
   call_.reset();
+  link_->client_->hurry(*this, milliseconds(0));
   link_->old_transport_opened(*to);
 }
 

@@ -115,6 +115,7 @@ class HttpLink::OldStream final : public Exchange {
   OldStream(std::shared_ptr<HttpLink> link, std::shared_ptr<Call> call);
 
  private:
+  void on_head(const HttpHead& head) override;
   void on_body(std::string_view piece) override;
   void on_done() override;
   void on_failed(const HttpFailure& failure) override;
