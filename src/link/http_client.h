@@ -34,6 +34,7 @@ struct HttpHead {
 struct HttpFailure {
   enum Kind : std::uint8_t {
     unreachable,  // no connection could be made
+    unsent,       // the connection was gone before anything was written to it
     broken,       // the connection ended before the answer did
     nonsense,     // what came was no HTTP, or too much of it
     late,         // there was no answer in time
