@@ -111,6 +111,10 @@ std::vector<std::string> mcpivot_command(const ClientOptions& options) {
   if (!options.direct) {
     command.push_back(mcpivot_binary());
     command.insert(command.end(), options.options.begin(), options.options.end());
+    if (!options.tools_from.empty()) {
+      command.insert(command.end(), {"--tools-from", options.tools_from});
+      return command;
+    }
     if (std::ranges::find(options.options, "--url") != options.options.end())
       return command;  // it runs already
     command.emplace_back("--");

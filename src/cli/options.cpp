@@ -1,5 +1,7 @@
 #include "cli/options.h"
 
+#include <fmt/format.h>
+
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <charconv>
@@ -7,8 +9,10 @@
 #include <map>
 #include <sstream>
 
+#include "cli/split_words.h"
 #include "link/credentials.h"
 #include "link/url.h"
+#include "server/executable.h"
 #include "watch/glob.h"
 
 namespace mcpivot {
@@ -34,8 +38,11 @@ class Help final : public CLI::Formatter {
  public:
   Help() { column_width(28); }
   std::string make_usage(const CLI::App*, std::string) const override {
-    return "Usage: mcpivot [OPTIONS] -- COMMAND [ARG...]\n       mcpivot --url URL [OPTIONS]\n       mcpivot "
-           "version\n\n";
+    return "Usage: mcpivot [OPTIONS] -- COMMAND [ARG...]\n"
+           "       mcpivot [OPTIONS] --url URL\n"
+           "       mcpivot [OPTIONS] --tools-from CLI\n"
+           "       mcpivot check --tools-from CLI\n"
+           "       mcpivot version\n\n";
   }
 };
 
@@ -70,6 +77,77 @@ ReplayRule replay_rule(const std::string& text) {
   if (colon == 0 || text.empty() || equals == std::string::npos || equals == colon + 1)
     throw CLI::ValidationError("--replay", "expected TOOL or TOOL:KEY=VALUE, got '" + text + "'");
   return {text.substr(0, colon), text.substr(colon + 1, equals - colon - 1), text.substr(equals + 1)};
+}
+
+// What --tools-from and its companions said.
+struct CliTexts {
+  std::string command;
+  std::string schema_args = "schema --json";
+  std::string result_args = "--json";
+  CliConfig config{};
+};
+
+std::vector<std::string> words(const std::string& option, const std::string& text) {
+  auto split = split_words(text);
+  if (!split) throw CLI::ValidationError(option, fmt::format("{} in '{}'", split.error(), text));
+  return std::move(*split);
+}
+
+void add_cli_options(CLI::App& app, CliTexts& texts) {
+  app.add_option("--tools-from", texts.command,
+                 "Serve the tools that this CLI describes: \"CLI schema --json\" prints them, and each\ncall "
+                 "runs it once. Quotes keep words together; no shell is involved")
+      ->option_text("CLI");
+  app.add_option("--schema-args", texts.schema_args,
+                 "What makes the CLI print its tools (default: \"schema --json\")")
+      ->option_text("ARGS");
+  app.add_option("--result-args", texts.result_args,
+                 "What each call's arguments end with, perhaps nothing (default: \"--json\")")
+      ->option_text("ARGS");
+  app.add_option("--jobs", texts.config.jobs,
+                 "How many calls of a CLI may run at once; the rest wait (default: 4 for each core)")
+      ->check(CLI::Range(1, 10'000))
+      ->option_text("N");
+  app.add_option(
+         "--max-output", texts.config.max_output,
+         "Longest output of a CLI's call; the middle of a longer one is left out, and the\nwhole kept in "
+         "a file (default: 1MB)")
+      ->transform(CLI::AsSizeValue(false))
+      ->check(CLI::Range(std::size_t{1024}, std::size_t{1} << 28))
+      ->option_text("BYTES");
+}
+
+// "python3 tools/notes.py" is called after the script, not the interpreter.
+std::string name_giver(const Command& command) {
+  const std::string file = own_file(command);
+  return file.empty() ? command.argv[0] : file;
+}
+
+// The server that --tools-from asks for; nothing to do without it.
+void take_cli(const CLI::App& app, CliTexts& texts, ServerConfig& server) {
+  auto given = [&](const char* option) { return app.count(option) > 0; };
+  if (!given("--tools-from")) {
+    for (const char* option : {"--schema-args", "--result-args", "--jobs", "--max-output"})
+      if (given(option)) throw CLI::ValidationError(option, "it belongs to --tools-from, which is not given");
+    return;
+  }
+  if (!server.command.argv.empty())
+    throw CLI::ValidationError("--tools-from",
+                               "there is also a server behind \"--\"; only one of them can be served");
+  if (given("--replay"))
+    throw CLI::ValidationError("--replay", "a CLI remembers nothing, so nothing is to be replayed");
+  if (given("--drain"))
+    throw CLI::ValidationError("--drain",
+                               "the calls of a CLI always finish; \"timeout\" in its schema limits them");
+  if (server.swap == SwapMode::stop_first)
+    throw CLI::ValidationError("--swap",
+                               "a CLI runs only while it is called; there is nothing to stop first");
+  server.command.argv = words("--tools-from", texts.command);
+  if (server.command.argv.empty())
+    throw CLI::ValidationError("--tools-from", "expected a command, got nothing");
+  texts.config.schema_args = words("--schema-args", texts.schema_args);
+  texts.config.result_args = words("--result-args", texts.result_args);
+  server.cli = texts.config;
 }
 
 // A server behind a URL instead of a command.
@@ -127,9 +205,10 @@ void check_http_options(const CLI::App& app, ServerConfig& server) {
 Invocation parse_command_line(std::vector<std::string> arguments) {
   Invocation invocation;
   Options& options = invocation.options;
+  ServerConfig& server = options.gateway.servers.emplace_back().server;
   // What follows "--" is the server's own command line, options and all.
   const auto separator = std::ranges::find(arguments, "--");
-  if (separator != arguments.end()) options.server.command.argv.assign(separator + 1, arguments.end());
+  if (separator != arguments.end()) server.command.argv.assign(separator + 1, arguments.end());
   arguments.erase(separator, arguments.end());
 
   CLI::App app(description, "mcpivot");
@@ -137,18 +216,18 @@ Invocation parse_command_line(std::vector<std::string> arguments) {
   app.footer(footer);
   app.set_help_flag("-h,--help", "Print this and exit");
   std::vector<std::string> variables;
-  add_http_options(app, options.server.http);
-  app.add_option("--name", options.server.name,
+  add_http_options(app, server.http);
+  app.add_option("--name", server.name,
                  "What to call the server in messages and logs (default: its file name)")
       ->option_text("NAME");
-  app.add_option("--cwd", options.server.command.cwd, "Run the server in this folder")->option_text("FOLDER");
+  app.add_option("--cwd", server.command.cwd, "Run the server in this folder")->option_text("FOLDER");
   app.add_option("--env", variables, "Set a variable in the server's environment (repeatable)")
       ->option_text("KEY=VALUE")
       ->allow_extra_args(false);
-  app.add_option("--build", options.server.build,
+  app.add_option("--build", server.build,
                  "A shell line that builds the server, for the tool pivot_rebuild; run in --cwd")
       ->option_text("COMMAND");
-  app.add_option("--watch", options.server.watch,
+  app.add_option("--watch", server.watch,
                  "Rebuild and swap when a file that matches is saved (repeatable; ** crosses\nfolders; "
                  "relative to --cwd). Default: when the server's own file is replaced")
       ->option_text("GLOB")
@@ -184,7 +263,7 @@ Invocation parse_command_line(std::vector<std::string> arguments) {
              "How long a request waits for a server that is down (default: 30s; with --url\n60s)");
   time_limit("--start-after",
              "How long a daemon may be away before a request that waits makes --start run\n(default: 5s)");
-  app.add_option("--max-message", options.server.max_message,
+  app.add_option("--max-message", server.max_message,
                  "Longest message toward the client, e.g. 10000000 or 8MB; a longer one becomes an\nerror "
                  "(default: 10000000)")
       ->transform(CLI::AsSizeValue(true))
@@ -197,29 +276,36 @@ Invocation parse_command_line(std::vector<std::string> arguments) {
                  "trace (every message), debug, info (the default), warn, error or off")
       ->check(CLI::IsMember({"trace", "debug", "info", "warn", "error", "off"}))
       ->option_text("LEVEL");
+  CliTexts cli;
+  add_cli_options(app, cli);
+  auto* check =
+      app.add_subcommand("check", "Say what --tools-from would serve, and every problem in its schema");
+  check->fallthrough();
   auto* version = app.add_subcommand("version", "Print the version and exit");
   app.set_version_flag("--version", "mcpivot " MCPIVOT_VERSION)->description("Print the version and exit");
 
   try {
     std::ranges::reverse(arguments);  // as CLI11 wants them
     app.parse(arguments);
-    for (const auto& [name, limit] : {std::pair{"--drain", &options.server.drain},
-                                      {"--call-timeout", &options.server.call_timeout},
-                                      {"--start-timeout", &options.server.start_timeout},
-                                      {"--queue-timeout", &options.server.queue_timeout},
-                                      {"--start-after", &options.server.http.start_after}})
+    for (const auto& [name, limit] : {std::pair{"--drain", &server.drain},
+                                      {"--call-timeout", &server.call_timeout},
+                                      {"--start-timeout", &server.start_timeout},
+                                      {"--queue-timeout", &server.queue_timeout},
+                                      {"--start-after", &server.http.start_after}})
       if (!durations[name].empty()) *limit = duration(name, durations[name]);
-    for (const std::string& rule : replay) options.server.replay.push_back(replay_rule(rule));
-    for (const std::string& pattern : options.server.watch)
+    for (const std::string& rule : replay) server.replay.push_back(replay_rule(rule));
+    for (const std::string& pattern : server.watch)
       if (auto glob = Glob::compile(pattern); !glob) throw CLI::ValidationError("--watch", glob.error());
-    options.server.watching = !no_watch;
-    if (compat == "mcpflow" && options.server.build.empty())
+    server.watching = !no_watch;
+    if (compat == "mcpflow" && server.build.empty())
       throw CLI::ValidationError("--compat", "mcpflow's one tool, recompile, needs a --build");
-    if (!compat.empty()) options.compat = compat == "mcpflow" ? Compat::mcpflow : Compat::mcp_sitter;
-    if (swap == "stop-first") options.server.swap = SwapMode::stop_first;
-    for (const std::string& variable : variables)
-      options.server.command.env.push_back(key_and_value(variable));
-    if (!*version) check_http_options(app, options.server);
+    if (!compat.empty()) options.gateway.compat = compat == "mcpflow" ? Compat::mcpflow : Compat::mcp_sitter;
+    if (swap == "stop-first") server.swap = SwapMode::stop_first;
+    for (const std::string& variable : variables) server.command.env.push_back(key_and_value(variable));
+    take_cli(app, cli, server);
+    if (*check && !server.cli)
+      throw CLI::ValidationError("check", "expected --tools-from with the command of a CLI");
+    if (!*version) check_http_options(app, server);
   } catch (const CLI::ParseError& error) {
     std::ostringstream out;
     std::ostringstream err;
@@ -232,7 +318,7 @@ Invocation parse_command_line(std::vector<std::string> arguments) {
     invocation.out = "mcpivot " MCPIVOT_VERSION "\n";
     return invocation;
   }
-  if (options.server.command.argv.empty() && !options.server.is_daemon()) {
+  if (server.command.argv.empty() && !server.is_daemon()) {
     invocation.exit_code = usage_error;
     invocation.err =
         "mcpivot: no server to run. Put its command behind \"--\", as in: mcpivot -- node server.js\n"
@@ -240,10 +326,11 @@ Invocation parse_command_line(std::vector<std::string> arguments) {
         "Run mcpivot --help for more.\n";
     return invocation;
   }
-  if (options.server.name.empty())
-    options.server.name = std::filesystem::path(options.server.command.argv[0]).filename();
-  options.log.name = options.server.name;
-  invocation.run = true;
+  if (server.name.empty())
+    server.name =
+        std::filesystem::path(server.cli ? name_giver(server.command) : server.command.argv[0]).filename();
+  options.log.name = server.name;
+  (*check ? invocation.check : invocation.run) = true;
   return invocation;
 }
 

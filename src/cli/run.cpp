@@ -56,7 +56,7 @@ class Program {
         client_(std::make_shared<PipeLink>(context_, "client",
                                            PipeLink::Ends{stdin_.duplicate(), stdout_.duplicate()},
                                            client_message_limit)),
-        gateway_(context_, guard, options.server, options.compat),
+        gateway_(context_, guard, options.gateway),
         session_(*client_, gateway_,
                  [this](std::string_view why) { shut_down(fmt::format("the client {}", why)); }),
         signals_(loop_, SIGINT, SIGTERM),

@@ -225,13 +225,17 @@ void Process::end(std::chrono::milliseconds patience) {
   timer_.expires_after(patience);
   timer_.async_wait([weak = weak_from_this(), patience](const boost::system::error_code& error) {
     auto self = weak.lock();
-    if (error || !self || !self->running_) return;
-    self->signal_group(SIGTERM);
-    self->timer_.expires_after(patience);
-    self->timer_.async_wait([weak](const boost::system::error_code& failed) {
-      auto still = weak.lock();
-      if (!failed && still && still->running_) still->signal_group(SIGKILL);
-    });
+    if (!error && self) self->terminate(patience);
+  });
+}
+
+void Process::terminate(std::chrono::milliseconds patience) {
+  if (!running_) return;
+  signal_group(SIGTERM);
+  timer_.expires_after(patience);
+  timer_.async_wait([weak = weak_from_this()](const boost::system::error_code& error) {
+    auto self = weak.lock();
+    if (!error && self && self->running_) self->signal_group(SIGKILL);
   });
 }
 

@@ -41,7 +41,7 @@ std::chrono::milliseconds ConnectionRecord::away() const {
   return connected_ ? std::chrono::milliseconds(0) : since(since_);
 }
 
-void ConnectionRecord::describe(const Backend::Line& line) const {
+void ConnectionRecord::describe(const Backend::Describe& line) const {
   line("connection",
        fmt::format("{} for {}", connected_ ? "connected" : "away", duration_text(since(since_))));
   if (!last_error_.empty())

@@ -25,7 +25,7 @@ class ConnectionRecord {
   void lost(const std::string& why);
   std::optional<Absence> made();
 
-  void describe(const Backend::Line& line) const;
+  void describe(const Backend::Describe& line) const;
   // For how long it has been away; 0 if it is there.
   std::chrono::milliseconds away() const;
 

@@ -19,8 +19,9 @@ constexpr int most_patience = 6;
 std::expected<std::shared_ptr<Generation>, std::string> Generation::start(LinkContext& context, Guard& guard,
                                                                           const ServerConfig& config,
                                                                           int number, StderrRing& ring,
-                                                                          Owner& owner) {
-  auto backend = make_backend(context, guard, config, number, ring);
+                                                                          Owner& owner,
+                                                                          const Backend* predecessor) {
+  auto backend = make_backend(context, guard, config, number, ring, predecessor);
   if (!backend) return std::unexpected(backend.error());
   std::shared_ptr<Generation> generation(new Generation(config, number, std::move(*backend), ring, owner));
   log_info("{}: generation {} started, {}", config.name, number, generation->backend().where());

@@ -50,7 +50,8 @@ class Generation final : public Link::Handler, public std::enable_shared_from_th
 
   static std::expected<std::shared_ptr<Generation>, std::string> start(LinkContext& context, Guard& guard,
                                                                        const ServerConfig& config, int number,
-                                                                       StderrRing& ring, Owner& owner);
+                                                                       StderrRing& ring, Owner& owner,
+                                                                       const Backend* predecessor);
   ~Generation() override;
 
   // A request from a client. It will be answered, or be among take_open() at the end.

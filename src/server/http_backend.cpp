@@ -78,7 +78,7 @@ void HttpBackend::ended(const std::string& how, bool forgotten) {
                                    .exit_code = 0});
 }
 
-void HttpBackend::describe(const Line& line) const {
+void HttpBackend::describe(const Describe& line) const {
   line("transport", link_->old_transport() ? "HTTP+SSE (2024-11-05)" : "Streamable HTTP");
   line("session", link_->has_session() ? "the daemon gave an id" : "the daemon gave no id");
   line("own stream", link_->listening() ? "open" : "");

@@ -25,7 +25,7 @@ class HttpBackend final : public Backend, public std::enable_shared_from_this<Ht
   void close() override;
   void on_link_end(std::string_view why) override;
   std::string where() const override { return url_; }
-  void describe(const Line& line) const override;
+  void describe(const Describe& line) const override;
 
  private:
   HttpBackend(LinkContext& context, std::string url, std::shared_ptr<HttpLink> link);

@@ -27,7 +27,6 @@ constexpr milliseconds young{5'000};
 constexpr milliseconds first_back_off{100};
 constexpr milliseconds longest_back_off{30'000};
 constexpr int most_tries = 5;
-constexpr std::size_t longest_notice = 16 * 1024;
 
 std::string_view text(Server::State state) {
   switch (state) {
@@ -41,11 +40,6 @@ std::string_view text(Server::State state) {
       return "failed";
   }
   return "?";
-}
-
-// "tools/call of "search"", "tools/list"
-std::string describe(std::string_view method, std::string_view name) {
-  return string_value(method) + (name.empty() ? std::string() : fmt::format(" of {}", name));
 }
 
 // Methods that change nothing: if the server dies over one, it can be asked again.
@@ -79,10 +73,12 @@ milliseconds since(std::chrono::steady_clock::time_point then) {
 
 }  // namespace
 
-Server::Server(LinkContext& context, Guard& guard, ServerConfig config, Watcher& watcher)
+Server::Server(LinkContext& context, Guard& guard, ServerConfig config, NoticeBoard& notices,
+               Watcher& watcher)
     : context_(context),
       guard_(guard),
       config_(std::move(config)),
+      notices_(notices),
       watcher_(watcher),
       replay_(config_.replay),
       waiting_(context.loop, config_.queue_timeout,
@@ -98,8 +94,7 @@ Server::Server(LinkContext& context, Guard& guard, ServerConfig config, Watcher&
   if (config_.build.empty()) config_.control.rebuild = {};
   if (!config_.http.start.empty() || !config_.http.stop.empty())
     keeper_ = std::make_unique<DaemonKeeper>(context.loop, guard, config_);
-  if (config_.http.insecure)
-    log_warn("{}: --insecure: anybody may pretend to be {}", config_.name, config_.http.url);
+  if (config_.http.insecure) log_warn("{}: --insecure: anybody may pretend to be this daemon", config_.name);
 }
 
 Server::~Server() = default;
@@ -107,14 +102,23 @@ Server::~Server() = default;
 // --- what clients want
 // --------------------------------------------------------------------------------------------
 
-void Server::start() {
-  bear("first start");
+void Server::start(const std::string& reason) {
+  if (state_ == State::stopped && !current_) bear(reason);
+}
+
+void Server::start_later() {
+  trouble_ = "it starts at its first use";
 }
 
 void Server::hello(std::string_view params, std::function<void()> then) {
   replay_.hello = params.empty() ? "{}" : std::string(params);
+  if (initialize_result_.empty() && state_ != State::failed) recall_last_run();
+  if (!then) {
+    lists_shown_ = true;
+    if (unborn_ && !handshake_) shake_hands();
+    return;
+  }
   settled_.push_back(std::move(then));
-  if (initialize_result_.empty() && (state_ == State::starting || config_.is_daemon())) recall_last_run();
   if (unborn_ && !handshake_) shake_hands();
   const bool known = !initialize_result_.empty();
   const bool hopeless = !unborn_ && (state_ == State::failed || state_ == State::stopped);
@@ -140,11 +144,13 @@ void Server::settle() {
 }
 
 void Server::recall_last_run() {
-  auto last = StartCache(config_, unborn_file_, replay_.hello).load();
+  const auto file = unborn_ ? unborn_file_ : look_at(own_file(config_.command));
+  auto last = StartCache(config_, file, replay_.hello).load();
   if (!last) return;
   initialize_result_ = std::move(last->initialize_result);
   catalog_ = std::move(last->catalog);
   guessed_ = true;
+  watcher_.on_catalog();
 }
 
 void Server::keep_for_next_run() const {
@@ -158,6 +164,7 @@ void Server::request(Asker& asker, const Message& message) {
     generation->request(asker, message);
     return watch_overdue_calls();
   }
+  resting_ = false;
   // A daemon may be there by now: it is tried at once, whatever the back-off says.
   const bool down = state_ == State::stopped || cannot_execute_ || config_.is_daemon();
   const bool may_start =
@@ -188,15 +195,24 @@ void Server::notify(const Message& message) {
             message.text(message.method));
 }
 
-void Server::cancel(Asker& client, const Message& cancelled) {
+void Server::apply_setting(const Message& message) {
+  remember_setting(message);
+  if (current_ && !current_->ending() && has_capability(initialize_result_, "logging"))
+    current_->inquire(string_value(message.text(message.method)), message.text(message.params),
+                      [](const Message&) {});
+}
+
+bool Server::has_task(std::string_view id) const {
+  return (current_ && current_->has_task(id)) ||
+         std::ranges::any_of(leaving_, [&](const auto& generation) { return generation->has_task(id); });
+}
+
+bool Server::cancel(Asker& client, const Message& cancelled) {
   auto has = [&](const std::shared_ptr<Generation>& generation) {
     return generation && generation->cancel(client, cancelled);
   };
-  if (has(current_) || has(unborn_) || std::ranges::any_of(leaving_, has) ||
-      waiting_.cancel(client, cancelled))
-    return;
-  log_debug("{}: a cancellation of {}, which is not under way", config_.name,
-            cancelled.text(cancelled.request_id));
+  return has(current_) || has(unborn_) || std::ranges::any_of(leaving_, has) ||
+         waiting_.cancel(client, cancelled);
 }
 
 void Server::resume() {
@@ -246,7 +262,8 @@ void Server::bear(std::string reason) {
   const int number = ++counts_.starts;
   changed_before_birth_ = {};
   unborn_file_ = look_at(own_file(config_.command));
-  auto generation = Generation::start(context_, guard_, config_, number, ring_, *this);
+  auto generation = Generation::start(context_, guard_, config_, number, ring_, *this,
+                                      current_ ? &current_->backend() : nullptr);
   cannot_execute_ = !generation;
   if (!generation) return birth_failed(generation.error());
   unborn_ = std::move(*generation);
@@ -330,20 +347,27 @@ void Server::swap_in(Handshake::Outcome outcome) {
   const auto file_before = std::exchange(current_file_, std::move(unborn_file_));
   const Diff diff = compare(catalog_, outcome.catalog);
   catalog_ = std::move(outcome.catalog);
+  watcher_.on_catalog();
+  const auto shown = [&](ListKind kind, const std::string& own) { return watcher_.shown_name(kind, own); };
   become(State::ready, {});
 
-  std::string words = fmt::format(
-      "[mcpivot] \"{}\" {}: generation {}, {}, ready in {} ({}).", config_.name, first ? "runs" : "restarted",
-      current_->number(), current_->backend().where(), duration_text(last_start_took_), birth_reason_);
+  std::string words =
+      fmt::format("[mcpivot] \"{}\" {}: generation {}, {}, ready in {} ({}).", config_.name,
+                  first ? "runs" : current_->backend().renewed(), current_->number(),
+                  current_->backend().where(), duration_text(last_start_took_), birth_reason_);
   if (config_.is_daemon()) words = connection_words(absence);
   // A session that was merely forgotten is nobody's concern, unless something is different in the new one.
   const bool silent =
       std::exchange(session_forgotten_, false) && diff.empty() && outcome.failed_replays.empty();
   const bool news = (current_->number() > 1 && !silent) || told_missing_ || (guessed && !diff.empty());
-  if (!first) last_diff_ = diff.empty() ? "nothing" : diff.text();
+  const bool telling = news && (told_missing_ || !diff.empty() || current_->backend().news_if_unchanged());
+  if (!first) {
+    last_diff_ = diff.empty() ? "nothing" : diff.text(shown);
+    log_info("{}: changed: {}", config_.name, last_diff_);
+  }
   if (news)
     words += fmt::format("\n{}{}", guessed && !diff.empty() ? "unlike its last run: " : "",
-                         diff.empty() ? "tools, prompts and resources: unchanged." : diff.text());
+                         diff.empty() ? "tools, prompts and resources: unchanged." : diff.text(shown));
   if (!first) words += binary_line(file_before, version_before);
   for (const std::string& failed : outcome.failed_replays)
     words += fmt::format("\nnot repeated: {}.", failed);
@@ -352,12 +376,12 @@ void Server::swap_in(Handshake::Outcome outcome) {
   told_missing_ = false;
   refetching_ = refetch_again_ = {};
   if (!reloads_.empty()) {
-    reload_done({true, words});
-  } else if (news) {
+    reload_done({.ok = true, .text = words, .news = telling});
+  } else if (telling) {
     add_notice(words);
   }
   for (const ListKind kind : all_lists)
-    if (news && !diff.of(kind).empty()) watcher_.on_list_changed(kind);
+    if ((news || lists_shown_) && !diff.of(kind).empty()) watcher_.on_list_changed(kind);
   for (const ListKind kind : all_lists)
     if (std::exchange(changed_before_birth_[static_cast<std::size_t>(kind)], false)) refetch(kind);
   if (old) drain(old);
@@ -433,11 +457,13 @@ void Server::on_ended(Generation& generation, Death& death) {
   const bool reloading = !reloads_.empty() && !shut_down_;
   death.because = shut_down_  ? "mcpivot ends"
                   : reloading ? "a new generation takes its place"
+                  : resting_  ? "nobody needed it"
                               : "it was stopped on request";
   last_exit_ = fmt::format("{} after {}", death.how, duration_text(death.after));
   count_kill(death.because);
   settle_open(generation, death, reloading);
   become(State::stopped, shut_down_ ? "mcpivot ends" : "it was stopped on request; the next call starts it");
+  if (resting_) become(State::stopped, "it was stopped because nobody needed it; the next call starts it");
   if (!stops_.empty()) finish_stop(fmt::format("it {}", last_exit_), {generation.backend().pid()});
   watcher_.on_writable();  // nobody may wait for a dead server to read
   if (shut_down_) return;
@@ -466,6 +492,14 @@ void Server::back_off() {
   back_off_timer_.async_wait([this](const boost::system::error_code& error) {
     if (!error) bear(config_.is_daemon() ? "connected again" : "after a crash");
   });
+}
+
+// "tools/call of "search"", "tools/list"
+std::string Server::describe(const Generation::Requests::Request& request) const {
+  std::string words = string_value(request.method());
+  if (request.name().empty()) return words;
+  const ListKind kind = request.known == Method::prompts_get ? ListKind::prompts : ListKind::tools;
+  return words + fmt::format(" of \"{}\"", watcher_.shown_name(kind, string_value(request.name())));
 }
 
 Death Server::describe_death(Generation& generation, std::string how) const {
@@ -506,7 +540,7 @@ bool Server::settle(Generation::Open& open, const Death& death, bool again) {
   const std::string fate = reached ? fmt::format("{}t may have taken effect; it was not sent again.",
                                                  config_.is_daemon() ? "Outcome unknown: i" : "I")
                                    : "It never reached the server; it had no effect.";
-  const std::string words = crash_report(death, describe(request.method(), request.name()), fate);
+  const std::string words = crash_report(death, describe(request), fate);
   request.origin->answer(request.known == Method::tools_call
                              ? tool_answer(request.id(), words, true)
                              : error_answer(request.id(), code::connection_closed, words));
@@ -516,6 +550,7 @@ bool Server::settle(Generation::Open& open, const Death& death, bool again) {
 void Server::drain(const std::shared_ptr<Generation>& old) {
   leaving_.push_back(old);
   if (old->open() == 0 && old->tasks() == 0) return old->end(farewell);
+  if (old->backend().calls_have_own_limits()) return;  // on_idle() will end it
   end_late(old, config_.drain);
 }
 
@@ -634,6 +669,22 @@ void Server::stop(std::function<void(const Stopped&)> done) {
   if (!current_->ending()) current_->end(farewell);
 }
 
+void Server::rest() {
+  if (!current_ || current_->ending() || current_->calls() > 0 || !reloads_.empty()) return;
+  resting_ = true;
+  current_->end(farewell);
+}
+
+void Server::configure(ServerConfig config) {
+  config_ = std::move(config);
+  if (config_.build.empty()) config_.control.rebuild = {};
+  if (state_ == State::stopped || shut_down_) return;
+  reload({.build = false,
+          .reason = "its configuration changed",
+          .progress = {},
+          .done = [this](const Outcome& outcome) { add_notice(outcome.text); }});
+}
+
 void Server::finish_stop(const std::string& how, std::vector<pid_t> pids) {
   Stopped stopped{.ok = true, .how = how, .pids = std::move(pids), .others = {}, .program = {}};
   auto tell = [waiting = std::exchange(stops_, {})](const Stopped& all) {
@@ -666,14 +717,14 @@ void Server::on_answer(const Generation::Requests::Request& request, const Messa
   replay_.learn(request, message);
   Edits edits;
   edits.replace(message.id, request.id());
-  if (request.known != Method::tools_call || notice_.empty())
+  if (request.known != Method::tools_call || notices_.empty())
     return request.origin->forward(message, edits.list());
   const Item* tool =
       request.name().empty() ? nullptr : catalog_.find(ListKind::tools, string_value(request.name()));
-  const NoticeInAnswer notice(message, notice_,
+  const NoticeInAnswer notice(message, notices_.text(),
                               tool != nullptr ? std::string_view(tool->json) : std::string_view());
   notice.add_to(edits);
-  if (notice.delivered()) notice_.clear();
+  if (notice.delivered()) notices_.clear();
   request.origin->forward(message, edits.list());
 }
 
@@ -686,7 +737,7 @@ void Server::on_notification(Generation& from, const Message& message) {
       return list_changed(from, ListKind::resources);
     }
   }
-  for (Asker* client : clients_) client->forward(message, {});
+  watcher_.on_notification(message);
 }
 
 void Server::list_changed(Generation& from, ListKind kind) {
@@ -714,6 +765,7 @@ void Server::refetch(ListKind kind) {
                 if (std::exchange(again, false)) return refetch(kind);
                 const bool differs = catalog_.list(kind) != fetched.list(kind);
                 catalog_.list(kind) = std::move(fetched.list(kind));
+                watcher_.on_catalog();
                 // Templates have no notification of their own: the one of the resources, which their server
                 // sent, stands for both.
                 if (differs || kind != ListKind::templates) watcher_.on_list_changed(kind);
@@ -738,7 +790,7 @@ bool Server::clients_full() const {
 }
 
 void Server::watch_overdue_calls() {
-  if (watching_overdue_ || !current_) return;
+  if (watching_overdue_ || !current_ || current_->backend().calls_have_own_limits()) return;
   watching_overdue_ = true;
   overdue_timer_.expires_after(std::clamp(config_.call_timeout / 20, milliseconds(50), milliseconds(5'000)));
   overdue_timer_.async_wait([this](const boost::system::error_code& error) {
@@ -748,8 +800,7 @@ void Server::watch_overdue_calls() {
       const std::string words = fmt::format(
           "[mcpivot] server \"{}\" did not answer {} within {} (--call-timeout); it was cancelled there and "
           "may have taken effect.{}",
-          config_.name, describe(request.method(), request.name()), duration_text(config_.call_timeout),
-          after_overdue(config_));
+          config_.name, describe(request), duration_text(config_.call_timeout), after_overdue(config_));
       request.origin->answer(request.known == Method::tools_call
                                  ? tool_answer(request.id(), words, true)
                                  : error_answer(request.id(), code::connection_closed, words));
@@ -759,11 +810,7 @@ void Server::watch_overdue_calls() {
 }
 
 void Server::add_notice(const std::string& words) {
-  if (!notice_.empty()) notice_ += "\n\n";
-  notice_ += words;
-  if (notice_.size() > longest_notice)
-    notice_ = "[mcpivot] … earlier notices left out …\n" +
-              notice_.substr(notice_.find('\n', notice_.size() - longest_notice / 2) + 1);
+  if (watcher_.tells_model()) notices_.add(words);
 }
 
 void Server::become(State state, std::string trouble) {
@@ -784,12 +831,14 @@ Status Server::status() const {
   status.version = server_version(initialize_result_);
   status.executable = look_at(own_file(config_.command));
   if (current_) {
-    status.newer_on_disk =
-        status.executable && current_file_ && !status.executable->stamp.looks_like(current_file_->stamp);
+    status.newer_on_disk = !config_.cli && status.executable && current_file_ &&
+                           !status.executable->stamp.looks_like(current_file_->stamp);
     status.life = {.generation = current_->number(),
                    .pid = current_->backend().pid(),
                    .uptime = since(current_->started()),
                    .in_flight = current_->calls()};
+    current_->backend().describe(
+        [&](std::string_view key, const std::string& value) { status.more.emplace_back(key, value); });
   }
   status.start_took = last_start_took_;
   status.waiting = waiting_.size();
@@ -808,7 +857,7 @@ Status Server::status() const {
   status.last_build = last_build_;
   status.tools = catalog_.list(ListKind::tools).size();
   status.last_diff = last_diff_;
-  status.untold = notice_;
+  status.untold = notices_.text();
   if (config_.is_daemon()) describe_daemon(status);
   return status;
 }

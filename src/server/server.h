@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "mcp/catalog.h"
+#include "mcp/notice_board.h"
 #include "proc/build_runner.h"
 #include "server/connection_record.h"
 #include "server/crash_report.h"
@@ -38,22 +39,32 @@ class Server final : private Generation::Owner {
     virtual ~Watcher() = default;
     // One that was full() takes messages again.
     virtual void on_writable() = 0;
-    // It offers other things than before.
+    // catalog() is another one now.
+    virtual void on_catalog() = 0;
+    // It offers other things than what clients have seen.
     virtual void on_list_changed(ListKind kind) = 0;
+    // Something for every client.
+    virtual void on_notification(const Message& message) = 0;
+    // Whether the model wants to hear of it; and what a tool or prompt of its is called there.
+    virtual bool tells_model() const = 0;
+    virtual std::string shown_name(ListKind kind, const std::string& own) const = 0;
     // A reload, and the build that may belong to it.
     virtual void on_reload_begins() = 0;
     virtual void on_reload_ends() = 0;
   };
 
-  Server(LinkContext& context, Guard& guard, ServerConfig config, Watcher& watcher);
+  Server(LinkContext& context, Guard& guard, ServerConfig config, NoticeBoard& notices, Watcher& watcher);
   ~Server() override;
 
   void add_client(Asker& client) { clients_.push_back(&client); }
 
-  // Starts the first generation. It shakes hands once a client has.
-  void start();
+  // Starts it, if it does not run. The first generation shakes hands once a client has.
+  void start(const std::string& reason = "first start");
+  // It is started by the first request that needs it.
+  void start_later();
   // A client's handshake: the params of its `initialize`. `then` is called when it is known what to answer:
-  // the server is ready, has failed, or takes too long.
+  // the server is ready, has failed, or takes too long. Without it nobody waits: the client sees the lists as
+  // they come.
   void hello(std::string_view params, std::function<void()> then);
   // The same for others who must know what it offers.
   void when_settled(std::function<void()> then);
@@ -62,13 +73,18 @@ class Server final : private Generation::Owner {
   // Every request is answered, sooner or later, and once.
   void request(Asker& asker, const Message& message);
   void notify(const Message& message);
-  void cancel(Asker& client, const Message& cancelled);
+  // False: no request of this client's with that id is under way here.
+  bool cancel(Asker& client, const Message& cancelled);
+  bool has_task(std::string_view id) const;
   // A client made a setting that the server cannot take; a later generation may.
   void remember_setting(const Message& message);
+  // A client made a setting for all servers; nobody waits for the answer.
+  void apply_setting(const Message& message);
 
   struct Outcome {
     bool ok;
     std::string text;
+    bool news = true;  // worth telling those who did not ask
   };
   struct Stopped {
     bool ok = true;
@@ -92,6 +108,10 @@ class Server final : private Generation::Owner {
   // Stops it, and whoever else of this user runs its program if that is the user's own, so that the file can
   // be replaced. The next request that needs it starts it again.
   void stop(std::function<void(const Stopped&)> done);
+  // Stops it alone, because nobody needs it at the moment.
+  void rest();
+  // Another configuration: a new generation follows it, if it runs.
+  void configure(ServerConfig config);
   // For good, within twice the patience.
   void shut_down(std::chrono::milliseconds patience, std::function<void()> done);
 
@@ -111,7 +131,7 @@ class Server final : private Generation::Owner {
   std::string daemon_output(std::size_t lines) const {
     return keeper_ ? keeper_->output(lines) : std::string();
   }
-  // Words for the model, with the next tool answer.
+  // Words for the model, with the next tool answer, if it wants to hear of this server.
   void add_notice(const std::string& text);
   Status status() const;
 
@@ -179,11 +199,13 @@ class Server final : private Generation::Owner {
   bool settle(Generation::Open& open, const Death& death, bool again);
   void refuse(Asker& asker, const Message& message, const std::string& why) const;
   void watch_overdue_calls();
+  std::string describe(const Generation::Requests::Request& request) const;
   Death describe_death(Generation& generation, std::string how) const;
 
   LinkContext& context_;
   Guard& guard_;
   ServerConfig config_;
+  NoticeBoard& notices_;
   Watcher& watcher_;
   StderrRing ring_;
   Replay replay_;
@@ -203,8 +225,9 @@ class Server final : private Generation::Owner {
   Catalog catalog_;
   std::string initialize_result_;
   bool guessed_ = false;       // both are from the last run; this one's server has not spoken yet
-  std::string notice_;         // due to the model, with the next tool answer
   bool told_missing_ = false;  // a client shook hands with us alone
+  bool lists_shown_ = false;   // clients look at the lists at any time
+  bool resting_ = false;       // it is being stopped, or was, because nobody needs it
   std::string crash_to_tell_;  // how the last one died, if that has not been told
 
   // Of daemons alone.

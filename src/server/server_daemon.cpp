@@ -143,7 +143,7 @@ void Server::stop_daemon(std::function<void(const Stopped&)> done) {
 }
 
 void Server::describe_daemon(Status& status) const {
-  const Backend::Line line = [&](std::string_view key, const std::string& value) {
+  const Backend::Describe line = [&](std::string_view key, const std::string& value) {
     if (!value.empty()) status.more.emplace_back(key, value);
   };
   line("url", parse_url(config_.http.url)->shown());

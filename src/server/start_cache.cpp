@@ -39,6 +39,8 @@ std::string name_of(const ServerConfig& config, const std::optional<FileFacts>& 
   std::string all = MCPIVOT_VERSION;
   auto add = [&](std::string_view part) { all += fmt::format("\n{}:{}", part.size(), part); };
   for (const std::string& argument : config.command.argv) add(argument);
+  if (config.cli)
+    for (const std::string& argument : config.cli->schema_args) add("schema " + argument);
   add(config.http.url);
   for (const std::string& header : config.http.headers) add(header);
   std::error_code error;

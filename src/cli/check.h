@@ -1,0 +1,11 @@
+// `mcpivot check`: says, for people, what a CLI's tools would be, and every problem in its schema.
+#pragma once
+
+#include "cli/options.h"
+
+namespace mcpivot {
+
+// Returns the exit code: 1 if there are mistakes.
+int check(const Options& options);
+
+}  // namespace mcpivot
