@@ -48,7 +48,7 @@ std::map<std::string, json::value> late_answers;              // by the event id
 json::array answers;                                          // what clients answered
 int released = 0;
 int waiting = 0;
-int resumed = 0;
+std::int64_t polls = 0;  // so often whoever resumes is sent away first
 
 struct Request {
   std::string method, target, head, body;
@@ -173,9 +173,9 @@ class Connection {
       return reply(404, "application/json", json::serialize(error(nullptr, -32001, "Session not found")));
     begin_events();
     if (const auto late = late_answers.find(last); late != late_answers.end()) {
+      if (polls-- > 0) return write("0\r\n\r\n");
       write(chunk(event(late->second, last + "+")) + "0\r\n\r\n");
       late_answers.erase(late);
-      ++resumed;
       return;
     }
     streams[session] = socket_;
@@ -388,6 +388,7 @@ class Connection {
       {
         const std::scoped_lock lock(mutex);
         late_answers[at] = text_result(id, "resumed");
+        polls = arguments.contains("polls") ? arguments.at("polls").as_int64() : 0;
       }
       begin_events();
       const json::value* retry = arguments.if_contains("retry");

@@ -266,6 +266,8 @@ TEST(HttpPromise5, an_answer_whose_stream_broke_is_resumed) {
   client.initialize();
   EXPECT_EQ(text_of(misbehave(client, "resume")), "resumed");
   EXPECT_EQ(text_of(misbehave(client, "resume", {{"cleanly", true}, {"retry", 10}})), "resumed");
+  EXPECT_EQ(text_of(misbehave(client, "resume", {{"cleanly", true}, {"retry", 10}, {"polls", 8}})),
+            "resumed");
   const auto begin = std::chrono::steady_clock::now();
   EXPECT_EQ(text_of(misbehave(client, "resume", {{"retry", 400}})), "resumed");
   EXPECT_GE(std::chrono::steady_clock::now() - begin, milliseconds(400));
