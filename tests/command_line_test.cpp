@@ -67,10 +67,11 @@ TEST(CommandLine, help_names_every_option) {
     const Outcome help = run({flag});
     EXPECT_EQ(help.exit_code, 0);
     EXPECT_THAT(help.err, IsEmpty());
-    for (const char* word : {"-- COMMAND", "version", "--help", "--name", "--cwd", "--env", "--max-message",
-                             "--tools-from", "--schema-args", "--result-args", "--jobs", "--max-output",
-                             "check", "--config", "--log ", "--log-level", "XDG_STATE_HOME", "--url", "--header",
-                             "--cacert", "--insecure", "--start ", "--start-after", "--stop"})
+    for (const char* word :
+         {"-- COMMAND",    "version",      "--help",        "--name",        "--cwd",          "--env",
+          "--max-message", "--tools-from", "--schema-args", "--result-args", "--jobs",         "--max-output",
+          "check",         "--config",     "--log ",        "--log-level",   "XDG_STATE_HOME", "--url",
+          "--header",      "--cacert",     "--insecure",    "--start ",      "--start-after",  "--stop"})
       EXPECT_THAT(help.out, HasSubstr(word));
     std::istringstream lines(help.out);
     for (std::string line; std::getline(lines, line);) EXPECT_LE(line.size(), 110U) << line;

@@ -269,9 +269,15 @@ void Server::bear(std::string reason) {
   unborn_ = std::move(*generation);
   const bool tried_before = config_.is_daemon() && state_ == State::failed;  // and it is not news that we try
   if (!current_ && !tried_before)
-    become(State::starting, fmt::format("it is starting (generation {})", number));
+    become(State::starting, fmt::format("it is starting (generation {}){}", number, last_time()));
   if (knows_client()) return shake_hands();
   release_waiting();
+}
+
+// What went wrong before, for somebody who waits for a start that may fail again.
+std::string Server::last_time() const {
+  if (state_ != State::failed) return {};
+  return fmt::format("; the last time {}", trouble_.substr(0, trouble_.find('\n')));
 }
 
 void Server::shake_hands() {

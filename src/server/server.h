@@ -160,6 +160,7 @@ class Server final : private Generation::Owner {
   void keep_for_next_run() const;
 
   void bear(std::string reason);
+  std::string last_time() const;
   void shake_hands();
   void on_born(std::expected<Handshake::Outcome, std::string> outcome);
   void birth_failed(std::string why);
