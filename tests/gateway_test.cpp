@@ -168,6 +168,24 @@ TEST(Gateway, costs_little_context_when_nothing_is_active) {
   EXPECT_LE(tools.size() + instructions, 2500U);
 }
 
+TEST(Gateway, tools_are_found_by_what_they_do) {
+  json::object servers = two();
+  servers["beta"] = server({"--only", "echo", "--tool",
+                            R"({"name":"resize_image","description":"Scales a picture to another size",)"
+                            R"("inputSchema":{"type":"object","properties":{"width":{"type":"integer"}}}})"},
+                           {{"tools", {{"deny", json::array{"echo"}}}}});
+  Client client(with(servers));
+  start(client);
+  const std::string found =
+      client.call_text("pivot_search", {{"query", "make a photo smaller, resize the image"}});
+  EXPECT_THAT(found, AllOf(StartsWith("beta__resize_image (inactive"), HasSubstr(R"("width")")));
+  EXPECT_THAT(client.call_text("pivot_search", {{"query", "book a flight to Lisbon"}}),
+              StartsWith("nothing fits"));
+  EXPECT_THAT(client.call_text("pivot_search", {{"query", "answers with the text"}}),
+              Not(HasSubstr("beta__echo")));
+  EXPECT_TRUE(is_error(client.call("pivot_search")));
+}
+
 // ---- One server in a file.
 
 TEST(Gateway, a_file_with_one_server_shows_it_as_it_is) {

@@ -27,6 +27,8 @@ constexpr int sitters_log_lines = 200;
 // A rough rule for English text and JSON.
 constexpr std::size_t bytes_per_token = 4;
 constexpr std::size_t most_names = 40;
+constexpr int usual_hits = 5;
+constexpr int most_hits = 20;
 
 int number(std::string_view arguments, std::string_view key, int fallback) {
   const std::string_view text = find_member(arguments, key);
@@ -92,7 +94,7 @@ struct ControlTools::Tool {
   void (ControlTools::*run)(const Call&);
 };
 
-const std::array<ControlTools::Tool, 15> ControlTools::tools{{
+const std::array<ControlTools::Tool, 16> ControlTools::tools{{
     {Compat::none, Tool::When::buildable, "pivot_rebuild",
      "Build an MCP server and swap it in if the build and the new server work; the old one serves until "
      "then.",
@@ -112,6 +114,9 @@ const std::array<ControlTools::Tool, 15> ControlTools::tools{{
      &ControlTools::activate},
     {Compat::none, Tool::When::several, "pivot_deactivate", "Take a server's tools out of the list.",
      "server", "", false, &ControlTools::deactivate},
+    {Compat::none, Tool::When::several, "pivot_search",
+     "Find tools of all servers, active or not, by what you want to do.", "",
+     R"("query":{"type":"string"},"limit":{"type":"integer"})", true, &ControlTools::search},
     {Compat::none, Tool::When::several, "pivot_call",
      "Call a tool of any server, active or not, by its full name.", "",
      R"("tool":{"type":"string"},"arguments":{"type":"object"})", false, &ControlTools::call_through},
@@ -357,6 +362,53 @@ void ControlTools::switch_to(const Call& call, bool active) {
   call.asker.answer(tool_answer(call.message.text(call.message.id), text, false));
 }
 
+void ControlTools::index_tools() {
+  const Routes& routes = fleet_.routes();
+  if (indexed_ == routes.edition()) return;
+  indexed_ = routes.edition();
+  index_ = ToolSearch();
+  for (const Routes::ListedTool& tool : routes.all_tools()) {
+    ToolDocument document{.server = tool.member->name(),
+                          .name = tool.name,
+                          .title = text_argument(tool.json, "title"),
+                          .description = text_argument(tool.json, "description"),
+                          .parameters = {}};
+    const std::string_view properties = find_member(find_member(tool.json, "inputSchema"), "properties");
+    JsonCursor cursor(properties);
+    if (properties.starts_with('{'))
+      cursor.object([&](const JsonCursor::Key& key) {
+        Span value;
+        if (!cursor.value(value)) return false;
+        document.parameters.push_back(
+            {std::string(key.text), text_argument(value.of(properties), "description")});
+        return true;
+      });
+    index_.add(document);
+  }
+}
+
+void ControlTools::search(const Call& call) {
+  const std::string query = text_argument(call.arguments, "query");
+  const std::string_view id = call.message.text(call.message.id);
+  if (query.empty())
+    return call.asker.answer(
+        tool_answer(id, R"([mcpivot] say what to look for: pivot_search {"query":"read a file"})", true));
+  index_tools();
+  const int limit = std::clamp(number(call.arguments, "limit", usual_hits), 1, most_hits);
+  std::string text;
+  for (const ToolSearch::Hit& hit : index_.search(query, static_cast<std::size_t>(limit))) {
+    const auto tool = std::ranges::find(fleet_.routes().all_tools(), hit.name, &Routes::ListedTool::name);
+    if (tool == fleet_.routes().all_tools().end()) continue;
+    text += fmt::format("{} ({}): {}\ninputSchema: {}\n\n", tool->name,
+                        tool->member->active() ? "active" : "inactive: use pivot_call",
+                        text_argument(tool->json, "description"), find_member(tool->json, "inputSchema"));
+  }
+  if (text.empty())
+    text = fmt::format("nothing fits \"{}\" among {} tools. pivot_status lists the servers.", query,
+                       fleet_.routes().all_tools().size());
+  call.asker.answer(tool_answer(id, text, false));
+}
+
 // A call of another tool, wrapped: its answer, progress and errors are those of that call.
 void ControlTools::call_through(const Call& call) {
   const std::string name = text_argument(call.arguments, "tool");
@@ -415,7 +467,8 @@ std::string ControlTools::instructions() const {
   if (!names.empty())
     text += fmt::format(" Inactive: {}. {} puts one's tools into the list.", list_of(names),
                         compat_ == Compat::mcpflip ? "gateway_activate" : "pivot_activate");
-  if (compat_ == Compat::none) text += " pivot_call calls any tool by its full name.";
+  if (compat_ == Compat::none)
+    text += " pivot_search finds tools in all of them; pivot_call calls any tool by its full name.";
   return text;
 }
 
@@ -430,7 +483,7 @@ std::string ControlTools::hint_to_activate(const Member& member, const std::stri
 }
 
 std::string ControlTools::hint_to_search() const {
-  return alone() || compat_ != Compat::none ? "" : ". pivot_status lists the servers.";
+  return alone() || compat_ != Compat::none ? "" : ". pivot_search finds tools by what they do.";
 }
 
 void ControlTools::reload(const Call& call, Server& server, bool build) {

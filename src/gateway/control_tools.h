@@ -1,7 +1,7 @@
 // The tools that mcpivot adds for the model, so that it can see and steer what is behind it: pivot_rebuild,
 // pivot_restart, pivot_status, pivot_logs, and with several servers pivot_activate, pivot_deactivate,
-// pivot_call; or those of an earlier program under their old names. Only those that can do something are
-// listed, and their descriptions are terse: they stand in every context.
+// pivot_search, pivot_call; or those of an earlier program under their old names. Only those that can do
+// something are listed, and their descriptions are terse: they stand in every context.
 //
 // One thread.
 #pragma once
@@ -17,6 +17,7 @@
 
 #include "config/config.h"
 #include "gateway/routes.h"
+#include "mcp/tool_search.h"
 #include "server/server.h"
 
 namespace mcpivot {
@@ -62,7 +63,7 @@ class ControlTools {
     const Message& message;
     std::string_view arguments;
   };
-  static const std::array<Tool, 15> tools;
+  static const std::array<Tool, 16> tools;
 
   bool alone() const { return fleet_.members().size() == 1; }
   const Tool* find(std::string_view name) const;
@@ -82,6 +83,7 @@ class ControlTools {
   void logs(const Call& call);
   void activate(const Call& call);
   void deactivate(const Call& call);
+  void search(const Call& call);
   void call_through(const Call& call);
   void sitter_kill(const Call& call);
   void sitter_state(const Call& call);
@@ -90,6 +92,7 @@ class ControlTools {
 
   void switch_to(const Call& call, bool active);
   std::string overview() const;
+  void index_tools();
   void reload(const Call& call, Server& server, bool build);
   void stop(const Call& call, Server& server, std::string (*words)(const Server::Stopped&));
   struct Tail {
@@ -105,6 +108,8 @@ class ControlTools {
   Fleet& fleet_;
   Compat compat_;
   std::list<std::shared_ptr<Running>> running_;
+  ToolSearch index_;
+  std::uint64_t indexed_ = 0;  // which edition of the routes
   std::chrono::steady_clock::time_point started_ = std::chrono::steady_clock::now();
 };
 

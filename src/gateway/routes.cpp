@@ -83,7 +83,9 @@ bool fits_template(std::string_view uri, std::string_view pattern) {
 }
 
 void Routes::build(const Members& members, Naming naming, const IsReserved& is_reserved) {
+  const std::uint64_t edition = edition_ + 1;
   *this = Routes();
+  edition_ = edition;
   naming_ = naming;
   alone_ = members.size() == 1;
   add_named(ListKind::tools, tools_, members, is_reserved);

@@ -48,6 +48,8 @@ class Routes {
   const std::vector<ListedTool>& all_tools() const { return all_tools_; }
   // The items of the active servers, in the order of the file, separated by commas.
   const std::string& list(ListKind kind) const { return lists_[static_cast<std::size_t>(kind)]; }
+  // Another number each time that it was built anew.
+  std::uint64_t edition() const { return edition_; }
   // What had to be settled, for people to read.
   const std::vector<std::string>& clashes() const { return clashes_; }
 
@@ -66,6 +68,7 @@ class Routes {
   void add_resources(const Members& members);
   void append(ListKind kind, const std::string& json);
 
+  std::uint64_t edition_ = 0;
   Naming naming_ = Naming::prefixed;
   bool alone_ = false;
   Table tools_;
