@@ -17,30 +17,32 @@ using WordSet = std::unordered_set<std::string_view>;
 // Of no meaning in a request or in a description of a tool.
 const WordSet& stop_words() {
   static const WordSet set{
-      "a",         "about",      "all",     "also",   "am",      "an",     "and",   "any",     "are",
-      "as",        "at",         "be",      "been",   "but",     "by",     "can",   "could",   "did",
-      "do",        "does",       "each",    "for",    "from",    "had",    "has",   "have",    "her",
-      "here",      "his",        "how",     "i",      "if",      "in",     "into",  "is",      "it",
-      "its",       "just",       "let",     "ll",     "may",     "me",     "must",  "my",      "need",
-      "of",        "on",         "onto",    "or",     "our",     "please", "s",     "shall",   "should",
-      "so",        "some",       "someone", "such",   "than",    "that",   "the",   "their",   "them",
-      "then",      "there",      "these",   "they",   "thing",   "things", "this",  "those",   "through",
-      "to",        "too",        "tool",    "tools",  "us",      "use",    "used",  "using",   "via",
-      "want",      "was",        "we",      "were",   "what",    "when",   "where", "whether", "which",
-      "while",     "will",       "with",    "within", "without", "would",  "you",   "your",    "yours",
-      "something", "somehow",    "im",      "ve",     "re",      "d",      "t",     "m",       "myself",
+      "a",         "about",      "all",      "also",   "am",      "an",     "and",   "any",     "are",
+      "as",        "at",         "be",       "been",   "but",     "by",     "can",   "could",   "did",
+      "do",        "does",       "each",     "for",    "from",    "had",    "has",   "have",    "her",
+      "here",      "his",        "how",      "i",      "if",      "in",     "into",  "is",      "it",
+      "its",       "just",       "let",      "ll",     "may",     "me",     "must",  "my",      "need",
+      "of",        "on",         "onto",     "or",     "our",     "please", "s",     "shall",   "should",
+      "so",        "some",       "someone",  "such",   "than",    "that",   "the",   "their",   "them",
+      "then",      "there",      "these",    "they",   "thing",   "things", "this",  "those",   "through",
+      "to",        "too",        "tool",     "tools",  "us",      "use",    "used",  "using",   "via",
+      "want",      "was",        "we",       "were",   "what",    "when",   "where", "whether", "which",
+      "while",     "will",       "with",     "within", "without", "would",  "you",   "your",    "yours",
+      "something", "somehow",    "im",       "ve",     "re",      "d",      "t",     "m",       "myself",
       "like",      "everything", "anything", "up",     "out"};
   return set;
 }
 
 // In a request they tell little of what is wanted.
 const WordSet& weak_words() {
-  static const WordSet set{"ask",  "check", "first", "get",     "give",    "go",      "good",    "got",
-                           "help", "know",  "look",  "made",    "make",    "many",    "more",    "most",
-                           "much", "new",   "now",   "old",     "one",     "other",   "own",     "put",
-                           "same", "say",   "says",  "see",     "show",    "take",    "tell",    "told",
-                           "two",  "three", "who",   "another", "already", "current", "certain", "specific",
-                           "said", "way",   "today", "tomorrow", "yesterday", "tonight", "currently", "nice", "best", "really", "quickly", "ok", "okay", "done", "why"};
+  static const WordSet set{"ask",     "check",    "first",     "get",     "give",      "go",    "good",
+                           "got",     "help",     "know",      "look",    "made",      "make",  "many",
+                           "more",    "most",     "much",      "new",     "now",       "old",   "one",
+                           "other",   "own",      "put",       "same",    "say",       "says",  "see",
+                           "show",    "take",     "tell",      "told",    "two",       "three", "who",
+                           "another", "already",  "current",   "certain", "specific",  "said",  "way",
+                           "today",   "tomorrow", "yesterday", "tonight", "currently", "nice",  "best",
+                           "really",  "quickly",  "ok",        "okay",    "done",      "why"};
   return set;
 }
 
@@ -416,7 +418,8 @@ constexpr std::string_view file_endings[] = {
     "lua", "md",   "mjs", "pdf",  "php", "py",   "rb",   "rs",   "rst",  "sh",   "sql",
     "tex", "toml", "ts",  "tsx",  "txt", "xls",  "xlsx", "xml",  "yaml", "yml"};
 constexpr std::string_view file_names[] = {"changelog", "dockerfile", "license", "makefile", "readme"};
-constexpr std::string_view questions[] = {"are", "did", "do", "does", "how", "is", "what", "when", "where", "which", "who"};
+constexpr std::string_view questions[] = {"are",  "did",  "do",    "does",  "how", "is",
+                                          "what", "when", "where", "which", "who"};
 constexpr std::string_view picture_endings[] = {"bmp", "gif", "jpeg", "jpg", "png", "svg", "webp"};
 constexpr std::string_view host_endings[] = {"app", "com", "de",  "dev", "edu", "eu",
                                              "gov", "io",  "net", "org", "uk"};
@@ -515,7 +518,8 @@ std::string with_phrases_replaced(std::string_view query) {
 
 // What the name of a file or a host tells without saying it.
 std::vector<std::string_view> hints_of(std::string_view token) {
-  if (token.starts_with("http://") || token.starts_with("https://") || token.starts_with("www.")) return {"url"};
+  if (token.starts_with("http://") || token.starts_with("https://") || token.starts_with("www."))
+    return {"url"};
   if (token.starts_with('/') || is_one_of(file_names, lower(token))) return {"file"};
   const std::size_t dot = token.rfind('.');
   if (dot == std::string_view::npos || dot == 0) return {};
