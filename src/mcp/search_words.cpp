@@ -210,6 +210,7 @@ constexpr std::string_view near_lines[] = {
     "update set patch refresh",
     "fork copy clone",
     "post send publish create",
+    "report create submit raise",
     "send message tell",
     "tell message post",
     "say message",

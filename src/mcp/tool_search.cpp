@@ -51,7 +51,7 @@ constexpr double exact_score = 100;  // the query is its name, to the letter
 constexpr double saturation = 1.2;   // BM25's k1: the second mention counts less than the first
 constexpr double name_share = 0.35;  // what a name that the query speaks of in full adds
 constexpr double deprecated_factor = 0.85;
-constexpr double destroys_factor = 0.7;      // it deletes, and nobody spoke of that
+constexpr double oversteps_factor = 0.7;     // it does more than was asked for
 constexpr double fewest_tools = 60;          // in a smaller catalog, words are rated as if it had as many
 constexpr std::size_t most_candidates = 50;  // beyond the limit, whose names are looked at
 
@@ -68,6 +68,15 @@ std::size_t first_sentence(std::string_view text) {
     if (text[i] == '.' && (text[i + 1] == ' ' || text[i + 1] == '\n') && i > 10) return i;
   }
   return text.size();
+}
+
+// Roots of words in the names of tools that do what cannot be undone, or that at least change something.
+constexpr std::string_view deleting[] = {"delet", "drop", "remov"};
+constexpr std::string_view changing[] = {"add", "creat", "edit", "insert", "mov", "set", "updat", "writ"};
+
+template <std::size_t n>
+bool is_one_of(const std::string_view (&words)[n], std::string_view word) {
+  return std::ranges::find(words, word) != std::end(words);
 }
 
 bool is_hint(const QueryWord& word) {
@@ -280,9 +289,13 @@ class ToolSearch::Search {
     return all > 0 ? said / all : 0;
   }
 
-  bool destroys_unasked(const Tool& tool) const {
+  // It deletes and nobody spoke of that, or it changes something and was only asked a question.
+  bool oversteps(const Tool& tool) const {
+    const bool asked = !words_.empty() && is_hint(words_.back());
     return std::ranges::any_of(tool.name_words, [&](const auto& word) {
-      return (word == "delet" || word == "remov") && !meant_.contains(word);
+      const auto meant = meant_.find(word);
+      if (meant != meant_.end() && meant->second > by_near) return false;
+      return is_one_of(deleting, word) || (asked && is_one_of(changing, word));
     });
   }
 
@@ -309,7 +322,7 @@ class ToolSearch::Search {
                       score_fit * candidate.score;
       candidate.score *= 1 + name_share * share;
       if (tool.deprecated) candidate.score *= deprecated_factor;
-      if (destroys_unasked(tool)) candidate.score *= destroys_factor;
+      if (oversteps(tool)) candidate.score *= oversteps_factor;
     }
     keep_best(limit);
     std::vector<Hit> hits;

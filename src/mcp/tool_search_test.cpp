@@ -74,6 +74,7 @@ TEST(ToolSearch, a_question_wants_to_be_shown_something) {
 
 TEST(ToolSearch, what_deletes_is_not_first_unless_asked_for) {
   EXPECT_NE(first("directory"), "delete_directory");
+  EXPECT_EQ(catalog().search("directory", 3).at(2).name, "delete_directory");
   EXPECT_EQ(first("get rid of a folder"), "delete_directory");
 }
 
@@ -133,7 +134,7 @@ TEST(ToolSearch, endless_and_broken_texts_do_no_harm) {
     endless.parameters.push_back({"parameter" + std::to_string(i), words.substr(0, 500)});
   search.add(endless);
   search.add({"big", std::string(1'000'000, 'x'), std::string(100, '\0'), "\xff\xfe\xc3 \x80", {{"", ""}}});
-  EXPECT_THAT(search.search(words, 5), IsEmpty());
+  EXPECT_EQ(search.search(words, 5).at(0).name, "endless");
   EXPECT_THAT(search.search(std::string(1'000'000, '\''), 5), IsEmpty());
   search.search("\xff\xfe \xc3", 5);
   EXPECT_EQ(search.search("make a new folder", 5).at(0).name, "create_directory");
