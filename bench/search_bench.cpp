@@ -1,7 +1,7 @@
-// How well does the search find tools? Real tools of real servers (search/tools.json) and labelled requests
-// (search/requests.json): how often is the right tool first, how often among five, how often is "nothing
-// fits" said rightly and wrongly. A third of the requests is held out: the ranking has never been tuned on
-// it, and its misses are not shown. Then what a large catalog costs to index and to ask.
+// How well does the search find tools? Real tools of real servers and labelled requests, in three catalogs
+// (docs/search.md): how often is the right tool first, how often among five, how often is "nothing fits" said
+// rightly and wrongly. A third of the requests is held out: the ranking has never been tuned on it, and its
+// misses are not shown. Then what a large catalog costs to index and to ask.
 #include <fmt/format.h>
 
 #include <algorithm>
