@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "cli/check.h"
 #include "cli/options.h"
 #include "cli/run.h"
 
@@ -26,6 +27,7 @@ int main(int argc, char** argv) {
     const auto invocation = mcpivot::parse_command_line(std::vector<std::string>(argv + 1, argv + argc));
     std::fputs(invocation.out.c_str(), stdout);
     std::fputs(invocation.err.c_str(), stderr);
+    if (invocation.check) return mcpivot::check(invocation.options);
     return invocation.run ? mcpivot::run(invocation.options) : invocation.exit_code;
   } catch (const std::exception& error) {
     std::fprintf(stderr, "mcpivot: %s\n", error.what());

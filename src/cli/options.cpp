@@ -1,12 +1,19 @@
 #include "cli/options.h"
 
+#include <fmt/format.h>
+
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <charconv>
 #include <filesystem>
 #include <map>
 #include <sstream>
 
+#include "cli/split_words.h"
+#include "config/config_file.h"
+#include "config/units.h"
+#include "link/credentials.h"
+#include "link/url.h"
+#include "server/executable.h"
 #include "watch/glob.h"
 
 namespace mcpivot {
@@ -22,6 +29,9 @@ constexpr const char* footer = R"(
 Example: put a server behind mcpivot in Claude Code
   claude mcp add my-server -- mcpivot -- node build/index.js
 
+Example: an HTTP daemon, which may be restarted as often as you like
+  claude mcp add my-daemon -- mcpivot --url http://127.0.0.1:8080/mcp
+
 The server speaks MCP over stdin and stdout; so does mcpivot. Its stderr goes to mcpivot's stderr and log.)";
 
 // CLI11 would not know of the "--".
@@ -29,7 +39,12 @@ class Help final : public CLI::Formatter {
  public:
   Help() { column_width(28); }
   std::string make_usage(const CLI::App*, std::string) const override {
-    return "Usage: mcpivot [OPTIONS] -- COMMAND [ARG...]\n       mcpivot version\n\n";
+    return "Usage: mcpivot [OPTIONS] [--config FILE]\n"
+           "       mcpivot [OPTIONS] -- COMMAND [ARG...]\n"
+           "       mcpivot [OPTIONS] --url URL\n"
+           "       mcpivot [OPTIONS] --tools-from CLI\n"
+           "       mcpivot check [FILE | --tools-from CLI]\n"
+           "       mcpivot version\n\n";
   }
 };
 
@@ -40,30 +55,156 @@ std::pair<std::string, std::string> key_and_value(const std::string& text) {
   return {text.substr(0, equals), text.substr(equals + 1)};
 }
 
-// "90", "1.5s", "200ms", "10m", "1h"
 std::chrono::milliseconds duration(const std::string& option, const std::string& text) {
-  double number = 0;
-  const char* end = text.data() + text.size();
-  auto [unit, error] = std::from_chars(text.data(), end, number);
-  const std::string_view suffix(unit, static_cast<std::size_t>(end - unit));
-  const double factor = suffix == "ms"                     ? 1
-                        : suffix.empty() || suffix == "s"  ? 1000
-                        : suffix == "m" || suffix == "min" ? 60'000
-                        : suffix == "h"                    ? 3'600'000
-                                                           : 0;
-  if (error != std::errc() || factor == 0 || !(number >= 0) || number * factor > 1e10)
-    throw CLI::ValidationError(option, "expected a duration like 500ms, 30s or 10m, got '" + text + "'");
-  return std::chrono::milliseconds(static_cast<std::int64_t>(number * factor));
+  if (const auto time = parse_duration(text)) return *time;
+  throw CLI::ValidationError(option, "expected a duration like 500ms, 30s or 10m, got '" + text + "'");
 }
 
-// TOOL, or TOOL:KEY=VALUE
 ReplayRule replay_rule(const std::string& text) {
-  const auto colon = text.find(':');
-  if (colon == std::string::npos && !text.empty()) return {text, {}, {}};
-  const auto equals = text.find('=', colon);
-  if (colon == 0 || text.empty() || equals == std::string::npos || equals == colon + 1)
-    throw CLI::ValidationError("--replay", "expected TOOL or TOOL:KEY=VALUE, got '" + text + "'");
-  return {text.substr(0, colon), text.substr(colon + 1, equals - colon - 1), text.substr(equals + 1)};
+  if (auto rule = parse_replay_rule(text)) return std::move(*rule);
+  throw CLI::ValidationError("--replay", "expected TOOL or TOOL:KEY=VALUE, got '" + text + "'");
+}
+
+// What --tools-from and its companions said.
+struct CliTexts {
+  std::string command;
+  std::string schema_args = "schema --json";
+  std::string result_args = "--json";
+  CliConfig config{};
+};
+
+std::vector<std::string> words(const std::string& option, const std::string& text) {
+  auto split = split_words(text);
+  if (!split) throw CLI::ValidationError(option, fmt::format("{} in '{}'", split.error(), text));
+  return std::move(*split);
+}
+
+void add_cli_options(CLI::App& app, CliTexts& texts) {
+  app.add_option("--tools-from", texts.command,
+                 "Serve the tools that this CLI describes: \"CLI schema --json\" prints them, and each\ncall "
+                 "runs it once. Quotes keep words together; no shell is involved")
+      ->option_text("CLI");
+  app.add_option("--schema-args", texts.schema_args,
+                 "What makes the CLI print its tools (default: \"schema --json\")")
+      ->option_text("ARGS");
+  app.add_option("--result-args", texts.result_args,
+                 "What each call's arguments end with, perhaps nothing (default: \"--json\")")
+      ->option_text("ARGS");
+  app.add_option("--jobs", texts.config.jobs,
+                 "How many calls of a CLI may run at once; the rest wait (default: 4 for each core)")
+      ->check(CLI::Range(1, 10'000))
+      ->option_text("N");
+  app.add_option(
+         "--max-output", texts.config.max_output,
+         "Longest output of a CLI's call; the middle of a longer one is left out, and the\nwhole kept in "
+         "a file (default: 1MB)")
+      ->transform(CLI::AsSizeValue(false))
+      ->check(CLI::Range(std::size_t{1024}, std::size_t{1} << 28))
+      ->option_text("BYTES");
+}
+
+// "python3 tools/notes.py" is called after the script, not the interpreter.
+std::string name_giver(const Command& command) {
+  const std::string file = own_file(command);
+  return file.empty() ? command.argv[0] : file;
+}
+
+// The server that --tools-from asks for; nothing to do without it.
+void take_cli(const CLI::App& app, CliTexts& texts, ServerConfig& server) {
+  auto given = [&](const char* option) { return app.count(option) > 0; };
+  if (!given("--tools-from")) {
+    for (const char* option : {"--schema-args", "--result-args", "--jobs", "--max-output"})
+      if (given(option)) throw CLI::ValidationError(option, "it belongs to --tools-from, which is not given");
+    return;
+  }
+  if (!server.command.argv.empty())
+    throw CLI::ValidationError("--tools-from",
+                               "there is also a server behind \"--\"; only one of them can be served");
+  if (given("--replay"))
+    throw CLI::ValidationError("--replay", "a CLI remembers nothing, so nothing is to be replayed");
+  if (given("--drain"))
+    throw CLI::ValidationError("--drain",
+                               "the calls of a CLI always finish; \"timeout\" in its schema limits them");
+  if (server.swap == SwapMode::stop_first)
+    throw CLI::ValidationError("--swap",
+                               "a CLI runs only while it is called; there is nothing to stop first");
+  server.command.argv = words("--tools-from", texts.command);
+  if (server.command.argv.empty())
+    throw CLI::ValidationError("--tools-from", "expected a command, got nothing");
+  texts.config.schema_args = words("--schema-args", texts.schema_args);
+  texts.config.result_args = words("--result-args", texts.result_args);
+  server.cli = texts.config;
+}
+
+// A server behind a URL instead of a command.
+void add_http_options(CLI::App& app, HttpConfig& http) {
+  app.add_option("--url", http.url, "The server is an HTTP daemon at this address; there is no COMMAND then")
+      ->option_text("URL");
+  app.add_option("--header", http.headers,
+                 "Send this header with each request (repeatable); ${VAR} comes from the\nenvironment")
+      ->option_text("\"NAME: VALUE\"")
+      ->allow_extra_args(false);
+  app.add_option("--cacert", http.cacert, "Trust the certificates in this file, beside the system's")
+      ->option_text("FILE")
+      ->check(CLI::ExistingFile);
+  app.add_flag("--insecure", http.insecure, "Trust any certificate");
+  app.add_option("--start", http.start,
+                 "A shell line that starts the daemon if nothing listens; mcpivot's end does not\nstop it")
+      ->option_text("COMMAND");
+  app.add_option("--stop", http.stop, "A shell line that stops it, for pivot_restart with stop, and rebuilds")
+      ->option_text("COMMAND");
+}
+
+// Throws what is wrong with the options of a daemon, or with those that make no sense without one.
+void check_http_options(const CLI::App& app, ServerConfig& server) {
+  HttpConfig& http = server.http;
+  auto given = [&](const char* name) { return app.count(name) > 0; };
+  if (!given("--url")) {
+    for (const char* name : {"--header", "--cacert", "--insecure", "--start", "--stop", "--start-after"})
+      if (given(name)) throw CLI::ValidationError(name, "is for a daemon; give its address with --url");
+    return;
+  }
+  const auto url = parse_url(http.url);
+  if (!url) throw CLI::ValidationError("--url", url.error());
+  if (!server.command.argv.empty())
+    throw CLI::ValidationError("--url", "give either an address or a command behind \"--\", not both");
+  // Whether the variables are there is seen later.
+  const auto credentials = Credentials::from_headers(http.headers, [](const char*) { return "x"; });
+  if (!credentials) throw CLI::ValidationError("--header", credentials.error());
+  for (const char* name : {"--cacert", "--insecure"})
+    if (given(name) && !url->tls)
+      throw CLI::ValidationError(name, "makes sense only with an https:// address");
+  if (given("--cacert") && http.insecure)
+    throw CLI::ValidationError("--insecure", "trusts any certificate, so --cacert is of no use with it");
+  if (given("--start-after") && http.start.empty())
+    throw CLI::ValidationError("--start-after", "needs --start");
+  if (given("--swap")) throw CLI::ValidationError("--swap", "is for processes, not for a daemon");
+  if (given("--watch") && server.build.empty() && http.start.empty() && http.stop.empty())
+    throw CLI::ValidationError("--watch",
+                               "needs --build, --start or --stop with a daemon: else there is nothing to do");
+  if (!given("--queue-timeout")) server.queue_timeout = std::chrono::seconds(60);
+  if (server.name.empty()) server.name = url->authority();
+}
+
+// The servers are in a file: then nothing on the command line can be about one of them.
+void take_config(const CLI::App& app, GatewayConfig& gateway) {
+  for (const char* name :
+       {"--url", "--tools-from", "--name", "--cwd", "--env", "--build", "--watch", "--no-watch", "--swap",
+        "--replay", "--drain", "--call-timeout", "--start-timeout", "--queue-timeout", "--max-message"})
+    if (app.count(name) > 0)
+      throw CLI::ValidationError(name, "is about one server; with a configuration file, say it there");
+  if (!gateway.servers.front().server.command.argv.empty())
+    throw CLI::ValidationError("--config", "give either a file or a command behind \"--\", not both");
+  const auto file = find_config(gateway.file);
+  if (!file) throw CLI::ValidationError("--config", file.error());
+  gateway.file = *file;
+  gateway.servers.clear();
+}
+
+Compat compat_of(const std::string& program) {
+  if (program == "mcpflow") return Compat::mcpflow;
+  if (program == "mcp-sitter") return Compat::mcp_sitter;
+  return program == "mcpflip" ? Compat::mcpflip : Compat::none;
 }
 
 }  // namespace
@@ -71,9 +212,10 @@ ReplayRule replay_rule(const std::string& text) {
 Invocation parse_command_line(std::vector<std::string> arguments) {
   Invocation invocation;
   Options& options = invocation.options;
+  ServerConfig& server = options.gateway.servers.emplace_back().server;
   // What follows "--" is the server's own command line, options and all.
   const auto separator = std::ranges::find(arguments, "--");
-  if (separator != arguments.end()) options.server.command.argv.assign(separator + 1, arguments.end());
+  if (separator != arguments.end()) server.command.argv.assign(separator + 1, arguments.end());
   arguments.erase(separator, arguments.end());
 
   CLI::App app(description, "mcpivot");
@@ -81,17 +223,22 @@ Invocation parse_command_line(std::vector<std::string> arguments) {
   app.footer(footer);
   app.set_help_flag("-h,--help", "Print this and exit");
   std::vector<std::string> variables;
-  app.add_option("--name", options.server.name,
+  app.add_option("--config", options.gateway.file,
+                 "Run the servers in this file. Default, if no server is given: ./mcpivot.json, or\n"
+                 "$XDG_CONFIG_HOME/mcpivot/mcpivot.json")
+      ->option_text("FILE");
+  add_http_options(app, server.http);
+  app.add_option("--name", server.name,
                  "What to call the server in messages and logs (default: its file name)")
       ->option_text("NAME");
-  app.add_option("--cwd", options.server.command.cwd, "Run the server in this folder")->option_text("FOLDER");
+  app.add_option("--cwd", server.command.cwd, "Run the server in this folder")->option_text("FOLDER");
   app.add_option("--env", variables, "Set a variable in the server's environment (repeatable)")
       ->option_text("KEY=VALUE")
       ->allow_extra_args(false);
-  app.add_option("--build", options.server.build,
+  app.add_option("--build", server.build,
                  "A shell line that builds the server, for the tool pivot_rebuild; run in --cwd")
       ->option_text("COMMAND");
-  app.add_option("--watch", options.server.watch,
+  app.add_option("--watch", server.watch,
                  "Rebuild and swap when a file that matches is saved (repeatable; ** crosses\nfolders; "
                  "relative to --cwd). Default: when the server's own file is replaced")
       ->option_text("GLOB")
@@ -112,9 +259,9 @@ Invocation parse_command_line(std::vector<std::string> arguments) {
       ->allow_extra_args(false);
   std::string compat;
   app.add_option("--compat", compat,
-                 "List the control tools that this program had, instead of pivot_…:\nmcpflow (recompile) or "
-                 "mcp-sitter (sitter_status, sitter_kill, …)")
-      ->check(CLI::IsMember({"mcpflow", "mcp-sitter"}))
+                 "List the control tools that this program had, instead of pivot_…:\nmcpflow (recompile),\n"
+                 "mcp-sitter (sitter_status, sitter_kill, …) or mcpflip (gateway_activate, …)")
+      ->check(CLI::IsMember({"mcpflow", "mcp-sitter", "mcpflip"}))
       ->option_text("PROGRAM");
   std::map<std::string, std::string> durations;
   auto time_limit = [&](const std::string& name, const std::string& what) {
@@ -123,8 +270,11 @@ Invocation parse_command_line(std::vector<std::string> arguments) {
   time_limit("--drain", "How long calls in flight may take to finish on an old server (default: 10s)");
   time_limit("--call-timeout", "How long a call may take without progress (default: 10m)");
   time_limit("--start-timeout", "How long a server may take to start and shake hands (default: 30s)");
-  time_limit("--queue-timeout", "How long a request waits for a server that is down (default: 30s)");
-  app.add_option("--max-message", options.server.max_message,
+  time_limit("--queue-timeout",
+             "How long a request waits for a server that is down (default: 30s; with --url\n60s)");
+  time_limit("--start-after",
+             "How long a daemon may be away before a request that waits makes --start run\n(default: 5s)");
+  app.add_option("--max-message", server.max_message,
                  "Longest message toward the client, e.g. 10000000 or 8MB; a longer one becomes an\nerror "
                  "(default: 10000000)")
       ->transform(CLI::AsSizeValue(true))
@@ -137,27 +287,46 @@ Invocation parse_command_line(std::vector<std::string> arguments) {
                  "trace (every message), debug, info (the default), warn, error or off")
       ->check(CLI::IsMember({"trace", "debug", "info", "warn", "error", "off"}))
       ->option_text("LEVEL");
+  CliTexts cli;
+  add_cli_options(app, cli);
+  auto* check = app.add_subcommand("check",
+                                   "Say what a configuration file means, or what --tools-from would serve,\n"
+                                   "and every problem in it");
+  check->fallthrough();
+  check->add_option("FILE", options.gateway.file, "The file; default: the one that would be found");
   auto* version = app.add_subcommand("version", "Print the version and exit");
   app.set_version_flag("--version", "mcpivot " MCPIVOT_VERSION)->description("Print the version and exit");
 
   try {
     std::ranges::reverse(arguments);  // as CLI11 wants them
     app.parse(arguments);
-    for (const auto& [name, limit] : {std::pair{"--drain", &options.server.drain},
-                                      {"--call-timeout", &options.server.call_timeout},
-                                      {"--start-timeout", &options.server.start_timeout},
-                                      {"--queue-timeout", &options.server.queue_timeout}})
+    for (const auto& [name, limit] : {std::pair{"--drain", &server.drain},
+                                      {"--call-timeout", &server.call_timeout},
+                                      {"--start-timeout", &server.start_timeout},
+                                      {"--queue-timeout", &server.queue_timeout},
+                                      {"--start-after", &server.http.start_after}})
       if (!durations[name].empty()) *limit = duration(name, durations[name]);
-    for (const std::string& rule : replay) options.server.replay.push_back(replay_rule(rule));
-    for (const std::string& pattern : options.server.watch)
+    for (const std::string& rule : replay) server.replay.push_back(replay_rule(rule));
+    for (const std::string& pattern : server.watch)
       if (auto glob = Glob::compile(pattern); !glob) throw CLI::ValidationError("--watch", glob.error());
-    options.server.watching = !no_watch;
-    if (compat == "mcpflow" && options.server.build.empty())
+    server.watching = !no_watch;
+    if (compat == "mcpflow" && server.build.empty() && options.gateway.file.empty())
       throw CLI::ValidationError("--compat", "mcpflow's one tool, recompile, needs a --build");
-    if (!compat.empty()) options.compat = compat == "mcpflow" ? Compat::mcpflow : Compat::mcp_sitter;
-    if (swap == "stop-first") options.server.swap = SwapMode::stop_first;
-    for (const std::string& variable : variables)
-      options.server.command.env.push_back(key_and_value(variable));
+    options.gateway.compat = compat_of(compat);
+    if (swap == "stop-first") server.swap = SwapMode::stop_first;
+    for (const std::string& variable : variables) server.command.env.push_back(key_and_value(variable));
+    take_cli(app, cli, server);
+    if (*check && !options.gateway.file.empty() && server.cli)
+      throw CLI::ValidationError("check", "there is a file and also a CLI; check one after the other");
+    if (!*version) check_http_options(app, server);
+    const bool no_server = server.command.argv.empty() && !server.is_daemon();
+    const bool by_default = no_server && !*version && find_config({}).has_value();
+    if (!*check && (!options.gateway.file.empty() || by_default)) {
+      take_config(app, options.gateway);
+      options.log.name = "mcpivot";
+      invocation.run = true;
+      return invocation;
+    }
   } catch (const CLI::ParseError& error) {
     std::ostringstream out;
     std::ostringstream err;
@@ -170,17 +339,23 @@ Invocation parse_command_line(std::vector<std::string> arguments) {
     invocation.out = "mcpivot " MCPIVOT_VERSION "\n";
     return invocation;
   }
-  if (options.server.command.argv.empty()) {
+  if (*check && !server.cli) {
+    invocation.check = true;
+    return invocation;
+  }
+  if (server.command.argv.empty() && !server.is_daemon()) {
     invocation.exit_code = usage_error;
     invocation.err =
         "mcpivot: no server to run. Put its command behind \"--\", as in: mcpivot -- node server.js\n"
+        "or give the address of a daemon with --url, or a file of servers with --config.\n"
         "Run mcpivot --help for more.\n";
     return invocation;
   }
-  if (options.server.name.empty())
-    options.server.name = std::filesystem::path(options.server.command.argv[0]).filename();
-  options.log.name = options.server.name;
-  invocation.run = true;
+  if (server.name.empty())
+    server.name =
+        std::filesystem::path(server.cli ? name_giver(server.command) : server.command.argv[0]).filename();
+  options.log.name = server.name;
+  (*check ? invocation.check : invocation.run) = true;
   return invocation;
 }
 

@@ -5,21 +5,21 @@
 #include <utility>
 #include <vector>
 
-#include "gateway/control_tools.h"
+#include "config/config.h"
 #include "log/log.h"
-#include "server/config.h"
 
 namespace mcpivot {
 
 struct Options {
   LogOptions log;
-  ServerConfig server;
-  Compat compat = Compat::none;
+  GatewayConfig gateway;
 };
 
-// What the command line asks for: to run with these options, or to print something and exit.
+// What the command line asks for: to run with these options, to check a file or a CLI, or to print something
+// and exit.
 struct Invocation {
   bool run = false;
+  bool check = false;
   Options options;
   int exit_code = 0;
   std::string out;  // for stdout

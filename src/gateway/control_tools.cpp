@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <boost/asio/steady_timer.hpp>
+#include <cctype>
 #include <charconv>
 
 #include "gateway/sitter_answers.h"
@@ -23,12 +24,43 @@ constexpr milliseconds progress_pace{100};
 constexpr milliseconds sign_of_life{5'000};
 constexpr int usual_log_lines = 50;
 constexpr int sitters_log_lines = 200;
+// A rough rule for English text and JSON.
+constexpr std::size_t bytes_per_token = 4;
+constexpr std::size_t most_names = 40;
 
 int number(std::string_view arguments, std::string_view key, int fallback) {
   const std::string_view text = find_member(arguments, key);
   int value = fallback;
   std::from_chars(text.data(), text.data() + text.size(), value);
   return value;
+}
+
+std::string text_argument(std::string_view arguments, std::string_view key) {
+  const std::string_view value = find_member(arguments, key);
+  return value.starts_with('"') ? string_value(value) : std::string();
+}
+
+std::string lower(std::string text) {
+  for (char& c : text) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  return text;
+}
+
+std::string list_of(const std::vector<std::string>& names) {
+  std::string list;
+  for (std::size_t i = 0; i < std::min(names.size(), most_names); ++i)
+    list += (i == 0 ? "" : ", ") + names[i];
+  if (names.size() > most_names) list += fmt::format(" and {} more", names.size() - most_names);
+  return list;
+}
+
+bool can_build(const Member& member) {
+  return !member.entry().server.build.empty();
+}
+
+// What a daemon prints is known only if we started it.
+bool has_logs(const Member& member) {
+  const ServerConfig& server = member.entry().server;
+  return !server.is_daemon() || !server.http.start.empty();
 }
 
 }  // namespace
@@ -40,6 +72,8 @@ ControlNames control_names(Compat compat) {
     case Compat::mcp_sitter:
       return {
           .rebuild = {}, .restart = "sitter_kill", .status = "sitter_status", .logs = "sitter_child_stderr"};
+    case Compat::mcpflip:
+      return {.rebuild = {}, .restart = {}, .status = "gateway_status", .logs = {}};
     case Compat::none:
       break;
   }
@@ -47,49 +81,70 @@ ControlNames control_names(Compat compat) {
 }
 
 struct ControlTools::Tool {
+  enum class When : std::uint8_t { always, buildable, logging, several };
   Compat of;
+  When when;
   std::string_view name;
   std::string_view description;
-  std::string_view properties;
+  std::string_view server;      // the argument that names a server, where there are several
+  std::string_view properties;  // the other arguments
   bool reads;
-  void (ControlTools::*run)(Asker&, const Message&, std::string_view arguments);
+  void (ControlTools::*run)(const Call&);
 };
 
-const std::array<ControlTools::Tool, 9> ControlTools::tools{{
-    {Compat::none, "pivot_rebuild",
-     "Build this MCP server and swap it in if the build and the new server work; the old one serves "
-     "until then.",
-     "", false, &ControlTools::rebuild},
-    {Compat::none, "pivot_restart",
-     "Restart this MCP server without a build. stop: only stop it, and whoever else runs its program, so "
-     "that "
+const std::array<ControlTools::Tool, 15> ControlTools::tools{{
+    {Compat::none, Tool::When::buildable, "pivot_rebuild",
+     "Build an MCP server and swap it in if the build and the new server work; the old one serves until "
+     "then.",
+     "server", "", false, &ControlTools::rebuild},
+    {Compat::none, Tool::When::always, "pivot_restart",
+     "Restart an MCP server without a build. stop: only stop it, and whoever else runs its program, so that "
      "the binary can be replaced; the next call starts it.",
-     R"("stop":{"type":"boolean"})", false, &ControlTools::restart},
-    {Compat::none, "pivot_status",
-     "State of this MCP server: generation, pid, crashes, last build, what the last restart changed.", "",
-     true, &ControlTools::status},
-    {Compat::none, "pivot_logs", "The last lines of this MCP server's stderr, across restarts.",
+     "server", R"("stop":{"type":"boolean"})", false, &ControlTools::restart},
+    {Compat::none, Tool::When::always, "pivot_status",
+     "State of the MCP servers: generation, pid, crashes, last build, what the last restart changed.",
+     "server", "", true, &ControlTools::status},
+    {Compat::none, Tool::When::logging, "pivot_logs",
+     "The last lines of an MCP server's stderr, across restarts.", "server",
      R"("lines":{"type":"integer"},"generation":{"type":"integer"})", true, &ControlTools::logs},
-    {Compat::mcpflow, "recompile", "Build this MCP server and restart it.", "", false,
-     &ControlTools::rebuild},
-    {Compat::mcp_sitter, "sitter_status",
-     "State of the child MCP server: pid, executable, counts of starts, kills and crashes, last exit.", "",
-     true, &ControlTools::sitter_state},
-    {Compat::mcp_sitter, "sitter_kill",
+    {Compat::none, Tool::When::several, "pivot_activate",
+     "Put a server's tools into the list of tools. Part of its name is enough.", "server", "", false,
+     &ControlTools::activate},
+    {Compat::none, Tool::When::several, "pivot_deactivate", "Take a server's tools out of the list.",
+     "server", "", false, &ControlTools::deactivate},
+    {Compat::none, Tool::When::several, "pivot_call",
+     "Call a tool of any server, active or not, by its full name.", "",
+     R"("tool":{"type":"string"},"arguments":{"type":"object"})", false, &ControlTools::call_through},
+    {Compat::mcpflow, Tool::When::buildable, "recompile", "Build this MCP server and restart it.", "server",
+     "", false, &ControlTools::rebuild},
+    {Compat::mcp_sitter, Tool::When::always, "sitter_status",
+     "State of the child MCP server: pid, executable, counts of starts, kills and crashes, last exit.",
+     "server", "", true, &ControlTools::sitter_state},
+    {Compat::mcp_sitter, Tool::When::always, "sitter_kill",
      "Kill the child MCP server and whoever else runs its executable, so that it can be rebuilt; the next "
      "tool call starts it.",
-     "", false, &ControlTools::sitter_kill},
-    {Compat::mcp_sitter, "sitter_binary_info",
-     "Path, version, size and age of the child's executable, and whether it is newer than what runs.", "",
-     true, &ControlTools::sitter_info},
-    {Compat::mcp_sitter, "sitter_child_stderr",
+     "server", "", false, &ControlTools::sitter_kill},
+    {Compat::mcp_sitter, Tool::When::always, "sitter_binary_info",
+     "Path, version, size and age of the child's executable, and whether it is newer than what runs.",
+     "server", "", true, &ControlTools::sitter_info},
+    {Compat::mcp_sitter, Tool::When::logging, "sitter_child_stderr",
      "The last lines of the child's stderr, across restarts. since_spawn: only of the child that runs now.",
+     "server",
      R"("lines":{"type":"integer","default":200,"minimum":1,"maximum":1000},"since_spawn":{"type":"boolean","default":false})",
      true, &ControlTools::sitter_logs},
+    {Compat::mcpflip, Tool::When::several, "gateway_activate",
+     "Put a server's tools into the list of tools. Part of its name is enough.", "name", "", false,
+     &ControlTools::activate},
+    {Compat::mcpflip, Tool::When::several, "gateway_deactivate", "Take a server's tools out of the list.",
+     "name", "", false, &ControlTools::deactivate},
+    {Compat::mcpflip, Tool::When::always, "gateway_status",
+     "The servers: which are active, their state, how many tools they have.", "", "", true,
+     &ControlTools::status},
 }};
 
 struct ControlTools::Running {
   Asker* asker;
+  Server* server;
   std::string id;
   std::string token;
   boost::asio::steady_timer silence;  // somebody may wait for a sign of life
@@ -121,8 +176,11 @@ struct ControlTools::Running {
 };
 
 bool ControlTools::is_listed(const Tool& tool) const {
-  const bool can = tool.run != &ControlTools::rebuild || !server_.config().build.empty();
-  return tool.of == compat_ && can;
+  if (tool.of != compat_) return false;
+  if (tool.when == Tool::When::several) return !alone();
+  if (tool.when == Tool::When::always) return true;
+  const auto can = tool.when == Tool::When::buildable ? can_build : has_logs;
+  return std::ranges::any_of(fleet_.members(), [&](const auto& member) { return can(*member); });
 }
 
 const ControlTools::Tool* ControlTools::find(std::string_view name) const {
@@ -134,16 +192,21 @@ std::string ControlTools::definitions() const {
   std::string list;
   for (const Tool& tool : tools) {
     if (!is_listed(tool)) continue;
+    std::string properties;
+    if (!alone() && !tool.server.empty())
+      properties = fmt::format(R"("{}":{{"type":"string"}})", tool.server);
+    if (!tool.properties.empty())
+      properties += fmt::format("{}{}", properties.empty() ? "" : ",", tool.properties);
     list += fmt::format(
         R"({}{{"name":"{}","description":{},"inputSchema":{{"type":"object","properties":{{{}}}}},"annotations":{{"readOnlyHint":{}}}}})",
-        list.empty() ? "" : ",", tool.name, quote(tool.description), tool.properties, tool.reads);
+        list.empty() ? "" : ",", tool.name, quote(tool.description), properties, tool.reads);
   }
   return list;
 }
 
 void ControlTools::call(Asker& asker, const Message& message) {
   const Tool& tool = *find(string_value(message.text(message.name)));
-  (this->*tool.run)(asker, message, find_member(message.text(message.params), "arguments"));
+  (this->*tool.run)({asker, message, find_member(message.text(message.params), "arguments")});
 }
 
 bool ControlTools::cancel(Asker& client, const Message& cancelled) {
@@ -153,20 +216,60 @@ bool ControlTools::cancel(Asker& client, const Message& cancelled) {
       continue;
     running->withdrawn = true;
     running->asker->withdrawn(running->id);
-    server_.cancel_reload();
+    running->server->cancel_reload();
     return true;
   }
   return false;
 }
 
-void ControlTools::rebuild(Asker& asker, const Message& message, std::string_view) {
-  reload(asker, message, true);
+std::expected<Member*, std::string> ControlTools::pick(std::string_view arguments, const Fits& fits) const {
+  std::string wanted = text_argument(arguments, "server");
+  if (wanted.empty()) wanted = text_argument(arguments, "name");
+  std::vector<Member*> candidates;
+  std::vector<std::string> names;
+  std::vector<std::string> all;
+  for (const auto& member : fleet_.members()) {
+    all.push_back(member->name());
+    if (!wanted.empty() && member->name() == wanted) return member.get();
+    const bool meant = wanted.empty() ? !fits || fits(*member)
+                                      : lower(member->name()).find(lower(wanted)) != std::string::npos;
+    if (!meant) continue;
+    candidates.push_back(member.get());
+    names.push_back(member->name());
+  }
+  if (candidates.size() == 1) return candidates.front();
+  if (candidates.empty())
+    return std::unexpected(
+        fmt::format("[mcpivot] no server is called \"{}\". There are: {}", wanted, list_of(all)));
+  return std::unexpected(
+      wanted.empty() ? fmt::format("[mcpivot] say which server: {}", list_of(names))
+                     : fmt::format("[mcpivot] \"{}\" fits several servers: {}", wanted, list_of(names)));
 }
 
-void ControlTools::restart(Asker& asker, const Message& message, std::string_view arguments) {
-  if (find_member(arguments, "stop") != "true") return reload(asker, message, false);
-  stop(asker, message, [](const Server::Stopped& stopped) {
-    std::string words = fmt::format("[mcpivot] stopped: {}. The next call starts it.", stopped.how);
+Member* ControlTools::pick_or_refuse(const Call& call, const Fits& fits) const {
+  const auto picked = pick(call.arguments, fits);
+  if (picked) return *picked;
+  call.asker.answer(tool_answer(call.message.text(call.message.id), picked.error(), true));
+  return nullptr;
+}
+
+void ControlTools::rebuild(const Call& call) {
+  Member* const member = pick_or_refuse(call, can_build);
+  if (member == nullptr) return;
+  if (can_build(*member)) return reload(call, member->server(), true);
+  call.asker.answer(tool_answer(
+      call.message.text(call.message.id),
+      fmt::format("[mcpivot] \"{}\" has no build command; pivot_restart restarts it.", member->name()),
+      true));
+}
+
+void ControlTools::restart(const Call& call) {
+  Member* const member = pick_or_refuse(call);
+  if (member == nullptr) return;
+  if (find_member(call.arguments, "stop") != "true") return reload(call, member->server(), false);
+  stop(call, member->server(), [](const Server::Stopped& stopped) {
+    if (!stopped.ok) return fmt::format("[mcpivot] {}.", stopped.how);
+    std::string words = fmt::format("[mcpivot] stopped: {}. {}", stopped.how, stopped.next);
     if (stopped.others.empty()) return words;
     words += fmt::format("\nAlso ended, because they ran {}:", stopped.program);
     for (const pid_t pid : stopped.others) words += fmt::format(" pid {}", pid);
@@ -174,58 +277,187 @@ void ControlTools::restart(Asker& asker, const Message& message, std::string_vie
   });
 }
 
-void ControlTools::status(Asker& asker, const Message& message, std::string_view) {
-  asker.answer(tool_answer(message.text(message.id), server_.status().text(), false));
+void ControlTools::status(const Call& call) {
+  const bool all = !alone() && find_member(call.arguments, "server").empty();
+  std::string text;
+  if (all) {
+    text = overview();
+  } else if (const Member* member = pick_or_refuse(call)) {
+    text = member->server().status().text();
+    if (!alone()) text += fmt::format("active: {}\n", member->active() ? "yes" : "no");
+  } else {
+    return;
+  }
+  call.asker.answer(tool_answer(call.message.text(call.message.id), text, false));
 }
 
-void ControlTools::logs(Asker& asker, const Message& message, std::string_view arguments) {
-  const std::string text = tail({.lines = number(arguments, "lines", usual_log_lines),
-                                 .generation = number(arguments, "generation", 0),
-                                 .between = "--- generation {} ---"});
-  asker.answer(tool_answer(message.text(message.id), text, false));
+// One line for each server, and what the lists cost the context.
+std::string ControlTools::overview() const {
+  std::map<const Member*, std::pair<std::size_t, std::size_t>> costs;  // tools, bytes
+  for (const Routes::ListedTool& tool : fleet_.routes().all_tools()) {
+    ++costs[tool.member].first;
+    costs[tool.member].second += tool.json.size();
+  }
+  std::string lines;
+  std::size_t active = 0;
+  std::size_t tokens = definitions().size() / bytes_per_token;
+  for (const auto& member : fleet_.members()) {
+    const auto& [tools_of_it, bytes] = costs[member.get()];
+    const Status status = member->server().status();
+    if (member->active()) {
+      ++active;
+      tokens += bytes / bytes_per_token;
+    }
+    lines += fmt::format("{}: {}, {}, {} tools (about {} tokens)", member->name(),
+                         member->active() ? "active" : "inactive", status.state, tools_of_it,
+                         bytes / bytes_per_token);
+    if (status.life)
+      lines += fmt::format(", generation {}, {} in flight", status.life->generation, status.life->in_flight);
+    if (status.crashes > 0) lines += fmt::format(", {} crashes", status.crashes);
+    if (!status.trouble.empty())
+      lines += fmt::format("; {}", status.trouble.substr(0, status.trouble.find('\n')));
+    lines += "\n";
+  }
+  for (const std::string& clash : fleet_.routes().clashes()) lines += fmt::format("name clash: {}\n", clash);
+  return fmt::format("servers: {}, active: {}, in the context: about {} tokens\n{}", fleet_.members().size(),
+                     active, tokens, lines);
 }
 
-void ControlTools::sitter_kill(Asker& asker, const Message& message, std::string_view) {
-  stop(asker, message, sitter_killed);
+void ControlTools::logs(const Call& call) {
+  const Member* const member = pick_or_refuse(call);
+  if (member == nullptr) return;
+  const std::string text = tail(member->server(), {.lines = number(call.arguments, "lines", usual_log_lines),
+                                                   .generation = number(call.arguments, "generation", 0),
+                                                   .between = "--- generation {} ---"});
+  call.asker.answer(tool_answer(call.message.text(call.message.id), text, false));
 }
 
-void ControlTools::sitter_state(Asker& asker, const Message& message, std::string_view) {
+void ControlTools::activate(const Call& call) {
+  switch_to(call, true);
+}
+
+void ControlTools::deactivate(const Call& call) {
+  switch_to(call, false);
+}
+
+void ControlTools::switch_to(const Call& call, bool active) {
+  Member* const member =
+      pick_or_refuse(call, [active](const Member& candidate) { return candidate.active() != active; });
+  if (member == nullptr) return;
+  const bool was = member->active();
+  if (was != active) fleet_.set_active(*member, active);
+  std::vector<std::string> names;
+  for (const Routes::ListedTool& tool : fleet_.routes().all_tools())
+    if (tool.member == member) names.push_back(tool.name);
+  std::string text = fmt::format("[mcpivot] \"{}\" {} {}; tools: {}.", member->name(),
+                                 was == active ? "was already" : "is now", active ? "active" : "inactive",
+                                 names.empty() ? "none known yet" : list_of(names));
+  if (active && member->server().state() != Server::State::ready)
+    text += fmt::format(" It is {}: {}.", member->server().status().state, member->server().trouble());
+  call.asker.answer(tool_answer(call.message.text(call.message.id), text, false));
+}
+
+// A call of another tool, wrapped: its answer, progress and errors are those of that call.
+void ControlTools::call_through(const Call& call) {
+  const std::string name = text_argument(call.arguments, "tool");
+  const Message& message = call.message;
+  const Routes::Target* target = fleet_.routes().tool(name);
+  if (target == nullptr)
+    return call.asker.answer(
+        tool_answer(message.text(message.id),
+                    fmt::format("[mcpivot] no tool is called \"{}\".{}", name, hint_to_search()), true));
+  const std::string_view params = message.text(message.params);
+  std::string inner = fmt::format(R"({{"name":{})", quote(target->own));
+  const std::string_view arguments = find_member(call.arguments, "arguments");
+  if (!arguments.empty()) inner += fmt::format(R"(,"arguments":{})", arguments);
+  for (const char* member : {"_meta", "task"})
+    if (const std::string_view value = find_member(params, member); !value.empty())
+      inner += fmt::format(R"(,"{}":{})", member, value);
+  inner += "}";
+  const std::string line = spliced(message.raw, Edits().replace(message.params, inner).list());
+  fleet_.call_tool(call.asker, *read_message(line), *target);
+}
+
+void ControlTools::sitter_kill(const Call& call) {
+  if (Member* const member = pick_or_refuse(call)) stop(call, member->server(), sitter_killed);
+}
+
+void ControlTools::sitter_state(const Call& call) {
+  const Member* const member = pick_or_refuse(call);
+  if (member == nullptr) return;
   const auto uptime = std::chrono::duration_cast<std::chrono::seconds>(steady_clock::now() - started_);
-  asker.answer(tool_answer(message.text(message.id), sitter_status(server_.status(), uptime), false));
+  call.asker.answer(tool_answer(call.message.text(call.message.id),
+                                sitter_status(member->server().status(), uptime), false));
 }
 
-void ControlTools::sitter_info(Asker& asker, const Message& message, std::string_view) {
-  asker.answer(tool_answer(message.text(message.id), sitter_binary_info(server_.status()), false));
+void ControlTools::sitter_info(const Call& call) {
+  if (const Member* const member = pick_or_refuse(call))
+    call.asker.answer(tool_answer(call.message.text(call.message.id),
+                                  sitter_binary_info(member->server().status()), false));
 }
 
-void ControlTools::sitter_logs(Asker& asker, const Message& message, std::string_view arguments) {
-  const bool since_spawn = find_member(arguments, "since_spawn") == "true";
-  const std::string text = tail({.lines = number(arguments, "lines", sitters_log_lines),
-                                 .generation = since_spawn ? server_.status().starts : 0,
-                                 .between = "----- child respawn (gen {}) -----"});
-  asker.answer(tool_answer(message.text(message.id), text, false));
+void ControlTools::sitter_logs(const Call& call) {
+  const Member* const member = pick_or_refuse(call);
+  if (member == nullptr) return;
+  const bool since_spawn = find_member(call.arguments, "since_spawn") == "true";
+  const std::string text =
+      tail(member->server(), {.lines = number(call.arguments, "lines", sitters_log_lines),
+                              .generation = since_spawn ? member->server().status().starts : 0,
+                              .between = "----- child respawn (gen {}) -----"});
+  call.asker.answer(tool_answer(call.message.text(call.message.id), text, false));
 }
 
-void ControlTools::reload(Asker& asker, const Message& message, bool build) {
-  auto running = begin(asker, message);
+std::string ControlTools::instructions() const {
+  std::vector<std::string> names;
+  for (const auto& member : fleet_.members())
+    if (!member->active()) names.push_back(member->name());
+  std::string text = "mcpivot connects several MCP servers; only the tools of active ones are listed.";
+  if (!names.empty())
+    text += fmt::format(" Inactive: {}. {} puts one's tools into the list.", list_of(names),
+                        compat_ == Compat::mcpflip ? "gateway_activate" : "pivot_activate");
+  if (compat_ == Compat::none) text += " pivot_call calls any tool by its full name.";
+  return text;
+}
+
+std::string ControlTools::hint_to_activate(const Member& member, const std::string& tool) const {
+  const std::string_view how =
+      compat_ == Compat::mcpflip ? R"(gateway_activate {"name":)" : R"(pivot_activate {"server":)";
+  std::string text = fmt::format("[mcpivot] {} is a tool of \"{}\", which is not active. Call {} {}}} first",
+                                 tool, member.name(), how, quote(member.name()));
+  if (compat_ == Compat::none)
+    text += fmt::format(R"(, or pivot_call {{"tool":{},"arguments":…}})", quote(tool));
+  return text + ".";
+}
+
+std::string ControlTools::hint_to_search() const {
+  return alone() || compat_ != Compat::none ? "" : ". pivot_status lists the servers.";
+}
+
+void ControlTools::reload(const Call& call, Server& server, bool build) {
+  auto running = begin(call, server);
   Running::break_silence(running);
-  server_.reload({.build = build,
-                  .reason = "on request",
-                  .progress = [running](std::string_view line) { running->tell_progress(line); },
-                  .done = [this, running](const Server::Outcome& outcome) { end(running, outcome); }});
+  server.reload({.build = build,
+                 .renew = build,
+                 .reason = "on request",
+                 .progress = [running](std::string_view line) { running->tell_progress(line); },
+                 .done = [this, running](const Server::Outcome& outcome) { end(running, outcome); }});
 }
 
-void ControlTools::stop(Asker& asker, const Message& message, std::string (*words)(const Server::Stopped&)) {
-  server_.stop([this, running = begin(asker, message), words](const Server::Stopped& stopped) {
-    end(running, {true, words(stopped)});
+void ControlTools::stop(const Call& call, Server& server, std::string (*words)(const Server::Stopped&)) {
+  server.stop([this, running = begin(call, server), words](const Server::Stopped& stopped) {
+    end(running, {stopped.ok, words(stopped)});
   });
 }
 
-std::string ControlTools::tail(const Tail& wanted) const {
+std::string ControlTools::tail(const Server& server, const Tail& wanted) {
   const int most = std::clamp(wanted.lines, 1, static_cast<int>(StderrRing::most_lines));
+  if (server.config().is_daemon()) {
+    const std::string printed = server.daemon_output(static_cast<std::size_t>(most));
+    return printed.empty() ? "mcpivot has not started this daemon, or it has printed nothing" : printed;
+  }
   std::vector<std::string> lines;
   int last = 0;
-  for (const StderrRing::Line& line : server_.ring().lines()) {
+  for (const StderrRing::Line& line : server.ring().lines()) {
     if (wanted.generation != 0 && line.generation != wanted.generation) continue;
     if (line.generation != last)
       lines.push_back(fmt::format(fmt::runtime(wanted.between), last = line.generation));
@@ -241,8 +473,10 @@ std::string ControlTools::tail(const Tail& wanted) const {
   return text;
 }
 
-std::shared_ptr<ControlTools::Running> ControlTools::begin(Asker& asker, const Message& message) {
-  auto running = std::make_shared<Running>(Running{.asker = &asker,
+std::shared_ptr<ControlTools::Running> ControlTools::begin(const Call& call, Server& server) {
+  const Message& message = call.message;
+  auto running = std::make_shared<Running>(Running{.asker = &call.asker,
+                                                   .server = &server,
                                                    .id = std::string(message.text(message.id)),
                                                    .token = std::string(message.text(message.progress_token)),
                                                    .silence = boost::asio::steady_timer(loop_)});
@@ -253,7 +487,7 @@ std::shared_ptr<ControlTools::Running> ControlTools::begin(Asker& asker, const M
 void ControlTools::end(const std::shared_ptr<Running>& running, const Server::Outcome& outcome) {
   running_.remove(running);
   if (!running->withdrawn) return running->asker->answer(tool_answer(running->id, outcome.text, !outcome.ok));
-  if (outcome.ok) server_.add_notice(outcome.text);  // too late to stop it: the model must know
+  if (outcome.ok) running->server->add_notice(outcome.text);  // too late to stop it: the model must know
 }
 
 }  // namespace mcpivot

@@ -1,30 +1,43 @@
 // The tools that mcpivot adds for the model, so that it can see and steer what is behind it: pivot_rebuild,
-// pivot_restart, pivot_status, pivot_logs; or those of an earlier program under their old names. Only those
-// that can do something are listed, and their descriptions are terse: they stand in every context.
+// pivot_restart, pivot_status, pivot_logs, and with several servers pivot_activate, pivot_deactivate,
+// pivot_call; or those of an earlier program under their old names. Only those that can do something are
+// listed, and their descriptions are terse: they stand in every context.
 //
 // One thread.
 #pragma once
 
 #include <array>
 #include <boost/asio/io_context.hpp>
+#include <expected>
+#include <functional>
 #include <list>
 #include <memory>
 #include <string>
 #include <string_view>
 
+#include "config/config.h"
+#include "gateway/routes.h"
 #include "server/server.h"
 
 namespace mcpivot {
 
-// Whose tools are listed: ours, or instead of them those that an earlier program had.
-enum class Compat : std::uint8_t { none, mcpflow, mcp_sitter };
 ControlNames control_names(Compat compat);
 
 class ControlTools {
  public:
-  // The server must outlive the tools.
-  ControlTools(boost::asio::io_context& loop, Server& server, Compat compat)
-      : loop_(loop), server_(server), compat_(compat) {}
+  // What the tools work on.
+  class Fleet {
+   public:
+    virtual ~Fleet() = default;
+    virtual Members& members() = 0;
+    virtual const Routes& routes() = 0;
+    virtual void set_active(Member& member, bool active) = 0;
+    virtual void call_tool(Asker& asker, const Message& message, const Routes::Target& target) = 0;
+  };
+
+  // The fleet must outlive the tools.
+  ControlTools(boost::asio::io_context& loop, Fleet& fleet, Compat compat)
+      : loop_(loop), fleet_(fleet), compat_(compat) {}
 
   // Definitions as in the result of tools/list, separated by commas.
   std::string definitions() const;
@@ -35,37 +48,61 @@ class ControlTools {
   // The client takes such a call back. False: none of them.
   bool cancel(Asker& client, const Message& cancelled);
 
+  // For a client of several servers: what this is.
+  std::string instructions() const;
+  // What to do about a tool that is not in the context, or not there at all.
+  std::string hint_to_activate(const Member& member, const std::string& tool) const;
+  std::string hint_to_search() const;
+
  private:
   struct Tool;
   struct Running;  // a call that takes time
-  static const std::array<Tool, 9> tools;
+  struct Call {
+    Asker& asker;
+    const Message& message;
+    std::string_view arguments;
+  };
+  static const std::array<Tool, 15> tools;
 
+  bool alone() const { return fleet_.members().size() == 1; }
   const Tool* find(std::string_view name) const;
   bool is_listed(const Tool& tool) const;
 
-  // What the tools do.
-  void rebuild(Asker& asker, const Message& message, std::string_view arguments);
-  void restart(Asker& asker, const Message& message, std::string_view arguments);
-  void status(Asker& asker, const Message& message, std::string_view arguments);
-  void logs(Asker& asker, const Message& message, std::string_view arguments);
-  void sitter_kill(Asker& asker, const Message& message, std::string_view arguments);
-  void sitter_state(Asker& asker, const Message& message, std::string_view arguments);
-  void sitter_info(Asker& asker, const Message& message, std::string_view arguments);
-  void sitter_logs(Asker& asker, const Message& message, std::string_view arguments);
+  // The server that a call means: by its name, or a part of it that fits no other. Without one, the only one
+  // that fits.
+  using Fits = std::function<bool(const Member& member)>;
+  std::expected<Member*, std::string> pick(std::string_view arguments, const Fits& fits = {}) const;
+  // The same; the caller is told if that is not clear, and null returned.
+  Member* pick_or_refuse(const Call& call, const Fits& fits = {}) const;
 
-  void reload(Asker& asker, const Message& message, bool build);
-  void stop(Asker& asker, const Message& message, std::string (*words)(const Server::Stopped&));
+  // What the tools do.
+  void rebuild(const Call& call);
+  void restart(const Call& call);
+  void status(const Call& call);
+  void logs(const Call& call);
+  void activate(const Call& call);
+  void deactivate(const Call& call);
+  void call_through(const Call& call);
+  void sitter_kill(const Call& call);
+  void sitter_state(const Call& call);
+  void sitter_info(const Call& call);
+  void sitter_logs(const Call& call);
+
+  void switch_to(const Call& call, bool active);
+  std::string overview() const;
+  void reload(const Call& call, Server& server, bool build);
+  void stop(const Call& call, Server& server, std::string (*words)(const Server::Stopped&));
   struct Tail {
     int lines;
     int generation;            // 0: all
     std::string_view between;  // what stands before the lines of a generation
   };
-  std::string tail(const Tail& wanted) const;
-  std::shared_ptr<Running> begin(Asker& asker, const Message& message);
+  static std::string tail(const Server& server, const Tail& wanted);
+  std::shared_ptr<Running> begin(const Call& call, Server& server);
   void end(const std::shared_ptr<Running>& running, const Server::Outcome& outcome);
 
   boost::asio::io_context& loop_;
-  Server& server_;
+  Fleet& fleet_;
   Compat compat_;
   std::list<std::shared_ptr<Running>> running_;
   std::chrono::steady_clock::time_point started_ = std::chrono::steady_clock::now();

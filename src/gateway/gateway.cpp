@@ -2,63 +2,190 @@
 
 #include <fmt/format.h>
 
-#include <cctype>
+#include <algorithm>
+#include <boost/asio/post.hpp>
 
 #include "log/log.h"
 #include "mcp/initialize.h"
+#include "proc/utf8.h"
 #include "rpc/answers.h"
 #include "rpc/json_cursor.h"
 
 namespace mcpivot {
-
 namespace {
 
-ServerConfig with_names(ServerConfig config, Compat compat) {
-  config.control = control_names(compat);
-  return config;
+// All instructions together; more would crowd the context that we are here to keep small.
+constexpr std::size_t longest_instructions = 2000;
+
+// Where a part that was found in a message stands in it.
+Span span_of(const Message& message, std::string_view part) {
+  return {static_cast<std::uint32_t>(part.data() - message.raw.data()),
+          static_cast<std::uint32_t>(part.size())};
 }
 
-// What a tool of the server's is called whose name is one of ours.
-std::string other_name(const std::string& server, std::string_view tool) {
-  std::string name;
-  for (const char c : server) name += std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '-' ? c : '_';
-  return fmt::format("{}__{}", name, tool);
+// The same message with this value in place of that part.
+std::string changed(const Message& message, Span part, std::string_view value) {
+  return spliced(message.raw, Edits().replace(part, value).list());
 }
 
 }  // namespace
 
-Gateway::Gateway(LinkContext& context, Guard& guard, const ServerConfig& config, Compat compat)
-    : server_(context, guard, with_names(config, compat), *this),
-      control_(context.loop, server_, compat),
+Gateway::Gateway(LinkContext& context, Guard& guard, GatewayConfig config)
+    : context_(context),
+      guard_(guard),
+      config_(std::move(config)),
+      memory_(config_.remember ? config_.file : std::string()),
+      control_(context.loop, *this, config_.compat),
       announcer_(context.loop, [this](std::string_view method) {
-        for (Session* session : sessions_) session->answer(request_line({}, method, {}));
+        for (Session* session : sessions_) session->announce(request_line({}, method, {}));
+        log_info("sent {}", method);
       }) {
-  if (!config.watching) return;
-  watch_ = std::make_unique<SourceWatch>(context.loop, config, [this](const std::string& reason) {
-    // One that was stopped on request waits for a call: somebody may be in the middle of a build.
-    if (server_.state() != Server::State::stopped) reload(reason);
-  });
+  for (const ServerEntry& entry : config_.servers) members_.push_back(make_member(entry));
+}
+
+std::unique_ptr<Member> Gateway::make_member(ServerEntry entry) {
+  entry.server.control = control_names(config_.compat);
+  const bool active = is_active_at_first(entry);
+  Member::Owner& owner = *this;
+  auto member = std::make_unique<Member>(context_, guard_, std::move(entry), notices_, owner);
+  for (Session* session : sessions_) member->server().add_client(*session);
+  member->set_active(active);
+  return member;
+}
+
+bool Gateway::is_active_at_first(const ServerEntry& entry) const {
+  if (config_.servers.size() == 1) return true;
+  if (const auto remembered = memory_.load()) return remembered->contains(entry.server.name);
+  return entry.active.value_or(false);
 }
 
 void Gateway::add(Session& session) {
   sessions_.push_back(&session);
-  server_.add_client(session);
+  for (const auto& member : members_) member->server().add_client(session);
 }
+
+void Gateway::start() {
+  for (const auto& member : members_) member->start();
+}
+
+void Gateway::reload(const std::string& reason) {
+  for (const auto& member : members_) member->reload(reason);
+}
+
+void Gateway::configure(GatewayConfig config) {
+  config_.servers = config.servers;
+  config_.names = config.names;
+  Members before = std::exchange(members_, {});
+  for (ServerEntry& entry : config.servers) {
+    const auto old = std::ranges::find_if(
+        before, [&](const auto& member) { return member && member->name() == entry.server.name; });
+    if (old == before.end()) {
+      log_info("{}: it is in the configuration now", entry.server.name);
+      members_.push_back(make_member(entry));
+      members_.back()->start();
+      if (!hello_.empty()) members_.back()->hello(hello_);
+      if (!level_.empty()) members_.back()->server().apply_setting(*read_message(level_));
+      continue;
+    }
+    entry.server.control = control_names(config_.compat);
+    if ((*old)->entry().active != entry.active && entry.active) (*old)->set_active(*entry.active);
+    (*old)->configure(std::move(entry));
+    members_.push_back(std::move(*old));
+  }
+  for (auto& gone : before) {
+    if (!gone) continue;
+    log_info("{}: it is no longer in the configuration", gone->name());
+    Member* const member = gone.get();
+    leaving_.push_back(std::move(gone));
+    member->set_active(false);
+    member->server().shut_down(std::chrono::milliseconds(200), [this, member] {
+      boost::asio::post(context_.loop, [this, member] {
+        std::erase_if(leaving_, [&](const auto& left) { return left.get() == member; });
+      });
+    });
+  }
+  if (alone()) members_.front()->set_active(true);
+  routes_are_old_ = true;
+  for (const ListKind kind : {ListKind::tools, ListKind::prompts, ListKind::resources})
+    announcer_.changed(kind);
+}
+
+void Gateway::shut_down(std::chrono::milliseconds patience, std::function<void()> done) {
+  auto left = std::make_shared<std::size_t>(members_.size() + 1);
+  auto one_less = [left, done = std::move(done)] {
+    if (--*left == 0) done();
+  };
+  for (const auto& member : members_) member->server().shut_down(patience, one_less);
+  one_less();
+}
+
+// --- what servers say
+// ---------------------------------------------------------------------------------------------
 
 void Gateway::on_writable() {
   for (Session* session : sessions_) session->resume();
 }
 
-void Gateway::reload(const std::string& reason) {
-  server_.reload({.build = !server_.config().build.empty(),
-                  .reason = reason,
-                  .progress = {},
-                  .done = [this](const Server::Outcome& outcome) { server_.add_notice(outcome.text); }});
+void Gateway::clients_writable() {
+  for (const auto& member : members_) member->server().resume();
+  for (const auto& member : leaving_) member->server().resume();
 }
+
+void Gateway::on_list_changed(const Member& member, ListKind kind) {
+  if (member.active()) announcer_.changed(kind);
+}
+
+void Gateway::on_notification(const Member& member, const Message& message) {
+  std::string logger;
+  Edits edits;
+  const std::string_view params = message.text(message.params);
+  if (!alone() && string_value(message.text(message.method)) == "notifications/message") {
+    const std::string_view own = find_member(params, "logger");
+    logger = own.starts_with('"') ? fmt::format("{}/{}", member.name(), string_value(own)) : member.name();
+    logger = quote(logger);
+    if (own.empty()) {
+      logger = fmt::format(R"("logger":{}{})", logger, find_member(params, "level").empty() ? "" : ",");
+      edits.insert(message.params.begin + 1, logger);
+    } else {
+      edits.replace(span_of(message, own), logger);
+    }
+  }
+  for (Session* session : sessions_) session->forward(message, edits.list());
+}
+
+std::string Gateway::shown_name(const Member& member, ListKind kind, const std::string& own) const {
+  return const_cast<Gateway*>(this)->routes().shown(member, kind, own);
+}
+
+const Routes& Gateway::routes() {
+  if (!std::exchange(routes_are_old_, false)) return routes_;
+  const std::vector<std::string> before = routes_.clashes();
+  const bool bare = config_.names == Naming::bare || config_.compat == Compat::mcpflip;
+  routes_.build(members_, bare ? Naming::bare : Naming::prefixed,
+                [this](std::string_view name) { return control_.has(name); });
+  if (routes_.clashes() != before)
+    for (const std::string& clash : routes_.clashes()) log_warn("{}", clash);
+  return routes_;
+}
+
+void Gateway::set_active(Member& member, bool active) {
+  member.set_active(active);
+  routes_are_old_ = true;
+  const Catalog& catalog = member.server().catalog();
+  for (const ListKind kind : all_lists)
+    if (!catalog.list(kind).empty()) announcer_.changed(kind);
+  std::set<std::string> names;
+  for (const auto& other : members_)
+    if (other->active()) names.insert(other->name());
+  memory_.save(names);
+}
+
+// --- what clients say
+// ---------------------------------------------------------------------------------------------
 
 void Gateway::request(Session& session, Asker& asker, const Message& message) {
   if (message.known == Method::initialize) return initialize(session, asker, message);
-  if (!server_.knows_client() && message.known != Method::discover) return server_.request(asker, message);
+  if (!shakes_hands() && message.known != Method::discover) return lone().request(asker, message);
   const std::string_view id = message.text(message.id);
   switch (message.known) {
     case Method::discover:
@@ -73,103 +200,210 @@ void Gateway::request(Session& session, Asker& asker, const Message& message) {
       return list(asker, message, ListKind::resources);
     case Method::resource_templates_list:
       return list(asker, message, ListKind::templates);
-    case Method::set_level:
-      return request_if(has_capability(server_.initialize_result(), "logging"), "{}", asker, message);
-    case Method::complete:
-      return request_if(has_capability(server_.initialize_result(), "completions"),
-                        R"({"completion":{"values":[]}})", asker, message);
+    case Method::tools_call:
+      return request_tool(asker, message);
+    case Method::prompts_get:
+      return request_prompt(asker, message);
+    case Method::resources_read:
     case Method::resources_subscribe:
     case Method::resources_unsubscribe:
-      return request_if(takes_subscriptions(server_.initialize_result()), "{}", asker, message);
-    case Method::tools_call:
-      return call_tool(asker, message);
+      return request_resource(asker, message);
+    case Method::complete:
+      return request_completion(asker, message);
+    case Method::set_level:
+      return set_level(asker, message);
     default:
-      server_.request(asker, message);
+      return request_other(asker, message);
   }
 }
 
 void Gateway::initialize(Session& session, Asker& asker, const Message& message) {
-  auto answer = [this, &session, &asker, id = std::string(message.text(message.id)),
-                 params = std::string(message.text(message.params))] {
-    const std::string& ours = server_.initialize_result();
-    const std::string result =
-        ours.empty() ? lonely_initialize_result(params, words_of_trouble()) : widened_initialize_result(ours);
-    session.agreed_version(find_member(result, "protocolVersion"));
-    asker.answer(result_answer(id, result));
-  };
-  server_.hello(message.text(message.params), std::move(answer));
+  hello_ = message.text(message.params);
+  if (alone()) return initialize_alone(session, asker, message);
+  for (const auto& member : members_) member->hello(hello_);
+  const std::string result = gateway_initialize_result(hello_, instructions());
+  session.agreed_version(find_member(result, "protocolVersion"));
+  asker.answer(result_answer(message.text(message.id), result));
+}
+
+void Gateway::initialize_alone(Session& session, Asker& asker, const Message& message) {
+  lone().hello(
+      message.text(message.params), [this, &session, &asker, id = std::string(message.text(message.id))] {
+        const std::string& theirs = lone().initialize_result();
+        const std::string result = theirs.empty() ? gateway_initialize_result(hello_, words_of_trouble())
+                                                  : widened_initialize_result(theirs);
+        session.agreed_version(find_member(result, "protocolVersion"));
+        asker.answer(result_answer(id, result));
+      });
 }
 
 std::string Gateway::words_of_trouble() const {
-  const ControlNames& tools = server_.config().control;
+  const ControlNames& tools = lone().config().control;
   std::string text = fmt::format(
       "The MCP server \"{}\" behind mcpivot is not running: {}. Its tools will appear when it is.",
-      server_.name(), server_.trouble());
+      lone().name(), lone().trouble());
   if (!tools.logs.empty()) text += fmt::format(" {} shows its stderr.", tools.logs);
   if (!tools.status.empty()) text += fmt::format(" {} shows its state.", tools.status);
   return text;
 }
 
-void Gateway::call_tool(Asker& asker, const Message& message) {
-  if (!message.name) return server_.request(asker, message);
-  const std::string name = string_value(message.text(message.name));
-  if (control_.has(name)) return control_.call(asker, message);
-  const auto separator = name.rfind("__");
-  if (separator == std::string::npos) return server_.request(asker, message);
-  const std::string own = name.substr(separator + 2);
-  const bool renamed = control_.has(own) && name == other_name(server_.name(), own) &&
-                       server_.catalog().find(ListKind::tools, name) == nullptr;
-  if (!renamed) return server_.request(asker, message);
-  const std::string line = spliced(message.raw, Edits().replace(message.name, quote(own)).list());
-  server_.request(asker, *read_message(line));
-}
-
-// The server's tools in the server's order, then ours. Ours keep their names.
-std::string Gateway::tools() const {
-  std::string items;
-  for (const Item& item : server_.catalog().list(ListKind::tools)) {
-    if (!items.empty()) items += ",";
-    if (!control_.has(item.key)) {
-      items += item.json;
-      continue;
-    }
-    const std::string name = other_name(server_.name(), item.key);
-    log_warn("{}: its tool {} has the name of one of mcpivot's; it is called {} here", server_.name(),
-             item.key, name);
-    const std::string_view spelled = find_member(item.json, "name");
-    const auto at = static_cast<std::size_t>(spelled.data() - item.json.data());
-    items += item.json.substr(0, at) + quote(name) + item.json.substr(at + spelled.size());
+// Ours, then those of the active servers: each gets its fair share of the room.
+std::string Gateway::instructions() const {
+  std::string text = control_.instructions();
+  std::vector<std::pair<std::string, std::string>> all;
+  for (const auto& member : members_) {
+    const std::string_view words = find_member(member->server().initialize_result(), "instructions");
+    if (member->active() && words.starts_with('"')) all.emplace_back(member->name(), string_value(words));
   }
-  const std::string ours = control_.definitions();
-  return items + (items.empty() || ours.empty() ? "" : ",") + ours;
+  std::ranges::stable_sort(all, {}, [](const auto& entry) { return entry.second.size(); });
+  std::size_t room = longest_instructions - std::min(text.size(), longest_instructions);
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    auto& [name, words] = all[i];
+    const std::size_t share = room / (all.size() - i);
+    if (words.size() > share) words = fmt::format("{}…", as_utf8(words.substr(0, share)));
+    room -= std::min(room, words.size());
+  }
+  for (const auto& member : members_)
+    for (const auto& [name, words] : all)
+      if (name == member->name()) text += fmt::format("\n\n# {}\n{}", name, words);
+  return text;
 }
 
 void Gateway::list(Asker& asker, const Message& message, ListKind kind) {
-  server_.when_settled([this, &asker, kind, id = std::string(message.text(message.id))] {
-    std::string items;
+  auto answer = [this, &asker, kind, id = std::string(message.text(message.id))] {
+    std::string items = routes().list(kind);
     if (kind == ListKind::tools) {
-      items = tools();
-    } else {
-      for (const Item& item : server_.catalog().list(kind)) items += (items.empty() ? "" : ",") + item.json;
+      const std::string ours = control_.definitions();
+      items += (items.empty() || ours.empty() ? "" : ",") + ours;
     }
     asker.answer(result_answer(id, fmt::format(R"({{"{}":[{}]}})", words(kind).member, items)));
-  });
+  };
+  if (!alone()) return answer();
+  lone().when_settled(std::move(answer));
+}
+
+void Gateway::request_tool(Asker& asker, const Message& message) {
+  const std::string name = message.name ? string_value(message.text(message.name)) : std::string();
+  if (control_.has(name)) return control_.call(asker, message);
+  const Routes::Target* target = routes().tool(name);
+  if (target == nullptr) {
+    // A lone server may have tools that it does not list, or an answer for what it does not have.
+    const bool denied = alone() && !members_.front()->allows(name);
+    if (alone() && !denied) return lone().request(asker, message);
+    return asker.answer(error_answer(message.text(message.id), code::invalid_params,
+                                     fmt::format("Unknown tool: {}{}", name, control_.hint_to_search())));
+  }
+  if (!target->member->active())
+    return asker.answer(
+        tool_answer(message.text(message.id), control_.hint_to_activate(*target->member, name), true));
+  call_tool(asker, message, *target);
+}
+
+void Gateway::call_tool(Asker& asker, const Message& message, const Routes::Target& target) {
+  if (string_value(message.text(message.name)) == target.own) return pass(*target.member, asker, message);
+  const std::string line = changed(message, message.name, quote(target.own));
+  pass(*target.member, asker, *read_message(line));
+}
+
+void Gateway::pass(Member& member, Asker& asker, const Message& message) {
+  if (alone() || !member.server().full()) return member.server().request(asker, message);
+  // To wait for it would keep the client from all others.
+  const std::string words = fmt::format(
+      "[mcpivot] server \"{}\" does not read what it is sent; the request was not passed on. Try again "
+      "later.",
+      member.name());
+  const std::string_view id = message.text(message.id);
+  asker.answer(message.known == Method::tools_call ? tool_answer(id, words, true)
+                                                   : error_answer(id, code::connection_closed, words));
+}
+
+void Gateway::request_prompt(Asker& asker, const Message& message) {
+  const std::string name = message.name ? string_value(message.text(message.name)) : std::string();
+  const Routes::Target* target = routes().prompt(name);
+  if (target == nullptr && alone()) return lone().request(asker, message);
+  if (target == nullptr || !target->member->active())
+    return asker.answer(error_answer(message.text(message.id), code::invalid_params,
+                                     fmt::format("Unknown prompt: {}", name)));
+  if (name == target->own) return pass(*target->member, asker, message);
+  const std::string line = changed(message, message.name, quote(target->own));
+  pass(*target->member, asker, *read_message(line));
+}
+
+void Gateway::request_resource(Asker& asker, const Message& message) {
+  const bool reads = message.known == Method::resources_read;
+  if (alone()) {
+    return request_if(reads || takes_subscriptions(lone().initialize_result()), "{}", asker, message);
+  }
+  const std::string uri = message.uri ? string_value(message.text(message.uri)) : std::string();
+  Member* const member = routes().resource(uri);
+  if (member == nullptr)
+    return asker.answer(error_answer(message.text(message.id), code::resource_not_found,
+                                     fmt::format("No active server has the resource {}", uri)));
+  if (!reads && !takes_subscriptions(member->server().initialize_result()))
+    return asker.answer(result_answer(message.text(message.id), "{}"));
+  pass(*member, asker, message);
+}
+
+void Gateway::request_completion(Asker& asker, const Message& message) {
+  constexpr std::string_view nothing = R"({"completion":{"values":[]}})";
+  if (alone())
+    return request_if(has_capability(lone().initialize_result(), "completions"), nothing, asker, message);
+  const std::string_view reference = find_member(message.text(message.params), "ref");
+  const std::string_view name = find_member(reference, "name");
+  const std::string_view uri = find_member(reference, "uri");
+  const Routes::Target* prompt = name.empty() ? nullptr : routes().prompt(string_value(name));
+  Member* const member = prompt != nullptr ? prompt->member
+                         : uri.empty()     ? nullptr
+                                           : routes().resource(string_value(uri));
+  if (member == nullptr || !member->active() ||
+      !has_capability(member->server().initialize_result(), "completions"))
+    return asker.answer(result_answer(message.text(message.id), nothing));
+  if (prompt == nullptr) return pass(*member, asker, message);
+  const std::string line = changed(message, span_of(message, name), quote(prompt->own));
+  pass(*member, asker, *read_message(line));
+}
+
+void Gateway::set_level(Asker& asker, const Message& message) {
+  if (alone()) return request_if(has_capability(lone().initialize_result(), "logging"), "{}", asker, message);
+  level_ = message.raw;
+  for (const auto& member : members_) member->server().apply_setting(message);
+  asker.answer(result_answer(message.text(message.id), "{}"));
+}
+
+// What we do not know goes to a server that is alone; of several, only who has the task can be meant.
+void Gateway::request_other(Asker& asker, const Message& message) {
+  if (alone()) return lone().request(asker, message);
+  const std::string method = string_value(message.text(message.method));
+  if (method.starts_with("tasks/")) {
+    const std::string_view task = find_member(message.text(message.params), "taskId");
+    const auto keeper = std::ranges::find_if(
+        members_, [&](const auto& member) { return !task.empty() && member->server().has_task(task); });
+    if (keeper != members_.end()) return pass(**keeper, asker, message);
+    if (!task.empty())
+      return asker.answer(error_answer(message.text(message.id), code::invalid_params,
+                                       fmt::format("Unknown task: {}", task)));
+  }
+  asker.answer(error_answer(message.text(message.id), code::method_not_found,
+                            fmt::format("Method not found: {}", method)));
 }
 
 void Gateway::request_if(bool has, std::string_view otherwise, Asker& asker, const Message& message) {
-  if (has || server_.initialize_result().empty()) return server_.request(asker, message);
-  server_.remember_setting(message);
+  if (has || lone().initialize_result().empty()) return lone().request(asker, message);
+  lone().remember_setting(message);
   asker.answer(result_answer(message.text(message.id), otherwise));
 }
 
 void Gateway::notify(const Message& message) {
-  if (message.known == Method::initialized && server_.knows_client())
-    return;  // the server has been told by us
-  server_.notify(message);
+  if (message.known == Method::initialized && shakes_hands()) return;  // the servers have been told by us
+  for (const auto& member : members_) member->server().notify(message);
 }
 
 void Gateway::cancel(Asker& client, const Message& cancelled) {
-  if (!control_.cancel(client, cancelled)) server_.cancel(client, cancelled);
+  if (control_.cancel(client, cancelled)) return;
+  for (const Members* some : {&members_, &leaving_})
+    for (const auto& member : *some)
+      if (member->server().cancel(client, cancelled)) return;
+  log_debug("a cancellation of {}, which is not under way", cancelled.text(cancelled.request_id));
 }
 
 }  // namespace mcpivot

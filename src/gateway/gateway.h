@@ -1,7 +1,9 @@
-// Decides who answers a client: mcpivot itself (the handshake, lists from the catalog, the control tools,
-// ping), or the server. Today there is one server; the gateway is the room for many.
+// Decides who answers a client: mcpivot itself (the handshake, lists from the catalogs, the control tools,
+// ping), or one of the servers.
 //
-// A client that does not shake hands gets everything from the server, as it is. One thread.
+// A server that is alone is shown as it is: its own handshake and names, and whatever we do not know goes to
+// it; a client that does not shake hands gets everything from it. Of several, only the active ones are in the
+// client's lists, under names that tell them apart. One thread.
 #pragma once
 
 #include <chrono>
@@ -9,59 +11,90 @@
 #include <memory>
 #include <vector>
 
+#include "config/config.h"
+#include "gateway/active_memory.h"
 #include "gateway/control_tools.h"
 #include "gateway/list_announcer.h"
+#include "gateway/member.h"
+#include "gateway/routes.h"
 #include "gateway/session.h"
-#include "server/server.h"
-#include "server/source_watch.h"
 
 namespace mcpivot {
 
-class Gateway final : private Server::Watcher {
+class Gateway final : private Member::Owner, private ControlTools::Fleet {
  public:
-  Gateway(LinkContext& context, Guard& guard, const ServerConfig& config, Compat compat);
+  Gateway(LinkContext& context, Guard& guard, GatewayConfig config);
 
   void add(Session& session);
-  void start() { server_.start(); }
-  // A new generation, because somebody outside wants one.
+  void start();
+  // A new generation of every server, because somebody outside wants it.
   void reload(const std::string& reason);
-  void shut_down(std::chrono::milliseconds patience, std::function<void()> done) {
-    server_.shut_down(patience, std::move(done));
-  }
+  // The configuration is another one: servers come, go and change, each on its own.
+  void configure(GatewayConfig config);
+  // Something that the model should know.
+  void add_notice(const std::string& words) { notices_.add(words); }
+  void shut_down(std::chrono::milliseconds patience, std::function<void()> done);
 
   void request(Session& session, Asker& asker, const Message& message);
   void notify(const Message& message);
   void cancel(Asker& client, const Message& cancelled);
 
-  bool full() const { return server_.full(); }
+  // Whether the client must wait: a server that is alone does not read as fast as it is sent to.
+  bool full() const { return alone() && lone().full(); }
   // A client that was full reads again.
-  void clients_writable() { server_.resume(); }
-  // Whether the server waits for the client to say that it is initialized.
-  bool shakes_hands() const { return server_.knows_client(); }
+  void clients_writable();
+  // Whether the servers wait for the client to say that it is initialized.
+  bool shakes_hands() const { return !alone() || lone().knows_client(); }
 
  private:
+  // Member::Owner
   void on_writable() override;
-  void on_list_changed(ListKind kind) override { announcer_.changed(kind); }
-  void on_reload_begins() override {
-    if (watch_) watch_->reload_begins();
-  }
-  void on_reload_ends() override {
-    if (watch_) watch_->reload_ends();
-  }
+  void on_catalog() override { routes_are_old_ = true; }
+  void on_list_changed(const Member& member, ListKind kind) override;
+  void on_notification(const Member& member, const Message& message) override;
+  std::string shown_name(const Member& member, ListKind kind, const std::string& own) const override;
+
+  // ControlTools::Fleet
+  Members& members() override { return members_; }
+  const Routes& routes() override;
+  void set_active(Member& member, bool active) override;
+  void call_tool(Asker& asker, const Message& message, const Routes::Target& target) override;
+
+  bool alone() const { return members_.size() == 1; }
+  Server& lone() const { return members_.front()->server(); }
+  std::unique_ptr<Member> make_member(ServerEntry entry);
+  bool is_active_at_first(const ServerEntry& entry) const;
 
   void initialize(Session& session, Asker& asker, const Message& message);
+  void initialize_alone(Session& session, Asker& asker, const Message& message);
   void list(Asker& asker, const Message& message, ListKind kind);
-  void call_tool(Asker& asker, const Message& message);
-  std::string tools() const;
-  std::string words_of_trouble() const;
-  // For what the server does not have, though the client was told that it might.
+  void request_tool(Asker& asker, const Message& message);
+  void request_prompt(Asker& asker, const Message& message);
+  void request_resource(Asker& asker, const Message& message);
+  void request_completion(Asker& asker, const Message& message);
+  void set_level(Asker& asker, const Message& message);
+  void request_other(Asker& asker, const Message& message);
+  // Hands it to a server of several, which may not be able to take more.
+  void pass(Member& member, Asker& asker, const Message& message);
+  // For what a lone server does not have, though the client was told that it might.
   void request_if(bool has, std::string_view otherwise, Asker& asker, const Message& message);
+  std::string words_of_trouble() const;
+  std::string instructions() const;
 
-  Server server_;
+  LinkContext& context_;
+  Guard& guard_;
+  GatewayConfig config_;
+  ActiveMemory memory_;
+  NoticeBoard notices_;
+  Members members_;
+  Members leaving_;  // no longer configured; their calls end
+  Routes routes_;
+  bool routes_are_old_ = true;
   ControlTools control_;
   ListAnnouncer announcer_;
-  std::unique_ptr<SourceWatch> watch_;
   std::vector<Session*> sessions_;
+  std::string hello_;  // the params of the client's `initialize`
+  std::string level_;  // its last logging/setLevel, as a whole message
 };
 
 }  // namespace mcpivot

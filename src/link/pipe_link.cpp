@@ -50,6 +50,7 @@ void PipeLink::start(Handler& handler) {
 void PipeLink::resume() {
   if (!paused_) return;
   paused_ = false;
+  ++signs_of_life_;
   // Through the loop: resume() is called from within another link's write, and delivering here would recurse.
   boost::asio::post(context_.loop, [self = shared_from_this()] {
     self->deliver();
@@ -79,7 +80,7 @@ void PipeLink::on_read(const boost::system::error_code& error, std::size_t count
     end(error == boost::asio::error::eof ? "closed" : error.message());
     return;
   }
-  received_ += count;
+  ++signs_of_life_;
   reader_.commit(count);
   if (reader_.oversized()) trim_later();
   // Messages that come in numbers are cheaper in larger numbers. What we have just passed on gives the peers

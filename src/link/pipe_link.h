@@ -63,8 +63,8 @@ class PipeLink final : public Link, public Corkable, public std::enable_shared_f
   // In bytes. What a peer has not taken out of the pipe when it dies has never been seen by it.
   std::uint64_t position() const override { return position_; }
   bool reached(std::uint64_t position) const override { return position <= taken_by_peer(); }
-  // How many bytes have come, ever.
-  std::uint64_t received() const { return received_; }
+  // Another number whenever something has come, or reading was taken up again.
+  std::uint64_t signs_of_life() const { return signs_of_life_; }
 
  private:
   // More than this waiting: the peer is too slow, stop feeding it. Less than that again: go on.
@@ -98,7 +98,7 @@ class PipeLink final : public Link, public Corkable, public std::enable_shared_f
   bool was_full_ = false;
   bool finishing_ = false;
   std::uint64_t position_ = 0;
-  std::uint64_t received_ = 0;
+  std::uint64_t signs_of_life_ = 0;
   std::uint64_t taken_before_break_ = 0;  // once the pipe is broken
 };
 

@@ -73,7 +73,7 @@ bool Diff::empty() const {
   return std::ranges::all_of(lists, &ListDiff::empty);
 }
 
-std::string Diff::text() const {
+std::string Diff::text(const Shown& shown) const {
   std::string text;
   for (const ListKind kind : all_lists) {
     const ListDiff& diff = of(kind);
@@ -82,7 +82,8 @@ std::string Diff::text() const {
     std::size_t count = 0;
     auto add = [&](char sign, const std::vector<std::string>& keys) {
       for (const auto& key : keys)
-        if (++count <= most_names) names += fmt::format("{}{}{}", names.empty() ? "" : ", ", sign, key);
+        if (++count <= most_names)
+          names += fmt::format("{}{}{}", names.empty() ? "" : ", ", sign, shown ? shown(kind, key) : key);
     };
     add('+', diff.added);
     add('~', diff.changed);

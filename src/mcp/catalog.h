@@ -6,6 +6,7 @@
 #pragma once
 
 #include <array>
+#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -56,8 +57,9 @@ struct Diff {
   std::array<ListDiff, all_lists.size()> lists;
   const ListDiff& of(ListKind kind) const { return lists[static_cast<std::size_t>(kind)]; }
   bool empty() const;
-  // "tools: +a, ~b, -c. prompts: +d."; empty if nothing changed.
-  std::string text() const;
+  // "tools: +a, ~b, -c. prompts: +d."; empty if nothing changed. `shown` is what a client calls an item.
+  using Shown = std::function<std::string(ListKind kind, const std::string& key)>;
+  std::string text(const Shown& shown = {}) const;
 };
 
 Diff compare(const Catalog& before, const Catalog& after);

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <span>
 #include <utility>
 #include <vector>
@@ -12,6 +13,10 @@
 
 namespace mcpivot {
 namespace {
+
+// Those of the legacy era, as JSON text.
+constexpr std::array<std::string_view, 4> versions{R"("2024-11-05")", R"("2025-03-26")", R"("2025-06-18")",
+                                                   R"("2025-11-25")"};
 
 // The members of an object as they are spelled, but for those with one of these keys; then the others. What
 // is no object has no members.
@@ -60,12 +65,12 @@ std::string widened_initialize_result(std::string_view server_result) {
                      server_result.substr(begin + capabilities.size()));
 }
 
-std::string lonely_initialize_result(std::string_view client_params, std::string_view trouble) {
+std::string gateway_initialize_result(std::string_view client_params, std::string_view instructions) {
   std::string_view version = find_member(client_params, "protocolVersion");
-  if (!version.starts_with('"')) version = R"("2025-11-25")";
+  if (std::ranges::find(versions, version) == versions.end()) version = versions.back();
   return fmt::format(
       R"({{"protocolVersion":{},"capabilities":{},"serverInfo":{{"name":"mcpivot","version":"{}"}},"instructions":{}}})",
-      version, widened({}), MCPIVOT_VERSION, quote(trouble));
+      version, widened({}), MCPIVOT_VERSION, quote(instructions));
 }
 
 std::string server_version(std::string_view initialize_result) {

@@ -13,8 +13,8 @@ namespace mcpivot {
 // its bytes untouched.
 std::string widened_initialize_result(std::string_view server_result);
 
-// The same without a server: it could not be started, or not in time, and `trouble` tells the model so.
-std::string lonely_initialize_result(std::string_view client_params, std::string_view trouble);
+// The same in our own name: for several servers, or for one that could not be started, or not in time.
+std::string gateway_initialize_result(std::string_view client_params, std::string_view instructions);
 
 // What a server says of its own version; empty if nothing.
 std::string server_version(std::string_view initialize_result);

@@ -67,7 +67,7 @@ TEST(Initialize, capabilities_are_widened_and_nothing_else_is_touched) {
 
 TEST(Initialize, without_a_server_the_client_is_told_what_is_wrong) {
   const auto result =
-      boost::json::parse(lonely_initialize_result(R"({"protocolVersion":"2025-03-26"})", "it \"died\""));
+      boost::json::parse(gateway_initialize_result(R"({"protocolVersion":"2025-03-26"})", "it \"died\""));
   EXPECT_EQ(result.at("protocolVersion"), "2025-03-26");
   EXPECT_EQ(result.at("instructions"), "it \"died\"");
   EXPECT_TRUE(has_capability(R"({"capabilities":{"tools":{}}})", "tools"));

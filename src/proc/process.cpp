@@ -206,7 +206,14 @@ Process::~Process() {
 void Process::watch() {
   pidfd_.async_wait(pidfd_.wait_read, [weak = weak_from_this()](const boost::system::error_code& error) {
     auto self = weak.lock();
-    if (!error && self) self->reap();
+    if (error || !self || !self->running_) return;
+    // The event may have been meant for a descriptor that was closed a moment ago and whose place in the loop
+    // this one took: look whether it has really ended, and leave it unreaped.
+    siginfo_t info{};
+    const int looked = ::waitid(P_PID, static_cast<id_t>(self->pid_), &info, WEXITED | WNOHANG | WNOWAIT);
+    const bool ended = looked != 0 || info.si_pid == self->pid_;
+    if (ended) return self->reap();
+    self->watch();
   });
 }
 
@@ -225,13 +232,17 @@ void Process::end(std::chrono::milliseconds patience) {
   timer_.expires_after(patience);
   timer_.async_wait([weak = weak_from_this(), patience](const boost::system::error_code& error) {
     auto self = weak.lock();
-    if (error || !self || !self->running_) return;
-    self->signal_group(SIGTERM);
-    self->timer_.expires_after(patience);
-    self->timer_.async_wait([weak](const boost::system::error_code& failed) {
-      auto still = weak.lock();
-      if (!failed && still && still->running_) still->signal_group(SIGKILL);
-    });
+    if (!error && self) self->terminate(patience);
+  });
+}
+
+void Process::terminate(std::chrono::milliseconds patience) {
+  if (!running_) return;
+  signal_group(SIGTERM);
+  timer_.expires_after(patience);
+  timer_.async_wait([weak = weak_from_this()](const boost::system::error_code& error) {
+    auto self = weak.lock();
+    if (!error && self && self->running_) self->signal_group(SIGKILL);
   });
 }
 

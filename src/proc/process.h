@@ -27,6 +27,7 @@ struct Command {
   std::vector<std::string> argv;  // argv[0] is looked up in PATH if it has no slash
   std::string cwd;                // empty: ours. A relative argv[0] with a slash starts from here
   std::vector<std::pair<std::string, std::string>> env;  // put over our own environment
+  bool operator==(const Command&) const = default;
 };
 
 // Where a command's program lies. The error says where it was looked for.
@@ -60,6 +61,8 @@ class Process : public std::enable_shared_from_this<Process> {
   // Ends the group politely: its stdin must have been closed already; after `patience` SIGTERM, after as long
   // again SIGKILL. on_exit() is still called.
   void end(std::chrono::milliseconds patience);
+  // The same without waiting first: SIGTERM now, SIGKILL after `patience`.
+  void terminate(std::chrono::milliseconds patience);
   // Ends the group at once.
   void kill_now();
 

@@ -14,6 +14,7 @@ constexpr int method_not_found = -32601;
 constexpr int invalid_params = -32602;
 constexpr int internal_error = -32603;
 constexpr int connection_closed = -32000;
+constexpr int resource_not_found = -32002;
 }  // namespace code
 
 // `id` as its sender spelled it; empty: there was none to read, and MCP does not allow null.

@@ -71,7 +71,7 @@ class RequestTable {
     Span id_at{}, token_at{}, method_at{}, name_at{};
     Method known = Method::other;
     bool task = false;
-    bool repeated = false;       // it has been sent to an earlier generation, which died
+    int sent_before = 0;         // to how many earlier generations, which died
     std::uint64_t position = 0;  // behind it, in the stream of bytes to the peer
     std::chrono::steady_clock::time_point asked = about_now();
     std::chrono::steady_clock::time_point since = asked;  // there was a sign of life
@@ -107,7 +107,8 @@ class RequestTable {
     free.id = last_id_;
     free.request.origin = std::move(origin);
     free.request.known = Method::other;
-    free.request.task = free.request.repeated = false;
+    free.request.task = false;
+    free.request.sent_before = 0;
     free.request.position = 0;
     free.request.asked = free.request.since = about_now();
     return last_id_;

@@ -26,6 +26,8 @@ class Backend {
   struct Ending {
     std::string how;            // follows "it": "was killed by SIGSEGV (core dumped)"
     bool from_outside = false;  // somebody else ended it: no fault of its own
+    bool forgotten = false;     // it lives, and only does not remember us
+    bool unreachable = false;   // nobody takes connections there
     int exit_code = 0;          // as a shell has it: 128 + the signal's number
   };
   using OnEnd = std::function<void(const Ending&)>;
@@ -47,11 +49,23 @@ class Backend {
   // "pid 4242", "http://127.0.0.1:8080/mcp"
   virtual std::string where() const = 0;
   virtual pid_t pid() const { return 0; }
+  // What a new generation of its kind has done, as a notice says it.
+  virtual std::string_view renewed() const { return "restarted"; }
+  // Whether a new generation is news though it offers the same: what the old one remembered is lost.
+  virtual bool news_if_unchanged() const { return true; }
+  // Whether each call ends by a limit of its own, so that neither the limit for calls nor the one for
+  // draining must be put on it from outside.
+  virtual bool calls_have_own_limits() const { return false; }
+  // Further lines for the status.
+  using Describe = std::function<void(std::string_view key, const std::string& value)>;
+  virtual void describe(const Describe&) const {}
 };
 
-// The backend that the configuration asks for. The error says what could not be started, and why.
+// The backend that the configuration asks for; `predecessor` is that of the current generation, or null. The
+// error says what could not be started, and why.
 std::expected<std::shared_ptr<Backend>, std::string> make_backend(LinkContext& context, Guard& guard,
                                                                   const ServerConfig& config, int generation,
-                                                                  StderrRing& ring);
+                                                                  StderrRing& ring,
+                                                                  const Backend* predecessor);
 
 }  // namespace mcpivot

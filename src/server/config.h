@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -16,11 +17,33 @@ struct ReplayRule {
   std::string tool;
   std::string key;    // empty: any arguments
   std::string value;  // as text; a JSON string is compared without its quotes
+  bool operator==(const ReplayRule&) const = default;
 };
 
 enum class SwapMode : std::uint8_t {
   overlap,    // the new generation starts beside the old one, which serves until then
   stop_first  // for servers that cannot run twice
+};
+
+// A CLI that describes its own tools and runs once per call. Its program is the server's command.
+struct CliConfig {
+  std::vector<std::string> schema_args{"schema", "--json"};  // print the schema
+  std::vector<std::string> result_args{"--json"};            // behind the arguments of each call
+  std::size_t jobs = 0;                                      // calls at once; 0: four for each core
+  std::size_t max_output = 1024UL * 1024;                    // of a call, in bytes; the middle of more is cut
+  bool operator==(const CliConfig&) const = default;
+};
+
+// A server that is an HTTP daemon.
+struct HttpConfig {
+  std::string url;                   // empty: it is a process after all
+  std::vector<std::string> headers;  // "Name: value", with ${VAR}
+  std::string cacert;                // a file with certificates to trust
+  bool insecure = false;             // trust any certificate
+  std::string start;                 // a shell line that starts the daemon; empty: somebody else does
+  std::string stop;                  // a shell line that stops it
+  std::chrono::milliseconds start_after = std::chrono::seconds(5);  // a developer's own restart comes first
+  bool operator==(const HttpConfig&) const = default;
 };
 
 // What the control tools are called, for words that tell a model what to do next. Empty: there is none.
@@ -29,13 +52,17 @@ struct ControlNames {
   std::string_view restart = "pivot_restart";
   std::string_view status = "pivot_status";
   std::string_view logs = "pivot_logs";
+  bool operator==(const ControlNames&) const = default;
 };
 
 struct ServerConfig {
   std::string name;
+  HttpConfig http;
+  bool is_daemon() const { return !http.url.empty(); }
   ControlNames control;
   Command command;
-  std::string build;  // a shell line; empty: nothing to build
+  std::optional<CliConfig> cli;  // else the command is an MCP server
+  std::string build;             // a shell line; empty: nothing to build
   std::vector<std::string>
       watch;  // globs, relative to the command's folder; none: its own executable or script
   bool watching = true;
@@ -49,6 +76,7 @@ struct ServerConfig {
   std::chrono::milliseconds call_timeout = std::chrono::minutes(10);   // without an answer or progress
   std::chrono::milliseconds queue_timeout = std::chrono::seconds(30);  // for requests that wait for a start
   std::chrono::milliseconds build_timeout = std::chrono::minutes(10);
+  bool operator==(const ServerConfig&) const = default;
 };
 
 }  // namespace mcpivot

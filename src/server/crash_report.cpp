@@ -48,9 +48,9 @@ std::string block(std::string_view title, const std::vector<std::string>& lines,
 }  // namespace
 
 std::string headline(const Death& death) {
-  return fmt::format("server \"{}\" (generation {}) {} after {}{}{}", death.server, death.generation,
-                     death.how, duration_text(death.after), death.because.empty() ? "" : ", because ",
-                     death.because);
+  return fmt::format("server \"{}\" ({} {}) {} after {}{}{}", death.server,
+                     death.daemon ? "session" : "generation", death.generation, death.how,
+                     duration_text(death.after), death.because.empty() ? "" : ", because ", death.because);
 }
 
 std::string telling_lines(const std::vector<std::string>& lines) {
@@ -69,6 +69,8 @@ std::string crash_report(const Death& death, std::string_view doing, std::string
   text += ".\n";
   if (!fate.empty()) text += fmt::format("{}\n", fate);
   if (!death.because.empty()) return text;
+  if (death.daemon)
+    return text + "Next: look whether it took effect before you call it again; mcpivot connects by itself.";
   const std::string lines = telling_lines(death.stderr_lines);
   text += lines.empty() ? "It wrote nothing to stderr.\n" : lines;
   text += "Next: it is being started again; mend the cause";

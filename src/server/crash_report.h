@@ -22,6 +22,7 @@ struct Death {
   std::chrono::milliseconds after{0};
   std::vector<std::string> stderr_lines;  // of this generation
   ControlNames control{};                 // what the model can call next
+  bool daemon = false;                    // its stderr is not ours to know
   std::string because;                    // why we ended it ourselves; empty: it died on its own
 };
 

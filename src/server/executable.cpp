@@ -50,6 +50,7 @@ fs::path in_folder(const Command& command, const fs::path& path) {
 }
 
 std::string own_file(const Command& command) {
+  if (command.argv.empty()) return {};
   const std::string program = fs::path(command.argv.at(0)).filename();
   if (is_one_of(launchers, program)) return {};
   if (!is_one_of(interpreters, program)) {

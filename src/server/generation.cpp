@@ -19,8 +19,9 @@ constexpr int most_patience = 6;
 std::expected<std::shared_ptr<Generation>, std::string> Generation::start(LinkContext& context, Guard& guard,
                                                                           const ServerConfig& config,
                                                                           int number, StderrRing& ring,
-                                                                          Owner& owner) {
-  auto backend = make_backend(context, guard, config, number, ring);
+                                                                          Owner& owner,
+                                                                          const Backend* predecessor) {
+  auto backend = make_backend(context, guard, config, number, ring, predecessor);
   if (!backend) return std::unexpected(backend.error());
   std::shared_ptr<Generation> generation(new Generation(config, number, std::move(*backend), ring, owner));
   log_info("{}: generation {} started, {}", config.name, number, generation->backend().where());
@@ -68,13 +69,13 @@ Generation::~Generation() {
   backend_->close();
 }
 
-void Generation::request(Asker& asker, const Message& message, bool repeated) {
+void Generation::request(Asker& asker, const Message& message, int sent_before) {
   const std::int64_t own = asked_.add(message, &asker);
   const IdText id(own);
   link_.send(message,
              Edits().replace(message.id, id.view()).replace(message.progress_token, id.view()).list());
   Requests::Request& request = *asked_.find(own);
-  request.repeated = repeated;
+  request.sent_before = sent_before;
   request.position = link_.position();
 }
 

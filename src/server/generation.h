@@ -50,11 +50,12 @@ class Generation final : public Link::Handler, public std::enable_shared_from_th
 
   static std::expected<std::shared_ptr<Generation>, std::string> start(LinkContext& context, Guard& guard,
                                                                        const ServerConfig& config, int number,
-                                                                       StderrRing& ring, Owner& owner);
+                                                                       StderrRing& ring, Owner& owner,
+                                                                       const Backend* predecessor);
   ~Generation() override;
 
   // A request from a client. It will be answered, or be among take_open() at the end.
-  void request(Asker& asker, const Message& message, bool repeated = false);
+  void request(Asker& asker, const Message& message, int sent_before = 0);
   // A question of our own, whose answer no client sees. `params` is JSON text, or empty. If the generation
   // dies first, nobody is called.
   using OnAnswer = std::function<void(const Message& answer)>;

@@ -94,7 +94,8 @@ void ProcessBackend::wait_for_last_words() {
     if (error || !self) return;
     // Is it the client that lets it wait, or does it still talk? But not for ever, if it is to end.
     const bool waits = self->link_->paused() && !self->ending_;
-    const bool talks = std::exchange(self->heard_, self->link_->received()) != self->link_->received();
+    const bool talks =
+        std::exchange(self->heard_, self->link_->signs_of_life()) != self->link_->signs_of_life();
     if (talks || waits) return self->wait_for_last_words();
     self->link_ended_ = true;
     self->end_when_settled();
@@ -112,6 +113,8 @@ void ProcessBackend::end_when_settled() {
   std::exchange(on_end_,
                 nullptr)({.how = exited_->text(),
                           .from_outside = from_outside,
+                          .forgotten = false,
+                          .unreachable = false,
                           .exit_code = exited_->signal != 0 ? 128 + exited_->signal : exited_->code});
 }
 

@@ -44,7 +44,7 @@ class ProcessBackend final : public Backend, public std::enable_shared_from_this
   boost::asio::steady_timer last_words_;
   OnEnd on_end_;
   std::optional<ExitStatus> exited_;
-  std::uint64_t heard_ = 0;  // how much, when we last looked
+  std::uint64_t heard_ = 0;  // its signs of life, when we last looked
   bool link_ended_ = false;
   bool ending_ = false;
 };

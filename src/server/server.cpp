@@ -26,7 +26,7 @@ constexpr milliseconds first_handshake{10'000};
 constexpr milliseconds young{5'000};
 constexpr milliseconds first_back_off{100};
 constexpr milliseconds longest_back_off{30'000};
-constexpr std::size_t longest_notice = 16 * 1024;
+constexpr int most_tries = 5;
 
 std::string_view text(Server::State state) {
   switch (state) {
@@ -40,11 +40,6 @@ std::string_view text(Server::State state) {
       return "failed";
   }
   return "?";
-}
-
-// "tools/call of "search"", "tools/list"
-std::string describe(std::string_view method, std::string_view name) {
-  return string_value(method) + (name.empty() ? std::string() : fmt::format(" of {}", name));
 }
 
 // Methods that change nothing: if the server dies over one, it can be asked again.
@@ -64,16 +59,26 @@ bool is_read(Method method) {
   }
 }
 
+// What a model can do about a call that took too long.
+std::string after_overdue(const ServerConfig& config) {
+  if (config.is_daemon()) return " Look whether it did before you call it again.";
+  const auto& [rebuild, restart, status, logs] = config.control;
+  return (logs.empty() ? "" : fmt::format(" {} shows its stderr.", logs)) +
+         (restart.empty() ? "" : fmt::format(" {} starts it anew.", restart));
+}
+
 milliseconds since(std::chrono::steady_clock::time_point then) {
   return std::chrono::duration_cast<milliseconds>(std::chrono::steady_clock::now() - then);
 }
 
 }  // namespace
 
-Server::Server(LinkContext& context, Guard& guard, ServerConfig config, Watcher& watcher)
+Server::Server(LinkContext& context, Guard& guard, ServerConfig config, NoticeBoard& notices,
+               Watcher& watcher)
     : context_(context),
       guard_(guard),
       config_(std::move(config)),
+      notices_(notices),
       watcher_(watcher),
       replay_(config_.replay),
       waiting_(context.loop, config_.queue_timeout,
@@ -87,6 +92,9 @@ Server::Server(LinkContext& context, Guard& guard, ServerConfig config, Watcher&
       patience_timer_(context.loop),
       overdue_timer_(context.loop) {
   if (config_.build.empty()) config_.control.rebuild = {};
+  if (!config_.http.start.empty() || !config_.http.stop.empty())
+    keeper_ = std::make_unique<DaemonKeeper>(context.loop, guard, config_);
+  if (config_.http.insecure) log_warn("{}: --insecure: anybody may pretend to be this daemon", config_.name);
 }
 
 Server::~Server() = default;
@@ -94,17 +102,27 @@ Server::~Server() = default;
 // --- what clients want
 // --------------------------------------------------------------------------------------------
 
-void Server::start() {
-  bear("first start");
+void Server::start(const std::string& reason) {
+  if (state_ == State::stopped && !current_) bear(reason);
+}
+
+void Server::start_later() {
+  trouble_ = "it starts at its first use";
 }
 
 void Server::hello(std::string_view params, std::function<void()> then) {
   replay_.hello = params.empty() ? "{}" : std::string(params);
+  if (initialize_result_.empty() && state_ != State::failed) recall_last_run();
+  if (!then) {
+    lists_shown_ = true;
+    if (unborn_ && !handshake_) shake_hands();
+    return;
+  }
   settled_.push_back(std::move(then));
-  if (initialize_result_.empty() && state_ == State::starting) recall_last_run();
   if (unborn_ && !handshake_) shake_hands();
   const bool known = !initialize_result_.empty();
-  if (known || state_ == State::failed || state_ == State::stopped) return settle();
+  const bool hopeless = !unborn_ && (state_ == State::failed || state_ == State::stopped);
+  if (known || hopeless) return settle();
   patience_timer_.expires_after(first_handshake);
   patience_timer_.async_wait([this](const boost::system::error_code& error) {
     if (error) return;
@@ -126,11 +144,13 @@ void Server::settle() {
 }
 
 void Server::recall_last_run() {
-  auto last = StartCache(config_, unborn_file_, replay_.hello).load();
+  const auto file = unborn_ ? unborn_file_ : look_at(own_file(config_.command));
+  auto last = StartCache(config_, file, replay_.hello).load();
   if (!last) return;
   initialize_result_ = std::move(last->initialize_result);
   catalog_ = std::move(last->catalog);
   guessed_ = true;
+  watcher_.on_catalog();
 }
 
 void Server::keep_for_next_run() const {
@@ -144,12 +164,14 @@ void Server::request(Asker& asker, const Message& message) {
     generation->request(asker, message);
     return watch_overdue_calls();
   }
-  const bool down = state_ == State::stopped || cannot_execute_;
+  resting_ = false;
+  // A daemon may be there by now: it is tried at once, whatever the back-off says.
+  const bool down = state_ == State::stopped || cannot_execute_ || config_.is_daemon();
   const bool may_start =
-      !current_ && !unborn_ && !shut_down_ && (!build_ || config_.swap == SwapMode::overlap);
+      !current_ && !unborn_ && !shut_down_ && !daemon_busy_ && (!build_ || config_.swap == SwapMode::overlap);
   if (down && may_start) bear("a request needs it");
   if (cannot_execute_) return refuse(asker, message, trouble_);
-  wait(asker, message, false);
+  wait(asker, message, 0);
 }
 
 // An old generation that has the task which a request speaks of.
@@ -173,15 +195,24 @@ void Server::notify(const Message& message) {
             message.text(message.method));
 }
 
-void Server::cancel(Asker& client, const Message& cancelled) {
+void Server::apply_setting(const Message& message) {
+  remember_setting(message);
+  if (current_ && !current_->ending() && has_capability(initialize_result_, "logging"))
+    current_->inquire(string_value(message.text(message.method)), message.text(message.params),
+                      [](const Message&) {});
+}
+
+bool Server::has_task(std::string_view id) const {
+  return (current_ && current_->has_task(id)) ||
+         std::ranges::any_of(leaving_, [&](const auto& generation) { return generation->has_task(id); });
+}
+
+bool Server::cancel(Asker& client, const Message& cancelled) {
   auto has = [&](const std::shared_ptr<Generation>& generation) {
     return generation && generation->cancel(client, cancelled);
   };
-  if (has(current_) || has(unborn_) || std::ranges::any_of(leaving_, has) ||
-      waiting_.cancel(client, cancelled))
-    return;
-  log_debug("{}: a cancellation of {}, which is not under way", config_.name,
-            cancelled.text(cancelled.request_id));
+  return has(current_) || has(unborn_) || std::ranges::any_of(leaving_, has) ||
+         waiting_.cancel(client, cancelled);
 }
 
 void Server::resume() {
@@ -190,8 +221,8 @@ void Server::resume() {
   for (const auto& generation : leaving_) generation->resume();
 }
 
-void Server::wait(Asker& asker, const Message& message, bool repeated) {
-  if (!waiting_.add(&asker, message, repeated))
+void Server::wait(Asker& asker, const Message& message, int sent_before) {
+  if (!waiting_.add(&asker, message, sent_before))
     refuse(asker, message,
            fmt::format("{} requests wait for it already; {}", WaitingRoom::most_waiting, trouble_));
 }
@@ -201,7 +232,7 @@ void Server::release_waiting() {
     if (waiting.asker == nullptr) {
       serving()->notify(waiting.message.message());
     } else {
-      serving()->request(*waiting.asker, waiting.message.message(), waiting.repeated);
+      serving()->request(*waiting.asker, waiting.message.message(), waiting.sent_before);
     }
   }
   watch_overdue_calls();
@@ -209,7 +240,8 @@ void Server::release_waiting() {
 
 void Server::refuse(Asker& asker, const Message& message, const std::string& why) const {
   const std::string_view id = message.text(message.id);
-  std::string words = fmt::format("[mcpivot] server \"{}\" is not running: {}", config_.name, why);
+  std::string words = fmt::format("[mcpivot] server \"{}\" {}: {}", config_.name,
+                                  config_.is_daemon() ? "is away" : "is not running", why);
   const std::string lines = telling_lines(ring_.lines_of(counts_.starts));
   if (!lines.empty()) words += fmt::format(".\n{}", lines);
   const bool call = message.known == Method::tools_call;
@@ -230,13 +262,22 @@ void Server::bear(std::string reason) {
   const int number = ++counts_.starts;
   changed_before_birth_ = {};
   unborn_file_ = look_at(own_file(config_.command));
-  auto generation = Generation::start(context_, guard_, config_, number, ring_, *this);
+  auto generation = Generation::start(context_, guard_, config_, number, ring_, *this,
+                                      current_ ? &current_->backend() : nullptr);
   cannot_execute_ = !generation;
   if (!generation) return birth_failed(generation.error());
   unborn_ = std::move(*generation);
-  if (!current_) become(State::starting, fmt::format("it is starting (generation {})", number));
+  const bool tried_before = config_.is_daemon() && state_ == State::failed;  // and it is not news that we try
+  if (!current_ && !tried_before)
+    become(State::starting, fmt::format("it is starting (generation {}){}", number, last_time()));
   if (knows_client()) return shake_hands();
   release_waiting();
+}
+
+// What went wrong before, for somebody who waits for a start that may fail again.
+std::string Server::last_time() const {
+  if (state_ != State::failed) return {};
+  return fmt::format("; the last time {}", trouble_.substr(0, trouble_.find('\n')));
 }
 
 void Server::shake_hands() {
@@ -265,7 +306,13 @@ void Server::birth_failed(std::string why) {
     if (!lines.empty()) why += fmt::format("\n{}", lines);
   }
   abandon_birth();
-  log_warn("{}: generation {} failed: {}", config_.name, counts_.starts, why);
+  if (config_.is_daemon()) {
+    connection_.failed(why);
+    --counts_.starts;  // there was no session to count
+    if (wait_for_daemon(why)) return;
+  } else {
+    log_warn("{}: generation {} failed: {}", config_.name, counts_.starts, why);
+  }
   // Whoever waits for a build waits for what comes of that.
   auto tell = [&](const std::string& words) {
     if (!build_) reload_done({false, words});
@@ -298,21 +345,35 @@ void Server::swap_in(Handshake::Outcome outcome) {
   const bool guessed = std::exchange(guessed_, false);
   const bool first = initialize_result_.empty() || guessed;
   last_start_took_ = since(current_->started());
+  const auto absence = connection_.made();
+  if (keeper_) keeper_->arrived();
+  first_try_ = start_wanted_ = false;
   const std::string version_before = server_version(initialize_result_);
   initialize_result_ = std::move(outcome.initialize_result);
   const auto file_before = std::exchange(current_file_, std::move(unborn_file_));
   const Diff diff = compare(catalog_, outcome.catalog);
   catalog_ = std::move(outcome.catalog);
+  watcher_.on_catalog();
+  const auto shown = [&](ListKind kind, const std::string& own) { return watcher_.shown_name(kind, own); };
   become(State::ready, {});
 
-  std::string words = fmt::format(
-      "[mcpivot] \"{}\" {}: generation {}, {}, ready in {} ({}).", config_.name, first ? "runs" : "restarted",
-      current_->number(), current_->backend().where(), duration_text(last_start_took_), birth_reason_);
-  const bool news = current_->number() > 1 || told_missing_ || (guessed && !diff.empty());
-  if (!first) last_diff_ = diff.empty() ? "nothing" : diff.text();
+  std::string words =
+      fmt::format("[mcpivot] \"{}\" {}: generation {}, {}, ready in {} ({}).", config_.name,
+                  first ? "runs" : current_->backend().renewed(), current_->number(),
+                  current_->backend().where(), duration_text(last_start_took_), birth_reason_);
+  if (config_.is_daemon()) words = connection_words(absence);
+  // A session that was merely forgotten is nobody's concern, unless something is different in the new one.
+  const bool silent =
+      std::exchange(session_forgotten_, false) && diff.empty() && outcome.failed_replays.empty();
+  const bool news = (current_->number() > 1 && !silent) || told_missing_ || (guessed && !diff.empty());
+  const bool telling = news && (told_missing_ || !diff.empty() || current_->backend().news_if_unchanged());
+  if (!first) {
+    last_diff_ = diff.empty() ? "nothing" : diff.text(shown);
+    log_info("{}: changed: {}", config_.name, last_diff_);
+  }
   if (news)
     words += fmt::format("\n{}{}", guessed && !diff.empty() ? "unlike its last run: " : "",
-                         diff.empty() ? "tools, prompts and resources: unchanged." : diff.text());
+                         diff.empty() ? "tools, prompts and resources: unchanged." : diff.text(shown));
   if (!first) words += binary_line(file_before, version_before);
   for (const std::string& failed : outcome.failed_replays)
     words += fmt::format("\nnot repeated: {}.", failed);
@@ -321,12 +382,12 @@ void Server::swap_in(Handshake::Outcome outcome) {
   told_missing_ = false;
   refetching_ = refetch_again_ = {};
   if (!reloads_.empty()) {
-    reload_done({true, words});
-  } else if (news) {
+    reload_done({.ok = true, .text = words, .news = telling});
+  } else if (telling) {
     add_notice(words);
   }
   for (const ListKind kind : all_lists)
-    if (news && !diff.of(kind).empty()) watcher_.on_list_changed(kind);
+    if ((news || lists_shown_) && !diff.of(kind).empty()) watcher_.on_list_changed(kind);
   for (const ListKind kind : all_lists)
     if (std::exchange(changed_before_birth_[static_cast<std::size_t>(kind)], false)) refetch(kind);
   if (old) drain(old);
@@ -343,6 +404,7 @@ std::string Server::binary_line(const std::optional<FileFacts>& before,
   const bool same_file = !current_file_ || (before && before->path == current_file_->path &&
                                             before->stamp.looks_like(current_file_->stamp));
   if (same_file && version == version_before) return {};
+  if (config_.is_daemon()) return fmt::format("\nversion {} → {}", version_before, version);
   std::string line = "\nbinary: " + (current_file_ ? current_file_->text() : config_.command.argv.at(0));
   if (version != version_before) line += fmt::format("; version {} → {}", version_before, version);
   return line;
@@ -362,8 +424,9 @@ void Server::on_death(Generation& generation, const Backend::Ending& ending) {
   last_exit_code_ = ending.exit_code;
   last_lifetime_ = death.after;
   if (keep == unborn_) {
+    unreachable_ = ending.unreachable;
     settle_open(generation, death, false);
-    birth_failed(fmt::format("it {} before it was ready", ending.how));
+    birth_failed(fmt::format("it {}{}", ending.how, config_.is_daemon() ? "" : " before it was ready"));
   } else if (keep != current_) {
     if (generation.ending()) {
       death.because = shut_down_       ? "mcpivot ends"
@@ -379,7 +442,11 @@ void Server::on_death(Generation& generation, const Backend::Ending& ending) {
     on_ended(generation, death);
   } else {
     current_.reset();
-    on_crash(generation, death, ending.from_outside);
+    if (config_.is_daemon()) {
+      on_daemon_lost(generation, death, ending.forgotten);
+    } else {
+      on_crash(generation, death, ending.from_outside);
+    }
   }
   if (shut_down_ && !current_ && leaving_.empty()) std::exchange(shut_down_, nullptr)();
 }
@@ -396,11 +463,13 @@ void Server::on_ended(Generation& generation, Death& death) {
   const bool reloading = !reloads_.empty() && !shut_down_;
   death.because = shut_down_  ? "mcpivot ends"
                   : reloading ? "a new generation takes its place"
+                  : resting_  ? "nobody needed it"
                               : "it was stopped on request";
   last_exit_ = fmt::format("{} after {}", death.how, duration_text(death.after));
   count_kill(death.because);
   settle_open(generation, death, reloading);
   become(State::stopped, shut_down_ ? "mcpivot ends" : "it was stopped on request; the next call starts it");
+  if (resting_) become(State::stopped, "it was stopped because nobody needed it; the next call starts it");
   if (!stops_.empty()) finish_stop(fmt::format("it {}", last_exit_), {generation.backend().pid()});
   watcher_.on_writable();  // nobody may wait for a dead server to read
   if (shut_down_) return;
@@ -425,10 +494,18 @@ void Server::back_off() {
   const int doublings = std::min(std::max(young_deaths_ - 2, 0), 10);
   const milliseconds delay =
       young_deaths_ < 2 ? milliseconds(0) : std::min(longest_back_off, first_back_off * (1 << doublings));
-  back_off_timer_.expires_after(delay);
+  back_off_timer_.expires_after(config_.is_daemon() ? daemon_back_off() : delay);
   back_off_timer_.async_wait([this](const boost::system::error_code& error) {
-    if (!error) bear("after a crash");
+    if (!error) bear(config_.is_daemon() ? "connected again" : "after a crash");
   });
+}
+
+// "tools/call of "search"", "tools/list"
+std::string Server::describe(const Generation::Requests::Request& request) const {
+  std::string words = string_value(request.method());
+  if (request.name().empty()) return words;
+  const ListKind kind = request.known == Method::prompts_get ? ListKind::prompts : ListKind::tools;
+  return words + fmt::format(" of \"{}\"", watcher_.shown_name(kind, string_value(request.name())));
 }
 
 Death Server::describe_death(Generation& generation, std::string how) const {
@@ -438,6 +515,7 @@ Death Server::describe_death(Generation& generation, std::string how) const {
           .after = since(generation.started()),
           .stderr_lines = generation.stderr_lines(),
           .control = config_.control,
+          .daemon = config_.is_daemon(),
           .because = {}};
 }
 
@@ -454,17 +532,21 @@ bool Server::settle(Generation::Open& open, const Death& death, bool again) {
                          ? catalog_.find(ListKind::tools, string_value(request.name()))
                          : nullptr;
   const bool safe = !reached || is_read(request.known) || (tool != nullptr && is_safe_to_repeat(*tool));
-  if (again && safe && !request.repeated) {
+  // A daemon that turned it away, or was gone already, has done nothing with it: that may happen more than
+  // once.
+  const int most = config_.is_daemon() && !reached ? most_tries : 1;
+  if (again && safe && request.sent_before < most) {
     if (Generation* next = serving()) {
-      next->request(*request.origin, message, true);
+      next->request(*request.origin, message, request.sent_before + 1);
     } else {
-      wait(*request.origin, message, true);
+      wait(*request.origin, message, request.sent_before + 1);
     }
     return false;
   }
-  const std::string fate = reached ? "It may have taken effect; it was not sent again."
+  const std::string fate = reached ? fmt::format("{}t may have taken effect; it was not sent again.",
+                                                 config_.is_daemon() ? "Outcome unknown: i" : "I")
                                    : "It never reached the server; it had no effect.";
-  const std::string words = crash_report(death, describe(request.method(), request.name()), fate);
+  const std::string words = crash_report(death, describe(request), fate);
   request.origin->answer(request.known == Method::tools_call
                              ? tool_answer(request.id(), words, true)
                              : error_answer(request.id(), code::connection_closed, words));
@@ -474,6 +556,7 @@ bool Server::settle(Generation::Open& open, const Death& death, bool again) {
 void Server::drain(const std::shared_ptr<Generation>& old) {
   leaving_.push_back(old);
   if (old->open() == 0 && old->tasks() == 0) return old->end(farewell);
+  if (old->backend().calls_have_own_limits()) return;  // on_idle() will end it
   end_late(old, config_.drain);
 }
 
@@ -520,6 +603,9 @@ void Server::begin_reload() {
   round_ = wants_build ? Round::building : Round::plain;
   watcher_.on_reload_begins();
   if (wants_build) return build();
+  daemon_restarted_ = false;
+  if (config_.is_daemon() && std::ranges::any_of(reloads_, &Reload::renew))
+    return renew_daemon(reloads_.front().reason);
   bear(reloads_.front().reason);  // if one is being born already, that is the new one
 }
 
@@ -544,7 +630,9 @@ void Server::on_built(const BuildRunner::Result& result) {
   log_info("{}: build {}", config_.name, last_build_);
   if (result.ok) {
     abandon_birth();  // one that began before the build ended may run the old code
-    return bear(fmt::format("rebuilt {}", reloads_.empty() ? "on request" : reloads_.front().reason));
+    const std::string reason =
+        fmt::format("rebuilt {}", reloads_.empty() ? "on request" : reloads_.front().reason);
+    return config_.is_daemon() ? renew_daemon(reason) : bear(reason);
   }
   ++counts_.failed_builds;
   const std::string serving = current_ ? fmt::format("Generation {} still serves.", current_->number())
@@ -571,6 +659,7 @@ void Server::reload_done(const Outcome& outcome) {
 }
 
 void Server::stop(std::function<void(const Stopped&)> done) {
+  if (config_.is_daemon()) return stop_daemon(std::move(done));
   back_off_timer_.cancel();
   build_.reset();
   abandon_birth();
@@ -586,8 +675,24 @@ void Server::stop(std::function<void(const Stopped&)> done) {
   if (!current_->ending()) current_->end(farewell);
 }
 
+void Server::rest() {
+  if (!current_ || current_->ending() || current_->calls() > 0 || !reloads_.empty()) return;
+  resting_ = true;
+  current_->end(farewell);
+}
+
+void Server::configure(ServerConfig config) {
+  config_ = std::move(config);
+  if (config_.build.empty()) config_.control.rebuild = {};
+  if (state_ == State::stopped || shut_down_) return;
+  reload({.build = false,
+          .reason = "its configuration changed",
+          .progress = {},
+          .done = [this](const Outcome& outcome) { add_notice(outcome.text); }});
+}
+
 void Server::finish_stop(const std::string& how, std::vector<pid_t> pids) {
-  Stopped stopped{.how = how, .pids = std::move(pids), .others = {}, .program = {}};
+  Stopped stopped{.ok = true, .how = how, .pids = std::move(pids), .others = {}, .program = {}};
   auto tell = [waiting = std::exchange(stops_, {})](const Stopped& all) {
     for (const auto& done : waiting) done(all);
   };
@@ -618,14 +723,14 @@ void Server::on_answer(const Generation::Requests::Request& request, const Messa
   replay_.learn(request, message);
   Edits edits;
   edits.replace(message.id, request.id());
-  if (request.known != Method::tools_call || notice_.empty())
+  if (request.known != Method::tools_call || notices_.empty())
     return request.origin->forward(message, edits.list());
   const Item* tool =
       request.name().empty() ? nullptr : catalog_.find(ListKind::tools, string_value(request.name()));
-  const NoticeInAnswer notice(message, notice_,
+  const NoticeInAnswer notice(message, notices_.text(),
                               tool != nullptr ? std::string_view(tool->json) : std::string_view());
   notice.add_to(edits);
-  if (notice.delivered()) notice_.clear();
+  notices_.carried(notice.delivered());
   request.origin->forward(message, edits.list());
 }
 
@@ -638,7 +743,7 @@ void Server::on_notification(Generation& from, const Message& message) {
       return list_changed(from, ListKind::resources);
     }
   }
-  for (Asker* client : clients_) client->forward(message, {});
+  watcher_.on_notification(message);
 }
 
 void Server::list_changed(Generation& from, ListKind kind) {
@@ -666,6 +771,7 @@ void Server::refetch(ListKind kind) {
                 if (std::exchange(again, false)) return refetch(kind);
                 const bool differs = catalog_.list(kind) != fetched.list(kind);
                 catalog_.list(kind) = std::move(fetched.list(kind));
+                watcher_.on_catalog();
                 // Templates have no notification of their own: the one of the resources, which their server
                 // sent, stands for both.
                 if (differs || kind != ListKind::templates) watcher_.on_list_changed(kind);
@@ -690,7 +796,7 @@ bool Server::clients_full() const {
 }
 
 void Server::watch_overdue_calls() {
-  if (watching_overdue_ || !current_) return;
+  if (watching_overdue_ || !current_ || current_->backend().calls_have_own_limits()) return;
   watching_overdue_ = true;
   overdue_timer_.expires_after(std::clamp(config_.call_timeout / 20, milliseconds(50), milliseconds(5'000)));
   overdue_timer_.async_wait([this](const boost::system::error_code& error) {
@@ -699,10 +805,8 @@ void Server::watch_overdue_calls() {
     for (const auto& request : current_->take_overdue(config_.call_timeout)) {
       const std::string words = fmt::format(
           "[mcpivot] server \"{}\" did not answer {} within {} (--call-timeout); it was cancelled there and "
-          "may have taken effect.{}{}",
-          config_.name, describe(request.method(), request.name()), duration_text(config_.call_timeout),
-          config_.control.logs.empty() ? "" : fmt::format(" {} shows its stderr.", config_.control.logs),
-          config_.control.restart.empty() ? "" : fmt::format(" {} starts it anew.", config_.control.restart));
+          "may have taken effect.{}",
+          config_.name, describe(request), duration_text(config_.call_timeout), after_overdue(config_));
       request.origin->answer(request.known == Method::tools_call
                                  ? tool_answer(request.id(), words, true)
                                  : error_answer(request.id(), code::connection_closed, words));
@@ -712,15 +816,11 @@ void Server::watch_overdue_calls() {
 }
 
 void Server::add_notice(const std::string& words) {
-  if (!notice_.empty()) notice_ += "\n\n";
-  notice_ += words;
-  if (notice_.size() > longest_notice)
-    notice_ = "[mcpivot] … earlier notices left out …\n" +
-              notice_.substr(notice_.find('\n', notice_.size() - longest_notice / 2) + 1);
+  if (watcher_.tells_model()) notices_.add(words);
 }
 
 void Server::become(State state, std::string trouble) {
-  if (state_ != state || !trouble.empty())
+  if (state_ != state || (!trouble.empty() && trouble != trouble_))
     log_at(state == State::failed ? LogLevel::warn : LogLevel::info, "{}: {} -> {}{}{}", config_.name,
            text(state_), text(state), trouble.empty() ? "" : ": ", trouble);
   state_ = state;
@@ -737,12 +837,14 @@ Status Server::status() const {
   status.version = server_version(initialize_result_);
   status.executable = look_at(own_file(config_.command));
   if (current_) {
-    status.newer_on_disk =
-        status.executable && current_file_ && !status.executable->stamp.looks_like(current_file_->stamp);
+    status.newer_on_disk = !config_.cli && status.executable && current_file_ &&
+                           !status.executable->stamp.looks_like(current_file_->stamp);
     status.life = {.generation = current_->number(),
                    .pid = current_->backend().pid(),
                    .uptime = since(current_->started()),
                    .in_flight = current_->calls()};
+    current_->backend().describe(
+        [&](std::string_view key, const std::string& value) { status.more.emplace_back(key, value); });
   }
   status.start_took = last_start_took_;
   status.waiting = waiting_.size();
@@ -761,7 +863,8 @@ Status Server::status() const {
   status.last_build = last_build_;
   status.tools = catalog_.list(ListKind::tools).size();
   status.last_diff = last_diff_;
-  status.untold = notice_;
+  status.untold = notices_.text();
+  if (config_.is_daemon()) describe_daemon(status);
   return status;
 }
 

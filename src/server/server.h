@@ -16,8 +16,11 @@
 #include <vector>
 
 #include "mcp/catalog.h"
+#include "mcp/notice_board.h"
 #include "proc/build_runner.h"
+#include "server/connection_record.h"
 #include "server/crash_report.h"
+#include "server/daemon_keeper.h"
 #include "server/generation.h"
 #include "server/handshake.h"
 #include "server/replay.h"
@@ -36,22 +39,32 @@ class Server final : private Generation::Owner {
     virtual ~Watcher() = default;
     // One that was full() takes messages again.
     virtual void on_writable() = 0;
-    // It offers other things than before.
+    // catalog() is another one now.
+    virtual void on_catalog() = 0;
+    // It offers other things than what clients have seen.
     virtual void on_list_changed(ListKind kind) = 0;
+    // Something for every client.
+    virtual void on_notification(const Message& message) = 0;
+    // Whether the model wants to hear of it; and what a tool or prompt of its is called there.
+    virtual bool tells_model() const = 0;
+    virtual std::string shown_name(ListKind kind, const std::string& own) const = 0;
     // A reload, and the build that may belong to it.
     virtual void on_reload_begins() = 0;
     virtual void on_reload_ends() = 0;
   };
 
-  Server(LinkContext& context, Guard& guard, ServerConfig config, Watcher& watcher);
+  Server(LinkContext& context, Guard& guard, ServerConfig config, NoticeBoard& notices, Watcher& watcher);
   ~Server() override;
 
   void add_client(Asker& client) { clients_.push_back(&client); }
 
-  // Starts the first generation. It shakes hands once a client has.
-  void start();
+  // Starts it, if it does not run. The first generation shakes hands once a client has.
+  void start(const std::string& reason = "first start");
+  // It is started by the first request that needs it.
+  void start_later();
   // A client's handshake: the params of its `initialize`. `then` is called when it is known what to answer:
-  // the server is ready, has failed, or takes too long.
+  // the server is ready, has failed, or takes too long. Without it nobody waits: the client sees the lists as
+  // they come.
   void hello(std::string_view params, std::function<void()> then);
   // The same for others who must know what it offers.
   void when_settled(std::function<void()> then);
@@ -60,22 +73,30 @@ class Server final : private Generation::Owner {
   // Every request is answered, sooner or later, and once.
   void request(Asker& asker, const Message& message);
   void notify(const Message& message);
-  void cancel(Asker& client, const Message& cancelled);
+  // False: no request of this client's with that id is under way here.
+  bool cancel(Asker& client, const Message& cancelled);
+  bool has_task(std::string_view id) const;
   // A client made a setting that the server cannot take; a later generation may.
   void remember_setting(const Message& message);
+  // A client made a setting for all servers; nobody waits for the answer.
+  void apply_setting(const Message& message);
 
   struct Outcome {
     bool ok;
     std::string text;
+    bool news = true;  // worth telling those who did not ask
   };
   struct Stopped {
-    std::string how;            // follows "it"
+    bool ok = true;
+    std::string how;            // a sentence
     std::vector<pid_t> pids;    // its own, if it was running
     std::vector<pid_t> others;  // that ran the same program
     std::string program;        // which one
+    std::string next = "The next call starts it.";
   };
   struct Reload {
     bool build = false;
+    bool renew = false;                                   // a daemon too, not only the session with it
     std::string reason;                                   // "on request"
     std::function<void(std::string_view line)> progress;  // may be empty
     std::function<void(const Outcome&)> done;
@@ -87,6 +108,10 @@ class Server final : private Generation::Owner {
   // Stops it, and whoever else of this user runs its program if that is the user's own, so that the file can
   // be replaced. The next request that needs it starts it again.
   void stop(std::function<void(const Stopped&)> done);
+  // Stops it alone, because nobody needs it at the moment.
+  void rest();
+  // Another configuration: a new generation follows it, if it runs.
+  void configure(ServerConfig config);
   // For good, within twice the patience.
   void shut_down(std::chrono::milliseconds patience, std::function<void()> done);
 
@@ -102,7 +127,11 @@ class Server final : private Generation::Owner {
   // The server's own result of the handshake; empty before there was one.
   const std::string& initialize_result() const { return initialize_result_; }
   const StderrRing& ring() const { return ring_; }
-  // Words for the model, with the next tool answer.
+  // The last lines that a daemon of our own starting printed.
+  std::string daemon_output(std::size_t lines) const {
+    return keeper_ ? keeper_->output(lines) : std::string();
+  }
+  // Words for the model, with the next tool answer, if it wants to hear of this server.
   void add_notice(const std::string& text);
   Status status() const;
 
@@ -131,6 +160,7 @@ class Server final : private Generation::Owner {
   void keep_for_next_run() const;
 
   void bear(std::string reason);
+  std::string last_time() const;
   void shake_hands();
   void on_born(std::expected<Handshake::Outcome, std::string> outcome);
   void birth_failed(std::string why);
@@ -148,6 +178,13 @@ class Server final : private Generation::Owner {
   void finish_stop(const std::string& how, std::vector<pid_t> pids);
   void on_ended(Generation& generation, Death& death);
   void on_crash(Generation& generation, const Death& death, bool from_outside);
+  void on_daemon_lost(Generation& generation, const Death& death, bool forgotten);
+  std::chrono::milliseconds daemon_back_off() const;
+  bool wait_for_daemon(std::string& why);
+  void renew_daemon(const std::string& reason);
+  void stop_daemon(std::function<void(const Stopped&)> done);
+  void describe_daemon(Status& status) const;
+  std::string connection_words(const std::optional<ConnectionRecord::Absence>& absence) const;
 
   void start_round();
   void begin_reload();
@@ -155,7 +192,7 @@ class Server final : private Generation::Owner {
   void on_built(const BuildRunner::Result& result);
   void reload_done(const Outcome& outcome);
 
-  void wait(Asker& asker, const Message& message, bool repeated);
+  void wait(Asker& asker, const Message& message, int sent_before);
   void release_waiting();
   // What a generation leaves unanswered is asked again, once, where that does no harm (and if `again` allows
   // it at all); else its sender is told. Returns how many were told.
@@ -163,11 +200,13 @@ class Server final : private Generation::Owner {
   bool settle(Generation::Open& open, const Death& death, bool again);
   void refuse(Asker& asker, const Message& message, const std::string& why) const;
   void watch_overdue_calls();
+  std::string describe(const Generation::Requests::Request& request) const;
   Death describe_death(Generation& generation, std::string how) const;
 
   LinkContext& context_;
   Guard& guard_;
   ServerConfig config_;
+  NoticeBoard& notices_;
   Watcher& watcher_;
   StderrRing ring_;
   Replay replay_;
@@ -187,9 +226,20 @@ class Server final : private Generation::Owner {
   Catalog catalog_;
   std::string initialize_result_;
   bool guessed_ = false;       // both are from the last run; this one's server has not spoken yet
-  std::string notice_;         // due to the model, with the next tool answer
   bool told_missing_ = false;  // a client shook hands with us alone
+  bool lists_shown_ = false;   // clients look at the lists at any time
+  bool resting_ = false;       // it is being stopped, or was, because nobody needs it
   std::string crash_to_tell_;  // how the last one died, if that has not been told
+
+  // Of daemons alone.
+  ConnectionRecord connection_;
+  std::unique_ptr<DaemonKeeper> keeper_;  // if it can be started or stopped at all
+  bool session_forgotten_ = false;        // by the daemon, which is still there
+  bool unreachable_ = false;              // nobody took the last connection
+  bool first_try_ = true;
+  bool start_wanted_ = false;      // it was stopped by us, and is to run again
+  bool daemon_busy_ = false;       // it is being stopped
+  bool daemon_restarted_ = false;  // for the reload under way
 
   std::shared_ptr<BuildRunner> build_;
   std::vector<Reload> reloads_;  // those who wait for the one under way

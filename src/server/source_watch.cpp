@@ -6,6 +6,7 @@
 
 #include "log/log.h"
 #include "server/executable.h"
+#include "server/script_files.h"
 
 namespace mcpivot {
 namespace {
@@ -21,9 +22,10 @@ std::string list_of(const std::vector<std::string>& paths) {
 
 SourceWatch::SourceWatch(boost::asio::io_context& loop, const ServerConfig& config, OnChange on_change) {
   auto on_problem = [name = config.name](const std::string& problem) { log_warn("{}: {}", name, problem); };
-  if (!config.watch.empty()) {
+  const auto script = config.cli && config.watch.empty() ? script_files(config.command) : std::nullopt;
+  if (!config.watch.empty() || script) {
     std::vector<Glob> globs;
-    for (const std::string& pattern : config.watch) {
+    for (const std::string& pattern : script ? script->globs : config.watch) {
       auto glob = Glob::compile(pattern);
       if (glob) {
         globs.push_back(std::move(*glob));
@@ -32,8 +34,8 @@ SourceWatch::SourceWatch(boost::asio::io_context& loop, const ServerConfig& conf
       }
     }
     files_ = std::make_unique<FileWatcher>(
-        loop, in_folder(config.command, ".").lexically_normal().string(), std::move(globs),
-        FileWatcher::Options(),
+        loop, script ? script->folder : in_folder(config.command, ".").lexically_normal().string(),
+        std::move(globs), FileWatcher::Options(),
         [name = config.name, on_change](const std::vector<std::string>& changed) {
           log_info("{}: changed: {}", name, list_of(changed));
           on_change("after a change of " + list_of(changed));
@@ -44,7 +46,11 @@ SourceWatch::SourceWatch(boost::asio::io_context& loop, const ServerConfig& conf
   const std::string file = own_file(config.command);
   if (file.empty()) return;
   executable_ = std::make_unique<ExecutableWatcher>(
-      loop, file, ExecutableWatcher::Options(), [file, on_change] { on_change(file + " was replaced"); },
+      loop, file, ExecutableWatcher::Options(),
+      [name = config.name, file, on_change] {
+        log_info("{}: replaced: {}", name, file);
+        on_change(file + " was replaced");
+      },
       on_problem);
 }
 

@@ -1,4 +1,5 @@
-// Swaps a server when its sources, or without globs its own executable or script, change on disk.
+// Swaps a server when its sources, or without globs its own executable or script, change on disk; for a CLI
+// that is a script, also what lies beside it.
 //
 // The owner must say when a reload begins and ends, so that what a build writes does not start another. One
 // thread.

@@ -39,6 +39,10 @@ std::string name_of(const ServerConfig& config, const std::optional<FileFacts>& 
   std::string all = MCPIVOT_VERSION;
   auto add = [&](std::string_view part) { all += fmt::format("\n{}:{}", part.size(), part); };
   for (const std::string& argument : config.command.argv) add(argument);
+  if (config.cli)
+    for (const std::string& argument : config.cli->schema_args) add("schema " + argument);
+  add(config.http.url);
+  for (const std::string& header : config.http.headers) add(header);
   std::error_code error;
   add(fs::absolute(config.command.cwd.empty() ? "." : config.command.cwd, error).string());
   for (const auto& [key, value] : config.command.env) add(key + "=" + value);

@@ -9,9 +9,10 @@ WaitingRoom::WaitingRoom(boost::asio::io_context& loop, std::chrono::millisecond
                          OnOverdue on_overdue)
     : timer_(loop), patience_(patience), on_overdue_(std::move(on_overdue)) {}
 
-bool WaitingRoom::add(Asker* asker, const Message& message, bool repeated) {
+bool WaitingRoom::add(Asker* asker, const Message& message, int sent_before) {
   if (waiting_.size() >= most_waiting) return false;
-  waiting_.push_back({asker, KeptMessage(message), repeated, std::chrono::steady_clock::now() + patience_});
+  waiting_.push_back(
+      {asker, KeptMessage(message), sent_before, std::chrono::steady_clock::now() + patience_});
   if (waiting_.size() == 1) set_timer();
   return true;
 }

@@ -22,7 +22,7 @@ class WaitingRoom {
   struct Waiting {
     Asker* asker;  // null: a notification, which nobody waits for
     KeptMessage message;
-    bool repeated;  // an earlier generation died with it
+    int sent_before;  // how many earlier generations died with it
     std::chrono::steady_clock::time_point deadline;
   };
   using OnOverdue = std::function<void(const Waiting&)>;
@@ -30,7 +30,7 @@ class WaitingRoom {
   WaitingRoom(boost::asio::io_context& loop, std::chrono::milliseconds patience, OnOverdue on_overdue);
 
   // False: the room is full.
-  bool add(Asker* asker, const Message& message, bool repeated);
+  bool add(Asker* asker, const Message& message, int sent_before);
   // A client takes its request back. False: it is not here.
   bool cancel(Asker& client, const Message& cancelled);
   // Everybody leaves, in order.

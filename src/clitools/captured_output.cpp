@@ -1,0 +1,97 @@
+#include "clitools/captured_output.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+
+#include "proc/utf8.h"
+
+namespace mcpivot {
+namespace {
+
+bool continues_a_character(char c) {
+  return (static_cast<unsigned char>(c) & 0xC0) == 0x80;
+}
+
+// Without the character at its end, if that may be cut.
+std::string_view without_cut_end(std::string_view text) {
+  std::size_t end = text.size();
+  while (end > 0 && text.size() - end < 4 && continues_a_character(text[end - 1])) --end;
+  const bool begins = end > 0 && (static_cast<unsigned char>(text[end - 1]) & 0xC0) == 0xC0;
+  return begins ? text.substr(0, end - 1) : text;
+}
+
+std::string_view without_cut_beginning(std::string_view text) {
+  std::size_t from = 0;
+  while (from < text.size() && from < 3 && continues_a_character(text[from])) ++from;
+  return text.substr(from);
+}
+
+}  // namespace
+
+CapturedOutput::CapturedOutput(std::size_t limit, std::shared_ptr<KeptFiles> files, std::string name)
+    : limit_(limit), files_(std::move(files)), name_(std::move(name)) {}
+
+CapturedOutput::~CapturedOutput() {
+  close();
+}
+
+void CapturedOutput::add(std::string_view piece) {
+  const bool was_cut = cut();
+  size_ += piece.size();
+  if (!was_cut) text_ += piece;
+  if (!cut()) return;
+  if (!was_cut) {
+    if (files_) {
+      auto file = files_->create(name_);
+      file_ = file ? file->descriptor : -1;
+      (file ? path_ : trouble_) = file ? file->path : file.error();
+    }
+    write(text_);
+    tail_ = text_.substr(limit_ / 2);
+    text_.resize(limit_ / 2);
+    text_.shrink_to_fit();
+  } else {
+    write(piece);
+    tail_ += piece;
+  }
+  if (tail_.size() > 2 * (limit_ - limit_ / 2)) tail_.erase(0, tail_.size() - (limit_ - limit_ / 2));
+}
+
+void CapturedOutput::write(std::string_view piece) {
+  if (file_ < 0) return;
+  if (flooded()) {
+    trouble_ = fmt::format("it has only the first {} bytes", size_ - piece.size());
+    return close();
+  }
+  while (!piece.empty()) {
+    const ssize_t written = ::write(file_, piece.data(), piece.size());
+    if (written < 0 && errno == EINTR) continue;
+    if (written <= 0) {
+      trouble_ = fmt::format("not all of it could be written: {}", std::strerror(errno));
+      return close();
+    }
+    piece.remove_prefix(static_cast<std::size_t>(written));
+  }
+}
+
+void CapturedOutput::close() {
+  if (file_ >= 0) ::close(file_);
+  file_ = -1;
+}
+
+std::string CapturedOutput::text() const {
+  if (!cut()) return as_utf8(text_);
+  const std::size_t each = limit_ - limit_ / 2;
+  const std::string_view tail = std::string_view(tail_).substr(tail_.size() - std::min(tail_.size(), each));
+  std::string where = path_.empty() ? trouble_ : fmt::format("the whole is in {}", path_);
+  if (!path_.empty() && !trouble_.empty()) where += fmt::format(" ({})", trouble_);
+  return fmt::format("{}\n… [mcpivot left out {} of {} bytes here{}{}] …\n{}",
+                     as_utf8(without_cut_end(text_)), size_ - text_.size() - tail.size(), size_,
+                     where.empty() ? "" : "; ", where, as_utf8(without_cut_beginning(tail)));
+}
+
+}  // namespace mcpivot

@@ -1,0 +1,40 @@
+#include "clitools/schema_fetch.h"
+
+#include <fmt/format.h>
+
+namespace mcpivot {
+
+SchemaFetch::SchemaFetch(boost::asio::io_context& loop, Guard& guard, Command command,
+                         std::chrono::milliseconds limit, Handlers handlers) {
+  auto output = std::make_shared<CapturedOutput>(largest_schema, nullptr, "schema");
+  auto done = [output, text = command_text(command.argv),
+               on_done = std::move(handlers.on_done)](const ProgramRun::Result& result) {
+    using Failure = std::unexpected<std::string>;
+    if (!result.started) return on_done(Failure(result.how), result.took);
+    if (!result.ok)
+      return on_done(Failure(fmt::format("its schema command ({}) {}", text, result.how)), result.took);
+    if (output->cut())
+      return on_done(Failure(fmt::format("its schema command ({}) printed {} bytes; {} are the most", text,
+                                         output->size(), largest_schema)),
+                     result.took);
+    auto schema = read_tool_schema(output->whole());
+    if (!schema)
+      return on_done(Failure(fmt::format("its schema command ({}): {}", text, schema.error())), result.took);
+    on_done(std::move(schema), result.took);
+  };
+  run_ = std::make_shared<ProgramRun>(
+      loop, guard, output,
+      ProgramRun::Handlers{.on_stderr_line = std::move(handlers.on_stderr_line), .on_done = std::move(done)});
+  run_->start({.command = std::move(command), .time_limit = limit, .limit_name = "--start-timeout"});
+}
+
+std::string command_text(const std::vector<std::string>& argv) {
+  std::string text;
+  for (const std::string& word : argv) {
+    const bool plain = !word.empty() && word.find_first_of(" \t\n\"'\\$") == std::string::npos;
+    text += fmt::format("{}{}{}{}", text.empty() ? "" : " ", plain ? "" : "\"", word, plain ? "" : "\"");
+  }
+  return text;
+}
+
+}  // namespace mcpivot

@@ -1,0 +1,55 @@
+// What the user configured: the servers, and how they are shown to clients. Plain data, wherever it came
+// from: a command line that names one server, or a file that names many.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "server/config.h"
+
+namespace mcpivot {
+
+// Which of a server's tools are offered, and how.
+struct ToolRules {
+  std::vector<std::string> allow;  // globs; none: all
+  std::vector<std::string> deny;   // globs; these never
+  std::map<std::string, std::string> rename;
+  std::map<std::string, std::string> describe;
+  bool operator==(const ToolRules&) const = default;
+};
+
+enum class StartMode : std::uint8_t {
+  eager,  // with mcpivot
+  lazy    // at its first use
+};
+
+struct ServerEntry {
+  ServerConfig server;
+  std::optional<bool> active;  // in the context from the start; not said: only if it is alone
+  StartMode start = StartMode::eager;
+  std::optional<std::chrono::milliseconds> idle_stop;  // an inactive one is stopped after this time
+  ToolRules tools;
+  bool operator==(const ServerEntry&) const = default;
+};
+
+enum class Naming : std::uint8_t {
+  prefixed,  // server__tool
+  bare       // as the servers call them, as long as no two are the same
+};
+
+// Whose control tools are listed: ours, or instead of them those that an earlier program had.
+enum class Compat : std::uint8_t { none, mcpflow, mcp_sitter, mcpflip };
+
+struct GatewayConfig {
+  std::vector<ServerEntry> servers;
+  Naming names = Naming::prefixed;
+  bool remember = false;  // which servers were active, across runs
+  Compat compat = Compat::none;
+  std::string file;  // where it came from; empty: the command line
+};
+
+}  // namespace mcpivot

@@ -1,0 +1,17 @@
+// What the table of keys says, for editors (a JSON Schema) and for people (the reference in
+// docs/configuration.md). Both stand in the repository; a test compares them with these.
+//
+// Any thread.
+#pragma once
+
+#include <string>
+
+namespace mcpivot {
+
+// The text of docs/mcpivot.schema.json.
+std::string config_schema();
+
+// The tables of docs/configuration.md.
+std::string key_reference();
+
+}  // namespace mcpivot

@@ -1,0 +1,380 @@
+#include "config/keys.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+namespace mcpivot {
+namespace {
+
+using std::string_view;
+
+constexpr std::array<string_view, 5> types{"stdio", "http", "sse", "streamable-http", "streamableHttp"};
+constexpr std::array<string_view, 2> swaps{"overlap", "stop-first"};
+constexpr std::array<string_view, 2> starts{"eager", "lazy"};
+constexpr std::array<string_view, 2> styles{"prefixed", "bare"};
+constexpr std::array<string_view, 2> url_aliases{"serverUrl", "httpUrl"};
+constexpr std::array<string_view, 1> env_file_aliases{"envFile"};
+constexpr std::array<string_view, 1> type_aliases{"transport"};
+
+#define IN_SERVER(member) [](Draft& draft) -> Target { return &draft.member; }
+
+constexpr std::array timeout_keys{
+    Key{.name = "start",
+        .type = KeyType::time,
+        .kinds = for_all,
+        .fallback = "30s",
+        .words = "How long a server may take to start and shake hands",
+        .in_server = IN_SERVER(entry.server.start_timeout)},
+    Key{.name = "call",
+        .type = KeyType::time,
+        .kinds = for_all,
+        .fallback = "10m",
+        .words = "How long a call may take without progress",
+        .in_server = IN_SERVER(entry.server.call_timeout)},
+    Key{.name = "drain",
+        .type = KeyType::time,
+        .kinds = for_stdio | for_http,
+        .fallback = "10s",
+        .words = "How long calls in flight may take to finish on an old generation",
+        .in_server = IN_SERVER(entry.server.drain)},
+    Key{.name = "queue",
+        .type = KeyType::time,
+        .kinds = for_all,
+        .fallback = "30s; with `url` 60s",
+        .words = "How long a request waits for a server that is down",
+        .in_server = IN_SERVER(entry.server.queue_timeout)},
+    Key{.name = "build",
+        .type = KeyType::time,
+        .kinds = for_all,
+        .fallback = "10m",
+        .words = "How long a build may take",
+        .in_server = IN_SERVER(entry.server.build_timeout)},
+};
+
+constexpr std::array tool_keys{
+    Key{.name = "allow",
+        .type = KeyType::tool_globs,
+        .kinds = for_all,
+        .fallback = "all",
+        .words = "Only tools whose own name matches one of these are there at all",
+        .in_server = IN_SERVER(entry.tools.allow)},
+    Key{.name = "deny",
+        .type = KeyType::tool_globs,
+        .kinds = for_all,
+        .fallback = "",
+        .words = "Tools whose own name matches are neither listed, found nor callable; stronger than `allow`",
+        .in_server = IN_SERVER(entry.tools.deny)},
+    Key{.name = "rename",
+        .type = KeyType::tool_names,
+        .kinds = for_all,
+        .fallback = "",
+        .words = "Other names for tools, by the tool's own name",
+        .in_server = IN_SERVER(entry.tools.rename)},
+    Key{.name = "describe",
+        .type = KeyType::tool_texts,
+        .kinds = for_all,
+        .fallback = "",
+        .words = "Other descriptions for tools, by the tool's own name",
+        .in_server = IN_SERVER(entry.tools.describe)},
+};
+
+constexpr std::array all_server_keys{
+    Key{.name = "command",
+        .type = KeyType::program,
+        .kinds = for_stdio,
+        .fallback = "",
+        .words = "The program of a server that speaks MCP over stdin and stdout",
+        .in_server = IN_SERVER(command)},
+    Key{.name = "args",
+        .type = KeyType::texts,
+        .kinds = for_stdio,
+        .fallback = "",
+        .words = "Its arguments",
+        .in_server = IN_SERVER(args)},
+    Key{.name = "url",
+        .type = KeyType::text,
+        .kinds = for_http,
+        .fallback = "",
+        .words = "Instead of a command: the address of an HTTP daemon",
+        .in_server = IN_SERVER(entry.server.http.url),
+        .aliases = url_aliases},
+    Key{.name = "cli",
+        .type = KeyType::command,
+        .kinds = for_cli,
+        .fallback = "",
+        .words =
+            "Instead of a command: a program, with arguments, that describes its own tools and is run once "
+            "for each call",
+        .in_server = IN_SERVER(cli)},
+    Key{.name = "type",
+        .type = KeyType::choice,
+        .kinds = for_all,
+        .fallback = "",
+        .words =
+            "What clients call the kind of server; must agree with `command` or `url`, and is not needed",
+        .in_server = IN_SERVER(type),
+        .choices = types,
+        .aliases = type_aliases},
+    Key{.name = "env",
+        .type = KeyType::variables,
+        .kinds = for_all,
+        .fallback = "",
+        .words = "Environment variables, put over mcpivot's own",
+        .in_server = IN_SERVER(entry.server.command.env)},
+    Key{.name = "env_file",
+        .type = KeyType::path,
+        .kinds = for_all,
+        .fallback = "",
+        .words = "A file with more of them, a NAME=VALUE on each line; `env` is stronger",
+        .in_server = IN_SERVER(env_file),
+        .aliases = env_file_aliases},
+    Key{.name = "cwd",
+        .type = KeyType::path,
+        .kinds = for_all,
+        .fallback = "the file's folder if something is built, watched or started by a shell line, else where "
+                    "mcpivot was started",
+        .words = "The folder to run in, also for shell lines, and where the globs of `watch` begin",
+        .in_server = IN_SERVER(entry.server.command.cwd)},
+    Key{.name = "build",
+        .type = KeyType::text,
+        .kinds = for_all,
+        .fallback = "",
+        .words = "A shell line that builds the server",
+        .in_server = IN_SERVER(entry.server.build)},
+    Key{.name = "watch",
+        .type = KeyType::globs,
+        .kinds = for_all,
+        .fallback = "the server's own file",
+        .words =
+            "Rebuild and swap when a file that matches is saved; `false` or an empty list watches nothing",
+        .in_server = [](Draft& draft) -> Target {
+          return WatchTarget{&draft.entry.server.watch, &draft.entry.server.watching};
+        }},
+    Key{.name = "swap",
+        .type = KeyType::choice,
+        .kinds = for_stdio,
+        .fallback = "overlap",
+        .words =
+            "`overlap`: a new generation starts beside the old one; `stop-first`: for servers that cannot "
+            "run twice",
+        .in_server = IN_SERVER(entry.server.swap),
+        .choices = swaps},
+    Key{.name = "replay",
+        .type = KeyType::replay,
+        .kinds = for_stdio | for_http,
+        .fallback = "",
+        .words =
+            "After each start, make the last successful call of these tools again; `TOOL:KEY=VALUE` counts "
+            "only calls with that argument",
+        .in_server = IN_SERVER(entry.server.replay)},
+    Key{.name = "max_message",
+        .type = KeyType::bytes,
+        .kinds = for_all,
+        .fallback = "10MB",
+        .words = "Longest message toward the client; a longer one becomes an error",
+        .in_server = IN_SERVER(entry.server.max_message),
+        .least = 1024,
+        .most = std::uint64_t{1} << 30},
+    Key{.name = "timeouts",
+        .type = KeyType::group,
+        .kinds = for_all,
+        .fallback = "",
+        .words = "How long things may take",
+        .keys = timeout_keys},
+    Key{.name = "headers",
+        .type = KeyType::headers,
+        .kinds = for_http,
+        .fallback = "",
+        .words = "Headers that go with each request",
+        .in_server = IN_SERVER(headers)},
+    Key{.name = "cacert",
+        .type = KeyType::path,
+        .kinds = for_http,
+        .fallback = "",
+        .words = "A file with certificates to trust, beside the system's",
+        .in_server = IN_SERVER(entry.server.http.cacert)},
+    Key{.name = "insecure",
+        .type = KeyType::flag,
+        .kinds = for_http,
+        .fallback = "false",
+        .words = "Trust any certificate",
+        .in_server = IN_SERVER(entry.server.http.insecure)},
+    Key{.name = "start_command",
+        .type = KeyType::text,
+        .kinds = for_http,
+        .fallback = "",
+        .words = "A shell line that starts the daemon if nothing listens; it is never stopped at exit",
+        .in_server = IN_SERVER(entry.server.http.start)},
+    Key{.name = "stop_command",
+        .type = KeyType::text,
+        .kinds = for_http,
+        .fallback = "",
+        .words = "A shell line that stops it, for `pivot_restart` with `stop`, and rebuilds",
+        .in_server = IN_SERVER(entry.server.http.stop)},
+    Key{.name = "start_after",
+        .type = KeyType::time,
+        .kinds = for_http,
+        .fallback = "5s",
+        .words = "How long a daemon may be away before a waiting request makes `start_command` run",
+        .in_server = IN_SERVER(entry.server.http.start_after)},
+    Key{.name = "schema_args",
+        .type = KeyType::texts,
+        .kinds = for_cli,
+        .fallback = "[\"schema\", \"--json\"]",
+        .words = "What makes the CLI print its tools",
+        .in_server = IN_SERVER(cli_config.schema_args)},
+    Key{.name = "result_args",
+        .type = KeyType::texts,
+        .kinds = for_cli,
+        .fallback = "[\"--json\"]",
+        .words = "What each call's arguments end with",
+        .in_server = IN_SERVER(cli_config.result_args)},
+    Key{.name = "jobs",
+        .type = KeyType::count,
+        .kinds = for_cli,
+        .fallback = "4 for each core",
+        .words = "How many calls of the CLI may run at once; the rest wait",
+        .in_server = IN_SERVER(cli_config.jobs),
+        .least = 1,
+        .most = 10'000},
+    Key{.name = "max_output",
+        .type = KeyType::bytes,
+        .kinds = for_cli,
+        .fallback = "1MiB",
+        .words =
+            "Longest output of a call; the middle of a longer one is left out, and the whole kept in a file",
+        .in_server = IN_SERVER(cli_config.max_output),
+        .least = 1024,
+        .most = std::uint64_t{1} << 28},
+    Key{.name = "active",
+        .type = KeyType::flag,
+        .kinds = for_all,
+        .fallback = "false; true if it is the only server",
+        .words = "Whether the server's tools are in the model's context from the start",
+        .in_server = IN_SERVER(entry.active)},
+    Key{.name = "start",
+        .type = KeyType::choice,
+        .kinds = for_all,
+        .fallback = "eager",
+        .words = "`eager`: with mcpivot; `lazy`: at its first use",
+        .in_server = IN_SERVER(entry.start),
+        .choices = starts},
+    Key{.name = "idle_stop",
+        .type = KeyType::time,
+        .kinds = for_all,
+        .fallback = "never",
+        .words = "End the server when it has been inactive for this long",
+        .in_server = IN_SERVER(entry.idle_stop)},
+    Key{.name = "tools",
+        .type = KeyType::group,
+        .kinds = for_all,
+        .fallback = "",
+        .words = "Which tools are there, and what they are called",
+        .keys = tool_keys},
+    Key{.name = "disabled",
+        .type = KeyType::flag,
+        .kinds = for_all,
+        .fallback = "false",
+        .words = "Leave the server out, as some clients do with this key",
+        .in_server = IN_SERVER(disabled)},
+};
+
+#undef IN_SERVER
+
+constexpr std::array all_file_keys{
+    Key{.name = "$schema",
+        .type = KeyType::ignored,
+        .kinds = for_all,
+        .fallback = "",
+        .words = "For editors"},
+    Key{.name = "names",
+        .type = KeyType::choice,
+        .kinds = for_all,
+        .fallback = "prefixed; bare if there is only one server",
+        .words =
+            "`prefixed`: tools and prompts are called SERVER__NAME; `bare`: as the servers call them, and "
+            "where two of them clash both are prefixed",
+        .in_file = [](GatewayConfig& config) -> Target { return &config.names; },
+        .choices = styles},
+    Key{.name = "remember",
+        .type = KeyType::flag,
+        .kinds = for_all,
+        .fallback = "false",
+        .words = "Keep across runs which servers were activated and deactivated",
+        .in_file = [](GatewayConfig& config) -> Target { return &config.remember; }},
+    Key{.name = "inputs",
+        .type = KeyType::ignored,
+        .kinds = for_all,
+        .fallback = "",
+        .words = "What VS Code asks for; not used here, see `${NAME}`"},
+};
+
+std::string one_of(std::span<const string_view> choices) {
+  std::string text;
+  for (const string_view choice : choices)
+    text += fmt::format("{}\"{}\"", text.empty() ? "" : choice == choices.back() ? " or " : ", ", choice);
+  return text;
+}
+
+}  // namespace
+
+std::span<const Key> server_keys() {
+  return all_server_keys;
+}
+std::span<const Key> file_keys() {
+  return all_file_keys;
+}
+
+const Key* find_key(std::span<const Key> keys, string_view name) {
+  const auto found = std::ranges::find_if(keys, [&](const Key& key) {
+    return key.name == name || std::ranges::find(key.aliases, name) != key.aliases.end();
+  });
+  return found == keys.end() ? nullptr : &*found;
+}
+
+std::string allowed_text(const Key& key) {
+  switch (key.type) {
+    case KeyType::ignored:
+      return "anything";
+    case KeyType::flag:
+      return "true or false";
+    case KeyType::text:
+      return "a string";
+    case KeyType::path:
+      return "a string with a path";
+    case KeyType::program:
+      return "a string with a program; its arguments stand in \"args\"";
+    case KeyType::texts:
+      return "a list of strings";
+    case KeyType::command:
+      return "a list of strings, the program first, like [\"python3\", \"tools.py\"]";
+    case KeyType::tool_texts:
+    case KeyType::headers:
+      return "an object with strings as values";
+    case KeyType::variables:
+      return "an object with strings or numbers as values";
+    case KeyType::globs:
+      return "a list of globs like [\"src/**/*.py\"], or false to watch nothing";
+    case KeyType::replay:
+      return "a list of tools, each \"TOOL\" or \"TOOL:KEY=VALUE\"";
+    case KeyType::tool_globs:
+      return "a list of tool names, in which * and ? stand for any letters";
+    case KeyType::tool_names:
+      return "an object with names as values, each of at most 48 letters, digits, '_' and '-'";
+    case KeyType::time:
+      return "a time like \"500ms\", \"30s\" or \"10m\", or a number of seconds";
+    case KeyType::bytes:
+      return fmt::format("a size like \"8MB\", or a number of bytes, from {} to {}", key.least, key.most);
+    case KeyType::count:
+      return fmt::format("a whole number from {} to {}", key.least, key.most);
+    case KeyType::choice:
+      return one_of(key.choices);
+    case KeyType::group:
+      return "an object";
+  }
+  return "something else";
+}
+
+}  // namespace mcpivot

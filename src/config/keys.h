@@ -1,0 +1,102 @@
+// The one table of what a configuration file can say. Reading a file, the nearest key to a misspelt one, the
+// JSON Schema for editors and the reference in docs/configuration.md all come from it.
+//
+// Constant data. Any thread.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "config/config.h"
+
+namespace mcpivot {
+
+using Texts = std::vector<std::string>;
+using Names = std::map<std::string, std::string>;
+using Pairs = std::vector<std::pair<std::string, std::string>>;
+
+// A server while it is being read, before it is known to make sense.
+struct Draft {
+  ServerEntry entry{};
+  std::size_t type = 0;   // an index into the choices of "type"
+  bool disabled = false;  // seen to before the rest is read
+  std::string env_file{};
+  std::string command{};
+  Texts args{};
+  Pairs headers{};
+  Texts cli{};
+  CliConfig cli_config{};
+};
+
+struct WatchTarget {
+  Texts* globs;
+  bool* watching;
+};
+
+// Where a value goes. What it points to says what a value is made of, its KeyType how it is written.
+using Target =
+    std::variant<std::monostate, bool*, std::optional<bool>*, std::string*, Texts*, Pairs*, Names*,
+                 std::chrono::milliseconds*, std::optional<std::chrono::milliseconds>*, std::size_t*,
+                 SwapMode*, StartMode*, Naming*, std::vector<ReplayRule>*, WatchTarget>;
+
+enum class KeyType : std::uint8_t {
+  ignored,     // known, and of no meaning to us
+  flag,        // true or false
+  text,        // a string
+  path,        // a string; relative to the file
+  program,     // the same if it has a slash; else it is looked up in PATH
+  texts,       // a list of strings
+  command,     // a list of strings, the first of them a program
+  variables,   // an object with strings; numbers, true and false are taken as text
+  headers,     // an object with strings; variables are checked, and filled in by whoever sends them
+  globs,       // a list of globs, or one, or false for none
+  replay,      // a list of "TOOL" or "TOOL:KEY=VALUE"
+  tool_globs,  // a list of globs over tool names
+  tool_names,  // an object: from a tool's name to the one that is to be seen
+  tool_texts,  // an object: from a tool\'s name to some text
+  time,        // "30s", or a number of seconds
+  bytes,       // "8MB", or a number
+  count,       // a number
+  choice,      // one of a few words
+  group        // an object with keys of its own
+};
+
+// Which servers a key is for, as bits.
+using Kinds = unsigned;
+constexpr Kinds for_stdio = 1;
+constexpr Kinds for_http = 2;
+constexpr Kinds for_cli = 4;
+constexpr Kinds for_all = 7;
+
+struct Key {
+  std::string_view name;
+  KeyType type;
+  Kinds kinds;
+  std::string_view fallback;  // what holds without the key, for people; empty: nothing
+  std::string_view words;     // what it is, for people
+  Target (*in_server)(Draft&) = nullptr;
+  Target (*in_file)(GatewayConfig&) = nullptr;  // for keys that stand beside the servers
+  std::span<const std::string_view> choices{};
+  std::span<const Key> keys{};                  // of a group
+  std::span<const std::string_view> aliases{};  // what clients call it
+  std::uint64_t least = 0;                      // of a size or count
+  std::uint64_t most = 0;
+};
+
+std::span<const Key> server_keys();
+std::span<const Key> file_keys();  // beside the servers
+
+// By its name or what clients call it; null: there is none.
+const Key* find_key(std::span<const Key> keys, std::string_view name);
+
+// What may be written, to follow "must be": "true or false", "a time like \"30s\" …".
+std::string allowed_text(const Key& key);
+
+}  // namespace mcpivot

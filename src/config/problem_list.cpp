@@ -1,0 +1,36 @@
+#include "config/problem_list.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <tuple>
+
+namespace mcpivot {
+
+std::string problem_text(const std::string& file, const Problem& problem) {
+  const std::string place = problem.line == 0 ? "" : fmt::format(":{}:{}", problem.line, problem.column);
+  const bool error = problem.severity == Problem::Severity::error;
+  return fmt::format("{}{}: {}: {}", file, place, error ? "error" : "warning", problem.words);
+}
+
+void ProblemList::add(Problem::Severity severity, const JsoncPlace& place, std::string words) {
+  if (problems_.size() < most) {
+    problems_.push_back({severity, place.line, place.column, std::move(words)});
+  } else {
+    ++untold_;
+  }
+}
+
+std::vector<Problem> ProblemList::take() {
+  std::ranges::stable_sort(problems_, {},
+                           [](const Problem& one) { return std::tuple{one.line, one.column}; });
+  if (untold_ > 0) {
+    // An error, should there be any: whoever looks for one must find it.
+    const auto severity = errors_ > 0 ? Problem::Severity::error : Problem::Severity::warning;
+    problems_.push_back({severity, problems_.back().line, problems_.back().column,
+                         fmt::format("{} more problems are not told; mend these first", untold_)});
+  }
+  return std::move(problems_);
+}
+
+}  // namespace mcpivot

@@ -1,0 +1,49 @@
+// What is wrong with a configuration file. A list of it stops before it becomes a flood.
+//
+// One thread.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "config/jsonc.h"
+
+namespace mcpivot {
+
+struct Problem {
+  enum class Severity : std::uint8_t { error, warning };
+  Severity severity = Severity::error;
+  unsigned line = 0;  // 0: it is the file as a whole
+  unsigned column = 0;
+  std::string words{};  // what is wrong, and what to do
+};
+
+// "FILE:LINE:COLUMN: error: WORDS"
+std::string problem_text(const std::string& file, const Problem& problem);
+
+class ProblemList {
+ public:
+  void error(const JsoncPlace& place, std::string words) {
+    ++errors_;
+    add(Problem::Severity::error, place, std::move(words));
+  }
+  void warning(const JsoncPlace& place, std::string words) {
+    add(Problem::Severity::warning, place, std::move(words));
+  }
+  // So far; more of them later mean that what was read in between is broken.
+  std::size_t errors() const { return errors_; }
+
+  // In the file's order.
+  std::vector<Problem> take();
+
+ private:
+  static constexpr std::size_t most = 200;  // that are told
+  void add(Problem::Severity severity, const JsoncPlace& place, std::string words);
+
+  std::vector<Problem> problems_;
+  std::size_t errors_ = 0;
+  std::size_t untold_ = 0;
+};
+
+}  // namespace mcpivot

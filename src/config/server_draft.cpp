@@ -1,0 +1,167 @@
+#include "config/server_draft.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "config/env_file.h"
+#include "config/small_file.h"
+#include "link/credentials.h"
+#include "link/url.h"
+
+namespace mcpivot {
+namespace {
+
+using Given = KeyReader::Given;
+
+const Given* find(std::span<const Given> given, std::string_view key) {
+  const auto found = std::ranges::find(given, key, [](const Given& one) { return one.key->name; });
+  return found == given.end() ? nullptr : &*found;
+}
+
+// As for --url: a daemon is restarted by somebody else, which takes longer.
+constexpr std::chrono::seconds daemon_queue_timeout(60);
+
+constexpr std::size_t largest_env_file = 1024UL * 1024;
+
+// Headers are filled in where they are sent, and there the spelling of some clients is not known.
+std::string for_credentials(std::string text) {
+  static constexpr std::string_view foreign = "${env:";
+  for (auto at = text.find(foreign); at != std::string::npos; at = text.find(foreign, at))
+    text.replace(at, foreign.size(), "${");
+  return text;
+}
+
+bool says_kind(const Key& key) {
+  return key.name == "command" || key.name == "url" || key.name == "cli";
+}
+
+// What is said of the kind: for_stdio, for_http or for_cli; 0: nothing.
+Kinds kind_of(std::span<const Given> given, const std::string& name, const JsoncPlace& place,
+              ProblemList& problems) {
+  const Given* first = nullptr;
+  Kinds kind = 0;
+  for (const Given& one : given) {
+    if (!says_kind(*one.key)) continue;
+    if (first == nullptr) {
+      first = &one;
+      kind = one.key->kinds;
+    } else {
+      problems.error(one.place, fmt::format("server \"{}\" has \"{}\" as well as \"{}\"; keep one of them",
+                                            name, one.name, first->name));
+    }
+  }
+  if (kind == 0)
+    problems.error(place,
+                   fmt::format("server \"{}\" has none of \"command\" (a program), \"url\" (a daemon) and "
+                               "\"cli\" (a program that describes its tools); give it one of them",
+                               name));
+  return kind;
+}
+
+std::string_view kind_word(Kinds kinds) {
+  if (kinds == for_stdio) return "\"command\"";
+  if (kinds == for_http) return "\"url\"";
+  if (kinds == for_cli) return "\"cli\"";
+  if (kinds == (for_stdio | for_http)) return "\"command\" or \"url\"";
+  return "\"command\" or \"cli\"";
+}
+
+void check_kind(const Draft& draft, Kinds kind, std::span<const Given> given, ProblemList& problems) {
+  const std::string& name = draft.entry.server.name;
+  for (const Given& one : given)
+    if ((one.key->kinds & kind) == 0 && !says_kind(*one.key))
+      problems.warning(one.place, fmt::format("\"{}\" of server \"{}\" is ignored: it is for servers with {}",
+                                              one.name, name, kind_word(one.key->kinds)));
+  if (const Given* type = find(given, "type")) {
+    const std::string_view word = type->key->choices[draft.type];
+    const bool stdio = word == "stdio";
+    if (stdio == (kind == for_http))
+      problems.error(type->place,
+                     fmt::format("\"{}\" of server \"{}\" is \"{}\", but it has {}; remove one of them",
+                                 type->name, name, word, kind_word(kind)));
+  }
+}
+
+void add_env_file(Draft& draft, const Given& key, ProblemList& problems) {
+  auto& env = draft.entry.server.command.env;
+  auto fail = [&](const std::string& why) {
+    problems.error(key.place, fmt::format("\"{}\" of server \"{}\": {} {}", key.name, draft.entry.server.name,
+                                          draft.env_file, why));
+  };
+  const auto text = read_small_file(draft.env_file, largest_env_file);
+  if (!text) return fail(text.error());
+  auto list = parse_env_file(*text);
+  if (!list) return fail("cannot be understood: " + list.error());
+  env.insert(env.begin(), list->begin(), list->end());  // the last one counts
+}
+
+void finish_daemon(Draft& draft, std::span<const Given> given, const Surroundings& surroundings,
+                   ProblemList& problems) {
+  ServerConfig& server = draft.entry.server;
+  HttpConfig& http = server.http;
+  const Given* address = find(given, "url");
+  auto words = [&](std::string_view key, std::string_view what) {
+    return fmt::format("\"{}\" of server \"{}\" {}", key, server.name, what);
+  };
+  const auto url = parse_url(http.url);
+  if (!url) {
+    // The address may hold what came out of a variable: it is not repeated.
+    const std::string repeated = "'" + http.url + "' ";
+    const std::string& why = url.error();
+    problems.error(
+        address->place,
+        words(address->name, why.starts_with(repeated) ? why.substr(repeated.size()) : "is wrong: " + why));
+  }
+  for (const auto& [name, value] : draft.headers)
+    http.headers.push_back(name + ": " + for_credentials(value));
+  if (const Given* headers = find(given, "headers"))
+    if (const auto checked = Credentials::from_headers(http.headers, surroundings.variable); !checked)
+      problems.error(headers->place, words("headers", fmt::format("cannot be sent: {}", checked.error())));
+  auto useless = [&](std::string_view key, bool when, std::string_view why) {
+    if (const Given* one = find(given, key); one != nullptr && when)
+      problems.warning(one->place, words(key, why));
+  };
+  const bool plain = url && !url->tls;
+  useless("cacert", plain, "is of use only with an https:// address");
+  useless("insecure", plain && http.insecure, "is of use only with an https:// address");
+  useless("cacert", !plain && http.insecure,
+          "is of no use beside \"insecure\", which trusts any certificate");
+  useless("start_after", http.start.empty(), "is of use only with \"start_command\"");
+  useless(
+      "watch", !server.watch.empty() && server.build.empty() && http.start.empty() && http.stop.empty(),
+      "is of use only with \"build\", \"start_command\" or \"stop_command\": else there is nothing to do");
+  const bool queue_given = std::ranges::any_of(
+      given, [&](const Given& one) { return one.key->in_server != nullptr && one.key->name == "queue"; });
+  if (!queue_given) server.queue_timeout = daemon_queue_timeout;
+}
+
+}  // namespace
+
+ServerEntry finish_draft(Draft draft, const JsoncPlace& place, std::span<const Given> given,
+                         const std::string& folder, const Surroundings& surroundings, ProblemList& problems) {
+  ServerEntry& entry = draft.entry;
+  ServerConfig& server = entry.server;
+  const Kinds kind = kind_of(given, server.name, place, problems);
+  if (kind == 0) return std::move(entry);
+  check_kind(draft, kind, given, problems);
+  if (const Given* file = find(given, "env_file"); file != nullptr && !draft.env_file.empty())
+    add_env_file(draft, *file, problems);
+  if (kind == for_stdio) {
+    server.command.argv = std::move(draft.args);
+    server.command.argv.insert(server.command.argv.begin(), std::move(draft.command));
+  } else if (kind == for_http) {
+    finish_daemon(draft, given, surroundings, problems);
+  } else {
+    server.command.argv = std::move(draft.cli);
+    server.cli = std::move(draft.cli_config);
+  }
+  if (kind != for_http) server.http = {};
+  // What is built here or watched has its sources beside the file; a client's file says nothing of the kind.
+  const bool at_home = !server.build.empty() || !server.watch.empty() || !server.http.start.empty() ||
+                       !server.http.stop.empty();
+  if (server.command.cwd.empty() && at_home) server.command.cwd = folder;
+  return std::move(entry);
+}
+
+}  // namespace mcpivot

@@ -1,0 +1,18 @@
+// Makes a server out of what was read for it, if that makes sense as a whole: exactly one of a command, an
+// address and a CLI, and nothing that is for another kind.
+//
+// One thread.
+#pragma once
+
+#include <span>
+#include <string>
+
+#include "config/key_reader.h"
+
+namespace mcpivot {
+
+// The name has been set. What does not make sense is told; the entry counts only if there was no error.
+ServerEntry finish_draft(Draft draft, const JsoncPlace& place, std::span<const KeyReader::Given> given,
+                         const std::string& folder, const Surroundings& surroundings, ProblemList& problems);
+
+}  // namespace mcpivot

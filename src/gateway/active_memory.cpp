@@ -1,0 +1,56 @@
+#include "gateway/active_memory.h"
+
+#include <fmt/format.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+
+#include "log/log.h"
+#include "watch/content_hash.h"
+
+namespace mcpivot {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string state_folder() {
+  const char* state = std::getenv("XDG_STATE_HOME");
+  if (state != nullptr && state[0] == '/') return fmt::format("{}/mcpivot", state);
+  const char* home = std::getenv("HOME");
+  return home != nullptr && home[0] == '/' ? fmt::format("{}/.local/state/mcpivot", home) : std::string();
+}
+
+}  // namespace
+
+ActiveMemory::ActiveMemory(const std::string& config_file) {
+  const std::string folder = state_folder();
+  if (config_file.empty() || folder.empty()) return;
+  ContentHash hash;
+  hash.feed(fs::absolute(config_file).lexically_normal().string());
+  path_ = fmt::format("{}/active-{:016x}", folder, hash.value());
+}
+
+std::optional<std::set<std::string>> ActiveMemory::load() const {
+  std::ifstream file(path_);
+  if (path_.empty() || !file) return std::nullopt;
+  std::set<std::string> active;
+  for (std::string line; std::getline(file, line);) active.insert(line);
+  return active;
+}
+
+void ActiveMemory::save(const std::set<std::string>& active) const {
+  if (path_.empty()) return;
+  std::error_code error;
+  fs::create_directories(fs::path(path_).parent_path(), error);
+  const std::string draft = path_ + ".new";
+  {
+    std::ofstream file(draft);
+    for (const std::string& name : active) file << name << "\n";
+  }
+  fs::permissions(draft, fs::perms::owner_read | fs::perms::owner_write, error);
+  fs::rename(draft, path_, error);
+  if (error) log_warn("cannot remember which servers are active in {}: {}", path_, error.message());
+}
+
+}  // namespace mcpivot

@@ -1,0 +1,103 @@
+#include "gateway/member.h"
+
+#include <algorithm>
+
+#include "log/log.h"
+
+namespace mcpivot {
+namespace {
+
+std::vector<Glob> compiled(const std::vector<std::string>& patterns) {
+  std::vector<Glob> globs;
+  for (const std::string& pattern : patterns)
+    if (auto glob = Glob::compile(pattern)) globs.push_back(std::move(*glob));
+  return globs;
+}
+
+bool matches(const std::vector<Glob>& globs, const std::string& name) {
+  return std::ranges::any_of(globs, [&](const Glob& glob) { return glob.matches(name); });
+}
+
+}  // namespace
+
+Member::Member(LinkContext& context, Guard& guard, ServerEntry entry, NoticeBoard& notices, Owner& owner)
+    : context_(context),
+      owner_(owner),
+      entry_(std::move(entry)),
+      server_(context, guard, entry_.server, notices, *this),
+      allow_(compiled(entry_.tools.allow)),
+      deny_(compiled(entry_.tools.deny)),
+      idle_(context.loop) {
+  watch();
+}
+
+void Member::watch() {
+  watch_.reset();
+  if (!entry_.server.watching) return;
+  watch_ = std::make_unique<SourceWatch>(context_.loop, entry_.server, [this](const std::string& reason) {
+    // One that was stopped on request waits for a call: somebody may be in the middle of a build.
+    if (server_.state() != Server::State::stopped) reload(reason);
+  });
+}
+
+void Member::start() {
+  if (entry_.start == StartMode::lazy) {
+    server_.start_later();
+  } else {
+    server_.start();
+  }
+  if (!active_) rest_later();
+}
+
+void Member::hello(std::string_view params) {
+  server_.hello(params, {});
+  // Nothing is known of a lazy one that never ran: it is started once, so that there is something to list.
+  if (entry_.start == StartMode::lazy && server_.initialize_result().empty())
+    server_.start("to learn its tools");
+}
+
+void Member::reload(const std::string& reason) {
+  server_.reload({.build = !entry_.server.build.empty(),
+                  .renew = true,
+                  .reason = reason,
+                  .progress = {},
+                  .done = [this](const Server::Outcome& outcome) {
+                    if (outcome.news) server_.add_notice(outcome.text);
+                  }});
+}
+
+void Member::configure(ServerEntry entry) {
+  const bool same_server = entry.server == entry_.server;
+  entry_ = std::move(entry);
+  allow_ = compiled(entry_.tools.allow);
+  deny_ = compiled(entry_.tools.deny);
+  if (same_server) return;
+  watch();
+  server_.configure(entry_.server);
+}
+
+void Member::set_active(bool active) {
+  active_ = active;
+  if (active_) {
+    idle_.cancel();
+    if (entry_.start == StartMode::eager) server_.start("it was activated");
+  } else {
+    rest_later();
+  }
+}
+
+void Member::rest_later() {
+  if (!entry_.idle_stop) return;
+  idle_.expires_after(*entry_.idle_stop);
+  idle_.async_wait([this](const boost::system::error_code& error) {
+    if (error || active_) return;
+    server_.rest();
+    rest_later();  // somebody may call one of its tools all the same
+  });
+}
+
+bool Member::allows(const std::string& tool) const {
+  return (allow_.empty() || matches(allow_, tool)) && !matches(deny_, tool);
+}
+
+}  // namespace mcpivot

@@ -1,0 +1,81 @@
+// One of the gateway's servers: the server itself, the watch over its files, and whether its tools are in the
+// client's context.
+//
+// One thread.
+#pragma once
+
+#include <boost/asio/steady_timer.hpp>
+#include <memory>
+#include <string>
+
+#include "config/config.h"
+#include "server/server.h"
+#include "server/source_watch.h"
+
+namespace mcpivot {
+
+class Member final : private Server::Watcher {
+ public:
+  class Owner {
+   public:
+    virtual ~Owner() = default;
+    virtual void on_writable() = 0;
+    virtual void on_catalog() = 0;
+    virtual void on_list_changed(const Member& member, ListKind kind) = 0;
+    virtual void on_notification(const Member& member, const Message& message) = 0;
+    virtual std::string shown_name(const Member& member, ListKind kind, const std::string& own) const = 0;
+  };
+
+  Member(LinkContext& context, Guard& guard, ServerEntry entry, NoticeBoard& notices, Owner& owner);
+
+  Server& server() { return server_; }
+  const Server& server() const { return server_; }
+  const ServerEntry& entry() const { return entry_; }
+  const std::string& name() const { return entry_.server.name; }
+
+  // Starts it, now or at its first use.
+  void start();
+  // A client's handshake.
+  void hello(std::string_view params);
+  void reload(const std::string& reason);
+  // Another configuration under the same name.
+  void configure(ServerEntry entry);
+
+  bool active() const { return active_; }
+  // An inactive one stays warm, for as long as its entry says.
+  void set_active(bool active);
+
+  // Whether a tool is one that the user lets through.
+  bool allows(const std::string& tool) const;
+
+ private:
+  void on_writable() override { owner_.on_writable(); }
+  void on_catalog() override { owner_.on_catalog(); }
+  void on_list_changed(ListKind kind) override { owner_.on_list_changed(*this, kind); }
+  void on_notification(const Message& message) override { owner_.on_notification(*this, message); }
+  bool tells_model() const override { return active_; }
+  std::string shown_name(ListKind kind, const std::string& own) const override {
+    return owner_.shown_name(*this, kind, own);
+  }
+  void on_reload_begins() override {
+    if (watch_) watch_->reload_begins();
+  }
+  void on_reload_ends() override {
+    if (watch_) watch_->reload_ends();
+  }
+
+  void watch();
+  void rest_later();
+
+  LinkContext& context_;
+  Owner& owner_;
+  ServerEntry entry_;
+  Server server_;
+  std::unique_ptr<SourceWatch> watch_;
+  std::vector<Glob> allow_;
+  std::vector<Glob> deny_;
+  boost::asio::steady_timer idle_;
+  bool active_ = false;
+};
+
+}  // namespace mcpivot

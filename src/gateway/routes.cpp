@@ -1,0 +1,177 @@
+#include "gateway/routes.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cctype>
+
+#include "mcp/initialize.h"
+#include "rpc/json_cursor.h"
+#include "watch/content_hash.h"
+
+namespace mcpivot {
+namespace {
+
+// Clients put a prefix of their own before a name, and some allow no more than 64 characters in all.
+constexpr std::size_t longest_name = 48;
+
+std::string in_plain_letters(std::string_view text) {
+  std::string plain;
+  for (const char c : text)
+    plain += std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' || c == '-' ? c : '_';
+  return plain;
+}
+
+std::string short_hash(std::string_view text) {
+  ContentHash hash;
+  hash.feed(text);
+  return fmt::format("{:06x}", hash.value() & 0xFFFFFFU);
+}
+
+// For a name that is too long, or taken. The same for the same two, always.
+std::string hashed_name(std::string_view server, std::string_view tool) {
+  const std::string name = in_plain_letters(fmt::format("{}__{}", server, tool));
+  const std::string hash = short_hash(fmt::format("{}\n{}", server, tool));
+  return fmt::format("{}_{}", name.substr(0, longest_name - hash.size() - 1), hash);
+}
+
+// The same object with another value for this member.
+std::string with_member(const std::string& object, std::string_view key, std::string_view value) {
+  const std::string_view old = find_member(object, key);
+  if (old.empty()) return fmt::format(R"({{"{}":{},{})", key, value, object.substr(object.find('{') + 1));
+  const auto at = static_cast<std::size_t>(old.data() - object.data());
+  return fmt::format("{}{}{}", object.substr(0, at), value, object.substr(at + old.size()));
+}
+
+const std::string* value_in(const std::map<std::string, std::string>& map, const std::string& key) {
+  const auto found = map.find(key);
+  return found == map.end() ? nullptr : &found->second;
+}
+
+std::string base_name(const Member& member, ListKind kind, const std::string& own) {
+  const std::string* renamed = kind == ListKind::tools ? value_in(member.entry().tools.rename, own) : nullptr;
+  return renamed != nullptr ? *renamed : own;
+}
+
+}  // namespace
+
+std::string prefixed_name(std::string_view server, std::string_view tool) {
+  const std::string name = in_plain_letters(fmt::format("{}__{}", server, tool));
+  return name.size() <= longest_name ? name : hashed_name(server, tool);
+}
+
+bool fits_template(std::string_view uri, std::string_view pattern) {
+  // The literal parts must come in this order, the first at the beginning, the last at the end.
+  bool at_start = true;
+  while (true) {
+    const auto brace = pattern.find('{');
+    const std::string_view literal = pattern.substr(0, brace);
+    const auto found = brace == std::string_view::npos && !at_start && uri.size() >= literal.size()
+                           ? uri.size() - literal.size()
+                           : uri.find(literal);
+    if (found == std::string_view::npos || (at_start && found != 0) ||
+        !uri.substr(found).starts_with(literal))
+      return false;
+    uri.remove_prefix(found + literal.size());
+    if (brace == std::string_view::npos) return uri.empty();
+    const auto end = pattern.find('}', brace);
+    if (end == std::string_view::npos) return false;
+    pattern.remove_prefix(end + 1);
+    if (pattern.empty()) return true;
+    at_start = false;
+  }
+}
+
+void Routes::build(const Members& members, Naming naming, const IsReserved& is_reserved) {
+  *this = Routes();
+  naming_ = naming;
+  alone_ = members.size() == 1;
+  add_named(ListKind::tools, tools_, members, is_reserved);
+  add_named(ListKind::prompts, prompts_, members, {});
+  add_resources(members);
+}
+
+void Routes::add_named(ListKind kind, Table& table, const Members& members, const IsReserved& is_reserved) {
+  const bool bare = alone_ || naming_ == Naming::bare;
+  // How many have the same name; those with a name of ours count as two.
+  std::unordered_map<std::string, int> same;
+  auto each = [&](auto&& take) {
+    for (const auto& member : members)
+      for (const Item& item : member->server().catalog().list(kind))
+        if (kind != ListKind::tools || member->allows(item.key)) take(*member, item);
+  };
+  if (bare) {
+    each([&](const Member& member, const Item& item) {
+      const std::string name = base_name(member, kind, item.key);
+      same[name] += is_reserved && is_reserved(name) ? 2 : 1;
+    });
+  }
+  auto& shown = kind == ListKind::tools ? shown_tools_ : shown_prompts_;
+  each([&](Member& member, const Item& item) {
+    const std::string base = base_name(member, kind, item.key);
+    std::string name = bare && same[base] == 1 ? base : prefixed_name(member.name(), base);
+    if (bare && same[base] > 1)
+      clashes_.push_back(fmt::format("{} of \"{}\" is called {} here: that name is also another's", base,
+                                     member.name(), name));
+    if (table.contains(name)) {
+      const std::string other = hashed_name(member.name(), base);
+      clashes_.push_back(
+          fmt::format("{} of \"{}\" is called {} here: {} is taken", base, member.name(), other, name));
+      name = other;
+    }
+    table.emplace(name, Target{&member, item.key});
+    shown.emplace(std::pair(&member, item.key), name);
+    std::string json = name == item.key ? item.json : with_member(item.json, "name", quote(name));
+    if (kind == ListKind::tools) {
+      if (const std::string* words = value_in(member.entry().tools.describe, item.key))
+        json = with_member(json, "description", quote(*words));
+      all_tools_.push_back({&member, name, json});
+    }
+    if (member.active()) append(kind, json);
+  });
+}
+
+void Routes::add_resources(const Members& members) {
+  for (const auto& member : members) {
+    if (!member->active()) continue;
+    if (has_capability(member->server().initialize_result(), "resources"))
+      with_resources_.push_back(member.get());
+    for (const Item& item : member->server().catalog().list(ListKind::resources)) {
+      const auto [first, is_new] = resources_.emplace(item.key, member.get());
+      if (is_new) {
+        append(ListKind::resources, item.json);
+      } else if (first->second != member.get()) {
+        clashes_.push_back(fmt::format("{} is read from \"{}\", though \"{}\" has it too", item.key,
+                                       first->second->name(), member->name()));
+      }
+    }
+    for (const Item& item : member->server().catalog().list(ListKind::templates)) {
+      templates_.emplace_back(item.key, member.get());
+      append(ListKind::templates, item.json);
+    }
+  }
+}
+
+void Routes::append(ListKind kind, const std::string& json) {
+  std::string& list = lists_[static_cast<std::size_t>(kind)];
+  if (!list.empty()) list += ",";
+  list += json;
+}
+
+Member* Routes::resource(std::string_view uri) const {
+  if (const auto found = resources_.find(uri); found != resources_.end()) return found->second;
+  for (const auto& [pattern, member] : templates_)
+    if (pattern == uri || fits_template(uri, pattern)) return member;
+  return with_resources_.size() == 1 ? with_resources_.front() : nullptr;
+}
+
+std::string Routes::shown(const Member& member, ListKind kind, const std::string& own) const {
+  if (kind != ListKind::tools && kind != ListKind::prompts) return own;
+  const auto& names = kind == ListKind::tools ? shown_tools_ : shown_prompts_;
+  if (const auto found = names.find({&member, own}); found != names.end()) return found->second;
+  // It is gone, or not there yet: the name that it would have.
+  const std::string base = base_name(member, kind, own);
+  return alone_ || naming_ == Naming::bare ? base : prefixed_name(member.name(), base);
+}
+
+}  // namespace mcpivot

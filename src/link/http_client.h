@@ -1,0 +1,119 @@
+// Speaks HTTP/1.1 to one origin over a few connections that are kept open: each exchange has one to itself
+// while it lasts, and leaves it to the next one. Exchanges are begun in the order in which they were asked
+// for.
+//
+// It does not follow redirects and knows nothing of MCP. The owner must call close() before it goes.
+//
+// One thread; exchanges are called from the event loop, but for on_begun(), which may come from within
+// send().
+#pragma once
+
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <chrono>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "link/http_socket.h"
+
+namespace mcpivot {
+
+struct HttpHead {
+  int status = 0;
+  std::string reason;        // "Not Found"
+  std::string content_type;  // in small letters, without parameters
+  std::string session_id;    // Mcp-Session-Id
+  std::string location;
+};
+
+struct HttpFailure {
+  enum Kind : std::uint8_t {
+    unreachable,  // no connection could be made
+    unsent,       // the connection was gone before anything was written to it
+    broken,       // the connection ended before the answer did
+    nonsense,     // what came was no HTTP, or too much of it
+    late,         // there was no answer in time
+  } kind;
+  std::string text;
+};
+
+// Who wants to know what comes of a request. on_done() or on_failed() is the last call.
+class HttpExchange {
+ public:
+  virtual ~HttpExchange() = default;
+  // It is being written: from now on the peer may have seen it.
+  virtual void on_begun() {}
+  virtual void on_head(const HttpHead& head) = 0;
+  virtual void on_body(std::string_view piece) = 0;
+  virtual void on_done() = 0;
+  virtual void on_failed(const HttpFailure& failure) = 0;
+};
+
+struct HttpRequest {
+  std::string_view method;  // a literal
+  std::string target;
+  std::string headers;  // more of them, each with its line end
+  std::string body;
+  std::chrono::milliseconds patience{0};  // until the head of the answer is there; 0: for ever
+  bool brief = false;  // has no long answer to wait for, and need not wait for others that have
+};
+
+class HttpClient {
+ public:
+  // `headers` go with every request, each with its line end.
+  HttpClient(boost::asio::io_context& loop, std::unique_ptr<HttpDialer> dialer, std::string headers);
+  ~HttpClient();
+
+  void send(HttpRequest request, std::shared_ptr<HttpExchange> exchange);
+  // Wants no answer any more: the connection is closed if the request has been written. Nobody is called.
+  void cancel(const HttpExchange& exchange);
+  // It must come to its end within this time, or it fails. 0: it has all the time after all.
+  void hurry(const HttpExchange& exchange, std::chrono::milliseconds patience);
+  // Opens a connection to see whether that can be done. `trouble` is empty if so.
+  void probe(std::function<void(const std::string& trouble)> then);
+
+  // While paused, nothing is read; what has been read is still delivered.
+  void pause() { paused_ = true; }
+  void resume();
+
+  // What waits to be written, in bytes.
+  std::size_t waiting_bytes() const { return waiting_bytes_; }
+  std::size_t connections() const { return connections_.size(); }
+  // Ends everything; nobody is called any more.
+  void close();
+
+ private:
+  class Connection;
+  struct Waiting {
+    HttpRequest request;
+    std::shared_ptr<HttpExchange> exchange;
+  };
+
+  void dispatch();
+  bool may_open(bool brief) const;
+  void open(std::function<void(const std::string&)> probe);
+  void on_opened(const std::shared_ptr<Connection>& connection, const std::string& trouble);
+  void on_free(const std::shared_ptr<Connection>& connection);
+  void remove(const std::shared_ptr<Connection>& connection);
+  void close_idle_later();
+
+  boost::asio::io_context& loop_;
+  std::unique_ptr<HttpDialer> dialer_;
+  std::string headers_;
+  std::string target_prefix_;  // for a proxy, which must be told the whole address
+  std::deque<Waiting> waiting_;
+  std::vector<std::shared_ptr<Connection>> connections_;
+  std::size_t waiting_bytes_ = 0;
+  boost::asio::steady_timer idle_timer_;
+  std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);  // for what is still in the loop when we go
+  bool idle_timer_runs_ = false;
+  bool paused_ = false;
+  bool closed_ = false;
+};
+
+}  // namespace mcpivot

@@ -1,0 +1,145 @@
+// The kinds of HTTP exchanges that a session consists of. Only http_link.cpp and http_exchanges.cpp need to
+// know them.
+//
+// An exchange keeps its link alive until the link's client lets go of it. One thread.
+#pragma once
+
+#include "link/http_link.h"
+#include "link/sse_parser.h"
+
+namespace mcpivot {
+
+// What they have in common: the head of the answer, and the first bytes of one that is no message.
+class HttpLink::Exchange : public HttpExchange {
+ protected:
+  explicit Exchange(std::shared_ptr<HttpLink> link) : link_(std::move(link)) {}
+
+  void on_head(const HttpHead& head) override;
+  void on_body(std::string_view piece) override;
+  bool ok() const { return head_.status / 100 == 2; }
+  bool is_stream() const { return ok() && head_.content_type == "text/event-stream"; }
+  // The daemon says that it does not know our session.
+  bool is_forgotten() const;
+  // It, or the gateway in front of it, says that it is down.
+  bool is_down() const { return head_.status >= 502 && head_.status <= 504; }
+  bool is_redirect() const;
+  // Where to go on; or why not.
+  std::expected<std::string, std::string> redirected();
+  // "answered 404 Not Found: no such page"
+  std::string complaint() const;
+
+  std::shared_ptr<HttpLink> link_;
+  HttpHead head_;
+  std::string text_;
+  int redirects_ = 0;
+};
+
+// A request, until its answer is there.
+class HttpLink::Call final : public Exchange, public std::enable_shared_from_this<Call> {
+ public:
+  Call(std::shared_ptr<HttpLink> link, Outgoing outgoing);
+
+  const std::string& id() const { return outgoing_.id; }
+  std::uint64_t position() const { return outgoing_.position; }
+  bool begun() const { return begun_; }
+  void post();
+  // Says that the request failed, and is done with it.
+  void fail(int code, const std::string& why);
+  void fail_as_refused() { on_refused(); }
+  void finish();
+
+ private:
+  void on_begun() override;
+  void on_head(const HttpHead& head) override;
+  void on_body(std::string_view piece) override;
+  void on_done() override;
+  void on_failed(const HttpFailure& failure) override;
+
+  void on_json(std::string_view piece);
+  void on_json_complete();
+  void on_events(std::string_view piece);
+  void on_error_status();
+  void on_refused();
+  void stream_ended(bool broken, const std::string& why);
+  void resume_later(bool broken);
+  void resume_stream();
+
+  Outgoing outgoing_;
+  SseParser parser_;
+  BufferRef body_;
+  std::size_t body_size_ = 0;
+  boost::asio::steady_timer timer_;
+  int resends_ = 0;
+  int breaks_ = 0;  // of the stream, since it last came further
+  std::string resumed_at_;
+  bool begun_ = false;
+  bool resuming_ = false;
+  bool answered_ = false;
+  bool finished_ = false;
+};
+
+// A notification, or the answer to a request of the daemon's.
+class HttpLink::Brief final : public Exchange, public std::enable_shared_from_this<Brief> {
+ public:
+  Brief(std::shared_ptr<HttpLink> link, Outgoing outgoing);
+  void post();
+
+ private:
+  void on_begun() override;
+  void on_head(const HttpHead& head) override;
+  void on_done() override;
+  void on_failed(const HttpFailure& failure) override;
+  void finish();
+
+  Outgoing outgoing_;
+  bool repeated_ = false;
+};
+
+// The stream of what the daemon says of its own accord.
+class HttpLink::Listener final : public Exchange {
+ public:
+  Listener(std::shared_ptr<HttpLink> link, bool again);
+
+ private:
+  void on_head(const HttpHead& head) override;
+  void on_body(std::string_view piece) override;
+  void on_done() override;
+  void on_failed(const HttpFailure& failure) override;
+
+  SseParser parser_;
+  bool again_;  // there was one before, in this session
+  std::chrono::steady_clock::time_point since_ = std::chrono::steady_clock::now();
+};
+
+// The one stream of the old transport, over which everything comes.
+class HttpLink::OldStream final : public Exchange {
+ public:
+  // If there is no such stream, the call is answered with what the daemon said of it before.
+  OldStream(std::shared_ptr<HttpLink> link, std::shared_ptr<Call> call);
+
+ private:
+  void on_head(const HttpHead& head) override;
+  void on_body(std::string_view piece) override;
+  void on_done() override;
+  void on_failed(const HttpFailure& failure) override;
+  void on_endpoint(std::string_view reference);
+
+  std::shared_ptr<Call> call_;
+  SseParser parser_;
+  bool open_ = false;
+};
+
+// The end of the session, as far as the daemon cares to know.
+class HttpLink::Farewell final : public HttpExchange {
+ public:
+  explicit Farewell(std::function<void()> done) : done_(std::move(done)) {}
+
+ private:
+  void on_head(const HttpHead&) override {}
+  void on_body(std::string_view) override {}
+  void on_done() override { std::exchange(done_, nullptr)(); }
+  void on_failed(const HttpFailure&) override { std::exchange(done_, nullptr)(); }
+  std::function<void()> done_;
+};
+
+}  // namespace mcpivot

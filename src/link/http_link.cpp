@@ -1,0 +1,330 @@
+#include "link/http_link.h"
+
+#include <algorithm>
+#include <boost/asio/post.hpp>
+#include <cstring>
+
+#include "link/http_exchanges.h"
+#include "log/log.h"
+#include "rpc/json_cursor.h"
+
+namespace mcpivot {
+namespace {
+
+using std::chrono::milliseconds;
+
+// More than this waiting: the daemon is too slow, stop feeding it. Less than that again: go on.
+constexpr std::size_t high_water = 1024 * 1024;
+constexpr std::size_t low_water = 256 * 1024;
+constexpr std::size_t longest_session_id = 1024;
+// A daemon of the old transport tells its endpoint at once.
+constexpr milliseconds old_transport_patience{5'000};
+
+// Line ends between the tokens of a message become blanks; one within a string is not JSON, and stays.
+void make_one_line(char* data, std::size_t size) {
+  const std::string_view text(data, size);
+  if (std::memchr(data, '\n', size) == nullptr && std::memchr(data, '\r', size) == nullptr) return;
+  JsonCursor cursor(text);
+  if (!cursor.value() || !cursor.end()) return;
+  std::replace_if(data, data + size, [](char c) { return c == '\n' || c == '\r'; }, ' ');
+}
+
+std::string_view text_with(const Message& message, std::span<const Edit> edits, Span where) {
+  for (const Edit& edit : edits)
+    if (edit.where == where) return edit.with;
+  return message.text(where);
+}
+
+}  // namespace
+
+HttpLink::HttpLink(LinkContext& context, std::unique_ptr<HttpClient> client, Options options)
+    : context_(context),
+      client_(std::move(client)),
+      options_(std::move(options)),
+      target_(options_.url.target),
+      listen_timer_(context.loop) {}
+
+void HttpLink::start(Handler& handler) {
+  handler_ = &handler;
+  // A daemon that is not there is better known before the first request.
+  client_->probe([weak = weak_from_this()](const std::string& trouble) {
+    auto self = weak.lock();
+    if (self && !trouble.empty()) self->unreachable(trouble);
+  });
+}
+
+// --- out
+
+void HttpLink::send(const Message& message, std::span<const Edit> edits) {
+  if (context_.tap != nullptr && !ended_) context_.tap->sent(options_.peer, message, edits);
+  take({.body = spliced(message.raw, edits),
+        .id = message.kind == Kind::request ? std::string(text_with(message, edits, message.id))
+                                            : std::string(),
+        .cancels = message.known == Method::cancelled && message.request_id
+                       ? std::string(text_with(message, edits, message.request_id))
+                       : std::string(),
+        .known = message.known});
+}
+
+void HttpLink::send(std::string_view line) {
+  if (const auto message = read_message(line)) send(*message, {});
+}
+
+void HttpLink::take(Outgoing outgoing) {
+  outgoing.position = ++position_;
+  unwritten_.insert(position_);
+  if (ended_ || finishing_ || handler_ == nullptr) return;  // it will never be written
+  if (holding_) {
+    held_bytes_ += outgoing.body.size();
+    held_.push_back(std::move(outgoing));
+  } else {
+    post(std::move(outgoing));
+  }
+  was_full_ = was_full_ || full();
+}
+
+void HttpLink::post(Outgoing outgoing) {
+  if (!outgoing.id.empty()) {
+    auto call = std::make_shared<Call>(shared_from_this(), std::move(outgoing));
+    calls_[call->id()] = call;
+    return call->post();
+  }
+  if (!outgoing.cancels.empty()) {
+    const auto call = calls_.find(outgoing.cancels);
+    if (call != calls_.end() && !call->second->begun())
+      return drop_call(outgoing.cancels);  // it was never asked
+  }
+  // What follows the end of the handshake must not overtake it on another connection.
+  if (outgoing.known == Method::initialized) holding_ = true;
+  std::make_shared<Brief>(shared_from_this(), std::move(outgoing))->post();
+}
+
+void HttpLink::on_initialized() {
+  if (ended_) return;
+  if (!old_transport()) listen_at(target_);
+  release();
+}
+
+void HttpLink::release() {
+  holding_ = false;
+  held_bytes_ = 0;
+  for (Outgoing& outgoing : std::exchange(held_, {})) {
+    if (ended_) return;
+    if (holding_) {
+      held_.push_back(std::move(outgoing));
+    } else {
+      post(std::move(outgoing));
+    }
+  }
+}
+
+// The daemon was told that nobody waits for the answer: nor do we.
+void HttpLink::drop_call(const std::string& id) {
+  const auto found = calls_.find(id);
+  if (found == calls_.end()) return;
+  const auto call = found->second;
+  call->finish();
+  client_->cancel(*call);
+}
+
+HttpRequest HttpLink::request(std::string_view method, std::string body) const {
+  static constexpr std::string_view headers =
+      "Accept: application/json, text/event-stream\r\nContent-Type: application/json\r\n";
+  return {.method = method,
+          .target = old_transport() ? old_target_ : target_,
+          .headers = std::string(headers) + session_headers_,
+          .body = std::move(body)};
+}
+
+HttpRequest HttpLink::stream_request(const std::string& last_id) const {
+  std::string headers = "Accept: text/event-stream\r\nCache-Control: no-store\r\n" + session_headers_;
+  if (!last_id.empty()) headers += "Last-Event-ID: " + last_id + "\r\n";
+  return {.method = "GET", .target = target_, .headers = std::move(headers), .body = {}};
+}
+
+bool HttpLink::full() const {
+  return client_->waiting_bytes() + held_bytes_ > high_water;
+}
+
+void HttpLink::begun(std::uint64_t position) {
+  unwritten_.erase(position);
+  if (!was_full_ || client_->waiting_bytes() + held_bytes_ > low_water) return;
+  was_full_ = false;
+  if (handler_ != nullptr) handler_->on_writable();
+}
+
+// --- in
+
+void HttpLink::resume() {
+  // Through the loop: this is called from within another link's write.
+  boost::asio::post(context_.loop, [self = shared_from_this()] {
+    if (!self->ended_) self->client_->resume();
+  });
+}
+
+std::expected<Message, Refusal> HttpLink::read(char* data, std::size_t size, const BufferRef& buffer) {
+  make_one_line(data, size);
+  const std::string_view line(data, size);
+  if (context_.tap != nullptr) context_.tap->received(options_.peer, line);
+  auto message = read_message(line);
+  if (message) message->buffer = buffer;
+  return message;
+}
+
+void HttpLink::handle(const Message& message) {
+  if (handler_ != nullptr) handler_->on_message(message);
+}
+
+void HttpLink::deliver_batch(char* data, std::size_t size) {
+  make_one_line(data, size);
+  if (context_.tap != nullptr) context_.tap->received(options_.peer, {data, size});
+  if (handler_ != nullptr) handler_->on_batch({data, size});
+}
+
+void HttpLink::deliver_own(const std::string& line) {
+  if (const auto message = read_message(line)) handle(*message);
+}
+
+void HttpLink::deliver_events(SseParser& parser, std::string_view piece) {
+  const Cork cork(context_.corks);
+  const auto keep = shared_from_this();
+  while (!ended_ && handler_ != nullptr) {
+    const auto event = parser.next(piece);
+    if (!event) return;
+    if (!event->type.empty() && event->type != "message") continue;
+    if (event->over) {
+      handler_->on_oversize(*event->over, options_.limit);
+    } else if (is_batch(event->data)) {
+      deliver_batch(parser.buffer()->data(), event->data.size());
+    } else if (const auto message = read(parser.buffer()->data(), event->data.size(), parser.buffer())) {
+      if (old_transport() && version_.empty() && message->kind == Kind::result) agreed(*message);
+      handle(*message);
+    } else {
+      handler_->on_unreadable(event->data, message.error());
+    }
+  }
+}
+
+void HttpLink::opened_session(const HttpHead& head) {
+  if (head.session_id.size() <= longest_session_id) session_id_ = head.session_id;
+  if (!session_id_.empty()) session_headers_ = "Mcp-Session-Id: " + session_id_ + "\r\n";
+}
+
+void HttpLink::agreed(const Message& answer) {
+  const std::string_view version = find_member(answer.text(answer.result), "protocolVersion");
+  if (!version.starts_with('"') || version.size() > 34) return;
+  version_ = string_value(version);
+  const bool plain = std::ranges::all_of(version_, [](unsigned char c) { return c > ' ' && c < 0x7f; });
+  if (plain) session_headers_ += "MCP-Protocol-Version: " + version_ + "\r\n";
+}
+
+// --- the daemon's own stream
+
+void HttpLink::listen_at(const std::string& target) {
+  if (ended_ || finishing_) return;
+  HttpRequest request = stream_request(last_event_id_);
+  request.target = target;
+  stream_ = std::make_shared<Listener>(shared_from_this(), std::exchange(listened_, true));
+  client_->send(std::move(request), stream_);
+}
+
+void HttpLink::listen_later(milliseconds delay) {
+  if (ended_ || finishing_) return;
+  listen_timer_.expires_after(delay);
+  listen_timer_.async_wait([weak = weak_from_this()](const boost::system::error_code& error) {
+    auto self = weak.lock();
+    if (!error && self) self->listen_at(self->target_);
+  });
+}
+
+// --- the old transport
+
+void HttpLink::try_old_transport(std::shared_ptr<Call> call) {
+  log_debug("{}: it does not take a POST; trying the HTTP+SSE transport of 2024-11-05", options_.peer);
+  initialize_ = call;
+  stream_ = std::make_shared<OldStream>(shared_from_this(), std::move(call));
+  HttpRequest request = stream_request({});
+  request.patience = old_transport_patience;
+  client_->send(std::move(request), stream_);
+}
+
+void HttpLink::old_transport_opened(const Url& endpoint) {
+  old_target_ = endpoint.target;
+  log_info("{}: it speaks the HTTP+SSE transport of 2024-11-05", options_.peer);
+  if (auto call = std::exchange(initialize_, nullptr)) call->post();
+}
+
+// --- what goes wrong
+
+void HttpLink::lost(const std::string& id, bool reached, std::string_view why) {
+  if (handler_ != nullptr) handler_->on_lost(id, reached, why);
+}
+
+// A connection broke in the middle of an answer. Is it the connection, or the daemon?
+void HttpLink::doubt(const std::shared_ptr<Call>& call, const std::string& why) {
+  client_->probe([weak = weak_from_this(), call, why](const std::string& trouble) {
+    auto self = weak.lock();
+    if (!self || self->ended_ || !self->calls_.contains(call->id())) return;
+    if (!trouble.empty()) return self->unreachable(trouble);
+    call->finish();
+    self->lost(call->id(), true, fmt::format("broke the connection: {}", why));
+  });
+}
+
+void HttpLink::unreachable(const std::string& why) {
+  if (!ended_) unreachable_ = true;
+  end(fmt::format("cannot be reached at {}: {}", options_.url.origin(), why));
+}
+
+void HttpLink::forget_session(std::uint64_t position) {
+  if (ended_) return;
+  if (position != 0) unwritten_.insert(position);  // it was turned away at the door
+  forgotten_ = true;
+  end("does not know our session any more");
+}
+
+void HttpLink::down(std::uint64_t position, const std::string& why) {
+  if (ended_) return;
+  if (position != 0) unwritten_.insert(position);
+  end(why);
+}
+
+void HttpLink::end(const std::string& why) {
+  if (std::exchange(ended_, true)) return;
+  const auto keep = shared_from_this();
+  listen_timer_.cancel();
+  listening_ = false;
+  client_->close();
+  calls_.clear();
+  held_.clear();
+  stream_.reset();
+  initialize_.reset();
+  if (handler_ != nullptr) handler_->on_end(why);
+}
+
+void HttpLink::end_session(milliseconds patience, std::function<void()> done) {
+  const auto keep = shared_from_this();
+  finishing_ = true;
+  listen_timer_.cancel();
+  held_.clear();
+  for (const auto& [id, call] : std::exchange(calls_, {})) client_->cancel(*call);
+  if (stream_) client_->cancel(*stream_);
+  if (ended_ || session_id_.empty()) return boost::asio::post(context_.loop, std::move(done));
+  HttpRequest request{.method = "DELETE", .target = target_, .headers = session_headers_, .body = {}};
+  request.patience = patience;
+  request.brief = true;
+  client_->send(std::move(request), std::make_shared<Farewell>(std::move(done)));
+}
+
+void HttpLink::close() {
+  handler_ = nullptr;
+  ended_ = true;
+  listen_timer_.cancel();
+  client_->close();
+  calls_.clear();
+  held_.clear();
+  stream_.reset();
+  initialize_.reset();
+}
+
+}  // namespace mcpivot

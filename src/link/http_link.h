@@ -1,0 +1,140 @@
+// A link to an HTTP daemon: one session of MCP's Streamable HTTP transport, or, if the daemon knows only
+// that, of the older HTTP+SSE transport (2024-11-05).
+//
+// Each message is a POST of its own; what it answers, at once or as a stream of events, are messages to us.
+// What the daemon says of its own accord comes over one GET that stays open. A stream that breaks is resumed
+// where the daemon lets us.
+//
+// The link ends when the daemon cannot be reached any more, or no longer knows the session. The loss of a
+// single answer is told by on_lost(), and an HTTP error becomes the error answer of the one request that got
+// it.
+//
+// One thread.
+#pragma once
+
+#include <boost/asio/steady_timer.hpp>
+#include <deque>
+#include <memory>
+#include <set>
+#include <string>
+#include <unordered_map>
+
+#include "link/http_client.h"
+#include "link/link.h"
+#include "link/pipe_link.h"
+
+namespace mcpivot {
+
+class SseParser;
+
+class HttpLink final : public Link, public std::enable_shared_from_this<HttpLink> {
+ public:
+  struct Options {
+    Url url;
+    std::string peer;    // names the other side for the tap and the log
+    std::size_t limit;   // longest message that is delivered
+    std::string advice;  // which credentials to look at when they are refused
+  };
+  HttpLink(LinkContext& context, std::unique_ptr<HttpClient> client, Options options);
+  ~HttpLink() override { close(); }
+
+  void start(Handler& handler);
+  // Ends the session; `done` is called when the daemon has been told, or at once if there is nothing to tell.
+  void end_session(std::chrono::milliseconds patience, std::function<void()> done);
+
+  void send(const Message& message, std::span<const Edit> edits) override;
+  void send(std::string_view line) override;
+  bool full() const override;
+  // In messages, not in bytes.
+  std::uint64_t position() const override { return position_; }
+  bool reached(std::uint64_t position) const override { return !unwritten_.contains(position); }
+  void pause() override { client_->pause(); }
+  void resume() override;
+  void finish() override { finishing_ = true; }
+  void close() override;
+
+  // Why it ended: the daemon lives, but does not know our session any more.
+  bool forgotten() const { return forgotten_; }
+  // Or: nobody takes connections there.
+  bool was_unreachable() const { return unreachable_; }
+  bool old_transport() const { return !old_target_.empty(); }
+  bool has_session() const { return !session_id_.empty(); }
+  bool listening() const { return listening_; }
+  std::size_t connections() const { return client_->connections(); }
+
+ private:
+  class Exchange;
+  class Call;
+  class Brief;
+  class Listener;
+  class OldStream;
+  class Farewell;
+
+  // A message on its way out.
+  struct Outgoing {
+    std::string body;
+    std::string id;       // of a request
+    std::string cancels;  // the id of a request that is taken back
+    Method known = Method::other;
+    std::uint64_t position = 0;
+  };
+
+  void take(Outgoing outgoing);
+  void post(Outgoing outgoing);
+  void release();
+  HttpRequest request(std::string_view method, std::string body) const;
+  HttpRequest stream_request(const std::string& last_id) const;
+
+  // For exchanges, to hand on what came. Bytes are made one line, in place.
+  std::expected<Message, Refusal> read(char* data, std::size_t size, const BufferRef& buffer);
+  void handle(const Message& message);
+  void deliver_batch(char* data, std::size_t size);
+  void deliver_events(SseParser& parser, std::string_view piece);
+  void deliver_own(const std::string& line);
+  // For exchanges, to report.
+  void begun(std::uint64_t position);
+  void opened_session(const HttpHead& head);
+  void agreed(const Message& initialize_answer);
+  void on_initialized();
+  void drop_call(const std::string& id);
+  void listen_at(const std::string& target);
+  void listen_later(std::chrono::milliseconds delay);
+  void try_old_transport(std::shared_ptr<Call> call);
+  void old_transport_opened(const Url& endpoint);
+  // What went wrong. A position is given if the daemon surely did not do what was sent there.
+  void lost(const std::string& id, bool reached, std::string_view why);
+  void doubt(const std::shared_ptr<Call>& call, const std::string& why);
+  void unreachable(const std::string& why);
+  void forget_session(std::uint64_t position);
+  void down(std::uint64_t position, const std::string& why);
+  void end(const std::string& why);
+
+  LinkContext& context_;
+  std::unique_ptr<HttpClient> client_;
+  Options options_;
+  std::string target_;      // where to POST; a redirect may change it
+  std::string old_target_;  // the same in the old transport; empty: that is not spoken
+  Handler* handler_ = nullptr;
+  std::string session_id_;
+  std::string version_;
+  std::string session_headers_;
+  std::uint64_t position_ = 0;
+  std::set<std::uint64_t> unwritten_;  // what the daemon has not seen
+  std::unordered_map<std::string, std::shared_ptr<Call>> calls_;
+  std::deque<Outgoing> held_;  // they must wait for what was sent before them
+  std::size_t held_bytes_ = 0;
+  bool holding_ = false;
+  bool was_full_ = false;
+  std::shared_ptr<HttpExchange> stream_;  // the daemon's own
+  bool listened_ = false;                 // there was one before
+  bool listening_ = false;
+  std::string last_event_id_;
+  std::shared_ptr<Call> initialize_;  // kept for the old transport
+  boost::asio::steady_timer listen_timer_;
+  bool finishing_ = false;
+  bool ended_ = false;
+  bool forgotten_ = false;
+  bool unreachable_ = false;
+};
+
+}  // namespace mcpivot

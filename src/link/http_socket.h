@@ -1,0 +1,57 @@
+// A connection to the host of a daemon, ready for HTTP: found, connected, through a proxy if need be, and
+// with TLS if the address says so. All that knows of sockets and TLS is behind this.
+//
+// One thread; callbacks come from the event loop, never from within the call that asked for them.
+#pragma once
+
+#include <boost/asio/io_context.hpp>
+#include <boost/system/error_code.hpp>
+#include <expected>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "link/proxy.h"
+#include "link/url.h"
+
+namespace mcpivot {
+
+class HttpSocket {
+ public:
+  using OnConnected = std::function<void(const std::string& trouble)>;  // empty: connected
+  using OnBytes = std::function<void(const boost::system::error_code&, std::size_t)>;
+
+  virtual ~HttpSocket() = default;
+  virtual void connect(OnConnected on_connected) = 0;
+  virtual void read_some(std::span<char> room, OnBytes on_bytes) = 0;
+  virtual void write(std::string_view bytes, OnBytes on_bytes) = 0;  // all of them
+  // Whether the peer has closed it by now.
+  virtual bool closed_by_peer() = 0;
+  // Nobody is called any more.
+  virtual void close() = 0;
+};
+
+// Where to connect to, and whom to trust there.
+struct HttpOrigin {
+  Url url;
+  std::optional<Proxy> proxy;
+  std::string cacert;     // a file with certificates to trust beside the system's
+  bool insecure = false;  // trust anybody
+};
+
+// Makes connections to one origin.
+class HttpDialer {
+ public:
+  virtual ~HttpDialer() = default;
+  virtual std::shared_ptr<HttpSocket> socket() = 0;
+  virtual const HttpOrigin& origin() const = 0;
+
+  // The error says what is wrong with the certificates.
+  static std::expected<std::unique_ptr<HttpDialer>, std::string> make(boost::asio::io_context& loop,
+                                                                      HttpOrigin origin);
+};
+
+}  // namespace mcpivot

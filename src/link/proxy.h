@@ -1,0 +1,27 @@
+// Which HTTP proxy the environment wants for an address: HTTP_PROXY, HTTPS_PROXY, ALL_PROXY and NO_PROXY, in
+// capitals or not. A host on this machine is never reached through a proxy.
+#pragma once
+
+#include <expected>
+#include <functional>
+#include <optional>
+#include <string>
+
+#include "link/url.h"
+
+namespace mcpivot {
+
+struct Proxy {
+  Url url;
+  std::string authorization;  // for the header Proxy-Authorization; empty: none
+};
+
+using Variable = std::function<std::string(const std::string& name)>;  // empty: not set
+
+// The error says which variable is no address.
+std::expected<std::optional<Proxy>, std::string> proxy_for(const Url& url, const Variable& variable);
+
+// "localhost", "127.0.0.1", "::1" and their like.
+bool is_loopback(const std::string& host);
+
+}  // namespace mcpivot

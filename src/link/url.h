@@ -1,0 +1,39 @@
+// The address of a daemon, taken apart. Only what an HTTP client needs: http and https, no user names.
+//
+// Plain data. Any thread.
+#pragma once
+
+#include <cstdint>
+#include <expected>
+#include <string>
+#include <string_view>
+
+namespace mcpivot {
+
+struct Url {
+  bool tls = false;
+  std::string host;  // an IPv6 address without its brackets
+  std::uint16_t port = 80;
+  std::string target = "/";  // path and query
+
+  // "127.0.0.1:8080", "[::1]:8080", "example.com" (a usual port is left out)
+  std::string authority() const;
+  std::string origin() const { return (tls ? "https://" : "http://") + authority(); }
+  std::string text() const { return origin() + target; }
+  // For people to read: what stands behind a question mark may be a secret.
+  std::string shown() const {
+    const auto query = target.find('?');
+    return origin() + target.substr(0, query) + (query == std::string::npos ? "" : "?…");
+  }
+  bool same_origin(const Url& other) const {
+    return tls == other.tls && host == other.host && port == other.port;
+  }
+};
+
+// The error says what is wrong with the text.
+std::expected<Url, std::string> parse_url(std::string_view text);
+
+// What a reference (a Location, the endpoint of the old transport) means on a page of this address.
+std::expected<Url, std::string> resolve_reference(const Url& base, std::string_view reference);
+
+}  // namespace mcpivot

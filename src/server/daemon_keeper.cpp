@@ -1,0 +1,275 @@
+#include "server/daemon_keeper.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <linux/close_range.h>
+#include <poll.h>
+#include <sys/file.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <boost/asio/ip/tcp.hpp>
+#include <csignal>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+
+#include "log/log.h"
+#include "proc/exit_status.h"
+#include "proc/utf8.h"
+#include "server/crash_report.h"
+
+extern char** environ;  // NOLINT(readability-redundant-declaration): POSIX leaves it to us to declare it
+
+namespace mcpivot {
+namespace {
+
+namespace fs = std::filesystem;
+using std::chrono::milliseconds;
+using std::chrono::steady_clock;
+
+constexpr milliseconds stop_patience{5'000};
+constexpr milliseconds stop_limit{60'000};
+constexpr int listen_check_ms = 200;
+constexpr std::size_t output_shown = 64 * 1024;
+
+fs::path state_folder() {
+  const char* state = std::getenv("XDG_STATE_HOME");
+  const char* home = std::getenv("HOME");
+  const fs::path base = state != nullptr && *state == '/'
+                            ? fs::path(state)
+                            : fs::path(home != nullptr ? home : "/tmp") / ".local/state";
+  const fs::path folder = base / "mcpivot";
+  std::error_code error;
+  if (fs::create_directories(folder, error)) fs::permissions(folder, fs::perms::owner_all, error);
+  return folder;
+}
+
+// Whether anybody takes connections there. Only asked of addresses, so that no name has to be looked up.
+bool somebody_listens(const Url& url) {
+  namespace ip = boost::asio::ip;
+  boost::system::error_code error;
+  std::vector<ip::address> addresses{ip::make_address(url.host, error)};
+  if (error && url.host != "localhost") return false;
+  if (error) addresses = {ip::address_v4::loopback(), ip::address_v6::loopback()};
+  for (const ip::address& address : addresses) {
+    const ip::tcp::endpoint to(address, url.port);
+    const int fd = ::socket(to.protocol().family(), SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    if (fd < 0) continue;
+    bool connected = ::connect(fd, to.data(), static_cast<socklen_t>(to.size())) == 0;
+    if (!connected && errno == EINPROGRESS) {
+      pollfd wait{fd, POLLOUT, 0};
+      int failure = 1;
+      socklen_t size = sizeof(failure);
+      connected = ::poll(&wait, 1, listen_check_ms) == 1 &&
+                  ::getsockopt(fd, SOL_SOCKET, SO_ERROR, &failure, &size) == 0 && failure == 0;
+    }
+    ::close(fd);
+    if (connected) return true;
+  }
+  return false;
+}
+
+// All that the child needs, made before the fork: after it, only calls that are safe there.
+struct Detached {
+  const char* cwd;
+  const char* output;
+  char* const* argv;
+  char* const* environment;
+};
+
+[[noreturn]] void become(const Detached& what) {
+  ::setsid();
+  const int null = ::open("/dev/null", O_RDONLY);
+  const int out = ::open(what.output, O_WRONLY | O_CREAT | O_TRUNC | O_APPEND | O_NOFOLLOW, 0600);
+  ::dup2(null, 0);
+  ::dup2(out >= 0 ? out : null, 1);
+  ::dup2(out >= 0 ? out : null, 2);
+  ::close_range(3, ~0U, 0);
+  for (int signal = 1; signal < NSIG; ++signal) ::signal(signal, SIG_DFL);
+  sigset_t none;
+  ::sigemptyset(&none);
+  ::sigprocmask(SIG_SETMASK, &none, nullptr);
+  if (what.cwd == nullptr || ::chdir(what.cwd) == 0) ::execve(what.argv[0], what.argv, what.environment);
+  constexpr std::string_view words = "mcpivot: cannot run /bin/sh in that folder\n";
+  [[maybe_unused]] const auto written = ::write(2, words.data(), words.size());
+  ::_exit(127);
+}
+
+}  // namespace
+
+DaemonKeeper::DaemonKeeper(boost::asio::io_context& loop, Guard& guard, const ServerConfig& config)
+    : loop_(loop),
+      guard_(guard),
+      config_(config),
+      url_(*parse_url(config.http.url)),
+      pidfd_(loop),
+      patience_(loop) {
+  std::string name = url_.authority();
+  std::ranges::replace_if(name, [](char c) { return c == '/' || c == '[' || c == ']'; }, '_');
+  output_file_ = state_folder() / (name + ".daemon.log");
+  lock_file_ = state_folder() / (name + ".lock");
+}
+
+DaemonKeeper::~DaemonKeeper() {
+  release_lock();
+}
+
+bool DaemonKeeper::take_lock() {
+  if (lock_ >= 0) return true;
+  lock_ = ::open(lock_file_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+  if (lock_ < 0) {
+    log_warn("{}: cannot make {}: {}; another mcpivot may start the daemon too", config_.name, lock_file_,
+             std::strerror(errno));
+    return true;
+  }
+  if (::flock(lock_, LOCK_EX | LOCK_NB) == 0) return true;
+  release_lock();
+  return false;
+}
+
+void DaemonKeeper::release_lock() {
+  if (lock_ >= 0) ::close(lock_);
+  lock_ = -1;
+}
+
+void DaemonKeeper::start(bool nobody_listens) {
+  // A command that fails at once is not run again and again.
+  if (pid_ != 0 || steady_clock::now() - began_ < config_.http.start_after) return;
+  if (!take_lock()) {
+    log_info("{}: another mcpivot is starting the daemon", config_.name);
+    waiting_ = true;
+    began_ = steady_clock::now();
+    return;
+  }
+  // Another one may have done so between our look and our lock.
+  if (nobody_listens && somebody_listens(url_)) return release_lock();
+  began_ = steady_clock::now();
+  trouble_.clear();
+  waiting_ = spawn();
+  if (!waiting_) release_lock();
+}
+
+bool DaemonKeeper::spawn() {
+  std::vector<std::string> words{"/bin/sh", "-c", config_.http.start};
+  std::vector<std::string> variables;
+  for (char** entry = environ; *entry != nullptr; ++entry) {
+    const std::string_view text = *entry;
+    const bool replaced = std::ranges::any_of(
+        config_.command.env, [&](const auto& given) { return text.starts_with(given.first + "="); });
+    if (!replaced) variables.emplace_back(text);
+  }
+  for (const auto& [key, value] : config_.command.env) variables.push_back(fmt::format("{}={}", key, value));
+  auto pointers = [](std::vector<std::string>& strings) {
+    std::vector<char*> result;
+    for (std::string& text : strings) result.push_back(text.data());
+    result.push_back(nullptr);
+    return result;
+  };
+  const auto argv = pointers(words);
+  const auto environment = pointers(variables);
+  const Detached what{.cwd = config_.command.cwd.empty() ? nullptr : config_.command.cwd.c_str(),
+                      .output = output_file_.c_str(),
+                      .argv = argv.data(),
+                      .environment = environment.data()};
+  const pid_t pid = ::fork();
+  if (pid == 0) become(what);
+  if (pid < 0) {
+    trouble_ = fmt::format("--start: cannot fork: {}", std::strerror(errno));
+    return false;
+  }
+  pid_ = pid;
+  log_info("{}: started the daemon, pid {}: {}", config_.name, pid, config_.http.start);
+  watch();
+  return true;
+}
+
+void DaemonKeeper::watch() {
+  const int pidfd = static_cast<int>(::syscall(SYS_pidfd_open, pid_, 0));
+  if (pidfd < 0) return;
+  pidfd_.assign(pidfd);
+  pidfd_.async_wait(pidfd_.wait_read, [this](const boost::system::error_code& error) {
+    if (!error) on_exit();
+  });
+}
+
+void DaemonKeeper::on_exit() {
+  int status = 0;
+  ::waitpid(pid_, &status, 0);
+  pidfd_.close();
+  const ExitStatus exit = ExitStatus::from_wait(status);
+  const pid_t pid = std::exchange(pid_, 0);
+  log_info("{}: --start (pid {}) {}", config_.name, pid, exit.text());
+  // With code 0 it has left a daemon behind, which comes up in its own time.
+  const bool failed = exit.signal != 0 || exit.code != 0;
+  if (waiting_ && failed) {
+    waiting_ = false;
+    release_lock();
+    const std::string said = output(10);
+    trouble_ = fmt::format("--start {}{}{}", exit.text(), said.empty() ? "" : ":\n", said);
+  }
+  patience_.cancel();
+  if (on_stopped_)
+    std::exchange(on_stopped_, nullptr)(
+        true, fmt::format("the daemon that mcpivot had started (pid {}) {}", pid, exit.text()));
+}
+
+bool DaemonKeeper::starting() const {
+  return waiting_ && steady_clock::now() - began_ < config_.start_timeout;
+}
+
+void DaemonKeeper::arrived() {
+  waiting_ = false;
+  trouble_.clear();
+  release_lock();
+}
+
+std::string DaemonKeeper::trouble() const {
+  if (!waiting_ || starting()) return trouble_;
+  return fmt::format("--start was run {} ago and it still does not answer; what it prints is in {}",
+                     duration_text(std::chrono::duration_cast<milliseconds>(steady_clock::now() - began_)),
+                     output_file_);
+}
+
+void DaemonKeeper::stop(OnStopped on_stopped) {
+  arrived();
+  began_ = {};
+  if (!config_.http.stop.empty()) {
+    log_info("{}: stopping the daemon: {}", config_.name, config_.http.stop);
+    stopper_ = std::make_shared<BuildRunner>(
+        loop_, guard_,
+        BuildRunner::Handlers{
+            .on_line = {}, .on_done = [this, on_stopped](const BuildRunner::Result& result) {
+              const auto keep = std::exchange(stopper_, nullptr);
+              on_stopped(result.ok, fmt::format("--stop ({}) {}{}{}", config_.http.stop, result.how,
+                                                result.output.empty() ? "" : ": ", result.output));
+            }});
+    return stopper_->start(config_.http.stop, config_.command, stop_limit);
+  }
+  if (pid_ == 0) return on_stopped(false, "it is not ours to stop");
+  on_stopped_ = std::move(on_stopped);
+  ::kill(-pid_, SIGTERM);  // it leads a session, and so a group, of its own
+  patience_.expires_after(stop_patience);
+  patience_.async_wait([this](const boost::system::error_code& error) {
+    if (!error && pid_ != 0) ::kill(-pid_, SIGKILL);
+  });
+}
+
+std::string DaemonKeeper::output(std::size_t lines) const {
+  std::ifstream file(output_file_, std::ios::binary | std::ios::ate);
+  const auto size = static_cast<std::size_t>(std::max<std::streamoff>(file.tellg(), 0));
+  const std::size_t taken = std::min(size, output_shown);
+  std::string text(taken, '\0');
+  file.seekg(static_cast<std::streamoff>(size - taken));
+  file.read(text.data(), static_cast<std::streamsize>(taken));
+  while (text.ends_with('\n')) text.pop_back();
+  std::size_t from = text.size();
+  for (std::size_t i = 0; i < lines && from != std::string::npos && from > 0; ++i)
+    from = text.rfind('\n', from - 1);
+  return as_utf8(from == std::string::npos || from == 0 ? text : text.substr(from + 1));
+}
+
+}  // namespace mcpivot

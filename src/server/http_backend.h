@@ -1,0 +1,40 @@
+// A server that is an HTTP daemon: a generation is one session with it. The daemon itself is not ours; it
+// goes on when the session ends.
+//
+// One thread.
+#pragma once
+
+#include <boost/asio/steady_timer.hpp>
+#include <memory>
+
+#include "link/http_link.h"
+#include "server/backend.h"
+
+namespace mcpivot {
+
+class HttpBackend final : public Backend, public std::enable_shared_from_this<HttpBackend> {
+ public:
+  // The error says what is wrong with the configuration; whether the daemon is there turns out later.
+  static std::expected<std::shared_ptr<Backend>, std::string> connect(LinkContext& context,
+                                                                      const ServerConfig& config);
+  ~HttpBackend() override { close(); }
+
+  Link& link() override { return *link_; }
+  void start(Link::Handler& handler, OnEnd on_end) override;
+  void end(std::chrono::milliseconds patience) override;
+  void close() override;
+  void on_link_end(std::string_view why) override;
+  std::string where() const override { return url_; }
+  void describe(const Describe& line) const override;
+
+ private:
+  HttpBackend(LinkContext& context, std::string url, std::shared_ptr<HttpLink> link);
+  void ended(const std::string& how, bool forgotten);
+
+  std::string url_;
+  std::shared_ptr<HttpLink> link_;
+  boost::asio::steady_timer farewell_;
+  OnEnd on_end_;
+};
+
+}  // namespace mcpivot

@@ -1,0 +1,159 @@
+// The part of a server's life that only HTTP daemons have: they go and come without asking us, forget us, and
+// are ours to start or stop only if the user said so.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <random>
+#include <utility>
+
+#include "link/url.h"
+#include "log/log.h"
+#include "server/server.h"
+
+namespace mcpivot {
+namespace {
+
+using std::chrono::milliseconds;
+
+// A daemon may come back any moment, and a connection costs little.
+constexpr milliseconds first_back_off{100};
+constexpr milliseconds longest_back_off{5'000};
+constexpr milliseconds farewell{200};
+// A session that ends sooner than this was none worth the name.
+constexpr milliseconds young{1'000};
+// While somebody waits, it is looked for more often.
+constexpr milliseconds longest_back_off_with_queue{1'000};
+
+}  // namespace
+
+// A daemon that is away is told of when it is back.
+void Server::on_daemon_lost(Generation& generation, const Death& death, bool forgotten) {
+  young_deaths_ = death.after < young ? young_deaths_ + 1 : 0;
+  session_forgotten_ = forgotten;
+  if (!forgotten) {
+    ++counts_.outside_deaths;
+    last_exit_ = fmt::format("{} after {}", death.how, duration_text(death.after));
+    connection_.lost(death.how);
+  }
+  become(State::starting, fmt::format("it {}; a new connection is being tried", death.how));
+  settle_open(generation, death, true);
+  watcher_.on_writable();  // nobody may wait for a daemon that is gone
+  if (!unborn_ && !daemon_busy_) back_off();
+}
+
+// Many clients of one daemon must not all come at the same moment; and whoever waits for it to be started
+// must not wait longer than need be.
+milliseconds Server::daemon_back_off() const {
+  if (young_deaths_ == 0) return milliseconds(0);
+  const milliseconds longest = waiting_.size() > 0 ? longest_back_off_with_queue : longest_back_off;
+  const auto full = std::min(longest, first_back_off * (1 << std::min(young_deaths_ - 1, 10)));
+  static std::minstd_rand chance(std::random_device{}());
+  const milliseconds delay(
+      std::uniform_int_distribution<std::int64_t>(full.count() * 3 / 4, full.count())(chance));
+  if (!keeper_ || !keeper_->can_start() || waiting_.size() == 0) return delay;
+  return std::min(delay, std::max(config_.http.start_after - connection_.away(), first_back_off));
+}
+
+// A birth failed. True: the daemon is being started, so it is tried again soon and nobody is told.
+bool Server::wait_for_daemon(std::string& why) {
+  if (!keeper_ || !keeper_->can_start() || shut_down_ || cannot_execute_) return false;
+  const bool first = std::exchange(first_try_, false) && unreachable_;
+  const bool overdue = waiting_.size() > 0 && connection_.away() >= config_.http.start_after;
+  if ((first || overdue || start_wanted_) && !keeper_->starting()) keeper_->start(unreachable_);
+  if (!keeper_->starting()) {
+    if (!keeper_->trouble().empty()) why += "; " + keeper_->trouble();
+    return false;
+  }
+  if (!current_) become(State::starting, fmt::format("it is being started: {}", config_.http.start));
+  back_off_timer_.expires_after(first_back_off);
+  back_off_timer_.async_wait([this, reason = birth_reason_](const boost::system::error_code& error) {
+    if (!error) bear(reason);
+  });
+  return true;
+}
+
+std::string Server::connection_words(const std::optional<ConnectionRecord::Absence>& absence) const {
+  const std::string where = current_->backend().where();
+  std::string words =
+      absence ? fmt::format("[mcpivot] \"{}\" is back after {}: {} (it {}).", config_.name,
+                            duration_text(absence->length), where, absence->why)
+              : fmt::format("[mcpivot] \"{}\": session {} with {}, ready in {} ({}).", config_.name,
+                            current_->number(), where, duration_text(last_start_took_), birth_reason_);
+  if (!reloads_.empty())
+    words += daemon_restarted_ ? " The daemon was restarted." : " The daemon itself was not restarted.";
+  return words;
+}
+
+// A build made it out of date. If it is ours to stop, it is stopped and, at the next try, started; else a new
+// session is all that we can do.
+void Server::renew_daemon(const std::string& reason) {
+  daemon_restarted_ = keeper_ && keeper_->can_stop();
+  if (!daemon_restarted_) {
+    start_wanted_ = keeper_ && keeper_->can_start();
+    return bear(reason);
+  }
+  back_off_timer_.cancel();
+  abandon_birth();
+  daemon_busy_ = true;
+  keeper_->stop([this, reason](bool ok, const std::string& how) {
+    daemon_busy_ = false;
+    log_info("{}: {}", config_.name, how);
+    if (shut_down_) return;
+    start_wanted_ = keeper_->can_start();
+    young_deaths_ = 0;
+    if (ok) return bear(reason);
+    reload_done({false, fmt::format("[mcpivot] \"{}\" could not be stopped: {}", config_.name, how)});
+    if (!current_) bear("connected again");
+  });
+}
+
+void Server::stop_daemon(std::function<void(const Stopped&)> done) {
+  if (!keeper_ || !keeper_->can_stop())
+    return done(
+        {.ok = false,
+         .how =
+             "nothing was stopped: this daemon is not ours to stop, because mcpivot did not start it and was "
+             "given no --stop",
+         .pids = {},
+         .others = {},
+         .program = {},
+         .next = {}});
+  back_off_timer_.cancel();
+  build_.reset();
+  abandon_birth();
+  later_.clear();
+  reload_done({false, fmt::format("[mcpivot] \"{}\" was stopped on request", config_.name)});
+  stops_.push_back(std::move(done));
+  if (std::exchange(daemon_busy_, true)) return;  // it is being stopped already
+  if (auto old = std::exchange(current_, nullptr)) {
+    leaving_.push_back(old);
+    old->end(farewell);
+  }
+  connection_.lost("was stopped on request");
+  const bool starts = keeper_->can_start();
+  const std::string next = starts ? "The next call starts it." : "Start it yourself: there is no --start.";
+  become(State::stopped, fmt::format("it was stopped on request. {}", next));
+  keeper_->stop([this, next](bool ok, const std::string& how) {
+    daemon_busy_ = false;
+    start_wanted_ = true;
+    for (const auto& tell : std::exchange(stops_, {}))
+      tell({.ok = ok, .how = how, .pids = {}, .others = {}, .program = {}, .next = next});
+    if (waiting_.size() > 0 && !shut_down_ && !unborn_) bear("a request needs it");
+  });
+}
+
+void Server::describe_daemon(Status& status) const {
+  const Backend::Describe line = [&](std::string_view key, const std::string& value) {
+    if (!value.empty()) status.more.emplace_back(key, value);
+  };
+  line("url", parse_url(config_.http.url)->shown());
+  connection_.describe(line);
+  if (current_) {
+    line("session age", duration_text(status.life->uptime));
+    current_->backend().describe(line);
+  }
+  if (keeper_ && keeper_->pid() != 0)
+    line("daemon started by mcpivot", fmt::format("pid {}", keeper_->pid()));
+}
+
+}  // namespace mcpivot
