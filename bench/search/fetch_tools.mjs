@@ -1,5 +1,5 @@
-// Asks real MCP servers from npm for their tools and writes the answers beside this file: tools.json, and
-// new_tools.json with servers that nobody looked at while the ranking was made.
+// Asks real MCP servers from npm for their tools and writes the answers beside this file, in three
+// catalogs: docs/search.md tells what each is for.
 //
 //   node bench/search/fetch_tools.mjs
 //
@@ -12,7 +12,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 
-const sets = {
+const catalogs = {
   'tools.json': [
     { name: 'everything', package: '@modelcontextprotocol/server-everything', version: '2026.8.31' },
     { name: 'filesystem', package: '@modelcontextprotocol/server-filesystem', version: '2026.8.31', arguments: ['.'] },
@@ -23,18 +23,25 @@ const sets = {
     { name: 'context7', package: '@upstash/context7-mcp', version: '4.1.1' },
     { name: 'notion', package: '@notionhq/notion-mcp-server', version: '2.5.2' },
   ],
-  'new_tools.json': [
+  'more_tools.json': [
     { name: 'devtools', package: 'chrome-devtools-mcp', version: '1.11.0' },
     { name: 'mongodb', package: 'mongodb-mcp-server', version: '3.0.4' },
     { name: 'kubernetes', package: 'mcp-server-kubernetes', version: '4.1.7' },
     { name: 'slack', package: '@modelcontextprotocol/server-slack', version: '2025.4.25' },
     { name: 'maps', package: '@modelcontextprotocol/server-google-maps', version: '0.6.2' },
   ],
+  'unseen_tools.json': [
+    { name: 'firecrawl', package: 'firecrawl-mcp', version: '3.22.2' },
+    { name: 'sentry', package: '@sentry/mcp-server', version: '0.36.0', arguments: ['--access-token=none'] },
+    { name: 'gitlab', package: '@modelcontextprotocol/server-gitlab', version: '2025.4.25' },
+  ],
 };
 const patience = 60_000;
 
 const environment = {
   ...process.env,
+  FIRECRAWL_API_KEY: 'fc-none',
+  GITLAB_PERSONAL_ACCESS_TOKEN: 'none',
   NOTION_TOKEN: 'none',
   SLACK_BOT_TOKEN: 'none',
   SLACK_TEAM_ID: 'none',
@@ -106,7 +113,7 @@ async function fetch(server) {
   }
 }
 
-for (const [file, servers] of Object.entries(sets)) {
+for (const [file, servers] of Object.entries(catalogs)) {
   const fetched = [];
   for (const server of servers) fetched.push(await fetch(server));
   writeFileSync(join(import.meta.dirname, file), text(fetched));

@@ -1,10 +1,6 @@
 #include "mcp/search_words.h"
 
 #include <algorithm>
-#include <array>
-#include <cstdint>
-#include <optional>
-#include <unordered_map>
 #include <unordered_set>
 
 namespace mcpivot {
@@ -17,334 +13,34 @@ using WordSet = std::unordered_set<std::string_view>;
 // Of no meaning in a request or in a description of a tool.
 const WordSet& stop_words() {
   static const WordSet set{
-      "a",         "about",      "all",     "also",   "am",      "an",     "and",   "any",     "are",
-      "as",        "at",         "be",      "been",   "but",     "by",     "can",   "could",   "did",
-      "do",        "does",       "each",    "for",    "from",    "had",    "has",   "have",    "her",
-      "here",      "his",        "how",     "i",      "if",      "in",     "into",  "is",      "it",
-      "its",       "just",       "let",     "ll",     "may",     "me",     "must",  "my",      "need",
-      "of",        "on",         "onto",    "or",     "our",     "please", "s",     "shall",   "should",
-      "so",        "some",       "someone", "such",   "than",    "that",   "the",   "their",   "them",
-      "then",      "there",      "these",   "they",   "thing",   "things", "this",  "those",   "through",
-      "to",        "too",        "tool",    "tools",  "us",      "use",    "used",  "using",   "via",
-      "want",      "was",        "we",      "were",   "what",    "when",   "where", "whether", "which",
-      "while",     "will",       "with",    "within", "without", "would",  "you",   "your",    "yours",
-      "something", "somehow",    "im",      "ve",     "re",      "d",      "t",     "m",       "myself",
+      "a",         "about",      "all",      "also",   "am",      "an",     "and",   "any",     "are",
+      "as",        "at",         "be",       "been",   "but",     "by",     "can",   "could",   "did",
+      "do",        "does",       "each",     "for",    "from",    "had",    "has",   "have",    "her",
+      "here",      "his",        "how",      "i",      "if",      "in",     "into",  "is",      "it",
+      "its",       "just",       "let",      "ll",     "may",     "me",     "must",  "my",      "need",
+      "of",        "on",         "onto",     "or",     "our",     "please", "s",     "shall",   "should",
+      "so",        "some",       "someone",  "such",   "than",    "that",   "the",   "their",   "them",
+      "then",      "there",      "these",    "they",   "thing",   "things", "this",  "those",   "through",
+      "to",        "too",        "tool",     "tools",  "us",      "use",    "used",  "using",   "via",
+      "want",      "was",        "we",       "were",   "what",    "when",   "where", "whether", "which",
+      "while",     "will",       "with",     "within", "without", "would",  "you",   "your",    "yours",
+      "something", "somehow",    "im",       "ve",     "re",      "d",      "t",     "m",       "myself",
       "like",      "everything", "anything", "up",     "out"};
   return set;
 }
 
 // In a request they tell little of what is wanted.
 const WordSet& weak_words() {
-  static const WordSet set{"ask",  "check", "first", "get",     "give",    "go",      "good",    "got",
-                           "help", "know",  "look",  "made",    "make",    "many",    "more",    "most",
-                           "much", "new",   "now",   "old",     "one",     "other",   "own",     "put",
-                           "same", "say",   "says",  "see",     "show",    "take",    "tell",    "told",
-                           "two",  "three", "who",   "another", "already", "current", "certain", "specific",
-                           "said", "way",   "today", "tomorrow", "yesterday", "tonight", "currently", "nice", "best", "really", "quickly", "ok", "okay", "done", "why"};
+  static const WordSet set{"ask",     "check",    "first",     "get",     "give",      "go",    "good",
+                           "got",     "help",     "know",      "look",    "made",      "make",  "many",
+                           "more",    "most",     "much",      "new",     "now",       "old",   "one",
+                           "other",   "own",      "put",       "same",    "say",       "says",  "see",
+                           "show",    "take",     "tell",      "told",    "two",       "three", "who",
+                           "another", "already",  "current",   "certain", "specific",  "said",  "way",
+                           "today",   "tomorrow", "yesterday", "tonight", "currently", "nice",  "best",
+                           "really",  "quickly",  "ok",        "okay",    "done",      "why"};
   return set;
 }
-
-// Words that people use for each other when they speak of what programs do. Each line is one meaning; a word
-// may have several. Roots are made of them on first use.
-constexpr std::string_view same_lines[] = {
-    "create make new generate",
-    "create build establish initialize",
-    "add append insert include",
-    "add sum plus total",
-    "delete remove erase discard trash wipe purge",
-    "find search lookup seek locate",
-    "get fetch retrieve obtain",
-    "show display view see look print",
-    "list enumerate overview",
-    "read open view load",
-    "write save store",
-    "update change modify edit alter adjust",
-    "edit replace rewrite fix correct",
-    "rename move",
-    "move relocate",
-    "copy duplicate clone",
-    "send submit",
-    "run execute exec launch invoke",
-    "start begin trigger launch",
-    "stop end quit terminate abort kill halt",
-    "close quit exit shut",
-    "toggle switch enable disable activate deactivate",
-    "choose select pick",
-    "click tap tick",
-    "press hit push",
-    "type enter input",
-    "fill complete",
-    "visit navigate browse goto",
-    "accept confirm approve",
-    "dismiss reject decline",
-    "calculate compute",
-    "compress zip gzip archive",
-    "repeat echo",
-    "simulate emulate fake mock pretend",
-    "think reason reflect thought ponder",
-    "solve solution",
-    "connect link relate relation relationship connection",
-    "merge combine",
-    "label tag",
-    "capture screenshot",
-    "resize scale",
-    "subscribe subscriber subscription",
-    "reply answer respond response",
-    "react reaction emoji",
-    "explain describe meaning",
-    "group aggregate cluster",
-    "increase raise grow",
-    "decrease reduce lower shrink",
-    "count number amount",
-    "convert transform",
-    "translate translation",
-    "install setup",
-    "uninstall remove",
-    "restart reboot relaunch",
-    "deploy release rollout",
-    "undo revert rollback restore",
-    "pause suspend",
-    "resume continue",
-    "cancel abort",
-    "share publish",
-    "invite invitation",
-    "assign assignee",
-    "watch monitor observe",
-    "analyze analysis inspect examine investigate",
-    "validate verify check",
-    "debug diagnose troubleshoot",
-    "summarize summary digest",
-    "compare diff difference",
-    "sync synchronize",
-    "import ingest",
-    "export dump",
-    "encrypt encryption",
-    "sign signature",
-    "login signin authenticate",
-    "logout signout",
-    "buy purchase",
-    "book reserve reservation booking",
-    "pay payment charge",
-    "refund reimburse",
-    "transcribe transcript transcription",
-    "speak speech voice say",
-    "draw sketch paint",
-    "folder directory dir",
-    "picture image photo",
-    "picture screenshot",
-    "audio sound",
-    "song music track",
-    "film movie video",
-    "page website site webpage",
-    "url link address",
-    "dialog popup modal alert",
-    "dropdown menu option",
-    "repository repo",
-    "issue bug ticket",
-    "user person people member",
-    "comment remark",
-    "environment env",
-    "javascript js",
-    "docs documentation manual guide",
-    "example sample snippet",
-    "library package framework module",
-    "database db",
-    "column property field attribute",
-    "record row entry",
-    "title heading",
-    "id identifier",
-    "email mail inbox",
-    "meeting appointment event",
-    "task todo",
-    "customer client",
-    "invoice bill",
-    "product article item",
-    "price cost",
-    "weather forecast",
-    "route directions",
-    "place location",
-    "address street",
-    "height elevation altitude",
-    "distance far",
-    "trip travel journey",
-    "password passphrase credentials",
-    "info information details metadata",
-    "statistics stats metrics",
-    "error exception failure",
-    "crash panic",
-    "logs logging",
-    "vulnerability cve",
-    "performance speed fast slow",
-    "container pod",
-    "machine server instance host",
-    "folder collection",
-    "spreadsheet sheet",
-    "presentation slides",
-    "font typeface",
-    "color colour",
-    "small tiny little mini",
-    "latest recent newest",
-    "last tail",
-    "multiple several",
-    "whole entire complete full",
-    "allowed permitted accessible",
-    "hard difficult complex complicated",
-};
-
-// Words that often, not always, stand for what the others on the line do or are about.
-constexpr std::string_view near_lines[] = {
-    "create add start open write",
-    "add attach put",
-    "delete clear forget drop",
-    "find query discover get",
-    "get show read return receive give list",
-    "list contents show get",
-    "read see look get",
-    "write create put keep",
-    "save keep remember persist record",
-    "save export",
-    "remember memory memorize recall knowledge",
-    "know knowledge memory",
-    "update set patch refresh",
-    "fork copy clone",
-    "post send publish create",
-    "send message tell",
-    "tell message post",
-    "say message",
-    "upload attach send",
-    "download fetch get save",
-    "run start perform evaluate",
-    "run command",
-    "close resolve cancel dismiss",
-    "select switch",
-    "switch change set",
-    "press click key keyboard",
-    "type write fill",
-    "enter fill key",
-    "wait until pause",
-    "go navigate visit",
-    "open navigate visit launch",
-    "reload refresh navigate",
-    "drag slide",
-    "hover over mouse",
-    "review approve feedback",
-    "check status verify validate",
-    "check test audit",
-    "audit score quality accessibility seo",
-    "compare multiple",
-    "connect associate join login",
-    "merge join",
-    "increase scale",
-    "decrease scale",
-    "resize size bigger smaller larger",
-    "deploy apply install upload publish",
-    "apply deploy create update",
-    "rollback rollout",
-    "mean explain describe",
-    "schema structure fields describe",
-    "explain plan",
-    "group count sum",
-    "convert change",
-    "record capture screencast video",
-    "film record screencast",
-    "capture take",
-    "trace profile performance recording",
-    "profile user",
-    "schedule calendar plan",
-    "calendar meeting event schedule",
-    "remind reminder",
-    "notify notification alert",
-    "chat message conversation",
-    "channel room chat",
-    "thread conversation discussion",
-    "file document path",
-    "document record",
-    "image media",
-    "audio media listen",
-    "video media",
-    "web browser internet page",
-    "website url",
-    "tab page",
-    "button click element",
-    "checkbox click element",
-    "icon element image",
-    "box field element",
-    "form field",
-    "option select",
-    "menu option",
-    "dialog prompt",
-    "window screen viewport",
-    "theme color scheme mode",
-    "style css",
-    "text paragraph content",
-    "paragraph block",
-    "message text",
-    "error message problem warning",
-    "log event",
-    "issue report problem",
-    "commit change history",
-    "history previous commit recent",
-    "back previous before",
-    "user account developer",
-    "team workspace users",
-    "author user wrote who",
-    "who user author person",
-    "comment reply note review",
-    "status state progress",
-    "operation process task job",
-    "fact observation note",
-    "entity node object item",
-    "tree structure hierarchy nested",
-    "step sequence stage sequential",
-    "code function source program script",
-    "code javascript",
-    "docs reference",
-    "database datasource data table",
-    "table collection",
-    "row data",
-    "name title",
-    "name rename",
-    "terminal shell command console",
-    "request http network call",
-    "connection network",
-    "response answer body",
-    "size big large space bytes storage",
-    "disk storage space",
-    "date time modified",
-    "bot token integration",
-    "organization workspace",
-    "long slow",
-    "latest update current",
-    "permission access allowed",
-    "example demonstrate",
-    "leak memory heap",
-    "ram memory",
-    "mobile phone device",
-    "phone contact",
-    "contact person",
-    "money payment balance",
-    "account balance",
-    "usage metrics",
-    "query sql",
-    "map location",
-    "nearby place near location",
-    "restaurant place",
-    "shop place store",
-    "hotel place",
-    "city place location",
-    "coordinates location latitude longitude geocode",
-    "way route directions",
-    "drive route directions",
-    "travel route distance",
-    "ticket card task",
-    "board project",
-    "chart plot diagram graph",
-    "backup copy snapshot",
-    "sort order",
-    "cluster context",
-    "replica scale",
-    "key index",
-};
 
 // What people say in several words; the first is replaced by the second before the words are taken apart.
 struct Phrase {
@@ -416,7 +112,8 @@ constexpr std::string_view file_endings[] = {
     "lua", "md",   "mjs", "pdf",  "php", "py",   "rb",   "rs",   "rst",  "sh",   "sql",
     "tex", "toml", "ts",  "tsx",  "txt", "xls",  "xlsx", "xml",  "yaml", "yml"};
 constexpr std::string_view file_names[] = {"changelog", "dockerfile", "license", "makefile", "readme"};
-constexpr std::string_view questions[] = {"are", "did", "do", "does", "how", "is", "what", "when", "where", "which", "who"};
+constexpr std::string_view questions[] = {"are",  "did",  "do",    "does",  "how", "is",
+                                          "what", "when", "where", "which", "who"};
 constexpr std::string_view picture_endings[] = {"bmp", "gif", "jpeg", "jpg", "png", "svg", "webp"};
 constexpr std::string_view host_endings[] = {"app", "com", "de",  "dev", "edu", "eu",
                                              "gov", "io",  "net", "org", "uk"};
@@ -482,23 +179,6 @@ void undouble(std::string& word) {
   if (std::string_view("aeioulsz").find(word[size - 1]) == std::string_view::npos) word.pop_back();
 }
 
-using SynonymTable = std::unordered_map<std::string, std::vector<Synonym>>;
-
-void add_synonyms(SynonymTable& table, std::string_view line, bool near) {
-  const std::vector<std::string> roots = words_of(line, 100);
-  for (const auto& word : roots)
-    for (const auto& other : roots)
-      if (word != other && std::ranges::find(table[word], other, &Synonym::root) == table[word].end())
-        table[word].push_back({other, near});
-}
-
-SynonymTable make_synonyms() {
-  SynonymTable table;
-  for (const std::string_view line : same_lines) add_synonyms(table, line, false);
-  for (const std::string_view line : near_lines) add_synonyms(table, line, true);
-  return table;
-}
-
 // The query in lower case with its phrases replaced; a phrase is found between words only.
 std::string with_phrases_replaced(std::string_view query) {
   std::string text(query);
@@ -515,7 +195,8 @@ std::string with_phrases_replaced(std::string_view query) {
 
 // What the name of a file or a host tells without saying it.
 std::vector<std::string_view> hints_of(std::string_view token) {
-  if (token.starts_with("http://") || token.starts_with("https://") || token.starts_with("www.")) return {"url"};
+  if (token.starts_with("http://") || token.starts_with("https://") || token.starts_with("www."))
+    return {"url"};
   if (token.starts_with('/') || is_one_of(file_names, lower(token))) return {"file"};
   const std::size_t dot = token.rfind('.');
   if (dot == std::string_view::npos || dot == 0) return {};
@@ -637,13 +318,6 @@ std::vector<std::string> words_of(std::string_view text, std::size_t most) {
 std::vector<QueryWord> query_words(std::string_view query, std::size_t most) {
   const std::string text = with_phrases_replaced(query);
   return QueryReader(text, most).read();
-}
-
-const std::vector<Synonym>& synonyms_of(const std::string& root) {
-  static const SynonymTable table = make_synonyms();
-  static const std::vector<Synonym> none;
-  const auto found = table.find(root);
-  return found == table.end() ? none : found->second;
 }
 
 bool is_one_slip(std::string_view a, std::string_view b) {

@@ -14,9 +14,9 @@ constexpr std::size_t most_query_bytes = 500;
 constexpr std::size_t most_query_words = 24;
 constexpr std::size_t most_name_words = 20;
 constexpr std::size_t most_summary_words = 30;
-constexpr std::size_t most_description_bytes = 4000;
-constexpr std::size_t most_parameters = 60;
-constexpr std::size_t most_parameter_bytes = 300;
+constexpr std::size_t most_description_bytes = 2000;
+constexpr std::size_t most_parameters = 40;
+constexpr std::size_t most_parameter_bytes = 200;
 
 // The parts of a tool's text: what a word there counts, how much the place tells when it is the only one, and
 // the usual number of words (in a longer text each counts less).
@@ -39,20 +39,28 @@ constexpr double by_near = 0.55;
 constexpr double by_beginning = 0.6;  // config, configuration
 constexpr double by_slip = 0.7;       // screnshot
 
+// What a word of the query weighs.
+constexpr double weak_weight = 0.4;     // show, make, today
+constexpr double first_weight = 1.1;    // the first is often what is to be done
+constexpr double hint_weight = 0.5;     // what was not said but is meant
+constexpr double unknown_weight = 0.8;  // in no tool: less than one that could have been found
+constexpr double value_weight = 0.3;    // probably an argument
+
+// What a tool's score is made of.
+constexpr double exact_score = 100;  // the query is its name, to the letter
 constexpr double saturation = 1.2;   // BM25's k1: the second mention counts less than the first
-constexpr double name_share = 0.35;  // what a name that is wholly explained by the query adds
+constexpr double name_share = 0.35;  // what a name that the query speaks of in full adds
 constexpr double deprecated_factor = 0.85;
-constexpr double value_weight = 0.3;  // a word that is probably an argument and that nobody knows
-constexpr double fewest_tools = 60;   // in a smaller catalog, words are rated as if it had as many
-constexpr double weak_weight = 0.4;
-constexpr double first_weight = 1.1;
-constexpr double score_fit = 0.27;
-constexpr double unknown_weight = 0.8;
+constexpr double oversteps_factor = 0.7;     // it does more than was asked for
+constexpr double fewest_tools = 60;          // in a smaller catalog, words are rated as if it had as many
+constexpr std::size_t most_candidates = 50;  // beyond the limit, whose names are looked at
+
+// Whether the best tool fits: the share of the query that it covers, and to a lesser degree the share of its
+// name that the query speaks of and its score. bench/search is what this was set with.
 constexpr double name_fit = 0.3;
-constexpr double hint_weight = 0.5;
-constexpr double destroys_factor = 0.7;
-constexpr double enough = 0.54;       // the share of the query that the best tool must cover
-constexpr double near_best = 0.4;     // hits under this share of the best score are noise
+constexpr double score_fit = 0.27;
+constexpr double enough = 0.54;
+constexpr double near_best = 0.4;  // hits under this share of the best score are noise
 
 std::size_t first_sentence(std::string_view text) {
   for (std::size_t i = 0; i + 1 < text.size(); ++i) {
@@ -62,7 +70,18 @@ std::size_t first_sentence(std::string_view text) {
   return text.size();
 }
 
-bool is_hint(const QueryWord& word) { return word.kind == QueryWord::Kind::hint; }
+// Roots of words in the names of tools that do what cannot be undone, or that at least change something.
+constexpr std::string_view deleting[] = {"delet", "drop", "remov"};
+constexpr std::string_view changing[] = {"add", "creat", "edit", "insert", "mov", "set", "updat", "writ"};
+
+template <std::size_t n>
+bool is_one_of(const std::string_view (&words)[n], std::string_view word) {
+  return std::ranges::find(words, word) != std::end(words);
+}
+
+bool is_hint(const QueryWord& word) {
+  return word.kind == QueryWord::Kind::hint;
+}
 
 struct Counted {
   double count = 0;
@@ -70,13 +89,13 @@ struct Counted {
 };
 using Counts = std::unordered_map<std::string, Counted>;
 
-void count(Counts& counts, const std::vector<std::string>& words, const Place& place) {
+void count(Counts& counts, std::vector<std::string> words, const Place& place) {
   if (words.empty()) return;
   // BM25's length norm, with b = 0.5 and a fixed idea of what is usual: one server's long texts should not
   // change the rank of another's tools.
   const double norm = 0.5 + 0.5 * static_cast<double>(words.size()) / place.usual_words;
-  for (const auto& word : words) {
-    Counted& counted = counts[word];
+  for (auto& word : words) {
+    Counted& counted = counts[std::move(word)];
     counted.count += place.weight / norm;
     counted.tells = std::max(counted.tells, place.tells);
   }
@@ -87,7 +106,8 @@ Counts count_words(const ToolDocument& document) {
   count(counts, words_of(document.name, most_name_words), in_name);
   count(counts, words_of(document.server, most_name_words), in_server);
   count(counts, words_of(document.title, most_name_words), in_title);
-  const std::string_view text = std::string_view(document.description).substr(0, most_description_bytes);
+  std::string_view text = std::string_view(document.description).substr(0, most_description_bytes);
+  text.remove_prefix(std::min(text.find_first_not_of(" \t\r\n"), text.size()));
   const std::size_t end = first_sentence(text);
   std::vector<std::string> summary = words_of(text.substr(0, end), most_description_bytes);
   std::vector<std::string> rest;
@@ -96,8 +116,8 @@ Counts count_words(const ToolDocument& document) {
     summary.resize(most_summary_words);
   }
   for (auto& word : words_of(text.substr(end), most_description_bytes)) rest.push_back(std::move(word));
-  count(counts, summary, in_summary);
-  count(counts, rest, in_description);
+  count(counts, std::move(summary), in_summary);
+  count(counts, std::move(rest), in_description);
   std::vector<std::string> names, explanations;
   for (std::size_t i = 0; i < std::min(document.parameters.size(), most_parameters); ++i) {
     const ToolParameter& parameter = document.parameters[i];
@@ -105,16 +125,25 @@ Counts count_words(const ToolDocument& document) {
     const auto explanation = std::string_view(parameter.description).substr(0, most_parameter_bytes);
     for (auto& word : words_of(explanation, most_parameter_bytes)) explanations.push_back(std::move(word));
   }
-  count(counts, names, in_parameter);
-  count(counts, explanations, in_explanation);
+  count(counts, std::move(names), in_parameter);
+  count(counts, std::move(explanations), in_explanation);
   return counts;
+}
+
+bool is_deprecated(const ToolDocument& document) {
+  auto says_so = [](const std::vector<std::string>& words) {
+    return std::ranges::find(words, "deprecat") != words.end();
+  };
+  return says_so(words_of(document.title, most_name_words)) ||
+         says_so(words_of(document.description, most_summary_words));
 }
 
 }  // namespace
 
 void ToolSearch::add(const ToolDocument& document) {
   const Counts counts = count_words(document);
-  Tool tool{document.server, document.name, words_of(document.name, most_name_words), counts.contains("deprecat"), false};
+  Tool tool{document.server, document.name, words_of(document.name, most_name_words), is_deprecated(document),
+            false};
   std::ranges::sort(tool.name_words);
   tool.name_words.erase(std::ranges::unique(tool.name_words).begin(), tool.name_words.end());
   std::uint32_t at = 0;
@@ -154,10 +183,11 @@ class ToolSearch::Search {
         sums_(all.tools_.size()) {}
 
   std::vector<Hit> run(std::string_view query, std::size_t limit) {
+    exact_ = query;
     words_ = query_words(query.substr(0, most_query_bytes), most_query_words);
     find_meanings();
     for (std::size_t i = 0; i < words_.size(); ++i) weigh(words_[i], meanings_[i]);
-    return best(limit);
+    return best(std::min(limit, all_.size()));
   }
 
  private:
@@ -259,33 +289,40 @@ class ToolSearch::Search {
     return all > 0 ? said / all : 0;
   }
 
-  bool destroys_unasked(const Tool& tool) const {
+  // It deletes and nobody spoke of that, or it changes something and was only asked a question.
+  bool oversteps(const Tool& tool) const {
+    const bool asked = !words_.empty() && is_hint(words_.back());
     return std::ranges::any_of(tool.name_words, [&](const auto& word) {
-      return (word == "delet" || word == "remov") && !meant_.contains(word);
+      const auto meant = meant_.find(word);
+      if (meant != meant_.end() && meant->second > by_near) return false;
+      return is_one_of(deleting, word) || (asked && is_one_of(changing, word));
     });
   }
 
   std::vector<Hit> best(std::size_t limit) {
     std::vector<Candidate> order;
     for (std::uint32_t i = 0; i < sums_.size(); ++i)
-      if (!all_.tools_[i].gone && sums_[i].score > 0) order.push_back({i, sums_[i].score, 0});
+      if (!all_.tools_[i].gone && (sums_[i].score > 0 || all_.tools_[i].name == exact_))
+        order.push_back({i, sums_[i].score + (all_.tools_[i].name == exact_ ? exact_score : 0), 0});
     auto key = [&](const Candidate& candidate) {
       const Tool& tool = all_.tools_[candidate.tool];
-      return std::tuple<double, const std::string&, const std::string&>(-candidate.score, tool.server, tool.name);
+      return std::tuple<double, const std::string&, const std::string&>(-candidate.score, tool.server,
+                                                                        tool.name);
     };
     auto keep_best = [&](std::size_t count) {
       count = std::min(count, order.size());
       std::ranges::partial_sort(order, order.begin() + static_cast<std::ptrdiff_t>(count), {}, key);
       order.resize(count);
     };
-    keep_best(limit + 50);
+    keep_best(limit + most_candidates);
     for (Candidate& candidate : order) {
       const Tool& tool = all_.tools_[candidate.tool];
       const double share = named(tool);
-      candidate.fit = (wanted_ > 0 ? sums_[candidate.tool].cover / wanted_ : 0) + name_fit * share + score_fit * candidate.score;
+      candidate.fit = (wanted_ > 0 ? sums_[candidate.tool].cover / wanted_ : 0) + name_fit * share +
+                      score_fit * candidate.score;
       candidate.score *= 1 + name_share * share;
       if (tool.deprecated) candidate.score *= deprecated_factor;
-      if (destroys_unasked(tool)) candidate.score *= destroys_factor;
+      if (oversteps(tool)) candidate.score *= oversteps_factor;
     }
     keep_best(limit);
     std::vector<Hit> hits;
@@ -298,6 +335,7 @@ class ToolSearch::Search {
   }
 
   const ToolSearch& all_;
+  std::string_view exact_;
   double tools_;
   double wanted_ = 0;  // the weight of everything that the query says
   std::vector<QueryWord> words_;
