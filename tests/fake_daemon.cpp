@@ -48,7 +48,7 @@ std::map<std::string, json::value> late_answers;              // by the event id
 json::array answers;                                          // what clients answered
 int released = 0;
 int waiting = 0;
-int resumed = 0;
+std::int64_t polls = 0;  // so often whoever resumes is sent away first
 
 struct Request {
   std::string method, target, head, body;
@@ -173,9 +173,9 @@ class Connection {
       return reply(404, "application/json", json::serialize(error(nullptr, -32001, "Session not found")));
     begin_events();
     if (const auto late = late_answers.find(last); late != late_answers.end()) {
+      if (polls-- > 0) return write("0\r\n\r\n");
       write(chunk(event(late->second, last + "+")) + "0\r\n\r\n");
       late_answers.erase(late);
-      ++resumed;
       return;
     }
     streams[session] = socket_;
@@ -262,7 +262,7 @@ class Connection {
                       {"inputSchema", {{"type", "object"}}},
                       {"annotations", {{"readOnlyHint", reads}}}});
     };
-    for (const char* name : {"echo", "misbehave", "hold", "release", "events", "ask", "life"})
+    for (const char* name : {"echo", "misbehave", "hold", "release", "events", "ask", "life", "flood"})
       add(name, false);
     for (const char* name : {"read", "hold_read"}) add(name, true);
     for (const std::string& name : options.tools) add(name, false);
@@ -301,6 +301,14 @@ class Connection {
           {"jsonrpc", "2.0"}, {"method", "notifications/message"}, {"params", {{"data", "first"}}}};
       return write(chunk(": hello\n\n") + chunk(event(note)) + chunk(event(text_result(id, text("text")))) +
                    "0\r\n\r\n");
+    }
+    if (name == "flood") {  // of notifications, before the answer
+      const json::object note{{"jsonrpc", "2.0"},
+                              {"method", "notifications/message"},
+                              {"params", {{"data", std::string(100'000, 'f')}}}};
+      begin_events();
+      for (auto left = arguments.at("count").as_int64(); left > 0; --left) write(chunk(event(note)));
+      return write(chunk(event(text_result(id, "flooded"))) + "0\r\n\r\n");
     }
     if (name == "ask") {
       std::unique_lock lock(mutex);
@@ -380,6 +388,7 @@ class Connection {
       {
         const std::scoped_lock lock(mutex);
         late_answers[at] = text_result(id, "resumed");
+        polls = arguments.contains("polls") ? arguments.at("polls").as_int64() : 0;
       }
       begin_events();
       const json::value* retry = arguments.if_contains("retry");

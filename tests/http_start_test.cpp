@@ -17,7 +17,9 @@ using testing::Not;
 // A daemon that exists only as a command; whatever it leaves behind is killed at the end.
 class Unstarted {
  public:
-  ~Unstarted() { kill(); }
+  ~Unstarted() {
+    for (const pid_t pid : pids()) ::kill(pid, SIGKILL);
+  }
   int port() const { return port_; }
   std::string url() const { return "http://127.0.0.1:" + std::to_string(port_) + "/mcp"; }
   // Each start leaves a line in a file.
@@ -36,7 +38,8 @@ class Unstarted {
   }
   void kill() const {
     for (const pid_t pid : pids()) ::kill(pid, SIGKILL);
-    EXPECT_TRUE(wait_gone(pids()));
+    // To the last of its threads, which hold its connections open.
+    for (const pid_t pid : pids()) EXPECT_TRUE(wait_until([&] { return ::kill(pid, 0) != 0; }, soon()));
   }
   const std::filesystem::path& directory() const { return directory_.path(); }
 

@@ -2,6 +2,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <iomanip>
+
 #include "daemons.h"
 
 namespace harness {
@@ -264,6 +266,8 @@ TEST(HttpPromise5, an_answer_whose_stream_broke_is_resumed) {
   client.initialize();
   EXPECT_EQ(text_of(misbehave(client, "resume")), "resumed");
   EXPECT_EQ(text_of(misbehave(client, "resume", {{"cleanly", true}, {"retry", 10}})), "resumed");
+  EXPECT_EQ(text_of(misbehave(client, "resume", {{"cleanly", true}, {"retry", 10}, {"polls", 8}})),
+            "resumed");
   const auto begin = std::chrono::steady_clock::now();
   EXPECT_EQ(text_of(misbehave(client, "resume", {{"retry", 400}})), "resumed");
   EXPECT_GE(std::chrono::steady_clock::now() - begin, milliseconds(400));
@@ -344,6 +348,42 @@ TEST(HttpBadInput, an_event_of_100_MB_is_an_error_and_costs_no_memory) {
   EXPECT_THAT(text_of(answer), HasSubstr("over the limit"));
   EXPECT_LT(peak_rss_kb(client.child().pid()), is_sanitized() ? 1'000'000 : 60'000);
   EXPECT_EQ(client.call_text("echo", {{"text", "fine"}}), "fine");
+}
+
+TEST(HttpSession, a_client_that_does_not_read_stops_the_daemon_instead_of_filling_memory) {
+  FakeDaemon daemon;
+  Client client(to(daemon.url()));
+  client.initialize();
+  client.child().pause_reading(true);
+  const std::int64_t id = client.send_call("flood", {{"count", 1000}});
+  ASSERT_TRUE(wait_until([&] { return daemon.times(R"(1 flood {"count":1000})") == 1; }, soon()));
+  ASSERT_TRUE(wait_at_rest({client.child().pid(), daemon.pid()}, soon()));
+  EXPECT_LT(peak_rss_kb(client.child().pid()), is_sanitized() ? 1'000'000 : 40'000);
+  client.child().pause_reading(false);
+  EXPECT_EQ(text_of(client.await(id, in(seconds(30)))), "flooded");
+  EXPECT_THAT(client.notifications, SizeIs(1000));
+}
+
+// The kernel's view of our connections: a timer of kind 2 is the one for keep-alive, in hundredths of a
+// second.
+TEST(HttpSession, a_dead_peer_would_be_noticed_within_30_s) {
+  FakeDaemon daemon;
+  Client client(to(daemon.url()));
+  client.initialize();
+  ASSERT_TRUE(wait_status(client, "own stream", "open"));
+  std::ostringstream port;
+  port << std::hex << std::uppercase << std::setw(4) << std::setfill('0') << daemon.port();
+  int seen = 0;
+  for (const std::string& line : lines_of("/proc/net/tcp")) {
+    std::istringstream words(line);
+    std::string number, local, remote, state, queues, timer;
+    words >> number >> local >> remote >> state >> queues >> timer;
+    if (!remote.ends_with(":" + port.str()) || state != "01") continue;
+    ++seen;
+    EXPECT_THAT(timer, StartsWith("02:"));
+    EXPECT_LE(std::stoul(timer.substr(3), nullptr, 16), 1000u) << "and then 3 probes, 5 s apart";
+  }
+  EXPECT_GT(seen, 0);
 }
 
 TEST(HttpBadInput, odd_but_allowed_forms_are_understood) {

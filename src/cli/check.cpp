@@ -82,8 +82,8 @@ int check(const Options& options) {
                exit_code = 1;
                return;
              }
-             say(fmt::format("{}: {} tools, described in {}", command_text(command.argv),
-                             schema->tools.size(), duration_text(took)));
+             say(fmt::format("{}: {} {}, described in {}", command_text(command.argv), schema->tools.size(),
+                             schema->tools.size() == 1 ? "tool" : "tools", duration_text(took)));
              for (const ToolSpec& tool : schema->tools) describe(tool);
              describe(schema->problems, true);
              describe(schema->problems, false);

@@ -109,6 +109,8 @@ class HttpClient::Connection : public std::enable_shared_from_this<Connection> {
   const HttpExchange* exchange() const { return exchange_.get(); }
   // The exchange must come to its end within this time.
   void hurry(milliseconds patience) {
+    timer_.cancel();
+    if (patience.count() == 0) return;
     timer_.expires_after(patience);
     timer_.async_wait([weak = weak_from_this()](const error_code& error) {
       auto self = weak.lock();
@@ -135,11 +137,12 @@ class HttpClient::Connection : public std::enable_shared_from_this<Connection> {
     const auto keep = exchange_;
     keep->on_begun();
     if (state != State::busy) return;
-    socket_->write(out_, [weak = weak_from_this()](const error_code& error, std::size_t) {
+    socket_->write(out_, [weak = weak_from_this()](const error_code& error, std::size_t count) {
       auto self = weak.lock();
       if (!self || self->state != State::busy) return;
       self->written_ = true;
       if (self->out_.capacity() > most_room) self->out_ = std::string();
+      if (error && count == 0) return self->fail({HttpFailure::unsent, error.message()});
       // What it answered before it closed its end may still be read, and is the better reason.
       if (error && !self->reading_) self->fail({HttpFailure::broken, error.message()});
     });

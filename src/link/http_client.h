@@ -34,6 +34,7 @@ struct HttpHead {
 struct HttpFailure {
   enum Kind : std::uint8_t {
     unreachable,  // no connection could be made
+    unsent,       // the connection was gone before anything was written to it
     broken,       // the connection ended before the answer did
     nonsense,     // what came was no HTTP, or too much of it
     late,         // there was no answer in time
@@ -71,7 +72,7 @@ class HttpClient {
   void send(HttpRequest request, std::shared_ptr<HttpExchange> exchange);
   // Wants no answer any more: the connection is closed if the request has been written. Nobody is called.
   void cancel(const HttpExchange& exchange);
-  // It must come to its end within this time; else it fails.
+  // It must come to its end within this time, or it fails. 0: it has all the time after all.
   void hurry(const HttpExchange& exchange, std::chrono::milliseconds patience);
   // Opens a connection to see whether that can be done. `trouble` is empty if so.
   void probe(std::function<void(const std::string& trouble)> then);

@@ -18,13 +18,17 @@ using std::chrono::milliseconds;
 constexpr std::size_t most_text = 16 * 1024;
 constexpr std::size_t text_shown = 300;
 constexpr int most_redirects = 5;
-constexpr int most_resumes = 5;
+constexpr int most_breaks = 5;
+constexpr int most_resends = 3;
 constexpr milliseconds usual_retry{1'000};
+constexpr milliseconds shortest_retry{100};
 constexpr milliseconds longest_retry{60'000};
 // Some daemons do not close the stream of an answer behind it.
 constexpr milliseconds after_answer{2'000};
 // For what has nothing to compute.
 constexpr milliseconds brief_patience{30'000};
+// A daemon of the old transport says at once where to post.
+constexpr milliseconds endpoint_patience{5'000};
 constexpr std::size_t most_over_limit = 1024 * 1024 * 1024;
 constexpr std::size_t usual_body = 4 * 1024;
 
@@ -79,7 +83,7 @@ std::expected<std::string, std::string> HttpLink::Exchange::redirected() {
     return std::unexpected(
         fmt::format("redirects to {}, which is another server; if that is right, give that address "
                     "with --url",
-                    to->text()));
+                    to->shown()));
   if (++redirects_ > most_redirects)
     return std::unexpected(fmt::format("redirects in circles (more than {} times)", most_redirects));
   const bool permanent = head_.status == 301 || head_.status == 308;
@@ -165,7 +169,6 @@ void HttpLink::Call::on_events(std::string_view piece) {
   const Cork cork(link_->context_.corks);
   const auto self = shared_from_this();
   while (auto event = parser_.next(piece)) {
-    resumes_ = 0;
     if (!event->type.empty() && event->type != "message") continue;
     if (event->over) {
       answered_ =
@@ -225,7 +228,10 @@ void HttpLink::Call::on_failed(const HttpFailure& failure) {
   if (finished_) return;
   if (answered_) return finish();
   if (failure.kind == HttpFailure::unreachable) return link_->unreachable(failure.text);
-  if (failure.kind == HttpFailure::broken) return stream_ended(true, failure.text);
+  if (failure.kind == HttpFailure::unsent && ++resends_ <= most_resends)
+    return resuming_ ? resume_stream() : post();
+  if (failure.kind == HttpFailure::broken || failure.kind == HttpFailure::unsent)
+    return stream_ended(true, failure.text);
   fail(code::internal_error, failure.text);
 }
 
@@ -279,21 +285,25 @@ void HttpLink::Call::finish() {
 void HttpLink::Call::stream_ended(bool broken, const std::string& why) {
   parser_.restart();
   body_size_ = 0;
-  if (!parser_.last_id().empty() && resumes_ < most_resumes) return resume_later(broken);
+  if (parser_.last_id() != resumed_at_) breaks_ = 0;
+  resumed_at_ = parser_.last_id();
+  breaks_ += broken ? 1 : 0;
+  if (!parser_.last_id().empty() && breaks_ <= most_breaks) return resume_later(broken);
   if (broken) return link_->doubt(shared_from_this(), why);
   finish();
   link_->lost(outgoing_.id, true, why);
 }
 
-// A connection that broke, rather than ended, may mean that the daemon is gone: look at once.
+// A daemon that ends the stream in good order wants us to come back later, as often as it likes: the deadline
+// of the call is the limit. A connection that broke may mean that the daemon is gone: look at once.
 void HttpLink::Call::resume_later(bool broken) {
   auto wait = [weak = weak_from_this(), broken](const std::string& trouble) {
     auto self = weak.lock();
     if (!self || self->finished_ || self->link_->ended_) return;
     if (!trouble.empty()) return self->link_->unreachable(trouble);
-    const milliseconds usual = broken && self->resumes_ == 0 ? milliseconds(0) : usual_retry;
-    ++self->resumes_;
-    self->timer_.expires_after(std::min(self->parser_.retry().value_or(usual), longest_retry));
+    const milliseconds usual = broken && self->breaks_ <= 1 ? milliseconds(0) : usual_retry;
+    const auto asked = self->parser_.retry();
+    self->timer_.expires_after(asked ? std::clamp(*asked, shortest_retry, longest_retry) : usual);
     self->timer_.async_wait([weak](const boost::system::error_code& error) {
       auto late = weak.lock();
       if (!error && late && !late->finished_ && !late->link_->ended_) late->resume_stream();
@@ -324,6 +334,11 @@ void HttpLink::Brief::on_begun() {
   link_->begun(outgoing_.position);
 }
 
+void HttpLink::Brief::on_head(const HttpHead& head) {
+  Exchange::on_head(head);
+  link_->client_->hurry(*this, brief_patience);
+}
+
 void HttpLink::Brief::on_done() {
   const auto self = shared_from_this();
   if (is_forgotten()) return link_->forget_session(outgoing_.position);
@@ -343,7 +358,8 @@ void HttpLink::Brief::on_failed(const HttpFailure& failure) {
   const auto self = shared_from_this();
   if (failure.kind == HttpFailure::unreachable) return link_->unreachable(failure.text);
   // Nothing happens twice because of a notification or an answer.
-  if (failure.kind == HttpFailure::broken && !std::exchange(repeated_, true)) return post();
+  const bool lost = failure.kind == HttpFailure::broken || failure.kind == HttpFailure::unsent;
+  if (lost && !std::exchange(repeated_, true)) return post();
   log_warn("{}: a notification or answer may be lost: {}", link_->options_.peer, failure.text);
   finish();
 }
@@ -371,7 +387,9 @@ void HttpLink::Listener::on_body(std::string_view piece) {
 
 void HttpLink::Listener::on_done() {
   link_->listening_ = false;
-  if (is_stream()) return link_->listen_later(std::min(parser_.retry().value_or(usual_retry), longest_retry));
+  if (is_stream())
+    return link_->listen_later(
+        std::clamp(parser_.retry().value_or(usual_retry), shortest_retry, longest_retry));
   if (is_redirect()) {
     if (const auto target = redirected(); target && redirects_ == 1) return link_->listen_at(*target);
   }
@@ -385,7 +403,7 @@ void HttpLink::Listener::on_done() {
 void HttpLink::Listener::on_failed(const HttpFailure& failure) {
   link_->listening_ = false;
   if (failure.kind == HttpFailure::unreachable) return link_->unreachable(failure.text);
-  if (failure.kind != HttpFailure::broken) {
+  if (failure.kind != HttpFailure::broken && failure.kind != HttpFailure::unsent) {
     log_warn("{}: its own stream is of no use: {}", link_->options_.peer, failure.text);
     return;
   }
@@ -398,6 +416,11 @@ void HttpLink::Listener::on_failed(const HttpFailure& failure) {
 
 HttpLink::OldStream::OldStream(std::shared_ptr<HttpLink> link, std::shared_ptr<Call> call)
     : Exchange(std::move(link)), call_(std::move(call)), parser_(link_->options_.limit) {}
+
+void HttpLink::OldStream::on_head(const HttpHead& head) {
+  Exchange::on_head(head);
+  link_->client_->hurry(*this, endpoint_patience);
+}
 
 void HttpLink::OldStream::on_body(std::string_view piece) {
   if (!is_stream()) return Exchange::on_body(piece);
@@ -419,6 +442,7 @@ void HttpLink::OldStream::on_endpoint(std::string_view reference) {
   }
   open_ = true;
   call_.reset();
+  link_->client_->hurry(*this, milliseconds(0));
   link_->old_transport_opened(*to);
 }
 

@@ -69,7 +69,9 @@ class HttpLink::Call final : public Exchange, public std::enable_shared_from_thi
   BufferRef body_;
   std::size_t body_size_ = 0;
   boost::asio::steady_timer timer_;
-  int resumes_ = 0;  // since the last event
+  int resends_ = 0;
+  int breaks_ = 0;  // of the stream, since it last came further
+  std::string resumed_at_;
   bool begun_ = false;
   bool resuming_ = false;
   bool answered_ = false;
@@ -84,6 +86,7 @@ class HttpLink::Brief final : public Exchange, public std::enable_shared_from_th
 
  private:
   void on_begun() override;
+  void on_head(const HttpHead& head) override;
   void on_done() override;
   void on_failed(const HttpFailure& failure) override;
   void finish();
@@ -115,6 +118,7 @@ class HttpLink::OldStream final : public Exchange {
   OldStream(std::shared_ptr<HttpLink> link, std::shared_ptr<Call> call);
 
  private:
+  void on_head(const HttpHead& head) override;
   void on_body(std::string_view piece) override;
   void on_done() override;
   void on_failed(const HttpFailure& failure) override;

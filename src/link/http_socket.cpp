@@ -98,7 +98,8 @@ class Socket final : public HttpSocket, public std::enable_shared_from_this<Sock
 
   bool closed_by_peer() override {
     char byte = 0;
-    return ::recv(tcp_.native_handle(), &byte, 1, MSG_PEEK | MSG_DONTWAIT) == 0;
+    const ssize_t count = ::recv(tcp_.native_handle(), &byte, 1, MSG_PEEK | MSG_DONTWAIT);
+    return count == 0 || (count < 0 && errno != EAGAIN && errno != EINTR);
   }
 
   void close() override {

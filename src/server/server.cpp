@@ -94,6 +94,7 @@ Server::Server(LinkContext& context, Guard& guard, ServerConfig config, NoticeBo
   if (config_.build.empty()) config_.control.rebuild = {};
   if (!config_.http.start.empty() || !config_.http.stop.empty())
     keeper_ = std::make_unique<DaemonKeeper>(context.loop, guard, config_);
+  if (config_.http.insecure) log_warn("{}: --insecure: anybody may pretend to be this daemon", config_.name);
 }
 
 Server::~Server() = default;
@@ -723,7 +724,7 @@ void Server::on_answer(const Generation::Requests::Request& request, const Messa
   const NoticeInAnswer notice(message, notices_.text(),
                               tool != nullptr ? std::string_view(tool->json) : std::string_view());
   notice.add_to(edits);
-  if (notice.delivered()) notices_.clear();
+  notices_.carried(notice.delivered());
   request.origin->forward(message, edits.list());
 }
 

@@ -20,7 +20,9 @@ constexpr milliseconds first_back_off{100};
 constexpr milliseconds longest_back_off{5'000};
 constexpr milliseconds farewell{200};
 // A session that ends sooner than this was none worth the name.
-constexpr milliseconds young{5'000};
+constexpr milliseconds young{1'000};
+// While somebody waits, it is looked for more often.
+constexpr milliseconds longest_back_off_with_queue{1'000};
 
 }  // namespace
 
@@ -43,7 +45,8 @@ void Server::on_daemon_lost(Generation& generation, const Death& death, bool for
 // must not wait longer than need be.
 milliseconds Server::daemon_back_off() const {
   if (young_deaths_ == 0) return milliseconds(0);
-  const auto full = std::min(longest_back_off, first_back_off * (1 << std::min(young_deaths_ - 1, 10)));
+  const milliseconds longest = waiting_.size() > 0 ? longest_back_off_with_queue : longest_back_off;
+  const auto full = std::min(longest, first_back_off * (1 << std::min(young_deaths_ - 1, 10)));
   static std::minstd_rand chance(std::random_device{}());
   const milliseconds delay(
       std::uniform_int_distribution<std::int64_t>(full.count() * 3 / 4, full.count())(chance));
