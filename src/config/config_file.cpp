@@ -115,7 +115,7 @@ class FileReader {
     problems_.warning(
         rest.front()->place,
         fmt::format("{} keys beside the servers are unknown and ignored, the first of them \"{}\"",
-                    rest.size(), rest.front()->key.substr(0, longest_name)));
+                    rest.size(), rest.front()->key));
   }
 
   void read_servers(JsoncMember& container) {

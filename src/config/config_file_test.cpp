@@ -8,6 +8,7 @@
 #include <map>
 
 #include "config/keys.h"
+#include "proc/utf8.h"
 #include "watch/temporary_folder.h"
 
 namespace mcpivot {
@@ -369,6 +370,19 @@ TEST(ConfigFile, a_flood_of_problems_is_cut) {
   EXPECT_LT(config.problems.size(), 300U);
   EXPECT_THAT(config.problems.back().words, HasSubstr("more problems are not told"));
   EXPECT_LE(config.left_out.size(), 1000U);
+}
+
+TEST(ConfigFile, what_a_problem_repeats_is_cut_and_stays_utf8) {
+  std::string key;
+  for (int i = 0; i < 100'000; ++i) key += "é";
+  for (const char* first : {"x", "xx"}) {  // one of them is cut within a character
+    const LoadedConfig config = with("\"command\": \"x\", \"" + (first + key) + "\": 1");
+    ASSERT_EQ(config.problems.size(), 1U);
+    const std::string& words = config.problems[0].words;
+    EXPECT_LT(words.size(), 700U);
+    EXPECT_THAT(words, testing::EndsWith("..."));
+    EXPECT_EQ(words, as_utf8(words));
+  }
 }
 
 // A key that is in the table but cannot be read would be a promise of the documentation alone.

@@ -116,8 +116,8 @@ void KeyReader::warn_unknown(const JsoncMember& member, std::span<const Key> key
   }
   if (const auto meant = nearest(member.key, names); hint.empty() && !meant.empty())
     hint = fmt::format("; did you mean \"{}\"?", meant);
-  problems_.warning(member.place, fmt::format("unknown key \"{}\" in {} is ignored{}",
-                                              member.key.substr(0, longest_shown), whose, hint));
+  problems_.warning(member.place,
+                    fmt::format("unknown key \"{}\" in {} is ignored{}", member.key, whose, hint));
 }
 
 void KeyReader::read_value(const Key& key, const JsoncValue& value, const std::string& where,

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <tuple>
 
+#include "proc/utf8.h"
+
 namespace mcpivot {
 
 std::string problem_text(const std::string& file, const Problem& problem) {
@@ -13,8 +15,11 @@ std::string problem_text(const std::string& file, const Problem& problem) {
   return fmt::format("{}{}: {}: {}", file, place, error ? "error" : "warning", problem.words);
 }
 
-void ProblemList::add(Problem::Severity severity, const JsoncPlace& place, std::string words) {
+void ProblemList::add(Problem::Severity severity, const JsoncPlace& place, const std::string& text) {
   if (problems_.size() < most) {
+    // Words may repeat what stands in the file, or in the environment: that can be long, or no UTF-8.
+    std::string words = as_utf8(std::string_view(text).substr(0, longest));
+    if (text.size() > longest) words += "...";
     problems_.push_back({severity, place.line, place.column, std::move(words)});
   } else {
     ++untold_;

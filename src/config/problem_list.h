@@ -24,12 +24,12 @@ std::string problem_text(const std::string& file, const Problem& problem);
 
 class ProblemList {
  public:
-  void error(const JsoncPlace& place, std::string words) {
+  void error(const JsoncPlace& place, const std::string& words) {
     ++errors_;
-    add(Problem::Severity::error, place, std::move(words));
+    add(Problem::Severity::error, place, words);
   }
-  void warning(const JsoncPlace& place, std::string words) {
-    add(Problem::Severity::warning, place, std::move(words));
+  void warning(const JsoncPlace& place, const std::string& words) {
+    add(Problem::Severity::warning, place, words);
   }
   // So far; more of them later mean that what was read in between is broken.
   std::size_t errors() const { return errors_; }
@@ -38,8 +38,9 @@ class ProblemList {
   std::vector<Problem> take();
 
  private:
-  static constexpr std::size_t most = 200;  // that are told
-  void add(Problem::Severity severity, const JsoncPlace& place, std::string words);
+  static constexpr std::size_t most = 200;     // that are told
+  static constexpr std::size_t longest = 600;  // in bytes
+  void add(Problem::Severity severity, const JsoncPlace& place, const std::string& text);
 
   std::vector<Problem> problems_;
   std::size_t errors_ = 0;

@@ -131,9 +131,7 @@ void finish_daemon(Draft& draft, std::span<const Given> given, const Surrounding
   useless(
       "watch", !server.watch.empty() && server.build.empty() && http.start.empty() && http.stop.empty(),
       "is of use only with \"build\", \"start_command\" or \"stop_command\": else there is nothing to do");
-  const bool queue_given = std::ranges::any_of(
-      given, [&](const Given& one) { return one.key->in_server != nullptr && one.key->name == "queue"; });
-  if (!queue_given) server.queue_timeout = daemon_queue_timeout;
+  if (find(given, "queue") == nullptr) server.queue_timeout = daemon_queue_timeout;
 }
 
 }  // namespace
