@@ -150,7 +150,10 @@ TEST(CliCalls, two_hundred_at_once_neither_fail_nor_exceed_the_limit) {
   client.initialize();
   std::vector<std::int64_t> ids;
   for (int i = 0; i < 200; ++i) ids.push_back(client.send_call("crowd"));
-  for (const std::int64_t id : ids) EXPECT_FALSE(is_error(client.await(id, in(std::chrono::seconds(60)))));
+  for (const std::int64_t id : ids) {
+    const json::object answer = client.await(id, in(std::chrono::seconds(60)));
+    EXPECT_FALSE(is_error(answer)) << text_of(answer).substr(0, 500);
+  }
   EXPECT_LE(most_at_once(client.directory() / "there"), 5);
   EXPECT_GE(most_at_once(client.directory() / "there"), 2) << "they should run side by side";
   EXPECT_THAT(status_of(client, "calls"),
@@ -193,7 +196,10 @@ TEST(CliCalls, a_client_that_does_not_read_stops_new_calls_and_gets_all_answers_
   EXPECT_TRUE(wait_at_rest({client.child().pid()}, soon()));
   EXPECT_LT(rss_kb(client.child().pid()), is_sanitized() ? 400'000 : 60'000);
   client.child().pause_reading(false);
-  for (const std::int64_t id : ids) EXPECT_FALSE(is_error(client.await(id, in(std::chrono::seconds(60)))));
+  for (const std::int64_t id : ids) {
+    const json::object answer = client.await(id, in(std::chrono::seconds(60)));
+    EXPECT_FALSE(is_error(answer)) << text_of(answer).substr(0, 500);
+  }
 }
 
 }  // namespace

@@ -57,6 +57,16 @@ TEST(CliReload, a_changed_schema_is_swapped_in_and_told_without_any_call_before)
     EXPECT_EQ(count_in_log(cli, line), 1U) << line;
 }
 
+TEST(CliReload, a_notice_does_not_go_on_for_ever_where_every_answer_is_structured) {
+  FakeCli cli({one});
+  Client client = watching(cli);
+  client.initialize();
+  cli.describe({one, two});
+  client.expect_notification("notifications/tools/list_changed");
+  for (int i = 0; i < 5; ++i) EXPECT_EQ(blocks(client.call("one")), 2U);
+  EXPECT_EQ(blocks(client.call("one")), 1U);
+}
+
 TEST(CliReload, a_schema_that_says_the_same_is_no_news) {
   FakeCli cli({one});
   Client client = watching(cli);

@@ -68,8 +68,9 @@ TEST(CommandLine, help_names_every_option) {
     EXPECT_EQ(help.exit_code, 0);
     EXPECT_THAT(help.err, IsEmpty());
     for (const char* word : {"-- COMMAND", "version", "--help", "--name", "--cwd", "--env", "--max-message",
-                             "--log ", "--log-level", "XDG_STATE_HOME", "--url", "--header", "--cacert",
-                             "--insecure", "--start ", "--start-after", "--stop"})
+                             "--tools-from", "--schema-args", "--result-args", "--jobs", "--max-output",
+                             "check", "--config", "--log ", "--log-level", "XDG_STATE_HOME", "--url", "--header",
+                             "--cacert", "--insecure", "--start ", "--start-after", "--stop"})
       EXPECT_THAT(help.out, HasSubstr(word));
     std::istringstream lines(help.out);
     for (std::string line; std::getline(lines, line);) EXPECT_LE(line.size(), 110U) << line;
@@ -104,6 +105,15 @@ TEST(CommandLine, what_it_does_not_understand_is_an_error_with_a_hint) {
       {{"--max-message", "10", "--", "true"}, {"--max-message", "10", "--help"}},
       {{"--max-message", "-1", "--", "true"}, {"--max-message", "--help"}},
       {{"--max-message", "100TB", "--", "true"}, {"--max-message", "--help"}},
+      {{"--tools-from", "cli", "--", "true"}, {"--tools-from", "\"--\"", "--help"}},
+      {{"--tools-from", "cli 'x"}, {"--tools-from", "' is not closed", "--help"}},
+      {{"--tools-from", " "}, {"--tools-from", "expected a command", "--help"}},
+      {{"--jobs", "3", "--", "true"}, {"--jobs", "--tools-from", "--help"}},
+      {{"--tools-from", "cli", "--jobs", "0"}, {"--jobs", "--help"}},
+      {{"--tools-from", "cli", "--max-output", "1"}, {"--max-output", "--help"}},
+      {{"--tools-from", "cli", "--replay", "x"}, {"--replay", "remembers nothing", "--help"}},
+      {{"--tools-from", "cli", "--drain", "1s"}, {"--drain", "always finish", "--help"}},
+      {{"--tools-from", "cli", "--swap", "stop-first"}, {"--swap", "--help"}},
       {{"--url", "localhost:8080"}, {"--url", "http://", "--help"}},
       {{"--url", "http://me:secret@h/"}, {"--url", "--header"}},
       {{"--url", "http://h/", "--", "true"}, {"--url", "not both"}},

@@ -60,15 +60,19 @@ int print_schema(const std::string& path) {
 
 // Leaves a child behind that has our pipes open; in a session of its own if it is to flee.
 int leave_child(const std::string& pid_file, bool flees) {
+  int ready[2];
+  if (pipe(ready) != 0) return 1;
   const pid_t child = fork();
   if (child == 0) {
     if (flees) setsid();
     signal(SIGTERM, SIG_IGN);
     signal(SIGHUP, SIG_IGN);
-    note(pid_file, std::to_string(getpid()) + "\n");
+    if (write(ready[1], "", 1) != 1) _exit(1);
     wait_for_ever();
   }
-  while (access(pid_file.c_str(), F_OK) != 0) usleep(1000);
+  char byte = 0;
+  if (read(ready[0], &byte, 1) != 1) return 1;
+  note(pid_file, std::to_string(child) + "\n");
   std::cout << "left\n";
   return 0;
 }
@@ -135,7 +139,7 @@ const std::map<std::string, std::function<int(const Words&)>> deeds = {
     {"stubborn",
      [](const Words& words) {
        signal(SIGTERM, SIG_IGN);
-       if (fork() == 0) signal(SIGTERM, SIG_IGN);
+       if (fork() == 0) wait_for_ever();
        note(words.at(0), std::to_string(getpid()) + "\n");
        wait_for_ever();
        return 0;

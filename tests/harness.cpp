@@ -111,12 +111,16 @@ std::vector<std::string> mcpivot_command(const ClientOptions& options) {
   if (!options.direct) {
     command.push_back(mcpivot_binary());
     command.insert(command.end(), options.options.begin(), options.options.end());
+    if (!options.config.empty()) {
+      command.insert(command.end(), {"--config", "mcpivot.json"});
+      return command;
+    }
     if (!options.tools_from.empty()) {
       command.insert(command.end(), {"--tools-from", options.tools_from});
       return command;
     }
-    if (std::ranges::find(options.options, "--url") != options.options.end())
-      return command;  // it runs already
+    for (const char* server : {"--url", "--config"})
+      if (std::ranges::find(options.options, server) != options.options.end()) return command;
     command.emplace_back("--");
   }
   if (options.command.empty()) {
@@ -139,11 +143,13 @@ namespace {
 
 Environment client_environment(const ClientOptions& options, const fs::path& directory) {
   Environment all = private_folders(directory);
+  all.emplace_back("FAKE", fake_server_binary());
   all.insert(all.end(), options.environment.begin(), options.environment.end());
   return all;
 }
 
 ClientOptions with_program(ClientOptions options, const fs::path& directory) {
+  if (!options.config.empty()) std::ofstream(directory / "mcpivot.json") << options.config;
   if (!options.own_program) return options;
   const fs::path copy = directory / "fake_server";
   fs::copy_file(fake_server_binary(), copy);

@@ -108,6 +108,7 @@ struct ClientOptions {
   std::vector<std::string> server = {};   // of the fake server
   std::vector<std::string> command = {};  // instead of the fake server
   std::string tools_from = {};            // a CLI instead of any server
+  std::string config = {};                // a configuration file; ${FAKE} is the fake server
   Environment environment = {};
   // NOLINTEND(readability-redundant-member-init)
   bool direct = false;  // without mcpivot in between

@@ -31,7 +31,8 @@ JSON
     ;;
   show)
     [ -f "$2" ] || { echo "no such file: $2" >&2; exit 1; }
-    printf '{"file": "%s", "mimeType": "text/plain"}\n' "${2//[\"\\]/}"
+    path=${2//\\/\\\\}
+    printf '{"file": "%s", "mimeType": "text/plain"}\n' "${path//\"/\\\"}"
     ;;
   *)
     echo "usage: files.sh schema|largest|show" >&2

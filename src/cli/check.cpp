@@ -6,6 +6,7 @@
 #include <boost/asio/io_context.hpp>
 #include <cstdio>
 
+#include "cli/check_config.h"
 #include "clitools/schema_fetch.h"
 #include "proc/duration_text.h"
 #include "rpc/json_cursor.h"
@@ -62,6 +63,7 @@ void describe(const std::vector<SchemaProblem>& problems, bool mistakes) {
 }  // namespace
 
 int check(const Options& options) {
+  if (!options.gateway.servers.front().server.cli) return check_config(options.gateway.file);
   Guard guard;
   guard.start();
   ::signal(SIGPIPE, SIG_IGN);
@@ -80,8 +82,8 @@ int check(const Options& options) {
                exit_code = 1;
                return;
              }
-             say(fmt::format("{}: {} tools, described in {}", command_text(command.argv),
-                             schema->tools.size(), duration_text(took)));
+             say(fmt::format("{}: {} {}, described in {}", command_text(command.argv), schema->tools.size(),
+                             schema->tools.size() == 1 ? "tool" : "tools", duration_text(took)));
              for (const ToolSpec& tool : schema->tools) describe(tool);
              describe(schema->problems, true);
              describe(schema->problems, false);

@@ -1,4 +1,5 @@
-// `mcpivot check`: says, for people, what a CLI's tools would be, and every problem in its schema.
+// `mcpivot check`: says, for people, what a configuration file means, or what a CLI's tools would be, and
+// every problem in it.
 #pragma once
 
 #include "cli/options.h"

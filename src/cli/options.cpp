@@ -4,12 +4,13 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <charconv>
 #include <filesystem>
 #include <map>
 #include <sstream>
 
 #include "cli/split_words.h"
+#include "config/config_file.h"
+#include "config/units.h"
 #include "link/credentials.h"
 #include "link/url.h"
 #include "server/executable.h"
@@ -38,10 +39,11 @@ class Help final : public CLI::Formatter {
  public:
   Help() { column_width(28); }
   std::string make_usage(const CLI::App*, std::string) const override {
-    return "Usage: mcpivot [OPTIONS] -- COMMAND [ARG...]\n"
+    return "Usage: mcpivot [OPTIONS] [--config FILE]\n"
+           "       mcpivot [OPTIONS] -- COMMAND [ARG...]\n"
            "       mcpivot [OPTIONS] --url URL\n"
            "       mcpivot [OPTIONS] --tools-from CLI\n"
-           "       mcpivot check --tools-from CLI\n"
+           "       mcpivot check [FILE | --tools-from CLI]\n"
            "       mcpivot version\n\n";
   }
 };
@@ -53,30 +55,14 @@ std::pair<std::string, std::string> key_and_value(const std::string& text) {
   return {text.substr(0, equals), text.substr(equals + 1)};
 }
 
-// "90", "1.5s", "200ms", "10m", "1h"
 std::chrono::milliseconds duration(const std::string& option, const std::string& text) {
-  double number = 0;
-  const char* end = text.data() + text.size();
-  auto [unit, error] = std::from_chars(text.data(), end, number);
-  const std::string_view suffix(unit, static_cast<std::size_t>(end - unit));
-  const double factor = suffix == "ms"                     ? 1
-                        : suffix.empty() || suffix == "s"  ? 1000
-                        : suffix == "m" || suffix == "min" ? 60'000
-                        : suffix == "h"                    ? 3'600'000
-                                                           : 0;
-  if (error != std::errc() || factor == 0 || !(number >= 0) || number * factor > 1e10)
-    throw CLI::ValidationError(option, "expected a duration like 500ms, 30s or 10m, got '" + text + "'");
-  return std::chrono::milliseconds(static_cast<std::int64_t>(number * factor));
+  if (const auto time = parse_duration(text)) return *time;
+  throw CLI::ValidationError(option, "expected a duration like 500ms, 30s or 10m, got '" + text + "'");
 }
 
-// TOOL, or TOOL:KEY=VALUE
 ReplayRule replay_rule(const std::string& text) {
-  const auto colon = text.find(':');
-  if (colon == std::string::npos && !text.empty()) return {text, {}, {}};
-  const auto equals = text.find('=', colon);
-  if (colon == 0 || text.empty() || equals == std::string::npos || equals == colon + 1)
-    throw CLI::ValidationError("--replay", "expected TOOL or TOOL:KEY=VALUE, got '" + text + "'");
-  return {text.substr(0, colon), text.substr(colon + 1, equals - colon - 1), text.substr(equals + 1)};
+  if (auto rule = parse_replay_rule(text)) return std::move(*rule);
+  throw CLI::ValidationError("--replay", "expected TOOL or TOOL:KEY=VALUE, got '" + text + "'");
 }
 
 // What --tools-from and its companions said.
@@ -200,6 +186,27 @@ void check_http_options(const CLI::App& app, ServerConfig& server) {
   if (server.name.empty()) server.name = url->authority();
 }
 
+// The servers are in a file: then nothing on the command line can be about one of them.
+void take_config(const CLI::App& app, GatewayConfig& gateway) {
+  for (const char* name :
+       {"--url", "--tools-from", "--name", "--cwd", "--env", "--build", "--watch", "--no-watch", "--swap",
+        "--replay", "--drain", "--call-timeout", "--start-timeout", "--queue-timeout", "--max-message"})
+    if (app.count(name) > 0)
+      throw CLI::ValidationError(name, "is about one server; with a configuration file, say it there");
+  if (!gateway.servers.front().server.command.argv.empty())
+    throw CLI::ValidationError("--config", "give either a file or a command behind \"--\", not both");
+  const auto file = find_config(gateway.file);
+  if (!file) throw CLI::ValidationError("--config", file.error());
+  gateway.file = *file;
+  gateway.servers.clear();
+}
+
+Compat compat_of(const std::string& program) {
+  if (program == "mcpflow") return Compat::mcpflow;
+  if (program == "mcp-sitter") return Compat::mcp_sitter;
+  return program == "mcpflip" ? Compat::mcpflip : Compat::none;
+}
+
 }  // namespace
 
 Invocation parse_command_line(std::vector<std::string> arguments) {
@@ -216,6 +223,10 @@ Invocation parse_command_line(std::vector<std::string> arguments) {
   app.footer(footer);
   app.set_help_flag("-h,--help", "Print this and exit");
   std::vector<std::string> variables;
+  app.add_option("--config", options.gateway.file,
+                 "Run the servers in this file. Default, if no server is given: ./mcpivot.json, or\n"
+                 "$XDG_CONFIG_HOME/mcpivot/mcpivot.json")
+      ->option_text("FILE");
   add_http_options(app, server.http);
   app.add_option("--name", server.name,
                  "What to call the server in messages and logs (default: its file name)")
@@ -248,9 +259,9 @@ Invocation parse_command_line(std::vector<std::string> arguments) {
       ->allow_extra_args(false);
   std::string compat;
   app.add_option("--compat", compat,
-                 "List the control tools that this program had, instead of pivot_…:\nmcpflow (recompile) or "
-                 "mcp-sitter (sitter_status, sitter_kill, …)")
-      ->check(CLI::IsMember({"mcpflow", "mcp-sitter"}))
+                 "List the control tools that this program had, instead of pivot_…:\nmcpflow (recompile),\n"
+                 "mcp-sitter (sitter_status, sitter_kill, …) or mcpflip (gateway_activate, …)")
+      ->check(CLI::IsMember({"mcpflow", "mcp-sitter", "mcpflip"}))
       ->option_text("PROGRAM");
   std::map<std::string, std::string> durations;
   auto time_limit = [&](const std::string& name, const std::string& what) {
@@ -278,9 +289,11 @@ Invocation parse_command_line(std::vector<std::string> arguments) {
       ->option_text("LEVEL");
   CliTexts cli;
   add_cli_options(app, cli);
-  auto* check =
-      app.add_subcommand("check", "Say what --tools-from would serve, and every problem in its schema");
+  auto* check = app.add_subcommand("check",
+                                   "Say what a configuration file means, or what --tools-from would serve,\n"
+                                   "and every problem in it");
   check->fallthrough();
+  check->add_option("FILE", options.gateway.file, "The file; default: the one that would be found");
   auto* version = app.add_subcommand("version", "Print the version and exit");
   app.set_version_flag("--version", "mcpivot " MCPIVOT_VERSION)->description("Print the version and exit");
 
@@ -297,15 +310,23 @@ Invocation parse_command_line(std::vector<std::string> arguments) {
     for (const std::string& pattern : server.watch)
       if (auto glob = Glob::compile(pattern); !glob) throw CLI::ValidationError("--watch", glob.error());
     server.watching = !no_watch;
-    if (compat == "mcpflow" && server.build.empty())
+    if (compat == "mcpflow" && server.build.empty() && options.gateway.file.empty())
       throw CLI::ValidationError("--compat", "mcpflow's one tool, recompile, needs a --build");
-    if (!compat.empty()) options.gateway.compat = compat == "mcpflow" ? Compat::mcpflow : Compat::mcp_sitter;
+    options.gateway.compat = compat_of(compat);
     if (swap == "stop-first") server.swap = SwapMode::stop_first;
     for (const std::string& variable : variables) server.command.env.push_back(key_and_value(variable));
     take_cli(app, cli, server);
-    if (*check && !server.cli)
-      throw CLI::ValidationError("check", "expected --tools-from with the command of a CLI");
+    if (*check && !options.gateway.file.empty() && server.cli)
+      throw CLI::ValidationError("check", "there is a file and also a CLI; check one after the other");
     if (!*version) check_http_options(app, server);
+    const bool no_server = server.command.argv.empty() && !server.is_daemon();
+    const bool by_default = no_server && !*version && find_config({}).has_value();
+    if (!*check && (!options.gateway.file.empty() || by_default)) {
+      take_config(app, options.gateway);
+      options.log.name = "mcpivot";
+      invocation.run = true;
+      return invocation;
+    }
   } catch (const CLI::ParseError& error) {
     std::ostringstream out;
     std::ostringstream err;
@@ -318,11 +339,15 @@ Invocation parse_command_line(std::vector<std::string> arguments) {
     invocation.out = "mcpivot " MCPIVOT_VERSION "\n";
     return invocation;
   }
+  if (*check && !server.cli) {
+    invocation.check = true;
+    return invocation;
+  }
   if (server.command.argv.empty() && !server.is_daemon()) {
     invocation.exit_code = usage_error;
     invocation.err =
         "mcpivot: no server to run. Put its command behind \"--\", as in: mcpivot -- node server.js\n"
-        "or give the address of a daemon with --url.\n"
+        "or give the address of a daemon with --url, or a file of servers with --config.\n"
         "Run mcpivot --help for more.\n";
     return invocation;
   }

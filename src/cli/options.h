@@ -15,7 +15,8 @@ struct Options {
   GatewayConfig gateway;
 };
 
-// What the command line asks for: to run with these options, to check a CLI, or to print something and exit.
+// What the command line asks for: to run with these options, to check a file or a CLI, or to print something
+// and exit.
 struct Invocation {
   bool run = false;
   bool check = false;

@@ -10,10 +10,12 @@
 #include <boost/asio/steady_timer.hpp>
 #include <memory>
 
+#include "config/config_file.h"
 #include "gateway/gateway.h"
 #include "log/log.h"
 #include "log/trace_tap.h"
 #include "proc/guard.h"
+#include "watch/executable_watcher.h"
 
 namespace mcpivot {
 namespace {
@@ -49,6 +51,29 @@ void return_large_blocks_to_the_system() {
   ::mallopt(M_TRIM_THRESHOLD, 256 * 1024);
 }
 
+// The configuration that the options stand for: what they say, or what the file says that they name. What is
+// wrong with the file goes to the log.
+LoadedConfig configuration(const GatewayConfig& given) {
+  LoadedConfig loaded;
+  if (given.file.empty()) {
+    loaded.gateway = given;
+    return loaded;
+  }
+  loaded = load_config(given.file);
+  loaded.gateway.file = given.file;
+  loaded.gateway.compat = given.compat;
+  for (const Problem& problem : loaded.problems) log_warn("{}", problem_text(given.file, problem));
+  return loaded;
+}
+
+std::string errors_in(const LoadedConfig& loaded) {
+  std::string text;
+  for (const Problem& problem : loaded.problems)
+    if (problem.severity == Problem::Severity::error)
+      text += fmt::format("\n{}", problem_text(loaded.gateway.file, problem));
+  return text;
+}
+
 class Program {
  public:
   Program(const Options& options, Guard& guard)
@@ -56,7 +81,9 @@ class Program {
         client_(std::make_shared<PipeLink>(context_, "client",
                                            PipeLink::Ends{stdin_.duplicate(), stdout_.duplicate()},
                                            client_message_limit)),
-        gateway_(context_, guard, options.gateway),
+        options_(options),
+        loaded_(configuration(options.gateway)),
+        gateway_(context_, guard, loaded_.gateway),
         session_(*client_, gateway_,
                  [this](std::string_view why) { shut_down(fmt::format("the client {}", why)); }),
         signals_(loop_, SIGINT, SIGTERM),
@@ -73,6 +100,7 @@ class Program {
       shut_down(signal_name(signal));
     });
     reload_on_signal();
+    watch_configuration();
     gateway_.start();
     client_->start(session_);
     loop_.run();
@@ -87,6 +115,25 @@ class Program {
       if (!shutting_down_) gateway_.reload("after SIGHUP");
       reload_on_signal();
     });
+  }
+
+  void watch_configuration() {
+    if (options_.gateway.file.empty()) return;
+    if (loaded_.has_errors())
+      gateway_.add_notice(fmt::format("[mcpivot] the configuration has errors:{}", errors_in(loaded_)));
+    configuration_watch_ = std::make_unique<ExecutableWatcher>(
+        loop_, options_.gateway.file, ExecutableWatcher::Options(), [this] { configuration_changed(); },
+        [](const std::string& problem) { log_warn("{}", problem); });
+  }
+
+  // A file with errors changes nothing: what runs goes on as it was.
+  void configuration_changed() {
+    if (shutting_down_) return;
+    log_info("{} changed", options_.gateway.file);
+    const LoadedConfig loaded = configuration(options_.gateway);
+    if (!loaded.has_errors()) return gateway_.configure(loaded.gateway);
+    gateway_.add_notice(fmt::format(
+        "[mcpivot] the configuration was changed, and has errors; nothing was done:{}", errors_in(loaded)));
   }
 
   void shut_down(const std::string& why) {
@@ -109,11 +156,14 @@ class Program {
   TraceTap trace_;
   LinkContext context_;
   std::shared_ptr<PipeLink> client_;
+  const Options& options_;
+  LoadedConfig loaded_;
   Gateway gateway_;
   Session session_;
   boost::asio::signal_set signals_;
   boost::asio::signal_set reload_signal_;
   boost::asio::steady_timer deadline_;
+  std::unique_ptr<ExecutableWatcher> configuration_watch_;
   bool shutting_down_ = false;
   int exit_code_ = 0;
 };

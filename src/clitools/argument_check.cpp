@@ -9,9 +9,12 @@
 #include <array>
 #include <boost/json.hpp>
 #include <boost/regex.hpp>
+#include <charconv>
 #include <map>
 #include <optional>
+#include <set>
 
+#define VALIJSON_USE_EXCEPTIONS 1  // it would abort
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wconversion"
 #pragma GCC diagnostic ignored "-Wshadow"
@@ -124,6 +127,71 @@ class Translation {
   void note(std::string text) {
     if (std::ranges::find(notes, text) == notes.end()) notes.push_back(std::move(text));
   }
+};
+
+// Finds references that lead back to themselves without going deeper into the value: the validator would
+// follow them for ever.
+class CircleSearch {
+ public:
+  explicit CircleSearch(const json::value& root) : root_(root) {}
+  bool found(const json::value& value, int depth = 0) {
+    if (depth > deepest_chain) return true;
+    if (const json::array* array = value.if_array())
+      return std::ranges::any_of(*array, [&](const json::value& one) { return found(one, depth + 1); });
+    const json::object* object = value.if_object();
+    if (object == nullptr) return false;
+    return applies_to_itself(value, depth) ||
+           std::ranges::any_of(*object, [&](const auto& member) { return found(member.value(), depth + 1); });
+  }
+
+ private:
+  static constexpr int deepest_chain = 1000;
+
+  // Along the schemas that apply to the very same value.
+  bool applies_to_itself(const json::value& schema, int depth) {
+    const json::object* object = schema.if_object();
+    if (object == nullptr || done_.contains(&schema)) return false;
+    if (depth > deepest_chain || !open_.insert(&schema).second) return true;
+    bool circle = false;
+    for (const char* keyword :
+         {"$ref", "allOf", "anyOf", "oneOf", "not", "if", "then", "else", "dependencies"}) {
+      const json::value* value = object->if_contains(keyword);
+      if (value == nullptr) continue;
+      if (value->is_string()) value = target(value->get_string());
+      if (value == nullptr) continue;
+      if (const json::array* all = value->if_array()) {
+        for (const json::value& one : *all) circle = circle || applies_to_itself(one, depth + 1);
+      } else if (std::string_view(keyword) == "dependencies" && value->is_object()) {
+        for (const auto& member : value->get_object())
+          circle = circle || applies_to_itself(member.value(), depth + 1);
+      } else {
+        circle = circle || applies_to_itself(*value, depth + 1);
+      }
+    }
+    open_.erase(&schema);
+    done_.insert(&schema);
+    return circle;
+  }
+
+  // What "#/$defs/name" points to; null: nothing here.
+  const json::value* target(std::string_view reference) const {
+    if (!reference.starts_with('#')) return nullptr;
+    std::string pointer;  // "%24defs" is another spelling of "$defs"
+    for (std::size_t i = 1; i < reference.size(); ++i) {
+      unsigned code = 0;
+      const char* digits = reference.data() + i + 1;
+      const bool encoded = reference[i] == '%' && i + 2 < reference.size() &&
+                           std::from_chars(digits, digits + 2, code, 16).ptr == digits + 2;
+      pointer += encoded ? static_cast<char>(code) : reference[i];
+      if (encoded) i += 2;
+    }
+    boost::system::error_code error;
+    return root_.find_pointer(pointer, error);
+  }
+
+  const json::value& root_;
+  std::set<const json::value*> open_;
+  std::set<const json::value*> done_;
 };
 
 using Patterns = std::map<std::string, std::optional<boost::regex>, std::less<>>;
@@ -284,8 +352,10 @@ struct ArgumentCheck::Impl {
     valijson::ValidationResults results;
     const valijson::adapters::BoostJsonAdapter target(arguments);
     if (validator.validate(schema, target, &results)) return;
-    const std::size_t before = problems.size();
-    std::vector<std::string> vague;
+    // Of several errors about one value the last sums up the others; vague ones only repeat that something
+    // inside is wrong.
+    std::map<Path, std::string_view> telling;
+    std::map<Path, std::string_view> vague;
     for (const auto& error : results) {
       Path path;
       for (std::size_t i = 1; i < error.context.size(); ++i) path.emplace_back(step_name(error.context[i]));
@@ -294,13 +364,13 @@ struct ArgumentCheck::Impl {
       const bool said = path.empty() && (why.starts_with("Missing required property") ||
                                          (names_are_all && why.starts_with("Object contains a property")));
       if (said) continue;
-      // These come after the more telling ones of what is inside.
       const bool is_vague = why.starts_with("Failed to validate against schema associated") ||
                             why.starts_with("Failed to validate item #") ||
                             why.starts_with("Failed to validate against child schema");
-      (is_vague ? vague : problems).push_back(problem_at(path, arguments, why));
+      (is_vague ? vague : telling)[std::move(path)] = why;
     }
-    if (problems.size() == before && before == 0) problems = std::move(vague);
+    if (telling.empty() && problems.empty()) telling = std::move(vague);
+    for (const auto& [path, why] : telling) problems.push_back(problem_at(path, arguments, why));
     if (problems.empty()) problems.emplace_back("the arguments do not fit the tool's schema");
   }
 };
@@ -333,6 +403,8 @@ std::expected<std::shared_ptr<const ArgumentCheck>, std::string> ArgumentCheck::
   try {
     translation.schema(impl->translated, false);
     compile_patterns(impl->original, impl->patterns, translation);
+    if (CircleSearch(impl->translated).found(impl->translated))
+      return std::unexpected("a \"$ref\" in it goes round in a circle");
     valijson::SchemaParser parser(valijson::SchemaParser::kDraft7);
     parser.populateSchema(valijson::adapters::BoostJsonAdapter(impl->translated), impl->schema);
   } catch (const std::exception& error) {

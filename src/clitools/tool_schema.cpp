@@ -187,7 +187,8 @@ class ToolReader {
                         "\"enum\", or write --option={{{}}}",
                         name, name));
     for (const std::string& name : tool_.command.unprotected())
-      if (find_member(find_member(properties, name), "type") != R"("boolean")" &&
+      if (!find_member(properties, name).empty() &&
+          find_member(find_member(properties, name), "type") != R"("boolean")" &&
           find_member(find_member(properties, name), "enum").empty())
         note("cli_command",
              fmt::format("a {{{}}} that begins with \"-\" will be refused; a \"--\" before it, or "

@@ -4,16 +4,14 @@
 
 #include <algorithm>
 #include <array>
-#include <cerrno>
 #include <cstdlib>
-#include <cstring>
 #include <filesystem>
-#include <fstream>
 #include <system_error>
 
 #include "config/key_reader.h"
 #include "config/nearest.h"
 #include "config/server_draft.h"
+#include "config/small_file.h"
 
 namespace mcpivot {
 namespace {
@@ -154,20 +152,29 @@ class FileReader {
       return problems_.error(member.value.place, fmt::format("server \"{}\" must be an object like "
                                                              "{{\"command\": \"./server\"}}, not {}",
                                                              member.key, kind_text(member.value.kind)));
+    if (is_disabled(member.value)) {
+      config_.left_out.push_back({member.key, true, member.place});
+      return;
+    }
     Draft draft;
     draft.entry.server.name = member.key;
     const auto given = keys_.read(member.value, server_keys(), fmt::format("server \"{}\"", member.key),
                                   [&](const Key& key) { return key.in_server(draft); });
-    const bool disabled = draft.disabled;
     ServerEntry entry =
         finish_draft(std::move(draft), member.place, given, folder_, surroundings_, problems_);
     const bool twice = is_known(member.key);
-    if (disabled || problems_.errors() > errors_before || twice) {
-      if (!twice) config_.left_out.push_back({member.key, disabled, member.place});
+    if (problems_.errors() > errors_before || twice) {
+      if (!twice) config_.left_out.push_back({member.key, false, member.place});
       return;
     }
     config_.gateway.servers.push_back(std::move(entry));
     config_.sources.push_back(std::move(member));
+  }
+
+  // What is wrong with a server that is not wanted is of no interest.
+  static bool is_disabled(const JsoncValue& server) {
+    const JsoncValue* disabled = server.find("disabled");
+    return disabled != nullptr && disabled->kind == Kind::boolean && disabled->boolean;
   }
 
   bool is_good_name(const JsoncMember& member) {
@@ -199,32 +206,10 @@ class FileReader {
   bool overfull_ = false;
 };
 
-// Nothing: `why` says so.
-std::optional<std::string> contents(const std::string& file, std::string& why) {
-  std::error_code error;
-  if (fs::is_directory(file, error)) {
-    why = "is a folder; name the file in it";
-    return {};
-  }
-  std::ifstream stream(file, std::ios::binary);
-  if (!stream) {
-    why = fmt::format("cannot be read: {}", std::strerror(errno));
-    return {};
-  }
-  // A little more than the parser takes, so that it can say that there is too much.
-  std::string text(JsoncLimits().bytes + 1, '\0');
-  stream.read(text.data(), static_cast<std::streamsize>(text.size()));
-  text.resize(static_cast<std::size_t>(stream.gcount()));
-  if (stream.bad()) {
-    why = "cannot be read to its end";
-    return {};
-  }
-  return text;
-}
-
 }  // namespace
 
 ServerKind kind_of(const ServerConfig& server) {
+  if (server.is_daemon()) return ServerKind::http;
   return server.cli ? ServerKind::cli : ServerKind::stdio;
 }
 
@@ -237,11 +222,10 @@ LoadedConfig read_config(std::string_view text, const std::string& folder, const
 }
 
 LoadedConfig load_config(const std::string& file) {
-  std::string why;
-  const auto text = contents(file, why);
+  const auto text = read_small_file(file, JsoncLimits().bytes);
   if (!text) {
     LoadedConfig config;
-    config.problems.push_back({Problem::Severity::error, 0, 0, "the configuration " + why});
+    config.problems.push_back({Problem::Severity::error, 0, 0, "the configuration " + text.error()});
     return config;
   }
   std::error_code error;

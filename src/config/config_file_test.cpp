@@ -106,6 +106,49 @@ TEST(ConfigFile, says_all_that_a_command_line_can_say) {
   EXPECT_EQ(server.build_timeout, 5min);
 }
 
+TEST(ConfigFile, a_daemon) {
+  const LoadedConfig config = with(R"("type": "http", "url": "https://${HOST:-localhost}:${PORT}/mcp",
+    "headers": {"Authorization": "Bearer ${TOKEN}", "X": "${env:PORT}"}, "cacert": "ca.pem", "start_command": "serve &",
+    "stop_command": "stop", "start_after": "2s", "replay": ["device"], "cwd": "/somewhere")");
+  EXPECT_THAT(problems(config), IsEmpty());
+  ASSERT_EQ(config.gateway.servers.size(), 1U);
+  const ServerConfig& server = config.gateway.servers[0].server;
+  EXPECT_EQ(kind_of(server), ServerKind::http);
+  EXPECT_EQ(server.http.url, "https://localhost:8080/mcp");
+  EXPECT_THAT(server.http.headers, ElementsAre("Authorization: Bearer ${TOKEN}", "X: ${PORT}"))
+      << "secrets are filled in where they are sent";
+  EXPECT_EQ(server.http.cacert, "/files/ca.pem");
+  EXPECT_FALSE(server.http.insecure);
+  EXPECT_EQ(server.http.start, "serve &");
+  EXPECT_EQ(server.http.stop, "stop");
+  EXPECT_EQ(server.http.start_after, 2s);
+  EXPECT_EQ(server.queue_timeout, 60s);
+  EXPECT_EQ(server.command.cwd, "/somewhere");
+  EXPECT_THAT(server.command.argv, IsEmpty());
+  EXPECT_EQ(
+      with(R"("url": "http://h/", "timeouts": {"queue": "5s"})").gateway.servers[0].server.queue_timeout, 5s);
+  for (const char* alias : {"serverUrl", "httpUrl"})
+    EXPECT_EQ(with("\"" + std::string(alias) + R"(": "http://h/")").gateway.servers.at(0).server.http.url,
+              "http://h/");
+}
+
+TEST(ConfigFile, a_cli) {
+  const LoadedConfig config =
+      with(R"("cli": ["./tools.py", "-q"], "schema_args": ["describe"], "result_args": [], "jobs": 3,
+    "max_output": "64KiB")");
+  EXPECT_THAT(problems(config), IsEmpty());
+  ASSERT_EQ(config.gateway.servers.size(), 1U);
+  const ServerConfig& server = config.gateway.servers[0].server;
+  EXPECT_EQ(kind_of(server), ServerKind::cli);
+  EXPECT_THAT(server.command.argv, ElementsAre("/files/tools.py", "-q"));
+  ASSERT_TRUE(server.cli);
+  EXPECT_THAT(server.cli->schema_args, ElementsAre("describe"));
+  EXPECT_THAT(server.cli->result_args, IsEmpty());
+  EXPECT_EQ(server.cli->jobs, 3U);
+  EXPECT_EQ(server.cli->max_output, 65536U);
+  EXPECT_EQ(with(R"("cli": ["x"])").gateway.servers[0].server.cli, CliConfig());
+}
+
 TEST(ConfigFile, without_a_word_everything_is_as_on_the_command_line) {
   const ServerConfig plain;
   const LoadedConfig config = with(R"("command": "x", "cwd": null)");
@@ -251,6 +294,31 @@ TEST(ConfigFile, every_problem_has_its_place_and_says_what_to_do) {
        {"f:3:23: error: \"type\" of server \"a\" is \"http\", but it has \"command\""}},
       {front + "\"a\": {\"command\": \"x\", \"headers\": {}}}}",
        {"f:3:23: warning: \"headers\" of server \"a\" is ignored: it is for servers with \"url\""}},
+      {front + "\"a\": {\"url\": \"ftp://${TOKEN}/\"}}}",
+       {"f:3:7: error: \"url\" of server \"a\" is no address of an HTTP server: it must begin with http://"}},
+      {front + "\"a\": {\"url\": \"http://me@h/\"}}}",
+       {"f:3:7: error: \"url\" of server \"a\" is wrong: an address must not"}},
+      {front + "\"a\": {\"url\": \"http://h/\", \"serverUrl\": \"http://i/\"}}}",
+       {"f:3:27: error: \"serverUrl\" means the same as \"url\" in line 3 of server \"a\"; keep one of "
+        "them"}},
+      {front + "\"a\": {\"url\": \"http://h/\", \"headers\": {\"A B\": \"${TOKEN}\"}}}}",
+       {"f:3:27: error: \"headers\" of server \"a\" cannot be sent: "}},
+      {front + "\"a\": {\"url\": \"http://h/\", \"headers\": {\"A\": \"${NOT}\"}}}}",
+       {"f:3:44: error: \"A\" in \"headers\" of server \"a\": the environment variable NOT is not set"}},
+      {front + "\"a\": {\"url\": \"http://h/\", \"insecure\": true, \"start_after\": 1, \"watch\": \"x\"}}}",
+       {"f:3:27: warning: \"insecure\" of server \"a\" is of use only with an https:// address",
+        "f:3:45: warning: \"start_after\" of server \"a\" is of use only with \"start_command\"",
+        "f:3:63: warning: \"watch\" of server \"a\" is of use only with \"build\""}},
+      {front + "\"a\": {\"url\": \"http://h/\", \"type\": \"stdio\"}}}",
+       {"f:3:27: error: \"type\" of server \"a\" is \"stdio\", but it has \"url\""}},
+      {front + "\"a\": {\"cli\": []}}}", {"f:3:14: error: \"cli\" of server \"a\" names no program"}},
+      {front + "\"a\": {\"cli\": \"x y\"}}}",
+       {"f:3:14: error: \"cli\" of server \"a\" must be a list of strings, the program first"}},
+      {front + "\"a\": {\"cli\": [\"x\"], \"jobs\": 0}}}",
+       {"f:3:29: error: \"jobs\" of server \"a\" must be a whole number from 1 to 10000, not 0"}},
+      {front + "\"a\": {\"cli\": [\"x\"], \"replay\": [\"t\"]}}}",
+       {"f:3:21: warning: \"replay\" of server \"a\" is ignored: it is for servers with \"command\" or "
+        "\"url\""}},
       {front + "\"a\": {\"command\": \"${NOT}\"}}}",
        {"f:3:18: error: \"command\" of server \"a\": the environment variable NOT is not set; set it, or "
         "write ${NOT:-default}"}},
@@ -282,7 +350,8 @@ TEST(ConfigFile, notes_in_keys_are_no_problem) {
 
 TEST(ConfigFile, a_server_with_errors_is_left_out_and_the_others_are_there) {
   const LoadedConfig config = read(R"({"mcpServers": {"bad": {"command": 1}, "good": {"command": "x"},
-                                 "off": {"command": "x", "disabled": true}}})");
+                                 "off": {"command": "${NOT}", "disabled": true}}})");
+  EXPECT_EQ(config.problems.size(), 1U) << "what is disabled has no problems";
   EXPECT_TRUE(config.has_errors());
   ASSERT_EQ(config.gateway.servers.size(), 1U);
   EXPECT_EQ(config.gateway.servers[0].server.name, "good");
@@ -358,6 +427,19 @@ TEST(ConfigFile, every_key_of_the_table_takes_a_value) {
   EXPECT_GT(checked, 30U);
 }
 
+TEST(ConfigFile, variables_come_from_a_file_too) {
+  const TemporaryFolder folder;
+  folder.write(".env", "A=1\nB=${not looked at}\n");
+  const LoadedConfig config = read(
+      R"({"a": {"command": "x", "env": {"A": "2"}, "envFile": "${workspaceFolder}/.env"}})", folder.path());
+  EXPECT_THAT(problems(config), IsEmpty());
+  EXPECT_THAT(config.gateway.servers.at(0).server.command.env,
+              ElementsAre(Pair("A", "1"), Pair("B", "${not looked at}"), Pair("A", "2")));
+  EXPECT_THAT(problems(with(R"("command": "x", "env_file": "none")")),
+              ElementsAre("f:1:39: error: \"env_file\" of server \"s\": /files/none cannot be read: No such "
+                          "file or directory"));
+}
+
 TEST(ConfigFile, a_file_that_cannot_be_read_is_a_problem_too) {
   const TemporaryFolder folder;
   EXPECT_THAT(problems(load_config(folder / "none.json")),
@@ -365,7 +447,7 @@ TEST(ConfigFile, a_file_that_cannot_be_read_is_a_problem_too) {
   EXPECT_THAT(problems(load_config(folder.path())), ElementsAre(HasSubstr("is a folder")));
   folder.write("large.json", std::string(17 * 1024 * 1024, ' '));
   EXPECT_THAT(problems(load_config(folder / "large.json")),
-              ElementsAre(HasSubstr("at most 16777216 are read")));
+              ElementsAre(HasSubstr("at most 16777216 bytes are read")));
   folder.write("good.json", R"({"a": {"command": "./x"}})");
   const LoadedConfig config = load_config(folder / "good.json");
   ASSERT_EQ(config.gateway.servers.size(), 1U);

@@ -25,17 +25,12 @@ using Pairs = std::vector<std::pair<std::string, std::string>>;
 // A server while it is being read, before it is known to make sense.
 struct Draft {
   ServerEntry entry{};
-  std::size_t type = 0;  // an index into the choices of "type"
-  bool disabled = false;
+  std::size_t type = 0;   // an index into the choices of "type"
+  bool disabled = false;  // seen to before the rest is read
+  std::string env_file{};
   std::string command{};
   Texts args{};
-  std::string url{};
   Pairs headers{};
-  std::string cacert{};
-  bool insecure = false;
-  std::string start_command{};
-  std::string stop_command{};
-  std::chrono::milliseconds start_after = std::chrono::seconds(5);
   Texts cli{};
   CliConfig cli_config{};
 };

@@ -4,6 +4,11 @@
 
 #include <algorithm>
 
+#include "config/env_file.h"
+#include "config/small_file.h"
+#include "link/credentials.h"
+#include "link/url.h"
+
 namespace mcpivot {
 namespace {
 
@@ -12,6 +17,19 @@ using Given = KeyReader::Given;
 const Given* find(std::span<const Given> given, std::string_view key) {
   const auto found = std::ranges::find(given, key, [](const Given& one) { return one.key->name; });
   return found == given.end() ? nullptr : &*found;
+}
+
+// As for --url: a daemon is restarted by somebody else, which takes longer.
+constexpr std::chrono::seconds daemon_queue_timeout(60);
+
+constexpr std::size_t largest_env_file = 1024UL * 1024;
+
+// Headers are filled in where they are sent, and there the spelling of some clients is not known.
+std::string for_credentials(std::string text) {
+  static constexpr std::string_view foreign = "${env:";
+  for (auto at = text.find(foreign); at != std::string::npos; at = text.find(foreign, at))
+    text.replace(at, foreign.size(), "${");
+  return text;
 }
 
 bool says_kind(const Key& key) {
@@ -65,6 +83,59 @@ void check_kind(const Draft& draft, Kinds kind, std::span<const Given> given, Pr
   }
 }
 
+void add_env_file(Draft& draft, const Given& key, ProblemList& problems) {
+  auto& env = draft.entry.server.command.env;
+  auto fail = [&](const std::string& why) {
+    problems.error(key.place, fmt::format("\"{}\" of server \"{}\": {} {}", key.name, draft.entry.server.name,
+                                          draft.env_file, why));
+  };
+  const auto text = read_small_file(draft.env_file, largest_env_file);
+  if (!text) return fail(text.error());
+  auto list = parse_env_file(*text);
+  if (!list) return fail("cannot be understood: " + list.error());
+  env.insert(env.begin(), list->begin(), list->end());  // the last one counts
+}
+
+void finish_daemon(Draft& draft, std::span<const Given> given, const Surroundings& surroundings,
+                   ProblemList& problems) {
+  ServerConfig& server = draft.entry.server;
+  HttpConfig& http = server.http;
+  const Given* address = find(given, "url");
+  auto words = [&](std::string_view key, std::string_view what) {
+    return fmt::format("\"{}\" of server \"{}\" {}", key, server.name, what);
+  };
+  const auto url = parse_url(http.url);
+  if (!url) {
+    // The address may hold what came out of a variable: it is not repeated.
+    const std::string repeated = "'" + http.url + "' ";
+    const std::string& why = url.error();
+    problems.error(
+        address->place,
+        words(address->name, why.starts_with(repeated) ? why.substr(repeated.size()) : "is wrong: " + why));
+  }
+  for (const auto& [name, value] : draft.headers)
+    http.headers.push_back(name + ": " + for_credentials(value));
+  if (const Given* headers = find(given, "headers"))
+    if (const auto checked = Credentials::from_headers(http.headers, surroundings.variable); !checked)
+      problems.error(headers->place, words("headers", fmt::format("cannot be sent: {}", checked.error())));
+  auto useless = [&](std::string_view key, bool when, std::string_view why) {
+    if (const Given* one = find(given, key); one != nullptr && when)
+      problems.warning(one->place, words(key, why));
+  };
+  const bool plain = url && !url->tls;
+  useless("cacert", plain, "is of use only with an https:// address");
+  useless("insecure", plain && http.insecure, "is of use only with an https:// address");
+  useless("cacert", !plain && http.insecure,
+          "is of no use beside \"insecure\", which trusts any certificate");
+  useless("start_after", http.start.empty(), "is of use only with \"start_command\"");
+  useless(
+      "watch", !server.watch.empty() && server.build.empty() && http.start.empty() && http.stop.empty(),
+      "is of use only with \"build\", \"start_command\" or \"stop_command\": else there is nothing to do");
+  const bool queue_given = std::ranges::any_of(
+      given, [&](const Given& one) { return one.key->in_server != nullptr && one.key->name == "queue"; });
+  if (!queue_given) server.queue_timeout = daemon_queue_timeout;
+}
+
 }  // namespace
 
 ServerEntry finish_draft(Draft draft, const JsoncPlace& place, std::span<const Given> given,
@@ -74,17 +145,22 @@ ServerEntry finish_draft(Draft draft, const JsoncPlace& place, std::span<const G
   const Kinds kind = kind_of(given, server.name, place, problems);
   if (kind == 0) return std::move(entry);
   check_kind(draft, kind, given, problems);
-  // What builds or watches has its sources beside the file; a client's file has neither.
-  if (server.command.cwd.empty() && (!server.build.empty() || !server.watch.empty()))
-    server.command.cwd = folder;
+  if (const Given* file = find(given, "env_file"); file != nullptr && !draft.env_file.empty())
+    add_env_file(draft, *file, problems);
   if (kind == for_stdio) {
     server.command.argv = std::move(draft.args);
     server.command.argv.insert(server.command.argv.begin(), std::move(draft.command));
-  } else if (kind == for_cli) {
+  } else if (kind == for_http) {
+    finish_daemon(draft, given, surroundings, problems);
+  } else {
     server.command.argv = std::move(draft.cli);
     server.cli = std::move(draft.cli_config);
   }
-  (void)surroundings;
+  if (kind != for_http) server.http = {};
+  // What is built here or watched has its sources beside the file; a client's file says nothing of the kind.
+  const bool at_home = !server.build.empty() || !server.watch.empty() || !server.http.start.empty() ||
+                       !server.http.stop.empty();
+  if (server.command.cwd.empty() && at_home) server.command.cwd = folder;
   return std::move(entry);
 }
 

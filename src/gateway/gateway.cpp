@@ -37,7 +37,7 @@ Gateway::Gateway(LinkContext& context, Guard& guard, GatewayConfig config)
       memory_(config_.remember ? config_.file : std::string()),
       control_(context.loop, *this, config_.compat),
       announcer_(context.loop, [this](std::string_view method) {
-        for (Session* session : sessions_) session->answer(request_line({}, method, {}));
+        for (Session* session : sessions_) session->announce(request_line({}, method, {}));
         log_info("sent {}", method);
       }) {
   for (const ServerEntry& entry : config_.servers) members_.push_back(make_member(entry));

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "gateway/gateway.h"
@@ -87,6 +88,7 @@ void Session::take(Asker& asker, const Message& message) {
     if (message.known != Method::initialized) return;
     initialized_ = true;
     for (const Held& held : std::exchange(held_, {})) put(*held.from, held.request.message());
+    for (const std::string& line : std::exchange(announcements_, {})) answer(line);
   }
 }
 
@@ -146,6 +148,11 @@ void Session::on_oversize(const Skim& skim, std::size_t limit) {
   } else {
     answer(error_answer(skim.id(), code::invalid_request, why));
   }
+}
+
+void Session::announce(std::string_view line) {
+  if (initialized_ || !gateway_.shakes_hands()) return answer(line);
+  if (std::ranges::find(announcements_, line) == announcements_.end()) announcements_.emplace_back(line);
 }
 
 void Session::ask(Generation& from, const Message& request) {

@@ -29,6 +29,9 @@ class Session final : public Link::Handler, public Asker {
   // The protocol version that the handshake ended with, as JSON text.
   void agreed_version(std::string_view version) { batches_allowed_ = version == R"("2025-03-26")"; }
 
+  // A notification that a client may miss before it is initialized: it waits until then.
+  void announce(std::string_view line);
+
   // Asker
   Asker& client() override { return *this; }
   void forward(const Message& message, std::span<const Edit> edits) override { link_.send(message, edits); }
@@ -70,6 +73,7 @@ class Session final : public Link::Handler, public Asker {
     KeptMessage request;
   };
   std::vector<Held> held_;  // what servers asked too early
+  std::vector<std::string> announcements_;
 };
 
 }  // namespace mcpivot

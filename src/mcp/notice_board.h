@@ -10,6 +10,7 @@ namespace mcpivot {
 class NoticeBoard {
  public:
   void add(const std::string& words) {
+    carried_ = 0;
     if (!text_.empty()) text_ += "\n\n";
     text_ += words;
     if (text_.size() > longest)
@@ -19,10 +20,17 @@ class NoticeBoard {
   bool empty() const { return text_.empty(); }
   const std::string& text() const { return text_; }
   void clear() { text_.clear(); }
+  // An answer has carried them. If the model may not see them there they stay due, but only for a few answers
+  // more: a server may have no other kind.
+  void carried(bool surely_seen) {
+    if (surely_seen || ++carried_ >= most_carried) clear();
+  }
 
  private:
   static constexpr std::size_t longest = 16UL * 1024;
+  static constexpr int most_carried = 5;
   std::string text_;
+  int carried_ = 0;  // by answers since the last was added
 };
 
 }  // namespace mcpivot

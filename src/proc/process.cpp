@@ -206,7 +206,14 @@ Process::~Process() {
 void Process::watch() {
   pidfd_.async_wait(pidfd_.wait_read, [weak = weak_from_this()](const boost::system::error_code& error) {
     auto self = weak.lock();
-    if (!error && self) self->reap();
+    if (error || !self || !self->running_) return;
+    // The event may have been meant for a descriptor that was closed a moment ago and whose place in the loop
+    // this one took: look whether it has really ended, and leave it unreaped.
+    siginfo_t info{};
+    const int looked = ::waitid(P_PID, static_cast<id_t>(self->pid_), &info, WEXITED | WNOHANG | WNOWAIT);
+    const bool ended = looked != 0 || info.si_pid == self->pid_;
+    if (ended) return self->reap();
+    self->watch();
   });
 }
 

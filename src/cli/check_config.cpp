@@ -1,0 +1,290 @@
+#include "cli/check_config.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <system_error>
+
+#include "config/config_file.h"
+#include "config/keys.h"
+#include "proc/duration_text.h"
+#include "server/executable.h"
+
+namespace mcpivot {
+namespace {
+
+namespace fs = std::filesystem;
+
+// Colours are for people at a terminal, if they want them (see no-color.org).
+class Paint {
+ public:
+  std::string bold(std::string_view text) const { return paint("1", text); }
+  std::string dim(std::string_view text) const { return paint("2", text); }
+  std::string red(std::string_view text) const { return paint("1;31", text); }
+  std::string yellow(std::string_view text) const { return paint("1;33", text); }
+
+ private:
+  static bool wanted() {
+    const char* no = std::getenv("NO_COLOR");
+    const char* terminal = std::getenv("TERM");
+    return ::isatty(STDOUT_FILENO) == 1 && (no == nullptr || *no == '\0') &&
+           (terminal == nullptr || std::string_view(terminal) != "dumb");
+  }
+  std::string paint(std::string_view code, std::string_view text) const {
+    return on_ ? fmt::format("\033[{}m{}\033[0m", code, text) : std::string(text);
+  }
+  bool on_ = wanted();
+};
+
+void say(const std::string& line) {
+  std::fputs(line.c_str(), stdout);
+  std::fputc('\n', stdout);
+}
+
+// A file may hold what moves a terminal's cursor.
+std::string on_one_line(std::string_view text) {
+  std::string result;
+  for (const char c : text) result += static_cast<unsigned char>(c) < 0x20 || c == 0x7F ? ' ' : c;
+  return result;
+}
+
+std::string list_text(const std::vector<std::string>& items) {
+  std::string text;
+  for (const std::string& item : items) text += (text.empty() ? "" : ", ") + item;
+  return text;
+}
+
+// As it would be typed into a shell.
+std::string quoted(const std::string& word) {
+  const bool plain = !word.empty() && word.find_first_of(" \t\n'\"\\|&;<>()*?[]#~!`") == std::string::npos;
+  if (plain) return word;
+  std::string text = "'";
+  for (const char c : word) text += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return text + "'";
+}
+
+// What the file spells for a key, words in lists separated by spaces.
+std::string spelled(const JsoncMember& source, std::string_view name) {
+  const JsoncValue* value = nullptr;
+  const Key* wanted = find_key(server_keys(), name);
+  for (const JsoncMember& member : source.value.members)
+    if (find_key(server_keys(), member.key) == wanted) value = &member.value;
+  if (value == nullptr) return {};
+  if (value->kind == JsoncValue::Kind::string) return value->text;
+  std::string text;
+  for (const JsoncValue& element : value->elements) text += (text.empty() ? "" : " ") + quoted(element.text);
+  return text;
+}
+
+std::string with_arguments(const std::string& program, const std::string& arguments) {
+  return arguments.empty() ? program : program + " " + arguments;
+}
+
+std::vector<std::string> keys_of(const JsoncMember& source, std::string_view name) {
+  std::vector<std::string> names;
+  if (const JsoncValue* value = source.value.find(name))
+    for (const JsoncMember& member : value->members) names.push_back(member.key);
+  return names;
+}
+
+// Where the program lies; empty: nowhere.
+std::string program_of(const Command& command) {
+  const auto found = find_program(command);
+  if (!found) return {};
+  const std::string path = in_folder(command, *found).lexically_normal().string();
+  std::error_code error;
+  return fs::is_regular_file(path, error) && ::access(path.c_str(), X_OK) == 0 ? path : std::string();
+}
+
+class Report {
+ public:
+  explicit Report(LoadedConfig config) : config_(std::move(config)) {}
+
+  void print(const std::string& file) {
+    const auto& servers = config_.gateway.servers;
+    if (!servers.empty() || !config_.left_out.empty()) {
+      const std::size_t count = servers.size() + config_.left_out.size();
+      say(paint_.bold(fmt::format("{}: {} server{}", file, count, count == 1 ? "" : "s")));
+      if (servers.size() > 1)
+        say(fmt::format("tools are called {}{}",
+                        config_.gateway.names == Naming::bare ? "as the servers call them" : "SERVER__TOOL",
+                        config_.gateway.remember ? "; what is activated is remembered" : ""));
+    }
+    for (std::size_t i = 0; i < servers.size(); ++i) print(servers[i], config_.sources[i]);
+    for (const LeftOut& server : config_.left_out)
+      say(fmt::format("\n{}  {}", paint_.bold(on_one_line(server.name)),
+                      server.disabled ? "disabled" : paint_.red("left out: it has errors, see below")));
+    print_problems(file);
+  }
+
+  bool has_errors() const { return config_.has_errors(); }
+
+ private:
+  void line(std::string_view label, const std::string& text) {
+    if (!text.empty())
+      say(fmt::format("  {} {}", paint_.dim(fmt::format("{:<9}", label)), on_one_line(text)));
+  }
+
+  void print(const ServerEntry& entry, const JsoncMember& source) {
+    const ServerConfig& server = entry.server;
+    const bool active = config_.gateway.servers.size() == 1 || entry.active.value_or(false);
+    const ServerKind kind = kind_of(server);
+    say(fmt::format("\n{}  {}, {}{}", paint_.bold(server.name), kind_word(kind),
+                    active ? "active" : "inactive",
+                    entry.start == StartMode::lazy ? ", starts at its first use" : ""));
+    if (kind == ServerKind::http) {
+      print_daemon(server, source);
+    } else {
+      const std::string_view key = kind == ServerKind::cli ? "cli" : "command";
+      line("runs", kind == ServerKind::cli
+                       ? spelled(source, key)
+                       : with_arguments(quoted(spelled(source, key)), spelled(source, "args")));
+      print_program(server, source, key);
+    }
+    if (kind != ServerKind::http || !server.command.cwd.empty())
+      line("in", server.command.cwd.empty() ? "the folder that mcpivot is started in" : server.command.cwd);
+    print_folder(server, source);
+    line("env", list_text(keys_of(source, "env")));
+    line("builds", spelled(source, "build"));
+    line("watches", watched(server));
+    if (server.swap == SwapMode::stop_first) line("swap", "the old one stops before a new one starts");
+    line("replays", spelled(source, "replay"));
+    line("limits", limits(source));
+    line("tools", tools(entry.tools));
+    if (entry.idle_stop) line("ends", "when inactive for " + duration_text(*entry.idle_stop));
+  }
+
+  static std::string_view kind_word(ServerKind kind) {
+    switch (kind) {
+      case ServerKind::stdio:
+        return "stdio";
+      case ServerKind::http:
+        return "HTTP daemon";
+      case ServerKind::cli:
+        return "CLI tools";
+    }
+    return "";
+  }
+
+  void print_daemon(const ServerConfig& server, const JsoncMember& source) {
+    line("at", spelled(source, "url"));
+    line("headers", list_text(keys_of(source, "headers")));
+    line("trusts", server.http.insecure ? "any certificate" : server.http.cacert);
+    std::error_code error;
+    if (!server.http.cacert.empty() && !fs::is_regular_file(server.http.cacert, error))
+      warn(source, "cacert",
+           fmt::format("server \"{}\": there is no file {}; correct \"cacert\"", server.name,
+                       server.http.cacert));
+    line("starts by", spelled(source, "start_command"));
+    line("stops by", spelled(source, "stop_command"));
+  }
+
+  void print_program(const ServerConfig& server, const JsoncMember& source, std::string_view key) {
+    const std::string program = program_of(server.command);
+    const std::string& name = server.command.argv[0];
+    const bool path = name.find('/') != std::string::npos;
+    if (!program.empty()) {
+      if (program != name || name != spelled(source, key)) line("program", program);
+    } else if (!server.build.empty()) {
+      line("program", path ? name + ", which is still to be built" : name);
+    } else {
+      warn(source, key,
+           fmt::format("server \"{}\": {}; install it, or correct \"{}\"", server.name,
+                       path ? "there is no program at " + name
+                            : fmt::format("there is no program \"{}\" in PATH", name),
+                       key));
+    }
+  }
+
+  void print_folder(const ServerConfig& server, const JsoncMember& source) {
+    std::error_code error;
+    if (!server.command.cwd.empty() && !fs::is_directory(server.command.cwd, error))
+      warn(source, "cwd",
+           fmt::format("server \"{}\": there is no folder {}; make it, or correct \"cwd\"", server.name,
+                       server.command.cwd));
+  }
+
+  static std::string watched(const ServerConfig& server) {
+    if (!server.watching) return "nothing";
+    if (!server.watch.empty()) return list_text(server.watch);
+    if (kind_of(server) == ServerKind::http) return {};
+    const std::string own = own_file(server.command);
+    return own.empty() ? "nothing: its own file is not known" : own;
+  }
+
+  static std::string limits(const JsoncMember& source) {
+    std::vector<std::string> parts;
+    if (const JsoncValue* timeouts = source.value.find("timeouts"))
+      for (const JsoncMember& member : timeouts->members)
+        parts.push_back(fmt::format("{} {}{}", member.key, member.value.text,
+                                    member.value.kind == JsoncValue::Kind::number ? "s" : ""));
+    for (const char* key : {"max_message", "max_output", "jobs"})
+      if (const JsoncValue* value = source.value.find(key))
+        parts.push_back(fmt::format("{} {}", key, value->text));
+    return list_text(parts);
+  }
+
+  static std::string tools(const ToolRules& rules) {
+    std::vector<std::string> parts;
+    if (!rules.allow.empty()) parts.push_back("only " + list_text(rules.allow));
+    if (!rules.deny.empty()) parts.push_back("never " + list_text(rules.deny));
+    for (const auto& [own, name] : rules.rename) parts.push_back(own + " is called " + name);
+    for (const auto& [own, words] : rules.describe)
+      parts.push_back(own + " has a description of the file's own");
+    return list_text(parts);
+  }
+
+  // What the file cannot know and this machine can.
+  void warn(const JsoncMember& source, std::string_view key, std::string words) {
+    const JsoncValue* value = source.value.find(key);
+    const JsoncPlace& place = value != nullptr ? value->place : source.place;
+    config_.problems.push_back({Problem::Severity::warning, place.line, place.column, std::move(words)});
+  }
+
+  void print_problems(const std::string& file) {
+    std::ranges::stable_sort(config_.problems, {},
+                             [](const Problem& one) { return std::pair{one.line, one.column}; });
+    const auto errors = static_cast<std::size_t>(
+        std::ranges::count(config_.problems, Problem::Severity::error, &Problem::severity));
+    const std::size_t warnings = config_.problems.size() - errors;
+    if (config_.problems.empty()) return say("\nno problems");
+    say("");
+    for (const Problem& problem : config_.problems) {
+      const bool error = problem.severity == Problem::Severity::error;
+      std::string text = on_one_line(problem_text(file, problem));
+      const std::string_view word = error ? ": error: " : ": warning: ";
+      const auto at = text.find(word, file.size());
+      if (at != std::string::npos)
+        text.replace(at, word.size(),
+                     fmt::format(": {} ", error ? paint_.red("error:") : paint_.yellow("warning:")));
+      say(text);
+    }
+    auto count = [](std::size_t number, std::string_view what) {
+      return number == 0 ? std::string() : fmt::format("{} {}{}", number, what, number == 1 ? "" : "s");
+    };
+    say(fmt::format("\n{}{}{}", count(errors, "error"), errors > 0 && warnings > 0 ? ", " : "",
+                    count(warnings, "warning")));
+  }
+
+  LoadedConfig config_;
+  Paint paint_;
+};
+
+}  // namespace
+
+int check_config(const std::string& file) {
+  const auto found = find_config(file);
+  if (!found) {
+    std::fprintf(stderr, "mcpivot: %s\n", found.error().c_str());
+    return 1;
+  }
+  Report report(load_config(*found));
+  report.print(*found);
+  return report.has_errors() ? 1 : 0;
+}
+
+}  // namespace mcpivot

@@ -1,0 +1,145 @@
+#include "clitools/argument_check.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace mcpivot {
+namespace {
+
+using testing::AllOf;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::SizeIs;
+using Strings = std::vector<std::string>;
+
+Strings problems(std::string_view schema, std::string_view arguments, bool closed = true) {
+  const auto check = ArgumentCheck::compile(schema, closed);
+  if (!check) return {"no schema: " + check.error()};
+  return (*check)->problems(Arguments(arguments));
+}
+
+Strings notes(std::string_view schema) {
+  const auto check = ArgumentCheck::compile(schema, true);
+  return check ? (*check)->notes() : Strings{"no schema: " + check.error()};
+}
+
+// The schema of one parameter, x, and the problems of one value for it.
+Strings of_x(const std::string& schema, const std::string& value) {
+  return problems(R"({"type":"object","properties":{"x":)" + schema + "}}", "{\"x\":" + value + "}");
+}
+
+TEST(ArgumentCheck, what_fits_is_no_problem) {
+  EXPECT_THAT(of_x(R"({"type":"string"})", R"("a")"), IsEmpty());
+  EXPECT_THAT(of_x(R"({"type":["integer","null"]})", "null"), IsEmpty());
+  EXPECT_THAT(of_x(R"({"type":"number"})", "123456789012345678901234567890"), IsEmpty());
+  EXPECT_THAT(of_x(R"({"type":"array","items":{"enum":["a","b"]}})", R"(["b","a"])"), IsEmpty());
+  EXPECT_THAT(problems("{}", "{}"), IsEmpty());
+  EXPECT_THAT(problems(R"({"type":"object"})", ""), IsEmpty());
+}
+
+TEST(ArgumentCheck, names_the_parameter_what_was_expected_and_what_came) {
+  EXPECT_THAT(
+      of_x(R"({"type":"integer","description":"noise"})", R"("many")"),
+      ElementsAre(AllOf(HasSubstr(R"(x: expected {"type":"integer"}, got "many")"), HasSubstr("type"))));
+  EXPECT_THAT(of_x(R"({"enum":["a","b"]})", R"("c")"),
+              ElementsAre(HasSubstr(R"(x: expected {"enum":["a","b"]}, got "c")")));
+  EXPECT_THAT(of_x(R"({"type":"integer","minimum":1})", "0"), ElementsAre(HasSubstr("got 0 (")));
+  EXPECT_THAT(of_x(R"({"exclusiveMinimum":1})", "1"), SizeIs(1));
+  EXPECT_THAT(of_x(R"({"type":"string","minLength":2})", R"("ü")"), SizeIs(1));
+  EXPECT_THAT(of_x(R"({"const":5})", "6"), SizeIs(1));
+  EXPECT_THAT(of_x(R"({"anyOf":[{"type":"string"},{"type":"null"}]})", "1"),
+              ElementsAre(HasSubstr("x: expected {\"anyOf\"")));
+  EXPECT_THAT(of_x(R"({"type":"array","items":{"type":"object","properties":{"n":{"type":"integer"}}}})",
+                   R"([{"n":1},{"n":"two"}])"),
+              ElementsAre(HasSubstr(R"(x.1.n: expected {"type":"integer"}, got "two")")));
+  EXPECT_THAT(of_x(R"({"type":"string"})", "[" + std::string(10'000, '1') + "]").front().size(),
+              testing::Lt(500U));
+}
+
+TEST(ArgumentCheck, missing_and_unknown_parameters_are_told_by_name) {
+  const char* schema =
+      R"({"properties":{"text":{"type":"string"},"limit":{"type":"integer"}},"required":["text"]})";
+  EXPECT_THAT(problems(schema, "{}"), ElementsAre(R"(text: is missing; expected {"type":"string"})"));
+  EXPECT_THAT(problems(schema, R"({"txt":"a","text":"b"})"),
+              ElementsAre(HasSubstr(R"("txt": there is no such parameter; there are: text, limit)")));
+  EXPECT_THAT(problems(schema, R"({"txt":"a","text":"b"})", false), IsEmpty())
+      << "the program gets all of them";
+  EXPECT_THAT(problems(R"({"additionalProperties":{"type":"string"}})", R"({"any":"thing"})"), IsEmpty());
+  EXPECT_THAT(problems(R"({"additionalProperties":false})", R"({"any":1})", false), SizeIs(1));
+  EXPECT_THAT(problems("{}", R"({"any":1})"), ElementsAre(HasSubstr("there are none")));
+}
+
+TEST(ArgumentCheck, many_problems_are_cut) {
+  std::string arguments;
+  for (int i = 0; i < 100; ++i) arguments += (i > 0 ? ",\"" : "\"") + std::to_string(i) + "\":1";
+  EXPECT_THAT(problems("{}", "{" + arguments + "}"), SizeIs(11));
+}
+
+TEST(ArgumentCheck, patterns_are_matched_and_never_run_for_ever_or_eat_the_stack) {
+  EXPECT_THAT(of_x(R"({"type":"string","pattern":"^[a-z]+$"})", R"("abc")"), IsEmpty());
+  EXPECT_THAT(of_x(R"({"type":"string","pattern":"^[a-z]+$"})", R"("aBc")"),
+              ElementsAre(HasSubstr("does not match the pattern")));
+  EXPECT_THAT(of_x(R"({"items":{"pattern":"x"}})", R"(["x","y"])"), ElementsAre(HasSubstr("x.1: ")));
+  EXPECT_THAT(of_x(R"({"allOf":[{"pattern":"x"}]})", R"("y")"), SizeIs(1));
+  const std::string megabyte = '"' + std::string(1'000'000, 'a') + '"';
+  EXPECT_THAT(of_x(R"({"type":"string","pattern":"^(a|b)*$"})", megabyte), testing::SizeIs(testing::Le(1U)));
+  EXPECT_THAT(of_x(R"({"type":"string","pattern":"^(a+)+$"})", '"' + std::string(50, 'a') + "!\""),
+              SizeIs(1));
+  EXPECT_THAT(of_x(R"({"type":"string","format":"date"})", '"' + std::string(1'000'000, '1') + '"'),
+              IsEmpty());
+  EXPECT_THAT(notes(R"({"properties":{"x":{"pattern":"(?<=a)(?P<n>b)("}}})"),
+              ElementsAre(HasSubstr("is not understood")));
+  EXPECT_THAT(notes(R"({"properties":{"pattern":{"type":"string"},"format":{"type":"string"}}})"), IsEmpty());
+  EXPECT_THAT(problems(R"({"properties":{"pattern":{"type":"string"}}})", R"({"pattern":1})"), SizeIs(1));
+}
+
+TEST(ArgumentCheck, what_came_after_draft_7_is_translated_or_noted) {
+  const std::string pair =
+      R"({"type":"array","prefixItems":[{"type":"string"},{"type":"integer"}],"items":false})";
+  EXPECT_THAT(of_x(pair, R"(["a",1])"), IsEmpty());
+  EXPECT_THAT(of_x(pair, R"([1,"a"])"), testing::Not(IsEmpty()));
+  EXPECT_THAT(of_x(pair, R"(["a",1,2])"), testing::Not(IsEmpty()));
+  EXPECT_THAT(problems(R"({"properties":{"a":{},"b":{}},"dependentRequired":{"a":["b"]}})", R"({"a":1})"),
+              SizeIs(1));
+  EXPECT_THAT(problems(R"({"$defs":{"n":{"type":"integer"}},"properties":{"x":{"$ref":"#/$defs/n"}}})",
+                       R"({"x":"s"})"),
+              SizeIs(1));
+  EXPECT_THAT(notes(R"({"unevaluatedProperties":false,"properties":{"x":{"minContains":2}}})"),
+              testing::UnorderedElementsAre("\"unevaluatedProperties\" is not checked",
+                                            "\"minContains\" is not checked"));
+  EXPECT_THAT(problems(R"({"$schema":"https://json-schema.org/draft/2020-12/schema","properties":{"x":{}}})",
+                       R"({"x":1})"),
+              IsEmpty());
+}
+
+TEST(ArgumentCheck, what_is_no_schema_is_refused) {
+  EXPECT_FALSE(ArgumentCheck::compile("[]", true));
+  EXPECT_FALSE(ArgumentCheck::compile(R"({"properties":[]})", true));
+  EXPECT_FALSE(ArgumentCheck::compile(R"({"properties":{"x":{"type":"no such type"}}})", true));
+  EXPECT_FALSE(ArgumentCheck::compile(R"({"properties":{"x":{"$ref":"#/nowhere"}}})", true));
+  EXPECT_FALSE(ArgumentCheck::compile(R"({"properties":{"x":{"enum":7}}})", true));
+}
+
+TEST(ArgumentCheck, references_that_go_round_in_a_circle_are_refused) {
+  for (const char* circle :
+       {R"({"$ref":"#"})", R"({"allOf":[{"$ref":"#"}]})", R"({"$defs":{"n":{"$ref":"#/%24defs/n"}}})",
+        R"({"properties":{"x":{"$ref":"#/properties/x"}}})",
+        R"({"properties":{"a":{"$ref":"#/properties/b"},"b":{"$ref":"#/properties/a"}}})",
+        R"({"$defs":{"n":{"not":{"$ref":"#/$defs/n"}}},"properties":{"x":{"items":{"$ref":"#/$defs/n"}}}})"})
+    EXPECT_FALSE(ArgumentCheck::compile(circle, true)) << circle;
+  const char* tree =
+      R"({"$defs":{"t":{"properties":{"of":{"items":{"$ref":"#/$defs/t"}}}}},"properties":{"x":{"$ref":"#/$defs/t"}}})";
+  EXPECT_THAT(problems(tree, R"({"x":{"of":[{"of":[]}]}})"), IsEmpty());
+  EXPECT_THAT(problems(R"({"properties":{"x":{"$ref":"#"}}})", R"({"x":{"x":{}}})"), IsEmpty());
+}
+
+TEST(ArgumentCheck, arguments_that_are_too_deep_or_have_monstrous_keys_are_refused) {
+  const std::string deep = "{\"x\":" + std::string(400, '[') + std::string(400, ']') + "}";
+  EXPECT_THAT(problems(R"({"properties":{"x":{}}})", deep), ElementsAre(HasSubstr("cannot be read")));
+  EXPECT_THAT(problems(R"({"patternProperties":{"^x*$":{}}})", "{\"" + std::string(100'000, 'x') + "\":1}"),
+              SizeIs(1));
+}
+
+}  // namespace
+}  // namespace mcpivot

@@ -1,0 +1,50 @@
+// Turns text into words that can be compared: those of a tool ("createIssue", "list_files") and those of a
+// person ("open a bug report in the repo"). Cuts names into their parts, drops endings and words without
+// meaning, and knows which words people use for each other.
+//
+// Plain functions of their arguments. English is what they know; other words are compared as they stand.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace mcpivot {
+
+// The root of a lower-case word: creating, creates and creation become one. Not always an English word.
+std::string word_root(std::string_view word);
+
+// The roots of the words that mean something, in their order, repeated words too; at most `most`.
+std::vector<std::string> words_of(std::string_view text, std::size_t most);
+
+struct QueryWord {
+  enum class Kind : std::uint8_t {
+    said,
+    // A number, the name of a file or of somebody, something in quotes: more likely what the tool is to be
+    // called with than what it does.
+    value,
+    // Not said but meant: a question wants something shown. Helps where it is found, no harm elsewhere.
+    hint,
+  };
+  std::string root;
+  std::string spelled;  // in lower case, with its ending
+  Kind kind = Kind::said;
+  bool weak = false;  // "show" tells less of what is wanted than "screenshot"
+};
+
+// The words of a request, each root once, at most `most`.
+std::vector<QueryWord> query_words(std::string_view query, std::size_t most);
+
+struct Synonym {
+  std::string root;
+  bool near = false;  // not the same, but often meant
+};
+
+// What can be meant by a word; valid for the whole run of the program.
+const std::vector<Synonym>& synonyms_of(const std::string& root);
+
+// Whether one becomes the other with one letter more, less, different, or two swapped.
+bool is_one_slip(std::string_view a, std::string_view b);
+
+}  // namespace mcpivot

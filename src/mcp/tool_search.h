@@ -1,0 +1,72 @@
+// Finds the tools that serve a request put in plain words, among the tools of many servers; and finds none
+// when none does. Nothing is learned or fetched: words are compared, see docs/search.md.
+//
+// Plain data in, plain data out, bounded work. One thread at a time.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+namespace mcpivot {
+
+struct ToolParameter {
+  std::string name;
+  std::string description;
+};
+
+// What a server says of a tool. Very long texts are read in part.
+struct ToolDocument {
+  std::string server;
+  std::string name;
+  std::string title;
+  std::string description;
+  std::vector<ToolParameter> parameters;
+};
+
+class ToolSearch {
+ public:
+  struct Hit {
+    std::string server;
+    std::string name;
+    double score = 0;
+  };
+
+  // A tool that is there already, by server and name, is found twice: remove its server first.
+  void add(const ToolDocument& document);
+  void remove_server(std::string_view server);
+  std::size_t size() const { return tools_.size() - free_.size(); }
+
+  // The best tools first, those of the same score by server and name. Empty if nothing fits.
+  std::vector<Hit> search(std::string_view query, std::size_t limit) const;
+
+ private:
+  struct Tool {
+    std::string server;
+    std::string name;
+    std::vector<std::string> name_words;  // of its name, each once
+    bool deprecated = false;
+    bool gone = false;
+  };
+  // Where a word occurs.
+  struct Use {
+    std::uint32_t tool = 0;
+    float count = 0;  // how often, each place by its weight and its length
+    float place = 0;  // how much its best place tells, from 0 to 1
+  };
+  struct Hash {
+    using is_transparent = void;
+    std::size_t operator()(std::string_view word) const { return std::hash<std::string_view>{}(word); }
+  };
+  using Index = std::unordered_map<std::string, std::vector<Use>, Hash, std::equal_to<>>;
+
+  class Search;
+
+  std::vector<Tool> tools_;
+  std::vector<std::uint32_t> free_;  // places in tools_ whose tool has been removed
+  Index index_;
+};
+
+}  // namespace mcpivot
