@@ -34,7 +34,8 @@ std::string result_of(std::string_view method, std::string_view params) {
     return R"({"content":[{"type":"text","text":)" + (text.empty() ? "\"\"" : text) + "}]}";
   }
   if (method == R"("initialize")")
-    return R"({"protocolVersion":"2025-06-18","capabilities":{"tools":{}},"serverInfo":{"name":"echo","version":"1"}})";
+    return R"({"protocolVersion":"2025-06-18","capabilities":{"tools":{}},)"
+           R"("serverInfo":{"name":"echo","version":"1"}})";
   if (method == R"("tools/list")") return R"({"tools":[{"name":"echo","inputSchema":{"type":"object"}}]})";
   return "{}";
 }

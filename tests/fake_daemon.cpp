@@ -35,6 +35,7 @@ struct Options {
   bool no_stream = false;       // 405 for GET
   bool no_session = false;      // gives no session id
   bool old = false;             // speaks HTTP+SSE of 2024-11-05 alone
+  bool forgetful = false;       // forgets each session as soon as it has listed its tools
   bool bad_request = false;     // an unknown session is a 400, as some servers have it
   unsigned short tunnel = 0;    // CONNECT to anywhere leads to this port
 } options;
@@ -234,6 +235,10 @@ class Connection {
       return reply(202, "", "");
     }
     const json::value& id = message.at("id");
+    if (*method == "tools/list" && options.forgetful) {
+      const std::scoped_lock lock(mutex);
+      sessions.clear();
+    }
     if (*method == "tools/list") return answer(request, result(id, {{"tools", list_tools()}}));
     if (*method != "tools/call") return answer(request, result(id, json::object()));
     call(request, session, id, message.at("params").as_object());
@@ -447,6 +452,8 @@ void parse(const std::vector<std::string>& arguments) {
       options.no_session = true;
     else if (name == "--old")
       options.old = true;
+    else if (name == "--forgetful")
+      options.forgetful = true;
     else if (name == "--bad-request")
       options.bad_request = true;
     else if (name == "--tunnel")

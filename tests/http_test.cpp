@@ -299,6 +299,16 @@ TEST(HttpForgotten, a_list_that_is_different_in_the_new_session_is_told) {
   client.expect_notification("notifications/tools/list_changed");
 }
 
+TEST(HttpForgotten, again_and_again_is_told_in_the_end) {
+  FakeDaemon daemon({"--forgetful", "--no-stream"});
+  Client client(to(daemon.url()));
+  client.initialize();
+  const json::object answer = client.call("echo", {{"text", "x"}}, in(seconds(20)));
+  EXPECT_TRUE(is_error(answer));
+  EXPECT_THAT(text_of(answer), AllOf(HasSubstr("does not know our session"), HasSubstr("had no effect")));
+  EXPECT_EQ(daemon.times(R"(1 echo {"text":"x"})"), 0u);
+}
+
 TEST(HttpForgotten, the_daemons_own_stream_is_opened_again) {
   FakeDaemon daemon;
   Client client(to(daemon.url()));
