@@ -141,6 +141,19 @@ TEST(CliReload, a_tool_with_a_mistake_is_left_out_and_the_rest_served) {
   EXPECT_THAT(client.call_text("pivot_logs"), HasSubstr("tools[1] \"bad\": cli_command: {nowhere}"));
 }
 
+TEST(CliReload, a_change_while_the_schema_is_being_read_is_not_lost) {
+  FakeCli cli({one});
+  Client client = watching(cli);
+  client.initialize();
+  Gate gate(cli.folder() / "gate");
+  cli.describe("!wait " + (cli.folder() / "gate").string() + "\n{\"tools\":[" + json::serialize(plain) +
+               "]}");
+  ASSERT_TRUE(gate.wait_for_visitor());
+  cli.describe({two});
+  gate.open();
+  EXPECT_TRUE(wait_until([&] { return tools_of(client).front() == "two"; }, soon()));
+}
+
 TEST(CliReload, a_call_in_flight_finishes_whatever_is_reloaded_meanwhile) {
   const json::object wait = cli_tool("wait", {"wait", "gate"});
   FakeCli cli({one, wait});

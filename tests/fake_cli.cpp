@@ -1,7 +1,7 @@
 // A CLI that describes its tools with whatever a file says, and misbehaves as its arguments ask.
 //
-//   fake_cli SCHEMA schema --json        prints the file SCHEMA; lines "!exit N", "!hang", "!stderr TEXT" in
-//   it are obeyed fake_cli SCHEMA DEED [ARGUMENT…]     see the table at the end
+//   fake_cli SCHEMA schema --json        prints the file SCHEMA, and obeys lines in it that begin with "!"
+//   fake_cli SCHEMA DEED [ARGUMENT…]     see the table at the end
 #include <fcntl.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
@@ -49,6 +49,10 @@ int print_schema(const std::string& path) {
   for (std::string line; std::getline(file, line);) {
     if (line.starts_with("!exit ")) return std::stoi(line.substr(6));
     if (line == "!hang") wait_for_ever();
+    if (line.starts_with("!wait ")) {
+      wait_at(line.substr(6));
+      continue;
+    }
     if (line.starts_with("!stderr ")) {
       std::cerr << line.substr(8) << "\n";
     } else {
