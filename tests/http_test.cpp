@@ -145,10 +145,14 @@ TEST(HttpDaemonAway, requests_wait_and_are_answered_in_order_when_it_is_back) {
   EXPECT_THAT(status_of(client, "connection"), StartsWith("away for"));
   EXPECT_THAT(status_of(client, "last error"), HasSubstr("refused"));
   daemon.start();
-  const json::object first = client.await(sent[0]);
-  EXPECT_THAT(text_of(first), AllOf(HasSubstr("is back after"), HasSubstr("unchanged")));
-  EXPECT_EQ(own_text(first), "0");
-  for (std::size_t i = 1; i < sent.size(); ++i) EXPECT_EQ(text_of(client.await(sent[i])), std::to_string(i));
+  // The daemon has many threads: the answer that carries the notice is the first one, of whichever call.
+  Strings notices;
+  for (std::size_t i = 0; i < sent.size(); ++i) {
+    const json::object answer = client.await(sent[i]);
+    EXPECT_EQ(own_text(answer), std::to_string(i));
+    if (blocks(answer) > 1) notices.push_back(text_of(answer));
+  }
+  EXPECT_THAT(notices, ElementsAre(AllOf(HasSubstr("is back after"), HasSubstr("unchanged"))));
   EXPECT_EQ(status_of(client, "reconnects"), "1");
 }
 
