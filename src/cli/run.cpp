@@ -5,6 +5,7 @@
 #include <signal.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/signal_set.hpp>
 #include <boost/asio/steady_timer.hpp>
@@ -62,6 +63,8 @@ LoadedConfig configuration(const GatewayConfig& given) {
   loaded = load_config(given.file);
   loaded.gateway.file = given.file;
   loaded.gateway.compat = given.compat;
+  loaded.gateway.left_out =
+      static_cast<std::size_t>(std::ranges::count(loaded.left_out, false, &LeftOut::disabled));
   for (const Problem& problem : loaded.problems) log_warn("{}", problem_text(given.file, problem));
   return loaded;
 }

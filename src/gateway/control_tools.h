@@ -31,6 +31,7 @@ class ControlTools {
    public:
     virtual ~Fleet() = default;
     virtual Members& members() = 0;
+    virtual bool alone() const = 0;  // there is one server, and it is shown as it is
     virtual const Routes& routes() = 0;
     virtual void set_active(Member& member, bool active) = 0;
     virtual void call_tool(Asker& asker, const Message& message, const Routes::Target& target) = 0;
@@ -65,7 +66,7 @@ class ControlTools {
   };
   static const std::array<Tool, 16> tools;
 
-  bool alone() const { return fleet_.members().size() == 1; }
+  bool alone() const { return fleet_.alone(); }
   const Tool* find(std::string_view name) const;
   bool is_listed(const Tool& tool) const;
 

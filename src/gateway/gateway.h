@@ -56,11 +56,11 @@ class Gateway final : private Member::Owner, private ControlTools::Fleet {
 
   // ControlTools::Fleet
   Members& members() override { return members_; }
+  bool alone() const override { return members_.size() == 1 && config_.left_out == 0; }
   const Routes& routes() override;
   void set_active(Member& member, bool active) override;
   void call_tool(Asker& asker, const Message& message, const Routes::Target& target) override;
 
-  bool alone() const { return members_.size() == 1; }
   Server& lone() const { return members_.front()->server(); }
   std::unique_ptr<Member> make_member(ServerEntry entry);
   bool is_active_at_first(const ServerEntry& entry) const;
