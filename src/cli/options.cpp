@@ -44,6 +44,8 @@ class Help final : public CLI::Formatter {
            "       mcpivot [OPTIONS] --url URL\n"
            "       mcpivot [OPTIONS] --tools-from CLI\n"
            "       mcpivot check [FILE | --tools-from CLI]\n"
+           "       mcpivot status|reload|restart|stop|logs|activate|deactivate|tools|call ...\n"
+           "                         talk to a running mcpivot; each has a --help\n"
            "       mcpivot version\n\n";
   }
 };

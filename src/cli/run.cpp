@@ -12,6 +12,7 @@
 #include <memory>
 
 #include "config/config_file.h"
+#include "control/control_socket.h"
 #include "gateway/gateway.h"
 #include "log/log.h"
 #include "log/trace_tap.h"
@@ -89,6 +90,7 @@ class Program {
         gateway_(context_, guard, loaded_.gateway),
         session_(*client_, gateway_,
                  [this](std::string_view why) { shut_down(fmt::format("the client {}", why)); }),
+        control_(context_, gateway_, options.log.name),
         signals_(loop_, SIGINT, SIGTERM),
         reload_signal_(loop_, SIGHUP),
         deadline_(loop_) {
@@ -105,6 +107,7 @@ class Program {
     reload_on_signal();
     watch_configuration();
     gateway_.start();
+    control_.open();
     client_->start(session_);
     loop_.run();
     client_->close();
@@ -163,6 +166,7 @@ class Program {
   LoadedConfig loaded_;
   Gateway gateway_;
   Session session_;
+  ControlSocket control_;
   boost::asio::signal_set signals_;
   boost::asio::signal_set reload_signal_;
   boost::asio::steady_timer deadline_;

@@ -50,6 +50,9 @@ class ControlTools {
   // The client takes such a call back. False: none of them.
   bool cancel(Asker& client, const Message& cancelled);
 
+  // One who called is gone. What it began goes on.
+  void forget(const Asker& client);
+
   // For a client of several servers: what this is.
   std::string instructions() const;
   // What to do about a tool that is not in the context, or not there at all.

@@ -399,6 +399,17 @@ void Gateway::notify(const Message& message) {
   for (const auto& member : members_) member->server().notify(message);
 }
 
+void Gateway::forget(const Asker& asker) {
+  control_.forget(asker);
+  for (const Members* some : {&members_, &leaving_})
+    for (const auto& member : *some) member->server().forget(asker);
+}
+
+std::string Gateway::client_name() const {
+  const std::string_view name = find_member(find_member(hello_, "clientInfo"), "name");
+  return name.starts_with('"') ? string_value(name) : std::string();
+}
+
 void Gateway::cancel(Asker& client, const Message& cancelled) {
   if (control_.cancel(client, cancelled)) return;
   for (const Members* some : {&members_, &leaving_})

@@ -39,6 +39,13 @@ class Gateway final : private Member::Owner, private ControlTools::Fleet {
   void notify(const Message& message);
   void cancel(Asker& client, const Message& cancelled);
 
+  // For whoever steers it from elsewhere, and is no client. One that has asked something and goes must be
+  // forgotten.
+  ControlTools::Fleet& fleet() { return *this; }
+  void forget(const Asker& asker);
+  // What the client calls itself; empty before the handshake.
+  std::string client_name() const;
+
   // Whether the client must wait: a server that is alone does not read as fast as it is sent to.
   bool full() const { return alone() && lone().full(); }
   // A client that was full reads again.

@@ -103,6 +103,15 @@ bool Generation::cancel(Asker& client, const Message& cancelled) {
   return true;
 }
 
+void Generation::forget(const Asker& client) {
+  const auto is_from = [&](Asker* asker) { return &asker->client() == &client; };
+  for (const auto& taken :
+       asked_.take_if([&](const Requests::Request& open) { return is_from(open.origin); }))
+    link_.send(cancellation(IdText(taken.own).view(), "whoever asked is gone"));
+  asked_.drop_tokens(is_from);
+  if (asked_.size() == 0) owner_.on_idle(*this);
+}
+
 void Generation::answer(const Message& message, std::string_view id) {
   link_.send(message, Edits().replace(message.id, id).list());
 }
