@@ -1,8 +1,10 @@
 #include "cli/run.h"
 
 #include <fcntl.h>
+#include <link.h>
 #include <malloc.h>
 #include <signal.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -51,6 +53,24 @@ class SharedDescriptor {
 void return_large_blocks_to_the_system() {
   ::mallopt(M_MMAP_THRESHOLD, 128 * 1024);
   ::mallopt(M_TRIM_THRESHOLD, 256 * 1024);
+}
+
+// Most of what is mapped of the program and its libraries by now, only the start needed: reading the command
+// line, the configuration, relocations. It is let go, and comes back from the page cache where it is used.
+void forget_the_start() {
+  ::dl_iterate_phdr(
+      [](dl_phdr_info* object, std::size_t, void*) {
+        for (int i = 0; i < object->dlpi_phnum; ++i) {
+          const auto& segment = object->dlpi_phdr[i];
+          if (segment.p_type != PT_LOAD || (segment.p_flags & PF_W) != 0) continue;
+          const std::uintptr_t page = ~static_cast<std::uintptr_t>(::getpagesize() - 1);
+          const std::uintptr_t begin = (object->dlpi_addr + segment.p_vaddr) & page;
+          const std::uintptr_t end = object->dlpi_addr + segment.p_vaddr + segment.p_memsz;
+          ::madvise(reinterpret_cast<void*>(begin), end - begin, MADV_DONTNEED);
+        }
+        return 0;
+      },
+      nullptr);
 }
 
 // The configuration that the options stand for: what they say, or what the file says that they name. What is
@@ -109,6 +129,7 @@ class Program {
     gateway_.start();
     control_.open();
     client_->start(session_);
+    forget_the_start();
     loop_.run();
     client_->close();
     return exit_code_;
