@@ -9,9 +9,9 @@
 #include <boost/json.hpp>
 #include <filesystem>
 
-#include "control/instances.h"
 #include "link/pipe_link.h"
 #include "log/log.h"
+#include "proc/user_folders.h"
 #include "rpc/answers.h"
 #include "rpc/json_cursor.h"
 
@@ -209,7 +209,7 @@ ControlSocket::~ControlSocket() {
 }
 
 void ControlSocket::open() {
-  const std::string folder = socket_folder();
+  const std::string folder = runtime_folder();
   if (folder.empty()) return;
   std::error_code ignored;
   fs::create_directories(folder, ignored);

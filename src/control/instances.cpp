@@ -1,6 +1,5 @@
 #include "control/instances.h"
 
-#include <fmt/format.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <unistd.h>
@@ -8,9 +7,10 @@
 #include <algorithm>
 #include <cerrno>
 #include <charconv>
-#include <cstdlib>
 #include <cstring>
 #include <filesystem>
+
+#include "proc/user_folders.h"
 
 namespace mcpivot {
 namespace {
@@ -34,19 +34,10 @@ bool answers(const std::string& path) {
 
 }  // namespace
 
-std::string socket_folder() {
-  for (const auto& [variable, rest] : {std::pair{"XDG_RUNTIME_DIR", "/mcpivot"},
-                                       {"XDG_STATE_HOME", "/mcpivot/run"},
-                                       {"HOME", "/.local/state/mcpivot/run"}})
-    if (const char* folder = std::getenv(variable); folder != nullptr && folder[0] == '/')
-      return fmt::format("{}{}", folder, rest);
-  return {};
-}
-
 std::vector<Instance> running_instances() {
   std::vector<Instance> found;
   std::error_code error;
-  for (fs::directory_iterator entry(socket_folder(), error), end; !error && entry != end;
+  for (fs::directory_iterator entry(runtime_folder(), error), end; !error && entry != end;
        entry.increment(error)) {
     const std::string name = entry->path().stem();
     Instance instance{.pid = 0, .socket = entry->path()};

@@ -11,9 +11,6 @@
 
 namespace mcpivot {
 
-// Where the sockets are: $XDG_RUNTIME_DIR/mcpivot, else run/ beside the logs. Empty: there is no home.
-std::string socket_folder();
-
 struct Instance {
   pid_t pid;
   std::string socket;

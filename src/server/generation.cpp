@@ -279,9 +279,9 @@ void Generation::fail_answer(const Skim& skim, const std::string& why) {
 
 void Generation::garbage(std::string_view line, std::string_view why) {
   const std::string_view shown = line.substr(0, garbage_shown);
-  log_warn("{}: not forwarded, on stdout but no message ({}): {}{}", config_.name, why, shown,
+  log_warn("{}: not forwarded, because it is no message ({}): {}{}", config_.name, why, shown,
            shown.size() < line.size() ? "…" : "");
-  ring_.add(number_, fmt::format("[stdout] {}", line));
+  ring_.add(number_, fmt::format("[{}] {}", config_.is_daemon() ? "no message" : "stdout", line));
 }
 
 void Generation::on_lost(std::string_view id, bool reached, std::string_view why) {
