@@ -382,6 +382,28 @@ TEST(Gateway, what_changed_in_one_server_is_told_with_the_next_answer_of_any) {
   EXPECT_THAT(tools_of(client), Contains("beta__fresh"));
 }
 
+TEST(Gateway, a_stop_that_frees_a_program_stops_all_who_run_it_and_the_next_call_starts_each) {
+  TemporaryDirectory folder;
+  const std::string program = (folder.path() / "server").string();
+  fs::copy_file(fake_server_binary(), program);
+  json::object servers;
+  for (const char* name : {"alpha", "beta"})
+    servers[name] = json::object{{"command", program}, {"active", true}};
+  Client client(with(servers));
+  start(client);
+  client.call("pivot_restart", {{"server", "alpha"}, {"stop", true}});
+  for (const char* name : {"alpha", "beta"}) {
+    EXPECT_TRUE(wait_until(
+        [&] {
+          return own(client, "pivot_status", {{"server", name}}).find("state: stopped") != std::string::npos;
+        },
+        soon()))
+        << name;
+    EXPECT_THAT(own(client, "pivot_status", {{"server", name}}), HasSubstr("killed from outside: 0"));
+  }
+  for (const char* tool : {"alpha__echo", "beta__echo"}) EXPECT_EQ(own(client, tool, {{"text", "up"}}), "up");
+}
+
 // ---- Lazy servers.
 
 TEST(Gateway, a_lazy_server_starts_at_its_first_use_and_is_listed_from_its_last_run) {

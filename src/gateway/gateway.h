@@ -76,6 +76,7 @@ class Gateway final : private Member::Owner, private ControlTools::Fleet {
   void initialize_alone(Session& session, Asker& asker, const Message& message);
   void list(Asker& asker, const Message& message, ListKind kind);
   void request_tool(Asker& asker, const Message& message);
+  void request_unrouted_tool(Asker& asker, const Message& message, const std::string& name);
   void request_prompt(Asker& asker, const Message& message);
   void request_resource(Asker& asker, const Message& message);
   void request_completion(Asker& asker, const Message& message);
