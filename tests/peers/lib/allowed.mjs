@@ -31,3 +31,12 @@ export function comparable_answer(method, answer) {
   const comparable = { initialize: comparable_handshake, 'tools/list': comparable_tools }[method];
   return comparable && answer.result ? { ...answer, result: comparable(answer.result) } : answer;
 }
+
+const is_notice = ({ type, text }) => type === 'text' && text.startsWith('[mcpivot]');
+
+/** What mcpivot had to tell the model, and put before a tool's own result. */
+export const notices_in = ({ content }) => (content ?? []).filter(is_notice).map(({ text }) => text);
+
+/** The result of `tools/call`, as far as it must be the server's. */
+export const comparable_result = (result) =>
+  result.content ? { ...result, content: result.content.filter((block) => !is_notice(block)) } : result;
