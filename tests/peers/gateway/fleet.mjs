@@ -48,7 +48,7 @@ const listens = (port) =>
 async function start_daemon() {
   const port = await free_port();
   const child = spawn(everything_daemon[0], everything_daemon.slice(1), {
-    env: { ...process.env, PORT: String(port) },
+    env: { PATH: process.env.PATH, PORT: String(port) },
     stdio: 'ignore',
   });
   await until('the daemon to listen', () => listens(port));
@@ -59,40 +59,41 @@ async function start_daemon() {
  * What the client answers depends on the question alone, so that all servers can ask at once. A question that
  * may be answered later is: when the server has heard once that it takes time.
  */
-function answers_of(peer) {
-  const later = (method, answer) => async (params, extra) => {
-    if (!params.task) return answer(params);
-    const { taskId } = await extra.taskStore.createTask({ ttl: params.task.ttl, pollInterval: 1000 });
+function answers_of(folder, peer) {
+  const later = async (answer, params, { taskStore }) => {
+    const { taskId } = await taskStore.createTask({ ttl: params.task.ttl, pollInterval: 1000 });
     peer()
       .sent.until(({ result }) => result?.taskId === taskId && result.status === 'working')
-      .then(() => extra.taskStore.storeTaskResult(taskId, 'completed', answer(params)));
-    return { task: await extra.taskStore.getTask(taskId) };
+      .then(() => taskStore.storeTaskResult(taskId, 'completed', answer(params)));
+    return { task: await taskStore.getTask(taskId) };
+  };
+  // The SDK's HTTP client gets a question twice when it takes up a stream again.
+  const asked = new Map();
+  const once_for_each = (answer) => (params, extra) => {
+    if (!params.task) return answer(params);
+    if (!asked.has(extra.requestId)) asked.set(extra.requestId, later(answer, params, extra));
+    return asked.get(extra.requestId);
   };
   return {
-    'sampling/createMessage': later('sampling/createMessage', ({ messages, maxTokens }) => ({
+    'sampling/createMessage': once_for_each(({ messages, maxTokens }) => ({
       role: 'assistant',
       model: 'a-model',
       content: { type: 'text', text: `${maxTokens} tokens about ${messages.at(-1).content.text}` },
     })),
-    'elicitation/create': later('elicitation/create', ({ mode, message }) =>
+    'elicitation/create': once_for_each(({ mode, message }) =>
       mode === 'url'
         ? { action: message.includes('decline') ? 'decline' : 'accept' }
         : { action: 'accept', content: { name: 'Ada', favoriteColor: 'Blue', agreeToTerms: true, interpretation: 'snake' } },
     ),
-    'roots/list': () => ({ roots: [{ uri: `file://${peer().folder}/work`, name: 'Work' }] }),
+    'roots/list': () => ({ roots: [{ uri: `file://${folder}/work`, name: 'Work' }] }),
   };
 }
 
 /** A client with a folder of its own, which is its root. */
 async function peer_of(command, folder, options) {
-  let peer;
-  const answers = answers_of(() => peer ?? { folder });
-  const roots = answers['roots/list'];
-  // The first question may come before connect() returns.
-  answers['roots/list'] = () => (peer ? roots() : { roots: [{ uri: `file://${folder}/work`, name: 'Work' }] });
-  peer = await Peer.connect(command, { ...options, answers });
-  peer.folder = folder;
-  return peer;
+  const answers = answers_of(folder, () => peer);
+  const peer = await Peer.connect(command, { ...options, answers });
+  return Object.assign(peer, { folder });
 }
 
 function make_folder() {
@@ -113,7 +114,8 @@ export class Fleet {
 
   static async start() {
     const fleet = new Fleet();
-    fleet.daemon = await start_daemon();
+    // Sessions of one daemon would share its resources.
+    fleet.daemons = await Promise.all([start_daemon(), start_daemon()]);
     const folder = make_folder();
     const stdio = ([command, ...args], more) => ({ command, args, active: true, ...more });
     const config = join(folder, 'state/mcpivot.json');
@@ -126,7 +128,7 @@ export class Fleet {
           files: stdio([...filesystem, join(folder, 'work')]),
           memory: stdio(memory, { env: { MEMORY_FILE_PATH: join(folder, 'state/memory.jsonl') } }),
           text: { cli: text_tools, active: true },
-          daemon: { url: fleet.daemon.url.href, active: true },
+          daemon: { url: fleet.daemons[0].url.href, active: true },
         },
       }),
     );
@@ -144,7 +146,7 @@ export class Fleet {
         (own) => ({ MEMORY_FILE_PATH: join(own, 'state/memory.jsonl') }),
       ),
       directly(() => tools_from(text_tools)),
-      directly(() => fleet.daemon.url),
+      directly(() => fleet.daemons[1].url),
     ]);
     fleet.gateway = through;
     fleet.direct = { one, two, files, memory: memories, text, daemon };
@@ -202,13 +204,13 @@ export class Fleet {
   }
   others() {
     return this.processes()
-      .filter(({ command }) => !command.includes(marker) && !command.includes(text_tools[1]))
+      .filter(({ command }) => command[1].includes('/server-') && !command.includes(marker))
       .map(({ pid }) => pid)
       .sort();
   }
 
   async stop() {
     await Promise.allSettled([this.gateway, ...Object.values(this.direct ?? {})].map((peer) => peer?.close()));
-    this.daemon?.stop();
+    this.daemons?.forEach((daemon) => daemon.stop());
   }
 }

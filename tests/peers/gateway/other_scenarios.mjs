@@ -2,6 +2,7 @@
 // any Side. Each leaves things as it found them, so that it can be asked again.
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
+import { rmSync } from 'node:fs';
 import { text_tools } from '../lib/commands.mjs';
 
 const works = (result) => {
@@ -20,6 +21,7 @@ export const file_scenarios = {
   'every tool': async (side) => {
     const tools = await side.tools();
     const at = (name) => `${side.peer.folder}/work/${name}`;
+    rmSync(at('new'), { recursive: true, force: true });
     const results = await ask_all(side, [
       ['list_allowed_directories', {}],
       ['list_directory', { path: at('') }],
