@@ -60,7 +60,9 @@ std::size_t count(std::string_view text, std::string_view part) {
 // A client of the plainest kind: it asks one thing at a time.
 class Asker {
  public:
-  explicit Asker(const std::vector<std::string>& command) : subject_(command) {
+  explicit Asker(const std::vector<std::string>& command) : subject_(command) {}
+
+  void shake_hands() {
     ask("initialize",
         R"({"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"bench","version":"1"}})");
     hello_ms_ = ms(Clock::now() - began_);
@@ -150,7 +152,20 @@ bool judged(bool good, const std::string& words) {
 double own_start_ms(const std::string& server) {
   const auto began = Clock::now();
   Asker asker({server});
+  asker.shake_hands();
   asker.ask("tools/list", "{}");
+  return ms(Clock::now() - began);
+}
+
+// The same for all of them, started by us one after the other without waiting: what this machine can do.
+double all_directly_ms(const std::string& server) {
+  const auto began = Clock::now();
+  std::vector<std::unique_ptr<Asker>> all;
+  for (int i = 0; i < servers; ++i) all.push_back(std::make_unique<Asker>(std::vector{server}));
+  for (const auto& asker : all) {
+    asker->shake_hands();
+    asker->ask("tools/list", "{}");
+  }
   return ms(Clock::now() - began);
 }
 
@@ -159,6 +174,8 @@ double own_start_ms(const std::string& server) {
 std::unique_ptr<Asker> start(const std::vector<std::string>& command, double& took_ms) {
   const auto began = Clock::now();
   auto asker = std::make_unique<Asker>(command);
+  asker->shake_hands();
+  ::usleep(start_ms * 1000);  // before that none can be ready
   for (int i = 0; i < servers; ++i) {
     const std::string which = fmt::format(R"({{"server":"s{}"}})", i);
     while (asker->call("pivot_status", which).find("state: ready") == std::string_view::npos) {
@@ -172,25 +189,33 @@ std::unique_ptr<Asker> start(const std::vector<std::string>& command, double& to
 
 bool measure_starts(const std::vector<std::string>& command, const std::string& server, int times) {
   std::vector<double> alone;
+  std::vector<double> directly;
   std::vector<double> all;
   std::vector<double> hellos;
   for (int i = 0; i < times; ++i) {
     alone.push_back(own_start_ms(server));
+    directly.push_back(all_directly_ms(server));
     double took = 0;
     hellos.push_back(start(command, took)->hello_ms());
     all.push_back(took);
   }
   const double slowest = std::ranges::max(alone);
   fmt::print("start of one server, directly   p50 {:7.1f} ms   slowest {:7.1f} ms\n", median(alone), slowest);
+  fmt::print("start of all {}, directly      p50 {:7.1f} ms   slowest {:7.1f} ms\n", servers,
+             median(directly), std::ranges::max(directly));
   fmt::print("start of all {} in mcpivot     p50 {:7.1f} ms   slowest {:7.1f} ms\n", servers, median(all),
              std::ranges::max(all));
   fmt::print("exec to the answer of initialize p50 {:.1f} ms   slowest {:.1f} ms\n", median(hellos),
              std::ranges::max(hellos));
   const bool at_once = judged(median(hellos) <= most_hello_ms,
                               fmt::format("the client waits at most {:.0f} ms", most_hello_ms));
-  const bool together = judged(median(all) <= most_start_share * slowest,
-                               fmt::format("all are warm within {:.0f}% of the slowest single start: {:.0f}%",
-                                           100 * most_start_share, 100 * median(all) / slowest));
+  fmt::print("all are warm after {:.0f}% of the slowest single start, and directly after {:.0f}% of it\n",
+             100 * median(all) / slowest, 100 * median(directly) / slowest);
+  const double ours = median(all) / median(directly);
+  const bool together =
+      judged(ours <= most_start_share, fmt::format("mcpivot takes at most {:.0f}% of the time of the same {} "
+                                                   "started directly, at once: {:.0f}%",
+                                                   100 * most_start_share, servers, 100 * ours));
   return at_once && together;
 }
 
@@ -295,7 +320,9 @@ int main(int argc, char** argv) {
     const auto many = start(mcpivot(servers), took);
     good = measure_lists(*many, quick ? 50 : 300) && good;
     Asker one(mcpivot(1));
+    one.shake_hands();
     Asker other(mcpivot(1));
+    other.shake_hands();
     good = measure_calls(*many, one, other, quick ? 3'000 : 30'000) && good;
     good = measure_memory(many->pid(), server) && good;
     return check && !good ? 1 : 0;
