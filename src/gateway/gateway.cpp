@@ -83,7 +83,21 @@ void Gateway::add(Session& session) {
 }
 
 void Gateway::start() {
-  for (const auto& member : members_) member->start();
+  if (alone()) return members_.front()->start();
+  for (const auto& member : members_) to_start_.push_back(member->name());
+  start_next();
+}
+
+// To start a process takes a millisecond or two: the client is listened to between one and the next.
+void Gateway::start_next() {
+  boost::asio::post(context_.loop, [this] {
+    if (to_start_.empty()) return;
+    const std::string name = std::move(to_start_.front());
+    to_start_.pop_front();
+    const auto next = std::ranges::find(members_, name, [](const auto& member) { return member->name(); });
+    if (next != members_.end()) (*next)->start();
+    start_next();
+  });
 }
 
 void Gateway::reload(const std::string& reason) {
@@ -130,6 +144,7 @@ void Gateway::configure(GatewayConfig config) {
 }
 
 void Gateway::shut_down(std::chrono::milliseconds patience, std::function<void()> done) {
+  to_start_.clear();
   auto left = std::make_shared<std::size_t>(members_.size() + 1);
   auto one_less = [left, done = std::move(done)] {
     if (--*left == 0) done();

@@ -7,6 +7,7 @@
 #pragma once
 
 #include <chrono>
+#include <deque>
 #include <functional>
 #include <memory>
 #include <vector>
@@ -70,6 +71,7 @@ class Gateway final : private Member::Owner, private ControlTools::Fleet {
 
   Server& lone() const { return members_.front()->server(); }
   std::unique_ptr<Member> make_member(ServerEntry entry);
+  void start_next();
   bool is_active_at_first(const ServerEntry& entry) const;
 
   void initialize(Session& session, Asker& asker, const Message& message);
@@ -96,6 +98,7 @@ class Gateway final : private Member::Owner, private ControlTools::Fleet {
   NoticeBoard notices_;
   Members members_;
   Members leaving_;  // no longer configured; their calls end
+  std::deque<std::string> to_start_;
   Routes routes_;
   bool routes_are_old_ = true;
   ControlTools control_;
