@@ -458,7 +458,8 @@ std::expected<std::string, std::string> remove_toml_server(std::string_view text
   if (server == servers->end()) return std::unexpected(fmt::format("there is no [{}.{}]", key, name));
   if (!server->fixed.empty()) return std::unexpected(at_line(server->line, server->fixed));
   std::vector<std::pair<std::size_t, std::size_t>> cuts;
-  for (const TomlTable& table : *parse_toml(text)) {
+  const auto tables = parse_toml(text);
+  for (const TomlTable& table : *tables) {
     if (table.path.size() < 2 || table.path[0] != key || table.path[1] != name) continue;
     if (!cuts.empty() && cuts.back().second == table.begin) {
       cuts.back().second = table.end;
