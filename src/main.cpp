@@ -27,6 +27,7 @@ int main(int argc, char** argv) {
     const auto invocation = mcpivot::parse_command_line(std::vector<std::string>(argv + 1, argv + argc));
     std::fputs(invocation.out.c_str(), stdout);
     std::fputs(invocation.err.c_str(), stderr);
+    if (invocation.instead) return invocation.instead();
     if (invocation.check) return mcpivot::check(invocation.options);
     return invocation.run ? mcpivot::run(invocation.options) : invocation.exit_code;
   } catch (const std::exception& error) {
