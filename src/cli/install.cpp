@@ -3,8 +3,7 @@
 #include <fmt/format.h>
 
 #include <cstdio>
-#include <cstdlib>
-#include <filesystem>
+#include <optional>
 
 #include "config/nearest.h"
 #include "install/careful_file.h"
@@ -14,8 +13,6 @@
 
 namespace mcpivot {
 namespace {
-
-namespace fs = std::filesystem;
 
 constexpr int usage_error = 2;
 
@@ -29,12 +26,6 @@ void say(const std::vector<std::string>& lines) {
 int fail(const std::string& words, int code = 1) {
   std::fprintf(stderr, "mcpivot: %s\n", words.c_str());
   return code;
-}
-
-Places places_here() {
-  std::error_code error;
-  return {.variable = [](const char* name) -> const char* { return std::getenv(name); },
-          .folder = fs::current_path(error).string()};
 }
 
 std::string list_of(const std::vector<std::string>& names) {

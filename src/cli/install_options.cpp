@@ -19,6 +19,7 @@ class SubcommandHelp final : public CLI::Formatter {
 
 CLI::App* add(CLI::App& app, const char* name, const char* description, const char* usage) {
   auto* command = app.add_subcommand(name, description);
+  command->footer("");
   command->formatter(std::make_shared<SubcommandHelp>(usage));
   return command;
 }

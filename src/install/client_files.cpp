@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdlib>
 #include <filesystem>
 #include <system_error>
 
@@ -108,6 +109,12 @@ bool in_path(std::string_view program, const Places& places) {
 
 std::string_view scope_text(Scope scope) {
   return scope == Scope::user ? "user" : "project";
+}
+
+Places places_here() {
+  std::error_code error;
+  return {.variable = [](const char* name) -> const char* { return std::getenv(name); },
+          .folder = fs::current_path(error).string()};
 }
 
 std::string Places::home() const {

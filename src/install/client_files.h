@@ -34,6 +34,9 @@ struct Places {
   std::string folder_of(const char* variable, std::string_view otherwise) const;  // otherwise: below home
 };
 
+// Of this process.
+Places places_here();
+
 struct Client {
   std::string_view name;   // on our command line
   std::string_view title;  // for people

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <filesystem>
+#include <optional>
 
 #include "config/config_file.h"
 #include "link/url.h"
@@ -155,6 +156,19 @@ void convert_codex(JsoncValue& entry, Imported& imported) {
 }
 
 }  // namespace
+
+bool same_server(const JsoncValue& one, const JsoncValue& other) {
+  auto plain = [](JsoncValue entry) {
+    std::erase_if(entry.members, [](const JsoncMember& member) {
+      const bool empty = (member.value.kind == Kind::object && member.value.members.empty()) ||
+                         (member.value.kind == Kind::array && member.value.elements.empty());
+      return (member.key == "type" && member.value.text == "stdio") ||
+             (empty && (member.key == "env" || member.key == "args" || member.key == "headers"));
+    });
+    return entry;
+  };
+  return same_value(plain(one), plain(other));
+}
 
 bool runs_mcpivot(const JsoncValue& entry) {
   return std::filesystem::path(text_of(entry, "command")).filename() == "mcpivot";

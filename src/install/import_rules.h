@@ -24,6 +24,9 @@ struct Imported {
 std::expected<Imported, std::string> import_server(const Client& client, Scope scope,
                                                    const ClientServer& server, const std::string& folder);
 
+// Whether two entries are the same server: clients add "type": "stdio" or an empty "env", which say nothing.
+bool same_server(const JsoncValue& one, const JsoncValue& other);
+
 // Whether the entry runs mcpivot.
 bool runs_mcpivot(const JsoncValue& entry);
 

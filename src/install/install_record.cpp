@@ -54,6 +54,7 @@ std::string record_text(const InstallRecord& record) {
   return json::serialize(json::object{{"client", record.client},
                                       {"scope", record.scope},
                                       {"name", record.name},
+                                      {"made_folder", record.made_folder},
                                       {"made_list", record.made_list},
                                       {"file", written(record.file)},
                                       {"config", written(record.config)},
@@ -68,6 +69,7 @@ std::optional<InstallRecord> parse_record(const std::string& text) try {
                        .scope = text_of(object, "scope"),
                        .name = text_of(object, "name"),
                        .file = read_written(object.at("file").as_object()),
+                       .made_folder = object.at("made_folder").as_bool(),
                        .made_list = object.at("made_list").as_bool(),
                        .config = read_written(object.at("config").as_object())};
   for (const json::value& server : object.at("moved").as_array())

@@ -16,7 +16,7 @@ namespace mcpivot {
 
 struct MovedServer {
   std::string name{};
-  std::string spelling{};  // in the client's file
+  std::string spelling{};  // in the client's file; empty: another client of ours had it
   std::string value{};     // in mcpivot's configuration; empty: one like it was there already
 };
 
@@ -33,6 +33,7 @@ struct InstallRecord {
   std::string scope{};
   std::string name{};  // of our entry
   WrittenFile file{};  // the client's
+  bool made_folder = false;
   bool made_list = false;
   WrittenFile config{};  // mcpivot's
   std::vector<MovedServer> moved{};

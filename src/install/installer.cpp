@@ -151,13 +151,24 @@ WrittenFile remember(const SeenFile& seen, const string& after, const WrittenFil
 }
 
 // Whether another entry of ours, in this or another client, reads the same configuration.
-std::vector<string> others_with(const InstallRecord& record, const Places& places) {
-  std::vector<string> others;
+std::vector<InstallRecord> others_with(const InstallRecord& record, const Places& places) {
+  std::vector<InstallRecord> others;
   for (const InstallRecord& other : all_records(places))
     if (other.config.path == record.config.path &&
         !(other.client == record.client && other.file.path == record.file.path && other.name == record.name))
-      others.push_back(other.client);
+      others.push_back(other);
   return others;
+}
+
+// What we put into the configuration stays there for another entry of ours; when that one goes, so does this.
+std::optional<PlannedChange> hand_over(const InstallRecord& from, InstallRecord to, const Places& places) {
+  auto seen = look_at_file(record_path(places, to.client, to.file.path, to.name), 0600);
+  if (!seen || !seen->text) return std::nullopt;
+  if (from.config.exact && to.config.exact && to.config.before == from.config.after)
+    to.config.before = from.config.before;
+  for (const MovedServer& server : from.moved)
+    if (!server.value.empty()) to.moved.push_back({server.name, "", server.value});
+  return PlannedChange{std::move(*seen), record_text(to), Backup::none};
 }
 
 struct Opened {
@@ -220,6 +231,9 @@ std::expected<Plan, string> plan_install(const InstallRequest& request, const Pl
   if (opened->record) record.moved = opened->record->moved;
 
   string text = opened->text();
+  std::error_code error;
+  record.made_folder = opened->record ? opened->record->made_folder
+                                      : !fs::exists(fs::path(opened->seen.path).parent_path(), error);
   record.made_list = opened->record ? opened->record->made_list : !has_list(client, text);
   std::vector<string> variables;
   const string folder = fs::path(config_seen->path).parent_path();
@@ -238,7 +252,7 @@ std::expected<Plan, string> plan_install(const InstallRequest& request, const Pl
       continue;
     }
     const auto there = config->find(server.name);
-    if (there && !same_value(*there, *parse_jsonc(imported->text))) {
+    if (there && !same_server(*there, *parse_jsonc(imported->text))) {
       if (request.import)
         tell(plan, "stays", "{}: there is another server of that name in {}", server.name, config_seen->path);
       continue;
@@ -314,7 +328,10 @@ std::expected<Plan, string> plan_uninstall(const InstallRequest& request, const 
     plan.changes.push_back({opened->seen, record->file.before, Backup::none});
     tell(plan, "restores", "{}",
          record->file.before ? "the file as it was, to the byte" : "what was: no such file");
-    for (const MovedServer& server : record->moved) tell(plan, "returns", "{}", server.name);
+    for (const MovedServer& server : record->moved)
+      if (!server.spelling.empty()) tell(plan, "returns", "{}", server.name);
+    if (!record->file.before && record->made_folder)
+      plan.empty_folder = fs::path(opened->seen.path).parent_path();
     if (auto kept = look_at_file(backup_name(opened->seen.path), 0600);
         kept && kept->text && kept->text == record->file.before)
       plan.changes.push_back({std::move(*kept), std::nullopt, Backup::none});
@@ -330,6 +347,7 @@ std::expected<Plan, string> plan_uninstall(const InstallRequest& request, const 
       tell(plan, "removes", "{}", request.name);
     }
     for (const MovedServer& server : record ? record->moved : std::vector<MovedServer>()) {
+      if (server.spelling.empty()) continue;
       if (find_server(opened->servers, server.name) != nullptr) {
         tell(plan, "keeps", "{}: there is one of that name again, which stays as it is", server.name);
         continue;
@@ -350,7 +368,8 @@ std::expected<Plan, string> plan_uninstall(const InstallRequest& request, const 
   if (!config_seen) return std::unexpected(config_seen.error());
   const auto others = others_with(*record, places);
   if (!others.empty()) {
-    tell(plan, "leaves", "{} as it is: {} has it, too", config_seen->path, others.front());
+    tell(plan, "leaves", "{} as it is: {} has it, too", config_seen->path, others.front().client);
+    if (auto change = hand_over(*record, others.front(), places)) plan.changes.push_back(std::move(*change));
   } else if (record->config.exact && config_seen->text == record->config.after) {
     if (record->config.before != config_seen->text)
       tell(plan, "restores", "{}{}", config_seen->path, record->config.before ? "" : ": there was none");
@@ -391,6 +410,8 @@ std::expected<void, string> carry_out(const Plan& plan) {
     }
     return std::unexpected(words);
   }
+  std::error_code ignored;
+  if (!plan.empty_folder.empty()) fs::remove(plan.empty_folder, ignored);
   return {};
 }
 

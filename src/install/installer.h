@@ -31,6 +31,7 @@ struct Plan {
   std::vector<std::string> lines{};      // for people
   std::vector<PlannedChange> changes{};  // in this order
   std::vector<std::string> can_move{};   // servers that move, or would with `import`
+  std::string empty_folder{};            // goes at the end, if nothing is in it
   bool there_already = false;            // our entry is
 
   bool changes_something() const;
