@@ -226,12 +226,12 @@ std::string quoted(const std::string& text) {
 }
 
 constexpr std::string_view closing =
-    R"(      // More keys: "env", "cwd", "replay" (calls to make again after each swap), "timeouts", "tools".
+    R"(      // More keys: "env", "cwd", "replay" (calls to make again after each swap), "timeouts".
 )";
 
 std::string text_of(const Proposal& proposal, const std::string& others) {
   std::string text = fmt::format(
-      "// The servers behind mcpivot in this project, proposed after a look at {}.{}\n"
+      "// The servers behind mcpivot in this project, proposed after a look at {}.\n{}"
       "// `mcpivot check` says what this file means and what is wrong with it;\n"
       "// `mcpivot install claude --scope project` puts it into a client.\n"
       "{{\n"
@@ -250,8 +250,8 @@ std::string text_of(const Proposal& proposal, const std::string& others) {
         "      \"build\": {},\n",
         quoted(proposal.build));
   text += fmt::format(
-      "      // When one of these is saved, {} new server takes the old one's place; the client stays "
-      "connected.\n"
+      "      // When one of these is saved, {} new server takes the old one's place,\n"
+      "      // and the client stays connected.\n"
       "      \"watch\": {},\n",
       proposal.build.empty() ? "a" : "it is built, and the", json_text(json_strings(proposal.watch)));
   text +=
@@ -281,13 +281,13 @@ StartingConfig starting_config(const std::string& folder) {
   if (!proposals.empty()) {
     std::string others;
     for (std::size_t i = 1; i < proposals.size(); ++i)
-      others += (i == 1 ? " There is also " : " and ") + proposals[i].found;
-    if (!others.empty()) others += ".";
+      others += (i == 1 ? "// There is also " : " and ") + proposals[i].found;
+    if (!others.empty()) others += ".\n";
     return {text_of(proposals.front(), others), proposals.front().found};
   }
   return {
-      R"(// The servers behind mcpivot in this project. `mcpivot check` says what this file means and what is wrong with
-// it; `mcpivot install claude --scope project` puts it into a client.
+      R"(// The servers behind mcpivot in this project. `mcpivot check` says what this file means and what is
+// wrong with it; `mcpivot install claude --scope project` puts it into a client.
 {
   "mcpServers": {
     // A server of your own, in development: rebuilt and swapped when you save a file.
