@@ -120,9 +120,9 @@ TEST_P(InstallEach, registers_where_the_client_looks_and_leaves_no_trace_after_u
   EXPECT_EQ(read(file), text) << "twice is once";
   EXPECT_THAT(good({"uninstall", client, "--scope", scope}).out, HasSubstr("restores"));
   EXPECT_THAT(files(), IsEmpty());
-  EXPECT_FALSE(exists(fs::path(file).parent_path()) && fs::path(file).has_parent_path() &&
-               fs::path(file).parent_path() != "config/Code/User")
-      << "a folder that was made goes, too";
+  const fs::path outermost = *fs::path(file).begin();
+  EXPECT_TRUE(outermost == "config" || !exists(outermost)) << "folders that were made go, too";
+  EXPECT_FALSE(exists("config/Code") || exists("config/Claude"));
   EXPECT_THAT(good({"uninstall", client, "--scope", scope}).out, HasSubstr("there is no \"mcpivot\""));
 }
 
@@ -380,6 +380,40 @@ TEST_F(Install, slips_of_the_pen_are_told) {
   EXPECT_EQ(run({"install", "claude", "--scope", "world"}).exit_code, 2);
   EXPECT_THAT(run({"install", "claude-desktop", "--scope", "project"}).err, HasSubstr("knows no projects"));
 }
+
+// The clients themselves, where they are installed: they can list their servers without an account.
+class InstallReal : public Install, public testing::WithParamInterface<const char*> {
+ protected:
+  std::string list(const std::string& program) const {
+    Environment environment = private_folders(folder());
+    Child child({program, "mcp", "list"}, environment, folder());
+    child.close_stdin();
+    std::string out;
+    while (const auto line = child.read_line(in(std::chrono::seconds(60)))) out += *line + "\n";
+    EXPECT_EQ(child.wait_exit(in(std::chrono::seconds(60))), 0);
+    return out + child.stderr_text();
+  }
+  static std::string in_path(const std::string& program) {
+    const char* path = std::getenv("PATH");
+    std::istringstream folders(path == nullptr ? "" : path);
+    for (std::string folder; std::getline(folders, folder, ':');)
+      if (fs::exists(fs::path(folder) / program)) return fs::path(folder) / program;
+    return {};
+  }
+};
+
+TEST_P(InstallReal, sees_us_after_install_and_not_after_uninstall) {
+  const std::string program = in_path(GetParam());
+  if (program.empty()) GTEST_SKIP() << GetParam() << " is not installed";
+  EXPECT_THAT(list(program), Not(HasSubstr("--config")));
+  good({"install", GetParam(), "--name", "the-pivot"});
+  EXPECT_THAT(list(program), AllOf(HasSubstr("the-pivot"), HasSubstr("--config")));
+  good({"uninstall", GetParam(), "--name", "the-pivot"});
+  EXPECT_THAT(list(program), Not(HasSubstr("the-pivot")));
+}
+
+INSTANTIATE_TEST_SUITE_P(Clients, InstallReal, testing::Values("claude", "gemini", "codex"),
+                         [](const auto& one) { return std::string(one.param); });
 
 // What is registered is what a client would start.
 TEST_F(Install, the_command_that_is_registered_serves_the_servers_that_were_imported) {

@@ -47,10 +47,11 @@ std::expected<std::vector<ClientServer>, std::string> json_servers(const Client&
 }
 
 // Only what mcpivot writes itself: texts, lists of texts.
-std::string toml_tables(const Client& client, std::string_view name, const JsoncValue& value) {
+std::string toml_tables(const Client& client, std::string_view name, const JsoncValue& value,
+                        std::string_view newline) {
   std::string text = fmt::format("[{}.{}]", client.key, toml_key(name));
   for (const JsoncMember& member : value.members) {
-    text += fmt::format("\n{} = ", toml_key(member.key));
+    text += fmt::format("{}{} = ", newline, toml_key(member.key));
     if (member.value.kind == Kind::string) text += toml_string(member.value.text);
     if (member.value.kind != Kind::array) continue;
     std::string list;
@@ -101,7 +102,8 @@ EditedText with_server(const Client& client, std::string_view text, std::string_
                        const JsoncValue& value) {
   if (client.format == FileFormat::json)
     return with_json_server(client, text, name, json_text(value), JsonLayout::fitting);
-  return with_server_as_spelled(client, text, name, toml_tables(client, name, value));
+  return with_server_as_spelled(client, text, name,
+                                toml_tables(client, name, value, text.contains("\r\n") ? "\r\n" : "\n"));
 }
 
 EditedText with_server_as_spelled(const Client& client, std::string_view text, std::string_view name,

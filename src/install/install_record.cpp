@@ -69,7 +69,7 @@ std::optional<InstallRecord> parse_record(const std::string& text) try {
                        .scope = text_of(object, "scope"),
                        .name = text_of(object, "name"),
                        .file = read_written(object.at("file").as_object()),
-                       .made_folder = object.at("made_folder").as_bool(),
+                       .made_folder = text_of(object, "made_folder"),
                        .made_list = object.at("made_list").as_bool(),
                        .config = read_written(object.at("config").as_object())};
   for (const json::value& server : object.at("moved").as_array())

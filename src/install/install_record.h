@@ -31,9 +31,9 @@ struct WrittenFile {
 struct InstallRecord {
   std::string client{};
   std::string scope{};
-  std::string name{};  // of our entry
-  WrittenFile file{};  // the client's
-  bool made_folder = false;
+  std::string name{};         // of our entry
+  WrittenFile file{};         // the client's
+  std::string made_folder{};  // the outermost folder that was made for it; empty: none
   bool made_list = false;
   WrittenFile config{};  // mcpivot's
   std::vector<MovedServer> moved{};

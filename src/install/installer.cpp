@@ -195,6 +195,16 @@ std::expected<Opened, string> open_client(const InstallRequest& request, const P
   return opened;
 }
 
+// The outermost folder that must be made for the file; empty: its folder is there.
+string outermost_missing(const string& file) {
+  std::error_code error;
+  string missing;
+  for (fs::path folder = fs::path(file).parent_path();
+       folder.has_relative_path() && !fs::exists(folder, error); folder = folder.parent_path())
+    missing = folder;
+  return missing;
+}
+
 string heading(const InstallRequest& request, const SeenFile& seen) {
   return fmt::format("{}, {}: {}", request.client->title,
                      request.scope == Scope::user ? "for every project" : "for this project", seen.path);
@@ -231,9 +241,7 @@ std::expected<Plan, string> plan_install(const InstallRequest& request, const Pl
   if (opened->record) record.moved = opened->record->moved;
 
   string text = opened->text();
-  std::error_code error;
-  record.made_folder = opened->record ? opened->record->made_folder
-                                      : !fs::exists(fs::path(opened->seen.path).parent_path(), error);
+  record.made_folder = opened->record ? opened->record->made_folder : outermost_missing(opened->seen.path);
   record.made_list = opened->record ? opened->record->made_list : !has_list(client, text);
   std::vector<string> variables;
   const string folder = fs::path(config_seen->path).parent_path();
@@ -330,8 +338,10 @@ std::expected<Plan, string> plan_uninstall(const InstallRequest& request, const 
          record->file.before ? "the file as it was, to the byte" : "what was: no such file");
     for (const MovedServer& server : record->moved)
       if (!server.spelling.empty()) tell(plan, "returns", "{}", server.name);
-    if (!record->file.before && record->made_folder)
-      plan.empty_folder = fs::path(opened->seen.path).parent_path();
+    if (!record->file.before && !record->made_folder.empty()) {
+      plan.from_folder = fs::path(opened->seen.path).parent_path();
+      plan.to_folder = record->made_folder;
+    }
     if (auto kept = look_at_file(backup_name(opened->seen.path), 0600);
         kept && kept->text && kept->text == record->file.before)
       plan.changes.push_back({std::move(*kept), std::nullopt, Backup::none});
@@ -410,8 +420,10 @@ std::expected<void, string> carry_out(const Plan& plan) {
     }
     return std::unexpected(words);
   }
-  std::error_code ignored;
-  if (!plan.empty_folder.empty()) fs::remove(plan.empty_folder, ignored);
+  std::error_code error;
+  for (fs::path folder = plan.from_folder; !folder.empty() && fs::remove(folder, error) && !error;
+       folder = folder.parent_path())
+    if (folder == plan.to_folder) break;
   return {};
 }
 

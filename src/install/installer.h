@@ -31,7 +31,8 @@ struct Plan {
   std::vector<std::string> lines{};      // for people
   std::vector<PlannedChange> changes{};  // in this order
   std::vector<std::string> can_move{};   // servers that move, or would with `import`
-  std::string empty_folder{};            // goes at the end, if nothing is in it
+  std::string from_folder{};             // at the end, folders that are empty go: from this one
+  std::string to_folder{};               // to this one around it
   bool there_already = false;            // our entry is
 
   bool changes_something() const;
