@@ -11,6 +11,7 @@
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
+#include <filesystem>
 #include <fstream>
 #include <functional>
 #include <iostream>
@@ -107,7 +108,7 @@ const std::map<std::string, std::function<int(const Words&)>> deeds = {
     {"surroundings",
      [](const Words& words) {
        const char* value = getenv(words.at(0).c_str());
-       std::cout << json::object{{"cwd", std::string(get_current_dir_name())},
+       std::cout << json::object{{"cwd", std::filesystem::current_path().string()},
                                  {"value", value ? value : "(unset)"}};
        return 0;
      }},
@@ -118,7 +119,11 @@ const std::map<std::string, std::function<int(const Words&)>> deeds = {
        std::cerr << "what went wrong\n";
        return std::stoi(words.at(0));
      }},
-    {"die", [](const Words& words) { return raise(std::stoi(words.at(0))); }},
+    {"die",
+     [](const Words& words) {
+       std::signal(std::stoi(words.at(0)), SIG_DFL);  // sanitizers have handlers of their own
+       return raise(std::stoi(words.at(0)));
+     }},
     {"flood", [](const Words& words) { return flood(std::stoul(words.at(0))); }},
     {"garbage",
      [](const Words&) {

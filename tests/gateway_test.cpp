@@ -454,6 +454,15 @@ TEST(Gateway, a_file_that_does_not_parse_changes_nothing_and_the_model_is_told_w
   EXPECT_EQ(own(client, "alpha__echo", {{"text", "still"}}), "still");
 }
 
+TEST(Gateway, a_server_with_an_error_does_not_make_the_other_one_bare) {
+  json::object servers = two();
+  servers["beta"] = json::object{{"command", 7}};
+  Client client(with(servers));
+  start(client, {"alpha"});
+  EXPECT_THAT(tools_of(client), AllOf(Contains("alpha__echo"), Contains("pivot_activate")));
+  EXPECT_THAT(text_of(client.call("alpha__echo")), HasSubstr("mcpivot.json:1:"));
+}
+
 TEST(Gateway, a_file_without_any_good_server_still_serves_the_client) {
   Client client({.config = "{ \"mcpServers\": { \"alpha\": { \"command\": 7 } } }"});
   EXPECT_TRUE(client.initialize().contains("result"));

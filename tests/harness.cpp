@@ -136,6 +136,7 @@ Environment private_folders(const fs::path& directory) {
   return {{"XDG_STATE_HOME", directory / "state"},
           {"XDG_CACHE_HOME", directory / "cache"},
           {"XDG_CONFIG_HOME", directory / "config"},
+          {"XDG_RUNTIME_DIR", directory / "run"},
           {"HOME", directory}};
 }
 

@@ -195,7 +195,7 @@ TEST_F(RealDaemons, an_sdk_daemon_survives_kills_under_load_too) {
   daemon.start();
   Client client(to(daemon.url()));
   client.initialize();
-  restart_under_load(client, 10, "count", "read", [&] {
+  restart_under_load(client, is_sanitized() ? 10 : 50, "count", "read", [&] {
     daemon.kill();
     daemon.start();
   });
@@ -206,6 +206,12 @@ TEST_F(RealDaemons, an_sdk_daemon_survives_kills_under_load_too) {
 void run(const std::string& command) {
   if (std::system((command + " >/dev/null 2>&1").c_str()) != 0)
     throw std::runtime_error("failed: " + command);
+}
+
+// The system's, or one that ./dev fetched.
+std::string nginx_program() {
+  const char* fetched = std::getenv("NGINX");
+  return fetched != nullptr ? fetched : "/usr/sbin/nginx";
 }
 
 // nginx in front of a port, with a certificate of a test authority.
@@ -230,7 +236,7 @@ class Nginx {
         << " ssl; ssl_certificate nginx.pem; ssl_certificate_key nginx.key;\n"
         << "location / { proxy_pass http://127.0.0.1:" << behind
         << "; proxy_http_version 1.1; proxy_set_header Connection ''; proxy_buffering off; } } }\n";
-    child_ = std::make_unique<Child>(Strings{"/usr/sbin/nginx", "-p", folder, "-c", folder + "/nginx.conf"});
+    child_ = std::make_unique<Child>(Strings{nginx_program(), "-p", folder, "-c", folder + "/nginx.conf"});
     if (!wait_until([&] { return listens(port_); }, soon()))
       throw std::runtime_error("nginx: " + child_->stderr_text());
   }
@@ -249,7 +255,7 @@ class Nginx {
 class BehindNginx : public testing::Test {
  protected:
   void SetUp() override {
-    if (!std::filesystem::exists("/usr/sbin/nginx")) GTEST_SKIP() << "there is no nginx";
+    if (!std::filesystem::exists(nginx_program())) GTEST_SKIP() << "there is no nginx; ./dev test fetches it";
   }
 };
 

@@ -151,7 +151,7 @@ TEST(HttpStop, the_command_is_run_if_there_is_one) {
   const json::object stopped = client.call("pivot_restart", {{"stop", true}});
   EXPECT_FALSE(is_error(stopped)) << text_of(stopped);
   EXPECT_THAT(text_of(stopped), AllOf(HasSubstr("bye"), HasSubstr("Start it yourself")));
-  EXPECT_FALSE(process_alive(daemon.pid()));
+  EXPECT_TRUE(wait_gone({daemon.pid()}));
   const std::int64_t id = client.send_call("echo", {{"text", "when?"}});
   ASSERT_TRUE(wait_status(client, "waiting", "1"));
   daemon.restart();

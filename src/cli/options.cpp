@@ -48,6 +48,8 @@ class Help final : public CLI::Formatter {
            "       mcpivot install [CLIENT] [--import]\n"
            "       mcpivot uninstall CLIENT\n"
            "       mcpivot init\n"
+           "       mcpivot status|reload|restart|stop|logs|activate|deactivate|tools|call ...\n"
+           "                         talk to a running mcpivot; each has a --help\n"
            "       mcpivot version\n\n";
   }
 };

@@ -1,16 +1,20 @@
 #include "cli/run.h"
 
 #include <fcntl.h>
+#include <link.h>
 #include <malloc.h>
 #include <signal.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/signal_set.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <memory>
 
 #include "config/config_file.h"
+#include "control/control_socket.h"
 #include "gateway/gateway.h"
 #include "log/log.h"
 #include "log/trace_tap.h"
@@ -51,6 +55,24 @@ void return_large_blocks_to_the_system() {
   ::mallopt(M_TRIM_THRESHOLD, 256 * 1024);
 }
 
+// Most of what is mapped of the program and its libraries by now, only the start needed: reading the command
+// line, the configuration, relocations. It is let go, and comes back from the page cache where it is used.
+void forget_the_start() {
+  ::dl_iterate_phdr(
+      [](dl_phdr_info* object, std::size_t, void*) {
+        for (int i = 0; i < object->dlpi_phnum; ++i) {
+          const auto& segment = object->dlpi_phdr[i];
+          if (segment.p_type != PT_LOAD || (segment.p_flags & PF_W) != 0) continue;
+          const std::uintptr_t page = ~static_cast<std::uintptr_t>(::getpagesize() - 1);
+          const std::uintptr_t begin = (object->dlpi_addr + segment.p_vaddr) & page;
+          const std::uintptr_t end = object->dlpi_addr + segment.p_vaddr + segment.p_memsz;
+          ::madvise(reinterpret_cast<void*>(begin), end - begin, MADV_DONTNEED);
+        }
+        return 0;
+      },
+      nullptr);
+}
+
 // The configuration that the options stand for: what they say, or what the file says that they name. What is
 // wrong with the file goes to the log.
 LoadedConfig configuration(const GatewayConfig& given) {
@@ -62,6 +84,8 @@ LoadedConfig configuration(const GatewayConfig& given) {
   loaded = load_config(given.file);
   loaded.gateway.file = given.file;
   loaded.gateway.compat = given.compat;
+  loaded.gateway.left_out =
+      static_cast<std::size_t>(std::ranges::count(loaded.left_out, false, &LeftOut::disabled));
   for (const Problem& problem : loaded.problems) log_warn("{}", problem_text(given.file, problem));
   return loaded;
 }
@@ -86,6 +110,7 @@ class Program {
         gateway_(context_, guard, loaded_.gateway),
         session_(*client_, gateway_,
                  [this](std::string_view why) { shut_down(fmt::format("the client {}", why)); }),
+        control_(context_, gateway_, options.log.name),
         signals_(loop_, SIGINT, SIGTERM),
         reload_signal_(loop_, SIGHUP),
         deadline_(loop_) {
@@ -102,7 +127,9 @@ class Program {
     reload_on_signal();
     watch_configuration();
     gateway_.start();
+    control_.open();
     client_->start(session_);
+    forget_the_start();
     loop_.run();
     client_->close();
     return exit_code_;
@@ -160,6 +187,7 @@ class Program {
   LoadedConfig loaded_;
   Gateway gateway_;
   Session session_;
+  ControlSocket control_;
   boost::asio::signal_set signals_;
   boost::asio::signal_set reload_signal_;
   boost::asio::steady_timer deadline_;

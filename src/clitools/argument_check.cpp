@@ -2,6 +2,10 @@
 
 #include <fmt/format.h>
 
+#if defined(__GNUC__) && !defined(__clang__)
+// With sanitizers, g++ 12 sees an uninitialised std::function within std::regex, which the library uses.
+#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
+#endif
 // A pattern that takes more steps than this is given up. (The library casts it in the old style.)
 #pragma GCC diagnostic ignored "-Wold-style-cast"
 #define BOOST_REGEX_MAX_STATE_COUNT 5'000'000

@@ -46,6 +46,7 @@ enum class Compat : std::uint8_t { none, mcpflow, mcp_sitter, mcpflip };
 
 struct GatewayConfig {
   std::vector<ServerEntry> servers;
+  std::size_t left_out = 0;  // that the file names too, but with errors
   Naming names = Naming::prefixed;
   bool remember = false;  // which servers were active, across runs
   Compat compat = Compat::none;

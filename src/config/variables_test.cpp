@@ -19,7 +19,7 @@ const Surroundings around{.variable = [](const char* name) -> const char* {
                             const auto found = set.find(name);
                             return found == set.end() ? nullptr : found->second.c_str();
                           },
-                          .workspace = "/work/space"};
+                          .workspace = "/open/space"};
 
 std::string filled(std::string_view text) {
   const auto result = fill_in(text, around);
@@ -51,7 +51,7 @@ TEST(Variables, a_doubled_dollar_keeps_the_text) {
 
 TEST(Variables, what_clients_write_is_known) {
   EXPECT_EQ(filled("${workspaceFolder}${/}${workspaceFolderBasename}${pathSeparator}${userHome}"),
-            "/work/space/space//home/me");
+            "/open/space/space//home/me");
   EXPECT_THAT(filled("${input:key}"), HasSubstr("${input:key}"));
 }
 

@@ -2,26 +2,16 @@
 
 #include <fmt/format.h>
 
-#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 
 #include "log/log.h"
+#include "proc/user_folders.h"
 #include "watch/content_hash.h"
 
 namespace mcpivot {
-namespace {
 
 namespace fs = std::filesystem;
-
-std::string state_folder() {
-  const char* state = std::getenv("XDG_STATE_HOME");
-  if (state != nullptr && state[0] == '/') return fmt::format("{}/mcpivot", state);
-  const char* home = std::getenv("HOME");
-  return home != nullptr && home[0] == '/' ? fmt::format("{}/.local/state/mcpivot", home) : std::string();
-}
-
-}  // namespace
 
 ActiveMemory::ActiveMemory(const std::string& config_file) {
   const std::string folder = state_folder();

@@ -227,6 +227,11 @@ bool ControlTools::cancel(Asker& client, const Message& cancelled) {
   return false;
 }
 
+void ControlTools::forget(const Asker& client) {
+  for (const auto& running : running_)
+    if (!running->withdrawn && &running->asker->client() == &client) running->withdrawn = true;
+}
+
 std::expected<Member*, std::string> ControlTools::pick(std::string_view arguments, const Fits& fits) const {
   std::string wanted = text_argument(arguments, "server");
   if (wanted.empty()) wanted = text_argument(arguments, "name");

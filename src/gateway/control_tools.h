@@ -31,6 +31,7 @@ class ControlTools {
    public:
     virtual ~Fleet() = default;
     virtual Members& members() = 0;
+    virtual bool alone() const = 0;  // there is one server, and it is shown as it is
     virtual const Routes& routes() = 0;
     virtual void set_active(Member& member, bool active) = 0;
     virtual void call_tool(Asker& asker, const Message& message, const Routes::Target& target) = 0;
@@ -49,6 +50,9 @@ class ControlTools {
   // The client takes such a call back. False: none of them.
   bool cancel(Asker& client, const Message& cancelled);
 
+  // One who called is gone. What it began goes on.
+  void forget(const Asker& client);
+
   // For a client of several servers: what this is.
   std::string instructions() const;
   // What to do about a tool that is not in the context, or not there at all.
@@ -65,7 +69,7 @@ class ControlTools {
   };
   static const std::array<Tool, 16> tools;
 
-  bool alone() const { return fleet_.members().size() == 1; }
+  bool alone() const { return fleet_.alone(); }
   const Tool* find(std::string_view name) const;
   bool is_listed(const Tool& tool) const;
 

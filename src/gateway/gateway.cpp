@@ -54,7 +54,7 @@ std::unique_ptr<Member> Gateway::make_member(ServerEntry entry) {
 }
 
 bool Gateway::is_active_at_first(const ServerEntry& entry) const {
-  if (config_.servers.size() == 1) return true;
+  if (config_.servers.size() == 1 && config_.left_out == 0) return true;
   if (const auto remembered = memory_.load()) return remembered->contains(entry.server.name);
   return entry.active.value_or(false);
 }
@@ -74,6 +74,7 @@ void Gateway::reload(const std::string& reason) {
 
 void Gateway::configure(GatewayConfig config) {
   config_.servers = config.servers;
+  config_.left_out = config.left_out;
   config_.names = config.names;
   Members before = std::exchange(members_, {});
   for (ServerEntry& entry : config.servers) {
@@ -161,7 +162,7 @@ const Routes& Gateway::routes() {
   if (!std::exchange(routes_are_old_, false)) return routes_;
   const std::vector<std::string> before = routes_.clashes();
   const bool bare = config_.names == Naming::bare || config_.compat == Compat::mcpflip;
-  routes_.build(members_, bare ? Naming::bare : Naming::prefixed,
+  routes_.build(members_, bare || alone() ? Naming::bare : Naming::prefixed,
                 [this](std::string_view name) { return control_.has(name); });
   if (routes_.clashes() != before)
     for (const std::string& clash : routes_.clashes()) log_warn("{}", clash);
@@ -396,6 +397,17 @@ void Gateway::request_if(bool has, std::string_view otherwise, Asker& asker, con
 void Gateway::notify(const Message& message) {
   if (message.known == Method::initialized && shakes_hands()) return;  // the servers have been told by us
   for (const auto& member : members_) member->server().notify(message);
+}
+
+void Gateway::forget(const Asker& asker) {
+  control_.forget(asker);
+  for (const Members* some : {&members_, &leaving_})
+    for (const auto& member : *some) member->server().forget(asker);
+}
+
+std::string Gateway::client_name() const {
+  const std::string_view name = find_member(find_member(hello_, "clientInfo"), "name");
+  return name.starts_with('"') ? string_value(name) : std::string();
 }
 
 void Gateway::cancel(Asker& client, const Message& cancelled) {

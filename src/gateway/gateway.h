@@ -39,6 +39,13 @@ class Gateway final : private Member::Owner, private ControlTools::Fleet {
   void notify(const Message& message);
   void cancel(Asker& client, const Message& cancelled);
 
+  // For whoever steers it from elsewhere, and is no client. One that has asked something and goes must be
+  // forgotten.
+  ControlTools::Fleet& fleet() { return *this; }
+  void forget(const Asker& asker);
+  // What the client calls itself; empty before the handshake.
+  std::string client_name() const;
+
   // Whether the client must wait: a server that is alone does not read as fast as it is sent to.
   bool full() const { return alone() && lone().full(); }
   // A client that was full reads again.
@@ -56,11 +63,11 @@ class Gateway final : private Member::Owner, private ControlTools::Fleet {
 
   // ControlTools::Fleet
   Members& members() override { return members_; }
+  bool alone() const override { return members_.size() == 1 && config_.left_out == 0; }
   const Routes& routes() override;
   void set_active(Member& member, bool active) override;
   void call_tool(Asker& asker, const Message& message, const Routes::Target& target) override;
 
-  bool alone() const { return members_.size() == 1; }
   Server& lone() const { return members_.front()->server(); }
   std::unique_ptr<Member> make_member(ServerEntry entry);
   bool is_active_at_first(const ServerEntry& entry) const;

@@ -87,14 +87,13 @@ void Routes::build(const Members& members, Naming naming, const IsReserved& is_r
   *this = Routes();
   edition_ = edition;
   naming_ = naming;
-  alone_ = members.size() == 1;
   add_named(ListKind::tools, tools_, members, is_reserved);
   add_named(ListKind::prompts, prompts_, members, {});
   add_resources(members);
 }
 
 void Routes::add_named(ListKind kind, Table& table, const Members& members, const IsReserved& is_reserved) {
-  const bool bare = alone_ || naming_ == Naming::bare;
+  const bool bare = naming_ == Naming::bare;
   // How many have the same name; those with a name of ours count as two.
   std::unordered_map<std::string, int> same;
   auto each = [&](auto&& take) {
@@ -173,7 +172,7 @@ std::string Routes::shown(const Member& member, ListKind kind, const std::string
   if (const auto found = names.find({&member, own}); found != names.end()) return found->second;
   // It is gone, or not there yet: the name that it would have.
   const std::string base = base_name(member, kind, own);
-  return alone_ || naming_ == Naming::bare ? base : prefixed_name(member.name(), base);
+  return naming_ == Naming::bare ? base : prefixed_name(member.name(), base);
 }
 
 }  // namespace mcpivot

@@ -70,7 +70,6 @@ class Routes {
 
   std::uint64_t edition_ = 0;
   Naming naming_ = Naming::prefixed;
-  bool alone_ = false;
   Table tools_;
   Table prompts_;
   std::map<std::pair<const Member*, std::string>, std::string> shown_tools_;

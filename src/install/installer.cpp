@@ -369,8 +369,9 @@ std::expected<Plan, string> plan_uninstall(const InstallRequest& request, const 
     if (record && record->made_list)
       if (auto edited = take(without_empty_list(client, text)); !edited)
         return broken(opened->seen.path, edited.error());
-    plan.changes.push_back(
-        {opened->seen, opened->seen.text ? std::optional(text) : std::nullopt, Backup::keep});
+    plan.changes.push_back({opened->seen,
+                            opened->seen.text || !text.empty() ? std::optional(text) : std::nullopt,
+                            Backup::keep});
   }
   if (!record) return plan;
 

@@ -1,7 +1,6 @@
 #include "link/pipe_link.h"
 
 #include <fcntl.h>
-#include <sched.h>
 #include <sys/ioctl.h>
 
 #include <array>
@@ -83,9 +82,7 @@ void PipeLink::on_read(const boost::system::error_code& error, std::size_t count
   ++signs_of_life_;
   reader_.commit(count);
   if (reader_.oversized()) trim_later();
-  // Messages that come in numbers are cheaper in larger numbers. What we have just passed on gives the peers
-  // work; let them do it, if they share our core, and the next read finds more.
-  if (deliver() > 1) ::sched_yield();
+  if (deliver() > 1) context_.courtesy.yield();
   read();
 }
 

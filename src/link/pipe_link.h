@@ -13,6 +13,7 @@
 #include <string>
 
 #include "link/cork.h"
+#include "link/courtesy.h"
 #include "link/link.h"
 #include "link/outbox.h"
 #include "rpc/line_reader.h"
@@ -32,6 +33,7 @@ class Tap {
 struct LinkContext {
   boost::asio::io_context& loop;
   Corks corks{};
+  Courtesy courtesy{};
   Tap* tap = nullptr;  // may stay null
 };
 

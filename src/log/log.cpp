@@ -16,6 +16,8 @@
 #include <cstdlib>
 #include <filesystem>
 
+#include "proc/user_folders.h"
+
 namespace mcpivot {
 namespace {
 
@@ -49,10 +51,9 @@ class StderrSink final : public spdlog::sinks::base_sink<spdlog::details::null_m
   void flush_() override {}
 };
 
-fs::path state_folder() {
-  if (const char* state = std::getenv("XDG_STATE_HOME"); state != nullptr && *state == '/') return state;
-  const char* home = std::getenv("HOME");
-  return fs::path(home != nullptr ? home : "/tmp") / ".local/state";
+fs::path log_folder() {
+  const std::string state = state_folder();
+  return state.empty() ? fs::temp_directory_path() / "mcpivot" : fs::path(state);
 }
 
 // A server's name as part of a file's.
@@ -66,7 +67,7 @@ spdlog::sink_ptr file_sink(const LogOptions& options) {
   events.after_open = [](const spdlog::filename_t&, std::FILE* file) { ::fchmod(::fileno(file), 0600); };
   fs::path path = options.file;
   if (path.empty()) {
-    const fs::path folder = state_folder() / "mcpivot";
+    const fs::path folder = log_folder();
     if (fs::create_directories(folder)) fs::permissions(folder, fs::perms::owner_all);
     path = folder / file_name(options.name);
   } else if (fs::exists(path) && !fs::is_regular_file(path)) {

@@ -8,7 +8,8 @@ void StderrRing::add(int generation, std::string_view line) {
   if (line.ends_with('\r')) line.remove_suffix(1);
   std::string text = as_utf8(line.substr(0, longest_line));
   if (line.size() > longest_line) text += "… [line cut at 4096 bytes]";
-  lines_.push_back({generation, std::move(text)});
+  static std::uint64_t last_number = 0;
+  lines_.push_back({generation, std::move(text), ++last_number});
   if (lines_.size() > most_lines) lines_.pop_front();
 }
 

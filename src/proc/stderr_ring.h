@@ -6,6 +6,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cstdint>
 #include <deque>
 #include <string>
 #include <string_view>
@@ -22,6 +23,7 @@ class StderrRing {
   struct Line {
     int generation;
     std::string text;
+    std::uint64_t number;  // counts the lines of all rings, from 1
   };
 
   void add(int generation, std::string_view line);

@@ -179,6 +179,12 @@ class RequestTable {
     return taken;
   }
 
+  // Nobody wants to hear of the tasks of these origins any more.
+  template <class Predicate>
+  void drop_tokens(Predicate&& is_from) {
+    std::erase_if(task_tokens_, [&](const auto& entry) { return is_from(entry.second.origin); });
+  }
+
   std::size_t size() const { return size_; }
   template <class Predicate>
   std::size_t count_if(Predicate&& fits) const {

@@ -19,6 +19,7 @@
 
 #include "log/log.h"
 #include "proc/exit_status.h"
+#include "proc/user_folders.h"
 #include "proc/utf8.h"
 #include "server/crash_report.h"
 
@@ -36,13 +37,10 @@ constexpr milliseconds stop_limit{60'000};
 constexpr int listen_check_ms = 200;
 constexpr std::size_t output_shown = 64 * 1024;
 
-fs::path state_folder() {
-  const char* state = std::getenv("XDG_STATE_HOME");
-  const char* home = std::getenv("HOME");
-  const fs::path base = state != nullptr && *state == '/'
-                            ? fs::path(state)
-                            : fs::path(home != nullptr ? home : "/tmp") / ".local/state";
-  const fs::path folder = base / "mcpivot";
+// Where its lock and its output are kept.
+fs::path keeper_folder() {
+  const std::string state = state_folder();
+  const fs::path folder = state.empty() ? fs::temp_directory_path() / "mcpivot" : fs::path(state);
   std::error_code error;
   if (fs::create_directories(folder, error)) fs::permissions(folder, fs::perms::owner_all, error);
   return folder;
@@ -110,8 +108,8 @@ DaemonKeeper::DaemonKeeper(boost::asio::io_context& loop, Guard& guard, const Se
       patience_(loop) {
   std::string name = url_.authority();
   std::ranges::replace_if(name, [](char c) { return c == '/' || c == '[' || c == ']'; }, '_');
-  output_file_ = state_folder() / (name + ".daemon.log");
-  lock_file_ = state_folder() / (name + ".lock");
+  output_file_ = keeper_folder() / (name + ".daemon.log");
+  lock_file_ = keeper_folder() / (name + ".lock");
 }
 
 DaemonKeeper::~DaemonKeeper() {

@@ -103,6 +103,15 @@ bool Generation::cancel(Asker& client, const Message& cancelled) {
   return true;
 }
 
+void Generation::forget(const Asker& client) {
+  const auto is_from = [&](Asker* asker) { return &asker->client() == &client; };
+  for (const auto& taken :
+       asked_.take_if([&](const Requests::Request& open) { return is_from(open.origin); }))
+    link_.send(cancellation(IdText(taken.own).view(), "whoever asked is gone"));
+  asked_.drop_tokens(is_from);
+  if (asked_.size() == 0) owner_.on_idle(*this);
+}
+
 void Generation::answer(const Message& message, std::string_view id) {
   link_.send(message, Edits().replace(message.id, id).list());
 }
@@ -270,9 +279,9 @@ void Generation::fail_answer(const Skim& skim, const std::string& why) {
 
 void Generation::garbage(std::string_view line, std::string_view why) {
   const std::string_view shown = line.substr(0, garbage_shown);
-  log_warn("{}: not forwarded, on stdout but no message ({}): {}{}", config_.name, why, shown,
+  log_warn("{}: not forwarded, because it is no message ({}): {}{}", config_.name, why, shown,
            shown.size() < line.size() ? "…" : "");
-  ring_.add(number_, fmt::format("[stdout] {}", line));
+  ring_.add(number_, fmt::format("[{}] {}", config_.is_daemon() ? "no message" : "stdout", line));
 }
 
 void Generation::on_lost(std::string_view id, bool reached, std::string_view why) {

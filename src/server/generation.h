@@ -65,6 +65,8 @@ class Generation final : public Link::Handler, public std::enable_shared_from_th
   void notify(std::string_view line) { link_.send(line); }
   // A client takes a request back. False: this generation does not know it.
   bool cancel(Asker& client, const Message& cancelled);
+  // A client is gone: what it asked is cancelled, and nobody is told.
+  void forget(const Asker& client);
   // A client's answer to a request of this server's, which the server knows by this id.
   void answer(const Message& message, std::string_view id);
   void answer(std::string_view line) { link_.send(line); }

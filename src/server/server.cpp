@@ -202,6 +202,13 @@ void Server::apply_setting(const Message& message) {
                       [](const Message&) {});
 }
 
+void Server::forget(const Asker& asker) {
+  waiting_.forget(asker);
+  for (const auto& generation : {current_, unborn_})
+    if (generation) generation->forget(asker);
+  for (const auto& generation : std::list(leaving_)) generation->forget(asker);
+}
+
 bool Server::has_task(std::string_view id) const {
   return (current_ && current_->has_task(id)) ||
          std::ranges::any_of(leaving_, [&](const auto& generation) { return generation->has_task(id); });

@@ -76,6 +76,8 @@ class Server final : private Generation::Owner {
   // False: no request of this client's with that id is under way here.
   bool cancel(Asker& client, const Message& cancelled);
   bool has_task(std::string_view id) const;
+  // One who asked is gone: nobody may answer it any more.
+  void forget(const Asker& asker);
   // A client made a setting that the server cannot take; a later generation may.
   void remember_setting(const Message& message);
   // A client made a setting for all servers; nobody waits for the answer.

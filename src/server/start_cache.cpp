@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "log/log.h"
+#include "proc/user_folders.h"
 #include "rpc/json_cursor.h"
 #include "rpc/message.h"
 #include "watch/content_hash.h"
@@ -24,13 +25,6 @@ namespace fs = std::filesystem;
 
 constexpr std::size_t longest_file = 16'000'000;
 constexpr std::size_t most_files = 200;
-
-std::string cache_folder() {
-  const char* cache = std::getenv("XDG_CACHE_HOME");
-  if (cache != nullptr && cache[0] == '/') return fmt::format("{}/mcpivot", cache);
-  const char* home = std::getenv("HOME");
-  return home != nullptr && home[0] == '/' ? fmt::format("{}/.cache/mcpivot", home) : std::string();
-}
 
 // Everything that may make a server answer differently. Values of the environment may be secrets: only this
 // number is kept of them.

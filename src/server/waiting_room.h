@@ -33,6 +33,12 @@ class WaitingRoom {
   bool add(Asker* asker, const Message& message, int sent_before);
   // A client takes its request back. False: it is not here.
   bool cancel(Asker& client, const Message& cancelled);
+  // A client is gone, and nobody waits for its requests any more.
+  void forget(const Asker& client) {
+    std::erase_if(waiting_, [&](const Waiting& waiting) {
+      return waiting.asker != nullptr && &waiting.asker->client() == &client;
+    });
+  }
   // Everybody leaves, in order.
   std::deque<Waiting> take_all();
   std::size_t size() const { return waiting_.size(); }

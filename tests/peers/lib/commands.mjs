@@ -42,5 +42,6 @@ export const environment = {
   XDG_STATE_HOME: join(scratch, 'state'),
   XDG_CACHE_HOME: '/dev/null',
   XDG_CONFIG_HOME: join(scratch, 'config'),
+  XDG_RUNTIME_DIR: join(scratch, 'run'),
   ...Object.fromEntries(Object.entries(process.env).filter(([name]) => /^[A-Z]+SAN_OPTIONS$/.test(name))),
 };

@@ -1,0 +1,297 @@
+#include "cli/control_command.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <array>
+#include <boost/json.hpp>
+#include <csignal>
+#include <ctime>
+
+#include "control/control_client.h"
+#include "proc/duration_text.h"
+
+namespace mcpivot {
+namespace {
+
+namespace json = boost::json;
+
+constexpr std::array commands{"status",   "reload",     "restart", "stop", "logs",
+                              "activate", "deactivate", "tools",   "call"};
+constexpr timespec redraw_pace{.tv_sec = 1, .tv_nsec = 0};
+constexpr timespec follow_pace{.tv_sec = 0, .tv_nsec = 200'000'000};
+
+// What the command line said.
+struct Wish {
+  std::string server;
+  std::string instance;
+  std::string tool;
+  std::string arguments = "{}";
+  int lines = 50;
+  bool as_json = false;
+  bool watch = false;
+  bool build = false;
+  bool follow = false;
+};
+
+bool has_colours() {
+  const char* terminal = std::getenv("TERM");
+  return ::isatty(STDOUT_FILENO) == 1 && std::getenv("NO_COLOR") == nullptr && terminal != nullptr &&
+         std::string_view(terminal) != "dumb";
+}
+
+std::string coloured(const char* colour, const std::string& text) {
+  return has_colours() ? fmt::format("\033[{}m{}\033[0m", colour, text) : text;
+}
+
+const char* colour_of(std::string_view state) {
+  return state == "ready" ? "32" : state == "failed" ? "31" : state == "starting" ? "33" : "2";
+}
+
+std::string text_in(const json::object& object, std::string_view key) {
+  const json::value* value = object.if_contains(key);
+  if (value == nullptr) return "-";
+  return value->is_string() ? std::string(value->as_string()) : json::serialize(*value);
+}
+
+// "mcpivot 4242 (dev), client claude-code, in /home/me/project"
+std::string title(const json::object& status) {
+  std::string words = fmt::format("mcpivot {} ({})", text_in(status, "pid"), text_in(status, "name"));
+  if (const std::string client = text_in(status, "client"); !client.empty())
+    words += fmt::format(", client {}", client);
+  return words + fmt::format(", in {}", text_in(status, "folder"));
+}
+
+void print_table(const json::object& status) {
+  fmt::print("{}\n", coloured("1", title(status)));
+  const json::array& servers = status.at("servers").as_array();
+  std::size_t width = 6;
+  for (const json::value& server : servers) width = std::max(width, server.at("name").as_string().size());
+  fmt::print("  {:<{}}  {:<8}  {:<8}  {:>4}  {:>7}  {:>8}  {:>5}  {:>7}  {:>7}\n", "SERVER", width, "STATE",
+             "ACTIVE", "GEN", "PID", "UP", "TOOLS", "TOKENS", "CRASHES");
+  for (const json::value& entry : servers) {
+    const json::object& server = entry.as_object();
+    const std::string state = text_in(server, "state");
+    const json::value* up = server.if_contains("uptimeMs");
+    fmt::print("  {:<{}}  {}  {:<8}  {:>4}  {:>7}  {:>8}  {:>5}  {:>7}  {:>7}\n", text_in(server, "name"),
+               width, coloured(colour_of(state), fmt::format("{:<8}", state)),
+               server.at("active").as_bool() ? "yes" : "no", text_in(server, "generation"),
+               text_in(server, "pid"),
+               up == nullptr ? "-" : duration_text(std::chrono::milliseconds(up->as_int64())),
+               text_in(server, "tools"), text_in(server, "tokens"), text_in(server, "crashes"));
+    const std::string trouble = text_in(server, "trouble");
+    if (!trouble.empty())
+      fmt::print("  {:<{}}  {}\n", "", width, coloured("33", trouble.substr(0, trouble.find('\n'))));
+  }
+  if (servers.empty()) fmt::print("  no servers: look at its configuration with \"mcpivot check\"\n");
+}
+
+void print_details(const json::object& server) {
+  for (const auto& [key, value] : server) {
+    const std::string text = text_in(server, key);
+    if (!text.empty()) fmt::print("{}: {}\n", std::string_view(key), text);
+  }
+}
+
+// The running mcpivots, as far as the wish leaves them; what they say of themselves.
+struct Found {
+  std::vector<ControlClient> clients;
+  std::vector<json::object> states;
+};
+
+bool has_server(const json::object& status, const std::string& name) {
+  return std::ranges::any_of(status.at("servers").as_array(), [&](const json::value& server) {
+    return std::string_view(server.at("name").as_string()).find(name) != std::string_view::npos;
+  });
+}
+
+Found look_around(const Wish& wish) {
+  Found found;
+  for (ControlClient& client : ControlClient::connect_all()) {
+    json::object status = client.ask("status", nullptr).as_object();
+    const bool meant = wish.instance.empty() || text_in(status, "pid") == wish.instance ||
+                       text_in(status, "name") == wish.instance;
+    if (!meant || (!wish.server.empty() && !has_server(status, wish.server))) continue;
+    found.clients.push_back(std::move(client));
+    found.states.push_back(std::move(status));
+  }
+  return found;
+}
+
+std::string nobody(const Wish& wish) {
+  if (wish.instance.empty() && wish.server.empty())
+    return "no mcpivot is running. A client starts one when it connects to it.";
+  return fmt::format("no running mcpivot fits {}; \"mcpivot status\" shows them.",
+                     wish.server.empty() ? wish.instance : wish.server);
+}
+
+// The one that a command is for. Throws what to do if that is not clear.
+ControlClient the_one(const Wish& wish) {
+  Found found = look_around(wish);
+  if (found.clients.empty()) throw ControlError(nobody(wish));
+  if (found.clients.size() == 1) return std::move(found.clients.front());
+  std::string words = "several mcpivots are running; say which with --instance PID:";
+  for (const json::object& status : found.states) words += fmt::format("\n  {}", title(status));
+  throw ControlError(words);
+}
+
+int status(const Wish& wish) {
+  while (true) {
+    const Found found = look_around(wish);
+    if (wish.watch && has_colours()) fmt::print("\033[H\033[2J");
+    if (wish.as_json) {
+      json::array all;
+      for (const json::object& state : found.states) all.push_back(state);
+      fmt::print("{}\n", json::serialize(all));
+    } else if (found.states.empty()) {
+      fmt::print("{}\n", nobody(wish));
+    }
+    for (const json::object& state : found.states) {
+      if (wish.as_json) break;
+      if (wish.server.empty()) {
+        print_table(state);
+        continue;
+      }
+      for (const json::value& server : state.at("servers").as_array())
+        if (std::string_view(server.at("name").as_string()).find(wish.server) != std::string_view::npos)
+          print_details(server.as_object());
+    }
+    std::fflush(stdout);
+    if (!wish.watch) return found.states.empty() ? 1 : 0;
+    ::nanosleep(&redraw_pace, nullptr);
+  }
+}
+
+// Calls a tool, shows its progress, prints its text.
+int call_tool(const Wish& wish, const std::string& tool, const json::object& arguments) {
+  ControlClient client = the_one(wish);
+  const json::value answer = client.ask(
+      "tools/call", {{"name", tool}, {"arguments", arguments}, {"_meta", {{"progressToken", 1}}}},
+      [](const json::object& notification) {
+        const json::value* params = notification.if_contains("params");
+        const json::value* message = params == nullptr ? nullptr : params->as_object().if_contains("message");
+        if (message != nullptr && message->is_string())
+          fmt::print(stderr, "{}\n", coloured("2", std::string(message->as_string())));
+      });
+  for (const json::value& block : answer.at("content").as_array()) {
+    const json::value* text = block.as_object().if_contains("text");
+    const std::string words = text != nullptr ? std::string(text->as_string()) : json::serialize(block);
+    fmt::print("{}{}", words, words.ends_with('\n') ? "" : "\n");
+  }
+  const json::value* failed = answer.as_object().if_contains("isError");
+  return failed != nullptr && failed->as_bool() ? 1 : 0;
+}
+
+json::object naming(const Wish& wish) {
+  return wish.server.empty() ? json::object() : json::object{{"server", wish.server}};
+}
+
+int logs(const Wish& wish) {
+  ControlClient client = the_one(wish);
+  std::uint64_t after = 0;
+  bool first = true;
+  while (true) {
+    json::object params{{"after", after}};
+    const json::value answer = client.ask("logs", params);
+    std::vector<json::object> lines;
+    for (const json::value& line : answer.at("lines").as_array())
+      if (text_in(line.as_object(), "server").find(wish.server) != std::string::npos)
+        lines.push_back(line.as_object());
+    const auto wanted = static_cast<std::size_t>(std::max(wish.lines, 0));
+    const std::size_t skipped = first && lines.size() > wanted ? lines.size() - wanted : 0;
+    for (std::size_t i = skipped; i < lines.size(); ++i)
+      fmt::print(
+          "{} {}\n",
+          coloured("2", fmt::format("{}/{}", text_in(lines[i], "server"), text_in(lines[i], "generation"))),
+          text_in(lines[i], "text"));
+    std::fflush(stdout);
+    after = answer.at("last").to_number<std::uint64_t>();
+    first = false;
+    if (!wish.follow) return 0;
+    ::nanosleep(&follow_pace, nullptr);
+  }
+}
+
+int tools(const Wish& wish) {
+  ControlClient client = the_one(wish);
+  const json::value answer = client.ask("tools/list", nullptr);
+  for (const json::value& entry : answer.at("tools").as_array()) {
+    const json::object& tool = entry.as_object();
+    if (text_in(tool, "server").find(wish.server) == std::string::npos) continue;
+    const std::string description = text_in(tool, "description");
+    fmt::print("{}{}  {}\n", coloured("1", text_in(tool, "name")),
+               tool.at("active").as_bool() ? "" : " (inactive)",
+               description.substr(0, description.find('\n')));
+  }
+  return 0;
+}
+
+json::object object_of(const std::string& text) {
+  boost::system::error_code error;
+  json::value value = json::parse(text, error);
+  if (error || !value.is_object())
+    throw ControlError(
+        fmt::format("the arguments must be a JSON object, such as {{\"text\":\"x\"}}; got: {}", text));
+  return value.as_object();
+}
+
+}  // namespace
+
+std::optional<int> run_control_command(const std::vector<std::string>& arguments) {
+  if (arguments.empty() || std::ranges::find(commands, arguments[0]) == commands.end()) return std::nullopt;
+  Wish wish;
+  CLI::App app("Talks to a running mcpivot.", "mcpivot");
+  app.require_subcommand(1);
+  auto command = [&](const char* name, const char* what, bool with_server = true, bool required = false) {
+    CLI::App* made = app.add_subcommand(name, what);
+    made->add_option("--instance", wish.instance, "Which mcpivot, by pid or name, if several run")
+        ->option_text("PID");
+    if (with_server)
+      made->add_option("SERVER", wish.server, "Which server; part of its name is enough")->required(required);
+    return made;
+  };
+  auto* show = command("status", "What runs, and how it is doing");
+  show->add_flag("--json", wish.as_json, "For programs");
+  show->add_flag("--watch", wish.watch, "Again and again, until Ctrl-C");
+  auto* reload = command("reload", "A new generation of a server; the old one serves until it works");
+  reload->add_flag("--build", wish.build, "Build it first");
+  command("restart", "A new generation of a server, without a build");
+  command("stop", "Stop a server and free its program; the next call starts it");
+  auto* log = command("logs", "What servers wrote to stderr");
+  log->add_flag("-f,--follow", wish.follow, "Go on as more comes, until Ctrl-C");
+  log->add_option("-n,--lines", wish.lines, "How many lines to begin with (50)");
+  command("activate", "Put a server's tools into the client's list", true, true);
+  command("deactivate", "Take a server's tools out of the client's list", true, true);
+  command("tools", "The tools of all servers, or of one");
+  auto* call = command("call", "Call a tool by hand", false);
+  call->add_option("TOOL", wish.tool, "Its name, as clients see it")->required();
+  call->add_option("JSON", wish.arguments, "Its arguments, as a JSON object");
+
+  try {
+    std::vector<std::string> reversed(arguments.rbegin(), arguments.rend());
+    app.parse(reversed);
+  } catch (const CLI::ParseError& error) {
+    return app.exit(error) == 0 ? 0 : 2;
+  }
+  ::signal(SIGPIPE, SIG_IGN);
+  const std::string& name = arguments[0];
+  try {
+    if (name == "status") return status(wish);
+    if (name == "logs") return logs(wish);
+    if (name == "tools") return tools(wish);
+    if (name == "call") return call_tool(wish, wish.tool, object_of(wish.arguments));
+    json::object which = naming(wish);
+    if (name == "stop") which["stop"] = true;
+    const std::string tool = name == "activate" || name == "deactivate" ? "pivot_" + name
+                             : name == "reload" && wish.build           ? "pivot_rebuild"
+                                                                        : "pivot_restart";
+    return call_tool(wish, tool, which);
+  } catch (const ControlError& error) {
+    fmt::print(stderr, "mcpivot {}: {}\n", name, error.what());
+    return 1;
+  }
+}
+
+}  // namespace mcpivot

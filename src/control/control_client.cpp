@@ -1,0 +1,89 @@
+#include "control/control_client.h"
+
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <utility>
+
+#include "control/instances.h"
+
+namespace mcpivot {
+
+namespace json = boost::json;
+
+std::vector<ControlClient> ControlClient::connect_all() {
+  std::vector<ControlClient> clients;
+  for (const Instance& instance : running_instances()) {
+    sockaddr_un address{};
+    address.sun_family = AF_UNIX;
+    std::memcpy(address.sun_path, instance.socket.c_str(),
+                std::min(instance.socket.size(), sizeof(address.sun_path) - 1));
+    const int socket = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    if (::connect(socket, reinterpret_cast<const sockaddr*>(&address), sizeof(address)) == 0) {
+      clients.push_back(ControlClient(socket));
+    } else {
+      ::close(socket);
+    }
+  }
+  return clients;
+}
+
+ControlClient::ControlClient(ControlClient&& other) noexcept
+    : socket_(std::exchange(other.socket_, -1)),
+      last_id_(other.last_id_),
+      received_(std::move(other.received_)) {}
+
+ControlClient& ControlClient::operator=(ControlClient&& other) noexcept {
+  std::swap(socket_, other.socket_);
+  std::swap(last_id_, other.last_id_);
+  std::swap(received_, other.received_);
+  return *this;
+}
+
+ControlClient::~ControlClient() {
+  if (socket_ >= 0) ::close(socket_);
+}
+
+json::value ControlClient::ask(std::string_view method, const json::value& params,
+                               const OnNotification& on_notification) {
+  json::object request{{"jsonrpc", "2.0"}, {"id", ++last_id_}, {"method", method}};
+  if (!params.is_null()) request["params"] = params;
+  const std::string line = json::serialize(request) + "\n";
+  for (std::size_t sent = 0; sent < line.size();) {
+    const ssize_t written = ::send(socket_, line.data() + sent, line.size() - sent, MSG_NOSIGNAL);
+    if (written < 0 && errno == EINTR) continue;
+    if (written < 0) throw ControlError("it has ended");
+    sent += static_cast<std::size_t>(written);
+  }
+  while (true) {
+    json::object message = json::parse(read_line()).as_object();
+    if (message.contains("method")) {
+      if (on_notification) on_notification(message);
+      continue;
+    }
+    if (const json::value* error = message.if_contains("error"))
+      throw ControlError(std::string(error->at("message").as_string()));
+    if (const json::value* result = message.if_contains("result")) return *result;
+  }
+}
+
+std::string ControlClient::read_line() {
+  while (true) {
+    if (const auto newline = received_.find('\n'); newline != std::string::npos) {
+      std::string line = received_.substr(0, newline);
+      received_.erase(0, newline + 1);
+      return line;
+    }
+    std::array<char, 65536> piece;
+    const ssize_t count = ::read(socket_, piece.data(), piece.size());
+    if (count < 0 && errno == EINTR) continue;
+    if (count <= 0) throw ControlError("it ended before it had answered");
+    received_.append(piece.data(), static_cast<std::size_t>(count));
+  }
+}
+
+}  // namespace mcpivot

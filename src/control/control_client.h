@@ -1,0 +1,45 @@
+// The other side of the control socket: a connection to a running mcpivot, for a command that asks, waits for
+// the answer, and ends.
+//
+// Blocks. One thread.
+#pragma once
+
+#include <boost/json.hpp>
+#include <functional>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace mcpivot {
+
+class ControlError : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+class ControlClient {
+ public:
+  // To every mcpivot of this user that runs now.
+  static std::vector<ControlClient> connect_all();
+
+  ControlClient(ControlClient&& other) noexcept;
+  ControlClient& operator=(ControlClient&& other) noexcept;
+  ~ControlClient();
+
+  // The result; an error is thrown as a ControlError. What comes before the answer is handed to
+  // `on_notification`.
+  using OnNotification = std::function<void(const boost::json::object& notification)>;
+  boost::json::value ask(std::string_view method, const boost::json::value& params,
+                         const OnNotification& on_notification = {});
+
+ private:
+  explicit ControlClient(int socket) : socket_(socket) {}
+  std::string read_line();
+
+  int socket_ = -1;
+  int last_id_ = 0;
+  std::string received_;
+};
+
+}  // namespace mcpivot

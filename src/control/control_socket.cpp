@@ -1,0 +1,258 @@
+#include "control/control_socket.h"
+
+#include <fcntl.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <boost/asio/post.hpp>
+#include <boost/json.hpp>
+#include <filesystem>
+
+#include "link/pipe_link.h"
+#include "log/log.h"
+#include "proc/user_folders.h"
+#include "rpc/answers.h"
+#include "rpc/json_cursor.h"
+
+namespace mcpivot {
+namespace {
+
+namespace fs = std::filesystem;
+namespace json = boost::json;
+
+constexpr std::size_t longest_message = 10'000'000;
+constexpr std::size_t most_visitors = 32;
+
+std::int64_t milliseconds(std::chrono::milliseconds time) {
+  return time.count();
+}
+
+json::object described(const Member& member, std::size_t tools, std::size_t bytes) {
+  const Status status = member.server().status();
+  json::object server{{"name", member.name()},
+                      {"active", member.active()},
+                      {"state", status.state},
+                      {"trouble", status.trouble},
+                      {"command", status.command},
+                      {"version", status.version},
+                      {"tools", tools},
+                      {"tokens", bytes / 4},
+                      {"waiting", status.waiting},
+                      {"starts", status.starts},
+                      {"kills", status.kills},
+                      {"crashes", status.crashes},
+                      {"outsideKills", status.outside_deaths},
+                      {"lastExit", status.last_exit},
+                      {"lastBuild", status.last_build},
+                      {"lastRestartChanged", status.last_diff}};
+  if (status.life) {
+    server["generation"] = status.life->generation;
+    server["pid"] = status.life->pid;
+    server["uptimeMs"] = milliseconds(status.life->uptime);
+    server["startMs"] = milliseconds(status.start_took);
+    server["inFlight"] = status.life->in_flight;
+  }
+  if (status.executable) {
+    server["executable"] = status.executable->path;
+    server["newerOnDisk"] = status.newer_on_disk;
+  }
+  for (const auto& [key, value] : status.more) server[key] = value;
+  return server;
+}
+
+}  // namespace
+
+// One terminal that has come in.
+class ControlSocket::Visitor final : public Link::Handler,
+                                     public Asker,
+                                     public std::enable_shared_from_this<Visitor> {
+ public:
+  Visitor(ControlSocket& owner, int socket)
+      : owner_(owner),
+        link_(std::make_shared<PipeLink>(owner.context_, "terminal",
+                                         PipeLink::Ends{socket, ::fcntl(socket, F_DUPFD_CLOEXEC, 3)},
+                                         longest_message)) {}
+  ~Visitor() override { link_->close(); }
+  void start() { link_->start(*this); }
+
+  // Asker
+  Asker& client() override { return *this; }
+  void forward(const Message& message, std::span<const Edit> edits) override { link_->send(message, edits); }
+  void answer(std::string_view line) override { link_->send(line); }
+  void withdrawn(std::string_view) override {}
+  // Servers ask their clients, not a terminal.
+  void ask(Generation&, const Message&) override {}
+  void ask_no_more(Generation&, const Message&) override {}
+  void forget(Generation&) override {}
+  bool full() const override { return link_->full(); }
+
+ private:
+  void on_message(const Message& message) override;
+  void on_batch(std::string_view) override {}
+  void on_unreadable(std::string_view, const Refusal& refusal) override {
+    answer(error_answer(refusal.id, refusal.code, refusal.reason));
+  }
+  void on_oversize(const Skim& skim, std::size_t) override {
+    answer(error_answer(skim.id(), code::invalid_request, "the message is too long"));
+  }
+  void on_writable() override {}
+  void on_broken(std::string_view) override { leave(); }
+  void on_end(std::string_view) override { leave(); }
+
+  // Whatever was asked for goes on; its answers have nowhere to go, and the gateway must not keep us.
+  void leave() {
+    if (left_) return;
+    left_ = true;
+    link_->finish();
+    boost::asio::post(owner_.context_.loop, [self = shared_from_this()] {
+      self->owner_.gateway_.forget(*self);
+      self->owner_.tools_.forget(*self);
+      self->owner_.visitors_.remove(self);
+    });
+  }
+
+  json::object status() const;
+  json::object tools() const;
+  json::value logs(std::string_view params) const;
+  void call(const Message& message);
+
+  ControlSocket& owner_;
+  std::shared_ptr<PipeLink> link_;
+  bool left_ = false;
+};
+
+void ControlSocket::Visitor::on_message(const Message& message) {
+  if (message.kind != Kind::request) return;
+  const std::string method = string_value(message.text(message.method));
+  const std::string_view id = message.text(message.id);
+  if (method == "status") return answer(result_answer(id, json::serialize(status())));
+  if (method == "logs") return answer(result_answer(id, json::serialize(logs(message.text(message.params)))));
+  if (message.known == Method::tools_list) return answer(result_answer(id, json::serialize(tools())));
+  if (message.known == Method::tools_call) return call(message);
+  answer(error_answer(id, code::method_not_found, "Method not found: " + method));
+}
+
+json::object ControlSocket::Visitor::status() const {
+  ControlTools::Fleet& fleet = owner_.gateway_.fleet();
+  std::map<const Member*, std::pair<std::size_t, std::size_t>> costs;
+  for (const Routes::ListedTool& tool : fleet.routes().all_tools()) {
+    ++costs[tool.member].first;
+    costs[tool.member].second += tool.json.size();
+  }
+  json::array servers;
+  for (const auto& member : fleet.members())
+    servers.push_back(described(*member, costs[member.get()].first, costs[member.get()].second));
+  std::error_code error;
+  return {{"pid", ::getpid()},
+          {"version", MCPIVOT_VERSION},
+          {"name", owner_.name_},
+          {"client", owner_.gateway_.client_name()},
+          {"folder", fs::current_path(error).string()},
+          {"servers", std::move(servers)}};
+}
+
+json::object ControlSocket::Visitor::tools() const {
+  json::array all;
+  for (const Routes::ListedTool& tool : owner_.gateway_.fleet().routes().all_tools()) {
+    json::object described_tool = json::parse(tool.json).as_object();
+    described_tool["server"] = tool.member->name();
+    described_tool["active"] = tool.member->active();
+    all.push_back(std::move(described_tool));
+  }
+  return {{"tools", std::move(all)}};
+}
+
+// Lines of stderr with a number each; `after` leaves out those that were told before.
+json::value ControlSocket::Visitor::logs(std::string_view params) const {
+  const std::string_view wanted = find_member(params, "server");
+  const std::string name = wanted.starts_with('"') ? string_value(wanted) : std::string();
+  const std::string after_text(find_member(params, "after"));
+  const std::uint64_t after = after_text.empty() ? 0 : std::strtoull(after_text.c_str(), nullptr, 10);
+  json::array lines;
+  std::uint64_t last = after;
+  for (const auto& member : owner_.gateway_.fleet().members()) {
+    if (!name.empty() && member->name() != name) continue;
+    for (const StderrRing::Line& line : member->server().ring().lines()) {
+      if (line.number <= after) continue;
+      last = std::max(last, line.number);
+      lines.push_back({{"server", member->name()},
+                       {"generation", line.generation},
+                       {"number", line.number},
+                       {"text", line.text}});
+    }
+  }
+  std::ranges::sort(lines, {},
+                    [](const json::value& line) { return line.at("number").to_number<std::uint64_t>(); });
+  return {{"lines", std::move(lines)}, {"last", last}};
+}
+
+void ControlSocket::Visitor::call(const Message& message) {
+  const std::string name = message.name ? string_value(message.text(message.name)) : std::string();
+  if (owner_.tools_.has(name)) return owner_.tools_.call(*this, message);
+  ControlTools::Fleet& fleet = owner_.gateway_.fleet();
+  if (const Routes::Target* target = fleet.routes().tool(name))
+    return fleet.call_tool(*this, message, *target);
+  answer(error_answer(message.text(message.id), code::invalid_params, "no tool is called " + name));
+}
+
+ControlSocket::ControlSocket(LinkContext& context, Gateway& gateway, std::string name)
+    : context_(context),
+      gateway_(gateway),
+      name_(std::move(name)),
+      tools_(context.loop, gateway.fleet(), Compat::none),
+      acceptor_(context.loop) {}
+
+ControlSocket::~ControlSocket() {
+  std::error_code error;
+  if (!path_.empty()) fs::remove(path_, error);
+}
+
+void ControlSocket::open() {
+  const std::string folder = runtime_folder();
+  if (folder.empty()) return;
+  std::error_code ignored;
+  fs::create_directories(folder, ignored);
+  ::chmod(folder.c_str(), 0700);
+  const std::string path = fmt::format("{}/{}.sock", folder, ::getpid());
+  fs::remove(path, ignored);  // of a dead one with our number
+  boost::system::error_code error;
+  acceptor_.open(boost::asio::local::stream_protocol(), error);
+  if (!error && path.size() < 108) {
+    acceptor_.bind(boost::asio::local::stream_protocol::endpoint(path), error);
+    if (!error) acceptor_.listen(8, error);
+  } else if (!error) {
+    error = boost::asio::error::name_too_long;
+  }
+  if (error) {
+    log_warn("no control socket at {}: {}; \"mcpivot status\" will not find this one", path, error.message());
+    return;
+  }
+  ::chmod(path.c_str(), 0600);
+  path_ = path;
+  accept();
+}
+
+void ControlSocket::accept() {
+  acceptor_.async_accept(
+      [this](const boost::system::error_code& error, boost::asio::local::stream_protocol::socket socket) {
+        if (error) return;
+        welcome(std::move(socket));
+        accept();
+      });
+}
+
+void ControlSocket::welcome(boost::asio::local::stream_protocol::socket socket) {
+  ucred peer{};
+  socklen_t size = sizeof(peer);
+  const bool known = ::getsockopt(socket.native_handle(), SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0;
+  if (!known || peer.uid != ::geteuid()) {
+    log_warn("control socket: turned away a process of another user");
+    return;
+  }
+  if (visitors_.size() >= most_visitors) return;
+  visitors_.push_back(std::make_shared<Visitor>(*this, socket.release()));
+  visitors_.back()->start();
+}
+
+}  // namespace mcpivot

@@ -1,0 +1,47 @@
+// The door for people: a socket on which a running mcpivot can be asked and steered from any terminal of the
+// same user.
+//
+// What is spoken there is JSON-RPC, a line a message, like everywhere else: `status` and `logs` of our own,
+// `tools/list` and `tools/call` for the tools of all servers and the control tools.
+//
+// One thread.
+#pragma once
+
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/local/stream_protocol.hpp>
+#include <list>
+#include <memory>
+#include <string>
+
+#include "gateway/gateway.h"
+
+namespace mcpivot {
+
+class ControlSocket {
+ public:
+  // The gateway must outlive the socket.
+  ControlSocket(LinkContext& context, Gateway& gateway, std::string name);
+  ~ControlSocket();
+  ControlSocket(const ControlSocket&) = delete;
+  ControlSocket& operator=(const ControlSocket&) = delete;
+
+  // Without a socket mcpivot works all the same; the log says why there is none.
+  void open();
+
+ private:
+  class Visitor;
+  using Acceptor = boost::asio::local::stream_protocol::acceptor;
+
+  void accept();
+  void welcome(boost::asio::local::stream_protocol::socket socket);
+
+  LinkContext& context_;
+  Gateway& gateway_;
+  std::string name_;  // of this mcpivot, to tell it from others
+  ControlTools tools_;
+  Acceptor acceptor_;
+  std::string path_;
+  std::list<std::shared_ptr<Visitor>> visitors_;
+};
+
+}  // namespace mcpivot

@@ -1,0 +1,22 @@
+// Which mcpivots run: each has a control socket in one folder, and whoever wants to talk to them finds them
+// there.
+//
+// Any thread.
+#pragma once
+
+#include <sys/types.h>
+
+#include <string>
+#include <vector>
+
+namespace mcpivot {
+
+struct Instance {
+  pid_t pid;
+  std::string socket;
+};
+
+// Those that answer, the oldest first. The sockets of those that do not are removed.
+std::vector<Instance> running_instances();
+
+}  // namespace mcpivot

@@ -1,0 +1,223 @@
+// A running mcpivot can be asked and steered from any terminal of the same user.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+
+#include <cstring>
+
+#include "lives.h"
+
+namespace harness {
+namespace {
+
+namespace fs = std::filesystem;
+namespace json = boost::json;
+using testing::AllOf;
+using testing::Contains;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::Not;
+using testing::SizeIs;
+
+using Strings = std::vector<std::string>;
+
+struct Said {
+  int code;
+  std::string out;
+  std::string err;
+};
+
+// Runs `mcpivot ARGUMENTS` where it finds the mcpivot of this client.
+Said run(const fs::path& directory, Strings arguments) {
+  arguments.insert(arguments.begin(), mcpivot_binary());
+  Child child(arguments, private_folders(directory), directory);
+  child.close_stdin();
+  Said said{};
+  while (auto line = child.read_line(soon())) said.out += *line + "\n";
+  const auto status = child.wait_exit(soon());
+  said.code = status ? WEXITSTATUS(*status) : -1;
+  said.err = child.stderr_text();
+  return said;
+}
+
+Said run(Client& client, Strings arguments) {
+  return run(client.directory(), std::move(arguments));
+}
+
+std::vector<fs::path> sockets(const fs::path& directory) {
+  std::vector<fs::path> all;
+  std::error_code none;
+  for (const auto& entry : fs::directory_iterator(directory / "run/mcpivot", none))
+    all.push_back(entry.path());
+  return all;
+}
+
+const char* const two = R"({"mcpServers": {
+  "alpha": {"command": "${FAKE}", "active": true, "build": "echo building; echo done"},
+  "beta": {"command": "${FAKE}", "args": ["--only", "echo"]}}})";
+
+void wait_ready(Client& client) {
+  ASSERT_TRUE(wait_until(
+      [&] {
+        const std::string table = run(client, {"status"}).out;
+        const auto first = table.find("ready");
+        return first != std::string::npos && table.find("ready", first + 1) != std::string::npos;
+      },
+      soon()));
+}
+
+TEST(Control, status_shows_a_table_and_details_and_json) {
+  Client client({.config = two});
+  client.initialize();
+  wait_ready(client);
+  const Said table = run(client, {"status"});
+  EXPECT_EQ(table.code, 0);
+  EXPECT_THAT(table.out, AllOf(HasSubstr(std::to_string(client.child().pid())), HasSubstr("alpha"),
+                               HasSubstr("beta"), HasSubstr(client.directory().string())));
+  EXPECT_THAT(table.out, Not(HasSubstr("\033"))) << "colour without a terminal";
+  EXPECT_THAT(run(client, {"status", "bet"}).out, AllOf(HasSubstr("name: beta"), Not(HasSubstr("alpha"))));
+  const json::value all = json::parse(run(client, {"status", "--json"}).out);
+  ASSERT_THAT(all.as_array(), SizeIs(1));
+  EXPECT_EQ(all.at(0).at("pid"), client.child().pid());
+  EXPECT_EQ(all.at(0).at("servers").at(0).at("name"), "alpha");
+  EXPECT_EQ(all.at(0).at("servers").at(0).at("state"), "ready");
+}
+
+TEST(Control, servers_are_steered_from_a_terminal) {
+  Client client({.config = two});
+  client.initialize();
+  wait_ready(client);
+  EXPECT_THAT(run(client, {"tools", "beta"}).out, HasSubstr("beta__echo (inactive)"));
+  EXPECT_EQ(run(client, {"call", "beta__echo", R"({"text":"by hand"})"}).out, "by hand\n");
+  EXPECT_THAT(run(client, {"activate", "bet"}).out, HasSubstr("beta__echo"));
+  client.expect_notification("notifications/tools/list_changed");
+  EXPECT_THAT(tools_of(client), Contains("beta__echo"));
+  EXPECT_EQ(run(client, {"deactivate", "beta"}).code, 0);
+  EXPECT_THAT(tools_of(client), Not(Contains("beta__echo")));
+
+  const Said built = run(client, {"reload", "alpha", "--build"});
+  EXPECT_EQ(built.code, 0);
+  EXPECT_THAT(built.out, HasSubstr("generation 2"));
+  EXPECT_THAT(built.err, HasSubstr("building")) << "the build is not shown as it goes";
+  EXPECT_THAT(run(client, {"restart", "alpha"}).out, HasSubstr("generation 3"));
+  EXPECT_THAT(run(client, {"call", "alpha__fail", R"({"text":"no"})"}).code, 1);
+}
+
+TEST(Control, logs_are_shown_and_followed) {
+  Client client({.server = {"--name", "x"}});
+  client.initialize();
+  for (int i = 0; i < 3; ++i) client.call("stderr", {{"text", "line " + std::to_string(i)}, {"lines", 1}});
+  EXPECT_TRUE(
+      wait_until([&] { return run(client, {"logs"}).out.find("line 2") != std::string::npos; }, soon()));
+  EXPECT_THAT(run(client, {"logs", "-n", "1"}).out, AllOf(HasSubstr("line 2"), Not(HasSubstr("line 1"))));
+  Child follower({mcpivot_binary(), "logs", "-f"}, private_folders(client.directory()), client.directory());
+  for (const char* expected : {"line 0", "line 1", "line 2"})
+    EXPECT_THAT(follower.read_line(soon()).value(), HasSubstr(expected));
+  client.call("stderr", {{"text", "later"}, {"lines", 1}});
+  EXPECT_THAT(follower.read_line(soon()).value(), HasSubstr("later"));
+}
+
+TEST(Control, several_instances_are_told_apart) {
+  Client first({.options = {"--name", "one"}});
+  first.initialize();
+  Client second({.options = {"--name", "two"},
+                 .environment = {{"XDG_RUNTIME_DIR", (first.directory() / "run").string()}}});
+  second.initialize();
+  EXPECT_THAT(run(first, {"status"}).out, AllOf(HasSubstr("(one)"), HasSubstr("(two)")));
+  const Said unclear = run(first, {"call", "echo"});
+  EXPECT_EQ(unclear.code, 1);
+  EXPECT_THAT(unclear.err, AllOf(HasSubstr("--instance"), HasSubstr("(one)"), HasSubstr("(two)")));
+  const std::string pid = std::to_string(second.child().pid());
+  EXPECT_THAT(run(first, {"status", "--instance", pid}).out,
+              AllOf(HasSubstr("(two)"), Not(HasSubstr("(one)"))));
+  EXPECT_EQ(run(first, {"call", "echo", R"({"text":"x"})", "--instance", "two"}).out, "x\n");
+  EXPECT_THAT(run(first, {"restart", "one"}).out, HasSubstr("generation 2")) << "only one has such a server";
+}
+
+TEST(Control, the_socket_is_for_its_owner_and_goes_with_mcpivot) {
+  TemporaryDirectory elsewhere;
+  {
+    Client client;
+    client.initialize();
+    client.call("echo");
+    ASSERT_THAT(sockets(client.directory()), SizeIs(1));
+    EXPECT_EQ(fs::status(sockets(client.directory())[0]).permissions(),
+              fs::perms::owner_read | fs::perms::owner_write);
+    EXPECT_EQ(fs::status(client.directory() / "run/mcpivot").permissions(), fs::perms::owner_all);
+    client.child().close_stdin();
+    ASSERT_TRUE(client.child().wait_exit(soon()));
+    EXPECT_THAT(sockets(client.directory()), IsEmpty());
+  }
+}
+
+TEST(Control, a_dead_socket_is_cleaned_up) {
+  Client client;
+  client.initialize();
+  client.call("echo");
+  client.child().signal(SIGKILL);
+  ASSERT_TRUE(client.child().wait_exit(soon()));
+  ASSERT_THAT(sockets(client.directory()), SizeIs(1));
+  const Said said = run(client, {"status"});
+  EXPECT_EQ(said.code, 1);
+  EXPECT_THAT(said.out, HasSubstr("no mcpivot is running"));
+  EXPECT_THAT(sockets(client.directory()), IsEmpty());
+}
+
+TEST(Control, a_terminal_that_goes_in_the_middle_of_a_call_harms_nobody) {
+  Client client({.server = {"--name", "x"}});
+  client.initialize();
+  client.call("echo");
+  for (int i = 0; i < 5; ++i) {
+    Child caller({mcpivot_binary(), "call", "sleep", R"({"ms":600000,"steps":60000})"},
+                 private_folders(client.directory()), client.directory());
+    ASSERT_TRUE(wait_status(client, "in flight", "1"));
+    caller.signal(SIGKILL);
+    ASSERT_TRUE(caller.wait_exit(soon()));
+    ASSERT_TRUE(wait_status(client, "in flight", "0")) << "nobody waits for it, and it is not cancelled";
+  }
+  EXPECT_EQ(own(client, "echo", {{"text", "well"}}), "well");
+}
+
+TEST(Control, nonsense_on_the_socket_is_refused) {
+  Client client;
+  client.initialize();
+  client.call("echo");
+  ASSERT_THAT(sockets(client.directory()), SizeIs(1));
+  const std::string path = sockets(client.directory())[0];
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  std::memcpy(address.sun_path, path.c_str(), path.size());
+  const int socket = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  ASSERT_EQ(::connect(socket, reinterpret_cast<const sockaddr*>(&address), sizeof(address)), 0);
+  const std::string words = "nonsense\n{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"what\"}\n";
+  ASSERT_EQ(::write(socket, words.data(), words.size()), static_cast<ssize_t>(words.size()));
+  std::string answer;
+  char piece[4096];
+  while (std::ranges::count(answer, '\n') < 2) {
+    const ssize_t count = ::read(socket, piece, sizeof(piece));
+    ASSERT_GT(count, 0);
+    answer.append(piece, static_cast<std::size_t>(count));
+  }
+  ::close(socket);
+  EXPECT_THAT(answer, AllOf(HasSubstr("-32700"), HasSubstr("-32601")));
+  EXPECT_EQ(own(client, "echo", {{"text", "on"}}), "on");
+}
+
+TEST(Control, wrong_commands_say_what_is_wrong) {
+  TemporaryDirectory nobody;
+  EXPECT_EQ(run(nobody.path(), {"status", "--nonsense"}).code, 2);
+  EXPECT_EQ(run(nobody.path(), {"activate"}).code, 2);
+  EXPECT_EQ(run(nobody.path(), {"status", "--help"}).code, 0);
+  EXPECT_THAT(run(nobody.path(), {"restart"}).err, HasSubstr("no mcpivot is running"));
+  Client client;
+  client.initialize();
+  client.call("echo");
+  EXPECT_THAT(run(client, {"call", "echo", "[1]"}).err, HasSubstr("JSON object"));
+  EXPECT_THAT(run(client, {"call", "nothing"}).err, HasSubstr("no tool is called nothing"));
+  EXPECT_THAT(run(client, {"restart", "nobody"}).err, HasSubstr("no running mcpivot fits nobody"));
+}
+
+}  // namespace
+}  // namespace harness
