@@ -10,6 +10,7 @@
 #include "cli/control_command.h"
 #include "cli/options.h"
 #include "cli/run.h"
+#include "install/skill.h"
 
 namespace {
 
@@ -30,7 +31,9 @@ int main(int argc, char** argv) {
     const auto invocation = mcpivot::parse_command_line(arguments);
     std::fputs(invocation.out.c_str(), stdout);
     std::fputs(invocation.err.c_str(), stderr);
+    if (invocation.instead) return invocation.instead();
     if (invocation.check) return mcpivot::check(invocation.options);
+    if (invocation.run) mcpivot::refresh_kept_skill(mcpivot::places_here());
     return invocation.run ? mcpivot::run(invocation.options) : invocation.exit_code;
   } catch (const std::exception& error) {
     std::fprintf(stderr, "mcpivot: %s\n", error.what());

@@ -1,6 +1,7 @@
 // The command line, as plain data.
 #pragma once
 
+#include <functional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -20,6 +21,7 @@ struct Options {
 struct Invocation {
   bool run = false;
   bool check = false;
+  std::function<int()> instead{};  // a command of its own; returns the exit code
   Options options;
   int exit_code = 0;
   std::string out;  // for stdout

@@ -1,0 +1,169 @@
+#include "cli/install.h"
+
+#include <fmt/format.h>
+
+#include <cstdio>
+#include <optional>
+
+#include "config/nearest.h"
+#include "install/careful_file.h"
+#include "install/installer.h"
+#include "install/project_start.h"
+#include "install/skill.h"
+
+namespace mcpivot {
+namespace {
+
+constexpr int usage_error = 2;
+
+void say(const std::string& line) {
+  std::fputs(line.c_str(), stdout);
+  std::fputc('\n', stdout);
+}
+void say(const std::vector<std::string>& lines) {
+  for (const std::string& line : lines) say(line);
+}
+int fail(const std::string& words, int code = 1) {
+  std::fprintf(stderr, "mcpivot: %s\n", words.c_str());
+  return code;
+}
+
+std::string list_of(const std::vector<std::string>& names) {
+  std::string text;
+  for (const std::string& name : names) text += (text.empty() ? "" : ", ") + name;
+  return text;
+}
+
+int unknown(const std::string& what) {
+  std::vector<std::string_view> names{"skill"};
+  for (const Client& client : clients()) names.push_back(client.name);
+  const auto meant = nearest(what, names);
+  return fail(
+      fmt::format("there is no client \"{}\"{}; there are {}", what,
+                  meant.empty() ? "" : fmt::format(", did you mean \"{}\"?", meant), install_targets()),
+      usage_error);
+}
+
+// What `install CLIENT` would do, in two or three lines.
+void describe(const Client& client, const InstallCommand& command, const Places& places) {
+  const auto file = client_file(client, command.scope, places);
+  if (!file) return say(fmt::format("  {:<16}{}", client.name, file.error()));
+  const auto plan = plan_install({.client = &client, .scope = command.scope, .name = command.name}, places,
+                                 own_program(places));
+  say(fmt::format("  {:<16}{}", client.name, *file));
+  if (!plan) return say(fmt::format("  {:<16}cannot be done: {}", "", plan.error()));
+  say(fmt::format("  {:<16}{}", "",
+                  plan->there_already ? "mcpivot is there already" : "would get an entry for mcpivot"));
+  if (!plan->can_move.empty())
+    say(fmt::format("  {:<16}--import would move {} behind it", "", list_of(plan->can_move)));
+}
+
+int list_clients(const InstallCommand& command) {
+  const Places places = places_here();
+  std::vector<std::string> missing;
+  say(fmt::format("Clients found here ({}):", command.scope == Scope::user
+                                                  ? "for every project; else: --scope project"
+                                                  : "for this project"));
+  bool some = false;
+  for (const Client& client : clients()) {
+    if (is_there(client, places)) {
+      describe(client, command, places);
+      some = true;
+    } else {
+      missing.emplace_back(client.name);
+    }
+  }
+  if (!some) say("  none");
+  if (!missing.empty()) say("Not found: " + list_of(missing));
+  say("\nNothing was changed. Next: mcpivot install CLIENT [--import] [--dry-run]");
+  return 0;
+}
+
+int finish_skill(const SkillResult& result, bool dry_run) {
+  if (!result) return fail(result.error());
+  say(*result);
+  if (dry_run) say("Dry run: nothing was changed.");
+  return 0;
+}
+
+}  // namespace
+
+std::string install_targets() {
+  std::string text;
+  for (const Client& client : clients()) text += std::string(client.name) + ", ";
+  return text + "skill";
+}
+
+int install_command(const InstallCommand& command) {
+  if (command.what.empty()) return list_clients(command);
+  const Places places = places_here();
+  if (command.what == "skill")
+    return finish_skill(install_skill(places, own_program(places), command.dry_run), command.dry_run);
+  const Client* client = find_client(command.what);
+  if (client == nullptr) return unknown(command.what);
+  std::optional<InstallLock> lock;
+  if (!command.dry_run) lock.emplace(places);
+  const auto plan =
+      plan_install({.client = client, .scope = command.scope, .name = command.name, .import = command.import},
+                   places, own_program(places));
+  if (!plan) return fail(plan.error());
+  say(plan->lines);
+  if (command.dry_run) {
+    say("Dry run: nothing was changed.");
+    return 0;
+  }
+  if (const auto done = carry_out(*plan); !done) return fail(done.error());
+  if (!command.import && !plan->can_move.empty())
+    say(fmt::format(
+        "The client's own servers are as they were. To put {} behind mcpivot, too:\n"
+        "  mcpivot install {} --import{}",
+        list_of(plan->can_move), client->name, command.scope == Scope::project ? " --scope project" : ""));
+  if (plan->changes_something()) say(std::string(client->next));
+  return 0;
+}
+
+int uninstall_command(const InstallCommand& command) {
+  const Places places = places_here();
+  if (command.what.empty())
+    return fail(fmt::format("from which client? There are {}", install_targets()), usage_error);
+  if (command.what == "skill") return finish_skill(uninstall_skill(places, command.dry_run), command.dry_run);
+  const Client* client = find_client(command.what);
+  if (client == nullptr) return unknown(command.what);
+  std::optional<InstallLock> lock;
+  if (!command.dry_run) lock.emplace(places);
+  const auto plan = plan_uninstall({.client = client, .scope = command.scope, .name = command.name}, places);
+  if (!plan) return fail(plan.error());
+  say(plan->lines);
+  if (command.dry_run) {
+    say("Dry run: nothing was changed.");
+    return 0;
+  }
+  if (const auto done = carry_out(*plan); !done) return fail(done.error());
+  return 0;
+}
+
+int init_command(bool dry_run) {
+  const Places places = places_here();
+  const std::string file = places.folder + "/mcpivot.json";
+  const auto seen = look_at_file(file, 0644);
+  if (!seen) return fail(seen.error());
+  if (seen->text)
+    return fail(fmt::format(
+        "{}: is there already, and is left as it is; see what it means with: mcpivot check", seen->path));
+  const StartingConfig config = starting_config(places.folder);
+  if (dry_run) {
+    std::fputs(config.text.c_str(), stdout);
+    return 0;
+  }
+  if (const auto written = change_file(*seen, config.text, Backup::none); !written)
+    return fail(written.error());
+  say(fmt::format("Wrote {}, {}.", file,
+                  config.found.empty() ? "with examples: no project was recognised in this folder"
+                                       : "after a look at " + config.found));
+  say("Next: look through it, then\n"
+      "  mcpivot check                            what it means, and what is wrong with it\n"
+      "  mcpivot install claude --scope project   puts it into a client (or cursor, vscode, codex, gemini)");
+  return 0;
+}
+
+}  // namespace mcpivot

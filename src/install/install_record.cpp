@@ -1,0 +1,94 @@
+#include "install/install_record.h"
+
+#include <fmt/format.h>
+
+#include <boost/json.hpp>
+#include <filesystem>
+#include <system_error>
+
+#include "config/small_file.h"
+#include "watch/content_hash.h"
+
+namespace mcpivot {
+namespace {
+
+namespace fs = std::filesystem;
+namespace json = boost::json;
+
+constexpr std::size_t most_bytes = 128UL * 1024 * 1024;
+
+std::string folder(const Places& places) {
+  return places.state_home() + "/mcpivot/installed";
+}
+
+json::object written(const WrittenFile& file) {
+  json::object object{{"path", file.path}, {"after", file.after}, {"exact", file.exact}};
+  if (file.before) object["before"] = *file.before;
+  return object;
+}
+
+std::string text_of(const json::object& object, std::string_view key) {
+  return std::string(object.at(key).as_string());
+}
+
+WrittenFile read_written(const json::object& object) {
+  WrittenFile file{.path = text_of(object, "path"), .after = text_of(object, "after")};
+  file.exact = object.at("exact").as_bool();
+  if (object.contains("before")) file.before = text_of(object, "before");
+  return file;
+}
+
+}  // namespace
+
+std::string record_path(const Places& places, const std::string& client, const std::string& file,
+                        const std::string& name) {
+  ContentHash hash;
+  hash.feed(file + '\n' + name);
+  return fmt::format("{}/{}-{:016x}.json", folder(places), client, hash.value());
+}
+
+std::string record_text(const InstallRecord& record) {
+  json::array moved;
+  for (const MovedServer& server : record.moved)
+    moved.push_back({{"name", server.name}, {"spelling", server.spelling}, {"value", server.value}});
+  return json::serialize(json::object{{"client", record.client},
+                                      {"scope", record.scope},
+                                      {"name", record.name},
+                                      {"made_folder", record.made_folder},
+                                      {"made_list", record.made_list},
+                                      {"file", written(record.file)},
+                                      {"config", written(record.config)},
+                                      {"moved", std::move(moved)}}) +
+         "\n";
+}
+
+std::optional<InstallRecord> parse_record(const std::string& text) try {
+  const json::value value = json::parse(text);
+  const json::object& object = value.as_object();
+  InstallRecord record{.client = text_of(object, "client"),
+                       .scope = text_of(object, "scope"),
+                       .name = text_of(object, "name"),
+                       .file = read_written(object.at("file").as_object()),
+                       .made_folder = text_of(object, "made_folder"),
+                       .made_list = object.at("made_list").as_bool(),
+                       .config = read_written(object.at("config").as_object())};
+  for (const json::value& server : object.at("moved").as_array())
+    record.moved.push_back({text_of(server.as_object(), "name"), text_of(server.as_object(), "spelling"),
+                            text_of(server.as_object(), "value")});
+  return record;
+} catch (const std::exception&) {
+  return std::nullopt;
+}
+
+std::vector<InstallRecord> all_records(const Places& places) {
+  std::vector<InstallRecord> records;
+  std::error_code error;
+  for (fs::directory_iterator at(folder(places), error), end; !error && at != end; at.increment(error)) {
+    if (at->path().extension() != ".json") continue;
+    if (const auto text = read_small_file(at->path().string(), most_bytes))
+      if (auto record = parse_record(*text)) records.push_back(std::move(*record));
+  }
+  return records;
+}
+
+}  // namespace mcpivot

@@ -1,0 +1,65 @@
+// Puts mcpivot into a client's list of servers and takes it out again. First there is a plan: what would be
+// written where, and a line for each thing that happens; then it is carried out, or only shown.
+//
+// Errors name the file and say what to do; nothing was changed then. One thread.
+#pragma once
+
+#include <expected>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "install/careful_file.h"
+#include "install/client_files.h"
+
+namespace mcpivot {
+
+struct InstallRequest {
+  const Client* client = nullptr;
+  Scope scope = Scope::user;
+  std::string name = "mcpivot";  // of our entry
+  bool import = false;           // the client's own servers move behind us
+};
+
+struct PlannedChange {
+  SeenFile seen{};
+  std::optional<std::string> text{};  // nothing: the file goes
+  Backup backup = Backup::none;
+};
+
+struct Plan {
+  std::vector<std::string> lines{};      // for people
+  std::vector<PlannedChange> changes{};  // in this order
+  std::vector<std::string> can_move{};   // servers that move, or would with `import`
+  std::string from_folder{};             // at the end, folders that are empty go: from this one
+  std::string to_folder{};               // to this one around it
+  bool there_already = false;            // our entry is
+
+  bool changes_something() const;
+};
+
+// `program` is how the client is to start mcpivot.
+std::expected<Plan, std::string> plan_install(const InstallRequest& request, const Places& places,
+                                              const std::string& program);
+std::expected<Plan, std::string> plan_uninstall(const InstallRequest& request, const Places& places);
+
+// If one change fails, those before it are undone.
+std::expected<void, std::string> carry_out(const Plan& plan);
+
+// The file by which people would call this program: the one in PATH if it is the same, so that an update
+// that puts another behind that name is found.
+std::string own_program(const Places& places);
+
+// Two at once would undo each other's work: holds others off until it is gone.
+class InstallLock {
+ public:
+  explicit InstallLock(const Places& places);
+  ~InstallLock();
+  InstallLock(const InstallLock&) = delete;
+  InstallLock& operator=(const InstallLock&) = delete;
+
+ private:
+  int descriptor_ = -1;
+};
+
+}  // namespace mcpivot

@@ -1,0 +1,307 @@
+#include "install/project_start.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <optional>
+#include <system_error>
+#include <vector>
+
+#include "config/small_file.h"
+#include "install/json_edit.h"
+#include "install/toml_edit.h"
+
+namespace mcpivot {
+namespace {
+
+namespace fs = std::filesystem;
+using Kind = JsoncValue::Kind;
+
+constexpr std::size_t most_bytes = 4UL * 1024 * 1024;
+constexpr int most_files = 10'000;  // that are looked at in the folder
+
+struct Proposal {
+  std::string found;
+  std::string name;
+  std::string command;
+  std::vector<std::string> args{};
+  std::string build{};
+  std::vector<std::string> watch{};
+  std::string remark{};  // on the command
+};
+
+class Project {
+ public:
+  explicit Project(const std::string& folder) : folder_(folder) {}
+
+  bool has(const std::string& name) const {
+    std::error_code error;
+    return fs::exists(folder_ / name, error);
+  }
+  std::string read(const std::string& name) const {
+    return read_small_file((folder_ / name).string(), most_bytes).value_or("");
+  }
+  std::string name() const { return folder_.filename().string(); }
+  // The first file, in the order of names, that ends so.
+  std::string ending(std::string_view end) const {
+    std::string first;
+    int left = most_files;
+    std::error_code error;
+    for (fs::directory_iterator at(folder_, error), stop; !error && at != stop && left-- > 0;
+         at.increment(error))
+      if (const std::string file = at->path().filename();
+          file.ends_with(end) && (first.empty() || file < first))
+        first = file;
+    return first;
+  }
+
+ private:
+  fs::path folder_;
+};
+
+// "a.b" below the table; empty: no such text.
+std::string toml_text(const std::string& file, const std::vector<std::string>& table, std::string_view key) {
+  const auto tables = parse_toml(file);
+  if (!tables) return {};
+  for (const TomlTable& one : *tables) {
+    if (one.path != table) continue;
+    for (const TomlEntry& entry : one.entries)
+      if (entry.key.size() == 1 && entry.key[0] == key && entry.value.kind == Kind::string)
+        return entry.value.text;
+  }
+  return {};
+}
+// The first key in a table.
+std::string first_toml_key(const std::string& file, const std::vector<std::string>& table) {
+  const auto tables = parse_toml(file);
+  if (!tables) return {};
+  for (const TomlTable& one : *tables)
+    if (one.path == table && !one.entries.empty()) return one.entries.front().key.front();
+  return {};
+}
+
+std::string between(std::string_view text, std::string_view open, std::string_view close) {
+  const auto begin = text.find(open);
+  if (begin == std::string_view::npos) return {};
+  const auto rest = text.substr(begin + open.size());
+  const auto end = rest.find_first_of(close);
+  if (end == std::string_view::npos) return {};
+  auto word = rest.substr(0, end);
+  while (!word.empty() && word.front() == ' ') word.remove_prefix(1);
+  while (!word.empty() && (word.back() == ' ' || word.back() == '\r')) word.remove_suffix(1);
+  return std::string(word);
+}
+
+std::optional<Proposal> cargo(const Project& project) {
+  if (!project.has("Cargo.toml")) return std::nullopt;
+  const std::string file = project.read("Cargo.toml");
+  std::string name = toml_text(file, {"bin"}, "name");
+  if (name.empty()) name = toml_text(file, {"package"}, "name");
+  const bool known = !name.empty();
+  if (!known) name = project.name();
+  return Proposal{.found = "Cargo.toml (Rust)",
+                  .name = name,
+                  .command = "target/debug/" + name,
+                  .build = "cargo build",
+                  .watch = {known ? "src/**/*.rs" : "**/src/**/*.rs", "**/Cargo.toml"},
+                  .remark = known ? "" : "Cargo.toml names no package: put in the one that is the server."};
+}
+
+std::optional<Proposal> go(const Project& project) {
+  if (!project.has("go.mod")) return std::nullopt;
+  std::string name = between(project.read("go.mod"), "module ", "\n");
+  name = fs::path(name).filename().string();
+  if (name.empty()) name = project.name();
+  const std::string package = project.has("cmd/" + name) ? "./cmd/" + name : ".";
+  return Proposal{.found = "go.mod (Go)",
+                  .name = name,
+                  .command = "bin/" + name,
+                  .build = fmt::format("go build -o bin/{} {}", name, package),
+                  .watch = {"**/*.go", "go.mod"}};
+}
+
+std::optional<Proposal> dotnet(const Project& project) {
+  const std::string file = project.ending(".csproj");
+  if (file.empty()) return std::nullopt;
+  const std::string name = fs::path(file).stem().string();
+  const std::string text = project.read(file);
+  std::string framework = between(text, "<TargetFramework>", "<");
+  std::string assembly = between(text, "<AssemblyName>", "<");
+  return Proposal{.found = file + " (.NET)",
+                  .name = name,
+                  .command = "dotnet",
+                  .args = {fmt::format("bin/Debug/{}/{}.dll", framework.empty() ? "net8.0" : framework,
+                                       assembly.empty() ? name : assembly)},
+                  .build = "dotnet build --nologo",
+                  .watch = {"**/*.cs", "*.csproj"},
+                  .remark = "Not \"dotnet run\": that prints on stdout, where MCP is spoken."};
+}
+
+std::optional<Proposal> npm(const Project& project) {
+  if (!project.has("package.json")) return std::nullopt;
+  const auto package = parse_jsonc(project.read("package.json"));
+  auto text = [&](const JsonPath& path) {
+    const JsoncValue* value = package ? find_value(*package, path) : nullptr;
+    return value != nullptr && value->kind == Kind::string ? value->text : std::string();
+  };
+  std::string main = text({"bin"});
+  const JsoncValue* bins = package ? package->find("bin") : nullptr;
+  if (bins != nullptr && !bins->members.empty()) main = bins->members.front().value.text;
+  if (main.empty()) main = text({"main"});
+  if (main.starts_with("./")) main.erase(0, 2);
+  const bool known = !main.empty();
+  const bool typescript = project.has("tsconfig.json");
+  if (!known) main = typescript ? "build/index.js" : "index.js";
+  std::string name = text({"name"});
+  name = fs::path(name).filename().string();  // without "@scope/"
+  Proposal proposal{
+      .found = typescript ? "package.json (Node, TypeScript)" : "package.json (Node)",
+      .name = name.empty() ? project.name() : name,
+      .command = "node",
+      .args = {main},
+      .remark = known ? "" : "package.json names no \"main\" or \"bin\": put in the server's file."};
+  if (!text({"scripts", "build"}).empty()) proposal.build = "npm run build --silent";
+  if (typescript) {
+    proposal.watch = {"src/**/*.ts", "package.json"};
+  } else if (proposal.build.empty()) {
+    proposal.watch = {"*.js", "*.mjs", "src/**/*.js", "src/**/*.mjs"};
+  } else {
+    proposal.watch = {"src/**", "package.json"};
+  }
+  return proposal;
+}
+
+std::optional<Proposal> python(const Project& project) {
+  const bool modern = project.has("pyproject.toml");
+  if (!modern && !project.has("requirements.txt") && !project.has("setup.py")) return std::nullopt;
+  const std::string file = modern ? project.read("pyproject.toml") : "";
+  const std::string script = first_toml_key(file, {"project", "scripts"});
+  std::string name = toml_text(file, {"project"}, "name");
+  if (name.empty()) name = project.name();
+  Proposal proposal{.found = modern                            ? "pyproject.toml (Python)"
+                             : project.has("requirements.txt") ? "requirements.txt (Python)"
+                                                               : "setup.py (Python)",
+                    .name = name,
+                    .command = "python3",
+                    .watch = {"*.py", "src/**/*.py"}};
+  std::string module = name;
+  std::ranges::replace(module, '-', '_');
+  if (project.has(module)) proposal.watch.push_back(module + "/**/*.py");
+  const bool uv = project.has("uv.lock");
+  if (project.has(".venv/bin/python")) proposal.command = ".venv/bin/python";
+  if (!script.empty() && uv) {
+    proposal.command = "uv";
+    proposal.args = {"run", script};
+  } else if (!script.empty() && project.has(".venv/bin/" + script)) {
+    proposal.command = ".venv/bin/" + script;
+  } else if (project.has("server.py")) {
+    proposal.args = {"server.py"};
+  } else if (project.has("main.py")) {
+    proposal.args = {"main.py"};
+  } else {
+    proposal.args = {"-m", module};
+    proposal.remark = "Put in the module or file that is the server.";
+  }
+  return proposal;
+}
+
+std::optional<Proposal> cmake(const Project& project) {
+  if (!project.has("CMakeLists.txt")) return std::nullopt;
+  std::string name = between(project.read("CMakeLists.txt"), "add_executable(", " \n\t)");
+  const bool known = !name.empty() && !name.contains('$');
+  if (!known) name = project.name();
+  Proposal proposal{.found = "CMakeLists.txt (CMake)",
+                    .name = name,
+                    .command = "build/" + name,
+                    .build = "cmake -B build && cmake --build build",
+                    .watch = {"*.c", "*.cpp", "*.h", "CMakeLists.txt"},
+                    .remark = known ? "" : "Put in the executable that is the server."};
+  if (project.has("src")) proposal.watch = {"src/**/*.c", "src/**/*.cpp", "src/**/*.h", "CMakeLists.txt"};
+  return proposal;
+}
+
+std::string quoted(const std::string& text) {
+  return json_text(json_string(text));
+}
+
+constexpr std::string_view closing =
+    R"(      // More keys: "env", "cwd", "replay" (calls to make again after each swap), "timeouts".
+)";
+
+std::string text_of(const Proposal& proposal, const std::string& others) {
+  std::string text = fmt::format(
+      "// The servers behind mcpivot in this project, proposed after a look at {}.\n{}"
+      "// `mcpivot check` says what this file means and what is wrong with it;\n"
+      "// `mcpivot install claude --scope project` puts it into a client.\n"
+      "{{\n"
+      "  \"mcpServers\": {{\n"
+      "    {}: {{\n"
+      "      // What is run: a server that speaks MCP over stdin and stdout. Paths are relative to this "
+      "file.\n",
+      proposal.found, others, quoted(proposal.name));
+  if (!proposal.remark.empty()) text += fmt::format("      // {}\n", proposal.remark);
+  text += fmt::format("      \"command\": {},\n", quoted(proposal.command));
+  if (!proposal.args.empty())
+    text += fmt::format("      \"args\": {},\n", json_text(json_strings(proposal.args)));
+  if (!proposal.build.empty())
+    text += fmt::format(
+        "      // How it is built. If that fails, the server that runs goes on.\n"
+        "      \"build\": {},\n",
+        quoted(proposal.build));
+  text += fmt::format(
+      "      // When one of these is saved, {} new server takes the old one's place,\n"
+      "      // and the client stays connected.\n"
+      "      \"watch\": {},\n",
+      proposal.build.empty() ? "a" : "it is built, and the", json_text(json_strings(proposal.watch)));
+  text +=
+      "      // Its tools are in the model's context from the start.\n"
+      "      \"active\": true\n";
+  text += closing;
+  return text + "    }\n  }\n}\n";
+}
+
+}  // namespace
+
+std::string empty_config() {
+  return "// The servers behind mcpivot, written as in a client's own file, with more keys if you like: "
+         "\"build\",\n"
+         "// \"watch\", \"active\" and others. `mcpivot check` says what this file means and what is wrong "
+         "with it.\n"
+         "{\n"
+         "  \"mcpServers\": {}\n"
+         "}\n";
+}
+
+StartingConfig starting_config(const std::string& folder) {
+  const Project project(folder);
+  std::vector<Proposal> proposals;
+  for (auto* look : {cargo, go, dotnet, npm, python, cmake})
+    if (auto proposal = look(project)) proposals.push_back(std::move(*proposal));
+  if (!proposals.empty()) {
+    std::string others;
+    for (std::size_t i = 1; i < proposals.size(); ++i)
+      others += (i == 1 ? "// There is also " : " and ") + proposals[i].found;
+    if (!others.empty()) others += ".\n";
+    return {text_of(proposals.front(), others), proposals.front().found};
+  }
+  return {
+      R"(// The servers behind mcpivot in this project. `mcpivot check` says what this file means and what is
+// wrong with it; `mcpivot install claude --scope project` puts it into a client.
+{
+  "mcpServers": {
+    // A server of your own, in development: rebuilt and swapped when you save a file.
+    // "dev": { "command": "./server", "build": "make", "watch": ["src/**"], "active": true },
+
+    // An HTTP daemon, which may be restarted as often as you like.
+    // "app": { "url": "http://127.0.0.1:8080/mcp" },
+
+    // A program that describes its own tools and is run once for each call.
+    // "tools": { "cli": ["./your-cli"] },
+  }
+}
+)",
+      ""};
+}
+
+}  // namespace mcpivot

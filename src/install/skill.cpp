@@ -1,0 +1,104 @@
+#include "install/skill.h"
+
+#include <fmt/format.h>
+
+#include <filesystem>
+#include <system_error>
+
+#include "install/careful_file.h"
+
+namespace mcpivot {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string kept_file(const Places& places) {
+  return places.data_home() + "/mcpivot/skill/SKILL.md";
+}
+
+// What a package installs beside the program is ours, too, and is renewed by the package.
+std::string packaged_file(const std::string& program) {
+  std::error_code error;
+  const fs::path real = fs::canonical(program, error);
+  const fs::path file = real.parent_path().parent_path() / "share/mcpivot/skill/SKILL.md";
+  return !error && fs::exists(file, error) ? file.string() : std::string();
+}
+
+std::string linked_file(const Places& places) {
+  return places.folder_of("CLAUDE_CONFIG_DIR", "/.claude") + "/skills/mcpivot/SKILL.md";
+}
+
+bool is_link(const std::string& path) {
+  std::error_code error;
+  return fs::is_symlink(fs::symlink_status(path, error));
+}
+
+// Whether the link leads to a file of ours, which may be gone.
+bool is_our_link(const std::string& link, const Places& places) {
+  std::error_code error;
+  const std::string target = fs::read_symlink(link, error).string();
+  return !error && (target == kept_file(places) || target.ends_with("/share/mcpivot/skill/SKILL.md"));
+}
+
+bool exists(const std::string& path) {
+  std::error_code error;
+  return fs::symlink_status(path, error).type() != fs::file_type::not_found;
+}
+
+}  // namespace
+
+SkillResult install_skill(const Places& places, const std::string& program, bool dry_run) {
+  if (places.home().empty())
+    return std::unexpected("HOME is not set, so your skills cannot be found; set it");
+  const std::string link = linked_file(places);
+  const std::string packaged = packaged_file(program);
+  const std::string target = packaged.empty() ? kept_file(places) : packaged;
+  if (exists(link) && !(is_link(link) && is_our_link(link, places)))
+    return std::unexpected(
+        fmt::format("{}: is not ours, and is left alone; take it away and try again", link));
+  std::vector<std::string> lines{fmt::format("Claude Code's skill /mcpivot: {}", link),
+                                 fmt::format("  links to  {}", target)};
+  if (dry_run) return lines;
+  if (packaged.empty()) {
+    const auto seen = look_at_file(target, 0644);
+    if (!seen) return std::unexpected(seen.error());
+    if (const auto written = change_file(*seen, std::string(skill_text()), Backup::none); !written)
+      return std::unexpected(written.error());
+  }
+  std::error_code error;
+  fs::create_directories(fs::path(link).parent_path(), error);
+  // Under another name first: a skill that is in use is never missing.
+  const std::string draft = link + ".mcpivot-new";
+  if (!error) fs::remove(draft, error);
+  if (!error) fs::create_symlink(target, draft, error);
+  if (!error) fs::rename(draft, link, error);
+  if (error) return std::unexpected(fmt::format("{}: the link cannot be made: {}", link, error.message()));
+  return lines;
+}
+
+SkillResult uninstall_skill(const Places& places, bool dry_run) {
+  const std::string link = linked_file(places);
+  if (!exists(link)) return std::vector<std::string>{fmt::format("There is no skill at {}", link)};
+  if (!is_link(link) || !is_our_link(link, places))
+    return std::unexpected(fmt::format("{}: is not ours, and is left alone", link));
+  std::vector<std::string> lines{fmt::format("Claude Code's skill /mcpivot: {}", link),
+                                 "  removes   the link"};
+  if (dry_run) return lines;
+  std::error_code error;
+  std::error_code ignored;
+  fs::remove(link, error);
+  if (error) return std::unexpected(fmt::format("{}: cannot be taken away: {}", link, error.message()));
+  fs::remove(fs::path(link).parent_path(), ignored);  // only if nothing else is in it
+  fs::remove(kept_file(places), ignored);
+  fs::remove(fs::path(kept_file(places)).parent_path(), ignored);
+  return lines;
+}
+
+void refresh_kept_skill(const Places& places) {
+  const auto seen = look_at_file(kept_file(places), 0644);
+  if (!seen || !seen->text || *seen->text == skill_text()) return;
+  // If it cannot be written, the older one does for now.
+  if (!change_file(*seen, std::string(skill_text()), Backup::none)) return;
+}
+
+}  // namespace mcpivot

@@ -1,0 +1,26 @@
+// The skill that teaches a client's model to steer mcpivot by /mcpivot. In the client's folder stands only a
+// link to the file that we keep, so that an update of mcpivot reaches it.
+//
+// One thread.
+#pragma once
+
+#include <expected>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "install/client_files.h"
+
+namespace mcpivot {
+
+std::string_view skill_text();
+
+// What was done, or would be, line by line. The error says what stands in the way.
+using SkillResult = std::expected<std::vector<std::string>, std::string>;
+SkillResult install_skill(const Places& places, const std::string& program, bool dry_run);
+SkillResult uninstall_skill(const Places& places, bool dry_run);
+
+// Writes the text of this version over an older one that we keep, if there is one.
+void refresh_kept_skill(const Places& places);
+
+}  // namespace mcpivot
