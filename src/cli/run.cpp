@@ -130,12 +130,24 @@ class Program {
     control_.open();
     client_->start(session_);
     forget_the_start();
-    loop_.run();
+    run_loop();
     client_->close();
     return exit_code_;
   }
 
  private:
+  // A mistake of ours must not cost the client its connection: it is told, and the rest goes on.
+  void run_loop() {
+    for (bool done = false; !done;) {
+      try {
+        loop_.run();
+        done = true;
+      } catch (const std::exception& error) {
+        log_warn("a mistake in mcpivot, please report it: {}", error.what());
+      }
+    }
+  }
+
   void reload_on_signal() {
     reload_signal_.async_wait([this](const boost::system::error_code& error, int) {
       if (error) return;

@@ -87,6 +87,7 @@ std::optional<FileFacts> look_at(const std::string& path) {
 }
 
 std::optional<FileFacts> stoppable_program(const Command& command) {
+  if (command.argv.empty()) return std::nullopt;  // a daemon
   const auto found = find_program(command);
   if (!found) return std::nullopt;
   std::error_code error;
