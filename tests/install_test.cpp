@@ -330,6 +330,50 @@ TEST_F(Install, a_name_that_is_taken_is_left_alone) {
   EXPECT_EQ(read(".claude.json"), text);
 }
 
+TEST_F(Install, servers_come_back_even_if_the_clients_file_is_gone) {
+  write(".cursor/mcp.json", R"({"mcpServers": {"a": {"command": "x"}}})");
+  good({"install", "cursor", "--import"});
+  fs::remove(folder() / ".cursor/mcp.json");
+  EXPECT_THAT(good({"uninstall", "cursor"}).out, HasSubstr("returns   a"));
+  EXPECT_EQ(json::serialize(parsed(".cursor/mcp.json")), R"({"mcpServers":{"a":{"command":"x"}}})");
+}
+
+TEST_F(Install, an_entry_that_was_taken_out_by_hand_holds_nothing_back) {
+  write(".cursor/mcp.json", R"({"mcpServers": {"a": {"command": "x"}}})");
+  good({"install", "claude"});
+  fs::remove(folder() / ".claude.json");
+  good({"install", "cursor", "--import"});
+  EXPECT_THAT(good({"uninstall", "cursor"}).out, Not(HasSubstr("leaves")));
+  EXPECT_THAT(read("config/mcpivot/mcpivot.json"), Not(HasSubstr("\"x\"")));
+}
+
+TEST_F(Install, a_file_with_nothing_in_it_is_as_good_as_none) {
+  write(".gemini/settings.json", "\n");
+  good({"install", "gemini"});
+  EXPECT_TRUE(parsed(".gemini/settings.json").at("mcpServers").as_object().contains("mcpivot"));
+  good({"uninstall", "gemini"});
+  EXPECT_EQ(read(".gemini/settings.json"), "\n");
+}
+
+TEST_F(Install, importing_later_still_leads_all_the_way_back) {
+  write(".claude.json", lived_in);
+  good({"install", "claude"});
+  good({"install", "claude", "--import"});
+  EXPECT_EQ(parsed(".claude.json").at("mcpServers").as_object().size(), 2U);
+  good({"uninstall", "claude"});
+  EXPECT_EQ(read(".claude.json"), lived_in);
+  EXPECT_FALSE(exists("config/mcpivot/mcpivot.json"));
+}
+
+TEST_F(Install, what_is_remembered_is_for_its_user_alone) {
+  write(".claude.json", lived_in);
+  good({"install", "claude", "--import"});
+  for (const auto& entry : fs::recursive_directory_iterator(folder() / "state/mcpivot/installed"))
+    EXPECT_EQ(entry.status().permissions(), fs::perms(0600)) << entry.path();
+  EXPECT_EQ(fs::status(folder() / "state/mcpivot/installed").permissions(), fs::perms(0700));
+  EXPECT_EQ(fs::status(config()).permissions(), fs::perms(0600));
+}
+
 TEST_F(Install, uninstall_works_without_a_memory) {
   write(".claude.json", "{\n  \"a\": 1\n}");
   good({"install", "claude"});

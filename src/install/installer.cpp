@@ -150,12 +150,23 @@ WrittenFile remember(const SeenFile& seen, const string& after, const WrittenFil
   return written;
 }
 
-// Whether another entry of ours, in this or another client, reads the same configuration.
+// Whether the entry that a record is about is still in its client's file.
+bool still_there(const InstallRecord& record) {
+  const Client* client = find_client(record.client);
+  const auto seen = look_at_file(record.file.path, 0600);
+  if (client == nullptr || !seen || !seen->text) return false;
+  const auto servers = servers_in(*client, *seen->text);
+  return !servers || find_server(*servers, record.name) != nullptr;
+}
+
+// The other entries of ours, in this or another client, that read the same configuration.
 std::vector<InstallRecord> others_with(const InstallRecord& record) {
   std::vector<InstallRecord> others;
   for (const InstallRecord& other : all_records())
     if (other.config.path == record.config.path &&
-        !(other.client == record.client && other.file.path == record.file.path && other.name == record.name))
+        !(other.client == record.client && other.file.path == record.file.path &&
+          other.name == record.name) &&
+        still_there(other))
       others.push_back(other);
   return others;
 }
@@ -286,13 +297,12 @@ std::expected<Plan, string> plan_install(const InstallRequest& request, const Pl
   std::ranges::sort(variables);
   variables.erase(std::ranges::unique(variables).begin(), variables.end());
 
-  const JsoncValue entry = our_entry(client, program, config_seen->path, variables);
+  const JsoncValue entry = our_entry(client, program, *config_path, variables);
   if (own == nullptr || !same_value(own->value, entry)) {
     auto with = with_server(client, text, request.name, entry);
     if (!with) return broken(opened->seen.path, with.error());
     text = std::move(*with);
-    tell(plan, own == nullptr ? "adds" : "renews", "{}: {} --config {}", request.name, program,
-         config_seen->path);
+    tell(plan, own == nullptr ? "adds" : "renews", "{}: {} --config {}", request.name, program, *config_path);
   } else {
     tell(plan, "keeps", "{}: it is there already", request.name);
   }
