@@ -501,6 +501,29 @@ TEST_F(Install, the_skill_is_a_link_to_the_file_that_we_keep) {
   EXPECT_FALSE(exists("data/mcpivot/skill"));
 }
 
+// As a package lays it out: the name in PATH is registered, not the file of this version, and the skill is
+// the package's.
+TEST_F(Install, what_a_package_will_renew_is_what_is_named) {
+  fs::create_directories(folder() / "opt/bin");
+  fs::copy_file(mcpivot_binary(), folder() / "opt/bin/mcpivot");
+  write("opt/share/mcpivot/skill/SKILL.md", "packaged");
+  fs::create_directories(folder() / "bin");
+  fs::create_symlink("../opt/bin/mcpivot", folder() / "bin/mcpivot");
+  Environment environment = private_folders(folder());
+  environment.emplace_back("PATH", (folder() / "bin").native() + ":/usr/bin:/bin");
+  auto packaged = [&](const std::string& what) {
+    Child child({folder() / "bin/mcpivot", "install", what}, environment, folder());
+    return child.wait_exit(soon());
+  };
+  EXPECT_EQ(packaged("claude"), 0);
+  EXPECT_THAT(read(".claude.json"), HasSubstr("\"" + (folder() / "bin/mcpivot").native() + "\""));
+  EXPECT_EQ(packaged("skill"), 0);
+  EXPECT_EQ(read(".claude/skills/mcpivot/SKILL.md"), "packaged");
+  EXPECT_FALSE(exists("data"));
+  good({"uninstall", "skill"});
+  EXPECT_EQ(read("opt/share/mcpivot/skill/SKILL.md"), "packaged") << "that is the package's to take away";
+}
+
 TEST_F(Install, a_skill_of_somebody_elses_is_left_alone) {
   write(".claude/skills/mcpivot/SKILL.md", "mine");
   EXPECT_THAT(run({"install", "skill"}).err, HasSubstr("not ours"));
