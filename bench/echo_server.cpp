@@ -1,5 +1,6 @@
 // The MCP server behind every subject of the benchmark: as small and as quick as it can be, so that what the
 // benchmark sees is the proxy. Its one tool, `echo`, returns {"text": …} or makes {"size": N} bytes of text.
+// ECHO_TOOLS in the environment makes it list more of them, ECHO_START_MS makes it start slowly.
 // All messages of one read() are answered with one write().
 #include <sys/uio.h>
 #include <unistd.h>
@@ -112,6 +113,24 @@ std::string escaped(std::string_view text) {
 constexpr std::string_view text_opening = R"(,"result":{"content":[{"type":"text","text":)";
 constexpr std::string_view text_closing = "}]}}\n";
 
+// The one tool, and as many others as the benchmark wants to see listed; those cannot be called.
+std::string list_tools() {
+  std::string list =
+      R"({"tools":[{"name":"echo","description":"Returns the text, or size bytes of some text",)"
+      R"("inputSchema":{"type":"object","properties":{"text":{"type":"string"},)"
+      R"("size":{"type":"integer","minimum":0}}}})";
+  const char* count = std::getenv("ECHO_TOOLS");
+  const unsigned long tools = count == nullptr ? 1 : std::strtoul(count, nullptr, 10);
+  for (unsigned long i = 1; i < tools; ++i)
+    list +=
+        R"(,{"name":"listed_)" + std::to_string(i) +
+        R"(","description":"Finds the records that fit a query, newest first, and returns a page of them.",)"
+        R"("inputSchema":{"type":"object","properties":{"query":{"type":"string","description":"What to )"
+        R"(look for"},"limit":{"type":"integer","minimum":1,"maximum":100},"page":{"type":"string"}},)"
+        R"("required":["query"]},"annotations":{"readOnlyHint":true}})";
+  return list + "]}";
+}
+
 class EchoServer {
  public:
   void answer(std::string_view line) {
@@ -143,10 +162,10 @@ class EchoServer {
 
   static std::string_view fixed_result(std::string_view method) {
     if (method == R"("ping")") return "{}";
-    if (method == R"("tools/list")")
-      return R"({"tools":[{"name":"echo","description":"Returns the text, or size bytes of some text",)"
-             R"("inputSchema":{"type":"object","properties":{"text":{"type":"string"},)"
-             R"("size":{"type":"integer","minimum":0}}}}]})";
+    if (method == R"("tools/list")") {
+      static const std::string tools = list_tools();
+      return tools;
+    }
     if (method == R"("prompts/list")") return R"({"prompts":[]})";
     if (method == R"("resources/list")") return R"({"resources":[]})";
     if (method == R"("resources/templates/list")") return R"({"resourceTemplates":[]})";

@@ -272,6 +272,10 @@ TEST(Gateway, prompts_and_resources_find_their_servers) {
   const Strings uris = names_in(client.request("resources/list"), "resources", "uri");
   EXPECT_THAT(uris, AllOf(Contains("alpha://only"), Contains("beta://only")));
   EXPECT_EQ(std::ranges::count(uris, "fake://hello"), 1) << "both have it; the first one gets it";
+  const json::object templates = client.request("resources/templates/list");
+  EXPECT_THAT(names_in(templates, "resourceTemplates", "uriTemplate"), ElementsAre("fake://item/{id}"));
+  EXPECT_THAT(client.call_text("pivot_status"),
+              HasSubstr("fake://item/{id} is read from \"alpha\", though \"beta\" has it too"));
   for (const char* uri : {"alpha://only", "beta://only", "fake://hello"})
     EXPECT_TRUE(client.request("resources/read", {{"uri", uri}}).contains("result")) << uri;
   EXPECT_EQ(client.request("resources/read", {{"uri", "gamma://x"}}).at("error").at("code"), -32002);
@@ -315,13 +319,16 @@ TEST(Gateway, servers_ask_the_client_each_for_itself) {
 
 TEST(Gateway, tasks_are_asked_of_the_server_that_has_them) {
   Client client(with(two()));
-  client.initialize("2025-11-25");
+  const json::object hello = client.initialize("2025-11-25");
+  EXPECT_TRUE(hello.at("result").at("capabilities").at("tasks").at("requests").at("tools").is_object());
   wait_ready(client, {"alpha", "beta"});
   client.call("pivot_activate", {{"server", "beta"}});
   const json::object begun = client.request(
       "tools/call", {{"name", "beta__echo"}, {"arguments", json::object{}}, {"task", {{"ttl", 60000}}}});
   const json::value task = begun.at("result").at("task").at("taskId");
-  EXPECT_THAT(own_text(client.request("tasks/result", {{"taskId", task}})), HasSubstr("the result of"));
+  // The second time it has ended, and is still known.
+  for (int i = 0; i < 2; ++i)
+    EXPECT_THAT(own_text(client.request("tasks/result", {{"taskId", task}})), HasSubstr("the result of"));
   EXPECT_TRUE(client.request("tasks/result", {{"taskId", "nobody's"}}).contains("error"));
 }
 
@@ -380,6 +387,28 @@ TEST(Gateway, what_changed_in_one_server_is_told_with_the_next_answer_of_any) {
   client.send_call("pivot_restart", {{"server", "beta"}});
   client.expect_notification("notifications/tools/list_changed");
   EXPECT_THAT(tools_of(client), Contains("beta__fresh"));
+}
+
+TEST(Gateway, a_stop_that_frees_a_program_stops_all_who_run_it_and_the_next_call_starts_each) {
+  TemporaryDirectory folder;
+  const std::string program = (folder.path() / "server").string();
+  fs::copy_file(fake_server_binary(), program);
+  json::object servers;
+  for (const char* name : {"alpha", "beta"})
+    servers[name] = json::object{{"command", program}, {"active", true}};
+  Client client(with(servers));
+  start(client);
+  client.call("pivot_restart", {{"server", "alpha"}, {"stop", true}});
+  for (const char* name : {"alpha", "beta"}) {
+    EXPECT_TRUE(wait_until(
+        [&] {
+          return own(client, "pivot_status", {{"server", name}}).find("state: stopped") != std::string::npos;
+        },
+        soon()))
+        << name;
+    EXPECT_THAT(own(client, "pivot_status", {{"server", name}}), HasSubstr("killed from outside: 0"));
+  }
+  for (const char* tool : {"alpha__echo", "beta__echo"}) EXPECT_EQ(own(client, tool, {{"text", "up"}}), "up");
 }
 
 // ---- Lazy servers.

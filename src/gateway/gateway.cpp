@@ -23,6 +23,24 @@ Span span_of(const Message& message, std::string_view part) {
           static_cast<std::uint32_t>(part.size())};
 }
 
+// The name that a request has among its params, decoded; copied only if it is spelled with escapes.
+class Name {
+ public:
+  explicit Name(const Message& message) : text_(message.text(message.name)) {
+    if (text_.find('\\') != std::string_view::npos) {
+      decoded_ = string_value(text_);
+      text_ = decoded_;
+    } else if (text_.starts_with('"')) {
+      text_ = text_.substr(1, text_.size() - 2);
+    }
+  }
+  std::string_view text() const { return text_; }
+
+ private:
+  std::string_view text_;
+  std::string decoded_;
+};
+
 // The same message with this value in place of that part.
 std::string changed(const Message& message, Span part, std::string_view value) {
   return spliced(message.raw, Edits().replace(part, value).list());
@@ -65,7 +83,21 @@ void Gateway::add(Session& session) {
 }
 
 void Gateway::start() {
-  for (const auto& member : members_) member->start();
+  if (alone()) return members_.front()->start();
+  for (const auto& member : members_) to_start_.push_back(member->name());
+  start_next();
+}
+
+// To start a process takes a millisecond or two: the client is listened to between one and the next.
+void Gateway::start_next() {
+  boost::asio::post(context_.loop, [this] {
+    if (to_start_.empty()) return;
+    const std::string name = std::move(to_start_.front());
+    to_start_.pop_front();
+    const auto next = std::ranges::find(members_, name, [](const auto& member) { return member->name(); });
+    if (next != members_.end()) (*next)->start();
+    start_next();
+  });
 }
 
 void Gateway::reload(const std::string& reason) {
@@ -112,6 +144,7 @@ void Gateway::configure(GatewayConfig config) {
 }
 
 void Gateway::shut_down(std::chrono::milliseconds patience, std::function<void()> done) {
+  to_start_.clear();
   auto left = std::make_shared<std::size_t>(members_.size() + 1);
   auto one_less = [left, done = std::move(done)] {
     if (--*left == 0) done();
@@ -284,24 +317,27 @@ void Gateway::list(Asker& asker, const Message& message, ListKind kind) {
 }
 
 void Gateway::request_tool(Asker& asker, const Message& message) {
-  const std::string name = message.name ? string_value(message.text(message.name)) : std::string();
-  if (control_.has(name)) return control_.call(asker, message);
-  const Routes::Target* target = routes().tool(name);
-  if (target == nullptr) {
-    // A lone server may have tools that it does not list, or an answer for what it does not have.
-    const bool denied = alone() && !members_.front()->allows(name);
-    if (alone() && !denied) return lone().request(asker, message);
-    return asker.answer(error_answer(message.text(message.id), code::invalid_params,
-                                     fmt::format("Unknown tool: {}{}", name, control_.hint_to_search())));
-  }
+  const Name name(message);
+  const Routes::Target* target = routes().tool(name.text());
+  if (target == nullptr) return request_unrouted_tool(asker, message, std::string(name.text()));
   if (!target->member->active())
-    return asker.answer(
-        tool_answer(message.text(message.id), control_.hint_to_activate(*target->member, name), true));
+    return asker.answer(tool_answer(message.text(message.id),
+                                    control_.hint_to_activate(*target->member, std::string(name.text())),
+                                    true));
   call_tool(asker, message, *target);
 }
 
+// Ours, or one that no server lists.
+void Gateway::request_unrouted_tool(Asker& asker, const Message& message, const std::string& name) {
+  if (control_.has(name)) return control_.call(asker, message);
+  // A lone server may have tools that it does not list, or an answer for what it does not have.
+  if (alone() && members_.front()->allows(name)) return lone().request(asker, message);
+  asker.answer(error_answer(message.text(message.id), code::invalid_params,
+                            fmt::format("Unknown tool: {}{}", name, control_.hint_to_search())));
+}
+
 void Gateway::call_tool(Asker& asker, const Message& message, const Routes::Target& target) {
-  if (string_value(message.text(message.name)) == target.own) return pass(*target.member, asker, message);
+  if (Name(message).text() == target.own) return pass(*target.member, asker, message);
   const std::string line = changed(message, message.name, quote(target.own));
   pass(*target.member, asker, *read_message(line));
 }

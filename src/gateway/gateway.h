@@ -7,6 +7,7 @@
 #pragma once
 
 #include <chrono>
+#include <deque>
 #include <functional>
 #include <memory>
 #include <vector>
@@ -70,12 +71,14 @@ class Gateway final : private Member::Owner, private ControlTools::Fleet {
 
   Server& lone() const { return members_.front()->server(); }
   std::unique_ptr<Member> make_member(ServerEntry entry);
+  void start_next();
   bool is_active_at_first(const ServerEntry& entry) const;
 
   void initialize(Session& session, Asker& asker, const Message& message);
   void initialize_alone(Session& session, Asker& asker, const Message& message);
   void list(Asker& asker, const Message& message, ListKind kind);
   void request_tool(Asker& asker, const Message& message);
+  void request_unrouted_tool(Asker& asker, const Message& message, const std::string& name);
   void request_prompt(Asker& asker, const Message& message);
   void request_resource(Asker& asker, const Message& message);
   void request_completion(Asker& asker, const Message& message);
@@ -95,6 +98,7 @@ class Gateway final : private Member::Owner, private ControlTools::Fleet {
   NoticeBoard notices_;
   Members members_;
   Members leaving_;  // no longer configured; their calls end
+  std::deque<std::string> to_start_;
   Routes routes_;
   bool routes_are_old_ = true;
   ControlTools control_;

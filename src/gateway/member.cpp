@@ -41,6 +41,7 @@ void Member::watch() {
 }
 
 void Member::start() {
+  started_ = true;
   if (entry_.start == StartMode::lazy) {
     server_.start_later();
   } else {
@@ -80,7 +81,7 @@ void Member::set_active(bool active) {
   active_ = active;
   if (active_) {
     idle_.cancel();
-    if (entry_.start == StartMode::eager) server_.start("it was activated");
+    if (started_ && entry_.start == StartMode::eager) server_.start("it was activated");
   } else {
     rest_later();
   }

@@ -75,6 +75,7 @@ class Member final : private Server::Watcher {
   std::vector<Glob> allow_;
   std::vector<Glob> deny_;
   boost::asio::steady_timer idle_;
+  bool started_ = false;  // it was told to start, now or at its first use
   bool active_ = false;
 };
 

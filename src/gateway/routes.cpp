@@ -135,18 +135,27 @@ void Routes::add_named(ListKind kind, Table& table, const Members& members, cons
 void Routes::add_resources(const Members& members) {
   for (const auto& member : members) {
     if (!member->active()) continue;
+    auto tell_clash = [&](const Item& item, const Member& first) {
+      if (&first != member.get())
+        clashes_.push_back(fmt::format("{} is read from \"{}\", though \"{}\" has it too", item.key,
+                                       first.name(), member->name()));
+    };
     if (has_capability(member->server().initialize_result(), "resources"))
       with_resources_.push_back(member.get());
     for (const Item& item : member->server().catalog().list(ListKind::resources)) {
       const auto [first, is_new] = resources_.emplace(item.key, member.get());
-      if (is_new) {
+      if (is_new)
         append(ListKind::resources, item.json);
-      } else if (first->second != member.get()) {
-        clashes_.push_back(fmt::format("{} is read from \"{}\", though \"{}\" has it too", item.key,
-                                       first->second->name(), member->name()));
-      }
+      else
+        tell_clash(item, *first->second);
     }
     for (const Item& item : member->server().catalog().list(ListKind::templates)) {
+      const auto first =
+          std::ranges::find(templates_, item.key, [](const auto& known) { return known.first; });
+      if (first != templates_.end() && first->second != member.get()) {
+        tell_clash(item, *first->second);
+        continue;
+      }
       templates_.emplace_back(item.key, member.get());
       append(ListKind::templates, item.json);
     }

@@ -68,9 +68,12 @@ std::string widened_initialize_result(std::string_view server_result) {
 std::string gateway_initialize_result(std::string_view client_params, std::string_view instructions) {
   std::string_view version = find_member(client_params, "protocolVersion");
   if (std::ranges::find(versions, version) == versions.end()) version = versions.back();
+  // Each tool says for itself whether it can be a task; without this, clients would not look.
+  const std::string_view own =
+      version == versions.back() ? R"({"tasks":{"cancel":{},"requests":{"tools":{"call":{}}}}})" : "{}";
   return fmt::format(
       R"({{"protocolVersion":{},"capabilities":{},"serverInfo":{{"name":"mcpivot","version":"{}"}},"instructions":{}}})",
-      version, widened({}), MCPIVOT_VERSION, quote(instructions));
+      version, widened(own), MCPIVOT_VERSION, quote(instructions));
 }
 
 std::string server_version(std::string_view initialize_result) {

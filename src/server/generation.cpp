@@ -1,5 +1,7 @@
 #include "server/generation.h"
 
+#include <algorithm>
+
 #include "log/log.h"
 #include "rpc/answers.h"
 #include "rpc/json_cursor.h"
@@ -199,13 +201,20 @@ void Generation::on_answer(const Message& message) {
 void Generation::follow_task(const Requests::Request& request, const Message& answer) {
   if (request.task) {
     const std::string_view id = find_member(find_member(answer.text(answer.result), "task"), "taskId");
-    if (!id.empty() && tasks_.size() < most_tasks) tasks_.emplace(id);
+    if (id.empty()) return;
+    if (tasks_.size() < most_tasks) tasks_.emplace(id);
+    begun_tasks_.emplace_back(id);
+    if (begun_tasks_.size() > most_tasks) begun_tasks_.pop_front();
     return;
   }
   const std::string method = string_value(request.method());
   if (method != "tasks/result" && method != "tasks/cancel") return;
   const Message asked = request.kept.message();
   tasks_.erase(std::string(find_member(asked.text(asked.params), "taskId")));
+}
+
+bool Generation::has_task(std::string_view id) const {
+  return std::ranges::find(begun_tasks_, id) != begun_tasks_.end();
 }
 
 void Generation::on_progress(const Message& message) {

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <chrono>
+#include <deque>
 #include <expected>
 #include <functional>
 #include <list>
@@ -86,8 +87,10 @@ class Generation final : public Link::Handler, public std::enable_shared_from_th
   std::vector<Open> take_open();
   std::size_t open() const { return asked_.size(); }
   std::size_t calls() const;  // those of clients alone
-  // Tasks (of MCP 2025-11-25) that were begun here and whose results nobody has fetched yet.
-  bool has_task(std::string_view id) const { return tasks_.contains(std::string(id)); }
+  // A task (of MCP 2025-11-25) that was begun here; also when it has ended, because it can still be asked
+  // for.
+  bool has_task(std::string_view id) const;
+  // Tasks whose results nobody has fetched yet.
   std::size_t tasks() const { return tasks_.size(); }
   // What has been asked longer ago than this, without an answer or progress since; it is cancelled at the
   // server.
@@ -133,7 +136,8 @@ class Generation final : public Link::Handler, public std::enable_shared_from_th
   Requests asked_;
   std::list<std::unique_ptr<Inquiry>> inquiries_;
   std::set<std::string> tasks_;
-  bool batches_ = false;  // its protocol version has them
+  std::deque<std::string> begun_tasks_;  // the latest of them, ended or not
+  bool batches_ = false;                 // its protocol version has them
   bool ending_ = false;
   bool dead_ = false;
 };

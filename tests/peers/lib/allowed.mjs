@@ -31,3 +31,22 @@ export function comparable_answer(method, answer) {
   const comparable = { initialize: comparable_handshake, 'tools/list': comparable_tools }[method];
   return comparable && answer.result ? { ...answer, result: comparable(answer.result) } : answer;
 }
+
+const is_notice = ({ type, text }) => type === 'text' && text.startsWith('[mcpivot]');
+// They stand before what the server said; what stands last is never one of them.
+const notices_before = (content) => content.slice(0, -1).findLastIndex(is_notice) + 1;
+
+// In an error they stand before its message, with an empty line behind each.
+const notices_in_error = /\[mcpivot\] [^]*\n\n/;
+
+/** What mcpivot had to tell the model, and put before a tool's own result. */
+export const notices_in = ({ content = [], failed }) => [
+  ...content.slice(0, notices_before(content)).map(({ text }) => text),
+  ...(failed?.message.match(notices_in_error) ?? []),
+];
+
+/** The result of `tools/call`, as far as it must be the server's. */
+export function comparable_result({ content, failed, ...rest }) {
+  if (failed) return { failed: { ...failed, message: failed.message.replace(notices_in_error, '') } };
+  return content ? { ...rest, content: content.slice(notices_before(content)) } : rest;
+}

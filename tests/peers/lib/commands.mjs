@@ -6,12 +6,22 @@ import { fileURLToPath } from 'node:url';
 
 const here = (path) => fileURLToPath(new URL(path, import.meta.url));
 
-/** The reference server with every feature of the protocol. */
-export const everything = [
+/** A reference server from npm. */
+const reference = (name) => [
   process.execPath,
-  here('../node_modules/@modelcontextprotocol/server-everything/dist/index.js'),
-  'stdio',
+  here(`../node_modules/@modelcontextprotocol/server-${name}/dist/index.js`),
 ];
+
+/** The one with every feature of the protocol. */
+export const everything = [...reference('everything'), 'stdio'];
+/** The same as a daemon; it listens on the port in the variable PORT. */
+export const everything_daemon = [...reference('everything'), 'streamableHttp'];
+/** Its folders are the client's roots, or its arguments until it knows them. */
+export const filesystem = reference('filesystem');
+/** It keeps what it learns in the file in the variable MEMORY_FILE_PATH. */
+export const memory = reference('memory');
+/** A program that is no server, but describes its tools. */
+export const text_tools = [process.execPath, here('../../../examples/cli-tools/text.mjs')];
 
 /** Our own server, for what server-everything never does. */
 export const asking = [process.execPath, here('asking-server.mjs')];
@@ -22,6 +32,12 @@ if (!existsSync(mcpivot))
 
 /** The same command, behind mcpivot. */
 export const through = (command) => [mcpivot, '--', ...command];
+
+/** A program's tools, behind mcpivot. */
+export const tools_from = (command) => [mcpivot, '--tools-from', command.join(' ')];
+
+/** All servers of a configuration file, behind one mcpivot. */
+export const gateway = (file) => [mcpivot, '--config', file];
 
 /** Makes a Node server write down, byte for byte, what it reads and writes; see server-tap.cjs. */
 export const tapped = ([node, ...rest]) => [node, '--require', here('server-tap.cjs'), ...rest];

@@ -3,6 +3,7 @@
 import { EventEmitter } from 'node:events';
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js';
+import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 import { InMemoryTaskStore } from '@modelcontextprotocol/sdk/experimental/tasks';
 import {
   CreateMessageRequestSchema,
@@ -53,18 +54,26 @@ export class Peer {
   #stderr;
   #tasks;
 
-  static async connect(command, { capabilities = every_capability, env = {}, tap = false } = {}) {
+  /** To a command, or to a daemon's URL. */
+  static async connect(
+    command,
+    { capabilities = every_capability, env = {}, tap = false, answers = {} } = {},
+  ) {
     const peer = new Peer();
+    Object.assign(peer.answers, answers);
     if (tap) {
       peer.tap = new Tap(scratch_path());
       env = { ...env, SERVER_TAP: peer.tap.folder };
     }
-    const transport = new StdioClientTransport({
-      command: command[0],
-      args: command.slice(1),
-      env: { ...environment, ...env },
-      stderr: 'pipe',
-    });
+    const transport =
+      command instanceof URL
+        ? new StreamableHTTPClientTransport(command)
+        : new StdioClientTransport({
+            command: command[0],
+            args: command.slice(1),
+            env: { ...environment, ...env },
+            stderr: 'pipe',
+          });
     peer.#stderr = new Stderr(transport.stderr);
     const send = transport.send.bind(transport);
     transport.send = (message, options) => {
@@ -89,6 +98,7 @@ export class Peer {
       error.message += peer.#stderr.end();
       throw error;
     }
+    peer.pid = transport.pid;
     return peer;
   }
 

@@ -20,7 +20,7 @@ const times = [
 ];
 
 /** Returns a function that replaces times, and random names by the order in which they appeared. */
-function normaliser() {
+export function normaliser() {
   const known = new Map();
   const ordinal = (kind, name) => {
     const key = `${kind} ${name}`;

@@ -2,8 +2,9 @@
 export class Stderr {
   #text = '';
 
+  /** Without a stream, for what writes none of it to us, it stays empty. */
   constructor(stream) {
-    stream.setEncoding('utf8').on('data', (text) => (this.#text = (this.#text + text).slice(-20_000)));
+    stream?.setEncoding('utf8').on('data', (text) => (this.#text = (this.#text + text).slice(-20_000)));
   }
 
   /** Its end, as part of an error message. */
