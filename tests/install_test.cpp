@@ -330,6 +330,50 @@ TEST_F(Install, a_name_that_is_taken_is_left_alone) {
   EXPECT_EQ(read(".claude.json"), text);
 }
 
+TEST_F(Install, servers_come_back_even_if_the_clients_file_is_gone) {
+  write(".cursor/mcp.json", R"({"mcpServers": {"a": {"command": "x"}}})");
+  good({"install", "cursor", "--import"});
+  fs::remove(folder() / ".cursor/mcp.json");
+  EXPECT_THAT(good({"uninstall", "cursor"}).out, HasSubstr("returns   a"));
+  EXPECT_EQ(json::serialize(parsed(".cursor/mcp.json")), R"({"mcpServers":{"a":{"command":"x"}}})");
+}
+
+TEST_F(Install, an_entry_that_was_taken_out_by_hand_holds_nothing_back) {
+  write(".cursor/mcp.json", R"({"mcpServers": {"a": {"command": "x"}}})");
+  good({"install", "claude"});
+  fs::remove(folder() / ".claude.json");
+  good({"install", "cursor", "--import"});
+  EXPECT_THAT(good({"uninstall", "cursor"}).out, Not(HasSubstr("leaves")));
+  EXPECT_THAT(read("config/mcpivot/mcpivot.json"), Not(HasSubstr("\"x\"")));
+}
+
+TEST_F(Install, a_file_with_nothing_in_it_is_as_good_as_none) {
+  write(".gemini/settings.json", "\n");
+  good({"install", "gemini"});
+  EXPECT_TRUE(parsed(".gemini/settings.json").at("mcpServers").as_object().contains("mcpivot"));
+  good({"uninstall", "gemini"});
+  EXPECT_EQ(read(".gemini/settings.json"), "\n");
+}
+
+TEST_F(Install, importing_later_still_leads_all_the_way_back) {
+  write(".claude.json", lived_in);
+  good({"install", "claude"});
+  good({"install", "claude", "--import"});
+  EXPECT_EQ(parsed(".claude.json").at("mcpServers").as_object().size(), 2U);
+  good({"uninstall", "claude"});
+  EXPECT_EQ(read(".claude.json"), lived_in);
+  EXPECT_FALSE(exists("config/mcpivot/mcpivot.json"));
+}
+
+TEST_F(Install, what_is_remembered_is_for_its_user_alone) {
+  write(".claude.json", lived_in);
+  good({"install", "claude", "--import"});
+  for (const auto& entry : fs::recursive_directory_iterator(folder() / "state/mcpivot/installed"))
+    EXPECT_EQ(entry.status().permissions(), fs::perms(0600)) << entry.path();
+  EXPECT_EQ(fs::status(folder() / "state/mcpivot/installed").permissions(), fs::perms(0700));
+  EXPECT_EQ(fs::status(config()).permissions(), fs::perms(0600));
+}
+
 TEST_F(Install, uninstall_works_without_a_memory) {
   write(".claude.json", "{\n  \"a\": 1\n}");
   good({"install", "claude"});
@@ -455,6 +499,29 @@ TEST_F(Install, the_skill_is_a_link_to_the_file_that_we_keep) {
   good({"uninstall", "skill"});
   EXPECT_FALSE(exists(".claude/skills/mcpivot"));
   EXPECT_FALSE(exists("data/mcpivot/skill"));
+}
+
+// As a package lays it out: the name in PATH is registered, not the file of this version, and the skill is
+// the package's.
+TEST_F(Install, what_a_package_will_renew_is_what_is_named) {
+  fs::create_directories(folder() / "opt/bin");
+  fs::copy_file(mcpivot_binary(), folder() / "opt/bin/mcpivot");
+  write("opt/share/mcpivot/skill/SKILL.md", "packaged");
+  fs::create_directories(folder() / "bin");
+  fs::create_symlink("../opt/bin/mcpivot", folder() / "bin/mcpivot");
+  Environment environment = private_folders(folder());
+  environment.emplace_back("PATH", (folder() / "bin").native() + ":/usr/bin:/bin");
+  auto packaged = [&](const std::string& what) {
+    Child child({folder() / "bin/mcpivot", "install", what}, environment, folder());
+    return child.wait_exit(soon());
+  };
+  EXPECT_EQ(packaged("claude"), 0);
+  EXPECT_THAT(read(".claude.json"), HasSubstr("\"" + (folder() / "bin/mcpivot").native() + "\""));
+  EXPECT_EQ(packaged("skill"), 0);
+  EXPECT_EQ(read(".claude/skills/mcpivot/SKILL.md"), "packaged");
+  EXPECT_FALSE(exists("data"));
+  good({"uninstall", "skill"});
+  EXPECT_EQ(read("opt/share/mcpivot/skill/SKILL.md"), "packaged") << "that is the package's to take away";
 }
 
 TEST_F(Install, a_skill_of_somebody_elses_is_left_alone) {

@@ -102,7 +102,7 @@ int install_command(const InstallCommand& command) {
   const Client* client = find_client(command.what);
   if (client == nullptr) return unknown(command.what);
   std::optional<InstallLock> lock;
-  if (!command.dry_run) lock.emplace(places);
+  if (!command.dry_run) lock.emplace();
   const auto plan =
       plan_install({.client = client, .scope = command.scope, .name = command.name, .import = command.import},
                    places, own_program(places));
@@ -130,7 +130,7 @@ int uninstall_command(const InstallCommand& command) {
   const Client* client = find_client(command.what);
   if (client == nullptr) return unknown(command.what);
   std::optional<InstallLock> lock;
-  if (!command.dry_run) lock.emplace(places);
+  if (!command.dry_run) lock.emplace();
   const auto plan = plan_uninstall({.client = client, .scope = command.scope, .name = command.name}, places);
   if (!plan) return fail(plan.error());
   say(plan->lines);

@@ -129,9 +129,6 @@ std::string Places::folder_of(const char* name, std::string_view otherwise) cons
 std::string Places::config_home() const {
   return folder_of("XDG_CONFIG_HOME", "/.config");
 }
-std::string Places::state_home() const {
-  return folder_of("XDG_STATE_HOME", "/.local/state");
-}
 std::string Places::data_home() const {
   return folder_of("XDG_DATA_HOME", "/.local/share");
 }

@@ -29,7 +29,6 @@ struct Places {
 
   std::string home() const;         // empty: there is none
   std::string config_home() const;  // $XDG_CONFIG_HOME or ~/.config
-  std::string state_home() const;   // $XDG_STATE_HOME or ~/.local/state
   std::string data_home() const;    // $XDG_DATA_HOME or ~/.local/share
   std::string folder_of(const char* variable, std::string_view otherwise) const;  // otherwise: below home
 };

@@ -15,8 +15,8 @@ namespace {
 
 using Kind = JsoncValue::Kind;
 
-constexpr std::array<std::string_view, 6> sign_in_keys{"oauth",  "auth",           "authProviderType",
-                                                       "scopes", "oauth_resource", "headersHelper"};
+constexpr std::array<std::string_view, 7> sign_in_keys{
+    "oauth", "auth", "authProviderType", "scopes", "oauth_resource", "headersHelper", "http_headers_helper"};
 
 bool is_name_begin(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';

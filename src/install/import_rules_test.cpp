@@ -63,10 +63,10 @@ TEST(ImportRules, codex_calls_most_things_otherwise) {
                  "enabled": false, "enabled_tools": ["a"], "tools": {"a": {"approval_mode": "auto"}}})"),
       "/nowhere");
   ASSERT_TRUE(result) << result.error();
-  EXPECT_EQ(
-      result->text,
-      R"({"url": "https://e.com", "headers": {"X": "$${y}", "Z": "${ZED}", "Authorization": "Bearer ${TOKEN}"}, )"
-      R"("timeouts": {"start": "20s", "call": "60s"}, "tools": {"allow": ["a"]}, "disabled": true})");
+  EXPECT_EQ(result->text,
+            R"({"url": "https://e.com", "headers": {"X": "$${y}", "Z": "${ZED}", )"
+            R"("Authorization": "Bearer ${TOKEN}"}, )"
+            R"("timeouts": {"start": "20s", "call": "60s"}, "tools": {"allow": ["a"]}, "disabled": true})");
   EXPECT_THAT(result->variables, ElementsAre("ZED", "TOKEN"));
   EXPECT_THAT(result->left_out, ElementsAre("tools"));
   EXPECT_FALSE(result->as_spelled);

@@ -7,6 +7,7 @@
 #include <system_error>
 
 #include "config/small_file.h"
+#include "proc/user_folders.h"
 #include "watch/content_hash.h"
 
 namespace mcpivot {
@@ -16,10 +17,6 @@ namespace fs = std::filesystem;
 namespace json = boost::json;
 
 constexpr std::size_t most_bytes = 128UL * 1024 * 1024;
-
-std::string folder(const Places& places) {
-  return places.state_home() + "/mcpivot/installed";
-}
 
 json::object written(const WrittenFile& file) {
   json::object object{{"path", file.path}, {"after", file.after}, {"exact", file.exact}};
@@ -40,11 +37,15 @@ WrittenFile read_written(const json::object& object) {
 
 }  // namespace
 
-std::string record_path(const Places& places, const std::string& client, const std::string& file,
-                        const std::string& name) {
+std::string records_folder() {
+  const std::string state = state_folder();
+  return state.empty() ? state : state + "/installed";
+}
+
+std::string record_path(const std::string& client, const std::string& file, const std::string& name) {
   ContentHash hash;
   hash.feed(file + '\n' + name);
-  return fmt::format("{}/{}-{:016x}.json", folder(places), client, hash.value());
+  return fmt::format("{}/{}-{:016x}.json", records_folder(), client, hash.value());
 }
 
 std::string record_text(const InstallRecord& record) {
@@ -80,10 +81,10 @@ std::optional<InstallRecord> parse_record(const std::string& text) try {
   return std::nullopt;
 }
 
-std::vector<InstallRecord> all_records(const Places& places) {
+std::vector<InstallRecord> all_records() {
   std::vector<InstallRecord> records;
   std::error_code error;
-  for (fs::directory_iterator at(folder(places), error), end; !error && at != end; at.increment(error)) {
+  for (fs::directory_iterator at(records_folder(), error), end; !error && at != end; at.increment(error)) {
     if (at->path().extension() != ".json") continue;
     if (const auto text = read_small_file(at->path().string(), most_bytes))
       if (auto record = parse_record(*text)) records.push_back(std::move(*record));

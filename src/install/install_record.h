@@ -10,8 +10,6 @@
 #include <string>
 #include <vector>
 
-#include "install/client_files.h"
-
 namespace mcpivot {
 
 struct MovedServer {
@@ -39,15 +37,16 @@ struct InstallRecord {
   std::vector<MovedServer> moved{};
 };
 
+// Empty: there is no home.
+std::string records_folder();
 // Where the record about our entry in a client's file stands. The file is that behind all links.
-std::string record_path(const Places& places, const std::string& client, const std::string& file,
-                        const std::string& name);
+std::string record_path(const std::string& client, const std::string& file, const std::string& name);
 
 std::string record_text(const InstallRecord& record);
 // Nothing: it is no record.
 std::optional<InstallRecord> parse_record(const std::string& text);
 
 // All that are there.
-std::vector<InstallRecord> all_records(const Places& places);
+std::vector<InstallRecord> all_records();
 
 }  // namespace mcpivot

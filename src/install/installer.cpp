@@ -150,19 +150,30 @@ WrittenFile remember(const SeenFile& seen, const string& after, const WrittenFil
   return written;
 }
 
-// Whether another entry of ours, in this or another client, reads the same configuration.
-std::vector<InstallRecord> others_with(const InstallRecord& record, const Places& places) {
+// Whether the entry that a record is about is still in its client's file.
+bool still_there(const InstallRecord& record) {
+  const Client* client = find_client(record.client);
+  const auto seen = look_at_file(record.file.path, 0600);
+  if (client == nullptr || !seen || !seen->text) return false;
+  const auto servers = servers_in(*client, *seen->text);
+  return !servers || find_server(*servers, record.name) != nullptr;
+}
+
+// The other entries of ours, in this or another client, that read the same configuration.
+std::vector<InstallRecord> others_with(const InstallRecord& record) {
   std::vector<InstallRecord> others;
-  for (const InstallRecord& other : all_records(places))
+  for (const InstallRecord& other : all_records())
     if (other.config.path == record.config.path &&
-        !(other.client == record.client && other.file.path == record.file.path && other.name == record.name))
+        !(other.client == record.client && other.file.path == record.file.path &&
+          other.name == record.name) &&
+        still_there(other))
       others.push_back(other);
   return others;
 }
 
 // What we put into the configuration stays there for another entry of ours; when that one goes, so does this.
-std::optional<PlannedChange> hand_over(const InstallRecord& from, InstallRecord to, const Places& places) {
-  auto seen = look_at_file(record_path(places, to.client, to.file.path, to.name), 0600);
+std::optional<PlannedChange> hand_over(const InstallRecord& from, InstallRecord to) {
+  auto seen = look_at_file(record_path(to.client, to.file.path, to.name), 0600);
   if (!seen || !seen->text) return std::nullopt;
   if (from.config.exact && to.config.exact && to.config.before == from.config.after)
     to.config.before = from.config.before;
@@ -187,8 +198,9 @@ std::expected<Opened, string> open_client(const InstallRequest& request, const P
   if (!seen) return std::unexpected(seen.error());
   auto servers = servers_in(*request.client, seen->text.value_or(""));
   if (!servers) return broken(seen->path, servers.error());
-  auto record_seen =
-      look_at_file(record_path(places, string(request.client->name), seen->path, request.name), 0600);
+  if (records_folder().empty())
+    return std::unexpected("HOME is not set, so what is done could not be remembered and undone; set it");
+  auto record_seen = look_at_file(record_path(string(request.client->name), seen->path, request.name), 0600);
   if (!record_seen) return std::unexpected(record_seen.error());
   Opened opened{std::move(*seen), std::move(*servers), std::move(*record_seen), {}};
   opened.record = record_of(opened.record_seen);
@@ -285,13 +297,12 @@ std::expected<Plan, string> plan_install(const InstallRequest& request, const Pl
   std::ranges::sort(variables);
   variables.erase(std::ranges::unique(variables).begin(), variables.end());
 
-  const JsoncValue entry = our_entry(client, program, config_seen->path, variables);
+  const JsoncValue entry = our_entry(client, program, *config_path, variables);
   if (own == nullptr || !same_value(own->value, entry)) {
     auto with = with_server(client, text, request.name, entry);
     if (!with) return broken(opened->seen.path, with.error());
     text = std::move(*with);
-    tell(plan, own == nullptr ? "adds" : "renews", "{}: {} --config {}", request.name, program,
-         config_seen->path);
+    tell(plan, own == nullptr ? "adds" : "renews", "{}: {} --config {}", request.name, program, *config_path);
   } else {
     tell(plan, "keeps", "{}: it is there already", request.name);
   }
@@ -377,10 +388,10 @@ std::expected<Plan, string> plan_uninstall(const InstallRequest& request, const 
 
   auto config_seen = look_at_file(record->config.path, 0600);
   if (!config_seen) return std::unexpected(config_seen.error());
-  const auto others = others_with(*record, places);
+  const auto others = others_with(*record);
   if (!others.empty()) {
     tell(plan, "leaves", "{} as it is: {} has it, too", config_seen->path, others.front().client);
-    if (auto change = hand_over(*record, others.front(), places)) plan.changes.push_back(std::move(*change));
+    if (auto change = hand_over(*record, others.front())) plan.changes.push_back(std::move(*change));
   } else if (record->config.exact && config_seen->text == record->config.after) {
     if (record->config.before != config_seen->text)
       tell(plan, "restores", "{}{}", config_seen->path, record->config.before ? "" : ": there was none");
@@ -442,8 +453,9 @@ string own_program(const Places& places) {
   return itself;
 }
 
-InstallLock::InstallLock(const Places& places) {
-  const string folder = places.state_home() + "/mcpivot/installed";
+InstallLock::InstallLock() {
+  const string folder = records_folder();
+  if (folder.empty()) return;
   std::error_code error;
   fs::create_directories(folder, error);
   fs::permissions(folder, fs::perms::owner_all, error);

@@ -53,7 +53,7 @@ std::string own_program(const Places& places);
 // Two at once would undo each other's work: holds others off until it is gone.
 class InstallLock {
  public:
-  explicit InstallLock(const Places& places);
+  InstallLock();
   ~InstallLock();
   InstallLock(const InstallLock&) = delete;
   InstallLock& operator=(const InstallLock&) = delete;
