@@ -539,9 +539,9 @@ bool Server::settle(Generation::Open& open, const Death& death, bool again) {
                          ? catalog_.find(ListKind::tools, string_value(request.name()))
                          : nullptr;
   const bool safe = !reached || is_read(request.known) || (tool != nullptr && is_safe_to_repeat(*tool));
-  // A daemon that turned it away, or was gone already, has done nothing with it: that may happen more than
-  // once.
-  const int most = config_.is_daemon() && !reached ? most_tries : 1;
+  // A daemon may be lost bit by bit: a connection, then the next one, then the session. What does no harm is
+  // sent again for each of them.
+  const int most = config_.is_daemon() ? most_tries : 1;
   if (again && safe && request.sent_before < most) {
     if (Generation* next = serving()) {
       next->request(*request.origin, message, request.sent_before + 1);
