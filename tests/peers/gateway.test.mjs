@@ -24,7 +24,10 @@ async function same(name, scenario) {
       throw error;
     }
   };
-  const [got, wanted] = await Promise.allSettled([play('through mcpivot', through), play('directly', direct)]);
+  const [got, wanted] = await Promise.allSettled([
+    play('through mcpivot', through),
+    play('directly', direct),
+  ]);
   for (const way of [wanted, got]) if (way.status === 'rejected') throw way.reason;
   assert.deepStrictEqual(got.value, wanted.value);
   return through.notices;
@@ -57,7 +60,11 @@ describe('all together', () => {
     const servers = tools.map(({ name }) => name.split('__')[0]).filter((name) => !name.startsWith('pivot_'));
     assert.deepEqual([...new Set(servers)], Fleet.names);
     const { resources } = await fleet.gateway.client.listResources();
-    assert.equal(new Set(resources.map(({ uri }) => uri)).size, resources.length, 'no URI stands there twice');
+    assert.equal(
+      new Set(resources.map(({ uri }) => uri)).size,
+      resources.length,
+      'no URI stands there twice',
+    );
   });
 
   test('a server that is not active can be called by way of pivot_call', async () => {

@@ -113,7 +113,9 @@ export class Side {
     const same = JSON.stringify(args);
     const call = this.peer.sent.items
       .slice(this.#sent)
-      .findLast(({ params }) => params?.name?.startsWith(this.prefix) && JSON.stringify(params.arguments) === same);
+      .findLast(
+        ({ params }) => params?.name?.startsWith(this.prefix) && JSON.stringify(params.arguments) === same,
+      );
     return this.peer.received
       .matching(
         ({ method, params }) => method === 'notifications/progress' && params.progressToken === call.id,
