@@ -39,7 +39,10 @@ const server = (name, ...args) => ({ command: process.execPath, args: [program(n
 const servers = {
   everything: server('@modelcontextprotocol/server-everything', 'stdio'),
   filesystem: server('@modelcontextprotocol/server-filesystem', folder),
-  memory: { ...server('@modelcontextprotocol/server-memory'), env: { MEMORY_FILE_PATH: join(folder, 'memory.jsonl') } },
+  memory: {
+    ...server('@modelcontextprotocol/server-memory'),
+    env: { MEMORY_FILE_PATH: join(folder, 'memory.jsonl') },
+  },
   'sequential-thinking': server('@modelcontextprotocol/server-sequential-thinking'),
   playwright: server('@playwright/mcp'),
 };
@@ -92,7 +95,7 @@ class Client {
   }
   async tools() {
     const tools = [];
-    for (let cursor; ; ) {
+    for (let cursor; ;) {
       const page = await this.ask('tools/list', cursor === undefined ? {} : { cursor });
       tools.push(...page.tools);
       if ((cursor = page.nextCursor) === undefined) return tools;
@@ -115,7 +118,11 @@ function cost(tools, instructions) {
   return { tools: tools.length, bytes: Buffer.byteLength(text), tokens: encode(text).length };
 }
 const sum = (costs) =>
-  costs.reduce((all, one) => ({ tools: all.tools + one.tools, bytes: all.bytes + one.bytes, tokens: all.tokens + one.tokens }));
+  costs.reduce((all, one) => ({
+    tools: all.tools + one.tools,
+    bytes: all.bytes + one.bytes,
+    tokens: all.tokens + one.tokens,
+  }));
 
 async function natively(description) {
   const client = new Client(description);
@@ -127,19 +134,27 @@ async function natively(description) {
 
 /** Through mcpivot, when all have started; `active` is the name of one of them, or undefined. */
 async function through_mcpivot(active) {
-  const entries = Object.entries(servers).map(([name, entry]) => [name, { ...entry, active: name === active }]);
+  const entries = Object.entries(servers).map(([name, entry]) => [
+    name,
+    { ...entry, active: name === active },
+  ]);
   const file = join(folder, 'mcpivot.json');
   const config = JSON.stringify({ mcpServers: Object.fromEntries(entries) });
   writeFileSync(file, config);
   // The instructions of a server are known when it has started once, as in a client's second session.
-  const mcpivot = { command: here('../build/release/mcpivot'), args: ['--config', file], env: { XDG_CACHE_HOME: folder } };
+  const mcpivot = {
+    command: here('../build/release/mcpivot'),
+    args: ['--config', file],
+    env: { XDG_CACHE_HOME: folder },
+  };
   let found;
   for (const _ of ['learn', 'measure']) {
     const client = new Client(mcpivot);
     const instructions = await client.hello();
     const end = Date.now() + patience;
     while ((await client.call('pivot_status', {})).match(/active, ready/g)?.length !== entries.length) {
-      if (Date.now() > end) throw new Error(`not all servers start:\n${await client.call('pivot_status', {})}`);
+      if (Date.now() > end)
+        throw new Error(`not all servers start:\n${await client.call('pivot_status', {})}`);
       await new Promise((resolve) => setTimeout(resolve, 50));
     }
     found = cost(await client.tools(), instructions);
@@ -160,7 +175,9 @@ const row = (what, { tools, bytes, tokens }, share = '') =>
   );
 
 const version = (name) => require(here(`../tests/peers/node_modules/${name}/package.json`)).version;
-console.log(`tools/list and instructions; tokens by gpt-tokenizer ${version('gpt-tokenizer')} (o200k_base)\n`);
+console.log(
+  `tools/list and instructions; tokens by gpt-tokenizer ${version('gpt-tokenizer')} (o200k_base)\n`,
+);
 console.log(`${''.padEnd(44)}${'tools'.padStart(7)}${'bytes'.padStart(10)}${'tokens'.padStart(10)}`);
 const native = {};
 for (const [name, description] of Object.entries(servers)) {

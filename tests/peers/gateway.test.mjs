@@ -1,5 +1,5 @@
-// Six real servers behind one mcpivot: every feature of each gives the same result as when asked directly, also
-// while one of them is killed over and over.
+// Six real servers behind one mcpivot: every feature of each gives the same result as when asked directly,
+// also while one of them is killed over and over.
 //   MCPIVOT=path/to/mcpivot node --test gateway.test.mjs
 // One gateway and one direct client for each server live through all tests; gateway/fleet.mjs starts them.
 import assert from 'node:assert/strict';
@@ -12,7 +12,7 @@ let fleet;
 before(async () => (fleet = await Fleet.start()));
 after(() => fleet?.stop());
 
-/** Passes if the scenario sees the same through the gateway as directly; returns what the gateway told on the way. */
+/** Passes if the scenario sees the same through the gateway as directly; returns what the gateway told. */
 async function same(name, scenario) {
   const [through, direct] = fleet.both(name);
   const play = async (way, side) => {
@@ -24,7 +24,10 @@ async function same(name, scenario) {
       throw error;
     }
   };
-  const [got, wanted] = await Promise.allSettled([play('through mcpivot', through), play('directly', direct)]);
+  const [got, wanted] = await Promise.allSettled([
+    play('through mcpivot', through),
+    play('directly', direct),
+  ]);
   for (const way of [wanted, got]) if (way.status === 'rejected') throw way.reason;
   assert.deepStrictEqual(got.value, wanted.value);
   return through.notices;
@@ -57,7 +60,11 @@ describe('all together', () => {
     const servers = tools.map(({ name }) => name.split('__')[0]).filter((name) => !name.startsWith('pivot_'));
     assert.deepEqual([...new Set(servers)], Fleet.names);
     const { resources } = await fleet.gateway.client.listResources();
-    assert.equal(new Set(resources.map(({ uri }) => uri)).size, resources.length, 'no URI stands there twice');
+    assert.equal(
+      new Set(resources.map(({ uri }) => uri)).size,
+      resources.length,
+      'no URI stands there twice',
+    );
   });
 
   test('a server that is not active can be called by way of pivot_call', async () => {
@@ -99,7 +106,7 @@ describe('all together', () => {
 });
 
 describe('while one of them is killed over and over', () => {
-  const pauses = [700, 0, 100, 1500, 0, 300]; // also before it has started, and in the middle of its handshake
+  const pauses = [700, 0, 100, 1500, 0, 300]; // also before it has started, and while it shakes hands
   const least_kills = 5;
   let killing = true;
   let kills = 0;

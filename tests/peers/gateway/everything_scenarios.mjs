@@ -1,6 +1,10 @@
 // Every feature of server-everything, as something that can be asked of any Side.
 import assert from 'node:assert/strict';
-import { CallToolResultSchema, CreateTaskResultSchema, GetTaskResultSchema } from '@modelcontextprotocol/sdk/types.js';
+import {
+  CallToolResultSchema,
+  CreateTaskResultSchema,
+  GetTaskResultSchema,
+} from '@modelcontextprotocol/sdk/types.js';
 
 const works = (result) => {
   assert.ok(!result.failed && !result.isError, JSON.stringify(result).slice(0, 300));
@@ -19,7 +23,11 @@ const plain_calls = [
   ['get-sum', { a: -0.1, b: 0.3 }, { a: '1' }],
   ['get-tiny-image', {}],
   ['get-roots-list', {}],
-  ['gzip-file-as-resource', { name: 'a.gz', data: 'data:,zip%20me', outputType: 'resource' }, { data: 'ftp://x' }],
+  [
+    'gzip-file-as-resource',
+    { name: 'a.gz', data: 'data:,zip%20me', outputType: 'resource' },
+    { data: 'ftp://x' },
+  ],
 ];
 
 export const everything_tools = {
@@ -77,7 +85,9 @@ export const everything_tools = {
   },
 
   sampling: async (side) => {
-    const result = works(await side.call('trigger-sampling-request', { prompt: 'Say "hi" 🙂', maxTokens: 7 }));
+    const result = works(
+      await side.call('trigger-sampling-request', { prompt: 'Say "hi" 🙂', maxTokens: 7 }),
+    );
     assert.match(result.content[0].text, /7 tokens about/);
     return result;
   },
@@ -92,7 +102,9 @@ export const everything_tools = {
     const url = 'https://example.invalid/log%20in?a=1';
     const results = [];
     for (const message of ['Please log in.', 'Please decline.'])
-      results.push(works(await side.call('trigger-url-elicitation', { url, message, elicitationId: 'id-1' })));
+      results.push(
+        works(await side.call('trigger-url-elicitation', { url, message, elicitationId: 'id-1' })),
+      );
     results.push(await side.call('trigger-url-elicitation', { url, errorPath: true }));
     assert.equal(results[2].failed.code, -32042);
     results.push(works(await side.call('trigger-url-elicitation', { url, errorPath: true })));
@@ -110,7 +122,11 @@ export const everything_tools = {
   },
 
   'a task of the server, with a question': async (side) => {
-    const params = { name: side.prefix + research, arguments: { topic: 'Python', ambiguous: true }, task: { ttl: 60_000 } };
+    const params = {
+      name: side.prefix + research,
+      arguments: { topic: 'Python', ambiguous: true },
+      task: { ttl: 60_000 },
+    };
     const { task } = works(await side.request('tools/call', params, CreateTaskResultSchema));
     const of = { taskId: task.taskId };
     const state = works(await side.request('tasks/get', of, GetTaskResultSchema));

@@ -22,7 +22,7 @@ import { Side } from './side.mjs';
 
 /** Waits for what cannot be waited for otherwise. */
 export async function until(what, condition) {
-  for (const end = Date.now() + patience; Date.now() < end; ) {
+  for (const end = Date.now() + patience; Date.now() < end;) {
     const found = await condition();
     if (found) return found;
     await new Promise((resolve) => setTimeout(resolve, 10));
@@ -83,7 +83,10 @@ function answers_of(folder, peer) {
     'elicitation/create': once_for_each(({ mode, message }) =>
       mode === 'url'
         ? { action: message.includes('decline') ? 'decline' : 'accept' }
-        : { action: 'accept', content: { name: 'Ada', favoriteColor: 'Blue', agreeToTerms: true, interpretation: 'snake' } },
+        : {
+            action: 'accept',
+            content: { name: 'Ada', favoriteColor: 'Blue', agreeToTerms: true, interpretation: 'snake' },
+          },
     ),
     'roots/list': () => ({ roots: [{ uri: `file://${folder}/work`, name: 'Work' }] }),
   };
@@ -192,7 +195,8 @@ export class Fleet {
       try {
         const parent = readFileSync(`/proc/${pid}/stat`, 'utf8').match(/\) . (\d+)/)[1];
         const command = readFileSync(`/proc/${pid}/cmdline`, 'utf8').split('\0');
-        if (Number(parent) === this.gateway.pid && command.length > 1) found.push({ pid: Number(pid), command });
+        if (Number(parent) === this.gateway.pid && command.length > 1)
+          found.push({ pid: Number(pid), command });
       } catch {
         // It has ended meanwhile.
       }
@@ -210,7 +214,9 @@ export class Fleet {
   }
 
   async stop() {
-    await Promise.allSettled([this.gateway, ...Object.values(this.direct ?? {})].map((peer) => peer?.close()));
+    await Promise.allSettled(
+      [this.gateway, ...Object.values(this.direct ?? {})].map((peer) => peer?.close()),
+    );
     this.daemons?.forEach((daemon) => daemon.stop());
   }
 }

@@ -105,7 +105,8 @@ export const memory_scenarios = {
 };
 
 /** What the program itself prints. */
-const printed = (args, input = '') => execFileSync(text_tools[0], [text_tools[1], ...args, '--json'], { input, encoding: 'utf8' });
+const printed = (args, input = '') =>
+  execFileSync(text_tools[0], [text_tools[1], ...args, '--json'], { input, encoding: 'utf8' });
 
 export const text_scenarios = {
   'every tool, as the program itself answers': async (side) => {
@@ -118,7 +119,10 @@ export const text_scenarios = {
     const count = works(await side.call('count_words', { text }));
     assert.deepEqual(count.structuredContent, JSON.parse(printed(['count'], text)));
     const slug = works(await side.call('slug', { title: 'Ein Titel, nicht kurz', separator: '_', limit: 9 }));
-    assert.equal(slug.content[0].text.trim(), printed(['slug', '--title=Ein Titel, nicht kurz', '--separator=_', '--limit=9']).trim());
+    assert.equal(
+      slug.content[0].text.trim(),
+      printed(['slug', '--title=Ein Titel, nicht kurz', '--separator=_', '--limit=9']).trim(),
+    );
     const refused = [await side.call('slug', { title: 'x', limit: 0 }), await side.call('count_words', {})];
     refused.forEach((result) => assert.ok(result.isError || result.failed));
     return { tools, count, slug, refused };

@@ -17,7 +17,7 @@ export class Side {
     this.prefix = name ? `${name}__` : '';
   }
 
-  // --- asking ----------------------------------------------------------------------------------------------
+  // --- asking --------------------------------------------------------------------------------------------
 
   async call(tool, args, options) {
     const result = await this.peer.call(this.prefix + tool, args, options);
@@ -52,7 +52,7 @@ export class Side {
     return attempt(() => this.peer.client.unsubscribeResource({ uri }));
   }
 
-  // --- lists: of all that the gateway lists, what is this server's ------------------------------------------
+  // --- lists: of all that the gateway lists, what is this server's ---------------------------------------
 
   #mine(items) {
     return items
@@ -75,7 +75,7 @@ export class Side {
     return resourceTemplates.filter(({ uriTemplate }) => uriTemplate.startsWith(scheme));
   }
 
-  // --- what came in since the scenario began ----------------------------------------------------------------
+  // --- what came in since the scenario began -------------------------------------------------------------
 
   begin() {
     this.#begin = this.peer.received.items.length;
@@ -113,7 +113,9 @@ export class Side {
     const same = JSON.stringify(args);
     const call = this.peer.sent.items
       .slice(this.#sent)
-      .findLast(({ params }) => params?.name?.startsWith(this.prefix) && JSON.stringify(params.arguments) === same);
+      .findLast(
+        ({ params }) => params?.name?.startsWith(this.prefix) && JSON.stringify(params.arguments) === same,
+      );
     return this.peer.received
       .matching(
         ({ method, params }) => method === 'notifications/progress' && params.progressToken === call.id,

@@ -20,11 +20,11 @@ export const comparable_tools = ({ tools, ...result }) => ({
 });
 
 /** A notification or request that came from the server; undefined leaves it out. */
-export const comparable_message = (message) =>
-  /\/list_changed$/.test(message.method) ? undefined : message;
+export const comparable_message = (message) => (/\/list_changed$/.test(message.method) ? undefined : message);
 
 /** Whether the answers to a method must be the server's byte for byte. */
-export const must_be_bytes = (method) => method !== 'initialize' && !/list$/.test(method) && method !== 'ping';
+export const must_be_bytes = (method) =>
+  method !== 'initialize' && !/list$/.test(method) && method !== 'ping';
 
 /** A whole answer, as far as it must be the server's. */
 export function comparable_answer(method, answer) {
