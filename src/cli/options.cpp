@@ -233,7 +233,6 @@ Invocation parse_command_line(std::vector<std::string> arguments) {
                  "Run the servers in this file. Default, if no server is given: ./mcpivot.json, or\n"
                  "$XDG_CONFIG_HOME/mcpivot/mcpivot.json")
       ->option_text("FILE");
-  add_http_options(app, server.http);
   app.add_option("--name", server.name,
                  "What to call the server in messages and logs (default: its file name)")
       ->option_text("NAME");
@@ -273,13 +272,13 @@ Invocation parse_command_line(std::vector<std::string> arguments) {
   auto time_limit = [&](const std::string& name, const std::string& what) {
     app.add_option(name, durations[name], what)->option_text("TIME");
   };
+  app.option_defaults()->group("Time limits");
   time_limit("--drain", "How long calls in flight may take to finish on an old server (default: 10s)");
   time_limit("--call-timeout", "How long a call may take without progress (default: 10m)");
   time_limit("--start-timeout", "How long a server may take to start and shake hands (default: 30s)");
   time_limit("--queue-timeout",
              "How long a request waits for a server that is down (default: 30s; with --url\n60s)");
-  time_limit("--start-after",
-             "How long a daemon may be away before a request that waits makes --start run\n(default: 5s)");
+  app.option_defaults()->group("Options");
   app.add_option("--max-message", server.max_message,
                  "Longest message toward the client, e.g. 10000000 or 8MB; a longer one becomes an\nerror "
                  "(default: 10000000)")
@@ -294,7 +293,13 @@ Invocation parse_command_line(std::vector<std::string> arguments) {
       ->check(CLI::IsMember({"trace", "debug", "info", "warn", "error", "off"}))
       ->option_text("LEVEL");
   CliTexts cli;
+  app.option_defaults()->group("HTTP daemons");
+  add_http_options(app, server.http);
+  time_limit("--start-after",
+             "How long a daemon may be away before a request that waits makes --start run\n(default: 5s)");
+  app.option_defaults()->group("CLIs that describe their own tools");
   add_cli_options(app, cli);
+  app.option_defaults()->group("Options");
   auto* check = app.add_subcommand("check",
                                    "Say what a configuration file means, or what --tools-from would serve,\n"
                                    "and every problem in it");
