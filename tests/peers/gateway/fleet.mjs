@@ -213,10 +213,11 @@ export class Fleet {
       .sort();
   }
 
+  /** Throws what a sanitizer found. */
   async stop() {
-    await Promise.allSettled(
-      [this.gateway, ...Object.values(this.direct ?? {})].map((peer) => peer?.close()),
-    );
+    const peers = [this.gateway, ...Object.values(this.direct ?? {})];
+    const ends = await Promise.allSettled(peers.map((peer) => peer?.close()));
     this.daemons?.forEach((daemon) => daemon.stop());
+    for (const end of ends) if (end.status === 'rejected') throw end.reason;
   }
 }
