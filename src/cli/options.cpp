@@ -8,6 +8,7 @@
 #include <map>
 #include <sstream>
 
+#include "cli/doctor.h"
 #include "cli/install_options.h"
 #include "cli/split_words.h"
 #include "config/config_file.h"
@@ -48,6 +49,7 @@ class Help final : public CLI::Formatter {
            "       mcpivot install [CLIENT] [--import]\n"
            "       mcpivot uninstall CLIENT\n"
            "       mcpivot init\n"
+           "       mcpivot doctor [FILE]\n"
            "       mcpivot status|reload|restart|stop|logs|activate|deactivate|tools|call ...\n"
            "                         talk to a running mcpivot; each has a --help\n"
            "       mcpivot version\n\n";
@@ -306,6 +308,7 @@ Invocation parse_command_line(std::vector<std::string> arguments) {
   check->fallthrough();
   check->add_option("FILE", options.gateway.file, "The file; default: the one that would be found");
   const auto install_command = add_install_commands(app);
+  const auto doctor_command = add_doctor_command(app);
   auto* version = app.add_subcommand("version", "Print the version and exit");
   app.set_version_flag("--version", "mcpivot " MCPIVOT_VERSION)->description("Print the version and exit");
 
@@ -313,6 +316,7 @@ Invocation parse_command_line(std::vector<std::string> arguments) {
     std::ranges::reverse(arguments);  // as CLI11 wants them
     app.parse(arguments);
     if (invocation.instead = install_command(); invocation.instead) return invocation;
+    if (invocation.instead = doctor_command(); invocation.instead) return invocation;
     for (const auto& [name, limit] : {std::pair{"--drain", &server.drain},
                                       {"--call-timeout", &server.call_timeout},
                                       {"--start-timeout", &server.start_timeout},

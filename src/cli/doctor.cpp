@@ -1,0 +1,241 @@
+#include "cli/doctor.h"
+
+#include <fmt/format.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+
+#include "config/config_file.h"
+#include "gateway/gateway.h"
+#include "install/client_text.h"
+#include "proc/duration_text.h"
+#include "rpc/json_cursor.h"
+
+namespace mcpivot {
+namespace {
+
+namespace fs = std::filesystem;
+using std::chrono::milliseconds;
+
+// A server that has not shaken hands by then is reported as it is.
+constexpr milliseconds patience{15'000};
+constexpr milliseconds look_pace{20};
+constexpr milliseconds farewell{200};
+// Below these, watching a project of ordinary size may fail.
+constexpr long enough_watches = 65'536;
+constexpr long enough_instances = 128;
+constexpr std::size_t bytes_per_token = 4;
+
+constexpr std::string_view hello =
+    R"({"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"mcpivot doctor","version":"1"}})";
+
+// Prints what was found, and remembers whether something is wrong.
+class Findings {
+ public:
+  void good(const std::string& words) { print("32", "ok  ", words); }
+  void doubtful(const std::string& words) { print("33", "look", words); }
+  void bad(const std::string& words) {
+    any_bad_ = true;
+    print("31", "BAD ", words);
+  }
+  bool any_bad() const { return any_bad_; }
+
+ private:
+  void print(const char* colour, std::string_view mark, const std::string& words) const {
+    std::string indented = words;
+    for (std::size_t at = 0; (at = indented.find('\n', at)) != std::string::npos; at += 7)
+      indented.replace(at, 1, "\n      ");
+    if (colours_) {
+      fmt::print("\033[{}m{}\033[0m  {}\n", colour, mark, indented);
+    } else {
+      fmt::print("{}  {}\n", mark, indented);
+    }
+    std::fflush(stdout);
+  }
+  const bool colours_ = ::isatty(STDOUT_FILENO) == 1 && std::getenv("NO_COLOR") == nullptr;
+  bool any_bad_ = false;
+};
+
+long number_in(const char* file) {
+  std::ifstream in(file);
+  long number = -1;
+  in >> number;
+  return number;
+}
+
+void look_at_limits(Findings& findings) {
+  const long watches = number_in("/proc/sys/fs/inotify/max_user_watches");
+  const long instances = number_in("/proc/sys/fs/inotify/max_user_instances");
+  if (watches >= enough_watches && instances >= enough_instances)
+    return findings.good(fmt::format("the system lets us watch {} folders", watches));
+  findings.doubtful(fmt::format(
+      "the system lets a user watch {} folders with {} watchers; large projects need more.\n"
+      "Raise it: sudo sysctl fs.inotify.max_user_watches=524288 fs.inotify.max_user_instances=512",
+      watches, instances));
+}
+
+// What is wrong with an entry of a client's that starts mcpivot; empty: nothing.
+std::string wrong_with(const JsoncValue& entry, const fs::path& folder) {
+  const JsoncValue* command = entry.find("command");
+  const fs::path program = command->text;
+  if (program.is_absolute() && ::access(program.c_str(), X_OK) != 0)
+    return fmt::format("{} is no program that can be run; \"mcpivot install\" writes the right path",
+                       program.string());
+  const JsoncValue* arguments = entry.find("args");
+  if (arguments == nullptr) return {};
+  for (std::size_t i = 0; i + 1 < arguments->elements.size(); ++i) {
+    if (arguments->elements[i].text != "--config") continue;
+    const fs::path file = folder / arguments->elements[i + 1].text;
+    std::error_code error;
+    if (!fs::exists(file, error)) return fmt::format("its configuration {} is not there", file.string());
+  }
+  return {};
+}
+
+void look_at_client(const Client& client, Scope scope, const Places& places, Findings& findings) {
+  const auto file = client_file(client, scope, places);
+  std::error_code error;
+  if (!file || !fs::exists(*file, error)) return;
+  std::ifstream in(*file);
+  const std::string text{std::istreambuf_iterator(in), {}};
+  const auto servers = servers_in(client, text);
+  if (!servers)
+    return findings.bad(
+        fmt::format("{} cannot read its list of servers: {}: {}", client.title, *file, servers.error()));
+  for (const ClientServer& server : *servers) {
+    const JsoncValue* command = server.value.find("command");
+    if (command == nullptr || fs::path(command->text).filename() != "mcpivot") continue;
+    const std::string wrong = wrong_with(server.value, fs::path(*file).parent_path());
+    if (wrong.empty()) {
+      findings.good(fmt::format("{} starts mcpivot as \"{}\" ({})", client.title, server.name, *file));
+    } else {
+      findings.bad(fmt::format("{} has \"{}\" in {}, but {}", client.title, server.name, *file, wrong));
+    }
+  }
+}
+
+// Starts all servers at once, as a client would, and waits until each has spoken or failed.
+class Trial {
+ public:
+  Trial(Guard& guard, const GatewayConfig& config)
+      : context_{.loop = loop_},
+        gateway_(context_, guard, config),
+        timer_(loop_),
+        deadline_(std::chrono::steady_clock::now() + patience) {}
+
+  void run(Findings& findings) {
+    gateway_.start();
+    for (const auto& member : gateway_.fleet().members()) {
+      member->server().start();
+      member->hello(hello);
+    }
+    look(findings);
+    loop_.run();
+  }
+
+ private:
+  static bool has_spoken(const Member& member) {
+    return member.server().state() == Server::State::ready ||
+           member.server().state() == Server::State::failed;
+  }
+
+  void look(Findings& findings) {
+    auto& members = gateway_.fleet().members();
+    const bool late = std::chrono::steady_clock::now() > deadline_;
+    if (late || std::ranges::all_of(members, [](const auto& member) { return has_spoken(*member); })) {
+      for (const auto& member : members) report(*member, findings);
+      return gateway_.shut_down(farewell, [this] { loop_.stop(); });
+    }
+    timer_.expires_after(look_pace);
+    timer_.async_wait([this, &findings](const boost::system::error_code& error) {
+      if (!error) look(findings);
+    });
+  }
+
+  void report(const Member& member, Findings& findings) {
+    const Server& server = member.server();
+    if (server.state() != Server::State::ready)
+      return findings.bad(fmt::format(
+          "{}: {}\nTry its command in a terminal, or look at \"mcpivot check\"", member.name(),
+          server.state() == Server::State::failed
+              ? server.trouble()
+              : fmt::format("it has not finished its handshake after {}", duration_text(patience))));
+    std::size_t tools = 0;
+    std::size_t bytes = 0;
+    for (const Routes::ListedTool& tool : gateway_.fleet().routes().all_tools()) {
+      if (tool.member != &member) continue;
+      ++tools;
+      bytes += tool.json.size();
+    }
+    const Status status = server.status();
+    findings.good(fmt::format("{}: ready in {}, {} tools (about {} tokens), protocol {}{}", member.name(),
+                              duration_text(status.start_took), tools, bytes / bytes_per_token,
+                              string_value(find_member(server.initialize_result(), "protocolVersion")),
+                              status.version.empty() ? "" : fmt::format(", version {}", status.version)));
+  }
+
+  boost::asio::io_context loop_{1};
+  LinkContext context_;
+  Gateway gateway_;
+  boost::asio::steady_timer timer_;
+  std::chrono::steady_clock::time_point deadline_;
+};
+
+void look_at_servers(GatewayConfig config, Findings& findings) {
+  for (ServerEntry& entry : config.servers) {
+    entry.server.watching = false;
+    entry.server.http.start.clear();  // to look is not to start somebody's daemon
+    entry.start = StartMode::eager;
+  }
+  if (config.servers.empty()) return;
+  Guard guard;
+  guard.start();
+  ::signal(SIGPIPE, SIG_IGN);
+  Trial(guard, config).run(findings);
+}
+
+}  // namespace
+
+int doctor(const std::string& config_file) {
+  Findings findings;
+  findings.good("mcpivot " MCPIVOT_VERSION);
+  const auto file = find_config(config_file);
+  if (!file) {
+    findings.doubtful(fmt::format("{}; \"mcpivot init\" writes a first one", file.error()));
+  } else {
+    const LoadedConfig loaded = load_config(*file);
+    for (const Problem& problem : loaded.problems) {
+      const std::string words = problem_text(*file, problem);
+      problem.severity == Problem::Severity::error ? findings.bad(words) : findings.doubtful(words);
+    }
+    if (!loaded.has_errors())
+      findings.good(fmt::format("{} names {} servers", *file, loaded.gateway.servers.size()));
+    look_at_servers(loaded.gateway, findings);
+  }
+  look_at_limits(findings);
+  const Places places = places_here();
+  for (const Client& client : clients())
+    for (const Scope scope : {Scope::user, Scope::project}) look_at_client(client, scope, places, findings);
+  return findings.any_bad() ? 1 : 0;
+}
+
+std::function<std::function<int()>()> add_doctor_command(CLI::App& app) {
+  auto* command =
+      app.add_subcommand("doctor", "Look for what goes wrong in practice, and say what to do about it");
+  auto file = std::make_shared<std::string>();
+  command->add_option("FILE", *file, "The configuration; default: the one that would be found");
+  return [command, file]() -> std::function<int()> {
+    if (!*command) return {};
+    return [file] { return doctor(*file); };
+  };
+}
+
+}  // namespace mcpivot
