@@ -209,10 +209,107 @@ void take_config(const CLI::App& app, GatewayConfig& gateway) {
   gateway.servers.clear();
 }
 
+// What is said of a server in texts that have to be read first.
+struct ServerTexts {
+  std::vector<std::string> variables;
+  std::vector<std::string> replay;
+  std::map<std::string, std::string> durations;
+  std::string swap = "overlap";
+  std::string compat;
+  bool no_watch = false;
+
+  void add_limit(CLI::App& app, const std::string& name, const std::string& what) {
+    app.add_option(name, durations[name], what)->option_text("TIME");
+  }
+};
+
+void add_server_options(CLI::App& app, ServerConfig& server, ServerTexts& texts) {
+  app.add_option("--name", server.name,
+                 "What to call the server in messages and logs (default: its file name)")
+      ->option_text("NAME");
+  app.add_option("--cwd", server.command.cwd, "Run the server in this folder")->option_text("FOLDER");
+  app.add_option("--env", texts.variables, "Set a variable in the server's environment (repeatable)")
+      ->option_text("KEY=VALUE")
+      ->allow_extra_args(false);
+  app.add_option("--build", server.build,
+                 "A shell line that builds the server, for the tool pivot_rebuild; run in --cwd")
+      ->option_text("COMMAND");
+  app.add_option("--watch", server.watch,
+                 "Rebuild and swap when a file that matches is saved (repeatable; ** crosses\nfolders; "
+                 "relative to --cwd). Default: when the server's own file is replaced")
+      ->option_text("GLOB")
+      ->allow_extra_args(false);
+  app.add_flag("--no-watch", texts.no_watch, "Watch no file at all");
+  app.add_option("--swap", texts.swap,
+                 "overlap: a new server starts beside the old one (the default);\nstop-first: for servers "
+                 "that cannot run twice")
+      ->check(CLI::IsMember({"overlap", "stop-first"}))
+      ->option_text("MODE");
+  app.add_option("--replay", texts.replay,
+                 "After each start, make the last successful call of this tool again "
+                 "(repeatable);\nTOOL:KEY=VALUE counts only calls with that argument")
+      ->option_text("TOOL")
+      ->allow_extra_args(false);
+  app.add_option("--compat", texts.compat,
+                 "List the control tools that this program had, instead of pivot_…:\nmcpflow (recompile),\n"
+                 "mcp-sitter (sitter_status, sitter_kill, …) or mcpflip (gateway_activate, …)")
+      ->check(CLI::IsMember({"mcpflow", "mcp-sitter", "mcpflip"}))
+      ->option_text("PROGRAM");
+  app.add_option("--max-message", server.max_message,
+                 "Longest message toward the client, e.g. 10000000 or 8MB; a longer one becomes an\nerror "
+                 "(default: 10000000)")
+      ->transform(CLI::AsSizeValue(true))
+      ->check(CLI::Range(std::size_t{1024}, std::size_t{1} << 30))
+      ->option_text("BYTES");
+}
+
+void add_log_options(CLI::App& app, LogOptions& log) {
+  app.add_option("--log", log.file,
+                 "Log to this file (default: NAME.log under $XDG_STATE_HOME/mcpivot, 1 MB, rotating)")
+      ->option_text("FILE");
+  app.add_option("--log-level", log.level,
+                 "trace (every message), debug, info (the default), warn, error or off")
+      ->check(CLI::IsMember({"trace", "debug", "info", "warn", "error", "off"}))
+      ->option_text("LEVEL");
+}
+
+void add_time_limits(CLI::App& app, ServerTexts& texts) {
+  texts.add_limit(app, "--drain",
+                  "How long calls in flight may take to finish on an old server (default: 10s)");
+  texts.add_limit(app, "--call-timeout", "How long a call may take without progress (default: 10m)");
+  texts.add_limit(app, "--start-timeout",
+                  "How long a server may take to start and shake hands (default: 30s)");
+  texts.add_limit(app, "--queue-timeout",
+                  "How long a request waits for a server that is down (default: 30s; with --url\n60s)");
+}
+
+// Reads the texts into what they mean.
+void take_texts(const ServerTexts& texts, ServerConfig& server) {
+  for (const auto& [name, limit] : {std::pair{"--drain", &server.drain},
+                                    {"--call-timeout", &server.call_timeout},
+                                    {"--start-timeout", &server.start_timeout},
+                                    {"--queue-timeout", &server.queue_timeout},
+                                    {"--start-after", &server.http.start_after}})
+    if (const std::string& text = texts.durations.at(name); !text.empty()) *limit = duration(name, text);
+  for (const std::string& rule : texts.replay) server.replay.push_back(replay_rule(rule));
+  for (const std::string& pattern : server.watch)
+    if (auto glob = Glob::compile(pattern); !glob) throw CLI::ValidationError("--watch", glob.error());
+  server.watching = !texts.no_watch;
+  if (texts.swap == "stop-first") server.swap = SwapMode::stop_first;
+  for (const std::string& variable : texts.variables) server.command.env.push_back(key_and_value(variable));
+}
+
 Compat compat_of(const std::string& program) {
   if (program == "mcpflow") return Compat::mcpflow;
   if (program == "mcp-sitter") return Compat::mcp_sitter;
   return program == "mcpflip" ? Compat::mcpflip : Compat::none;
+}
+
+Invocation wrong(std::string why) {
+  Invocation invocation;
+  invocation.exit_code = usage_error;
+  invocation.err = std::move(why);
+  return invocation;
 }
 
 }  // namespace
@@ -230,76 +327,23 @@ Invocation parse_command_line(std::vector<std::string> arguments) {
   app.formatter(std::make_shared<Help>());
   app.footer(footer);
   app.set_help_flag("-h,--help", "Print this and exit");
-  std::vector<std::string> variables;
+  app.set_version_flag("--version", "mcpivot " MCPIVOT_VERSION)->description("Print the version and exit");
   app.add_option("--config", options.gateway.file,
                  "Run the servers in this file. Default, if no server is given: ./mcpivot.json, or\n"
                  "$XDG_CONFIG_HOME/mcpivot/mcpivot.json")
       ->option_text("FILE");
-  app.add_option("--name", server.name,
-                 "What to call the server in messages and logs (default: its file name)")
-      ->option_text("NAME");
-  app.add_option("--cwd", server.command.cwd, "Run the server in this folder")->option_text("FOLDER");
-  app.add_option("--env", variables, "Set a variable in the server's environment (repeatable)")
-      ->option_text("KEY=VALUE")
-      ->allow_extra_args(false);
-  app.add_option("--build", server.build,
-                 "A shell line that builds the server, for the tool pivot_rebuild; run in --cwd")
-      ->option_text("COMMAND");
-  app.add_option("--watch", server.watch,
-                 "Rebuild and swap when a file that matches is saved (repeatable; ** crosses\nfolders; "
-                 "relative to --cwd). Default: when the server's own file is replaced")
-      ->option_text("GLOB")
-      ->allow_extra_args(false);
-  bool no_watch = false;
-  app.add_flag("--no-watch", no_watch, "Watch no file at all");
-  std::string swap = "overlap";
-  app.add_option("--swap", swap,
-                 "overlap: a new server starts beside the old one (the default);\nstop-first: for servers "
-                 "that cannot run twice")
-      ->check(CLI::IsMember({"overlap", "stop-first"}))
-      ->option_text("MODE");
-  std::vector<std::string> replay;
-  app.add_option("--replay", replay,
-                 "After each start, make the last successful call of this tool again "
-                 "(repeatable);\nTOOL:KEY=VALUE counts only calls with that argument")
-      ->option_text("TOOL")
-      ->allow_extra_args(false);
-  std::string compat;
-  app.add_option("--compat", compat,
-                 "List the control tools that this program had, instead of pivot_…:\nmcpflow (recompile),\n"
-                 "mcp-sitter (sitter_status, sitter_kill, …) or mcpflip (gateway_activate, …)")
-      ->check(CLI::IsMember({"mcpflow", "mcp-sitter", "mcpflip"}))
-      ->option_text("PROGRAM");
-  std::map<std::string, std::string> durations;
-  auto time_limit = [&](const std::string& name, const std::string& what) {
-    app.add_option(name, durations[name], what)->option_text("TIME");
-  };
+  ServerTexts texts;
+  add_server_options(app, server, texts);
+  add_log_options(app, options.log);
   app.option_defaults()->group("Time limits");
-  time_limit("--drain", "How long calls in flight may take to finish on an old server (default: 10s)");
-  time_limit("--call-timeout", "How long a call may take without progress (default: 10m)");
-  time_limit("--start-timeout", "How long a server may take to start and shake hands (default: 30s)");
-  time_limit("--queue-timeout",
-             "How long a request waits for a server that is down (default: 30s; with --url\n60s)");
-  app.option_defaults()->group("Options");
-  app.add_option("--max-message", server.max_message,
-                 "Longest message toward the client, e.g. 10000000 or 8MB; a longer one becomes an\nerror "
-                 "(default: 10000000)")
-      ->transform(CLI::AsSizeValue(true))
-      ->check(CLI::Range(std::size_t{1024}, std::size_t{1} << 30))
-      ->option_text("BYTES");
-  app.add_option("--log", options.log.file,
-                 "Log to this file (default: NAME.log under $XDG_STATE_HOME/mcpivot, 1 MB, rotating)")
-      ->option_text("FILE");
-  app.add_option("--log-level", options.log.level,
-                 "trace (every message), debug, info (the default), warn, error or off")
-      ->check(CLI::IsMember({"trace", "debug", "info", "warn", "error", "off"}))
-      ->option_text("LEVEL");
-  CliTexts cli;
+  add_time_limits(app, texts);
   app.option_defaults()->group("HTTP daemons");
   add_http_options(app, server.http);
-  time_limit("--start-after",
-             "How long a daemon may be away before a request that waits makes --start run\n(default: 5s)");
+  texts.add_limit(
+      app, "--start-after",
+      "How long a daemon may be away before a request that waits makes --start run\n(default: 5s)");
   app.option_defaults()->group("CLIs that describe their own tools");
+  CliTexts cli;
   add_cli_options(app, cli);
   app.option_defaults()->group("Options");
   auto* check = app.add_subcommand("check",
@@ -310,62 +354,46 @@ Invocation parse_command_line(std::vector<std::string> arguments) {
   const auto install_command = add_install_commands(app);
   const auto doctor_command = add_doctor_command(app);
   auto* version = app.add_subcommand("version", "Print the version and exit");
-  app.set_version_flag("--version", "mcpivot " MCPIVOT_VERSION)->description("Print the version and exit");
 
   try {
     std::ranges::reverse(arguments);  // as CLI11 wants them
     app.parse(arguments);
     if (invocation.instead = install_command(); invocation.instead) return invocation;
     if (invocation.instead = doctor_command(); invocation.instead) return invocation;
-    for (const auto& [name, limit] : {std::pair{"--drain", &server.drain},
-                                      {"--call-timeout", &server.call_timeout},
-                                      {"--start-timeout", &server.start_timeout},
-                                      {"--queue-timeout", &server.queue_timeout},
-                                      {"--start-after", &server.http.start_after}})
-      if (!durations[name].empty()) *limit = duration(name, durations[name]);
-    for (const std::string& rule : replay) server.replay.push_back(replay_rule(rule));
-    for (const std::string& pattern : server.watch)
-      if (auto glob = Glob::compile(pattern); !glob) throw CLI::ValidationError("--watch", glob.error());
-    server.watching = !no_watch;
-    if (compat == "mcpflow" && server.build.empty() && options.gateway.file.empty())
-      throw CLI::ValidationError("--compat", "mcpflow's one tool, recompile, needs a --build");
-    options.gateway.compat = compat_of(compat);
-    if (swap == "stop-first") server.swap = SwapMode::stop_first;
-    for (const std::string& variable : variables) server.command.env.push_back(key_and_value(variable));
+    if (*version) {
+      invocation.out = "mcpivot " MCPIVOT_VERSION "\n";
+      return invocation;
+    }
+    take_texts(texts, server);
+    options.gateway.compat = compat_of(texts.compat);
     take_cli(app, cli, server);
+    check_http_options(app, server);
     if (*check && !options.gateway.file.empty() && server.cli)
       throw CLI::ValidationError("check", "there is a file and also a CLI; check one after the other");
-    if (!*version) check_http_options(app, server);
+    if (*check && !server.cli) {
+      invocation.check = true;
+      return invocation;
+    }
     const bool no_server = server.command.argv.empty() && !server.is_daemon();
-    const bool by_default = no_server && !*version && find_config({}).has_value();
-    if (!*check && (!options.gateway.file.empty() || by_default)) {
+    if (!options.gateway.file.empty() || (no_server && find_config({}))) {
       take_config(app, options.gateway);
       options.log.name = "mcpivot";
       invocation.run = true;
       return invocation;
     }
+    if (no_server)
+      return wrong(
+          "mcpivot: no server to run. Put its command behind \"--\", as in: mcpivot -- node server.js\n"
+          "or give the address of a daemon with --url, or a file of servers with --config.\n"
+          "Run mcpivot --help for more.\n");
+    if (options.gateway.compat == Compat::mcpflow && server.build.empty())
+      throw CLI::ValidationError("--compat", "mcpflow's one tool, recompile, needs a --build");
   } catch (const CLI::ParseError& error) {
     std::ostringstream out;
     std::ostringstream err;
     invocation.exit_code = app.exit(error, out, err) == 0 ? 0 : usage_error;
     invocation.out = out.str();
     invocation.err = err.str();
-    return invocation;
-  }
-  if (*version) {
-    invocation.out = "mcpivot " MCPIVOT_VERSION "\n";
-    return invocation;
-  }
-  if (*check && !server.cli) {
-    invocation.check = true;
-    return invocation;
-  }
-  if (server.command.argv.empty() && !server.is_daemon()) {
-    invocation.exit_code = usage_error;
-    invocation.err =
-        "mcpivot: no server to run. Put its command behind \"--\", as in: mcpivot -- node server.js\n"
-        "or give the address of a daemon with --url, or a file of servers with --config.\n"
-        "Run mcpivot --help for more.\n";
     return invocation;
   }
   if (server.name.empty())
