@@ -33,8 +33,8 @@ struct JsoncValue {
   bool boolean = false;
   JsoncPlace place{};
   std::string text{};  // of a string: what it stands for; of a number: as it is spelled
-  std::vector<JsoncValue> elements{};
-  std::vector<JsoncMember> members{};
+  std::vector<JsoncValue> elements;
+  std::vector<JsoncMember> members;
 
   // The first member of that name; null: there is none.
   const JsoncValue* find(std::string_view key) const;
