@@ -48,7 +48,7 @@ const listens = (port) =>
 async function start_daemon() {
   const port = await free_port();
   const child = spawn(everything_daemon[0], everything_daemon.slice(1), {
-    env: { PATH: process.env.PATH, PORT: String(port) },
+    env: { PATH: process.env.PATH, NODE_OPTIONS: process.env.NODE_OPTIONS ?? '', PORT: String(port) },
     stdio: 'ignore',
   });
   await until('the daemon to listen', () => listens(port));
