@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "client.h"
+#include "cores.h"
 #include "memory.h"
 
 namespace {
@@ -102,6 +103,8 @@ int main(int argc, char** argv) {
   setenv("XDG_CACHE_HOME", "/dev/null", 1);
   deadline::install();
   deadline::arm();
+  // As in relay_bench: the cost of a proxy, and not of waking cores that sleep.
+  Cores().use_one();
   Subject daemon({folder / "echo_daemon"});
   const std::string port(daemon.read_line());
   const std::string url = fmt::format("http://127.0.0.1:{}/mcp", port);
