@@ -1,14 +1,13 @@
 #include "cli/check_config.h"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cstdio>
-#include <cstdlib>
 #include <filesystem>
 #include <system_error>
 
+#include "cli/colours.h"
 #include "config/config_file.h"
 #include "config/keys.h"
 #include "proc/duration_text.h"
@@ -19,25 +18,11 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Colours are for people at a terminal, if they want them (see no-color.org).
-class Paint {
- public:
-  std::string bold(std::string_view text) const { return paint("1", text); }
-  std::string dim(std::string_view text) const { return paint("2", text); }
-  std::string red(std::string_view text) const { return paint("1;31", text); }
-  std::string yellow(std::string_view text) const { return paint("1;33", text); }
-
- private:
-  static bool wanted() {
-    const char* no = std::getenv("NO_COLOR");
-    const char* terminal = std::getenv("TERM");
-    return ::isatty(STDOUT_FILENO) == 1 && (no == nullptr || *no == '\0') &&
-           (terminal == nullptr || std::string_view(terminal) != "dumb");
-  }
-  std::string paint(std::string_view code, std::string_view text) const {
-    return on_ ? fmt::format("\033[{}m{}\033[0m", code, text) : std::string(text);
-  }
-  bool on_ = wanted();
+struct Paint {
+  static std::string bold(std::string_view text) { return coloured("1", text); }
+  static std::string dim(std::string_view text) { return coloured("2", text); }
+  static std::string red(std::string_view text) { return coloured("1;31", text); }
+  static std::string yellow(std::string_view text) { return coloured("1;33", text); }
 };
 
 void say(const std::string& line) {

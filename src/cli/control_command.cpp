@@ -1,7 +1,6 @@
 #include "cli/control_command.h"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -10,6 +9,7 @@
 #include <csignal>
 #include <ctime>
 
+#include "cli/colours.h"
 #include "control/control_client.h"
 #include "proc/duration_text.h"
 
@@ -35,16 +35,6 @@ struct Wish {
   bool build = false;
   bool follow = false;
 };
-
-bool has_colours() {
-  const char* terminal = std::getenv("TERM");
-  return ::isatty(STDOUT_FILENO) == 1 && std::getenv("NO_COLOR") == nullptr && terminal != nullptr &&
-         std::string_view(terminal) != "dumb";
-}
-
-std::string coloured(const char* colour, const std::string& text) {
-  return has_colours() ? fmt::format("\033[{}m{}\033[0m", colour, text) : text;
-}
 
 const char* colour_of(std::string_view state) {
   return state == "ready" ? "32" : state == "failed" ? "31" : state == "starting" ? "33" : "2";

@@ -13,6 +13,7 @@
 #include <fstream>
 #include <iterator>
 
+#include "cli/colours.h"
 #include "config/config_file.h"
 #include "gateway/gateway.h"
 #include "install/client_text.h"
@@ -32,7 +33,6 @@ constexpr milliseconds farewell{200};
 // Below these, watching a project of ordinary size may fail.
 constexpr long enough_watches = 65'536;
 constexpr long enough_instances = 128;
-constexpr std::size_t bytes_per_token = 4;
 
 constexpr std::string_view hello =
     R"({"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"mcpivot doctor","version":"1"}})";
@@ -49,18 +49,13 @@ class Findings {
   bool any_bad() const { return any_bad_; }
 
  private:
-  void print(const char* colour, std::string_view mark, const std::string& words) const {
+  static void print(const char* colour, std::string_view mark, const std::string& words) {
     std::string indented = words;
     for (std::size_t at = 0; (at = indented.find('\n', at)) != std::string::npos; at += 7)
       indented.replace(at, 1, "\n      ");
-    if (colours_) {
-      fmt::print("\033[{}m{}\033[0m  {}\n", colour, mark, indented);
-    } else {
-      fmt::print("{}  {}\n", mark, indented);
-    }
+    fmt::print("{}  {}\n", coloured(colour, mark), indented);
     std::fflush(stdout);
   }
-  const bool colours_ = ::isatty(STDOUT_FILENO) == 1 && std::getenv("NO_COLOR") == nullptr;
   bool any_bad_ = false;
 };
 
@@ -168,16 +163,10 @@ class Trial {
           server.state() == Server::State::failed
               ? server.trouble()
               : fmt::format("it has not finished its handshake after {}", duration_text(patience))));
-    std::size_t tools = 0;
-    std::size_t bytes = 0;
-    for (const Routes::ListedTool& tool : gateway_.fleet().routes().all_tools()) {
-      if (tool.member != &member) continue;
-      ++tools;
-      bytes += tool.json.size();
-    }
+    const Routes::Cost cost = gateway_.fleet().routes().cost(member);
     const Status status = server.status();
     findings.good(fmt::format("{}: ready in {}, {} tools (about {} tokens), protocol {}{}", member.name(),
-                              duration_text(status.start_took), tools, bytes / bytes_per_token,
+                              duration_text(status.start_took), cost.tools, cost.tokens(),
                               string_value(find_member(server.initialize_result(), "protocolVersion")),
                               status.version.empty() ? "" : fmt::format(", version {}", status.version)));
   }

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <optional>
 
+#include "rpc/json_cursor.h"
+
 namespace mcpivot {
 namespace {
 
@@ -42,25 +44,6 @@ std::size_t character_length(std::string_view text) {
     return follows(1) && follows(2) && follows(3) ? 4 : 0;
   }
   return 0;
-}
-
-void append_utf8(std::string& to, char32_t c) {
-  auto byte = [&](char32_t bits) { to += static_cast<char>(static_cast<unsigned char>(bits)); };
-  if (c < 0x80) {
-    byte(c);
-  } else if (c < 0x800) {
-    byte(0xC0 | (c >> 6));
-    byte(0x80 | (c & 0x3F));
-  } else if (c < 0x10000) {
-    byte(0xE0 | (c >> 12));
-    byte(0x80 | ((c >> 6) & 0x3F));
-    byte(0x80 | (c & 0x3F));
-  } else {
-    byte(0xF0 | (c >> 18));
-    byte(0x80 | ((c >> 12) & 0x3F));
-    byte(0x80 | ((c >> 6) & 0x3F));
-    byte(0x80 | (c & 0x3F));
-  }
 }
 
 // How people of other languages write what JSON has a word for.

@@ -1,12 +1,10 @@
 #include "control/control_client.h"
 
 #include <sys/socket.h>
-#include <sys/un.h>
 #include <unistd.h>
 
 #include <array>
 #include <cerrno>
-#include <cstring>
 #include <utility>
 
 #include "control/instances.h"
@@ -18,16 +16,8 @@ namespace json = boost::json;
 std::vector<ControlClient> ControlClient::connect_all() {
   std::vector<ControlClient> clients;
   for (const Instance& instance : running_instances()) {
-    sockaddr_un address{};
-    address.sun_family = AF_UNIX;
-    std::memcpy(address.sun_path, instance.socket.c_str(),
-                std::min(instance.socket.size(), sizeof(address.sun_path) - 1));
-    const int socket = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    if (::connect(socket, reinterpret_cast<const sockaddr*>(&address), sizeof(address)) == 0) {
+    if (const int socket = connect_to(instance.socket, 0); socket >= 0)
       clients.push_back(ControlClient(socket));
-    } else {
-      ::close(socket);
-    }
   }
   return clients;
 }

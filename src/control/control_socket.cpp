@@ -24,11 +24,7 @@ namespace json = boost::json;
 constexpr std::size_t longest_message = 10'000'000;
 constexpr std::size_t most_visitors = 32;
 
-std::int64_t milliseconds(std::chrono::milliseconds time) {
-  return time.count();
-}
-
-json::object described(const Member& member, std::size_t tools, std::size_t bytes) {
+json::object described(const Member& member, const Routes::Cost& cost) {
   const Status status = member.server().status();
   json::object server{{"name", member.name()},
                       {"active", member.active()},
@@ -36,8 +32,8 @@ json::object described(const Member& member, std::size_t tools, std::size_t byte
                       {"trouble", status.trouble},
                       {"command", status.command},
                       {"version", status.version},
-                      {"tools", tools},
-                      {"tokens", bytes / 4},
+                      {"tools", cost.tools},
+                      {"tokens", cost.tokens()},
                       {"waiting", status.waiting},
                       {"starts", status.starts},
                       {"kills", status.kills},
@@ -49,8 +45,8 @@ json::object described(const Member& member, std::size_t tools, std::size_t byte
   if (status.life) {
     server["generation"] = status.life->generation;
     server["pid"] = status.life->pid;
-    server["uptimeMs"] = milliseconds(status.life->uptime);
-    server["startMs"] = milliseconds(status.start_took);
+    server["uptimeMs"] = status.life->uptime.count();
+    server["startMs"] = status.start_took.count();
     server["inFlight"] = status.life->in_flight;
   }
   if (status.executable) {
@@ -135,14 +131,9 @@ void ControlSocket::Visitor::on_message(const Message& message) {
 
 json::object ControlSocket::Visitor::status() const {
   ControlTools::Fleet& fleet = owner_.gateway_.fleet();
-  std::map<const Member*, std::pair<std::size_t, std::size_t>> costs;
-  for (const Routes::ListedTool& tool : fleet.routes().all_tools()) {
-    ++costs[tool.member].first;
-    costs[tool.member].second += tool.json.size();
-  }
   json::array servers;
   for (const auto& member : fleet.members())
-    servers.push_back(described(*member, costs[member.get()].first, costs[member.get()].second));
+    servers.push_back(described(*member, fleet.routes().cost(*member)));
   std::error_code error;
   return {{"pid", ::getpid()},
           {"version", MCPIVOT_VERSION},

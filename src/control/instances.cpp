@@ -19,20 +19,30 @@ namespace fs = std::filesystem;
 
 // Whether somebody listens; errno tells why not.
 bool answers(const std::string& path) {
-  sockaddr_un address{};
-  address.sun_family = AF_UNIX;
-  if (path.size() >= sizeof(address.sun_path)) return false;
-  std::memcpy(address.sun_path, path.c_str(), path.size());
-  const int probe = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-  if (probe < 0) return false;
-  const bool connected = ::connect(probe, reinterpret_cast<const sockaddr*>(&address), sizeof(address)) == 0;
-  const int error = errno;
+  const int probe = connect_to(path, SOCK_NONBLOCK);
+  if (probe < 0) return errno == EAGAIN;
   ::close(probe);
-  errno = error;
-  return connected || error == EAGAIN;
+  return true;
 }
 
 }  // namespace
+
+int connect_to(const std::string& socket, int flags) {
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  if (socket.size() >= sizeof(address.sun_path)) {
+    errno = ENAMETOOLONG;
+    return -1;
+  }
+  std::memcpy(address.sun_path, socket.c_str(), socket.size());
+  const int made = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | flags, 0);
+  if (made < 0 || ::connect(made, reinterpret_cast<const sockaddr*>(&address), sizeof(address)) == 0)
+    return made;
+  const int error = errno;
+  ::close(made);
+  errno = error;
+  return -1;
+}
 
 std::vector<Instance> running_instances() {
   std::vector<Instance> found;

@@ -16,6 +16,9 @@ struct Instance {
   std::string socket;
 };
 
+// A connection to a socket, or -1 and errno. `flags` go with SOCK_STREAM.
+int connect_to(const std::string& socket, int flags);
+
 // Those that answer, the oldest first. The sockets of those that do not are removed.
 std::vector<Instance> running_instances();
 

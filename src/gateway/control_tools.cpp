@@ -24,8 +24,6 @@ constexpr milliseconds progress_pace{100};
 constexpr milliseconds sign_of_life{5'000};
 constexpr int usual_log_lines = 50;
 constexpr int sitters_log_lines = 200;
-// A rough rule for English text and JSON.
-constexpr std::size_t bytes_per_token = 4;
 constexpr std::size_t most_names = 40;
 constexpr int usual_hits = 5;
 constexpr int most_hits = 20;
@@ -303,24 +301,18 @@ void ControlTools::status(const Call& call) {
 
 // One line for each server, and what the lists cost the context.
 std::string ControlTools::overview() const {
-  std::map<const Member*, std::pair<std::size_t, std::size_t>> costs;  // tools, bytes
-  for (const Routes::ListedTool& tool : fleet_.routes().all_tools()) {
-    ++costs[tool.member].first;
-    costs[tool.member].second += tool.json.size();
-  }
   std::string lines;
   std::size_t active = 0;
-  std::size_t tokens = definitions().size() / bytes_per_token;
+  std::size_t tokens = tokens_in(definitions().size());
   for (const auto& member : fleet_.members()) {
-    const auto& [tools_of_it, bytes] = costs[member.get()];
+    const Routes::Cost cost = fleet_.routes().cost(*member);
     const Status status = member->server().status();
     if (member->active()) {
       ++active;
-      tokens += bytes / bytes_per_token;
+      tokens += cost.tokens();
     }
     lines += fmt::format("{}: {}, {}, {} tools (about {} tokens)", member->name(),
-                         member->active() ? "active" : "inactive", status.state, tools_of_it,
-                         bytes / bytes_per_token);
+                         member->active() ? "active" : "inactive", status.state, cost.tools, cost.tokens());
     if (status.life)
       lines += fmt::format(", generation {}, {} in flight", status.life->generation, status.life->in_flight);
     if (status.crashes > 0) lines += fmt::format(", {} crashes", status.crashes);

@@ -23,10 +23,10 @@ Span span_of(const Message& message, std::string_view part) {
           static_cast<std::uint32_t>(part.size())};
 }
 
-// The name that a request has among its params, decoded; copied only if it is spelled with escapes.
+// A name as JSON spells it, decoded; copied only if it is spelled with escapes.
 class Name {
  public:
-  explicit Name(const Message& message) : text_(message.text(message.name)) {
+  explicit Name(std::string_view spelled) : text_(spelled) {
     if (text_.find('\\') != std::string_view::npos) {
       decoded_ = string_value(text_);
       text_ = decoded_;
@@ -40,11 +40,6 @@ class Name {
   std::string_view text_;
   std::string decoded_;
 };
-
-// The same message with this value in place of that part.
-std::string changed(const Message& message, Span part, std::string_view value) {
-  return spliced(message.raw, Edits().replace(part, value).list());
-}
 
 }  // namespace
 
@@ -317,7 +312,7 @@ void Gateway::list(Asker& asker, const Message& message, ListKind kind) {
 }
 
 void Gateway::request_tool(Asker& asker, const Message& message) {
-  const Name name(message);
+  const Name name(message.text(message.name));
   const Routes::Target* target = routes().tool(name.text());
   if (target == nullptr) return request_unrouted_tool(asker, message, std::string(name.text()));
   if (!target->member->active())
@@ -337,8 +332,12 @@ void Gateway::request_unrouted_tool(Asker& asker, const Message& message, const 
 }
 
 void Gateway::call_tool(Asker& asker, const Message& message, const Routes::Target& target) {
-  if (Name(message).text() == target.own) return pass(*target.member, asker, message);
-  const std::string line = changed(message, message.name, quote(target.own));
+  pass_renamed(target, asker, message, message.name);
+}
+
+void Gateway::pass_renamed(const Routes::Target& target, Asker& asker, const Message& message, Span name) {
+  if (Name(message.text(name)).text() == target.own) return pass(*target.member, asker, message);
+  const std::string line = spliced(message.raw, Edits().replace(name, quote(target.own)).list());
   pass(*target.member, asker, *read_message(line));
 }
 
@@ -349,9 +348,7 @@ void Gateway::pass(Member& member, Asker& asker, const Message& message) {
       "[mcpivot] server \"{}\" does not read what it is sent; the request was not passed on. Try again "
       "later.",
       member.name());
-  const std::string_view id = message.text(message.id);
-  asker.answer(message.known == Method::tools_call ? tool_answer(id, words, true)
-                                                   : error_answer(id, code::connection_closed, words));
+  asker.answer(failure_answer(message.known, message.text(message.id), words));
 }
 
 void Gateway::request_prompt(Asker& asker, const Message& message) {
@@ -361,9 +358,7 @@ void Gateway::request_prompt(Asker& asker, const Message& message) {
   if (target == nullptr || !target->member->active())
     return asker.answer(error_answer(message.text(message.id), code::invalid_params,
                                      fmt::format("Unknown prompt: {}", name)));
-  if (name == target->own) return pass(*target->member, asker, message);
-  const std::string line = changed(message, message.name, quote(target->own));
-  pass(*target->member, asker, *read_message(line));
+  pass_renamed(*target, asker, message, message.name);
 }
 
 void Gateway::request_resource(Asker& asker, const Message& message) {
@@ -396,8 +391,7 @@ void Gateway::request_completion(Asker& asker, const Message& message) {
       !has_capability(member->server().initialize_result(), "completions"))
     return asker.answer(result_answer(message.text(message.id), nothing));
   if (prompt == nullptr) return pass(*member, asker, message);
-  const std::string line = changed(message, span_of(message, name), quote(prompt->own));
-  pass(*member, asker, *read_message(line));
+  pass_renamed(*prompt, asker, message, span_of(message, name));
 }
 
 void Gateway::set_level(Asker& asker, const Message& message) {

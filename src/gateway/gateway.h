@@ -84,6 +84,8 @@ class Gateway final : private Member::Owner, private ControlTools::Fleet {
   void request_completion(Asker& asker, const Message& message);
   void set_level(Asker& asker, const Message& message);
   void request_other(Asker& asker, const Message& message);
+  // The same under the name that the server knows; `name` is where it stands in the message.
+  void pass_renamed(const Routes::Target& target, Asker& asker, const Message& message, Span name);
   // Hands it to a server of several, which may not be able to take more.
   void pass(Member& member, Asker& asker, const Message& message);
   // For what a lone server does not have, though the client was told that it might.

@@ -175,6 +175,16 @@ Member* Routes::resource(std::string_view uri) const {
   return with_resources_.size() == 1 ? with_resources_.front() : nullptr;
 }
 
+Routes::Cost Routes::cost(const Member& member) const {
+  Cost cost;
+  for (const ListedTool& tool : all_tools_) {
+    if (tool.member != &member) continue;
+    ++cost.tools;
+    cost.bytes += tool.json.size();
+  }
+  return cost;
+}
+
 std::string Routes::shown(const Member& member, ListKind kind, const std::string& own) const {
   if (kind != ListKind::tools && kind != ListKind::prompts) return own;
   const auto& names = kind == ListKind::tools ? shown_tools_ : shown_prompts_;

@@ -20,6 +20,11 @@ namespace mcpivot {
 
 using Members = std::vector<std::unique_ptr<Member>>;
 
+// About how many tokens so many bytes are: a rough rule for English text and JSON.
+constexpr std::size_t tokens_in(std::size_t bytes) {
+  return bytes / 4;
+}
+
 class Routes {
  public:
   struct Target {
@@ -46,6 +51,13 @@ class Routes {
     std::string json;
   };
   const std::vector<ListedTool>& all_tools() const { return all_tools_; }
+  // What a server's tools take in a context, if it is active.
+  struct Cost {
+    std::size_t tools = 0;
+    std::size_t bytes = 0;
+    std::size_t tokens() const { return tokens_in(bytes); }
+  };
+  Cost cost(const Member& member) const;
   // The items of the active servers, in the order of the file, separated by commas.
   const std::string& list(ListKind kind) const { return lists_[static_cast<std::size_t>(kind)]; }
   // Another number each time that it was built anew.

@@ -6,6 +6,7 @@
 #include <span>
 
 #include "proc/utf8.h"
+#include "rpc/json_cursor.h"
 
 namespace mcpivot {
 namespace {
@@ -23,25 +24,6 @@ bool is_letter(char c) {
 }
 bool is_bare(char c) {
   return is_digit(c) || is_letter(c) || c == '_' || c == '-';
-}
-
-void append_utf8(std::string& to, char32_t c) {
-  auto byte = [&](char32_t bits) { to += static_cast<char>(static_cast<unsigned char>(bits)); };
-  if (c < 0x80) {
-    byte(c);
-  } else if (c < 0x800) {
-    byte(0xC0 | (c >> 6));
-    byte(0x80 | (c & 0x3F));
-  } else if (c < 0x10000) {
-    byte(0xE0 | (c >> 12));
-    byte(0x80 | ((c >> 6) & 0x3F));
-    byte(0x80 | (c & 0x3F));
-  } else {
-    byte(0xF0 | (c >> 18));
-    byte(0x80 | ((c >> 12) & 0x3F));
-    byte(0x80 | ((c >> 6) & 0x3F));
-    byte(0x80 | (c & 0x3F));
-  }
 }
 
 // Puts a value where a dotted key leads. False: something else is there already.

@@ -27,6 +27,11 @@ std::string tool_answer(std::string_view id, std::string_view text, bool is_erro
       id, fmt::format(R"({{"content":[{{"type":"text","text":{}}}],"isError":{}}})", quote(text), is_error));
 }
 
+std::string failure_answer(Method asked, std::string_view id, std::string_view words) {
+  return asked == Method::tools_call ? tool_answer(id, words, true)
+                                     : error_answer(id, code::connection_closed, words);
+}
+
 std::string cancellation(std::string_view id, std::string_view reason) {
   return fmt::format(
       R"({{"jsonrpc":"2.0","method":"notifications/cancelled","params":{{"requestId":{},"reason":{}}}}})", id,

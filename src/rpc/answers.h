@@ -5,6 +5,8 @@
 #include <string>
 #include <string_view>
 
+#include "rpc/message.h"
+
 namespace mcpivot {
 
 namespace code {
@@ -28,6 +30,9 @@ std::string result_answer(std::string_view id, std::string_view result);
 
 // The answer to a tool call: this text, for the model to read.
 std::string tool_answer(std::string_view id, std::string_view text, bool is_error);
+
+// For a request that came to nothing: in a tool's answer, where the model reads it; else as an error.
+std::string failure_answer(Method asked, std::string_view id, std::string_view words);
 
 // Tells a peer that we no longer want an answer to the request that it knows by this id.
 std::string cancellation(std::string_view id, std::string_view reason);

@@ -10,8 +10,16 @@ bool is_digit(char c) {
   return c >= '0' && c <= '9';
 }
 
-void append_utf8(std::string& out, std::uint32_t code) {
-  auto byte = [&](std::uint32_t bits) { out += static_cast<char>(bits); };
+std::uint32_t four_hex(std::string_view text) {
+  std::uint32_t code = 0;
+  std::from_chars(text.data(), text.data() + 4, code, 16);
+  return code;
+}
+
+}  // namespace
+
+void append_utf8(std::string& out, char32_t code) {
+  auto byte = [&](char32_t bits) { out += static_cast<char>(bits); };
   if (code < 0x80) {
     byte(code);
   } else if (code < 0x800) {
@@ -28,14 +36,6 @@ void append_utf8(std::string& out, std::uint32_t code) {
     byte(0x80 | (code & 0x3f));
   }
 }
-
-std::uint32_t four_hex(std::string_view text) {
-  std::uint32_t code = 0;
-  std::from_chars(text.data(), text.data() + 4, code, 16);
-  return code;
-}
-
-}  // namespace
 
 bool JsonCursor::value(Span& where) {
   skip_space();

@@ -123,6 +123,9 @@ std::string_view find_member(std::string_view object, std::string_view key);
 // The text of a JSON string without its quotes, unescaped. The input must have been validated.
 std::string unescape(std::string_view text);
 
+// Adds a character to UTF-8 text.
+void append_utf8(std::string& out, char32_t code);
+
 // A JSON string, with its quotes, that stands for this text.
 std::string quote(std::string_view text);
 

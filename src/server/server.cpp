@@ -113,13 +113,12 @@ void Server::start_later() {
 void Server::hello(std::string_view params, std::function<void()> then) {
   replay_.hello = params.empty() ? "{}" : std::string(params);
   if (initialize_result_.empty() && state_ != State::failed) recall_last_run();
+  if (unborn_ && !handshake_) shake_hands();
   if (!then) {
     lists_shown_ = true;
-    if (unborn_ && !handshake_) shake_hands();
     return;
   }
   settled_.push_back(std::move(then));
-  if (unborn_ && !handshake_) shake_hands();
   const bool known = !initialize_result_.empty();
   const bool hopeless = !unborn_ && (state_ == State::failed || state_ == State::stopped);
   if (known || hopeless) return settle();
@@ -246,13 +245,11 @@ void Server::release_waiting() {
 }
 
 void Server::refuse(Asker& asker, const Message& message, const std::string& why) const {
-  const std::string_view id = message.text(message.id);
   std::string words = fmt::format("[mcpivot] server \"{}\" {}: {}", config_.name,
                                   config_.is_daemon() ? "is away" : "is not running", why);
   const std::string lines = telling_lines(ring_.lines_of(counts_.starts));
   if (!lines.empty()) words += fmt::format(".\n{}", lines);
-  const bool call = message.known == Method::tools_call;
-  asker.answer(call ? tool_answer(id, words, true) : error_answer(id, code::connection_closed, words));
+  asker.answer(failure_answer(message.known, message.text(message.id), words));
 }
 
 // --- birth
@@ -554,9 +551,7 @@ bool Server::settle(Generation::Open& open, const Death& death, bool again) {
                                                  config_.is_daemon() ? "Outcome unknown: i" : "I")
                                    : "It never reached the server; it had no effect.";
   const std::string words = crash_report(death, describe(request), fate);
-  request.origin->answer(request.known == Method::tools_call
-                             ? tool_answer(request.id(), words, true)
-                             : error_answer(request.id(), code::connection_closed, words));
+  request.origin->answer(failure_answer(request.known, request.id(), words));
   return true;
 }
 
@@ -665,13 +660,18 @@ void Server::reload_done(const Outcome& outcome) {
   start_round();
 }
 
-void Server::stop(std::function<void(const Stopped&)> done) {
-  if (config_.is_daemon()) return stop_daemon(std::move(done));
+// It is to be stopped: whatever was to come of it is not to come any more.
+void Server::abandon_plans() {
   back_off_timer_.cancel();
   build_.reset();
   abandon_birth();
   later_.clear();
   reload_done({false, fmt::format("[mcpivot] \"{}\" was stopped on request", config_.name)});
+}
+
+void Server::stop(std::function<void(const Stopped&)> done) {
+  if (config_.is_daemon()) return stop_daemon(std::move(done));
+  abandon_plans();
   stops_.push_back(std::move(done));
   for (const auto& generation : leaving_)
     if (!generation->ending()) generation->end(farewell);
@@ -814,9 +814,7 @@ void Server::watch_overdue_calls() {
           "[mcpivot] server \"{}\" did not answer {} within {} (--call-timeout); it was cancelled there and "
           "may have taken effect.{}",
           config_.name, describe(request), duration_text(config_.call_timeout), after_overdue(config_));
-      request.origin->answer(request.known == Method::tools_call
-                                 ? tool_answer(request.id(), words, true)
-                                 : error_answer(request.id(), code::connection_closed, words));
+      request.origin->answer(failure_answer(request.known, request.id(), words));
     }
     if (current_->open() > 0) watch_overdue_calls();
   });

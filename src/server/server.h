@@ -177,6 +177,7 @@ class Server final : private Generation::Owner {
   void refetch(ListKind kind);
 
   void count_kill(std::string reason);
+  void abandon_plans();
   void finish_stop(const std::string& how, std::vector<pid_t> pids);
   void on_ended(Generation& generation, Death& death);
   void on_crash(Generation& generation, const Death& death, bool from_outside);

@@ -118,11 +118,7 @@ void Server::stop_daemon(std::function<void(const Stopped&)> done) {
          .others = {},
          .program = {},
          .next = {}});
-  back_off_timer_.cancel();
-  build_.reset();
-  abandon_birth();
-  later_.clear();
-  reload_done({false, fmt::format("[mcpivot] \"{}\" was stopped on request", config_.name)});
+  abandon_plans();
   stops_.push_back(std::move(done));
   if (std::exchange(daemon_busy_, true)) return;  // it is being stopped already
   if (auto old = std::exchange(current_, nullptr)) {
