@@ -91,10 +91,18 @@ Server::Server(LinkContext& context, Guard& guard, ServerConfig config, NoticeBo
       back_off_timer_(context.loop),
       patience_timer_(context.loop),
       overdue_timer_(context.loop) {
+  adopt_config();
+}
+
+// What is made of the configuration, and must change with it.
+void Server::adopt_config() {
   if (config_.build.empty()) config_.control.rebuild = {};
-  if (!config_.http.start.empty() || !config_.http.stop.empty())
-    keeper_ = std::make_unique<DaemonKeeper>(context.loop, guard, config_);
+  waiting_.set_patience(config_.queue_timeout);
   if (config_.http.insecure) log_warn("{}: --insecure: anybody may pretend to be this daemon", config_.name);
+  if (daemon_busy_) return;  // its keeper stops it just now, and somebody waits for that
+  const bool kept = !config_.http.start.empty() || !config_.http.stop.empty();
+  if (!kept || (keeper_ && !keeper_->fits())) keeper_.reset();
+  if (kept && !keeper_) keeper_ = std::make_unique<DaemonKeeper>(context_.loop, guard_, config_);
 }
 
 Server::~Server() = default;
@@ -690,7 +698,7 @@ void Server::rest() {
 
 void Server::configure(ServerConfig config) {
   config_ = std::move(config);
-  if (config_.build.empty()) config_.control.rebuild = {};
+  adopt_config();
   if (state_ == State::stopped || shut_down_) return;
   reload({.build = false,
           .reason = "its configuration changed",

@@ -145,6 +145,8 @@ class Server final : private Generation::Owner {
     return knows_client() ? nullptr : unborn_.get();
   }
 
+  void adopt_config();
+
   // Generation::Owner
   void on_answer(const Generation::Requests::Request& request, const Message& message) override;
   void on_notification(Generation& from, const Message& message) override;
