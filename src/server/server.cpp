@@ -602,6 +602,19 @@ void Server::reload(Reload reload) {
   if (!underway) start_round();
 }
 
+void Server::program_replaced(const std::string& reason) {
+  const auto program = look_at(own_file(config_.command));
+  const auto& known = unborn_ ? unborn_file_ : current_file_;
+  // By a build of ours, or it runs already.
+  if (build_ || (program && known && program->stamp.looks_like(known->stamp))) return;
+  const bool too_early = unborn_ != nullptr;
+  if (too_early) abandon_birth();
+  reload({.build = false, .reason = reason, .progress = {}, .done = [this](const Outcome& outcome) {
+            if (outcome.news) add_notice(outcome.text);
+          }});
+  if (too_early) bear(reason);  // the round goes on
+}
+
 void Server::start_round() {
   round_ = Round::waiting;
   if (current_ && !current_->ending() && config_.swap == SwapMode::stop_first) current_->end(farewell);

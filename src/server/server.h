@@ -110,6 +110,8 @@ class Server final : private Generation::Owner {
   // Stops it, and whoever else of this user runs its program if that is the user's own, so that the file can
   // be replaced. The next request that needs it starts it again.
   void stop(std::function<void(const Stopped&)> done);
+  // Somebody has put another program in the place of its own.
+  void program_replaced(const std::string& reason);
   // Stops it alone, because nobody needs it at the moment.
   void rest();
   // Another configuration: a new generation follows it, if it runs.
