@@ -9,7 +9,7 @@ import { dirname, join } from 'node:path';
 import { describe, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { blocks_of } from './lib/blocks.mjs';
-import { eventually, mcpivot, Place } from './lib/place.mjs';
+import { eventually, matches, mcpivot, Place } from './lib/place.mjs';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 const quick_starts = blocks_of(join(root, 'docs/quick-starts.md'));
@@ -133,11 +133,19 @@ const readme_ways = {
 const quick_start_ways = {
   file: async (place, block, name) => place.write(name, block.text),
   client: async (place, block, rest) => {
-    if (rest === '') return place.connect_added(block.text);
+    if (rest === '') {
+      place.client = await place.connect_added(block.text);
+      return;
+    }
     assert.equal(rest, 'project file');
     place.shell(block.text);
     const { mcpServers } = JSON.parse(readFileSync(join(place.folder, '.mcp.json'), 'utf8'));
-    return place.connect([mcpServers.mcpivot.command, ...mcpServers.mcpivot.args]);
+    place.client = await place.connect([mcpServers.mcpivot.command, ...mcpServers.mcpivot.args]);
+  },
+  answer: async (place, block, rest) => {
+    const [, tool, args] = rest.match(/^of (\w+) (.*)$/);
+    const said = await call(place.client, tool, JSON.parse(args));
+    assert.ok(matches(said, place.text(block.text).trimEnd().split('\n')), `it says:\n${said}`);
   },
   daemon: async (place, block) => {
     place.daemon_line = place.text(block.text.trim());

@@ -49,6 +49,14 @@ async function free_port() {
   return port;
 }
 
+const escaped = (text) => text.replace(/[.*+?^${}()|[\]\\]/g, '\\$&');
+
+/** Whether a text has these lines; `…` stands for anything, and alone on a line for any number of lines. */
+export function matches(text, lines) {
+  const patterns = lines.map((line) => (line === '…' ? '(?:.*\n)*' : `${line.split('…').map(escaped).join('.*')}\n`));
+  return new RegExp(`^${patterns.join('')}$`).test(`${text}\n`);
+}
+
 export class Place {
   #root = mkdtempSync(join(tmpdir(), 'mcpivot-follow-'));
   #clients = [];
@@ -124,14 +132,9 @@ export class Place {
         await this.shell_beside(line);
         continue;
       }
-      const pattern = new RegExp(
-        `^${expected
-          .map((text) => (text === '…' ? '(?:.*\n)*' : `${text.split('…').map(RegExp.escape ?? escape_pattern).join('.*')}\n`))
-          .join('')}$`,
-      );
       await eventually(async () => {
         const printed = await this.shell_beside(line);
-        if (pattern.test(printed)) return true;
+        if (matches(printed.trimEnd(), expected)) return true;
         throw new Error(`it printed:\n${printed}\ninstead of:\n${expected.join('\n')}`);
       }, `$ ${line}`);
     }
@@ -145,6 +148,13 @@ export class Place {
     );
     this.#clients.push(client);
     return client;
+  }
+  /** Until all of these servers are. */
+  async until_ready(names) {
+    await eventually(() => {
+      const [{ servers }] = JSON.parse(this.shell('mcpivot status --json'));
+      return names.every((name) => servers.some((server) => server.name === name && server.state === 'ready'));
+    }, `${names} are ready`);
   }
   /** The same for what `claude mcp add` was told. */
   async connect_added(block) {
@@ -180,6 +190,3 @@ export class Place {
   }
 }
 
-function escape_pattern(text) {
-  return text.replace(/[.*+?^${}()|[\]\\]/g, '\\$&');
-}
