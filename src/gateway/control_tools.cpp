@@ -435,8 +435,9 @@ void ControlTools::sitter_state(const Call& call) {
   const Member* const member = pick_or_refuse(call);
   if (member == nullptr) return;
   const auto uptime = std::chrono::duration_cast<std::chrono::seconds>(steady_clock::now() - started_);
-  call.asker.answer(tool_answer(call.message.text(call.message.id),
-                                sitter_status(member->server().status(), uptime), false));
+  call.asker.answer(tool_answer(
+      call.message.text(call.message.id),
+      sitter_status(member->server().status(), member->server().config().command, uptime), false));
 }
 
 void ControlTools::sitter_info(const Call& call) {
