@@ -80,7 +80,7 @@ function lines_of(pieces) {
 
 // When each line is shown: as in the run, but with time to read the ones before it.
 function paced(lines) {
-  let shown = 0.3;
+  let shown = 0;
   return lines.map((line, i) => {
     const before = lines[i - 1];
     if (before) {
@@ -105,18 +105,19 @@ function drawn_line(line, number) {
   return `<text y="${y}" textLength="${length}" xml:space="preserve">${words.join('')}</text>\n`;
 }
 
-// All lines stand below one another. A cover hides those that are still to come, and both move in steps.
+// All lines stand below one another. A cover hides those that are still to come, and both move in steps. Where
+// nothing can move, the cover lies below, and the first page is seen.
 function draw(lines) {
   const total = lines.at(-1).at + last_page;
   const percent = (time) => `${((100 * time) / total).toFixed(2)}%`;
   const steps = lines.map((line, i) => {
     const shown = i + 1;
     const scrolled = Math.max(0, shown - rows) * size.line;
-    return { at: percent(line.at), cover: shown * size.line - scrolled, scrolled };
+    return { at: percent(line.at), cover: (shown - rows) * size.line - scrolled, scrolled };
   });
   const frames = (name, first, value) =>
     `@keyframes ${name}{0%{transform:translateY(${first}px)}` +
-    steps.map((step) => `${step.at}{transform:translateY(${value(step)}px)}`).join('') +
+    steps.slice(1).map((step) => `${step.at}{transform:translateY(${value(step)}px)}`).join('') +
     '}';
   const width = columns * size.column + 2 * size.margin;
   const height = rows * size.line + size.bar + 2 * size.margin;
@@ -129,17 +130,17 @@ text{font:${size.font}px ui-monospace,SFMono-Regular,Menlo,Consolas,"DejaVu Sans
 .b{fill:${paint.bold};font-weight:bold}${colours}
 .scroll{animation:scroll ${play}}.cover{animation:cover ${play}}
 ${frames('scroll', 0, (step) => -step.scrolled)}
-${frames('cover', 0, (step) => step.cover)}
-@media (prefers-reduced-motion:reduce){.scroll,.cover{animation:none}.cover{display:none}}
+${frames('cover', steps[1].cover, (step) => step.cover)}
+@media (prefers-reduced-motion:reduce){.scroll,.cover{animation:none}}
 </style>
 <rect width="${width}" height="${height}" rx="8" fill="${paint.background}"/>
 <path d="M0 ${size.bar}V8a8 8 0 0 1 8-8H${width - 8}a8 8 0 0 1 8 8V${size.bar}z" fill="${paint.bar}"/>
 <circle cx="20" cy="17" r="5.5" fill="#ff5f57"/><circle cx="39" cy="17" r="5.5" fill="#febc2e"/><circle cx="58" cy="17" r="5.5" fill="#28c840"/>
 <text x="${width / 2}" y="22" text-anchor="middle" fill-opacity=".7">./dev demo</text>
-<svg x="${size.margin}" y="${size.bar + size.margin / 2}" width="${width - 2 * size.margin}" height="${rows * size.line + 6}">
+<svg x="${size.margin}" y="${size.bar + size.margin / 2}" width="${width - 2 * size.margin}" height="${rows * size.line}">
 <g class="scroll">
 ${lines.map(drawn_line).join('')}</g>
-<rect class="cover" width="100%" height="100%" fill="${paint.background}"/>
+<rect class="cover" y="${rows * size.line}" width="${width}" height="${rows * size.line}" fill="${paint.background}"/>
 </svg>
 </svg>
 `;

@@ -136,6 +136,14 @@ describe('the documentation', () => {
       assert.ok(help().includes(option), `${option} is there, but not in --help`);
   });
 
+  test('the picture of the demo is of the demo as it is', () => {
+    const picture = read('docs/demo.svg');
+    const headlines = [...read('examples/demo.cpp').matchAll(/ tell\(\s*"([^"]+)"/g)].map(([, words]) => words.trim());
+    assert.ok(headlines.length > 4);
+    for (const words of headlines) assert.ok(picture.includes(words), `run ./dev record: it does not show "${words}"`);
+    assert.doesNotMatch(picture, /<script|href=/, 'GitHub would not show it');
+  });
+
   test('every option of ./dev that the README speaks of is there', () => {
     const usage = spawnSync(join(root, 'dev'), ['--help'], { encoding: 'utf8' }).stdout;
     for (const [, command, what] of read('README.md').matchAll(/\.\/dev (\w+)(?: (\w+))?/g)) {
