@@ -76,7 +76,9 @@ const help = (...command) => execFileSync(mcpivot, [...command, '--help'], { enc
 const long_options = (text) => [...new Set([...text.matchAll(/^ +(?:-\w,)?(--[a-z-]+)/gm)].map(([, name]) => name))];
 
 function all_commands() {
-  const words = [...help().matchAll(/^(?:Usage:)? +mcpivot ([a-z|]+)/gm)].flatMap(([, names]) => names.split('|'));
+  const words = [...help().matchAll(/^(?:Usage:)? +mcpivot ([a-z|]+)/gm)].flatMap(([, names]) =>
+    names.split('|').filter(Boolean),
+  );
   const listed = help().split(/^(?:Subcommands|Commands.*):$/m).slice(1).join('\n');
   return [...new Set([...words, ...[...listed.matchAll(/^  ([a-z]+) {2,}/gm)].map(([, name]) => name)])];
 }
