@@ -751,7 +751,7 @@ void Server::on_answer(const Generation::Requests::Request& request, const Messa
   replay_.learn(request, message);
   Edits edits;
   edits.replace(message.id, request.id());
-  if (request.known != Method::tools_call || notices_.empty())
+  if (request.known != Method::tools_call || notices_.empty() || !has_client(*request.origin))
     return request.origin->forward(message, edits.list());
   const Item* tool =
       request.name().empty() ? nullptr : catalog_.find(ListKind::tools, string_value(request.name()));

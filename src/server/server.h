@@ -8,6 +8,7 @@
 // One thread.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <functional>
 #include <list>
@@ -57,6 +58,10 @@ class Server final : private Generation::Owner {
   ~Server() override;
 
   void add_client(Asker& client) { clients_.push_back(&client); }
+  // Whether it is an AI's client; a terminal is not, and what it reads no model has read.
+  bool has_client(Asker& asker) const {
+    return std::ranges::find(clients_, &asker.client()) != clients_.end();
+  }
 
   // Starts it, if it does not run. The first generation shakes hands once a client has.
   void start(const std::string& reason = "first start");
