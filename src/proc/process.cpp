@@ -189,6 +189,13 @@ std::expected<std::shared_ptr<Process>, std::string> Process::spawn(boost::asio:
     return std::unexpected(describe(report, command));
   }
   const int pidfd = static_cast<int>(::syscall(SYS_pidfd_open, pid, 0));
+  if (pidfd < 0) {  // too many files are open; nobody would hear of its end
+    const std::string why = std::strerror(errno);
+    ::kill(-pid, SIGKILL);
+    ::waitpid(pid, nullptr, 0);
+    guard.forget(pid);
+    return std::unexpected("cannot watch the new process: " + why);
+  }
   const Pipes pipes{std::exchange(in.write_end, -1), std::exchange(out.read_end, -1),
                     std::exchange(err.read_end, -1)};
   std::shared_ptr<Process> process(new Process(loop, guard, pid, pidfd, pipes));

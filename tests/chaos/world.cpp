@@ -211,10 +211,17 @@ void World::empty_disk() const {
   fs::remove(folder() / "small" / "filler", ignored);
 }
 
-void World::limit_descriptors(bool limited) const {
+void World::limit_descriptors(std::size_t more) const {
   rlimit limit{};
   if (prlimit(pivot_->pid(), RLIMIT_NOFILE, nullptr, &limit) != 0) return;
-  limit.rlim_cur = limited ? harness::open_fds(pivot_->pid()) : limit.rlim_max;
+  limit.rlim_cur = std::min<rlim_t>(harness::open_fds(pivot_->pid()) + more, limit.rlim_max);
+  prlimit(pivot_->pid(), RLIMIT_NOFILE, &limit, nullptr);
+}
+
+void World::free_descriptors() const {
+  rlimit limit{};
+  if (prlimit(pivot_->pid(), RLIMIT_NOFILE, nullptr, &limit) != 0) return;
+  limit.rlim_cur = limit.rlim_max;
   prlimit(pivot_->pid(), RLIMIT_NOFILE, &limit, nullptr);
 }
 
@@ -249,7 +256,7 @@ std::vector<pid_t> World::leftovers() const {
 
 void World::heal() {
   deeds_.clear();
-  limit_descriptors(false);
+  free_descriptors();
   empty_disk();
   for (const char* server : stdio_servers) {
     // A server that was made deaf has been that for ever.

@@ -69,7 +69,8 @@ class World {
   void fill_disk() const;
   void empty_disk() const;
 
-  void limit_descriptors(bool limited) const;
+  void limit_descriptors(std::size_t more) const;  // than it has open now
+  void free_descriptors() const;
   // What each server executed: tokens, and how often.
   std::map<std::string, int> executed() const;
   // All processes that were started here, directly or not, and are alive.
