@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "cli/check.h"
-#include "cli/control_command.h"
 #include "cli/options.h"
 #include "cli/run.h"
 #include "install/skill.h"
@@ -26,9 +25,7 @@ void open_standard_descriptors() {
 int main(int argc, char** argv) {
   open_standard_descriptors();
   try {
-    const std::vector<std::string> arguments(argv + 1, argv + argc);
-    if (const auto done = mcpivot::run_control_command(arguments)) return *done;
-    const auto invocation = mcpivot::parse_command_line(arguments);
+    const auto invocation = mcpivot::parse_command_line({argv + 1, argv + argc});
     std::fputs(invocation.out.c_str(), stdout);
     std::fputs(invocation.err.c_str(), stderr);
     if (invocation.instead) return invocation.instead();
