@@ -10,6 +10,7 @@
 #include "cli/options.h"
 #include "cli/run.h"
 #include "install/skill.h"
+#include "proc/launcher.h"
 
 namespace {
 
@@ -24,6 +25,7 @@ void open_standard_descriptors() {
 
 int main(int argc, char** argv) {
   open_standard_descriptors();
+  mcpivot::end_with_launcher();
   try {
     const auto invocation = mcpivot::parse_command_line({argv + 1, argv + argc});
     std::fputs(invocation.out.c_str(), stdout);

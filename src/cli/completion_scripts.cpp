@@ -20,7 +20,7 @@ _mcpivot() {
     [[ $word == -- && $server -eq 0 && $i -lt $COMP_CWORD ]] && server=$((i + 1))
   done
   COMPREPLY=()
-  mapfile -t lines < <("$program" complete -- "${words[@]}" 2>/dev/null)
+  mapfile -t lines < <(command "$program" complete -- "${words[@]}" 2>/dev/null)
   local last=${words[${#words[@]}-1]} tail
   tail=${last##*[=:]}
   for word in "${lines[@]:1}"; do
@@ -57,7 +57,7 @@ _mcpivot() {
     name=${${line%%$'\t'*}//:/\\:}
     [[ $line == *$'\t'* ]] && described+=("$name:${line#*$'\t'}") || described+=("$name")
   done
-  (( $#described )) && _describe -o -V mcpivot described
+  (( $#described )) && _describe -V mcpivot described
   case $lines[1] in
     files) [[ $PREFIX == --*=* ]] && compset -P '*='; _files ;;
     folders) [[ $PREFIX == --*=* ]] && compset -P '*='; _files -/ ;;
