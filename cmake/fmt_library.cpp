@@ -1,5 +1,5 @@
-// The compiled half of fmt, for Debian has it only as a shared library, and the program shall need nothing but
-// glibc. fmt's header-only mode would do, too, but compiles it again in each of our files: 2 s for each.
+// The compiled half of fmt, for Debian has it only as a shared library, and the program shall need nothing
+// but glibc. fmt's header-only mode would do, too, but compiles it again in each of our files: 2 s for each.
 #include <fmt/format-inl.h>
 
 FMT_BEGIN_NAMESPACE

@@ -1,4 +1,5 @@
-// What `cmake --install` puts into a prefix works from there, and the program needs nothing but an old enough glibc.
+// What `cmake --install` puts into a prefix works from there, and the program needs nothing but an old enough
+// glibc.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/wait.h>

@@ -36,7 +36,7 @@ TEST(IsUtf8, every_start_of_four_bytes_is_judged_right) {
   const unsigned char edges[] = {0x00, 0x7F, 0x80, 0x8F, 0x90, 0x9F, 0xA0,
                                  0xBF, 0xC0, 0xE0, 0xED, 0xF4, 0xFF};
   for (unsigned first = 0; first < 256; ++first)
-    for (unsigned second = 0; second < 256; ++second)
+    for (const unsigned char second : edges)
       for (const unsigned char third : edges)
         for (const unsigned char fourth : edges) {
           std::string text(14, 'x');
