@@ -2,7 +2,9 @@
 import assert from 'node:assert/strict';
 import { execFileSync, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, renameSync, rmSync } from 'node:fs';
+import {
+  closeSync, cpSync, existsSync, mkdirSync, mkdtempSync, openSync, readFileSync, readdirSync, renameSync, rmSync, writeSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { createInterface } from 'node:readline';
@@ -73,15 +75,16 @@ async function until(condition, what) {
   }
 }
 
-/** A client behind `command`, after the handshake and a call. */
-async function connect(command, words) {
-  const child = spawn(command, [...words, '--', server], { ...options, stdio: ['pipe', 'pipe', 'pipe'] });
+/** A client behind `command`, after the handshake and a call. `held`: stdin's other end, if Node shall not close it. */
+async function connect(command, words, held) {
+  const child = spawn(command, [...words, '--', server], { ...options, stdio: [held ?? 'pipe', 'pipe', 'pipe'] });
+  const send = (line) => (held === undefined ? child.stdin.write(line + '\n') : writeSync(held, line + '\n'));
   let stderr = '';
   child.stderr.on('data', (text) => (stderr += text));
-  child.stdin.on('error', () => {});
+  child.stdin?.on('error', () => {});
   const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
   const ask = async (id, method, params) => {
-    child.stdin.write(JSON.stringify({ jsonrpc: '2.0', id, method, params }) + '\n');
+    send(JSON.stringify({ jsonrpc: '2.0', id, method, params }));
     for (;;) {
       const { value, done } = await lines.next();
       assert.ok(!done, `no answer to ${method}: ${stderr}`);
@@ -93,7 +96,7 @@ async function connect(command, words) {
     protocolVersion: '2025-06-18', capabilities: {}, clientInfo: { name: 'test', version: '1' },
   });
   assert.equal(hello.protocolVersion, '2025-06-18');
-  child.stdin.write('{"jsonrpc":"2.0","method":"notifications/initialized"}\n');
+  send('{"jsonrpc":"2.0","method":"notifications/initialized"}');
   const answer = await ask(2, 'tools/call', { name: 'echo', arguments: { text: 'through npm' } });
   assert.equal(answer.content[0].text, 'through npm');
   const family = descendants(child.pid);
@@ -101,10 +104,14 @@ async function connect(command, words) {
   return { child, family };
 }
 
-const allGone = (family) => until(() => {
-  const running = processes();
-  return family.every((pid) => !running.has(pid));
-}, 'every process has ended');
+async function allGone(family) {
+  const left = () => family.filter((pid) => processes().has(pid));
+  try {
+    await until(() => left().length === 0, 'every process has ended');
+  } finally {
+    for (const pid of left()) process.kill(pid, 'SIGKILL');
+  }
+}
 
 test('both packages have the one version, and the main one names the others', () => {
   const main = JSON.parse(readFileSync(join(app, 'node_modules/mcpivot/package.json')));
@@ -155,10 +162,14 @@ test('SIGHUP reaches the program and does not end it', async () => {
 });
 
 test('nobody is left when the launcher is killed, though stdin stays open', async () => {
-  const { child, family } = await connect(launcher, []);
+  const pipe = join(scratch, 'pipe');
+  execFileSync('mkfifo', [pipe]);
+  const held = openSync(pipe, 'r+');
+  const { child, family } = await connect(launcher, [], held);
   child.kill('SIGKILL');
   await once(child, 'exit');
   await allGone(family);
+  closeSync(held);
 });
 
 test('the launcher ends as the program did', async () => {
