@@ -295,7 +295,8 @@ std::vector<std::string> running_names(const std::string& kind) {
   for (ControlClient& client : ControlClient::connect_all()) try {
       client.wait_at_most(std::chrono::milliseconds(300));
       if (kind == "TOOL") {
-        for (const json::value& tool : client.ask("tools/list", nullptr).at("tools").as_array())
+        const json::value answer = client.ask("tools/list", nullptr);
+        for (const json::value& tool : answer.at("tools").as_array())
           names.insert(text_in(tool.as_object(), "name"));
         continue;
       }

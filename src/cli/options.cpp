@@ -42,7 +42,7 @@ The server speaks MCP over stdin and stdout; so does mcpivot. Its stderr goes to
 std::vector<std::string> usage() {
   return {"mcpivot [OPTIONS] [--config FILE]", "mcpivot [OPTIONS] -- COMMAND [ARG...]",
           "mcpivot [OPTIONS] --url URL", "mcpivot [OPTIONS] --tools-from CLI",
-          "mcpivot check|install|status|... [ARG...]  (the commands below; each has a --help)"};
+          "mcpivot check|install|status|... [ARG...]  (below; each has a --help)"};
 }
 
 std::pair<std::string, std::string> key_and_value(const std::string& text) {
