@@ -93,8 +93,9 @@ class Connection {
     if (options.journal.empty()) return;
     static std::mutex one_line_at_a_time;
     const std::scoped_lock lock(one_line_at_a_time);
-    std::ofstream(options.journal, std::ios::app)
-        << options.life << ' ' << what << ' ' << details << std::endl;
+    std::ofstream file(options.journal, std::ios::app);
+    file << options.life << ' ' << what << ' ' << details << std::endl;
+    if (!file) ::_exit(3);  // what is not written down must not happen
   }
 
   void write(const std::string& bytes) { asio::write(*socket_, asio::buffer(bytes)); }

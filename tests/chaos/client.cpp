@@ -6,7 +6,8 @@ namespace chaos {
 namespace {
 
 // Whatever mcpivot may do in between: wait for a start, ask again, wait for the answer.
-constexpr long patience = limits::queue + limits::call + limits::start + 6'000;
+const long patience =
+    limits::queue + limits::call + limits::start + (harness::is_sanitized() ? 20'000 : 6'000);
 
 using Targets = std::vector<std::string>;
 
@@ -41,6 +42,9 @@ const std::vector<Kind>& Client::kinds() {
       {"big", programs, 2},
       {"resource", programs, 4},
       {"prompt", programs, 4},
+      {"complete", programs, 2},
+      {"subscribe", nobody, 2},
+      {"level", nobody, 1},
       {"through", {"alpha", "gamma", "daemon"}, 6},
       {"status", nobody, 2},
       {"search", nobody, 2},
@@ -144,10 +148,24 @@ void Client::make(const Action& action) {
     made.expect = std::string(static_cast<std::size_t>(bytes), 'x');
     call(std::move(made), tool("big"),
          R"({"token":")" + token + R"(","bytes":)" + std::to_string(bytes) + "}");
-  } else if (what == "resource") {
-    request(std::move(made), "resources/list", "");
+  } else if (what == "resource") {  // which all of them have: the first one answers
+    made.expect = "the text of fake://hello";
+    request(std::move(made), "resources/read", R"({"uri":"fake://hello"})");
   } else if (what == "prompt") {
-    request(std::move(made), "prompts/list", "");
+    made.expect = "greet " + token;
+    request(std::move(made), "prompts/get",
+            R"({"name":")" + tool("greet") + R"(","arguments":{"name":")" + token + "\"}}");
+  } else if (what == "complete") {
+    made.expect = token + "1";
+    request(std::move(made), "completion/complete",
+            R"({"ref":{"type":"ref/prompt","name":")" + tool("greet") +
+                R"("},"argument":{"name":"name","value":")" + token + "\"}}");
+  } else if (what == "subscribe") {
+    request(std::move(made), number % 2 == 0 ? "resources/subscribe" : "resources/unsubscribe",
+            R"({"uri":"fake://hello"})");
+  } else if (what == "level") {
+    request(std::move(made), "logging/setLevel",
+            number % 2 == 0 ? R"({"level":"debug"})" : R"({"level":"error"})");
   } else if (what == "through") {
     made.token = token;
     call(std::move(made), "pivot_call",

@@ -75,7 +75,7 @@ const std::vector<Tormentor::Deed>& Tormentor::deeds() {
       {"deaf", "a server stops reading, and is killed later", {"alpha", "beta"}, 2, &Tormentor::deaf},
       {"stop", "SIGSTOP to a server, and SIGCONT later", programs, 5, &Tormentor::stop},
       {"restart", "pivot_restart", programs, 5, order("pivot_restart")},
-      {"rebuild", "pivot_rebuild, which succeeds", {"beta"}, 5, order("pivot_rebuild")},
+      {"rebuild", "pivot_rebuild, which succeeds", {"beta"}, 5, &Tormentor::build},
       {"broken-build", "pivot_rebuild, which fails", {"beta"}, 5, &Tormentor::break_build},
       {"replace", "a server's program is replaced on disk", programs, 5,
        [](Tormentor& self, const Action& action) {
@@ -185,10 +185,17 @@ long Tormentor::deaf(const Action& action) {
   return 1500;
 }
 
-long Tormentor::break_build(const Action& action) {
-  world_.write_file("broken", "");
-  client_.call(action.what, action.target, "pivot_rebuild", on(action.target), true);
+long Tormentor::build(const Action& action) {
+  if (builds()) return -1;
+  last_build_ = client_.call(action.what, action.target, "pivot_rebuild", on(action.target), true);
   return 500;
+}
+
+// One build at a time: who asks while one goes on is given its outcome.
+long Tormentor::break_build(const Action& action) {
+  if (builds()) return -1;
+  world_.write_file("broken", "");
+  return build(action);
 }
 
 long Tormentor::fill_disk(const Action& action) {

@@ -30,7 +30,9 @@ class Tormentor {
   long stop(const Action& action);
   long garbage(const Action& action);
   long deaf(const Action& action);
+  long build(const Action& action);
   long break_build(const Action& action);
+  bool builds() const { return !last_build_.empty() && !oracle_.was_answered(last_build_); }
   long fill_disk(const Action& action);
   long take_descriptors(const Action& action);
   long do_not_read(const Action& action);
@@ -46,6 +48,7 @@ class Tormentor {
   Client& client_;
   Oracle& oracle_;
   std::map<std::string, std::string> not_run_;
+  std::string last_build_;  // the id of the call
 };
 
 }  // namespace chaos

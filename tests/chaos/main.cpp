@@ -88,7 +88,8 @@ std::vector<Action> plan_for(const Options& options) {
     std::erase_if(faults, [&](const Kind& kind) {
       return std::ranges::find(options.only, kind.what) == options.only.end();
     });
-  return draw_plan(options.seed, options.seconds * 1000, Client::kinds(), faults);
+  return draw_plan(options.seed, options.seconds * 1000, harness::is_sanitized() ? 30 : 6, Client::kinds(),
+                   faults);
 }
 
 // The names of servers come back with the end of everything; none of these promises belongs to one fault.

@@ -36,16 +36,15 @@ class Dice {
   std::mt19937_64 engine_;
 };
 
-constexpr long between_requests = 6;  // on average
-constexpr long between_faults = 220;
+constexpr long between_faults = 220;  // on average
 // Without some calm the servers would only ever be on their way back.
 constexpr long storm = 6'000;
 constexpr long calm = 2'500;
 
 }  // namespace
 
-std::vector<Action> draw_plan(std::uint64_t seed, long milliseconds, const std::vector<Kind>& requests,
-                              const std::vector<Kind>& faults) {
+std::vector<Action> draw_plan(std::uint64_t seed, long milliseconds, long between_requests,
+                              const std::vector<Kind>& requests, const std::vector<Kind>& faults) {
   std::vector<Action> plan;
   Dice dice(seed);
   for (long at = 0; at < milliseconds; at += dice.below(2 * between_requests + 1))

@@ -24,8 +24,9 @@ struct Kind {
   int weight;
 };
 
-std::vector<Action> draw_plan(std::uint64_t seed, long milliseconds, const std::vector<Kind>& requests,
-                              const std::vector<Kind>& faults);
+// On average, a request comes every so many milliseconds.
+std::vector<Action> draw_plan(std::uint64_t seed, long milliseconds, long between_requests,
+                              const std::vector<Kind>& requests, const std::vector<Kind>& faults);
 
 // One action in each line: "AT request|fault WHAT TARGET NUMBER". Other lines, and what follows "#", are
 // notes.
