@@ -7,10 +7,10 @@
 #include <vector>
 
 #include "cli/check.h"
-#include "cli/control_command.h"
 #include "cli/options.h"
 #include "cli/run.h"
 #include "install/skill.h"
+#include "proc/launcher.h"
 
 namespace {
 
@@ -25,10 +25,9 @@ void open_standard_descriptors() {
 
 int main(int argc, char** argv) {
   open_standard_descriptors();
+  mcpivot::end_with_launcher();
   try {
-    const std::vector<std::string> arguments(argv + 1, argv + argc);
-    if (const auto done = mcpivot::run_control_command(arguments)) return *done;
-    const auto invocation = mcpivot::parse_command_line(arguments);
+    const auto invocation = mcpivot::parse_command_line({argv + 1, argv + argc});
     std::fputs(invocation.out.c_str(), stdout);
     std::fputs(invocation.err.c_str(), stderr);
     if (invocation.instead) return invocation.instead();

@@ -2,14 +2,15 @@
 
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
-#include <array>
 #include <boost/json.hpp>
 #include <ctime>
+#include <memory>
+#include <set>
 #include <system_error>
 
 #include "cli/colours.h"
+#include "cli/command_help.h"
 #include "cli/status_table.h"
 #include "control/control_client.h"
 #include "proc/terminal.h"
@@ -19,8 +20,6 @@ namespace {
 
 namespace json = boost::json;
 
-constexpr std::array commands{"status",   "reload",     "restart", "stop", "logs",
-                              "activate", "deactivate", "tools",   "call"};
 constexpr timespec redraw_pace{.tv_sec = 1, .tv_nsec = 0};
 constexpr timespec follow_pace{.tv_sec = 0, .tv_nsec = 200'000'000};
 
@@ -211,45 +210,7 @@ json::object object_of(const std::string& text) {
   return value.as_object();
 }
 
-}  // namespace
-
-std::optional<int> run_control_command(const std::vector<std::string>& arguments) {
-  if (arguments.empty() || std::ranges::find(commands, arguments[0]) == commands.end()) return std::nullopt;
-  Wish wish;
-  CLI::App app("Talks to a running mcpivot.", "mcpivot");
-  app.require_subcommand(1);
-  auto command = [&](const char* name, const char* what, bool with_server = true, bool required = false) {
-    CLI::App* made = app.add_subcommand(name, what);
-    made->add_option("--instance", wish.instance, "Which mcpivot, by pid or name, if several run")
-        ->option_text("PID");
-    if (with_server)
-      made->add_option("SERVER", wish.server, "Which server; part of its name is enough")->required(required);
-    return made;
-  };
-  auto* show = command("status", "What runs, and how it is doing");
-  show->add_flag("--json", wish.as_json, "For programs");
-  show->add_flag("--watch", wish.watch, "Again and again, until Ctrl-C");
-  auto* reload = command("reload", "A new generation of a server; the old one serves until it works");
-  reload->add_flag("--build", wish.build, "Build it first");
-  command("restart", "A new generation of a server, without a build");
-  command("stop", "Stop a server and free its program; the next call starts it");
-  auto* log = command("logs", "What servers wrote to stderr");
-  log->add_flag("-f,--follow", wish.follow, "Go on as more comes, until Ctrl-C");
-  log->add_option("-n,--lines", wish.lines, "How many lines to begin with (50)");
-  command("activate", "Put a server's tools into the client's list", true, true);
-  command("deactivate", "Take a server's tools out of the client's list", true, true);
-  command("tools", "The tools of all servers, or of one");
-  auto* call = command("call", "Call a tool by hand", false);
-  call->add_option("TOOL", wish.tool, "Its name, as clients see it")->required();
-  call->add_option("JSON", wish.arguments, "Its arguments, as a JSON object");
-
-  try {
-    std::vector<std::string> reversed(arguments.rbegin(), arguments.rend());
-    app.parse(reversed);
-  } catch (const CLI::ParseError& error) {
-    return app.exit(error) == 0 ? 0 : 2;
-  }
-  const std::string& name = arguments[0];
+int carry_out(const std::string& name, const Wish& wish) {
   try {
     if (name == "status") return status(wish);
     if (name == "logs") return logs(wish);
@@ -267,6 +228,72 @@ std::optional<int> run_control_command(const std::vector<std::string>& arguments
   } catch (const std::system_error&) {
     return 1;  // nobody reads any more, and SIGPIPE is ignored here
   }
+}
+
+}  // namespace
+
+std::function<std::function<int()>()> add_control_commands(CLI::App& app) {
+  const auto wish = std::make_shared<Wish>();
+  std::vector<CLI::App*> commands;
+  enum class Server { none, optional, required };
+  auto command = [&](const char* name, const std::string& usage, const char* what,
+                     Server server = Server::optional) {
+    CLI::App* made = add_command(app, name, usage, what);
+    made->group("Commands for a running mcpivot");
+    made->add_option("--instance", wish->instance, "Which mcpivot, by pid or name, if several run")
+        ->option_text("PID");
+    if (server != Server::none)
+      made->add_option("SERVER", wish->server, "Which server; part of its name is enough")
+          ->required(server == Server::required)
+          ->option_text(" ");
+    commands.push_back(made);
+    return made;
+  };
+  auto* show = command("status", "[SERVER] [OPTIONS]", "What runs, and how it is doing");
+  show->add_flag("--json", wish->as_json, "For programs");
+  show->add_flag("--watch", wish->watch, "Again and again, until Ctrl-C");
+  auto* reload = command("reload", "[SERVER] [OPTIONS]",
+                         "A new generation of a server; the old one serves until it works");
+  reload->add_flag("--build", wish->build, "Build it first");
+  command("restart", "[SERVER] [OPTIONS]", "A new generation of a server, without a build");
+  command("stop", "[SERVER] [OPTIONS]", "Stop a server and free its program; the next call starts it");
+  auto* log = command("logs", "[SERVER] [OPTIONS]", "What servers wrote to stderr");
+  log->add_flag("-f,--follow", wish->follow, "Go on as more comes, until Ctrl-C");
+  log->add_option("-n,--lines", wish->lines, "How many lines to begin with (default: 50)")->option_text("N");
+  command("activate", "SERVER [OPTIONS]", "Put a server's tools into the client's list", Server::required);
+  command("deactivate", "SERVER [OPTIONS]", "Take a server's tools out of the client's list",
+          Server::required);
+  command("tools", "[SERVER] [OPTIONS]", "The tools of all servers, or of one");
+  auto* call = command("call", "TOOL [JSON] [OPTIONS]", "Call a tool by hand", Server::none);
+  call->add_option("TOOL", wish->tool, "Its name, as clients see it")->required()->option_text(" ");
+  call->add_option("JSON", wish->arguments, "Its arguments, as a JSON object")->option_text(" ");
+
+  return [wish, commands]() -> std::function<int()> {
+    for (const CLI::App* given : commands)
+      if (given->parsed()) return [wish, name = given->get_name()] { return carry_out(name, *wish); };
+    return {};
+  };
+}
+
+std::vector<std::string> running_names(const std::string& kind) {
+  std::set<std::string> names;
+  for (ControlClient& client : ControlClient::connect_all()) try {
+      client.wait_at_most(std::chrono::milliseconds(300));
+      if (kind == "TOOL") {
+        const json::value answer = client.ask("tools/list", nullptr);
+        for (const json::value& tool : answer.at("tools").as_array())
+          names.insert(text_in(tool.as_object(), "name"));
+        continue;
+      }
+      const json::object state = client.ask("status", nullptr).as_object();
+      if (kind == "PID") names.insert(text_in(state, "pid"));
+      if (kind == "SERVER")
+        for (const json::value& server : state.at("servers").as_array())
+          names.insert(text_in(server.as_object(), "name"));
+    } catch (const std::exception&) {
+      continue;  // it is just ending, or stuck
+    }
+  return {names.begin(), names.end()};
 }
 
 }  // namespace mcpivot

@@ -2,14 +2,22 @@
 // deactivate, tools, call.
 #pragma once
 
-#include <optional>
+#include <functional>
 #include <string>
 #include <vector>
 
+namespace CLI {
+class App;
+}
+
 namespace mcpivot {
 
-// Runs the command if it is one of these, and returns the exit code: 0, 1 if what was asked for failed, 2 if
-// it was asked for wrongly.
-std::optional<int> run_control_command(const std::vector<std::string>& arguments);
+// Adds the subcommands. Once the command line is parsed, the result says what to do if one of them was given,
+// and is empty otherwise. What it does returns 0, or 1 if what was asked for failed.
+std::function<std::function<int()>()> add_control_commands(CLI::App& app);
+
+// What running mcpivots have of that kind, for completions: SERVER, TOOL or PID. Who does not answer is left
+// out.
+std::vector<std::string> running_names(const std::string& kind);
 
 }  // namespace mcpivot

@@ -4,7 +4,6 @@
 #include <signal.h>
 #include <unistd.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/steady_timer.hpp>
@@ -16,6 +15,7 @@
 #include <utility>
 
 #include "cli/colours.h"
+#include "cli/command_help.h"
 #include "config/config_file.h"
 #include "control/control_client.h"
 #include "gateway/gateway.h"
@@ -311,10 +311,11 @@ int doctor(const std::string& config_file) {
 }
 
 std::function<std::function<int()>()> add_doctor_command(CLI::App& app) {
-  auto* command =
-      app.add_subcommand("doctor", "Look for what goes wrong in practice, and say what to do about it");
+  auto* command = add_command(app, "doctor", "[FILE]",
+                              "Look for what goes wrong in practice, and say what to do about it");
   auto file = std::make_shared<std::string>();
-  command->add_option("FILE", *file, "The configuration; default: the one that would be found");
+  command->add_option("FILE", *file, "The configuration; default: the one that would be found")
+      ->option_text(" ");
   return [command, file]() -> std::function<int()> {
     if (!*command) return {};
     return [file] { return doctor(*file); };

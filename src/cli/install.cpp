@@ -38,10 +38,10 @@ int unknown(const std::string& what) {
   std::vector<std::string_view> names{"skill"};
   for (const Client& client : clients()) names.push_back(client.name);
   const auto meant = nearest(what, names);
-  return fail(
-      fmt::format("there is no client \"{}\"{}; there are {}", what,
-                  meant.empty() ? "" : fmt::format(", did you mean \"{}\"?", meant), install_targets()),
-      usage_error);
+  return fail(fmt::format("there is no client \"{}\"{}; there are {}", what,
+                          meant.empty() ? "" : fmt::format(", did you mean \"{}\"?", meant),
+                          fmt::join(install_targets(), ", ")),
+              usage_error);
 }
 
 // What `install CLIENT` would do, in two or three lines.
@@ -88,10 +88,11 @@ int finish_skill(const SkillResult& result, bool dry_run) {
 
 }  // namespace
 
-std::string install_targets() {
-  std::string text;
-  for (const Client& client : clients()) text += std::string(client.name) + ", ";
-  return text + "skill";
+std::vector<std::string> install_targets() {
+  std::vector<std::string> names;
+  for (const Client& client : clients()) names.emplace_back(client.name);
+  names.emplace_back("skill");
+  return names;
 }
 
 int install_command(const InstallCommand& command) {
@@ -125,7 +126,8 @@ int install_command(const InstallCommand& command) {
 int uninstall_command(const InstallCommand& command) {
   const Places places = places_here();
   if (command.what.empty())
-    return fail(fmt::format("from which client? There are {}", install_targets()), usage_error);
+    return fail(fmt::format("from which client? There are {}", fmt::join(install_targets(), ", ")),
+                usage_error);
   if (command.what == "skill") return finish_skill(uninstall_skill(places, command.dry_run), command.dry_run);
   const Client* client = find_client(command.what);
   if (client == nullptr) return unknown(command.what);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "install/client_files.h"
 
@@ -20,7 +21,7 @@ int install_command(const InstallCommand& command);
 int uninstall_command(const InstallCommand& command);
 int init_command(bool dry_run);
 
-// The names that `what` can have, for the help: "claude, cursor, ...".
-std::string install_targets();
+// The names that `what` can have.
+std::vector<std::string> install_targets();
 
 }  // namespace mcpivot

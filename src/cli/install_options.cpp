@@ -1,31 +1,16 @@
 #include "cli/install_options.h"
 
-#include <CLI/CLI.hpp>
-
+#include "cli/command_help.h"
 #include "cli/install.h"
 
 namespace mcpivot {
 namespace {
 
-// The usage is that of the subcommand alone.
-class SubcommandHelp final : public CLI::Formatter {
- public:
-  explicit SubcommandHelp(std::string usage) : usage_(std::move(usage)) { column_width(28); }
-  std::string make_usage(const CLI::App*, std::string) const override { return "Usage: " + usage_ + "\n\n"; }
-
- private:
-  std::string usage_;
-};
-
-CLI::App* add(CLI::App& app, const char* name, const char* description, const char* usage) {
-  auto* command = app.add_subcommand(name, description);
-  command->footer("");
-  command->formatter(std::make_shared<SubcommandHelp>(usage));
-  return command;
-}
-
 void add_common(CLI::App& app, InstallCommand& command) {
-  app.add_option("CLIENT", command.what, install_targets())->option_text(" ");
+  const std::vector<std::string> targets = install_targets();
+  auto* client = app.add_option("CLIENT", command.what, CLI::detail::join(targets, ", "));
+  client->option_text(" ");
+  suggest(*client, targets);
   app.add_option_function<std::string>(
          "--scope",
          [&command](const std::string& scope) {
@@ -48,16 +33,16 @@ std::function<std::function<int()>()> add_install_commands(CLI::App& app) {
   const auto uninstall = std::make_shared<InstallCommand>();
   const auto dry_init = std::make_shared<bool>(false);
 
-  auto* in = add(app, "install", "Put mcpivot into a client's list of servers; alone: list the clients found",
-                 "mcpivot install [CLIENT] [OPTIONS]");
+  auto* in = add_command(app, "install", "[CLIENT] [OPTIONS]",
+                         "Put mcpivot into a client's list of servers; alone: list the clients found");
   add_common(*in, *install);
   in->add_flag("--import", install->import,
                "Move the servers that the client has into mcpivot's configuration");
-  auto* out = add(app, "uninstall", "Take it out again, and give imported servers back",
-                  "mcpivot uninstall CLIENT [OPTIONS]");
+  auto* out =
+      add_command(app, "uninstall", "CLIENT [OPTIONS]", "Take it out again, and give imported servers back");
   add_common(*out, *uninstall);
-  auto* init = add(app, "init", "Write a first mcpivot.json for the project in the current folder",
-                   "mcpivot init [--dry-run]");
+  auto* init = add_command(app, "init", "[--dry-run]",
+                           "Write a first mcpivot.json for the project in the current folder");
   init->add_flag("--dry-run", *dry_init, "Only print it");
 
   return [=]() -> std::function<int()> {

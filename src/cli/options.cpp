@@ -2,14 +2,17 @@
 
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <filesystem>
 #include <map>
 #include <sstream>
 
+#include "cli/command_help.h"
+#include "cli/completion.h"
+#include "cli/control_command.h"
 #include "cli/doctor.h"
 #include "cli/install_options.h"
+#include "cli/man_page.h"
 #include "cli/split_words.h"
 #include "config/config_file.h"
 #include "config/units.h"
@@ -36,25 +39,11 @@ Example: an HTTP daemon, which may be restarted as often as you like
 
 The server speaks MCP over stdin and stdout; so does mcpivot. Its stderr goes to mcpivot's stderr and log.)";
 
-// CLI11 would not know of the "--".
-class Help final : public CLI::Formatter {
- public:
-  Help() { column_width(28); }
-  std::string make_usage(const CLI::App*, std::string) const override {
-    return "Usage: mcpivot [OPTIONS] [--config FILE]\n"
-           "       mcpivot [OPTIONS] -- COMMAND [ARG...]\n"
-           "       mcpivot [OPTIONS] --url URL\n"
-           "       mcpivot [OPTIONS] --tools-from CLI\n"
-           "       mcpivot check [FILE | --tools-from CLI]\n"
-           "       mcpivot install [CLIENT] [--import]\n"
-           "       mcpivot uninstall CLIENT\n"
-           "       mcpivot init\n"
-           "       mcpivot doctor [FILE]\n"
-           "       mcpivot status|reload|restart|stop|logs|activate|deactivate|tools|call ...\n"
-           "                         talk to a running mcpivot; each has a --help\n"
-           "       mcpivot version\n\n";
-  }
-};
+std::vector<std::string> usage() {
+  return {"mcpivot [OPTIONS] [--config FILE]", "mcpivot [OPTIONS] -- COMMAND [ARG...]",
+          "mcpivot [OPTIONS] --url URL", "mcpivot [OPTIONS] --tools-from CLI",
+          "mcpivot check|install|status|... [ARG...]  (below; each has a --help)"};
+}
 
 std::pair<std::string, std::string> key_and_value(const std::string& text) {
   const auto equals = text.find('=');
@@ -312,27 +301,35 @@ Invocation wrong(std::string why) {
   return invocation;
 }
 
-}  // namespace
+// The whole command line: what is parsed, and what the help, the man page and the completions tell of it.
+struct CommandLine {
+  Invocation invocation{};
+  ServerTexts texts{};
+  CliTexts cli{};
+  std::string shell{};
+  CLI::App app{description, "mcpivot"};
+  CLI::App* check = nullptr;
+  CLI::App* man = nullptr;
+  CLI::App* completion = nullptr;
+  CLI::App* complete = nullptr;
+  CLI::App* version = nullptr;
+  std::vector<std::function<std::function<int()>()>> others{};  // commands that know how they are run
 
-Invocation parse_command_line(std::vector<std::string> arguments) {
-  Invocation invocation;
+  CommandLine();
+};
+
+CommandLine::CommandLine() {
   Options& options = invocation.options;
   ServerConfig& server = options.gateway.servers.emplace_back().server;
-  // What follows "--" is the server's own command line, options and all.
-  const auto separator = std::ranges::find(arguments, "--");
-  if (separator != arguments.end()) server.command.argv.assign(separator + 1, arguments.end());
-  arguments.erase(separator, arguments.end());
-
-  CLI::App app(description, "mcpivot");
-  app.formatter(std::make_shared<Help>());
+  app.formatter(std::make_shared<CommandHelp>(usage()));
   app.footer(footer);
+  app.require_subcommand(0, 1);  // a second name is an argument, such as a server called "tools"
   app.set_help_flag("-h,--help", "Print this and exit");
   app.set_version_flag("--version", "mcpivot " MCPIVOT_VERSION)->description("Print the version and exit");
   app.add_option("--config", options.gateway.file,
                  "Run the servers in this file. Default, if no server is given: ./mcpivot.json, or\n"
                  "$XDG_CONFIG_HOME/mcpivot/mcpivot.json")
       ->option_text("FILE");
-  ServerTexts texts;
   add_server_options(app, server, texts);
   add_log_options(app, options.log);
   app.option_defaults()->group("Time limits");
@@ -343,34 +340,59 @@ Invocation parse_command_line(std::vector<std::string> arguments) {
       app, "--start-after",
       "How long a daemon may be away before a request that waits makes --start run\n(default: 5s)");
   app.option_defaults()->group("CLIs that describe their own tools");
-  CliTexts cli;
   add_cli_options(app, cli);
   app.option_defaults()->group("Options");
-  auto* check = app.add_subcommand("check",
-                                   "Say what a configuration file means, or what --tools-from would serve,\n"
-                                   "and every problem in it");
+  check = add_command(app, "check", "[FILE | --tools-from CLI]",
+                      "Say what a configuration file means, or what --tools-from would serve,\n"
+                      "and every problem in it");
   check->fallthrough();
-  check->add_option("FILE", options.gateway.file, "The file; default: the one that would be found");
-  const auto install_command = add_install_commands(app);
-  const auto doctor_command = add_doctor_command(app);
-  auto* version = app.add_subcommand("version", "Print the version and exit");
+  check->add_option("FILE", options.gateway.file, "The file; default: the one that would be found")
+      ->option_text(" ");
+  others.push_back(add_install_commands(app));
+  others.push_back(add_doctor_command(app));
+  completion = add_command(app, "completion", "SHELL", "Print what makes a shell complete our command lines");
+  completion->add_option("SHELL", shell, "bash, zsh or fish")
+      ->required()
+      ->check(CLI::IsMember(shells()))
+      ->option_text(" ");
+  completion->footer(completion_footer);
+  man = add_command(app, "man", "", "Print the man page; to read it: mcpivot man | man -l -");
+  version = add_command(app, "version", "", "Print the version and exit");
+  others.push_back(add_control_commands(app));
+  complete = add_command(app, "complete", "-- [WORD...]", "For the shells: what the last word could become");
+  complete->group("");  // nobody types it
+}
+
+}  // namespace
+
+Invocation parse_command_line(std::vector<std::string> arguments) {
+  CommandLine line;
+  CLI::App& app = line.app;
+  Invocation& invocation = line.invocation;
+  Options& options = invocation.options;
+  ServerConfig& server = options.gateway.servers.front().server;
+  // What follows "--" is the server's own command line, options and all.
+  const auto separator = std::ranges::find(arguments, "--");
+  if (separator != arguments.end()) server.command.argv.assign(separator + 1, arguments.end());
+  arguments.erase(separator, arguments.end());
 
   try {
     std::ranges::reverse(arguments);  // as CLI11 wants them
     app.parse(arguments);
-    if (invocation.instead = install_command(); invocation.instead) return invocation;
-    if (invocation.instead = doctor_command(); invocation.instead) return invocation;
-    if (*version) {
-      invocation.out = "mcpivot " MCPIVOT_VERSION "\n";
-      return invocation;
-    }
-    take_texts(texts, server);
-    options.gateway.compat = compat_of(texts.compat);
-    take_cli(app, cli, server);
+    for (const auto& other : line.others)
+      if (invocation.instead = other(); invocation.instead) return invocation;
+    if (*line.version) invocation.out = "mcpivot " MCPIVOT_VERSION "\n";
+    if (*line.man) invocation.out = man_page(app, MCPIVOT_VERSION);
+    if (*line.completion) invocation.out = completion_script(line.shell);
+    if (*line.complete) invocation.out = completions(app, server.command.argv, running_names);
+    if (!invocation.out.empty()) return invocation;
+    take_texts(line.texts, server);
+    options.gateway.compat = compat_of(line.texts.compat);
+    take_cli(app, line.cli, server);
     check_http_options(app, server);
-    if (*check && !options.gateway.file.empty() && server.cli)
+    if (*line.check && !options.gateway.file.empty() && server.cli)
       throw CLI::ValidationError("check", "there is a file and also a CLI; check one after the other");
-    if (*check && !server.cli) {
+    if (*line.check && !server.cli) {
       invocation.check = true;
       return invocation;
     }
@@ -400,7 +422,7 @@ Invocation parse_command_line(std::vector<std::string> arguments) {
     server.name =
         std::filesystem::path(server.cli ? name_giver(server.command) : server.command.argv[0]).filename();
   options.log.name = server.name;
-  (*check ? invocation.check : invocation.run) = true;
+  (*line.check ? invocation.check : invocation.run) = true;
   return invocation;
 }
 

@@ -2,7 +2,6 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <simdjson.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -12,6 +11,7 @@
 #include <filesystem>
 
 #include "clitools/compact_json.h"
+#include "rpc/is_utf8.h"
 #include "rpc/json_cursor.h"
 #include "rpc/message.h"
 
@@ -128,7 +128,7 @@ struct Content {
     if (image || type.starts_with("audio/"))
       return add(fmt::format(R"({{"type":"{}","data":"{}","mimeType":{}}})", image ? "image" : "audio",
                              base64(*bytes), mime));
-    const bool text = is_text(type) && simdjson::validate_utf8(bytes->data(), bytes->size());
+    const bool text = is_text(type) && is_utf8(*bytes);
     add(fmt::format(R"({{"type":"resource","resource":{{"uri":{},"mimeType":{},"{}":{}}}}})",
                     quote(file_uri(path)), mime, text ? "text" : "blob",
                     text ? quote(*bytes) : quote(base64(*bytes))));

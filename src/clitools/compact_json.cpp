@@ -1,7 +1,6 @@
 #include "clitools/compact_json.h"
 
-#include <simdjson.h>
-
+#include "rpc/is_utf8.h"
 #include "rpc/json_cursor.h"
 
 namespace mcpivot {
@@ -26,7 +25,7 @@ std::string compact_json(std::string_view text) {
 
 bool is_json(std::string_view text) {
   JsonCursor cursor(text);
-  return cursor.value() && cursor.end() && simdjson::validate_utf8(text.data(), text.size());
+  return cursor.value() && cursor.end() && is_utf8(text);
 }
 
 }  // namespace mcpivot

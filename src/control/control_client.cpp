@@ -1,6 +1,7 @@
 #include "control/control_client.h"
 
 #include <sys/socket.h>
+#include <sys/time.h>
 #include <unistd.h>
 
 #include <array>
@@ -61,6 +62,13 @@ json::value ControlClient::ask(std::string_view method, const json::value& param
   }
 }
 
+void ControlClient::wait_at_most(std::chrono::milliseconds time) {
+  const auto seconds = std::chrono::floor<std::chrono::seconds>(time);
+  const timeval limit{.tv_sec = seconds.count(),
+                      .tv_usec = std::chrono::microseconds(time - seconds).count()};
+  ::setsockopt(socket_, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);
+}
+
 std::string ControlClient::read_line() {
   while (true) {
     if (const auto newline = received_.find('\n'); newline != std::string::npos) {
@@ -71,6 +79,7 @@ std::string ControlClient::read_line() {
     std::array<char, 65536> piece;
     const ssize_t count = ::read(socket_, piece.data(), piece.size());
     if (count < 0 && errno == EINTR) continue;
+    if (count < 0 && errno == EAGAIN) throw ControlError("it does not answer");
     if (count <= 0) throw ControlError("it ended before it had answered");
     received_.append(piece.data(), static_cast<std::size_t>(count));
   }

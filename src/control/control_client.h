@@ -5,6 +5,7 @@
 #pragma once
 
 #include <boost/json.hpp>
+#include <chrono>
 #include <functional>
 #include <stdexcept>
 #include <string>
@@ -32,6 +33,8 @@ class ControlClient {
   using OnNotification = std::function<void(const boost::json::object& notification)>;
   boost::json::value ask(std::string_view method, const boost::json::value& params,
                          const OnNotification& on_notification = {});
+  // From now on, no answer for so long is an error. Without this, a build may take as long as it takes.
+  void wait_at_most(std::chrono::milliseconds time);
 
  private:
   explicit ControlClient(int socket) : socket_(socket) {}

@@ -1,6 +1,6 @@
 #include "proc/utf8.h"
 
-#include <simdjson.h>
+#include "rpc/is_utf8.h"
 
 namespace mcpivot {
 namespace {
@@ -8,14 +8,14 @@ namespace {
 // How long the character at the front is, or 0 if it is none.
 std::size_t character_length(std::string_view text) {
   for (std::size_t length = 1; length <= 4 && length <= text.size(); ++length)
-    if (simdjson::validate_utf8(text.data(), length)) return length;
+    if (is_utf8(text.substr(0, length))) return length;
   return 0;
 }
 
 }  // namespace
 
 std::string as_utf8(std::string_view text) {
-  if (simdjson::validate_utf8(text.data(), text.size())) return std::string(text);
+  if (is_utf8(text)) return std::string(text);
   std::string result;
   while (!text.empty()) {
     const std::size_t length = character_length(text);

@@ -168,7 +168,7 @@ RC_GTEST_PROP(MessageProperty, accepts_the_json_that_simdjson_accepts, ()) {
     if (damage == 2) text.insert(where, 1, byte);
     if (damage == 3) text.erase(where, 1);
   }
-  if (text.find("\\ud83d") != std::string::npos)
+  if (text.find("\\ud83d") != std::string::npos || text.find("\\ude00") != std::string::npos)
     return;  // half a surrogate pair: simdjson refuses it, JSON does not
   if (std::regex_search(text, std::regex("[0-9]e[0-9]{3}")))
     return;  // 9e07199254740993 is larger than any double: simdjson refuses it, JSON does not

@@ -1,9 +1,8 @@
 #include "rpc/skim.h"
 
-#include <simdjson.h>
-
 #include <cstring>
 
+#include "rpc/is_utf8.h"
 #include "rpc/json_cursor.h"
 #include "rpc/message.h"
 
@@ -93,7 +92,7 @@ void Skim::finish_token() {
 bool Skim::token_is_valid() const {
   JsonCursor cursor(token_);
   return !overlong_ && cursor.value() && cursor.end() && token_.find_first_of("{[tfn") != 0 &&
-         simdjson::validate_utf8(token_);
+         is_utf8(token_);
 }
 
 // A second value for the same key would make it a guess which of them counts: then none does.

@@ -1,0 +1,62 @@
+// Lays out the npm packages: `mcpivot`, which people install, and one for each platform, which holds the program
+// and which npm picks by itself.
+//
+//     node npm/make.mjs VERSION BINARY MAN_PAGE OUT
+//
+// makes OUT/mcpivot and OUT/linux-x64 (or what this machine is).
+import { chmodSync, copyFileSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+const platforms = ['linux-x64', 'linux-arm64'];
+
+const [version, binary, manPage, out] = process.argv.slice(2);
+if (out === undefined) {
+  console.error('usage: node npm/make.mjs VERSION BINARY MAN_PAGE OUT');
+  process.exit(2);
+}
+const here = dirname(fileURLToPath(import.meta.url));
+const platform = `${process.platform}-${process.arch}`;
+if (!platforms.includes(platform)) {
+  console.error(`make.mjs: no package is meant for ${platform}, only for ${platforms.join(', ')}`);
+  process.exit(1);
+}
+
+const common = { version, license: 'MIT' };
+
+function lay(folder, manifest, files) {
+  const root = join(out, folder);
+  rmSync(root, { recursive: true, force: true });
+  mkdirSync(root, { recursive: true });
+  writeFileSync(join(root, 'package.json'), JSON.stringify(manifest, null, 2) + '\n');
+  copyFileSync(join(here, '../LICENSE'), join(root, 'LICENSE'));
+  for (const [to, from] of Object.entries(files)) {
+    mkdirSync(dirname(join(root, to)), { recursive: true });
+    copyFileSync(from, join(root, to));
+    if (to.startsWith('bin/')) chmodSync(join(root, to), 0o755);
+  }
+}
+
+lay('mcpivot', {
+  name: 'mcpivot',
+  ...common,
+  description: 'One native binary between your AI client and your MCP servers, so that they can come and go',
+  keywords: ['mcp', 'model-context-protocol', 'proxy', 'gateway', 'hot-reload'],
+  bin: { mcpivot: 'bin/mcpivot.js' },
+  man: ['man/mcpivot.1'],
+  files: ['bin', 'man'],
+  engines: { node: '>=18' },
+  optionalDependencies: Object.fromEntries(platforms.map((name) => [`@mcpivot/${name}`, version])),
+}, { 'bin/mcpivot.js': join(here, 'mcpivot.js'), 'man/mcpivot.1': manPage, 'README.md': join(here, 'README.md') });
+
+const [system, processor] = platform.split('-');
+lay(platform, {
+  name: `@mcpivot/${platform}`,
+  ...common,
+  description: `The program of the package mcpivot, for ${system} on ${processor}`,
+  os: [system],
+  cpu: [processor],
+  libc: ['glibc'],
+  files: ['bin'],
+  preferUnplugged: true,
+}, { 'bin/mcpivot': binary });

@@ -1,0 +1,38 @@
+// How `--help` looks, and how a command is added to the command line so that its help, the man page and the
+// completions all read the same description.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <string>
+#include <vector>
+
+namespace mcpivot {
+
+// CLI11 cannot know of the "--", so each command brings its usage, a line for each way to call it.
+class CommandHelp final : public CLI::Formatter {
+ public:
+  explicit CommandHelp(std::vector<std::string> usage) : usage_(std::move(usage)) { column_width(28); }
+  const std::vector<std::string>& usage() const { return usage_; }
+  std::string make_usage(const CLI::App* app, std::string name) const override;
+
+ private:
+  std::vector<std::string> usage_;
+};
+
+// The lines that the help of this command begins with.
+const std::vector<std::string>& usage_of(const CLI::App& command);
+
+// `usage` is what follows the command's name.
+CLI::App* add_command(CLI::App& app, const std::string& name, const std::string& usage,
+                      const std::string& what);
+
+// What else can stand for a value, for the help and for completions. What is given is not checked against it.
+void suggest(CLI::Option& option, const std::vector<std::string>& values);
+
+// The values that an option can have, where they are few and known.
+std::vector<std::string> choices_of(const CLI::Option& option);
+
+// What the help calls an option's value, such as FILE; nothing if it has none.
+std::string value_name(const CLI::Option& option);
+
+}  // namespace mcpivot

