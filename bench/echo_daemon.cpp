@@ -1,8 +1,8 @@
 // The HTTP daemon behind every subject of http_bench: as small and as quick as it can be, so that what the
 // benchmark sees is the proxy. One thread, epoll, Streamable HTTP without sessions; its one tool, `echo`,
-// returns {"text": …}.
+// returns {"text": …} or makes {"size": N} bytes of text.
 //
-// usage: echo_daemon; it prints the port that it chose.
+// usage: echo_daemon [PORT]; it prints the port, which it chooses if it is given none.
 #include <arpa/inet.h>
 #include <netinet/tcp.h>
 #include <sys/epoll.h>
@@ -18,6 +18,7 @@
 #include <string_view>
 
 #include "json_scan.h"
+#include "sample_text.h"
 
 namespace {
 
@@ -28,9 +29,25 @@ std::string_view member(std::string_view object, std::string_view key) {
   return {};
 }
 
+// Made once for each size.
+const std::string& text_of(size_t size) {
+  static std::map<size_t, std::string> texts;
+  std::string& text = texts[size];
+  if (!text.empty()) return text;
+  text = R"({"content":[{"type":"text","text":")";
+  for (const char c : sample_text(size)) {
+    if (c == '"' || c == '\\') text += '\\';
+    c == '\n' ? text += "\\n" : text += c;
+  }
+  return text += R"("}]})";
+}
+
 std::string result_of(std::string_view method, std::string_view params) {
   if (method == R"("tools/call")") {
-    const std::string text(member(member(params, "arguments"), "text"));
+    const std::string_view arguments = member(params, "arguments");
+    if (const std::string_view size = member(arguments, "size"); !size.empty())
+      return text_of(std::strtoul(std::string(size).c_str(), nullptr, 10));
+    const std::string text(member(arguments, "text"));
     return R"({"content":[{"type":"text","text":)" + (text.empty() ? "\"\"" : text) + "}]}";
   }
   if (method == R"("initialize")")
@@ -75,16 +92,24 @@ bool serve(int fd, std::string& input) {
                   std::string_view(input).substr(head + 4, body));
     input.erase(0, head + 4 + body);
   }
-  return out.empty() || write(fd, out.data(), out.size()) == static_cast<ssize_t>(out.size());
+  for (size_t written = 0; written < out.size();) {
+    const ssize_t step = send(fd, out.data() + written, out.size() - written, MSG_NOSIGNAL);
+    if (step <= 0) return false;
+    written += static_cast<size_t>(step);
+  }
+  return true;
 }
 
 }  // namespace
 
-int main() {
+int main(int argc, char** argv) {
   const int listener = socket(AF_INET, SOCK_STREAM, 0);
+  const int yes = 1;
+  setsockopt(listener, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof(yes));
   sockaddr_in address{};
   address.sin_family = AF_INET;
   address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  if (argc > 1) address.sin_port = htons(static_cast<uint16_t>(std::strtoul(argv[1], nullptr, 10)));
   socklen_t size = sizeof(address);
   if (bind(listener, reinterpret_cast<sockaddr*>(&address), size) != 0 || listen(listener, 512) != 0)
     return 1;

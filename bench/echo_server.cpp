@@ -1,7 +1,10 @@
 // The MCP server behind every subject of the benchmark: as small and as quick as it can be, so that what the
 // benchmark sees is the proxy. Its one tool, `echo`, returns {"text": …} or makes {"size": N} bytes of text.
-// ECHO_TOOLS in the environment makes it list more of them, ECHO_START_MS makes it start slowly.
+// {"hang": true} is never answered, {"version": true} with the size of the server's own file, which a new
+// build changes. ECHO_TOOLS in the environment makes it list more tools, ECHO_START_MS makes it start slowly.
 // All messages of one read() are answered with one write().
+//
+// usage: echo_server [--start-ms N] [--stubborn]; stubborn, it has a helper and both outlive the end of stdin
 #include <sys/uio.h>
 #include <unistd.h>
 
@@ -12,6 +15,7 @@
 #include <cstddef>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
 #include <map>
 #include <optional>
 #include <span>
@@ -26,11 +30,15 @@ namespace {
 
 constexpr size_t read_size = 65'536;
 constexpr size_t largest_text = 64'000'000;
+const auto own_size = std::filesystem::file_size("/proc/self/exe");
 
 // What goes out: small answers are gathered, a large one is written from where it lies, together with them.
 class Output {
  public:
   void append(std::string_view text) { pending_ += text; }
+  // An answer begins here; take_back() forgets what was appended since.
+  void begin() { begun_ = pending_.size(); }
+  void take_back() { pending_.resize(begun_); }
 
   void append_long(std::string_view text) {
     std::array<iovec, 2> parts = {iovec{pending_.data(), pending_.size()},
@@ -69,6 +77,7 @@ class Output {
   }
 
   std::string pending_;
+  size_t begun_ = 0;
 };
 
 struct Request {
@@ -148,6 +157,7 @@ class EchoServer {
 
  private:
   void answer(const Request& request) {
+    output_.begin();
     output_.append(R"({"jsonrpc":"2.0","id":)");
     output_.append(request.id);
     if (request.method == R"("tools/call")")
@@ -197,6 +207,8 @@ class EchoServer {
     while (members.next()) {
       if (members.key() == "text" && members.value().starts_with('"')) return echo_text(members.value());
       if (members.key() == "size") return echo_size(members.value());
+      if (members.key() == "hang") return output_.take_back();
+      if (members.key() == "version") return echo_text("\"" + std::to_string(own_size) + "\"");
     }
     error(-32602, "echo needs a text or a size");
   }
@@ -246,10 +258,10 @@ class EchoServer {
   std::map<size_t, std::string> texts_;
 };
 
-// Answers every complete line and returns how many bytes they were.
-size_t answer_lines(EchoServer& server, std::string_view input) {
+// Answers every complete line and returns how many bytes they were. Before `fresh` there is no line's end.
+size_t answer_lines(EchoServer& server, std::string_view input, size_t fresh) {
   size_t done = 0;
-  for (size_t newline = input.find('\n'); newline != std::string_view::npos;
+  for (size_t newline = input.find('\n', fresh); newline != std::string_view::npos;
        newline = input.find('\n', done)) {
     server.answer(input.substr(done, newline - done));
     done = newline + 1;
@@ -259,10 +271,16 @@ size_t answer_lines(EchoServer& server, std::string_view input) {
 
 }  // namespace
 
-int main() {
+int main(int argc, char** argv) {
+  const std::vector<std::string_view> arguments(argv + 1, argv + argc);
   // For a server that takes its time to start.
-  if (const char* delay = std::getenv("ECHO_START_MS"))
-    usleep(static_cast<useconds_t>(std::strtoul(delay, nullptr, 10) * 1000));
+  const char* delay = std::getenv("ECHO_START_MS");
+  if (const auto at = std::ranges::find(arguments, "--start-ms"); arguments.end() - at > 1)
+    delay = at[1].data();
+  if (delay != nullptr) usleep(static_cast<useconds_t>(std::strtoul(delay, nullptr, 10) * 1000));
+  const bool stubborn = std::ranges::find(arguments, "--stubborn") != arguments.end();
+  if (stubborn && fork() == 0)
+    for (;;) pause();
   EchoServer server;
   std::vector<char> buffer(read_size);
   size_t used = 0;
@@ -270,9 +288,11 @@ int main() {
     if (used == buffer.size()) buffer.resize(2 * buffer.size());
     const ssize_t got = read(STDIN_FILENO, buffer.data() + used, buffer.size() - used);
     if (got < 0 && errno == EINTR) continue;
+    while (got <= 0 && stubborn) pause();
     if (got <= 0) return 0;
+    const size_t fresh = used;
     used += static_cast<size_t>(got);
-    const size_t done = answer_lines(server, {buffer.data(), used});
+    const size_t done = answer_lines(server, {buffer.data(), used}, fresh);
     server.flush();
     used -= done;
     std::memmove(buffer.data(), buffer.data() + done, used);

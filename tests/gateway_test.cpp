@@ -236,6 +236,27 @@ TEST(Gateway, long_and_odd_names_stay_within_what_clients_take_and_are_stable) {
   }
 }
 
+// Larger than a pipe, so that most of it still waits to be written when the lists are built anew.
+TEST(Gateway, a_large_list_that_waits_for_its_reader_stays_as_it_was) {
+  json::object servers = two();
+  const std::string words(3'000'000, 'w');
+  servers["alpha"].as_object()["tools"] = {{"describe", {{"echo", words}}}};
+  Client client(with(servers));
+  start(client);
+  const auto alpha = static_cast<pid_t>(std::stol(own(client, "alpha__pid")));
+  client.child().pause_reading(true);
+  const auto before = client.send("tools/list");
+  const auto full = [&] { return bytes_written(client.child().pid()) > 60'000; };
+  ASSERT_TRUE(wait_until(full, soon()));
+  servers.erase("alpha");
+  rewrite(client, file_of(servers));
+  ASSERT_TRUE(wait_until([&] { return !process_alive(alpha); }, soon()));
+  client.child().pause_reading(false);
+  EXPECT_THAT(json::serialize(client.await(before)), HasSubstr("\"" + words + "\""));
+  const std::string after = json::serialize(client.request("tools/list"));
+  EXPECT_THAT(after, AllOf(Not(HasSubstr(words)), HasSubstr("pivot_restart")));
+}
+
 TEST(Gateway, tools_are_allowed_denied_renamed_and_redescribed) {
   json::object rules = {{"allow", json::array{"e*", "pid", "sleep"}},
                         {"deny", json::array{"env"}},

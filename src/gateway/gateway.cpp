@@ -298,14 +298,15 @@ std::string Gateway::instructions() const {
   return text;
 }
 
+// Lists can be megabytes: the client's link writes them from where they lie.
 void Gateway::list(Asker& asker, const Message& message, ListKind kind) {
   auto answer = [this, &asker, kind, id = std::string(message.text(message.id))] {
-    std::string items = routes().list(kind);
-    if (kind == ListKind::tools) {
-      const std::string ours = control_.definitions();
-      items += (items.empty() || ours.empty() ? "" : ",") + ours;
-    }
-    asker.answer(result_answer(id, fmt::format(R"({{"{}":[{}]}})", words(kind).member, items)));
+    const Message items = routes().list(kind);
+    const std::string ours = kind == ListKind::tools ? control_.definitions() : std::string();
+    const std::string before =
+        fmt::format(R"({{"jsonrpc":"2.0","id":{},"result":{{"{}":[)", id, words(kind).member);
+    const std::string after = fmt::format("{}{}]}}}}", items.raw.empty() || ours.empty() ? "" : ",", ours);
+    asker.forward(items, Edits().insert(0, before).insert(items.raw.size(), after).list());
   };
   if (!alone()) return answer();
   lone().when_settled(std::move(answer));

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <cctype>
+#include <cstring>
+#include <map>
 
 #include "mcp/initialize.h"
 #include "rpc/json_cursor.h"
@@ -108,6 +110,10 @@ void Routes::add_named(ListKind kind, Table& table, const Members& members, cons
     });
   }
   auto& shown = kind == ListKind::tools ? shown_tools_ : shown_prompts_;
+  std::size_t count = 0;
+  for (const auto& member : members) count += member->server().catalog().list(kind).size();
+  table.reserve(count);
+  if (kind == ListKind::tools) all_tools_.reserve(count);
   each([&](Member& member, const Item& item) {
     const std::string base = base_name(member, kind, item.key);
     std::string name = bare && same[base] == 1 ? base : prefixed_name(member.name(), base);
@@ -121,7 +127,7 @@ void Routes::add_named(ListKind kind, Table& table, const Members& members, cons
       name = other;
     }
     table.emplace(name, Target{&member, item.key});
-    shown.emplace(std::pair(&member, item.key), name);
+    shown[&member].emplace(item.key, name);
     std::string json = name == item.key ? item.json : with_member(item.json, "name", quote(name));
     if (kind == ListKind::tools) {
       if (const std::string* words = value_in(member.entry().tools.describe, item.key))
@@ -163,9 +169,24 @@ void Routes::add_resources(const Members& members) {
 }
 
 void Routes::append(ListKind kind, const std::string& json) {
-  std::string& list = lists_[static_cast<std::size_t>(kind)];
-  if (!list.empty()) list += ",";
-  list += json;
+  List& list = lists_[static_cast<std::size_t>(kind)];
+  const std::size_t needed = list.size + 1 + json.size();
+  if (!list.buffer)
+    list.buffer = new Buffer(needed);
+  else if (list.buffer->capacity() < needed)
+    list.buffer->grow(2 * needed);
+  if (list.size > 0) list.buffer->data()[list.size++] = ',';
+  std::memcpy(list.buffer->data() + list.size, json.data(), json.size());
+  list.size += json.size();
+}
+
+Message Routes::list(ListKind kind) const {
+  const List& list = lists_[static_cast<std::size_t>(kind)];
+  Message message;
+  if (list.buffer) message.raw = {list.buffer->data(), list.size};
+  message.kind = Kind::result;
+  message.buffer = list.buffer;
+  return message;
 }
 
 Member* Routes::resource(std::string_view uri) const {
@@ -188,7 +209,9 @@ Routes::Cost Routes::cost(const Member& member) const {
 std::string Routes::shown(const Member& member, ListKind kind, const std::string& own) const {
   if (kind != ListKind::tools && kind != ListKind::prompts) return own;
   const auto& names = kind == ListKind::tools ? shown_tools_ : shown_prompts_;
-  if (const auto found = names.find({&member, own}); found != names.end()) return found->second;
+  if (const auto of_member = names.find(&member); of_member != names.end())
+    if (const auto found = of_member->second.find(own); found != of_member->second.end())
+      return found->second;
   // It is gone, or not there yet: the name that it would have.
   const std::string base = base_name(member, kind, own);
   return naming_ == Naming::bare ? base : prefixed_name(member.name(), base);

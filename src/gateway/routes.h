@@ -6,7 +6,6 @@
 
 #include <array>
 #include <functional>
-#include <map>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -15,6 +14,7 @@
 
 #include "gateway/member.h"
 #include "mcp/catalog.h"
+#include "rpc/message.h"
 
 namespace mcpivot {
 
@@ -58,8 +58,9 @@ class Routes {
     std::size_t tokens() const { return tokens_in(bytes); }
   };
   Cost cost(const Member& member) const;
-  // The items of the active servers, in the order of the file, separated by commas.
-  const std::string& list(ListKind kind) const { return lists_[static_cast<std::size_t>(kind)]; }
+  // The items of the active servers, in the order of the file, separated by commas: the inside of an answer,
+  // in memory that whoever writes it can share.
+  Message list(ListKind kind) const;
   // Another number each time that it was built anew.
   std::uint64_t edition() const { return edition_; }
   // What had to be settled, for people to read.
@@ -84,13 +85,19 @@ class Routes {
   Naming naming_ = Naming::prefixed;
   Table tools_;
   Table prompts_;
-  std::map<std::pair<const Member*, std::string>, std::string> shown_tools_;
-  std::map<std::pair<const Member*, std::string>, std::string> shown_prompts_;
+  // A server's own names, and how clients see them.
+  using Names = std::unordered_map<const Member*, std::unordered_map<std::string, std::string>>;
+  Names shown_tools_;
+  Names shown_prompts_;
   std::unordered_map<std::string, Member*, Hash, std::equal_to<>> resources_;
   std::vector<std::pair<std::string, Member*>> templates_;
   std::vector<Member*> with_resources_;
   std::vector<ListedTool> all_tools_;
-  std::array<std::string, all_lists.size()> lists_;
+  struct List {
+    BufferRef buffer;
+    std::size_t size = 0;
+  };
+  std::array<List, all_lists.size()> lists_;
   std::vector<std::string> clashes_;
 };
 

@@ -248,7 +248,8 @@ class ToolSearch::Search {
   }
 
   void weigh(const QueryWord& word, const std::vector<Meaning>& meanings) {
-    std::vector<Found> found(sums_.size());
+    std::vector<Found>& found = found_;
+    found.assign(sums_.size(), {});
     for (const Meaning& meaning : meanings) {
       for (const Use& use : *meaning.uses) {
         Found& here = found[use.tool];
@@ -301,6 +302,7 @@ class ToolSearch::Search {
 
   std::vector<Hit> best(std::size_t limit) {
     std::vector<Candidate> order;
+    order.reserve(sums_.size());
     for (std::uint32_t i = 0; i < sums_.size(); ++i)
       if (!all_.tools_[i].gone && (sums_[i].score > 0 || all_.tools_[i].name == exact_))
         order.push_back({i, sums_[i].score + (all_.tools_[i].name == exact_ ? exact_score : 0), 0});
@@ -342,6 +344,7 @@ class ToolSearch::Search {
   std::vector<std::vector<Meaning>> meanings_;
   std::unordered_map<std::string_view, double> meant_;  // each word of the index that is meant, how surely
   std::vector<Found> sums_;
+  std::vector<Found> found_;  // of the word that is being weighed; its memory serves the next one
 };
 
 std::vector<ToolSearch::Hit> ToolSearch::search(std::string_view query, std::size_t limit) const {

@@ -54,7 +54,7 @@ export class Peer {
   #stderr;
   #tasks;
 
-  /** To a command, or to a daemon's URL. */
+  /** To a command, to a daemon's URL, or over a transport of the SDK. */
   static async connect(
     command,
     { capabilities = every_capability, env = {}, tap = false, answers = {} } = {},
@@ -66,14 +66,16 @@ export class Peer {
       env = { ...env, SERVER_TAP: peer.tap.folder };
     }
     const transport =
-      command instanceof URL
-        ? new StreamableHTTPClientTransport(command)
-        : new StdioClientTransport({
-            command: command[0],
-            args: command.slice(1),
-            env: { ...environment, ...env },
-            stderr: 'pipe',
-          });
+      'start' in command
+        ? command
+        : command instanceof URL
+          ? new StreamableHTTPClientTransport(command)
+          : new StdioClientTransport({
+              command: command[0],
+              args: command.slice(1),
+              env: { ...environment, ...env },
+              stderr: 'pipe',
+            });
     peer.#stderr = new Stderr(transport.stderr);
     const send = transport.send.bind(transport);
     transport.send = (message, options) => {

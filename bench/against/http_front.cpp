@@ -1,0 +1,356 @@
+// HTTP/1.1 with connections that are kept, one call on each at a time, as a client with many calls in flight
+// has it. Answers are JSON or a stream of events.
+#include <arpa/inet.h>
+#include <netinet/tcp.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <charconv>
+#include <cstring>
+#include <deque>
+#include <map>
+#include <vector>
+
+#include "front.h"
+
+namespace {
+
+sockaddr_in loopback(std::uint16_t port) {
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  address.sin_port = htons(port);
+  return address;
+}
+
+int connect_to(std::uint16_t port) {
+  const int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  const sockaddr_in address = loopback(port);
+  if (connect(fd, reinterpret_cast<const sockaddr*>(&address), sizeof(address)) != 0) {
+    close(fd);
+    return -1;
+  }
+  const int one = 1;
+  setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one));
+  return fd;
+}
+
+std::string lower(std::string_view text) {
+  std::string out(text);
+  std::ranges::transform(out, out.begin(),
+                         [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  return out;
+}
+
+// The value of a header; `head` is in its own spelling, `name` in lower case.
+std::string header(const std::string& head, const std::string& name) {
+  const auto at = lower(head).find("\r\n" + name + ":");
+  if (at == std::string::npos) return {};
+  auto begin = head.find_first_not_of(' ', at + name.size() + 3);
+  return head.substr(begin, head.find("\r\n", begin) - begin);
+}
+
+// One connection and the answer that it is reading.
+struct Connection {
+  int fd = -1;
+  std::int64_t id = -1;  // of the request on its way
+  bool busy = false;
+  bool stream = false;  // the one that carries all answers
+  std::string raw;      // not yet understood
+  std::string head;     // empty: it has not come yet
+  std::string body;
+  size_t searched = 0;  // no line of the body ends before this
+  std::string event;    // for old SSE: the name of the event
+  bool chunked = false;
+  bool events = false;
+  size_t left = 0;  // of the body, or of the chunk
+  bool in_chunk = false;
+  bool done = false;
+  bool answered = false;
+  int status = 0;
+};
+
+class HttpFront : public Front {
+ public:
+  HttpFront(const HttpAddress& address, Clock::time_point deadline)
+      : address_(address), loop_(epoll_create1(EPOLL_CLOEXEC)) {
+    for (;;) {
+      const int fd = connect_to(address.port);
+      if (fd >= 0) {
+        adopt(fd);
+        break;
+      }
+      if (Clock::now() > deadline) throw Failure("nobody listens");
+      usleep(1000);
+    }
+    if (address.old_sse) open_stream(deadline);
+  }
+
+  ~HttpFront() override {
+    for (auto& [fd, connection] : connections_) close(fd);
+    close(loop_);
+  }
+
+  void send(std::int64_t id, std::string_view message) override {
+    Connection* connection = idle();
+    if (connection == nullptr) {
+      const int fd = connect_to(address_.port);
+      if (fd < 0) {
+        tell(id, "no connection");
+        return;
+      }
+      connection = &adopt(fd);
+    }
+    std::string request =
+        "POST " + address_.path + " HTTP/1.1\r\nHost: 127.0.0.1:" + std::to_string(address_.port) +
+        "\r\nAccept: application/json, text/event-stream\r\nContent-Type: application/json\r\n";
+    if (!session_.empty())
+      request += "Mcp-Session-Id: " + session_ + "\r\nMCP-Protocol-Version: 2025-06-18\r\n";
+    request += "Content-Length: " + std::to_string(message.size()) + "\r\n\r\n";
+    request += message;
+    begin(*connection, id);
+    if (::send(connection->fd, request.data(), request.size(), MSG_NOSIGNAL) !=
+        static_cast<ssize_t>(request.size()))
+      lose(*connection);
+  }
+
+  std::optional<Incoming> receive(Clock::time_point deadline) override {
+    while (ready_.empty()) {
+      std::array<epoll_event, 64> events{};
+      const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - Clock::now()).count();
+      const int count = epoll_wait(loop_, events.data(), static_cast<int>(events.size()),
+                                   static_cast<int>(std::max<std::int64_t>(0, left)));
+      for (int i = 0; i < count; ++i) read_from(events[static_cast<size_t>(i)].data.fd);
+      if (ready_.empty() && Clock::now() >= deadline) return std::nullopt;
+    }
+    handed_ = std::move(ready_.front());
+    ready_.pop_front();
+    Incoming incoming = handed_.incoming;
+    incoming.message = handed_.text;
+    return incoming;
+  }
+
+ private:
+  struct Ready {
+    Incoming incoming;
+    std::string text;
+  };
+
+  Connection& adopt(int fd) {
+    epoll_event event{};
+    event.events = EPOLLIN;
+    event.data.fd = fd;
+    epoll_ctl(loop_, EPOLL_CTL_ADD, fd, &event);
+    Connection& connection = connections_[fd];
+    connection = Connection{};
+    connection.fd = fd;
+    idle_.push_back(fd);
+    return connection;
+  }
+
+  Connection* idle() {
+    while (!idle_.empty()) {
+      const auto found = connections_.find(idle_.back());
+      if (found == connections_.end() || found->second.busy) {
+        idle_.pop_back();
+        continue;
+      }
+      // Servers close connections that were idle for some seconds, which is their right.
+      char byte = 0;
+      if (recv(found->first, &byte, 1, MSG_PEEK | MSG_DONTWAIT) < 0 && errno == EAGAIN) return &found->second;
+      lose(found->second);
+    }
+    return nullptr;
+  }
+
+  void begin(Connection& connection, std::int64_t id) {
+    const int fd = connection.fd;
+    connection = Connection{};
+    connection.fd = fd;
+    connection.id = id;
+    connection.busy = true;
+    std::erase(idle_, fd);
+  }
+
+  void tell(std::int64_t id, std::string problem) {
+    ready_.push_back({{.id = id, .message = {}, .problem = std::move(problem), .arrived = Clock::now()}, {}});
+  }
+
+  void lose(Connection& connection) {
+    if (connection.stream) {
+      tell(-1, "the stream was closed");
+    } else if (connection.busy && !connection.answered) {
+      tell(connection.id, "the connection was closed");
+    }
+    const int fd = connection.fd;
+    close(fd);
+    std::erase(idle_, fd);
+    connections_.erase(fd);
+  }
+
+  void read_from(int fd) {
+    const auto found = connections_.find(fd);
+    if (found == connections_.end()) return;
+    Connection& connection = found->second;
+    const ssize_t got = recv(fd, buffer_.data(), buffer_.size(), 0);
+    if (got <= 0) return lose(connection);
+    connection.raw.append(buffer_.data(), static_cast<size_t>(got));
+    read_head(connection);
+    if (connection.head.empty()) return;
+    read_body(connection);
+    if (connection.events) read_events(connection);
+    if (connection.done) finish(connection);
+  }
+
+  void read_head(Connection& connection) {
+    if (!connection.head.empty()) return;
+    const auto end = connection.raw.find("\r\n\r\n");
+    if (end == std::string::npos) return;
+    connection.head = connection.raw.substr(0, end + 2);
+    connection.raw.erase(0, end + 4);
+    connection.status = std::atoi(connection.head.c_str() + std::min<size_t>(9, connection.head.size()));
+    connection.chunked = lower(header(connection.head, "transfer-encoding")) == "chunked";
+    connection.events = header(connection.head, "content-type").starts_with("text/event-stream");
+    connection.left = std::strtoul(header(connection.head, "content-length").c_str(), nullptr, 10);
+    if (const std::string session = header(connection.head, "mcp-session-id"); !session.empty())
+      session_ = session;
+  }
+
+  static void read_body(Connection& connection) {
+    if (!connection.chunked) {
+      const size_t take = std::min(connection.left, connection.raw.size());
+      connection.body.append(connection.raw, 0, take);
+      connection.raw.erase(0, take);
+      connection.left -= take;
+      connection.done = connection.left == 0;
+      return;
+    }
+    size_t at = 0;
+    while (!connection.done) {
+      if (!connection.in_chunk) {
+        const auto end = connection.raw.find("\r\n", at);
+        if (end == std::string::npos) break;
+        connection.left = std::strtoul(connection.raw.c_str() + at, nullptr, 16) + 2;  // and the line's end
+        if (connection.left == 2) connection.done = connection.raw.size() >= end + 4;
+        if (connection.left == 2) {
+          if (connection.done) at = end + 4;
+          break;
+        }
+        at = end + 2;
+        connection.in_chunk = true;
+      }
+      const size_t take = std::min(connection.left, connection.raw.size() - at);
+      // The last two bytes of a chunk are no part of the body.
+      const size_t text = connection.left > 2 ? std::min(take, connection.left - 2) : 0;
+      connection.body.append(connection.raw, at, text);
+      at += take;
+      connection.left -= take;
+      if (connection.left > 0) break;
+      connection.in_chunk = false;
+    }
+    connection.raw.erase(0, at);
+  }
+
+  void read_events(Connection& connection) {
+    size_t at = 0;
+    for (size_t end = connection.body.find('\n', connection.searched); end != std::string::npos;
+         end = connection.body.find('\n', at)) {
+      std::string_view line(connection.body.data() + at, end - at);
+      at = end + 1;
+      if (line.ends_with('\r')) line.remove_suffix(1);
+      if (line.starts_with("event:")) connection.event = line.substr(line.find_first_not_of(' ', 6));
+      if (!line.starts_with("data:")) continue;
+      line.remove_prefix(line.starts_with("data: ") ? 6 : 5);
+      if (line.empty()) continue;
+      if (connection.stream && connection.event == "endpoint") {
+        address_.path = line;
+        has_endpoint_ = true;
+        continue;
+      }
+      deliver(connection, line);
+    }
+    connection.body.erase(0, at);
+    connection.searched = connection.body.size();
+  }
+
+  void deliver(Connection& connection, std::string_view text) {
+    const std::int64_t id = id_of(text);
+    if (id == connection.id) connection.answered = true;
+    ready_.push_back({{.id = id, .message = {}, .problem = {}, .arrived = Clock::now()}, std::string(text)});
+  }
+
+  void finish(Connection& connection) {
+    if (!connection.answered && connection.status >= 400)
+      tell(connection.id,
+           "HTTP " + std::to_string(connection.status) + ": " + connection.body.substr(0, 200));
+    else if (!connection.events && !connection.answered && !address_.old_sse && !connection.body.empty())
+      deliver(connection, connection.body);
+    const int fd = connection.fd;
+    if (lower(header(connection.head, "connection")) == "close") {
+      connection.answered = true;
+      return lose(connection);
+    }
+    connection.busy = false;
+    connection.raw.clear();
+    connection.head.clear();
+    idle_.push_back(fd);
+  }
+
+  // Some listen before they serve: their first answers are errors.
+  void open_stream(Clock::time_point deadline) {
+    const std::string path = address_.path;
+    while (!has_endpoint_) {
+      if (Clock::now() > deadline) throw Failure("the stream names no endpoint");
+      Connection* connection = idle();
+      if (connection == nullptr) {
+        const int fd = connect_to(address_.port);
+        if (fd < 0) throw Failure("nobody listens any more");
+        connection = &adopt(fd);
+      }
+      begin(*connection, -1);
+      connection->stream = true;
+      const std::string request = "GET " + path +
+                                  " HTTP/1.1\r\nHost: 127.0.0.1:" + std::to_string(address_.port) +
+                                  "\r\nAccept: text/event-stream\r\n\r\n";
+      const int fd = connection->fd;
+      if (::send(fd, request.data(), request.size(), MSG_NOSIGNAL) < 0) throw Failure("no stream");
+      while (!has_endpoint_ && connections_.contains(fd) && connections_[fd].busy &&
+             Clock::now() < deadline) {
+        epoll_event event{};
+        if (epoll_wait(loop_, &event, 1, 50) > 0) read_from(event.data.fd);
+      }
+      if (!has_endpoint_) usleep(2000);
+    }
+    ready_.clear();
+  }
+
+  HttpAddress address_;
+  int loop_;
+  std::map<int, Connection> connections_;
+  std::vector<int> idle_;
+  std::string session_;
+  bool has_endpoint_ = false;
+  std::deque<Ready> ready_;
+  Ready handed_;
+  std::array<char, 1 << 18> buffer_;
+};
+
+}  // namespace
+
+std::unique_ptr<Front> http_front(const HttpAddress& address, Clock::time_point deadline) {
+  return std::make_unique<HttpFront>(address, deadline);
+}
+
+std::uint16_t free_port() {
+  const int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  sockaddr_in address = loopback(0);
+  socklen_t size = sizeof(address);
+  bind(fd, reinterpret_cast<sockaddr*>(&address), size);
+  getsockname(fd, reinterpret_cast<sockaddr*>(&address), &size);
+  close(fd);
+  return ntohs(address.sin_port);
+}
