@@ -121,7 +121,9 @@ class Listener final : public HttpExchange {
   void on_failed(const HttpFailure& failure) override {
     check(!ended, "an exchange ends once");
     ended = true;
-    story += "\nfailed " + std::to_string(failure.kind) + ": " + failure.text;
+    check(!failure.text.empty(), "a failure has words");
+    // How far it came before it failed depends on the pieces.
+    story = "failed";
   }
   std::string story;
   bool headed = false;

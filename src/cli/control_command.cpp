@@ -183,7 +183,7 @@ int logs(const Wish& wish) {
   std::uint64_t after = 0;
   bool first = true;
   while (true) {
-    json::object params{{"after", after}};
+    const json::object params{{"after", after}};
     const json::value answer = client.ask("logs", params);
     std::vector<json::object> lines;
     for (const json::value& line : answer.at("lines").as_array())
@@ -280,6 +280,12 @@ std::optional<int> run_control_command(const std::vector<std::string>& arguments
     return call_tool(wish, tool, which);
   } catch (const ControlError& error) {
     fmt::print(stderr, "mcpivot {}: {}\n", name, error.what());
+    return 1;
+  } catch (const std::exception& error) {  // something is missing in the answer
+    fmt::print(stderr,
+               "mcpivot {}: what the running mcpivot answered is not understood ({}); is it of another "
+               "version than this one, {}?\n",
+               name, error.what(), MCPIVOT_VERSION);
     return 1;
   }
 }

@@ -166,7 +166,8 @@ class ArgTemplate::Filling {
   bool add_word(std::size_t index, const std::string* flag, std::string_view element) {
     const auto& pieces = of_.words_[index].pieces();
     std::string text;
-    const std::string* name = nullptr;  // whom to name if it cannot be passed
+    const std::string* name = &pieces[0].text;  // whom to name if it cannot be passed
+    bool named = false;
     for (const auto& piece : pieces) {
       if (!piece.parameter) {
         text += piece.text;
@@ -175,7 +176,8 @@ class ArgTemplate::Filling {
       const std::string_view value = arguments_.find(piece.text);
       const std::size_t before = text.size();
       text += plain_text(value.starts_with('[') ? element : value);
-      if (name == nullptr || text.size() - before > longest_argument / 2) name = &piece.text;
+      if (!named || text.size() - before > longest_argument / 2) name = &piece.text;
+      named = true;
       if (text.find('\0', before) != std::string::npos)
         return fail(piece.text, "has a NUL byte in it, which no program's argument can have");
     }

@@ -207,7 +207,7 @@ const boost::regex* compiled(const std::string& pattern, Patterns& patterns) {
     try {
       regex.emplace(pattern, boost::regex::ECMAScript);
     } catch (const std::exception&) {
-      // It may use what this engine does not know.
+      regex.reset();  // it may use what this engine does not know
     }
     found = patterns.emplace(pattern, std::move(regex)).first;
   }

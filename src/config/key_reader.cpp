@@ -239,7 +239,7 @@ void KeyReader::read_pairs(const Key& key, const JsoncValue& value, const std::s
       problems_.error(member.value.place,
                       fmt::format("{} must be a string, not {}", inner, shown(key, member.value)));
     } else if (auto filled = text(member.value, inner)) {
-      into.emplace_back(member.key, key.type == KeyType::headers ? member.value.text : std::move(*filled));
+      into.emplace_back(member.key, key.type == KeyType::headers ? member.value.text : *filled);
     }
   }
 }

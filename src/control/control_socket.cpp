@@ -57,6 +57,17 @@ json::object described(const Member& member, const Routes::Cost& cost) {
   return server;
 }
 
+// A definition that is too deep or has a number too large for a tree still has its name.
+json::object parsed(const Routes::ListedTool& tool) {
+  json::parse_options options;
+  options.max_depth = JsonCursor::max_depth;
+  boost::system::error_code error;
+  json::value value = json::parse(tool.json, error, {}, options);
+  if (!error && value.is_object()) return std::move(value.get_object());
+  const std::string_view name = find_member(tool.json, "name");
+  return {{"name", name.starts_with('"') ? string_value(name) : std::string()}};
+}
+
 }  // namespace
 
 // One terminal that has come in.
@@ -146,7 +157,7 @@ json::object ControlSocket::Visitor::status() const {
 json::object ControlSocket::Visitor::tools() const {
   json::array all;
   for (const Routes::ListedTool& tool : owner_.gateway_.fleet().routes().all_tools()) {
-    json::object described_tool = json::parse(tool.json).as_object();
+    json::object described_tool = parsed(tool);
     described_tool["server"] = tool.member->name();
     described_tool["active"] = tool.member->active();
     all.push_back(std::move(described_tool));
