@@ -34,8 +34,9 @@ Parsed parse(std::string_view text) {
   options.max_depth = JsonCursor::max_depth;
   Parsed parsed;
   parsed.value = json::parse(text, error, {}, options);
-  parsed.good = !error;
-  parsed.unsure = error == json::error::exponent_overflow;
+  // To Boost, 0e999 is not a number, and so is not like itself.
+  parsed.unsure = error == json::error::exponent_overflow || parsed.value != parsed.value;
+  parsed.good = !error && !parsed.unsure;
   return parsed;
 }
 
