@@ -165,6 +165,31 @@ TEST(Crash, calls_that_never_reached_the_server_are_sent_again) {
   EXPECT_THAT(lines_of(client.directory() / "journal"), SizeIs(52));
 }
 
+// Found by chaos: the pipe is closed while a call is in it, and then the server wakes up.
+TEST(Crash, a_call_that_may_still_be_read_when_its_server_is_replaced_is_not_sent_again) {
+  Client client({.options = {"--drain", "1ms"}, .server = {"--journal", "journal", "--ignore-term"}});
+  client.initialize();
+  const pid_t server = server_pid(client);
+  const auto link = [](pid_t pid, const std::string& descriptor) {
+    std::error_code gone;
+    return std::filesystem::read_symlink("/proc/" + std::to_string(pid) + "/fd/" + descriptor, gone);
+  };
+  const auto pipe = link(server, "0");
+  const auto has_pipe = [&](pid_t pid) {
+    const std::filesystem::directory_iterator all("/proc/" + std::to_string(pid) + "/fd");
+    return std::ranges::any_of(all, [&](const auto& one) { return link(pid, one.path().filename()) == pipe; });
+  };
+  ASSERT_TRUE(has_pipe(client.child().pid()));
+  kill(server, SIGSTOP);
+  const auto id = client.send_call("sleep", {{"ms", for_ever}});
+  client.call("pivot_restart");
+  ASSERT_TRUE(wait_until([&] { return !has_pipe(client.child().pid()); }, soon()));
+  kill(server, SIGCONT);
+  EXPECT_THAT(text_of(client.await(id)), HasSubstr("may have taken effect; it was not sent again"));
+  ASSERT_TRUE(wait_gone({server}));
+  EXPECT_LE(lines_of(client.directory() / "journal").size(), 1U);
+}
+
 TEST(Crash, a_request_that_only_reads_is_sent_again) {
   struct Read {
     const char* method;

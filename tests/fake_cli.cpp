@@ -155,6 +155,12 @@ const std::map<std::string, std::function<int(const Words&)>> deeds = {
      }},
     {"leave-child", [](const Words& words) { return leave_child(words.at(0), false); }},
     {"lose-child", [](const Words& words) { return leave_child(words.at(0), true); }},
+    {"record",
+     [](const Words& words) {  // a line in a file, and on stdout
+       note(words.at(0), words.at(1) + "\n");
+       std::cout << words.at(1);
+       return 0;
+     }},
     {"crowd",
      [](const Words& words) {  // tells a file when it comes and when it goes
        note(words.at(0), "+");

@@ -91,8 +91,11 @@ class Connection {
  private:
   static void journal(std::string_view what, std::string_view details) {
     if (options.journal.empty()) return;
-    std::ofstream(options.journal, std::ios::app)
-        << options.life << ' ' << what << ' ' << details << std::endl;
+    static std::mutex one_line_at_a_time;
+    const std::scoped_lock lock(one_line_at_a_time);
+    std::ofstream file(options.journal, std::ios::app);
+    file << options.life << ' ' << what << ' ' << details << std::endl;
+    if (!file) ::_exit(3);  // what is not written down must not happen
   }
 
   void write(const std::string& bytes) { asio::write(*socket_, asio::buffer(bytes)); }
@@ -267,7 +270,8 @@ class Connection {
                       {"inputSchema", {{"type", "object"}}},
                       {"annotations", {{"readOnlyHint", reads}}}});
     };
-    for (const char* name : {"echo", "misbehave", "hold", "release", "events", "ask", "life", "flood"})
+    for (const char* name :
+         {"echo", "misbehave", "hold", "release", "events", "ask", "life", "flood", "mirror"})
       add(name, false);
     for (const char* name : {"read", "hold_read"}) add(name, true);
     for (const std::string& name : options.tools) add(name, false);
@@ -323,6 +327,14 @@ class Connection {
       const std::string said = json::serialize(answers.back());
       lock.unlock();
       return answer(request, text_result(id, said));
+    }
+    if (name == "mirror") {  // the bytes of the arguments, which stand last
+      constexpr std::string_view key = "\"arguments\":";
+      const auto begin = request.body.find(key) + key.size();
+      return reply(200, "application/json",
+                   R"({"jsonrpc":"2.0","id":)" + json::serialize(id) +
+                       R"(,"result":{"content":[{"type":"text","text":"mirrored"}],"structuredContent":)" +
+                       request.body.substr(begin, request.body.size() - begin - 2) + "}}");
     }
     if (name == "life") return answer(request, text_result(id, options.life));
     if (name == "misbehave") return misbehave(request, id, text("how"), arguments);

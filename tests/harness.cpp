@@ -1,6 +1,8 @@
 // The client on top of the child, and the looks at /proc.
 #include "harness.h"
 
+#include <netinet/in.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -11,14 +13,6 @@
 #include <stdexcept>
 #include <system_error>
 #include <thread>
-
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define HARNESS_IS_SLOW 1
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-#define HARNESS_IS_SLOW 1
-#endif
-#endif
 
 namespace harness {
 namespace {
@@ -280,6 +274,19 @@ std::string text_of(const json::object& answer) {
   if (const json::value* error = answer.if_contains("error"))
     return std::string(error->at("message").as_string());
   return std::string(answer.at("result").at("content").at(0).at("text").as_string());
+}
+
+int free_port() {
+  const int fd = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  socklen_t size = sizeof(address);
+  const bool bound = ::bind(fd, reinterpret_cast<sockaddr*>(&address), size) == 0 &&
+                     ::getsockname(fd, reinterpret_cast<sockaddr*>(&address), &size) == 0;
+  ::close(fd);
+  if (!bound) throw std::runtime_error("no free port");
+  return ntohs(address.sin_port);
 }
 
 bool process_alive(pid_t pid) {

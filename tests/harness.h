@@ -169,6 +169,9 @@ std::string fake_server_binary();
 std::vector<std::string> mcpivot_command(const ClientOptions& options);
 Environment private_folders(const std::filesystem::path& directory);
 
+// A port that nobody listens on now.
+int free_port();
+
 // The process table. A zombie is not alive.
 bool process_alive(pid_t pid);
 std::vector<pid_t> processes_in_group(pid_t group);

@@ -208,7 +208,7 @@ std::uint64_t PipeLink::taken_by_peer() const {
 void PipeLink::finish() {
   finishing_ = true;
   if (outbox_.empty() && out_.is_open()) {
-    taken_before_break_ = taken_by_peer();
+    taken_before_break_ = position_;  // it may yet read what is in the pipe, and nobody will see it
     out_.close();
   }
 }
@@ -223,6 +223,7 @@ void PipeLink::close() {
   handler_ = nullptr;
   trim_timer_.cancel();
   in_.close();
+  if (out_.is_open()) taken_before_break_ = position_ - outbox_.bytes();
   out_.close();
 }
 

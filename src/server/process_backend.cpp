@@ -73,9 +73,9 @@ void ProcessBackend::on_link_broken(std::string_view why) {
 void ProcessBackend::on_link_end(std::string_view why) {
   link_ended_ = true;
   if (process_->running()) {
-    // It lives, but can no longer be talked to. Usually it is about to exit and tells us how in a moment.
+    // It lives, but can no longer be talked to. Usually it is about to exit and tells us how in a moment. Its
+    // stdin stays open until then: how much of it was read decides what may be asked again.
     log_debug("{}: the connection ended: {}", name_, why);
-    link_->finish();
     process_->end(useless_server_patience);
   }
   end_when_settled();

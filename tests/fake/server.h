@@ -47,6 +47,7 @@ class Server {
   long calls() const { return calls_; }
   std::set<std::string> tasks_;
   std::string seen() const;
+  const std::string& last_line() const { return seen_.back(); }
   boost::json::object state() const;
 
  private:

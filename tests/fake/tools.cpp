@@ -169,6 +169,21 @@ void structured(Server& server, const Call& call) {
   server.answer_with(call, result);
 }
 
+// The bytes of the arguments as they came; they stand last in the message.
+void mirror(Server& server, const Call& call) {
+  const std::string& line = server.last_line();
+  constexpr std::string_view key = "\"arguments\":";
+  const auto begin = line.find(key) + key.size();
+  server.wire().raw(R"({"jsonrpc":"2.0","id":)" + json::serialize(call.id) +
+                    R"(,"result":{"content":[{"type":"text","text":"mirrored"}],"structuredContent":)" +
+                    line.substr(begin, line.size() - begin - 2) + "}}\n");
+}
+
+void tear(Server& server, const Call& call) {
+  server.wire().raw(R"({"jsonrpc":"2.0","id":)" + json::serialize(call.id) + R"(,"result":{"content":[{"ty)");
+  die("SIGKILL");
+}
+
 struct Tool {
   const char* name;
   const char* parameters;  // "name:type" separated by spaces
@@ -204,6 +219,8 @@ constexpr auto tool_table = std::to_array<Tool>({
     {"fail", "text:string", "Answers with isError.", fail},
     {"rpc_error", "code:integer message:string data:object", "Answers with a JSON-RPC error.", rpc_error},
     {"structured", "", "Answers with its arguments as structuredContent.", structured},
+    {"mirror", "", "Answers with the very bytes of its arguments as structuredContent.", mirror},
+    {"tear", "", "Dies in the middle of its answer.", tear},
 });
 
 json::object schema_of(std::string_view parameters) {

@@ -1,0 +1,211 @@
+#include "client.h"
+
+#include <chrono>
+
+namespace chaos {
+namespace {
+
+// Whatever mcpivot may do in between: wait for a start, ask again, wait for the answer.
+const long patience =
+    limits::queue + limits::call + limits::start + (harness::is_sanitized() ? 20'000 : 6'000);
+
+using Targets = std::vector<std::string>;
+
+// JSON as no library would write it.
+std::string odd_json(const std::string& token, std::uint32_t number) {
+  const std::size_t sizes[] = {0, 10, 200, 4'000, 60'000, 400'000};
+  const std::string padding(sizes[number % 6], static_cast<char>('a' + number % 26));
+  return R"({ "token":")" + token +
+         R"(","n":[1.0e5,-0.0,1E+2, 123456789012345678901234567890],"kéy" :"😀 \/ \ud83d\ude00 \u0000\t",)" +
+         R"("":{ "id" :1,"id ":[ ] , "progressToken":null}, "padding":")" + padding + R"(","last":true })";
+}
+
+std::string arguments_with(const std::string& token) {
+  return R"({"token":")" + token + R"("})";
+}
+
+}  // namespace
+
+const std::vector<Kind>& Client::kinds() {
+  static const Targets programs = {"alpha", "beta"};
+  static const Targets nobody = {"-"};
+  static const std::vector<Kind> all = {
+      {"ping", nobody, 4},
+      {"list", nobody, 4},
+      {"mirror", {"alpha", "beta", "daemon"}, 25},
+      {"record", {"alpha", "beta", "daemon", "cli"}, 25},
+      {"read", {"alpha", "beta", "daemon"}, 15},
+      {"progress", programs, 8},
+      {"cancel", programs, 8},
+      {"ask", programs, 5},
+      {"never-answer", programs, 1},
+      {"big", programs, 2},
+      {"resource", programs, 4},
+      {"prompt", programs, 4},
+      {"complete", programs, 2},
+      {"subscribe", nobody, 2},
+      {"level", nobody, 1},
+      {"through", {"alpha", "gamma", "daemon"}, 6},
+      {"status", nobody, 2},
+      {"search", nobody, 2},
+      {"inactive", {"gamma"}, 1},
+  };
+  return all;
+}
+
+void Client::line(const std::string& text) {
+  world_.pivot().offer(text + "\n", std::chrono::steady_clock::now());
+}
+
+// Numbers and strings in turn.
+std::string Client::next_id() {
+  ++next_;
+  return next_ % 2 == 0 ? std::to_string(next_) : "\"r" + std::to_string(next_) + "\"";
+}
+
+std::string Client::request(Request request, const std::string& method, const std::string& params) {
+  if (request.id.empty()) request.id = next_id();
+  const std::string id = request.id;
+  request.sent = world_.now();
+  if (request.deadline == 0) request.deadline = request.sent + patience;
+  oracle_.sent(std::move(request));
+  line(R"({"jsonrpc":"2.0","id":)" + id + R"(,"method":")" + method + "\"" +
+       (params.empty() ? "" : ",\"params\":" + params) + "}");
+  return id;
+}
+
+// The arguments stand last, as the mirror wants them.
+std::string Client::call(Request request, const std::string& tool, const std::string& arguments,
+                         bool with_progress) {
+  request.id = next_id();
+  const std::string meta = with_progress ? R"("_meta":{"progressToken":)" + request.id + "}," : "";
+  return this->request(std::move(request), "tools/call",
+                       R"({"name":")" + tool + "\"," + meta + R"("arguments":)" + arguments + "}");
+}
+
+std::string Client::call(const std::string& what, const std::string& server, const std::string& tool,
+                         const std::string& arguments, bool may_fail) {
+  Request request{.id = {}, .what = what, .server = server};
+  request.may_fail = may_fail;
+  return call(std::move(request), tool, arguments);
+}
+
+// Behind the cancellation goes a ping: whatever comes after its answer, mcpivot knew.
+void Client::cancel_later(const std::string& id, long milliseconds) {
+  world_.after(milliseconds, [this, id] {
+    if (oracle_.was_answered(id)) return;
+    oracle_.cancelled(id, world_.now());
+    line(R"({"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":)" + id + "}}");
+    Request ping{.id = {}, .what = "ping-behind", .server = "-"};
+    ping.token = id;
+    request(std::move(ping), "ping", "");
+  });
+}
+
+void Client::make(const Action& action) {
+  const std::string& what = action.what;
+  const std::string& server = action.target;
+  const std::uint32_t number = action.number;
+  const std::string token = "t" + std::to_string(++next_token_);
+  Request made{.id = {}, .what = what, .server = server};
+  const auto tool = [&](const char* name) { return server + "__" + name; };
+
+  if (what == "ping") {
+    request(std::move(made), "ping", "");
+  } else if (what == "list") {
+    const char* lists[] = {"tools/list", "prompts/list", "resources/list", "resources/templates/list"};
+    request(std::move(made), lists[number % 4], "");
+  } else if (what == "mirror") {
+    const std::string arguments = odd_json(token, number);
+    made.token = token;
+    made.expect = "\"structuredContent\":" + arguments + "}";
+    call(std::move(made), tool("mirror"), arguments);
+  } else if (what == "record") {
+    made.token = token;
+    if (server == "cli") made.expect = token;
+    call(std::move(made), tool(server == "cli" ? "record" : "echo"), arguments_with(token));
+  } else if (what == "read") {  // may be asked again, and so be executed twice
+    call(std::move(made), tool(server == "daemon" ? "read" : "state"), "{}");
+  } else if (what == "progress") {
+    made.token = token;
+    call(std::move(made), tool("sleep"),
+         R"({"token":")" + token + R"(","ms":)" + std::to_string(number % 800) + R"(,"steps":5})", true);
+  } else if (what == "cancel") {
+    made.token = token;
+    const std::string id =
+        call(std::move(made), tool("sleep"), R"({"token":")" + token + R"(","ms":600,"steps":6})", true);
+    cancel_later(id, number % 700);
+  } else if (what == "ask") {
+    made.token = token;
+    made.expect = "roots";
+    call(std::move(made), tool("ask"), R"({"token":")" + token + R"(","method":"roots/list"})");
+  } else if (what == "never-answer") {  // it sleeps for longer than a call may take
+    made.may_fail = true;
+    call(std::move(made), tool("sleep"), R"({"ms":60000})");
+  } else if (what == "big") {
+    made.token = token;
+    const long bytes = 100'000 + static_cast<long>(number % 2'000'000);
+    made.expect = std::string(static_cast<std::size_t>(bytes), 'x');
+    call(std::move(made), tool("big"),
+         R"({"token":")" + token + R"(","bytes":)" + std::to_string(bytes) + "}");
+  } else if (what == "resource") {  // which all of them have: the first one answers
+    made.expect = "the text of fake://hello";
+    request(std::move(made), "resources/read", R"({"uri":"fake://hello"})");
+  } else if (what == "prompt") {
+    made.expect = "greet " + token;
+    request(std::move(made), "prompts/get",
+            R"({"name":")" + tool("greet") + R"(","arguments":{"name":")" + token + "\"}}");
+  } else if (what == "complete") {
+    made.expect = token + "1";
+    request(std::move(made), "completion/complete",
+            R"({"ref":{"type":"ref/prompt","name":")" + tool("greet") +
+                R"("},"argument":{"name":"name","value":")" + token + "\"}}");
+  } else if (what == "subscribe") {
+    request(std::move(made), number % 2 == 0 ? "resources/subscribe" : "resources/unsubscribe",
+            R"({"uri":"fake://hello"})");
+  } else if (what == "level") {
+    request(std::move(made), "logging/setLevel",
+            number % 2 == 0 ? R"({"level":"debug"})" : R"({"level":"error"})");
+  } else if (what == "through") {
+    made.token = token;
+    call(std::move(made), "pivot_call",
+         R"({"tool":")" + tool("echo") + R"(","arguments":)" + arguments_with(token) + "}");
+  } else if (what == "status") {
+    call(std::move(made), "pivot_status", number % 2 == 0 ? "{}" : R"({"server":"alpha"})");
+  } else if (what == "search") {
+    call(std::move(made), "pivot_search", R"({"query":"echo a text"})");
+  } else if (what == "inactive") {
+    made.token = token;
+    call(std::move(made), tool("echo"), arguments_with(token));
+  } else {
+    throw std::runtime_error("no request is called " + what);
+  }
+}
+
+void Client::initialize() {
+  request({.id = "0", .what = "initialize", .server = "-"}, "initialize",
+          R"({"protocolVersion":"2025-06-18","capabilities":{"roots":{},"sampling":{},"elicitation":{}},)"
+          R"("clientInfo":{"name":"chaos","version":"1"}})");
+  while (!oracle_.was_answered("0"))
+    if (world_.now() > 10'000 || !listen(world_.now() + 50))
+      throw std::runtime_error("mcpivot does not answer");
+  line(R"({"jsonrpc":"2.0","method":"notifications/initialized"})");
+}
+
+bool Client::listen(long until) {
+  while (true) {
+    const long left = until - world_.now();
+    const auto deadline = std::chrono::steady_clock::now() + std::chrono::milliseconds(std::max(0L, left));
+    const auto text = world_.pivot().read_line(deadline);
+    if (text) {
+      const std::string answer = oracle_.received(*text, world_.now());
+      if (!answer.empty()) line(answer);
+      if (left <= 0) return true;
+      continue;
+    }
+    if (world_.now() < until) return false;  // the end, not the deadline
+    return true;
+  }
+}
+
+}  // namespace chaos

@@ -1,0 +1,43 @@
+// The client that works through mcpivot: makes each kind of request that a plan may name, and tells the
+// oracle.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "oracle.h"
+#include "plan.h"
+#include "world.h"
+
+namespace chaos {
+
+class Client {
+ public:
+  Client(World& world, Oracle& oracle) : world_(world), oracle_(oracle) {}
+
+  static const std::vector<Kind>& kinds();
+  void initialize();
+  void make(const Action& action);  // a request of these kinds
+
+  // A tool call that stands by itself; returns its id. `arguments` is JSON.
+  std::string call(const std::string& what, const std::string& server, const std::string& tool,
+                   const std::string& arguments, bool may_fail = false);
+  // Takes what mcpivot says until then, or until its end: then false.
+  bool listen(long until);
+
+ private:
+  void line(const std::string& text);
+  std::string next_id();
+  // Sends `"method":…,"params":…` under an id of its own.
+  std::string request(Request request, const std::string& method, const std::string& params);
+  std::string call(Request request, const std::string& tool, const std::string& arguments,
+                   bool with_progress = false);
+  void cancel_later(const std::string& id, long milliseconds);
+
+  World& world_;
+  Oracle& oracle_;
+  long next_ = 0;
+  long next_token_ = 0;
+};
+
+}  // namespace chaos

@@ -1,0 +1,54 @@
+// Everything that goes wrong on purpose. Each fault says for how long it is felt.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "client.h"
+#include "oracle.h"
+#include "plan.h"
+#include "world.h"
+
+namespace chaos {
+
+class Tormentor {
+ public:
+  Tormentor(World& world, Client& client, Oracle& oracle) : world_(world), client_(client), oracle_(oracle) {}
+
+  static std::vector<Kind> kinds();
+  static std::string help();  // a line for each
+  void strike(const Action& action);
+  // Faults that could not be tried, and why.
+  const std::map<std::string, std::string>& not_run() const { return not_run_; }
+
+ private:
+  struct Deed;
+  static const std::vector<Deed>& deeds();
+  // For how long the fault is felt; nothing (-1) if there was nothing to hurt.
+  long kill(const Action& action, int signal);
+  long stop(const Action& action);
+  long garbage(const Action& action);
+  long deaf(const Action& action);
+  long build(const Action& action);
+  long break_build(const Action& action);
+  bool builds() const { return !last_build_.empty() && !oracle_.was_answered(last_build_); }
+  long fill_disk(const Action& action);
+  long take_descriptors(const Action& action);
+  long do_not_read(const Action& action);
+  long kill_daemon(const Action& action);
+  long stop_daemon(const Action& action);
+  long misbehave(const Action& action);
+  long edit_config(const Action& action);
+  long break_config(const Action& action);
+  long change_schema(const Action& action);
+  long knock(const Action& action);
+
+  World& world_;
+  Client& client_;
+  Oracle& oracle_;
+  std::map<std::string, std::string> not_run_;
+  std::string last_build_;  // the id of the call
+};
+
+}  // namespace chaos
