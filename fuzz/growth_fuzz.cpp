@@ -28,7 +28,7 @@ namespace {
 using namespace mcpivot;
 using Text = std::string_view;
 
-constexpr std::size_t small = 16 * 1024;
+constexpr std::size_t small = 8 * 1024;
 constexpr std::size_t times_as_much = 8;
 constexpr double most_times_as_long = 3.0 * times_as_much;  // eight times eight would be quadratic
 constexpr double worth_telling = 0.1;                       // in seconds

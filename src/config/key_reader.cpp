@@ -108,6 +108,7 @@ void KeyReader::refuse_duplicates(const JsoncValue& object, const std::string& w
 
 void KeyReader::warn_unknown(const JsoncMember& member, std::span<const Key> keys, const std::string& whose) {
   if (is_note(member.key)) return;
+  if (problems_.full()) return problems_.warning(member.place, {});
   std::string hint;
   std::vector<std::string_view> names;
   for (const Key& key : keys) {
