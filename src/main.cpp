@@ -11,6 +11,7 @@
 #include "cli/options.h"
 #include "cli/run.h"
 #include "install/skill.h"
+#include "proc/end_now.h"
 
 namespace {
 
@@ -24,6 +25,9 @@ void open_standard_descriptors() {
 }  // namespace
 
 int main(int argc, char** argv) {
+#ifdef MCPIVOT_COVERAGE
+  std::atexit(mcpivot::choose_counts_folder);  // servers must not inherit it
+#endif
   open_standard_descriptors();
   try {
     const std::vector<std::string> arguments(argv + 1, argv + argc);

@@ -236,7 +236,8 @@ TEST(Control, tools_with_odd_definitions_are_listed_all_the_same) {
     done)";
   Client client({.command = {"/bin/sh", "-c", answers}});
   client.initialize();
-  wait_ready(client);
+  ASSERT_TRUE(
+      wait_until([&] { return run(client, {"status"}).out.find("ready") != std::string::npos; }, soon()));
   const Said said = run(client, {"tools"});
   EXPECT_EQ(said.code, 0) << said.err;
   EXPECT_THAT(said.out, HasSubstr("odd"));
@@ -246,7 +247,8 @@ TEST(Control, tools_with_odd_definitions_are_listed_all_the_same) {
 TEST(Control, an_answer_that_is_no_answer_is_told_as_such) {
   Client client;
   client.initialize();
-  wait_ready(client);
+  ASSERT_TRUE(
+      wait_until([&] { return run(client, {"status"}).out.find("ready") != std::string::npos; }, soon()));
   const fs::path folder = client.directory() / "run/mcpivot";
   const std::string path = folder / (std::to_string(::getpid()) + ".sock");
   sockaddr_un address{};

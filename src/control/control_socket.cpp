@@ -57,17 +57,6 @@ json::object described(const Member& member, const Routes::Cost& cost) {
   return server;
 }
 
-// A definition that is too deep or has a number too large for a tree still has its name.
-json::object parsed(const Routes::ListedTool& tool) {
-  json::parse_options options;
-  options.max_depth = JsonCursor::max_depth;
-  boost::system::error_code error;
-  json::value value = json::parse(tool.json, error, {}, options);
-  if (!error && value.is_object()) return std::move(value.get_object());
-  const std::string_view name = find_member(tool.json, "name");
-  return {{"name", name.starts_with('"') ? string_value(name) : std::string()}};
-}
-
 }  // namespace
 
 // One terminal that has come in.
@@ -120,7 +109,7 @@ class ControlSocket::Visitor final : public Link::Handler,
   }
 
   json::object status() const;
-  json::object tools() const;
+  std::string tools() const;
   json::value logs(std::string_view params) const;
   void call(const Message& message);
 
@@ -135,7 +124,7 @@ void ControlSocket::Visitor::on_message(const Message& message) {
   const std::string_view id = message.text(message.id);
   if (method == "status") return answer(result_answer(id, json::serialize(status())));
   if (method == "logs") return answer(result_answer(id, json::serialize(logs(message.text(message.params)))));
-  if (message.known == Method::tools_list) return answer(result_answer(id, json::serialize(tools())));
+  if (message.known == Method::tools_list) return answer(result_answer(id, tools()));
   if (message.known == Method::tools_call) return call(message);
   answer(error_answer(id, code::method_not_found, "Method not found: " + method));
 }
@@ -154,15 +143,15 @@ json::object ControlSocket::Visitor::status() const {
           {"servers", std::move(servers)}};
 }
 
-json::object ControlSocket::Visitor::tools() const {
-  json::array all;
+// As the servers spell them: what a tree makes of very large numbers is no JSON.
+std::string ControlSocket::Visitor::tools() const {
+  std::string all;
   for (const Routes::ListedTool& tool : owner_.gateway_.fleet().routes().all_tools()) {
-    json::object described_tool = parsed(tool);
-    described_tool["server"] = tool.member->name();
-    described_tool["active"] = tool.member->active();
-    all.push_back(std::move(described_tool));
+    const std::string_view members = std::string_view(tool.json).substr(0, tool.json.rfind('}'));
+    all += fmt::format(R"({}{},"server":{},"active":{}}})", all.empty() ? "" : ",", members,
+                       quote(tool.member->name()), tool.member->active());
   }
-  return {{"tools", std::move(all)}};
+  return fmt::format(R"({{"tools":[{}]}})", all);
 }
 
 // Lines of stderr with a number each; `after` leaves out those that were told before.
