@@ -2,6 +2,7 @@
 #include <fcntl.h>
 
 #include <cstdio>
+#include <cstdlib>
 #include <exception>
 #include <string>
 #include <vector>
