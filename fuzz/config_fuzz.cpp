@@ -76,6 +76,7 @@ void check_jsonc(std::string_view text) {
     check_places(text, *tree, 0);
   }
   if (text.starts_with("\xEF\xBB\xBF")) text.remove_prefix(3);
+  if (text.find("**/") != std::string_view::npos) return;  // Boost 1.81 does not see a comment end there
   if (text.find("\\u") != std::string_view::npos) return;  // Boost refuses halves of surrogate pairs
   boost::system::error_code error;
   json::parse_options options;
