@@ -1,9 +1,11 @@
 // What `./dev demo` shows: a scripted client that works on the very server it uses. It edits the source of
 // notes_server.cpp (a copy), breaks it, mends it, crashes it, all over one connection. Nothing is staged:
 // real compiler, real processes, and the words are those that a model would read.
+#include <sys/ioctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <boost/json.hpp>
 #include <cstdio>
 #include <cstdlib>
@@ -21,7 +23,11 @@ namespace {
 namespace fs = std::filesystem;
 namespace json = boost::json;
 
-const bool colours = ::isatty(STDOUT_FILENO) == 1 && std::getenv("NO_COLOR") == nullptr;
+bool has_colours() {
+  const char* no = std::getenv("NO_COLOR");
+  return ::isatty(STDOUT_FILENO) == 1 && (no == nullptr || *no == '\0');
+}
+const bool colours = has_colours();
 
 void print(const char* colour, const std::string& text) {
   std::cout << (colours ? colour : "") << text << (colours ? "\033[0m" : "") << std::endl;
@@ -29,12 +35,37 @@ void print(const char* colour, const std::string& text) {
 void tell(const std::string& text) {
   print("\033[1m", "\n" + text);
 }
-// Each line with a mark before it, long ones cut.
+std::size_t terminal_width() {
+  winsize size{};
+  const bool known = ::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0;
+  return known ? std::max<std::size_t>(size.ws_col, 40) : 154;
+}
+// How many of the bytes fit into so many columns, broken after a blank where there is one.
+std::size_t fitting(const std::string& line, std::size_t columns) {
+  std::size_t end = 0;
+  std::size_t blank = 0;
+  for (std::size_t column = 0; end < line.size(); ++end) {
+    if ((static_cast<unsigned char>(line[end]) & 0xC0U) == 0x80U) continue;  // within a character
+    if (++column > columns) return blank > 0 ? blank : end;
+    if (line[end] == ' ' && column > columns / 2) blank = end + 1;
+  }
+  return end;
+}
+// Each line with a mark before it, broken at the terminal's edge; very long ones are cut.
 void show(const char* colour, const std::string& mark, const std::string& text) {
-  constexpr std::size_t width = 150;
+  constexpr std::size_t most_rows = 2;
+  const std::size_t columns = terminal_width() - 7;
   std::istringstream lines(text);
-  for (std::string line; std::getline(lines, line);)
-    print(colour, "  " + mark + (line.size() > width ? line.substr(0, width) + " …" : line));
+  for (std::string line; std::getline(lines, line);) {
+    for (std::size_t row = 0; row == 0 || !line.empty(); ++row) {
+      const std::size_t end = fitting(line, columns);
+      const std::string rest = line.substr(end);
+      const bool cut = row + 1 == most_rows && !rest.empty();
+      print(colour, "  " + mark + (row > 0 ? "  " : "") + line.substr(0, end) + (cut ? "…" : ""));
+      if (cut) break;
+      line = rest;
+    }
+  }
 }
 
 // mcpivot as a child, with its stdin and stdout in our hands.

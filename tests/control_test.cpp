@@ -106,6 +106,17 @@ TEST(Control, servers_are_steered_from_a_terminal) {
   EXPECT_THAT(run(client, {"call", "alpha__fail", R"({"text":"no"})"}).code, 1);
 }
 
+TEST(Control, the_model_is_told_what_a_terminal_did_and_a_terminal_takes_no_notice_from_it) {
+  Client client({.server = {"--name", "x"}});
+  client.initialize();
+  client.call("echo");
+  ASSERT_EQ(run(client, {"restart"}).code, 0);
+  EXPECT_EQ(run(client, {"call", "echo", R"({"text":"by hand"})"}).out, "by hand\n");
+  EXPECT_THAT(client.call_text("echo", {{"text", "by the model"}}),
+              AllOf(HasSubstr("restarted: generation 2"), HasSubstr("on request")));
+  EXPECT_EQ(client.call_text("echo", {{"text", "once"}}), "once");
+}
+
 TEST(Control, logs_are_shown_and_followed) {
   Client client({.server = {"--name", "x"}});
   client.initialize();

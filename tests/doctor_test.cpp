@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 #include <sys/wait.h>
 
-#include "lives.h"
+#include "daemons.h"
 
 namespace harness {
 namespace {
@@ -72,6 +72,100 @@ TEST(Doctor, finds_clients_that_name_mcpivot_wrongly) {
   EXPECT_THAT(said.out,
               AllOf(HasSubstr("Cursor has \"gone\""), HasSubstr("/old/place/mcpivot is no program")));
   EXPECT_THAT(said.out, HasSubstr("its configuration /no/such.json is not there"));
+}
+
+TEST(Doctor, finds_a_client_that_starts_another_mcpivot) {
+  TemporaryDirectory home;
+  const fs::path other = home.path() / "mcpivot";
+  std::ofstream(other) << "#!/bin/sh\n";
+  fs::permissions(other, fs::perms::owner_all);
+  std::ofstream(home.path() / ".claude.json") << R"({"mcpServers": {"this": {"command": ")" +
+                                                     mcpivot_binary() + R"("}, "that": {"command": ")" +
+                                                     other.string() + R"("}}})";
+  const Said said = doctor(home.path(), R"({"mcpServers": {"good": {"command": "${FAKE}"}}})");
+  EXPECT_THAT(said.out, HasSubstr("ok    Claude Code starts mcpivot as \"this\""));
+  EXPECT_THAT(said.out, HasSubstr("look  Claude Code starts " + other.string() + " as \"that\""));
+  EXPECT_EQ(said.code, 0);
+}
+
+std::string with_port(std::string text, int port) {
+  for (auto at = text.find("PORT"); at != std::string::npos; at = text.find("PORT"))
+    text.replace(at, 4, std::to_string(port));
+  return text;
+}
+
+TEST(Doctor, says_which_process_holds_the_port_of_a_daemon) {
+  TemporaryDirectory home;
+  const int port = free_port();
+  Daemon stranger(port,
+                  {"node", "-e",
+                   with_port("require('http').createServer((q, a) => { a.statusCode = 501; a.end('no'); })"
+                             ".listen(PORT, '127.0.0.1')",
+                             port)});
+  stranger.start();
+  const Said said = doctor(home.path(), with_port(R"({"mcpServers": {
+    "app": {"url": "http://127.0.0.1:PORT/mcp", "start_command": "touch started"}}})",
+                                                  port));
+  const std::string pid = std::to_string(stranger.child().pid());
+  EXPECT_EQ(said.code, 1);
+  EXPECT_THAT(said.out, HasSubstr(with_port("BAD   app: port PORT is held by pid ", port) + pid));
+  EXPECT_THAT(said.out, AllOf(HasSubstr("createServer"), HasSubstr("501"), HasSubstr("(kill " + pid + ")"),
+                              HasSubstr("\"start_command\"")));
+  EXPECT_FALSE(fs::exists(home.path() / "started"));
+}
+
+TEST(Doctor, does_not_mind_a_daemon_that_is_yet_to_be_started) {
+  TemporaryDirectory home;
+  const int port = free_port();
+  const Said away = doctor(home.path(), with_port(R"({"mcpServers": {
+    "app": {"url": "http://localhost:PORT/mcp", "start_command": "touch started"}}})",
+                                                  port));
+  EXPECT_EQ(away.code, 0) << away.out;
+  EXPECT_THAT(away.out, AllOf(HasSubstr(with_port("look  app: nothing listens on port PORT now", port)),
+                              HasSubstr("with: touch started")));
+  EXPECT_FALSE(fs::exists(home.path() / "started"));
+  const Said nobodys = doctor(home.path(), with_port(R"({"mcpServers": {
+    "app": {"url": "http://localhost:PORT/mcp"}}})",
+                                                     port));
+  EXPECT_EQ(nobodys.code, 1);
+  EXPECT_THAT(nobodys.out, AllOf(HasSubstr("BAD   app: nothing listens on port "), HasSubstr("Start it")));
+}
+
+TEST(Doctor, tells_the_era_and_version_of_each_server) {
+  TemporaryDirectory home;
+  const Said said = doctor(home.path(), R"({"mcpServers": {
+    "good": {"command": "${FAKE}", "args": ["--version", "3.4.5"]},
+    "modern": {"command": "${FAKE}", "args": ["--refuse", "initialize=Unsupported protocol version"]}}})");
+  EXPECT_THAT(said.out, HasSubstr("protocol 2025-11-25 (legacy era), version 3.4.5"));
+  EXPECT_THAT(said.out,
+              AllOf(HasSubstr("BAD   modern: it refused the handshake: Unsupported protocol version"),
+                    HasSubstr("If it speaks only 2026-07-28 or later")));
+}
+
+TEST(Doctor, passes_over_a_running_mcpivot_of_its_own_version) {
+  Client client;
+  client.initialize();
+  client.call("echo");
+  const Said said = doctor(client.directory(), R"({"mcpServers": {"good": {"command": "${FAKE}"}}})");
+  EXPECT_EQ(said.code, 0);
+  EXPECT_THAT(said.out, Not(HasSubstr("the running mcpivot")));
+}
+
+TEST(Doctor, finds_a_running_mcpivot_of_another_version) {
+  TemporaryDirectory home;
+  fs::create_directories(home.path() / "run/mcpivot");
+  const std::string script =  // speaks as one, of a version that never was
+      "require('net').createServer((s) => s.on('data', () => s.write(JSON.stringify({jsonrpc: '2.0', id: 1, "
+      "result:"
+      "{pid: process.pid, version: '0.0.1', name: 'old', client: 'cursor', folder: '/', servers: []}}) + "
+      "'\\n')))"
+      ".listen(process.argv[1], () => console.log('listens'))";
+  Child old({"node", "-e", script, home.path() / "run/mcpivot/1.sock"});
+  ASSERT_EQ(old.read_line(soon()), "listens");
+  const Said said = doctor(home.path(), R"({"mcpServers": {"good": {"command": "${FAKE}"}}})");
+  EXPECT_THAT(said.out, AllOf(HasSubstr("look  the running mcpivot "), HasSubstr("is version 0.0.1, this is"),
+                              HasSubstr("start its client (cursor) again")));
+  EXPECT_EQ(said.code, 0);
 }
 
 }  // namespace

@@ -473,6 +473,55 @@ TEST(Gateway, the_file_is_watched_and_others_do_not_notice) {
   EXPECT_EQ(own(client, "alpha__pid"), alpha);
 }
 
+TEST(Gateway, a_changed_queue_time_counts_for_those_who_come_then) {
+  json::object servers = two();
+  Client client(with(servers));
+  start(client);
+  servers["beta"] = server({"--hold", "initialize"},
+                           {{"active", true}, {"swap", "stop-first"}, {"timeouts", {{"queue", "100ms"}}}});
+  rewrite(client, file_of(servers));
+  const auto state = [&] { return own(client, "pivot_status", {{"server", "beta"}}); };
+  ASSERT_TRUE(wait_until([&] { return state().find("state: starting") != std::string::npos; }, soon()));
+  const std::string answer =
+      own(client, "pivot_call", {{"tool", "beta__echo"}, {"arguments", {{"text", "late"}}}});
+  EXPECT_THAT(answer, HasSubstr("the request waited 0.1 s for it to start"));
+}
+
+TEST(Gateway, replayed_calls_that_the_file_no_longer_names_are_not_made_again) {
+  json::object servers = two();
+  const auto replaying = [&](json::array tools) {
+    servers["alpha"] = server({"--journal", "journal"}, {{"active", true}, {"replay", std::move(tools)}});
+    return file_of(servers);
+  };
+  Client client({.config = replaying({"echo", "count"})});
+  start(client);
+  own(client, "alpha__count");
+  own(client, "alpha__echo", {{"text", "kept"}});
+  const std::string first = own(client, "alpha__pid");
+  rewrite(client, replaying({"count"}));
+  ASSERT_TRUE(wait_until([&] { return own(client, "alpha__pid") != first; }, soon()));
+  const Strings lines = lines_of(client.directory() / "journal");
+  const auto times = [&](const char* tool) {
+    return std::ranges::count_if(
+        lines, [&](const std::string& line) { return line.find(tool) != std::string::npos; });
+  };
+  EXPECT_EQ(times(" count "), 2);
+  EXPECT_EQ(times(" echo "), 1);
+}
+
+TEST(Gateway, a_start_command_that_is_added_to_the_file_starts_the_daemon) {
+  const std::string port = std::to_string(free_port());
+  json::object servers = two();
+  servers["app"] = json::object{{"url", "http://127.0.0.1:" + port + "/mcp"}, {"active", true}};
+  Client client(with(servers));
+  start(client);
+  servers["app"].as_object()["start_command"] =
+      "echo $$ > daemon.pid; exec " FAKE_DAEMON_BINARY " --port " + port;
+  rewrite(client, file_of(servers));
+  ASSERT_TRUE(wait_until([&] { return own(client, "app__echo", {{"text", "up"}}) == "up"; }, soon()));
+  kill(std::stoi(content_of(client.directory() / "daemon.pid")), SIGKILL);
+}
+
 TEST(Gateway, a_file_that_does_not_parse_changes_nothing_and_the_model_is_told_where) {
   Client client(with(two()));
   start(client);

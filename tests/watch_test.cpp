@@ -5,7 +5,7 @@
 #include <filesystem>
 #include <fstream>
 
-#include "harness.h"
+#include "lives.h"
 
 namespace {
 
@@ -13,6 +13,7 @@ using namespace harness;
 using testing::AllOf;
 using testing::HasSubstr;
 using testing::Not;
+using testing::SizeIs;
 namespace fs = std::filesystem;
 
 void write(const fs::path& path, const std::string& text) {
@@ -83,6 +84,46 @@ TEST(Watch, the_servers_own_executable_replaced_is_swapped_in) {
   client.expect_notification("notifications/tools/list_changed");
   EXPECT_THAT(text_of(client.call("echo", {{"text", "-"}})),
               AllOf(HasSubstr("+fresh"), HasSubstr("was replaced")));
+}
+
+// A program that runs these lines, and then the fake server with these options; put there in one step.
+void put_program(const fs::path& program, const std::string& lines, const std::string& options) {
+  const fs::path fresh = program.string() + ".new";
+  write(fresh, "#!/bin/sh\n" + lines + "\nexec " + fake_server_binary() + " " + options + "\n");
+  fs::permissions(fresh, fs::perms::owner_all);
+  fs::rename(fresh, program);
+}
+
+// Found by chaos: the build replaces the program, which must not be the cause of another build, for ever.
+TEST(Watch, a_build_that_replaces_the_executable_is_one_build_and_one_swap) {
+  const TemporaryDirectory project;
+  const fs::path program = project.path() / "server";
+  put_program(program, "", "--name first");
+  Client client(
+      {.options = {"--cwd", project.path(), "--build", "echo x >> builds; cp server s && mv s server"},
+       .command = {program}});
+  client.initialize();
+  EXPECT_THAT(client.call_text("pivot_rebuild"), HasSubstr("generation 2"));
+  EXPECT_EQ(own(client, "echo", {{"text", "-"}}), "-");
+  // Built elsewhere: it is swapped in as it is.
+  put_program(program, "", "--name second --tool fresh");
+  client.expect_notification("notifications/tools/list_changed");
+  EXPECT_THAT(text_of(client.call("echo")), AllOf(HasSubstr("generation 3"), HasSubstr("was replaced")));
+  EXPECT_THAT(lines_of(project.path() / "builds"), SizeIs(1));
+}
+
+TEST(Watch, an_executable_that_is_replaced_while_it_starts_is_started_anew) {
+  const TemporaryDirectory project;
+  Gate gate(project.path() / "gate");
+  const fs::path program = project.path() / "server";
+  put_program(program, "", "--name first");
+  Client client({.command = {program}});
+  client.initialize();
+  put_program(program, "cat " + (project.path() / "gate").string(), "--name slow");
+  ASSERT_TRUE(gate.wait_for_visitor());
+  put_program(program, "", "--name third --tool fresh");
+  client.expect_notification("notifications/tools/list_changed");
+  EXPECT_THAT(text_of(client.call("echo")), AllOf(HasSubstr("+fresh"), HasSubstr("was replaced")));
 }
 
 TEST(Watch, a_glob_that_is_none_is_refused_with_a_reason) {

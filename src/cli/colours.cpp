@@ -1,21 +1,58 @@
 #include "cli/colours.h"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
+#include <algorithm>
+#include <cctype>
 #include <cstdlib>
 
-namespace mcpivot {
+#include "proc/terminal.h"
 
-bool has_colours() {
-  const char* no = std::getenv("NO_COLOR");
-  const char* terminal = std::getenv("TERM");
-  return ::isatty(STDOUT_FILENO) == 1 && (no == nullptr || *no == '\0') &&
-         (terminal == nullptr || std::string_view(terminal) != "dumb");
+namespace mcpivot {
+namespace {
+
+std::string variable(const char* name) {
+  const char* value = std::getenv(name);
+  return value == nullptr ? "" : value;
 }
 
-std::string coloured(std::string_view colour, std::string_view text) {
-  return has_colours() ? fmt::format("\033[{}m{}\033[0m", colour, text) : std::string(text);
+// By the first of these variables that is set, as setlocale() would look at them.
+bool locale_has_utf8() {
+  std::string locale = variable("LC_ALL");
+  if (locale.empty()) locale = variable("LC_CTYPE");
+  if (locale.empty()) locale = variable("LANG");
+  std::ranges::transform(locale, locale.begin(), [](unsigned char c) { return std::tolower(c); });
+  return locale.find("utf-8") != std::string::npos || locale.find("utf8") != std::string::npos;
+}
+
+bool begins_character(char c) {
+  return (static_cast<unsigned char>(c) & 0xC0U) != 0x80U;
+}
+
+}  // namespace
+
+bool has_colours(Stream stream) {
+  return is_terminal(static_cast<int>(stream)) && variable("NO_COLOR").empty() && variable("TERM") != "dumb";
+}
+
+std::string coloured(std::string_view colour, std::string_view text, Stream stream) {
+  return has_colours(stream) ? fmt::format("\033[{}m{}\033[0m", colour, text) : std::string(text);
+}
+
+bool can_redraw() {
+  return is_terminal(static_cast<int>(Stream::out)) && variable("TERM") != "dumb";
+}
+
+std::size_t columns_of(std::string_view utf8) {
+  return static_cast<std::size_t>(std::ranges::count_if(utf8, begins_character));
+}
+
+std::string shortened(std::string_view utf8, std::size_t columns) {
+  if (columns_of(utf8) <= columns) return std::string(utf8);
+  std::size_t end = 0;
+  for (std::size_t kept = 0; end < utf8.size(); ++end)
+    if (begins_character(utf8[end]) && ++kept >= columns) break;
+  return std::string(utf8.substr(0, end)) + (columns == 0 ? "" : locale_has_utf8() ? "…" : "~");
 }
 
 }  // namespace mcpivot

@@ -1,4 +1,4 @@
-// Colours for people at a terminal, and for nobody else.
+// What people at a terminal are shown, and nobody else: colours, and characters beyond ASCII of our own.
 #pragma once
 
 #include <string>
@@ -6,10 +6,22 @@
 
 namespace mcpivot {
 
-// Whether stdout is a terminal that takes them, and nobody said NO_COLOR.
-bool has_colours();
+enum class Stream : int { out = 1, err = 2 };
+
+// Whether it is a terminal that takes them, and nobody said NO_COLOR.
+bool has_colours(Stream stream = Stream::out);
 
 // The text in this colour (a number of ECMA-48's), where there are colours.
-std::string coloured(std::string_view colour, std::string_view text);
+std::string coloured(std::string_view colour, std::string_view text, Stream stream = Stream::out);
+
+// Whether stdout is a terminal on which the cursor can be moved.
+bool can_redraw();
+
+// How many columns it takes, if each character takes one.
+std::size_t columns_of(std::string_view utf8);
+
+// The text in at most so many columns, with a mark where something was left out: an ellipsis, or "~" where
+// the locale has no UTF-8.
+std::string shortened(std::string_view utf8, std::size_t columns);
 
 }  // namespace mcpivot

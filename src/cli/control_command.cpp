@@ -6,12 +6,13 @@
 #include <algorithm>
 #include <array>
 #include <boost/json.hpp>
-#include <csignal>
 #include <ctime>
+#include <system_error>
 
 #include "cli/colours.h"
+#include "cli/status_table.h"
 #include "control/control_client.h"
-#include "proc/duration_text.h"
+#include "proc/terminal.h"
 
 namespace mcpivot {
 namespace {
@@ -36,48 +37,6 @@ struct Wish {
   bool follow = false;
 };
 
-const char* colour_of(std::string_view state) {
-  return state == "ready" ? "32" : state == "failed" ? "31" : state == "starting" ? "33" : "2";
-}
-
-std::string text_in(const json::object& object, std::string_view key) {
-  const json::value* value = object.if_contains(key);
-  if (value == nullptr) return "-";
-  return value->is_string() ? std::string(value->as_string()) : json::serialize(*value);
-}
-
-// "mcpivot 4242 (dev), client claude-code, in /home/me/project"
-std::string title(const json::object& status) {
-  std::string words = fmt::format("mcpivot {} ({})", text_in(status, "pid"), text_in(status, "name"));
-  if (const std::string client = text_in(status, "client"); !client.empty())
-    words += fmt::format(", client {}", client);
-  return words + fmt::format(", in {}", text_in(status, "folder"));
-}
-
-void print_table(const json::object& status) {
-  fmt::print("{}\n", coloured("1", title(status)));
-  const json::array& servers = status.at("servers").as_array();
-  std::size_t width = 6;
-  for (const json::value& server : servers) width = std::max(width, server.at("name").as_string().size());
-  fmt::print("  {:<{}}  {:<8}  {:<8}  {:>4}  {:>7}  {:>8}  {:>5}  {:>7}  {:>7}\n", "SERVER", width, "STATE",
-             "ACTIVE", "GEN", "PID", "UP", "TOOLS", "TOKENS", "CRASHES");
-  for (const json::value& entry : servers) {
-    const json::object& server = entry.as_object();
-    const std::string state = text_in(server, "state");
-    const json::value* up = server.if_contains("uptimeMs");
-    fmt::print("  {:<{}}  {}  {:<8}  {:>4}  {:>7}  {:>8}  {:>5}  {:>7}  {:>7}\n", text_in(server, "name"),
-               width, coloured(colour_of(state), fmt::format("{:<8}", state)),
-               server.at("active").as_bool() ? "yes" : "no", text_in(server, "generation"),
-               text_in(server, "pid"),
-               up == nullptr ? "-" : duration_text(std::chrono::milliseconds(up->as_int64())),
-               text_in(server, "tools"), text_in(server, "tokens"), text_in(server, "crashes"));
-    const std::string trouble = text_in(server, "trouble");
-    if (!trouble.empty())
-      fmt::print("  {:<{}}  {}\n", "", width, coloured("33", trouble.substr(0, trouble.find('\n'))));
-  }
-  if (servers.empty()) fmt::print("  no servers: look at its configuration with \"mcpivot check\"\n");
-}
-
 void print_details(const json::object& server) {
   for (const auto& [key, value] : server) {
     const std::string text = text_in(server, key);
@@ -100,7 +59,12 @@ bool has_server(const json::object& status, const std::string& name) {
 Found look_around(const Wish& wish) {
   Found found;
   for (ControlClient& client : ControlClient::connect_all()) {
-    json::object status = client.ask("status", nullptr).as_object();
+    json::object status;
+    try {
+      status = client.ask("status", nullptr).as_object();
+    } catch (const ControlError&) {
+      continue;  // it has ended just now
+    }
     const bool meant = wish.instance.empty() || text_in(status, "pid") == wish.instance ||
                        text_in(status, "name") == wish.instance;
     if (!meant || (!wish.server.empty() && !has_server(status, wish.server))) continue;
@@ -123,35 +87,55 @@ ControlClient the_one(const Wish& wish) {
   if (found.clients.empty()) throw ControlError(nobody(wish));
   if (found.clients.size() == 1) return std::move(found.clients.front());
   std::string words = "several mcpivots are running; say which with --instance PID:";
-  for (const json::object& status : found.states) words += fmt::format("\n  {}", title(status));
+  for (const json::object& status : found.states) words += fmt::format("\n  {}", instance_title(status));
   throw ControlError(words);
 }
 
-int status(const Wish& wish) {
-  while (true) {
-    const Found found = look_around(wish);
-    if (wish.watch && has_colours()) fmt::print("\033[H\033[2J");
-    if (wish.as_json) {
-      json::array all;
-      for (const json::object& state : found.states) all.push_back(state);
-      fmt::print("{}\n", json::serialize(all));
-    } else if (found.states.empty()) {
-      fmt::print("{}\n", nobody(wish));
-    }
-    for (const json::object& state : found.states) {
-      if (wish.as_json) break;
-      if (wish.server.empty()) {
-        print_table(state);
-        continue;
-      }
-      for (const json::value& server : state.at("servers").as_array())
-        if (std::string_view(server.at("name").as_string()).find(wish.server) != std::string_view::npos)
-          print_details(server.as_object());
-    }
-    std::fflush(stdout);
-    if (!wish.watch) return found.states.empty() ? 1 : 0;
-    ::nanosleep(&redraw_pace, nullptr);
+// What was printed goes out; false if nobody is there to read it any more.
+bool is_read() {
+  return std::fflush(stdout) == 0;
+}
+
+void print_status(const Wish& wish, const Found& found) {
+  if (wish.as_json) {
+    json::array all;
+    for (const json::object& state : found.states) all.push_back(state);
+    return fmt::print("{}\n", json::serialize(all));
   }
+  if (found.states.empty()) fmt::print("{}\n", nobody(wish));
+  for (const json::object& state : found.states) {
+    if (wish.server.empty()) {
+      fmt::print("{}", status_table(state, terminal_width()));
+      continue;
+    }
+    for (const json::value& server : state.at("servers").as_array())
+      if (std::string_view(server.at("name").as_string()).find(wish.server) != std::string_view::npos)
+        print_details(server.as_object());
+  }
+}
+
+// Again and again in the same place, with the cursor out of the way, until somebody has seen enough.
+int watch_status(const Wish& wish) {
+  const EndOnSignal ending;
+  const bool redraw = can_redraw();
+  if (redraw) fmt::print("\033[?25l");
+  while (!EndOnSignal::due()) {
+    const Found found = look_around(wish);
+    if (redraw) fmt::print("\033[H\033[2J");
+    print_status(wish, found);
+    if (!is_read()) return 1;
+    if (!EndOnSignal::due()) ::nanosleep(&redraw_pace, nullptr);
+  }
+  if (redraw) fmt::print("\033[?25h");
+  std::fflush(stdout);
+  return 0;
+}
+
+int status(const Wish& wish) {
+  if (wish.watch) return watch_status(wish);
+  const Found found = look_around(wish);
+  print_status(wish, found);
+  return found.states.empty() ? 1 : 0;
 }
 
 // Calls a tool, shows its progress, prints its text.
@@ -163,7 +147,7 @@ int call_tool(const Wish& wish, const std::string& tool, const json::object& arg
         const json::value* params = notification.if_contains("params");
         const json::value* message = params == nullptr ? nullptr : params->as_object().if_contains("message");
         if (message != nullptr && message->is_string())
-          fmt::print(stderr, "{}\n", coloured("2", std::string(message->as_string())));
+          fmt::print(stderr, "{}\n", coloured("2", std::string(message->as_string()), Stream::err));
       });
   for (const json::value& block : answer.at("content").as_array()) {
     const json::value* text = block.as_object().if_contains("text");
@@ -196,7 +180,7 @@ int logs(const Wish& wish) {
           "{} {}\n",
           coloured("2", fmt::format("{}/{}", text_in(lines[i], "server"), text_in(lines[i], "generation"))),
           text_in(lines[i], "text"));
-    std::fflush(stdout);
+    if (!is_read()) return 1;
     after = answer.at("last").to_number<std::uint64_t>();
     first = false;
     if (!wish.follow) return 0;
@@ -265,7 +249,6 @@ std::optional<int> run_control_command(const std::vector<std::string>& arguments
   } catch (const CLI::ParseError& error) {
     return app.exit(error) == 0 ? 0 : 2;
   }
-  ::signal(SIGPIPE, SIG_IGN);
   const std::string& name = arguments[0];
   try {
     if (name == "status") return status(wish);
@@ -281,6 +264,8 @@ std::optional<int> run_control_command(const std::vector<std::string>& arguments
   } catch (const ControlError& error) {
     fmt::print(stderr, "mcpivot {}: {}\n", name, error.what());
     return 1;
+  } catch (const std::system_error&) {
+    return 1;  // nobody reads any more, and SIGPIPE is ignored here
   } catch (const std::exception& error) {  // something is missing in the answer
     fmt::print(stderr,
                "mcpivot {}: what the running mcpivot answered is not understood ({}); is it of another "

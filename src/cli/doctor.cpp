@@ -12,12 +12,17 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <map>
+#include <utility>
 
 #include "cli/colours.h"
 #include "config/config_file.h"
+#include "control/control_client.h"
 #include "gateway/gateway.h"
 #include "install/client_text.h"
+#include "link/url.h"
 #include "proc/duration_text.h"
+#include "proc/port_holder.h"
 #include "rpc/json_cursor.h"
 
 namespace mcpivot {
@@ -95,6 +100,11 @@ std::string wrong_with(const JsoncValue& entry, const fs::path& folder) {
   return {};
 }
 
+bool is_another_file(const fs::path& program) {
+  std::error_code error;
+  return program.is_absolute() && !fs::equivalent(program, "/proc/self/exe", error) && !error;
+}
+
 void look_at_client(const Client& client, Scope scope, const Places& places, Findings& findings) {
   const auto file = client_file(client, scope, places);
   std::error_code error;
@@ -109,7 +119,12 @@ void look_at_client(const Client& client, Scope scope, const Places& places, Fin
     const JsoncValue* command = server.value.find("command");
     if (command == nullptr || fs::path(command->text).filename() != "mcpivot") continue;
     const std::string wrong = wrong_with(server.value, fs::path(*file).parent_path());
-    if (wrong.empty()) {
+    if (wrong.empty() && is_another_file(command->text)) {
+      findings.doubtful(fmt::format(
+          "{} starts {} as \"{}\" ({}), which is another file than this mcpivot; if it should be this one, "
+          "run \"mcpivot install\" again",
+          client.title, command->text, server.name, *file));
+    } else if (wrong.empty()) {
       findings.good(fmt::format("{} starts mcpivot as \"{}\" ({})", client.title, server.name, *file));
     } else {
       findings.bad(fmt::format("{} has \"{}\" in {}, but {}", client.title, server.name, *file, wrong));
@@ -117,11 +132,49 @@ void look_at_client(const Client& client, Scope scope, const Places& places, Fin
   }
 }
 
+// The mcpivots that run; one of another version was started before an update.
+void look_at_instances(Findings& findings) {
+  for (ControlClient& running : ControlClient::connect_all()) {
+    try {
+      const boost::json::value status = running.ask("status", nullptr);
+      const std::string version(status.at("version").as_string());
+      if (version != MCPIVOT_VERSION)
+        findings.doubtful(fmt::format(
+            "the running mcpivot {} is version {}, this is {}; start its client ({}) again to have this one",
+            status.at("pid").to_number<long>(), version, MCPIVOT_VERSION,
+            std::string_view(status.at("client").as_string())));
+    } catch (const std::exception&) {
+      continue;  // it has ended just now, or is so old that it says no version
+    }
+  }
+}
+
+// "pid 4242 (node server.js)"
+std::string text_of(const PortHolder& holder) {
+  return holder.pid == 0 ? "a process of another user"
+                         : fmt::format("pid {} ({})", holder.pid, holder.command);
+}
+
+bool is_this_machine(const Url& url) {
+  return url.host == "localhost" || url.host == "::1" || url.host.starts_with("127.");
+}
+
+// Up to 2025-11-25 a connection begins with a handshake; from 2026-07-28 on there is none.
+constexpr std::string_view first_modern = "2026-07-28";
+
+std::string era_of(std::string_view protocol) {
+  return fmt::format("protocol {} ({} era)", protocol, protocol < first_modern ? "legacy" : "modern");
+}
+
 // Starts all servers at once, as a client would, and waits until each has spoken or failed.
 class Trial {
  public:
-  Trial(Guard& guard, const GatewayConfig& config)
-      : context_{.loop = loop_},
+  // The commands that would start daemons, by the servers' names.
+  using StartCommands = std::map<std::string, std::string>;
+
+  Trial(Guard& guard, const GatewayConfig& config, StartCommands start_commands)
+      : start_commands_(std::move(start_commands)),
+        context_{.loop = loop_},
         gateway_(context_, guard, config),
         timer_(loop_),
         deadline_(std::chrono::steady_clock::now() + patience) {}
@@ -157,20 +210,58 @@ class Trial {
 
   void report(const Member& member, Findings& findings) {
     const Server& server = member.server();
-    if (server.state() != Server::State::ready)
-      return findings.bad(fmt::format(
-          "{}: {}\nTry its command in a terminal, or look at \"mcpivot check\"", member.name(),
-          server.state() == Server::State::failed
-              ? server.trouble()
-              : fmt::format("it has not finished its handshake after {}", duration_text(patience))));
+    if (server.state() != Server::State::ready) return report_failure(member, findings);
     const Routes::Cost cost = gateway_.fleet().routes().cost(member);
     const Status status = server.status();
-    findings.good(fmt::format("{}: ready in {}, {} tools (about {} tokens), protocol {}{}", member.name(),
-                              duration_text(status.start_took), cost.tools, cost.tokens(),
-                              string_value(find_member(server.initialize_result(), "protocolVersion")),
-                              status.version.empty() ? "" : fmt::format(", version {}", status.version)));
+    findings.good(
+        fmt::format("{}: ready in {}, {} tools (about {} tokens), {}{}", member.name(),
+                    duration_text(status.start_took), cost.tools, cost.tokens(),
+                    era_of(string_value(find_member(server.initialize_result(), "protocolVersion"))),
+                    status.version.empty() ? "" : fmt::format(", version {}", status.version)));
   }
 
+  void report_failure(const Member& member, Findings& findings) {
+    const Server& server = member.server();
+    const std::string why =
+        server.state() == Server::State::failed
+            ? server.trouble()
+            : fmt::format("it has not finished its handshake after {}", duration_text(patience));
+    if (server.config().is_daemon()) return report_absence(member, why, findings);
+    std::string next = "Try its command in a terminal, or look at \"mcpivot check\"";
+    if (why.starts_with("it refused the handshake"))
+      next = fmt::format(
+          "If it speaks only {} or later, which has no handshake, mcpivot cannot talk to it yet; "
+          "use a version of it that speaks 2025-11-25, too",
+          first_modern);
+    findings.bad(fmt::format("{}: {}\n{}", member.name(), why, next));
+  }
+
+  // A daemon is either not there, which may be as it should be, or somebody else is in its place.
+  void report_absence(const Member& member, const std::string& why, Findings& findings) {
+    const auto url = parse_url(member.server().config().http.url);
+    const auto start = start_commands_.find(member.name());
+    if (!url || !is_this_machine(*url))
+      return findings.bad(
+          fmt::format("{}: {}\nLook whether it runs, and at its address", member.name(), why));
+    if (const auto holder = port_holder(url->port))
+      return findings.bad(
+          fmt::format("{}: port {} is held by {}, and {}\n"
+                      "If that is the server, look at its address and headers. Else stop it{}, or give this "
+                      "server another port in \"url\"{}",
+                      member.name(), url->port, text_of(*holder), why,
+                      holder->pid == 0 ? "" : fmt::format(" (kill {})", holder->pid),
+                      start == start_commands_.end() ? "" : " and in \"start_command\""));
+    if (start == start_commands_.end())
+      return findings.bad(
+          fmt::format("{}: nothing listens on port {}\nStart it, or let mcpivot do so with \"start_command\"",
+                      member.name(), url->port));
+    findings.doubtful(
+        fmt::format("{}: nothing listens on port {} now; mcpivot will start it, with: {}\n"
+                    "Not tried here: to look is not to start",
+                    member.name(), url->port, start->second));
+  }
+
+  StartCommands start_commands_;
   boost::asio::io_context loop_{1};
   LinkContext context_;
   Gateway gateway_;
@@ -179,16 +270,18 @@ class Trial {
 };
 
 void look_at_servers(GatewayConfig config, Findings& findings) {
+  Trial::StartCommands start_commands;
   for (ServerEntry& entry : config.servers) {
     entry.server.watching = false;
-    entry.server.http.start.clear();  // to look is not to start somebody's daemon
+    if (!entry.server.http.start.empty())
+      start_commands[entry.server.name] = std::exchange(entry.server.http.start, {});
     entry.start = StartMode::eager;
   }
   if (config.servers.empty()) return;
   Guard guard;
   guard.start();
   ::signal(SIGPIPE, SIG_IGN);
-  Trial(guard, config).run(findings);
+  Trial(guard, config, std::move(start_commands)).run(findings);
 }
 
 }  // namespace
@@ -210,6 +303,7 @@ int doctor(const std::string& config_file) {
     look_at_servers(loaded.gateway, findings);
   }
   look_at_limits(findings);
+  look_at_instances(findings);
   const Places places = places_here();
   for (const Client& client : clients())
     for (const Scope scope : {Scope::user, Scope::project}) look_at_client(client, scope, places, findings);

@@ -414,7 +414,7 @@ void ControlTools::call_through(const Call& call) {
   if (target == nullptr)
     return call.asker.answer(
         tool_answer(message.text(message.id),
-                    fmt::format("[mcpivot] no tool is called \"{}\".{}", name, hint_to_search()), true));
+                    fmt::format("[mcpivot] no tool is called \"{}\"{}", name, hint_to_search()), true));
   const std::string_view params = message.text(message.params);
   std::string inner = fmt::format(R"({{"name":{})", quote(target->own));
   const std::string_view arguments = find_member(call.arguments, "arguments");
@@ -435,8 +435,9 @@ void ControlTools::sitter_state(const Call& call) {
   const Member* const member = pick_or_refuse(call);
   if (member == nullptr) return;
   const auto uptime = std::chrono::duration_cast<std::chrono::seconds>(steady_clock::now() - started_);
-  call.asker.answer(tool_answer(call.message.text(call.message.id),
-                                sitter_status(member->server().status(), uptime), false));
+  call.asker.answer(tool_answer(
+      call.message.text(call.message.id),
+      sitter_status(member->server().status(), member->server().config().command, uptime), false));
 }
 
 void ControlTools::sitter_info(const Call& call) {
@@ -544,8 +545,10 @@ std::shared_ptr<ControlTools::Running> ControlTools::begin(const Call& call, Ser
 
 void ControlTools::end(const std::shared_ptr<Running>& running, const Server::Outcome& outcome) {
   running_.remove(running);
-  if (!running->withdrawn) return running->asker->answer(tool_answer(running->id, outcome.text, !outcome.ok));
-  if (outcome.ok) running->server->add_notice(outcome.text);  // too late to stop it: the model must know
+  // Of what was too late to stop, or was done from a terminal, the model must know.
+  const bool untold = running->withdrawn || !running->server->has_client(*running->asker);
+  if (outcome.ok && untold) running->server->add_notice(outcome.text);
+  if (!running->withdrawn) running->asker->answer(tool_answer(running->id, outcome.text, !outcome.ok));
 }
 
 }  // namespace mcpivot

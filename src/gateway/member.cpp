@@ -34,10 +34,18 @@ Member::Member(LinkContext& context, Guard& guard, ServerEntry entry, NoticeBoar
 void Member::watch() {
   watch_.reset();
   if (!entry_.server.watching) return;
-  watch_ = std::make_unique<SourceWatch>(context_.loop, entry_.server, [this](const std::string& reason) {
-    // One that was stopped on request waits for a call: somebody may be in the middle of a build.
-    if (server_.state() != Server::State::stopped) reload(reason);
-  });
+  // One that was stopped on request waits for a call: somebody may be in the middle of a build.
+  const auto runs = [this] { return server_.state() != Server::State::stopped; };
+  watch_ = std::make_unique<SourceWatch>(context_.loop, entry_.server,
+                                         SourceWatch::Handlers{.on_sources =
+                                                                   [this, runs](const std::string& reason) {
+                                                                     if (runs()) reload(reason);
+                                                                   },
+                                                               .on_program =
+                                                                   [this, runs](const std::string& reason) {
+                                                                     if (runs())
+                                                                       server_.program_replaced(reason);
+                                                                   }});
 }
 
 void Member::start() {

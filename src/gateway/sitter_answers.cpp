@@ -20,9 +20,13 @@ json::value or_null(const std::string& text) {
 
 }  // namespace
 
-std::string sitter_status(const Status& status, std::chrono::seconds our_uptime) {
+std::string sitter_status(const Status& status, const Command& command, std::chrono::seconds our_uptime) {
   json::object answer;
-  answer["childCommand"] = status.command;
+  json::array arguments;
+  for (std::size_t i = 1; i < command.argv.size(); ++i) arguments.emplace_back(command.argv[i]);
+  answer["childCommand"] = command.argv.empty() ? json::value(nullptr) : json::value(command.argv[0]);
+  answer["childArgs"] = std::move(arguments);
+  answer["workingDirectory"] = or_null(command.cwd);
   answer["binaryPath"] = status.executable ? json::value(status.executable->path) : nullptr;
   answer["binaryVersion"] = or_null(status.version);
   answer["binaryNewerOnDisk"] = status.newer_on_disk;

@@ -11,7 +11,7 @@
 
 namespace mcpivot {
 
-std::string sitter_status(const Status& status, std::chrono::seconds our_uptime);
+std::string sitter_status(const Status& status, const Command& command, std::chrono::seconds our_uptime);
 std::string sitter_binary_info(const Status& status);
 std::string sitter_killed(const Server::Stopped& stopped);
 

@@ -6,6 +6,7 @@
 #include <simdjson.h>
 
 #include <boost/json.hpp>
+#include <regex>
 
 #include "rpc/edit.h"
 #include "rpc/json_cursor.h"
@@ -169,7 +170,7 @@ RC_GTEST_PROP(MessageProperty, accepts_the_json_that_simdjson_accepts, ()) {
   }
   if (text.find("\\ud83d") != std::string::npos)
     return;  // half a surrogate pair: simdjson refuses it, JSON does not
-  if (text.find("9e") != std::string::npos)
+  if (std::regex_search(text, std::regex("[0-9]e[0-9]{3}")))
     return;  // 9e07199254740993 is larger than any double: simdjson refuses it, JSON does not
   if (text.find_first_not_of(" \t\r") == std::string::npos) return;
   simdjson::dom::parser parser;

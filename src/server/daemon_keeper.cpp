@@ -113,6 +113,10 @@ DaemonKeeper::DaemonKeeper(boost::asio::io_context& loop, Guard& guard, const Se
   lock_file_ = keeper_folder() / (name + ".lock");
 }
 
+bool DaemonKeeper::fits() const {
+  return parse_url(config_.http.url)->authority() == url_.authority();
+}
+
 DaemonKeeper::~DaemonKeeper() {
   release_lock();
 }

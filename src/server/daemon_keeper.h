@@ -40,6 +40,8 @@ class DaemonKeeper {
   // What became of the last start, if it came to nothing.
   std::string trouble() const;
 
+  // Whether it keeps the daemon that the configuration names now.
+  bool fits() const;
   bool can_start() const { return !config_.http.start.empty(); }
   bool can_stop() const { return !config_.http.stop.empty() || pid_ != 0; }
   // `how` says what was done, or why that failed.

@@ -42,9 +42,9 @@ void Replay::learn_setting(Method method, std::string_view params) {
 void Replay::learn_call(const Message& request, const Message& answer) {
   if (find_member(answer.text(answer.result), "isError") == "true") return;
   const std::string_view params = request.text(request.params);
-  for (std::size_t rule = 0; rule < rules_.size(); ++rule) {
-    if (!request.name || string_value(request.text(request.name)) != rules_[rule].tool) continue;
-    if (!has_argument(params, rules_[rule])) continue;
+  for (const ReplayRule& rule : rules_) {
+    if (!request.name || string_value(request.text(request.name)) != rule.tool) continue;
+    if (!has_argument(params, rule)) continue;
     std::erase_if(kept_, [&](const Kept& kept) { return kept.rule == rule; });
     kept_.push_back({rule, std::string(params)});
     return;
@@ -58,7 +58,8 @@ std::vector<Replay::Call> Replay::calls() const {
     calls.push_back(
         {"resources/subscribe", params, "the subscription of " + std::string(find_member(params, "uri"))});
   for (const Kept& kept : kept_)
-    calls.push_back({"tools/call", kept.params, "the call of " + rules_[kept.rule].tool});
+    if (std::ranges::find(rules_, kept.rule) != rules_.end())
+      calls.push_back({"tools/call", kept.params, "the call of " + kept.rule.tool});
   return calls;
 }
 

@@ -16,6 +16,7 @@ namespace mcpivot {
 
 class Replay {
  public:
+  // The rules must outlive it; they may change.
   explicit Replay(const std::vector<ReplayRule>& rules) : rules_(rules) {}
 
   // The params of the client's `initialize`, as JSON text. Empty until it has come.
@@ -37,7 +38,7 @@ class Replay {
 
  private:
   struct Kept {
-    std::size_t rule;
+    ReplayRule rule;
     std::string params;
   };
   void learn_call(const Message& request, const Message& answer);

@@ -91,10 +91,18 @@ Server::Server(LinkContext& context, Guard& guard, ServerConfig config, NoticeBo
       back_off_timer_(context.loop),
       patience_timer_(context.loop),
       overdue_timer_(context.loop) {
+  adopt_config();
+}
+
+// What is made of the configuration, and must change with it.
+void Server::adopt_config() {
   if (config_.build.empty()) config_.control.rebuild = {};
-  if (!config_.http.start.empty() || !config_.http.stop.empty())
-    keeper_ = std::make_unique<DaemonKeeper>(context.loop, guard, config_);
+  waiting_.set_patience(config_.queue_timeout);
   if (config_.http.insecure) log_warn("{}: --insecure: anybody may pretend to be this daemon", config_.name);
+  if (daemon_busy_) return;  // its keeper stops it just now, and somebody waits for that
+  const bool kept = !config_.http.start.empty() || !config_.http.stop.empty();
+  if (!kept || (keeper_ && !keeper_->fits())) keeper_.reset();
+  if (kept && !keeper_) keeper_ = std::make_unique<DaemonKeeper>(context_.loop, guard_, config_);
 }
 
 Server::~Server() = default;
@@ -594,6 +602,19 @@ void Server::reload(Reload reload) {
   if (!underway) start_round();
 }
 
+void Server::program_replaced(const std::string& reason) {
+  const auto program = look_at(own_file(config_.command));
+  const auto& known = unborn_ ? unborn_file_ : current_file_;
+  // By a build of ours, or it runs already.
+  if (build_ || (program && known && program->stamp.looks_like(known->stamp))) return;
+  const bool too_early = unborn_ != nullptr;
+  if (too_early) abandon_birth();
+  reload({.build = false, .reason = reason, .progress = {}, .done = [this](const Outcome& outcome) {
+            if (outcome.news) add_notice(outcome.text);
+          }});
+  if (too_early) bear(reason);  // the round goes on
+}
+
 void Server::start_round() {
   round_ = Round::waiting;
   if (current_ && !current_->ending() && config_.swap == SwapMode::stop_first) current_->end(farewell);
@@ -690,7 +711,7 @@ void Server::rest() {
 
 void Server::configure(ServerConfig config) {
   config_ = std::move(config);
-  if (config_.build.empty()) config_.control.rebuild = {};
+  adopt_config();
   if (state_ == State::stopped || shut_down_) return;
   reload({.build = false,
           .reason = "its configuration changed",
@@ -730,7 +751,7 @@ void Server::on_answer(const Generation::Requests::Request& request, const Messa
   replay_.learn(request, message);
   Edits edits;
   edits.replace(message.id, request.id());
-  if (request.known != Method::tools_call || notices_.empty())
+  if (request.known != Method::tools_call || notices_.empty() || !has_client(*request.origin))
     return request.origin->forward(message, edits.list());
   const Item* tool =
       request.name().empty() ? nullptr : catalog_.find(ListKind::tools, string_value(request.name()));

@@ -8,6 +8,7 @@
 // One thread.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <functional>
 #include <list>
@@ -57,6 +58,10 @@ class Server final : private Generation::Owner {
   ~Server() override;
 
   void add_client(Asker& client) { clients_.push_back(&client); }
+  // Whether it is an AI's client; a terminal is not, and what it reads no model has read.
+  bool has_client(Asker& asker) const {
+    return std::ranges::find(clients_, &asker.client()) != clients_.end();
+  }
 
   // Starts it, if it does not run. The first generation shakes hands once a client has.
   void start(const std::string& reason = "first start");
@@ -110,6 +115,8 @@ class Server final : private Generation::Owner {
   // Stops it, and whoever else of this user runs its program if that is the user's own, so that the file can
   // be replaced. The next request that needs it starts it again.
   void stop(std::function<void(const Stopped&)> done);
+  // Somebody has put another program in the place of its own.
+  void program_replaced(const std::string& reason);
   // Stops it alone, because nobody needs it at the moment.
   void rest();
   // Another configuration: a new generation follows it, if it runs.
@@ -144,6 +151,8 @@ class Server final : private Generation::Owner {
     if (current_) return current_->ending() ? nullptr : current_.get();
     return knows_client() ? nullptr : unborn_.get();
   }
+
+  void adopt_config();
 
   // Generation::Owner
   void on_answer(const Generation::Requests::Request& request, const Message& message) override;

@@ -20,7 +20,7 @@ std::string list_of(const std::vector<std::string>& paths) {
 
 }  // namespace
 
-SourceWatch::SourceWatch(boost::asio::io_context& loop, const ServerConfig& config, OnChange on_change) {
+SourceWatch::SourceWatch(boost::asio::io_context& loop, const ServerConfig& config, Handlers handlers) {
   auto on_problem = [name = config.name](const std::string& problem) { log_warn("{}: {}", name, problem); };
   const auto script = config.cli && config.watch.empty() ? script_files(config.command) : std::nullopt;
   if (!config.watch.empty() || script) {
@@ -36,7 +36,8 @@ SourceWatch::SourceWatch(boost::asio::io_context& loop, const ServerConfig& conf
     files_ = std::make_unique<FileWatcher>(
         loop, script ? script->folder : in_folder(config.command, ".").lexically_normal().string(),
         std::move(globs), FileWatcher::Options(),
-        [name = config.name, on_change](const std::vector<std::string>& changed) {
+        [name = config.name,
+         on_change = std::move(handlers.on_sources)](const std::vector<std::string>& changed) {
           log_info("{}: changed: {}", name, list_of(changed));
           on_change("after a change of " + list_of(changed));
         },
@@ -47,7 +48,7 @@ SourceWatch::SourceWatch(boost::asio::io_context& loop, const ServerConfig& conf
   if (file.empty()) return;
   executable_ = std::make_unique<ExecutableWatcher>(
       loop, file, ExecutableWatcher::Options(),
-      [name = config.name, file, on_change] {
+      [name = config.name, file, on_change = std::move(handlers.on_program)] {
         log_info("{}: replaced: {}", name, file);
         on_change(file + " was replaced");
       },

@@ -19,9 +19,13 @@ namespace mcpivot {
 
 class SourceWatch {
  public:
-  // `reason` reads like "after a change of src/main.cpp".
+  // `reason` reads like "after a change of src/main.cpp". What was built elsewhere needs no build.
   using OnChange = std::function<void(std::string reason)>;
-  SourceWatch(boost::asio::io_context& loop, const ServerConfig& config, OnChange on_change);
+  struct Handlers {
+    OnChange on_sources;
+    OnChange on_program;
+  };
+  SourceWatch(boost::asio::io_context& loop, const ServerConfig& config, Handlers handlers);
 
   void reload_begins();
   void reload_ends();

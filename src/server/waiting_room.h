@@ -29,6 +29,8 @@ class WaitingRoom {
 
   WaitingRoom(boost::asio::io_context& loop, std::chrono::milliseconds patience, OnOverdue on_overdue);
 
+  // For those who come from now on.
+  void set_patience(std::chrono::milliseconds patience) { patience_ = patience; }
   // False: the room is full.
   bool add(Asker* asker, const Message& message, int sent_before);
   // A client takes its request back. False: it is not here.

@@ -1,0 +1,22 @@
+// The table of `mcpivot status`: a line for each server, as wide as the terminal allows. What does not fit is
+// left out, the least telling column first.
+//
+// Plain functions. One thread.
+#pragma once
+
+#include <boost/json.hpp>
+#include <optional>
+#include <string>
+
+namespace mcpivot {
+
+// "mcpivot 4242 (dev), client claude-code, in /home/me/project"
+std::string instance_title(const boost::json::object& status);
+
+// The title and the table, with line ends; as wide as need be without a width.
+std::string status_table(const boost::json::object& status, std::optional<std::size_t> width);
+
+// A member of a status as text; "-" if it is not there.
+std::string text_in(const boost::json::object& object, std::string_view key);
+
+}  // namespace mcpivot

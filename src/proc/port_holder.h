@@ -1,0 +1,22 @@
+// Who listens on a TCP port of this machine, as the kernel tells it in /proc.
+//
+// Plain functions. Any thread.
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+namespace mcpivot {
+
+struct PortHolder {
+  pid_t pid = 0;          // 0: it is another user's, so that we cannot know
+  std::string command{};  // its command line, perhaps shortened
+};
+
+// Nothing if nobody listens.
+std::optional<PortHolder> port_holder(std::uint16_t port);
+
+}  // namespace mcpivot

@@ -1,0 +1,27 @@
+// What is known of the terminal at the other end of stdout or stderr, if one is there.
+//
+// Any thread, but for EndOnSignal, of which there is one at a time.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+
+namespace mcpivot {
+
+bool is_terminal(int descriptor);
+
+// The columns of stdout's terminal; nothing if it is none, or does not tell.
+std::optional<std::size_t> terminal_width();
+
+// While it lives, a first SIGINT, SIGTERM or SIGHUP does not end the program but makes `due()` true, and ends
+// a sleep; a second one ends it. For loops that have something to put right at their end.
+class EndOnSignal {
+ public:
+  EndOnSignal();
+  ~EndOnSignal();
+  EndOnSignal(const EndOnSignal&) = delete;
+  EndOnSignal& operator=(const EndOnSignal&) = delete;
+  static bool due();
+};
+
+}  // namespace mcpivot
