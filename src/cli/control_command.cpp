@@ -265,7 +265,7 @@ std::optional<int> run_control_command(const std::vector<std::string>& arguments
     fmt::print(stderr, "mcpivot {}: {}\n", name, error.what());
     return 1;
   } catch (const std::system_error&) {
-    return 1;  // nobody reads any more, and SIGPIPE is ignored here
+    return 1;                              // nobody reads any more, and SIGPIPE is ignored here
   } catch (const std::exception& error) {  // something is missing in the answer
     fmt::print(stderr,
                "mcpivot {}: what the running mcpivot answered is not understood ({}); is it of another "
