@@ -2,6 +2,7 @@
 #include <fcntl.h>
 
 #include <cstdio>
+#include <cstdlib>
 #include <exception>
 #include <string>
 #include <vector>
@@ -10,6 +11,7 @@
 #include "cli/options.h"
 #include "cli/run.h"
 #include "install/skill.h"
+#include "proc/end_now.h"
 #include "proc/launcher.h"
 
 namespace {
@@ -24,6 +26,9 @@ void open_standard_descriptors() {
 }  // namespace
 
 int main(int argc, char** argv) {
+#ifdef MCPIVOT_COVERAGE
+  std::atexit(mcpivot::choose_counts_folder);  // servers must not inherit it
+#endif
   open_standard_descriptors();
   mcpivot::end_with_launcher();
   try {

@@ -6,6 +6,7 @@
 #include <sys/wait.h>
 
 #include <cstring>
+#include <thread>
 
 #include "lives.h"
 
@@ -228,6 +229,61 @@ TEST(Control, wrong_commands_say_what_is_wrong) {
   EXPECT_THAT(run(client, {"call", "echo", "[1]"}).err, HasSubstr("JSON object"));
   EXPECT_THAT(run(client, {"call", "nothing"}).err, HasSubstr("no tool is called nothing"));
   EXPECT_THAT(run(client, {"restart", "nobody"}).err, HasSubstr("no running mcpivot fits nobody"));
+}
+
+// Such definitions are JSON, and pass; a tree of them cannot be made by every parser.
+TEST(Control, tools_with_odd_definitions_are_listed_all_the_same) {
+  const std::string deep = std::string(60, '[') + std::string(60, ']');
+  const std::string answers = R"(while read -r line; do
+      id=$(printf %s "$line" | sed 's/.*"id":\([0-9]*\).*/\1/')
+      case $line in
+        *'"method":"initialize"'*) result='{"protocolVersion":"2025-06-18","capabilities":{"tools":{}},"serverInfo":{"name":"x","version":"1"}}' ;;
+        *'"method":"tools/list"'*) result='{"tools":[{"name":"odd","inputSchema":{"type":"object","x":)" +
+                              deep +
+                              R"(,"maximum":1e999}}]}' ;;
+        *) continue ;;
+      esac
+      printf '{"jsonrpc":"2.0","id":%s,"result":%s}\n' "$id" "$result"
+    done)";
+  Client client({.command = {"/bin/sh", "-c", answers}});
+  client.initialize();
+  ASSERT_TRUE(
+      wait_until([&] { return run(client, {"status"}).out.find("ready") != std::string::npos; }, soon()));
+  const Said said = run(client, {"tools"});
+  EXPECT_EQ(said.code, 0) << said.err;
+  EXPECT_THAT(said.out, HasSubstr("odd"));
+}
+
+// A socket where somebody speaks who is no mcpivot.
+TEST(Control, an_answer_that_is_no_answer_is_told_as_such) {
+  Client client;
+  client.initialize();
+  ASSERT_TRUE(
+      wait_until([&] { return run(client, {"status"}).out.find("ready") != std::string::npos; }, soon()));
+  const fs::path folder = client.directory() / "run/mcpivot";
+  const std::string path = folder / (std::to_string(::getpid()) + ".sock");
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  ASSERT_LT(path.size(), sizeof(address.sun_path));
+  std::memcpy(address.sun_path, path.c_str(), path.size());
+  const int listener = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  ASSERT_EQ(::bind(listener, reinterpret_cast<const sockaddr*>(&address), sizeof(address)), 0);
+  ASSERT_EQ(::listen(listener, 8), 0);
+  std::thread speaker([&] {
+    for (int visitor; (visitor = ::accept4(listener, nullptr, nullptr, SOCK_CLOEXEC)) >= 0;
+         ::close(visitor)) {
+      constexpr std::string_view words = "hello\n";
+      if (::send(visitor, words.data(), words.size(), MSG_NOSIGNAL) < 0) continue;
+      char ignored[256];
+      while (::read(visitor, ignored, sizeof(ignored)) > 0) continue;
+    }
+  });
+  const Said said = run(client, {"status"});
+  ::shutdown(listener, SHUT_RDWR);
+  speaker.join();
+  ::close(listener);
+  EXPECT_EQ(said.code, 1);
+  EXPECT_THAT(said.err, HasSubstr("what it answered cannot be read"));
 }
 
 }  // namespace

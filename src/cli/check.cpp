@@ -24,7 +24,7 @@ void say(const std::string& line) {
 
 std::string first_line(std::string_view json_string) {
   std::string text = json_string.starts_with('"') ? string_value(json_string) : std::string();
-  text = text.substr(0, text.find('\n'));
+  text.resize(std::min(text.find('\n'), text.size()));
   if (text.size() <= longest_description) return text;
   std::size_t cut = longest_description;
   while (cut > 0 && (static_cast<unsigned char>(text[cut]) & 0xC0) == 0x80) --cut;

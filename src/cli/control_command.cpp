@@ -166,7 +166,7 @@ int logs(const Wish& wish) {
   std::uint64_t after = 0;
   bool first = true;
   while (true) {
-    json::object params{{"after", after}};
+    const json::object params{{"after", after}};
     const json::value answer = client.ask("logs", params);
     std::vector<json::object> lines;
     for (const json::value& line : answer.at("lines").as_array())
@@ -226,7 +226,13 @@ int carry_out(const std::string& name, const Wish& wish) {
     fmt::print(stderr, "mcpivot {}: {}\n", name, error.what());
     return 1;
   } catch (const std::system_error&) {
-    return 1;  // nobody reads any more, and SIGPIPE is ignored here
+    return 1;                              // nobody reads any more, and SIGPIPE is ignored here
+  } catch (const std::exception& error) {  // something is missing in the answer
+    fmt::print(stderr,
+               "mcpivot {}: what the running mcpivot answered is not understood ({}); is it of another "
+               "version than this one, {}?\n",
+               name, error.what(), MCPIVOT_VERSION);
+    return 1;
   }
 }
 

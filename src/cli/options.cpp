@@ -154,7 +154,7 @@ void add_http_options(CLI::App& app, HttpConfig& http) {
 
 // Throws what is wrong with the options of a daemon, or with those that make no sense without one.
 void check_http_options(const CLI::App& app, ServerConfig& server) {
-  HttpConfig& http = server.http;
+  const HttpConfig& http = server.http;
   auto given = [&](const char* name) { return app.count(name) > 0; };
   if (!given("--url")) {
     for (const char* name : {"--header", "--cacert", "--insecure", "--start", "--stop", "--start-after"})

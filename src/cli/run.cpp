@@ -66,6 +66,7 @@ void forget_the_start() {
           const std::uintptr_t page = ~static_cast<std::uintptr_t>(::getpagesize() - 1);
           const std::uintptr_t begin = (object->dlpi_addr + segment.p_vaddr) & page;
           const std::uintptr_t end = object->dlpi_addr + segment.p_vaddr + segment.p_memsz;
+          // NOLINTNEXTLINE(performance-no-int-to-ptr): the kernel gives addresses as numbers
           ::madvise(reinterpret_cast<void*>(begin), end - begin, MADV_DONTNEED);
         }
         return 0;

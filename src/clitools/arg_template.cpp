@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <unordered_set>
 
 namespace mcpivot {
 namespace {
@@ -19,9 +20,18 @@ bool is_part_of_option_name(std::string_view literal) {
   return literal == "-" || (literal.starts_with("--") && literal.find('=') == std::string_view::npos);
 }
 
-void add_once(std::vector<std::string>& names, const std::string& name) {
-  if (std::ranges::find(names, name) == names.end()) names.push_back(name);
-}
+// Names in their order, each once.
+class Names {
+ public:
+  void add(const std::string& name) {
+    if (known_.insert(name).second) names_.push_back(name);
+  }
+  std::vector<std::string> take() { return std::move(names_); }
+
+ private:
+  std::vector<std::string> names_;
+  std::unordered_set<std::string> known_;
+};
 
 }  // namespace
 
@@ -96,34 +106,34 @@ const std::string* ArgTemplate::flag_of(std::size_t index) const {
 }
 
 std::vector<std::string> ArgTemplate::parameters() const {
-  std::vector<std::string> names;
+  Names names;
   for (const TextTemplate& word : words_)
     for (const auto& piece : word.pieces())
-      if (piece.parameter) add_once(names, piece.text);
-  return names;
+      if (piece.parameter) names.add(piece.text);
+  return names.take();
 }
 
 std::vector<std::string> ArgTemplate::in_option_names() const {
-  std::vector<std::string> names;
+  Names names;
   for (std::size_t i = 0; i < std::min(words_.size(), dashes_); ++i) {
     std::string before;  // as far as it is known
     for (const auto& piece : words_[i].pieces()) {
-      if (piece.parameter && is_part_of_option_name(before)) add_once(names, piece.text);
+      if (piece.parameter && is_part_of_option_name(before)) names.add(piece.text);
       before += piece.parameter ? std::string("x") : piece.text;
     }
   }
-  return names;
+  return names.take();
 }
 
 std::vector<std::string> ArgTemplate::unprotected() const {
-  std::vector<std::string> names;
+  Names names;
   for (std::size_t i = 0; i < std::min(words_.size(), dashes_); ++i) {
     const auto& first = words_[i].pieces()[0];
     const std::string* flag = flag_of(i);
     const bool long_flag = flag != nullptr && flag->starts_with("--") && !first.spread;
-    if (first.parameter && !long_flag) add_once(names, first.text);
+    if (first.parameter && !long_flag) names.add(first.text);
   }
-  return names;
+  return names.take();
 }
 
 // One fill() under way.
@@ -166,7 +176,8 @@ class ArgTemplate::Filling {
   bool add_word(std::size_t index, const std::string* flag, std::string_view element) {
     const auto& pieces = of_.words_[index].pieces();
     std::string text;
-    const std::string* name = nullptr;  // whom to name if it cannot be passed
+    const std::string* name = &pieces[0].text;  // whom to name if it cannot be passed
+    bool named = false;
     for (const auto& piece : pieces) {
       if (!piece.parameter) {
         text += piece.text;
@@ -175,7 +186,8 @@ class ArgTemplate::Filling {
       const std::string_view value = arguments_.find(piece.text);
       const std::size_t before = text.size();
       text += plain_text(value.starts_with('[') ? element : value);
-      if (name == nullptr || text.size() - before > longest_argument / 2) name = &piece.text;
+      if (!named || text.size() - before > longest_argument / 2) name = &piece.text;
+      named = true;
       if (text.find('\0', before) != std::string::npos)
         return fail(piece.text, "has a NUL byte in it, which no program's argument can have");
     }

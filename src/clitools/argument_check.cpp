@@ -115,6 +115,14 @@ class Translation {
     object->erase("pattern");
     object->erase("format");  // says what a string means, not what it may be
     object->erase("$schema");
+    // The validator would look for other documents without end; and an id would make one of this.
+    if (const json::value* reference = object->if_contains("$ref");
+        reference != nullptr && reference->is_string() && !reference->get_string().starts_with('#'))
+      throw std::runtime_error(
+          fmt::format("a \"$ref\" in it, {}, leads out of it; only those that begin with # can be followed",
+                      shown(*reference)));
+    object->erase("$id");
+    object->erase("id");
     for (auto& [key, member] : *object) {
       const bool choice = in_choice || is_one_of(choices, key);
       if (is_one_of(plain_values, key)) continue;
@@ -207,7 +215,7 @@ const boost::regex* compiled(const std::string& pattern, Patterns& patterns) {
     try {
       regex.emplace(pattern, boost::regex::ECMAScript);
     } catch (const std::exception&) {
-      // It may use what this engine does not know.
+      regex.reset();  // it may use what this engine does not know
     }
     found = patterns.emplace(pattern, std::move(regex)).first;
   }

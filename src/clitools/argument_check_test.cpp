@@ -141,5 +141,18 @@ TEST(ArgumentCheck, arguments_that_are_too_deep_or_have_monstrous_keys_are_refus
               SizeIs(1));
 }
 
+TEST(ArgumentCheck, a_reference_to_another_document_is_refused_and_not_looked_for) {
+  for (const char* schema : {R"({"$ref":"rties/a"})", R"({"properties":{"a":{"$ref":"other.json#/x"}}})",
+                             R"({"$id":"http://h/a","allOf":[{"$ref":"http://h/b"}]})", R"({"$ref":""})"}) {
+    const auto check = ArgumentCheck::compile(schema, true);
+    ASSERT_FALSE(check.has_value()) << schema;
+    EXPECT_NE(check.error().find("leads out of it"), std::string::npos) << check.error();
+  }
+  const auto named =
+      ArgumentCheck::compile(R"({"properties":{"id":{"type":"string"},"$ref":{"type":"string"}}})", true);
+  ASSERT_TRUE(named.has_value()) << "a parameter may be called so";
+  EXPECT_EQ((*named)->problems(Arguments(R"({"id":"x","$ref":"y"})")), std::vector<std::string>{});
+}
+
 }  // namespace
 }  // namespace mcpivot

@@ -259,7 +259,7 @@ class ToolReader {
 };
 
 std::string beginning(std::string_view text) {
-  std::string shown = quote(as_utf8(text.substr(0, beginning_shown)));
+  const std::string shown = quote(as_utf8(text.substr(0, beginning_shown)));
   return text.size() > beginning_shown ? shown + "…" : shown;
 }
 

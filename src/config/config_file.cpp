@@ -246,10 +246,10 @@ std::string user_config(const Variable& variable) {
 
 std::expected<std::string, std::string> find_config(const std::string& asked_for) {
   if (!asked_for.empty()) return asked_for;
-  const std::string here = "mcpivot.json";
+  std::string here = "mcpivot.json";
   std::error_code error;
   if (fs::exists(here, error)) return here;
-  const std::string own = user_config([](const char* name) -> const char* { return std::getenv(name); });
+  std::string own = user_config([](const char* name) -> const char* { return std::getenv(name); });
   if (!own.empty() && fs::exists(own, error)) return own;
   return std::unexpected(
       fmt::format("there is no configuration: neither ./mcpivot.json{}{}; name one with --config",

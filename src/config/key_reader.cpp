@@ -108,6 +108,7 @@ void KeyReader::refuse_duplicates(const JsoncValue& object, const std::string& w
 
 void KeyReader::warn_unknown(const JsoncMember& member, std::span<const Key> keys, const std::string& whose) {
   if (is_note(member.key)) return;
+  if (problems_.full()) return problems_.warning(member.place, {});
   std::string hint;
   std::vector<std::string_view> names;
   for (const Key& key : keys) {
@@ -239,7 +240,7 @@ void KeyReader::read_pairs(const Key& key, const JsoncValue& value, const std::s
       problems_.error(member.value.place,
                       fmt::format("{} must be a string, not {}", inner, shown(key, member.value)));
     } else if (auto filled = text(member.value, inner)) {
-      into.emplace_back(member.key, key.type == KeyType::headers ? member.value.text : std::move(*filled));
+      into.emplace_back(member.key, key.type == KeyType::headers ? member.value.text : *filled);
     }
   }
 }

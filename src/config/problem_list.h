@@ -34,6 +34,9 @@ class ProblemList {
   // So far; more of them later mean that what was read in between is broken.
   std::size_t errors() const { return errors_; }
 
+  // Whether more would only be counted: then nobody need look for words.
+  bool full() const { return problems_.size() >= most; }
+
   // In the file's order.
   std::vector<Problem> take();
 

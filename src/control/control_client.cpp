@@ -14,6 +14,22 @@ namespace mcpivot {
 
 namespace json = boost::json;
 
+namespace {
+
+constexpr std::size_t deepest = 1024;  // as in the messages that mcpivot takes
+
+json::object parsed(const std::string& line) {
+  json::parse_options options;
+  options.max_depth = deepest;
+  boost::system::error_code error;
+  json::value message = json::parse(line, error, {}, options);
+  if (error || !message.is_object())
+    throw ControlError("what it answered cannot be read: " + (error ? error.message() : "it is no object"));
+  return std::move(message.get_object());
+}
+
+}  // namespace
+
 std::vector<ControlClient> ControlClient::connect_all() {
   std::vector<ControlClient> clients;
   for (const Instance& instance : running_instances()) {
@@ -51,13 +67,16 @@ json::value ControlClient::ask(std::string_view method, const json::value& param
     sent += static_cast<std::size_t>(written);
   }
   while (true) {
-    json::object message = json::parse(read_line()).as_object();
+    json::object message = parsed(read_line());
     if (message.contains("method")) {
       if (on_notification) on_notification(message);
       continue;
     }
-    if (const json::value* error = message.if_contains("error"))
-      throw ControlError(std::string(error->at("message").as_string()));
+    if (const json::value* error = message.if_contains("error")) {
+      const json::value* words = error->is_object() ? error->get_object().if_contains("message") : nullptr;
+      throw ControlError(words != nullptr && words->is_string() ? std::string(words->get_string())
+                                                                : json::serialize(*error));
+    }
     if (const json::value* result = message.if_contains("result")) return *result;
   }
 }

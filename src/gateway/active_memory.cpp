@@ -13,6 +13,10 @@ namespace mcpivot {
 
 namespace fs = std::filesystem;
 
+namespace {
+constexpr std::size_t most_bytes = 1024 * 1024;  // no list of names comes near
+}
+
 ActiveMemory::ActiveMemory(const std::string& config_file) {
   const std::string folder = state_folder();
   if (config_file.empty() || folder.empty()) return;
@@ -25,7 +29,9 @@ std::optional<std::set<std::string>> ActiveMemory::load() const {
   std::ifstream file(path_);
   if (path_.empty() || !file) return std::nullopt;
   std::set<std::string> active;
-  for (std::string line; std::getline(file, line);) active.insert(line);
+  std::size_t size = 0;
+  for (std::string line; size < most_bytes && std::getline(file, line); size += line.size())
+    active.insert(line);
   return active;
 }
 

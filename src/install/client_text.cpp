@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <unordered_set>
 
 #include "install/toml_edit.h"
 
@@ -35,9 +36,10 @@ std::expected<std::vector<ClientServer>, std::string> json_servers(const Client&
   if (list->kind != Kind::object)
     return std::unexpected(fmt::format("line {}: \"{}\" is {}, not an object", list->place.line, client.key,
                                        kind_text(list->kind)));
+  std::unordered_set<std::string_view> names;
   for (const JsoncMember& member : list->members) {
     const JsoncPlace& place = member.value.place;
-    if (std::ranges::find(servers, member.key, &ClientServer::name) != servers.end())
+    if (!names.insert(member.key).second)
       return std::unexpected(fmt::format("line {}: \"{}\" stands twice in \"{}\"; keep one",
                                          member.place.line, member.key, client.key));
     servers.push_back(

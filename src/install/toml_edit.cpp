@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <span>
+#include <unordered_map>
+#include <unordered_set>
 
 #include "proc/utf8.h"
 #include "rpc/json_cursor.h"
@@ -26,26 +28,50 @@ bool is_bare(char c) {
   return is_digit(c) || is_letter(c) || c == '_' || c == '-';
 }
 
-// Puts a value where a dotted key leads. False: something else is there already.
-bool put(JsoncValue& table, std::span<const std::string> key, JsoncValue value) {
-  JsoncValue* at = &table;
-  for (std::size_t i = 0; i < key.size(); ++i) {
-    if (at->kind != Kind::object) return false;
-    const auto found = std::ranges::find(at->members, key[i], &JsoncMember::key);
-    const bool there = found != at->members.end();
-    if (i + 1 == key.size()) {
-      if (there) return false;
-      at->members.push_back({.key = key[i], .value = std::move(value)});
-      return true;
-    }
-    if (!there) {
-      at->members.push_back({.key = key[i]});
-      at->members.back().value.kind = Kind::object;
-    }
-    at = there ? &found->value : &at->members.back().value;
-  }
-  return false;
+// A part of a path, so that no two paths are spelled alike.
+std::string step(std::string_view key) {
+  return fmt::format("{}:{}", key.size(), key);
 }
+
+// An object that is put together from dotted keys, in one step each however many there are.
+class Table {
+ public:
+  // Puts a value where a dotted key leads. False: something else is there already.
+  bool put(JsoncValue& root, std::span<const std::string> key, JsoncValue value) {
+    JsoncValue* at = &root;
+    std::string path;
+    for (std::size_t i = 0; i < key.size(); ++i) {
+      if (at->kind != Kind::object) return false;
+      path += step(key[i]);
+      const auto [found, is_new] = places_.try_emplace(path, at->members.size());
+      const bool last = i + 1 == key.size();
+      if (last && !is_new) return false;
+      if (is_new) {
+        at->members.push_back({.key = key[i]});
+        at->members.back().value.kind = Kind::object;
+      }
+      at = &at->members[found->second].value;
+      if (last) {
+        *at = std::move(value);
+        learn(*at, path);
+      }
+    }
+    return !key.empty();
+  }
+
+  // What came as a whole.
+  void learn(const JsoncValue& value, const std::string& path) {
+    for (std::size_t i = 0; i < value.members.size(); ++i) {
+      const std::string inner = path + step(value.members[i].key);
+      places_.try_emplace(inner, i);
+      learn(value.members[i].value, inner);
+    }
+  }
+
+ private:
+  std::unordered_map<std::string, std::size_t>
+      places_;  // from a path to its place among its parent's members
+};
 
 // Each of the functions that read something moves behind it. False: error_ says why not, and the parser is
 // of no more use.
@@ -77,8 +103,12 @@ class Parser {
     error_.words = std::move(words);
     return false;
   }
-  unsigned line_of(std::size_t at) const {
-    return 1 + static_cast<unsigned>(std::ranges::count(text_.substr(0, at), '\n'));
+  // Goes on from where it was asked last.
+  unsigned line_of(std::size_t at) {
+    if (at < counted_) counted_ = lines_ = 0;
+    lines_ += static_cast<unsigned>(std::ranges::count(text_.substr(counted_, at - counted_), '\n'));
+    counted_ = at;
+    return 1 + lines_;
   }
 
   bool begin() {
@@ -246,6 +276,7 @@ class Parser {
   bool inline_table(JsoncValue& into) {
     const std::size_t start = at_;
     into.kind = Kind::object;
+    Table table;
     ++at_;
     while (true) {
       if (!skip_space()) return false;
@@ -259,7 +290,7 @@ class Parser {
       skip_blanks();
       JsoncValue member;
       if (!value(member)) return false;
-      if (!put(into, key, std::move(member))) return fail_at(key_start, "this key stands twice");
+      if (!table.put(into, key, std::move(member))) return fail_at(key_start, "this key stands twice");
       if (!skip_space()) return false;
       if (peek() == ',') {
         ++at_;
@@ -336,6 +367,8 @@ class Parser {
   std::string_view text_;
   std::size_t at_ = 0;
   unsigned depth_ = 0;
+  std::size_t counted_ = 0;  // lines up to here
+  unsigned lines_ = 0;
   std::vector<TomlTable> tables_;
   JsoncError error_;
 };
@@ -368,16 +401,19 @@ std::expected<std::vector<TomlServer>, std::string> toml_servers(std::string_vie
     return std::unexpected(fmt::format("line {}, column {}: {}", tables.error().place.line,
                                        tables.error().place.column, tables.error().words));
   std::vector<TomlServer> servers;
+  std::unordered_map<std::string, std::size_t> places;  // of servers, by name
+  std::vector<Table> contents;                          // of each server
   auto server = [&](const std::string& name, unsigned line) -> TomlServer& {
-    const auto found = std::ranges::find(servers, name, &TomlServer::name);
-    if (found != servers.end()) return *found;
+    const auto [found, is_new] = places.try_emplace(name, servers.size());
+    if (!is_new) return servers[found->second];
     TomlServer& added = servers.emplace_back();
+    contents.emplace_back();
     added.name = name;
     added.line = line;
     added.value.kind = Kind::object;
     return added;
   };
-  std::vector<const TomlTable*> seen;
+  std::unordered_set<std::string> seen;  // paths
   for (const TomlTable& table : *tables) {
     if (table.path.empty()) {
       for (const TomlEntry& entry : table.entries)
@@ -390,16 +426,18 @@ std::expected<std::vector<TomlServer>, std::string> toml_servers(std::string_vie
     if (table.is_list && table.path.size() <= 2)
       return std::unexpected(
           at_line(table.line, fmt::format("[[{}]] is a list, not a table", fmt::join(table.path, "."))));
-    if (!table.is_list &&
-        std::ranges::any_of(seen, [&](const TomlTable* other) { return other->path == table.path; }))
+    std::string path_text;
+    for (const std::string& part : table.path) path_text += step(part);
+    if (!seen.insert(path_text).second && !table.is_list)
       return std::unexpected(
           at_line(table.line, fmt::format("[{}] stands there twice", fmt::join(table.path, "."))));
-    seen.push_back(&table);
     if (table.path.size() == 1) {
       for (const TomlEntry& entry : table.entries) {
         TomlServer& one = server(entry.key.front(), table.line);
         one.fixed = fmt::format("it is written below [{}], not as a table of its own", key);
-        if (entry.key.size() == 1) one.value = entry.value;
+        if (entry.key.size() != 1) continue;
+        one.value = entry.value;
+        contents[places[one.name]].learn(one.value, {});
       }
       continue;
     }
@@ -412,7 +450,7 @@ std::expected<std::vector<TomlServer>, std::string> toml_servers(std::string_vie
     for (const TomlEntry& entry : table.entries) {
       std::vector<std::string> path(table.path.begin() + 2, table.path.end());
       path.insert(path.end(), entry.key.begin(), entry.key.end());
-      if (!put(one.value, path, entry.value))
+      if (!contents[places[one.name]].put(one.value, path, entry.value))
         return std::unexpected(
             at_line(table.line, fmt::format("\"{}\" stands twice in [{}]", fmt::join(entry.key, "."),
                                             fmt::join(table.path, "."))));

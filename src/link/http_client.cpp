@@ -223,7 +223,10 @@ class HttpClient::Connection : public std::enable_shared_from_this<Connection> {
   }
 
   void done() {
-    if (parser_->head.status / 100 == 1 && parser_->head.status != 101) {  // "wait for it"
+    if (parser_->head.status == 101)
+      return fail(
+          {HttpFailure::nonsense, "it wants to speak another protocol (101), which nobody asked for"});
+    if (parser_->head.status / 100 == 1) {  // "wait for it"
       parser_.emplace([this](std::string_view piece) { on_body(piece); });
       return read_on();
     }

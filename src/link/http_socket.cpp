@@ -112,7 +112,7 @@ class Socket final : public HttpSocket, public std::enable_shared_from_this<Sock
   }
 
  private:
-  void try_next(std::string trouble) {
+  void try_next(const std::string& trouble) {
     if (endpoints_.empty()) return give_up(trouble);
     const tcp::endpoint endpoint = endpoints_.front();
     endpoints_.pop_front();

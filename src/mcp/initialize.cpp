@@ -31,8 +31,8 @@ std::string with_members(std::string_view object,
     cursor.object([&](const JsonCursor::Key& key) {
       Span value;
       if (!cursor.value(value)) return false;
-      if (std::ranges::find(members, key.text, [](const auto& member) { return member.first; }) ==
-          members.end())
+      const std::string name = unescape(key.text);
+      if (std::ranges::find(members, name, [](const auto& member) { return member.first; }) == members.end())
         add(key.text, value.of(object));
       return true;
     });
@@ -57,9 +57,10 @@ std::string widened(std::string_view capabilities) {
 
 std::string widened_initialize_result(std::string_view server_result) {
   const std::string_view capabilities = find_member(server_result, "capabilities");
-  if (capabilities.empty())
-    return fmt::format(R"({{"capabilities":{},{})", widened({}),
-                       server_result.substr(server_result.find('{') + 1));
+  if (capabilities.empty()) {
+    const std::vector<std::pair<std::string_view, std::string>> added{{"capabilities", widened({})}};
+    return with_members(server_result, added);
+  }
   const auto begin = static_cast<std::size_t>(capabilities.data() - server_result.data());
   return fmt::format("{}{}{}", server_result.substr(0, begin), widened(capabilities),
                      server_result.substr(begin + capabilities.size()));

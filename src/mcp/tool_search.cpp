@@ -265,7 +265,7 @@ class ToolSearch::Search {
     double weight = word.weak ? weak_weight : 1;
     if (&word == &words_.front()) weight *= first_weight;
     double score_weight = weight * rare;
-    double cover_weight = weight * rare;
+    double cover_weight = score_weight;
     if (word.kind == hint) score_weight *= hint_weight, cover_weight = 0;
     if (word.kind == value) cover_weight *= value_weight;
     if (word.kind == said && meanings.empty()) cover_weight *= unknown_weight;

@@ -11,6 +11,8 @@
 #include <cerrno>
 #include <vector>
 
+#include "proc/end_now.h"
+
 namespace mcpivot {
 namespace {
 
@@ -34,7 +36,7 @@ namespace {
     }
   }
   for (const pid_t group : groups) ::kill(-group, SIGKILL);
-  ::_exit(0);
+  end_now(0);
 }
 
 }  // namespace

@@ -18,6 +18,8 @@
 
 extern char** environ;  // NOLINT(readability-redundant-declaration): POSIX leaves it to us to declare it
 
+#include "proc/end_now.h"
+
 namespace mcpivot {
 namespace {
 
@@ -88,7 +90,7 @@ struct ChildSide {
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
   // If mcpivot is already gone there is nobody to write this byte, and nobody to work for.
   char byte = 0;
-  if (::read(side.go, &byte, 1) != 1) ::_exit(127);
+  if (::read(side.go, &byte, 1) != 1) end_now(127);
   ::dup2(side.stdin_end, 0);
   ::dup2(side.stdout_end, 1);
   ::dup2(side.stderr_end, 2);
@@ -107,7 +109,7 @@ struct ChildSide {
   }
   report.error = errno;
   [[maybe_unused]] const auto written = ::write(failure, &report, sizeof(report));
-  ::_exit(127);
+  end_now(127);
 }
 
 struct Pipe {

@@ -120,7 +120,8 @@ class JsonCursor {
 // The value of a member of this object, or nothing if there is none or the text is no object.
 std::string_view find_member(std::string_view object, std::string_view key);
 
-// The text of a JSON string without its quotes, unescaped. The input must have been validated.
+// The text of a JSON string without its quotes, unescaped. The input must have been validated. Always UTF-8:
+// for half a surrogate pair stands U+FFFD.
 std::string unescape(std::string_view text);
 
 // Adds a character to UTF-8 text.

@@ -151,5 +151,13 @@ TEST(Edits, are_kept_in_the_order_of_their_places) {
   EXPECT_EQ(spliced(raw, edits.list()), "0yy23456x9");
 }
 
+TEST(Message, half_a_surrogate_pair_becomes_the_character_for_what_is_none) {
+  EXPECT_EQ(string_value(R"("a\ud800b")"),
+            "a\xEF\xBF\xBD"
+            "b");
+  EXPECT_EQ(string_value(R"("\udc00")"), "\xEF\xBF\xBD");
+  EXPECT_EQ(string_value(R"("\ud83d\ude00")"), "\xF0\x9F\x98\x80");
+}
+
 }  // namespace
 }  // namespace mcpivot

@@ -18,6 +18,7 @@
 #include <fstream>
 
 #include "log/log.h"
+#include "proc/end_now.h"
 #include "proc/exit_status.h"
 #include "proc/user_folders.h"
 #include "proc/utf8.h"
@@ -94,7 +95,7 @@ struct Detached {
   if (what.cwd == nullptr || ::chdir(what.cwd) == 0) ::execve(what.argv[0], what.argv, what.environment);
   constexpr std::string_view words = "mcpivot: cannot run /bin/sh in that folder\n";
   [[maybe_unused]] const auto written = ::write(2, words.data(), words.size());
-  ::_exit(127);
+  end_now(127);
 }
 
 }  // namespace

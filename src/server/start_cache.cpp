@@ -14,6 +14,7 @@
 
 #include "log/log.h"
 #include "proc/user_folders.h"
+#include "proc/utf8.h"
 #include "rpc/json_cursor.h"
 #include "rpc/message.h"
 #include "watch/content_hash.h"
@@ -64,6 +65,11 @@ void prune(const std::string& folder) {
   for (std::size_t i = 0; i < files.size() - most_files; ++i) fs::remove(files[i].second, error);
 }
 
+bool is_json_object(const std::string& text) {
+  JsonCursor cursor(text);
+  return text.starts_with('{') && cursor.value() && cursor.end() && as_utf8(text) == text;
+}
+
 bool write_file(const std::string& path, std::string_view text) {
   const int file = ::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
   if (file < 0) return false;
@@ -87,8 +93,8 @@ std::optional<LastRun> StartCache::load() const {
   if (folder_.empty() || fs::file_size(file_, error) > longest_file || error) return std::nullopt;
   std::ifstream file(file_, std::ios::binary);
   const std::string text{std::istreambuf_iterator(file), {}};
-  JsonCursor cursor(text);
-  if (!text.starts_with('{') || !cursor.value() || !cursor.end()) return std::nullopt;
+  // What is in it is sent as it is, so it must be what we wrote: JSON on one line, in UTF-8.
+  if (text.find('\n') + 1 != text.size() || !is_json_object(text)) return std::nullopt;
   LastRun last;
   last.initialize_result = find_member(text, "initialize");
   if (!last.initialize_result.starts_with('{')) return std::nullopt;

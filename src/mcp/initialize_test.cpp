@@ -1,0 +1,39 @@
+#include "mcp/initialize.h"
+
+#include <gtest/gtest.h>
+
+#include <boost/json.hpp>
+
+namespace mcpivot {
+namespace {
+
+namespace json = boost::json;
+
+TEST(Initialize, what_is_widened_is_json_whatever_the_server_left_out) {
+  for (const char* result :
+       {"{}", "{ }", R"({"capabilities":{}})", R"({"serverInfo":{"name":"x"}})", "5", "[1]"}) {
+    const json::value widened = json::parse(widened_initialize_result(result));
+    EXPECT_TRUE(widened.at("capabilities").at("tools").at("listChanged").as_bool()) << result;
+  }
+}
+
+TEST(Initialize, what_the_server_said_besides_stays) {
+  const json::value widened =
+      json::parse(widened_initialize_result(R"({"serverInfo":{"name":"x"},"y":1.50})"));
+  EXPECT_EQ(widened.at("serverInfo").at("name").as_string(), "x");
+  EXPECT_EQ(widened.as_object().size(), 3);
+}
+
+TEST(Initialize, a_capability_that_is_spelled_with_escapes_does_not_stand_there_twice) {
+  const std::string widened =
+      widened_initialize_result(R"({"capabilities":{"to\u006fls":{"list\u0043hanged":false,"x":1}}})");
+  EXPECT_EQ(widened.find("u006f"), std::string::npos) << widened;
+  const json::value parsed = json::parse(widened);
+  const json::value& tools = parsed.at("capabilities").at("tools");
+  EXPECT_TRUE(tools.at("listChanged").as_bool());
+  EXPECT_EQ(tools.at("x").as_int64(), 1);
+  EXPECT_EQ(widened.find("false"), std::string::npos) << widened;
+}
+
+}  // namespace
+}  // namespace mcpivot

@@ -1,0 +1,39 @@
+// The end of a forked child that runs no program: nothing of the parent's is flushed or destroyed twice.
+//
+// When lines are counted (./dev coverage), those of the child count too; and every process writes its counts
+// to one of a few folders, because one that is killed while it writes spoils the file for those that come
+// later.
+#pragma once
+
+#include <unistd.h>
+
+#ifdef MCPIVOT_COVERAGE
+#include <cstdlib>
+#include <string>
+extern "C" void __gcov_dump();
+#endif
+
+namespace mcpivot {
+
+#ifdef MCPIVOT_COVERAGE
+// Beside the program.
+inline void choose_counts_folder() {
+  constexpr int folders = 8;
+  std::string program(4096, '\0');
+  const ssize_t size = ::readlink("/proc/self/exe", program.data(), program.size());
+  if (size <= 0) return;
+  program.resize(static_cast<std::size_t>(size));
+  const std::string beside = program.substr(0, program.rfind('/'));
+  ::setenv("GCOV_PREFIX", (beside + "/counts/" + std::to_string(::getpid() % folders)).c_str(), 1);
+}
+#endif
+
+[[noreturn]] inline void end_now(int code) {
+#ifdef MCPIVOT_COVERAGE
+  choose_counts_folder();
+  __gcov_dump();
+#endif
+  ::_exit(code);
+}
+
+}  // namespace mcpivot
