@@ -61,8 +61,11 @@ Found look_around(const Wish& wish) {
     json::object status;
     try {
       status = client.ask("status", nullptr).as_object();
-    } catch (const ControlError&) {
-      continue;  // it has ended just now
+    } catch (const ControlEnded&) {
+      continue;  // just now
+    } catch (const ControlError& error) {
+      fmt::print(stderr, "mcpivot: one that runs is left out: {}\n", error.what());
+      continue;
     }
     const bool meant = wish.instance.empty() || text_in(status, "pid") == wish.instance ||
                        text_in(status, "name") == wish.instance;

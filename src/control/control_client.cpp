@@ -63,7 +63,7 @@ json::value ControlClient::ask(std::string_view method, const json::value& param
   for (std::size_t sent = 0; sent < line.size();) {
     const ssize_t written = ::send(socket_, line.data() + sent, line.size() - sent, MSG_NOSIGNAL);
     if (written < 0 && errno == EINTR) continue;
-    if (written < 0) throw ControlError("it has ended");
+    if (written < 0) throw ControlEnded("it has ended");
     sent += static_cast<std::size_t>(written);
   }
   while (true) {
@@ -99,7 +99,7 @@ std::string ControlClient::read_line() {
     const ssize_t count = ::read(socket_, piece.data(), piece.size());
     if (count < 0 && errno == EINTR) continue;
     if (count < 0 && errno == EAGAIN) throw ControlError("it does not answer");
-    if (count <= 0) throw ControlError("it ended before it had answered");
+    if (count <= 0) throw ControlEnded("it ended before it had answered");
     received_.append(piece.data(), static_cast<std::size_t>(count));
   }
 }

@@ -19,6 +19,12 @@ class ControlError : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
+// The other side is gone.
+class ControlEnded : public ControlError {
+ public:
+  using ControlError::ControlError;
+};
+
 class ControlClient {
  public:
   // To every mcpivot of this user that runs now.
