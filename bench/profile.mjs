@@ -29,7 +29,8 @@ async function run(calls, file) {
     ['--tool=callgrind', `--callgrind-out-file=${file}`, '--trace-children=no', '--quiet',
      join(build, 'mcpivot'), '--no-watch', '--', join(build, 'echo_server')],
     { stdio: ['pipe', 'pipe', 'ignore'],
-      env: { ...process.env, HOME: folder, XDG_STATE_HOME: folder, XDG_CACHE_HOME: folder, XDG_RUNTIME_DIR: folder } });
+      env: { ...process.env, HOME: folder, XDG_STATE_HOME: folder, XDG_CACHE_HOME: folder, XDG_RUNTIME_DIR: folder,
+             LD_PRELOAD: join(build, 'bench', 'libpidfd_shim.so') } });
   const ended = new Promise((resolve) => child.on('close', resolve));
   const answers = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
   const request = async (id, method, params) => {

@@ -123,6 +123,14 @@ describe('the documentation', () => {
     assert.ok(checked > 40, `only ${checked} pieces of messages were looked at`);
   });
 
+  test('each test that promises.md names is there', () => {
+    const sources = readdirSync(join(root, 'tests')).filter((name) => name.endsWith('_test.cpp')).map((name) => read(`tests/${name}`)).join('');
+    const named = [...read('docs/promises.md').matchAll(/`([A-Z]\w+)\.(\w+)`/g)];
+    assert.ok(named.length >= 25, `only ${named.length} tests are named`);
+    for (const [, suite, name] of named)
+      assert.match(sources, new RegExp(`TEST(_P)?\\(${suite},\\s+${name}\\)`), `${suite}.${name}`);
+  });
+
   test('every command and option of --help is in commands.md', () => {
     const page = read('docs/commands.md');
     for (const option of long_options(help())) assert.ok(page.includes(`\`${option}`), `no ${option}`);
