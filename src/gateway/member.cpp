@@ -36,16 +36,14 @@ void Member::watch() {
   if (!entry_.server.watching) return;
   // One that was stopped on request waits for a call: somebody may be in the middle of a build.
   const auto runs = [this] { return server_.state() != Server::State::stopped; };
-  watch_ = std::make_unique<SourceWatch>(context_.loop, entry_.server,
-                                         SourceWatch::Handlers{.on_sources =
-                                                                   [this, runs](const std::string& reason) {
-                                                                     if (runs()) reload(reason);
-                                                                   },
-                                                               .on_program =
-                                                                   [this, runs](const std::string& reason) {
-                                                                     if (runs())
-                                                                       server_.program_replaced(reason);
-                                                                   }});
+  SourceWatch::Handlers handlers;
+  handlers.on_sources = [this, runs](const std::string& reason) {
+    if (runs()) reload(reason);
+  };
+  handlers.on_program = [this, runs](const std::string& reason) {
+    if (runs()) server_.program_replaced(reason);
+  };
+  watch_ = std::make_unique<SourceWatch>(context_.loop, entry_.server, std::move(handlers));
 }
 
 void Member::start() {
