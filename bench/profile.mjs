@@ -53,7 +53,7 @@ async function run(calls, file) {
 
 // Instructions by function, of the file itself alone.
 function counts(file) {
-  const text = spawnSync('callgrind_annotate', ['--threshold=100', file], { maxBuffer: 1 << 28 }).stdout.toString();
+  const text = spawnSync('callgrind_annotate', ['--auto=no', '--inclusive=no', '--tree=none', '--threshold=100', file], { maxBuffer: 1 << 28 }).stdout.toString();
   const found = new Map();
   for (const line of text.split('\n')) {
     const match = /^\s*([\d,]+) \(\s*[\d.]+%\)\s+(?:[^:]*:)?(.+?)(?: \[[^\]]*\])?$/.exec(line);
