@@ -190,7 +190,7 @@ class Program {
     deadline_.async_wait([this](const boost::system::error_code&) { loop_.stop(); });
   }
 
-  boost::asio::io_context loop_{1};
+  boost::asio::io_context loop_{BOOST_ASIO_CONCURRENCY_HINT_UNSAFE_IO};  // one thread: no locks for it
   SharedDescriptor stdin_{STDIN_FILENO};
   SharedDescriptor stdout_{STDOUT_FILENO};
   TraceTap trace_;
