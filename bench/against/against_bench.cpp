@@ -88,8 +88,7 @@ Options read_options(const std::vector<std::string_view>& arguments) {
 
 class Scratch {
  public:
-  Scratch() {
-    path_ = fs::temp_directory_path() / "mcpivot-against-XXXXXX";
+  Scratch() : path_(fs::temp_directory_path() / "mcpivot-against-XXXXXX") {
     if (mkdtemp(path_.data()) == nullptr) throw std::runtime_error("no folder in " + path_);
   }
   ~Scratch() {

@@ -281,7 +281,8 @@ void look_at_servers(GatewayConfig config, Findings& findings) {
   Guard guard;
   guard.start();
   ::signal(SIGPIPE, SIG_IGN);
-  Trial(guard, config, std::move(start_commands)).run(findings);
+  Trial trial(guard, config, std::move(start_commands));
+  trial.run(findings);
 }
 
 }  // namespace

@@ -26,7 +26,8 @@ void add_listeners(const char* table, std::uint16_t port, std::set<std::string>&
   std::getline(file, line);  // the titles
   while (std::getline(file, line)) {
     std::istringstream words(line);
-    const std::vector<std::string> fields{std::istream_iterator<std::string>(words), {}};
+    using Words = std::istream_iterator<std::string>;
+    const std::vector<std::string> fields((Words(words)), Words());
     if (fields.size() < 10 || fields[3] != listening) continue;
     const std::string& address = fields[1];
     const std::string_view digits = std::string_view(address).substr(address.rfind(':') + 1);

@@ -69,7 +69,7 @@ std::vector<Action> from_text(std::string_view text) {
   int number = 0;
   for (std::string line; std::getline(lines, line);) {
     ++number;
-    line = line.substr(0, line.find('#'));
+    if (const auto note = line.find('#'); note != std::string::npos) line.resize(note);
     if (line.find_first_not_of(" \t\r") == std::string::npos) continue;
     std::istringstream words(line);
     Action action{};
