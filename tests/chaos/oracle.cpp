@@ -211,9 +211,11 @@ void Oracle::judge_deaths() {
     if (!told)
       violate(Promise::model_knows, fault.begin,
               fault.what + " of " + fault.server + " at " + std::to_string(fault.begin) + " was never told");
-    auto& [tried, broken] = counts_[fault.what][Promise::model_knows];
-    ++tried;
-    if (!told) ++broken;
+    for (const std::string& row : {fault.what, std::string("in all")}) {
+      auto& [tried, broken] = counts_[row][Promise::model_knows];
+      ++tried;
+      if (!told) ++broken;
+    }
   }
 }
 
