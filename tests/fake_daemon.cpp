@@ -287,12 +287,14 @@ class Connection {
       const json::value* value = arguments.if_contains(key);
       return value == nullptr ? fallback : json::value_to<std::string>(*value);
     };
-    journal(name, json::serialize(arguments));
-    if (name == "hold" || name == "hold_read") {
+    const bool holds = name == "hold" || name == "hold_read";
+    if (!holds) journal(name, json::serialize(arguments));
+    if (holds) {
       std::unique_lock lock(mutex);
       ++waiting;
-      changed.notify_all();
       const int seen = released;
+      journal(name, json::serialize(arguments));  // whoever reads it may count on us to wait
+      changed.notify_all();
       changed.wait(lock, [&] { return released > seen; });
       --waiting;
       lock.unlock();
