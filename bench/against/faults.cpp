@@ -133,7 +133,7 @@ void sleep_until(Clock::time_point end) {
 json::object replace_server(const Subject& subject, const Place& place, bool ask) {
   const fs::path server = copy_of_server(place);
   const auto running = ready(subject, place, {.server = {server.string()}});
-  Books books(*running, milliseconds(20), R"({"version":true})");
+  Books books(*running, milliseconds(2), R"({"version":true})");
   const auto load = [&](Clock::time_point end, auto on_answer) {
     while (Clock::now() < end) {
       books.call_when_due();

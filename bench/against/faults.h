@@ -8,7 +8,7 @@
 
 #include "subjects.h"
 
-// A new build replaces the server's file while 50 calls a second go on; `ask`: and the subject is asked for
+// A new build replaces the server's file while 500 calls a second go on; `ask`: and the subject is asked for
 // it by its own means.
 boost::json::object replace_server(const Subject& subject, const Place& place, bool ask);
 
