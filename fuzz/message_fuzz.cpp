@@ -161,7 +161,8 @@ void check_result(const Message& message, const json::value& value) {
   const Parsed parsed = parse(widened);
   check(parsed.good, "a widened handshake is JSON");
   check(parsed.value.at("capabilities").at("tools").at("listChanged").as_bool(), "and is wider");
-  if (!has_twins(value, message.raw)) check(!has_twins(parsed.value, widened), "and has each key once");
+  const std::string_view whole = message.raw.substr(message.raw.find('{'));
+  if (!has_twins(value, whole)) check(!has_twins(parsed.value, widened), "and has each key once");
   Catalog catalog;
   for (const ListKind kind : all_lists) {
     catalog.add_page(kind, result);
@@ -207,7 +208,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     check(message.error().code != Refusal::not_json || !valid || !utf8,
           "what is JSON is not refused as none");
     const std::string& id = message.error().id;
-    if (!id.empty()) {
+    if (!id.empty() && id.find("\\u") == std::string::npos) {  // as above
       const Parsed answer = parse(error_answer(id, -1, message.error().reason));
       check(answer.good || answer.unsure, "its answer is JSON");
     }
