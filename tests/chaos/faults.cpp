@@ -121,10 +121,7 @@ const std::vector<Tormentor::Deed>& Tormentor::deeds() {
 
 std::vector<Kind> Tormentor::kinds() {
   std::vector<Kind> kinds;
-  for (const Deed& deed : deeds()) {
-    std::string what = deed.name;
-    kinds.push_back({what, deed.targets, deed.weight});
-  }
+  for (const Deed& deed : deeds()) kinds.push_back({deed.name, deed.targets, deed.weight});
   return kinds;
 }
 

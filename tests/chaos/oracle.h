@@ -70,7 +70,6 @@ class Oracle {
   // When all is over. `executed`: how often each token was.
   void judge(const std::map<std::string, int>& executed, long now);
   const std::vector<Violation>& violations() const { return violations_; }
-  const std::vector<Request>& requests() const { return requests_; }
   std::string table() const;    // promises and faults
   std::string summary() const;  // of the requests
   std::string trace() const;    // of all that happened, in the order of time

@@ -258,10 +258,7 @@ void World::heal() {
   deeds_.clear();
   free_descriptors();
   empty_disk();
-  for (const char* server : stdio_servers) {
-    // A server that was made deaf has been that for ever.
-    signal(server, SIGCONT);
-  }
+  for (const char* server : stdio_servers) signal(server, SIGCONT);
   if (daemon_) kill(daemon_->pid(), SIGCONT);
   start_daemon();
   extra_server = false;

@@ -1,9 +1,8 @@
 // Six servers behind one mcpivot, and each of them a second time with nothing in between: two processes of
 // server-everything, a daemon of it, server-filesystem, server-memory, and a program with tools.
 import { spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { connect, createServer } from 'node:net';
+import { connect } from 'node:net';
 import { join } from 'node:path';
 import {
   environment,
@@ -19,6 +18,7 @@ import {
 } from '../lib/commands.mjs';
 import { Peer } from '../lib/peer.mjs';
 import { Side } from './side.mjs';
+import { free_port } from '../lib/ports.mjs';
 
 /** Waits for what cannot be waited for otherwise. */
 export async function until(what, condition) {
@@ -28,15 +28,6 @@ export async function until(what, condition) {
     await new Promise((resolve) => setTimeout(resolve, 10));
   }
   throw new Error(`waited ${patience / 1000} s for ${what}`);
-}
-
-async function free_port() {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address();
-  server.close();
-  await once(server, 'close');
-  return port;
 }
 
 const listens = (port) =>

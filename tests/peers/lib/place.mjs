@@ -4,12 +4,12 @@
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
-import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js';
+import { free_port } from './ports.mjs';
 
 export const mcpivot = process.env.MCPIVOT;
 const modules = fileURLToPath(new URL('../node_modules', import.meta.url));
@@ -38,15 +38,6 @@ export async function eventually(action, what) {
     }
     if (Date.now() > end) throw new Error(`waited in vain: ${what}${last}`);
   }
-}
-
-async function free_port() {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address();
-  server.close();
-  await once(server, 'close');
-  return port;
 }
 
 const escaped = (text) => text.replace(/[.*+?^${}()|[\]\\]/g, '\\$&');
