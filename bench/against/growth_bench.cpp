@@ -1,5 +1,5 @@
 // What does it cost when there is more of everything? Messages of 100 B to 50 MB, 1 to 100 servers, 10 to
-// 10,000 tools, 1 to 1,000,000 calls, each through mcpivot. Each curve must be linear or better: the exponent
+// 20,000 tools, 1 to 1,000,000 calls, each through mcpivot. Each curve must be linear or better: the exponent
 // is fitted to its upper end. Prints the tables and writes them to a JSON file, from which bench/report makes
 // plots.
 #include <fmt/format.h>
@@ -20,7 +20,9 @@ namespace fs = std::filesystem;
 namespace json = boost::json;
 using std::chrono::seconds;
 
-constexpr double most_exponent = 1.15;
+// A little above 1: what no longer fits into a cache or into memory that is at hand costs more, whoever
+// touches it. Something quadratic has 2.
+constexpr double most_exponent = 1.25;
 // The upper end of a curve: its last decade. Below it there are steps where a message no longer fits into a
 // cache or a pipe.
 constexpr double upper_end = 10;
@@ -34,7 +36,7 @@ constexpr std::string_view usage =
     "curve must be linear or better. Writes plots and a section of docs/benchmarks.md.\n"
     "\n"
     "  --quick       fewer tries, and 100,000 calls at most\n"
-    "  --check       exit with 1 if a curve's exponent is above 1.15 at its upper end, or memory grows with "
+    "  --check       exit with 1 if a curve's exponent is above 1.25 at its upper end, or memory grows with "
     "calls\n"
     "  --json FILE   where the results go\n"
     "  --help        show this\n";
@@ -57,7 +59,7 @@ struct Point {
   double judged = 0;  // ms of the processor, or MB
 };
 
-// A curve of a plot. `limit` is the largest exponent that is allowed.
+// A curve of a plot.
 struct Curve {
   std::string label;
   std::string unit;
@@ -268,7 +270,7 @@ class Growth {
     Curve search{.label = "pivot_search", .unit = "ms"};
     Curve activate{.label = "deactivate, activate, list", .unit = "ms"};
     Curve memory{.label = "memory", .unit = "MB"};
-    for (const size_t n : {10, 30, 100, 300, 1'000, 3'000, 10'000}) {
+    for (const size_t n : {10, 30, 100, 300, 1'000, 3'000, 10'000, 20'000}) {
       setenv("ECHO_TOOLS", std::to_string(n).c_str(), 1);
       const auto command = config(2);
       const auto x = static_cast<double>(n);

@@ -146,7 +146,7 @@ json::object ControlSocket::Visitor::status() const {
 // As the servers spell them: what a tree makes of very large numbers is no JSON.
 std::string ControlSocket::Visitor::tools() const {
   std::string all;
-  for (const Routes::ListedTool& tool : owner_.gateway_.fleet().routes().all_tools()) {
+  for (const Routes::Named& tool : owner_.gateway_.fleet().routes().all_tools()) {
     const std::string_view members = std::string_view(tool.json).substr(0, tool.json.rfind('}'));
     all += fmt::format(R"({}{},"server":{},"active":{}}})", all.empty() ? "" : ",", members,
                        quote(tool.member->name()), tool.member->active());

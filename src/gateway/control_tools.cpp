@@ -349,7 +349,7 @@ void ControlTools::switch_to(const Call& call, bool active) {
   const bool was = member->active();
   if (was != active) fleet_.set_active(*member, active);
   std::vector<std::string> names;
-  for (const Routes::ListedTool& tool : fleet_.routes().all_tools())
+  for (const Routes::Named& tool : fleet_.routes().all_tools())
     if (tool.member == member) names.push_back(tool.name);
   std::string text = fmt::format("[mcpivot] \"{}\" {} {}; tools: {}.", member->name(),
                                  was == active ? "was already" : "is now", active ? "active" : "inactive",
@@ -364,7 +364,7 @@ void ControlTools::index_tools() {
   if (indexed_ == routes.edition()) return;
   indexed_ = routes.edition();
   index_ = ToolSearch();
-  for (const Routes::ListedTool& tool : routes.all_tools()) {
+  for (const Routes::Named& tool : routes.all_tools()) {
     ToolDocument document{.server = tool.member->name(),
                           .name = tool.name,
                           .title = text_argument(tool.json, "title"),
@@ -394,7 +394,7 @@ void ControlTools::search(const Call& call) {
   const int limit = std::clamp(number(call.arguments, "limit", usual_hits), 1, most_hits);
   std::string text;
   for (const ToolSearch::Hit& hit : index_.search(query, static_cast<std::size_t>(limit))) {
-    const auto tool = std::ranges::find(fleet_.routes().all_tools(), hit.name, &Routes::ListedTool::name);
+    const auto tool = std::ranges::find(fleet_.routes().all_tools(), hit.name, &Routes::Named::name);
     if (tool == fleet_.routes().all_tools().end()) continue;
     text += fmt::format("{} ({}): {}\ninputSchema: {}\n\n", tool->name,
                         tool->member->active() ? "active" : "inactive: use pivot_call",

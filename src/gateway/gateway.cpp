@@ -133,7 +133,7 @@ void Gateway::configure(GatewayConfig config) {
     });
   }
   if (alone()) members_.front()->set_active(true);
-  routes_are_old_ = true;
+  stale_ = Stale::names;
   for (const ListKind kind : {ListKind::tools, ListKind::prompts, ListKind::resources})
     announcer_.changed(kind);
 }
@@ -187,11 +187,16 @@ std::string Gateway::shown_name(const Member& member, ListKind kind, const std::
 }
 
 const Routes& Gateway::routes() {
-  if (!std::exchange(routes_are_old_, false)) return routes_;
+  const Stale stale = std::exchange(stale_, Stale::nothing);
+  if (stale == Stale::nothing) return routes_;
   const std::vector<std::string> before = routes_.clashes();
-  const bool bare = config_.names == Naming::bare || config_.compat == Compat::mcpflip;
-  routes_.build(members_, bare || alone() ? Naming::bare : Naming::prefixed,
-                [this](std::string_view name) { return control_.has(name); });
+  if (stale == Stale::names) {
+    const bool bare = config_.names == Naming::bare || config_.compat == Compat::mcpflip;
+    routes_.build(members_, bare || alone() ? Naming::bare : Naming::prefixed,
+                  [this](std::string_view name) { return control_.has(name); });
+  } else {
+    routes_.list_active(members_);
+  }
   if (routes_.clashes() != before)
     for (const std::string& clash : routes_.clashes()) log_warn("{}", clash);
   return routes_;
@@ -199,7 +204,7 @@ const Routes& Gateway::routes() {
 
 void Gateway::set_active(Member& member, bool active) {
   member.set_active(active);
-  routes_are_old_ = true;
+  stale_ = std::max(stale_, Stale::lists);
   const Catalog& catalog = member.server().catalog();
   for (const ListKind kind : all_lists)
     if (!catalog.list(kind).empty()) announcer_.changed(kind);

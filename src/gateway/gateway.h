@@ -57,7 +57,7 @@ class Gateway final : private Member::Owner, private ControlTools::Fleet {
  private:
   // Member::Owner
   void on_writable() override;
-  void on_catalog() override { routes_are_old_ = true; }
+  void on_catalog() override { stale_ = Stale::names; }
   void on_list_changed(const Member& member, ListKind kind) override;
   void on_notification(const Member& member, const Message& message) override;
   std::string shown_name(const Member& member, ListKind kind, const std::string& own) const override;
@@ -102,7 +102,8 @@ class Gateway final : private Member::Owner, private ControlTools::Fleet {
   Members leaving_;  // no longer configured; their calls end
   std::deque<std::string> to_start_;
   Routes routes_;
-  bool routes_are_old_ = true;
+  enum class Stale : std::uint8_t { nothing, lists, names };  // what of the routes has to be made anew
+  Stale stale_ = Stale::names;
   ControlTools control_;
   ListAnnouncer announcer_;
   std::vector<Session*> sessions_;

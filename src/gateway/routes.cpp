@@ -91,10 +91,33 @@ void Routes::build(const Members& members, Naming naming, const IsReserved& is_r
   naming_ = naming;
   add_named(ListKind::tools, tools_, members, is_reserved);
   add_named(ListKind::prompts, prompts_, members, {});
-  add_resources(members);
+  for (const Named& tool : tools_.all) {
+    Cost& cost = costs_[tool.member];
+    ++cost.tools;
+    cost.bytes += tool.json.size();
+  }
+  list_active(members);
 }
 
-void Routes::add_named(ListKind kind, Table& table, const Members& members, const IsReserved& is_reserved) {
+void Routes::list_active(const Members& members) {
+  active_ = {};  // lists that are still being written live on in their buffers
+  list_named(ListKind::tools, tools_.all);
+  list_named(ListKind::prompts, prompts_.all);
+  for (const auto& member : members)
+    if (member->active()) add_resources(*member);
+}
+
+void Routes::list_named(ListKind kind, const std::vector<Named>& all) {
+  std::size_t bytes = 0;
+  for (const Named& named : all)
+    if (named.member->active()) bytes += named.json.size() + 1;
+  if (bytes == 0) return;
+  active_.lists[static_cast<std::size_t>(kind)].buffer = new Buffer(bytes);
+  for (const Named& named : all)
+    if (named.member->active()) append(kind, named.json);
+}
+
+void Routes::add_named(ListKind kind, Names& names, const Members& members, const IsReserved& is_reserved) {
   const bool bare = naming_ == Naming::bare;
   // How many have the same name; those with a name of ours count as two.
   std::unordered_map<std::string, int> same;
@@ -109,67 +132,55 @@ void Routes::add_named(ListKind kind, Table& table, const Members& members, cons
       same[name] += is_reserved && is_reserved(name) ? 2 : 1;
     });
   }
-  auto& shown = kind == ListKind::tools ? shown_tools_ : shown_prompts_;
   std::size_t count = 0;
   for (const auto& member : members) count += member->server().catalog().list(kind).size();
-  table.reserve(count);
-  if (kind == ListKind::tools) all_tools_.reserve(count);
+  names.targets.reserve(count);
+  names.all.reserve(count);
   each([&](Member& member, const Item& item) {
     const std::string base = base_name(member, kind, item.key);
     std::string name = bare && same[base] == 1 ? base : prefixed_name(member.name(), base);
     if (bare && same[base] > 1)
-      clashes_.push_back(fmt::format("{} of \"{}\" is called {} here: that name is also another's", base,
-                                     member.name(), name));
-    if (table.contains(name)) {
+      name_clashes_.push_back(fmt::format("{} of \"{}\" is called {} here: that name is also another's", base,
+                                          member.name(), name));
+    if (names.targets.contains(name)) {
       const std::string other = hashed_name(member.name(), base);
-      clashes_.push_back(
+      name_clashes_.push_back(
           fmt::format("{} of \"{}\" is called {} here: {} is taken", base, member.name(), other, name));
       name = other;
     }
-    table.emplace(name, Target{&member, item.key});
-    shown[&member].emplace(item.key, name);
+    names.targets.emplace(name, Target{&member, item.key});
+    names.shown[&member].emplace(item.key, name);
     std::string json = name == item.key ? item.json : with_member(item.json, "name", quote(name));
-    if (kind == ListKind::tools) {
+    if (kind == ListKind::tools)
       if (const std::string* words = value_in(member.entry().tools.describe, item.key))
         json = with_member(json, "description", quote(*words));
-      all_tools_.push_back({&member, name, json});
-    }
-    if (member.active()) append(kind, json);
+    names.all.push_back({&member, std::move(name), std::move(json)});
   });
 }
 
-void Routes::add_resources(const Members& members) {
-  for (const auto& member : members) {
-    if (!member->active()) continue;
-    auto tell_clash = [&](const Item& item, const Member& first) {
-      if (&first != member.get())
-        clashes_.push_back(fmt::format("{} is read from \"{}\", though \"{}\" has it too", item.key,
-                                       first.name(), member->name()));
-    };
-    if (has_capability(member->server().initialize_result(), "resources"))
-      with_resources_.push_back(member.get());
-    for (const Item& item : member->server().catalog().list(ListKind::resources)) {
-      const auto [first, is_new] = resources_.emplace(item.key, member.get());
-      if (is_new)
-        append(ListKind::resources, item.json);
-      else
-        tell_clash(item, *first->second);
-    }
-    for (const Item& item : member->server().catalog().list(ListKind::templates)) {
-      const auto first =
-          std::ranges::find(templates_, item.key, [](const auto& known) { return known.first; });
-      if (first != templates_.end() && first->second != member.get()) {
-        tell_clash(item, *first->second);
-        continue;
-      }
-      templates_.emplace_back(item.key, member.get());
-      append(ListKind::templates, item.json);
-    }
-  }
+void Routes::add_resources(Member& member) {
+  // Adds it, unless a server has it already.
+  auto add = [&](ListKind kind, MembersByText& owners, const Item& item) {
+    const auto [owner, is_new] = owners.emplace(item.key, &member);
+    if (is_new)
+      append(kind, item.json);
+    else if (owner->second != &member)
+      active_.clashes.push_back(fmt::format("{} is read from \"{}\", though \"{}\" has it too", item.key,
+                                            owner->second->name(), member.name()));
+    return is_new;
+  };
+  if (has_capability(member.server().initialize_result(), "resources"))
+    active_.with_resources.push_back(&member);
+  const Catalog& catalog = member.server().catalog();
+  for (const Item& item : catalog.list(ListKind::resources))
+    add(ListKind::resources, active_.resources, item);
+  for (const Item& item : catalog.list(ListKind::templates))
+    if (add(ListKind::templates, active_.template_owners, item))
+      active_.templates.emplace_back(item.key, &member);
 }
 
 void Routes::append(ListKind kind, const std::string& json) {
-  List& list = lists_[static_cast<std::size_t>(kind)];
+  List& list = active_.lists[static_cast<std::size_t>(kind)];
   const std::size_t needed = list.size + 1 + json.size();
   if (!list.buffer)
     list.buffer = new Buffer(needed);
@@ -181,7 +192,7 @@ void Routes::append(ListKind kind, const std::string& json) {
 }
 
 Message Routes::list(ListKind kind) const {
-  const List& list = lists_[static_cast<std::size_t>(kind)];
+  const List& list = active_.lists[static_cast<std::size_t>(kind)];
   Message message;
   if (list.buffer) message.raw = {list.buffer->data(), list.size};
   message.kind = Kind::result;
@@ -190,25 +201,26 @@ Message Routes::list(ListKind kind) const {
 }
 
 Member* Routes::resource(std::string_view uri) const {
-  if (const auto found = resources_.find(uri); found != resources_.end()) return found->second;
-  for (const auto& [pattern, member] : templates_)
+  if (const auto found = active_.resources.find(uri); found != active_.resources.end()) return found->second;
+  for (const auto& [pattern, member] : active_.templates)
     if (pattern == uri || fits_template(uri, pattern)) return member;
-  return with_resources_.size() == 1 ? with_resources_.front() : nullptr;
+  return active_.with_resources.size() == 1 ? active_.with_resources.front() : nullptr;
 }
 
 Routes::Cost Routes::cost(const Member& member) const {
-  Cost cost;
-  for (const ListedTool& tool : all_tools_) {
-    if (tool.member != &member) continue;
-    ++cost.tools;
-    cost.bytes += tool.json.size();
-  }
-  return cost;
+  const auto found = costs_.find(&member);
+  return found == costs_.end() ? Cost() : found->second;
+}
+
+std::vector<std::string> Routes::clashes() const {
+  std::vector<std::string> all = name_clashes_;
+  all.insert(all.end(), active_.clashes.begin(), active_.clashes.end());
+  return all;
 }
 
 std::string Routes::shown(const Member& member, ListKind kind, const std::string& own) const {
   if (kind != ListKind::tools && kind != ListKind::prompts) return own;
-  const auto& names = kind == ListKind::tools ? shown_tools_ : shown_prompts_;
+  const auto& names = (kind == ListKind::tools ? tools_ : prompts_).shown;
   if (const auto of_member = names.find(&member); of_member != names.end())
     if (const auto found = of_member->second.find(own); found != of_member->second.end())
       return found->second;

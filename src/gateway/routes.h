@@ -1,5 +1,7 @@
 // Which server has what, under which name: the one place where the names that clients use and the names that
-// servers use meet. Built anew from the servers' catalogs whenever one of them changes.
+// servers use meet. Named anew from the servers' catalogs whenever one of them changes; what clients are
+// shown of it is put together anew whenever a server is switched on or off, which costs no more than copying
+// it.
 //
 // One thread.
 #pragma once
@@ -33,24 +35,27 @@ class Routes {
   };
   using IsReserved = std::function<bool(std::string_view name)>;
 
-  // Names that are reserved are never given to a server's tool.
+  // Names everything anew, and lists it. Names that are reserved are never given to a server's tool.
   void build(const Members& members, Naming naming, const IsReserved& is_reserved);
+  // The same names, but other servers are active.
+  void list_active(const Members& members);
 
   // By the name that the client uses; of any server, active or not. Null: there is none.
-  const Target* tool(std::string_view name) const { return find(tools_, name); }
-  const Target* prompt(std::string_view name) const { return find(prompts_, name); }
+  const Target* tool(std::string_view name) const { return find(tools_.targets, name); }
+  const Target* prompt(std::string_view name) const { return find(prompts_.targets, name); }
   // The active server that has this resource, or a template that fits, or is the only one with resources.
   Member* resource(std::string_view uri) const;
 
   // What clients call an item of a server's.
   std::string shown(const Member& member, ListKind kind, const std::string& own) const;
-  // All tools in order, active or not, each as clients see it.
-  struct ListedTool {
+  // A tool or a prompt as clients see it.
+  struct Named {
     Member* member;
     std::string name;
     std::string json;
   };
-  const std::vector<ListedTool>& all_tools() const { return all_tools_; }
+  // All tools in order, active or not.
+  const std::vector<Named>& all_tools() const { return tools_.all; }
   // What a server's tools take in a context, if it is active.
   struct Cost {
     std::size_t tools = 0;
@@ -61,10 +66,10 @@ class Routes {
   // The items of the active servers, in the order of the file, separated by commas: the inside of an answer,
   // in memory that whoever writes it can share.
   Message list(ListKind kind) const;
-  // Another number each time that it was built anew.
+  // Another number each time that everything was named anew.
   std::uint64_t edition() const { return edition_; }
   // What had to be settled, for people to read.
-  const std::vector<std::string>& clashes() const { return clashes_; }
+  std::vector<std::string> clashes() const;
 
  private:
   struct Hash {
@@ -72,33 +77,47 @@ class Routes {
     std::size_t operator()(std::string_view text) const { return std::hash<std::string_view>()(text); }
   };
   using Table = std::unordered_map<std::string, Target, Hash, std::equal_to<>>;
+  using MembersByText = std::unordered_map<std::string, Member*, Hash, std::equal_to<>>;
 
   static const Target* find(const Table& table, std::string_view name) {
     const auto found = table.find(name);
     return found == table.end() ? nullptr : &found->second;
   }
-  void add_named(ListKind kind, Table& table, const Members& members, const IsReserved& is_reserved);
-  void add_resources(const Members& members);
+  // The items of one kind that have names, under all their names.
+  struct Names {
+    Table targets;
+    std::vector<Named> all;
+    std::unordered_map<const Member*, std::unordered_map<std::string, std::string>>
+        shown;  // by their own names
+  };
+
+  void add_named(ListKind kind, Names& names, const Members& members, const IsReserved& is_reserved);
+  void list_named(ListKind kind, const std::vector<Named>& all);
+  void add_resources(Member& member);
   void append(ListKind kind, const std::string& json);
 
+  // What is named: by build() alone.
   std::uint64_t edition_ = 0;
   Naming naming_ = Naming::prefixed;
-  Table tools_;
-  Table prompts_;
-  // A server's own names, and how clients see them.
-  using Names = std::unordered_map<const Member*, std::unordered_map<std::string, std::string>>;
-  Names shown_tools_;
-  Names shown_prompts_;
-  std::unordered_map<std::string, Member*, Hash, std::equal_to<>> resources_;
-  std::vector<std::pair<std::string, Member*>> templates_;
-  std::vector<Member*> with_resources_;
-  std::vector<ListedTool> all_tools_;
+  Names tools_;
+  Names prompts_;
+  std::unordered_map<const Member*, Cost> costs_;
+  std::vector<std::string> name_clashes_;
+
+  // What is listed: of the active servers.
   struct List {
     BufferRef buffer;
     std::size_t size = 0;
   };
-  std::array<List, all_lists.size()> lists_;
-  std::vector<std::string> clashes_;
+  struct Active {
+    std::array<List, all_lists.size()> lists;
+    MembersByText resources;
+    MembersByText template_owners;
+    std::vector<std::pair<std::string, Member*>> templates;  // in the order in which they are tried
+    std::vector<Member*> with_resources;
+    std::vector<std::string> clashes;
+  };
+  Active active_;
 };
 
 // "server__tool", in the letters and the length that every client takes.
