@@ -84,6 +84,19 @@ TEST(Stop, of_a_server_that_does_not_run_still_frees_its_program) {
   EXPECT_TRUE(other.wait_exit(soon()));
 }
 
+TEST(Stop, answers_everybody_who_waited_for_a_new_server) {
+  Client client({.options = {"--build", "true"},
+                 .command = {"sh", "-c", "[ ! -e gate ] || cat gate; exec " + fake_server_binary()}});
+  client.initialize();
+  Gate gate(client.directory() / "gate");
+  const auto restart = client.send_call("pivot_restart");
+  ASSERT_TRUE(gate.wait_for_visitor());
+  const auto rebuild = client.send_call("pivot_rebuild");  // comes too late for the round under way
+  EXPECT_FALSE(is_error(client.call("pivot_restart", {{"stop", true}})));
+  for (const auto waiting : {restart, rebuild})
+    EXPECT_THAT(text_of(client.await(waiting)), HasSubstr("was stopped on request"));
+}
+
 // ---- Status.
 
 TEST(Status, tells_of_the_program_and_how_often_it_came_and_went) {

@@ -215,7 +215,7 @@ class Trial {
     const Status status = server.status();
     findings.good(
         fmt::format("{}: ready in {}, {} tools (about {} tokens), {}{}", member.name(),
-                    duration_text(status.start_took), cost.tools, cost.tokens(),
+                    duration_text(status.past.last_start_took), cost.tools, cost.tokens(),
                     era_of(string_value(find_member(server.initialize_result(), "protocolVersion"))),
                     status.version.empty() ? "" : fmt::format(", version {}", status.version)));
   }

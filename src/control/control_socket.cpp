@@ -35,18 +35,18 @@ json::object described(const Member& member, const Routes::Cost& cost) {
                       {"tools", cost.tools},
                       {"tokens", cost.tokens()},
                       {"waiting", status.waiting},
-                      {"starts", status.starts},
-                      {"kills", status.kills},
-                      {"crashes", status.crashes},
-                      {"outsideKills", status.outside_deaths},
-                      {"lastExit", status.last_exit},
-                      {"lastBuild", status.last_build},
-                      {"lastRestartChanged", status.last_diff}};
+                      {"starts", status.past.starts},
+                      {"kills", status.past.kills},
+                      {"crashes", status.past.crashes},
+                      {"outsideKills", status.past.outside_deaths},
+                      {"lastExit", status.past.last_exit},
+                      {"lastBuild", status.past.last_build},
+                      {"lastRestartChanged", status.past.last_diff}};
   if (status.life) {
     server["generation"] = status.life->generation;
     server["pid"] = status.life->pid;
     server["uptimeMs"] = status.life->uptime.count();
-    server["startMs"] = status.start_took.count();
+    server["startMs"] = status.past.last_start_took.count();
     server["inFlight"] = status.life->in_flight;
   }
   if (status.executable) {

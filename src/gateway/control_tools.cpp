@@ -315,7 +315,7 @@ std::string ControlTools::overview() const {
                          member->active() ? "active" : "inactive", status.state, cost.tools, cost.tokens());
     if (status.life)
       lines += fmt::format(", generation {}, {} in flight", status.life->generation, status.life->in_flight);
-    if (status.crashes > 0) lines += fmt::format(", {} crashes", status.crashes);
+    if (status.past.crashes > 0) lines += fmt::format(", {} crashes", status.past.crashes);
     if (!status.trouble.empty())
       lines += fmt::format("; {}", status.trouble.substr(0, status.trouble.find('\n')));
     lines += "\n";
@@ -452,7 +452,7 @@ void ControlTools::sitter_logs(const Call& call) {
   const bool since_spawn = find_member(call.arguments, "since_spawn") == "true";
   const std::string text =
       tail(member->server(), {.lines = number(call.arguments, "lines", sitters_log_lines),
-                              .generation = since_spawn ? member->server().status().starts : 0,
+                              .generation = since_spawn ? member->server().status().past.starts : 0,
                               .between = "----- child respawn (gen {}) -----"});
   call.asker.answer(tool_answer(call.message.text(call.message.id), text, false));
 }
@@ -491,7 +491,7 @@ void ControlTools::reload(const Call& call, Server& server, bool build) {
                  .renew = build,
                  .reason = "on request",
                  .progress = [running](std::string_view line) { running->tell_progress(line); },
-                 .done = [this, running](const Server::Outcome& outcome) { end(running, outcome); }});
+                 .done = [this, running](const ReloadOutcome& outcome) { end(running, outcome); }});
 }
 
 void ControlTools::stop(const Call& call, Server& server, std::string (*words)(const Server::Stopped&)) {
@@ -543,7 +543,7 @@ std::shared_ptr<ControlTools::Running> ControlTools::begin(const Call& call, Ser
   return running;
 }
 
-void ControlTools::end(const std::shared_ptr<Running>& running, const Server::Outcome& outcome) {
+void ControlTools::end(const std::shared_ptr<Running>& running, const ReloadOutcome& outcome) {
   running_.remove(running);
   // Of what was too late to stop, or was done from a terminal, the model must know.
   const bool untold = running->withdrawn || !running->server->has_client(*running->asker);

@@ -106,7 +106,7 @@ class ControlTools {
   };
   static std::string tail(const Server& server, const Tail& wanted);
   std::shared_ptr<Running> begin(const Call& call, Server& server);
-  void end(const std::shared_ptr<Running>& running, const Server::Outcome& outcome);
+  void end(const std::shared_ptr<Running>& running, const ReloadOutcome& outcome);
 
   boost::asio::io_context& loop_;
   Fleet& fleet_;

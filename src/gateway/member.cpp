@@ -68,7 +68,7 @@ void Member::reload(const std::string& reason) {
                   .renew = true,
                   .reason = reason,
                   .progress = {},
-                  .done = [this](const Server::Outcome& outcome) {
+                  .done = [this](const ReloadOutcome& outcome) {
                     if (outcome.news) server_.add_notice(outcome.text);
                   }});
 }

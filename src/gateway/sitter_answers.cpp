@@ -35,19 +35,21 @@ std::string sitter_status(const Status& status, const Command& command, std::chr
   answer["childReady"] = status.state == "ready";
   answer["childPid"] = status.life ? json::value(status.life->pid) : nullptr;
   answer["childToolCount"] = status.tools;
-  answer["spawnCount"] = status.starts;
-  answer["killCount"] = status.kills;
-  answer["crashCount"] = status.crashes;
-  answer["externalKillCount"] = status.outside_deaths;
-  answer["lastKillUtc"] = status.last_kill_at ? json::value(time_text(*status.last_kill_at)) : nullptr;
-  answer["lastKillReason"] = or_null(status.last_kill);
-  answer["lastStartupMs"] = status.start_took.count();
+  answer["spawnCount"] = status.past.starts;
+  answer["killCount"] = status.past.kills;
+  answer["crashCount"] = status.past.crashes;
+  answer["externalKillCount"] = status.past.outside_deaths;
+  answer["lastKillUtc"] =
+      status.past.last_kill_at ? json::value(time_text(*status.past.last_kill_at)) : nullptr;
+  answer["lastKillReason"] = or_null(status.past.last_kill);
+  answer["lastStartupMs"] = status.past.last_start_took.count();
   answer["childUptimeSeconds"] = status.life ? json::value(seconds(status.life->uptime)) : nullptr;
-  answer["previousExitCode"] = status.last_exit_code ? json::value(*status.last_exit_code) : nullptr;
-  answer["previousExit"] = or_null(status.last_exit);
+  answer["previousExitCode"] =
+      status.past.last_exit_code ? json::value(*status.past.last_exit_code) : nullptr;
+  answer["previousExit"] = or_null(status.past.last_exit);
   answer["previousLifetimeSeconds"] =
-      status.last_exit_code ? json::value(seconds(status.last_lifetime)) : nullptr;
-  answer["lastToolsDiff"] = or_null(status.last_diff);
+      status.past.last_exit_code ? json::value(seconds(status.past.last_lifetime)) : nullptr;
+  answer["lastToolsDiff"] = or_null(status.past.last_diff);
   answer["trouble"] = or_null(status.trouble);
   answer["sitterUptimeSeconds"] = our_uptime.count();
   return json::serialize(answer);

@@ -26,7 +26,6 @@ constexpr milliseconds first_handshake{10'000};
 constexpr milliseconds young{5'000};
 constexpr milliseconds first_back_off{100};
 constexpr milliseconds longest_back_off{30'000};
-constexpr int most_tries = 5;
 
 std::string_view text(Server::State state) {
   switch (state) {
@@ -172,8 +171,7 @@ void Server::request(Asker& asker, const Message& message) {
     return watch_overdue_calls();
   }
   resting_ = false;
-  // A daemon may be there by now: it is tried at once, whatever the back-off says.
-  const bool down = state_ == State::stopped || cannot_execute_ || config_.is_daemon();
+  const bool down = state_ == State::stopped || cannot_execute_ || manner().look_at_once;
   const bool may_start =
       !current_ && !unborn_ && !shut_down_ && !daemon_busy_ && (!build_ || config_.swap == SwapMode::overlap);
   if (down && may_start) bear("a request needs it");
@@ -253,9 +251,8 @@ void Server::release_waiting() {
 }
 
 void Server::refuse(Asker& asker, const Message& message, const std::string& why) const {
-  std::string words = fmt::format("[mcpivot] server \"{}\" {}: {}", config_.name,
-                                  config_.is_daemon() ? "is away" : "is not running", why);
-  const std::string lines = telling_lines(ring_.lines_of(counts_.starts));
+  std::string words = fmt::format("[mcpivot] server \"{}\" {}: {}", config_.name, manner().absent, why);
+  const std::string lines = telling_lines(ring_.lines_of(past_.starts));
   if (!lines.empty()) words += fmt::format(".\n{}", lines);
   asker.answer(failure_answer(message.known, message.text(message.id), words));
 }
@@ -271,7 +268,7 @@ void Server::bear(std::string reason) {
     return;
   }
   birth_reason_ = std::move(reason);
-  const int number = ++counts_.starts;
+  const int number = ++past_.starts;
   changed_before_birth_ = {};
   unborn_file_ = look_at(own_file(config_.command));
   auto generation = Generation::start(context_, guard_, config_, number, ring_, *this,
@@ -320,10 +317,10 @@ void Server::birth_failed(std::string why) {
   abandon_birth();
   if (config_.is_daemon()) {
     connection_.failed(why);
-    --counts_.starts;  // there was no session to count
+    --past_.starts;  // there was no session to count
     if (wait_for_daemon(why)) return;
   } else {
-    log_warn("{}: generation {} failed: {}", config_.name, counts_.starts, why);
+    log_warn("{}: generation {} failed: {}", config_.name, past_.starts, why);
   }
   // Whoever waits for a build waits for what comes of that.
   auto tell = [&](const std::string& words) {
@@ -356,7 +353,7 @@ void Server::swap_in(Handshake::Outcome outcome) {
   const auto old = std::exchange(current_, std::exchange(unborn_, nullptr));
   const bool guessed = std::exchange(guessed_, false);
   const bool first = initialize_result_.empty() || guessed;
-  last_start_took_ = since(current_->started());
+  past_.last_start_took = since(current_->started());
   const auto absence = connection_.made();
   if (keeper_) keeper_->arrived();
   first_try_ = start_wanted_ = false;
@@ -372,7 +369,7 @@ void Server::swap_in(Handshake::Outcome outcome) {
   std::string words =
       fmt::format("[mcpivot] \"{}\" {}: generation {}, {}, ready in {} ({}).", config_.name,
                   first ? "runs" : current_->backend().renewed(), current_->number(),
-                  current_->backend().where(), duration_text(last_start_took_), birth_reason_);
+                  current_->backend().where(), duration_text(past_.last_start_took), birth_reason_);
   if (config_.is_daemon()) words = connection_words(absence);
   // A session that was merely forgotten is nobody's concern, unless something is different in the new one.
   const bool silent =
@@ -380,8 +377,8 @@ void Server::swap_in(Handshake::Outcome outcome) {
   const bool news = (current_->number() > 1 && !silent) || told_missing_ || (guessed && !diff.empty());
   const bool telling = news && (told_missing_ || !diff.empty() || current_->backend().news_if_unchanged());
   if (!first) {
-    last_diff_ = diff.empty() ? "nothing" : diff.text(shown);
-    log_info("{}: changed: {}", config_.name, last_diff_);
+    past_.last_diff = diff.empty() ? "nothing" : diff.text(shown);
+    log_info("{}: changed: {}", config_.name, past_.last_diff);
   }
   if (news)
     words += fmt::format("\n{}{}", guessed && !diff.empty() ? "unlike its last run: " : "",
@@ -393,7 +390,7 @@ void Server::swap_in(Handshake::Outcome outcome) {
     words += fmt::format("\nprevious generation: {}.", std::exchange(crash_to_tell_, {}));
   told_missing_ = false;
   refetching_ = refetch_again_ = {};
-  if (!reloads_.empty()) {
+  if (reloads_.under_way()) {
     reload_done({.ok = true, .text = words, .news = telling});
   } else if (telling) {
     add_notice(words);
@@ -433,12 +430,12 @@ void Server::on_death(Generation& generation, const Backend::Ending& ending) {
   const auto keep = generation.shared_from_this();
   for (Asker* client : clients_) client->forget(generation);
   Death death = describe_death(generation, ending.how);
-  last_exit_code_ = ending.exit_code;
-  last_lifetime_ = death.after;
+  past_.last_exit_code = ending.exit_code;
+  past_.last_lifetime = death.after;
   if (keep == unborn_) {
     unreachable_ = ending.unreachable;
     settle_open(generation, death, false);
-    birth_failed(fmt::format("it {}{}", ending.how, config_.is_daemon() ? "" : " before it was ready"));
+    birth_failed(fmt::format("it {}{}", ending.how, manner().unborn));
   } else if (keep != current_) {
     if (generation.ending()) {
       death.because = shut_down_       ? "mcpivot ends"
@@ -464,28 +461,28 @@ void Server::on_death(Generation& generation, const Backend::Ending& ending) {
 }
 
 void Server::count_kill(std::string reason) {
-  ++counts_.kills;
-  last_kill_ = std::move(reason);
-  last_kill_at_ = std::chrono::system_clock::now();
+  ++past_.kills;
+  past_.last_kill = std::move(reason);
+  past_.last_kill_at = std::chrono::system_clock::now();
 }
 
 // The current generation is gone because we wanted it so: to stop, to make room for the next one, or for
 // good.
 void Server::on_ended(Generation& generation, Death& death) {
-  const bool reloading = !reloads_.empty() && !shut_down_;
+  const bool reloading = reloads_.under_way() && !shut_down_;
   death.because = shut_down_  ? "mcpivot ends"
                   : reloading ? "a new generation takes its place"
                   : resting_  ? "nobody needed it"
                               : "it was stopped on request";
-  last_exit_ = fmt::format("{} after {}", death.how, duration_text(death.after));
+  past_.last_exit = fmt::format("{} after {}", death.how, duration_text(death.after));
   count_kill(death.because);
   settle_open(generation, death, reloading);
   become(State::stopped, shut_down_ ? "mcpivot ends" : "it was stopped on request; the next call starts it");
   if (resting_) become(State::stopped, "it was stopped because nobody needed it; the next call starts it");
-  if (!stops_.empty()) finish_stop(fmt::format("it {}", last_exit_), {generation.backend().pid()});
+  if (!stops_.empty()) finish_stop(fmt::format("it {}", past_.last_exit), {generation.backend().pid()});
   watcher_.on_writable();  // nobody may wait for a dead server to read
   if (shut_down_) return;
-  if (!reloads_.empty()) {
+  if (reloads_.under_way()) {
     begin_reload();
   } else if (waiting_.size() > 0) {
     bear("a request needs it");
@@ -493,10 +490,10 @@ void Server::on_ended(Generation& generation, Death& death) {
 }
 
 void Server::on_crash(Generation& generation, const Death& death, bool from_outside) {
-  last_exit_ = crash_to_tell_ = fmt::format("{} after {}", death.how, duration_text(death.after));
-  ++(from_outside ? counts_.outside_deaths : counts_.crashes);
+  past_.last_exit = crash_to_tell_ = fmt::format("{} after {}", death.how, duration_text(death.after));
+  ++(from_outside ? past_.outside_deaths : past_.crashes);
   young_deaths_ = death.after < young ? young_deaths_ + 1 : 0;
-  become(State::starting, fmt::format("it {} and is being started again", last_exit_));
+  become(State::starting, fmt::format("it {} and is being started again", past_.last_exit));
   if (settle_open(generation, death, true) == 0) add_notice(crash_report(death, {}, {}));
   watcher_.on_writable();  // nobody may wait for a dead server to read
   if (!unborn_) back_off();
@@ -508,7 +505,7 @@ void Server::back_off() {
       young_deaths_ < 2 ? milliseconds(0) : std::min(longest_back_off, first_back_off * (1 << doublings));
   back_off_timer_.expires_after(config_.is_daemon() ? daemon_back_off() : delay);
   back_off_timer_.async_wait([this](const boost::system::error_code& error) {
-    if (!error) bear(config_.is_daemon() ? "connected again" : "after a crash");
+    if (!error) bear(std::string(manner().comes_back));
   });
 }
 
@@ -544,10 +541,7 @@ bool Server::settle(Generation::Open& open, const Death& death, bool again) {
                          ? catalog_.find(ListKind::tools, string_value(request.name()))
                          : nullptr;
   const bool safe = !reached || is_read(request.known) || (tool != nullptr && is_safe_to_repeat(*tool));
-  // A daemon may be lost bit by bit: a connection, then the next one, then the session. What does no harm is
-  // sent again for each of them.
-  const int most = config_.is_daemon() ? most_tries : 1;
-  if (again && safe && request.sent_before < most) {
+  if (again && safe && request.sent_before < manner().most_tries) {
     if (Generation* next = serving()) {
       next->request(*request.origin, message, request.sent_before + 1);
     } else {
@@ -555,9 +549,7 @@ bool Server::settle(Generation::Open& open, const Death& death, bool again) {
     }
     return false;
   }
-  const std::string fate = reached ? fmt::format("{}t may have taken effect; it was not sent again.",
-                                                 config_.is_daemon() ? "Outcome unknown: i" : "I")
-                                   : "It never reached the server; it had no effect.";
+  const std::string_view fate = reached ? manner().unsure : "It never reached the server; it had no effect.";
   const std::string words = crash_report(death, describe(request), fate);
   request.origin->answer(failure_answer(request.known, request.id(), words));
   return true;
@@ -592,14 +584,7 @@ void Server::on_idle(Generation& generation) {
 
 void Server::reload(Reload reload) {
   if (shut_down_) return;
-  const bool underway = !reloads_.empty();
-  // A build that is wanted while a round without one is under way needs a round of its own.
-  if (underway && reload.build && !config_.build.empty() && round_ == Round::plain) {
-    later_.push_back(std::move(reload));
-    return;
-  }
-  reloads_.push_back(std::move(reload));
-  if (!underway) start_round();
+  if (reloads_.join(std::move(reload), can_build())) start_round();
 }
 
 void Server::program_replaced(const std::string& reason) {
@@ -609,55 +594,47 @@ void Server::program_replaced(const std::string& reason) {
   if (build_ || (program && known && program->stamp.looks_like(known->stamp))) return;
   const bool too_early = unborn_ != nullptr;
   if (too_early) abandon_birth();
-  reload({.build = false, .reason = reason, .progress = {}, .done = [this](const Outcome& outcome) {
+  reload({.build = false, .reason = reason, .progress = {}, .done = [this](const ReloadOutcome& outcome) {
             if (outcome.news) add_notice(outcome.text);
           }});
   if (too_early) bear(reason);  // the round goes on
 }
 
 void Server::start_round() {
-  round_ = Round::waiting;
   if (current_ && !current_->ending() && config_.swap == SwapMode::stop_first) current_->end(farewell);
   if (!current_ || !current_->ending()) begin_reload();  // else at its death
 }
 
 void Server::begin_reload() {
-  const bool wants_build = std::ranges::any_of(reloads_, &Reload::build) && !config_.build.empty();
-  round_ = wants_build ? Round::building : Round::plain;
+  const bool wants_build = reloads_.begin(can_build());
   watcher_.on_reload_begins();
   if (wants_build) return build();
   daemon_restarted_ = false;
-  if (config_.is_daemon() && std::ranges::any_of(reloads_, &Reload::renew))
-    return renew_daemon(reloads_.front().reason);
-  bear(reloads_.front().reason);  // if one is being born already, that is the new one
+  if (config_.is_daemon() && reloads_.wants_renewal()) return renew_daemon(reloads_.reason());
+  bear(reloads_.reason());  // if one is being born already, that is the new one
 }
 
 void Server::build() {
   log_info("{}: building: {}", config_.name, config_.build);
   build_ = std::make_shared<BuildRunner>(
       context_.loop, guard_,
-      BuildRunner::Handlers{.on_line =
-                                [this](std::string_view line) {
-                                  for (const Reload& reload : reloads_)
-                                    if (reload.progress) reload.progress(line);
-                                },
+      BuildRunner::Handlers{.on_line = [this](std::string_view line) { reloads_.tell(line); },
                             .on_done = [this](const BuildRunner::Result& result) { on_built(result); }});
   build_->start(config_.build, config_.command, config_.build_timeout);
 }
 
 void Server::on_built(const BuildRunner::Result& result) {
   const auto keep = std::exchange(build_, nullptr);
-  ++counts_.builds;
-  last_build_ = fmt::format("{} in {}", result.ok ? "succeeded" : "failed: it " + result.how,
-                            duration_text(result.took));
-  log_info("{}: build {}", config_.name, last_build_);
+  ++past_.builds;
+  past_.last_build = fmt::format("{} in {}", result.ok ? "succeeded" : "failed: it " + result.how,
+                                 duration_text(result.took));
+  log_info("{}: build {}", config_.name, past_.last_build);
   if (result.ok) {
     abandon_birth();  // one that began before the build ended may run the old code
-    const std::string reason =
-        fmt::format("rebuilt {}", reloads_.empty() ? "on request" : reloads_.front().reason);
+    const std::string reason = fmt::format("rebuilt {}", reloads_.reason());
     return config_.is_daemon() ? renew_daemon(reason) : bear(reason);
   }
-  ++counts_.failed_builds;
+  ++past_.failed_builds;
   const std::string serving = current_ ? fmt::format("Generation {} still serves.", current_->number())
                                        : "The last good server is started again.";
   reload_done(
@@ -667,18 +644,12 @@ void Server::on_built(const BuildRunner::Result& result) {
 }
 
 void Server::cancel_reload() {
-  if (++cancelled_reloads_ >= reloads_.size() && build_)
-    build_->cancel("was stopped, because the request was cancelled");
+  if (reloads_.give_up_one() && build_) build_->cancel("was stopped, because the request was cancelled");
 }
 
-void Server::reload_done(const Outcome& outcome) {
-  if (round_ == Round::building || round_ == Round::plain) watcher_.on_reload_ends();
-  round_ = Round::none;
-  cancelled_reloads_ = 0;
-  for (const Reload& reload : std::exchange(reloads_, {})) reload.done(outcome);
-  if (later_.empty() || !reloads_.empty()) return;
-  reloads_ = std::exchange(later_, {});
-  start_round();
+void Server::reload_done(const ReloadOutcome& outcome) {
+  if (reloads_.begun()) watcher_.on_reload_ends();
+  if (reloads_.end(outcome)) start_round();
 }
 
 // It is to be stopped: whatever was to come of it is not to come any more.
@@ -686,7 +657,7 @@ void Server::abandon_plans() {
   back_off_timer_.cancel();
   build_.reset();
   abandon_birth();
-  later_.clear();
+  reloads_.gather();
   reload_done({false, fmt::format("[mcpivot] \"{}\" was stopped on request", config_.name)});
 }
 
@@ -704,7 +675,7 @@ void Server::stop(std::function<void(const Stopped&)> done) {
 }
 
 void Server::rest() {
-  if (!current_ || current_->ending() || current_->calls() > 0 || !reloads_.empty()) return;
+  if (!current_ || current_->ending() || current_->calls() > 0 || reloads_.under_way()) return;
   resting_ = true;
   current_->end(farewell);
 }
@@ -716,7 +687,7 @@ void Server::configure(ServerConfig config) {
   reload({.build = false,
           .reason = "its configuration changed",
           .progress = {},
-          .done = [this](const Outcome& outcome) { add_notice(outcome.text); }});
+          .done = [this](const ReloadOutcome& outcome) { add_notice(outcome.text); }});
 }
 
 void Server::finish_stop(const std::string& how, std::vector<pid_t> pids) {
@@ -872,23 +843,10 @@ Status Server::status() const {
     current_->backend().describe(
         [&](std::string_view key, const std::string& value) { status.more.emplace_back(key, value); });
   }
-  status.start_took = last_start_took_;
   status.waiting = waiting_.size();
   status.draining = leaving_.size();
-  status.starts = counts_.starts;
-  status.kills = counts_.kills;
-  status.crashes = counts_.crashes;
-  status.outside_deaths = counts_.outside_deaths;
-  status.last_exit = last_exit_;
-  status.last_exit_code = last_exit_code_;
-  status.last_lifetime = last_lifetime_;
-  status.last_kill = last_kill_;
-  status.last_kill_at = last_kill_at_;
-  status.builds = counts_.builds;
-  status.failed_builds = counts_.failed_builds;
-  status.last_build = last_build_;
+  status.past = past_;
   status.tools = catalog_.list(ListKind::tools).size();
-  status.last_diff = last_diff_;
   status.untold = notices_.text();
   if (config_.is_daemon()) describe_daemon(status);
   return status;

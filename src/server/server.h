@@ -24,6 +24,8 @@
 #include "server/daemon_keeper.h"
 #include "server/generation.h"
 #include "server/handshake.h"
+#include "server/manner.h"
+#include "server/reload_rounds.h"
 #include "server/replay.h"
 #include "server/status.h"
 #include "server/waiting_room.h"
@@ -88,11 +90,6 @@ class Server final : private Generation::Owner {
   // A client made a setting for all servers; nobody waits for the answer.
   void apply_setting(const Message& message);
 
-  struct Outcome {
-    bool ok;
-    std::string text;
-    bool news = true;  // worth telling those who did not ask
-  };
   struct Stopped {
     bool ok = true;
     std::string how;            // a sentence
@@ -100,13 +97,6 @@ class Server final : private Generation::Owner {
     std::vector<pid_t> others;  // that ran the same program
     std::string program;        // which one
     std::string next = "The next call starts it.";
-  };
-  struct Reload {
-    bool build = false;
-    bool renew = false;                                   // a daemon too, not only the session with it
-    std::string reason;                                   // "on request"
-    std::function<void(std::string_view line)> progress;  // may be empty
-    std::function<void(const Outcome&)> done;
   };
   // A new generation, after a build if asked for. One that is already under way is joined.
   void reload(Reload reload);
@@ -153,6 +143,8 @@ class Server final : private Generation::Owner {
   }
 
   void adopt_config();
+  const Manner& manner() const { return manner_of(config_); }
+  bool can_build() const { return !config_.build.empty(); }
 
   // Generation::Owner
   void on_answer(const Generation::Requests::Request& request, const Message& message) override;
@@ -202,7 +194,7 @@ class Server final : private Generation::Owner {
   void begin_reload();
   void build();
   void on_built(const BuildRunner::Result& result);
-  void reload_done(const Outcome& outcome);
+  void reload_done(const ReloadOutcome& outcome);
 
   void wait(Asker& asker, const Message& message, int sent_before);
   void release_waiting();
@@ -254,13 +246,8 @@ class Server final : private Generation::Owner {
   bool daemon_restarted_ = false;  // for the reload under way
 
   std::shared_ptr<BuildRunner> build_;
-  std::vector<Reload> reloads_;  // those who wait for the one under way
+  ReloadRounds reloads_;
   std::vector<std::function<void()>> settled_;
-  // What those in reloads_ wait for: that the old one is gone, a build and what comes of it, or just a new
-  // generation.
-  enum class Round : std::uint8_t { none, waiting, building, plain } round_ = Round::none;
-  std::vector<Reload> later_;  // those who need another round
-  std::size_t cancelled_reloads_ = 0;
   std::vector<std::function<void(const Stopped&)>> stops_;
   std::function<void()> shut_down_;
 
@@ -275,17 +262,7 @@ class Server final : private Generation::Owner {
   std::array<bool, all_lists.size()> refetching_{};
   std::array<bool, all_lists.size()> refetch_again_{};
 
-  struct Counts {
-    int starts = 0, kills = 0, crashes = 0, outside_deaths = 0, builds = 0, failed_builds = 0;
-  } counts_;
-  std::string last_exit_;
-  std::optional<int> last_exit_code_;
-  std::chrono::milliseconds last_lifetime_{0};
-  std::string last_kill_;
-  std::optional<std::chrono::system_clock::time_point> last_kill_at_;
-  std::string last_diff_;
-  std::string last_build_;
-  std::chrono::milliseconds last_start_took_{0};
+  History past_;
 };
 
 }  // namespace mcpivot

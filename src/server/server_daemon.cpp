@@ -31,8 +31,8 @@ void Server::on_daemon_lost(Generation& generation, const Death& death, bool for
   young_deaths_ = death.after < young ? young_deaths_ + 1 : 0;
   session_forgotten_ = forgotten;
   if (!forgotten) {
-    ++counts_.outside_deaths;
-    last_exit_ = fmt::format("{} after {}", death.how, duration_text(death.after));
+    ++past_.outside_deaths;
+    past_.last_exit = fmt::format("{} after {}", death.how, duration_text(death.after));
     connection_.lost(death.how);
   }
   become(State::starting, fmt::format("it {}; a new connection is being tried", death.how));
@@ -80,8 +80,8 @@ std::string Server::connection_words(const std::optional<ConnectionRecord::Absen
       absence ? fmt::format("[mcpivot] \"{}\" is back after {}: {} (it {}).", config_.name,
                             duration_text(absence->length), where, absence->why)
               : fmt::format("[mcpivot] \"{}\": session {} with {}, ready in {} ({}).", config_.name,
-                            current_->number(), where, duration_text(last_start_took_), birth_reason_);
-  if (!reloads_.empty())
+                            current_->number(), where, duration_text(past_.last_start_took), birth_reason_);
+  if (reloads_.under_way())
     words += daemon_restarted_ ? " The daemon was restarted." : " The daemon itself was not restarted.";
   return words;
 }
@@ -105,7 +105,7 @@ void Server::renew_daemon(const std::string& reason) {
     young_deaths_ = 0;
     if (ok) return bear(reason);
     reload_done({false, fmt::format("[mcpivot] \"{}\" could not be stopped: {}", config_.name, how)});
-    if (!current_) bear("connected again");
+    if (!current_) bear(std::string(manner().comes_back));
   });
 }
 

@@ -32,21 +32,22 @@ std::string Status::text() const {
     line("generation", std::to_string(life->generation));
     if (life->pid != 0) line("pid", std::to_string(life->pid));
     line("uptime", duration_text(life->uptime));
-    line("start took", duration_text(start_took));
+    line("start took", duration_text(past.last_start_took));
     line("in flight", std::to_string(life->in_flight));
   }
   line("waiting", std::to_string(waiting));
   line("draining", std::to_string(draining));
-  line("starts", std::to_string(starts));
-  line("kills", std::to_string(kills));
-  if (last_kill_at) line("last kill", fmt::format("{}, at {}", last_kill, time_text(*last_kill_at)));
-  line("crashes", std::to_string(crashes));
-  line("killed from outside", std::to_string(outside_deaths));
-  line("last exit", last_exit);
-  if (builds > 0) line("builds", fmt::format("{} ({} failed)", builds, failed_builds));
-  line("last build", last_build);
+  line("starts", std::to_string(past.starts));
+  line("kills", std::to_string(past.kills));
+  if (past.last_kill_at)
+    line("last kill", fmt::format("{}, at {}", past.last_kill, time_text(*past.last_kill_at)));
+  line("crashes", std::to_string(past.crashes));
+  line("killed from outside", std::to_string(past.outside_deaths));
+  line("last exit", past.last_exit);
+  if (past.builds > 0) line("builds", fmt::format("{} ({} failed)", past.builds, past.failed_builds));
+  line("last build", past.last_build);
   line("tools", std::to_string(tools));
-  line("last restart changed", last_diff);
+  line("last restart changed", past.last_diff);
   for (const auto& [key, value] : more) line(key, value);
   line("not told yet", untold);
   return lines;

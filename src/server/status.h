@@ -14,10 +14,27 @@
 
 namespace mcpivot {
 
-struct Status {
+// What has happened to a server so far.
+struct History {
   using Milliseconds = std::chrono::milliseconds;
-  using WallTime = std::chrono::system_clock::time_point;
 
+  int starts = 0;
+  Milliseconds last_start_took{0};
+  std::string last_diff;   // what the last new generation changed
+  int kills = 0;           // by us: swaps, stops
+  int crashes = 0;         // its own fault
+  int outside_deaths = 0;  // somebody else's
+  std::string last_exit;
+  std::optional<int> last_exit_code;  // as a shell has it
+  Milliseconds last_lifetime{0};
+  std::string last_kill;  // why
+  std::optional<std::chrono::system_clock::time_point> last_kill_at;
+  int builds = 0;
+  int failed_builds = 0;
+  std::string last_build;
+};
+
+struct Status {
   std::string server;
   std::string state;
   std::string trouble;  // why it is not ready
@@ -29,28 +46,14 @@ struct Status {
   struct Life {  // of the generation that serves
     int generation = 0;
     pid_t pid = 0;
-    Milliseconds uptime{0};
+    std::chrono::milliseconds uptime{0};
     std::size_t in_flight = 0;
   };
   std::optional<Life> life;
-  Milliseconds start_took{0};
   std::size_t waiting = 0;
   std::size_t draining = 0;
-
-  int starts = 0;
-  int kills = 0;           // by us: swaps, stops
-  int crashes = 0;         // its own fault
-  int outside_deaths = 0;  // somebody else's
-  std::string last_exit;
-  std::optional<int> last_exit_code;  // as a shell has it
-  Milliseconds last_lifetime{0};
-  std::string last_kill;  // why
-  std::optional<WallTime> last_kill_at;
-  int builds = 0;
-  int failed_builds = 0;
-  std::string last_build;
+  History past;
   std::size_t tools = 0;
-  std::string last_diff;
   std::string untold;  // words for the model that no answer has carried yet
   std::vector<std::pair<std::string, std::string>> more;  // what this kind of server has to say besides
 
