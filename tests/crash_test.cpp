@@ -22,8 +22,6 @@ using testing::Not;
 using testing::SizeIs;
 using testing::StartsWith;
 
-constexpr int for_ever = 600'000;
-
 // ---- Calls in flight.
 
 struct Death {
@@ -177,7 +175,8 @@ TEST(Crash, a_call_that_may_still_be_read_when_its_server_is_replaced_is_not_sen
   const auto pipe = link(server, "0");
   const auto has_pipe = [&](pid_t pid) {
     const std::filesystem::directory_iterator all("/proc/" + std::to_string(pid) + "/fd");
-    return std::ranges::any_of(all, [&](const auto& one) { return link(pid, one.path().filename()) == pipe; });
+    return std::ranges::any_of(all,
+                               [&](const auto& one) { return link(pid, one.path().filename()) == pipe; });
   };
   ASSERT_TRUE(has_pipe(client.child().pid()));
   kill(server, SIGSTOP);
