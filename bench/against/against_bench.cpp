@@ -224,7 +224,7 @@ class Contest {
           for (size_t i = 0; i < contenders.size(); ++i)
             one_load(contenders[(round + i) % contenders.size()], load, round);
       remember_memory(contenders, "memory loaded");
-      for (Contender& contender : contenders) {
+      for (const Contender& contender : contenders) {
         for (const auto& [row, values] : contender.values)
           results_.put(*contender.subject, row, median(values));
         for (const auto& [row, why] : contender.failures) failed(*contender.subject, row, why);

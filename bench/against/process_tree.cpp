@@ -50,6 +50,7 @@ ProcessTree::ProcessTree(const std::vector<std::string>& command, Ends ends) {
   if (ends == Ends::pipes && (pipe2(in, O_CLOEXEC) != 0 || pipe2(out, O_CLOEXEC) != 0))
     throw Failure(std::string("no pipe: ") + std::strerror(errno));
   std::vector<char*> argv;
+  argv.reserve(command.size() + 1);
   for (const std::string& argument : command) argv.push_back(const_cast<char*>(argument.c_str()));
   argv.push_back(nullptr);
   posix_spawn_file_actions_t actions;
