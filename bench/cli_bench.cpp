@@ -7,34 +7,24 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <algorithm>
-#include <chrono>
 #include <cstdlib>
 #include <filesystem>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "options.h"
 #include "subject.h"
+#include "times.h"
 
 extern char** environ;  // NOLINT(readability-redundant-declaration): POSIX leaves it to us to declare it
 
 namespace {
 
 namespace fs = std::filesystem;
-using Clock = std::chrono::steady_clock;
 
 constexpr double most_extra_ms = 1.5;
 constexpr std::string_view text = "a text of a common length, as a model would write it";
-
-double ms(Clock::duration time) {
-  return std::chrono::duration<double, std::milli>(time).count();
-}
-
-double percentile(std::vector<double> values, std::size_t percent) {
-  std::ranges::sort(values);
-  return values[std::min(values.size() - 1, values.size() * percent / 100)];
-}
 
 // Starts the program, reads all that it prints, and waits for its end.
 Clock::duration run_directly(const std::string& program) {
@@ -107,13 +97,7 @@ class Caller {
 }  // namespace
 
 int main(int argc, char** argv) {
-  const std::vector<std::string_view> arguments(argv + 1, argv + argc);
-  const bool check = std::ranges::find(arguments, "--check") != arguments.end();
-  const bool quick = std::ranges::find(arguments, "--quick") != arguments.end();
-  if (std::ranges::any_of(arguments, [](auto word) { return word != "--check" && word != "--quick"; })) {
-    fmt::print(stderr, "usage: cli_bench [--quick] [--check]\n");
-    return 2;
-  }
+  const auto [quick, check] = usual_options("cli_bench", argc, argv);
   ::setenv("XDG_CACHE_HOME", "/dev/null", 1);  // nothing from an earlier run
   deadline::install();
   deadline::arm();
@@ -129,12 +113,12 @@ int main(int argc, char** argv) {
       direct.push_back(ms(run_directly(program)));
       through.push_back(ms(caller.call()));
     }
-    const double typical = percentile(direct, 50);
-    const double ours = percentile(through, 50);
+    const double typical = median(direct);
+    const double ours = median(through);
     fmt::print("{:<36}{:>10}{:>10}\n", "one call, from request to answer", "p50", "p99");
     fmt::print("{:<36}{:>7.2f} ms{:>7.2f} ms\n", "the program started directly", typical,
-               percentile(direct, 99));
-    fmt::print("{:<36}{:>7.2f} ms{:>7.2f} ms\n", "through mcpivot", ours, percentile(through, 99));
+               percentile(direct, 0.99));
+    fmt::print("{:<36}{:>7.2f} ms{:>7.2f} ms\n", "through mcpivot", ours, percentile(through, 0.99));
     fmt::print("{:<36}{:>7.2f} ms, {:.2f} times as long\n", "difference at p50", ours - typical,
                ours / typical);
     deadline::arm();

@@ -5,7 +5,6 @@
 
 #include <simdjson.h>
 
-#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -14,8 +13,7 @@
 #include <vector>
 
 #include "subject.h"
-
-using Clock = std::chrono::steady_clock;
+#include "times.h"
 
 class Client {
  public:

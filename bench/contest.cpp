@@ -3,11 +3,10 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <cmath>
 #include <functional>
 
 #include "memory.h"
+#include "times.h"
 
 namespace {
 
@@ -29,17 +28,6 @@ constexpr size_t large_warm_up = 1;
 
 using Turn = std::function<void(Contestant&)>;
 using Samples = std::vector<double>;
-
-double microseconds(Clock::duration duration) {
-  return std::chrono::duration<double, std::micro>(duration).count();
-}
-
-double percentile(Samples samples, double fraction) {
-  const auto rank = std::ceil(fraction * static_cast<double>(samples.size()));
-  const auto at = samples.begin() + std::max(0L, static_cast<long>(rank) - 1);
-  std::nth_element(samples.begin(), at, samples.end());
-  return *at;
-}
 
 // One after the other, beginning with another one in each round. A subject that fails leaves the contest.
 void give_turns(std::vector<Contestant>& contestants, size_t round, const Turn& turn) {
@@ -77,7 +65,7 @@ void measure_start(Contestant& contestant) {
 void measure_round_trips(Contestant& contestant) {
   const Samples samples =
       timed_calls(text_warm_up, text_calls, [&] { return contestant.client->call_with_text(); });
-  contestant.samples[Row::round_trip_p50].push_back(percentile(samples, 0.50));
+  contestant.samples[Row::round_trip_p50].push_back(median(samples));
   contestant.samples[Row::round_trip_p99].push_back(percentile(samples, 0.99));
 }
 
@@ -90,13 +78,13 @@ void measure_stream(Contestant& contestant) {
 void measure_medium_results(Contestant& contestant) {
   const Samples samples = timed_calls(medium_warm_up, medium_calls,
                                       [&] { return contestant.client->call_for_size(medium_size); });
-  contestant.samples[Row::medium_result].push_back(percentile(samples, 0.50));
+  contestant.samples[Row::medium_result].push_back(median(samples));
 }
 
 void measure_large_results(Contestant& contestant) {
   const Samples samples =
       timed_calls(large_warm_up, large_calls, [&] { return contestant.client->call_for_size(large_size); });
-  contestant.samples[Row::large_result].push_back(percentile(samples, 0.50));
+  contestant.samples[Row::large_result].push_back(median(samples));
 }
 
 void measure_memory(std::vector<Contestant>& contestants, Row row) {
@@ -145,7 +133,7 @@ void run_pass(std::vector<Contestant>& contestants, size_t rounds, const std::fi
 std::optional<double> Contestant::value(Row row) const {
   const auto found = samples.find(row);
   if (found == samples.end() || found->second.empty()) return std::nullopt;
-  return percentile(found->second, 0.50);
+  return median(found->second);
 }
 
 void run_contest(std::vector<Contestant>& contestants, const Plan& plan, const Cores& cores,

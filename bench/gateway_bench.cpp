@@ -20,13 +20,15 @@
 #include <vector>
 
 #include "cores.h"
+#include "host/temporary_directory.h"
 #include "memory.h"
+#include "options.h"
 #include "subject.h"
+#include "times.h"
 
 namespace {
 
 namespace fs = std::filesystem;
-using Clock = std::chrono::steady_clock;
 
 constexpr int servers = 50;
 constexpr int tools = 40;
@@ -37,18 +39,6 @@ constexpr double most_extra_us = 2;
 constexpr double most_megabytes = 40;
 constexpr double most_hello_ms = 10;
 constexpr double most_start_share = 1.2;
-
-double ms(Clock::duration time) {
-  return std::chrono::duration<double, std::milli>(time).count();
-}
-
-double share(std::vector<double> values, double part) {
-  std::ranges::sort(values);
-  return values.empty() ? 0 : values[static_cast<std::size_t>(part * static_cast<double>(values.size() - 1))];
-}
-double median(const std::vector<double>& values) {
-  return share(values, 0.5);
-}
 
 std::size_t count(std::string_view text, std::string_view part) {
   std::size_t found = 0;
@@ -117,31 +107,18 @@ class Asker {
   std::int64_t id_ = 0;
 };
 
-class Folder {
- public:
-  Folder() : path_(fs::temp_directory_path() / "mcpivot-bench-XXXXXX") {
-    if (::mkdtemp(path_.data()) == nullptr) throw SubjectError("no folder for the configuration");
-  }
-  ~Folder() { fs::remove_all(path_); }
-  Folder(const Folder&) = delete;
-  Folder& operator=(const Folder&) = delete;
-
-  // A configuration with so many servers, all active.
-  std::string file(const std::string& server, int how_many) const {
-    const std::string path = fmt::format("{}/{}.json", path_, how_many);
-    std::ofstream out(path);
-    out << R"({"mcpServers":{)";
-    for (int i = 0; i < how_many; ++i)
-      out << fmt::format(
-          R"({}"s{}":{{"command":"{}","active":true,"env":{{"ECHO_TOOLS":"{}","ECHO_START_MS":"{}"}}}})",
-          i == 0 ? "" : ",", i, server, tools, start_ms);
-    out << "}}";
-    return path;
-  }
-
- private:
-  std::string path_;
-};
+// A configuration in this folder with so many servers, all active.
+std::string config_file(const fs::path& folder, const std::string& server, int how_many) {
+  const fs::path path = folder / fmt::format("{}.json", how_many);
+  std::ofstream out(path);
+  out << R"({"mcpServers":{)";
+  for (int i = 0; i < how_many; ++i)
+    out << fmt::format(
+        R"({}"s{}":{{"command":"{}","active":true,"env":{{"ECHO_TOOLS":"{}","ECHO_START_MS":"{}"}}}})",
+        i == 0 ? "" : ",", i, server, tools, start_ms);
+  out << "}}";
+  return path;
+}
 
 bool judged(bool good, const std::string& words) {
   fmt::print("{} {}\n\n", good ? "PASS" : "FAIL", words);
@@ -240,7 +217,7 @@ bool measure_lists(Asker& asker, int times) {
   fmt::print(
       "tools/list, {} tools, {} bytes  p50 {:6.2f} ms   p99 {:6.2f} ms   first after a change p50 {:.2f} "
       "ms\n",
-      servers * tools, size, median(usual), share(usual, 0.99), median(after_change));
+      servers * tools, size, median(usual), percentile(usual, 0.99), median(after_change));
   return judged(median(usual) <= most_list_ms && median(after_change) <= most_list_ms,
                 fmt::format("at most {:.0f} ms", most_list_ms));
 }
@@ -268,11 +245,11 @@ bool measure_calls(Asker& many, Asker& one, Asker& other, int times) {
       turns[(turn + static_cast<std::size_t>(i)) % turns.size()](i >= warm_up);
   const double extra = median(of_many) - median(of_one);
   fmt::print("a call to one of {}      p50 {:7.2f} µs   p99 {:7.2f} µs\n", servers, median(of_many),
-             share(of_many, 0.99));
+             percentile(of_many, 0.99));
   fmt::print("a call to a lone server   p50 {:7.2f} µs   p99 {:7.2f} µs\n", median(of_one),
-             share(of_one, 0.99));
+             percentile(of_one, 0.99));
   fmt::print("the same, another mcpivot p50 {:7.2f} µs   p99 {:7.2f} µs   (noise: {:+.2f} µs)\n",
-             median(of_other), share(of_other, 0.99), median(of_other) - median(of_one));
+             median(of_other), percentile(of_other, 0.99), median(of_other) - median(of_one));
   return judged(extra <= most_extra_us,
                 fmt::format("one of {} costs at most {:.0f} µs more than a lone one: {:+.2f} µs", servers,
                             most_extra_us, extra));
@@ -290,23 +267,17 @@ bool measure_memory(pid_t pid, const std::string& server) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  const std::vector<std::string_view> arguments(argv + 1, argv + argc);
-  const bool check = std::ranges::find(arguments, "--check") != arguments.end();
-  const bool quick = std::ranges::find(arguments, "--quick") != arguments.end();
-  if (std::ranges::any_of(arguments, [](auto word) { return word != "--check" && word != "--quick"; })) {
-    fmt::print(stderr, "usage: gateway_bench [--quick] [--check]\n");
-    return 2;
-  }
+  const auto [quick, check] = usual_options("gateway_bench", argc, argv);
   try {
     ::setenv("XDG_CACHE_HOME", "/dev/null", 1);  // nothing from an earlier run
     deadline::install();
     deadline::arm();
     const fs::path here = fs::read_symlink("/proc/self/exe").parent_path();
     const std::string server = here / "echo_server";
-    const Folder folder;
+    const host::TemporaryDirectory folder;
     auto mcpivot = [&](int how_many) {
       return std::vector<std::string>{here / "mcpivot", "--log", "/dev/null", "--config",
-                                      folder.file(server, how_many)};
+                                      config_file(folder.path(), server, how_many)};
     };
     fmt::print("{} servers with {} tools each, all active; each takes {} ms to start\n\n", servers, tools,
                start_ms);

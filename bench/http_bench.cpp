@@ -7,7 +7,6 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 #include <memory>
@@ -17,20 +16,13 @@
 #include "client.h"
 #include "cores.h"
 #include "memory.h"
+#include "options.h"
+#include "times.h"
 
 namespace {
 
 namespace fs = std::filesystem;
 constexpr size_t in_flight = 32;
-
-double microseconds(Clock::duration time) {
-  return std::chrono::duration<double, std::micro>(time).count();
-}
-
-double median(std::vector<double> values) {
-  std::ranges::sort(values);
-  return values.empty() ? 0 : values[values.size() / 2];
-}
 
 // One connection, one request at a time.
 class PlainClient {
@@ -97,7 +89,10 @@ void measure(Contender& contender, size_t calls, size_t streamed) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  const bool check = argc > 1 && std::string_view(argv[1]) == "--check";
+  bool check = false;
+  CommandLine line("http_bench", "usage: http_bench [--check]\n");
+  line.flag("--check", check);
+  line.read(argc, argv);
   const fs::path folder = fs::read_symlink("/proc/self/exe").parent_path();
   const fs::path peers = folder.parent_path().parent_path() / "tests/peers/node_modules";
   setenv("XDG_CACHE_HOME", "/dev/null", 1);

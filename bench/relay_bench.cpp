@@ -17,6 +17,7 @@
 
 #include "contest.h"
 #include "cores.h"
+#include "options.h"
 #include "report.h"
 
 namespace {
@@ -42,42 +43,22 @@ struct Options {
   fs::path json;
 };
 
-[[noreturn]] void refuse(std::string_view why) {
-  fmt::print(stderr, "relay_bench: {}\n\n{}", why, usage);
-  std::exit(2);
-}
-
-size_t positive_number(std::string_view text) {
+size_t positive_number(std::string_view text, const CommandLine& line) {
   size_t value = 0;
   const auto [stop, problem] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (problem != std::errc{} || stop != text.data() + text.size() || value == 0)
-    refuse(fmt::format("'{}' is not a positive number", text));
+    line.refuse(fmt::format("'{}' is not a positive number", text));
   return value;
 }
 
-Options read_options(const std::vector<std::string_view>& arguments) {
+Options read_options(int argc, char** argv) {
   Options options;
-  for (size_t i = 0; i < arguments.size(); ++i) {
-    const std::string_view option = arguments[i];
-    const auto argument = [&] {
-      if (++i == arguments.size()) refuse(fmt::format("{} needs an argument", option));
-      return arguments[i];
-    };
-    if (option == "--help") {
-      fmt::print("{}", usage);
-      std::exit(0);
-    } else if (option == "--rounds") {
-      options.plan.rounds = positive_number(argument());
-    } else if (option == "--quick") {
-      options.plan = {.passes = 1, .rounds = 4};
-    } else if (option == "--check") {
-      options.check = true;
-    } else if (option == "--json") {
-      options.json = argument();
-    } else {
-      refuse(fmt::format("no option '{}'", option));
-    }
-  }
+  CommandLine line("relay_bench", usage);
+  line.option("--rounds", [&](auto number) { options.plan.rounds = positive_number(number, line); });
+  line.flag("--quick", [&] { options.plan = {.passes = 1, .rounds = 4}; });
+  line.flag("--check", options.check);
+  line.option("--json", [&](auto file) { options.json = file; });
+  line.read(argc, argv);
   return options;
 }
 
@@ -119,7 +100,7 @@ void save(const fs::path& file, const std::string& text) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  const Options options = read_options({argv + 1, argv + argc});
+  const Options options = read_options(argc, argv);
   setenv("XDG_CACHE_HOME", "/dev/null", 1);  // the start is that of a server not known before
   const fs::path folder = fs::read_symlink("/proc/self/exe").parent_path();
   const fs::path server = folder / "echo_server";

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "mcp/tool_search.h"
+#include "options.h"
 
 namespace {
 
@@ -236,19 +237,18 @@ int run(const Options& options, const std::string& folder) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  const std::vector<std::string_view> arguments(argv + 1, argv + argc);
-  auto given = [&](std::string_view word) { return std::ranges::find(arguments, word) != arguments.end(); };
-  for (const auto word : arguments)
-    if (word != "--check" && word != "--misses" && word != "--no-speed") {
-      fmt::print(stderr,
-                 "usage: search_bench [--check] [--no-speed] [--misses]\n"
-                 "  --check     fail under the bars\n"
-                 "  --no-speed  leave out the times\n"
-                 "  --misses    the tuning set alone, with what was found instead\n");
-      return 2;
-    }
+  Options options;
+  CommandLine line("search_bench",
+                   "usage: search_bench [--check] [--no-speed] [--misses]\n"
+                   "  --check     fail under the bars\n"
+                   "  --no-speed  leave out the times\n"
+                   "  --misses    the tuning set alone, with what was found instead\n");
+  line.flag("--check", options.check);
+  line.flag("--no-speed", [&] { options.speed = false; });
+  line.flag("--misses", options.misses);
+  line.read(argc, argv);
   try {
-    return run({given("--check"), given("--misses"), !given("--no-speed")}, SEARCH_DIRECTORY);
+    return run(options, SEARCH_DIRECTORY);
   } catch (const std::exception& error) {
     fmt::print(stderr, "search_bench: {}\n", error.what());
     return 2;

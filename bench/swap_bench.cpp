@@ -14,27 +14,19 @@
 #include <string_view>
 #include <vector>
 
+#include "host/temporary_directory.h"
+#include "options.h"
 #include "subject.h"
+#include "times.h"
 
 namespace {
 
 namespace fs = std::filesystem;
 namespace json = boost::json;
-using Clock = std::chrono::steady_clock;
 using std::chrono::milliseconds;
 
 constexpr double most_extra_ms = 15;
 constexpr double most_start_ms = 10;
-
-double ms(Clock::duration time) {
-  return std::chrono::duration<double, std::milli>(time).count();
-}
-
-double median(std::vector<double> values) {
-  if (values.empty()) return 0;
-  std::ranges::sort(values);
-  return values[values.size() / 2];
-}
 
 // A client that sends calls at a steady pace and keeps the books.
 class Caller {
@@ -158,9 +150,8 @@ double own_start_ms(const std::string& server, int times) {
 // From exec to the answers of `initialize` and `tools/list`, of a server that takes 300 ms to start: the
 // first time, and when it was there before.
 bool measure_starts(const std::string& mcpivot, const std::string& server, int times) {
-  std::string folder = fs::temp_directory_path() / "mcpivot-bench-XXXXXX";
-  if (::mkdtemp(folder.data()) == nullptr) throw SubjectError("no folder for the cache");
-  ::setenv("XDG_CACHE_HOME", folder.c_str(), 1);
+  const host::TemporaryDirectory cache;
+  ::setenv("XDG_CACHE_HOME", cache.path().c_str(), 1);
   ::setenv("ECHO_START_MS", "300", 1);
   std::vector<double> starts;
   for (int i = 0; i <= times; ++i) {
@@ -172,7 +163,6 @@ bool measure_starts(const std::string& mcpivot, const std::string& server, int t
                       [&] { return caller.answered(first); });
   }
   ::unsetenv("ECHO_START_MS");
-  fs::remove_all(folder);
   const double known = median({starts.begin() + 1, starts.end()});
   const bool good = known <= most_start_ms;
   fmt::print(
@@ -186,13 +176,7 @@ bool measure_starts(const std::string& mcpivot, const std::string& server, int t
 }  // namespace
 
 int main(int argc, char** argv) {
-  const std::vector<std::string_view> arguments(argv + 1, argv + argc);
-  const bool check = std::ranges::find(arguments, "--check") != arguments.end();
-  const bool quick = std::ranges::find(arguments, "--quick") != arguments.end();
-  if (std::ranges::any_of(arguments, [](auto word) { return word != "--check" && word != "--quick"; })) {
-    fmt::print(stderr, "usage: swap_bench [--quick] [--check]\n");
-    return 2;
-  }
+  const auto [quick, check] = usual_options("swap_bench", argc, argv);
   ::setenv("XDG_CACHE_HOME", "/dev/null", 1);  // nothing from an earlier run
   deadline::install();
   deadline::arm();

@@ -1,6 +1,5 @@
 // Whoever does not read stops whoever writes to him, and mcpivot holds no more than a few buffers meanwhile;
 // when he reads again, everything arrives, whole and in order.
-#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <poll.h>
@@ -10,7 +9,8 @@
 #include <array>
 #include <csignal>
 
-#include "harness.h"
+#include "memory_bounds.h"
+#include "streams.h"
 
 namespace harness {
 namespace {
@@ -20,17 +20,6 @@ using testing::HasSubstr;
 using testing::Lt;
 
 constexpr long megabyte = 1'000'000;
-
-// So that freed memory is not kept back by a sanitizer, and memory can be measured.
-const Environment measurable = {{"ASAN_OPTIONS", "quarantine_size_mb=1"}};
-
-long bound_kb(long megabytes) {
-  return (is_sanitized() ? 3 * megabytes + 100 : megabytes) * 1024;
-}
-
-Deadline in_a_while() {
-  return in(std::chrono::seconds(60));
-}
 
 // A shell command that prints the notifications 1 to `count`, of about 1,000 bytes each.
 std::string count_aloud(long count) {
@@ -44,24 +33,6 @@ ClientOptions running(const std::string& script) {
   options.environment = measurable;
   return options;
 }
-
-struct Pipe {
-  int read = -1;
-  int write = -1;
-
-  Pipe() {
-    std::array<int, 2> ends{};
-    if (pipe2(ends.data(), O_CLOEXEC) != 0) throw std::runtime_error("pipe2");
-    read = ends[0];
-    write = ends[1];
-  }
-  ~Pipe() {
-    close(read);
-    close(write);
-  }
-  Pipe(const Pipe&) = delete;
-  Pipe& operator=(const Pipe&) = delete;
-};
 
 // Reads so many bytes, or fewer if no more come.
 std::size_t read_up_to(int fd, char* into, std::size_t count) {
@@ -94,30 +65,13 @@ std::string requests(long from, long to, const std::string& padding = {},
   return all;
 }
 
-std::string ping_answer(long id) {
-  return R"({"jsonrpc":"2.0","id":)" + std::to_string(id) + R"(,"result":{}})";
-}
-
-// Until mcpivot and all that it has started wait for somebody.
-void wait_until_stuck(Client& client) {
-  std::vector<pid_t> all;
-  std::vector<pid_t> before;
-  do {
-    ASSERT_TRUE(process_alive(client.child().pid()));
-    before = all;
-    all = descendants_of(client.child().pid());
-    all.push_back(client.child().pid());
-    ASSERT_TRUE(wait_at_rest(all, in_a_while()));
-  } while (all != before || all.size() < 2);
-}
-
 // Writes as much as mcpivot takes, until everybody waits for somebody; true if something is left.
 bool offer_until_stuck(Client& client, std::string_view bytes) {
   client.child().offer(bytes, in(std::chrono::milliseconds(1)));
   std::size_t left = 0;
   do {
     left = client.child().unsent();
-    wait_until_stuck(client);
+    wait_until_stuck(client.child());
     client.child().offer("", in(std::chrono::milliseconds(1)));
   } while (client.child().unsent() != left);
   return left > 0;
@@ -126,7 +80,7 @@ bool offer_until_stuck(Client& client, std::string_view bytes) {
 TEST(BackPressure, a_client_that_does_not_read_stops_the_server) {
   Client client(running(count_aloud(500'000)));
   client.child().pause_reading(true);
-  wait_until_stuck(client);
+  wait_until_stuck(client.child());
   for (const pid_t pid : descendants_of(client.child().pid()))
     EXPECT_THAT(bytes_written(pid), Lt(8 * megabyte)) << command_name(pid);
   EXPECT_THAT(peak_rss_kb(client.child().pid()), Lt(bound_kb(20)));
@@ -154,7 +108,7 @@ TEST(BackPressure, both_directions_full_at_once_go_on_and_lose_nothing) {
   // Does not read before it has written everything.
   Client client(running(count_aloud(count) + "; exec \"$0\""));
   client.child().pause_reading(true);
-  wait_until_stuck(client);
+  wait_until_stuck(client.child());
   ASSERT_TRUE(offer_until_stuck(client, requests(1, count, std::string(950, 'x'))));
   EXPECT_THAT(peak_rss_kb(client.child().pid()), Lt(bound_kb(30)));
 
@@ -187,7 +141,7 @@ TEST(BackPressure, what_a_server_wrote_before_it_died_waits_for_the_client) {
     SCOPED_TRACE(count);
     Client client(running(count_aloud(count) + "; exit 3"));
     client.child().pause_reading(true);
-    wait_until_stuck(client);
+    wait_until_stuck(client.child());
     // While mcpivot is stopped, the client makes room; then mcpivot sees at once that it may write again, and
     // that it has waited for long.
     client.child().signal(SIGSTOP);
@@ -201,7 +155,7 @@ TEST(BackPressure, what_a_server_wrote_before_it_died_waits_for_the_client) {
 
 // There is always something waiting to be written, but not always the same.
 TEST(BackPressure, a_client_that_is_always_a_little_behind_does_not_make_it_grow) {
-  const Pipe out;
+  const Ends out = Ends::of_pipe();
   const TemporaryDirectory directory;
   Environment environment = private_folders(directory.path());
   environment.insert(environment.end(), measurable.begin(), measurable.end());
@@ -219,7 +173,7 @@ TEST(BackPressure, a_client_that_is_always_a_little_behind_does_not_make_it_grow
 TEST(BackPressure, a_slow_reader_gets_a_result_of_5_MB_byte_for_byte) {
   std::string text;
   for (int i = 0; text.size() < 5'000'000; ++i) text += std::to_string(i * 7919) + "\\n\\u00e9 € \\\" ";
-  const Pipe out;
+  const Ends out = Ends::of_pipe();
   const TemporaryDirectory directory;
   ClientOptions options;
   options.command = {"sh", "-c", R"(head -n 1 | sed 's/"method":"echo"/"result":{}/'; exec sleep 600)"};

@@ -1,7 +1,6 @@
 // `mcpivot check` as people use it: what it says about a file, and what it returns.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <sys/wait.h>
 
 #include <fstream>
 
@@ -16,12 +15,6 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::Not;
 
-struct Outcome {
-  int exit_code = -1;
-  std::string out;
-  std::string err;
-};
-
 class Check : public testing::Test {
  protected:
   void write(const fs::path& name, std::string_view text) const {
@@ -34,20 +27,9 @@ class Check : public testing::Test {
     fs::permissions(directory_.path() / name, fs::perms::owner_all);
     return directory_.path() / name;
   }
-  Outcome check(std::vector<std::string> arguments, const Environment& added = {}) const {
-    std::vector<std::string> command{mcpivot_binary(), "check"};
-    command.insert(command.end(), arguments.begin(), arguments.end());
-    Environment environment = private_folders(directory_.path());
-    environment.insert(environment.end(), added.begin(), added.end());
-    Child child(command, environment, directory_.path());
-    child.close_stdin();
-    Outcome result;
-    while (const auto line = child.read_line(soon())) result.out += *line + "\n";
-    if (const auto status = child.wait_exit(soon()); status && WIFEXITED(*status))
-      result.exit_code = WEXITSTATUS(*status);
-    child.wait_stderr("\n", soon());
-    result.err = child.stderr_text();
-    return result;
+  Outcome check(Strings arguments, const Environment& added = {}) const {
+    arguments.insert(arguments.begin(), "check");
+    return run_mcpivot(arguments, folder(), added);
   }
   const fs::path& folder() const { return directory_.path(); }
 
@@ -151,10 +133,7 @@ TEST_F(Check, colours_are_for_terminals) {
     Environment environment = private_folders(folder());
     environment.emplace_back("TERM", "xterm");
     environment.insert(environment.end(), added.begin(), added.end());
-    Child child({"script", "-qec", line, "/dev/null"}, environment, folder());
-    std::string out;
-    while (const auto text = child.read_line(soon())) out += *text + "\n";
-    return out;
+    return run_to_end({"script", "-qec", line, "/dev/null"}, environment, folder()).out;
   };
   EXPECT_THAT(at_terminal({}), HasSubstr("\033[1;31merror:\033[0m"));
   EXPECT_THAT(at_terminal({{"NO_COLOR", "1"}}), AllOf(HasSubstr(": error: "), Not(HasSubstr("\033"))));

@@ -16,14 +16,7 @@ using testing::IsEmpty;
 using testing::Not;
 using testing::StartsWith;
 
-using Strings = std::vector<std::string>;
-
 const json::object file_parameter{{"file", any_string}};
-
-std::int64_t send_with_token(Client& client, std::string_view tool, const json::object& arguments) {
-  return client.send("tools/call",
-                     {{"name", tool}, {"arguments", arguments}, {"_meta", {{"progressToken", "mine"}}}});
-}
 
 // The process that wrote its number there.
 pid_t pid_in(const fs::path& file) {

@@ -2,7 +2,6 @@
 // say.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <sys/wait.h>
 
 #include "cli_tools.h"
 
@@ -17,20 +16,9 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::Not;
 
-struct Outcome {
-  int exit_code = -1;
-  std::string out;
-};
-
 Outcome check(const std::string& cli) {
   const TemporaryDirectory home;
-  Child child({mcpivot_binary(), "check", "--tools-from", cli}, private_folders(home.path()), home.path());
-  child.close_stdin();
-  Outcome outcome;
-  while (const auto line = child.read_line(soon())) outcome.out += *line + "\n";
-  if (const auto status = child.wait_exit(soon()); status && WIFEXITED(*status))
-    outcome.exit_code = WEXITSTATUS(*status);
-  return outcome;
+  return run_mcpivot({"check", "--tools-from", cli}, home.path());
 }
 
 TEST(CliCheck, says_what_would_be_served) {

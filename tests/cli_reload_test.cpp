@@ -16,8 +16,6 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::Not;
 
-using Strings = std::vector<std::string>;
-
 const json::object one = cli_tool("one", {"args", "1"});
 const json::object plain = cli_tool("plain", {"print", "hello"});  // a notice is told once with its text
 const json::object two = cli_tool("two", {"args", "2"});

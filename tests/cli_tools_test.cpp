@@ -22,8 +22,6 @@ using testing::IsEmpty;
 using testing::Not;
 using testing::StartsWith;
 
-using Strings = std::vector<std::string>;
-
 const json::object text_parameter{{"text", any_string}};
 
 // ---- What is listed.

@@ -2,7 +2,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <fstream>
@@ -21,41 +20,18 @@ using testing::IsEmpty;
 using testing::MatchesRegex;
 using testing::Not;
 
-std::string read_file(const fs::path& path) {
-  const std::ifstream file(path);
-  std::ostringstream text;
-  text << file.rdbuf();
-  return text.str();
-}
-
 mode_t mode_of(const fs::path& path) {
   struct stat info{};
   return stat(path.c_str(), &info) == 0 ? info.st_mode & 07777 : 0;
 }
 
 bool says(const fs::path& file, std::string_view text) {
-  return wait_until([&] { return read_file(file).find(text) != std::string::npos; }, soon());
+  return wait_until([&] { return content_of(file).find(text) != std::string::npos; }, soon());
 }
 
-// A run that prints something and exits.
-struct Outcome {
-  int exit_code = -1;
-  std::string out;
-  std::string err;
-};
-
-Outcome run(std::vector<std::string> arguments) {
+Outcome run(const Strings& arguments) {
   const TemporaryDirectory directory;
-  arguments.insert(arguments.begin(), mcpivot_binary());
-  Child child(arguments, private_folders(directory.path()), directory.path());
-  child.close_stdin();
-  Outcome result;
-  while (const auto line = child.read_line(soon())) result.out += *line + "\n";
-  if (const auto status = child.wait_exit(soon()); status && WIFEXITED(*status))
-    result.exit_code = WEXITSTATUS(*status);
-  child.wait_stderr("\n", soon());
-  result.err = child.stderr_text();
-  return result;
+  return run_mcpivot(arguments, directory.path());
 }
 
 Client started(std::vector<std::string> options, std::vector<std::string> server = {}) {
@@ -152,7 +128,7 @@ TEST(CommandLine, values_of_env_do_not_reach_the_log) {
   client.initialize();
   client.child().close_stdin();
   ASSERT_TRUE(client.child().wait_exit(soon()));
-  EXPECT_THAT(read_file(client.directory() / "log"), AllOf(Not(IsEmpty()), Not(HasSubstr("sesame-open"))));
+  EXPECT_THAT(content_of(client.directory() / "log"), AllOf(Not(IsEmpty()), Not(HasSubstr("sesame-open"))));
 }
 
 TEST(CommandLine, cwd_is_where_the_server_runs) {
@@ -204,7 +180,7 @@ TEST(CommandLine, the_log_tells_of_the_server_s_life) {
   client.call("crash");
   const fs::path log = client.directory() / "folder/own.log";
   EXPECT_TRUE(says(log, "SIGABRT"));
-  EXPECT_THAT(read_file(log), AllOf(HasSubstr("fake_server"), HasSubstr("started"), HasSubstr("pid ")));
+  EXPECT_THAT(content_of(log), AllOf(HasSubstr("fake_server"), HasSubstr("started"), HasSubstr("pid ")));
   EXPECT_EQ(mode_of(log), 0600U);
   EXPECT_FALSE(fs::exists(client.directory() / "state")) << "one log is enough";
 }
@@ -277,7 +253,7 @@ TEST(CommandLine, trace_logs_every_message_and_other_levels_none) {
     client.call("echo", {{"text", "a needle"}});
     client.child().close_stdin();
     ASSERT_TRUE(client.child().wait_exit(soon()));
-    const std::string log = read_file(client.directory() / "log");
+    const std::string log = content_of(client.directory() / "log");
     if (level == "trace") {
       // Both ways on both sides.
       std::size_t seen = 0;

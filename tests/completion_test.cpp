@@ -24,24 +24,17 @@ using testing::HasSubstr;
 using testing::IsSupersetOf;
 using testing::Not;
 
-using Strings = std::vector<std::string>;
-
-Strings lines_of(Child& child) {
-  Strings lines;
-  while (auto line = child.read_line(soon())) lines.push_back(*line);
-  child.wait_exit(soon());
-  return lines;
+// The words that are offered, without their meaning.
+Strings words_in(const std::string& offered) {
+  Strings words = lines_in(offered);
+  for (std::string& word : words) word.resize(std::min(word.size(), word.find('\t')));
+  return words;
 }
 
-// The first line says what else fits; the rest are words, here without their meaning.
+// The first line says what else fits; the rest are words.
 Strings complete(const fs::path& directory, Strings words) {
-  Strings command{mcpivot_binary(), "complete", "--"};
-  command.insert(command.end(), words.begin(), words.end());
-  Child child(command, private_folders(directory), directory);
-  child.close_stdin();
-  Strings lines = lines_of(child);
-  for (std::string& line : lines) line.resize(std::min(line.size(), line.find('\t')));
-  return lines;
+  words.insert(words.begin(), {"complete", "--"});
+  return words_in(run_mcpivot(words, directory).out);
 }
 
 Strings complete(const Strings& words) {
@@ -89,13 +82,7 @@ Strings commands_in(const std::string& help) {
 
 std::string output_of(const Strings& arguments) {
   const TemporaryDirectory directory;
-  Strings command{mcpivot_binary()};
-  command.insert(command.end(), arguments.begin(), arguments.end());
-  Child child(command, private_folders(directory.path()), directory.path());
-  child.close_stdin();
-  std::string text;
-  for (const std::string& line : lines_of(child)) text += line + "\n";
-  return text;
+  return run_mcpivot(arguments, directory.path()).out;
 }
 
 TEST(Completion, offers_commands_options_and_the_values_that_are_known) {
@@ -171,13 +158,12 @@ TEST(Completion, the_man_page_pleases_its_readers) {
     Strings command{program};
     command.insert(command.end(), reader.begin() + 1, reader.end());
     command.push_back(page);
-    Child child(command);
-    child.close_stdin();
+    const Outcome read = run_to_end(command);
     std::string trouble;
-    for (const std::string& line : lines_of(child))
+    for (const std::string& line : lines_in(read.out))
       // It has no date on purpose: the same source makes the same page.
       if (reader[0] == "mandoc" && line.find("missing date") == std::string::npos) trouble += line + "\n";
-    EXPECT_EQ(trouble + child.stderr_text(), "") << reader[0];
+    EXPECT_EQ(trouble + read.err, "") << reader[0];
     ++readers;
   }
   if (readers == 0) GTEST_SKIP() << "NOT RUN: there is no man, groff or mandoc";
@@ -312,13 +298,11 @@ TEST(Completion, works_in_fish) {
   const TemporaryDirectory directory;
   make_files(directory.path());
   auto offered = [&](const std::string& line) {
-    Child child({fish, "-N", "-c", "mcpivot completion fish | source; complete -C '" + line + "'"},
-                shell_environment(directory.path()), directory.path());
-    child.close_stdin();
-    Strings lines = lines_of(child);
-    for (std::string& text : lines) text.resize(std::min(text.size(), text.find('\t')));
-    EXPECT_EQ(child.stderr_text(), "");
-    return lines;
+    const Outcome said =
+        run_to_end({fish, "-N", "-c", "mcpivot completion fish | source; complete -C '" + line + "'"},
+                   shell_environment(directory.path()), directory.path());
+    EXPECT_EQ(said.err, "");
+    return words_in(said.out);
   };
   EXPECT_THAT(offered("mcpivot --swap "), ElementsAre("overlap", "stop-first"));
   EXPECT_THAT(offered("mcpivot --swap=o"), ElementsAre("--swap=overlap"));

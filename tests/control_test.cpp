@@ -3,7 +3,6 @@
 #include <gtest/gtest.h>
 #include <sys/socket.h>
 #include <sys/un.h>
-#include <sys/wait.h>
 
 #include <cstring>
 #include <thread>
@@ -22,29 +21,9 @@ using testing::IsEmpty;
 using testing::Not;
 using testing::SizeIs;
 
-using Strings = std::vector<std::string>;
-
-struct Said {
-  int code;
-  std::string out;
-  std::string err;
-};
-
 // Runs `mcpivot ARGUMENTS` where it finds the mcpivot of this client.
-Said run(const fs::path& directory, Strings arguments) {
-  arguments.insert(arguments.begin(), mcpivot_binary());
-  Child child(arguments, private_folders(directory), directory);
-  child.close_stdin();
-  Said said{};
-  while (auto line = child.read_line(soon())) said.out += *line + "\n";
-  const auto status = child.wait_exit(soon());
-  said.code = status ? WEXITSTATUS(*status) : -1;
-  said.err = child.stderr_text();
-  return said;
-}
-
-Said run(Client& client, Strings arguments) {
-  return run(client.directory(), std::move(arguments));
+Outcome run(Client& client, const Strings& arguments) {
+  return run_mcpivot(arguments, client.directory());
 }
 
 std::vector<fs::path> sockets(const fs::path& directory) {
@@ -73,8 +52,8 @@ TEST(Control, status_shows_a_table_and_details_and_json) {
   Client client({.config = two});
   client.initialize();
   wait_ready(client);
-  const Said table = run(client, {"status"});
-  EXPECT_EQ(table.code, 0);
+  const Outcome table = run(client, {"status"});
+  EXPECT_EQ(table.exit_code, 0);
   EXPECT_THAT(table.out, AllOf(HasSubstr(std::to_string(client.child().pid())), HasSubstr("alpha"),
                                HasSubstr("beta"), HasSubstr(client.directory().string())));
   EXPECT_THAT(table.out, Not(HasSubstr("\033"))) << "colour without a terminal";
@@ -95,22 +74,22 @@ TEST(Control, servers_are_steered_from_a_terminal) {
   EXPECT_THAT(run(client, {"activate", "bet"}).out, HasSubstr("beta__echo"));
   client.expect_notification("notifications/tools/list_changed");
   EXPECT_THAT(tools_of(client), Contains("beta__echo"));
-  EXPECT_EQ(run(client, {"deactivate", "beta"}).code, 0);
+  EXPECT_EQ(run(client, {"deactivate", "beta"}).exit_code, 0);
   EXPECT_THAT(tools_of(client), Not(Contains("beta__echo")));
 
-  const Said built = run(client, {"reload", "alpha", "--build"});
-  EXPECT_EQ(built.code, 0);
+  const Outcome built = run(client, {"reload", "alpha", "--build"});
+  EXPECT_EQ(built.exit_code, 0);
   EXPECT_THAT(built.out, HasSubstr("generation 2"));
   EXPECT_THAT(built.err, HasSubstr("building")) << "the build is not shown as it goes";
   EXPECT_THAT(run(client, {"restart", "alpha"}).out, HasSubstr("generation 3"));
-  EXPECT_THAT(run(client, {"call", "alpha__fail", R"({"text":"no"})"}).code, 1);
+  EXPECT_THAT(run(client, {"call", "alpha__fail", R"({"text":"no"})"}).exit_code, 1);
 }
 
 TEST(Control, the_model_is_told_what_a_terminal_did_and_a_terminal_takes_no_notice_from_it) {
   Client client({.server = {"--name", "x"}});
   client.initialize();
   client.call("echo");
-  ASSERT_EQ(run(client, {"restart"}).code, 0);
+  ASSERT_EQ(run(client, {"restart"}).exit_code, 0);
   EXPECT_EQ(run(client, {"call", "echo", R"({"text":"by hand"})"}).out, "by hand\n");
   EXPECT_THAT(client.call_text("echo", {{"text", "by the model"}}),
               AllOf(HasSubstr("restarted: generation 2"), HasSubstr("on request")));
@@ -138,8 +117,8 @@ TEST(Control, several_instances_are_told_apart) {
                  .environment = {{"XDG_RUNTIME_DIR", (first.directory() / "run").string()}}});
   second.initialize();
   EXPECT_THAT(run(first, {"status"}).out, AllOf(HasSubstr("(one)"), HasSubstr("(two)")));
-  const Said unclear = run(first, {"call", "echo"});
-  EXPECT_EQ(unclear.code, 1);
+  const Outcome unclear = run(first, {"call", "echo"});
+  EXPECT_EQ(unclear.exit_code, 1);
   EXPECT_THAT(unclear.err, AllOf(HasSubstr("--instance"), HasSubstr("(one)"), HasSubstr("(two)")));
   const std::string pid = std::to_string(second.child().pid());
   EXPECT_THAT(run(first, {"status", "--instance", pid}).out,
@@ -171,8 +150,8 @@ TEST(Control, a_dead_socket_is_cleaned_up) {
   client.child().signal(SIGKILL);
   ASSERT_TRUE(client.child().wait_exit(soon()));
   ASSERT_THAT(sockets(client.directory()), SizeIs(1));
-  const Said said = run(client, {"status"});
-  EXPECT_EQ(said.code, 1);
+  const Outcome said = run(client, {"status"});
+  EXPECT_EQ(said.exit_code, 1);
   EXPECT_THAT(said.out, HasSubstr("no mcpivot is running"));
   EXPECT_THAT(sockets(client.directory()), IsEmpty());
 }
@@ -219,10 +198,10 @@ TEST(Control, nonsense_on_the_socket_is_refused) {
 
 TEST(Control, wrong_commands_say_what_is_wrong) {
   TemporaryDirectory nobody;
-  EXPECT_EQ(run(nobody.path(), {"status", "--nonsense"}).code, 2);
-  EXPECT_EQ(run(nobody.path(), {"activate"}).code, 2);
-  EXPECT_EQ(run(nobody.path(), {"status", "--help"}).code, 0);
-  EXPECT_THAT(run(nobody.path(), {"restart"}).err, HasSubstr("no mcpivot is running"));
+  EXPECT_EQ(run_mcpivot({"status", "--nonsense"}, nobody.path()).exit_code, 2);
+  EXPECT_EQ(run_mcpivot({"activate"}, nobody.path()).exit_code, 2);
+  EXPECT_EQ(run_mcpivot({"status", "--help"}, nobody.path()).exit_code, 0);
+  EXPECT_THAT(run_mcpivot({"restart"}, nobody.path()).err, HasSubstr("no mcpivot is running"));
   Client client;
   client.initialize();
   client.call("echo");
@@ -249,8 +228,8 @@ TEST(Control, tools_with_odd_definitions_are_listed_all_the_same) {
   client.initialize();
   ASSERT_TRUE(
       wait_until([&] { return run(client, {"status"}).out.find("ready") != std::string::npos; }, soon()));
-  const Said said = run(client, {"tools"});
-  EXPECT_EQ(said.code, 0) << said.err;
+  const Outcome said = run(client, {"tools"});
+  EXPECT_EQ(said.exit_code, 0) << said.err;
   EXPECT_THAT(said.out, HasSubstr("odd"));
 }
 
@@ -278,11 +257,11 @@ TEST(Control, an_answer_that_is_no_answer_is_told_as_such) {
       while (::read(visitor, ignored, sizeof(ignored)) > 0) continue;
     }
   });
-  const Said said = run(client, {"status"});
+  const Outcome said = run(client, {"status"});
   ::shutdown(listener, SHUT_RDWR);
   speaker.join();
   ::close(listener);
-  EXPECT_EQ(said.code, 0);
+  EXPECT_EQ(said.exit_code, 0);
   EXPECT_THAT(said.out, HasSubstr("ready"));
   EXPECT_THAT(said.err, HasSubstr("what it answered cannot be read"));
 }

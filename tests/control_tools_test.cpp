@@ -17,8 +17,6 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::Not;
 
-using Strings = std::vector<std::string>;
-
 // A program of the user's own: a copy of the fake server.
 class OwnProgram {
  public:

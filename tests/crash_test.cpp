@@ -22,8 +22,6 @@ using testing::Not;
 using testing::SizeIs;
 using testing::StartsWith;
 
-constexpr int for_ever = 600'000;
-
 // ---- Calls in flight.
 
 struct Death {

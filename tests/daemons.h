@@ -15,8 +15,6 @@
 
 namespace harness {
 
-using Strings = std::vector<std::string>;
-
 inline bool listens(int port) {
   const int fd = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
   sockaddr_in address{};
@@ -98,5 +96,12 @@ class FakeDaemon {
   Daemon daemon_;
   int life_ = 0;
 };
+
+// A client of whoever listens there.
+inline ClientOptions to(const std::string& url, Strings more = {}) {
+  Strings options = {"--url", url, "--name", "app"};
+  options.insert(options.end(), more.begin(), more.end());
+  return {.options = std::move(options)};
+}
 
 }  // namespace harness

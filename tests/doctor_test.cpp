@@ -1,7 +1,6 @@
 // `mcpivot doctor` finds what is wrong, and says what to do.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <sys/wait.h>
 
 #include "daemons.h"
 
@@ -13,31 +12,20 @@ using testing::AllOf;
 using testing::HasSubstr;
 using testing::Not;
 
-struct Said {
-  int code = -1;
-  std::string out;
-};
-
-Said doctor(const fs::path& home, const std::string& config) {
+Outcome doctor(const fs::path& home, const std::string& config) {
   if (!config.empty()) std::ofstream(home / "mcpivot.json") << config;
-  Environment environment = private_folders(home);
-  environment.emplace_back("FAKE", fake_server_binary());
-  Child child({mcpivot_binary(), "doctor"}, environment, home);
-  child.close_stdin();
-  Said said;
-  while (auto line = child.read_line(soon())) said.out += *line + "\n";
-  if (const auto status = child.wait_exit(soon())) said.code = WEXITSTATUS(*status);
-  EXPECT_THAT(processes_in_group(child.pid()), testing::IsEmpty()) << "something was left behind";
+  Outcome said = run_mcpivot({"doctor"}, home, {{"FAKE", fake_server_binary()}});
+  EXPECT_THAT(processes_in_group(said.pid), testing::IsEmpty()) << "something was left behind";
   return said;
 }
 
 TEST(Doctor, says_how_each_server_started) {
   TemporaryDirectory home;
-  const Said said = doctor(home.path(), R"({"mcpServers": {
+  const Outcome said = doctor(home.path(), R"({"mcpServers": {
     "good": {"command": "${FAKE}", "args": ["--only", "echo,pid"]},
     "dying": {"command": "${FAKE}", "args": ["--die", "start", "--how", "7"]},
     "missing": {"command": "/no/such/program"}}})");
-  EXPECT_EQ(said.code, 1);
+  EXPECT_EQ(said.exit_code, 1);
   EXPECT_THAT(said.out, HasSubstr("ok    good: ready in "));
   EXPECT_THAT(said.out, HasSubstr("2 tools (about "));
   EXPECT_THAT(said.out, AllOf(HasSubstr("BAD   dying: "), HasSubstr("exited with code 7")));
@@ -46,16 +34,16 @@ TEST(Doctor, says_how_each_server_started) {
 
 TEST(Doctor, is_content_when_all_is_well) {
   TemporaryDirectory home;
-  const Said said = doctor(home.path(), R"({"mcpServers": {"good": {"command": "${FAKE}"}}})");
-  EXPECT_EQ(said.code, 0) << said.out;
+  const Outcome said = doctor(home.path(), R"({"mcpServers": {"good": {"command": "${FAKE}"}}})");
+  EXPECT_EQ(said.exit_code, 0) << said.out;
   EXPECT_THAT(said.out, Not(HasSubstr("BAD")));
 }
 
 TEST(Doctor, shows_problems_of_the_configuration_and_what_to_do_without_one) {
   TemporaryDirectory home;
   EXPECT_THAT(doctor(home.path(), "").out, HasSubstr("mcpivot init"));
-  const Said said = doctor(home.path(), "{\n \"mcpServers\": {\"a\": {\"command\": 7}}}");
-  EXPECT_EQ(said.code, 1);
+  const Outcome said = doctor(home.path(), "{\n \"mcpServers\": {\"a\": {\"command\": 7}}}");
+  EXPECT_EQ(said.exit_code, 1);
   EXPECT_THAT(said.out, HasSubstr("mcpivot.json:2:"));
 }
 
@@ -67,8 +55,8 @@ TEST(Doctor, finds_clients_that_name_mcpivot_wrongly) {
   std::ofstream(home.path() / ".claude.json") << R"({"mcpServers": {"here": {"command": ")" +
                                                      mcpivot_binary() +
                                                      R"(", "args": ["--config", "/no/such.json"]}}})";
-  const Said said = doctor(home.path(), R"({"mcpServers": {"good": {"command": "${FAKE}"}}})");
-  EXPECT_EQ(said.code, 1);
+  const Outcome said = doctor(home.path(), R"({"mcpServers": {"good": {"command": "${FAKE}"}}})");
+  EXPECT_EQ(said.exit_code, 1);
   EXPECT_THAT(said.out,
               AllOf(HasSubstr("Cursor has \"gone\""), HasSubstr("/old/place/mcpivot is no program")));
   EXPECT_THAT(said.out, HasSubstr("its configuration /no/such.json is not there"));
@@ -82,10 +70,10 @@ TEST(Doctor, finds_a_client_that_starts_another_mcpivot) {
   std::ofstream(home.path() / ".claude.json") << R"({"mcpServers": {"this": {"command": ")" +
                                                      mcpivot_binary() + R"("}, "that": {"command": ")" +
                                                      other.string() + R"("}}})";
-  const Said said = doctor(home.path(), R"({"mcpServers": {"good": {"command": "${FAKE}"}}})");
+  const Outcome said = doctor(home.path(), R"({"mcpServers": {"good": {"command": "${FAKE}"}}})");
   EXPECT_THAT(said.out, HasSubstr("ok    Claude Code starts mcpivot as \"this\""));
   EXPECT_THAT(said.out, HasSubstr("look  Claude Code starts " + other.string() + " as \"that\""));
-  EXPECT_EQ(said.code, 0);
+  EXPECT_EQ(said.exit_code, 0);
 }
 
 std::string with_port(std::string text, int port) {
@@ -103,11 +91,11 @@ TEST(Doctor, says_which_process_holds_the_port_of_a_daemon) {
                              ".listen(PORT, '127.0.0.1')",
                              port)});
   stranger.start();
-  const Said said = doctor(home.path(), with_port(R"({"mcpServers": {
+  const Outcome said = doctor(home.path(), with_port(R"({"mcpServers": {
     "app": {"url": "http://127.0.0.1:PORT/mcp", "start_command": "touch started"}}})",
-                                                  port));
+                                                     port));
   const std::string pid = std::to_string(stranger.child().pid());
-  EXPECT_EQ(said.code, 1);
+  EXPECT_EQ(said.exit_code, 1);
   EXPECT_THAT(said.out, HasSubstr(with_port("BAD   app: port PORT is held by pid ", port) + pid));
   EXPECT_THAT(said.out, AllOf(HasSubstr("createServer"), HasSubstr("501"), HasSubstr("(kill " + pid + ")"),
                               HasSubstr("\"start_command\"")));
@@ -117,23 +105,23 @@ TEST(Doctor, says_which_process_holds_the_port_of_a_daemon) {
 TEST(Doctor, does_not_mind_a_daemon_that_is_yet_to_be_started) {
   TemporaryDirectory home;
   const int port = free_port();
-  const Said away = doctor(home.path(), with_port(R"({"mcpServers": {
+  const Outcome away = doctor(home.path(), with_port(R"({"mcpServers": {
     "app": {"url": "http://localhost:PORT/mcp", "start_command": "touch started"}}})",
-                                                  port));
-  EXPECT_EQ(away.code, 0) << away.out;
+                                                     port));
+  EXPECT_EQ(away.exit_code, 0) << away.out;
   EXPECT_THAT(away.out, AllOf(HasSubstr(with_port("look  app: nothing listens on port PORT now", port)),
                               HasSubstr("with: touch started")));
   EXPECT_FALSE(fs::exists(home.path() / "started"));
-  const Said nobodys = doctor(home.path(), with_port(R"({"mcpServers": {
+  const Outcome nobodys = doctor(home.path(), with_port(R"({"mcpServers": {
     "app": {"url": "http://localhost:PORT/mcp"}}})",
-                                                     port));
-  EXPECT_EQ(nobodys.code, 1);
+                                                        port));
+  EXPECT_EQ(nobodys.exit_code, 1);
   EXPECT_THAT(nobodys.out, AllOf(HasSubstr("BAD   app: nothing listens on port "), HasSubstr("Start it")));
 }
 
 TEST(Doctor, tells_the_era_and_version_of_each_server) {
   TemporaryDirectory home;
-  const Said said = doctor(home.path(), R"({"mcpServers": {
+  const Outcome said = doctor(home.path(), R"({"mcpServers": {
     "good": {"command": "${FAKE}", "args": ["--version", "3.4.5"]},
     "modern": {"command": "${FAKE}", "args": ["--refuse", "initialize=Unsupported protocol version"]}}})");
   EXPECT_THAT(said.out, HasSubstr("protocol 2025-11-25 (legacy era), version 3.4.5"));
@@ -146,8 +134,8 @@ TEST(Doctor, passes_over_a_running_mcpivot_of_its_own_version) {
   Client client;
   client.initialize();
   client.call("echo");
-  const Said said = doctor(client.directory(), R"({"mcpServers": {"good": {"command": "${FAKE}"}}})");
-  EXPECT_EQ(said.code, 0);
+  const Outcome said = doctor(client.directory(), R"({"mcpServers": {"good": {"command": "${FAKE}"}}})");
+  EXPECT_EQ(said.exit_code, 0);
   EXPECT_THAT(said.out, Not(HasSubstr("the running mcpivot")));
 }
 
@@ -162,10 +150,10 @@ TEST(Doctor, finds_a_running_mcpivot_of_another_version) {
       ".listen(process.argv[1], () => console.log('listens'))";
   Child old({"node", "-e", script, home.path() / "run/mcpivot/1.sock"});
   ASSERT_EQ(old.read_line(soon()), "listens");
-  const Said said = doctor(home.path(), R"({"mcpServers": {"good": {"command": "${FAKE}"}}})");
+  const Outcome said = doctor(home.path(), R"({"mcpServers": {"good": {"command": "${FAKE}"}}})");
   EXPECT_THAT(said.out, AllOf(HasSubstr("look  the running mcpivot "), HasSubstr("is version 0.0.1, this is"),
                               HasSubstr("start its client (cursor) again")));
-  EXPECT_EQ(said.code, 0);
+  EXPECT_EQ(said.exit_code, 0);
 }
 
 }  // namespace

@@ -7,7 +7,7 @@
 #include <csignal>
 #include <fstream>
 
-#include "harness.h"
+#include "lives.h"
 
 namespace harness {
 namespace {
@@ -31,14 +31,6 @@ void expect_signal(Client& client, int number) {
   ASSERT_TRUE(status);
   ASSERT_TRUE(WIFSIGNALED(*status));
   EXPECT_EQ(WTERMSIG(*status), number);
-}
-
-std::vector<std::string> tool_names(Client& client) {
-  std::vector<std::string> names;
-  const json::object answer = client.request("tools/list");
-  for (const json::value& tool : answer.at("result").at("tools").as_array())
-    names.emplace_back(tool.at("name").as_string());
-  return names;
 }
 
 TEST(FakeServer, shakes_hands_calls_and_ends_at_eof) {
@@ -116,7 +108,7 @@ TEST(FakeServer, counts_its_lives_and_changes_with_them) {
        {std::vector<std::string>{"old", "same"}, {"same", "new"}, {"same", "new", "third"}}) {
     Client client(direct({"--lives", lives, "--script", script, "--life", "3+", "--tool", "third"}));
     client.initialize();
-    EXPECT_EQ(tool_names(client), expected);
+    EXPECT_EQ(tools_of(client), expected);
   }
 }
 
@@ -146,10 +138,8 @@ TEST(FakeServer, writes_a_journal_of_what_it_executed) {
   const std::string journal = directory.path() / "journal";
   Client client(direct({"--journal", journal}));
   client.call("echo", {{"text", "once"}});
-  std::ifstream stream(journal);
-  std::string line;
-  std::getline(stream, line);
-  EXPECT_EQ(line, R"(1 echo {"text":"once"})");
+  EXPECT_EQ(content_of(journal), R"(1 echo {"text":"once"})"
+                                 "\n");
 }
 
 TEST(FakeServer, that_stops_reading_makes_the_writer_wait) {

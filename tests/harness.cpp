@@ -1,17 +1,10 @@
-// The client on top of the child, and the looks at /proc.
+// The client on top of the child.
 #include "harness.h"
 
-#include <netinet/in.h>
-#include <sys/socket.h>
-#include <unistd.h>
-
 #include <algorithm>
-#include <charconv>
-#include <cstdlib>
 #include <fstream>
 #include <sstream>
 #include <stdexcept>
-#include <system_error>
 #include <thread>
 
 namespace harness {
@@ -25,38 +18,6 @@ constexpr int slowness = 5;
 #else
 constexpr int slowness = 1;
 #endif
-
-// What /proc/PID/stat says after the name, which may contain anything.
-struct Stat {
-  char state = '\0';
-  pid_t parent = 0;
-  pid_t group = 0;
-};
-
-std::optional<Stat> read_stat(pid_t pid) {
-  std::ifstream file("/proc/" + std::to_string(pid) + "/stat");
-  std::string line;
-  if (!std::getline(file, line)) return std::nullopt;
-  std::istringstream rest(line.substr(line.rfind(')') + 1));
-  Stat stat;
-  rest >> stat.state >> stat.parent >> stat.group;
-  return stat;
-}
-
-bool is_alive(const Stat& stat) {
-  return stat.state != 'Z' && stat.state != 'X';
-}
-
-std::vector<pid_t> processes_where(const std::function<bool(const Stat&)>& wanted) {
-  std::vector<pid_t> found;
-  for (const auto& entry : fs::directory_iterator("/proc")) {
-    const std::string name = entry.path().filename().native();
-    pid_t pid = 0;
-    if (std::from_chars(name.data(), name.data() + name.size(), pid).ec != std::errc()) continue;
-    if (const auto stat = read_stat(pid); stat && is_alive(*stat) && wanted(*stat)) found.push_back(pid);
-  }
-  return found;
-}
 
 json::object message_of(std::string_view method, const json::value& params) {
   json::object message = {{"jsonrpc", "2.0"}, {"method", method}};
@@ -78,19 +39,12 @@ Deadline soon() {
   return in(std::chrono::seconds(5));
 }
 
+Deadline in_a_while() {
+  return in(std::chrono::seconds(60));
+}
+
 bool is_sanitized() {
   return slowness > 1;
-}
-
-TemporaryDirectory::TemporaryDirectory() {
-  std::string name = (fs::temp_directory_path() / "mcpivot-test-XXXXXX").native();
-  if (mkdtemp(name.data()) == nullptr) throw std::runtime_error("cannot make " + name);
-  path_ = name;
-}
-
-TemporaryDirectory::~TemporaryDirectory() {
-  std::error_code ignored;
-  fs::remove_all(path_, ignored);
 }
 
 std::string mcpivot_binary() {
@@ -132,6 +86,14 @@ Environment private_folders(const fs::path& directory) {
           {"XDG_CONFIG_HOME", directory / "config"},
           {"XDG_RUNTIME_DIR", directory / "run"},
           {"HOME", directory}};
+}
+
+Outcome run_mcpivot(const Strings& arguments, const fs::path& directory, const Environment& added) {
+  Strings command = {mcpivot_binary()};
+  command.insert(command.end(), arguments.begin(), arguments.end());
+  Environment environment = private_folders(directory);
+  environment.insert(environment.end(), added.begin(), added.end());
+  return run_to_end(command, environment, directory);
 }
 
 namespace {
@@ -276,74 +238,11 @@ std::string text_of(const json::object& answer) {
   return std::string(answer.at("result").at("content").at(0).at("text").as_string());
 }
 
-int free_port() {
-  const int fd = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-  sockaddr_in address{};
-  address.sin_family = AF_INET;
-  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  socklen_t size = sizeof(address);
-  const bool bound = ::bind(fd, reinterpret_cast<sockaddr*>(&address), size) == 0 &&
-                     ::getsockname(fd, reinterpret_cast<sockaddr*>(&address), &size) == 0;
-  ::close(fd);
-  if (!bound) throw std::runtime_error("no free port");
-  return ntohs(address.sin_port);
-}
-
-bool process_alive(pid_t pid) {
-  const auto stat = read_stat(pid);
-  return stat && is_alive(*stat);
-}
-
-std::vector<pid_t> processes_in_group(pid_t group) {
-  return processes_where([&](const Stat& stat) { return stat.group == group; });
-}
-
-std::vector<pid_t> children_of(pid_t pid) {
-  return processes_where([&](const Stat& stat) { return stat.parent == pid; });
-}
-
-std::vector<pid_t> descendants_of(pid_t pid) {
-  std::vector<pid_t> all = children_of(pid);
-  for (std::size_t i = 0; i < all.size(); ++i) {
-    const std::vector<pid_t> more = children_of(all[i]);
-    all.insert(all.end(), more.begin(), more.end());
-  }
-  return all;
-}
-
-long rss_kb(pid_t pid) {
-  std::ifstream file("/proc/" + std::to_string(pid) + "/statm");
-  long total = 0;
-  long resident = 0;
-  file >> total >> resident;
-  return resident * (sysconf(_SC_PAGESIZE) / 1024);
-}
-
-namespace {
-
-// The number after "NAME:" in a file of /proc.
-long number_in(const std::string& path, const std::string& name) {
-  std::ifstream file(path);
-  for (std::string line; std::getline(file, line);)
-    if (line.starts_with(name + ":")) return std::stol(line.substr(name.size() + 1));
-  return 0;
-}
-
-}  // namespace
-
-long peak_rss_kb(pid_t pid) {
-  return number_in("/proc/" + std::to_string(pid) + "/status", "VmHWM");
-}
-
-long bytes_written(pid_t pid) {
-  return number_in("/proc/" + std::to_string(pid) + "/io", "wchar");
-}
-
-std::string command_name(pid_t pid) {
-  std::ifstream file("/proc/" + std::to_string(pid) + "/comm");
-  std::string name;
-  std::getline(file, name);
-  return name;
+std::string content_of(const fs::path& path) {
+  const std::ifstream file(path, std::ios::binary);
+  std::ostringstream text;
+  text << file.rdbuf();
+  return text.str();
 }
 
 bool wait_at_rest(const std::vector<pid_t>& pids, Deadline deadline) {
@@ -352,20 +251,10 @@ bool wait_at_rest(const std::vector<pid_t>& pids, Deadline deadline) {
   int in_a_row = 0;
   return wait_until(
       [&] {
-        const bool asleep = std::ranges::all_of(pids, [](pid_t pid) {
-          const auto stat = read_stat(pid);
-          return !stat || stat->state == 'S' || !is_alive(*stat);
-        });
-        in_a_row = asleep ? in_a_row + 1 : 0;
+        in_a_row = std::ranges::all_of(pids, process_at_rest) ? in_a_row + 1 : 0;
         return in_a_row == looks;
       },
       deadline);
-}
-
-std::size_t open_fds(pid_t pid) {
-  std::error_code error;
-  const fs::directory_iterator all("/proc/" + std::to_string(pid) + "/fd", error);
-  return error ? 0 : static_cast<std::size_t>(std::distance(begin(all), end(all)));
 }
 
 bool wait_until(const std::function<bool()>& predicate, Deadline deadline) {

@@ -1,6 +1,6 @@
-// What end-to-end tests stand on: a child process whose three pipes never deadlock, a client that speaks
-// JSON-RPC through mcpivot, and a few looks at the process table. What goes wrong is thrown, and so fails the
-// test with what the child wrote to stderr. One thread.
+// What end-to-end tests stand on: a child process whose three pipes never deadlock, and a client that speaks
+// JSON-RPC through mcpivot. What goes wrong is thrown, and so fails the test with what the child wrote to
+// stderr. One thread.
 #pragma once
 
 #include <sys/types.h>
@@ -16,7 +16,13 @@
 #include <utility>
 #include <vector>
 
+#include "host/free_port.h"
+#include "host/process_table.h"
+#include "host/temporary_directory.h"
+
 namespace harness {
+
+using namespace host;
 
 using Deadline = std::chrono::steady_clock::time_point;
 
@@ -24,22 +30,12 @@ using Deadline = std::chrono::steady_clock::time_point;
 Deadline in(std::chrono::milliseconds time);
 // Long enough for anything that should happen at once.
 Deadline soon();
+// Long enough for what moves hundreds of megabytes.
+Deadline in_a_while();
 // Whether a sanitizer slows everything and takes memory of its own.
 bool is_sanitized();
 
-// A directory of its own, gone at the end.
-class TemporaryDirectory {
- public:
-  TemporaryDirectory();
-  ~TemporaryDirectory();
-  TemporaryDirectory(const TemporaryDirectory&) = delete;
-  TemporaryDirectory& operator=(const TemporaryDirectory&) = delete;
-  const std::filesystem::path& path() const { return path_; }
-
- private:
-  std::filesystem::path path_;
-};
-
+using Strings = std::vector<std::string>;
 using Environment = std::vector<std::pair<std::string, std::string>>;
 
 // Descriptors to take the place of the pipes to a child; they stay the caller's. -1: a pipe after all.
@@ -77,6 +73,7 @@ class Child {
   std::optional<int> wait_exit(Deadline deadline);
   const std::string& stderr_text() const { return stderr_; }
   bool wait_stderr(std::string_view part, Deadline deadline);  // until it has said that
+  bool wait_stderr_end(Deadline deadline);
 
  private:
   bool pump(Deadline deadline);  // one poll; false at the deadline
@@ -100,6 +97,22 @@ class Child {
   std::string stderr_;
   std::optional<int> status_;
 };
+
+// How a program ended, and all that it said.
+struct Outcome {
+  pid_t pid = -1;      // which it had
+  int exit_code = -1;  // -1: a signal ended it, or it goes on
+  std::string out;
+  std::string err;
+};
+
+// Runs it to its end, with nothing on its stdin.
+Outcome run_to_end(const Strings& command, const Environment& added = {},
+                   const std::filesystem::path& directory = {},
+                   std::chrono::milliseconds patience = std::chrono::seconds(5));
+// Runs `mcpivot ARGUMENTS` in this directory, which is also the home of all XDG folders.
+Outcome run_mcpivot(const Strings& arguments, const std::filesystem::path& directory,
+                    const Environment& added = {});
 
 struct ClientOptions {
   // Initialised so that g++ lets designated initialisers leave some out.
@@ -169,21 +182,11 @@ std::string fake_server_binary();
 std::vector<std::string> mcpivot_command(const ClientOptions& options);
 Environment private_folders(const std::filesystem::path& directory);
 
-// A port that nobody listens on now.
-int free_port();
+// All of a file; empty if there is none.
+std::string content_of(const std::filesystem::path& path);
 
-// The process table. A zombie is not alive.
-bool process_alive(pid_t pid);
-std::vector<pid_t> processes_in_group(pid_t group);
-std::vector<pid_t> children_of(pid_t pid);
-std::vector<pid_t> descendants_of(pid_t pid);
-long rss_kb(pid_t pid);
-long peak_rss_kb(pid_t pid);    // the most it ever was
-long bytes_written(pid_t pid);  // to anywhere, so far
-std::string command_name(pid_t pid);
 // All of them sleep, and none will wake by itself before a timer of its own runs out.
 bool wait_at_rest(const std::vector<pid_t>& pids, Deadline deadline);
-std::size_t open_fds(pid_t pid);
 // For what has no event to wait for, such as the process table: looks every millisecond.
 bool wait_until(const std::function<bool()>& predicate, Deadline deadline);
 

@@ -239,4 +239,22 @@ bool Child::wait_stderr(std::string_view part, Deadline deadline) {
   return said();
 }
 
+bool Child::wait_stderr_end(Deadline deadline) {
+  return pump_until(deadline, [this] { return stderr_fd_ < 0; });
+}
+
+Outcome run_to_end(const Strings& command, const Environment& added, const std::filesystem::path& directory,
+                   std::chrono::milliseconds patience) {
+  Child child(command, added, directory);
+  child.close_stdin();
+  Outcome result;
+  result.pid = child.pid();
+  while (const auto line = child.read_line(in(patience))) result.out += *line + "\n";
+  if (const auto status = child.wait_exit(in(patience)); status && WIFEXITED(*status))
+    result.exit_code = WEXITSTATUS(*status);
+  child.wait_stderr_end(in(patience));
+  result.err = child.stderr_text();
+  return result;
+}
+
 }  // namespace harness

@@ -33,12 +33,6 @@ Daemon resumable() {
   return {port, {"node", peers + "/lib/resumable-daemon.mjs", std::to_string(port)}};
 }
 
-ClientOptions to(const std::string& url, Strings more = {}) {
-  Strings options = {"--url", url, "--name", "app"};
-  options.insert(options.end(), more.begin(), more.end());
-  return {.options = std::move(options)};
-}
-
 // The rest of the tests would be a feast of failures without these.
 class RealDaemons : public testing::Test {
  protected:

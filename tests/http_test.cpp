@@ -22,12 +22,6 @@ using testing::Not;
 using testing::SizeIs;
 using testing::StartsWith;
 
-ClientOptions to(const std::string& url, Strings more = {}) {
-  Strings options = {"--url", url, "--name", "app"};
-  options.insert(options.end(), more.begin(), more.end());
-  return {.options = std::move(options)};
-}
-
 json::object misbehave(Client& client, const std::string& how, json::object more = {}) {
   more["how"] = how;
   return client.call("misbehave", more);

@@ -2,7 +2,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 
 #include <fstream>
 #include <sstream>
@@ -19,12 +18,6 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::Not;
 
-struct Outcome {
-  int exit_code = -1;
-  std::string out;
-  std::string err;
-};
-
 // The folder is home, and also the project.
 class Install : public testing::Test {
  protected:
@@ -32,11 +25,7 @@ class Install : public testing::Test {
     fs::create_directories((folder() / name).parent_path());
     std::ofstream(folder() / name, std::ios::binary) << text;
   }
-  std::string read(const fs::path& name) const {
-    std::ostringstream text;
-    text << std::ifstream(folder() / name, std::ios::binary).rdbuf();
-    return text.str();
-  }
+  std::string read(const fs::path& name) const { return content_of(folder() / name); }
   json::object parsed(const fs::path& name) const {
     return json::parse(read(name), {}, {.allow_comments = true, .allow_trailing_commas = true}).as_object();
   }
@@ -50,22 +39,10 @@ class Install : public testing::Test {
     std::ranges::sort(all);
     return all;
   }
-  Outcome run(const std::vector<std::string>& arguments, const Environment& added = {}) const {
-    std::vector<std::string> command{mcpivot_binary()};
-    command.insert(command.end(), arguments.begin(), arguments.end());
-    Environment environment = private_folders(folder());
-    environment.emplace_back("XDG_DATA_HOME", folder() / "data");
-    environment.emplace_back("PATH", "/usr/bin:/bin");
+  Outcome run(const Strings& arguments, const Environment& added = {}) const {
+    Environment environment = {{"XDG_DATA_HOME", folder() / "data"}, {"PATH", "/usr/bin:/bin"}};
     environment.insert(environment.end(), added.begin(), added.end());
-    Child child(command, environment, folder());
-    child.close_stdin();
-    Outcome result;
-    while (const auto line = child.read_line(soon())) result.out += *line + "\n";
-    if (const auto status = child.wait_exit(soon()); status && WIFEXITED(*status))
-      result.exit_code = WEXITSTATUS(*status);
-    if (result.exit_code != 0) child.wait_stderr("\n", soon());
-    result.err = child.stderr_text();
-    return result;
+    return run_mcpivot(arguments, folder(), environment);
   }
   Outcome good(const std::vector<std::string>& arguments) const {
     Outcome result = run(arguments);
@@ -429,13 +406,10 @@ TEST_F(Install, slips_of_the_pen_are_told) {
 class InstallReal : public Install, public testing::WithParamInterface<const char*> {
  protected:
   std::string list(const std::string& program) const {
-    Environment environment = private_folders(folder());
-    Child child({program, "mcp", "list"}, environment, folder());
-    child.close_stdin();
-    std::string out;
-    while (const auto line = child.read_line(in(std::chrono::seconds(60)))) out += *line + "\n";
-    EXPECT_EQ(child.wait_exit(in(std::chrono::seconds(60))), 0);
-    return out + child.stderr_text();
+    const Outcome listed =
+        run_to_end({program, "mcp", "list"}, private_folders(folder()), folder(), std::chrono::seconds(60));
+    EXPECT_EQ(listed.exit_code, 0);
+    return listed.out + listed.err;
   }
   static std::string in_path(const std::string& program) {
     const char* path = std::getenv("PATH");
@@ -482,19 +456,17 @@ TEST_F(Install, the_skill_is_a_link_to_the_file_that_we_keep) {
   const fs::path link = folder() / ".claude/skills/mcpivot/SKILL.md";
   ASSERT_TRUE(fs::is_symlink(link));
   EXPECT_EQ(fs::read_symlink(link), folder() / "data/mcpivot/skill/SKILL.md");
-  std::ifstream source(PROJECT_DIRECTORY "/share/skill/SKILL.md", std::ios::binary);
-  std::ostringstream expected;
-  expected << source.rdbuf();
-  EXPECT_EQ(read(".claude/skills/mcpivot/SKILL.md"), expected.str());
-  EXPECT_TRUE(expected.str().starts_with("---\nname: mcpivot\ndescription: "));
+  const std::string expected = content_of(PROJECT_DIRECTORY "/share/skill/SKILL.md");
+  EXPECT_EQ(read(".claude/skills/mcpivot/SKILL.md"), expected);
+  EXPECT_TRUE(expected.starts_with("---\nname: mcpivot\ndescription: "));
 
   // An older version's text is renewed: by the next installation, and by the next run.
   write("data/mcpivot/skill/SKILL.md", "old");
   good({"install", "skill"});
-  EXPECT_EQ(read(".claude/skills/mcpivot/SKILL.md"), expected.str());
+  EXPECT_EQ(read(".claude/skills/mcpivot/SKILL.md"), expected);
   write("data/mcpivot/skill/SKILL.md", "old");
   run({"--", "true"});
-  EXPECT_EQ(read(".claude/skills/mcpivot/SKILL.md"), expected.str());
+  EXPECT_EQ(read(".claude/skills/mcpivot/SKILL.md"), expected);
 
   good({"uninstall", "skill"});
   EXPECT_FALSE(exists(".claude/skills/mcpivot"));
@@ -512,8 +484,7 @@ TEST_F(Install, what_a_package_will_renew_is_what_is_named) {
   Environment environment = private_folders(folder());
   environment.emplace_back("PATH", (folder() / "bin").native() + ":/usr/bin:/bin");
   auto packaged = [&](const std::string& what) {
-    Child child({folder() / "bin/mcpivot", "install", what}, environment, folder());
-    return child.wait_exit(soon());
+    return run_to_end({folder() / "bin/mcpivot", "install", what}, environment, folder()).exit_code;
   };
   EXPECT_EQ(packaged("claude"), 0);
   EXPECT_THAT(read(".claude.json"), HasSubstr("\"" + (folder() / "bin/mcpivot").native() + "\""));

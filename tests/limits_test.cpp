@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <array>
 
-#include "harness.h"
+#include "memory_bounds.h"
 
 namespace harness {
 namespace {
@@ -22,19 +22,6 @@ constexpr std::size_t client_limit = 64 << 20;
 
 // Where the id stands in a message.
 constexpr std::array<std::string_view, 2> id_places = {"first", "last"};
-
-// So that freed memory is not kept back by a sanitizer, and memory can be measured.
-const Environment measurable = {{"ASAN_OPTIONS", "quarantine_size_mb=1"}};
-
-// A bound on memory, with what a sanitizer needs for itself.
-long bound_kb(long megabytes) {
-  return (is_sanitized() ? 3 * megabytes + 100 : megabytes) * 1024;
-}
-
-// Deadline for what moves hundreds of megabytes.
-Deadline in_a_while() {
-  return in(std::chrono::seconds(60));
-}
 
 int error_code(const json::object& answer) {
   const json::value* error = answer.if_contains("error");

@@ -10,7 +10,6 @@
 #include <algorithm>
 #include <csignal>
 #include <fstream>
-#include <map>
 #include <sstream>
 #include <stdexcept>
 #include <string>
@@ -20,18 +19,25 @@
 
 namespace harness {
 
-inline std::string content_of(const std::filesystem::path& path) {
-  const std::ifstream file(path);
-  std::ostringstream text;
-  text << file.rdbuf();
-  return text.str();
+constexpr int for_ever = 600'000;  // milliseconds, for a call that does not end by itself
+
+// A client of a server whose later lives differ as told.
+inline ClientOptions changing(Strings options, const Strings& later = {}) {
+  Strings server = {"--lives", "lives"};
+  if (!later.empty()) server.insert(server.end(), {"--life", "2+"});
+  server.insert(server.end(), later.begin(), later.end());
+  return {.options = std::move(options), .server = std::move(server), .own_program = true};
 }
 
-inline std::vector<std::string> lines_of(const std::filesystem::path& path) {
-  std::ifstream file(path);
-  std::vector<std::string> lines;
-  for (std::string line; std::getline(file, line);) lines.push_back(line);
+inline Strings lines_in(const std::string& text) {
+  std::istringstream all(text);
+  Strings lines;
+  for (std::string line; std::getline(all, line);) lines.push_back(line);
   return lines;
+}
+
+inline Strings lines_of(const std::filesystem::path& path) {
+  return lines_in(content_of(path));
 }
 
 inline bool wait_for_text(const std::filesystem::path& path, const std::string& text) {
@@ -63,22 +69,21 @@ inline std::string own(Client& client, std::string_view tool, const boost::json:
   return own_text(client.call(tool, arguments));
 }
 
-inline std::vector<std::string> names_in(const boost::json::object& answer, std::string_view list,
-                                         std::string_view key = "name") {
-  std::vector<std::string> names;
+inline Strings names_in(const boost::json::object& answer, std::string_view list,
+                        std::string_view key = "name") {
+  Strings names;
   for (const auto& item : answer.at("result").at(list).as_array())
     names.emplace_back(item.at(key).as_string());
   return names;
 }
 
-inline std::vector<std::string> tools_of(Client& client) {
+inline Strings tools_of(Client& client) {
   return names_in(client.request("tools/list"), "tools");
 }
 
 // The "key: value" lines of pivot_status; an absent one is empty.
 inline std::string status_of(Client& client, const std::string& key) {
-  std::istringstream lines(client.call_text("pivot_status"));
-  for (std::string line; std::getline(lines, line);)
+  for (const std::string& line : lines_in(client.call_text("pivot_status")))
     if (line.starts_with(key + ": ")) return line.substr(key.size() + 2);
   return {};
 }
@@ -92,9 +97,25 @@ inline bool wait_status(Client& client, const std::string& key, const std::strin
   return wait_until([&] { return status_of(client, key) == value; }, soon());
 }
 
+inline bool is_running(Client& client, pid_t pid) {
+  return process_alive(pid) && server_pid(client) == pid;
+}
+
+// What the fake server knows of itself and its client.
+inline boost::json::object state_of(Client& client) {
+  return boost::json::parse(own(client, "state")).as_object();
+}
+
 // The server has read all that was sent to it so far.
 inline void settle(Client& client) {
   client.call("echo");
+}
+
+inline std::int64_t send_with_token(Client& client, std::string_view tool,
+                                    const boost::json::object& arguments = {},
+                                    std::string_view token = "mine") {
+  return client.send("tools/call",
+                     {{"name", tool}, {"arguments", arguments}, {"_meta", {{"progressToken", token}}}});
 }
 
 // A call that is in flight until the test answers the question that the server put for it.

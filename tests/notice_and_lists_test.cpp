@@ -20,8 +20,6 @@ using testing::Not;
 using testing::SizeIs;
 using testing::StartsWith;
 
-using Strings = std::vector<std::string>;
-
 // A new generation that nobody asked for, so that its notice is due with the next tool answer.
 void reload(Client& client) {
   const std::string next = std::to_string(std::stoi(status_of(client, "generation")) + 1);

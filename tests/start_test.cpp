@@ -16,8 +16,6 @@ using testing::IsEmpty;
 using testing::Not;
 using testing::SizeIs;
 
-using Strings = std::vector<std::string>;
-
 // Several runs of mcpivot with the same command, in the same folder, with the same cache.
 class Runs {
  public:

@@ -18,8 +18,6 @@ using testing::EndsWith;
 using testing::HasSubstr;
 using testing::Not;
 
-using Strings = std::vector<std::string>;
-
 const char* const several = R"({"mcpServers": {
   "a-server-with-quite-a-long-name-indeed": {"command": "${FAKE}", "active": true},
   "short": {"command": "${FAKE}", "args": ["--only", "echo"]},
@@ -103,9 +101,7 @@ TEST_F(TerminalOutput, progress_is_coloured_by_where_it_goes) {
                            file;
   Terminal terminal({"/bin/sh", "-c", line}, options(80, {}));
   ASSERT_TRUE(terminal.wait_exit());
-  std::ifstream in(file);
-  const std::string said{std::istreambuf_iterator<char>(in), {}};
-  EXPECT_THAT(said, Not(HasSubstr("\033")));
+  EXPECT_THAT(content_of(file), Not(HasSubstr("\033")));
 }
 
 TEST_F(TerminalOutput, a_watch_redraws_and_leaves_the_terminal_as_it_was) {

@@ -36,8 +36,7 @@ TEST(Watch, a_save_builds_and_swaps_and_the_model_is_told) {
   client.expect_notification("notifications/tools/list_changed");
   EXPECT_THAT(text_of(client.call("echo", {{"text", "after"}})),
               AllOf(HasSubstr("generation 2"), HasSubstr("+fresh"), HasSubstr("a.txt")));
-  std::ifstream built(project.path() / "built.out");
-  EXPECT_EQ(std::string(std::istreambuf_iterator<char>(built), {}), "two");
+  EXPECT_EQ(content_of(project.path() / "built.out"), "two");
 }
 
 TEST(Watch, a_build_that_fails_in_the_background_is_told_once_and_the_old_server_serves) {

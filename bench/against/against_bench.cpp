@@ -14,7 +14,10 @@
 #include <set>
 
 #include "../cores.h"
+#include "../options.h"
 #include "faults.h"
+#include "host/free_port.h"
+#include "host/temporary_directory.h"
 #include "load.h"
 #include "subjects.h"
 
@@ -46,62 +49,28 @@ struct Options {
   bool wants(std::string_view row) const { return only.empty() || only.contains(row); }
 };
 
-[[noreturn]] void refuse(std::string_view why) {
-  fmt::print(stderr, "against_bench: {}\n\n{}", why, usage);
-  std::exit(2);
-}
-
-Options read_options(const std::vector<std::string_view>& arguments) {
+Options read_options(int argc, char** argv) {
+  static const std::set<std::string_view> rows = {"start", "load", "memory",  "replace",    "reload",
+                                                  "crash", "away", "orphans", "passthrough"};
   Options options;
-  const std::set<std::string_view> known = {"start", "load", "memory",  "replace",    "reload",
-                                            "crash", "away", "orphans", "passthrough"};
-  for (size_t i = 0; i < arguments.size(); ++i) {
-    const std::string_view option = arguments[i];
-    const auto argument = [&] {
-      if (++i == arguments.size()) refuse(fmt::format("{} needs an argument", option));
-      return arguments[i];
-    };
-    if (option == "--help") {
-      fmt::print("{}", usage);
-      std::exit(0);
-    } else if (option == "--quick") {
-      options.quick = true;
-    } else if (option == "--only") {
-      const std::string_view row = argument();
-      if (!known.contains(row)) refuse(fmt::format("no row '{}'", row));
-      options.only.emplace(row);
-    } else if (option == "--rivals") {
-      std::string_view rest = argument();
-      while (!rest.empty()) {
-        const auto comma = std::min(rest.find(','), rest.size());
-        options.rivals.emplace(rest.substr(0, comma));
-        rest.remove_prefix(std::min(comma + 1, rest.size()));
-      }
-    } else if (option == "--json") {
-      options.json = argument();
-    } else if (option != "--against") {
-      refuse(fmt::format("no option '{}'", option));
+  CommandLine line("against_bench", usage);
+  line.flag("--against", [] {});  // as ./dev bench passes it on
+  line.flag("--quick", options.quick);
+  line.option("--only", [&](auto row) {
+    if (!rows.contains(row)) line.refuse(fmt::format("no row '{}'", row));
+    options.only.emplace(row);
+  });
+  line.option("--rivals", [&](auto names) {
+    while (!names.empty()) {
+      const auto comma = std::min(names.find(','), names.size());
+      options.rivals.emplace(names.substr(0, comma));
+      names.remove_prefix(std::min(comma + 1, names.size()));
     }
-  }
+  });
+  line.option("--json", [&](auto file) { options.json = file; });
+  line.read(argc, argv);
   return options;
 }
-
-class Scratch {
- public:
-  Scratch() : path_(fs::temp_directory_path() / "mcpivot-against-XXXXXX") {
-    if (mkdtemp(path_.data()) == nullptr) throw std::runtime_error("no folder in " + path_);
-  }
-  ~Scratch() {
-    std::error_code ignored;
-    fs::remove_all(path_, ignored);
-  }
-  Scratch(const Scratch&) = delete;
-  Scratch& operator=(const Scratch&) = delete;
-  fs::path path() const { return path_; }
-
- private:
-  std::string path_;
-};
 
 // All that was seen: results[way][subject][row].
 class Results {
@@ -255,7 +224,7 @@ class Contest {
           for (size_t i = 0; i < contenders.size(); ++i)
             one_load(contenders[(round + i) % contenders.size()], load, round);
       remember_memory(contenders, "memory loaded");
-      for (Contender& contender : contenders) {
+      for (const Contender& contender : contenders) {
         for (const auto& [row, values] : contender.values)
           results_.put(*contender.subject, row, median(values));
         for (const auto& [row, why] : contender.failures) failed(*contender.subject, row, why);
@@ -361,7 +330,7 @@ class Contest {
 
   template <typename Do>
   void with_daemon(Do what) {
-    daemon_port_ = free_port();
+    daemon_port_ = host::free_port();
     const ProcessTree daemon({place_.programs / "echo_daemon", std::to_string(daemon_port_)},
                              ProcessTree::Ends::none);
     http_front({.port = daemon_port_}, Clock::now() + std::chrono::seconds(5));
@@ -387,10 +356,10 @@ class Contest {
 }  // namespace
 
 int main(int argc, char** argv) {
-  const Options options = read_options({argv + 1, argv + argc});
+  const Options options = read_options(argc, argv);
   const fs::path programs = fs::read_symlink("/proc/self/exe").parent_path();
   const fs::path root = programs.parent_path().parent_path();
-  const Scratch scratch;
+  const host::TemporaryDirectory scratch;
   const Place place{.programs = programs,
                     .peers = root / "tests/peers/node_modules",
                     .rivals = root / "bench/rivals/node_modules",
@@ -409,5 +378,7 @@ int main(int argc, char** argv) {
   std::ofstream out(options.json);
   out << json::serialize(all) << '\n';
   out.close();
-  if (!out) refuse(fmt::format("cannot write {}", options.json.string()));
+  if (out) return 0;
+  fmt::print(stderr, "against_bench: cannot write {}\n", options.json.string());
+  return 2;
 }

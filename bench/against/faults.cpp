@@ -12,16 +12,15 @@
 #include <map>
 #include <set>
 
+#include "host/free_port.h"
+#include "host/process_table.h"
+
 namespace {
 
 namespace fs = std::filesystem;
 namespace json = boost::json;
 using std::chrono::milliseconds;
 using std::chrono::seconds;
-
-double ms_since(Clock::time_point begin) {
-  return std::chrono::duration<double, std::milli>(Clock::now() - begin).count();
-}
 
 fs::path copy_of_server(const Place& place) {
   static int copies = 0;
@@ -175,7 +174,7 @@ json::object kill_server(const Subject& subject, const Place& place) {
   const std::int64_t hanging = running->send_call(R"({"hang":true})");
   running->ask("tools/call", fmt::format(R"({{"name":"{}","arguments":{{"text":"x"}}}})", subject.tool),
                seconds(10));
-  std::vector<pid_t> all = descendants(running->process()->pid());
+  std::vector<pid_t> all = host::descendants_of(running->process()->pid());
   all.push_back(running->process()->pid());
   for (const pid_t pid : running_program(all, server)) kill(pid, SIGKILL);
   const auto begin = Clock::now();
@@ -219,7 +218,7 @@ json::object kill_server(const Subject& subject, const Place& place) {
 }
 
 json::object leave_for(const std::vector<const Subject*>& subjects, const Place& place, int away) {
-  const std::uint16_t port = free_port();
+  const std::uint16_t port = host::free_port();
   const std::vector<std::string> command = {place.programs / "echo_daemon", std::to_string(port)};
   auto daemon = std::make_unique<ProcessTree>(command, ProcessTree::Ends::none);
   struct One {
@@ -284,11 +283,11 @@ json::object leave_for(const std::vector<const Subject*>& subjects, const Place&
 json::object kill_proxy(const Subject& subject, const Place& place) {
   const fs::path server = copy_of_server(place);
   const auto running = ready(subject, place, {.server = {server.string(), "--stubborn"}});
-  const std::vector<pid_t> before = descendants(running->process()->pid());
+  const std::vector<pid_t> before = host::descendants_of(running->process()->pid());
   running->process()->kill_alone();
   const auto begin = Clock::now();
   const auto alive = [&] {
-    const std::vector<pid_t> ours = descendants(getpid());
+    const std::vector<pid_t> ours = host::descendants_of(getpid());
     std::vector<pid_t> left;
     for (const pid_t pid : before) {
       waitpid(pid, nullptr, WNOHANG);

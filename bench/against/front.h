@@ -38,8 +38,5 @@ struct HttpAddress {
 // Waits until somebody listens there.
 std::unique_ptr<Front> http_front(const HttpAddress& address, Clock::time_point deadline);
 
-// A port that nobody uses now.
-std::uint16_t free_port();
-
 // The id of an answer; -1 if it is none.
 std::int64_t id_of(std::string_view message);

@@ -12,6 +12,8 @@
 #include <fstream>
 #include <functional>
 
+#include "../options.h"
+#include "host/temporary_directory.h"
 #include "subjects.h"
 
 namespace {
@@ -85,10 +87,6 @@ double exponent(const std::vector<Point>& points) {
   }
   const double spread = n * sxx - sx * sx;
   return spread > 0 ? (n * sxy - sx * sy) / spread : 0;
-}
-
-double ms_since(Clock::time_point begin) {
-  return std::chrono::duration<double, std::milli>(Clock::now() - begin).count();
 }
 
 // The best of some tries: what the work takes when nobody disturbs it.
@@ -381,39 +379,30 @@ json::value json_of(const Plot& plot) {
   return {{"name", plot.name}, {"title", plot.title}, {"x", plot.x}, {"curves", std::move(curves)}};
 }
 
-Options read_options(const std::vector<std::string_view>& arguments) {
+Options read_options(int argc, char** argv) {
   Options options;
-  for (size_t i = 0; i < arguments.size(); ++i) {
-    if (arguments[i] == "--quick") {
-      options.quick = true;
-    } else if (arguments[i] == "--check") {
-      options.check = true;
-    } else if (arguments[i] == "--json" && i + 1 < arguments.size()) {
-      options.json = arguments[++i];
-    } else {
-      const bool asked = arguments[i] == "--help";
-      fmt::print(asked ? stdout : stderr, "{}{}",
-                 asked ? "" : fmt::format("growth_bench: no option '{}'\n\n", arguments[i]), usage);
-      std::exit(asked ? 0 : 2);
-    }
-  }
+  CommandLine line("growth_bench", usage);
+  line.flag("--quick", options.quick);
+  line.flag("--check", options.check);
+  line.option("--json", [&](auto file) { options.json = file; });
+  line.read(argc, argv);
   return options;
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
-  const Options options = read_options({argv + 1, argv + argc});
-  std::string scratch = fs::temp_directory_path() / "mcpivot-growth-XXXXXX";
-  if (mkdtemp(scratch.data()) == nullptr) return 1;
+  const Options options = read_options(argc, argv);
+  const host::TemporaryDirectory scratch;
   // Nothing is known from before, and nothing of the user's is touched.
   setenv("XDG_CACHE_HOME", "/dev/null", 1);
   for (const char* variable : {"XDG_STATE_HOME", "XDG_CONFIG_HOME", "XDG_RUNTIME_DIR"})
-    setenv(variable, scratch.c_str(), 1);
+    setenv(variable, scratch.path().c_str(), 1);
   adopt_orphans();
   bool good = true;
   try {
-    const auto plots = Growth(options, fs::read_symlink("/proc/self/exe").parent_path(), scratch).run();
+    const auto plots =
+        Growth(options, fs::read_symlink("/proc/self/exe").parent_path(), scratch.path()).run();
     json::array all;
     for (const Plot& plot : plots) {
       good = show(plot) && good;
@@ -432,7 +421,5 @@ int main(int argc, char** argv) {
     fmt::print(stderr, "growth_bench: {}\n", failure.what());
     good = false;
   }
-  std::error_code ignored;
-  fs::remove_all(scratch, ignored);
   return options.check && !good ? 1 : 0;
 }

@@ -344,13 +344,3 @@ class HttpFront : public Front {
 std::unique_ptr<Front> http_front(const HttpAddress& address, Clock::time_point deadline) {
   return std::make_unique<HttpFront>(address, deadline);
 }
-
-std::uint16_t free_port() {
-  const int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-  sockaddr_in address = loopback(0);
-  socklen_t size = sizeof(address);
-  bind(fd, reinterpret_cast<sockaddr*>(&address), size);
-  getsockname(fd, reinterpret_cast<sockaddr*>(&address), &size);
-  close(fd);
-  return ntohs(address.sin_port);
-}

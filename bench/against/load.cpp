@@ -76,20 +76,10 @@ Turn run_load(Running& running, const Load& load, Clock::duration budget) {
     if (answer.message.size() < load.size)
       throw Failure("a wrong answer: " + std::string(answer.message.substr(0, 120)));
     answered[index] = true;
-    turn.times_us.push_back(std::chrono::duration<double, std::micro>(answer.arrived - sent[index]).count());
+    turn.times_us.push_back(microseconds(answer.arrived - sent[index]));
     if (wants_more()) send_one();
   }
   turn.per_second =
       static_cast<double>(turn.times_us.size()) / std::chrono::duration<double>(Clock::now() - begin).count();
   return turn;
-}
-
-double percentile(std::vector<double> values, double share) {
-  if (values.empty()) return 0;
-  std::ranges::sort(values);
-  return values[std::min(values.size() - 1, static_cast<size_t>(share * static_cast<double>(values.size())))];
-}
-
-double median(std::vector<double> values) {
-  return percentile(std::move(values), 0.5);
 }

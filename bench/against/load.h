@@ -21,6 +21,3 @@ struct Turn {
 // As many calls as fit into `budget`, at least as many as are in flight and ten, at most 20,000. One call
 // before is checked in full. Throws Failure when the subject falls silent.
 Turn run_load(Running& running, const Load& load, Clock::duration budget);
-
-double median(std::vector<double> values);
-double percentile(std::vector<double> values, double share);

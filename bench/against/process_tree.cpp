@@ -1,7 +1,8 @@
-// Starting, finding in /proc, and ending.
+// Starting, weighing and ending.
 #include "process_tree.h"
 
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <poll.h>
 #include <signal.h>
 #include <spawn.h>
@@ -12,39 +13,16 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <charconv>
 #include <cstring>
 #include <fstream>
-#include <map>
-#include <sstream>
-#include <system_error>
+#include <iterator>
+
+#include "host/process_table.h"
 
 namespace {
 
 namespace fs = std::filesystem;
 constexpr int farewell_ms = 300;
-
-fs::path folder_of(pid_t pid) {
-  return fs::path("/proc") / std::to_string(pid);
-}
-
-// Parent and state, from /proc/PID/stat, whose second field may hold anything in its brackets.
-struct Stat {
-  pid_t parent = 0;
-  char state = 'Z';
-};
-
-Stat stat_of(pid_t pid) {
-  std::ifstream file(folder_of(pid) / "stat");
-  std::string text;
-  std::getline(file, text);
-  const auto bracket = text.rfind(')');
-  if (bracket == std::string::npos) return {};
-  std::istringstream rest(text.substr(bracket + 1));
-  Stat stat;
-  rest >> stat.state >> stat.parent;
-  return stat;
-}
 
 void wait_for_end(pid_t pid, int milliseconds) {
   const int pidfd = static_cast<int>(syscall(SYS_pidfd_open, pid, 0));
@@ -72,6 +50,7 @@ ProcessTree::ProcessTree(const std::vector<std::string>& command, Ends ends) {
   if (ends == Ends::pipes && (pipe2(in, O_CLOEXEC) != 0 || pipe2(out, O_CLOEXEC) != 0))
     throw Failure(std::string("no pipe: ") + std::strerror(errno));
   std::vector<char*> argv;
+  argv.reserve(command.size() + 1);
   for (const std::string& argument : command) argv.push_back(const_cast<char*>(argument.c_str()));
   argv.push_back(nullptr);
   posix_spawn_file_actions_t actions;
@@ -112,13 +91,13 @@ ProcessTree::ProcessTree(const std::vector<std::string>& command, Ends ends) {
 }
 
 ProcessTree::~ProcessTree() {
-  std::vector<pid_t> below = descendants(pid_);
+  std::vector<pid_t> below = host::descendants_of(pid_);
   if (to_ >= 0) close(to_);
   if (running()) {
     kill(pid_, SIGTERM);
     wait_for_end(pid_, farewell_ms);
   }
-  for (const pid_t pid : descendants(pid_)) below.push_back(pid);
+  for (const pid_t pid : host::descendants_of(pid_)) below.push_back(pid);
   if (running()) kill_alone();
   kill(-pid_, SIGKILL);
   for (const pid_t pid : below) kill(pid, SIGKILL);
@@ -140,41 +119,20 @@ void ProcessTree::kill_alone() {
   reaped_ = true;
 }
 
-std::vector<pid_t> descendants(pid_t pid) {
-  std::multimap<pid_t, pid_t> children;
-  std::error_code problem;
-  for (const auto& entry : fs::directory_iterator("/proc", problem)) {
-    const std::string name = entry.path().filename();
-    pid_t one = 0;
-    if (std::from_chars(name.data(), name.data() + name.size(), one).ec != std::errc{}) continue;
-    if (const Stat stat = stat_of(one); stat.state != 'Z' && stat.state != 'X')
-      children.emplace(stat.parent, one);
-  }
-  std::vector<pid_t> found = {pid};
-  for (size_t i = 0; i < found.size(); ++i) {
-    const auto [begin, end] = children.equal_range(found[i]);
-    for (auto child = begin; child != end; ++child) found.push_back(child->second);
-  }
-  found.erase(found.begin());
-  return found;
-}
-
 std::vector<pid_t> running_program(const std::vector<pid_t>& pids, const fs::path& program) {
   std::vector<pid_t> found;
-  std::error_code problem;
   std::ranges::copy_if(pids, std::back_inserter(found),
-                       [&](pid_t pid) { return fs::equivalent(folder_of(pid) / "exe", program, problem); });
+                       [&](pid_t pid) { return host::runs_program(pid, program); });
   return found;
 }
 
 double tree_megabytes(pid_t pid, const fs::path& server) {
-  std::vector<pid_t> all = descendants(pid);
+  std::vector<pid_t> all = host::descendants_of(pid);
   all.push_back(pid);
-  const std::vector<pid_t> servers = running_program(all, server);
   double kilobytes = 0;
   for (const pid_t one : all) {
-    if (std::ranges::find(servers, one) != servers.end()) continue;
-    std::ifstream rollup(folder_of(one) / "smaps_rollup");
+    if (host::runs_program(one, server)) continue;
+    std::ifstream rollup(fmt::format("/proc/{}/smaps_rollup", one));
     for (std::string word; rollup >> word;)
       if (double value = 0; word == "Pss:" && rollup >> value) kilobytes += value;
   }

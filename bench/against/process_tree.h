@@ -5,13 +5,12 @@
 
 #include <sys/types.h>
 
-#include <chrono>
 #include <filesystem>
 #include <stdexcept>
 #include <string>
 #include <vector>
 
-using Clock = std::chrono::steady_clock;
+#include "../times.h"
 
 // A subject that died, fell silent or answered wrongly. Nothing it does ends the benchmark.
 class Failure : public std::runtime_error {
@@ -44,9 +43,6 @@ class ProcessTree {
   int from_ = -1;
   bool reaped_ = false;
 };
-
-// Every process below this one that has not ended.
-std::vector<pid_t> descendants(pid_t pid);
 
 // Of these, the ones that run this program.
 std::vector<pid_t> running_program(const std::vector<pid_t>& pids, const std::filesystem::path& program);

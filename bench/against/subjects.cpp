@@ -6,6 +6,8 @@
 
 #include <fstream>
 
+#include "host/free_port.h"
+
 namespace {
 
 namespace fs = std::filesystem;
@@ -123,7 +125,7 @@ Running::Running(const Subject& subject, const Place& place, const Behind& behin
     front_ = stdio_front(*process_);
     return;
   }
-  port_ = subject.role == Role::direct ? behind.daemon_port : free_port();
+  port_ = subject.role == Role::direct ? behind.daemon_port : host::free_port();
   if (subject.role != Role::direct)
     process_ =
         std::make_unique<ProcessTree>(command_of(subject, place, behind, port_), ProcessTree::Ends::none);

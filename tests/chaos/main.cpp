@@ -74,11 +74,8 @@ Options read_options(const std::vector<std::string>& arguments) {
 
 std::vector<Action> plan_for(const Options& options) {
   if (!options.replay.empty()) {
-    const std::ifstream file(options.replay);
-    if (!file) throw std::runtime_error("cannot read " + options.replay);
-    std::ostringstream text;
-    text << file.rdbuf();
-    return from_text(text.str());
+    if (!std::ifstream(options.replay)) throw std::runtime_error("cannot read " + options.replay);
+    return from_text(harness::content_of(options.replay));
   }
   std::vector<Kind> faults = Tormentor::kinds();
   for (const std::string& name : options.only)

@@ -22,13 +22,6 @@ namespace fs = std::filesystem;
 
 constexpr std::array stdio_servers = {"alpha", "beta", "gamma", "extra"};
 
-std::string content_of(const fs::path& path) {
-  const std::ifstream file(path, std::ios::binary);
-  std::ostringstream text;
-  text << file.rdbuf();
-  return text.str();
-}
-
 // The program of a process, also when its file was replaced since.
 std::string program_of(pid_t pid) {
   std::error_code failed;
@@ -230,7 +223,7 @@ std::map<std::string, int> World::executed() const {
   for (const auto& entry : fs::directory_iterator(folder())) {
     if (!entry.path().filename().native().starts_with("journal-")) continue;
     // A token is "t" and a number between quotes, or a line of its own.
-    std::istringstream lines(content_of(entry.path()));
+    std::istringstream lines(harness::content_of(entry.path()));
     for (std::string line; std::getline(lines, line);) {
       const auto key = line.find(R"("token":"t)");
       if (key != std::string::npos)
@@ -249,7 +242,7 @@ std::vector<pid_t> World::leftovers() const {
     if (name.find_first_not_of("0123456789") != std::string::npos) continue;
     const pid_t pid = std::stoi(name);
     if (pid == getpid() || (daemon_ && pid == daemon_->pid()) || !harness::process_alive(pid)) continue;
-    if (content_of(entry.path() / "environ").find(mark_) != std::string::npos) found.push_back(pid);
+    if (harness::content_of(entry.path() / "environ").find(mark_) != std::string::npos) found.push_back(pid);
   }
   return found;
 }

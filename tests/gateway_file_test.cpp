@@ -1,0 +1,114 @@
+// The configuration file changes while mcpivot runs.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "gateways.h"
+
+namespace harness {
+namespace {
+
+namespace json = boost::json;
+using testing::AllOf;
+using testing::Contains;
+using testing::HasSubstr;
+using testing::Not;
+
+TEST(Gateway, the_file_is_watched_and_others_do_not_notice) {
+  Client client(with(two()));
+  start(client);
+  const std::string alpha = own(client, "alpha__pid");
+  json::object servers = two();
+  servers.erase("beta");
+  servers["gamma"] = server({"--only", "echo"}, {{"active", true}});
+  rewrite(client, file_of(servers));
+  client.expect_notification("notifications/tools/list_changed");
+  wait_ready(client, {"gamma"});
+  EXPECT_EQ(own(client, "gamma__echo", {{"text", "new"}}), "new");
+  EXPECT_THAT(client.call_text("pivot_status"), Not(HasSubstr("beta")));
+  EXPECT_EQ(own(client, "alpha__pid"), alpha);
+
+  // A changed one is swapped.
+  servers["gamma"] = server({"--only", "echo,cwd"}, {{"active", true}});
+  rewrite(client, file_of(servers));
+  EXPECT_TRUE(wait_until([&] { return std::ranges::count(tools_of(client), "gamma__cwd") == 1; }, soon()));
+  EXPECT_EQ(own(client, "alpha__pid"), alpha);
+}
+
+TEST(Gateway, a_changed_queue_time_counts_for_those_who_come_then) {
+  json::object servers = two();
+  Client client(with(servers));
+  start(client);
+  servers["beta"] = server({"--hold", "initialize"},
+                           {{"active", true}, {"swap", "stop-first"}, {"timeouts", {{"queue", "100ms"}}}});
+  rewrite(client, file_of(servers));
+  const auto state = [&] { return own(client, "pivot_status", {{"server", "beta"}}); };
+  ASSERT_TRUE(wait_until([&] { return state().find("state: starting") != std::string::npos; }, soon()));
+  const std::string answer =
+      own(client, "pivot_call", {{"tool", "beta__echo"}, {"arguments", {{"text", "late"}}}});
+  EXPECT_THAT(answer, HasSubstr("the request waited 0.1 s for it to start"));
+}
+
+TEST(Gateway, replayed_calls_that_the_file_no_longer_names_are_not_made_again) {
+  json::object servers = two();
+  const auto replaying = [&](json::array tools) {
+    servers["alpha"] = server({"--journal", "journal"}, {{"active", true}, {"replay", std::move(tools)}});
+    return file_of(servers);
+  };
+  Client client({.config = replaying({"echo", "count"})});
+  start(client);
+  own(client, "alpha__count");
+  own(client, "alpha__echo", {{"text", "kept"}});
+  const std::string first = own(client, "alpha__pid");
+  rewrite(client, replaying({"count"}));
+  ASSERT_TRUE(wait_until([&] { return own(client, "alpha__pid") != first; }, soon()));
+  const Strings lines = lines_of(client.directory() / "journal");
+  const auto times = [&](const char* tool) {
+    return std::ranges::count_if(
+        lines, [&](const std::string& line) { return line.find(tool) != std::string::npos; });
+  };
+  EXPECT_EQ(times(" count "), 2);
+  EXPECT_EQ(times(" echo "), 1);
+}
+
+TEST(Gateway, a_start_command_that_is_added_to_the_file_starts_the_daemon) {
+  const std::string port = std::to_string(free_port());
+  json::object servers = two();
+  servers["app"] = json::object{{"url", "http://127.0.0.1:" + port + "/mcp"}, {"active", true}};
+  Client client(with(servers));
+  start(client);
+  servers["app"].as_object()["start_command"] =
+      "echo $$ > daemon.pid; exec " FAKE_DAEMON_BINARY " --port " + port;
+  rewrite(client, file_of(servers));
+  ASSERT_TRUE(wait_until([&] { return own(client, "app__echo", {{"text", "up"}}) == "up"; }, soon()));
+  kill(std::stoi(content_of(client.directory() / "daemon.pid")), SIGKILL);
+}
+
+TEST(Gateway, a_file_that_does_not_parse_changes_nothing_and_the_model_is_told_where) {
+  Client client(with(two()));
+  start(client);
+  rewrite(client, "{\n  \"mcpServers\": {\n    \"alpha\": }\n}");
+  ASSERT_TRUE(wait_until(
+      [&] { return text_of(client.call("alpha__echo")).find("mcpivot.json:3:") != std::string::npos; },
+      soon()));
+  EXPECT_EQ(own(client, "alpha__echo", {{"text", "still"}}), "still");
+}
+
+TEST(Gateway, a_server_with_an_error_does_not_make_the_other_one_bare) {
+  json::object servers = two();
+  servers["beta"] = json::object{{"command", 7}};
+  Client client(with(servers));
+  start(client, {"alpha"});
+  EXPECT_THAT(tools_of(client), AllOf(Contains("alpha__echo"), Contains("pivot_activate")));
+  EXPECT_THAT(text_of(client.call("alpha__echo")), HasSubstr("mcpivot.json:1:"));
+}
+
+TEST(Gateway, a_file_without_any_good_server_still_serves_the_client) {
+  Client client({.config = "{ \"mcpServers\": { \"alpha\": { \"command\": 7 } } }"});
+  EXPECT_TRUE(client.initialize().contains("result"));
+  EXPECT_THAT(client.call_text("pivot_status"), HasSubstr("servers: 0"));
+  rewrite(client, file_of(two()));
+  wait_ready(client, {"alpha"});
+}
+
+}  // namespace
+}  // namespace harness

@@ -1,0 +1,143 @@
+// Many servers behind one connection: each lives, rests and dies on its own.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "gateways.h"
+
+namespace harness {
+namespace {
+
+namespace fs = std::filesystem;
+namespace json = boost::json;
+using testing::AllOf;
+using testing::Contains;
+using testing::HasSubstr;
+
+TEST(Gateway, a_server_that_cannot_start_or_hangs_delays_nobody) {
+  json::object servers = two();
+  servers["missing"] = json::object{{"command", "/no/such/program"}, {"active", true}};
+  servers["hanging"] = server({"--hold", "initialize"}, {{"active", true}});
+  servers["dying"] = server({"--die", "start"}, {{"active", true}});
+  Client client(with(servers));
+  const json::object hello = client.initialize();
+  EXPECT_TRUE(hello.contains("result"));
+  wait_ready(client, {"alpha", "beta"});
+  EXPECT_EQ(own(client, "alpha__echo", {{"text", "quick"}}), "quick");
+  const std::string status = client.call_text("pivot_status");
+  EXPECT_THAT(status, AllOf(HasSubstr("missing: active, failed"), HasSubstr("hanging: active, starting")));
+}
+
+TEST(Gateway, a_crash_is_reported_under_the_names_that_the_client_knows_and_costs_the_others_nothing) {
+  Client client(with(two()));
+  start(client);
+  client.call("pivot_activate", {{"server", "beta"}});
+  const pid_t alpha = std::stoi(own(client, "alpha__pid"));
+  for (int i = 0; i < 5; ++i) {
+    const std::string report = own_text(client.call("beta__crash"));
+    EXPECT_THAT(report, AllOf(HasSubstr("server \"beta\""), HasSubstr("\"beta__crash\"")));
+    EXPECT_EQ(own(client, "alpha__echo", {{"text", "here"}}), "here");
+  }
+  EXPECT_EQ(std::stoi(own(client, "alpha__pid")), alpha);
+}
+
+TEST(Gateway, an_inactive_server_that_crashes_bothers_no_model) {
+  Client client(with(two()));
+  start(client);
+  EXPECT_TRUE(is_error(client.call("pivot_call", {{"tool", "beta__crash"}})));
+  wait_ready(client, {"beta"});
+  EXPECT_EQ(blocks(client.call("alpha__echo", {{"text", "x"}})), 1U);
+}
+
+TEST(Gateway, what_changed_in_one_server_is_told_with_the_next_answer_of_any) {
+  json::object servers = two();
+  servers["beta"] =
+      server({"--lives", "b", "--only", "echo", "--life", "2+", "--tool", "fresh"}, {{"active", true}});
+  Client client(with(servers));
+  start(client);
+  client.notifications.clear();
+  client.send_call("pivot_restart", {{"server", "beta"}});
+  client.expect_notification("notifications/tools/list_changed");
+  EXPECT_THAT(tools_of(client), Contains("beta__fresh"));
+}
+
+TEST(Gateway, a_stop_that_frees_a_program_stops_all_who_run_it_and_the_next_call_starts_each) {
+  TemporaryDirectory folder;
+  const std::string program = (folder.path() / "server").string();
+  fs::copy_file(fake_server_binary(), program);
+  json::object servers;
+  for (const char* name : {"alpha", "beta"})
+    servers[name] = json::object{{"command", program}, {"active", true}};
+  Client client(with(servers));
+  start(client);
+  client.call("pivot_restart", {{"server", "alpha"}, {"stop", true}});
+  for (const char* name : {"alpha", "beta"}) {
+    EXPECT_TRUE(wait_until(
+        [&] {
+          return own(client, "pivot_status", {{"server", name}}).find("state: stopped") != std::string::npos;
+        },
+        soon()))
+        << name;
+    EXPECT_THAT(own(client, "pivot_status", {{"server", name}}), HasSubstr("killed from outside: 0"));
+  }
+  for (const char* tool : {"alpha__echo", "beta__echo"}) EXPECT_EQ(own(client, tool, {{"text", "up"}}), "up");
+}
+
+TEST(Gateway, many_servers_are_warm_at_once) {
+  json::object servers;
+  Strings names;
+  for (int i = 0; i < 20; ++i) {
+    names.push_back("s" + std::to_string(i));
+    servers[names.back()] = server({"--only", "echo"}, {{"active", true}});
+  }
+  Client client(with(servers));
+  start(client, names);
+  EXPECT_THAT(tools_of(client), Contains("s19__echo"));
+  EXPECT_EQ(own(client, "s7__echo", {{"text", "seven"}}), "seven");
+  const std::vector<pid_t> all = descendants_of(client.child().pid());
+  EXPECT_GE(all.size(), 20U);
+  client.child().close_stdin();
+  EXPECT_TRUE(client.child().wait_exit(soon()));
+  EXPECT_TRUE(wait_gone(all));
+}
+
+// ---- Lazy servers.
+
+TEST(Gateway, a_lazy_server_starts_at_its_first_use_and_is_listed_from_its_last_run) {
+  TemporaryDirectory folder;
+  json::object servers = two();
+  servers["beta"] = server({"--only", "echo", "--journal", (folder.path() / "journal").string()},
+                           {{"start", "lazy"}, {"active", true}, {"cwd", folder.path().string()}});
+  auto run = [&] {
+    ClientOptions options = with(servers);
+    options.environment = {{"XDG_CACHE_HOME", (folder.path() / "cache").string()}};
+    return options;
+  };
+  {
+    Client first(run());
+    start(first);  // started once, to learn its tools
+  }
+  Client second(run());
+  second.initialize();
+  wait_ready(second, {"alpha"});
+  EXPECT_THAT(tools_of(second), Contains("beta__echo"));
+  EXPECT_THAT(own(second, "pivot_status", {{"server", "beta"}}), HasSubstr("state: stopped"));
+  EXPECT_EQ(own(second, "beta__echo", {{"text", "awake"}}), "awake");
+}
+
+TEST(Gateway, an_inactive_server_rests_after_a_while_and_wakes_when_called) {
+  json::object servers = two();
+  servers["beta"] = server({"--only", "echo", "--lives", "b"}, {{"idle_stop", "100ms"}});
+  Client client(with(servers));
+  client.initialize();
+  wait_ready(client, {"alpha"});
+  ASSERT_TRUE(wait_until(
+      [&] {
+        return own(client, "pivot_status", {{"server", "beta"}}).find("nobody needed it") !=
+               std::string::npos;
+      },
+      soon()));
+  EXPECT_EQ(own(client, "pivot_call", {{"tool", "beta__echo"}, {"arguments", {{"text", "up"}}}}), "up");
+}
+
+}  // namespace
+}  // namespace harness

@@ -1,0 +1,16 @@
+// For tests that hold mcpivot to a bound on its memory, also under a sanitizer.
+#pragma once
+
+#include "harness.h"
+
+namespace harness {
+
+// So that freed memory is not kept back by a sanitizer, and memory can be measured.
+inline const Environment measurable = {{"ASAN_OPTIONS", "quarantine_size_mb=1"}};
+
+// A bound on memory, with what a sanitizer needs for itself.
+inline long bound_kb(long megabytes) {
+  return (is_sanitized() ? 3 * megabytes + 100 : megabytes) * 1024;
+}
+
+}  // namespace harness

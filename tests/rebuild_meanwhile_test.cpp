@@ -1,0 +1,233 @@
+// What may happen while a rebuild goes on: progress, cancellation, other rebuilds, crashes.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "lives.h"
+
+namespace harness {
+namespace {
+
+namespace json = boost::json;
+using testing::AllOf;
+using testing::Contains;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::Not;
+using testing::SizeIs;
+
+// ---- Progress, cancellation, company.
+
+TEST(Rebuild, streams_the_output_of_the_build_as_progress) {
+  Client client(changing({"--build", "echo step one; cat gate; echo step two"}));
+  Gate gate(client.directory() / "gate");
+  client.initialize();
+  const auto id = send_with_token(client, "pivot_rebuild");
+  const json::object first = client.expect_notification("notifications/progress");
+  EXPECT_EQ(first.at("params").at("progressToken"), "mine");
+  EXPECT_THAT(std::string(first.at("params").at("message").as_string()), HasSubstr("step one"));
+  ASSERT_TRUE(gate.wait_for_visitor());
+  gate.open();
+  EXPECT_FALSE(is_error(client.await(id)));
+  double last = first.at("params").at("progress").to_number<double>();
+  for (const json::object& more : client.notifications) {
+    if (more.at("method") != "notifications/progress") continue;
+    const double now = more.at("params").at("progress").to_number<double>();
+    EXPECT_GT(now, last);
+    last = now;
+  }
+  client.notifications.clear();
+  settle(client);
+  EXPECT_THAT(client.notifications, IsEmpty()) << "progress after the answer";
+}
+
+TEST(Rebuild, says_nothing_in_between_to_a_client_that_gave_no_token) {
+  Client client(changing({"--build", "echo one; echo two"}));
+  client.initialize();
+  EXPECT_FALSE(is_error(client.call("pivot_rebuild")));
+  EXPECT_THAT(client.notifications, IsEmpty());
+}
+
+TEST(Rebuild, that_is_cancelled_stops_the_build_and_is_not_answered) {
+  Client client(changing({"--build", "echo $$ > builder; cat gate & echo $! > child; wait"}));
+  Gate gate(client.directory() / "gate");
+  client.initialize();
+  const pid_t old = server_pid(client);
+  const auto id = client.send_call("pivot_rebuild");
+  ASSERT_TRUE(gate.wait_for_visitor());
+  ASSERT_TRUE(wait_for_text(client.directory() / "child", "\n"));
+  const pid_t builder = std::stoi(content_of(client.directory() / "builder"));
+  const pid_t child = std::stoi(content_of(client.directory() / "child"));
+  client.notify("notifications/cancelled", {{"requestId", id}});
+  EXPECT_TRUE(wait_gone({builder, child}));
+  EXPECT_TRUE(is_running(client, old));
+  EXPECT_EQ(state_of(client).at("life"), 1);
+  EXPECT_THAT(client.answers, IsEmpty());
+}
+
+TEST(Rebuild, two_at_once_build_once_and_both_are_answered) {
+  Client client(changing({"--build", "echo built >> builds; cat gate"}));
+  Gate gate(client.directory() / "gate");
+  client.initialize();
+  const auto first = client.send_call("pivot_rebuild");
+  ASSERT_TRUE(gate.wait_for_visitor());
+  const auto second = client.send_call("pivot_rebuild");
+  settle(client);
+  gate.open();
+  for (const auto id : {first, second}) {
+    const json::object answer = client.await(id);
+    EXPECT_FALSE(is_error(answer));
+    EXPECT_THAT(text_of(answer), HasSubstr("generation 2"));
+  }
+  EXPECT_THAT(lines_of(client.directory() / "builds"), SizeIs(1));
+  EXPECT_EQ(state_of(client).at("life"), 2);
+}
+
+TEST(Rebuild, of_two_at_once_one_can_be_cancelled_and_the_other_goes_on) {
+  Client client(changing({"--build", "cat gate"}));
+  Gate gate(client.directory() / "gate");
+  client.initialize();
+  const auto first = client.send_call("pivot_rebuild");
+  ASSERT_TRUE(gate.wait_for_visitor());
+  const auto second = client.send_call("pivot_rebuild");
+  client.notify("notifications/cancelled", {{"requestId", first}});
+  settle(client);
+  gate.open();
+  EXPECT_FALSE(is_error(client.await(second)));
+  EXPECT_THAT(client.answers, IsEmpty());
+}
+
+TEST(Rebuild, two_at_once_that_are_both_cancelled_stop_the_build) {
+  Client client(changing({"--build", "echo $$ > builder; cat gate"}));
+  Gate gate(client.directory() / "gate");
+  client.initialize();
+  const auto first = client.send_call("pivot_rebuild");
+  ASSERT_TRUE(gate.wait_for_visitor());
+  const auto second = client.send_call("pivot_rebuild");
+  const pid_t builder = std::stoi(content_of(client.directory() / "builder"));
+  client.notify("notifications/cancelled", {{"requestId", first}});
+  client.notify("notifications/cancelled", {{"requestId", second}});
+  EXPECT_TRUE(wait_gone({builder}));
+  settle(client);
+  EXPECT_THAT(client.answers, IsEmpty());
+}
+
+// A restart does not build, so it is not what was asked for.
+TEST(Rebuild, that_comes_during_a_restart_still_builds) {
+  Client client(changing({"--build", "echo built >> builds"}, {"--tap", "tap", "--delay", "initialize=300"}));
+  client.initialize();
+  const auto restart = client.send_call("pivot_restart");
+  ASSERT_TRUE(wait_for_text(client.directory() / "tap", "initialize"));
+  const auto rebuild = client.send_call("pivot_rebuild");
+  EXPECT_FALSE(is_error(client.await(restart)));
+  EXPECT_FALSE(is_error(client.await(rebuild)));
+  EXPECT_THAT(lines_of(client.directory() / "builds"), SizeIs(1));
+}
+
+TEST(Rebuild, that_is_cancelled_when_it_can_no_longer_be_stopped_is_told_in_the_next_answer) {
+  Client client(
+      changing({"--build", "true"}, {"--tap", "tap", "--delay", "initialize=300", "--tool", "new_tool"}));
+  client.initialize();
+  const auto rebuild = client.send_call("pivot_rebuild");
+  ASSERT_TRUE(wait_for_text(client.directory() / "tap", "initialize"));
+  client.notify("notifications/cancelled", {{"requestId", rebuild}});
+  // Whether it still takes over is ours to decide; that the model learns of it is not.
+  ASSERT_TRUE(wait_until(
+      [&] { return status_of(client, "generation") == "2" || children_of(client.child().pid()).size() == 2; },
+      soon()));
+  const bool swapped = status_of(client, "generation") == "2";
+  const json::object answer = client.call("echo");
+  EXPECT_EQ(text_of(answer).starts_with("[mcpivot] "), swapped) << text_of(answer);
+  EXPECT_THAT(client.answers, IsEmpty());
+}
+
+// ---- Crashes at a bad time.
+
+TEST(Rebuild, when_the_server_crashes_during_the_build_it_is_started_again_meanwhile) {
+  Client client(changing({"--build", "cat gate"}));
+  Gate gate(client.directory() / "gate");
+  client.initialize();
+  const auto rebuild = client.send_call("pivot_rebuild");
+  ASSERT_TRUE(gate.wait_for_visitor());
+  EXPECT_THAT(text_of(client.call("crash")), HasSubstr("SIGABRT"));
+  EXPECT_EQ(own(client, "echo", {{"text", "again"}}), "again");
+  gate.open();
+  EXPECT_FALSE(is_error(client.await(rebuild)));
+  EXPECT_EQ(own(client, "echo", {{"text", "and again"}}), "and again");
+  EXPECT_EQ(status_of(client, "draining"), "0");
+}
+
+TEST(Rebuild, when_the_server_crashes_during_a_build_that_fails_it_serves_again) {
+  Client client(changing({"--build", "cat gate; exit 1"}));
+  Gate gate(client.directory() / "gate");
+  client.initialize();
+  const auto rebuild = client.send_call("pivot_rebuild");
+  ASSERT_TRUE(gate.wait_for_visitor());
+  client.call("crash");
+  gate.open();
+  EXPECT_TRUE(is_error(client.await(rebuild)));
+  EXPECT_EQ(own(client, "echo", {{"text", "again"}}), "again");
+}
+
+TEST(Rebuild, when_the_old_server_crashes_during_the_swap_the_new_one_takes_over) {
+  Client client(changing({"--build", "true"}, {"--tap", "tap", "--delay", "initialize=300"}));
+  client.initialize();
+  const auto in_flight = client.send_call("sleep", {{"ms", for_ever}});
+  settle(client);
+  const auto rebuild = client.send_call("pivot_rebuild");
+  ASSERT_TRUE(wait_for_text(client.directory() / "tap", "initialize"));
+  kill(server_pid(client), SIGKILL);
+  EXPECT_THAT(text_of(client.await(in_flight)), HasSubstr("SIGKILL"));
+  EXPECT_EQ(state_of(client).at("life"), 2) << "a call waits for the one that is being born";
+  EXPECT_FALSE(is_error(client.await(rebuild)));
+  EXPECT_EQ(status_of(client, "starts"), "2");
+}
+
+TEST(Rebuild, when_both_die_during_the_swap_another_is_started) {
+  Client client({.options = {"--build", "true"},
+                 .server = {"--lives", "lives", "--life", "2", "--tap", "tap", "--hold", "initialize"}});
+  client.initialize();
+  const pid_t old = server_pid(client);
+  const auto rebuild = client.send_call("pivot_rebuild");
+  ASSERT_TRUE(wait_for_text(client.directory() / "tap", "initialize"));
+  std::vector<pid_t> servers = children_of(client.child().pid());
+  std::erase_if(servers, [](pid_t pid) { return command_name(pid) != "fake_server"; });
+  ASSERT_THAT(servers, AllOf(SizeIs(2), Contains(old)));
+  for (const pid_t server : servers) kill(server, SIGKILL);
+  EXPECT_TRUE(is_error(client.await(rebuild)));
+  EXPECT_EQ(state_of(client).at("life"), 3);
+}
+
+TEST(Rebuild, while_a_server_cannot_start_brings_it_to_life) {
+  Client client({.options = {"--build", "touch fixed"},
+                 .command = {"sh", "-c", "test -e fixed && exec \"$0\"; echo not fixed >&2; exit 9",
+                             fake_server_binary()}});
+  EXPECT_THAT(json::serialize(client.initialize()), HasSubstr("code 9"));
+  EXPECT_THAT(tools_of(client), Contains("pivot_rebuild"));
+  EXPECT_THAT(text_of(client.call("pivot_logs")), HasSubstr("not fixed"));
+  const auto waiting = client.send_call("echo", {{"text", "hello"}});
+  const json::object answer = client.call("pivot_rebuild");
+  EXPECT_FALSE(is_error(answer)) << text_of(answer);
+  EXPECT_EQ(own_text(client.await(waiting)), "hello");
+  client.expect_notification("notifications/tools/list_changed");
+  EXPECT_THAT(tools_of(client), Contains("echo"));
+}
+
+TEST(Rebuild, a_crash_report_has_no_lines_of_the_other_generation) {
+  Client client({.options = {"--build", "true"},
+                 .command = {"sh", "-c",
+                             "test -e second && { echo words of the new one >&2; cat gate; }; touch second; "
+                             "exec \"$0\"",
+                             fake_server_binary()}});
+  Gate gate(client.directory() / "gate");
+  client.initialize();
+  client.call("stderr", {{"text", "words of the old one"}});
+  const auto rebuild = client.send_call("pivot_rebuild");
+  ASSERT_TRUE(gate.wait_for_visitor());
+  EXPECT_THAT(text_of(client.call("crash")),
+              AllOf(HasSubstr("words of the old one"), Not(HasSubstr("words of the new one"))));
+  gate.open();
+  EXPECT_FALSE(is_error(client.await(rebuild)));
+}
+
+}  // namespace
+}  // namespace harness

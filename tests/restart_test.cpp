@@ -1,0 +1,146 @@
+// A new generation without a build, or none until a request needs it.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "lives.h"
+
+namespace harness {
+namespace {
+
+namespace fs = std::filesystem;
+namespace json = boost::json;
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::Not;
+using testing::SizeIs;
+using testing::StartsWith;
+
+TEST(Restart, makes_a_new_generation_without_a_build) {
+  Client client(changing({"--build", "echo built >> builds"}, {"--tool", "new_tool"}));
+  client.initialize();
+  const pid_t old = server_pid(client);
+  const json::object answer = client.call("pivot_restart");
+  EXPECT_FALSE(is_error(answer));
+  EXPECT_THAT(text_of(answer), AllOf(HasSubstr("generation 2"), HasSubstr("+new_tool")));
+  EXPECT_TRUE(wait_gone({old}));
+  EXPECT_FALSE(fs::exists(client.directory() / "builds"));
+  client.expect_notification("notifications/tools/list_changed");
+}
+
+TEST(Restart, after_a_crash_long_ago_does_not_speak_of_it_again) {
+  Client client;
+  client.initialize();
+  client.call("crash");
+  EXPECT_THAT(text_of(client.call("echo")), HasSubstr("SIGABRT"));
+  EXPECT_THAT(text_of(client.call("pivot_restart")), Not(HasSubstr("SIGABRT")));
+}
+
+TEST(Restart, with_stop_the_server_is_gone_until_a_request_needs_it) {
+  Client client(changing({}));
+  client.initialize();
+  const pid_t old = server_pid(client);
+  const std::vector<std::string> tools = tools_of(client);
+  EXPECT_FALSE(is_error(client.call("pivot_restart", {{"stop", true}})));
+  EXPECT_FALSE(process_alive(old));
+  EXPECT_EQ(tools_of(client), tools);
+  client.request("ping");
+  for (const char* list : {"prompts/list", "resources/list", "resources/templates/list"})
+    client.request(list);
+  client.call("pivot_logs");
+  EXPECT_EQ(status_of(client, "state"), "stopped");
+  EXPECT_EQ(status_of(client, "starts"), "1");
+  EXPECT_EQ(state_of(client).at("life"), 2);
+  EXPECT_EQ(status_of(client, "crashes"), "0");
+}
+
+TEST(Restart, with_stop_a_call_in_flight_is_answered) {
+  Client client({.own_program = true});
+  client.initialize();
+  const auto call = client.send_call("sleep", {{"ms", for_ever}});
+  settle(client);
+  EXPECT_FALSE(is_error(client.call("pivot_restart", {{"stop", true}})));
+  EXPECT_TRUE(is_error(client.await(call)));
+}
+
+TEST(Restart, with_stop_twice_both_are_answered) {
+  Client client({.server = {"--ignore-eof", "--ignore-term"}, .own_program = true});
+  client.initialize();
+  const auto first = client.send_call("pivot_restart", {{"stop", true}});
+  const auto second = client.send_call("pivot_restart", {{"stop", true}});
+  EXPECT_FALSE(is_error(client.await(first)));
+  EXPECT_FALSE(is_error(client.await(second)));
+  EXPECT_EQ(status_of(client, "state"), "stopped");
+}
+
+TEST(Restart, with_stop_and_then_without_both_are_answered) {
+  for (const char* swap : {"overlap", "stop-first"}) {
+    SCOPED_TRACE(swap);
+    Client client({.options = {"--swap", swap}, .server = {"--ignore-eof"}, .own_program = true});
+    client.initialize();
+    const auto stop = client.send_call("pivot_restart", {{"stop", true}});
+    const auto start = client.send_call("pivot_restart");
+    EXPECT_FALSE(is_error(client.await(stop)));
+    EXPECT_FALSE(is_error(client.await(start)));
+    EXPECT_EQ(own(client, "echo", {{"text", "again"}}), "again");
+  }
+}
+
+TEST(Restart, with_stop_also_stops_a_server_that_is_being_started) {
+  Client client({.server = {"--lives", "lives", "--life", "2", "--tap", "tap", "--delay", "initialize=300"},
+                 .own_program = true});
+  client.initialize();
+  kill(server_pid(client), SIGKILL);
+  ASSERT_TRUE(wait_for_text(client.directory() / "tap", "initialize"));
+  EXPECT_FALSE(is_error(client.call("pivot_restart", {{"stop", true}})));
+  // One guard and no server.
+  EXPECT_TRUE(wait_until([&] { return children_of(client.child().pid()).size() == 1; }, soon()));
+  EXPECT_EQ(status_of(client, "state"), "stopped");
+  EXPECT_EQ(state_of(client).at("life"), 3);
+}
+
+TEST(Restart, with_stop_during_a_restart_leaves_no_server) {
+  Client client(changing({}, {"--tap", "tap", "--delay", "initialize=300"}));
+  client.initialize();
+  const auto restart = client.send_call("pivot_restart");
+  ASSERT_TRUE(wait_for_text(client.directory() / "tap", "initialize"));
+  EXPECT_FALSE(is_error(client.call("pivot_restart", {{"stop", true}})));
+  client.await(restart);
+  EXPECT_TRUE(wait_until([&] { return children_of(client.child().pid()).size() == 1; }, soon()));
+  EXPECT_EQ(status_of(client, "state"), "stopped");
+}
+
+TEST(Restart, with_stop_a_call_that_comes_while_the_server_ends_starts_it_again) {
+  Client client({.server = {"--lives", "lives", "--ignore-eof"}, .own_program = true});
+  client.initialize();
+  const auto stop = client.send_call("pivot_restart", {{"stop", true}});
+  const auto call = client.send_call("state");
+  EXPECT_THAT(own_text(client.await(call)), HasSubstr(R"("life":2)"));
+  EXPECT_FALSE(is_error(client.await(stop)));
+}
+
+TEST(Restart, a_hangup_signal_rebuilds_and_tells_in_the_next_answer) {
+  Client client(changing({"--build", "echo built >> builds"}, {"--tool", "new_tool"}));
+  client.initialize();
+  client.child().signal(SIGHUP);
+  client.expect_notification("notifications/tools/list_changed");
+  const json::object answer = client.call("echo", {{"text", "hello"}});
+  EXPECT_THAT(text_of(answer),
+              AllOf(StartsWith("[mcpivot] "), HasSubstr("generation 2"), HasSubstr("+new_tool")));
+  EXPECT_EQ(own_text(answer), "hello");
+  EXPECT_EQ(blocks(client.call("echo")), 1U);
+  EXPECT_THAT(lines_of(client.directory() / "builds"), SizeIs(1));
+}
+
+TEST(Restart, a_failed_build_after_a_hangup_signal_is_told_in_the_next_answer_once) {
+  Client client(changing({"--build", "echo no cheese; exit 1"}));
+  client.initialize();
+  client.child().signal(SIGHUP);
+  ASSERT_TRUE(wait_until([&] { return !status_of(client, "last build").empty(); }, soon()));
+  const json::object answer = client.call("echo", {{"text", "hello"}});
+  EXPECT_THAT(text_of(answer), AllOf(HasSubstr("no cheese"), HasSubstr("Generation 1 still serves")));
+  EXPECT_EQ(own_text(answer), "hello");
+  EXPECT_EQ(blocks(client.call("echo")), 1U);
+}
+
+}  // namespace
+}  // namespace harness
