@@ -7,7 +7,7 @@
 #include <fstream>
 #include <sstream>
 
-#include "harness.h"
+#include "lives.h"
 
 namespace harness {
 namespace {
@@ -278,7 +278,7 @@ TEST(CommandLine, max_message_takes_units) {
     client.initialize();
     EXPECT_THAT(text_of(client.call("big", {{"bytes", std::stol(bytes)}})),
                 HasSubstr("limit of " + std::string(bytes) + ";"));
-    EXPECT_EQ(client.call_text("big", {{"bytes", std::stol(bytes) - 200}}).size(), std::stoul(bytes) - 200);
+    EXPECT_EQ(own(client, "big", {{"bytes", std::stol(bytes) - 200}}).size(), std::stoul(bytes) - 200);
   }
 }
 

@@ -254,6 +254,41 @@ TEST(ProcessCare, a_request_in_flight_is_answered_when_mcpivot_is_told_to_end) {
   }
 }
 
+TEST(ProcessCare, requests_that_wait_are_answered_when_mcpivot_is_told_to_end) {
+  for (const bool by_signal : {false, true}) {
+    Client client(changing({"--build", "true"}, {"--tap", "tap", "--hold", "initialize"}));
+    client.initialize();
+    client.call("crash");
+    ASSERT_TRUE(wait_for_text(client.directory() / "tap", "initialize"));
+    std::vector<std::int64_t> waiting{client.send_call("echo"),
+                                      client.send("prompts/get", {{"name", "greet"}}),
+                                      client.send_call("pivot_restart"), client.send_call("pivot_rebuild")};
+    client.call("pivot_status");  // they have all arrived
+    if (by_signal) {
+      client.child().signal(SIGTERM);
+    } else {
+      client.child().close_stdin();
+    }
+    for (const auto id : waiting)
+      EXPECT_THAT(boost::json::serialize(client.await(id)), HasSubstr("mcpivot ends"));
+    EXPECT_TRUE(client.child().wait_end(soon()));
+  }
+}
+
+TEST(ProcessCare, a_client_that_says_all_at_once_and_goes_is_answered_all) {
+  Client client({.server = {"--hold", "initialize"}});
+  const auto hello = client.send("initialize", {{"protocolVersion", "2025-06-18"},
+                                                {"capabilities", boost::json::object()},
+                                                {"clientInfo", {{"name", "script"}, {"version", "1"}}}});
+  client.notify("notifications/initialized");
+  const auto list = client.send("tools/list");
+  const auto call = client.send_call("echo");
+  client.child().close_stdin();
+  for (const auto id : {hello, list}) EXPECT_TRUE(client.await(id).contains("result"));
+  EXPECT_THAT(text_of(client.await(call)), HasSubstr("mcpivot ends"));
+  EXPECT_TRUE(client.child().wait_end(soon()));
+}
+
 // As some clients send them, one after the other; and with a reload in between.
 TEST(ProcessCare, more_signals_while_it_ends_change_nothing) {
   for (const std::vector<int>& numbers : {std::vector{SIGINT, SIGTERM, SIGINT}, {SIGHUP, SIGTERM, SIGHUP}}) {

@@ -34,6 +34,38 @@ TEST(Gateway, the_file_is_watched_and_others_do_not_notice) {
   EXPECT_EQ(own(client, "alpha__pid"), alpha);
 }
 
+TEST(Gateway, a_call_of_a_server_that_is_taken_out_of_the_file_may_end) {
+  json::object servers = two();
+  Client client(with(servers));
+  start(client);
+  const auto call =
+      client.send_call("pivot_call", {{"tool", "beta__ask"}, {"arguments", {{"method", "roots/list"}}}});
+  const json::object question = client.expect_request("roots/list");
+  servers.erase("beta");
+  rewrite(client, file_of(servers));
+  ASSERT_TRUE(
+      wait_until([&] { return client.call_text("pivot_status").find("beta") == std::string::npos; }, soon()));
+  client.answer(question, {{"roots", json::array()}});
+  EXPECT_FALSE(is_error(client.await(call)));
+}
+
+TEST(Gateway, a_call_that_outlasts_its_server_in_the_file_is_told_so) {
+  json::object servers = two();
+  servers["beta"].as_object()["timeouts"] = json::object{{"drain", "50ms"}};
+  Client client(with(servers));
+  start(client);
+  const auto call =
+      client.send_call("pivot_call", {{"tool", "beta__sleep"}, {"arguments", {{"ms", for_ever}}}});
+  ASSERT_TRUE(wait_until(
+      [&] {
+        return own(client, "pivot_status", {{"server", "beta"}}).find("in flight: 1") != std::string::npos;
+      },
+      soon()));
+  servers.erase("beta");
+  rewrite(client, file_of(servers));
+  EXPECT_THAT(text_of(client.await(call)), HasSubstr("because it was taken out of the configuration"));
+}
+
 TEST(Gateway, a_changed_queue_time_counts_for_those_who_come_then) {
   json::object servers = two();
   Client client(with(servers));

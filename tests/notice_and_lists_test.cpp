@@ -271,6 +271,13 @@ TEST(Lists, a_list_that_is_too_long_to_pass_harms_nobody) {
   EXPECT_EQ(own(client, "echo", {{"text", "works"}}), "works");
 }
 
+TEST(Lists, a_server_that_refuses_to_list_its_tools_is_told_of_and_asked_again) {
+  Client client({.server = {"--refuse", "tools/list=out of cheese"}});
+  EXPECT_TRUE(client.initialize().contains("result"));
+  EXPECT_THAT(text_of(client.call("echo", {{"text", "works"}})),
+              HasSubstr("tools/list was refused: out of cheese"));
+}
+
 TEST(Lists, a_tool_of_the_servers_with_a_name_of_ours_is_not_listed_twice) {
   Client client({.server = {"--tool", "pivot_status"}});
   client.initialize();

@@ -64,36 +64,68 @@ TEST(Rebuild, that_is_cancelled_stops_the_build_and_is_not_answered) {
   EXPECT_THAT(client.answers, IsEmpty());
 }
 
-TEST(Rebuild, two_at_once_build_once_and_both_are_answered) {
+TEST(Rebuild, one_that_is_asked_for_during_a_build_gets_a_build_of_its_own) {
+  Client client(changing({"--build", "echo built >> builds; cat gate"}));
+  Gate gate(client.directory() / "gate");
+  client.initialize();
+  const auto first = client.send_call("pivot_rebuild");
+  ASSERT_TRUE(gate.wait_for_visitor());
+  const auto second = client.send_call("pivot_rebuild");  // what is edited now, the build under way may miss
+  const auto third = client.send_call("pivot_rebuild");
+  settle(client);
+  gate.open();
+  EXPECT_THAT(text_of(client.await(first)), HasSubstr("generation 2"));
+  ASSERT_TRUE(gate.wait_for_visitor());
+  gate.open();
+  for (const auto id : {second, third}) EXPECT_THAT(text_of(client.await(id)), HasSubstr("generation 3"));
+  EXPECT_THAT(lines_of(client.directory() / "builds"), SizeIs(2));
+  EXPECT_EQ(state_of(client).at("life"), 3);
+}
+
+TEST(Rebuild, where_saves_are_watched_two_at_once_share_a_build) {
+  Client client(changing({"--watch", "*.src", "--build", "echo built >> builds; cat gate"}));
+  Gate gate(client.directory() / "gate");
+  client.initialize();
+  const auto first = client.send_call("pivot_rebuild");
+  ASSERT_TRUE(gate.wait_for_visitor());
+  const auto second = client.send_call("pivot_rebuild");
+  settle(client);
+  gate.open();
+  for (const auto id : {first, second}) EXPECT_THAT(text_of(client.await(id)), HasSubstr("generation 2"));
+  EXPECT_THAT(lines_of(client.directory() / "builds"), SizeIs(1));
+}
+
+TEST(Rebuild, of_two_the_first_can_be_cancelled_and_the_other_goes_on) {
   Client client(changing({"--build", "echo built >> builds; cat gate"}));
   Gate gate(client.directory() / "gate");
   client.initialize();
   const auto first = client.send_call("pivot_rebuild");
   ASSERT_TRUE(gate.wait_for_visitor());
   const auto second = client.send_call("pivot_rebuild");
-  settle(client);
-  gate.open();
-  for (const auto id : {first, second}) {
-    const json::object answer = client.await(id);
-    EXPECT_FALSE(is_error(answer));
-    EXPECT_THAT(text_of(answer), HasSubstr("generation 2"));
-  }
-  EXPECT_THAT(lines_of(client.directory() / "builds"), SizeIs(1));
-  EXPECT_EQ(state_of(client).at("life"), 2);
-}
-
-TEST(Rebuild, of_two_at_once_one_can_be_cancelled_and_the_other_goes_on) {
-  Client client(changing({"--build", "cat gate"}));
-  Gate gate(client.directory() / "gate");
-  client.initialize();
-  const auto first = client.send_call("pivot_rebuild");
-  ASSERT_TRUE(gate.wait_for_visitor());
-  const auto second = client.send_call("pivot_rebuild");
   client.notify("notifications/cancelled", {{"requestId", first}});
-  settle(client);
+  ASSERT_TRUE(wait_until([&] { return lines_of(client.directory() / "builds").size() == 2; }, soon()));
+  gate.open();
+  ASSERT_TRUE(gate.wait_for_visitor());
   gate.open();
   EXPECT_FALSE(is_error(client.await(second)));
   EXPECT_THAT(client.answers, IsEmpty());
+}
+
+TEST(Rebuild, after_a_crash_is_answered_with_what_came_of_the_build) {
+  Client client(changing({"--no-watch", "--build", "cat gate; echo no cheese; exit 1"}));
+  Gate gate(client.directory() / "gate");
+  client.initialize();
+  client.call("crash");
+  const auto rebuild = client.send_call("pivot_rebuild");  // while the next generation is being born
+  ASSERT_TRUE(gate.wait_for_visitor());
+  EXPECT_EQ(state_of(client).at("life"), 2);
+  EXPECT_THAT(status_of(client, "building"), HasSubstr("for "));
+  EXPECT_THAT(client.answers, IsEmpty()) << "it does not know yet";
+  gate.open();
+  const json::object answer = client.await(rebuild);
+  EXPECT_TRUE(is_error(answer));
+  EXPECT_THAT(text_of(answer), HasSubstr("no cheese"));
+  EXPECT_EQ(status_of(client, "building"), "");
 }
 
 TEST(Rebuild, two_at_once_that_are_both_cancelled_stop_the_build) {

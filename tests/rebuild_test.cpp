@@ -163,13 +163,22 @@ TEST(Rebuild, a_new_server_that_does_not_work_never_takes_over) {
     Strings how;
     const char* why;
   };
-  const std::vector<Broken> all = {{{"--die", "start", "--how", "7"}, "code 7"},
-                                   {{"--die", "before-initialize", "--how", "SIGSEGV"}, "SIGSEGV"},
-                                   {{"--die", "tools-list", "--how", "7"}, "code 7"},
-                                   {{"--refuse", "initialize=no cheese"}, "no cheese"},
-                                   {{"--hold", "initialize"}, "within"},
-                                   {{"--hold", "tools/list"}, "within"},
-                                   {{"--hold", "initialize", "--ignore-eof", "--ignore-term"}, "within"}};
+  const std::vector<Broken> all = {
+      {{"--die", "start", "--how", "7"}, "code 7"},
+      {{"--die", "before-initialize", "--how", "SIGSEGV"}, "SIGSEGV"},
+      {{"--die", "tools-list", "--how", "7"}, "code 7"},
+      {{"--refuse", "initialize=no cheese"}, "no cheese"},
+      {{"--answer", "initialize={}"}, "names no protocolVersion"},
+      {{"--answer", "initialize=null"}, "is no object"},
+      {{"--answer", R"(initialize={"protocolVersion":"2025-06-18"})"}, "names no capabilities"},
+      {{"--refuse", "tools/list=no cheese"}, "tools/list was refused: no cheese"},
+      {{"--answer", "tools/list={}"}, "without a list of tools"},
+      {{"--answer", R"(tools/list={"tools":null})"}, "without a list of tools"},
+      {{"--answer", R"(tools/list={"tools":[],"nextCursor":"a"})"}, "does not come to an end"},
+      {{"--refuse", "prompts/list=no cheese"}, "prompts/list was refused"},
+      {{"--hold", "initialize"}, "within"},
+      {{"--hold", "tools/list"}, "within"},
+      {{"--hold", "initialize", "--ignore-eof", "--ignore-term"}, "within"}};
   for (const Broken& broken : all) {
     SCOPED_TRACE(testing::PrintToString(broken.how));
     Client client(changing({"--build", "true", "--start-timeout", "300ms"}, broken.how));

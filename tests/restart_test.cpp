@@ -35,6 +35,18 @@ TEST(Restart, after_a_crash_long_ago_does_not_speak_of_it_again) {
   EXPECT_THAT(text_of(client.call("pivot_restart")), Not(HasSubstr("SIGABRT")));
 }
 
+TEST(Restart, gets_a_server_that_was_started_after_it_was_asked_for) {
+  Client client({.command = {"sh", "-c", "[ ! -e gate ] || cat gate; exec " + fake_server_binary()}});
+  client.initialize();
+  Gate gate(client.directory() / "gate");
+  const auto first = client.send_call("pivot_restart");
+  ASSERT_TRUE(gate.wait_for_visitor());  // it hangs
+  fs::remove(client.directory() / "gate");
+  const auto second = client.send_call("pivot_restart");
+  for (const auto id : {first, second}) EXPECT_THAT(text_of(client.await(id)), HasSubstr("generation 3"));
+  EXPECT_EQ(own(client, "echo", {{"text", "works"}}), "works");
+}
+
 TEST(Restart, with_stop_the_server_is_gone_until_a_request_needs_it) {
   Client client(changing({}));
   client.initialize();

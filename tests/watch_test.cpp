@@ -55,6 +55,19 @@ TEST(Watch, a_build_that_fails_in_the_background_is_told_once_and_the_old_server
   EXPECT_EQ(client.call_text("pid"), pid);
 }
 
+TEST(Watch, what_is_saved_while_a_new_server_hangs_is_taken_up) {
+  const TemporaryDirectory project;
+  write(project.path() / "a.txt", "good");
+  Client client({.options = {"--cwd", project.path(), "--watch", "*.txt"},
+                 .command = {"sh", "-c", "grep -q good a.txt || cat gate; exec " + fake_server_binary()}});
+  Gate gate(project.path() / "gate");
+  client.initialize();
+  write(project.path() / "a.txt", "it hangs");
+  ASSERT_TRUE(gate.wait_for_visitor());
+  write(project.path() / "a.txt", "good again");
+  EXPECT_TRUE(wait_until([&] { return status_of(client, "generation") == "3"; }, soon()));
+}
+
 TEST(Watch, a_file_that_no_glob_names_changes_nothing) {
   const TemporaryDirectory project;
   write(project.path() / "a.txt", "one");

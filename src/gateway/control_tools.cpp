@@ -219,7 +219,7 @@ bool ControlTools::cancel(Asker& client, const Message& cancelled) {
       continue;
     running->withdrawn = true;
     running->asker->withdrawn(running->id);
-    running->server->cancel_reload();
+    running->server->cancel_reload(running.get());
     return true;
   }
   return false;
@@ -491,7 +491,8 @@ void ControlTools::reload(const Call& call, Server& server, bool build) {
                  .renew = build,
                  .reason = "on request",
                  .progress = [running](std::string_view line) { running->tell_progress(line); },
-                 .done = [this, running](const ReloadOutcome& outcome) { end(running, outcome); }});
+                 .done = [this, running](const ReloadOutcome& outcome) { end(running, outcome); },
+                 .whose = running.get()});
 }
 
 void ControlTools::stop(const Call& call, Server& server, std::string (*words)(const Server::Stopped&)) {

@@ -126,7 +126,7 @@ void Gateway::configure(GatewayConfig config) {
     Member* const member = gone.get();
     leaving_.push_back(std::move(gone));
     member->set_active(false);
-    member->server().shut_down(std::chrono::milliseconds(200), [this, member] {
+    member->server().retire([this, member] {
       boost::asio::post(context_.loop, [this, member] {
         std::erase_if(leaving_, [&](const auto& left) { return left.get() == member; });
       });
@@ -140,11 +140,12 @@ void Gateway::configure(GatewayConfig config) {
 
 void Gateway::shut_down(std::chrono::milliseconds patience, std::function<void()> done) {
   to_start_.clear();
-  auto left = std::make_shared<std::size_t>(members_.size() + 1);
+  auto left = std::make_shared<std::size_t>(members_.size() + leaving_.size() + 1);
   auto one_less = [left, done = std::move(done)] {
     if (--*left == 0) done();
   };
   for (const auto& member : members_) member->server().shut_down(patience, one_less);
+  for (const auto& member : leaving_) member->server().shut_down(patience, one_less);
   one_less();
 }
 

@@ -16,11 +16,25 @@
 
 namespace mcpivot {
 
+// What a generation listed.
+struct FetchedLists {
+  struct Refusal {
+    ListKind kind;
+    std::string why;  // "tools/list was refused: out of cheese"
+  };
+  Catalog catalog;
+  std::vector<Refusal> refusals;  // these lists are empty
+};
+
+// Fetches lists of a generation, all pages. One that it does not know at all is empty, which is no refusal.
+void fetch_lists(Generation& generation, const std::vector<ListKind>& kinds,
+                 std::function<void(FetchedLists)> on_done);
+
 class Handshake : public std::enable_shared_from_this<Handshake> {
  public:
   struct Outcome {
     std::string initialize_result;
-    Catalog catalog;
+    FetchedLists lists;
     std::vector<std::string> failed_replays;  // which, and why
   };
   using OnDone = std::function<void(std::expected<Outcome, std::string>)>;
@@ -38,9 +52,5 @@ class Handshake : public std::enable_shared_from_this<Handshake> {
   OnDone on_done_;
   Outcome outcome_;
 };
-
-// Fetches lists of a generation, all pages. A list that the server refuses is empty.
-void fetch_lists(Generation& generation, const std::vector<ListKind>& kinds,
-                 std::function<void(Catalog)> on_done);
 
 }  // namespace mcpivot

@@ -6,20 +6,25 @@
 
 namespace mcpivot {
 
-bool ReloadRounds::join(Reload reload, bool can_build) {
-  if (under_way() && reload.build && can_build && stage_ == Stage::plain) {
+ReloadRounds::Step ReloadRounds::join(Reload reload, bool can_build, bool build_is_enough) {
+  const bool builds = reload.build && can_build;
+  if (stage_ == Stage::building && builds && !build_is_enough) {
     later_.push_back(std::move(reload));
-    return false;
+    return Step::nothing;
   }
   now_.push_back(std::move(reload));
-  if (now_.size() > 1) return false;
-  stage_ = Stage::waiting;
-  return true;
+  if (stage_ == Stage::none) {
+    stage_ = Stage::waiting;
+    return Step::begin;
+  }
+  if (stage_ != Stage::bearing) return Step::nothing;
+  if (builds) stage_ = Stage::building;
+  return builds ? Step::build : Step::bear;
 }
 
 bool ReloadRounds::begin(bool can_build) {
   const bool builds = can_build && std::ranges::any_of(now_, &Reload::build);
-  stage_ = builds ? Stage::building : Stage::plain;
+  stage_ = builds ? Stage::building : Stage::bearing;
   return builds;
 }
 
@@ -28,13 +33,23 @@ void ReloadRounds::tell(std::string_view line) const {
     if (reload.progress) reload.progress(line);
 }
 
-bool ReloadRounds::give_up_one() {
-  return ++given_up_ >= now_.size();
+bool ReloadRounds::give_up(const void* whose) {
+  const auto later = std::ranges::find(later_, whose, &Reload::whose);
+  if (later != later_.end()) {
+    const Reload gone = std::move(*later);
+    later_.erase(later);
+    gone.done({false, "[mcpivot] it was cancelled before it began"});
+    return false;
+  }
+  given_up_.push_back(whose);
+  return std::ranges::all_of(now_, [&](const Reload& reload) {
+    return reload.whose != nullptr && std::ranges::find(given_up_, reload.whose) != given_up_.end();
+  });
 }
 
 bool ReloadRounds::end(const ReloadOutcome& outcome) {
   stage_ = Stage::none;
-  given_up_ = 0;
+  given_up_.clear();
   for (const Reload& reload : std::exchange(now_, {})) reload.done(outcome);
   if (under_way() || later_.empty()) return false;  // whoever was told has begun a round already
   now_ = std::exchange(later_, {});

@@ -1,12 +1,12 @@
 // Who waits for a new generation, and for what. One round is under way at a time: it may have to wait until
-// the old generation is gone, it builds if somebody asked for that, and it ends when it is known what came of
-// it. Who asks meanwhile joins it, unless it is too late for the build that they want: they get the next
-// round.
+// the old generation is gone, it builds if somebody asked for that, a generation is born, and it ends when it
+// is known what came of it. Who asks meanwhile joins it. What they get has begun after they asked: a
+// generation is born anew for them; and if a build runs already, which may miss what they want built, theirs
+// is the next round.
 //
 // One thread.
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <string>
@@ -27,36 +27,45 @@ struct Reload {
   std::string reason;                                   // "on request"
   std::function<void(std::string_view line)> progress;  // may be empty
   std::function<void(const ReloadOutcome&)> done;
+  const void* whose = nullptr;  // of one who may give up
 };
 
 class ReloadRounds {
  public:
-  // True: a round begins with this one; it waits for begin().
-  bool join(Reload reload, bool can_build);
+  // What is to be done now that somebody has joined.
+  enum class Step : std::uint8_t {
+    nothing,  // it goes on, and ends for them too
+    begin,    // a round begins, as soon as begin() may be called
+    build,    // there is to be a build after all
+    bear      // a generation is to be born anew
+  };
+  // `build_is_enough`: what is changed during a build will be built by itself.
+  Step join(Reload reload, bool can_build, bool build_is_enough);
   // The old generation is out of the way. True: the round builds first.
   bool begin(bool can_build);
+  // The build is done; a generation is born.
+  void built() { stage_ = Stage::bearing; }
   // A line that the build printed.
   void tell(std::string_view line) const;
-  // One of the round no longer wants it. True: nobody does any more.
-  bool give_up_one();
+  // One no longer wants it. True: nobody in the round does any more.
+  bool give_up(const void* whose);
   // Everybody in the round learns what came of it. True: the next one waits for begin().
   bool end(const ReloadOutcome& outcome);
   // It does not come to a next round: who waits for it shares the fate of this one.
   void gather();
 
   bool under_way() const { return !now_.empty(); }
-  bool begun() const { return stage_ == Stage::building || stage_ == Stage::plain; }
   bool wants_renewal() const;
   // Of who began it.
   std::string reason() const { return now_.empty() ? "on request" : now_.front().reason; }
 
  private:
-  enum class Stage : std::uint8_t { none, waiting, building, plain };
+  enum class Stage : std::uint8_t { none, waiting, building, bearing };
 
   Stage stage_ = Stage::none;
   std::vector<Reload> now_;
   std::vector<Reload> later_;
-  std::size_t given_up_ = 0;
+  std::vector<const void*> given_up_;
 };
 
 }  // namespace mcpivot

@@ -2,60 +2,95 @@
 
 #include <gtest/gtest.h>
 
+#include <utility>
+
 namespace mcpivot {
 namespace {
 
+using Step = ReloadRounds::Step;
+
 class ReloadRoundsTest : public testing::Test {
  protected:
-  Reload wants(std::string who, bool build) {
-    return {.build = build, .reason = who, .progress = {}, .done = [this, who](const ReloadOutcome& outcome) {
-              told_ += who + ":" + outcome.text + " ";
-            }};
+  Reload wants(const std::string& who, bool build, const void* whose = nullptr) {
+    return {.build = build,
+            .reason = who,
+            .progress = {},
+            .done = [this, who](const ReloadOutcome& outcome) { told_ += who + ":" + outcome.text + " "; },
+            .whose = whose};
   }
+  Step restart(const std::string& who) { return rounds_.join(wants(who, false), true, false); }
+  Step rebuild(const std::string& who) { return rounds_.join(wants(who, true), true, false); }
   std::string told() { return std::exchange(told_, {}); }
 
   ReloadRounds rounds_;
   std::string told_;
 };
 
-TEST_F(ReloadRoundsTest, who_comes_before_the_build_joins_the_round) {
-  EXPECT_TRUE(rounds_.join(wants("a", false), true));
-  EXPECT_FALSE(rounds_.join(wants("b", true), true));
-  EXPECT_FALSE(rounds_.begun());
+TEST_F(ReloadRoundsTest, who_comes_before_it_begins_is_part_of_it) {
+  EXPECT_EQ(restart("a"), Step::begin);
+  EXPECT_EQ(rebuild("b"), Step::nothing);
   EXPECT_TRUE(rounds_.begin(true));
-  EXPECT_FALSE(rounds_.join(wants("c", true), true));
   EXPECT_FALSE(rounds_.end({true, "built"}));
-  EXPECT_EQ(told(), "a:built b:built c:built ");
+  EXPECT_EQ(told(), "a:built b:built ");
   EXPECT_FALSE(rounds_.under_way());
 }
 
-TEST_F(ReloadRoundsTest, a_build_that_comes_too_late_gets_the_next_round) {
-  EXPECT_TRUE(rounds_.join(wants("a", false), true));
-  EXPECT_FALSE(rounds_.begin(true));
-  EXPECT_FALSE(rounds_.join(wants("b", true), true));
-  EXPECT_FALSE(rounds_.join(wants("c", false), true));
-  EXPECT_TRUE(rounds_.end({true, "plain"}));
-  EXPECT_EQ(told(), "a:plain c:plain ");
+TEST_F(ReloadRoundsTest, a_restart_during_a_build_waits_for_what_comes_of_it) {
+  EXPECT_EQ(rebuild("a"), Step::begin);
+  EXPECT_TRUE(rounds_.begin(true));
+  EXPECT_EQ(restart("b"), Step::nothing);
+  EXPECT_FALSE(rounds_.end({true, "built"}));
+  EXPECT_EQ(told(), "a:built b:built ");
+}
+
+TEST_F(ReloadRoundsTest, a_build_that_is_wanted_during_a_build_is_the_next_round) {
+  rebuild("a");
+  rounds_.begin(true);
+  EXPECT_EQ(rebuild("b"), Step::nothing);
+  EXPECT_EQ(rebuild("c"), Step::nothing);
+  EXPECT_TRUE(rounds_.end({true, "first"}));
+  EXPECT_EQ(told(), "a:first ");
   EXPECT_EQ(rounds_.reason(), "b");
   EXPECT_TRUE(rounds_.begin(true));
+  EXPECT_FALSE(rounds_.end({true, "second"}));
+  EXPECT_EQ(told(), "b:second c:second ");
+}
+
+TEST_F(ReloadRoundsTest, where_saves_are_seen_a_build_under_way_is_enough) {
+  rebuild("a");
+  rounds_.begin(true);
+  EXPECT_EQ(rounds_.join(wants("b", true), true, true), Step::nothing);
   EXPECT_FALSE(rounds_.end({true, "built"}));
-  EXPECT_EQ(told(), "b:built ");
+  EXPECT_EQ(told(), "a:built b:built ");
+}
+
+TEST_F(ReloadRoundsTest, while_a_generation_is_born_it_is_born_anew_for_those_who_come) {
+  restart("a");
+  EXPECT_FALSE(rounds_.begin(true));
+  EXPECT_EQ(restart("b"), Step::bear);
+  EXPECT_EQ(rebuild("c"), Step::build);
+  EXPECT_EQ(rebuild("d"), Step::nothing) << "the build runs, and may miss what d wants built";
+  rounds_.built();
+  EXPECT_EQ(restart("e"), Step::bear);
+  EXPECT_TRUE(rounds_.end({true, "one"}));
+  EXPECT_EQ(told(), "a:one b:one c:one e:one ");
+  EXPECT_EQ(rounds_.reason(), "d");
 }
 
 TEST_F(ReloadRoundsTest, without_a_build_command_nobody_waits_for_a_build) {
-  EXPECT_TRUE(rounds_.join(wants("a", true), false));
+  EXPECT_EQ(rounds_.join(wants("a", true), false, false), Step::begin);
   EXPECT_FALSE(rounds_.begin(false));
-  EXPECT_FALSE(rounds_.join(wants("b", true), false));
-  EXPECT_FALSE(rounds_.end({true, "plain"}));
-  EXPECT_EQ(told(), "a:plain b:plain ");
+  EXPECT_EQ(rounds_.join(wants("b", true), false, false), Step::bear);
+  EXPECT_FALSE(rounds_.end({true, "born"}));
+  EXPECT_EQ(told(), "a:born b:born ");
 }
 
 TEST_F(ReloadRoundsTest, a_round_that_is_begun_by_whom_it_tells_goes_before_those_who_came_late) {
-  Reload again = wants("a", false);
-  again.done = [this](const ReloadOutcome&) { EXPECT_TRUE(rounds_.join(wants("again", false), true)); };
-  EXPECT_TRUE(rounds_.join(std::move(again), true));
-  EXPECT_FALSE(rounds_.begin(true));
-  EXPECT_FALSE(rounds_.join(wants("late", true), true));
+  Reload again = wants("a", true);
+  again.done = [this](const ReloadOutcome&) { EXPECT_EQ(restart("again"), Step::begin); };
+  rounds_.join(std::move(again), true, false);
+  rounds_.begin(true);
+  rebuild("late");
   EXPECT_FALSE(rounds_.end({true, "first"}));
   EXPECT_EQ(rounds_.reason(), "again");
   EXPECT_FALSE(rounds_.begin(true));
@@ -64,18 +99,32 @@ TEST_F(ReloadRoundsTest, a_round_that_is_begun_by_whom_it_tells_goes_before_thos
   EXPECT_EQ(rounds_.reason(), "late");
 }
 
-TEST_F(ReloadRoundsTest, it_is_given_up_when_everybody_has) {
-  rounds_.join(wants("a", true), true);
-  rounds_.join(wants("b", true), true);
+TEST_F(ReloadRoundsTest, it_is_given_up_when_everybody_has_who_can) {
+  int a = 0, b = 0;
+  rounds_.join(wants("a", true, &a), true, true);
+  rounds_.join(wants("b", true, &b), true, true);
   rounds_.begin(true);
-  EXPECT_FALSE(rounds_.give_up_one());
-  EXPECT_TRUE(rounds_.give_up_one());
+  EXPECT_FALSE(rounds_.give_up(&a));
+  EXPECT_FALSE(rounds_.give_up(&a)) << "one cannot give up for two";
+  EXPECT_TRUE(rounds_.give_up(&b));
+  rounds_.join(wants("a save", true), true, true);
+  EXPECT_FALSE(rounds_.give_up(&b)) << "a save does not give up";
+}
+
+TEST_F(ReloadRoundsTest, who_waits_for_the_next_round_gives_up_that_alone) {
+  int b = 0;
+  rebuild("a");
+  rounds_.begin(true);
+  rounds_.join(wants("b", true, &b), true, false);
+  EXPECT_FALSE(rounds_.give_up(&b));
+  EXPECT_EQ(told(), "b:[mcpivot] it was cancelled before it began ");
+  EXPECT_FALSE(rounds_.end({true, "built"})) << "there is no next round";
 }
 
 TEST_F(ReloadRoundsTest, if_there_is_no_next_round_everybody_is_told_at_once) {
-  rounds_.join(wants("a", false), true);
+  rebuild("a");
   rounds_.begin(true);
-  rounds_.join(wants("late", true), true);
+  rebuild("late");
   rounds_.gather();
   EXPECT_FALSE(rounds_.end({false, "stopped"}));
   EXPECT_EQ(told(), "a:stopped late:stopped ");

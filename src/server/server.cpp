@@ -26,6 +26,9 @@ constexpr milliseconds first_handshake{10'000};
 constexpr milliseconds young{5'000};
 constexpr milliseconds first_back_off{100};
 constexpr milliseconds longest_back_off{30'000};
+// What a server writes when it starts is no reason to start it again; but one that takes longer than this may
+// hang, and what is saved then may be what mends it.
+constexpr milliseconds quick_birth{2'000};
 
 std::string_view text(Server::State state) {
   switch (state) {
@@ -89,7 +92,8 @@ Server::Server(LinkContext& context, Guard& guard, ServerConfig config, NoticeBo
       birth_timer_(context.loop),
       back_off_timer_(context.loop),
       patience_timer_(context.loop),
-      overdue_timer_(context.loop) {
+      overdue_timer_(context.loop),
+      long_birth_timer_(context.loop) {
   adopt_config();
 }
 
@@ -170,6 +174,7 @@ void Server::request(Asker& asker, const Message& message) {
     generation->request(asker, message);
     return watch_overdue_calls();
   }
+  if (!farewell_reason_.empty()) return refuse(asker, message, std::string(farewell_reason_));
   resting_ = false;
   const bool down = state_ == State::stopped || cannot_execute_ || manner().look_at_once;
   const bool may_start =
@@ -253,7 +258,8 @@ void Server::release_waiting() {
 void Server::refuse(Asker& asker, const Message& message, const std::string& why) const {
   std::string words = fmt::format("[mcpivot] server \"{}\" {}: {}", config_.name, manner().absent, why);
   const std::string lines = telling_lines(ring_.lines_of(past_.starts));
-  if (!lines.empty()) words += fmt::format(".\n{}", lines);
+  const bool told = why.find('\n') != std::string::npos;  // how a start failed has them already
+  if (!lines.empty() && !told) words += fmt::format(".\n{}", lines);
   asker.answer(failure_answer(message.known, message.text(message.id), words));
 }
 
@@ -279,6 +285,12 @@ void Server::bear(std::string reason) {
   const bool tried_before = config_.is_daemon() && state_ == State::failed;  // and it is not news that we try
   if (!current_ && !tried_before)
     become(State::starting, fmt::format("it is starting (generation {}){}", number, last_time()));
+  if (sources_unwatched_) {
+    long_birth_timer_.expires_after(quick_birth);
+    long_birth_timer_.async_wait([this](const boost::system::error_code& error) {
+      if (!error) watch_again();
+    });
+  }
   if (knows_client()) return shake_hands();
   release_waiting();
 }
@@ -302,11 +314,11 @@ void Server::shake_hands() {
 }
 
 void Server::on_born(std::expected<Handshake::Outcome, std::string> outcome) {
-  if (outcome) {
-    swap_in(std::move(*outcome));
-  } else {
-    birth_failed(std::move(outcome.error()));
-  }
+  if (!outcome) return birth_failed(std::move(outcome.error()));
+  // A server that cannot list what it had offered takes nobody's place.
+  for (const auto& [kind, why] : outcome->lists.refusals)
+    if (!guessed_ && !catalog_.list(kind).empty()) return birth_failed(why);
+  swap_in(std::move(*outcome));
 }
 
 void Server::birth_failed(std::string why) {
@@ -360,8 +372,8 @@ void Server::swap_in(Handshake::Outcome outcome) {
   const std::string version_before = server_version(initialize_result_);
   initialize_result_ = std::move(outcome.initialize_result);
   const auto file_before = std::exchange(current_file_, std::move(unborn_file_));
-  const Diff diff = compare(catalog_, outcome.catalog);
-  catalog_ = std::move(outcome.catalog);
+  const Diff diff = compare(catalog_, outcome.lists.catalog);
+  catalog_ = std::move(outcome.lists.catalog);
   watcher_.on_catalog();
   const auto shown = [&](ListKind kind, const std::string& own) { return watcher_.shown_name(kind, own); };
   become(State::ready, {});
@@ -375,7 +387,7 @@ void Server::swap_in(Handshake::Outcome outcome) {
   const bool silent =
       std::exchange(session_forgotten_, false) && diff.empty() && outcome.failed_replays.empty();
   const bool news = (current_->number() > 1 && !silent) || told_missing_ || (guessed && !diff.empty());
-  const bool telling = news && (told_missing_ || !diff.empty() || current_->backend().news_if_unchanged());
+  bool telling = news && (told_missing_ || !diff.empty() || current_->backend().news_if_unchanged());
   if (!first) {
     past_.last_diff = diff.empty() ? "nothing" : diff.text(shown);
     log_info("{}: changed: {}", config_.name, past_.last_diff);
@@ -386,11 +398,17 @@ void Server::swap_in(Handshake::Outcome outcome) {
   if (!first) words += binary_line(file_before, version_before);
   for (const std::string& failed : outcome.failed_replays)
     words += fmt::format("\nnot repeated: {}.", failed);
+  for (const auto& [kind, why] : outcome.lists.refusals) {
+    log_warn("{}: {}", config_.name, why);
+    if (kind != ListKind::tools) continue;  // who has no use for the others does not miss them
+    words += fmt::format("\nit has no tools: {}.", why);
+    telling = true;
+  }
   if (!crash_to_tell_.empty())
     words += fmt::format("\nprevious generation: {}.", std::exchange(crash_to_tell_, {}));
   told_missing_ = false;
   refetching_ = refetch_again_ = {};
-  if (reloads_.under_way()) {
+  if (reloads_.under_way() && !build_) {  // else they wait for what comes of the build
     reload_done({.ok = true, .text = words, .news = telling});
   } else if (telling) {
     add_notice(words);
@@ -438,7 +456,7 @@ void Server::on_death(Generation& generation, const Backend::Ending& ending) {
     birth_failed(fmt::format("it {}{}", ending.how, manner().unborn));
   } else if (keep != current_) {
     if (generation.ending()) {
-      death.because = shut_down_       ? "mcpivot ends"
+      death.because = shut_down_       ? farewell_reason_
                       : stops_.empty() ? "a new generation took its place"
                                        : "it was stopped on request";
       count_kill(death.because);
@@ -470,14 +488,15 @@ void Server::count_kill(std::string reason) {
 // good.
 void Server::on_ended(Generation& generation, Death& death) {
   const bool reloading = reloads_.under_way() && !shut_down_;
-  death.because = shut_down_  ? "mcpivot ends"
+  death.because = shut_down_  ? farewell_reason_
                   : reloading ? "a new generation takes its place"
                   : resting_  ? "nobody needed it"
                               : "it was stopped on request";
   past_.last_exit = fmt::format("{} after {}", death.how, duration_text(death.after));
   count_kill(death.because);
   settle_open(generation, death, reloading);
-  become(State::stopped, shut_down_ ? "mcpivot ends" : "it was stopped on request; the next call starts it");
+  become(State::stopped,
+         shut_down_ ? std::string(farewell_reason_) : "it was stopped on request; the next call starts it");
   if (resting_) become(State::stopped, "it was stopped because nobody needed it; the next call starts it");
   if (!stops_.empty()) finish_stop(fmt::format("it {}", past_.last_exit), {generation.backend().pid()});
   watcher_.on_writable();  // nobody may wait for a dead server to read
@@ -583,8 +602,20 @@ void Server::on_idle(Generation& generation) {
 // -------------------------------------------------------------------------------------------------------
 
 void Server::reload(Reload reload) {
-  if (shut_down_) return;
-  if (reloads_.join(std::move(reload), can_build())) start_round();
+  if (!farewell_reason_.empty())
+    return reload.done(
+        {false, fmt::format("[mcpivot] \"{}\" {}: {}", config_.name, manner().absent, farewell_reason_)});
+  const bool saves_are_seen = config_.watching && !config_.watch.empty();
+  switch (reloads_.join(std::move(reload), can_build(), saves_are_seen)) {
+    case ReloadRounds::Step::nothing:
+      return;
+    case ReloadRounds::Step::begin:
+      return start_round();
+    case ReloadRounds::Step::build:
+      return build();
+    case ReloadRounds::Step::bear:
+      if (!config_.is_daemon()) bear_for_round();  // a session is not older than what was asked for
+  }
 }
 
 void Server::program_replaced(const std::string& reason) {
@@ -592,12 +623,9 @@ void Server::program_replaced(const std::string& reason) {
   const auto& known = unborn_ ? unborn_file_ : current_file_;
   // By a build of ours, or it runs already.
   if (build_ || (program && known && program->stamp.looks_like(known->stamp))) return;
-  const bool too_early = unborn_ != nullptr;
-  if (too_early) abandon_birth();
   reload({.build = false, .reason = reason, .progress = {}, .done = [this](const ReloadOutcome& outcome) {
             if (outcome.news) add_notice(outcome.text);
           }});
-  if (too_early) bear(reason);  // the round goes on
 }
 
 void Server::start_round() {
@@ -607,15 +635,32 @@ void Server::start_round() {
 
 void Server::begin_reload() {
   const bool wants_build = reloads_.begin(can_build());
-  watcher_.on_reload_begins();
+  unwatch_sources();
   if (wants_build) return build();
   daemon_restarted_ = false;
+  bear_for_round();
+}
+
+// What is being born already may be older than what was asked for.
+void Server::bear_for_round() {
   if (config_.is_daemon() && reloads_.wants_renewal()) return renew_daemon(reloads_.reason());
-  bear(reloads_.reason());  // if one is being born already, that is the new one
+  if (!config_.is_daemon()) abandon_birth();
+  bear(reloads_.reason());
+}
+
+void Server::unwatch_sources() {
+  if (!std::exchange(sources_unwatched_, true)) watcher_.on_reload_begins();
+}
+
+void Server::watch_again() {
+  long_birth_timer_.cancel();
+  if (!build_ && std::exchange(sources_unwatched_, false)) watcher_.on_reload_ends();
 }
 
 void Server::build() {
   log_info("{}: building: {}", config_.name, config_.build);
+  unwatch_sources();
+  build_began_ = std::chrono::steady_clock::now();
   build_ = std::make_shared<BuildRunner>(
       context_.loop, guard_,
       BuildRunner::Handlers{.on_line = [this](std::string_view line) { reloads_.tell(line); },
@@ -630,6 +675,7 @@ void Server::on_built(const BuildRunner::Result& result) {
                                  duration_text(result.took));
   log_info("{}: build {}", config_.name, past_.last_build);
   if (result.ok) {
+    reloads_.built();
     abandon_birth();  // one that began before the build ended may run the old code
     const std::string reason = fmt::format("rebuilt {}", reloads_.reason());
     return config_.is_daemon() ? renew_daemon(reason) : bear(reason);
@@ -643,12 +689,12 @@ void Server::on_built(const BuildRunner::Result& result) {
   if (!current_) bear("again, after a failed build");
 }
 
-void Server::cancel_reload() {
-  if (reloads_.give_up_one() && build_) build_->cancel("was stopped, because the request was cancelled");
+void Server::cancel_reload(const void* whose) {
+  if (reloads_.give_up(whose) && build_) build_->cancel("was stopped, because the request was cancelled");
 }
 
 void Server::reload_done(const ReloadOutcome& outcome) {
-  if (reloads_.begun()) watcher_.on_reload_ends();
+  watch_again();
   if (reloads_.end(outcome)) start_round();
 }
 
@@ -705,12 +751,38 @@ void Server::finish_stop(const std::string& how, std::vector<pid_t> pids) {
                         });
 }
 
-void Server::shut_down(milliseconds patience, std::function<void()> done) {
-  for (auto* timer : {&birth_timer_, &back_off_timer_, &patience_timer_, &overdue_timer_}) timer->cancel();
+void Server::answer_all_waiting(const std::string& why) {
+  for (const auto& waiting : waiting_.take_all())
+    if (waiting.asker != nullptr) refuse(*waiting.asker, waiting.message.message(), why);
+  reloads_.gather();
+  reload_done({false, fmt::format("[mcpivot] \"{}\" is not started again: {}", config_.name, why)});
+}
+
+void Server::retire(std::function<void()> done) {
+  farewell_reason_ = "it was taken out of the configuration";
+  shut_down_ = std::move(done);
+  back_off_timer_.cancel();
   build_.reset();
   abandon_birth();
-  if (!current_ && leaving_.empty()) return done();
+  answer_all_waiting(std::string(farewell_reason_));
+  if (current_) {
+    drain(std::exchange(current_, nullptr));
+  } else if (leaving_.empty()) {
+    std::exchange(shut_down_, nullptr)();
+  }
+}
+
+void Server::shut_down(milliseconds patience, std::function<void()> done) {
+  for (auto* timer : {&birth_timer_, &back_off_timer_, &patience_timer_, &overdue_timer_, &long_birth_timer_})
+    timer->cancel();
+  farewell_reason_ = "mcpivot ends";
+  build_.reset();
+  abandon_birth();
   shut_down_ = std::move(done);
+  answer_all_waiting(std::string(farewell_reason_));
+  trouble_ = farewell_reason_;
+  settle();
+  if (!current_ && leaving_.empty()) return std::exchange(shut_down_, nullptr)();
   if (current_) current_->end(patience);
   for (const auto& generation : leaving_) generation->end(patience);
 }
@@ -764,12 +836,17 @@ void Server::refetch(ListKind kind) {
   }
   fetching = true;
   fetch_lists(*current_, {kind},
-              [this, kind, &again, &fetching, of = std::weak_ptr(current_)](Catalog fetched) {
+              [this, kind, &again, &fetching, of = std::weak_ptr(current_)](FetchedLists fetched) {
                 fetching = false;
                 if (of.lock() != current_) return;
                 if (std::exchange(again, false)) return refetch(kind);
-                const bool differs = catalog_.list(kind) != fetched.list(kind);
-                catalog_.list(kind) = std::move(fetched.list(kind));
+                if (!fetched.refusals.empty()) {
+                  log_warn("{}: {}; its last list is kept", config_.name, fetched.refusals[0].why);
+                  return;
+                }
+                auto& items = fetched.catalog.list(kind);
+                const bool differs = catalog_.list(kind) != items;
+                catalog_.list(kind) = std::move(items);
                 watcher_.on_catalog();
                 // Templates have no notification of their own: the one of the resources, which their server
                 // sent, stands for both.
@@ -846,6 +923,7 @@ Status Server::status() const {
   status.waiting = waiting_.size();
   status.draining = leaving_.size();
   status.past = past_;
+  if (build_) status.building = since(build_began_);
   status.tools = catalog_.list(ListKind::tools).size();
   status.untold = notices_.text();
   if (config_.is_daemon()) describe_daemon(status);

@@ -100,8 +100,8 @@ class Server final : private Generation::Owner {
   };
   // A new generation, after a build if asked for. One that is already under way is joined.
   void reload(Reload reload);
-  // The one who asked no longer wants it: a build under way is stopped if nobody else waits for it.
-  void cancel_reload();
+  // One who asked no longer wants it: a build under way is stopped if nobody else waits for it.
+  void cancel_reload(const void* whose);
   // Stops it, and whoever else of this user runs its program if that is the user's own, so that the file can
   // be replaced. The next request that needs it starts it again.
   void stop(std::function<void(const Stopped&)> done);
@@ -111,6 +111,8 @@ class Server final : private Generation::Owner {
   void rest();
   // Another configuration: a new generation follows it, if it runs.
   void configure(ServerConfig config);
+  // It is no longer in the configuration: its calls may end, then it does. `done` may destroy it.
+  void retire(std::function<void()> done);
   // For good, within twice the patience.
   void shut_down(std::chrono::milliseconds patience, std::function<void()> done);
 
@@ -190,8 +192,12 @@ class Server final : private Generation::Owner {
   void describe_daemon(Status& status) const;
   std::string connection_words(const std::optional<ConnectionRecord::Absence>& absence) const;
 
+  void answer_all_waiting(const std::string& why);
   void start_round();
   void begin_reload();
+  void bear_for_round();
+  void unwatch_sources();
+  void watch_again();
   void build();
   void on_built(const BuildRunner::Result& result);
   void reload_done(const ReloadOutcome& outcome);
@@ -246,15 +252,19 @@ class Server final : private Generation::Owner {
   bool daemon_restarted_ = false;  // for the reload under way
 
   std::shared_ptr<BuildRunner> build_;
+  std::chrono::steady_clock::time_point build_began_;
   ReloadRounds reloads_;
   std::vector<std::function<void()>> settled_;
   std::vector<std::function<void(const Stopped&)>> stops_;
   std::function<void()> shut_down_;
+  std::string_view farewell_reason_;  // why it ends for good
+  bool sources_unwatched_ = false;    // what a reload writes starts no other
 
   boost::asio::steady_timer birth_timer_;     // a handshake that takes too long
   boost::asio::steady_timer back_off_timer_;  // the next try
   boost::asio::steady_timer patience_timer_;  // a client that waits for the first handshake
   boost::asio::steady_timer overdue_timer_;
+  boost::asio::steady_timer long_birth_timer_;
   int young_deaths_ = 0;
   bool cannot_execute_ = false;  // the last start failed before the server's program ran
   bool watching_overdue_ = false;

@@ -37,6 +37,7 @@ std::string Status::text() const {
   }
   line("waiting", std::to_string(waiting));
   line("draining", std::to_string(draining));
+  if (building) line("building", fmt::format("for {}", duration_text(*building)));
   line("starts", std::to_string(past.starts));
   line("kills", std::to_string(past.kills));
   if (past.last_kill_at)

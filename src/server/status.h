@@ -52,6 +52,7 @@ struct Status {
   std::optional<Life> life;
   std::size_t waiting = 0;
   std::size_t draining = 0;
+  std::optional<std::chrono::milliseconds> building;  // for so long
   History past;
   std::size_t tools = 0;
   std::string untold;  // words for the model that no answer has carried yet

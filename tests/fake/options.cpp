@@ -84,6 +84,8 @@ constexpr auto option_table = std::to_array<Option>({
      }},
     {"refuse", "METHOD=TEXT", "answers METHOD with the error -32000 and this message (repeatable)",
      [](Options& o, Text t) { o.refuse.insert(key_and_value(t)); }},
+    {"answer", "METHOD=JSON", "answers METHOD with this result (repeatable)",
+     [](Options& o, Text t) { o.answers.insert(key_and_value(t)); }},
     {"garbage", "TEXT", "prints TEXT as a line to stdout before its first message",
      [](Options& o, Text t) { o.garbage = t; }},
     {"early", nullptr,

@@ -37,6 +37,7 @@ struct Options {
   std::set<std::string> hold;
   std::map<std::string, std::chrono::milliseconds> delay;
   std::map<std::string, std::string> refuse;
+  std::map<std::string, std::string> answers;
   bool ignore_term = false;
   bool ignore_eof = false;
   std::string fork;  // "plain" or "stubborn"
