@@ -668,7 +668,7 @@ void Server::on_built(const BuildRunner::Result& result) {
 
 void Server::cancel_reload() {
   if (++cancelled_reloads_ >= reloads_.size() && build_)
-    build_->cancel("was stopped, because the request was cancelled");
+    build_->stop("was stopped, because the request was cancelled");
 }
 
 void Server::reload_done(const Outcome& outcome) {
