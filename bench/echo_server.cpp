@@ -288,8 +288,8 @@ int main(int argc, char** argv) {
     if (used == buffer.size()) buffer.resize(2 * buffer.size());
     const ssize_t got = read(STDIN_FILENO, buffer.data() + used, buffer.size() - used);
     if (got < 0 && errno == EINTR) continue;
-    while (got <= 0 && stubborn) pause();
-    if (got <= 0) return 0;
+    if (got <= 0 && !stubborn) return 0;
+    while (got <= 0) pause();  // NOLINT(bugprone-infinite-loop): until it is killed
     const size_t fresh = used;
     used += static_cast<size_t>(got);
     const size_t done = answer_lines(server, {buffer.data(), used}, fresh);

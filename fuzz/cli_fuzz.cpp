@@ -113,7 +113,7 @@ void check_result(std::string_view text, bool structured, bool ok, std::size_t l
                       .timeout = {},
                       .cwd = {},
                       .env = {}};
-  const ProgramRun::Result run{.ok = ok, .how = "exited with code 3", .stderr_tail = "oops"};
+  const CliRun::Result run{{.ok = ok, .how = "exited with code 3"}, "oops"};
   const CliResult result =
       cli_result({.tool = tool, .run = run, .output = output, .cwd = "/nowhere", .largest_file = 1000});
   check(is_good_json(result.json), "a result is JSON");

@@ -78,7 +78,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     files.push_back({folder, std::string(input.text.substr(between + 5))});
 
   IgnoreRules rules("");
-  IgnoreRules none("");
+  const IgnoreRules none("");
   for (const File& file : files) rules.set(file.folder, file.text);
   const bool litter = none.ignores(path, false) || none.ignores(path, true);
   for (const bool is_folder : {false, true}) {

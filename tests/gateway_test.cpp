@@ -140,7 +140,10 @@ TEST(Compat, mcpflip_has_its_three_tools_and_bare_names) {
   Client client(with(servers, {}, {"--compat", "mcpflip"}));
   client.initialize();
   ASSERT_TRUE(wait_until(
-      [&] { return client.call_text("gateway_status").find("beta: inactive, ready") != std::string::npos; },
+      [&] {
+        const std::string status = client.call_text("gateway_status");
+        return status.contains("alpha: active, ready") && status.contains("beta: inactive, ready");
+      },
       soon()));
   EXPECT_THAT(tools_of(client),
               ElementsAre("echo", "gateway_activate", "gateway_deactivate", "gateway_status"));

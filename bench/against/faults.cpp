@@ -244,7 +244,7 @@ json::object leave_for(const std::vector<const Subject*>& subjects, const Place&
   const auto serve_until = [&](Clock::time_point end, bool call) {
     while (Clock::now() < end) {
       for (auto& [name, one] : all) {
-        if (!one.ended.empty()) continue;
+        if (!one.books || !one.ended.empty()) continue;
         try {
           if (call) one.books->call_when_due();
           one.books->take(Clock::now(), [&](const Incoming& answer) {

@@ -79,10 +79,46 @@ int list_clients(const InstallCommand& command) {
   return 0;
 }
 
-int finish_skill(const SkillResult& result, bool dry_run) {
-  if (!result) return fail(result.error());
-  say(*result);
+// What is left to the user after an install.
+void say_next(const Plan& plan, const InstallCommand& command, const Client& client) {
+  if (!command.import && !plan.can_move.empty())
+    say(fmt::format(
+        "The client's own servers are as they were. To put {} behind mcpivot, too:\n"
+        "  mcpivot install {} --import{}",
+        list_of(plan.can_move), client.name, command.scope == Scope::project ? " --scope project" : ""));
+  if (plan.changes_something()) say(std::string(client.next));
+}
+
+enum class Task { install, uninstall };
+
+int change_skill(Task task, const Places& places, bool dry_run) {
+  const auto lines = task == Task::install ? install_skill(places, own_program(places), dry_run)
+                                           : uninstall_skill(places, dry_run);
+  if (!lines) return fail(lines.error());
+  say(*lines);
   if (dry_run) say("Dry run: nothing was changed.");
+  return 0;
+}
+
+int change_client(Task task, const InstallCommand& command) {
+  const Places places = places_here();
+  if (command.what == "skill") return change_skill(task, places, command.dry_run);
+  const Client* client = find_client(command.what);
+  if (client == nullptr) return unknown(command.what);
+  std::optional<InstallLock> lock;
+  if (!command.dry_run) lock.emplace();
+  const InstallRequest request{
+      .client = client, .scope = command.scope, .name = command.name, .import = command.import};
+  const auto plan = task == Task::install ? plan_install(request, places, own_program(places))
+                                          : plan_uninstall(request, places);
+  if (!plan) return fail(plan.error());
+  say(plan->lines);
+  if (command.dry_run) {
+    say("Dry run: nothing was changed.");
+    return 0;
+  }
+  if (const auto done = carry_out(*plan); !done) return fail(done.error());
+  if (task == Task::install) say_next(*plan, command, *client);
   return 0;
 }
 
@@ -96,52 +132,13 @@ std::vector<std::string> install_targets() {
 }
 
 int install_command(const InstallCommand& command) {
-  if (command.what.empty()) return list_clients(command);
-  const Places places = places_here();
-  if (command.what == "skill")
-    return finish_skill(install_skill(places, own_program(places), command.dry_run), command.dry_run);
-  const Client* client = find_client(command.what);
-  if (client == nullptr) return unknown(command.what);
-  std::optional<InstallLock> lock;
-  if (!command.dry_run) lock.emplace();
-  const auto plan =
-      plan_install({.client = client, .scope = command.scope, .name = command.name, .import = command.import},
-                   places, own_program(places));
-  if (!plan) return fail(plan.error());
-  say(plan->lines);
-  if (command.dry_run) {
-    say("Dry run: nothing was changed.");
-    return 0;
-  }
-  if (const auto done = carry_out(*plan); !done) return fail(done.error());
-  if (!command.import && !plan->can_move.empty())
-    say(fmt::format(
-        "The client's own servers are as they were. To put {} behind mcpivot, too:\n"
-        "  mcpivot install {} --import{}",
-        list_of(plan->can_move), client->name, command.scope == Scope::project ? " --scope project" : ""));
-  if (plan->changes_something()) say(std::string(client->next));
-  return 0;
+  return command.what.empty() ? list_clients(command) : change_client(Task::install, command);
 }
 
 int uninstall_command(const InstallCommand& command) {
-  const Places places = places_here();
-  if (command.what.empty())
-    return fail(fmt::format("from which client? There are {}", fmt::join(install_targets(), ", ")),
-                usage_error);
-  if (command.what == "skill") return finish_skill(uninstall_skill(places, command.dry_run), command.dry_run);
-  const Client* client = find_client(command.what);
-  if (client == nullptr) return unknown(command.what);
-  std::optional<InstallLock> lock;
-  if (!command.dry_run) lock.emplace();
-  const auto plan = plan_uninstall({.client = client, .scope = command.scope, .name = command.name}, places);
-  if (!plan) return fail(plan.error());
-  say(plan->lines);
-  if (command.dry_run) {
-    say("Dry run: nothing was changed.");
-    return 0;
-  }
-  if (const auto done = carry_out(*plan); !done) return fail(done.error());
-  return 0;
+  if (!command.what.empty()) return change_client(Task::uninstall, command);
+  return fail(fmt::format("from which client? There are {}", fmt::join(install_targets(), ", ")),
+              usage_error);
 }
 
 int init_command(bool dry_run) {

@@ -12,14 +12,14 @@
 
 #include <string>
 
-#include "clitools/program_run.h"
+#include "clitools/cli_run.h"
 #include "clitools/tool_schema.h"
 
 namespace mcpivot {
 
 struct FinishedCall {
   const ToolSpec& tool;
-  const ProgramRun::Result& run;
+  const CliRun::Result& run;
   const CapturedOutput& output;
   std::string cwd;               // where relative paths start; empty: our own folder
   std::size_t largest_file = 0;  // in bytes

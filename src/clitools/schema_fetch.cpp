@@ -8,7 +8,7 @@ SchemaFetch::SchemaFetch(boost::asio::io_context& loop, Guard& guard, Command co
                          std::chrono::milliseconds limit, Handlers handlers) {
   auto output = std::make_shared<CapturedOutput>(largest_schema, nullptr, "schema");
   auto done = [output, text = command_text(command.argv),
-               on_done = std::move(handlers.on_done)](const ProgramRun::Result& result) {
+               on_done = std::move(handlers.on_done)](const CliRun::Result& result) {
     using Failure = std::unexpected<std::string>;
     if (!result.started) return on_done(Failure(result.how), result.took);
     if (!result.ok)
@@ -22,10 +22,12 @@ SchemaFetch::SchemaFetch(boost::asio::io_context& loop, Guard& guard, Command co
       return on_done(Failure(fmt::format("its schema command ({}): {}", text, schema.error())), result.took);
     on_done(std::move(schema), result.took);
   };
-  run_ = std::make_shared<ProgramRun>(
+  run_ = std::make_shared<CliRun>(
       loop, guard, output,
-      ProgramRun::Handlers{.on_stderr_line = std::move(handlers.on_stderr_line), .on_done = std::move(done)});
-  run_->start({.command = std::move(command), .time_limit = limit, .limit_name = "--start-timeout"});
+      CliRun::Handlers{.on_stderr_line = std::move(handlers.on_stderr_line), .on_done = std::move(done)});
+  run_->start({.command = std::move(command),
+               .time_limit = limit,
+               .over_limit = over_limit(limit, "--start-timeout")});
 }
 
 std::string command_text(const std::vector<std::string>& argv) {

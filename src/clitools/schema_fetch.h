@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "clitools/program_run.h"
+#include "clitools/cli_run.h"
 #include "clitools/tool_schema.h"
 
 namespace mcpivot {
@@ -28,7 +28,7 @@ class SchemaFetch {
               Handlers handlers);
 
  private:
-  std::shared_ptr<ProgramRun> run_;
+  std::shared_ptr<CliRun> run_;
 };
 
 // A command line for people to read: words with spaces in quotes.

@@ -23,28 +23,14 @@ extern char** environ;  // NOLINT(readability-redundant-declaration): POSIX leav
 namespace mcpivot {
 namespace {
 
-using Environment = std::map<std::string, std::string>;
-
-Environment environment_of(const Command& command) {
-  Environment result;
-  for (char** entry = environ; *entry != nullptr; ++entry) {
-    const std::string_view text = *entry;
-    const auto equals = text.find('=');
-    if (equals != std::string_view::npos)
-      result[std::string(text.substr(0, equals))] = text.substr(equals + 1);
-  }
-  for (const auto& [key, value] : command.env) result[key] = value;
-  return result;
-}
-
 // Where the program lies. Done here and not by execvp, so that PATH is the one the child gets and the error
 // can say where we looked.
 std::expected<std::string, std::string> find_program(const std::string& name,
-                                                     const Environment& environment) {
+                                                     const std::vector<std::string>& environment) {
   if (name.find('/') != std::string::npos) return name;
-  const auto path = environment.find("PATH");
   std::string_view folders = "/usr/local/bin:/usr/bin:/bin";
-  if (path != environment.end()) folders = path->second;
+  for (const std::string_view variable : environment)
+    if (variable.starts_with("PATH=")) folders = variable.substr(5);
   while (true) {
     const auto colon = folders.find(':');
     const std::string_view folder = folders.substr(0, colon);
@@ -57,15 +43,6 @@ std::expected<std::string, std::string> find_program(const std::string& name,
     folders.remove_prefix(colon + 1);
   }
   return std::unexpected("cannot start '" + name + "': no such program in PATH");
-}
-
-// Pointers for exec, which wants them without const.
-std::vector<char*> pointers(std::vector<std::string>& strings) {
-  std::vector<char*> result;
-  result.reserve(strings.size() + 1);
-  for (std::string& text : strings) result.push_back(text.data());
-  result.push_back(nullptr);
-  return result;
 }
 
 // What went wrong in the child before the program ran.
@@ -97,10 +74,7 @@ struct ChildSide {
   const int failure = ::fcntl(side.failure, F_DUPFD_CLOEXEC, 3);
   ::close_range(3, static_cast<unsigned>(failure) - 1, 0);
   ::close_range(static_cast<unsigned>(failure) + 1, ~0U, 0);
-  for (int signal = 1; signal < NSIG; ++signal) ::signal(signal, SIG_DFL);
-  sigset_t none;
-  ::sigemptyset(&none);
-  ::sigprocmask(SIG_SETMASK, &none, nullptr);
+  reset_signals();
 
   ExecFailure report{ExecFailure::chdir, 0};
   if (side.cwd == nullptr || ::chdir(side.cwd) == 0) {
@@ -146,17 +120,45 @@ std::expected<std::string, std::string> find_program(const Command& command) {
   return find_program(command.argv.at(0), environment_of(command));
 }
 
+std::vector<std::string> environment_of(const Command& command) {
+  std::map<std::string, std::string> values;
+  for (char** entry = environ; *entry != nullptr; ++entry) {
+    const std::string_view text = *entry;
+    const auto equals = text.find('=');
+    if (equals != std::string_view::npos)
+      values[std::string(text.substr(0, equals))] = text.substr(equals + 1);
+  }
+  for (const auto& [key, value] : command.env) values[key] = value;
+  std::vector<std::string> variables;
+  variables.reserve(values.size());
+  for (const auto& [key, value] : values) variables.push_back(key + "=" + value);
+  return variables;
+}
+
+// Without const, as exec wants them.
+std::vector<char*> exec_pointers(std::vector<std::string>& strings) {
+  std::vector<char*> result;
+  result.reserve(strings.size() + 1);
+  for (std::string& text : strings) result.push_back(text.data());
+  result.push_back(nullptr);
+  return result;
+}
+
+void reset_signals() {
+  for (int signal = 1; signal < NSIG; ++signal) ::signal(signal, SIG_DFL);
+  sigset_t none;
+  ::sigemptyset(&none);
+  ::sigprocmask(SIG_SETMASK, &none, nullptr);
+}
+
 std::expected<std::shared_ptr<Process>, std::string> Process::spawn(boost::asio::io_context& loop,
                                                                     Guard& guard, const Command& command) {
-  const Environment environment = environment_of(command);
+  std::vector<std::string> environment = environment_of(command);
   const auto program = find_program(command.argv.at(0), environment);
   if (!program) return std::unexpected(program.error());
   std::vector<std::string> argv = command.argv;
-  std::vector<std::string> variables;
-  variables.reserve(environment.size());
-  for (const auto& [key, value] : environment) variables.push_back(key + "=" + value);
-  const auto argv_pointers = pointers(argv);
-  const auto variable_pointers = pointers(variables);
+  const auto argv_pointers = exec_pointers(argv);
+  const auto variable_pointers = exec_pointers(environment);
 
   Pipe in, out, err, go, failure;
   for (Pipe* pipe : {&in, &out, &err, &go, &failure})

@@ -33,6 +33,11 @@ struct Command {
 // Where a command's program lies. The error says where it was looked for.
 std::expected<std::string, std::string> find_program(const Command& command);
 
+// For whoever forks: what exec wants, made before, and the signals as a program expects them, put so after.
+std::vector<std::string> environment_of(const Command& command);
+std::vector<char*> exec_pointers(std::vector<std::string>& strings);
+void reset_signals();
+
 class Process : public std::enable_shared_from_this<Process> {
  public:
   // Our ends of the child's pipes. Whoever takes them closes them.

@@ -58,10 +58,10 @@ struct CliBackend::Call : std::enable_shared_from_this<Call> {
   std::string id;
   std::string token;  // for progress; empty: none is wanted
   std::uint64_t position = 0;
-  ProgramRun::Plan plan{.command = {}, .time_limit = {}};
+  CliRun::Plan plan{.command = {}, .time_limit = {}, .over_limit = {}};
   CallPool::Ticket ticket = 0;
-  std::shared_ptr<ProgramRun> run;  // once it has been its turn
-  bool withdrawn = false;           // nobody waits for the answer
+  std::shared_ptr<CliRun> run;  // once it has been its turn
+  bool withdrawn = false;       // nobody waits for the answer
   int steps = 0;
   std::string last_line;  // of stderr, not sent yet
   boost::asio::steady_timer pace;
@@ -287,7 +287,8 @@ void CliBackend::call(const Message& message, std::uint64_t position) {
                      : tool->input       ? tool->input->fill(arguments)
                                          : std::string();
   call->plan.time_limit = tool->timeout.value_or(config_.call_timeout);
-  call->plan.limit_name = tool->timeout ? "\"timeout\" in its schema" : "--call-timeout";
+  call->plan.over_limit =
+      over_limit(call->plan.time_limit, tool->timeout ? "\"timeout\" in its schema" : "--call-timeout");
 
   calls_.push_back(call);
   call->ticket = pool_->enter(message.raw.size(), [this, weak = std::weak_ptr(call)] {
@@ -302,15 +303,14 @@ void CliBackend::run(const std::shared_ptr<Call>& call) {
   last_started_ = call->position;
   auto output = std::make_shared<CapturedOutput>(config_.cli->max_output, pool_->files(), call->tool.name);
   std::weak_ptr weak = call;
-  call->run =
-      std::make_shared<ProgramRun>(context_.loop, guard_, std::move(output),
-                                   ProgramRun::Handlers{.on_stderr_line =
+  call->run = std::make_shared<CliRun>(context_.loop, guard_, std::move(output),
+                                       CliRun::Handlers{.on_stderr_line =
                                                             [this, weak](const std::string& line) {
                                                               if (auto still = weak.lock())
                                                                 progress(*still, line);
                                                             },
                                                         .on_done =
-                                                            [this, weak](const ProgramRun::Result& result) {
+                                                            [this, weak](const CliRun::Result& result) {
                                                               const auto keep = shared_from_this();
                                                               if (auto still = weak.lock())
                                                                 on_done(still, result);
@@ -350,7 +350,7 @@ void CliBackend::send_progress(Call& call) {
       });
 }
 
-void CliBackend::on_done(const std::shared_ptr<Call>& call, const ProgramRun::Result& result) {
+void CliBackend::on_done(const std::shared_ptr<Call>& call, const CliRun::Result& result) {
   const CliResult outcome = cli_result({.tool = call->tool,
                                         .run = result,
                                         .output = call->run->output(),

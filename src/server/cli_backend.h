@@ -63,7 +63,7 @@ class CliBackend final : public Backend, private Link, public std::enable_shared
   void run(const std::shared_ptr<Call>& call);
   void progress(Call& call, const std::string& line);
   void send_progress(Call& call);
-  void on_done(const std::shared_ptr<Call>& call, const ProgramRun::Result& result);
+  void on_done(const std::shared_ptr<Call>& call, const CliRun::Result& result);
   void cancel(std::string_view id);
   void forget(const std::shared_ptr<Call>& call);
   void end_when_idle();

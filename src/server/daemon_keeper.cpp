@@ -24,8 +24,6 @@
 #include "proc/utf8.h"
 #include "server/crash_report.h"
 
-extern char** environ;  // NOLINT(readability-redundant-declaration): POSIX leaves it to us to declare it
-
 namespace mcpivot {
 namespace {
 
@@ -88,10 +86,7 @@ struct Detached {
   ::dup2(out >= 0 ? out : null, 1);
   ::dup2(out >= 0 ? out : null, 2);
   ::close_range(3, ~0U, 0);
-  for (int signal = 1; signal < NSIG; ++signal) ::signal(signal, SIG_DFL);
-  sigset_t none;
-  ::sigemptyset(&none);
-  ::sigprocmask(SIG_SETMASK, &none, nullptr);
+  reset_signals();
   if (what.cwd == nullptr || ::chdir(what.cwd) == 0) ::execve(what.argv[0], what.argv, what.environment);
   constexpr std::string_view words = "mcpivot: cannot run /bin/sh in that folder\n";
   [[maybe_unused]] const auto written = ::write(2, words.data(), words.size());
@@ -158,22 +153,9 @@ void DaemonKeeper::start(bool nobody_listens) {
 
 bool DaemonKeeper::spawn() {
   std::vector<std::string> words{"/bin/sh", "-c", config_.http.start};
-  std::vector<std::string> variables;
-  for (char** entry = environ; *entry != nullptr; ++entry) {
-    const std::string_view text = *entry;
-    const bool replaced = std::ranges::any_of(
-        config_.command.env, [&](const auto& given) { return text.starts_with(given.first + "="); });
-    if (!replaced) variables.emplace_back(text);
-  }
-  for (const auto& [key, value] : config_.command.env) variables.push_back(fmt::format("{}={}", key, value));
-  auto pointers = [](std::vector<std::string>& strings) {
-    std::vector<char*> result;
-    for (std::string& text : strings) result.push_back(text.data());
-    result.push_back(nullptr);
-    return result;
-  };
-  const auto argv = pointers(words);
-  const auto environment = pointers(variables);
+  std::vector<std::string> variables = environment_of(config_.command);
+  const auto argv = exec_pointers(words);
+  const auto environment = exec_pointers(variables);
   const Detached what{.cwd = config_.command.cwd.empty() ? nullptr : config_.command.cwd.c_str(),
                       .output = output_file_.c_str(),
                       .argv = argv.data(),

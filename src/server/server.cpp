@@ -690,7 +690,7 @@ void Server::on_built(const BuildRunner::Result& result) {
 }
 
 void Server::cancel_reload(const void* whose) {
-  if (reloads_.give_up(whose) && build_) build_->cancel("was stopped, because the request was cancelled");
+  if (reloads_.give_up(whose) && build_) build_->stop("was stopped, because the request was cancelled");
 }
 
 void Server::reload_done(const ReloadOutcome& outcome) {
