@@ -753,7 +753,9 @@ void Server::finish_stop(const std::string& how, std::vector<pid_t> pids) {
 
 void Server::answer_all_waiting(const std::string& why) {
   for (const auto& waiting : waiting_.take_all())
-    if (waiting.asker != nullptr) refuse(*waiting.asker, waiting.message.message(), why);
+    if (waiting.asker != nullptr)
+      refuse(*waiting.asker, waiting.message.message(),
+             waiting.sent_before > 0 ? why : fmt::format("{}; the request never reached it", why));
   reloads_.gather();
   reload_done({false, fmt::format("[mcpivot] \"{}\" is not started again: {}", config_.name, why)});
 }
