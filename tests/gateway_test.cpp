@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "lives.h"
+#include "gateways.h"
 
 namespace harness {
 namespace {
@@ -20,55 +20,6 @@ using testing::Not;
 using testing::SizeIs;
 using testing::StartsWith;
 using testing::UnorderedElementsAre;
-
-using Strings = std::vector<std::string>;
-
-json::object server(const Strings& arguments, json::object more = {}) {
-  more["command"] = "${FAKE}";
-  more["args"] = json::value_from(arguments);
-  return more;
-}
-
-std::string file_of(const json::object& servers, json::object more = {}) {
-  more["mcpServers"] = servers;
-  return json::serialize(more);
-}
-
-// Two servers that have the same tools: one is active, one is not.
-json::object two() {
-  return {{"alpha", server({"--name", "alpha", "--lives", "alpha-lives", "--instructions", "Alpha is first."},
-                           {{"active", true}})},
-          {"beta",
-           server({"--name", "beta", "--lives", "beta-lives", "--only", "echo,crash,state,sleep,log,ask"})}};
-}
-
-ClientOptions with(const json::object& servers, const json::object& more = {}, Strings options = {}) {
-  return {.options = std::move(options), .config = file_of(servers, more)};
-}
-
-// All servers have spoken.
-void wait_ready(Client& client, const Strings& names) {
-  for (const std::string& name : names)
-    ASSERT_TRUE(wait_until(
-        [&] {
-          return client.call_text("pivot_status").find(name + ": ") != std::string::npos &&
-                 own(client, "pivot_status", {{"server", name}}).find("state: ready") != std::string::npos;
-        },
-        soon()))
-        << name << "\n"
-        << client.call_text("pivot_status");
-}
-
-void start(Client& client, const Strings& names = {"alpha", "beta"}) {
-  client.initialize();
-  wait_ready(client, names);
-}
-
-void rewrite(Client& client, const std::string& text) {
-  const fs::path file = client.directory() / "mcpivot.json";
-  std::ofstream(file.string() + ".new") << text;
-  fs::rename(file.string() + ".new", file);
-}
 
 Strings with_prefix(const Strings& names, const std::string& prefix) {
   Strings found;
@@ -97,6 +48,15 @@ TEST(Gateway, only_active_servers_are_listed) {
   EXPECT_EQ(tools_of(client), tools);
 }
 
+TEST(Gateway, a_server_that_is_activated_before_it_is_ready_says_so_once) {
+  json::object servers = two();
+  servers["beta"] = server({"--hold", "initialize"});
+  Client client(with(servers));
+  start(client, {"alpha"});
+  EXPECT_THAT(client.call_text("pivot_activate", {{"server", "beta"}}),
+              HasSubstr(" It is not ready yet: it is starting (generation 1)."));
+}
+
 TEST(Gateway, an_ambiguous_or_unknown_name_lists_the_candidates) {
   json::object servers = two();
   servers["alphabet"] = server({});
@@ -119,6 +79,26 @@ TEST(Gateway, a_tool_of_an_inactive_server_says_how_to_activate_it_and_can_be_ca
             "through");
   EXPECT_THAT(text_of(client.call("pivot_call", {{"tool", "nobody__echo"}})), HasSubstr("no tool is called"));
   EXPECT_THAT(json::serialize(client.call("nobody__echo")), HasSubstr("Unknown tool: nobody__echo"));
+}
+
+TEST(Gateway, arguments_of_a_call_through_may_be_spelled_as_a_string_and_nothing_else) {
+  Client client(with(two()));
+  start(client);
+  const auto call = [&](const json::value& arguments) {
+    return client.call("pivot_call", {{"tool", "beta__echo"}, {"arguments", arguments}});
+  };
+  EXPECT_EQ(own_text(call("{\n  \"text\": \"spelled\"\n}")), "spelled");
+  for (const json::value& wrong : {json::value("text=x"), json::value("[1]"), json::value(json::array{1}),
+                                   json::value(7), json::value(std::string(2'000, '['))}) {
+    const json::object answer = call(wrong);
+    EXPECT_TRUE(is_error(answer));
+    EXPECT_THAT(text_of(answer), HasSubstr("\"arguments\" must be an object"));
+  }
+  std::string deep = "{\"a\":";
+  for (int i = 0; i < 1'022; ++i) deep += "[";
+  for (int i = 0; i < 1'022; ++i) deep += "]";
+  EXPECT_THAT(text_of(call(json::value(deep + "}"))), HasSubstr("nested too deeply"));
+  EXPECT_THAT(text_of(client.call("pivot_call")), HasSubstr("say which tool"));
 }
 
 TEST(Gateway, a_call_through_has_progress_and_can_be_cancelled) {
@@ -321,6 +301,18 @@ TEST(Gateway, the_log_level_goes_to_all_and_log_messages_say_whose_they_are) {
     const json::object said = client.expect_notification("notifications/message");
     EXPECT_THAT(std::string(said.at("params").at("logger").as_string()), StartsWith(server_name));
   }
+}
+
+TEST(Gateway, a_log_level_that_there_is_not_is_refused) {
+  Client client(with(two()));
+  start(client);
+  for (const json::object& params :
+       {json::object{{"level", "loud"}}, json::object{{"level", 3}}, json::object{}}) {
+    const json::value error = client.request("logging/setLevel", params).at("error");
+    EXPECT_EQ(error.at("code"), -32602) << json::serialize(params);
+    EXPECT_THAT(json::serialize(error), AllOf(HasSubstr("debug"), HasSubstr("emergency")));
+  }
+  EXPECT_THAT(own(client, "alpha__state"), Not(HasSubstr("loud")));
 }
 
 TEST(Gateway, servers_ask_the_client_each_for_itself) {
