@@ -207,6 +207,12 @@ TEST(Control, wrong_commands_say_what_is_wrong) {
   client.call("echo");
   EXPECT_THAT(run(client, {"call", "echo", "[1]"}).err, HasSubstr("JSON object"));
   EXPECT_THAT(run(client, {"call", "nothing"}).err, HasSubstr("no tool is called nothing"));
+  for (const char* command : {"activate", "deactivate"}) {
+    const Outcome said = run(client, {command, "fake_server"});
+    EXPECT_EQ(said.exit_code, 1);
+    EXPECT_THAT(said.err, HasSubstr("there is one server only, \"fake_server\", and it is always active"));
+  }
+  EXPECT_THAT(run(client, {"reload", "--build"}).err, HasSubstr("no server here has a build command"));
   EXPECT_THAT(run(client, {"restart", "nobody"}).err, HasSubstr("no running mcpivot fits nobody"));
 }
 

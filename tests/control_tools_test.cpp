@@ -97,6 +97,62 @@ TEST(Stop, answers_everybody_who_waited_for_a_new_server) {
 
 // ---- Status.
 
+TEST(Arguments, of_a_wrong_type_are_refused_and_nothing_is_done) {
+  Client client({.own_program = true});
+  client.initialize();
+  const pid_t pid = server_pid(client);
+  const auto refused = [&](const char* tool, const json::value& arguments) {
+    const json::object answer = client.request("tools/call", {{"name", tool}, {"arguments", arguments}});
+    EXPECT_TRUE(is_error(answer)) << json::serialize(arguments);
+    return text_of(answer);
+  };
+  EXPECT_EQ(refused("pivot_restart", {{"stop", "true"}}),
+            "[mcpivot] pivot_restart: \"stop\" must be a boolean, true or false; it was the string \"true\". "
+            "Nothing was done.");
+  EXPECT_THAT(refused("pivot_restart", {{"stop", 1}}), HasSubstr("it was the number 1"));
+  EXPECT_THAT(refused("pivot_restart", {{"server", json::array{"a"}}}),
+              HasSubstr("\"server\" must be a string"));
+  EXPECT_THAT(refused("pivot_restart", "stop"), HasSubstr("\"arguments\" must be an object"));
+  EXPECT_THAT(refused("pivot_logs", {{"lines", "ten"}}), HasSubstr("\"lines\" must be an integer"));
+  EXPECT_THAT(refused("pivot_logs", {{"generation", 1.5}}), HasSubstr("\"generation\" must be an integer"));
+  EXPECT_EQ(server_pid(client), pid);
+  EXPECT_FALSE(is_error(client.call("pivot_logs", {{"lines", 3.0}, {"generation", nullptr}})));
+  EXPECT_FALSE(is_error(client.call("pivot_restart", {{"stop", false}})));
+}
+
+TEST(Names, a_control_tool_that_is_not_there_is_answered_at_once_with_what_there_is) {
+  Client client;
+  client.initialize();
+  const auto words = [&](const char* tool) { return text_of(client.call(tool)); };
+  EXPECT_THAT(words("pivot_activate"),
+              AllOf(HasSubstr("Unknown tool: pivot_activate: there is one server only"),
+                    HasSubstr("mcpivot's own tools here: pivot_restart, pivot_status, pivot_logs.")));
+  EXPECT_THAT(words("pivot_rebuild"), HasSubstr("no server here has a build command"));
+  EXPECT_THAT(words("pivot_nonsense"), HasSubstr("mcpivot has no such tool"));
+}
+
+TEST(Compat, words_name_only_tools_that_are_there) {
+  Client client(
+      {.options = {"--compat", "mcpflow"},
+       .config = R"({"mcpServers": {"alpha": {"command": "${FAKE}", "active": true, "build": "true"},
+                                              "beta": {"command": "${FAKE}", "args": ["--only", "echo"]}}})"});
+  const json::object hello = client.initialize();
+  EXPECT_THAT(std::string(hello.at("result").at("instructions").as_string()),
+              AllOf(HasSubstr("\"mcpivot activate SERVER\" in a terminal"), Not(HasSubstr("pivot_"))));
+  ASSERT_TRUE(wait_until(
+      [&] {
+        return is_error(client.call("beta__echo")) &&
+               text_of(client.call("beta__echo")).find("not active") != std::string::npos;
+      },
+      soon()));
+  EXPECT_THAT(
+      text_of(client.call("beta__echo")),
+      AllOf(HasSubstr("It takes \"mcpivot activate beta\" in a terminal first"), Not(HasSubstr("pivot_"))));
+  EXPECT_THAT(text_of(client.call("recompile", {{"server", "beta"}})),
+              HasSubstr("[mcpivot] \"beta\" has no build command."));
+  EXPECT_THAT(text_of(client.call("pivot_status")), HasSubstr("mcpivot's own tools here: recompile."));
+}
+
 TEST(Status, tells_of_the_program_and_how_often_it_came_and_went) {
   const OwnProgram program;
   Client client({.options = {"--no-watch"}, .command = {program.path(), "--version", "7.8.9"}});

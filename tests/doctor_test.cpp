@@ -36,7 +36,7 @@ TEST(Doctor, is_content_when_all_is_well) {
   TemporaryDirectory home;
   const Outcome said = doctor(home.path(), R"({"mcpServers": {"good": {"command": "${FAKE}"}}})");
   EXPECT_EQ(said.exit_code, 0) << said.out;
-  EXPECT_THAT(said.out, Not(HasSubstr("BAD")));
+  EXPECT_THAT(said.out, AllOf(HasSubstr("names 1 server\n"), Not(HasSubstr("BAD"))));
 }
 
 TEST(Doctor, shows_problems_of_the_configuration_and_what_to_do_without_one) {

@@ -43,8 +43,8 @@ TEST(Gateway, a_call_of_a_server_that_is_taken_out_of_the_file_may_end) {
   const json::object question = client.expect_request("roots/list");
   servers.erase("beta");
   rewrite(client, file_of(servers));
-  ASSERT_TRUE(
-      wait_until([&] { return client.call_text("pivot_status").find("beta") == std::string::npos; }, soon()));
+  ASSERT_TRUE(wait_until(
+      [&] { return client.call_text("pivot_status").find("\nbeta: ") == std::string::npos; }, soon()));
   client.answer(question, {{"roots", json::array()}});
   EXPECT_FALSE(is_error(client.await(call)));
 }

@@ -142,6 +142,18 @@ TEST(Gateway, the_log_level_goes_to_all_and_log_messages_say_whose_they_are) {
   }
 }
 
+TEST(Gateway, a_log_level_that_there_is_not_is_refused) {
+  Client client(with(two()));
+  start(client);
+  for (const json::object& params :
+       {json::object{{"level", "loud"}}, json::object{{"level", 3}}, json::object{}}) {
+    const json::value error = client.request("logging/setLevel", params).at("error");
+    EXPECT_EQ(error.at("code"), -32602) << json::serialize(params);
+    EXPECT_THAT(json::serialize(error), AllOf(HasSubstr("debug"), HasSubstr("emergency")));
+  }
+  EXPECT_THAT(own(client, "alpha__state"), Not(HasSubstr("loud")));
+}
+
 TEST(Gateway, servers_ask_the_client_each_for_itself) {
   Client client(with(two()));
   start(client);

@@ -35,6 +35,15 @@ TEST(Gateway, only_active_servers_are_listed) {
   EXPECT_EQ(tools_of(client), tools);
 }
 
+TEST(Gateway, a_server_that_is_activated_before_it_is_ready_says_so_once) {
+  json::object servers = two();
+  servers["beta"] = server({"--hold", "initialize"});
+  Client client(with(servers));
+  start(client, {"alpha"});
+  EXPECT_THAT(client.call_text("pivot_activate", {{"server", "beta"}}),
+              HasSubstr(" It is not ready yet: it is starting (generation 1)."));
+}
+
 TEST(Gateway, an_ambiguous_or_unknown_name_lists_the_candidates) {
   json::object servers = two();
   servers["alphabet"] = server({});
@@ -57,6 +66,26 @@ TEST(Gateway, a_tool_of_an_inactive_server_says_how_to_activate_it_and_can_be_ca
             "through");
   EXPECT_THAT(text_of(client.call("pivot_call", {{"tool", "nobody__echo"}})), HasSubstr("no tool is called"));
   EXPECT_THAT(json::serialize(client.call("nobody__echo")), HasSubstr("Unknown tool: nobody__echo"));
+}
+
+TEST(Gateway, arguments_of_a_call_through_may_be_spelled_as_a_string_and_nothing_else) {
+  Client client(with(two()));
+  start(client);
+  const auto call = [&](const json::value& arguments) {
+    return client.call("pivot_call", {{"tool", "beta__echo"}, {"arguments", arguments}});
+  };
+  EXPECT_EQ(own_text(call("{\n  \"text\": \"spelled\"\n}")), "spelled");
+  for (const json::value& wrong : {json::value("text=x"), json::value("[1]"), json::value(json::array{1}),
+                                   json::value(7), json::value(std::string(2'000, '['))}) {
+    const json::object answer = call(wrong);
+    EXPECT_TRUE(is_error(answer));
+    EXPECT_THAT(text_of(answer), HasSubstr("\"arguments\" must be an object"));
+  }
+  std::string deep = "{\"a\":";
+  for (int i = 0; i < 1'022; ++i) deep += "[";
+  for (int i = 0; i < 1'022; ++i) deep += "]";
+  EXPECT_THAT(text_of(call(json::value(deep + "}"))), HasSubstr("nested too deeply"));
+  EXPECT_THAT(text_of(client.call("pivot_call")), HasSubstr("say which tool"));
 }
 
 TEST(Gateway, a_call_through_has_progress_and_can_be_cancelled) {

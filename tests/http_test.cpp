@@ -175,6 +175,17 @@ TEST(HttpDaemonAway, at_the_start_the_client_is_told_and_gets_the_tools_later) {
   EXPECT_THAT(tools_of(client), Contains("echo"));
 }
 
+TEST(HttpDaemonAway, words_name_no_log_where_mcpivot_sees_none) {
+  Client client(to("http://127.0.0.1:" + std::to_string(free_port()) + "/mcp", {"--queue-timeout", "10m"}));
+  const json::object hello = client.initialize();
+  EXPECT_THAT(std::string(hello.at("result").at("instructions").as_string()),
+              AllOf(HasSubstr("pivot_status"), Not(HasSubstr("pivot_logs"))));
+  // At once, though what the daemon itself would have to answer waits for it.
+  EXPECT_THAT(text_of(client.call("pivot_logs")),
+              AllOf(HasSubstr("mcpivot did not start what is behind it"),
+                    HasSubstr("mcpivot's own tools here: pivot_restart, pivot_status.")));
+}
+
 TEST(HttpDaemonAway, a_request_that_waits_too_long_is_told_why) {
   FakeDaemon daemon;
   Client client(to(daemon.url(), {"--queue-timeout", "300ms"}));

@@ -300,7 +300,8 @@ int doctor(const std::string& config_file) {
       problem.severity == Problem::Severity::error ? findings.bad(words) : findings.doubtful(words);
     }
     if (!loaded.has_errors())
-      findings.good(fmt::format("{} names {} servers", *file, loaded.gateway.servers.size()));
+      findings.good(fmt::format("{} names {} server{}", *file, loaded.gateway.servers.size(),
+                                loaded.gateway.servers.size() == 1 ? "" : "s"));
     look_at_servers(loaded.gateway, findings);
   }
   look_at_limits(findings);

@@ -11,6 +11,7 @@
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/signal_set.hpp>
 #include <boost/asio/steady_timer.hpp>
+#include <filesystem>
 #include <memory>
 
 #include "config/config_file.h"
@@ -74,6 +75,19 @@ void forget_the_start() {
       nullptr);
 }
 
+// The first error in one line, for whoever is told at once, and what to do about it.
+std::string trouble_in(const LoadedConfig& loaded) {
+  if (!loaded.has_errors()) return {};
+  std::error_code unknown;
+  const std::string file = std::filesystem::absolute(loaded.gateway.file, unknown).lexically_normal();
+  const auto is_error = [](const Problem& problem) { return problem.severity == Problem::Severity::error; };
+  std::string text = problem_text(file, *std::ranges::find_if(loaded.problems, is_error));
+  std::ranges::replace(text, '\n', ' ');
+  if (const auto errors = std::ranges::count_if(loaded.problems, is_error); errors > 1)
+    text += fmt::format(" ({} more: \"mcpivot check {}\" lists them)", errors - 1, file);
+  return text + ". Mend the file: it is read again when it is saved.";
+}
+
 // The configuration that the options stand for: what they say, or what the file says that they name. What is
 // wrong with the file goes to the log.
 LoadedConfig configuration(const GatewayConfig& given) {
@@ -87,6 +101,7 @@ LoadedConfig configuration(const GatewayConfig& given) {
   loaded.gateway.compat = given.compat;
   loaded.gateway.left_out =
       static_cast<std::size_t>(std::ranges::count(loaded.left_out, false, &LeftOut::disabled));
+  loaded.gateway.trouble = trouble_in(loaded);
   for (const Problem& problem : loaded.problems) log_warn("{}", problem_text(given.file, problem));
   return loaded;
 }
@@ -172,6 +187,7 @@ class Program {
     log_info("{} changed", options_.gateway.file);
     const LoadedConfig loaded = configuration(options_.gateway);
     if (!loaded.has_errors()) return gateway_.configure(loaded.gateway);
+    gateway_.set_trouble(loaded.gateway.trouble);
     gateway_.add_notice(fmt::format(
         "[mcpivot] the configuration was changed, and has errors; nothing was done:{}", errors_in(loaded)));
   }

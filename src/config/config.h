@@ -50,7 +50,8 @@ struct GatewayConfig {
   Naming names = Naming::prefixed;
   bool remember = false;  // which servers were active, across runs
   Compat compat = Compat::none;
-  std::string file;  // where it came from; empty: the command line
+  std::string file;     // where it came from; empty: the command line
+  std::string trouble;  // what is wrong with it, in one line; empty: nothing
 };
 
 }  // namespace mcpivot

@@ -184,7 +184,9 @@ void ControlSocket::Visitor::call(const Message& message) {
   ControlTools::Fleet& fleet = owner_.gateway_.fleet();
   if (const Routes::Target* target = fleet.routes().tool(name))
     return fleet.call_tool(*this, message, *target);
-  answer(error_answer(message.text(message.id), code::invalid_params, "no tool is called " + name));
+  const std::string why_not = owner_.tools_.why_not(name);
+  answer(error_answer(message.text(message.id), code::invalid_params,
+                      why_not.empty() ? "no tool is called " + name : why_not));
 }
 
 ControlSocket::ControlSocket(LinkContext& context, Gateway& gateway, std::string name)

@@ -6,9 +6,10 @@
 #include <array>
 #include <boost/asio/steady_timer.hpp>
 #include <cctype>
-#include <charconv>
 
+#include "gateway/control_arguments.h"
 #include "gateway/sitter_answers.h"
+#include "gateway/stderr_tail.h"
 #include "rpc/answers.h"
 #include "rpc/json_cursor.h"
 
@@ -28,18 +29,6 @@ constexpr std::size_t most_names = 40;
 constexpr int usual_hits = 5;
 constexpr int most_hits = 20;
 
-int number(std::string_view arguments, std::string_view key, int fallback) {
-  const std::string_view text = find_member(arguments, key);
-  int value = fallback;
-  std::from_chars(text.data(), text.data() + text.size(), value);
-  return value;
-}
-
-std::string text_argument(std::string_view arguments, std::string_view key) {
-  const std::string_view value = find_member(arguments, key);
-  return value.starts_with('"') ? string_value(value) : std::string();
-}
-
 std::string lower(std::string text) {
   for (char& c : text) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
   return text;
@@ -58,14 +47,15 @@ bool can_build(const Member& member) {
 }
 
 // What a daemon prints is known only if we started it.
-bool has_logs(const Member& member) {
-  const ServerConfig& server = member.entry().server;
+bool prints_to_us(const ServerConfig& server) {
   return !server.is_daemon() || !server.http.start.empty();
 }
 
-}  // namespace
+bool has_logs(const Member& member) {
+  return prints_to_us(member.entry().server);
+}
 
-ControlNames control_names(Compat compat) {
+ControlNames names_under(Compat compat) {
   switch (compat) {
     case Compat::mcpflow:
       return {.rebuild = "recompile", .restart = {}, .status = {}, .logs = {}};
@@ -78,6 +68,14 @@ ControlNames control_names(Compat compat) {
       break;
   }
   return {};
+}
+
+}  // namespace
+
+ControlNames control_names(Compat compat, const ServerConfig& server) {
+  ControlNames names = names_under(compat);
+  if (!prints_to_us(server)) names.logs = {};
+  return names;
 }
 
 struct ControlTools::Tool {
@@ -191,25 +189,65 @@ const ControlTools::Tool* ControlTools::find(std::string_view name) const {
   return found != tools.end() && is_listed(*found) ? &*found : nullptr;
 }
 
+// The arguments as JSON Schema, separated by commas. The name of a server is none in front of a single one.
+std::string ControlTools::properties_of(const Tool& tool, bool with_server) {
+  std::string properties;
+  if (with_server && !tool.server.empty())
+    properties = fmt::format(R"("{}":{{"type":"string"}})", tool.server);
+  if (!tool.properties.empty())
+    properties += fmt::format("{}{}", properties.empty() ? "" : ",", tool.properties);
+  return properties;
+}
+
 std::string ControlTools::definitions() const {
   std::string list;
   for (const Tool& tool : tools) {
     if (!is_listed(tool)) continue;
-    std::string properties;
-    if (!alone() && !tool.server.empty())
-      properties = fmt::format(R"("{}":{{"type":"string"}})", tool.server);
-    if (!tool.properties.empty())
-      properties += fmt::format("{}{}", properties.empty() ? "" : ",", tool.properties);
     list += fmt::format(
         R"({}{{"name":"{}","description":{},"inputSchema":{{"type":"object","properties":{{{}}}}},"annotations":{{"readOnlyHint":{}}}}})",
-        list.empty() ? "" : ",", tool.name, quote(tool.description), properties, tool.reads);
+        list.empty() ? "" : ",", tool.name, quote(tool.description), properties_of(tool, !alone()),
+        tool.reads);
   }
   return list;
 }
 
 void ControlTools::call(Asker& asker, const Message& message) {
   const Tool& tool = *find(string_value(message.text(message.name)));
-  (this->*tool.run)({asker, message, find_member(message.text(message.params), "arguments")});
+  const Call call{asker, message, find_member(message.text(message.params), "arguments")};
+  // A terminal names its server also where there is only one.
+  const std::string wrong = wrong_argument(properties_of(tool, true), call.arguments);
+  if (!wrong.empty())
+    return refuse(call, fmt::format("[mcpivot] {}: {}. Nothing was done.", tool.name, wrong));
+  (this->*tool.run)(call);
+}
+
+void ControlTools::refuse(const Call& call, const std::string& words) {
+  call.asker.answer(tool_answer(call.message.text(call.message.id), words, true));
+}
+
+std::string ControlTools::why_not(std::string_view name) const {
+  if (!name.starts_with("pivot_")) return {};
+  if (fleet_.members().empty()) return no_servers();
+  const auto tool = std::ranges::find(tools, name, &Tool::name);
+  if (tool == tools.end()) return "mcpivot has no such tool";
+  if (tool->of != compat_) return "--compat lists other tools in its place";
+  if (tool->when == Tool::When::buildable) return "no server here has a build command (--build)";
+  if (tool->when == Tool::When::logging)
+    return "mcpivot did not start what is behind it, and so does not see what that prints";
+  return fmt::format("there is one server only, \"{}\", and it is always active",
+                     fleet_.members().front()->name());
+}
+
+std::string ControlTools::hint_to_listed() const {
+  std::vector<std::string> names;
+  for (const Tool& tool : tools)
+    if (is_listed(tool)) names.emplace_back(tool.name);
+  return names.empty() ? std::string() : fmt::format(" mcpivot's own tools here: {}.", list_of(names));
+}
+
+std::string ControlTools::no_servers() const {
+  const std::string& trouble = fleet_.trouble();
+  return fmt::format("there is no server: {}", trouble.empty() ? "the configuration names none" : trouble);
 }
 
 bool ControlTools::cancel(Asker& client, const Message& cancelled) {
@@ -246,18 +284,24 @@ std::expected<Member*, std::string> ControlTools::pick(std::string_view argument
     names.push_back(member->name());
   }
   if (candidates.size() == 1) return candidates.front();
-  if (candidates.empty())
-    return std::unexpected(
-        fmt::format("[mcpivot] no server is called \"{}\". There are: {}", wanted, list_of(all)));
-  return std::unexpected(
-      wanted.empty() ? fmt::format("[mcpivot] say which server: {}", list_of(names))
-                     : fmt::format("[mcpivot] \"{}\" fits several servers: {}", wanted, list_of(names)));
+  std::string words;
+  if (all.empty()) {
+    words = no_servers();
+  } else if (wanted.empty()) {
+    words = fmt::format("say which server: {}", list_of(names.empty() ? all : names));
+  } else if (candidates.empty()) {
+    words = fmt::format("no server is called \"{}\". There are: {}", wanted, list_of(all));
+    if (!fleet_.trouble().empty()) words += fmt::format(". The configuration: {}", fleet_.trouble());
+  } else {
+    words = fmt::format("\"{}\" fits several servers: {}", wanted, list_of(names));
+  }
+  return std::unexpected("[mcpivot] " + words);
 }
 
 Member* ControlTools::pick_or_refuse(const Call& call, const Fits& fits) const {
   const auto picked = pick(call.arguments, fits);
   if (picked) return *picked;
-  call.asker.answer(tool_answer(call.message.text(call.message.id), picked.error(), true));
+  refuse(call, picked.error());
   return nullptr;
 }
 
@@ -265,10 +309,9 @@ void ControlTools::rebuild(const Call& call) {
   Member* const member = pick_or_refuse(call, can_build);
   if (member == nullptr) return;
   if (can_build(*member)) return reload(call, member->server(), true);
-  call.asker.answer(tool_answer(
-      call.message.text(call.message.id),
-      fmt::format("[mcpivot] \"{}\" has no build command; pivot_restart restarts it.", member->name()),
-      true));
+  const std::string_view restart = member->entry().server.control.restart;
+  refuse(call, fmt::format("[mcpivot] \"{}\" has no build command{}.", member->name(),
+                           restart.empty() ? "" : fmt::format("; {} restarts it", restart)));
 }
 
 void ControlTools::restart(const Call& call) {
@@ -286,12 +329,13 @@ void ControlTools::restart(const Call& call) {
 }
 
 void ControlTools::status(const Call& call) {
-  const bool all = !alone() && find_member(call.arguments, "server").empty();
+  const bool all = !alone() && text_argument(call.arguments, "server").empty();
   std::string text;
+  if (!fleet_.trouble().empty()) text = fmt::format("configuration: {}\n", fleet_.trouble());
   if (all) {
-    text = overview();
+    text += overview();
   } else if (const Member* member = pick_or_refuse(call)) {
-    text = member->server().status().text();
+    text += member->server().status().text();
     if (!alone()) text += fmt::format("active: {}\n", member->active() ? "yes" : "no");
   } else {
     return;
@@ -328,9 +372,10 @@ std::string ControlTools::overview() const {
 void ControlTools::logs(const Call& call) {
   const Member* const member = pick_or_refuse(call);
   if (member == nullptr) return;
-  const std::string text = tail(member->server(), {.lines = number(call.arguments, "lines", usual_log_lines),
-                                                   .generation = number(call.arguments, "generation", 0),
-                                                   .between = "--- generation {} ---"});
+  const std::string text =
+      stderr_tail(member->server(), {.lines = number_argument(call.arguments, "lines", usual_log_lines),
+                                     .generation = number_argument(call.arguments, "generation", 0),
+                                     .between = "--- generation {} ---"});
   call.asker.answer(tool_answer(call.message.text(call.message.id), text, false));
 }
 
@@ -354,8 +399,10 @@ void ControlTools::switch_to(const Call& call, bool active) {
   std::string text = fmt::format("[mcpivot] \"{}\" {} {}; tools: {}.", member->name(),
                                  was == active ? "was already" : "is now", active ? "active" : "inactive",
                                  names.empty() ? "none known yet" : list_of(names));
-  if (active && member->server().state() != Server::State::ready)
-    text += fmt::format(" It is {}: {}.", member->server().status().state, member->server().trouble());
+  const Server::State state = member->server().state();
+  if (active && state != Server::State::ready)
+    text += fmt::format(" It is not {}: {}.", state == Server::State::starting ? "ready yet" : "running",
+                        member->server().trouble());
   call.asker.answer(tool_answer(call.message.text(call.message.id), text, false));
 }
 
@@ -388,10 +435,9 @@ void ControlTools::search(const Call& call) {
   const std::string query = text_argument(call.arguments, "query");
   const std::string_view id = call.message.text(call.message.id);
   if (query.empty())
-    return call.asker.answer(
-        tool_answer(id, R"([mcpivot] say what to look for: pivot_search {"query":"read a file"})", true));
+    return refuse(call, R"([mcpivot] say what to look for: pivot_search {"query":"read a file"})");
   index_tools();
-  const int limit = std::clamp(number(call.arguments, "limit", usual_hits), 1, most_hits);
+  const int limit = std::clamp(number_argument(call.arguments, "limit", usual_hits), 1, most_hits);
   std::string text;
   for (const ToolSearch::Hit& hit : index_.search(query, static_cast<std::size_t>(limit))) {
     const auto tool = std::ranges::find(fleet_.routes().all_tools(), hit.name, &Routes::Named::name);
@@ -410,21 +456,25 @@ void ControlTools::search(const Call& call) {
 void ControlTools::call_through(const Call& call) {
   const std::string name = text_argument(call.arguments, "tool");
   const Message& message = call.message;
+  if (name.empty())
+    return refuse(call, R"([mcpivot] say which tool: pivot_call {"tool":"SERVER__TOOL","arguments":{}})" +
+                            hint_to_search());
   const Routes::Target* target = fleet_.routes().tool(name);
   if (target == nullptr)
-    return call.asker.answer(
-        tool_answer(message.text(message.id),
-                    fmt::format("[mcpivot] no tool is called \"{}\"{}", name, hint_to_search()), true));
+    return refuse(call, fmt::format("[mcpivot] no tool is called \"{}\"{}", name, hint_to_search()));
   const std::string_view params = message.text(message.params);
   std::string inner = fmt::format(R"({{"name":{})", quote(target->own));
-  const std::string_view arguments = find_member(call.arguments, "arguments");
+  const std::string arguments = object_argument(call.arguments, "arguments");
   if (!arguments.empty()) inner += fmt::format(R"(,"arguments":{})", arguments);
   for (const char* member : {"_meta", "task"})
     if (const std::string_view value = find_member(params, member); !value.empty())
       inner += fmt::format(R"(,"{}":{})", member, value);
   inner += "}";
   const std::string line = spliced(message.raw, Edits().replace(message.params, inner).list());
-  fleet_.call_tool(call.asker, *read_message(line), *target);
+  const auto wrapped = read_message(line);
+  if (!wrapped)  // nested deeper than any message may be
+    return refuse(call, fmt::format("[mcpivot] pivot_call: the arguments: {}", wrapped.error().reason));
+  fleet_.call_tool(call.asker, *wrapped, *target);
 }
 
 void ControlTools::sitter_kill(const Call& call) {
@@ -451,9 +501,9 @@ void ControlTools::sitter_logs(const Call& call) {
   if (member == nullptr) return;
   const bool since_spawn = find_member(call.arguments, "since_spawn") == "true";
   const std::string text =
-      tail(member->server(), {.lines = number(call.arguments, "lines", sitters_log_lines),
-                              .generation = since_spawn ? member->server().status().past.starts : 0,
-                              .between = "----- child respawn (gen {}) -----"});
+      stderr_tail(member->server(), {.lines = number_argument(call.arguments, "lines", sitters_log_lines),
+                                     .generation = since_spawn ? member->server().status().past.starts : 0,
+                                     .between = "----- child respawn (gen {}) -----"});
   call.asker.answer(tool_answer(call.message.text(call.message.id), text, false));
 }
 
@@ -461,20 +511,29 @@ std::string ControlTools::instructions() const {
   std::vector<std::string> names;
   for (const auto& member : fleet_.members())
     if (!member->active()) names.push_back(member->name());
+  if (fleet_.members().empty()) return fmt::format("mcpivot connects MCP servers, but {}", no_servers());
   std::string text = "mcpivot connects several MCP servers; only the tools of active ones are listed.";
   if (!names.empty())
     text += fmt::format(" Inactive: {}. {} puts one's tools into the list.", list_of(names),
-                        compat_ == Compat::mcpflip ? "gateway_activate" : "pivot_activate");
+                        compat_ == Compat::none      ? "pivot_activate"
+                        : compat_ == Compat::mcpflip ? "gateway_activate"
+                                                     : "\"mcpivot activate SERVER\" in a terminal");
   if (compat_ == Compat::none)
     text += " pivot_search finds tools in all of them; pivot_call calls any tool by its full name.";
   return text;
 }
 
+std::string ControlTools::how_to_activate(const std::string& server) const {
+  if (compat_ == Compat::none) return fmt::format(R"(pivot_activate {{"server": {}}})", quote(server));
+  if (compat_ == Compat::mcpflip) return fmt::format(R"(gateway_activate {{"name": {}}})", quote(server));
+  return fmt::format("\"mcpivot activate {}\" in a terminal", server);
+}
+
 std::string ControlTools::hint_to_activate(const Member& member, const std::string& tool) const {
-  const std::string_view how =
-      compat_ == Compat::mcpflip ? R"(gateway_activate {"name":)" : R"(pivot_activate {"server":)";
-  std::string text = fmt::format("[mcpivot] {} is a tool of \"{}\", which is not active. Call {} {}}} first",
-                                 tool, member.name(), how, quote(member.name()));
+  const bool can_call = compat_ == Compat::none || compat_ == Compat::mcpflip;
+  std::string text =
+      fmt::format("[mcpivot] {} is a tool of \"{}\", which is not active. {} {} first", tool, member.name(),
+                  can_call ? "Call" : "It takes", how_to_activate(member.name()));
   if (compat_ == Compat::none)
     text += fmt::format(R"(, or pivot_call {{"tool":{},"arguments":…}})", quote(tool));
   return text + ".";
@@ -507,30 +566,6 @@ void ControlTools::stop(const Call& call, Server& server, std::string (*words)(c
   server.stop([this, running = begin(call, server), words](const Server::Stopped& stopped) {
     end(running, {stopped.ok, words(stopped)});
   });
-}
-
-std::string ControlTools::tail(const Server& server, const Tail& wanted) {
-  const int most = std::clamp(wanted.lines, 1, static_cast<int>(StderrRing::most_lines));
-  if (server.config().is_daemon()) {
-    const std::string printed = server.daemon_output(static_cast<std::size_t>(most));
-    return printed.empty() ? "mcpivot has not started this daemon, or it has printed nothing" : printed;
-  }
-  std::vector<std::string> lines;
-  int last = 0;
-  for (const StderrRing::Line& line : server.ring().lines()) {
-    if (wanted.generation != 0 && line.generation != wanted.generation) continue;
-    if (line.generation != last)
-      lines.push_back(fmt::format(fmt::runtime(wanted.between), last = line.generation));
-    lines.push_back(line.text);
-  }
-  const std::size_t from = lines.size() - std::min(lines.size(), static_cast<std::size_t>(most));
-  std::string text;
-  for (std::size_t i = from; i < lines.size(); ++i) text += fmt::format("{}\n", lines[i]);
-  if (text.empty())
-    return wanted.generation == 0 ? "nothing on stderr yet"
-                                  : fmt::format("nothing is kept of generation {}", wanted.generation);
-  if (from > 0) text = fmt::format("(the last {} of {} lines that are kept)\n", most, lines.size()) + text;
-  return text;
 }
 
 std::shared_ptr<ControlTools::Running> ControlTools::begin(const Call& call, Server& server) {

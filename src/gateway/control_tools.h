@@ -22,7 +22,8 @@
 
 namespace mcpivot {
 
-ControlNames control_names(Compat compat);
+// What the tools are called, for words about this server.
+ControlNames control_names(Compat compat, const ServerConfig& server);
 
 class ControlTools {
  public:
@@ -32,6 +33,8 @@ class ControlTools {
     virtual ~Fleet() = default;
     virtual Members& members() = 0;
     virtual bool alone() const = 0;  // there is one server, and it is shown as it is
+    // What is wrong with the configuration, in one line; empty: nothing.
+    virtual const std::string& trouble() const = 0;
     virtual const Routes& routes() = 0;
     virtual void set_active(Member& member, bool active) = 0;
     virtual void call_tool(Asker& asker, const Message& message, const Routes::Target& target) = 0;
@@ -55,9 +58,13 @@ class ControlTools {
 
   // For a client of several servers: what this is.
   std::string instructions() const;
-  // What to do about a tool that is not in the context, or not there at all.
+  // Why a tool with a name of ours is not there, in a sentence; empty: the name is not ours.
+  std::string why_not(std::string_view tool) const;
+  // What to do about a server or a tool that is not in the context, or not there at all.
+  std::string how_to_activate(const std::string& server) const;
   std::string hint_to_activate(const Member& member, const std::string& tool) const;
   std::string hint_to_search() const;
+  std::string hint_to_listed() const;
 
  private:
   struct Tool;
@@ -72,6 +79,9 @@ class ControlTools {
   bool alone() const { return fleet_.alone(); }
   const Tool* find(std::string_view name) const;
   bool is_listed(const Tool& tool) const;
+  static std::string properties_of(const Tool& tool, bool with_server);
+  static void refuse(const Call& call, const std::string& words);
+  std::string no_servers() const;
 
   // The server that a call means: by its name, or a part of it that fits no other. Without one, the only one
   // that fits.
@@ -99,12 +109,6 @@ class ControlTools {
   void index_tools();
   void reload(const Call& call, Server& server, bool build);
   void stop(const Call& call, Server& server, std::string (*words)(const Server::Stopped&));
-  struct Tail {
-    int lines;
-    int generation;            // 0: all
-    std::string_view between;  // what stands before the lines of a generation
-  };
-  static std::string tail(const Server& server, const Tail& wanted);
   std::shared_ptr<Running> begin(const Call& call, Server& server);
   void end(const std::shared_ptr<Running>& running, const ReloadOutcome& outcome);
 

@@ -3,8 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <boost/asio/post.hpp>
 
+#include "gateway/control_arguments.h"
 #include "log/log.h"
 #include "mcp/initialize.h"
 #include "proc/utf8.h"
@@ -14,8 +16,9 @@
 namespace mcpivot {
 namespace {
 
-// All instructions together; more would crowd the context that we are here to keep small.
-constexpr std::size_t longest_instructions = 2000;
+// Those of the MCP specification.
+constexpr std::array<std::string_view, 8> log_levels{"debug", "info",     "notice", "warning",
+                                                     "error", "critical", "alert",  "emergency"};
 
 // Where a part that was found in a message stands in it.
 Span span_of(const Message& message, std::string_view part) {
@@ -57,7 +60,7 @@ Gateway::Gateway(LinkContext& context, Guard& guard, GatewayConfig config)
 }
 
 std::unique_ptr<Member> Gateway::make_member(ServerEntry entry) {
-  entry.server.control = control_names(config_.compat);
+  entry.server.control = control_names(config_.compat, entry.server);
   const bool active = is_active_at_first(entry);
   Member::Owner& owner = *this;
   auto member = std::make_unique<Member>(context_, guard_, std::move(entry), notices_, owner);
@@ -90,9 +93,14 @@ void Gateway::start_next() {
     const std::string name = std::move(to_start_.front());
     to_start_.pop_front();
     const auto next = std::ranges::find(members_, name, [](const auto& member) { return member->name(); });
-    if (next != members_.end()) (*next)->start();
+    if (next != members_.end()) start(**next);
     start_next();
   });
+}
+
+void Gateway::start(Member& member) {
+  member.start();
+  watch_start(member);
 }
 
 void Gateway::reload(const std::string& reason) {
@@ -100,42 +108,54 @@ void Gateway::reload(const std::string& reason) {
 }
 
 void Gateway::configure(GatewayConfig config) {
+  keep_names();
+  const Known before = known();
   config_.servers = config.servers;
   config_.left_out = config.left_out;
   config_.names = config.names;
-  Members before = std::exchange(members_, {});
+  config_.trouble = config.trouble;
+  Members old_ones = std::exchange(members_, {});
   for (ServerEntry& entry : config.servers) {
     const auto old = std::ranges::find_if(
-        before, [&](const auto& member) { return member && member->name() == entry.server.name; });
-    if (old == before.end()) {
+        old_ones, [&](const auto& member) { return member && member->name() == entry.server.name; });
+    if (old == old_ones.end()) {
       log_info("{}: it is in the configuration now", entry.server.name);
       members_.push_back(make_member(entry));
-      members_.back()->start();
+      start(*members_.back());
       if (!hello_.empty()) members_.back()->hello(hello_);
       if (!level_.empty()) members_.back()->server().apply_setting(*read_message(level_));
       continue;
     }
-    entry.server.control = control_names(config_.compat);
-    if ((*old)->entry().active != entry.active && entry.active) (*old)->set_active(*entry.active);
+    entry.server.control = control_names(config_.compat, entry.server);
+    if ((*old)->entry().active != entry.active && entry.active) {
+      (*old)->set_active(*entry.active);
+      forget_start(**old);
+      watch_start(**old);
+    }
     (*old)->configure(std::move(entry));
     members_.push_back(std::move(*old));
   }
-  for (auto& gone : before) {
-    if (!gone) continue;
-    log_info("{}: it is no longer in the configuration", gone->name());
-    Member* const member = gone.get();
-    leaving_.push_back(std::move(gone));
-    member->set_active(false);
-    member->server().retire([this, member] {
-      boost::asio::post(context_.loop, [this, member] {
-        std::erase_if(leaving_, [&](const auto& left) { return left.get() == member; });
-      });
-    });
-  }
+  for (auto& gone : old_ones)
+    if (gone) retire(std::move(gone));
   if (alone()) members_.front()->set_active(true);
   stale_ = Stale::names;
   for (const ListKind kind : {ListKind::tools, ListKind::prompts, ListKind::resources})
     announcer_.changed(kind);
+  tell_since(before);
+}
+
+// It is no longer configured: it may end the calls that it has.
+void Gateway::retire(std::unique_ptr<Member> gone) {
+  log_info("{}: it is no longer in the configuration", gone->name());
+  Member* const member = gone.get();
+  leaving_.push_back(std::move(gone));
+  forget_start(*member);
+  member->set_active(false);
+  member->server().retire([this, member] {
+    boost::asio::post(context_.loop, [this, member] {
+      std::erase_if(leaving_, [&](const auto& left) { return left.get() == member; });
+    });
+  });
 }
 
 void Gateway::shut_down(std::chrono::milliseconds patience, std::function<void()> done) {
@@ -192,9 +212,8 @@ const Routes& Gateway::routes() {
   if (stale == Stale::nothing) return routes_;
   const std::vector<std::string> before = routes_.clashes();
   if (stale == Stale::names) {
-    const bool bare = config_.names == Naming::bare || config_.compat == Compat::mcpflip;
-    routes_.build(members_, bare || alone() ? Naming::bare : Naming::prefixed,
-                  [this](std::string_view name) { return control_.has(name); });
+    for (const auto& member : members_) member->set_naming(naming_of(*member));
+    routes_.build(members_, [this](std::string_view name) { return control_.has(name); });
   } else {
     routes_.list_active(members_);
   }
@@ -203,8 +222,24 @@ const Routes& Gateway::routes() {
   return routes_;
 }
 
+// A model that has seen a tool goes on calling it by that name, so a server keeps its bare or prefixed names
+// when others come or go. To let old names live on beside new ones would need a second table of names.
+void Gateway::keep_names() {
+  for (const auto& member : members_)
+    seen_naming_.try_emplace(member->name(), alone() ? Naming::bare : Naming::prefixed);
+}
+
+Naming Gateway::naming_of(const Member& member) const {
+  if (config_.names == Naming::bare || config_.compat == Compat::mcpflip) return Naming::bare;
+  if (const auto seen = seen_naming_.find(member.name()); seen != seen_naming_.end()) return seen->second;
+  return alone() ? Naming::bare : Naming::prefixed;
+}
+
 void Gateway::set_active(Member& member, bool active) {
   member.set_active(active);
+  forget_start(member);
+  // Whoever activates it is told of a failure until then.
+  if (member.server().state() != Server::State::failed) watch_start(member);
   stale_ = std::max(stale_, Stale::lists);
   const Catalog& catalog = member.server().catalog();
   for (const ListKind kind : all_lists)
@@ -262,46 +297,15 @@ void Gateway::initialize(Session& session, Asker& asker, const Message& message)
 }
 
 void Gateway::initialize_alone(Session& session, Asker& asker, const Message& message) {
-  lone().hello(
-      message.text(message.params), [this, &session, &asker, id = std::string(message.text(message.id))] {
-        const std::string& theirs = lone().initialize_result();
-        const std::string result = theirs.empty() ? gateway_initialize_result(hello_, words_of_trouble())
-                                                  : widened_initialize_result(theirs);
-        session.agreed_version(find_member(result, "protocolVersion"));
-        asker.answer(result_answer(id, result));
-      });
-}
-
-std::string Gateway::words_of_trouble() const {
-  const ControlNames& tools = lone().config().control;
-  std::string text = fmt::format(
-      "The MCP server \"{}\" behind mcpivot is not running: {}. Its tools will appear when it is.",
-      lone().name(), lone().trouble());
-  if (!tools.logs.empty()) text += fmt::format(" {} shows its stderr.", tools.logs);
-  if (!tools.status.empty()) text += fmt::format(" {} shows its state.", tools.status);
-  return text;
-}
-
-// Ours, then those of the active servers: each gets its fair share of the room.
-std::string Gateway::instructions() const {
-  std::string text = control_.instructions();
-  std::vector<std::pair<std::string, std::string>> all;
-  for (const auto& member : members_) {
-    const std::string_view words = find_member(member->server().initialize_result(), "instructions");
-    if (member->active() && words.starts_with('"')) all.emplace_back(member->name(), string_value(words));
-  }
-  std::ranges::stable_sort(all, {}, [](const auto& entry) { return entry.second.size(); });
-  std::size_t room = longest_instructions - std::min(text.size(), longest_instructions);
-  for (std::size_t i = 0; i < all.size(); ++i) {
-    auto& [name, words] = all[i];
-    const std::size_t share = room / (all.size() - i);
-    if (words.size() > share) words = fmt::format("{}…", as_utf8(words.substr(0, share)));
-    room -= std::min(room, words.size());
-  }
-  for (const auto& member : members_)
-    for (const auto& [name, words] : all)
-      if (name == member->name()) text += fmt::format("\n\n# {}\n{}", name, words);
-  return text;
+  lone().hello(message.text(message.params),
+               [this, &session, &asker, id = std::string(message.text(message.id))] {
+                 const std::string& theirs = lone().initialize_result();
+                 std::string result = theirs.empty() ? gateway_initialize_result(hello_, words_of_trouble())
+                                                     : widened_initialize_result(theirs);
+                 if (!config_.trouble.empty()) result = with_words(result, words_of_config());
+                 session.agreed_version(find_member(result, "protocolVersion"));
+                 asker.answer(result_answer(id, result));
+               });
 }
 
 // Lists can be megabytes: the client's link writes them from where they lie.
@@ -332,6 +336,10 @@ void Gateway::request_tool(Asker& asker, const Message& message) {
 // Ours, or one that no server lists.
 void Gateway::request_unrouted_tool(Asker& asker, const Message& message, const std::string& name) {
   if (control_.has(name)) return control_.call(asker, message);
+  if (const std::string why_not = control_.why_not(name); !why_not.empty())
+    return asker.answer(
+        error_answer(message.text(message.id), code::invalid_params,
+                     fmt::format("Unknown tool: {}: {}.{}", name, why_not, control_.hint_to_listed())));
   // A lone server may have tools that it does not list, or an answer for what it does not have.
   if (alone() && members_.front()->allows(name)) return lone().request(asker, message);
   asker.answer(error_answer(message.text(message.id), code::invalid_params,
@@ -339,6 +347,7 @@ void Gateway::request_unrouted_tool(Asker& asker, const Message& message, const 
 }
 
 void Gateway::call_tool(Asker& asker, const Message& message, const Routes::Target& target) {
+  tell_starts();
   pass_renamed(target, asker, message, message.name);
 }
 
@@ -402,6 +411,14 @@ void Gateway::request_completion(Asker& asker, const Message& message) {
 }
 
 void Gateway::set_level(Asker& asker, const Message& message) {
+  const std::string level = text_argument(message.text(message.params), "level");
+  const std::string_view theirs = alone() ? lone().initialize_result() : std::string_view();
+  const bool asked_of_us = !alone() || (!theirs.empty() && !has_capability(theirs, "logging"));
+  if (asked_of_us && std::ranges::find(log_levels, level) == log_levels.end())
+    return asker.answer(
+        error_answer(message.text(message.id), code::invalid_params,
+                     fmt::format("Unknown log level {}; there are: {}", quote(as_utf8(level.substr(0, 40))),
+                                 fmt::join(log_levels, ", "))));
   if (alone()) return request_if(has_capability(lone().initialize_result(), "logging"), "{}", asker, message);
   level_ = message.raw;
   for (const auto& member : members_) member->server().apply_setting(message);

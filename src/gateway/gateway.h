@@ -9,6 +9,7 @@
 #include <chrono>
 #include <deque>
 #include <functional>
+#include <map>
 #include <memory>
 #include <vector>
 
@@ -32,6 +33,8 @@ class Gateway final : private Member::Owner, private ControlTools::Fleet {
   void reload(const std::string& reason);
   // The configuration is another one: servers come, go and change, each on its own.
   void configure(GatewayConfig config);
+  // The configuration is to be another one, but has errors, which this line tells of: nothing is done.
+  void set_trouble(std::string line) { config_.trouble = std::move(line); }
   // Something that the model should know.
   void add_notice(const std::string& words) { notices_.add(words); }
   void shut_down(std::chrono::milliseconds patience, std::function<void()> done);
@@ -65,6 +68,7 @@ class Gateway final : private Member::Owner, private ControlTools::Fleet {
   // ControlTools::Fleet
   Members& members() override { return members_; }
   bool alone() const override { return members_.size() == 1 && config_.left_out == 0; }
+  const std::string& trouble() const override { return config_.trouble; }
   const Routes& routes() override;
   void set_active(Member& member, bool active) override;
   void call_tool(Asker& asker, const Message& message, const Routes::Target& target) override;
@@ -72,7 +76,24 @@ class Gateway final : private Member::Owner, private ControlTools::Fleet {
   Server& lone() const { return members_.front()->server(); }
   std::unique_ptr<Member> make_member(ServerEntry entry);
   void start_next();
+  void start(Member& member);
+  void watch_start(Member& member);
+  void forget_start(const Member& member);
   bool is_active_at_first(const ServerEntry& entry) const;
+  void retire(std::unique_ptr<Member> member);
+  void keep_names();
+  Naming naming_of(const Member& member) const;
+
+  // What the model knows of the servers; another one later tells what is news to it.
+  struct Known {
+    std::map<std::string, bool> active;  // by name
+    std::vector<std::string> clashes;
+    bool trouble;  // with the configuration
+  };
+  Known known();
+  void tell_since(const Known& before);
+  std::string arrival(const Member& member) const;
+  void tell_starts();
 
   void initialize(Session& session, Asker& asker, const Message& message);
   void initialize_alone(Session& session, Asker& asker, const Message& message);
@@ -91,6 +112,7 @@ class Gateway final : private Member::Owner, private ControlTools::Fleet {
   // For what a lone server does not have, though the client was told that it might.
   void request_if(bool has, std::string_view otherwise, Asker& asker, const Message& message);
   std::string words_of_trouble() const;
+  std::string words_of_config() const;
   std::string instructions() const;
 
   LinkContext& context_;
@@ -101,6 +123,14 @@ class Gateway final : private Member::Owner, private ControlTools::Fleet {
   Members members_;
   Members leaving_;  // no longer configured; their calls end
   std::deque<std::string> to_start_;
+  // Active servers that were started and are not known to be ready: should they fail, the model is told.
+  struct Start {
+    Member* member;
+    bool failure_told = false;
+  };
+  std::vector<Start> starts_;
+  // How servers were named when the configuration changed: clients have seen these names.
+  std::map<std::string, Naming> seen_naming_;
   Routes routes_;
   enum class Stale : std::uint8_t { nothing, lists, names };  // what of the routes has to be made anew
   Stale stale_ = Stale::names;

@@ -45,6 +45,10 @@ class Member final : private Server::Watcher {
   // An inactive one stays warm, for as long as its entry says.
   void set_active(bool active);
 
+  // How its tools and prompts are named in front of clients.
+  Naming naming() const { return naming_; }
+  void set_naming(Naming naming) { naming_ = naming; }
+
   // Whether a tool is one that the user lets through.
   bool allows(const std::string& tool) const;
 
@@ -77,6 +81,7 @@ class Member final : private Server::Watcher {
   boost::asio::steady_timer idle_;
   bool started_ = false;  // it was told to start, now or at its first use
   bool active_ = false;
+  Naming naming_ = Naming::prefixed;
 };
 
 }  // namespace mcpivot

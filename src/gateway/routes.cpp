@@ -84,11 +84,10 @@ bool fits_template(std::string_view uri, std::string_view pattern) {
   }
 }
 
-void Routes::build(const Members& members, Naming naming, const IsReserved& is_reserved) {
+void Routes::build(const Members& members, const IsReserved& is_reserved) {
   const std::uint64_t edition = edition_ + 1;
   *this = Routes();
   edition_ = edition;
-  naming_ = naming;
   add_named(ListKind::tools, tools_, members, is_reserved);
   add_named(ListKind::prompts, prompts_, members, {});
   for (const Named& tool : tools_.all) {
@@ -118,16 +117,17 @@ void Routes::list_named(ListKind kind, const std::vector<Named>& all) {
 }
 
 void Routes::add_named(ListKind kind, Names& names, const Members& members, const IsReserved& is_reserved) {
-  const bool bare = naming_ == Naming::bare;
-  // How many have the same name; those with a name of ours count as two.
+  // How many have the same bare name; those with a name of ours count as two.
   std::unordered_map<std::string, int> same;
   auto each = [&](auto&& take) {
     for (const auto& member : members)
       for (const Item& item : member->server().catalog().list(kind))
         if (kind != ListKind::tools || member->allows(item.key)) take(*member, item);
   };
-  if (bare) {
+  const auto is_bare = [](const auto& member) { return member->naming() == Naming::bare; };
+  if (std::ranges::any_of(members, is_bare)) {
     each([&](const Member& member, const Item& item) {
+      if (member.naming() != Naming::bare) return;
       const std::string name = base_name(member, kind, item.key);
       same[name] += is_reserved && is_reserved(name) ? 2 : 1;
     });
@@ -138,8 +138,10 @@ void Routes::add_named(ListKind kind, Names& names, const Members& members, cons
   names.all.reserve(count);
   each([&](Member& member, const Item& item) {
     const std::string base = base_name(member, kind, item.key);
-    std::string name = bare && same[base] == 1 ? base : prefixed_name(member.name(), base);
-    if (bare && same[base] > 1)
+    const bool bare = member.naming() == Naming::bare;
+    const bool clashes = bare && same[base] > 1;
+    std::string name = bare && !clashes ? base : prefixed_name(member.name(), base);
+    if (clashes)
       name_clashes_.push_back(fmt::format("{} of \"{}\" is called {} here: that name is also another's", base,
                                           member.name(), name));
     if (names.targets.contains(name)) {
@@ -226,7 +228,7 @@ std::string Routes::shown(const Member& member, ListKind kind, const std::string
       return found->second;
   // It is gone, or not there yet: the name that it would have.
   const std::string base = base_name(member, kind, own);
-  return naming_ == Naming::bare ? base : prefixed_name(member.name(), base);
+  return member.naming() == Naming::bare ? base : prefixed_name(member.name(), base);
 }
 
 }  // namespace mcpivot

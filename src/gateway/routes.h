@@ -35,8 +35,9 @@ class Routes {
   };
   using IsReserved = std::function<bool(std::string_view name)>;
 
-  // Names everything anew, and lists it. Names that are reserved are never given to a server's tool.
-  void build(const Members& members, Naming naming, const IsReserved& is_reserved);
+  // Names everything anew, each server's things in its own way, and lists it. Names that are reserved are
+  // never given to a server's tool.
+  void build(const Members& members, const IsReserved& is_reserved);
   // The same names, but other servers are active.
   void list_active(const Members& members);
 
@@ -98,7 +99,6 @@ class Routes {
 
   // What is named: by build() alone.
   std::uint64_t edition_ = 0;
-  Naming naming_ = Naming::prefixed;
   Names tools_;
   Names prompts_;
   std::unordered_map<const Member*, Cost> costs_;

@@ -77,6 +77,14 @@ std::string gateway_initialize_result(std::string_view client_params, std::strin
       version, widened(own), MCPIVOT_VERSION, quote(instructions));
 }
 
+std::string with_words(std::string_view initialize_result, std::string_view words) {
+  const std::string_view theirs = find_member(initialize_result, "instructions");
+  std::string text(words);
+  if (theirs.starts_with('"')) text += "\n\n" + string_value(theirs);
+  const std::vector<std::pair<std::string_view, std::string>> added{{"instructions", quote(text)}};
+  return with_members(initialize_result, added);
+}
+
 std::string server_version(std::string_view initialize_result) {
   const std::string_view version = find_member(find_member(initialize_result, "serverInfo"), "version");
   return version.starts_with('"') ? string_value(version) : std::string();

@@ -16,6 +16,9 @@ std::string widened_initialize_result(std::string_view server_result);
 // The same in our own name: for several servers, or for one that could not be started, or not in time.
 std::string gateway_initialize_result(std::string_view client_params, std::string_view instructions);
 
+// The result with these words before its instructions.
+std::string with_words(std::string_view initialize_result, std::string_view words);
+
 // What a server says of its own version; empty if nothing.
 std::string server_version(std::string_view initialize_result);
 

@@ -180,7 +180,10 @@ void CliBackend::describe(const Describe& line) const {
                      duration_text(fetch_took_)));
   const auto mistakes = std::ranges::count_if(schema_.problems, &SchemaProblem::mistake);
   if (mistakes > 0)
-    line("tools left out", fmt::format("{} mistakes in the schema; pivot_logs shows them", mistakes));
+    line("tools left out",
+         fmt::format(
+             "{} mistakes in the schema{}", mistakes,
+             config_.control.logs.empty() ? "" : fmt::format("; {} shows them", config_.control.logs)));
   const CallPool::Counts& counts = pool_->counts();
   line("calls", fmt::format("{} ({} failed), {} running, {} waiting, at most {} at once", counts.calls,
                             counts.failures, pool_->running(), pool_->waiting(), pool_->jobs()));

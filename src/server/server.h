@@ -122,6 +122,8 @@ class Server final : private Generation::Owner {
   const ServerConfig& config() const { return config_; }
   const std::string& name() const { return config_.name; }
   State state() const { return state_; }
+  // Whether its last starts failed, or it died soon after; it may be on its way again.
+  bool failed_lately() const { return young_deaths_ > 0; }
   // Why it is not ready, in a sentence.
   const std::string& trouble() const { return trouble_; }
   const Catalog& catalog() const { return catalog_; }

@@ -1,0 +1,159 @@
+// What a gateway tells the model of its servers as such: which came and went with the configuration, which
+// could not start, and the instructions of the handshake. All of it is bounded: it must not crowd the context
+// that it stands in.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "gateway/gateway.h"
+#include "proc/utf8.h"
+#include "rpc/json_cursor.h"
+
+namespace mcpivot {
+namespace {
+
+// All instructions together; more would crowd the context that we are here to keep small.
+constexpr std::size_t longest_instructions = 2000;
+
+// About servers, a line each.
+constexpr std::size_t most_lines_in_notice = 20;
+constexpr std::size_t most_lines_in_instructions = 5;
+constexpr std::size_t longest_trouble = 200;
+
+// It could not be started; it may be on its way again.
+bool has_failed(const Member& member) {
+  return member.server().state() != Server::State::ready && member.server().failed_lately();
+}
+
+// Why a server is not ready, short and in one line.
+std::string brief_trouble(const Server& server) {
+  const std::string_view all = server.trouble();
+  const std::string_view line = all.substr(0, all.find('\n'));
+  if (line.size() <= longest_trouble) return std::string(line);
+  return as_utf8(line.substr(0, longest_trouble)) + "…";
+}
+
+// Below each other; of too many, how many are left out.
+std::string head_and_lines(std::string head, const std::vector<std::string>& lines, std::size_t most) {
+  for (std::size_t i = 0; i < std::min(lines.size(), most); ++i) head += "\n" + lines[i];
+  if (lines.size() > most) head += fmt::format("\n… and {} more.", lines.size() - most);
+  return head;
+}
+
+}  // namespace
+
+void Gateway::watch_start(Member& member) {
+  if (member.active() && member.server().state() != Server::State::ready) starts_.push_back({&member});
+}
+
+void Gateway::forget_start(const Member& member) {
+  std::erase_if(starts_, [&](const Start& start) { return start.member == &member; });
+}
+
+Gateway::Known Gateway::known() {
+  Known known{.active = {}, .clashes = routes().clashes(), .trouble = !config_.trouble.empty()};
+  for (const auto& member : members_) known.active.emplace(member->name(), member->active());
+  return known;
+}
+
+void Gateway::tell_since(const Known& before) {
+  const Known now = known();
+  std::vector<std::string> lines;
+  for (const auto& member : members_) {
+    const auto was = before.active.find(member->name());
+    const bool is_new = was == before.active.end();
+    if (!is_new && was->second == member->active()) continue;
+    lines.push_back((is_new ? "+ " : "~ ") + arrival(*member));
+    for (Start& start : starts_)
+      if (start.member == member.get()) start.failure_told = has_failed(*member);
+  }
+  for (const auto& [name, active] : before.active)
+    if (!now.active.contains(name))
+      lines.push_back(fmt::format("- \"{}\": it and its tools are gone.", name));
+  for (const std::string& clash : now.clashes)
+    if (std::ranges::find(before.clashes, clash) == before.clashes.end())
+      lines.push_back(fmt::format("name clash: {}.", clash));
+  const bool mended = before.trouble && !now.trouble;
+  if (lines.empty() && !mended) return;
+  notices_.add(head_and_lines(mended ? "[mcpivot] the configuration has no errors any more, and is in effect."
+                                     : "[mcpivot] the configuration changed:",
+                              lines, most_lines_in_notice));
+}
+
+std::string Gateway::arrival(const Member& member) const {
+  std::string words = fmt::format("\"{}\": {}", member.name(), member.active() ? "active" : "inactive");
+  const Server& server = member.server();
+  if (has_failed(member)) words += fmt::format("; it could not be started: {}", brief_trouble(server));
+  if (!member.active())
+    return words + fmt::format("; {} puts its tools into the list.", control_.how_to_activate(member.name()));
+  const bool ready = server.state() == Server::State::ready;
+  return words + (ready ? "; its tools are in the list." : "; its tools are in the list when it is ready.");
+}
+
+// Looked at when a tool is called: sooner, nobody could be told.
+void Gateway::tell_starts() {
+  if (starts_.empty() || alone()) return;  // of one that is alone, every answer tells
+  std::vector<std::string> failed;
+  for (Start& start : starts_) {
+    const Server& server = start.member->server();
+    if (server.state() == Server::State::ready) {
+      // Later generations are told of by the server itself; a daemon that was away at first has its first.
+      const Status status = start.failure_told ? server.status() : Status();
+      if (status.life && status.life->generation == 1)
+        notices_.add(fmt::format("[mcpivot] \"{}\" is there now; its tools are in the list.", server.name()));
+    } else if (!start.failure_told && start.member->active() && has_failed(*start.member)) {
+      failed.push_back(fmt::format("\"{}\": {}", server.name(), brief_trouble(server)));
+      start.failure_told = true;
+    }
+  }
+  std::erase_if(starts_,
+                [](const Start& start) { return start.member->server().state() == Server::State::ready; });
+  if (!failed.empty())
+    notices_.add(head_and_lines("[mcpivot] active, but could not be started; mcpivot goes on trying:", failed,
+                                most_lines_in_notice));
+}
+
+std::string Gateway::words_of_trouble() const {
+  const ControlNames& tools = lone().config().control;
+  std::string text = fmt::format(
+      "The MCP server \"{}\" behind mcpivot is not running: {}. Its tools will appear when it is.",
+      lone().name(), lone().trouble());
+  if (!tools.logs.empty()) text += fmt::format(" {} shows its stderr.", tools.logs);
+  if (!tools.status.empty()) text += fmt::format(" {} shows its state.", tools.status);
+  return text;
+}
+
+std::string Gateway::words_of_config() const {
+  return fmt::format("The configuration of mcpivot has errors: {}", config_.trouble);
+}
+
+// Ours, then those of the active servers: each gets its fair share of the room.
+std::string Gateway::instructions() const {
+  std::string text = control_.instructions();
+  if (!config_.trouble.empty() && !members_.empty()) text += "\n" + words_of_config();
+  std::vector<std::string> failed;
+  for (const auto& member : members_)
+    if (member->active() && has_failed(*member))
+      failed.push_back(fmt::format("\"{}\": {}", member->name(), brief_trouble(member->server())));
+  if (!failed.empty())
+    text += head_and_lines("\nActive, but could not be started:", failed, most_lines_in_instructions);
+  std::vector<std::pair<std::string, std::string>> all;
+  for (const auto& member : members_) {
+    const std::string_view words = find_member(member->server().initialize_result(), "instructions");
+    if (member->active() && words.starts_with('"')) all.emplace_back(member->name(), string_value(words));
+  }
+  std::ranges::stable_sort(all, {}, [](const auto& entry) { return entry.second.size(); });
+  std::size_t room = longest_instructions - std::min(text.size(), longest_instructions);
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    auto& [name, words] = all[i];
+    const std::size_t share = room / (all.size() - i);
+    if (words.size() > share) words = fmt::format("{}…", as_utf8(words.substr(0, share)));
+    room -= std::min(room, words.size());
+  }
+  for (const auto& member : members_)
+    for (const auto& [name, words] : all)
+      if (name == member->name()) text += fmt::format("\n\n# {}\n{}", name, words);
+  return text;
+}
+
+}  // namespace mcpivot
