@@ -16,6 +16,7 @@ using testing::Not;
 struct Said {
   int code = -1;
   std::string out;
+  std::string err;
 };
 
 Said doctor(const fs::path& home, const std::string& config) {
@@ -27,6 +28,7 @@ Said doctor(const fs::path& home, const std::string& config) {
   Said said;
   while (auto line = child.read_line(soon())) said.out += *line + "\n";
   if (const auto status = child.wait_exit(soon())) said.code = WEXITSTATUS(*status);
+  said.err = child.stderr_text();
   EXPECT_THAT(processes_in_group(child.pid()), testing::IsEmpty()) << "something was left behind";
   return said;
 }
@@ -42,6 +44,39 @@ TEST(Doctor, says_how_each_server_started) {
   EXPECT_THAT(said.out, HasSubstr("2 tools (about "));
   EXPECT_THAT(said.out, AllOf(HasSubstr("BAD   dying: "), HasSubstr("exited with code 7")));
   EXPECT_THAT(said.out, AllOf(HasSubstr("BAD   missing: "), HasSubstr("/no/such/program")));
+}
+
+TEST(Doctor, reports_all_servers_though_some_name_no_protocol_version_that_there_is) {
+  TemporaryDirectory home;
+  const Said said = doctor(home.path(), R"({"mcpServers": {
+    "none": {"command": "${FAKE}", "args": ["--protocol", "null"]},
+    "number": {"command": "${FAKE}", "args": ["--protocol", "20250618"]},
+    "unheard": {"command": "${FAKE}", "args": ["--protocol", "\"1999-01-01\""]},
+    "good": {"command": "${FAKE}", "args": ["--protocol", "\"2025-06-18\""]}}})");
+  EXPECT_EQ(said.code, 1);
+  EXPECT_THAT(said.out, HasSubstr("BAD   none: its handshake names no protocol version\n"));
+  EXPECT_THAT(said.out, HasSubstr("BAD   number: its handshake names no protocol version, but 20250618\n"));
+  EXPECT_THAT(said.out, HasSubstr("BAD   unheard: its handshake names a protocol version that is not known: "
+                                  "\"1999-01-01\"\n"));
+  EXPECT_THAT(said.out,
+              AllOf(HasSubstr("ok    good: ready in "), HasSubstr("protocol 2025-06-18 (legacy era)")));
+}
+
+TEST(Doctor, starts_each_server_once_and_shows_what_it_printed_under_its_own_finding) {
+  TemporaryDirectory home;
+  const Said said = doctor(home.path(), R"({"mcpServers": {
+    "failing": {"command": "sh", "args": ["-c", "echo started >> starts; echo no database >&2; exit 1"]},
+    "slow": {"command": "${FAKE}", "args": ["--delay", "initialize=500"]},
+    "chatty": {"command": "${FAKE}", "args": ["--stderr-flood", "3"]}}})");
+  std::ifstream starts(home.path() / "starts");
+  const std::string all{std::istreambuf_iterator(starts), {}};
+  EXPECT_EQ(all, "started\n");
+  EXPECT_THAT(said.out, HasSubstr("BAD   failing: it exited with code 1 before it was ready\n"
+                                  "      stderr, last lines:\n"
+                                  "        no database\n"
+                                  "      Try its command"));
+  EXPECT_THAT(said.out, AllOf(HasSubstr("ok    slow: ready in "), HasSubstr("ok    chatty: ready in ")));
+  EXPECT_EQ(said.err, "");
 }
 
 TEST(Doctor, is_content_when_all_is_well) {
