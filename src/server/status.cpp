@@ -37,12 +37,18 @@ std::string Status::text() const {
   }
   line("waiting", std::to_string(waiting));
   line("draining", std::to_string(draining));
-  line("starts", std::to_string(starts));
-  line("kills", std::to_string(kills));
-  if (last_kill_at) line("last kill", fmt::format("{}, at {}", last_kill, time_text(*last_kill_at)));
-  line("crashes", std::to_string(crashes));
-  line("killed from outside", std::to_string(outside_deaths));
-  line("last exit", last_exit);
+  if (daemon) {
+    line("sessions", std::to_string(starts));
+    line("sessions lost", std::to_string(outside_deaths));
+    line("last loss", last_exit);
+  } else {
+    line("starts", std::to_string(starts));
+    line("kills", std::to_string(kills));
+    if (last_kill_at) line("last kill", fmt::format("{}, at {}", last_kill, time_text(*last_kill_at)));
+    line("crashes", std::to_string(crashes));
+    line("killed from outside", std::to_string(outside_deaths));
+    line("last exit", last_exit);
+  }
   if (builds > 0) line("builds", fmt::format("{} ({} failed)", builds, failed_builds));
   line("last build", last_build);
   line("tools", std::to_string(tools));
