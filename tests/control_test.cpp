@@ -226,7 +226,11 @@ TEST(Control, wrong_commands_say_what_is_wrong) {
   Client client;
   client.initialize();
   client.call("echo");
-  EXPECT_THAT(run(client, {"call", "echo", "[1]"}).err, HasSubstr("JSON object"));
+  for (const char* arguments : {"[1]", "{", "7"}) {
+    const Said wrong = run(client, {"call", "echo", arguments});
+    EXPECT_THAT(wrong.err, HasSubstr("JSON object"));
+    EXPECT_EQ(wrong.code, 2);
+  }
   EXPECT_THAT(run(client, {"call", "nothing"}).err, HasSubstr("no tool is called nothing"));
   EXPECT_THAT(run(client, {"restart", "nobody"}).err, HasSubstr("no running mcpivot fits nobody"));
 }
