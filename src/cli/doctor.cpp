@@ -180,7 +180,7 @@ std::string wrong_with_version(std::string_view initialize_result) {
     return fmt::format("its handshake names no protocol version, but {}\n{}",
                        shown.substr(1, shown.size() - 2), next);
   return fmt::format("its handshake names a protocol version that is not known: {}\n{}",
-                     quote(version).substr(0, most_of_version), next);
+                     as_utf8(quote(version).substr(0, most_of_version)), next);
 }
 
 // What a server's tools take in a context.
