@@ -290,6 +290,23 @@ TEST(CliResult, a_tool_with_an_output_schema_must_print_an_object) {
               AllOf(HasSubstr("outputSchema"), HasSubstr("just text")));
 }
 
+TEST(CliResult, what_does_not_fit_the_output_schema_is_an_error_with_the_output_as_text) {
+  const json::object schema{
+      {"outputSchema",
+       {{"type", "object"}, {"properties", {{"n", {{"type", "integer"}}}}}, {"required", {"n"}}}}};
+  EXPECT_EQ(printed(R"({"n":1,"more":[]})", schema).at("structuredContent").at("n"), 1);
+  for (const std::string output :
+       {R"({"n":"notint"})", R"({"m":1})", R"({"content":[],"structuredContent":{"n":"notint"}})",
+        R"({"content":[],"isError":true,"structuredContent":{"n":"notint"}})"}) {
+    const json::object result = printed(output, schema);
+    EXPECT_EQ(result.at("isError"), true) << output;
+    EXPECT_FALSE(result.contains("structuredContent")) << output;
+    EXPECT_THAT(std::string(result.at("content").at(0).at("text").as_string()),
+                AllOf(HasSubstr("the tool \"print\""), HasSubstr("outputSchema"), HasSubstr("\nn: "),
+                      HasSubstr("{\"type\":\"integer\"}"), HasSubstr(output)));
+  }
+}
+
 TEST(CliResult, a_failure_tells_how_it_ended_and_what_it_said) {
   const FakeCli cli({cli_tool("fail", {"fail", "{code}"}, {{"code", {{"type", "integer"}}}}),
                      cli_tool("die", {"die", "{signal}"}, {{"signal", {{"type", "integer"}}}}),

@@ -205,7 +205,11 @@ TEST(Control, wrong_commands_say_what_is_wrong) {
   Client client;
   client.initialize();
   client.call("echo");
-  EXPECT_THAT(run(client, {"call", "echo", "[1]"}).err, HasSubstr("JSON object"));
+  for (const char* arguments : {"[1]", "{", "7"}) {
+    const Outcome wrong = run(client, {"call", "echo", arguments});
+    EXPECT_THAT(wrong.err, HasSubstr("JSON object"));
+    EXPECT_EQ(wrong.exit_code, 2);
+  }
   EXPECT_THAT(run(client, {"call", "nothing"}).err, HasSubstr("no tool is called nothing"));
   for (const char* command : {"activate", "deactivate"}) {
     const Outcome said = run(client, {command, "fake_server"});

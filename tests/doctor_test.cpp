@@ -32,6 +32,43 @@ TEST(Doctor, says_how_each_server_started) {
   EXPECT_THAT(said.out, AllOf(HasSubstr("BAD   missing: "), HasSubstr("/no/such/program")));
 }
 
+TEST(Doctor, reports_all_servers_though_some_name_no_protocol_version_that_there_is) {
+  TemporaryDirectory home;
+  const Outcome said = doctor(home.path(), R"({"mcpServers": {
+    "none": {"command": "${FAKE}", "args": ["--protocol", "null"]},
+    "number": {"command": "${FAKE}", "args": ["--protocol", "20250618"]},
+    "unheard": {"command": "${FAKE}", "args": ["--protocol", "\"1999-01-01\""]},
+    "good": {"command": "${FAKE}", "args": ["--protocol", "\"2025-06-18\""]}}})");
+  EXPECT_EQ(said.exit_code, 1);
+  EXPECT_THAT(
+      said.out,
+      HasSubstr(
+          "BAD   none: its answer to initialize is not what MCP asks for: it names no protocolVersion\n"));
+  EXPECT_THAT(
+      said.out,
+      HasSubstr(
+          "BAD   number: its answer to initialize is not what MCP asks for: it names no protocolVersion\n"));
+  EXPECT_THAT(said.out, HasSubstr("BAD   unheard: its handshake names a protocol version that is not known: "
+                                  "\"1999-01-01\"\n"));
+  EXPECT_THAT(said.out,
+              AllOf(HasSubstr("ok    good: ready in "), HasSubstr("protocol 2025-06-18 (legacy era)")));
+}
+
+TEST(Doctor, starts_each_server_once_and_shows_what_it_printed_under_its_own_finding) {
+  TemporaryDirectory home;
+  const Outcome said = doctor(home.path(), R"({"mcpServers": {
+    "failing": {"command": "sh", "args": ["-c", "echo started >> starts; echo no database >&2; exit 1"]},
+    "slow": {"command": "${FAKE}", "args": ["--delay", "initialize=500"]},
+    "chatty": {"command": "${FAKE}", "args": ["--stderr-flood", "3"]}}})");
+  EXPECT_EQ(content_of(home.path() / "starts"), "started\n");
+  EXPECT_THAT(said.out, HasSubstr("BAD   failing: it exited with code 1 before it was ready\n"
+                                  "      stderr, last lines:\n"
+                                  "        no database\n"
+                                  "      Try its command"));
+  EXPECT_THAT(said.out, AllOf(HasSubstr("ok    slow: ready in "), HasSubstr("ok    chatty: ready in ")));
+  EXPECT_EQ(said.err, "");
+}
+
 TEST(Doctor, is_content_when_all_is_well) {
   TemporaryDirectory home;
   const Outcome said = doctor(home.path(), R"({"mcpServers": {"good": {"command": "${FAKE}"}}})");

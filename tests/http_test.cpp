@@ -2,7 +2,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <iomanip>
+#include <sstream>
 
 #include "daemons.h"
 
@@ -117,6 +119,24 @@ TEST(HttpSession, a_daemon_of_the_old_transport_is_recognised_and_served) {
   EXPECT_THAT(status_of(client, "transport"), HasSubstr("2024-11-05"));
   daemon.restart();
   EXPECT_EQ(own(client, "echo", {{"text", "again"}}), "again");
+}
+
+TEST(HttpSession, the_status_says_each_thing_once_and_calls_no_end_of_a_session_a_kill) {
+  FakeDaemon daemon;
+  Client client(to(daemon.url()));
+  client.initialize();
+  client.call("echo");
+  client.call("pivot_restart");
+  ASSERT_TRUE(wait_status(client, "draining", "0"));
+  EXPECT_EQ(status_of(client, "sessions"), "2");
+  EXPECT_EQ(status_of(client, "sessions lost"), "0");
+  std::istringstream lines(client.call_text("pivot_status"));
+  std::vector<std::string> keys;
+  for (std::string line; std::getline(lines, line);) keys.push_back(line.substr(0, line.find(':')));
+  std::ranges::sort(keys);
+  EXPECT_EQ(std::ranges::adjacent_find(keys), keys.end());
+  EXPECT_THAT(keys, AllOf(Contains("transport"), Contains("session"), Contains("connections")));
+  EXPECT_THAT(keys, Not(Contains(HasSubstr("kill"))));
 }
 
 TEST(HttpSession, redirects_on_the_same_origin_are_followed) {

@@ -39,10 +39,25 @@ class Install : public testing::Test {
     std::ranges::sort(all);
     return all;
   }
+  // Files and folders.
+  Strings everything() const {
+    Strings all;
+    for (const auto& entry : fs::recursive_directory_iterator(folder()))
+      all.push_back(fs::relative(entry.path(), folder()));
+    std::ranges::sort(all);
+    return all;
+  }
   Outcome run(const Strings& arguments, const Environment& added = {}) const {
-    Environment environment = {{"XDG_DATA_HOME", folder() / "data"}, {"PATH", "/usr/bin:/bin"}};
+    Strings command{mcpivot_binary()};
+    command.insert(command.end(), arguments.begin(), arguments.end());
+    return run_command(command, added);
+  }
+  Outcome run_command(const Strings& command, const Environment& added = {}) const {
+    Environment environment = private_folders(folder());
+    environment.emplace_back("XDG_DATA_HOME", folder() / "data");
+    environment.emplace_back("PATH", "/usr/bin:/bin");
     environment.insert(environment.end(), added.begin(), added.end());
-    return run_mcpivot(arguments, folder(), environment);
+    return run_to_end(command, environment, folder());
   }
   Outcome good(const std::vector<std::string>& arguments) const {
     Outcome result = run(arguments);
@@ -294,6 +309,72 @@ TEST_F(Install, a_read_only_file_is_left_alone_and_nothing_half_done) {
   EXPECT_EQ(result.exit_code, 1);
   EXPECT_THAT(result.err, AllOf(HasSubstr("is read-only"), HasSubstr("chmod u+w")));
   EXPECT_EQ(files(), std::vector<std::string>{".cursor/mcp.json"});
+}
+
+TEST_F(Install, uninstall_takes_away_the_folders_that_install_made_and_no_others) {
+  write(".claude.json", lived_in);
+  fs::create_directories(folder() / "config");
+  const auto before = everything();
+  good({"install", "claude", "--import"});
+  EXPECT_TRUE(exists("config/mcpivot/mcpivot.json"));
+  good({"uninstall", "claude"});
+  EXPECT_EQ(everything(), before);
+
+  // What two clients share goes with the second, whichever was there first; what others put there stays.
+  good({"install", "claude"});
+  good({"install", "cursor"});
+  good({"uninstall", "claude"});
+  EXPECT_TRUE(exists("config/mcpivot/mcpivot.json"));
+  good({"uninstall", "cursor"});
+  EXPECT_EQ(everything(), before);
+  good({"install", "claude"});
+  write("config/mcpivot/notes", "mine");
+  good({"uninstall", "claude"});
+  EXPECT_THAT(everything(),
+              AllOf(testing::Contains("config/mcpivot/notes"), Not(testing::Contains("state"))));
+}
+
+TEST_F(Install, what_fails_changes_nothing_and_says_so) {
+  write(".claude.json", lived_in);
+  fs::permissions(folder() / ".claude.json", fs::perms(0444));
+  const auto before = everything();
+  const Outcome install = run({"install", "claude", "--import"});
+  EXPECT_EQ(install.exit_code, 1);
+  EXPECT_EQ(install.out, "");
+  EXPECT_THAT(install.err, AllOf(HasSubstr("is read-only"), HasSubstr("Nothing was changed.")));
+  EXPECT_EQ(everything(), before);
+
+  fs::permissions(folder() / ".claude.json", fs::perms(0644));
+  good({"install", "claude", "--import"});
+  const auto installed = everything();
+  const std::string text = read(".claude.json");
+  fs::permissions(config(), fs::perms(0444));
+  const Outcome uninstall = run({"uninstall", "claude"});
+  EXPECT_EQ(uninstall.exit_code, 1);
+  EXPECT_EQ(uninstall.out, "");
+  EXPECT_THAT(uninstall.err, AllOf(HasSubstr("is read-only"), HasSubstr("Nothing was changed.")));
+  EXPECT_EQ(everything(), installed);
+  EXPECT_EQ(read(".claude.json"), text);
+
+  write(".cursor/mcp.json", odd_json);
+  EXPECT_THAT(run({"install", "cursor"}).err, HasSubstr("Nothing was changed."));
+  // The link has no place: a file stands where its folder should be.
+  write(".claude/skills", "a file");
+  const auto without_skill = everything();
+  EXPECT_THAT(run({"install", "skill"}).err, HasSubstr("Nothing was changed."));
+  EXPECT_EQ(everything(), without_skill);
+}
+
+TEST_F(Install, in_a_folder_that_is_gone_nothing_is_written) {
+  for (const std::string command : {"init", "install cursor --scope project"}) {
+    fs::create_directories(folder() / "gone");
+    const Outcome result =
+        run_command({"sh", "-c", "cd gone && rmdir ../gone && exec " + mcpivot_binary() + " " + command});
+    EXPECT_EQ(result.exit_code, 1);
+    EXPECT_THAT(result.err, HasSubstr("the current folder does not exist any more"));
+    EXPECT_EQ(result.out, "");
+    EXPECT_THAT(everything(), IsEmpty());
+  }
 }
 
 TEST_F(Install, a_name_that_is_taken_is_left_alone) {

@@ -73,7 +73,7 @@ int check(const Options& options) {
   command.argv.insert(command.argv.end(), server.cli->schema_args.begin(), server.cli->schema_args.end());
   int exit_code = 0;
   const SchemaFetch fetch(
-      loop, guard, command, server.start_timeout,
+      loop, guard, command, server.start_timeout, server.start_timeout,
       {.on_stderr_line = [](const std::string& line) { std::fprintf(stderr, "%s\n", line.c_str()); },
        .on_done =
            [&](const std::expected<ToolSchema, std::string>& schema, std::chrono::milliseconds took) {

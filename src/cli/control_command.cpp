@@ -20,6 +20,7 @@ namespace {
 
 namespace json = boost::json;
 
+constexpr int usage_error = 2;
 constexpr timespec redraw_pace{.tv_sec = 1, .tv_nsec = 0};
 constexpr timespec follow_pace{.tv_sec = 0, .tv_nsec = 200'000'000};
 
@@ -204,11 +205,17 @@ int tools(const Wish& wish) {
   return 0;
 }
 
+// The command line itself is wrong.
+class UsageError : public ControlError {
+ public:
+  using ControlError::ControlError;
+};
+
 json::object object_of(const std::string& text) {
   boost::system::error_code error;
   json::value value = json::parse(text, error);
   if (error || !value.is_object())
-    throw ControlError(
+    throw UsageError(
         fmt::format("the arguments must be a JSON object, such as {{\"text\":\"x\"}}; got: {}", text));
   return value.as_object();
 }
@@ -225,6 +232,9 @@ int carry_out(const std::string& name, const Wish& wish) {
                              : name == "reload" && wish.build           ? "pivot_rebuild"
                                                                         : "pivot_restart";
     return call_tool(wish, tool, which);
+  } catch (const UsageError& error) {
+    fmt::print(stderr, "mcpivot {}: {}\n", name, error.what());
+    return usage_error;
   } catch (const ControlError& error) {
     fmt::print(stderr, "mcpivot {}: {}\n", name, error.what());
     return 1;

@@ -6,24 +6,28 @@
 
 #include <algorithm>
 #include <boost/asio/io_context.hpp>
-#include <boost/asio/steady_timer.hpp>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
-#include <map>
+#include <memory>
 #include <utility>
+#include <vector>
 
 #include "cli/colours.h"
 #include "cli/command_help.h"
 #include "config/config_file.h"
 #include "control/control_client.h"
-#include "gateway/gateway.h"
+#include "gateway/routes.h"
 #include "install/client_text.h"
 #include "link/url.h"
+#include "mcp/initialize.h"
 #include "proc/duration_text.h"
 #include "proc/port_holder.h"
+#include "proc/utf8.h"
 #include "rpc/json_cursor.h"
+#include "server/trial.h"
+#include "watch/glob.h"
 
 namespace mcpivot {
 namespace {
@@ -33,8 +37,7 @@ using std::chrono::milliseconds;
 
 // A server that has not shaken hands by then is reported as it is.
 constexpr milliseconds patience{15'000};
-constexpr milliseconds look_pace{20};
-constexpr milliseconds farewell{200};
+constexpr std::size_t most_of_version = 40;  // shown of one that is none
 // Below these, watching a project of ordinary size may fail.
 constexpr long enough_watches = 65'536;
 constexpr long enough_instances = 128;
@@ -159,130 +162,132 @@ bool is_this_machine(const Url& url) {
   return url.host == "localhost" || url.host == "::1" || url.host.starts_with("127.");
 }
 
-// Up to 2025-11-25 a connection begins with a handshake; from 2026-07-28 on there is none.
-constexpr std::string_view first_modern = "2026-07-28";
-
 std::string era_of(std::string_view protocol) {
-  return fmt::format("protocol {} ({} era)", protocol, protocol < first_modern ? "legacy" : "modern");
+  return fmt::format("protocol {} ({} era)", protocol, protocol < first_modern_version ? "legacy" : "modern");
 }
 
-// Starts all servers at once, as a client would, and waits until each has spoken or failed.
-class Trial {
- public:
-  // The commands that would start daemons, by the servers' names.
-  using StartCommands = std::map<std::string, std::string>;
+// What is wrong with the protocol version in a handshake; empty: nothing.
+std::string wrong_with_version(std::string_view initialize_result) {
+  const std::string version = string_value(find_member(initialize_result, "protocolVersion"));
+  if (is_protocol_version(version)) return {};
+  return fmt::format(
+      "its handshake names a protocol version that is not known: {}\n"
+      "Clients refuse such a server: its answer to \"initialize\" must have a \"protocolVersion\" that there "
+      "is, such as \"2025-11-25\"",
+      as_utf8(quote(version).substr(0, most_of_version)));
+}
 
-  Trial(Guard& guard, const GatewayConfig& config, StartCommands start_commands)
-      : start_commands_(std::move(start_commands)),
-        context_{.loop = loop_},
-        gateway_(context_, guard, config),
-        timer_(loop_),
-        deadline_(std::chrono::steady_clock::now() + patience) {}
+// What a server's tools take in a context.
+struct Cost {
+  std::size_t tools = 0;
+  std::size_t bytes = 0;
+};
+
+bool matches(const std::vector<std::string>& patterns, const std::string& name) {
+  return std::ranges::any_of(patterns, [&](const std::string& pattern) {
+    const auto glob = Glob::compile(pattern);
+    return glob && glob->matches(name);
+  });
+}
+
+Cost cost_of(const Catalog& catalog, const ServerEntry& entry, bool prefixed) {
+  Cost cost;
+  for (const Item& tool : catalog.list(ListKind::tools)) {
+    const bool allowed = (entry.tools.allow.empty() || matches(entry.tools.allow, tool.key)) &&
+                         !matches(entry.tools.deny, tool.key);
+    if (!allowed) continue;
+    ++cost.tools;
+    cost.bytes += tool.json.size();
+    if (prefixed) cost.bytes += prefixed_name(entry.server.name, tool.key).size() - tool.key.size();
+  }
+  return cost;
+}
+
+// Starts all servers at once, as a client would, and reports each when all have spoken or failed.
+class Trials {
+ public:
+  Trials(Guard& guard, const GatewayConfig& config) : config_(config), context_{.loop = loop_} {
+    for (const ServerEntry& entry : config_.servers) {
+      ServerConfig server = entry.server;
+      server.http.start.clear();  // to look is not to start
+      trials_.push_back(std::make_unique<Trial>(context_, guard, std::move(server)));
+    }
+  }
 
   void run(Findings& findings) {
-    gateway_.start();
-    for (const auto& member : gateway_.fleet().members()) {
-      member->server().start();
-      member->hello(hello);
-    }
-    look(findings);
-    loop_.run();
+    std::size_t left = trials_.size();
+    for (const auto& trial : trials_)
+      trial->start(hello, patience, [this, &left] {
+        if (--left == 0) loop_.stop();
+      });
+    if (left > 0) loop_.run();
+    for (std::size_t i = 0; i < trials_.size(); ++i) report(*trials_[i], config_.servers[i], findings);
   }
 
  private:
-  static bool has_spoken(const Member& member) {
-    return member.server().state() == Server::State::ready ||
-           member.server().state() == Server::State::failed;
+  void report(const Trial& trial, const ServerEntry& entry, Findings& findings) const {
+    if (!trial.outcome()) return report_failure(trial, entry, findings);
+    const auto& [initialize_result, lists, unused] = *trial.outcome();
+    const std::string& name = entry.server.name;
+    if (const std::string wrong = wrong_with_version(initialize_result); !wrong.empty())
+      return findings.bad(fmt::format("{}: {}", name, wrong));
+    for (const auto& [kind, why] : lists.refusals) findings.bad(fmt::format("{}: {}", name, why));
+    const Cost cost = cost_of(lists.catalog, entry, trials_.size() > 1 && config_.names == Naming::prefixed);
+    const std::string version = server_version(initialize_result);
+    findings.good(fmt::format("{}: ready in {}, {} tools (about {} tokens), {}{}", name,
+                              duration_text(trial.took()), cost.tools, tokens_in(cost.bytes),
+                              era_of(string_value(find_member(initialize_result, "protocolVersion"))),
+                              version.empty() ? "" : fmt::format(", version {}", version)));
   }
 
-  void look(Findings& findings) {
-    auto& members = gateway_.fleet().members();
-    const bool late = std::chrono::steady_clock::now() > deadline_;
-    if (late || std::ranges::all_of(members, [](const auto& member) { return has_spoken(*member); })) {
-      for (const auto& member : members) report(*member, findings);
-      return gateway_.shut_down(farewell, [this] { loop_.stop(); });
-    }
-    timer_.expires_after(look_pace);
-    timer_.async_wait([this, &findings](const boost::system::error_code& error) {
-      if (!error) look(findings);
-    });
-  }
-
-  void report(const Member& member, Findings& findings) {
-    const Server& server = member.server();
-    if (server.state() != Server::State::ready) return report_failure(member, findings);
-    const Routes::Cost cost = gateway_.fleet().routes().cost(member);
-    const Status status = server.status();
-    findings.good(
-        fmt::format("{}: ready in {}, {} tools (about {} tokens), {}{}", member.name(),
-                    duration_text(status.past.last_start_took), cost.tools, cost.tokens(),
-                    era_of(string_value(find_member(server.initialize_result(), "protocolVersion"))),
-                    status.version.empty() ? "" : fmt::format(", version {}", status.version)));
-  }
-
-  void report_failure(const Member& member, Findings& findings) {
-    const Server& server = member.server();
-    const std::string why =
-        server.state() == Server::State::failed
-            ? server.trouble()
-            : fmt::format("it has not finished its handshake after {}", duration_text(patience));
-    if (server.config().is_daemon()) return report_absence(member, why, findings);
+  static void report_failure(const Trial& trial, const ServerEntry& entry, Findings& findings) {
+    const std::string& why = trial.outcome().error();
+    if (entry.server.is_daemon()) return report_absence(why, entry.server, findings);
     std::string next = "Try its command in a terminal, or look at \"mcpivot check\"";
-    if (why.starts_with("it refused the handshake"))
+    if (why.starts_with("it refused the handshake") && !entry.server.cli)
       next = fmt::format(
           "If it speaks only {} or later, which has no handshake, mcpivot cannot talk to it yet; "
           "use a version of it that speaks 2025-11-25, too",
-          first_modern);
-    findings.bad(fmt::format("{}: {}\n{}", member.name(), why, next));
+          first_modern_version);
+    findings.bad(fmt::format("{}: {}\n{}{}", entry.server.name, why, trial.stderr_text(), next));
   }
 
   // A daemon is either not there, which may be as it should be, or somebody else is in its place.
-  void report_absence(const Member& member, const std::string& why, Findings& findings) {
-    const auto url = parse_url(member.server().config().http.url);
-    const auto start = start_commands_.find(member.name());
+  static void report_absence(const std::string& why, const ServerConfig& server, Findings& findings) {
+    const auto url = parse_url(server.http.url);
+    const std::string& start = server.http.start;
     if (!url || !is_this_machine(*url))
-      return findings.bad(
-          fmt::format("{}: {}\nLook whether it runs, and at its address", member.name(), why));
+      return findings.bad(fmt::format("{}: {}\nLook whether it runs, and at its address", server.name, why));
     if (const auto holder = port_holder(url->port))
       return findings.bad(
           fmt::format("{}: port {} is held by {}, and {}\n"
                       "If that is the server, look at its address and headers. Else stop it{}, or give this "
                       "server another port in \"url\"{}",
-                      member.name(), url->port, text_of(*holder), why,
+                      server.name, url->port, text_of(*holder), why,
                       holder->pid == 0 ? "" : fmt::format(" (kill {})", holder->pid),
-                      start == start_commands_.end() ? "" : " and in \"start_command\""));
-    if (start == start_commands_.end())
+                      start.empty() ? "" : " and in \"start_command\""));
+    if (start.empty())
       return findings.bad(
           fmt::format("{}: nothing listens on port {}\nStart it, or let mcpivot do so with \"start_command\"",
-                      member.name(), url->port));
+                      server.name, url->port));
     findings.doubtful(
         fmt::format("{}: nothing listens on port {} now; mcpivot will start it, with: {}\n"
                     "Not tried here: to look is not to start",
-                    member.name(), url->port, start->second));
+                    server.name, url->port, start));
   }
 
-  StartCommands start_commands_;
+  const GatewayConfig& config_;
   boost::asio::io_context loop_{1};
   LinkContext context_;
-  Gateway gateway_;
-  boost::asio::steady_timer timer_;
-  std::chrono::steady_clock::time_point deadline_;
+  std::vector<std::unique_ptr<Trial>> trials_;
 };
 
-void look_at_servers(GatewayConfig config, Findings& findings) {
-  Trial::StartCommands start_commands;
-  for (ServerEntry& entry : config.servers) {
-    entry.server.watching = false;
-    if (!entry.server.http.start.empty())
-      start_commands[entry.server.name] = std::exchange(entry.server.http.start, {});
-    entry.start = StartMode::eager;
-  }
+void look_at_servers(const GatewayConfig& config, Findings& findings) {
   if (config.servers.empty()) return;
   Guard guard;
   guard.start();
   ::signal(SIGPIPE, SIG_IGN);
-  Trial trial(guard, config, std::move(start_commands));
-  trial.run(findings);
+  Trials(guard, config).run(findings);
 }
 
 }  // namespace
@@ -300,8 +305,8 @@ int doctor(const std::string& config_file) {
       problem.severity == Problem::Severity::error ? findings.bad(words) : findings.doubtful(words);
     }
     if (!loaded.has_errors())
-      findings.good(fmt::format("{} names {} server{}", *file, loaded.gateway.servers.size(),
-                                loaded.gateway.servers.size() == 1 ? "" : "s"));
+      findings.good(fmt::format("{} names {} {}", *file, loaded.gateway.servers.size(),
+                                loaded.gateway.servers.size() == 1 ? "server" : "servers"));
     look_at_servers(loaded.gateway, findings);
   }
   look_at_limits(findings);

@@ -107,17 +107,22 @@ int change_client(Task task, const InstallCommand& command) {
   if (client == nullptr) return unknown(command.what);
   std::optional<InstallLock> lock;
   if (!command.dry_run) lock.emplace();
-  const InstallRequest request{
-      .client = client, .scope = command.scope, .name = command.name, .import = command.import};
+  const InstallRequest request{.client = client,
+                               .scope = command.scope,
+                               .name = command.name,
+                               .import = command.import,
+                               .made_state_folder = lock ? lock->made_folder() : ""};
   const auto plan = task == Task::install ? plan_install(request, places, own_program(places))
                                           : plan_uninstall(request, places);
-  if (!plan) return fail(plan.error());
-  say(plan->lines);
+  if (!plan) return fail(plan.error() + "\nNothing was changed.");
   if (command.dry_run) {
+    say(plan->lines);
     say("Dry run: nothing was changed.");
     return 0;
   }
   if (const auto done = carry_out(*plan); !done) return fail(done.error());
+  lock->made(plan->unmakes_state_folder);
+  say(plan->lines);
   if (task == Task::install) say_next(*plan, command, *client);
   return 0;
 }
@@ -143,6 +148,7 @@ int uninstall_command(const InstallCommand& command) {
 
 int init_command(bool dry_run) {
   const Places places = places_here();
+  if (places.folder.empty()) return fail(std::string(no_folder));
   const std::string file = places.folder + "/mcpivot.json";
   const auto seen = look_at_file(file, 0644);
   if (!seen) return fail(seen.error());

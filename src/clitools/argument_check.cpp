@@ -14,6 +14,8 @@
 #include <boost/json.hpp>
 #include <boost/regex.hpp>
 #include <charconv>
+#include <cmath>
+#include <cstdint>
 #include <map>
 #include <optional>
 #include <set>
@@ -269,6 +271,19 @@ const json::value* schema_of_member(const json::value* schema, std::string_view 
                                                           : nullptr;
 }
 
+// Writes whole numbers as the validator wants its integers.
+void make_integers(json::value& value) {
+  constexpr double largest = 9'007'199'254'740'992;  // beyond it a double is no exact number
+  if (json::object* object = value.if_object()) {
+    for (auto& member : *object) make_integers(member.value());
+  } else if (json::array* array = value.if_array()) {
+    for (json::value& element : *array) make_integers(element);
+  } else if (value.is_double() && std::abs(value.get_double()) <= largest &&
+             std::trunc(value.get_double()) == value.get_double()) {
+    value = static_cast<std::int64_t>(value.get_double());
+  }
+}
+
 bool has_long_key(const json::value& value) {
   if (const json::object* object = value.if_object())
     return std::ranges::any_of(*object, [](const auto& member) {
@@ -292,7 +307,8 @@ struct ArgumentCheck::Impl {
   // Where a value lies, from the top: {"filters", "0", "name"}.
   using Path = std::vector<std::string>;
 
-  std::string problem_at(const Path& path, const json::value& arguments, std::string_view why) const {
+  std::string problem_at(const Path& path, const json::value& arguments, std::string_view why,
+                         const Subject& subject) const {
     const json::value* value = &arguments;
     const json::value* expected = &original;
     std::string where;
@@ -301,12 +317,13 @@ struct ArgumentCheck::Impl {
       value = member_of(value, step);
       where += where.empty() ? step : "." + step;
     }
-    if (path.empty()) return fmt::format("the arguments: {}", why);
+    if (path.empty()) return fmt::format("{}: {}", subject.whole, why);
     return fmt::format("{}: expected {}, got {} ({})", where, shown_schema(expected),
                        value == nullptr ? "nothing" : shown(*value), why);
   }
 
-  void check_names(const Arguments& arguments, std::vector<std::string>& problems) const {
+  void check_names(const Arguments& arguments, const Subject& subject,
+                   std::vector<std::string>& problems) const {
     const json::object& object = original.as_object();
     if (const json::value* required = object.if_contains("required");
         required != nullptr && required->is_array())
@@ -323,12 +340,13 @@ struct ArgumentCheck::Impl {
     if (!names_are_all) return;
     for (const auto& [name, value] : arguments.all())
       if (!is_one_of(names, name))
-        problems.push_back(fmt::format("{}: there is no such parameter; there {}{}", shown(json::value(name)),
+        problems.push_back(fmt::format("{}: there is no such {}; there {}{}", shown(json::value(name)),
+                                       subject.part,
                                        names.empty() ? "are none" : "are: ", fmt::join(names, ", ")));
   }
 
   void check_patterns(const json::value& rule, const json::value& value, Path& path, const json::value& all,
-                      std::vector<std::string>& problems) const {
+                      const Subject& subject, std::vector<std::string>& problems) const {
     const json::object* object = rule.if_object();
     if (object == nullptr) return;
     if (const json::value* pattern = object->if_contains("pattern");
@@ -337,17 +355,18 @@ struct ArgumentCheck::Impl {
       try {
         const json::string& text = value.get_string();
         if (regex != nullptr && !boost::regex_search(text.data(), text.data() + text.size(), *regex))
-          problems.push_back(problem_at(path, all, "it does not match the pattern"));
+          problems.push_back(problem_at(path, all, "it does not match the pattern", subject));
       } catch (const std::exception&) {
-        problems.push_back(problem_at(path, all, "matching its pattern takes too long"));
+        problems.push_back(problem_at(path, all, "matching its pattern takes too long", subject));
       }
     }
     if (const json::value* both = object->if_contains("allOf"); both != nullptr && both->is_array())
-      for (const json::value& part : both->get_array()) check_patterns(part, value, path, all, problems);
+      for (const json::value& part : both->get_array())
+        check_patterns(part, value, path, all, subject, problems);
     auto descend = [&](const json::value* inner, std::string step, const json::value& member) {
       if (inner == nullptr) return;
       path.push_back(std::move(step));
-      check_patterns(*inner, member, path, all, problems);
+      check_patterns(*inner, member, path, all, subject, problems);
       path.pop_back();
     };
     if (value.is_object()) {
@@ -359,7 +378,8 @@ struct ArgumentCheck::Impl {
     }
   }
 
-  void check_schema(const json::value& arguments, std::vector<std::string>& problems) const {
+  void check_schema(const json::value& arguments, const Subject& subject,
+                    std::vector<std::string>& problems) const {
     valijson::Validator validator;
     valijson::ValidationResults results;
     const valijson::adapters::BoostJsonAdapter target(arguments);
@@ -382,8 +402,8 @@ struct ArgumentCheck::Impl {
       (is_vague ? vague : telling)[std::move(path)] = why;
     }
     if (telling.empty() && problems.empty()) telling = std::move(vague);
-    for (const auto& [path, why] : telling) problems.push_back(problem_at(path, arguments, why));
-    if (problems.empty()) problems.emplace_back("the arguments do not fit the tool's schema");
+    for (const auto& [path, why] : telling) problems.push_back(problem_at(path, arguments, why, subject));
+    if (problems.empty()) problems.emplace_back(subject.misfit);
   }
 };
 
@@ -427,18 +447,24 @@ std::expected<std::shared_ptr<const ArgumentCheck>, std::string> ArgumentCheck::
 }
 
 std::vector<std::string> ArgumentCheck::problems(const Arguments& arguments) const {
+  return problems(arguments, Subject());
+}
+
+std::vector<std::string> ArgumentCheck::problems(const Arguments& arguments, const Subject& subject) const {
   std::vector<std::string> problems;
-  const auto value = parse(arguments.json());
-  if (!value) return {fmt::format("the arguments cannot be read: {}", value.error())};
-  if (!value->is_object()) return {"the arguments are no JSON object"};
-  if (has_long_key(*value)) return {fmt::format("a key in the arguments is over {} bytes long", longest_key)};
+  auto value = parse(arguments.json());
+  if (value && subject.whole_is_integer) make_integers(*value);
+  if (!value) return {fmt::format("{} cannot be read: {}", subject.whole, value.error())};
+  if (!value->is_object()) return {"the arguments are no JSON object"};  // an output always is one
+  if (has_long_key(*value))
+    return {fmt::format("a key in {} is over {} bytes long", subject.whole, longest_key)};
   try {
-    impl_->check_names(arguments, problems);
+    impl_->check_names(arguments, subject, problems);
     Impl::Path path;
-    impl_->check_patterns(impl_->original, *value, path, *value, problems);
-    impl_->check_schema(*value, problems);
+    impl_->check_patterns(impl_->original, *value, path, *value, subject, problems);
+    impl_->check_schema(*value, subject, problems);
   } catch (const std::exception& error) {
-    problems.push_back(fmt::format("the arguments cannot be checked: {}", error.what()));
+    problems.push_back(fmt::format("{} cannot be checked: {}", subject.whole, error.what()));
   }
   if (problems.size() > most_problems) {
     const std::size_t more = problems.size() - most_problems;

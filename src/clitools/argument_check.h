@@ -1,5 +1,6 @@
-// Checks the arguments of a call against a tool's JSON Schema before anything runs, and says what is wrong in
-// words that a model can act on: which parameter, what was expected, what came.
+// Checks the arguments of a call against a tool's JSON Schema before anything runs, or what it returned
+// against its output's schema, and says what is wrong in words that a model can act on: which parameter, what
+// was expected, what came.
 //
 // The validator knows draft 7. What later drafts added is translated where it can be and passed otherwise;
 // notes() says what. Patterns are matched here, by an engine that gives up instead of running for ever or
@@ -28,7 +29,21 @@ class ArgumentCheck {
   ArgumentCheck(const ArgumentCheck&) = delete;
   ArgumentCheck& operator=(const ArgumentCheck&) = delete;
 
+  // What is checked, as the problems call it.
+  struct Subject {
+    std::string_view whole = "the arguments";
+    std::string_view part = "parameter";
+    std::string_view misfit = "the arguments do not fit the tool's schema";
+    // To JSON Schema 1.0 is an integer; to a program that gets it as an argument it may be none.
+    bool whole_is_integer = false;
+  };
+  static constexpr Subject of_a_result{.whole = "the output",
+                                       .part = "property",
+                                       .misfit = "the output does not fit the tool's schema",
+                                       .whole_is_integer = true};
+
   // What is wrong with them, a sentence each; empty: nothing.
+  std::vector<std::string> problems(const Arguments& arguments, const Subject& subject) const;
   std::vector<std::string> problems(const Arguments& arguments) const;
   // What in the schema is not checked.
   const std::vector<std::string>& notes() const;

@@ -154,5 +154,18 @@ TEST(ArgumentCheck, a_reference_to_another_document_is_refused_and_not_looked_fo
   EXPECT_EQ((*named)->problems(Arguments(R"({"id":"x","$ref":"y"})")), std::vector<std::string>{});
 }
 
+TEST(ArgumentCheck, of_a_result_speaks_of_the_output) {
+  const auto check = ArgumentCheck::compile(
+      R"({"type":"object","properties":{"n":{"type":"integer"}},"additionalProperties":false})", false);
+  ASSERT_TRUE(check);
+  const auto of = [&](std::string_view output) {
+    return (*check)->problems(Arguments(output), ArgumentCheck::of_a_result);
+  };
+  EXPECT_THAT(of(R"({"n":1})"), IsEmpty());
+  EXPECT_THAT(of(R"({"n":1.0})"), IsEmpty());
+  EXPECT_THAT(of(R"({"n":1.5})"), ElementsAre(HasSubstr("n: expected {\"type\":\"integer\"}, got 1.5")));
+  EXPECT_THAT(of(R"({"m":1})"), ElementsAre("\"m\": there is no such property; there are: n"));
+}
+
 }  // namespace
 }  // namespace mcpivot

@@ -180,6 +180,14 @@ CliResult failure(const FinishedCall& call, const std::string& how) {
   return {result_of(text_block(trimmed(text)), true), true};
 }
 
+// Where what a program returned differs from what its tool promises, a line each; empty: nowhere.
+std::string misfits(const CliResult& result, const ToolSpec& tool) {
+  const std::string_view structured = find_member(result.json, "structuredContent");
+  if (!tool.result_check || structured.empty()) return {};
+  return fmt::format(
+      "{}", fmt::join(tool.result_check->problems(Arguments(structured), ArgumentCheck::of_a_result), "\n"));
+}
+
 }  // namespace
 
 CliResult cli_result(const FinishedCall& call) {
@@ -194,6 +202,10 @@ CliResult cli_result(const FinishedCall& call) {
   const std::string_view whole = call.output.cut() ? std::string_view() : trimmed(call.output.whole());
   if (whole.starts_with('{') && is_json(whole)) {
     CliResult result = from_object(whole, call);
+    if (const std::string where = misfits(result, call.tool); !where.empty())
+      return failure(call, fmt::format("what the program of the tool \"{}\" printed does not fit the tool's "
+                                       "\"outputSchema\".\n{}",
+                                       call.tool.name, where));
     const bool misses =
         call.tool.structured && !result.failed && find_member(result.json, "structuredContent").empty();
     if (!misses) return result;

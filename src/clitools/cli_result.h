@@ -1,6 +1,6 @@
 // Makes the result of a tool call out of what a program printed and how it ended.
 //
-//   a JSON object              its text, and the object as structuredContent
+//   a JSON object              its text, and the object as structuredContent, if it fits the outputSchema
 //   with MCP "content" in it   that content (and its structuredContent, isError, _meta)
 //   {"file", "mimeType"}       that file: an image, audio, or a resource with its text or bytes; also as an
 //                              element of "content"

@@ -2,10 +2,13 @@
 
 #include <fmt/format.h>
 
+#include "proc/duration_text.h"
+
 namespace mcpivot {
 
 SchemaFetch::SchemaFetch(boost::asio::io_context& loop, Guard& guard, Command command,
-                         std::chrono::milliseconds limit, Handlers handlers) {
+                         std::chrono::milliseconds limit, std::chrono::milliseconds start_timeout,
+                         Handlers handlers) {
   auto output = std::make_shared<CapturedOutput>(largest_schema, nullptr, "schema");
   auto done = [output, text = command_text(command.argv),
                on_done = std::move(handlers.on_done)](const CliRun::Result& result) {
@@ -27,7 +30,8 @@ SchemaFetch::SchemaFetch(boost::asio::io_context& loop, Guard& guard, Command co
       CliRun::Handlers{.on_stderr_line = std::move(handlers.on_stderr_line), .on_done = std::move(done)});
   run_->start({.command = std::move(command),
                .time_limit = limit,
-               .over_limit = over_limit(limit, "--start-timeout")});
+               .over_limit = fmt::format("was stopped, because its time limit is {} (--start-timeout)",
+                                         duration_text(start_timeout))});
 }
 
 std::string command_text(const std::vector<std::string>& argv) {

@@ -24,8 +24,9 @@ class SchemaFetch {
     // The error says how the command failed, or what is wrong with what it printed.
     std::function<void(std::expected<ToolSchema, std::string>, std::chrono::milliseconds took)> on_done;
   };
+  // `limit` is what it has; `start_timeout`, which may be a little longer, is what the user gave it.
   SchemaFetch(boost::asio::io_context& loop, Guard& guard, Command command, std::chrono::milliseconds limit,
-              Handlers handlers);
+              std::chrono::milliseconds start_timeout, Handlers handlers);
 
  private:
   std::shared_ptr<CliRun> run_;

@@ -239,8 +239,19 @@ class ToolReader {
       const std::string_view value = find_member(json_, key);
       if (!value.empty() && value != "null") text += fmt::format(R"(,"{}":{})", key, compact_json(value));
     }
-    tool_.structured = find_member(json_, "outputSchema").starts_with('{');
+    read_output();
     tool_.listed = fmt::format(R"({},"inputSchema":{}}})", text, schema_);
+  }
+
+  void read_output() {
+    constexpr std::string_view key = "outputSchema";
+    const std::string_view schema = find_member(json_, key);
+    tool_.structured = schema.starts_with('{');
+    if (!tool_.structured) return;
+    auto check = ArgumentCheck::compile(schema, false);
+    if (!check) return note(key, fmt::format("results are not checked, because of it: {}", check.error()));
+    tool_.result_check = std::move(*check);
+    for (const std::string& what : tool_.result_check->notes()) note(key, what);
   }
 
   void mistake(std::string_view key, std::string what) { add(key, std::move(what), mistaken_ = true); }

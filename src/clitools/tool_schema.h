@@ -23,6 +23,7 @@ struct ToolSpec {
   std::string listed;       // as an item of tools/list: one line of JSON, in MCP's own spelling
   bool structured = false;  // has an outputSchema: its result must be a JSON object
   std::shared_ptr<const ArgumentCheck> check;
+  std::shared_ptr<const ArgumentCheck> result_check;  // null: there is no outputSchema that can be checked
   ArgTemplate command;
   std::optional<TextTemplate> input;  // for its stdin
   bool input_is_json = false;         // its stdin gets the whole arguments object

@@ -119,6 +119,8 @@ TEST(ToolSchema, what_is_only_worth_knowing_is_a_note) {
               IsEmpty());
   EXPECT_THAT(notes(R"("name":"x","cli_command":[],"parameters":{"unevaluatedProperties":false})"),
               Contains(HasSubstr("is not checked")));
+  EXPECT_THAT(notes(R"("name":"x","cli_command":[],"outputSchema":{"$ref":"http://elsewhere"})"),
+              ElementsAre(HasSubstr("outputSchema: results are not checked, because of it: a \"$ref\"")));
 }
 
 }  // namespace

@@ -53,6 +53,8 @@ json::object described(const Member& member, const Routes::Cost& cost) {
     server["executable"] = status.executable->path;
     server["newerOnDisk"] = status.newer_on_disk;
   }
+  if (status.daemon)  // not ours to kill; what ends are sessions with it
+    for (const char* of_processes : {"kills", "crashes", "outsideKills"}) server.erase(of_processes);
   for (const auto& [key, value] : status.more) server[key] = value;
   return server;
 }

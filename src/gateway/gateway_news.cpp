@@ -115,9 +115,10 @@ void Gateway::tell_starts() {
 
 std::string Gateway::words_of_trouble() const {
   const ControlNames& tools = lone().config().control;
+  const std::string& why = lone().trouble();
   std::string text = fmt::format(
-      "The MCP server \"{}\" behind mcpivot is not running: {}. Its tools will appear when it is.",
-      lone().name(), lone().trouble());
+      "The MCP server \"{}\" behind mcpivot is not running: {}{} Its tools will appear when it is.",
+      lone().name(), why, why.ends_with('\n') ? "" : ".");
   if (!tools.logs.empty()) text += fmt::format(" {} shows its stderr.", tools.logs);
   if (!tools.status.empty()) text += fmt::format(" {} shows its state.", tools.status);
   return text;

@@ -146,6 +146,7 @@ std::expected<std::string, std::string> client_file(const Client& client, Scope 
   if (scope == Scope::project) {
     if (client.project_file.empty())
       return std::unexpected(fmt::format("{} knows no projects; leave out --scope project", client.title));
+    if (places.folder.empty()) return std::unexpected(std::string(no_folder));
     return places.folder + "/" + std::string(client.project_file);
   }
   if (places.home().empty())

@@ -25,7 +25,7 @@ enum class Filling : std::uint8_t { none, braces, braces_and_dollar };
 // Where a user and a project keep their things.
 struct Places {
   Variable variable{};
-  std::string folder{};  // of the project; absolute
+  std::string folder{};  // of the project; absolute; empty: it does not exist any more
 
   std::string home() const;         // empty: there is none
   std::string config_home() const;  // $XDG_CONFIG_HOME or ~/.config
@@ -35,6 +35,10 @@ struct Places {
 
 // Of this process.
 Places places_here();
+
+// For whoever would write to a project's folder when there is none.
+constexpr std::string_view no_folder =
+    "the current folder does not exist any more; go to one that does, and try again";
 
 struct Client {
   std::string_view name;   // on our command line

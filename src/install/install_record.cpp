@@ -59,6 +59,8 @@ std::string record_text(const InstallRecord& record) {
                                       {"made_list", record.made_list},
                                       {"file", written(record.file)},
                                       {"config", written(record.config)},
+                                      {"made_config_folder", record.made_config_folder},
+                                      {"made_state_folder", record.made_state_folder},
                                       {"moved", std::move(moved)}}) +
          "\n";
 }
@@ -73,6 +75,10 @@ std::optional<InstallRecord> parse_record(const std::string& text) try {
                        .made_folder = text_of(object, "made_folder"),
                        .made_list = object.at("made_list").as_bool(),
                        .config = read_written(object.at("config").as_object())};
+  // Older versions did not remember these.
+  if (object.contains("made_config_folder"))
+    record.made_config_folder = text_of(object, "made_config_folder");
+  if (object.contains("made_state_folder")) record.made_state_folder = text_of(object, "made_state_folder");
   for (const json::value& server : object.at("moved").as_array())
     record.moved.push_back({text_of(server.as_object(), "name"), text_of(server.as_object(), "spelling"),
                             text_of(server.as_object(), "value")});

@@ -33,7 +33,9 @@ struct InstallRecord {
   WrittenFile file{};         // the client's
   std::string made_folder{};  // the outermost folder that was made for it; empty: none
   bool made_list = false;
-  WrittenFile config{};  // mcpivot's
+  WrittenFile config{};              // mcpivot's
+  std::string made_config_folder{};  // the same for that one
+  std::string made_state_folder{};   // and for what is remembered
   std::vector<MovedServer> moved{};
 };
 

@@ -3,16 +3,20 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/file.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <filesystem>
+#include <iterator>
 #include <system_error>
+#include <utility>
 
 #include "config/config_file.h"
 #include "install/import_rules.h"
 #include "install/install_record.h"
+#include "install/made_folders.h"
 #include "install/project_start.h"
 
 namespace mcpivot {
@@ -35,6 +39,7 @@ mode_t mode_of(Scope scope) {
 }
 
 std::expected<string, string> config_file(Scope scope, const Places& places) {
+  if (scope == Scope::project && places.folder.empty()) return std::unexpected(string(no_folder));
   string file = scope == Scope::user ? user_config(places.variable) : places.folder + "/mcpivot.json";
   if (file.empty()) return std::unexpected("HOME is not set, so your configuration cannot be found; set it");
   return file;
@@ -159,26 +164,32 @@ bool still_there(const InstallRecord& record) {
   return !servers || find_server(*servers, record.name) != nullptr;
 }
 
-// The other entries of ours, in this or another client, that read the same configuration.
-std::vector<InstallRecord> others_with(const InstallRecord& record) {
-  std::vector<InstallRecord> others;
-  for (const InstallRecord& other : all_records())
-    if (other.config.path == record.config.path &&
-        !(other.client == record.client && other.file.path == record.file.path &&
-          other.name == record.name) &&
-        still_there(other))
-      others.push_back(other);
+// The other entries of ours, in this or another client.
+std::vector<InstallRecord> others_than(const InstallRecord& record) {
+  std::vector<InstallRecord> others = all_records();
+  std::erase_if(others, [&](const InstallRecord& other) {
+    const bool itself =
+        other.client == record.client && other.file.path == record.file.path && other.name == record.name;
+    return itself || !still_there(other);
+  });
   return others;
 }
 
 // What we put into the configuration stays there for another entry of ours; when that one goes, so does this.
-std::optional<PlannedChange> hand_over(const InstallRecord& from, InstallRecord to) {
-  auto seen = look_at_file(record_path(to.client, to.file.path, to.name), 0600);
-  if (!seen || !seen->text) return std::nullopt;
+void hand_over_config(const InstallRecord& from, InstallRecord& to) {
+  if (to.made_config_folder.empty()) to.made_config_folder = from.made_config_folder;
   if (from.config.exact && to.config.exact && to.config.before == from.config.after)
     to.config.before = from.config.before;
   for (const MovedServer& server : from.moved)
     if (!server.value.empty()) to.moved.push_back({server.name, "", server.value});
+}
+
+// One of the others, which takes over what is theirs, too. `shares`: it reads the same configuration.
+std::optional<PlannedChange> hand_over(const InstallRecord& from, InstallRecord to, bool shares) {
+  auto seen = look_at_file(record_path(to.client, to.file.path, to.name), 0600);
+  if (!seen || !seen->text) return std::nullopt;
+  if (to.made_state_folder.empty()) to.made_state_folder = from.made_state_folder;
+  if (shares) hand_over_config(from, to);
   return PlannedChange{std::move(*seen), record_text(to), Backup::none};
 }
 
@@ -207,19 +218,29 @@ std::expected<Opened, string> open_client(const InstallRequest& request, const P
   return opened;
 }
 
-// The outermost folder that must be made for the file; empty: its folder is there.
-string outermost_missing(const string& file) {
-  std::error_code error;
-  string missing;
-  for (fs::path folder = fs::path(file).parent_path();
-       folder.has_relative_path() && !fs::exists(folder, error); folder = folder.parent_path())
-    missing = folder;
-  return missing;
-}
-
 string heading(const InstallRequest& request, const SeenFile& seen) {
   return fmt::format("{}, {}: {}", request.client->title,
                      request.scope == Scope::user ? "for every project" : "for this project", seen.path);
+}
+
+// Takes back those changes of a plan that were made, all but the last one for certain, and says what is left
+// of them. `backups` is what stood there before.
+string undo(const Plan& plan, const std::vector<std::optional<SeenFile>>& backups) {
+  string left;
+  auto restore = [&](const SeenFile& as_it_was, const std::optional<string>& now) {
+    SeenFile written = as_it_was;
+    written.text = now;
+    if (const auto undone = change_file(written, as_it_was.text, Backup::none); !undone)
+      left += fmt::format("\n  {}", undone.error());
+  };
+  for (std::size_t i = backups.size(); i-- > 0;) {
+    if (i + 1 < backups.size()) restore(plan.changes[i].seen, plan.changes[i].text);
+    if (!backups[i]) continue;
+    if (const auto now = look_at_file(backups[i]->path, backups[i]->mode)) restore(*backups[i], now->text);
+  }
+  for (const MadeFolders& made : plan.makes) remove_made_folders(made.file, made.outermost);
+  return left.empty() ? "Nothing was changed."
+                      : "This was changed before, and could not be changed back:" + left;
 }
 
 }  // namespace
@@ -254,6 +275,9 @@ std::expected<Plan, string> plan_install(const InstallRequest& request, const Pl
 
   string text = opened->text();
   record.made_folder = opened->record ? opened->record->made_folder : outermost_missing(opened->seen.path);
+  record.made_config_folder =
+      opened->record ? opened->record->made_config_folder : outermost_missing(config_seen->path);
+  record.made_state_folder = opened->record ? opened->record->made_state_folder : request.made_state_folder;
   record.made_list = opened->record ? opened->record->made_list : !has_list(client, text);
   std::vector<string> variables;
   const string folder = fs::path(config_seen->path).parent_path();
@@ -323,6 +347,8 @@ std::expected<Plan, string> plan_install(const InstallRequest& request, const Pl
   if (text != opened->seen.text || config->text() != config_seen->text)
     plan.changes.push_back({opened->record_seen, record_text(record), Backup::none});
   plan.changes.push_back({opened->seen, text, Backup::keep});
+  for (const SeenFile* seen : {&*config_seen, &opened->seen})
+    plan.makes.push_back({seen->path, outermost_missing(seen->path)});
   return plan;
 }
 
@@ -349,10 +375,7 @@ std::expected<Plan, string> plan_uninstall(const InstallRequest& request, const 
          record->file.before ? "the file as it was, to the byte" : "what was: no such file");
     for (const MovedServer& server : record->moved)
       if (!server.spelling.empty()) tell(plan, "returns", "{}", server.name);
-    if (!record->file.before && !record->made_folder.empty()) {
-      plan.from_folder = fs::path(opened->seen.path).parent_path();
-      plan.to_folder = record->made_folder;
-    }
+    if (!record->file.before) plan.unmakes.push_back({opened->seen.path, record->made_folder});
     if (auto kept = look_at_file(backup_name(opened->seen.path), 0600);
         kept && kept->text && kept->text == record->file.before)
       plan.changes.push_back({std::move(*kept), std::nullopt, Backup::none});
@@ -388,14 +411,21 @@ std::expected<Plan, string> plan_uninstall(const InstallRequest& request, const 
 
   auto config_seen = look_at_file(record->config.path, 0600);
   if (!config_seen) return std::unexpected(config_seen.error());
-  const auto others = others_with(*record);
-  if (!others.empty()) {
-    tell(plan, "leaves", "{} as it is: {} has it, too", config_seen->path, others.front().client);
-    if (auto change = hand_over(*record, others.front())) plan.changes.push_back(std::move(*change));
+  const auto others = others_than(*record);
+  const auto sharing = std::ranges::find_if(
+      others, [&](const InstallRecord& other) { return other.config.path == record->config.path; });
+  const bool shared = sharing != others.end();
+  if (!others.empty())
+    if (auto change = hand_over(*record, shared ? *sharing : others.front(), shared))
+      plan.changes.push_back(std::move(*change));
+  if (others.empty()) plan.unmakes_state_folder = record->made_state_folder;
+  if (shared) {
+    tell(plan, "leaves", "{} as it is: {} has it, too", config_seen->path, sharing->client);
   } else if (record->config.exact && config_seen->text == record->config.after) {
     if (record->config.before != config_seen->text)
       tell(plan, "restores", "{}{}", config_seen->path, record->config.before ? "" : ": there was none");
     plan.changes.push_back({*config_seen, record->config.before, Backup::none});
+    if (!record->config.before) plan.unmakes.push_back({config_seen->path, record->made_config_folder});
     if (auto kept = look_at_file(backup_name(config_seen->path), 0600);
         kept && kept->text && kept->text == record->config.before)
       plan.changes.push_back({std::move(*kept), std::nullopt, Backup::none});
@@ -419,23 +449,14 @@ std::expected<Plan, string> plan_uninstall(const InstallRequest& request, const 
 }
 
 std::expected<void, string> carry_out(const Plan& plan) {
-  for (std::size_t i = 0; i < plan.changes.size(); ++i) {
-    const PlannedChange& change = plan.changes[i];
-    auto done = change_file(change.seen, change.text, change.backup);
-    if (done) continue;
-    string words = done.error();
-    while (i-- > 0) {
-      SeenFile written = plan.changes[i].seen;
-      written.text = plan.changes[i].text;
-      if (auto undone = change_file(written, plan.changes[i].seen.text, Backup::none); !undone)
-        words += "\nand this could not be undone: " + undone.error();
-    }
-    return std::unexpected(words);
+  std::vector<std::optional<SeenFile>> backups;
+  for (const PlannedChange& change : plan.changes) {
+    auto backup = look_at_file(backup_name(change.seen.path), change.seen.mode);
+    backups.push_back(backup ? std::optional(std::move(*backup)) : std::nullopt);
+    const auto done = change_file(change.seen, change.text, change.backup);
+    if (!done) return std::unexpected(fmt::format("{}\n{}", done.error(), undo(plan, backups)));
   }
-  std::error_code error;
-  for (fs::path folder = plan.from_folder; !folder.empty() && fs::remove(folder, error) && !error;
-       folder = folder.parent_path())
-    if (folder == plan.to_folder) break;
+  for (const MadeFolders& made : plan.unmakes) remove_made_folders(made.file, made.outermost);
   return {};
 }
 
@@ -456,16 +477,46 @@ string own_program(const Places& places) {
 InstallLock::InstallLock() {
   const string folder = records_folder();
   if (folder.empty()) return;
-  std::error_code error;
-  fs::create_directories(folder, error);
-  fs::permissions(folder, fs::perms::owner_all, error);
-  descriptor_ = ::open((folder + "/lock").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
-  while (descriptor_ >= 0 && ::flock(descriptor_, LOCK_EX) != 0 && errno == EINTR) {
+  file_ = folder + "/lock";
+  while (!take()) {
   }
 }
 
+// False: whoever had it took the file away when they were done.
+bool InstallLock::take() {
+  const fs::path folder = fs::path(file_).parent_path();
+  if (const string made = outermost_missing(file_); !made.empty()) made_folder_ = made;
+  std::error_code error;
+  std::error_code ignored;
+  fs::create_directories(folder, error);
+  if (error) return true;  // without a lock, if there can be none
+  fs::permissions(folder, fs::perms::owner_all, ignored);
+  descriptor_ = ::open(file_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+  if (descriptor_ < 0) return errno != ENOENT;
+  while (::flock(descriptor_, LOCK_EX) != 0 && errno == EINTR) {
+  }
+  struct stat ours{};
+  struct stat there{};
+  const bool still_there = ::fstat(descriptor_, &ours) == 0 && ::stat(file_.c_str(), &there) == 0 &&
+                           ours.st_dev == there.st_dev && ours.st_ino == there.st_ino;
+  if (!still_there) ::close(std::exchange(descriptor_, -1));
+  return still_there;
+}
+
+void InstallLock::made(const string& folder) {
+  if (!folder.empty()) made_folder_ = folder;
+}
+
 InstallLock::~InstallLock() {
-  if (descriptor_ >= 0) ::close(descriptor_);
+  if (descriptor_ < 0) return;
+  std::error_code error;
+  const fs::directory_iterator entries(fs::path(file_).parent_path(), error);
+  const bool alone = !error && std::distance(begin(entries), end(entries)) == 1;
+  if (alone && !made_folder_.empty()) {
+    ::unlink(file_.c_str());
+    remove_made_folders(file_, made_folder_);
+  }
+  ::close(descriptor_);
 }
 
 }  // namespace mcpivot

@@ -1,7 +1,7 @@
 // Puts mcpivot into a client's list of servers and takes it out again. First there is a plan: what would be
 // written where, and a line for each thing that happens; then it is carried out, or only shown.
 //
-// Errors name the file and say what to do; nothing was changed then. One thread.
+// Errors name the file and say what to do. One thread.
 #pragma once
 
 #include <expected>
@@ -17,8 +17,9 @@ namespace mcpivot {
 struct InstallRequest {
   const Client* client = nullptr;
   Scope scope = Scope::user;
-  std::string name = "mcpivot";  // of our entry
-  bool import = false;           // the client's own servers move behind us
+  std::string name = "mcpivot";     // of our entry
+  bool import = false;              // the client's own servers move behind us
+  std::string made_state_folder{};  // InstallLock::made_folder()
 };
 
 struct PlannedChange {
@@ -27,12 +28,19 @@ struct PlannedChange {
   Backup backup = Backup::none;
 };
 
+// The folders that are, or were, made for a file.
+struct MadeFolders {
+  std::string file{};
+  std::string outermost{};
+};
+
 struct Plan {
   std::vector<std::string> lines{};      // for people
   std::vector<PlannedChange> changes{};  // in this order
   std::vector<std::string> can_move{};   // servers that move, or would with `import`
-  std::string from_folder{};             // at the end, folders that are empty go: from this one
-  std::string to_folder{};               // to this one around it
+  std::vector<MadeFolders> makes{};      // go again if the plan fails
+  std::vector<MadeFolders> unmakes{};    // go at the end, if nothing is in them
+  std::string unmakes_state_folder{};    // for InstallLock::made()
   bool there_already = false;            // our entry is
 
   bool changes_something() const;
@@ -43,14 +51,15 @@ std::expected<Plan, std::string> plan_install(const InstallRequest& request, con
                                               const std::string& program);
 std::expected<Plan, std::string> plan_uninstall(const InstallRequest& request, const Places& places);
 
-// If one change fails, those before it are undone.
+// If one change fails, those before it are undone; the error says what it was and what is changed now.
 std::expected<void, std::string> carry_out(const Plan& plan);
 
 // The file by which people would call this program: the one in PATH if it is the same, so that an update
 // that puts another behind that name is found.
 std::string own_program(const Places& places);
 
-// Two at once would undo each other's work: holds others off until it is gone.
+// Two at once would undo each other's work: holds others off until it is gone. It needs a file, and a folder
+// for that, which go with it if they were made for it and nothing is remembered there.
 class InstallLock {
  public:
   InstallLock();
@@ -58,7 +67,16 @@ class InstallLock {
   InstallLock(const InstallLock&) = delete;
   InstallLock& operator=(const InstallLock&) = delete;
 
+  // The outermost folder that was made for it; empty: none.
+  const std::string& made_folder() const { return made_folder_; }
+  // An earlier one made this folder.
+  void made(const std::string& folder);
+
  private:
+  bool take();
+
+  std::string file_;
+  std::string made_folder_;
   int descriptor_ = -1;
 };
 

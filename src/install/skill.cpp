@@ -6,11 +6,14 @@
 #include <system_error>
 
 #include "install/careful_file.h"
+#include "install/made_folders.h"
 
 namespace mcpivot {
 namespace {
 
 namespace fs = std::filesystem;
+
+constexpr const char* nothing_changed = "Nothing was changed.";
 
 std::string kept_file(const Places& places) {
   return places.data_home() + "/mcpivot/skill/SKILL.md";
@@ -54,16 +57,30 @@ SkillResult install_skill(const Places& places, const std::string& program, bool
   const std::string packaged = packaged_file(program);
   const std::string target = packaged.empty() ? kept_file(places) : packaged;
   if (exists(link) && !(is_link(link) && is_our_link(link, places)))
-    return std::unexpected(
-        fmt::format("{}: is not ours, and is left alone; take it away and try again", link));
+    return std::unexpected(fmt::format("{}: is not ours, and is left alone; take it away and try again\n{}",
+                                       link, nothing_changed));
   std::vector<std::string> lines{fmt::format("Claude Code's skill /mcpivot: {}", link),
                                  fmt::format("  links to  {}", target)};
   if (dry_run) return lines;
+  const std::string made_for_link = outermost_missing(link);
+  const std::string made_for_target = outermost_missing(target);
+  SeenFile before;
+  auto failed = [&](const std::string& why) {
+    SeenFile now = before;
+    now.text = skill_text();
+    const bool undone = before.path.empty() || change_file(now, before.text, Backup::none).has_value();
+    remove_made_folders(link, made_for_link);
+    remove_made_folders(target, made_for_target);
+    return std::unexpected(fmt::format(
+        "{}\n{}", why,
+        undone ? nothing_changed : fmt::format("{} was written, and could not be taken back.", target)));
+  };
   if (packaged.empty()) {
-    const auto seen = look_at_file(target, 0644);
-    if (!seen) return std::unexpected(seen.error());
+    auto seen = look_at_file(target, 0644);
+    if (!seen) return failed(seen.error());
     if (const auto written = change_file(*seen, std::string(skill_text()), Backup::none); !written)
-      return std::unexpected(written.error());
+      return failed(written.error());
+    before = std::move(*seen);
   }
   std::error_code error;
   fs::create_directories(fs::path(link).parent_path(), error);
@@ -72,7 +89,7 @@ SkillResult install_skill(const Places& places, const std::string& program, bool
   if (!error) fs::remove(draft, error);
   if (!error) fs::create_symlink(target, draft, error);
   if (!error) fs::rename(draft, link, error);
-  if (error) return std::unexpected(fmt::format("{}: the link cannot be made: {}", link, error.message()));
+  if (error) return failed(fmt::format("{}: the link cannot be made: {}", link, error.message()));
   return lines;
 }
 
@@ -80,17 +97,19 @@ SkillResult uninstall_skill(const Places& places, bool dry_run) {
   const std::string link = linked_file(places);
   if (!exists(link)) return std::vector<std::string>{fmt::format("There is no skill at {}", link)};
   if (!is_link(link) || !is_our_link(link, places))
-    return std::unexpected(fmt::format("{}: is not ours, and is left alone", link));
+    return std::unexpected(fmt::format("{}: is not ours, and is left alone\n{}", link, nothing_changed));
   std::vector<std::string> lines{fmt::format("Claude Code's skill /mcpivot: {}", link),
                                  "  removes   the link"};
   if (dry_run) return lines;
   std::error_code error;
   std::error_code ignored;
   fs::remove(link, error);
-  if (error) return std::unexpected(fmt::format("{}: cannot be taken away: {}", link, error.message()));
+  if (error)
+    return std::unexpected(
+        fmt::format("{}: cannot be taken away: {}\n{}", link, error.message(), nothing_changed));
   fs::remove(fs::path(link).parent_path(), ignored);  // only if nothing else is in it
   fs::remove(kept_file(places), ignored);
-  fs::remove(fs::path(kept_file(places)).parent_path(), ignored);
+  remove_made_folders(kept_file(places), places.data_home() + "/mcpivot");
   return lines;
 }
 

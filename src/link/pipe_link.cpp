@@ -1,4 +1,5 @@
 #include "link/pipe_link.h"
+#include "proc/is_ready.h"
 
 #include <fcntl.h>
 #include <sys/ioctl.h>
@@ -38,12 +39,18 @@ PipeLink::PipeLink(LinkContext& context, std::string peer, Ends ends, std::size_
 
 void PipeLink::start(Handler& handler) {
   handler_ = &handler;
-  // The far end of a pipe may be closed while we have nothing to write.
+  watch_reader();
+  read();
+}
+
+// The far end of a pipe may be closed while we have nothing to write.
+void PipeLink::watch_reader() {
   out_.async_wait(out_.wait_error, [weak = weak_from_this()](const boost::system::error_code& error) {
     auto self = weak.lock();
-    if (!error && self) self->break_off("closed the end it read from");
+    if (error || !self || !self->out_.is_open()) return;
+    if (!is_ready(self->out_, self->out_.wait_error)) return self->watch_reader();
+    self->break_off("closed the end it read from");
   });
-  read();
 }
 
 void PipeLink::resume() {

@@ -74,6 +74,7 @@ class PipeLink final : public Link, public Corkable, public std::enable_shared_f
   static constexpr std::size_t low_water = 256 * 1024;
 
   std::uint64_t taken_by_peer() const;
+  void watch_reader();
   void read();
   void on_read(const boost::system::error_code& error, std::size_t count);
   void trim_later();

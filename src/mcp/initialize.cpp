@@ -85,6 +85,10 @@ std::string with_words(std::string_view initialize_result, std::string_view word
   return with_members(initialize_result, added);
 }
 
+bool is_protocol_version(std::string_view version) {
+  return version == first_modern_version || std::ranges::find(versions, quote(version)) != versions.end();
+}
+
 std::string server_version(std::string_view initialize_result) {
   const std::string_view version = find_member(find_member(initialize_result, "serverInfo"), "version");
   return version.starts_with('"') ? string_value(version) : std::string();

@@ -9,6 +9,9 @@
 
 namespace mcpivot {
 
+// Up to 2025-11-25 a connection begins with a handshake; from this version on there is none.
+constexpr std::string_view first_modern_version = "2026-07-28";
+
 // What a client gets for its `initialize`: the server's own result with the capabilities widened; the rest of
 // its bytes untouched.
 std::string widened_initialize_result(std::string_view server_result);
@@ -18,6 +21,9 @@ std::string gateway_initialize_result(std::string_view client_params, std::strin
 
 // The result with these words before its instructions.
 std::string with_words(std::string_view initialize_result, std::string_view words);
+
+// Whether there is such a version of the protocol, of either era.
+bool is_protocol_version(std::string_view version);
 
 // What a server says of its own version; empty if nothing.
 std::string server_version(std::string_view initialize_result);

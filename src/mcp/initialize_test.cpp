@@ -24,6 +24,13 @@ TEST(Initialize, what_the_server_said_besides_stays) {
   EXPECT_EQ(widened.as_object().size(), 3);
 }
 
+TEST(Initialize, knows_the_versions_of_the_protocol) {
+  for (const char* version : {"2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25", "2026-07-28"})
+    EXPECT_TRUE(is_protocol_version(version)) << version;
+  for (const char* other : {"", "1999-01-01", "2025-11-26", "\"2025-11-25\""})
+    EXPECT_FALSE(is_protocol_version(other)) << other;
+}
+
 TEST(Initialize, a_capability_that_is_spelled_with_escapes_does_not_stand_there_twice) {
   const std::string widened =
       widened_initialize_result(R"({"capabilities":{"to\u006fls":{"list\u0043hanged":false,"x":1}}})");

@@ -19,6 +19,7 @@
 extern char** environ;  // NOLINT(readability-redundant-declaration): POSIX leaves it to us to declare it
 
 #include "proc/end_now.h"
+#include "proc/is_ready.h"
 
 namespace mcpivot {
 namespace {
@@ -215,16 +216,12 @@ Process::~Process() {
 }
 
 void Process::watch() {
-  pidfd_.async_wait(pidfd_.wait_read, [weak = weak_from_this()](const boost::system::error_code& error) {
+  constexpr auto pidfd_wait = boost::asio::posix::stream_descriptor::wait_read;
+  pidfd_.async_wait(pidfd_wait, [weak = weak_from_this()](const boost::system::error_code& error) {
     auto self = weak.lock();
     if (error || !self || !self->running_) return;
-    // The event may have been meant for a descriptor that was closed a moment ago and whose place in the loop
-    // this one took: look whether it has really ended, and leave it unreaped.
-    siginfo_t info{};
-    const int looked = ::waitid(P_PID, static_cast<id_t>(self->pid_), &info, WEXITED | WNOHANG | WNOWAIT);
-    const bool ended = looked != 0 || info.si_pid == self->pid_;
-    if (ended) return self->reap();
-    self->watch();
+    if (!is_ready(self->pidfd_, pidfd_wait)) return self->watch();
+    self->reap();
   });
 }
 

@@ -1,4 +1,5 @@
 #include "proc/same_program.h"
+#include "proc/is_ready.h"
 
 #include <signal.h>
 #include <sys/stat.h>
@@ -76,14 +77,7 @@ struct Ending : std::enable_shared_from_this<Ending> {
   }
 
   void start(std::chrono::milliseconds patience) {
-    for (auto victim = alive.begin(); victim != alive.end(); ++victim)
-      victim->handle.async_wait(victim->handle.wait_read,
-                                [self = shared_from_this(), victim](const auto& error) {
-                                  if (error) return;
-                                  self->ended.push_back(victim->pid);
-                                  self->alive.erase(victim);
-                                  if (self->alive.empty()) self->finish();
-                                });
+    for (auto victim = alive.begin(); victim != alive.end(); ++victim) wait_for(victim);
     signal_all(SIGTERM);
     timer.expires_after(patience);
     timer.async_wait([self = shared_from_this(), patience](const auto& error) {
@@ -95,6 +89,18 @@ struct Ending : std::enable_shared_from_this<Ending> {
         if (!failed) self->finish();
       });
     });
+  }
+
+  void wait_for(std::list<Victim>::iterator victim) {
+    victim->handle.async_wait(victim->handle.wait_read,
+                              [self = shared_from_this(), victim](const auto& error) {
+                                if (error || !self->done) return;
+                                if (!is_ready(victim->handle, victim->handle.wait_read))
+                                  return self->wait_for(victim);
+                                self->ended.push_back(victim->pid);
+                                self->alive.erase(victim);
+                                if (self->alive.empty()) self->finish();
+                              });
   }
 
   void finish() {

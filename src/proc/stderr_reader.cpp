@@ -9,8 +9,12 @@
 
 namespace mcpivot {
 StderrReader::StderrReader(boost::asio::io_context& loop, int descriptor, std::string server, int generation,
-                           StderrRing& ring)
-    : in_(loop, descriptor), server_(std::move(server)), generation_(generation), ring_(&ring) {
+                           StderrRing& ring, bool pass_on)
+    : in_(loop, descriptor),
+      server_(std::move(server)),
+      generation_(generation),
+      ring_(&ring),
+      pass_on_(pass_on) {
   in_.non_blocking(true);
 }
 
@@ -24,7 +28,7 @@ void StderrReader::read() {
 }
 
 void StderrReader::take(std::string_view piece) {
-  write_to_stderr(piece);
+  if (pass_on_) write_to_stderr(piece);
   assembler_.feed(piece, [this](const std::string& line) { add(line); });
 }
 

@@ -1,6 +1,6 @@
-// Reads a child's stderr for as long as anybody has it open, into its server's ring, into the log, and on to
-// our own stderr, where clients look for it. Never lets the child wait for us, nor us for whoever reads our
-// stderr.
+// Reads a child's stderr for as long as anybody has it open, into its server's ring, into the log, and, if
+// wanted, on to our own stderr, where clients look for it. Never lets the child wait for us, nor us for
+// whoever reads our stderr.
 //
 // Owns the descriptor. One thread.
 #pragma once
@@ -19,7 +19,7 @@ class StderrReader : public std::enable_shared_from_this<StderrReader> {
  public:
   // The ring must outlive the reader, or close() be called before it goes.
   StderrReader(boost::asio::io_context& loop, int descriptor, std::string server, int generation,
-               StderrRing& ring);
+               StderrRing& ring, bool pass_on);
   void start() { read(); }
   void close();
   // Reads what is there by now, without waiting: last words are worth having before a death is reported.
@@ -34,6 +34,7 @@ class StderrReader : public std::enable_shared_from_this<StderrReader> {
   std::string server_;
   int generation_;
   StderrRing* ring_;
+  bool pass_on_;
   LineAssembler assembler_;
   std::array<char, 16 * 1024> buffer_;
 };

@@ -256,6 +256,7 @@ std::expected<std::vector<std::string_view>, Refusal> read_batch(std::string_vie
 }
 
 std::string string_value(std::string_view json_string) {
+  if (!is_string(json_string)) return {};
   return unescape(json_string.substr(1, json_string.size() - 2));
 }
 

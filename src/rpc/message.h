@@ -84,7 +84,8 @@ bool is_batch(std::string_view line);
 // The elements of a batch, in order. They may be anything: read_message() tells.
 std::expected<std::vector<std::string_view>, Refusal> read_batch(std::string_view line);
 
-// The string that a JSON string stands for: quotes taken off, escapes resolved.
+// The string that a JSON string stands for: quotes taken off, escapes resolved. Empty for what is no string:
+// where one should be, others may have put anything, or nothing.
 std::string string_value(std::string_view json_string);
 
 // Whether two ids (or tokens) are the same value, even if one of them was spelled with escapes.

@@ -151,6 +151,11 @@ TEST(Edits, are_kept_in_the_order_of_their_places) {
   EXPECT_EQ(spliced(raw, edits.list()), "0yy23456x9");
 }
 
+TEST(Message, what_is_no_string_has_no_text) {
+  for (const std::string_view other : {"", "7", "20250618", "null", "[1]", "{}"})
+    EXPECT_EQ(string_value(other), "") << other;
+}
+
 TEST(Message, half_a_surrogate_pair_becomes_the_character_for_what_is_none) {
   EXPECT_EQ(string_value(R"("a\ud800b")"),
             "a\xEF\xBF\xBD"

@@ -95,7 +95,7 @@ void CliBackend::start(Link::Handler& handler, OnEnd on_end) {
   handler_ = &handler;
   on_end_ = std::move(on_end);
   fetch_ = std::make_unique<SchemaFetch>(
-      context_.loop, guard_, schema_command_, schema_limit(config_.start_timeout),
+      context_.loop, guard_, schema_command_, schema_limit(config_.start_timeout), config_.start_timeout,
       SchemaFetch::Handlers{.on_stderr_line =
                                 [this](const std::string& line) {
                                   if (ring_ != nullptr) ring_->add(generation_, line);

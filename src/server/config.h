@@ -66,6 +66,7 @@ struct ServerConfig {
   std::vector<std::string>
       watch;  // globs, relative to the command's folder; none: its own executable or script
   bool watching = true;
+  bool passes_stderr = true;  // on to our own, where clients look for it
   SwapMode swap = SwapMode::overlap;
   std::vector<ReplayRule> replay;
   std::size_t max_message = 10'000'000;  // longest message toward the client, in bytes

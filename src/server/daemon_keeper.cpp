@@ -20,6 +20,7 @@
 #include "log/log.h"
 #include "proc/end_now.h"
 #include "proc/exit_status.h"
+#include "proc/is_ready.h"
 #include "proc/user_folders.h"
 #include "proc/utf8.h"
 #include "server/crash_report.h"
@@ -176,9 +177,15 @@ void DaemonKeeper::watch() {
   const int pidfd = static_cast<int>(::syscall(SYS_pidfd_open, pid_, 0));
   if (pidfd < 0) return;
   pidfd_.assign(pidfd);
-  pidfd_.async_wait(pidfd_.wait_read, [this](const boost::system::error_code& error) {
-    if (!error) on_exit();
-  });
+  wait_for_exit();
+}
+
+void DaemonKeeper::wait_for_exit() {
+  pidfd_.async_wait(pidfd_.wait_read,
+                    [this, here = std::weak_ptr(here_)](const boost::system::error_code& error) {
+                      if (error || here.expired()) return;
+                      is_ready(pidfd_, pidfd_.wait_read) ? on_exit() : wait_for_exit();
+                    });
 }
 
 void DaemonKeeper::on_exit() {

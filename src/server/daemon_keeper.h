@@ -58,6 +58,7 @@ class DaemonKeeper {
   void release_lock();
   bool spawn();
   void watch();
+  void wait_for_exit();
   void on_exit();
 
   boost::asio::io_context& loop_;
@@ -69,6 +70,7 @@ class DaemonKeeper {
   int lock_ = -1;
   pid_t pid_ = 0;
   boost::asio::posix::stream_descriptor pidfd_;
+  std::shared_ptr<bool> here_ = std::make_shared<bool>();  // gone with us
   boost::asio::steady_timer patience_;
   std::shared_ptr<BuildRunner> stopper_;
   OnStopped on_stopped_;

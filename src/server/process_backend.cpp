@@ -34,7 +34,7 @@ ProcessBackend::ProcessBackend(LinkContext& context, const ServerConfig& config,
           context, config.name, PipeLink::Ends{process_->pipes().from_stdout, process_->pipes().to_stdin},
           config.max_message)),
       stderr_(std::make_shared<StderrReader>(context.loop, process_->pipes().from_stderr, config.name,
-                                             generation, ring)),
+                                             generation, ring, config.passes_stderr)),
       last_words_(context.loop) {}
 
 void ProcessBackend::start(Link::Handler& handler, OnEnd on_end) {

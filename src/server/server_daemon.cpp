@@ -141,15 +141,15 @@ void Server::stop_daemon(std::function<void(const Stopped&)> done) {
 }
 
 void Server::describe_daemon(Status& status) const {
+  status.daemon = true;
+  const auto of_session = std::exchange(status.more, {});  // stands behind what is true of all sessions
   const Backend::Describe line = [&](std::string_view key, const std::string& value) {
     if (!value.empty()) status.more.emplace_back(key, value);
   };
   line("url", parse_url(config_.http.url)->shown());
   connection_.describe(line);
-  if (current_) {
-    line("session age", duration_text(status.life->uptime));
-    current_->backend().describe(line);
-  }
+  if (current_) line("session age", duration_text(status.life->uptime));
+  for (const auto& [key, value] : of_session) line(key, value);
   if (keeper_ && keeper_->pid() != 0)
     line("daemon started by mcpivot", fmt::format("pid {}", keeper_->pid()));
 }

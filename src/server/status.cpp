@@ -38,13 +38,19 @@ std::string Status::text() const {
   line("waiting", std::to_string(waiting));
   line("draining", std::to_string(draining));
   if (building) line("building", fmt::format("for {}", duration_text(*building)));
-  line("starts", std::to_string(past.starts));
-  line("kills", std::to_string(past.kills));
-  if (past.last_kill_at)
-    line("last kill", fmt::format("{}, at {}", past.last_kill, time_text(*past.last_kill_at)));
-  line("crashes", std::to_string(past.crashes));
-  line("killed from outside", std::to_string(past.outside_deaths));
-  line("last exit", past.last_exit);
+  if (daemon) {
+    line("sessions", std::to_string(past.starts));
+    line("sessions lost", std::to_string(past.outside_deaths));
+    line("last loss", past.last_exit);
+  } else {
+    line("starts", std::to_string(past.starts));
+    line("kills", std::to_string(past.kills));
+    if (past.last_kill_at)
+      line("last kill", fmt::format("{}, at {}", past.last_kill, time_text(*past.last_kill_at)));
+    line("crashes", std::to_string(past.crashes));
+    line("killed from outside", std::to_string(past.outside_deaths));
+    line("last exit", past.last_exit);
+  }
   if (past.builds > 0) line("builds", fmt::format("{} ({} failed)", past.builds, past.failed_builds));
   line("last build", past.last_build);
   line("tools", std::to_string(tools));

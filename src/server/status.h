@@ -39,6 +39,7 @@ struct Status {
   std::string state;
   std::string trouble;  // why it is not ready
   std::string command;  // as the user gave it
+  bool daemon = false;  // what begins and ends are sessions with it
   std::string version;  // as the server tells it
   std::optional<FileFacts> executable;
   bool newer_on_disk = false;  // than what runs

@@ -111,6 +111,8 @@ constexpr auto option_table = std::to_array<Option>({
      [](Options& o, Text t) { o.resources.push_back(t); }},
     {"name", "NAME", "its name in serverInfo (fake)", [](Options& o, Text t) { o.name = t; }},
     {"version", "VERSION", "its version in serverInfo (1.0.0)", [](Options& o, Text t) { o.version = t; }},
+    {"protocol", "JSON", "its handshake names this protocol version, which may be anything; \"null\": none",
+     [](Options& o, Text t) { o.protocol = json::parse(t); }},
     {"instructions", "TEXT", "its instructions", [](Options& o, Text t) { o.instructions = t; }},
     {"ignore-term", nullptr, "ignores SIGTERM", [](Options& o, Text) { o.ignore_term = true; }},
     {"ignore-eof", nullptr, "goes on after EOF on stdin", [](Options& o, Text) { o.ignore_eof = true; }},

@@ -6,6 +6,7 @@
 #include <chrono>
 #include <cstddef>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -22,6 +23,7 @@ struct Options {
   std::string name = "fake";
   std::string version = "1.0.0";
   std::string instructions;
+  std::optional<boost::json::value> protocol;   // its handshake names it, whatever was asked for
   std::set<std::string> without;                // capabilities that it does not have
   std::set<std::string> only;                   // the default tools that it has; empty: all
   boost::json::array tools;                     // added ones

@@ -263,6 +263,8 @@ json::value Server::initialize(const json::object& params) {
   json::object result = {{"protocolVersion", text_or(params, "protocolVersion", "2025-06-18")},
                          {"capabilities", capabilities},
                          {"serverInfo", {{"name", options_.name}, {"version", options_.version}}}};
+  if (options_.protocol) result["protocolVersion"] = *options_.protocol;
+  if (options_.protocol && options_.protocol->is_null()) result.erase("protocolVersion");
   if (!options_.instructions.empty()) result["instructions"] = options_.instructions;
   return result;
 }

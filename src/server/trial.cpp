@@ -1,0 +1,78 @@
+#include "server/trial.h"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "rpc/answers.h"
+#include "server/crash_report.h"
+
+namespace mcpivot {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::steady_clock;
+
+constexpr milliseconds farewell{200};
+
+}  // namespace
+
+Trial::Trial(LinkContext& context, Guard& guard, ServerConfig config)
+    : context_(context), guard_(guard), config_(std::move(config)), deadline_(context.loop) {
+  config_.passes_stderr = false;
+}
+
+void Trial::start(std::string_view hello, milliseconds patience, std::function<void()> gone) {
+  started_ = steady_clock::now();
+  auto generation = Generation::start(context_, guard_, config_, 1, ring_, *this, nullptr);
+  if (!generation) {
+    settle(std::unexpected(generation.error()));
+    return gone();
+  }
+  generation_ = std::move(*generation);
+  gone_ = std::move(gone);
+  wait_for_handshake(patience);
+  handshake_ = std::make_shared<Handshake>(*generation_, std::string(hello), std::vector<Replay::Call>(),
+                                           [this](auto outcome) {
+                                             settle(std::move(outcome));
+                                             generation_->end(farewell);
+                                           });
+  handshake_->start();
+}
+
+void Trial::wait_for_handshake(milliseconds patience) {
+  const bool own_limit = config_.start_timeout < patience;
+  deadline_.expires_after(own_limit ? config_.start_timeout : patience);
+  deadline_.async_wait([this, own_limit, patience](const boost::system::error_code& error) {
+    if (error || settled_) return;
+    settle(std::unexpected(
+        own_limit
+            ? fmt::format("it did not finish its handshake within {}", duration_text(config_.start_timeout))
+            : fmt::format("it has not finished its handshake after {}", duration_text(patience))));
+    generation_->end(farewell);
+  });
+}
+
+void Trial::settle(std::expected<Handshake::Outcome, std::string> outcome) {
+  if (std::exchange(settled_, true)) return;
+  outcome_ = std::move(outcome);
+  took_ = std::chrono::duration_cast<milliseconds>(steady_clock::now() - started_);
+  deadline_.cancel();
+}
+
+void Trial::on_request(Generation& from, const Message& request) {
+  from.answer(error_answer(request.text(request.id), code::connection_closed, "no client is connected"));
+}
+
+void Trial::on_death(Generation&, const Backend::Ending& ending) {
+  handshake_.reset();
+  settle(
+      std::unexpected(fmt::format("it {}{}", ending.how, config_.is_daemon() ? "" : " before it was ready")));
+  std::exchange(gone_, nullptr)();
+}
+
+std::string Trial::stderr_text() const {
+  return telling_lines(ring_.lines_of(0));
+}
+
+}  // namespace mcpivot

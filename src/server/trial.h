@@ -1,0 +1,63 @@
+// Starts a server once, as a client would, to see whether it works: it shakes hands, says what it offers, and
+// is ended. Unlike a Server it tries nothing twice, remembers no earlier run, and keeps what the process
+// wrote to stderr to itself.
+//
+// Whoever has it waits for the end, and looks at the outcome then. One thread.
+#pragma once
+
+#include <boost/asio/steady_timer.hpp>
+#include <expected>
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "server/handshake.h"
+
+namespace mcpivot {
+
+class Trial final : private Generation::Owner {
+ public:
+  // A daemon is connected to; it is neither started nor stopped.
+  Trial(LinkContext& context, Guard& guard, ServerConfig config);
+
+  // `hello` is the params of `initialize`. `gone` is called once, when nothing of the server is left.
+  void start(std::string_view hello, std::chrono::milliseconds patience, std::function<void()> gone);
+
+  const ServerConfig& config() const { return config_; }
+  // The error says why it did not get ready, in a sentence.
+  const std::expected<Handshake::Outcome, std::string>& outcome() const { return outcome_; }
+  // Until it was ready, or could not be any more.
+  std::chrono::milliseconds took() const { return took_; }
+  // The telling lines of what it wrote to stderr; empty if it wrote nothing.
+  std::string stderr_text() const;
+
+ private:
+  void on_answer(const Generation::Requests::Request&, const Message&) override {}
+  void on_notification(Generation&, const Message&) override {}
+  void on_request(Generation& from, const Message& request) override;
+  void on_cancelled(Generation&, const Message&) override {}
+  bool clients_full() const override { return false; }
+  void on_writable() override {}
+  void on_idle(Generation&) override {}
+  void on_lost(Generation&, Generation::Open, std::string_view) override {}
+  void on_death(Generation& generation, const Backend::Ending& ending) override;
+
+  void wait_for_handshake(std::chrono::milliseconds patience);
+  // The first word counts.
+  void settle(std::expected<Handshake::Outcome, std::string> outcome);
+
+  LinkContext& context_;
+  Guard& guard_;
+  ServerConfig config_;
+  StderrRing ring_;
+  boost::asio::steady_timer deadline_;
+  std::shared_ptr<Generation> generation_;
+  std::shared_ptr<Handshake> handshake_;
+  std::function<void()> gone_;
+  std::chrono::steady_clock::time_point started_{};
+  std::chrono::milliseconds took_{0};
+  std::expected<Handshake::Outcome, std::string> outcome_ = std::unexpected("it has not been started");
+  bool settled_ = false;
+};
+
+}  // namespace mcpivot
