@@ -6,6 +6,7 @@
 
 #include "rpc/answers.h"
 #include "server/crash_report.h"
+#include "server/manner.h"
 
 namespace mcpivot {
 namespace {
@@ -66,8 +67,7 @@ void Trial::on_request(Generation& from, const Message& request) {
 
 void Trial::on_death(Generation&, const Backend::Ending& ending) {
   handshake_.reset();
-  settle(
-      std::unexpected(fmt::format("it {}{}", ending.how, config_.is_daemon() ? "" : " before it was ready")));
+  settle(std::unexpected(fmt::format("it {}{}", ending.how, manner_of(config_).unborn)));
   std::exchange(gone_, nullptr)();
 }
 
