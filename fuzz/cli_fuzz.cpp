@@ -112,7 +112,8 @@ void check_result(std::string_view text, bool structured, bool ok, std::size_t l
                       .input = {},
                       .timeout = {},
                       .cwd = {},
-                      .env = {}};
+                      .env = {},
+                      .result_check = {}};
   const CliRun::Result run{{.ok = ok, .how = "exited with code 3"}, "oops"};
   const CliResult result =
       cli_result({.tool = tool, .run = run, .output = output, .cwd = "/nowhere", .largest_file = 1000});
