@@ -108,12 +108,12 @@ void check_result(std::string_view text, bool structured, bool ok, std::size_t l
                       .listed = {},
                       .structured = structured,
                       .check = {},
+                      .result_check = {},
                       .command = {},
                       .input = {},
                       .timeout = {},
                       .cwd = {},
-                      .env = {},
-                      .result_check = {}};
+                      .env = {}};
   const CliRun::Result run{{.ok = ok, .how = "exited with code 3"}, "oops"};
   const CliResult result =
       cli_result({.tool = tool, .run = run, .output = output, .cwd = "/nowhere", .largest_file = 1000});
