@@ -760,10 +760,16 @@ void Server::answer_all_waiting(const std::string& why) {
   reload_done({false, fmt::format("[mcpivot] \"{}\" is not started again: {}", config_.name, why)});
 }
 
+// Whoever destroys us next finds no handler of theirs under way.
+void Server::cancel_timers() {
+  for (auto* timer : {&birth_timer_, &back_off_timer_, &patience_timer_, &overdue_timer_, &long_birth_timer_})
+    timer->cancel();
+}
+
 void Server::retire(std::function<void()> done) {
   farewell_reason_ = "it was taken out of the configuration";
   shut_down_ = std::move(done);
-  back_off_timer_.cancel();
+  cancel_timers();
   build_.reset();
   abandon_birth();
   answer_all_waiting(std::string(farewell_reason_));
@@ -775,8 +781,7 @@ void Server::retire(std::function<void()> done) {
 }
 
 void Server::shut_down(milliseconds patience, std::function<void()> done) {
-  for (auto* timer : {&birth_timer_, &back_off_timer_, &patience_timer_, &overdue_timer_, &long_birth_timer_})
-    timer->cancel();
+  cancel_timers();
   farewell_reason_ = "mcpivot ends";
   build_.reset();
   abandon_birth();
@@ -878,8 +883,9 @@ void Server::watch_overdue_calls() {
   watching_overdue_ = true;
   overdue_timer_.expires_after(std::clamp(config_.call_timeout / 20, milliseconds(50), milliseconds(5'000)));
   overdue_timer_.async_wait([this](const boost::system::error_code& error) {
+    if (error) return;  // we may be gone
     watching_overdue_ = false;
-    if (error || !current_) return;
+    if (!current_) return;
     for (const auto& request : current_->take_overdue(config_.call_timeout)) {
       const std::string words = fmt::format(
           "[mcpivot] server \"{}\" did not answer {} within {} (--call-timeout); it was cancelled there and "

@@ -195,6 +195,7 @@ class Server final : private Generation::Owner {
   std::string connection_words(const std::optional<ConnectionRecord::Absence>& absence) const;
 
   void answer_all_waiting(const std::string& why);
+  void cancel_timers();
   void start_round();
   void begin_reload();
   void bear_for_round();
