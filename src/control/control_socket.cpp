@@ -184,7 +184,7 @@ void ControlSocket::Visitor::call(const Message& message) {
   const std::string name = message.name ? string_value(message.text(message.name)) : std::string();
   if (owner_.tools_.has(name)) return owner_.tools_.call(*this, message);
   ControlTools::Fleet& fleet = owner_.gateway_.fleet();
-  if (const Routes::Target* target = fleet.routes().tool(name))
+  if (const Routes::Target* target = fleet.names().tool(name))
     return fleet.call_tool(*this, message, *target);
   const std::string why_not = owner_.tools_.why_not(name);
   answer(error_answer(message.text(message.id), code::invalid_params,

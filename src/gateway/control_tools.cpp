@@ -394,7 +394,7 @@ void ControlTools::switch_to(const Call& call, bool active) {
   const bool was = member->active();
   if (was != active) fleet_.set_active(*member, active);
   std::vector<std::string> names;
-  for (const Routes::Named& tool : fleet_.routes().all_tools())
+  for (const Routes::Named& tool : fleet_.names().all_tools())
     if (tool.member == member) names.push_back(tool.name);
   std::string text = fmt::format("[mcpivot] \"{}\" {} {}; tools: {}.", member->name(),
                                  was == active ? "was already" : "is now", active ? "active" : "inactive",
@@ -459,7 +459,7 @@ void ControlTools::call_through(const Call& call) {
   if (name.empty())
     return refuse(call, R"([mcpivot] say which tool: pivot_call {"tool":"SERVER__TOOL","arguments":{}})" +
                             hint_to_search());
-  const Routes::Target* target = fleet_.routes().tool(name);
+  const Routes::Target* target = fleet_.names().tool(name);
   if (target == nullptr)
     return refuse(call, fmt::format("[mcpivot] no tool is called \"{}\"{}", name, hint_to_search()));
   const std::string_view params = message.text(message.params);

@@ -36,6 +36,8 @@ class ControlTools {
     // What is wrong with the configuration, in one line; empty: nothing.
     virtual const std::string& trouble() const = 0;
     virtual const Routes& routes() = 0;
+    // The same, where it does not matter what is listed: that is put together when somebody wants to see it.
+    virtual const Routes& names() = 0;
     virtual void set_active(Member& member, bool active) = 0;
     virtual void call_tool(Asker& asker, const Message& message, const Routes::Target& target) = 0;
   };

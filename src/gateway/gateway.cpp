@@ -204,7 +204,7 @@ void Gateway::on_notification(const Member& member, const Message& message) {
 }
 
 std::string Gateway::shown_name(const Member& member, ListKind kind, const std::string& own) const {
-  return const_cast<Gateway*>(this)->routes().shown(member, kind, own);
+  return const_cast<Gateway*>(this)->names().shown(member, kind, own);
 }
 
 const Routes& Gateway::routes() {
@@ -324,7 +324,7 @@ void Gateway::list(Asker& asker, const Message& message, ListKind kind) {
 
 void Gateway::request_tool(Asker& asker, const Message& message) {
   const Name name(message.text(message.name));
-  const Routes::Target* target = routes().tool(name.text());
+  const Routes::Target* target = names().tool(name.text());
   if (target == nullptr) return request_unrouted_tool(asker, message, std::string(name.text()));
   if (!target->member->active())
     return asker.answer(tool_answer(message.text(message.id),
@@ -369,7 +369,7 @@ void Gateway::pass(Member& member, Asker& asker, const Message& message) {
 
 void Gateway::request_prompt(Asker& asker, const Message& message) {
   const std::string name = message.name ? string_value(message.text(message.name)) : std::string();
-  const Routes::Target* target = routes().prompt(name);
+  const Routes::Target* target = names().prompt(name);
   if (target == nullptr && alone()) return lone().request(asker, message);
   if (target == nullptr || !target->member->active())
     return asker.answer(error_answer(message.text(message.id), code::invalid_params,
@@ -399,7 +399,7 @@ void Gateway::request_completion(Asker& asker, const Message& message) {
   const std::string_view reference = find_member(message.text(message.params), "ref");
   const std::string_view name = find_member(reference, "name");
   const std::string_view uri = find_member(reference, "uri");
-  const Routes::Target* prompt = name.empty() ? nullptr : routes().prompt(string_value(name));
+  const Routes::Target* prompt = name.empty() ? nullptr : names().prompt(string_value(name));
   Member* const member = prompt != nullptr ? prompt->member
                          : uri.empty()     ? nullptr
                                            : routes().resource(string_value(uri));

@@ -70,6 +70,7 @@ class Gateway final : private Member::Owner, private ControlTools::Fleet {
   bool alone() const override { return members_.size() == 1 && config_.left_out == 0; }
   const std::string& trouble() const override { return config_.trouble; }
   const Routes& routes() override;
+  const Routes& names() override { return stale_ == Stale::names ? routes() : routes_; }
   void set_active(Member& member, bool active) override;
   void call_tool(Asker& asker, const Message& message, const Routes::Target& target) override;
 
