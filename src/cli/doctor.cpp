@@ -19,6 +19,7 @@
 #include "config/config_file.h"
 #include "control/control_client.h"
 #include "gateway/routes.h"
+#include "gateway/tool_filter.h"
 #include "install/client_text.h"
 #include "link/url.h"
 #include "mcp/initialize.h"
@@ -27,7 +28,6 @@
 #include "proc/utf8.h"
 #include "rpc/json_cursor.h"
 #include "server/trial.h"
-#include "watch/glob.h"
 
 namespace mcpivot {
 namespace {
@@ -178,24 +178,11 @@ std::string wrong_with_version(std::string_view initialize_result) {
 }
 
 // What a server's tools take in a context.
-struct Cost {
-  std::size_t tools = 0;
-  std::size_t bytes = 0;
-};
-
-bool matches(const std::vector<std::string>& patterns, const std::string& name) {
-  return std::ranges::any_of(patterns, [&](const std::string& pattern) {
-    const auto glob = Glob::compile(pattern);
-    return glob && glob->matches(name);
-  });
-}
-
-Cost cost_of(const Catalog& catalog, const ServerEntry& entry, bool prefixed) {
-  Cost cost;
+Routes::Cost cost_of(const Catalog& catalog, const ServerEntry& entry, bool prefixed) {
+  Routes::Cost cost;
+  const ToolFilter filter(entry.tools);
   for (const Item& tool : catalog.list(ListKind::tools)) {
-    const bool allowed = (entry.tools.allow.empty() || matches(entry.tools.allow, tool.key)) &&
-                         !matches(entry.tools.deny, tool.key);
-    if (!allowed) continue;
+    if (!filter.allows(tool.key)) continue;
     ++cost.tools;
     cost.bytes += tool.json.size();
     if (prefixed) cost.bytes += prefixed_name(entry.server.name, tool.key).size() - tool.key.size();
@@ -232,10 +219,11 @@ class Trials {
     if (const std::string wrong = wrong_with_version(initialize_result); !wrong.empty())
       return findings.bad(fmt::format("{}: {}", name, wrong));
     for (const auto& [kind, why] : lists.refusals) findings.bad(fmt::format("{}: {}", name, why));
-    const Cost cost = cost_of(lists.catalog, entry, trials_.size() > 1 && config_.names == Naming::prefixed);
+    const Routes::Cost cost =
+        cost_of(lists.catalog, entry, trials_.size() > 1 && config_.names == Naming::prefixed);
     const std::string version = server_version(initialize_result);
     findings.good(fmt::format("{}: ready in {}, {} tools (about {} tokens), {}{}", name,
-                              duration_text(trial.took()), cost.tools, tokens_in(cost.bytes),
+                              duration_text(trial.took()), cost.tools, cost.tokens(),
                               era_of(string_value(find_member(initialize_result, "protocolVersion"))),
                               version.empty() ? "" : fmt::format(", version {}", version)));
   }

@@ -135,7 +135,7 @@ json::object ControlSocket::Visitor::status() const {
   ControlTools::Fleet& fleet = owner_.gateway_.fleet();
   json::array servers;
   for (const auto& member : fleet.members())
-    servers.push_back(described(*member, fleet.routes().cost(*member)));
+    servers.push_back(described(*member, fleet.names().cost(*member)));
   std::error_code error;
   return {{"pid", ::getpid()},
           {"version", MCPIVOT_VERSION},
@@ -148,7 +148,7 @@ json::object ControlSocket::Visitor::status() const {
 // As the servers spell them: what a tree makes of very large numbers is no JSON.
 std::string ControlSocket::Visitor::tools() const {
   std::string all;
-  for (const Routes::Named& tool : owner_.gateway_.fleet().routes().all_tools()) {
+  for (const Routes::Named& tool : owner_.gateway_.fleet().names().all_tools()) {
     const std::string_view members = std::string_view(tool.json).substr(0, tool.json.rfind('}'));
     all += fmt::format(R"({}{},"server":{},"active":{}}})", all.empty() ? "" : ",", members,
                        quote(tool.member->name()), tool.member->active());

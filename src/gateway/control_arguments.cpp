@@ -78,8 +78,7 @@ std::string other_than(std::string_view what, std::string_view type, std::string
 }  // namespace
 
 std::string text_argument(std::string_view arguments, std::string_view key) {
-  const std::string_view value = given(arguments, key);
-  return value.starts_with('"') ? string_value(value) : std::string();
+  return string_value(given(arguments, key));
 }
 
 int number_argument(std::string_view arguments, std::string_view key, int fallback) {

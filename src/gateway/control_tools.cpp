@@ -349,7 +349,7 @@ std::string ControlTools::overview() const {
   std::size_t active = 0;
   std::size_t tokens = tokens_in(definitions().size());
   for (const auto& member : fleet_.members()) {
-    const Routes::Cost cost = fleet_.routes().cost(*member);
+    const Routes::Cost cost = fleet_.names().cost(*member);
     const Status status = member->server().status();
     if (member->active()) {
       ++active;
@@ -407,7 +407,7 @@ void ControlTools::switch_to(const Call& call, bool active) {
 }
 
 void ControlTools::index_tools() {
-  const Routes& routes = fleet_.routes();
+  const Routes& routes = fleet_.names();
   if (indexed_ == routes.edition()) return;
   indexed_ = routes.edition();
   index_ = ToolSearch();
@@ -440,15 +440,15 @@ void ControlTools::search(const Call& call) {
   const int limit = std::clamp(number_argument(call.arguments, "limit", usual_hits), 1, most_hits);
   std::string text;
   for (const ToolSearch::Hit& hit : index_.search(query, static_cast<std::size_t>(limit))) {
-    const auto tool = std::ranges::find(fleet_.routes().all_tools(), hit.name, &Routes::Named::name);
-    if (tool == fleet_.routes().all_tools().end()) continue;
+    const auto tool = std::ranges::find(fleet_.names().all_tools(), hit.name, &Routes::Named::name);
+    if (tool == fleet_.names().all_tools().end()) continue;
     text += fmt::format("{} ({}): {}\ninputSchema: {}\n\n", tool->name,
                         tool->member->active() ? "active" : "inactive: use pivot_call",
                         text_argument(tool->json, "description"), find_member(tool->json, "inputSchema"));
   }
   if (text.empty())
     text = fmt::format("nothing fits \"{}\" among {} tools. pivot_status lists the servers.", query,
-                       fleet_.routes().all_tools().size());
+                       fleet_.names().all_tools().size());
   call.asker.answer(tool_answer(id, text, false));
 }
 

@@ -1,32 +1,15 @@
 #include "gateway/member.h"
 
-#include <algorithm>
-
 #include "log/log.h"
 
 namespace mcpivot {
-namespace {
-
-std::vector<Glob> compiled(const std::vector<std::string>& patterns) {
-  std::vector<Glob> globs;
-  for (const std::string& pattern : patterns)
-    if (auto glob = Glob::compile(pattern)) globs.push_back(std::move(*glob));
-  return globs;
-}
-
-bool matches(const std::vector<Glob>& globs, const std::string& name) {
-  return std::ranges::any_of(globs, [&](const Glob& glob) { return glob.matches(name); });
-}
-
-}  // namespace
 
 Member::Member(LinkContext& context, Guard& guard, ServerEntry entry, NoticeBoard& notices, Owner& owner)
     : context_(context),
       owner_(owner),
       entry_(std::move(entry)),
       server_(context, guard, entry_.server, notices, *this),
-      allow_(compiled(entry_.tools.allow)),
-      deny_(compiled(entry_.tools.deny)),
+      tools_(entry_.tools),
       idle_(context.loop) {
   watch();
 }
@@ -76,8 +59,7 @@ void Member::reload(const std::string& reason) {
 void Member::configure(ServerEntry entry) {
   const bool same_server = entry.server == entry_.server;
   entry_ = std::move(entry);
-  allow_ = compiled(entry_.tools.allow);
-  deny_ = compiled(entry_.tools.deny);
+  tools_ = ToolFilter(entry_.tools);
   if (same_server) return;
   watch();
   server_.configure(entry_.server);
@@ -101,10 +83,6 @@ void Member::rest_later() {
     server_.rest();
     rest_later();  // somebody may call one of its tools all the same
   });
-}
-
-bool Member::allows(const std::string& tool) const {
-  return (allow_.empty() || matches(allow_, tool)) && !matches(deny_, tool);
 }
 
 }  // namespace mcpivot

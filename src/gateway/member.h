@@ -9,6 +9,7 @@
 #include <string>
 
 #include "config/config.h"
+#include "gateway/tool_filter.h"
 #include "server/server.h"
 #include "server/source_watch.h"
 
@@ -50,7 +51,7 @@ class Member final : private Server::Watcher {
   void set_naming(Naming naming) { naming_ = naming; }
 
   // Whether a tool is one that the user lets through.
-  bool allows(const std::string& tool) const;
+  bool allows(const std::string& tool) const { return tools_.allows(tool); }
 
  private:
   void on_writable() override { owner_.on_writable(); }
@@ -76,8 +77,7 @@ class Member final : private Server::Watcher {
   ServerEntry entry_;
   Server server_;
   std::unique_ptr<SourceWatch> watch_;
-  std::vector<Glob> allow_;
-  std::vector<Glob> deny_;
+  ToolFilter tools_;
   boost::asio::steady_timer idle_;
   bool started_ = false;  // it was told to start, now or at its first use
   bool active_ = false;

@@ -66,9 +66,13 @@ std::string widened_initialize_result(std::string_view server_result) {
                      server_result.substr(begin + capabilities.size()));
 }
 
+std::string_view agreed_version(std::string_view client_params) {
+  const auto wanted = std::ranges::find(versions, find_member(client_params, "protocolVersion"));
+  return wanted == versions.end() ? versions.back() : *wanted;
+}
+
 std::string gateway_initialize_result(std::string_view client_params, std::string_view instructions) {
-  std::string_view version = find_member(client_params, "protocolVersion");
-  if (std::ranges::find(versions, version) == versions.end()) version = versions.back();
+  const std::string_view version = agreed_version(client_params);
   // Each tool says for itself whether it can be a task; without this, clients would not look.
   const std::string_view own =
       version == versions.back() ? R"({"tasks":{"cancel":{},"requests":{"tools":{"call":{}}}}})" : "{}";

@@ -16,6 +16,10 @@ constexpr std::string_view first_modern_version = "2026-07-28";
 // its bytes untouched.
 std::string widened_initialize_result(std::string_view server_result);
 
+// The version, as JSON text, in which we answer a client in our own name: the one that it asks for, or our
+// latest.
+std::string_view agreed_version(std::string_view client_params);
+
 // The same in our own name: for several servers, or for one that could not be started, or not in time.
 std::string gateway_initialize_result(std::string_view client_params, std::string_view instructions);
 

@@ -1,12 +1,12 @@
 #include "server/cli_backend.h"
 
 #include <algorithm>
-#include <array>
 #include <boost/asio/post.hpp>
 #include <filesystem>
 
 #include "clitools/cli_result.h"
 #include "log/log.h"
+#include "mcp/initialize.h"
 #include "proc/duration_text.h"
 #include "rpc/answers.h"
 #include "rpc/json_cursor.h"
@@ -18,7 +18,6 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::steady_clock;
 
-constexpr std::array versions{R"("2024-11-05")", R"("2025-03-26")", R"("2025-06-18")", R"("2025-11-25")"};
 // Not more often than this, so that a program that chatters does not drown its client.
 constexpr milliseconds progress_pace{50};
 constexpr std::size_t most_in_log = 200;
@@ -244,11 +243,9 @@ void CliBackend::take(const Message& message, std::uint64_t position) {
 }
 
 std::string CliBackend::initialize_result(std::string_view params) const {
-  std::string_view version = find_member(params, "protocolVersion");
-  if (std::ranges::find(versions, version) == versions.end()) version = versions.back();
   return fmt::format(
       R"({{"protocolVersion":{},"capabilities":{{"tools":{{"listChanged":true}}}},"serverInfo":{{"name":{},"version":"{}"}}}})",
-      version, quote(config_.name), MCPIVOT_VERSION);
+      agreed_version(params), quote(config_.name), MCPIVOT_VERSION);
 }
 
 std::string CliBackend::tools_result() const {

@@ -178,7 +178,7 @@ void Server::request(Asker& asker, const Message& message) {
   resting_ = false;
   const bool down = state_ == State::stopped || cannot_execute_ || manner().look_at_once;
   const bool may_start =
-      !current_ && !unborn_ && !shut_down_ && !daemon_busy_ && (!build_ || config_.swap == SwapMode::overlap);
+      !current_ && !unborn_ && !daemon_busy_ && (!build_ || config_.swap == SwapMode::overlap);
   if (down && may_start) bear("a request needs it");
   if (cannot_execute_) return refuse(asker, message, trouble_);
   wait(asker, message, 0);
