@@ -58,20 +58,14 @@ function answers_of(folder, peer) {
       .then(() => taskStore.storeTaskResult(taskId, 'completed', answer(params)));
     return { task: await taskStore.getTask(taskId) };
   };
-  // The SDK's HTTP client gets a question twice when it takes up a stream again.
-  const asked = new Map();
-  const once_for_each = (answer) => (params, extra) => {
-    if (!params.task) return answer(params);
-    if (!asked.has(extra.requestId)) asked.set(extra.requestId, later(answer, params, extra));
-    return asked.get(extra.requestId);
-  };
+  const now_or_later = (answer) => (params, extra) => (params.task ? later(answer, params, extra) : answer(params));
   return {
-    'sampling/createMessage': once_for_each(({ messages, maxTokens }) => ({
+    'sampling/createMessage': now_or_later(({ messages, maxTokens }) => ({
       role: 'assistant',
       model: 'a-model',
       content: { type: 'text', text: `${maxTokens} tokens about ${messages.at(-1).content.text}` },
     })),
-    'elicitation/create': once_for_each(({ mode, message }) =>
+    'elicitation/create': now_or_later(({ mode, message }) =>
       mode === 'url'
         ? { action: message.includes('decline') ? 'decline' : 'accept' }
         : {

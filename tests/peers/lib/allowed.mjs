@@ -46,7 +46,10 @@ export const notices_in = ({ content = [], failed }) => [
 ];
 
 /** The result of `tools/call`, as far as it must be the server's. */
-export function comparable_result({ content, failed, ...rest }) {
+export function comparable_result({ content, failed, structuredContent, ...rest }) {
   if (failed) return { failed: { ...failed, message: failed.message.replace(notices_in_error, '') } };
-  return content ? { ...rest, content: content.slice(notices_before(content)) } : rest;
+  const result = content ? { ...rest, content: content.slice(notices_before(content)) } : rest;
+  if (!structuredContent) return result;
+  const { _mcpivot, ...own } = structuredContent; // for clients that show nothing else to the model
+  return { ...result, structuredContent: own };
 }

@@ -37,6 +37,17 @@ const answers = () => ({
   'roots/list': () => ({ roots: [{ uri: 'file:///one', name: 'One' }, { uri: 'file:///two%20words' }] }),
 });
 
+/**
+ * A second after each answer that is an error the SDK asks for what came behind it on that stream, and
+ * server-everything then says again what it said on all of its streams.
+ */
+const once = {
+  maxRetries: 0,
+  initialReconnectionDelay: 0,
+  maxReconnectionDelay: 0,
+  reconnectionDelayGrowFactor: 1,
+};
+
 class PatientClient extends Client {
   request(request, schema, options) {
     return super.request(request, schema, { timeout: patience, ...options });
@@ -69,7 +80,7 @@ export class Peer {
       'start' in command
         ? command
         : command instanceof URL
-          ? new StreamableHTTPClientTransport(command)
+          ? new StreamableHTTPClientTransport(command, { reconnectionOptions: once })
           : new StdioClientTransport({
               command: command[0],
               args: command.slice(1),
