@@ -147,13 +147,12 @@ void Gateway::configure(GatewayConfig config) {
 // It is no longer configured: it may end the calls that it has.
 void Gateway::retire(std::unique_ptr<Member> gone) {
   log_info("{}: it is no longer in the configuration", gone->name());
-  Member* const member = gone.get();
-  leaving_.push_back(std::move(gone));
-  forget_start(*member);
-  member->set_active(false);
-  member->server().retire([this, member] {
-    boost::asio::post(context_.loop, [this, member] {
-      std::erase_if(leaving_, [&](const auto& left) { return left.get() == member; });
+  Member& member = *leaving_.emplace_back(std::move(gone));
+  forget_start(member);
+  member.set_active(false);
+  member.server().retire([this, left = &member] {
+    boost::asio::post(context_.loop, [this, left] {
+      std::erase_if(leaving_, [&](const auto& one) { return one.get() == left; });
     });
   });
 }
@@ -169,8 +168,7 @@ void Gateway::shut_down(std::chrono::milliseconds patience, std::function<void()
   one_less();
 }
 
-// --- what servers say
-// ---------------------------------------------------------------------------------------------
+// --- what servers say --------------------------------------------------------------------------------------
 
 void Gateway::on_writable() {
   for (Session* session : sessions_) session->resume();
@@ -250,8 +248,7 @@ void Gateway::set_active(Member& member, bool active) {
   memory_.save(names);
 }
 
-// --- what clients say
-// ---------------------------------------------------------------------------------------------
+// --- what clients say --------------------------------------------------------------------------------------
 
 void Gateway::request(Session& session, Asker& asker, const Message& message) {
   if (message.known == Method::initialize) return initialize(session, asker, message);

@@ -110,8 +110,7 @@ void Server::adopt_config() {
 
 Server::~Server() = default;
 
-// --- what clients want
-// --------------------------------------------------------------------------------------------
+// --- what clients want -------------------------------------------------------------------------------------
 
 void Server::start(const std::string& reason) {
   if (state_ == State::stopped && !current_) bear(reason);
@@ -263,8 +262,7 @@ void Server::refuse(Asker& asker, const Message& message, const std::string& why
   asker.answer(failure_answer(message.known, message.text(message.id), words));
 }
 
-// --- birth
-// --------------------------------------------------------------------------------------------------------
+// --- birth -------------------------------------------------------------------------------------------------
 
 void Server::bear(std::string reason) {
   if (unborn_) return;
@@ -437,8 +435,7 @@ std::string Server::binary_line(const std::optional<FileFacts>& before,
   return line;
 }
 
-// --- death
-// --------------------------------------------------------------------------------------------------------
+// --- death -------------------------------------------------------------------------------------------------
 
 void Server::on_lost(Generation& generation, Generation::Open lost, std::string_view why) {
   settle(lost, describe_death(generation, std::string(why)), true);
@@ -598,8 +595,7 @@ void Server::on_idle(Generation& generation) {
   if (leaves && !generation.ending() && generation.tasks() == 0) generation.end(farewell);
 }
 
-// --- reload
-// -------------------------------------------------------------------------------------------------------
+// --- reload ------------------------------------------------------------------------------------------------
 
 void Server::reload(Reload reload) {
   if (!farewell_reason_.empty())
@@ -794,8 +790,7 @@ void Server::shut_down(milliseconds patience, std::function<void()> done) {
   for (const auto& generation : leaving_) generation->end(patience);
 }
 
-// --- what servers say
-// ---------------------------------------------------------------------------------------------
+// --- what servers say --------------------------------------------------------------------------------------
 
 void Server::on_answer(const Generation::Requests::Request& request, const Message& message) {
   replay_.learn(request, message);
