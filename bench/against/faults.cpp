@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <fstream>
 #include <map>
+#include <ranges>
 #include <set>
 
 #include "host/free_port.h"
@@ -243,7 +244,7 @@ json::object leave_for(const std::vector<const Subject*>& subjects, const Place&
   std::optional<Clock::time_point> back;
   const auto serve_until = [&](Clock::time_point end, bool call) {
     while (Clock::now() < end) {
-      for (auto& [name, one] : all) {
+      for (One& one : all | std::views::values) {
         if (!one.books || !one.ended.empty()) continue;
         try {
           if (call) one.books->call_when_due();

@@ -18,7 +18,7 @@ namespace {
 
 // The life of the guard. A message is a process group to watch, or the negative of one to forget.
 [[noreturn]] void stand_guard(int pipe) {
-  ::setsid();
+  ::setpgid(0, 0);
   ::prctl(PR_SET_NAME, "mcpivot-guard");
   for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGPIPE}) ::signal(signal, SIG_IGN);
   ::dup2(pipe, 0);
@@ -47,6 +47,7 @@ bool Guard::start() {
   pid_ = ::fork();
   if (pid_ == 0) stand_guard(ends[0]);
   ::close(ends[0]);
+  if (pid_ > 0) ::setpgid(pid_, pid_);  // here, too: it may not have run yet when somebody kills our group
   if (pid_ < 0) {
     ::close(ends[1]);
     return false;

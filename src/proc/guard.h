@@ -1,8 +1,8 @@
 // Keeps the promise of no orphans even when mcpivot is killed with SIGKILL and can clean up nothing itself.
 //
 // A guard is a small forked process that holds the reading end of a pipe from us. It is told which process
-// groups are ours; when the pipe breaks, because we are gone for whatever reason, it kills them. It stands in
-// a session of its own, so that a signal to our process group does not reach it.
+// groups are ours; when the pipe breaks, because we are gone for whatever reason, it kills them. It is in a
+// process group of its own, so that a signal to ours does not reach it.
 //
 // PDEATHSIG, which children set too, would reach neither grandchildren nor whoever ignores signals politely.
 //
