@@ -139,6 +139,10 @@ class Server final : private Generation::Owner {
   Status status() const;
 
  private:
+  // A generation that is no longer needed has this long to go after its stdin is closed, and as long after
+  // SIGTERM.
+  static constexpr std::chrono::milliseconds farewell{200};
+
   // Who gets requests now: the current generation, or one that has not been asked to shake hands, because the
   // client has not; or nobody.
   Generation* serving() const {

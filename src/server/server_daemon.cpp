@@ -18,7 +18,6 @@ using std::chrono::milliseconds;
 // A daemon may come back any moment, and a connection costs little.
 constexpr milliseconds first_back_off{100};
 constexpr milliseconds longest_back_off{5'000};
-constexpr milliseconds farewell{200};
 // A session that ends sooner than this was none worth the name.
 constexpr milliseconds young{1'000};
 // While somebody waits, it is looked for more often.

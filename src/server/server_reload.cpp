@@ -1,0 +1,206 @@
+// The part of a server's life that others decide: it is built, started anew, stopped, configured otherwise,
+// and ended.
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "log/log.h"
+#include "proc/same_program.h"
+#include "server/server.h"
+
+namespace mcpivot {
+
+void Server::reload(Reload reload) {
+  if (!farewell_reason_.empty())
+    return reload.done(
+        {false, fmt::format("[mcpivot] \"{}\" {}: {}", config_.name, manner().absent, farewell_reason_)});
+  const bool saves_are_seen = config_.watching && !config_.watch.empty();
+  switch (reloads_.join(std::move(reload), can_build(), saves_are_seen)) {
+    case ReloadRounds::Step::nothing:
+      return;
+    case ReloadRounds::Step::begin:
+      return start_round();
+    case ReloadRounds::Step::build:
+      return build();
+    case ReloadRounds::Step::bear:
+      if (!config_.is_daemon()) bear_for_round();  // a session is not older than what was asked for
+  }
+}
+
+void Server::program_replaced(const std::string& reason) {
+  const auto program = look_at(own_file(config_.command));
+  const auto& known = unborn_ ? unborn_file_ : current_file_;
+  // By a build of ours, or it runs already.
+  if (build_ || (program && known && program->stamp.looks_like(known->stamp))) return;
+  reload({.build = false, .reason = reason, .progress = {}, .done = [this](const ReloadOutcome& outcome) {
+            if (outcome.news) add_notice(outcome.text);
+          }});
+}
+
+void Server::start_round() {
+  if (current_ && !current_->ending() && config_.swap == SwapMode::stop_first) current_->end(farewell);
+  if (!current_ || !current_->ending()) begin_reload();  // else at its death
+}
+
+void Server::begin_reload() {
+  const bool wants_build = reloads_.begin(can_build());
+  unwatch_sources();
+  if (wants_build) return build();
+  daemon_restarted_ = false;
+  bear_for_round();
+}
+
+// What is being born already may be older than what was asked for.
+void Server::bear_for_round() {
+  if (config_.is_daemon() && reloads_.wants_renewal()) return renew_daemon(reloads_.reason());
+  if (!config_.is_daemon()) abandon_birth();
+  bear(reloads_.reason());
+}
+
+void Server::unwatch_sources() {
+  if (!std::exchange(sources_unwatched_, true)) watcher_.on_reload_begins();
+}
+
+void Server::watch_again() {
+  long_birth_timer_.cancel();
+  if (!build_ && std::exchange(sources_unwatched_, false)) watcher_.on_reload_ends();
+}
+
+void Server::build() {
+  log_info("{}: building: {}", config_.name, config_.build);
+  unwatch_sources();
+  build_began_ = std::chrono::steady_clock::now();
+  build_ = std::make_shared<BuildRunner>(
+      context_.loop, guard_,
+      BuildRunner::Handlers{.on_line = [this](std::string_view line) { reloads_.tell(line); },
+                            .on_done = [this](const BuildRunner::Result& result) { on_built(result); }});
+  build_->start(config_.build, config_.command, config_.build_timeout);
+}
+
+void Server::on_built(const BuildRunner::Result& result) {
+  const auto keep = std::exchange(build_, nullptr);
+  ++past_.builds;
+  past_.last_build = fmt::format("{} in {}", result.ok ? "succeeded" : "failed: it " + result.how,
+                                 duration_text(result.took));
+  log_info("{}: build {}", config_.name, past_.last_build);
+  if (result.ok) {
+    reloads_.built();
+    abandon_birth();  // one that began before the build ended may run the old code
+    const std::string reason = fmt::format("rebuilt {}", reloads_.reason());
+    return config_.is_daemon() ? renew_daemon(reason) : bear(reason);
+  }
+  ++past_.failed_builds;
+  const std::string serving = current_ ? fmt::format("Generation {} still serves.", current_->number())
+                                       : "The last good server is started again.";
+  reload_done(
+      {false, fmt::format("[mcpivot] the build of \"{}\" failed: it {} after {}: {}\n{}\n{}", config_.name,
+                          result.how, duration_text(result.took), config_.build, result.output, serving)});
+  if (!current_) bear("again, after a failed build");
+}
+
+void Server::cancel_reload(const void* whose) {
+  if (reloads_.give_up(whose) && build_) build_->stop("was stopped, because the request was cancelled");
+}
+
+void Server::reload_done(const ReloadOutcome& outcome) {
+  watch_again();
+  if (reloads_.end(outcome)) start_round();
+}
+
+// It is to be stopped: whatever was to come of it is not to come any more.
+void Server::abandon_plans() {
+  back_off_timer_.cancel();
+  build_.reset();
+  abandon_birth();
+  reloads_.gather();
+  reload_done({false, fmt::format("[mcpivot] \"{}\" was stopped on request", config_.name)});
+}
+
+void Server::stop(std::function<void(const Stopped&)> done) {
+  if (config_.is_daemon()) return stop_daemon(std::move(done));
+  abandon_plans();
+  stops_.push_back(std::move(done));
+  for (const auto& generation : leaving_)
+    if (!generation->ending()) generation->end(farewell);
+  if (!current_) {
+    become(State::stopped, "it was stopped on request; the next call starts it");
+    return finish_stop("it was not running", {});
+  }
+  if (!current_->ending()) current_->end(farewell);
+}
+
+void Server::rest() {
+  if (!current_ || current_->ending() || current_->calls() > 0 || reloads_.under_way()) return;
+  resting_ = true;
+  current_->end(farewell);
+}
+
+void Server::configure(ServerConfig config) {
+  config_ = std::move(config);
+  adopt_config();
+  if (state_ == State::stopped || shut_down_) return;
+  reload({.build = false,
+          .reason = "its configuration changed",
+          .progress = {},
+          .done = [this](const ReloadOutcome& outcome) { add_notice(outcome.text); }});
+}
+
+void Server::finish_stop(const std::string& how, std::vector<pid_t> pids) {
+  Stopped stopped{.ok = true, .how = how, .pids = std::move(pids), .others = {}, .program = {}};
+  auto tell = [waiting = std::exchange(stops_, {})](const Stopped& all) {
+    for (const auto& done : waiting) done(all);
+  };
+  const auto program = stoppable_program(config_.command);
+  if (!program) return tell(stopped);
+  stopped.program = program->path;
+  end_processes_running(context_.loop, program->stamp.device, program->stamp.inode, farewell,
+                        [stopped, tell](std::vector<pid_t> others) mutable {
+                          stopped.others = std::move(others);
+                          tell(stopped);
+                        });
+}
+
+void Server::answer_all_waiting(const std::string& why) {
+  for (const auto& waiting : waiting_.take_all())
+    if (waiting.asker != nullptr)
+      refuse(*waiting.asker, waiting.message.message(),
+             waiting.sent_before > 0 ? why : fmt::format("{}; the request never reached it", why));
+  reloads_.gather();
+  reload_done({false, fmt::format("[mcpivot] \"{}\" is not started again: {}", config_.name, why)});
+}
+
+// Whoever destroys us next finds no handler of theirs under way.
+void Server::cancel_timers() {
+  for (auto* timer : {&birth_timer_, &back_off_timer_, &patience_timer_, &overdue_timer_, &long_birth_timer_})
+    timer->cancel();
+}
+
+void Server::retire(std::function<void()> done) {
+  farewell_reason_ = "it was taken out of the configuration";
+  shut_down_ = std::move(done);
+  cancel_timers();
+  build_.reset();
+  abandon_birth();
+  answer_all_waiting(std::string(farewell_reason_));
+  if (current_) {
+    drain(std::exchange(current_, nullptr));
+  } else if (leaving_.empty()) {
+    std::exchange(shut_down_, nullptr)();
+  }
+}
+
+void Server::shut_down(std::chrono::milliseconds patience, std::function<void()> done) {
+  cancel_timers();
+  farewell_reason_ = "mcpivot ends";
+  build_.reset();
+  abandon_birth();
+  shut_down_ = std::move(done);
+  answer_all_waiting(std::string(farewell_reason_));
+  trouble_ = farewell_reason_;
+  settle();
+  if (!current_ && leaving_.empty()) return std::exchange(shut_down_, nullptr)();
+  if (current_) current_->end(patience);
+  for (const auto& generation : leaving_) generation->end(patience);
+}
+
+}  // namespace mcpivot
