@@ -348,7 +348,7 @@ TEST(CliResult, output_over_the_limit_is_cut_in_the_middle_and_kept_in_a_file) {
     struct stat info{};
     ASSERT_EQ(stat(path.c_str(), &info), 0);
     EXPECT_EQ(info.st_mode & 0777, 0600U);
-    if (!is_sanitized()) {
+    if (!is_instrumented()) {
       EXPECT_LT(rss_kb(client.child().pid()), 30'000);
     }
     client.child().close_stdin();

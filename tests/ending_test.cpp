@@ -59,7 +59,7 @@ class Ending : public testing::TestWithParam<Kind> {
       EXPECT_TRUE(WIFEXITED(*status)) << "died by signal " << WTERMSIG(*status);
       EXPECT_TRUE(wait_gone(family));
     }
-    EXPECT_LT(best, is_sanitized() ? 5 * patience_of_clients : patience_of_clients);
+    EXPECT_LT(best, is_instrumented() ? 5 * patience_of_clients : patience_of_clients);
   }
 
   // Kills mcpivot and sees that everything is gone nevertheless.

@@ -13,7 +13,7 @@ namespace {
 namespace json = boost::json;
 namespace fs = std::filesystem;
 
-#ifdef HARNESS_IS_SLOW
+#ifdef HARNESS_MEETS_INSTRUMENTED
 constexpr int slowness = 5;
 #else
 constexpr int slowness = 1;
@@ -43,7 +43,7 @@ Deadline in_a_while() {
   return in(std::chrono::seconds(60));
 }
 
-bool is_sanitized() {
+bool is_instrumented() {
   return slowness > 1;
 }
 

@@ -32,8 +32,8 @@ Deadline in(std::chrono::milliseconds time);
 Deadline soon();
 // Long enough for what moves hundreds of megabytes.
 Deadline in_a_while();
-// Whether a sanitizer slows everything and takes memory of its own.
-bool is_sanitized();
+// Whether the program under test has sanitizers or counters in it, which make it slow and large.
+bool is_instrumented();
 
 using Strings = std::vector<std::string>;
 using Environment = std::vector<std::pair<std::string, std::string>>;

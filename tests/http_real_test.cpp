@@ -189,7 +189,7 @@ TEST_F(RealDaemons, an_sdk_daemon_survives_kills_under_load_too) {
   daemon.start();
   Client client(to(daemon.url()));
   client.initialize();
-  restart_under_load(client, is_sanitized() ? 10 : 50, "count", "read", [&] {
+  restart_under_load(client, is_instrumented() ? 10 : 50, "count", "read", [&] {
     daemon.kill();
     daemon.start();
   });

@@ -1,4 +1,4 @@
-// For tests that hold mcpivot to a bound on its memory, also under a sanitizer.
+// For tests that hold mcpivot to a bound on its memory, also in an instrumented build.
 #pragma once
 
 #include "harness.h"
@@ -8,9 +8,9 @@ namespace harness {
 // So that freed memory is not kept back by a sanitizer, and memory can be measured.
 inline const Environment measurable = {{"ASAN_OPTIONS", "quarantine_size_mb=1"}};
 
-// A bound on memory, with what a sanitizer needs for itself.
+// A bound on memory, with what a sanitizer, or the counting of lines, needs for itself.
 inline long bound_kb(long megabytes) {
-  return (is_sanitized() ? 3 * megabytes + 100 : megabytes) * 1024;
+  return (is_instrumented() ? 3 * megabytes + 100 : megabytes) * 1024;
 }
 
 }  // namespace harness

@@ -231,7 +231,7 @@ EditedText insert_member(std::string_view text, const JsonPath& path, std::strin
                                       ? object.members[object.members.size() - 2].value.place.end
                                       : object.place.begin + 1;
   bool lines = text.substr(before_last, last.place.begin - before_last).contains('\n');
-  std::string indent = lines ? std::string(indent_of(text, last.place.begin)) : outer + unit;
+  const std::string indent = lines ? std::string(indent_of(text, last.place.begin)) : outer + unit;
   const std::size_t end = last.value.place.end;
   const auto pieces = pieces_between(text, end, close);
   const auto comma = std::ranges::find(pieces, Piece::Kind::comma, &Piece::kind);

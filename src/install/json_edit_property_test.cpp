@@ -26,7 +26,7 @@ rc::Gen<std::string> space() {
 }
 
 rc::Gen<std::string> value_text(int depth, bool trailing) {
-  const auto scalar = rc::gen::element<std::string>("true", "null", "-1.5", "\"a, // }\"", "\"\"");
+  auto scalar = rc::gen::element<std::string>("true", "null", "-1.5", "\"a, // }\"", "\"\"");
   if (depth == 0) return scalar;
   const auto inner = value_text(depth - 1, trailing);
   const auto spaced = rc::gen::map(rc::gen::tuple(space(), inner, space()), [](const auto& parts) {

@@ -126,8 +126,8 @@ std::optional<Proposal> dotnet(const Project& project) {
   if (file.empty()) return std::nullopt;
   const std::string name = fs::path(file).stem().string();
   const std::string text = project.read(file);
-  std::string framework = between(text, "<TargetFramework>", "<");
-  std::string assembly = between(text, "<AssemblyName>", "<");
+  const std::string framework = between(text, "<TargetFramework>", "<");
+  const std::string assembly = between(text, "<AssemblyName>", "<");
   return Proposal{.found = file + " (.NET)",
                   .name = name,
                   .command = "dotnet",

@@ -7,7 +7,7 @@ namespace {
 
 // Whatever mcpivot may do in between: wait for a start, ask again, wait for the answer.
 const long patience =
-    limits::queue + limits::call + limits::start + (harness::is_sanitized() ? 20'000 : 6'000);
+    limits::queue + limits::call + limits::start + (harness::is_instrumented() ? 20'000 : 6'000);
 
 using Targets = std::vector<std::string>;
 

@@ -85,7 +85,7 @@ std::vector<Action> plan_for(const Options& options) {
     std::erase_if(faults, [&](const Kind& kind) {
       return std::ranges::find(options.only, kind.what) == options.only.end();
     });
-  return draw_plan(options.seed, options.seconds * 1000, harness::is_sanitized() ? 30 : 6, Client::kinds(),
+  return draw_plan(options.seed, options.seconds * 1000, harness::is_instrumented() ? 30 : 6, Client::kinds(),
                    faults);
 }
 
@@ -131,7 +131,7 @@ class Run {
   Tormentor& tormentor() { return tormentor_; }
 
  private:
-  static long memory_bound() { return harness::is_sanitized() ? 2'000'000 : 120'000; }
+  static long memory_bound() { return harness::is_instrumented() ? 2'000'000 : 120'000; }
 
   bool wait_until(long time) {
     while (alive_ && world_.now() < time) {
