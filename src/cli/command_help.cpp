@@ -2,7 +2,55 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <ranges>
+
+#include "cli/colours.h"
+
 namespace mcpivot {
+namespace {
+
+constexpr std::size_t columns = 80;
+constexpr std::size_t text_column = 28;  // what follows the name of an option or a command
+
+// A line, broken between words where it is too long. What follows is indented as the text before it.
+std::string broken(std::string_view line) {
+  const bool has_name = line.size() > text_column && line[text_column - 1] == ' ';
+  const std::size_t indent = has_name ? text_column : std::min(line.find_first_not_of(' '), line.size());
+  std::string text(line.substr(0, indent));
+  std::size_t width = indent;
+  for (const auto part : std::views::split(line.substr(indent), ' ')) {
+    const std::string_view word(part.begin(), part.end());
+    const bool first = width == indent;
+    if (!first && width + 1 + columns_of(word) > columns) {
+      text += '\n' + std::string(indent, ' ');
+      width = indent;
+    } else if (!first) {
+      text += ' ';
+      ++width;
+    }
+    text += word;
+    width += columns_of(word);
+  }
+  return text;
+}
+
+}  // namespace
+
+CommandHelp::CommandHelp(std::vector<std::string> usage) : usage_(std::move(usage)) {
+  column_width(text_column);
+}
+
+std::string CommandHelp::make_help(const CLI::App* app, std::string name, CLI::AppFormatMode mode) const {
+  const std::string all = Formatter::make_help(app, std::move(name), mode);
+  std::string text;
+  for (const auto part : std::views::split(all, '\n')) {
+    const std::string_view line(part.begin(), part.end());
+    if (!line.empty() || !text.ends_with("\n\n")) text += broken(line) + '\n';
+  }
+  text.pop_back();
+  return text;
+}
 
 std::string CommandHelp::make_usage(const CLI::App*, std::string) const {
   std::string text;

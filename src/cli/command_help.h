@@ -11,8 +11,10 @@ namespace mcpivot {
 // CLI11 cannot know of the "--", so each command brings its usage, a line for each way to call it.
 class CommandHelp final : public CLI::Formatter {
  public:
-  explicit CommandHelp(std::vector<std::string> usage) : usage_(std::move(usage)) { column_width(28); }
+  explicit CommandHelp(std::vector<std::string> usage);
   const std::vector<std::string>& usage() const { return usage_; }
+  // It fits into 80 columns.
+  std::string make_help(const CLI::App* app, std::string name, CLI::AppFormatMode mode) const override;
   std::string make_usage(const CLI::App* app, std::string name) const override;
 
  private:

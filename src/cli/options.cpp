@@ -27,7 +27,7 @@ namespace {
 constexpr int usage_error = 2;
 
 constexpr const char* description =
-    "mcpivot stands between an AI client and its MCP servers, so that servers can come and go\n"
+    "mcpivot stands between an AI client and its MCP servers, so that servers can come and go "
     "while the client's connection, and with it the conversation, goes on.";
 
 constexpr const char* footer = R"(
@@ -78,7 +78,7 @@ std::vector<std::string> words(const std::string& option, const std::string& tex
 
 void add_cli_options(CLI::App& app, CliTexts& texts) {
   app.add_option("--tools-from", texts.command,
-                 "Serve the tools that this CLI describes: \"CLI schema --json\" prints them, and each\ncall "
+                 "Serve the tools that this CLI describes: \"CLI schema --json\" prints them, and each call "
                  "runs it once. Quotes keep words together; no shell is involved")
       ->option_text("CLI");
   app.add_option("--schema-args", texts.schema_args,
@@ -93,7 +93,7 @@ void add_cli_options(CLI::App& app, CliTexts& texts) {
       ->option_text("N");
   app.add_option(
          "--max-output", texts.config.max_output,
-         "Longest output of a CLI's call; the middle of a longer one is left out, and the\nwhole kept in "
+         "Longest output of a CLI's call; the middle of a longer one is left out, and the whole kept in "
          "a file (default: 1MB)")
       ->transform(CLI::AsSizeValue(false))
       ->check(CLI::Range(std::size_t{1024}, std::size_t{1} << 28))
@@ -138,7 +138,7 @@ void add_http_options(CLI::App& app, HttpConfig& http) {
   app.add_option("--url", http.url, "The server is an HTTP daemon at this address; there is no COMMAND then")
       ->option_text("URL");
   app.add_option("--header", http.headers,
-                 "Send this header with each request (repeatable); ${VAR} comes from the\nenvironment")
+                 "Send this header with each request (repeatable); ${VAR} comes from the environment")
       ->option_text("\"NAME: VALUE\"")
       ->allow_extra_args(false);
   app.add_option("--cacert", http.cacert, "Trust the certificates in this file, beside the system's")
@@ -146,7 +146,7 @@ void add_http_options(CLI::App& app, HttpConfig& http) {
       ->check(CLI::ExistingFile);
   app.add_flag("--insecure", http.insecure, "Trust any certificate");
   app.add_option("--start", http.start,
-                 "A shell line that starts the daemon if nothing listens; mcpivot's end does not\nstop it")
+                 "A shell line that starts the daemon if nothing listens; mcpivot's end does not stop it")
       ->option_text("COMMAND");
   app.add_option("--stop", http.stop, "A shell line that stops it, for pivot_restart with stop, and rebuilds")
       ->option_text("COMMAND");
@@ -224,28 +224,28 @@ void add_server_options(CLI::App& app, ServerConfig& server, ServerTexts& texts)
                  "A shell line that builds the server, for the tool pivot_rebuild; run in --cwd")
       ->option_text("COMMAND");
   app.add_option("--watch", server.watch,
-                 "Rebuild and swap when a file that matches is saved (repeatable; ** crosses\nfolders; "
+                 "Rebuild and swap when a file that matches is saved (repeatable; ** crosses folders; "
                  "relative to --cwd). Default: when the server's own file is replaced")
       ->option_text("GLOB")
       ->allow_extra_args(false);
   app.add_flag("--no-watch", texts.no_watch, "Watch no file at all");
   app.add_option("--swap", texts.swap,
-                 "overlap: a new server starts beside the old one (the default);\nstop-first: for servers "
+                 "overlap (the default): a new server starts beside the old one; stop-first: for servers "
                  "that cannot run twice")
       ->check(CLI::IsMember({"overlap", "stop-first"}))
       ->option_text("MODE");
   app.add_option("--replay", texts.replay,
                  "After each start, make the last successful call of this tool again "
-                 "(repeatable);\nTOOL:KEY=VALUE counts only calls with that argument")
+                 "(repeatable); TOOL:KEY=VALUE counts only calls with that argument")
       ->option_text("TOOL")
       ->allow_extra_args(false);
   app.add_option("--compat", texts.compat,
-                 "List the control tools that this program had, instead of pivot_…:\nmcpflow (recompile),\n"
+                 "List the control tools that this program had, instead of pivot_…: mcpflow (recompile), "
                  "mcp-sitter (sitter_status, sitter_kill, …) or mcpflip (gateway_activate, …)")
       ->check(CLI::IsMember({"mcpflow", "mcp-sitter", "mcpflip"}))
       ->option_text("PROGRAM");
   app.add_option("--max-message", server.max_message,
-                 "Longest message toward the client, e.g. 10000000 or 8MB; a longer one becomes an\nerror "
+                 "Longest message toward the client, e.g. 10000000 or 8MB; a longer one becomes an error "
                  "(default: 10000000)")
       ->transform(CLI::AsSizeValue(true))
       ->check(CLI::Range(std::size_t{1024}, std::size_t{1} << 30))
@@ -269,7 +269,7 @@ void add_time_limits(CLI::App& app, ServerTexts& texts) {
   texts.add_limit(app, "--start-timeout",
                   "How long a server may take to start and shake hands (default: 30s)");
   texts.add_limit(app, "--queue-timeout",
-                  "How long a request waits for a server that is down (default: 30s; with --url\n60s)");
+                  "How long a request waits for a server that is down (default: 30s; with --url 60s)");
 }
 
 // Reads the texts into what they mean.
@@ -327,7 +327,7 @@ CommandLine::CommandLine() {
   app.set_help_flag("-h,--help", "Print this and exit");
   app.set_version_flag("--version", "mcpivot " MCPIVOT_VERSION)->description("Print the version and exit");
   app.add_option("--config", options.gateway.file,
-                 "Run the servers in this file. Default, if no server is given: ./mcpivot.json, or\n"
+                 "Run the servers in this file. Default, if no server is given: ./mcpivot.json, or "
                  "$XDG_CONFIG_HOME/mcpivot/mcpivot.json")
       ->option_text("FILE");
   add_server_options(app, server, texts);
@@ -338,12 +338,12 @@ CommandLine::CommandLine() {
   add_http_options(app, server.http);
   texts.add_limit(
       app, "--start-after",
-      "How long a daemon may be away before a request that waits makes --start run\n(default: 5s)");
+      "How long a daemon may be away before a request that waits makes --start run (default: 5s)");
   app.option_defaults()->group("CLIs that describe their own tools");
   add_cli_options(app, cli);
   app.option_defaults()->group("Options");
   check = add_command(app, "check", "[FILE | --tools-from CLI]",
-                      "Say what a configuration file means, or what --tools-from would serve,\n"
+                      "Say what a configuration file means, or what --tools-from would serve, "
                       "and every problem in it");
   check->fallthrough();
   check->add_option("FILE", options.gateway.file, "The file; default: the one that would be found")
@@ -356,7 +356,7 @@ CommandLine::CommandLine() {
       ->check(CLI::IsMember(shells()))
       ->option_text(" ");
   completion->footer(completion_footer);
-  man = add_command(app, "man", "", "Print the man page; to read it: mcpivot man | man -l -");
+  man = add_command(app, "man", "", "Print the man page, for: mcpivot man | man -l -");
   version = add_command(app, "version", "", "Print the version and exit");
   others.push_back(add_control_commands(app));
   complete = add_command(app, "complete", "-- [WORD...]", "For the shells: what the last word could become");

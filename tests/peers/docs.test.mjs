@@ -124,7 +124,11 @@ describe('the documentation', () => {
   });
 
   test('each test that promises.md names is there', () => {
-    const sources = readdirSync(join(root, 'tests')).filter((name) => name.endsWith('_test.cpp')).map((name) => read(`tests/${name}`)).join('');
+    const tests_in = (folder, options) =>
+      readdirSync(join(root, folder), options)
+        .filter((name) => name.endsWith('_test.cpp'))
+        .map((name) => read(`${folder}/${name}`));
+    const sources = [...tests_in('tests'), ...tests_in('src', { recursive: true })].join('');
     const named = [...read('docs/promises.md').matchAll(/`([A-Z]\w+)\.(\w+)`/g)];
     assert.ok(named.length >= 25, `only ${named.length} tests are named`);
     for (const [, suite, name] of named)
