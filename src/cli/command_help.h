@@ -8,6 +8,9 @@
 
 namespace mcpivot {
 
+// The exit code of a command line that cannot be meant.
+inline constexpr int usage_error = 2;
+
 // CLI11 cannot know of the "--", so each command brings its usage, a line for each way to call it.
 class CommandHelp final : public CLI::Formatter {
  public:

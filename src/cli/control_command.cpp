@@ -20,7 +20,6 @@ namespace {
 
 namespace json = boost::json;
 
-constexpr int usage_error = 2;
 constexpr timespec redraw_pace{.tv_sec = 1, .tv_nsec = 0};
 constexpr timespec follow_pace{.tv_sec = 0, .tv_nsec = 200'000'000};
 

@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <optional>
 
+#include "cli/command_help.h"
 #include "config/nearest.h"
 #include "install/careful_file.h"
 #include "install/installer.h"
@@ -13,8 +14,6 @@
 
 namespace mcpivot {
 namespace {
-
-constexpr int usage_error = 2;
 
 void say(const std::string& line) {
   std::fputs(line.c_str(), stdout);

@@ -24,8 +24,6 @@
 namespace mcpivot {
 namespace {
 
-constexpr int usage_error = 2;
-
 constexpr const char* description =
     "mcpivot stands between an AI client and its MCP servers, so that servers can come and go "
     "while the client's connection, and with it the conversation, goes on.";
