@@ -343,7 +343,7 @@ void HttpClient::dispatch() {
   while (!waiting_.empty()) {
     auto idle = std::ranges::find(connections_, Connection::State::idle, &Connection::state);
     if (idle == connections_.end()) break;
-    const auto connection = *idle;
+    const auto connection = (*idle)->shared_from_this();
     if (!connection->usable()) {
       remove(connection);
       continue;

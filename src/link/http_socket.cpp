@@ -270,7 +270,8 @@ std::expected<std::unique_ptr<HttpDialer>, std::string> HttpDialer::make(asio::i
                                                                          HttpOrigin origin) {
   auto dialer = std::make_unique<Dialer>(loop, std::move(origin));
   if (dialer->origin().url.tls)
-    if (std::string trouble = dialer->set_up_tls(); !trouble.empty()) return std::unexpected(trouble);
+    if (std::string trouble = dialer->set_up_tls(); !trouble.empty())
+      return std::unexpected(std::move(trouble));
   return dialer;
 }
 

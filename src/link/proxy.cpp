@@ -61,7 +61,7 @@ std::expected<std::optional<Proxy>, std::string> proxy_for(const Url& url, const
     std::string small = name;
     std::ranges::transform(small, small.begin(), [](unsigned char c) { return std::tolower(c); });
     for (const std::string& spelling : {small, name})
-      if (std::string value = variable(spelling); !value.empty()) return {spelling, value};
+      if (std::string value = variable(spelling); !value.empty()) return {spelling, std::move(value)};
     return {};
   };
   if (is_loopback(url.host) || is_exempt(url, either("NO_PROXY").second)) return std::nullopt;
