@@ -51,12 +51,12 @@ class Table {
         at->members.back().value.kind = Kind::object;
       }
       at = &at->members[found->second].value;
-      if (last) {
-        *at = std::move(value);
-        learn(*at, path);
-      }
+      if (!last) continue;
+      *at = std::move(value);
+      learn(*at, path);
+      return true;
     }
-    return !key.empty();
+    return false;
   }
 
   // What came as a whole.

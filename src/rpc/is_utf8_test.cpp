@@ -21,7 +21,6 @@ TEST(IsUtf8, every_sequence_of_up_to_three_bytes_is_judged_right_wherever_it_sta
   for (const std::size_t before : {0U, 14U, 15U, 31U})
     for (const std::size_t after : {0U, 1U, 17U}) {
       std::string text(before, 'x');
-      text += "\0\0\0";
       text.resize(before + 3 + after, 'y');
       for (unsigned code = 0; code < 1U << 24; code += (code < 1U << 16 ? 1 : 251)) {
         text[before] = static_cast<char>(code >> 16);

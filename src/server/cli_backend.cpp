@@ -302,7 +302,7 @@ void CliBackend::call(const Message& message, std::uint64_t position) {
 void CliBackend::run(const std::shared_ptr<Call>& call) {
   last_started_ = call->position;
   auto output = std::make_shared<CapturedOutput>(config_.cli->max_output, pool_->files(), call->tool.name);
-  std::weak_ptr weak = call;
+  const std::weak_ptr weak = call;
   call->run = std::make_shared<CliRun>(context_.loop, guard_, std::move(output),
                                        CliRun::Handlers{.on_stderr_line =
                                                             [this, weak](const std::string& line) {
@@ -373,6 +373,7 @@ void CliBackend::on_done(const std::shared_ptr<Call>& call, const CliRun::Result
 void CliBackend::cancel(std::string_view id) {
   const auto found = std::ranges::find_if(calls_, [&](const auto& call) { return same_id(call->id, id); });
   if (found == calls_.end()) return;
+  // NOLINTNEXTLINE(performance-unnecessary-copy-initialization): forget() takes it out of the list
   const auto call = *found;
   call->withdrawn = true;
   if (call->run) {

@@ -11,8 +11,6 @@
 namespace mcpivot {
 namespace {
 
-namespace fs = std::filesystem;
-
 std::string list_of(const std::vector<std::string>& paths) {
   if (paths.size() == 1) return paths.front();
   return fmt::format("{} and {} more", paths.front(), paths.size() - 1);
