@@ -15,7 +15,6 @@
 namespace harness {
 namespace {
 
-namespace json = boost::json;
 using testing::HasSubstr;
 using testing::Lt;
 
@@ -159,8 +158,8 @@ TEST(BackPressure, a_client_that_is_always_a_little_behind_does_not_make_it_grow
   const TemporaryDirectory directory;
   Environment environment = private_folders(directory.path());
   environment.insert(environment.end(), measurable.begin(), measurable.end());
-  Child child(mcpivot_command(running(count_aloud(500'000))), environment, directory.path(),
-              {.out = out.write});
+  const Child child(mcpivot_command(running(count_aloud(500'000))), environment, directory.path(),
+                    {.out = out.write});
   std::string piece(300'000, '\0');
   for (int i = 0; i < 150; ++i) {
     ASSERT_TRUE(wait_at_rest({child.pid()}, in_a_while()));

@@ -81,7 +81,7 @@ TEST(CliCalls, a_call_that_takes_too_long_is_ended_and_told) {
                      cli_tool("stubborn", {"stubborn", "{file}"}, file_parameter, {{"timeout", "200ms"}})});
   Client client = cli.client({"--call-timeout", "300ms"});
   client.initialize();
-  Gate never(client.directory() / "never");
+  const Gate never(client.directory() / "never");
   const json::object own_limit = client.call("own");
   EXPECT_TRUE(is_error(own_limit));
   EXPECT_THAT(text_of(own_limit), AllOf(HasSubstr("was stopped after 0.2 s"),

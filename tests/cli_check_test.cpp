@@ -12,7 +12,6 @@ namespace fs = std::filesystem;
 namespace json = boost::json;
 using testing::AllOf;
 using testing::Contains;
-using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::Not;
 
@@ -48,7 +47,7 @@ TEST(CliCheck, tells_every_problem_with_its_place_and_fails) {
 }
 
 TEST(CliCheck, tells_why_there_is_nothing_to_serve) {
-  FakeCli cli;
+  const FakeCli cli;
   cli.describe("no JSON");
   EXPECT_EQ(check(cli.command()).exit_code, 1);
   EXPECT_THAT(check(cli.command()).out, HasSubstr("no JSON"));

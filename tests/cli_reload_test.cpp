@@ -66,7 +66,7 @@ TEST(CliReload, a_notice_does_not_go_on_for_ever_where_every_answer_is_structure
 }
 
 TEST(CliReload, a_schema_that_says_the_same_is_no_news) {
-  FakeCli cli({one});
+  const FakeCli cli({one});
   Client client = watching(cli);
   client.initialize();
   cli.describe("\n" + content_of(cli.schema()));

@@ -14,7 +14,6 @@ namespace harness {
 namespace {
 
 namespace fs = std::filesystem;
-namespace json = boost::json;
 using testing::AllOf;
 using testing::HasSubstr;
 using testing::IsEmpty;

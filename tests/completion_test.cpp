@@ -17,7 +17,6 @@ namespace harness {
 namespace {
 
 namespace fs = std::filesystem;
-using testing::AllOf;
 using testing::Contains;
 using testing::ElementsAre;
 using testing::HasSubstr;
@@ -140,7 +139,7 @@ TEST(Completion, the_man_page_has_every_option_and_command_of_the_help) {
     const auto start = page.find(".SS " + command + "\n");
     ASSERT_NE(start, std::string::npos);
     const std::string text = output_of({command, "--help"});
-    std::string part = page.substr(start, page.find("\n.S", start + 1) - start);
+    const std::string part = page.substr(start, page.find("\n.S", start + 1) - start);
     EXPECT_THAT(part, HasSubstr("mcpivot " + command));
     has(text, part + "fB-hfR, fB--helpfR");  // told once, at the top
   }
@@ -193,7 +192,7 @@ TEST(Completion, does_not_wait_for_a_mcpivot_that_is_stuck) {
 class Typist {
  public:
   explicit Typist(const Strings& command, const Environment& environment, const fs::path& directory) {
-    winsize size{.ws_row = 50, .ws_col = 200, .ws_xpixel = 0, .ws_ypixel = 0};
+    const winsize size{.ws_row = 50, .ws_col = 200, .ws_xpixel = 0, .ws_ypixel = 0};
     if (::openpty(&keys_, &screen_, nullptr, nullptr, &size) != 0) throw std::runtime_error("no terminal");
     ::fcntl(keys_, F_SETFD, FD_CLOEXEC);
     ::fcntl(keys_, F_SETFL, O_NONBLOCK);

@@ -128,7 +128,7 @@ TEST(Control, several_instances_are_told_apart) {
 }
 
 TEST(Control, the_socket_is_for_its_owner_and_goes_with_mcpivot) {
-  TemporaryDirectory elsewhere;
+  const TemporaryDirectory elsewhere;
   {
     Client client;
     client.initialize();
@@ -197,7 +197,7 @@ TEST(Control, nonsense_on_the_socket_is_refused) {
 }
 
 TEST(Control, wrong_commands_say_what_is_wrong) {
-  TemporaryDirectory nobody;
+  const TemporaryDirectory nobody;
   EXPECT_EQ(run_mcpivot({"status", "--nonsense"}, nobody.path()).exit_code, 2);
   EXPECT_EQ(run_mcpivot({"activate"}, nobody.path()).exit_code, 2);
   EXPECT_EQ(run_mcpivot({"status", "--help"}, nobody.path()).exit_code, 0);

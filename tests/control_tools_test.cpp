@@ -14,7 +14,6 @@ using testing::AllOf;
 using testing::Contains;
 using testing::ElementsAre;
 using testing::HasSubstr;
-using testing::IsEmpty;
 using testing::Not;
 
 // A program of the user's own: a copy of the fake server.
@@ -64,7 +63,7 @@ TEST(Stop, ends_every_process_that_runs_the_same_program) {
 
 TEST(Stop, spares_others_where_the_command_is_an_interpreter) {
   const OwnProgram program;
-  Child other({program.path()});
+  const Child other({program.path()});
   Client client({.command = {"sh", "-c", "exec " + program.path()}});
   client.initialize();
   EXPECT_THAT(client.call_text("pivot_restart", {{"stop", true}}), Not(HasSubstr("Also ended")));

@@ -20,7 +20,7 @@ Outcome doctor(const fs::path& home, const std::string& config) {
 }
 
 TEST(Doctor, says_how_each_server_started) {
-  TemporaryDirectory home;
+  const TemporaryDirectory home;
   const Outcome said = doctor(home.path(), R"({"mcpServers": {
     "good": {"command": "${FAKE}", "args": ["--only", "echo,pid"]},
     "dying": {"command": "${FAKE}", "args": ["--die", "start", "--how", "7"]},
@@ -33,7 +33,7 @@ TEST(Doctor, says_how_each_server_started) {
 }
 
 TEST(Doctor, reports_all_servers_though_some_name_no_protocol_version_that_there_is) {
-  TemporaryDirectory home;
+  const TemporaryDirectory home;
   const Outcome said = doctor(home.path(), R"({"mcpServers": {
     "none": {"command": "${FAKE}", "args": ["--protocol", "null"]},
     "number": {"command": "${FAKE}", "args": ["--protocol", "20250618"]},
@@ -55,7 +55,7 @@ TEST(Doctor, reports_all_servers_though_some_name_no_protocol_version_that_there
 }
 
 TEST(Doctor, starts_each_server_once_and_shows_what_it_printed_under_its_own_finding) {
-  TemporaryDirectory home;
+  const TemporaryDirectory home;
   const Outcome said = doctor(home.path(), R"({"mcpServers": {
     "failing": {"command": "sh", "args": ["-c", "echo started >> starts; echo no database >&2; exit 1"]},
     "slow": {"command": "${FAKE}", "args": ["--delay", "initialize=500"]},
@@ -70,14 +70,14 @@ TEST(Doctor, starts_each_server_once_and_shows_what_it_printed_under_its_own_fin
 }
 
 TEST(Doctor, is_content_when_all_is_well) {
-  TemporaryDirectory home;
+  const TemporaryDirectory home;
   const Outcome said = doctor(home.path(), R"({"mcpServers": {"good": {"command": "${FAKE}"}}})");
   EXPECT_EQ(said.exit_code, 0) << said.out;
   EXPECT_THAT(said.out, AllOf(HasSubstr("names 1 server\n"), Not(HasSubstr("BAD"))));
 }
 
 TEST(Doctor, shows_problems_of_the_configuration_and_what_to_do_without_one) {
-  TemporaryDirectory home;
+  const TemporaryDirectory home;
   EXPECT_THAT(doctor(home.path(), "").out, HasSubstr("mcpivot init"));
   const Outcome said = doctor(home.path(), "{\n \"mcpServers\": {\"a\": {\"command\": 7}}}");
   EXPECT_EQ(said.exit_code, 1);
@@ -85,7 +85,7 @@ TEST(Doctor, shows_problems_of_the_configuration_and_what_to_do_without_one) {
 }
 
 TEST(Doctor, finds_clients_that_name_mcpivot_wrongly) {
-  TemporaryDirectory home;
+  const TemporaryDirectory home;
   fs::create_directories(home.path() / ".cursor");
   std::ofstream(home.path() / ".cursor/mcp.json")
       << R"({"mcpServers": {"gone": {"command": "/old/place/mcpivot", "args": ["--", "x"]}}})";
@@ -100,7 +100,7 @@ TEST(Doctor, finds_clients_that_name_mcpivot_wrongly) {
 }
 
 TEST(Doctor, finds_a_client_that_starts_another_mcpivot) {
-  TemporaryDirectory home;
+  const TemporaryDirectory home;
   const fs::path other = home.path() / "mcpivot";
   std::ofstream(other) << "#!/bin/sh\n";
   fs::permissions(other, fs::perms::owner_all);
@@ -120,7 +120,7 @@ std::string with_port(std::string text, int port) {
 }
 
 TEST(Doctor, says_which_process_holds_the_port_of_a_daemon) {
-  TemporaryDirectory home;
+  const TemporaryDirectory home;
   const int port = free_port();
   Daemon stranger(port,
                   {"node", "-e",
@@ -140,7 +140,7 @@ TEST(Doctor, says_which_process_holds_the_port_of_a_daemon) {
 }
 
 TEST(Doctor, does_not_mind_a_daemon_that_is_yet_to_be_started) {
-  TemporaryDirectory home;
+  const TemporaryDirectory home;
   const int port = free_port();
   const Outcome away = doctor(home.path(), with_port(R"({"mcpServers": {
     "app": {"url": "http://localhost:PORT/mcp", "start_command": "touch started"}}})",
@@ -157,7 +157,7 @@ TEST(Doctor, does_not_mind_a_daemon_that_is_yet_to_be_started) {
 }
 
 TEST(Doctor, tells_the_era_and_version_of_each_server) {
-  TemporaryDirectory home;
+  const TemporaryDirectory home;
   const Outcome said = doctor(home.path(), R"({"mcpServers": {
     "good": {"command": "${FAKE}", "args": ["--version", "3.4.5"]},
     "modern": {"command": "${FAKE}", "args": ["--refuse", "initialize=Unsupported protocol version"]}}})");
@@ -177,7 +177,7 @@ TEST(Doctor, passes_over_a_running_mcpivot_of_its_own_version) {
 }
 
 TEST(Doctor, finds_a_running_mcpivot_of_another_version) {
-  TemporaryDirectory home;
+  const TemporaryDirectory home;
   fs::create_directories(home.path() / "run/mcpivot");
   const std::string script =  // speaks as one, of a version that never was
       "require('net').createServer((s) => s.on('data', () => s.write(JSON.stringify({jsonrpc: '2.0', id: 1, "

@@ -260,9 +260,9 @@ TEST(ProcessCare, requests_that_wait_are_answered_when_mcpivot_is_told_to_end) {
     client.initialize();
     client.call("crash");
     ASSERT_TRUE(wait_for_text(client.directory() / "tap", "initialize"));
-    std::vector<std::int64_t> waiting{client.send_call("echo"),
-                                      client.send("prompts/get", {{"name", "greet"}}),
-                                      client.send_call("pivot_restart"), client.send_call("pivot_rebuild")};
+    const std::vector<std::int64_t> waiting{
+        client.send_call("echo"), client.send("prompts/get", {{"name", "greet"}}),
+        client.send_call("pivot_restart"), client.send_call("pivot_rebuild")};
     client.call("pivot_status");  // they have all arrived
     if (by_signal) {
       client.child().signal(SIGTERM);

@@ -83,7 +83,7 @@ int leave_child(const std::string& pid_file, bool flees) {
 }
 
 int flood(std::size_t bytes) {
-  std::string line(99, 'x');
+  const std::string line(99, 'x');
   for (std::size_t done = 0; done < bytes; done += 100) {
     const std::string number = std::to_string(done);
     std::cout << number << line.substr(number.size()) << "\n";

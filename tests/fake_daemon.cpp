@@ -488,7 +488,8 @@ int main(int argc, char** argv) {
     std::thread([socket = acceptor.accept()]() mutable {
       try {
         Connection(std::move(socket)).serve();
-      } catch (const std::exception&) {  // the connection is over
+        // NOLINTNEXTLINE(bugprone-empty-catch): the connection is over
+      } catch (const std::exception&) {
       }
     }).detach();
   }

@@ -61,7 +61,7 @@ TEST(Gateway, what_changed_in_one_server_is_told_with_the_next_answer_of_any) {
 }
 
 TEST(Gateway, a_stop_that_frees_a_program_stops_all_who_run_it_and_the_next_call_starts_each) {
-  TemporaryDirectory folder;
+  const TemporaryDirectory folder;
   const std::string program = (folder.path() / "server").string();
   fs::copy_file(fake_server_binary(), program);
   json::object servers;

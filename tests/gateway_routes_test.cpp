@@ -20,8 +20,8 @@ using testing::StartsWith;
 // ---- Names.
 
 TEST(Gateway, bare_names_are_prefixed_where_two_clash) {
-  json::object servers = {{"alpha", server({"--only", "echo,pid"}, {{"active", true}})},
-                          {"beta", server({"--only", "echo,cwd"}, {{"active", true}})}};
+  const json::object servers = {{"alpha", server({"--only", "echo,pid"}, {{"active", true}})},
+                                {"beta", server({"--only", "echo,cwd"}, {{"active", true}})}};
   Client client(with(servers, {{"names", "bare"}}));
   start(client);
   EXPECT_THAT(tools_of(client), AllOf(Contains("alpha__echo"), Contains("beta__echo"), Contains("pid"),
@@ -33,7 +33,7 @@ TEST(Gateway, bare_names_are_prefixed_where_two_clash) {
 
 TEST(Gateway, long_and_odd_names_stay_within_what_clients_take_and_are_stable) {
   const std::string tool(80, 'x');
-  json::object servers = {
+  const json::object servers = {
       {"a server with spaces", server({"--only", "echo", "--tool", tool}, {{"active", true}})},
       {"beta", server({})}};
   Strings first;
@@ -81,7 +81,7 @@ TEST(Gateway, tools_are_allowed_denied_renamed_and_redescribed) {
                         {"deny", json::array{"env"}},
                         {"rename", {{"echo", "say"}}},
                         {"describe", {{"echo", "Says it again"}}}};
-  json::object servers = {
+  const json::object servers = {
       {"alpha", server({"--only", "echo,env,pid,cwd"}, {{"active", true}, {"tools", rules}})},
       {"beta", server({})}};
   Client client(with(servers));
@@ -99,7 +99,7 @@ TEST(Gateway, tools_are_allowed_denied_renamed_and_redescribed) {
 // ---- Everything else that is routed.
 
 TEST(Gateway, prompts_and_resources_find_their_servers) {
-  json::object servers = {
+  const json::object servers = {
       {"alpha", server({"--prompt", "mine", "--resource", "alpha://only"}, {{"active", true}})},
       {"beta", server({"--prompt", "mine", "--resource", "beta://only"}, {{"active", true}})}};
   Client client(with(servers));

@@ -164,8 +164,8 @@ TEST(Gateway, a_file_with_one_server_shows_it_as_it_is) {
 }
 
 TEST(Compat, mcpflip_has_its_three_tools_and_bare_names) {
-  json::object servers = {{"alpha", server({"--only", "echo"}, {{"active", true}})},
-                          {"beta", server({"--only", "pid"})}};
+  const json::object servers = {{"alpha", server({"--only", "echo"}, {{"active", true}})},
+                                {"beta", server({"--only", "pid"})}};
   Client client(with(servers, {}, {"--compat", "mcpflip"}));
   client.initialize();
   ASSERT_TRUE(wait_until(

@@ -14,10 +14,8 @@ namespace json = boost::json;
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 using testing::AllOf;
-using testing::AnyOf;
 using testing::Contains;
 using testing::HasSubstr;
-using testing::Not;
 
 const std::string peers = PEERS_DIRECTORY;
 
@@ -254,7 +252,7 @@ class BehindNginx : public testing::Test {
 };
 
 TEST_F(BehindNginx, everything_works_as_without) {
-  FakeDaemon daemon;
+  const FakeDaemon daemon;
   const Nginx nginx(daemon.port());
   Client client(to(nginx.url(), {"--cacert", nginx.authority()}));
   client.initialize();
@@ -283,7 +281,7 @@ TEST_F(BehindNginx, a_daemon_that_goes_and_comes_is_waited_for) {
 }
 
 TEST_F(BehindNginx, a_certificate_that_does_not_verify_is_refused_with_advice) {
-  FakeDaemon daemon;
+  const FakeDaemon daemon;
   const Nginx nginx(daemon.port());
   Client client(to(nginx.url()));
   EXPECT_THAT(json::serialize(client.initialize()),
@@ -292,7 +290,7 @@ TEST_F(BehindNginx, a_certificate_that_does_not_verify_is_refused_with_advice) {
 }
 
 TEST_F(BehindNginx, insecure_trusts_anybody_and_warns) {
-  FakeDaemon daemon;
+  const FakeDaemon daemon;
   const Nginx nginx(daemon.port());
   Client client(to(nginx.url(), {"--insecure"}));
   client.initialize();
@@ -301,9 +299,9 @@ TEST_F(BehindNginx, insecure_trusts_anybody_and_warns) {
 }
 
 TEST_F(BehindNginx, https_goes_through_a_proxy_that_the_environment_names) {
-  FakeDaemon daemon;
+  const FakeDaemon daemon;
   const Nginx nginx(daemon.port());
-  FakeDaemon proxy({"--tunnel", std::to_string(nginx.port())});
+  const FakeDaemon proxy({"--tunnel", std::to_string(nginx.port())});
   ClientOptions options = to(nginx.url("daemon.test"), {"--cacert", nginx.authority()});
   options.environment = {{"HTTPS_PROXY", "http://127.0.0.1:" + std::to_string(proxy.port())}};
   Client client(options);
@@ -313,7 +311,7 @@ TEST_F(BehindNginx, https_goes_through_a_proxy_that_the_environment_names) {
 }
 
 TEST(HttpProxy, plain_http_goes_through_it_too_and_no_proxy_is_heeded) {
-  FakeDaemon daemon;  // which is its own proxy
+  const FakeDaemon daemon;  // which is its own proxy
   ClientOptions options = to("http://daemon.test/mcp");
   options.environment = {{"http_proxy", "http://127.0.0.1:" + std::to_string(daemon.port())}};
   Client client(options);

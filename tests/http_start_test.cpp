@@ -56,7 +56,7 @@ ClientOptions behind(const Unstarted& daemon, Strings more = {}) {
 }
 
 TEST(HttpStart, a_daemon_that_does_not_listen_is_started_and_lives_on) {
-  Unstarted daemon;
+  const Unstarted daemon;
   {
     Client client(behind(daemon, {"--start", daemon.command()}));
     EXPECT_EQ(client.initialize().at("result").at("serverInfo").at("name"), "fake-daemon");
@@ -85,8 +85,8 @@ TEST(HttpStart, a_daemon_that_listens_is_left_alone) {
 }
 
 TEST(HttpStart, only_one_of_many_starts_it) {
-  Unstarted daemon;
-  TemporaryDirectory state;
+  const Unstarted daemon;
+  const TemporaryDirectory state;
   std::vector<std::unique_ptr<Client>> clients;
   for (int i = 0; i < 6; ++i) {
     ClientOptions options = behind(daemon, {"--start", daemon.command()});
@@ -103,19 +103,19 @@ TEST(HttpStart, only_one_of_many_starts_it) {
 }
 
 TEST(HttpStart, a_restart_by_hand_is_not_raced) {
-  Unstarted daemon;
+  const Unstarted daemon;
   Client client(behind(daemon, {"--start", daemon.command(), "--start-after", "60s"}));
   client.initialize();
   daemon.kill();
   const std::int64_t id = client.send_call("echo", {{"text", "patient"}});
   ASSERT_TRUE(wait_status(client, "waiting", "1"));
-  FakeDaemon by_hand(daemon.port(), {});
+  const FakeDaemon by_hand(daemon.port(), {});
   EXPECT_EQ(own_text(client.await(id)), "patient");
   EXPECT_EQ(daemon.pids().size(), 1u);
 }
 
 TEST(HttpStart, a_daemon_that_stays_away_is_started_for_a_request_that_waits) {
-  Unstarted daemon;
+  const Unstarted daemon;
   Client client(behind(daemon, {"--start", daemon.command(), "--start-after", "500ms"}));
   client.initialize();
   daemon.kill();
@@ -131,7 +131,7 @@ TEST(HttpStart, a_command_that_fails_is_told_with_its_words) {
 }
 
 TEST(HttpStop, what_we_started_is_stopped_on_request_and_started_by_the_next_call) {
-  Unstarted daemon;
+  const Unstarted daemon;
   Client client(behind(daemon, {"--start", daemon.command()}));
   client.initialize();
   const json::object stopped = client.call("pivot_restart", {{"stop", true}});
@@ -159,7 +159,7 @@ TEST(HttpStop, the_command_is_run_if_there_is_one) {
 }
 
 TEST(HttpRestart, without_stop_is_a_new_session_with_the_same_daemon) {
-  FakeDaemon daemon;
+  const FakeDaemon daemon;
   Client client({.options = {"--url", daemon.url()}});
   client.initialize();
   EXPECT_THAT(text_of(client.call("pivot_restart")),
@@ -169,7 +169,7 @@ TEST(HttpRestart, without_stop_is_a_new_session_with_the_same_daemon) {
 }
 
 TEST(HttpRebuild, builds_then_stops_then_starts) {
-  Unstarted daemon;
+  const Unstarted daemon;
   const std::string built = daemon.directory() / "built";
   Client client(behind(
       daemon, {"--start", "test -e " + built + " && tool='--tool new_tool'; " + daemon.command() + " $tool",
@@ -184,7 +184,7 @@ TEST(HttpRebuild, builds_then_stops_then_starts) {
 }
 
 TEST(HttpRebuild, that_fails_leaves_the_daemon_alone) {
-  Unstarted daemon;
+  const Unstarted daemon;
   Client client(behind(daemon, {"--start", daemon.command(), "--build", "echo broken; exit 1"}));
   client.initialize();
   const json::object answer = client.call("pivot_rebuild");

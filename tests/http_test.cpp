@@ -15,7 +15,6 @@ namespace json = boost::json;
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 using testing::AllOf;
-using testing::AnyOf;
 using testing::Contains;
 using testing::ElementsAre;
 using testing::HasSubstr;
@@ -41,7 +40,7 @@ std::int64_t held_call(Client& client, FakeDaemon& daemon, const std::string& to
 // ---- A session.
 
 TEST(HttpSession, messages_go_both_ways) {
-  FakeDaemon daemon;
+  const FakeDaemon daemon;
   Client client(to(daemon.url()));
   const json::object hello = client.initialize();
   EXPECT_EQ(hello.at("result").at("serverInfo").at("name"), "fake-daemon");
@@ -52,7 +51,7 @@ TEST(HttpSession, messages_go_both_ways) {
 }
 
 TEST(HttpSession, a_request_of_the_daemon_reaches_the_client_and_its_answer_the_daemon) {
-  FakeDaemon daemon;
+  const FakeDaemon daemon;
   Client client(to(daemon.url()));
   client.initialize();
   ASSERT_TRUE(wait_status(client, "own stream", "open"));
@@ -86,7 +85,7 @@ TEST(HttpSession, ends_with_a_delete_and_the_daemon_lives_on) {
 }
 
 TEST(HttpSession, works_without_an_id_and_without_a_stream) {
-  FakeDaemon daemon({"--no-session", "--no-stream"});
+  const FakeDaemon daemon({"--no-session", "--no-stream"});
   Client client(to(daemon.url()));
   client.initialize();
   EXPECT_EQ(client.call_text("echo", {{"text", "plain"}}), "plain");
@@ -122,7 +121,7 @@ TEST(HttpSession, a_daemon_of_the_old_transport_is_recognised_and_served) {
 }
 
 TEST(HttpSession, the_status_says_each_thing_once_and_calls_no_end_of_a_session_a_kill) {
-  FakeDaemon daemon;
+  const FakeDaemon daemon;
   Client client(to(daemon.url()));
   client.initialize();
   client.call("echo");
@@ -140,7 +139,7 @@ TEST(HttpSession, the_status_says_each_thing_once_and_calls_no_end_of_a_session_
 }
 
 TEST(HttpSession, redirects_on_the_same_origin_are_followed) {
-  FakeDaemon daemon({"--redirect", "/elsewhere?x=1"});
+  const FakeDaemon daemon({"--redirect", "/elsewhere?x=1"});
   Client client(to(daemon.url()));
   client.initialize();
   EXPECT_EQ(client.call_text("echo", {{"text", "there"}}), "there");
@@ -189,7 +188,7 @@ TEST(HttpDaemonAway, at_the_start_the_client_is_told_and_gets_the_tools_later) {
   EXPECT_THAT(tools_of(client), Not(Contains("echo")));
   const std::int64_t id = client.send_call("echo", {{"text", "early"}});
   ASSERT_TRUE(wait_status(client, "waiting", "1"));
-  FakeDaemon daemon(port, {});
+  const FakeDaemon daemon(port, {});
   client.expect_notification("notifications/tools/list_changed");
   EXPECT_EQ(own_text(client.await(id)), "early");
   EXPECT_THAT(tools_of(client), Contains("echo"));
@@ -290,7 +289,7 @@ TEST(HttpPromise5, a_connection_that_breaks_loses_one_call_and_not_the_session) 
 }
 
 TEST(HttpPromise5, an_answer_whose_stream_broke_is_resumed) {
-  FakeDaemon daemon;
+  const FakeDaemon daemon;
   Client client(to(daemon.url()));
   client.initialize();
   EXPECT_EQ(text_of(misbehave(client, "resume")), "resumed");
@@ -306,7 +305,7 @@ TEST(HttpPromise5, an_answer_whose_stream_broke_is_resumed) {
 
 TEST(HttpForgotten, a_session_is_made_anew_without_the_client_seeing_anything) {
   for (const Strings& options : {Strings{}, Strings{"--bad-request"}, Strings{"--no-stream"}}) {
-    FakeDaemon daemon(options);
+    const FakeDaemon daemon(options);
     Client client(to(daemon.url()));
     client.initialize();
     misbehave(client, "forget");
@@ -319,7 +318,7 @@ TEST(HttpForgotten, a_session_is_made_anew_without_the_client_seeing_anything) {
 }
 
 TEST(HttpForgotten, a_list_that_is_different_in_the_new_session_is_told) {
-  FakeDaemon daemon;
+  const FakeDaemon daemon;
   Client client(to(daemon.url()));
   client.initialize();
   misbehave(client, "new tool");
@@ -329,7 +328,7 @@ TEST(HttpForgotten, a_list_that_is_different_in_the_new_session_is_told) {
 }
 
 TEST(HttpForgotten, again_and_again_is_told_in_the_end) {
-  FakeDaemon daemon({"--forgetful", "--no-stream"});
+  const FakeDaemon daemon({"--forgetful", "--no-stream"});
   Client client(to(daemon.url()));
   client.initialize();
   const json::object answer = client.call("echo", {{"text", "x"}}, in(seconds(20)));
@@ -379,7 +378,7 @@ TEST(HttpBadInput, is_an_error_for_the_one_call_that_it_concerns) {
 }
 
 TEST(HttpBadInput, an_event_of_100_MB_is_an_error_and_costs_no_memory) {
-  FakeDaemon daemon;
+  const FakeDaemon daemon;
   Client client(to(daemon.url()));
   client.initialize();
   const json::object answer =
@@ -406,7 +405,7 @@ TEST(HttpSession, a_client_that_does_not_read_stops_the_daemon_instead_of_fillin
 // The kernel's view of our connections: a timer of kind 2 is the one for keep-alive, in hundredths of a
 // second.
 TEST(HttpSession, a_dead_peer_would_be_noticed_within_30_s) {
-  FakeDaemon daemon;
+  const FakeDaemon daemon;
   Client client(to(daemon.url()));
   client.initialize();
   ASSERT_TRUE(wait_status(client, "own stream", "open"));
@@ -426,7 +425,7 @@ TEST(HttpSession, a_dead_peer_would_be_noticed_within_30_s) {
 }
 
 TEST(HttpBadInput, odd_but_allowed_forms_are_understood) {
-  FakeDaemon daemon;
+  const FakeDaemon daemon;
   Client client(to(daemon.url()));
   client.initialize();
   EXPECT_EQ(text_of(misbehave(client, "pretty")), "too good");
@@ -442,7 +441,7 @@ TEST(HttpBadInput, a_host_that_does_not_exist_is_told) {
 // ---- Credentials.
 
 TEST(HttpCredentials, headers_are_sent_and_their_values_told_to_nobody) {
-  FakeDaemon daemon({"--header", "Authorization: Bearer t0ps3cret"});
+  const FakeDaemon daemon({"--header", "Authorization: Bearer t0ps3cret"});
   ClientOptions options = to(daemon.url(), {"--header", "Authorization: Bearer ${APP_TOKEN}", "--log-level",
                                             "trace", "--log", "log"});
   options.environment = {{"APP_TOKEN", "t0ps3cret"}};
@@ -455,7 +454,7 @@ TEST(HttpCredentials, headers_are_sent_and_their_values_told_to_nobody) {
 }
 
 TEST(HttpCredentials, that_are_refused_name_the_header_and_the_variable) {
-  FakeDaemon daemon({"--header", "Authorization: Bearer t0ps3cret"});
+  const FakeDaemon daemon({"--header", "Authorization: Bearer t0ps3cret"});
   ClientOptions options = to(daemon.url(), {"--header", "Authorization: Bearer ${APP_TOKEN}"});
   options.environment = {{"APP_TOKEN", "wr0ng"}};
   Client client(options);
@@ -464,7 +463,7 @@ TEST(HttpCredentials, that_are_refused_name_the_header_and_the_variable) {
 }
 
 TEST(HttpCredentials, a_variable_that_is_not_set_is_named) {
-  FakeDaemon daemon;
+  const FakeDaemon daemon;
   Client client(to(daemon.url(), {"--header", "Authorization: Bearer ${NOT_THERE_AT_ALL}"}));
   EXPECT_THAT(json::serialize(client.initialize()), HasSubstr("NOT_THERE_AT_ALL"));
 }

@@ -102,9 +102,7 @@ std::string plain(std::string_view shown) {
       text += shown[i];
       continue;
     }
-    while (++i < shown.size() &&
-           (shown[i] == '[' || shown[i] == '?' || shown[i] == ';' || (shown[i] >= '0' && shown[i] <= '9'))) {
-    }
+    i = std::min(shown.find_first_not_of("[?;0123456789", i + 1), shown.size());
   }
   return text;
 }

@@ -242,7 +242,7 @@ long Tormentor::misbehave(const Action& action) {
   const auto ways = std::to_array<std::string>({"html", "not json", "empty", "accepted", "other id", "close",
                                                 "reset", "cut", "no http", "forget", "break stream", "resume",
                                                 "split", "pretty", "new tool", "die"});
-  const std::string how = ways[action.number % ways.size()];
+  const std::string& how = ways[action.number % ways.size()];
   client_.call(action.what, action.target, "daemon__misbehave", R"({"how":")" + how + "\"}", true);
   if (how == "die")
     world_.after(700, [this] {

@@ -272,7 +272,7 @@ int report(Run& run, const Options& options, const std::vector<Action>& plan,
 
 int main(int argc, char** argv) {
   try {
-    Options options = read_options({argv + 1, argv + argc});
+    const Options options = read_options({argv + 1, argv + argc});
     const std::vector<Action> plan = plan_for(options);
     std::cout << "chaos: seed " << options.seed << ", " << options.seconds << " s, "
               << std::ranges::count_if(plan, &Action::is_fault) << " faults, "

@@ -280,8 +280,8 @@ std::string Oracle::summary() const {
   out << "\n";
   for (auto& [what, line] : lines) {
     std::ranges::sort(line.times);
-    const auto at = [&](std::size_t hundredths) {
-      return line.times.empty() ? 0 : line.times[(line.times.size() - 1) * hundredths / 100];
+    const auto at = [&times = line.times](std::size_t hundredths) {
+      return times.empty() ? 0 : times[(times.size() - 1) * hundredths / 100];
     };
     out << std::left << std::setw(16) << what << std::right;
     for (const long number : {line.sent, line.good, line.failed, line.cancelled, at(50), at(99), at(100)})
