@@ -53,26 +53,12 @@ TEST(CommandLine, help_names_every_option) {
 }
 
 TEST(CommandLine, every_help_fits_into_80_columns) {
-  for (const std::vector<std::string>& words : std::vector<std::vector<std::string>>{{},
-                                                                                     {"check"},
-                                                                                     {"install"},
-                                                                                     {"uninstall"},
-                                                                                     {"init"},
-                                                                                     {"doctor"},
-                                                                                     {"completion"},
-                                                                                     {"man"},
-                                                                                     {"status"},
-                                                                                     {"reload"},
-                                                                                     {"restart"},
-                                                                                     {"stop"},
-                                                                                     {"logs"},
-                                                                                     {"activate"},
-                                                                                     {"deactivate"},
-                                                                                     {"tools"},
-                                                                                     {"call"}}) {
-    auto command = words;
-    command.emplace_back("--help");
-    const Outcome help = run(command);
+  for (const char* command :
+       {"", "check", "install", "uninstall", "init", "doctor", "completion", "man", "status", "reload",
+        "restart", "stop", "logs", "activate", "deactivate", "tools", "call"}) {
+    std::vector<std::string> words = {"--help"};
+    if (*command != '\0') words.insert(words.begin(), command);
+    const Outcome help = run(words);
     EXPECT_EQ(help.exit_code, 0);
     std::istringstream lines(help.out);
     for (std::string line; std::getline(lines, line);)

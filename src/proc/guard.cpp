@@ -47,11 +47,11 @@ bool Guard::start() {
   pid_ = ::fork();
   if (pid_ == 0) stand_guard(ends[0]);
   ::close(ends[0]);
-  if (pid_ > 0) ::setpgid(pid_, pid_);  // here, too: it may not have run yet when somebody kills our group
   if (pid_ < 0) {
     ::close(ends[1]);
     return false;
   }
+  ::setpgid(pid_, pid_);  // here, too: it may not have run yet when somebody kills our group
   pipe_ = ends[1];
   return true;
 }
