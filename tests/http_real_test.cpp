@@ -35,8 +35,8 @@ Daemon resumable() {
 class RealDaemons : public testing::Test {
  protected:
   void SetUp() override {
-    if (!std::filesystem::exists(peers + "/node_modules"))
-      GTEST_SKIP() << "npm ci in tests/peers has not been run";
+    ASSERT_TRUE(std::filesystem::exists(peers + "/node_modules"))
+        << "the npm packages of tests/peers are missing; ./dev test installs them";
   }
 };
 
@@ -247,7 +247,7 @@ class Nginx {
 class BehindNginx : public testing::Test {
  protected:
   void SetUp() override {
-    if (!std::filesystem::exists(nginx_program())) GTEST_SKIP() << "there is no nginx; ./dev test fetches it";
+    ASSERT_TRUE(std::filesystem::exists(nginx_program())) << "there is no nginx; ./dev test fetches it";
   }
 };
 

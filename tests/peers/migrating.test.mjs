@@ -118,10 +118,7 @@ describe('from mcp-sitter', { concurrency: 2 }, () => {
     }));
 });
 
-// Its HTTP library wants the web's File, which Node has from 20 on.
-const not_run = typeof File === 'undefined' && `NOT RUN: mcp-remote does not start with Node ${process.version}`;
-
-describe('from mcp-remote', { skip: not_run }, () => {
+describe('from mcp-remote', () => {
   const rows = commands_in(section('From mcp-remote')).filter(([, now]) => now.startsWith('mcpivot'));
   const daemon = (place) => `PORT=${place.port} npx -y @modelcontextprotocol/server-everything streamableHttp`;
   const filled = (place, line) =>
