@@ -1,22 +1,21 @@
 // Lays out the npm packages: `mcpivot`, which people install, and one for each platform, which holds the program
 // and which npm picks by itself.
 //
-//     node npm/make.mjs VERSION BINARY MAN_PAGE OUT
+//     node npm/make.mjs VERSION BINARY MAN_PAGE OUT [PLATFORM]
 //
-// makes OUT/mcpivot and OUT/linux-x64 (or what this machine is).
+// makes OUT/mcpivot and OUT/PLATFORM: linux-x64, or linux-arm64; if it isn't given, what this machine is.
 import { chmodSync, copyFileSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 const platforms = ['linux-x64', 'linux-arm64'];
 
-const [version, binary, manPage, out] = process.argv.slice(2);
+const [version, binary, manPage, out, platform = `${process.platform}-${process.arch}`] = process.argv.slice(2);
 if (out === undefined) {
-  console.error('usage: node npm/make.mjs VERSION BINARY MAN_PAGE OUT');
+  console.error('usage: node npm/make.mjs VERSION BINARY MAN_PAGE OUT [PLATFORM]');
   process.exit(2);
 }
 const here = dirname(fileURLToPath(import.meta.url));
-const platform = `${process.platform}-${process.arch}`;
 if (!platforms.includes(platform)) {
   console.error(`make.mjs: no package is meant for ${platform}, only for ${platforms.join(', ')}`);
   process.exit(1);

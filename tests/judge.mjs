@@ -39,16 +39,15 @@ function expected_names(without) {
     }
     return names;
   };
-  const of_node = (folder) =>
-    readdirSync(join(tests, folder))
-      .filter((file) => file.endsWith('.test.mjs'))
-      .map((file) => `${folder}.${file.replace('.test.mjs', '')}`);
+  const peers = readdirSync(join(tests, 'peers'))
+    .filter((file) => file.endsWith('.test.mjs'))
+    .map((file) => `peers.${file.replace('.test.mjs', '')}`);
   const instrumented = ['asan', 'tsan'].includes(preset);
   const all = [
     ...of_binary('unit_tests'),
     ...of_binary('e2e_tests').filter((name) => !/InstallReal/.test(name)),
-    ...of_node('peers'),
-    ...(instrumented ? [] : of_node('package')), // packages hold the program as it is released
+    ...peers,
+    ...(instrumented ? [] : ['package.npm']), // packages hold the program as it is released
     'chaos',
     'demo',
     'search_quality',

@@ -25,7 +25,8 @@ StringScan scan_string(const char* at, const char* end);
 
 // Keys and most values are short and plain: this finds their closing quote within 16 bytes, or gives up
 // (null).
-inline const char* closing_quote_of_short_string(const char* at, const char* end) {
+inline const char* closing_quote_of_short_string([[maybe_unused]] const char* at,
+                                                 [[maybe_unused]] const char* end) {
 #if defined(__x86_64__)
   if (end - at < 16) return nullptr;
   const __m128i bytes = _mm_loadu_si128(reinterpret_cast<const __m128i*>(at));
