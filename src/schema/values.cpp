@@ -56,6 +56,12 @@ std::optional<Decimal> decimal_of(const json::value& number) {
   return decimal;
 }
 
+// Boost.JSON would write 1.5E0.
+std::string spelled(double number) {
+  std::string text = fmt::format("{}", number);
+  return text.find_first_not_of("-0123456789") == std::string::npos ? text + ".0" : text;
+}
+
 std::size_t mixed(std::size_t seed, std::size_t value) {
   return (seed ^ value) * 0x9E3779B97F4A7C15U + (seed >> 7U);
 }
@@ -137,7 +143,7 @@ std::uint64_t count_code_points(std::string_view text) {
 }
 
 std::string shown(const json::value& value) {
-  std::string text = json::serialize(value);
+  std::string text = value.is_double() ? spelled(value.get_double()) : json::serialize(value);
   if (text.size() <= longest_shown) return text;
   std::size_t cut = longest_shown;
   while (cut > 0 && (static_cast<unsigned char>(text[cut]) & 0xC0U) == 0x80U) --cut;

@@ -53,10 +53,9 @@ class Words {
                                                                             {object_type, "an object"},
                                                                             {null_type, "null"}}};
 
-  // Rules for one type make a promise only about it; said is what they are about.
+  // Without a "type", what the other rules are about.
   static Types types(const Node& node) {
     if (node.types != 0) return node.types;
-    if (node.logic != none) return 0;
     return (node.string != none ? string_type : 0U) | (node.number != none ? number_type : 0U) |
            (node.array != none ? array_type : 0U) | (node.object != none ? object_type : 0U);
   }
