@@ -18,9 +18,11 @@ namespace json = boost::json;
 // Some tenths of a second.
 constexpr std::uint64_t most_steps = 5'000'000;
 // What a pattern takes counts by the clock: the engine doesn't tell its steps.
-constexpr std::chrono::nanoseconds step{100};
+constexpr std::chrono::nanoseconds one_step{100};
 // Schemas within schemas, at one time; each takes a few hundred bytes of the stack.
 constexpr int deepest_check = 1500;
+// Alternatives within alternatives of which the nearest is looked for.
+constexpr int deepest_choice = 3;
 
 std::string step_text(std::string_view name) {
   const bool plain = !name.empty() && name.size() <= 100 && std::ranges::all_of(name, [](char c) {
@@ -60,16 +62,18 @@ Verdict Check::run(const json::value& value) {
   if (fits(program_.root, {.value = value, .place = whole, .marks = nullptr, .report = nullptr}) &&
       given_up_.empty())
     return verdict;
-  Report report;
-  if (given_up_.empty())
-    fits(program_.root, {.value = value, .place = whole, .marks = nullptr, .report = &report});
-  verdict.given_up = !given_up_.empty();
-  if (verdict.given_up) {
+  if (!given_up_.empty()) {
+    verdict.given_up = true;
     verdict.problems.push_back(fmt::format("{} cannot be checked: {}", naming_.whole, given_up_));
     return verdict;
   }
+  steps_ = 0;
+  Report report;
+  fits(program_.root, {.value = value, .place = whole, .marks = nullptr, .report = &report});
   for (Report::Problem& problem : report.problems) verdict.problems.push_back(std::move(problem.text));
   verdict.more = report.more;
+  if (verdict.problems.empty())  // to tell why would take too long
+    verdict.problems.push_back(fmt::format("{}: does not fit the schema", naming_.whole));
   return verdict;
 }
 
@@ -83,7 +87,8 @@ void Check::give_up(std::string_view why) {
   if (given_up_.empty()) given_up_ = why;
 }
 
-void Check::add(const Task& task, std::string_view what) const {
+void Check::add(const Task& task, std::string_view what) {
+  if (!spend(steps_to_tell)) return;
   task.report->add(fmt::format("{}: {}", task.place.text(naming_.whole), what), task.place.depth());
 }
 
@@ -96,8 +101,6 @@ bool Check::fits(Index index, const Task& task) {
   ++depth_;
   const bool good = fits_node(program_.nodes[index], task);
   --depth_;
-  if (!good && task.report != nullptr && task.report->problems.empty() && given_up_.empty())
-    add(task, "does not fit the schema");
   return good;
 }
 
@@ -208,7 +211,7 @@ bool Check::matches(Index index, std::string_view text) {
   const Pattern::Match match = program_.patterns[index].find_in(text);
   const auto taken = std::chrono::steady_clock::now() - start;
   if (match == Pattern::Match::given_up) give_up("matching one of its patterns takes too long");
-  spend(static_cast<std::uint64_t>(taken / step));
+  spend(static_cast<std::uint64_t>(taken / one_step));
   return match == Pattern::Match::yes;
 }
 
@@ -268,15 +271,19 @@ void Check::report_choice(const std::vector<Index>& nodes, const Task& task) {
   const int depth = task.place.depth();
   std::size_t nearest = nodes.size();
   Report best;
-  for (std::size_t i = 0; i < nodes.size(); ++i) {
+  ++choices_;
+  for (std::size_t i = 0; i < nodes.size() && choices_ <= deepest_choice && given_up_.empty(); ++i) {
     Report report;
     fits(nodes[i], {.value = task.value, .place = task.place, .marks = nullptr, .report = &report});
+    if (report.problems.empty()) continue;
     if (std::ranges::any_of(report.problems, [&](const auto& problem) { return problem.depth <= depth; }))
       continue;
     if (nearest < nodes.size() && best.problems.size() <= report.problems.size()) continue;
     nearest = i;
     best = std::move(report);
   }
+  --choices_;
+  if (!given_up_.empty()) return;
   if (nearest == nodes.size()) {
     std::vector<std::string> words;
     for (const Index node : nodes) {

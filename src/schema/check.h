@@ -1,7 +1,7 @@
 // One check of one value against a compiled schema.
 //
 // A check first only asks whether the value fits, which is quick and is what nearly always happens; if it
-// doesn't, a second pass collects the problems. Both share one budget of steps.
+// doesn't, a second pass collects the problems. Each has the same budget of steps.
 #pragma once
 
 #include <cstddef>
@@ -82,18 +82,21 @@ class Check {
   bool fits_aside(Index node, const Task& task);
   void report_choice(const std::vector<Index>& nodes, const Task& task);
 
+  static constexpr std::uint64_t steps_to_tell = 200;  // a problem takes more to tell than to find
+
   // False: the budget is used up.
   bool spend(std::uint64_t steps);
   void give_up(std::string_view why);
-  void add(const Task& task, std::string_view what) const;
-  void add_unknown(const ObjectRules& rules, std::string_view name, const Task& task) const;
+  void add(const Task& task, std::string_view what);
+  void add_unknown(const ObjectRules& rules, std::string_view name, const Task& task);
   void add_missing(const ObjectRules& rules, std::string_view name, std::string_view because,
-                   const Task& task) const;
+                   const Task& task);
 
   const Program& program_;
   const Naming& naming_;
   std::uint64_t steps_ = 0;
   int depth_ = 0;
+  int choices_ = 0;  // whose nearest alternative is being looked for
   std::string_view given_up_{};
 };
 

@@ -156,7 +156,8 @@ bool Check::fits_unevaluated(const Node& node, const Task& task) {
   return good;
 }
 
-void Check::add_unknown(const ObjectRules& rules, std::string_view name, const Task& task) const {
+void Check::add_unknown(const ObjectRules& rules, std::string_view name, const Task& task) {
+  if (!spend(steps_to_tell)) return;
   constexpr std::size_t most_named = 30;
   std::vector<std::string_view> known;
   for (const auto& property : rules.properties) known.emplace_back(property.first);
@@ -171,7 +172,8 @@ void Check::add_unknown(const ObjectRules& rules, std::string_view name, const T
 }
 
 void Check::add_missing(const ObjectRules& rules, std::string_view name, std::string_view because,
-                        const Task& task) const {
+                        const Task& task) {
+  if (!spend(steps_to_tell)) return;
   const Place place = member_at(task.place, name);
   std::string text = place.text(naming_.whole) + ": is missing";
   if (!because.empty()) text += fmt::format(", and \"{}\" needs it", because);

@@ -143,11 +143,15 @@ std::uint64_t count_code_points(std::string_view text) {
 }
 
 std::string shown(const json::value& value) {
-  std::string text = value.is_double() ? spelled(value.get_double()) : json::serialize(value);
-  if (text.size() <= longest_shown) return text;
-  std::size_t cut = longest_shown;
-  while (cut > 0 && (static_cast<unsigned char>(text[cut]) & 0xC0U) == 0x80U) --cut;
-  return fmt::format("{}… ({} bytes)", text.substr(0, cut), text.size());
+  if (value.is_double()) return spelled(value.get_double());
+  std::array<char, longest_shown> buffer{};
+  json::serializer serializer;
+  serializer.reset(&value);
+  std::string text(serializer.read(buffer.data(), buffer.size()));
+  if (serializer.done()) return text;
+  while (!text.empty() && (static_cast<unsigned char>(text.back()) & 0xC0U) == 0x80U) text.pop_back();
+  if (!text.empty() && (static_cast<unsigned char>(text.back()) & 0x80U) != 0) text.pop_back();
+  return text + "…";
 }
 
 }  // namespace mcpivot::schema
