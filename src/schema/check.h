@@ -95,6 +95,7 @@ class Check {
   const Program& program_;
   const Naming& naming_;
   std::uint64_t steps_ = 0;
+  std::uint64_t most_steps_ = 0;
   int depth_ = 0;
   int choices_ = 0;  // whose nearest alternative is being looked for
   std::string_view given_up_{};

@@ -33,7 +33,7 @@ class Compiler {
   explicit Compiler(const json::value& document) : document_(document), references_(document) {}
 
   Program run() {
-    if (deeper_than(document_, deepest_value))
+    if (!count_values(document_, deepest_value))
       throw Unusable{fmt::format("it's nested more than {} levels deep", deepest_value)};
     read_dialect();
     program_.root = node(document_, 0);

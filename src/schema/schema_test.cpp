@@ -217,6 +217,13 @@ TEST(Schema, many_items_are_compared_quickly) {
   EXPECT_THAT(problems(R"({"uniqueItems":true})", numbers + ",7.0]"), SizeIs(1));
 }
 
+TEST(Schema, a_large_value_has_a_larger_budget) {
+  const std::string integers = R"({"items":{"type":"integer"}})";
+  const std::string schema = R"({"allOf":[)" + integers + repeated("," + integers, 9) + "]}";
+  const std::string value = "[0" + repeated(",1", 200'000) + "]";
+  EXPECT_THAT(problems(schema, value), IsEmpty());
+}
+
 TEST(Schema, a_dialect_that_is_not_known_is_noted) {
   const auto schema = Schema::compile(parsed(R"({"$schema":"http://example.com/mine"})"));
   ASSERT_TRUE(schema);

@@ -99,15 +99,21 @@ std::size_t hash_of(const json::value& value) {
   return value.is_bool() ? 4U + (value.get_bool() ? 1U : 0U) : 6U;
 }
 
-bool deeper_than(const json::value& value, int depth) {
-  if (const json::array* items = value.if_array())
-    return depth == 0 ||
-           std::ranges::any_of(*items, [&](const json::value& item) { return deeper_than(item, depth - 1); });
-  if (const json::object* members = value.if_object())
-    return depth == 0 || std::ranges::any_of(*members, [&](const auto& member) {
-             return deeper_than(member.value(), depth - 1);
-           });
-  return false;
+std::optional<std::size_t> count_values(const json::value& value, int deepest) {
+  std::size_t count = 1;
+  const auto add = [&](const json::value& inner) {
+    const auto more = count_values(inner, deepest - 1);
+    count += more.value_or(0);
+    return more.has_value();
+  };
+  if (!value.is_structured()) return count;
+  if (deepest == 0) return {};
+  const json::array* items = value.if_array();
+  const bool counted =
+      items != nullptr
+          ? std::ranges::all_of(*items, add)
+          : std::ranges::all_of(value.get_object(), [&](const auto& member) { return add(member.value()); });
+  return counted ? std::optional(count) : std::nullopt;
 }
 
 long double number_of(const json::value& number) {

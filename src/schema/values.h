@@ -1,11 +1,12 @@
 // JSON values as JSON Schema sees them: 1 and 1.0 are one number, the order of members doesn't matter, and a
 // string's length is counted in code points.
 //
-// These recurse as deep as the values are: look with deeper_than() first.
+// These recurse as deep as the values are: look with count_values() first.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -16,7 +17,8 @@ namespace mcpivot::schema {
 bool same(const boost::json::value& one, const boost::json::value& other);
 // Equal for values that are the same.
 std::size_t hash_of(const boost::json::value& value);
-bool deeper_than(const boost::json::value& value, int depth);
+// How many values there are in a value, itself included. Nothing: it's deeper than that.
+std::optional<std::size_t> count_values(const boost::json::value& value, int deepest);
 
 // Exact for every number of Boost.JSON.
 long double number_of(const boost::json::value& number);
