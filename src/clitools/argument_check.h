@@ -2,11 +2,7 @@
 // against its output's schema, and says what is wrong in words that a model can act on: which parameter, what
 // was expected, what came.
 //
-// The validator knows draft 7. What later drafts added is translated where it can be and passed otherwise;
-// notes() says what. Patterns are matched here, by an engine that gives up instead of running for ever or
-// eating the stack.
-//
-// The schema library stays behind the .cpp. Any thread, one at a time.
+// What makes up a schema, and what isn't checked, is said in schema/schema.h. Any thread.
 #pragma once
 
 #include <expected>
@@ -19,10 +15,14 @@
 
 namespace mcpivot {
 
+namespace schema {
+class Schema;
+}
+
 class ArgumentCheck {
  public:
-  // The error says why this is no schema that can be used. `closed`: an argument that the schema does not
-  // name would be lost, so it is a problem, unless the schema itself speaks of further properties.
+  // The error says why the schema can't be used. `closed`: an argument that the schema does not name would be
+  // lost, so it is a problem, unless the schema itself speaks of further properties.
   static std::expected<std::shared_ptr<const ArgumentCheck>, std::string> compile(std::string_view schema,
                                                                                   bool closed);
   ~ArgumentCheck();
@@ -33,14 +33,10 @@ class ArgumentCheck {
   struct Subject {
     std::string_view whole = "the arguments";
     std::string_view part = "parameter";
-    std::string_view misfit = "the arguments do not fit the tool's schema";
-    // To JSON Schema 1.0 is an integer; to a program that gets it as an argument it may be none.
+    // To JSON Schema 1.0 is an integer; to a program that gets it as an argument it may not be.
     bool whole_is_integer = false;
   };
-  static constexpr Subject of_a_result{.whole = "the output",
-                                       .part = "property",
-                                       .misfit = "the output does not fit the tool's schema",
-                                       .whole_is_integer = true};
+  static constexpr Subject of_a_result{.whole = "the output", .part = "property", .whole_is_integer = true};
 
   // What is wrong with them, a sentence each; empty: nothing.
   std::vector<std::string> problems(const Arguments& arguments, const Subject& subject) const;
@@ -49,9 +45,8 @@ class ArgumentCheck {
   const std::vector<std::string>& notes() const;
 
  private:
-  struct Impl;
-  explicit ArgumentCheck(std::unique_ptr<Impl> impl);
-  std::unique_ptr<Impl> impl_;
+  explicit ArgumentCheck(std::unique_ptr<const schema::Schema> schema);
+  std::unique_ptr<const schema::Schema> schema_;
 };
 
 }  // namespace mcpivot

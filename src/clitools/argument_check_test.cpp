@@ -39,20 +39,20 @@ TEST(ArgumentCheck, what_fits_is_no_problem) {
 }
 
 TEST(ArgumentCheck, names_the_parameter_what_was_expected_and_what_came) {
-  EXPECT_THAT(
-      of_x(R"({"type":"integer","description":"noise"})", R"("many")"),
-      ElementsAre(AllOf(HasSubstr(R"(x: expected {"type":"integer"}, got "many")"), HasSubstr("type"))));
+  EXPECT_THAT(of_x(R"({"type":"integer","description":"noise"})", R"("many")"),
+              ElementsAre(R"(x: expected an integer, got "many")"));
   EXPECT_THAT(of_x(R"({"enum":["a","b"]})", R"("c")"),
-              ElementsAre(HasSubstr(R"(x: expected {"enum":["a","b"]}, got "c")")));
-  EXPECT_THAT(of_x(R"({"type":"integer","minimum":1})", "0"), ElementsAre(HasSubstr("got 0 (")));
+              ElementsAre(R"(x: expected one of "a", "b", got "c")"));
+  EXPECT_THAT(of_x(R"({"type":"integer","minimum":1})", "0"),
+              ElementsAre("x: expected an integer of at least 1, got 0"));
   EXPECT_THAT(of_x(R"({"exclusiveMinimum":1})", "1"), SizeIs(1));
   EXPECT_THAT(of_x(R"({"type":"string","minLength":2})", R"("ü")"), SizeIs(1));
   EXPECT_THAT(of_x(R"({"const":5})", "6"), SizeIs(1));
   EXPECT_THAT(of_x(R"({"anyOf":[{"type":"string"},{"type":"null"}]})", "1"),
-              ElementsAre(HasSubstr("x: expected {\"anyOf\"")));
+              ElementsAre("x: expected a string or null, got 1"));
   EXPECT_THAT(of_x(R"({"type":"array","items":{"type":"object","properties":{"n":{"type":"integer"}}}})",
                    R"([{"n":1},{"n":"two"}])"),
-              ElementsAre(HasSubstr(R"(x.1.n: expected {"type":"integer"}, got "two")")));
+              ElementsAre(R"(x.1.n: expected an integer, got "two")"));
   EXPECT_THAT(of_x(R"({"type":"string"})", "[" + std::string(10'000, '1') + "]").front().size(),
               testing::Lt(500U));
 }
@@ -60,9 +60,9 @@ TEST(ArgumentCheck, names_the_parameter_what_was_expected_and_what_came) {
 TEST(ArgumentCheck, missing_and_unknown_parameters_are_told_by_name) {
   const char* schema =
       R"({"properties":{"text":{"type":"string"},"limit":{"type":"integer"}},"required":["text"]})";
-  EXPECT_THAT(problems(schema, "{}"), ElementsAre(R"(text: is missing; expected {"type":"string"})"));
+  EXPECT_THAT(problems(schema, "{}"), ElementsAre("text: is missing; expected a string"));
   EXPECT_THAT(problems(schema, R"({"txt":"a","text":"b"})"),
-              ElementsAre(HasSubstr(R"("txt": there is no such parameter; there are: text, limit)")));
+              ElementsAre("txt: there is no such parameter; there are: text, limit"));
   EXPECT_THAT(problems(schema, R"({"txt":"a","text":"b"})", false), IsEmpty())
       << "the program gets all of them";
   EXPECT_THAT(problems(R"({"additionalProperties":{"type":"string"}})", R"({"any":"thing"})"), IsEmpty());
@@ -79,7 +79,7 @@ TEST(ArgumentCheck, many_problems_are_cut) {
 TEST(ArgumentCheck, patterns_are_matched_and_never_run_for_ever_or_eat_the_stack) {
   EXPECT_THAT(of_x(R"({"type":"string","pattern":"^[a-z]+$"})", R"("abc")"), IsEmpty());
   EXPECT_THAT(of_x(R"({"type":"string","pattern":"^[a-z]+$"})", R"("aBc")"),
-              ElementsAre(HasSubstr("does not match the pattern")));
+              ElementsAre(R"(x: expected a string that matches the pattern "^[a-z]+$", got "aBc")"));
   EXPECT_THAT(of_x(R"({"items":{"pattern":"x"}})", R"(["x","y"])"), ElementsAre(HasSubstr("x.1: ")));
   EXPECT_THAT(of_x(R"({"allOf":[{"pattern":"x"}]})", R"("y")"), SizeIs(1));
   const std::string megabyte = '"' + std::string(1'000'000, 'a') + '"';
@@ -94,7 +94,7 @@ TEST(ArgumentCheck, patterns_are_matched_and_never_run_for_ever_or_eat_the_stack
   EXPECT_THAT(problems(R"({"properties":{"pattern":{"type":"string"}}})", R"({"pattern":1})"), SizeIs(1));
 }
 
-TEST(ArgumentCheck, what_came_after_draft_7_is_translated_or_noted) {
+TEST(ArgumentCheck, what_came_after_draft_7_is_checked_or_noted) {
   const std::string pair =
       R"({"type":"array","prefixItems":[{"type":"string"},{"type":"integer"}],"items":false})";
   EXPECT_THAT(of_x(pair, R"(["a",1])"), IsEmpty());
@@ -105,9 +105,13 @@ TEST(ArgumentCheck, what_came_after_draft_7_is_translated_or_noted) {
   EXPECT_THAT(problems(R"({"$defs":{"n":{"type":"integer"}},"properties":{"x":{"$ref":"#/$defs/n"}}})",
                        R"({"x":"s"})"),
               SizeIs(1));
-  EXPECT_THAT(notes(R"({"unevaluatedProperties":false,"properties":{"x":{"minContains":2}}})"),
-              testing::UnorderedElementsAre("\"unevaluatedProperties\" is not checked",
-                                            "\"minContains\" is not checked"));
+  EXPECT_THAT(of_x(R"({"contains":{"type":"string"},"minContains":2})", R"(["a",1])"), SizeIs(1));
+  EXPECT_THAT(problems(R"({"allOf":[{"properties":{"a":{}}}],"unevaluatedProperties":false})", R"({"b":1})"),
+              SizeIs(1));
+  EXPECT_THAT(of_x(R"({"anyOf":[{"pattern":"^a"},{"type":"null"}]})", R"("b")"), SizeIs(1));
+  EXPECT_THAT(notes(R"({"unevaluatedProperties":false,"properties":{"x":{"minContains":2}}})"), IsEmpty());
+  EXPECT_THAT(notes(R"({"properties":{"x":{"$dynamicRef":"#x"}}})"),
+              ElementsAre("\"$dynamicRef\" is not checked"));
   EXPECT_THAT(problems(R"({"$schema":"https://json-schema.org/draft/2020-12/schema","properties":{"x":{}}})",
                        R"({"x":1})"),
               IsEmpty());
@@ -123,8 +127,8 @@ TEST(ArgumentCheck, what_is_no_schema_is_refused) {
 
 TEST(ArgumentCheck, references_that_go_round_in_a_circle_are_refused) {
   for (const char* circle :
-       {R"({"$ref":"#"})", R"({"allOf":[{"$ref":"#"}]})", R"({"$defs":{"n":{"$ref":"#/%24defs/n"}}})",
-        R"({"properties":{"x":{"$ref":"#/properties/x"}}})",
+       {R"({"$ref":"#"})", R"({"$ref":""})", R"({"allOf":[{"$ref":"#"}]})",
+        R"({"$defs":{"n":{"$ref":"#/%24defs/n"}}})", R"({"properties":{"x":{"$ref":"#/properties/x"}}})",
         R"({"properties":{"a":{"$ref":"#/properties/b"},"b":{"$ref":"#/properties/a"}}})",
         R"({"$defs":{"n":{"not":{"$ref":"#/$defs/n"}}},"properties":{"x":{"items":{"$ref":"#/$defs/n"}}}})"})
     EXPECT_FALSE(ArgumentCheck::compile(circle, true)) << circle;
@@ -134,16 +138,17 @@ TEST(ArgumentCheck, references_that_go_round_in_a_circle_are_refused) {
   EXPECT_THAT(problems(R"({"properties":{"x":{"$ref":"#"}}})", R"({"x":{"x":{}}})"), IsEmpty());
 }
 
-TEST(ArgumentCheck, arguments_that_are_too_deep_or_have_monstrous_keys_are_refused) {
+TEST(ArgumentCheck, arguments_that_are_too_deep_are_refused_and_monstrous_keys_do_no_harm) {
   const std::string deep = "{\"x\":" + std::string(400, '[') + std::string(400, ']') + "}";
   EXPECT_THAT(problems(R"({"properties":{"x":{}}})", deep), ElementsAre(HasSubstr("cannot be read")));
   EXPECT_THAT(problems(R"({"patternProperties":{"^x*$":{}}})", "{\"" + std::string(100'000, 'x') + "\":1}"),
-              SizeIs(1));
+              IsEmpty());
+  EXPECT_THAT(problems("{}", "{\"" + std::string(100'000, 'x') + "\":1}").front().size(), testing::Lt(500U));
 }
 
 TEST(ArgumentCheck, a_reference_to_another_document_is_refused_and_not_looked_for) {
   for (const char* schema : {R"({"$ref":"rties/a"})", R"({"properties":{"a":{"$ref":"other.json#/x"}}})",
-                             R"({"$id":"http://h/a","allOf":[{"$ref":"http://h/b"}]})", R"({"$ref":""})"}) {
+                             R"({"$id":"http://h/a","allOf":[{"$ref":"http://h/b"}]})"}) {
     const auto check = ArgumentCheck::compile(schema, true);
     ASSERT_FALSE(check.has_value()) << schema;
     EXPECT_NE(check.error().find("leads out of it"), std::string::npos) << check.error();
@@ -163,8 +168,8 @@ TEST(ArgumentCheck, of_a_result_speaks_of_the_output) {
   };
   EXPECT_THAT(of(R"({"n":1})"), IsEmpty());
   EXPECT_THAT(of(R"({"n":1.0})"), IsEmpty());
-  EXPECT_THAT(of(R"({"n":1.5})"), ElementsAre(HasSubstr("n: expected {\"type\":\"integer\"}, got 1.5")));
-  EXPECT_THAT(of(R"({"m":1})"), ElementsAre("\"m\": there is no such property; there are: n"));
+  EXPECT_THAT(of(R"({"n":1.5})"), ElementsAre("n: expected an integer, got 1.5"));
+  EXPECT_THAT(of(R"({"m":1})"), ElementsAre("m: there is no such property; there are: n"));
 }
 
 }  // namespace

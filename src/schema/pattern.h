@@ -1,0 +1,34 @@
+// A regular expression of JSON Schema (ECMA-262, over code points), matched by an engine that gives up
+// instead of running for ever or overflowing the stack.
+//
+// The engine is Boost.Regex, and stays behind the .cpp. What it reads differently from ECMA-262 is translated
+// ("\u00e4", "[^]", "\A"); what it lacks ("\p{L}") makes a pattern that isn't understood.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+
+namespace mcpivot::schema {
+
+class Pattern {
+ public:
+  explicit Pattern(std::string_view text);
+  Pattern(Pattern&& other) noexcept;
+  Pattern& operator=(Pattern&& other) noexcept;
+  ~Pattern();
+
+  const std::string& text() const { return text_; }
+  bool understood() const { return engine_ != nullptr; }
+
+  enum class Match { yes, no, given_up };
+  // Whether some part of the text matches. A pattern that isn't understood matches everything.
+  Match find_in(std::string_view text) const;
+
+ private:
+  struct Engine;
+  std::string text_;
+  std::unique_ptr<const Engine> engine_;
+};
+
+}  // namespace mcpivot::schema
