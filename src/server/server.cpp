@@ -240,6 +240,7 @@ void Server::wait(Asker& asker, const Message& message, int sent_before) {
 }
 
 void Server::release_waiting() {
+  if (serving() == nullptr) return;
   for (const auto& waiting : waiting_.take_all()) {
     if (waiting.asker == nullptr) {
       serving()->notify(waiting.message.message());
@@ -261,11 +262,14 @@ void Server::refuse(Asker& asker, const Message& message, const std::string& why
 // --- birth -------------------------------------------------------------------------------------------------
 
 void Server::bear(std::string reason) {
-  if (unborn_) return;
+  if (unborn_ || !farewell_reason_.empty()) return;
   back_off_timer_.cancel();
-  if (config_.swap == SwapMode::stop_first && !leaving_.empty()) {
-    birth_due_ = std::move(reason);  // it cannot run twice
-    return;
+  if (config_.swap == SwapMode::stop_first) {  // it cannot run twice, and not during a build either
+    if (build_ || reloads_.waits()) return;
+    if (!leaving_.empty()) {
+      birth_due_ = std::move(reason);
+      return;
+    }
   }
   birth_reason_ = std::move(reason);
   const int number = ++past_.starts;
@@ -402,8 +406,9 @@ void Server::swap_in(Handshake::Outcome outcome) {
     words += fmt::format("\nprevious generation: {}.", std::exchange(crash_to_tell_, {}));
   told_missing_ = false;
   refetching_ = refetch_again_ = {};
+  bool next_round = false;
   if (reloads_.under_way() && !build_) {  // else they wait for what comes of the build
-    reload_done({.ok = true, .text = words, .news = telling});
+    next_round = end_round({.ok = true, .text = words, .news = telling});
   } else if (telling) {
     add_notice(words);
   }
@@ -412,6 +417,7 @@ void Server::swap_in(Handshake::Outcome outcome) {
   for (const ListKind kind : all_lists)
     if (std::exchange(changed_before_birth_[static_cast<std::size_t>(kind)], false)) refetch(kind);
   if (old) drain(old);
+  if (next_round) start_round();  // a server that cannot run twice ends again: requests wait for the next one
   release_waiting();
   settle();
   watcher_.on_writable();
@@ -456,6 +462,7 @@ void Server::on_death(Generation& generation, const Backend::Ending& ending) {
     }
     settle_open(generation, death, !shut_down_ && stops_.empty());
     leaving_.remove(keep);
+    begin_reload_if_clear();
     if (leaving_.empty() && !birth_due_.empty() && !shut_down_) bear(std::exchange(birth_due_, {}));
   } else if (generation.ending()) {
     current_.reset();
@@ -495,7 +502,7 @@ void Server::on_ended(Generation& generation, Death& death) {
   watcher_.on_writable();  // nobody may wait for a dead server to read
   if (shut_down_) return;
   if (reloads_.under_way()) {
-    begin_reload();
+    begin_reload_if_clear();
   } else if (waiting_.size() > 0) {
     bear("a request needs it");
   }

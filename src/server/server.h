@@ -201,6 +201,7 @@ class Server final : private Generation::Owner {
   void answer_all_waiting(const std::string& why);
   void cancel_timers();
   void start_round();
+  void begin_reload_if_clear();
   void begin_reload();
   void bear_for_round();
   void unwatch_sources();
@@ -208,6 +209,7 @@ class Server final : private Generation::Owner {
   void build();
   void on_built(const BuildRunner::Result& result);
   void reload_done(const ReloadOutcome& outcome);
+  bool end_round(const ReloadOutcome& outcome);
 
   void wait(Asker& asker, const Message& message, int sent_before);
   void release_waiting();

@@ -21,7 +21,9 @@ void Server::reload(Reload reload) {
     case ReloadRounds::Step::begin:
       return start_round();
     case ReloadRounds::Step::build:
-      return build();
+      if (config_.swap == SwapMode::overlap) return build();
+      reloads_.wait();
+      return start_round();
     case ReloadRounds::Step::bear:
       if (!config_.is_daemon()) bear_for_round();  // a session is not older than what was asked for
   }
@@ -38,8 +40,18 @@ void Server::program_replaced(const std::string& reason) {
 }
 
 void Server::start_round() {
-  if (current_ && !current_->ending() && config_.swap == SwapMode::stop_first) current_->end(farewell);
-  if (!current_ || !current_->ending()) begin_reload();  // else at its death
+  if (config_.swap == SwapMode::stop_first) {
+    abandon_birth();
+    if (current_ && !current_->ending()) current_->end(farewell);
+  }
+  begin_reload_if_clear();
+}
+
+// What is in the way dies soon, and then this is called again.
+void Server::begin_reload_if_clear() {
+  const bool ends = current_ && current_->ending();
+  const bool runs_twice = config_.swap == SwapMode::stop_first && !leaving_.empty();
+  if (reloads_.waits() && !ends && !runs_twice) begin_reload();
 }
 
 void Server::begin_reload() {
@@ -103,8 +115,13 @@ void Server::cancel_reload(const void* whose) {
 }
 
 void Server::reload_done(const ReloadOutcome& outcome) {
+  if (end_round(outcome)) start_round();
+}
+
+// True: the next round waits to be started, once whoever ended this one has done the rest of its work.
+bool Server::end_round(const ReloadOutcome& outcome) {
   watch_again();
-  if (reloads_.end(outcome)) start_round();
+  return reloads_.end(outcome);
 }
 
 // It is to be stopped: whatever was to come of it is not to come any more.
