@@ -75,6 +75,8 @@ class Server final : private Generation::Owner {
   void hello(std::string_view params, std::function<void()> then);
   // The same for others who must know what it offers.
   void when_settled(std::function<void()> then);
+  // They need not wait any longer.
+  void settle();
   bool knows_client() const { return !replay_.hello.empty(); }
 
   // Every request is answered, sooner or later, and once.
@@ -166,7 +168,6 @@ class Server final : private Generation::Owner {
   void on_death(Generation& generation, const Backend::Ending& ending) override;
 
   void become(State state, std::string trouble);
-  void settle();
   void recall_last_run();
   void keep_for_next_run() const;
 

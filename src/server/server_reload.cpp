@@ -199,6 +199,8 @@ void Server::retire(std::function<void()> done) {
   build_.reset();
   abandon_birth();
   answer_all_waiting(std::string(farewell_reason_));
+  trouble_ = farewell_reason_;
+  settle();
   if (current_) {
     drain(std::exchange(current_, nullptr));
   } else if (leaving_.empty()) {
