@@ -557,9 +557,9 @@ void ControlTools::reload(const Call& call, Server& server, bool build) {
 void ControlTools::stop(const Call& call, Server& server, std::string (*words)(const Server::Stopped&)) {
   // Who else of ours runs the same program is stopped too: else it would be ended, started again, and hold
   // the file.
-  if (const auto program = stoppable_program(server.config().command))
+  if (const auto program = stoppable_program(server.config_in_use().command))
     for (const auto& other : fleet_.members()) {
-      const auto same = stoppable_program(other->entry().server.command);
+      const auto same = stoppable_program(other->server().config_in_use().command);
       if (&other->server() != &server && same && same->path == program->path)
         other->server().stop([](const Server::Stopped&) {});
     }

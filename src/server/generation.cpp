@@ -19,14 +19,14 @@ constexpr int most_patience = 6;
 }  // namespace
 
 std::expected<std::shared_ptr<Generation>, std::string> Generation::start(LinkContext& context, Guard& guard,
-                                                                          const ServerConfig& config,
-                                                                          int number, StderrRing& ring,
-                                                                          Owner& owner,
+                                                                          ConfigRef config, int number,
+                                                                          StderrRing& ring, Owner& owner,
                                                                           const Backend* predecessor) {
   auto backend = make_backend(context, guard, config, number, ring, predecessor);
   if (!backend) return std::unexpected(backend.error());
-  std::shared_ptr<Generation> generation(new Generation(config, number, std::move(*backend), ring, owner));
-  log_info("{}: generation {} started, {}", config.name, number, generation->backend().where());
+  std::shared_ptr<Generation> generation(
+      new Generation(std::move(config), number, std::move(*backend), ring, owner));
+  log_info("{}: generation {} started, {}", generation->config().name, number, generation->backend().where());
   generation->backend_->start(*generation,
                               [weak = generation->weak_from_this()](const Backend::Ending& ending) {
                                 if (auto self = weak.lock()) self->die(ending);
@@ -34,9 +34,9 @@ std::expected<std::shared_ptr<Generation>, std::string> Generation::start(LinkCo
   return generation;
 }
 
-Generation::Generation(const ServerConfig& config, int number, std::shared_ptr<Backend> backend,
-                       StderrRing& ring, Owner& owner)
-    : config_(config),
+Generation::Generation(ConfigRef config, int number, std::shared_ptr<Backend> backend, StderrRing& ring,
+                       Owner& owner)
+    : config_(std::move(config)),
       number_(number),
       backend_(std::move(backend)),
       link_(backend_->link()),
@@ -181,7 +181,7 @@ void Generation::on_answer(const Message& message) {
   const std::int64_t own = own_id(message.text(message.id));
   const Requests::Request* request = asked_.find(own);
   if (request == nullptr) {
-    log_debug("{}: dropped an answer to {}, which nobody waits for", config_.name, message.text(message.id));
+    log_debug("{}: dropped an answer to {}, which nobody waits for", config_->name, message.text(message.id));
     return;
   }
   if (request->known == Method::initialize && message.kind == Kind::result)
@@ -222,7 +222,7 @@ void Generation::on_progress(const Message& message) {
   const auto token = asked_.find_token(own);
   asked_.touch(own);
   if (!token) {
-    log_debug("{}: dropped progress under the token {}, which is not (or no longer) known", config_.name,
+    log_debug("{}: dropped progress under the token {}, which is not (or no longer) known", config_->name,
               message.text(message.progress_token));
     return;
   }
@@ -250,18 +250,18 @@ void Generation::on_unreadable(std::string_view line, const Refusal& refusal) {
   garbage(line, refusal.reason);
   // Perhaps it was meant as an answer, and somebody would wait for it in vain.
   fail_answers(line, fmt::format("server \"{}\" answered with something that is no MCP message: {}",
-                                 config_.name, refusal.reason));
+                                 config_->name, refusal.reason));
 }
 
 void Generation::on_oversize(const Skim& skim, std::size_t limit) {
   const std::string why = fmt::format(
       "the message is {} bytes, over the limit of {}; raise it with --max-message, or ask for less",
       skim.size(), limit);
-  log_warn("{}: dropped a message: {} (method {}, id {})", config_.name, why, skim.method(), skim.id());
+  log_warn("{}: dropped a message: {} (method {}, id {})", config_->name, why, skim.method(), skim.id());
   if (!skim.method().empty() && !skim.id().empty()) {
     link_.send(error_answer(skim.id(), code::invalid_request, why));
   } else {
-    fail_answer(skim, fmt::format("server \"{}\" answered, but {}", config_.name, why));
+    fail_answer(skim, fmt::format("server \"{}\" answered, but {}", config_->name, why));
   }
 }
 
@@ -288,9 +288,9 @@ void Generation::fail_answer(const Skim& skim, const std::string& why) {
 
 void Generation::garbage(std::string_view line, std::string_view why) {
   const std::string_view shown = line.substr(0, garbage_shown);
-  log_warn("{}: not forwarded, because it is no message ({}): {}{}", config_.name, why, shown,
+  log_warn("{}: not forwarded, because it is no message ({}): {}{}", config_->name, why, shown,
            shown.size() < line.size() ? "…" : "");
-  ring_.add(number_, fmt::format("[{}] {}", config_.is_daemon() ? "no message" : "stdout", line));
+  ring_.add(number_, fmt::format("[{}] {}", config_->is_daemon() ? "no message" : "stdout", line));
 }
 
 void Generation::on_lost(std::string_view id, bool reached, std::string_view why) {
@@ -307,7 +307,7 @@ void Generation::on_lost(std::string_view id, bool reached, std::string_view why
 void Generation::die(const Backend::Ending& ending) {
   const auto keep = shared_from_this();  // the owner lets go of the dead
   dead_ = true;
-  log_info("{}: generation {} ({}) {}", config_.name, number_, backend_->where(), ending.how);
+  log_info("{}: generation {} ({}) {}", config_->name, number_, backend_->where(), ending.how);
   owner_.on_death(*this, ending);
   backend_->close();
 }

@@ -50,7 +50,7 @@ class Generation final : public Link::Handler, public std::enable_shared_from_th
   };
 
   static std::expected<std::shared_ptr<Generation>, std::string> start(LinkContext& context, Guard& guard,
-                                                                       const ServerConfig& config, int number,
+                                                                       ConfigRef config, int number,
                                                                        StderrRing& ring, Owner& owner,
                                                                        const Backend* predecessor);
   ~Generation() override;
@@ -100,14 +100,15 @@ class Generation final : public Link::Handler, public std::enable_shared_from_th
   std::vector<std::string> stderr_lines() const;
 
   int number() const { return number_; }
+  // The one that it was born with.
+  const ServerConfig& config() const { return *config_; }
   const Backend& backend() const { return *backend_; }
   std::chrono::steady_clock::time_point started() const { return started_; }
 
  private:
   class Inquiry;
 
-  Generation(const ServerConfig& config, int number, std::shared_ptr<Backend> backend, StderrRing& ring,
-             Owner& owner);
+  Generation(ConfigRef config, int number, std::shared_ptr<Backend> backend, StderrRing& ring, Owner& owner);
 
   void on_message(const Message& message) override;
   void on_batch(std::string_view line) override;
@@ -126,7 +127,7 @@ class Generation final : public Link::Handler, public std::enable_shared_from_th
   void fail_answers(std::string_view line, const std::string& why);
   void fail_answer(const Skim& skim, const std::string& why);
 
-  const ServerConfig& config_;
+  ConfigRef config_;
   int number_;
   std::shared_ptr<Backend> backend_;
   Link& link_;  // the backend's

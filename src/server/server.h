@@ -121,8 +121,10 @@ class Server final : private Generation::Owner {
   bool full() const { return serving() != nullptr && serving()->full(); }
   void resume();
 
-  const ServerConfig& config() const { return config_; }
-  const std::string& name() const { return config_.name; }
+  const ServerConfig& config() const { return *config_; }
+  // What runs now was born with this one.
+  const ServerConfig& config_in_use() const { return current_ ? current_->config() : *config_; }
+  const std::string& name() const { return config_->name; }
   State state() const { return state_; }
   // Whether its last starts failed, or it died soon after; it may be on its way again.
   bool failed_lately() const { return young_deaths_ > 0; }
@@ -152,9 +154,10 @@ class Server final : private Generation::Owner {
     return knows_client() ? nullptr : unborn_.get();
   }
 
-  void adopt_config();
-  const Manner& manner() const { return manner_of(config_); }
-  bool can_build() const { return !config_.build.empty(); }
+  void adopt(ServerConfig config);
+  void adopt_keeper();
+  const Manner& manner() const { return manner_of(*config_); }
+  bool can_build() const { return !config_->build.empty(); }
 
   // Generation::Owner
   void on_answer(const Generation::Requests::Request& request, const Message& message) override;
@@ -188,7 +191,7 @@ class Server final : private Generation::Owner {
 
   void count_kill(std::string reason);
   void abandon_plans();
-  void finish_stop(const std::string& how, std::vector<pid_t> pids);
+  void finish_stop(const ServerConfig& of, const std::string& how, std::vector<pid_t> pids);
   void on_ended(Generation& generation, Death& death);
   void on_crash(Generation& generation, const Death& death, bool from_outside);
   void on_daemon_lost(Generation& generation, const Death& death, bool forgotten);
@@ -217,7 +220,7 @@ class Server final : private Generation::Owner {
   // What a generation leaves unanswered is asked again, once, where that does no harm (and if `again` allows
   // it at all); else its sender is told. Returns how many were told.
   std::size_t settle_open(Generation& generation, const Death& death, bool again);
-  bool settle(Generation::Open& open, const Death& death, bool again);
+  bool settle(const Generation& generation, Generation::Open& open, const Death& death, bool again);
   void refuse(Asker& asker, const Message& message, const std::string& why) const;
   void watch_overdue_calls();
   std::string describe(const Generation::Requests::Request& request) const;
@@ -225,7 +228,7 @@ class Server final : private Generation::Owner {
 
   LinkContext& context_;
   Guard& guard_;
-  ServerConfig config_;
+  ConfigRef config_;
   NoticeBoard& notices_;
   Watcher& watcher_;
   StderrRing ring_;

@@ -52,20 +52,20 @@ milliseconds Server::daemon_back_off() const {
   const milliseconds delay(
       std::uniform_int_distribution<std::int64_t>(full.count() * 3 / 4, full.count())(chance));
   if (!keeper_ || !keeper_->can_start() || waiting_.size() == 0) return delay;
-  return std::min(delay, std::max(config_.http.start_after - connection_.away(), first_back_off));
+  return std::min(delay, std::max(config_->http.start_after - connection_.away(), first_back_off));
 }
 
 // A birth failed. True: the daemon is being started, so it is tried again soon and nobody is told.
 bool Server::wait_for_daemon(std::string& why) {
   if (!keeper_ || !keeper_->can_start() || shut_down_ || cannot_execute_) return false;
   const bool first = std::exchange(first_try_, false) && unreachable_;
-  const bool overdue = waiting_.size() > 0 && connection_.away() >= config_.http.start_after;
+  const bool overdue = waiting_.size() > 0 && connection_.away() >= config_->http.start_after;
   if ((first || overdue || start_wanted_) && !keeper_->starting()) keeper_->start(unreachable_);
   if (!keeper_->starting()) {
     if (!keeper_->trouble().empty()) why += "; " + keeper_->trouble();
     return false;
   }
-  if (!current_) become(State::starting, fmt::format("it is being started: {}", config_.http.start));
+  if (!current_) become(State::starting, fmt::format("it is being started: {}", config_->http.start));
   back_off_timer_.expires_after(first_back_off);
   back_off_timer_.async_wait([this, reason = birth_reason_](const boost::system::error_code& error) {
     if (!error) bear(reason);
@@ -76,9 +76,9 @@ bool Server::wait_for_daemon(std::string& why) {
 std::string Server::connection_words(const std::optional<ConnectionRecord::Absence>& absence) const {
   const std::string where = current_->backend().where();
   std::string words =
-      absence ? fmt::format("[mcpivot] \"{}\" is back after {}: {} (it {}).", config_.name,
+      absence ? fmt::format("[mcpivot] \"{}\" is back after {}: {} (it {}).", config_->name,
                             duration_text(absence->length), where, absence->why)
-              : fmt::format("[mcpivot] \"{}\": session {} with {}, ready in {} ({}).", config_.name,
+              : fmt::format("[mcpivot] \"{}\": session {} with {}, ready in {} ({}).", config_->name,
                             current_->number(), where, duration_text(past_.last_start_took), birth_reason_);
   if (reloads_.under_way())
     words += daemon_restarted_ ? " The daemon was restarted." : " The daemon itself was not restarted.";
@@ -98,12 +98,12 @@ void Server::renew_daemon(const std::string& reason) {
   daemon_busy_ = true;
   keeper_->stop([this, reason](bool ok, const std::string& how) {
     daemon_busy_ = false;
-    log_info("{}: {}", config_.name, how);
+    log_info("{}: {}", config_->name, how);
     if (shut_down_) return;
     start_wanted_ = keeper_->can_start();
     young_deaths_ = 0;
     if (ok) return bear(reason);
-    reload_done({false, fmt::format("[mcpivot] \"{}\" could not be stopped: {}", config_.name, how)});
+    reload_done({false, fmt::format("[mcpivot] \"{}\" could not be stopped: {}", config_->name, how)});
     if (!current_) bear(std::string(manner().comes_back));
   });
 }
@@ -145,7 +145,7 @@ void Server::describe_daemon(Status& status) const {
   const Backend::Describe line = [&](std::string_view key, const std::string& value) {
     if (!value.empty()) status.more.emplace_back(key, value);
   };
-  line("url", parse_url(config_.http.url)->shown());
+  line("url", parse_url(config_->http.url)->shown());
   connection_.describe(line);
   if (current_) line("session age", duration_text(status.life->uptime));
   for (const auto& [key, value] : of_session) line(key, value);

@@ -23,7 +23,7 @@ class Trial final : private Generation::Owner {
   // `hello` is the params of `initialize`. `gone` is called once, when nothing of the server is left.
   void start(std::string_view hello, std::chrono::milliseconds patience, std::function<void()> gone);
 
-  const ServerConfig& config() const { return config_; }
+  const ServerConfig& config() const { return *config_; }
   // The error says why it did not get ready, in a sentence.
   const std::expected<Handshake::Outcome, std::string>& outcome() const { return outcome_; }
   // Until it was ready, or could not be any more.
@@ -48,7 +48,7 @@ class Trial final : private Generation::Owner {
 
   LinkContext& context_;
   Guard& guard_;
-  ServerConfig config_;
+  ConfigRef config_;
   StderrRing ring_;
   boost::asio::steady_timer deadline_;
   std::shared_ptr<Generation> generation_;
