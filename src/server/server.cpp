@@ -267,7 +267,7 @@ void Server::refuse(Asker& asker, const Message& message, const std::string& why
 // --- birth -------------------------------------------------------------------------------------------------
 
 void Server::bear(std::string reason) {
-  if (unborn_ || !farewell_reason_.empty()) return;
+  if (unborn_ || daemon_busy_ || !farewell_reason_.empty()) return;
   back_off_timer_.cancel();
   if (config_->swap == SwapMode::stop_first) {  // it cannot run twice, and not during a build either
     if (build_ || reloads_.waits()) return;
@@ -468,6 +468,9 @@ void Server::on_death(Generation& generation, const Backend::Ending& ending) {
     }
     settle_open(generation, death, !shut_down_ && stops_.empty());
     leaving_.remove(keep);
+    const bool taken_out = shut_down_ && !current_ && leaving_.empty() && !daemon_busy_;
+    if (taken_out && !stops_.empty())  // while somebody waited for it to be stopped
+      finish_stop(generation.config(), fmt::format("it {}", death.how), {generation.backend().pid()});
     begin_reload_if_clear();
     if (leaving_.empty() && !birth_due_.empty() && !shut_down_) bear(std::exchange(birth_due_, {}));
   } else if (generation.ending()) {
@@ -481,7 +484,7 @@ void Server::on_death(Generation& generation, const Backend::Ending& ending) {
       on_crash(generation, death, ending.from_outside);
     }
   }
-  if (shut_down_ && !current_ && leaving_.empty()) std::exchange(shut_down_, nullptr)();
+  end_if_gone();
 }
 
 void Server::count_kill(std::string reason) {
@@ -569,7 +572,7 @@ bool Server::settle(const Generation& generation, Generation::Open& open, const 
                          ? catalog_.find(ListKind::tools, string_value(request.name()))
                          : nullptr;
   const bool safe = !reached || is_read(request.known) || (tool != nullptr && is_safe_to_repeat(*tool));
-  if (again && safe && request.sent_before < manner.most_tries) {
+  if (again && safe && farewell_reason_.empty() && request.sent_before < manner.most_tries) {
     if (Generation* next = serving()) {
       next->request(*request.origin, message, request.sent_before + 1);
     } else {
@@ -585,6 +588,7 @@ bool Server::settle(const Generation& generation, Generation::Open& open, const 
 
 void Server::drain(const std::shared_ptr<Generation>& old) {
   leaving_.push_back(old);
+  if (old->ending()) return;
   if (old->open() == 0 && old->tasks() == 0) return old->end(farewell);
   if (old->backend().calls_have_own_limits()) return;  // on_idle() will end it
   end_late(old, old->config().drain);

@@ -191,6 +191,7 @@ class Server final : private Generation::Owner {
 
   void count_kill(std::string reason);
   void abandon_plans();
+  void end_if_gone();
   void finish_stop(const ServerConfig& of, const std::string& how, std::vector<pid_t> pids);
   void on_ended(Generation& generation, Death& death);
   void on_crash(Generation& generation, const Death& death, bool from_outside);
@@ -199,6 +200,8 @@ class Server final : private Generation::Owner {
   bool wait_for_daemon(std::string& why);
   void renew_daemon(const std::string& reason);
   void stop_daemon(std::function<void(const Stopped&)> done);
+  void end_daemon();
+  void on_daemon_stopped(bool ok, const std::string& how);
   void describe_daemon(Status& status) const;
   std::string connection_words(const std::optional<ConnectionRecord::Absence>& absence) const;
 
@@ -262,6 +265,7 @@ class Server final : private Generation::Owner {
   bool first_try_ = true;
   bool start_wanted_ = false;      // it was stopped by us, and is to run again
   bool daemon_busy_ = false;       // it is being stopped
+  std::string renewal_;            // why it is to be there again after that
   bool daemon_restarted_ = false;  // for the reload under way
 
   std::shared_ptr<BuildRunner> build_;

@@ -22,6 +22,8 @@ constexpr milliseconds longest_back_off{5'000};
 constexpr milliseconds young{1'000};
 // While somebody waits, it is looked for more often.
 constexpr milliseconds longest_back_off_with_queue{1'000};
+constexpr const char* next_call_starts_it = "The next call starts it.";
+constexpr const char* no_start = "Start it yourself: there is no --start.";
 
 }  // namespace
 
@@ -95,21 +97,40 @@ void Server::renew_daemon(const std::string& reason) {
   }
   back_off_timer_.cancel();
   abandon_birth();
-  daemon_busy_ = true;
-  keeper_->stop([this, reason](bool ok, const std::string& how) {
-    daemon_busy_ = false;
-    log_info("{}: {}", config_->name, how);
-    if (shut_down_) return;
-    start_wanted_ = keeper_->can_start();
-    young_deaths_ = 0;
-    if (ok) return bear(reason);
-    reload_done({false, fmt::format("[mcpivot] \"{}\" could not be stopped: {}", config_->name, how)});
-    if (!current_) bear(std::string(manner().comes_back));
-  });
+  renewal_ = reason;
+  end_daemon();
+}
+
+// Whoever wants it stopped while it is being stopped waits for the same end.
+void Server::end_daemon() {
+  if (std::exchange(daemon_busy_, true)) return;
+  keeper_->stop([this](bool ok, const std::string& how) { on_daemon_stopped(ok, how); });
+}
+
+// What is to follow may have changed since the stop began.
+void Server::on_daemon_stopped(bool ok, const std::string& how) {
+  daemon_busy_ = false;
+  log_info("{}: {}", config_->name, how);
+  adopt_keeper();
+  start_wanted_ = keeper_ && keeper_->can_start();
+  young_deaths_ = 0;
+  const std::string renewal = std::exchange(renewal_, {});
+  const std::string next = start_wanted_ ? next_call_starts_it : no_start;
+  for (const auto& tell : std::exchange(stops_, {}))
+    tell({.ok = ok, .how = how, .pids = {}, .others = {}, .program = {}, .next = next});
+  if (shut_down_) return end_if_gone();
+  if (renewal.empty()) {
+    if (reloads_.under_way()) return bear(reloads_.reason());
+    if (waiting_.size() > 0) bear("a request needs it");
+    return;
+  }
+  if (ok) return bear(renewal);
+  reload_done({false, fmt::format("[mcpivot] \"{}\" could not be stopped: {}", config_->name, how)});
+  if (!current_) bear(std::string(manner().comes_back));
 }
 
 void Server::stop_daemon(std::function<void(const Stopped&)> done) {
-  if (!keeper_ || !keeper_->can_stop())
+  if (!daemon_busy_ && (!keeper_ || !keeper_->can_stop()))
     return done(
         {.ok = false,
          .how =
@@ -121,22 +142,15 @@ void Server::stop_daemon(std::function<void(const Stopped&)> done) {
          .next = {}});
   abandon_plans();
   stops_.push_back(std::move(done));
-  if (std::exchange(daemon_busy_, true)) return;  // it is being stopped already
   if (auto old = std::exchange(current_, nullptr)) {
     leaving_.push_back(old);
-    old->end(farewell);
+    if (!old->ending()) old->end(farewell);
   }
   connection_.lost("was stopped on request");
-  const bool starts = keeper_->can_start();
-  const std::string next = starts ? "The next call starts it." : "Start it yourself: there is no --start.";
-  become(State::stopped, fmt::format("it was stopped on request. {}", next));
-  keeper_->stop([this, next](bool ok, const std::string& how) {
-    daemon_busy_ = false;
-    start_wanted_ = true;
-    for (const auto& tell : std::exchange(stops_, {}))
-      tell({.ok = ok, .how = how, .pids = {}, .others = {}, .program = {}, .next = next});
-    if (waiting_.size() > 0 && !shut_down_ && !unborn_) bear("a request needs it");
-  });
+  const bool starts = keeper_ && keeper_->can_start();
+  become(State::stopped,
+         fmt::format("it was stopped on request. {}", starts ? next_call_starts_it : no_start));
+  end_daemon();
 }
 
 void Server::describe_daemon(Status& status) const {

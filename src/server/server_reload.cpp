@@ -129,6 +129,7 @@ bool Server::end_round(const ReloadOutcome& outcome) {
 void Server::abandon_plans() {
   back_off_timer_.cancel();
   build_.reset();
+  renewal_.clear();
   abandon_birth();
   reloads_.gather();
   reload_done({false, fmt::format("[mcpivot] \"{}\" was stopped on request", config_->name)});
@@ -202,11 +203,13 @@ void Server::retire(std::function<void()> done) {
   answer_all_waiting(std::string(farewell_reason_));
   trouble_ = farewell_reason_;
   settle();
-  if (current_) {
-    drain(std::exchange(current_, nullptr));
-  } else if (leaving_.empty()) {
-    std::exchange(shut_down_, nullptr)();
-  }
+  if (current_) drain(std::exchange(current_, nullptr));
+  end_if_gone();
+}
+
+// Nothing is left of it, and nobody waits for it to be stopped.
+void Server::end_if_gone() {
+  if (shut_down_ && !current_ && leaving_.empty() && !daemon_busy_) std::exchange(shut_down_, nullptr)();
 }
 
 void Server::shut_down(std::chrono::milliseconds patience, std::function<void()> done) {
@@ -218,9 +221,11 @@ void Server::shut_down(std::chrono::milliseconds patience, std::function<void()>
   answer_all_waiting(std::string(farewell_reason_));
   trouble_ = farewell_reason_;
   settle();
-  if (!current_ && leaving_.empty()) return std::exchange(shut_down_, nullptr)();
+  // There is no time to wait for that.
+  if (daemon_busy_) on_daemon_stopped(false, "mcpivot ends; whether the daemon was stopped is not known");
   if (current_) current_->end(patience);
   for (const auto& generation : leaving_) generation->end(patience);
+  end_if_gone();
 }
 
 }  // namespace mcpivot
