@@ -77,7 +77,8 @@ TEST(RemovedMeanwhile, the_stop_of_a_program_that_others_run_outlives_the_server
   fs::copy_file(fake_server_binary(), program);
   Child other({program, "--ignore-term", "--ignore-eof"});
   json::object servers = two();
-  servers["app"] = json::object{{"command", program}, {"active", true}};
+  servers["app"] =
+      json::object{{"command", program}, {"args", json::array{"--ignore-eof"}}, {"active", true}};
   Client client(with(servers));
   start(client, {"alpha", "app"});
   rewrite(client, file_of(two()));  // read while the other one, which ignores SIGTERM, is being ended
