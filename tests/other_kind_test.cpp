@@ -11,8 +11,10 @@ namespace harness {
 namespace {
 
 namespace json = boost::json;
+using testing::AllOf;
 using testing::Contains;
 using testing::HasSubstr;
+using testing::Not;
 
 // A CLI whose tool `which` tells by a variable of whose configuration its run is.
 class Tools {
@@ -89,9 +91,25 @@ TEST(OtherKind, a_process_whose_place_a_daemon_cannot_take_is_started_again_as_w
   ASSERT_TRUE(wait_until(
       [&] { return text_of(client.call("echo")).find("Generation 1 still serves") != std::string::npos; },
       soon()));
-  EXPECT_THAT(own(client, "crash"), HasSubstr("SIGABRT")) << "it died as the process that it was";
+  EXPECT_THAT(own(client, "crash"), AllOf(HasSubstr("SIGABRT"), Not(HasSubstr("Outcome unknown"))))
+      << "it died as the process that it was";
   daemon.start();
   EXPECT_TRUE(wait_until([&] { return own(client, "echo", {{"text", "daemon"}}) == "daemon"; }, soon()));
+}
+
+TEST(OtherKind, a_changed_limit_for_calls_at_once_counts_with_the_next_generation) {
+  const Tools tools;
+  const auto entry = [&](int jobs) { return file_of({{"alpha", tools.entry("same", {{"jobs", jobs}})}}); };
+  Client client({.config = entry(1)});
+  Gate gate(tools.gate());
+  client.initialize();
+  const auto held = client.send_call("hold");
+  ASSERT_TRUE(gate.wait_for_visitor());
+  const auto waiting = client.send_call("which");
+  rewrite(client, entry(2));
+  EXPECT_FALSE(is_error(client.await(waiting))) << "it waits for the other call";
+  gate.open();
+  EXPECT_FALSE(is_error(client.await(held)));
 }
 
 }  // namespace

@@ -147,7 +147,7 @@ void Gateway::configure(GatewayConfig config) {
 void Gateway::welcome(Member& member) {
   log_info("{}: it is in the configuration now", member.name());
   start(member);
-  if (!hello_.empty()) member.hello(hello_);
+  if (!hello_.empty()) member.server().hello(hello_, {});
   if (!level_.empty()) member.server().apply_setting(*read_message(level_));
 }
 
@@ -309,7 +309,7 @@ void Gateway::initialize(Session& session, Asker& asker, const Message& message)
     asker.answer(result_answer(id, result));
   };
   if (alone()) return lone().hello(hello_, std::move(answer));
-  for (const auto& member : members_) member->hello(hello_);
+  for (const auto& member : members_) member->server().hello(hello_, {});
   answer();
 }
 

@@ -39,13 +39,6 @@ void Member::start() {
   if (!active_) rest_later();
 }
 
-void Member::hello(std::string_view params) {
-  server_.hello(params, {});
-  // Nothing is known of a lazy one that never ran: it is started once, so that there is something to list.
-  if (entry_.start == StartMode::lazy && server_.initialize_result().empty())
-    server_.start("to learn its tools");
-}
-
 void Member::reload(const std::string& reason) {
   server_.reload({.build = !entry_.server.build.empty(),
                   .renew = true,

@@ -36,8 +36,6 @@ class Member final : private Server::Watcher {
 
   // Starts it, now or at its first use.
   void start();
-  // A client's handshake.
-  void hello(std::string_view params);
   void reload(const std::string& reason);
   // Another configuration under the same name.
   void configure(ServerEntry entry);

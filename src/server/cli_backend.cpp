@@ -113,6 +113,7 @@ void CliBackend::on_schema(std::expected<ToolSchema, std::string> schema, millis
   fetch_took_ = took;
   if (schema) {
     schema_ = std::move(*schema);
+    pool_->set_jobs(config_->cli->jobs);  // its predecessor may have had another limit
     log_info("{}: schema fetched: {} tools, in {}", config_->name, schema_.tools.size(), duration_text(took));
   } else {
     trouble_ = std::move(schema.error());

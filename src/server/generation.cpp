@@ -202,6 +202,7 @@ void Generation::follow_task(const Requests::Request& request, const Message& an
   if (request.task) {
     const std::string_view id = find_member(find_member(answer.text(answer.result), "task"), "taskId");
     if (id.empty()) return;
+    last_task_ = std::chrono::steady_clock::now();
     if (tasks_.size() < most_tasks) tasks_.emplace(id);
     begun_tasks_.emplace_back(id);
     if (begun_tasks_.size() > most_tasks) begun_tasks_.pop_front();

@@ -92,6 +92,8 @@ class Generation final : public Link::Handler, public std::enable_shared_from_th
   bool has_task(std::string_view id) const;
   // Tasks whose results nobody has fetched yet.
   std::size_t tasks() const { return tasks_.size(); }
+  // When the last one was begun.
+  std::chrono::steady_clock::time_point last_task() const { return last_task_; }
   // What has been asked longer ago than this, without an answer or progress since; it is cancelled at the
   // server.
   std::vector<Requests::Request> take_overdue(std::chrono::milliseconds patience);
@@ -137,6 +139,7 @@ class Generation final : public Link::Handler, public std::enable_shared_from_th
   Requests asked_;
   std::list<std::unique_ptr<Inquiry>> inquiries_;
   std::set<std::string> tasks_;
+  std::chrono::steady_clock::time_point last_task_{};
   std::deque<std::string> begun_tasks_;  // the latest of them, ended or not
   bool batches_ = false;                 // its protocol version has them
   bool ending_ = false;

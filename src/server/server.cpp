@@ -118,12 +118,20 @@ void Server::start(const std::string& reason) {
 }
 
 void Server::start_later() {
+  lazy_ = true;
   trouble_ = "it starts at its first use";
+  if (knows_client()) learn_tools();
+}
+
+// Nothing is known of a lazy one that never ran: it is started once, so that there is something to list.
+void Server::learn_tools() {
+  if (lazy_ && initialize_result_.empty()) start("to learn its tools");
 }
 
 void Server::hello(std::string_view params, std::function<void()> then) {
   replay_.hello = params.empty() ? "{}" : std::string(params);
   if (initialize_result_.empty() && state_ != State::failed) recall_last_run();
+  learn_tools();
   if (unborn_ && !handshake_) shake_hands();
   if (!then) {
     lists_shown_ = true;

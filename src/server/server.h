@@ -171,6 +171,7 @@ class Server final : private Generation::Owner {
   void on_death(Generation& generation, const Backend::Ending& ending) override;
 
   void become(State state, std::string trouble);
+  void learn_tools();
   void recall_last_run();
   void keep_for_next_run() const;
 
@@ -254,6 +255,7 @@ class Server final : private Generation::Owner {
   bool guessed_ = false;       // both are from the last run; this one's server has not spoken yet
   bool told_missing_ = false;  // a client shook hands with us alone
   bool lists_shown_ = false;   // clients look at the lists at any time
+  bool lazy_ = false;          // it starts at its first use
   bool resting_ = false;       // it is being stopped, or was, because nobody needs it
   std::string crash_to_tell_;  // how the last one died, if that has not been told
 

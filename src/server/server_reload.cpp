@@ -150,6 +150,9 @@ void Server::stop(std::function<void(const Stopped&)> done) {
 
 void Server::rest() {
   if (!current_ || current_->ending() || current_->calls() > 0 || reloads_.under_way()) return;
+  // Somebody may yet fetch what they came to; but not for ever.
+  const auto since_last_task = std::chrono::steady_clock::now() - current_->last_task();
+  if (current_->tasks() > 0 && since_last_task < current_->config().call_timeout) return;
   resting_ = true;
   current_->end(farewell);
 }
