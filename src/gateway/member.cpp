@@ -70,9 +70,8 @@ void Member::set_active(bool active) {
 
 void Member::rest_later() {
   if (!entry_.idle_stop) return;
-  idle_.expires_after(*entry_.idle_stop);
-  idle_.async_wait([this](const boost::system::error_code& error) {
-    if (error || active_) return;
+  idle_.set(*entry_.idle_stop, [this] {
+    if (active_) return;
     server_.rest();
     rest_later();  // somebody may call one of its tools all the same
   });

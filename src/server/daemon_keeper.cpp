@@ -245,9 +245,8 @@ void DaemonKeeper::stop(OnStopped on_stopped) {
   if (pid_ == 0) return on_stopped(false, "it is not ours to stop");
   on_stopped_ = std::move(on_stopped);
   ::kill(-pid_, SIGTERM);  // it leads a session, and so a group, of its own
-  patience_.expires_after(stop_patience);
-  patience_.async_wait([this](const boost::system::error_code& error) {
-    if (!error && pid_ != 0) ::kill(-pid_, SIGKILL);
+  patience_.set(stop_patience, [this] {
+    if (pid_ != 0) ::kill(-pid_, SIGKILL);
   });
 }
 

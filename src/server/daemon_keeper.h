@@ -11,7 +11,6 @@
 
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/posix/stream_descriptor.hpp>
-#include <boost/asio/steady_timer.hpp>
 #include <chrono>
 #include <functional>
 #include <memory>
@@ -20,6 +19,7 @@
 
 #include "link/url.h"
 #include "proc/build_runner.h"
+#include "server/alarm.h"
 #include "server/config.h"
 
 namespace mcpivot {
@@ -72,7 +72,7 @@ class DaemonKeeper {
   pid_t pid_ = 0;
   boost::asio::posix::stream_descriptor pidfd_;
   std::shared_ptr<bool> here_ = std::make_shared<bool>();  // gone with us
-  boost::asio::steady_timer patience_;
+  Alarm patience_;
   std::shared_ptr<BuildRunner> stopper_;
   OnStopped on_stopped_;
   std::chrono::steady_clock::time_point began_{};

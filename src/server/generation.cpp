@@ -101,7 +101,7 @@ bool Generation::cancel(Asker& client, const Message& cancelled) {
   asked_.close(own);
   link_.send(cancelled, Edits().replace(cancelled.request_id, IdText(own).view()).list());
   asker->withdrawn(id);
-  if (asked_.size() == 0) owner_.on_idle(*this);
+  tell_if_idle();
   return true;
 }
 
@@ -111,7 +111,7 @@ void Generation::forget(const Asker& client) {
        asked_.take_if([&](const Requests::Request& open) { return is_from(open.origin); }))
     link_.send(cancellation(IdText(taken.own).view(), "whoever asked is gone"));
   asked_.drop_tokens(is_from);
-  if (asked_.size() == 0) owner_.on_idle(*this);
+  tell_if_idle();
 }
 
 void Generation::answer(const Message& message, std::string_view id) {
@@ -179,14 +179,15 @@ void Generation::on_answer(const Message& message) {
     return;
   }
   const std::int64_t own = own_id(message.text(message.id));
+  const Requests::Hold hold(asked_);  // whoever gets the answer may ask the next thing at once
   const Requests::Request* request = asked_.find(own);
   if (request == nullptr) {
     log_debug("{}: dropped an answer to {}, which nobody waits for", config_->name, message.text(message.id));
     return;
   }
-  if (request->known == Method::initialize && message.kind == Kind::result)
-    batches_ = find_member(message.text(message.result), "protocolVersion") == version_with_batches;
   if (request->kept.empty()) {
+    if (request->known == Method::initialize && message.kind == Kind::result)
+      batches_ = find_member(message.text(message.result), "protocolVersion") == version_with_batches;
     Asker* const inquiry = request->origin;
     asked_.close(own);
     inquiry->forward(message, {});
@@ -195,7 +196,7 @@ void Generation::on_answer(const Message& message) {
     owner_.on_answer(*request, message);
     asked_.close(own);
   }
-  if (asked_.size() == 0) owner_.on_idle(*this);
+  tell_if_idle();
 }
 
 void Generation::follow_task(const Requests::Request& request, const Message& answer) {
@@ -284,7 +285,7 @@ void Generation::fail_answer(const Skim& skim, const std::string& why) {
   if (!skim.method().empty()) return;
   if (auto request = asked_.take(own_id(skim.id())))
     request->origin->answer(error_answer(request->id(), code::internal_error, why));
-  if (asked_.size() == 0) owner_.on_idle(*this);
+  tell_if_idle();
 }
 
 void Generation::garbage(std::string_view line, std::string_view why) {
@@ -302,7 +303,7 @@ void Generation::on_lost(std::string_view id, bool reached, std::string_view why
   } else {
     owner_.on_lost(*this, {std::move(*request), reached}, why);
   }
-  if (asked_.size() == 0) owner_.on_idle(*this);
+  tell_if_idle();
 }
 
 void Generation::die(const Backend::Ending& ending) {

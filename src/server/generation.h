@@ -41,7 +41,7 @@ class Generation final : public Link::Handler, public std::enable_shared_from_th
     virtual void on_cancelled(Generation& from, const Message& cancelled) = 0;  // a request of its own
     virtual bool clients_full() const = 0;
     virtual void on_writable() = 0;
-    // Nothing is open any more; said after each answer that made it so.
+    // Nothing is open any more, of one that drains; said after each answer that made it so.
     virtual void on_idle(Generation& generation) = 0;
     // One request was lost on the way, while the generation lives on.
     virtual void on_lost(Generation& generation, Open lost, std::string_view why) = 0;
@@ -78,6 +78,9 @@ class Generation final : public Link::Handler, public std::enable_shared_from_th
   // The clients read again.
   void resume() { link_.resume(); }
 
+  // It gets nothing new, and its owner wants to know when it is idle.
+  void drain() { draining_ = true; }
+  bool idle() const { return asked_.size() == 0 && tasks_.empty(); }
   // Ends it within twice the patience. on_death() follows.
   void end(std::chrono::milliseconds patience);
   bool ending() const { return ending_; }
@@ -124,6 +127,9 @@ class Generation final : public Link::Handler, public std::enable_shared_from_th
   void on_answer(const Message& message);
   void on_progress(const Message& message);
   void follow_task(const Requests::Request& request, const Message& answer);
+  void tell_if_idle() {
+    if (draining_ && asked_.size() == 0) owner_.on_idle(*this);
+  }
   void die(const Backend::Ending& ending);
   void garbage(std::string_view line, std::string_view why);
   void fail_answers(std::string_view line, const std::string& why);
@@ -142,6 +148,7 @@ class Generation final : public Link::Handler, public std::enable_shared_from_th
   std::chrono::steady_clock::time_point last_task_{};
   std::deque<std::string> begun_tasks_;  // the latest of them, ended or not
   bool batches_ = false;                 // its protocol version has them
+  bool draining_ = false;
   bool ending_ = false;
   bool dead_ = false;
 };

@@ -141,9 +141,7 @@ void Server::hello(std::string_view params, std::function<void()> then) {
   const bool known = !initialize_result_.empty();
   const bool hopeless = !unborn_ && (state_ == State::failed || state_ == State::stopped);
   if (known || hopeless) return settle();
-  patience_timer_.expires_after(first_handshake);
-  patience_timer_.async_wait([this](const boost::system::error_code& error) {
-    if (error) return;
+  patience_timer_.set(first_handshake, [this] {
     trouble_ = fmt::format("it has not finished its handshake after {}", duration_text(first_handshake));
     settle();
   });
@@ -298,10 +296,7 @@ void Server::bear(std::string reason) {
   if (!current_ && !tried_before)
     become(State::starting, fmt::format("it is starting (generation {}){}", number, last_time()));
   if (sources_unwatched_) {
-    long_birth_timer_.expires_after(quick_birth);
-    long_birth_timer_.async_wait([this](const boost::system::error_code& error) {
-      if (!error) watch_again();
-    });
+    long_birth_timer_.set(quick_birth, [this] { watch_again(); });
   }
   if (knows_client()) return shake_hands();
   release_waiting();
@@ -314,11 +309,9 @@ std::string Server::last_time() const {
 }
 
 void Server::shake_hands() {
-  birth_timer_.expires_after(config_->start_timeout);
-  birth_timer_.async_wait([this](const boost::system::error_code& error) {
-    if (!error)
-      birth_failed(
-          fmt::format("it did not finish its handshake within {}", duration_text(config_->start_timeout)));
+  birth_timer_.set(config_->start_timeout, [this] {
+    birth_failed(
+        fmt::format("it did not finish its handshake within {}", duration_text(config_->start_timeout)));
   });
   handshake_ = std::make_shared<Handshake>(*unborn_, replay_.hello, replay_.calls(),
                                            [this](auto outcome) { on_born(std::move(outcome)); });
@@ -540,10 +533,8 @@ void Server::back_off() {
   const int doublings = std::min(std::max(young_deaths_ - 2, 0), 10);
   const milliseconds delay =
       young_deaths_ < 2 ? milliseconds(0) : std::min(longest_back_off, first_back_off * (1 << doublings));
-  back_off_timer_.expires_after(config_->is_daemon() ? daemon_back_off() : delay);
-  back_off_timer_.async_wait([this](const boost::system::error_code& error) {
-    if (!error) bear(std::string(manner().comes_back));
-  });
+  back_off_timer_.set(config_->is_daemon() ? daemon_back_off() : delay,
+                      [this] { bear(std::string(manner().comes_back)); });
 }
 
 // "tools/call of "search"", "tools/list"
@@ -597,7 +588,8 @@ bool Server::settle(const Generation& generation, Generation::Open& open, const 
 void Server::drain(const std::shared_ptr<Generation>& old) {
   leaving_.push_back(old);
   if (old->ending()) return;
-  if (old->open() == 0 && old->tasks() == 0) return old->end(farewell);
+  if (old->idle()) return old->end(farewell);
+  old->drain();
   if (old->backend().calls_have_own_limits()) return;  // on_idle() will end it
   end_late(old, old->config().drain);
 }
@@ -615,9 +607,7 @@ void Server::end_late(const std::weak_ptr<Generation>& old, milliseconds patienc
 }
 
 void Server::on_idle(Generation& generation) {
-  const bool leaves =
-      std::ranges::any_of(leaving_, [&](const auto& old) { return old.get() == &generation; });
-  if (leaves && !generation.ending() && generation.tasks() == 0) generation.end(farewell);
+  if (!generation.ending() && generation.idle()) generation.end(farewell);
 }
 
 // --- what servers say --------------------------------------------------------------------------------------
@@ -706,10 +696,9 @@ bool Server::clients_full() const {
 void Server::watch_overdue_calls() {
   if (watching_overdue_ || !current_ || current_->backend().calls_have_own_limits()) return;
   watching_overdue_ = true;
-  overdue_timer_.expires_after(
-      std::clamp(current_->config().call_timeout / 20, milliseconds(50), milliseconds(5'000)));
-  overdue_timer_.async_wait([this](const boost::system::error_code& error) {
-    if (error) return;  // we may be gone
+  const milliseconds pace =
+      std::clamp(current_->config().call_timeout / 20, milliseconds(50), milliseconds(5'000));
+  overdue_timer_.set(pace, [this] {
     watching_overdue_ = false;
     if (!current_) return;
     const ServerConfig& config = current_->config();

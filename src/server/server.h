@@ -19,6 +19,7 @@
 #include "mcp/catalog.h"
 #include "mcp/notice_board.h"
 #include "proc/build_runner.h"
+#include "server/alarm.h"
 #include "server/connection_record.h"
 #include "server/crash_report.h"
 #include "server/daemon_keeper.h"
@@ -279,11 +280,11 @@ class Server final : private Generation::Owner {
   std::string_view farewell_reason_;  // why it ends for good
   bool sources_unwatched_ = false;    // what a reload writes starts no other
 
-  boost::asio::steady_timer birth_timer_;     // a handshake that takes too long
-  boost::asio::steady_timer back_off_timer_;  // the next try
-  boost::asio::steady_timer patience_timer_;  // a client that waits for the first handshake
-  boost::asio::steady_timer overdue_timer_;
-  boost::asio::steady_timer long_birth_timer_;
+  Alarm birth_timer_;     // a handshake that takes too long
+  Alarm back_off_timer_;  // the next try
+  Alarm patience_timer_;  // a client that waits for the first handshake
+  Alarm overdue_timer_;
+  Alarm long_birth_timer_;
   int young_deaths_ = 0;
   bool cannot_execute_ = false;  // the last start failed before the server's program ran
   bool watching_overdue_ = false;

@@ -68,10 +68,7 @@ bool Server::wait_for_daemon(std::string& why) {
     return false;
   }
   if (!current_) become(State::starting, fmt::format("it is being started: {}", config_->http.start));
-  back_off_timer_.expires_after(first_back_off);
-  back_off_timer_.async_wait([this, reason = birth_reason_](const boost::system::error_code& error) {
-    if (!error) bear(reason);
-  });
+  back_off_timer_.set(first_back_off, [this, reason = birth_reason_] { bear(reason); });
   return true;
 }
 

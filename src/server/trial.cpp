@@ -44,9 +44,8 @@ void Trial::start(std::string_view hello, milliseconds patience, std::function<v
 
 void Trial::wait_for_handshake(milliseconds patience) {
   const bool own_limit = config_->start_timeout < patience;
-  deadline_.expires_after(own_limit ? config_->start_timeout : patience);
-  deadline_.async_wait([this, own_limit, patience](const boost::system::error_code& error) {
-    if (error || settled_) return;
+  deadline_.set(own_limit ? config_->start_timeout : patience, [this, own_limit, patience] {
+    if (settled_) return;
     settle(std::unexpected(
         own_limit
             ? fmt::format("it did not finish its handshake within {}", duration_text(config_->start_timeout))

@@ -5,12 +5,12 @@
 // Whoever has it waits for the end, and looks at the outcome then. One thread.
 #pragma once
 
-#include <boost/asio/steady_timer.hpp>
 #include <expected>
 #include <functional>
 #include <memory>
 #include <string>
 
+#include "server/alarm.h"
 #include "server/handshake.h"
 
 namespace mcpivot {
@@ -50,7 +50,7 @@ class Trial final : private Generation::Owner {
   Guard& guard_;
   ConfigRef config_;
   StderrRing ring_;
-  boost::asio::steady_timer deadline_;
+  Alarm deadline_;
   std::shared_ptr<Generation> generation_;
   std::shared_ptr<Handshake> handshake_;
   std::function<void()> gone_;
