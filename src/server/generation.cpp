@@ -194,6 +194,7 @@ void Generation::on_answer(const Message& message) {
   } else {
     if (request->task || (!tasks_.empty() && request->known == Method::other)) follow_task(*request, message);
     owner_.on_answer(*request, message);
+    answered_ = true;
     asked_.close(own);
   }
   tell_if_idle();

@@ -85,6 +85,8 @@ class Generation final : public Link::Handler, public std::enable_shared_from_th
   void end(std::chrono::milliseconds patience);
   bool ending() const { return ending_; }
   bool dead() const { return dead_; }
+  // Whether it ever answered a client.
+  bool answered() const { return answered_; }
 
   // All that clients asked and were not answered, in order.
   std::vector<Open> take_open();
@@ -148,6 +150,7 @@ class Generation final : public Link::Handler, public std::enable_shared_from_th
   std::chrono::steady_clock::time_point last_task_{};
   std::deque<std::string> begun_tasks_;  // the latest of them, ended or not
   bool batches_ = false;                 // its protocol version has them
+  bool answered_ = false;
   bool draining_ = false;
   bool ending_ = false;
   bool dead_ = false;

@@ -415,6 +415,7 @@ void Server::swap_in(Handshake::Outcome outcome) {
   refetching_ = refetch_again_ = {};
   bool next_round = false;
   if (reloads_.under_way() && !build_) {  // else they wait for what comes of the build
+    young_deaths_ = 0;                    // what somebody had made anew is not judged by what it was before
     next_round = end_round({.ok = true, .text = words, .news = telling});
   } else if (telling) {
     add_notice(words);
@@ -522,11 +523,17 @@ void Server::on_ended(Generation& generation, Death& death) {
 void Server::on_crash(Generation& generation, const Death& death, bool from_outside) {
   past_.last_exit = crash_to_tell_ = fmt::format("{} after {}", death.how, duration_text(death.after));
   ++(from_outside ? past_.outside_deaths : past_.crashes);
-  young_deaths_ = death.after < young ? young_deaths_ + 1 : 0;
+  count_young_death(generation, death.after < young);
   become(State::starting, fmt::format("it {} and is being started again", past_.last_exit));
   if (settle_open(generation, death, true) == 0) add_notice(crash_report(death, {}, {}));
   watcher_.on_writable();  // nobody may wait for a dead server to read
   if (!unborn_) back_off();
+}
+
+// What the earlier ones did says nothing of one that was good for something.
+void Server::count_young_death(const Generation& generation, bool young) {
+  if (generation.answered() || !young) young_deaths_ = 0;
+  if (young) ++young_deaths_;
 }
 
 void Server::back_off() {

@@ -191,6 +191,7 @@ class Server final : private Generation::Owner {
   void list_changed(Generation& from, ListKind kind);
   void refetch(ListKind kind);
 
+  void count_young_death(const Generation& generation, bool young);
   void count_kill(std::string reason);
   void abandon_plans();
   void end_if_gone();

@@ -29,7 +29,7 @@ constexpr const char* no_start = "Start it yourself: there is no --start.";
 
 // A daemon that is away is told of when it is back.
 void Server::on_daemon_lost(Generation& generation, const Death& death, bool forgotten) {
-  young_deaths_ = death.after < young ? young_deaths_ + 1 : 0;
+  count_young_death(generation, death.after < young);
   session_forgotten_ = forgotten;
   if (!forgotten) {
     ++past_.outside_deaths;
