@@ -479,5 +479,31 @@ TEST(Crash, progress_gives_a_call_more_time) {
   EXPECT_EQ(own_text(client.await(id)), "slept 1200 ms");
 }
 
+// ---- The pause before the next start.
+
+// A client of a program that does not exist yet, and failed to start so often that the next pause is 30 s.
+std::string fail_often(Client& client) {
+  client.initialize();
+  for (int i = 0; i < 20; ++i) EXPECT_TRUE(is_error(client.call("echo")));
+  return client.directory() / "late";
+}
+
+TEST(Crash, of_a_server_that_answered_is_not_counted_with_the_failures_before_it) {
+  Client client({.options = {"--no-watch"}, .command = {"./late"}});
+  std::filesystem::copy_file(fake_server_binary(), fail_often(client));
+  EXPECT_EQ(own(client, "echo", {{"text", "up"}}), "up");
+  EXPECT_TRUE(is_error(client.call("crash")));
+  EXPECT_EQ(own(client, "echo", {{"text", "up again"}}), "up again");
+}
+
+TEST(Crash, of_a_server_that_was_rebuilt_is_not_counted_with_the_failures_before_it) {
+  Client client(
+      {.options = {"--no-watch", "--build", "cp " + fake_server_binary() + " late"}, .command = {"./late"}});
+  fail_often(client);
+  EXPECT_FALSE(is_error(client.call("pivot_rebuild")));
+  EXPECT_TRUE(is_error(client.call("crash")));  // before it has answered anything
+  EXPECT_EQ(own(client, "echo", {{"text", "up again"}}), "up again");
+}
+
 }  // namespace
 }  // namespace harness

@@ -124,6 +124,12 @@ TEST(Gateway, a_lazy_server_starts_at_its_first_use_and_is_listed_from_its_last_
   EXPECT_EQ(own(second, "beta__echo", {{"text", "awake"}}), "awake");
 }
 
+TEST(Gateway, a_lone_lazy_server_that_never_ran_shows_its_tools) {
+  Client client(with({{"alpha", server({"--only", "echo"}, {{"start", "lazy"}})}}));
+  EXPECT_THAT(json::serialize(client.initialize()), HasSubstr("\"fake\""));
+  EXPECT_THAT(tools_of(client), Contains("echo"));
+}
+
 TEST(Gateway, an_inactive_server_rests_after_a_while_and_wakes_when_called) {
   json::object servers = two();
   servers["beta"] = server({"--only", "echo", "--lives", "b"}, {{"idle_stop", "100ms"}});
@@ -137,6 +143,30 @@ TEST(Gateway, an_inactive_server_rests_after_a_while_and_wakes_when_called) {
       },
       soon()));
   EXPECT_EQ(own(client, "pivot_call", {{"tool", "beta__echo"}, {"arguments", {{"text", "up"}}}}), "up");
+}
+
+TEST(Gateway, a_server_rests_only_when_the_results_of_its_tasks_were_fetched) {
+  json::object servers = two();
+  for (const char* name : {"beta", "gamma"})
+    servers[name] = server({"--only", "echo"}, {{"idle_stop", "100ms"}, {"active", true}});
+  Client client(with(servers));
+  start(client, {"alpha", "beta", "gamma"});
+  const json::object begun = client.request(
+      "tools/call", {{"name", "beta__echo"}, {"arguments", json::object{}}, {"task", {{"ttl", 60000}}}});
+  const json::value task = begun.at("result").at("task").at("taskId");
+  const auto rests = [&](const char* name) {
+    return wait_until(
+        [&] {
+          return own(client, "pivot_status", {{"server", name}}).find("nobody needed it") !=
+                 std::string::npos;
+        },
+        soon());
+  };
+  client.call("pivot_deactivate", {{"server", "beta"}});
+  client.call("pivot_deactivate", {{"server", "gamma"}});
+  ASSERT_TRUE(rests("gamma"));  // and so would the other one, which was told so before it
+  EXPECT_THAT(own_text(client.request("tasks/result", {{"taskId", task}})), HasSubstr("the result of"));
+  EXPECT_TRUE(rests("beta"));
 }
 
 }  // namespace

@@ -2,6 +2,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <csignal>
+#include <functional>
+
 #include "lives.h"
 
 namespace harness {
@@ -59,6 +62,50 @@ TEST(StopFirst, a_call_that_comes_while_the_old_server_ends_waits_for_the_new_on
   const auto call = client.send_call("state");
   EXPECT_THAT(own_text(client.await(call)), HasSubstr(R"("life":2)"));
   EXPECT_FALSE(is_error(client.await(rebuild)));
+}
+
+// Once the first build has been swapped in, the server ends again for the second one.
+void expect_a_call_waits_for_the_second_build(const std::function<std::int64_t(Client&)>& ask_again) {
+  Client client(changing({"--swap", "stop-first", "--build", "cat gate"}));
+  Gate gate(client.directory() / "gate");
+  client.initialize();
+  const auto first = client.send_call("pivot_rebuild");
+  ASSERT_TRUE(gate.wait_for_visitor());
+  const auto waiting = client.send_call("state");
+  const auto second = ask_again(client);
+  EXPECT_TRUE(client.request("ping").contains("result"));
+  gate.open();
+  EXPECT_THAT(text_of(client.await(first)), HasSubstr("generation 2"));
+  ASSERT_TRUE(gate.wait_for_visitor());
+  EXPECT_THAT(client.answers, testing::IsEmpty()) << "the call went to a server that was about to end";
+  gate.open();
+  EXPECT_THAT(own_text(client.await(waiting)), HasSubstr(R"("life":3)"));
+  if (second == 0) return;
+  EXPECT_THAT(text_of(client.await(second)), HasSubstr("generation 3"));
+}
+
+TEST(StopFirst, a_call_that_waits_during_the_build_outlasts_a_second_rebuild) {
+  expect_a_call_waits_for_the_second_build([](Client& client) { return client.send_call("pivot_rebuild"); });
+}
+
+TEST(StopFirst, a_call_that_waits_during_the_build_outlasts_a_hangup_signal) {
+  expect_a_call_waits_for_the_second_build([](Client& client) {
+    client.child().signal(SIGHUP);
+    return std::int64_t{0};
+  });
+}
+
+TEST(StopFirst, a_rebuild_that_comes_while_the_server_restarts_builds_when_that_one_is_gone) {
+  Client client({.options = {"--swap", "stop-first", "--build", "flock -n lock true"},
+                 .command = {"flock", "-n", "-E", "99", "lock", fake_server_binary(), "--lives", "lives",
+                             "--life", "2+", "--tap", "tap", "--delay", "initialize=300"}});
+  client.initialize();
+  const auto restart = client.send_call("pivot_restart");
+  ASSERT_TRUE(wait_for_text(client.directory() / "tap", "initialize"));
+  const auto rebuild = client.send_call("pivot_rebuild");
+  EXPECT_FALSE(is_error(client.await(restart)));
+  const json::object answer = client.await(rebuild);
+  EXPECT_FALSE(is_error(answer)) << text_of(answer);
 }
 
 }  // namespace

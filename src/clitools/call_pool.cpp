@@ -6,8 +6,10 @@
 
 namespace mcpivot {
 
-CallPool::CallPool(std::size_t jobs)
-    : jobs_(jobs != 0 ? jobs : std::max<std::size_t>(1, std::thread::hardware_concurrency()) * 4) {}
+void CallPool::set_jobs(std::size_t jobs) {
+  jobs_ = jobs != 0 ? jobs : std::max<std::size_t>(1, std::thread::hardware_concurrency()) * 4;
+  start_next();
+}
 
 CallPool::Ticket CallPool::enter(std::size_t bytes, std::function<void()> start) {
   if (waiting_.size() >= most_waiting || waiting_bytes_ + bytes > most_waiting_bytes) return 0;

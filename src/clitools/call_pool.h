@@ -21,7 +21,9 @@ class CallPool {
   static constexpr std::size_t most_waiting_bytes = 256UL * 1024 * 1024;
 
   // 0 jobs: four for each core.
-  explicit CallPool(std::size_t jobs);
+  explicit CallPool(std::size_t jobs) { set_jobs(jobs); }
+  // From now on; calls that run go on.
+  void set_jobs(std::size_t jobs);
 
   using Ticket = std::uint64_t;
   // `start` is called at once, or when others have left. 0: too many wait already, or too much.
@@ -54,7 +56,7 @@ class CallPool {
   };
   void start_next();
 
-  std::size_t jobs_;
+  std::size_t jobs_ = 1;
   std::size_t running_ = 0;
   std::size_t waiting_bytes_ = 0;
   std::list<Waiting> waiting_;

@@ -36,6 +36,14 @@ TEST(CallPool, starts_so_many_and_the_rest_in_order) {
   EXPECT_EQ(calls.pool.waiting(), 0U);
 }
 
+TEST(CallPool, a_higher_limit_starts_those_who_wait) {
+  Calls calls(1);
+  for (int number = 1; number <= 4; ++number) calls.enter(number);
+  EXPECT_THAT(calls.started, ElementsAre(1));
+  calls.pool.set_jobs(3);
+  EXPECT_THAT(calls.started, ElementsAre(1, 2, 3));
+}
+
 TEST(CallPool, starts_nothing_while_held) {
   Calls calls(1);
   calls.pool.hold();

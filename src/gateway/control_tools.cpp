@@ -145,7 +145,8 @@ const std::array<ControlTools::Tool, 16> ControlTools::tools{{
 
 struct ControlTools::Running {
   Asker* asker;
-  Server* server;
+  std::string server;  // by its name: it may be gone before the call ends
+  bool tells_model;    // whoever asked is an AI's client, and passes the answer on
   std::string id;
   std::string token;
   boost::asio::steady_timer silence;  // somebody may wait for a sign of life
@@ -257,10 +258,16 @@ bool ControlTools::cancel(Asker& client, const Message& cancelled) {
       continue;
     running->withdrawn = true;
     running->asker->withdrawn(running->id);
-    running->server->cancel_reload(running.get());
+    if (Server* const server = find_server(running->server)) server->cancel_reload(running.get());
     return true;
   }
   return false;
+}
+
+Server* ControlTools::find_server(const std::string& name) const {
+  const auto found =
+      std::ranges::find(fleet_.members(), name, [](const auto& member) { return member->name(); });
+  return found == fleet_.members().end() ? nullptr : &(*found)->server();
 }
 
 void ControlTools::forget(const Asker& client) {
@@ -557,9 +564,9 @@ void ControlTools::reload(const Call& call, Server& server, bool build) {
 void ControlTools::stop(const Call& call, Server& server, std::string (*words)(const Server::Stopped&)) {
   // Who else of ours runs the same program is stopped too: else it would be ended, started again, and hold
   // the file.
-  if (const auto program = stoppable_program(server.config().command))
+  if (const auto program = stoppable_program(server.config_in_use().command))
     for (const auto& other : fleet_.members()) {
-      const auto same = stoppable_program(other->entry().server.command);
+      const auto same = stoppable_program(other->server().config_in_use().command);
       if (&other->server() != &server && same && same->path == program->path)
         other->server().stop([](const Server::Stopped&) {});
     }
@@ -571,7 +578,8 @@ void ControlTools::stop(const Call& call, Server& server, std::string (*words)(c
 std::shared_ptr<ControlTools::Running> ControlTools::begin(const Call& call, Server& server) {
   const Message& message = call.message;
   auto running = std::make_shared<Running>(Running{.asker = &call.asker,
-                                                   .server = &server,
+                                                   .server = server.name(),
+                                                   .tells_model = server.has_client(call.asker),
                                                    .id = std::string(message.text(message.id)),
                                                    .token = std::string(message.text(message.progress_token)),
                                                    .silence = boost::asio::steady_timer(loop_)});
@@ -582,8 +590,9 @@ std::shared_ptr<ControlTools::Running> ControlTools::begin(const Call& call, Ser
 void ControlTools::end(const std::shared_ptr<Running>& running, const ReloadOutcome& outcome) {
   running_.remove(running);
   // Of what was too late to stop, or was done from a terminal, the model must know.
-  const bool untold = running->withdrawn || !running->server->has_client(*running->asker);
-  if (outcome.ok && untold) running->server->add_notice(outcome.text);
+  const bool untold = running->withdrawn || !running->tells_model;
+  Server* const server = outcome.ok && untold ? find_server(running->server) : nullptr;
+  if (server != nullptr) server->add_notice(outcome.text);
   if (!running->withdrawn) running->asker->answer(tool_answer(running->id, outcome.text, !outcome.ok));
 }
 

@@ -113,6 +113,7 @@ class ControlTools {
   void stop(const Call& call, Server& server, std::string (*words)(const Server::Stopped&));
   std::shared_ptr<Running> begin(const Call& call, Server& server);
   void end(const std::shared_ptr<Running>& running, const ReloadOutcome& outcome);
+  Server* find_server(const std::string& name) const;  // null: it is gone
 
   boost::asio::io_context& loop_;
   Fleet& fleet_;

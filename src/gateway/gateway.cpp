@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <array>
 #include <boost/asio/post.hpp>
+#include <optional>
+#include <utility>
 
 #include "gateway/control_arguments.h"
 #include "log/log.h"
@@ -115,33 +117,48 @@ void Gateway::configure(GatewayConfig config) {
   config_.names = config.names;
   config_.trouble = config.trouble;
   Members old_ones = std::exchange(members_, {});
+  std::vector<std::pair<Member*, std::optional<ServerEntry>>> changes;  // no entry: it is new
   for (ServerEntry& entry : config.servers) {
     const auto old = std::ranges::find_if(
         old_ones, [&](const auto& member) { return member && member->name() == entry.server.name; });
     if (old == old_ones.end()) {
-      log_info("{}: it is in the configuration now", entry.server.name);
       members_.push_back(make_member(entry));
-      start(*members_.back());
-      if (!hello_.empty()) members_.back()->hello(hello_);
-      if (!level_.empty()) members_.back()->server().apply_setting(*read_message(level_));
-      continue;
+      changes.emplace_back(members_.back().get(), std::nullopt);
+    } else {
+      members_.push_back(std::move(*old));
+      changes.emplace_back(members_.back().get(), std::move(entry));
     }
-    entry.server.control = control_names(config_.compat, entry.server);
-    if ((*old)->entry().active != entry.active && entry.active) {
-      (*old)->set_active(*entry.active);
-      forget_start(**old);
-      watch_start(**old);
-    }
-    (*old)->configure(std::move(entry));
-    members_.push_back(std::move(*old));
   }
-  for (auto& gone : old_ones)
-    if (gone) retire(std::move(gone));
-  if (alone()) members_.front()->set_active(true);
+  std::erase(old_ones, nullptr);
   stale_ = Stale::names;
+  // Only now that all are in their places: whoever waits for one of them may be answered by what follows.
+  for (auto& [member, entry] : changes) entry ? change(*member, std::move(*entry)) : welcome(*member);
+  for (auto& gone : old_ones) retire(std::move(gone));
+  if (alone()) {
+    members_.front()->set_active(true);
+  } else {
+    for (const auto& member : members_) member->server().settle();  // nobody waits for one of several
+  }
   for (const ListKind kind : {ListKind::tools, ListKind::prompts, ListKind::resources})
     announcer_.changed(kind);
   tell_since(before);
+}
+
+void Gateway::welcome(Member& member) {
+  log_info("{}: it is in the configuration now", member.name());
+  start(member);
+  if (!hello_.empty()) member.server().hello(hello_, {});
+  if (!level_.empty()) member.server().apply_setting(*read_message(level_));
+}
+
+void Gateway::change(Member& member, ServerEntry entry) {
+  entry.server.control = control_names(config_.compat, entry.server);
+  if (member.entry().active != entry.active && entry.active) {
+    member.set_active(*entry.active);
+    forget_start(member);
+    watch_start(member);
+  }
+  member.configure(std::move(entry));
 }
 
 // It is no longer configured: it may end the calls that it has.
@@ -286,23 +303,23 @@ void Gateway::request(Session& session, Asker& asker, const Message& message) {
 
 void Gateway::initialize(Session& session, Asker& asker, const Message& message) {
   hello_ = message.text(message.params);
-  if (alone()) return initialize_alone(session, asker, message);
-  for (const auto& member : members_) member->hello(hello_);
-  const std::string result = gateway_initialize_result(hello_, instructions());
-  session.agreed_version(find_member(result, "protocolVersion"));
-  asker.answer(result_answer(message.text(message.id), result));
+  auto answer = [this, &session, &asker, id = std::string(message.text(message.id))] {
+    const std::string result = initialize_result();
+    session.agreed_version(find_member(result, "protocolVersion"));
+    asker.answer(result_answer(id, result));
+  };
+  if (alone()) return lone().hello(hello_, std::move(answer));
+  for (const auto& member : members_) member->server().hello(hello_, {});
+  answer();
 }
 
-void Gateway::initialize_alone(Session& session, Asker& asker, const Message& message) {
-  lone().hello(message.text(message.params),
-               [this, &session, &asker, id = std::string(message.text(message.id))] {
-                 const std::string& theirs = lone().initialize_result();
-                 std::string result = theirs.empty() ? gateway_initialize_result(hello_, words_of_trouble())
-                                                     : widened_initialize_result(theirs);
-                 if (!config_.trouble.empty()) result = with_words(result, words_of_config());
-                 session.agreed_version(find_member(result, "protocolVersion"));
-                 asker.answer(result_answer(id, result));
-               });
+// The servers may be others by now than when the client asked.
+std::string Gateway::initialize_result() const {
+  if (!alone()) return gateway_initialize_result(hello_, instructions());
+  const std::string& theirs = lone().initialize_result();
+  const std::string result = theirs.empty() ? gateway_initialize_result(hello_, words_of_trouble())
+                                            : widened_initialize_result(theirs);
+  return config_.trouble.empty() ? result : with_words(result, words_of_config());
 }
 
 // Lists can be megabytes: the client's link writes them from where they lie.

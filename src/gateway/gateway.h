@@ -81,6 +81,9 @@ class Gateway final : private Member::Owner, private ControlTools::Fleet {
   void watch_start(Member& member);
   void forget_start(const Member& member);
   bool is_active_at_first(const ServerEntry& entry) const;
+  // The configuration has a new one, says something else of one, or no longer has one.
+  void welcome(Member& member);
+  void change(Member& member, ServerEntry entry);
   void retire(std::unique_ptr<Member> member);
   void keep_names();
   Naming naming_of(const Member& member) const;
@@ -97,7 +100,7 @@ class Gateway final : private Member::Owner, private ControlTools::Fleet {
   void tell_starts();
 
   void initialize(Session& session, Asker& asker, const Message& message);
-  void initialize_alone(Session& session, Asker& asker, const Message& message);
+  std::string initialize_result() const;
   void list(Asker& asker, const Message& message, ListKind kind);
   void request_tool(Asker& asker, const Message& message);
   void request_unrouted_tool(Asker& asker, const Message& message, const std::string& name);

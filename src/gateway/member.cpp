@@ -39,13 +39,6 @@ void Member::start() {
   if (!active_) rest_later();
 }
 
-void Member::hello(std::string_view params) {
-  server_.hello(params, {});
-  // Nothing is known of a lazy one that never ran: it is started once, so that there is something to list.
-  if (entry_.start == StartMode::lazy && server_.initialize_result().empty())
-    server_.start("to learn its tools");
-}
-
 void Member::reload(const std::string& reason) {
   server_.reload({.build = !entry_.server.build.empty(),
                   .renew = true,
@@ -77,9 +70,8 @@ void Member::set_active(bool active) {
 
 void Member::rest_later() {
   if (!entry_.idle_stop) return;
-  idle_.expires_after(*entry_.idle_stop);
-  idle_.async_wait([this](const boost::system::error_code& error) {
-    if (error || active_) return;
+  idle_.set(*entry_.idle_stop, [this] {
+    if (active_) return;
     server_.rest();
     rest_later();  // somebody may call one of its tools all the same
   });

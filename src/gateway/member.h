@@ -4,12 +4,12 @@
 // One thread.
 #pragma once
 
-#include <boost/asio/steady_timer.hpp>
 #include <memory>
 #include <string>
 
 #include "config/config.h"
 #include "gateway/tool_filter.h"
+#include "server/alarm.h"
 #include "server/server.h"
 #include "server/source_watch.h"
 
@@ -36,8 +36,6 @@ class Member final : private Server::Watcher {
 
   // Starts it, now or at its first use.
   void start();
-  // A client's handshake.
-  void hello(std::string_view params);
   void reload(const std::string& reason);
   // Another configuration under the same name.
   void configure(ServerEntry entry);
@@ -78,7 +76,7 @@ class Member final : private Server::Watcher {
   Server server_;
   std::unique_ptr<SourceWatch> watch_;
   ToolFilter tools_;
-  boost::asio::steady_timer idle_;
+  Alarm idle_;
   bool started_ = false;  // it was told to start, now or at its first use
   bool active_ = false;
   Naming naming_ = Naming::prefixed;

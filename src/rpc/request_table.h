@@ -114,7 +114,22 @@ class RequestTable {
     return last_id_;
   }
 
-  // The open request with this id of ours, or null. Valid until another one is added or closed.
+  // As long as it lives, an open request that was found stays where it is, whatever is added meanwhile.
+  class Hold {
+   public:
+    explicit Hold(RequestTable& table) : table_(table) { ++table_.holds_; }
+    ~Hold() {
+      if (--table_.holds_ == 0 && !table_.outgrown_.empty()) table_.outgrown_.clear();
+    }
+    Hold(const Hold&) = delete;
+    Hold& operator=(const Hold&) = delete;
+
+   private:
+    RequestTable& table_;
+  };
+
+  // The open request with this id of ours, or null. Valid until it is closed or, if nobody holds the table,
+  // another one is added.
   Request* find(std::int64_t id) { return is_open(id) ? &slot(id).request : nullptr; }
 
   // It has been answered. Its memory stays for the next one.
@@ -210,7 +225,8 @@ class RequestTable {
   void resize(std::size_t size) {
     std::vector<Slot> old = std::exchange(slots_, std::vector<Slot>(size));
     for (Slot& kept : old)
-      if (kept.id != 0) slot(kept.id) = std::move(kept);
+      if (kept.id != 0) slot(kept.id) = holds_ == 0 ? std::move(kept) : kept;
+    if (holds_ > 0) outgrown_.push_back(std::move(old));
   }
 
   void remember_token(std::int64_t id, const Request& request) {
@@ -225,6 +241,8 @@ class RequestTable {
   std::int64_t last_id_ = 0;
   std::size_t size_ = 0;
   std::vector<Slot> slots_ = std::vector<Slot>(usual_slots);
+  std::vector<std::vector<Slot>> outgrown_;  // while somebody holds it
+  int holds_ = 0;
   std::unordered_map<std::int64_t, Token> task_tokens_;
   std::deque<std::int64_t> token_order_;  // oldest first
 };

@@ -89,5 +89,21 @@ TEST(RequestTable, reads_its_own_ids_however_a_peer_writes_them) {
   EXPECT_EQ(IdText(1234567890123).view(), "1234567890123");
 }
 
+TEST(RequestTable, what_is_held_stays_where_it_is_while_the_table_grows) {
+  Table table;
+  const std::int64_t own = add(table, "\"first\"");
+  {
+    const Table::Hold hold(table);
+    const Table::Request* const held = table.find(own);
+    for (int i = 0; i < 1000; ++i) add(table, "0", 2);
+    EXPECT_EQ(held->id(), "\"first\"");
+    EXPECT_EQ(held->origin, 1);
+    EXPECT_EQ(table.find(own)->id(), "\"first\"");
+    table.close(own);
+  }
+  EXPECT_EQ(table.find(own), nullptr);
+  EXPECT_EQ(table.size(), 1000U);
+}
+
 }  // namespace
 }  // namespace mcpivot

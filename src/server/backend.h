@@ -64,7 +64,7 @@ class Backend {
 // The backend that the configuration asks for; `predecessor` is that of the current generation, or null. The
 // error says what could not be started, and why.
 std::expected<std::shared_ptr<Backend>, std::string> make_backend(LinkContext& context, Guard& guard,
-                                                                  const ServerConfig& config, int generation,
+                                                                  const ConfigRef& config, int generation,
                                                                   StderrRing& ring,
                                                                   const Backend* predecessor);
 

@@ -67,22 +67,22 @@ struct CliBackend::Call : std::enable_shared_from_this<Call> {
   bool pacing = false;
 };
 
-std::shared_ptr<Backend> CliBackend::make(LinkContext& context, Guard& guard, const ServerConfig& config,
+std::shared_ptr<Backend> CliBackend::make(LinkContext& context, Guard& guard, const ConfigRef& config,
                                           int generation, StderrRing& ring, const CliBackend* predecessor) {
-  auto pool = predecessor != nullptr ? predecessor->pool_ : std::make_shared<CallPool>(config.cli->jobs);
+  auto pool = predecessor != nullptr ? predecessor->pool_ : std::make_shared<CallPool>(config->cli->jobs);
   return std::shared_ptr<CliBackend>(
       new CliBackend(context, guard, config, generation, ring, std::move(pool)));
 }
 
-CliBackend::CliBackend(LinkContext& context, Guard& guard, const ServerConfig& config, int generation,
-                       StderrRing& ring, std::shared_ptr<CallPool> pool)
+CliBackend::CliBackend(LinkContext& context, Guard& guard, ConfigRef config, int generation, StderrRing& ring,
+                       std::shared_ptr<CallPool> pool)
     : context_(context),
       guard_(guard),
-      config_(config),
+      config_(std::move(config)),
       generation_(generation),
       ring_(&ring),
       pool_(std::move(pool)),
-      schema_command_(schema_command(config)) {}
+      schema_command_(schema_command(*config_)) {}
 
 CliBackend::~CliBackend() {
   close();
@@ -94,11 +94,11 @@ void CliBackend::start(Link::Handler& handler, OnEnd on_end) {
   handler_ = &handler;
   on_end_ = std::move(on_end);
   fetch_ = std::make_unique<SchemaFetch>(
-      context_.loop, guard_, schema_command_, schema_limit(config_.start_timeout), config_.start_timeout,
+      context_.loop, guard_, schema_command_, schema_limit(config_->start_timeout), config_->start_timeout,
       SchemaFetch::Handlers{.on_stderr_line =
                                 [this](const std::string& line) {
                                   if (ring_ != nullptr) ring_->add(generation_, line);
-                                  log_info("{} schema stderr: {}", config_.name, line);
+                                  log_info("{} schema stderr: {}", config_->name, line);
                                 },
                             .on_done =
                                 [this](auto schema, milliseconds took) {
@@ -113,14 +113,15 @@ void CliBackend::on_schema(std::expected<ToolSchema, std::string> schema, millis
   fetch_took_ = took;
   if (schema) {
     schema_ = std::move(*schema);
-    log_info("{}: schema fetched: {} tools, in {}", config_.name, schema_.tools.size(), duration_text(took));
+    pool_->set_jobs(config_->cli->jobs);  // its predecessor may have had another limit
+    log_info("{}: schema fetched: {} tools, in {}", config_->name, schema_.tools.size(), duration_text(took));
   } else {
     trouble_ = std::move(schema.error());
   }
   for (const SchemaProblem& problem : schema_.problems) {
     const std::string text = fmt::format("{}: {}{}", problem.place, problem.what,
                                          problem.mistake ? " (this tool is left out)" : "");
-    log_at(problem.mistake ? LogLevel::warn : LogLevel::info, "{}: {}", config_.name, text);
+    log_at(problem.mistake ? LogLevel::warn : LogLevel::info, "{}: {}", config_->name, text);
     if (problem.mistake && ring_ != nullptr) ring_->add(generation_, fmt::format("[schema] {}", text));
   }
   take_all();
@@ -182,7 +183,7 @@ void CliBackend::describe(const Describe& line) const {
     line("tools left out",
          fmt::format(
              "{} mistakes in the schema{}", mistakes,
-             config_.control.logs.empty() ? "" : fmt::format("; {} shows them", config_.control.logs)));
+             config_->control.logs.empty() ? "" : fmt::format("; {} shows them", config_->control.logs)));
   const CallPool::Counts& counts = pool_->counts();
   line("calls", fmt::format("{} ({} failed), {} running, {} waiting, at most {} at once", counts.calls,
                             counts.failures, pool_->running(), pool_->waiting(), pool_->jobs()));
@@ -193,13 +194,13 @@ void CliBackend::describe(const Describe& line) const {
 // --- messages in
 
 void CliBackend::send(const Message& message, std::span<const Edit> edits) {
-  if (context_.tap != nullptr) context_.tap->sent(config_.name, message, edits);
+  if (context_.tap != nullptr) context_.tap->sent(config_->name, message, edits);
   inbox_.push_back({++sent_, spliced(message.raw, edits)});
   take_later();
 }
 
 void CliBackend::send(std::string_view line) {
-  if (context_.tap != nullptr) context_.tap->sent(config_.name, line);
+  if (context_.tap != nullptr) context_.tap->sent(config_->name, line);
   inbox_.push_back({++sent_, std::string(line)});
   take_later();
 }
@@ -245,7 +246,7 @@ void CliBackend::take(const Message& message, std::uint64_t position) {
 std::string CliBackend::initialize_result(std::string_view params) const {
   return fmt::format(
       R"({{"protocolVersion":{},"capabilities":{{"tools":{{"listChanged":true}}}},"serverInfo":{{"name":{},"version":"{}"}}}})",
-      agreed_version(params), quote(config_.name), MCPIVOT_VERSION);
+      agreed_version(params), quote(config_->name), MCPIVOT_VERSION);
 }
 
 std::string CliBackend::tools_result() const {
@@ -270,14 +271,14 @@ void CliBackend::call(const Message& message, std::uint64_t position) {
   const Arguments arguments(find_member(message.text(message.params), "arguments"));
   if (const auto problems = tool->check->problems(arguments); !problems.empty())
     return refuse(fmt::format("its arguments are wrong.\n{}", fmt::join(problems, "\n")));
-  auto words = tool->command.fill(arguments, config_.cli->result_args);
+  auto words = tool->command.fill(arguments, config_->cli->result_args);
   if (!words) return refuse(fmt::format("{}.", words.error()));
 
   auto call = std::make_shared<Call>(context_.loop, *tool);
   call->id = id;
   call->token = message.text(message.progress_token);
   call->position = position;
-  call->plan.command = config_.command;
+  call->plan.command = config_->command;
   if (!tool->cwd.empty()) move_to(call->plan.command, tool->cwd);
   auto& argv = call->plan.command.argv;
   argv.insert(argv.end(), words->begin(), words->end());
@@ -286,7 +287,7 @@ void CliBackend::call(const Message& message, std::uint64_t position) {
   call->plan.input = tool->input_is_json ? std::string(arguments.json())
                      : tool->input       ? tool->input->fill(arguments)
                                          : std::string();
-  call->plan.time_limit = tool->timeout.value_or(config_.call_timeout);
+  call->plan.time_limit = tool->timeout.value_or(config_->call_timeout);
   call->plan.over_limit =
       over_limit(call->plan.time_limit, tool->timeout ? "\"timeout\" in its schema" : "--call-timeout");
 
@@ -301,7 +302,7 @@ void CliBackend::call(const Message& message, std::uint64_t position) {
 
 void CliBackend::run(const std::shared_ptr<Call>& call) {
   last_started_ = call->position;
-  auto output = std::make_shared<CapturedOutput>(config_.cli->max_output, pool_->files(), call->tool.name);
+  auto output = std::make_shared<CapturedOutput>(config_->cli->max_output, pool_->files(), call->tool.name);
   const std::weak_ptr weak = call;
   call->run = std::make_shared<CliRun>(context_.loop, guard_, std::move(output),
                                        CliRun::Handlers{.on_stderr_line =
@@ -315,7 +316,7 @@ void CliBackend::run(const std::shared_ptr<Call>& call) {
                                                               if (auto still = weak.lock())
                                                                 on_done(still, result);
                                                             }});
-  log_debug("{}: {}: {}", config_.name, call->tool.name,
+  log_debug("{}: {}: {}", config_->name, call->tool.name,
             command_text(call->plan.command.argv).substr(0, most_in_log));
   call->run->start(call->plan);
 }
@@ -323,7 +324,7 @@ void CliBackend::run(const std::shared_ptr<Call>& call) {
 void CliBackend::progress(Call& call, const std::string& line) {
   if (ring_ != nullptr) ring_->add(generation_, fmt::format("{}: {}", call.tool.name, line));
   write_to_stderr(line + "\n");
-  log_info("{} stderr: {}: {}", config_.name, call.tool.name, line);
+  log_info("{} stderr: {}: {}", config_->name, call.tool.name, line);
   if (call.token.empty() || call.withdrawn || line.empty()) return;
   call.last_line = line;
   if (!call.pacing) send_progress(call);
@@ -355,12 +356,12 @@ void CliBackend::on_done(const std::shared_ptr<Call>& call, const CliRun::Result
                                         .run = result,
                                         .output = call->run->output(),
                                         .cwd = call->plan.command.cwd,
-                                        .largest_file = config_.max_message / 4 * 3 - 16 * 1024});
+                                        .largest_file = config_->max_message / 4 * 3 - 16 * 1024});
   const bool failed = outcome.failed || call->withdrawn;
   pool_->count(call->tool.name, result.took, failed);
   const std::string ended =
       fmt::format("{}: {} after {}", call->tool.name, result.how, duration_text(result.took));
-  log_info("{}: {}", config_.name, ended);
+  log_info("{}: {}", config_->name, ended);
   if (!result.ok && ring_ != nullptr) ring_->add(generation_, fmt::format("[mcpivot] {}", ended));
   if (!call->withdrawn) {
     if (!call->last_line.empty()) send_progress(*call);
@@ -416,11 +417,11 @@ void CliBackend::deliver() {
     while (self->handler_ != nullptr && !self->paused_ && !self->outbox_.empty()) {
       const std::string line = std::move(self->outbox_.front());
       self->outbox_.pop_front();
-      if (self->context_.tap != nullptr) self->context_.tap->received(self->config_.name, line);
+      if (self->context_.tap != nullptr) self->context_.tap->received(self->config_->name, line);
       Skim skim;
-      if (line.size() > self->config_.max_message) {
+      if (line.size() > self->config_->max_message) {
         skim.feed(line);
-        self->handler_->on_oversize(skim, self->config_.max_message);
+        self->handler_->on_oversize(skim, self->config_->max_message);
       } else if (const auto message = read_message(line)) {
         self->handler_->on_message(*message);
       } else {

@@ -20,7 +20,7 @@ namespace mcpivot {
 class CliBackend final : public Backend, private Link, public std::enable_shared_from_this<CliBackend> {
  public:
   // `predecessor` may be null; its limits and counts go on.
-  static std::shared_ptr<Backend> make(LinkContext& context, Guard& guard, const ServerConfig& config,
+  static std::shared_ptr<Backend> make(LinkContext& context, Guard& guard, const ConfigRef& config,
                                        int generation, StderrRing& ring, const CliBackend* predecessor);
   ~CliBackend() override;
 
@@ -39,7 +39,7 @@ class CliBackend final : public Backend, private Link, public std::enable_shared
   struct Call;
   using Calls = std::list<std::shared_ptr<Call>>;
 
-  CliBackend(LinkContext& context, Guard& guard, const ServerConfig& config, int generation, StderrRing& ring,
+  CliBackend(LinkContext& context, Guard& guard, ConfigRef config, int generation, StderrRing& ring,
              std::shared_ptr<CallPool> pool);
 
   // Link
@@ -73,7 +73,7 @@ class CliBackend final : public Backend, private Link, public std::enable_shared
 
   LinkContext& context_;
   Guard& guard_;
-  const ServerConfig& config_;
+  ConfigRef config_;
   int generation_;
   StderrRing* ring_;  // null once closed
   std::shared_ptr<CallPool> pool_;

@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -79,5 +80,8 @@ struct ServerConfig {
   std::chrono::milliseconds build_timeout = std::chrono::minutes(10);
   bool operator==(const ServerConfig&) const = default;
 };
+
+// What a generation was born with stays its own, though the server may be configured otherwise by now.
+using ConfigRef = std::shared_ptr<const ServerConfig>;
 
 }  // namespace mcpivot

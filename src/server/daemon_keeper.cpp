@@ -96,11 +96,11 @@ struct Detached {
 
 }  // namespace
 
-DaemonKeeper::DaemonKeeper(boost::asio::io_context& loop, Guard& guard, const ServerConfig& config)
+DaemonKeeper::DaemonKeeper(boost::asio::io_context& loop, Guard& guard, ConfigRef config)
     : loop_(loop),
       guard_(guard),
-      config_(config),
-      url_(*parse_url(config.http.url)),
+      config_(std::move(config)),
+      url_(*parse_url(config_->http.url)),
       pidfd_(loop),
       patience_(loop) {
   std::string name = url_.authority();
@@ -109,8 +109,9 @@ DaemonKeeper::DaemonKeeper(boost::asio::io_context& loop, Guard& guard, const Se
   lock_file_ = keeper_folder() / (name + ".lock");
 }
 
-bool DaemonKeeper::fits() const {
-  return parse_url(config_.http.url)->authority() == url_.authority();
+bool DaemonKeeper::fits(const ServerConfig& config) const {
+  const auto url = parse_url(config.http.url);
+  return url && url->authority() == url_.authority();
 }
 
 DaemonKeeper::~DaemonKeeper() {
@@ -121,7 +122,7 @@ bool DaemonKeeper::take_lock() {
   if (lock_ >= 0) return true;
   lock_ = ::open(lock_file_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
   if (lock_ < 0) {
-    log_warn("{}: cannot make {}: {}; another mcpivot may start the daemon too", config_.name, lock_file_,
+    log_warn("{}: cannot make {}: {}; another mcpivot may start the daemon too", config_->name, lock_file_,
              std::strerror(errno));
     return true;
   }
@@ -137,9 +138,9 @@ void DaemonKeeper::release_lock() {
 
 void DaemonKeeper::start(bool nobody_listens) {
   // A command that fails at once is not run again and again.
-  if (pid_ != 0 || steady_clock::now() - began_ < config_.http.start_after) return;
+  if (pid_ != 0 || steady_clock::now() - began_ < config_->http.start_after) return;
   if (!take_lock()) {
-    log_info("{}: another mcpivot is starting the daemon", config_.name);
+    log_info("{}: another mcpivot is starting the daemon", config_->name);
     waiting_ = true;
     began_ = steady_clock::now();
     return;
@@ -153,11 +154,11 @@ void DaemonKeeper::start(bool nobody_listens) {
 }
 
 bool DaemonKeeper::spawn() {
-  std::vector<std::string> words{"/bin/sh", "-c", config_.http.start};
-  std::vector<std::string> variables = environment_of(config_.command);
+  std::vector<std::string> words{"/bin/sh", "-c", config_->http.start};
+  std::vector<std::string> variables = environment_of(config_->command);
   const auto argv = exec_pointers(words);
   const auto environment = exec_pointers(variables);
-  const Detached what{.cwd = config_.command.cwd.empty() ? nullptr : config_.command.cwd.c_str(),
+  const Detached what{.cwd = config_->command.cwd.empty() ? nullptr : config_->command.cwd.c_str(),
                       .output = output_file_.c_str(),
                       .argv = argv.data(),
                       .environment = environment.data()};
@@ -168,7 +169,7 @@ bool DaemonKeeper::spawn() {
     return false;
   }
   pid_ = pid;
-  log_info("{}: started the daemon, pid {}: {}", config_.name, pid, config_.http.start);
+  log_info("{}: started the daemon, pid {}: {}", config_->name, pid, config_->http.start);
   watch();
   return true;
 }
@@ -194,7 +195,7 @@ void DaemonKeeper::on_exit() {
   pidfd_.close();
   const ExitStatus exit = ExitStatus::from_wait(status);
   const pid_t pid = std::exchange(pid_, 0);
-  log_info("{}: --start (pid {}) {}", config_.name, pid, exit.text());
+  log_info("{}: --start (pid {}) {}", config_->name, pid, exit.text());
   // With code 0 it has left a daemon behind, which comes up in its own time.
   const bool failed = exit.signal != 0 || exit.code != 0;
   if (waiting_ && failed) {
@@ -210,7 +211,7 @@ void DaemonKeeper::on_exit() {
 }
 
 bool DaemonKeeper::starting() const {
-  return waiting_ && steady_clock::now() - began_ < config_.start_timeout;
+  return waiting_ && steady_clock::now() - began_ < config_->start_timeout;
 }
 
 void DaemonKeeper::arrived() {
@@ -229,24 +230,23 @@ std::string DaemonKeeper::trouble() const {
 void DaemonKeeper::stop(OnStopped on_stopped) {
   arrived();
   began_ = {};
-  if (!config_.http.stop.empty()) {
-    log_info("{}: stopping the daemon: {}", config_.name, config_.http.stop);
+  if (!config_->http.stop.empty()) {
+    log_info("{}: stopping the daemon: {}", config_->name, config_->http.stop);
     stopper_ = std::make_shared<BuildRunner>(
         loop_, guard_,
         BuildRunner::Handlers{
             .on_line = {}, .on_done = [this, on_stopped](const BuildRunner::Result& result) {
               const auto keep = std::exchange(stopper_, nullptr);
-              on_stopped(result.ok, fmt::format("--stop ({}) {}{}{}", config_.http.stop, result.how,
+              on_stopped(result.ok, fmt::format("--stop ({}) {}{}{}", config_->http.stop, result.how,
                                                 result.output.empty() ? "" : ": ", result.output));
             }});
-    return stopper_->start(config_.http.stop, config_.command, stop_limit);
+    return stopper_->start(config_->http.stop, config_->command, stop_limit);
   }
   if (pid_ == 0) return on_stopped(false, "it is not ours to stop");
   on_stopped_ = std::move(on_stopped);
   ::kill(-pid_, SIGTERM);  // it leads a session, and so a group, of its own
-  patience_.expires_after(stop_patience);
-  patience_.async_wait([this](const boost::system::error_code& error) {
-    if (!error && pid_ != 0) ::kill(-pid_, SIGKILL);
+  patience_.set(stop_patience, [this] {
+    if (pid_ != 0) ::kill(-pid_, SIGKILL);
   });
 }
 

@@ -11,22 +11,22 @@
 
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/posix/stream_descriptor.hpp>
-#include <boost/asio/steady_timer.hpp>
 #include <chrono>
 #include <functional>
 #include <memory>
 #include <string>
+#include <utility>
 
 #include "link/url.h"
 #include "proc/build_runner.h"
+#include "server/alarm.h"
 #include "server/config.h"
 
 namespace mcpivot {
 
 class DaemonKeeper {
  public:
-  // The configuration must outlive the keeper.
-  DaemonKeeper(boost::asio::io_context& loop, Guard& guard, const ServerConfig& config);
+  DaemonKeeper(boost::asio::io_context& loop, Guard& guard, ConfigRef config);
   ~DaemonKeeper();
   DaemonKeeper(const DaemonKeeper&) = delete;
   DaemonKeeper& operator=(const DaemonKeeper&) = delete;
@@ -40,10 +40,11 @@ class DaemonKeeper {
   // What became of the last start, if it came to nothing.
   std::string trouble() const;
 
-  // Whether it keeps the daemon that the configuration names now.
-  bool fits() const;
-  bool can_start() const { return !config_.http.start.empty(); }
-  bool can_stop() const { return !config_.http.stop.empty() || pid_ != 0; }
+  // Whether the daemon that it keeps is the one that this configuration names; then it may have it.
+  bool fits(const ServerConfig& config) const;
+  void configure(ConfigRef config) { config_ = std::move(config); }
+  bool can_start() const { return !config_->http.start.empty(); }
+  bool can_stop() const { return !config_->http.stop.empty() || pid_ != 0; }
   // `how` says what was done, or why that failed.
   using OnStopped = std::function<void(bool ok, const std::string& how)>;
   void stop(OnStopped on_stopped);
@@ -63,7 +64,7 @@ class DaemonKeeper {
 
   boost::asio::io_context& loop_;
   Guard& guard_;
-  const ServerConfig& config_;
+  ConfigRef config_;
   Url url_;
   std::string output_file_;
   std::string lock_file_;
@@ -71,7 +72,7 @@ class DaemonKeeper {
   pid_t pid_ = 0;
   boost::asio::posix::stream_descriptor pidfd_;
   std::shared_ptr<bool> here_ = std::make_shared<bool>();  // gone with us
-  boost::asio::steady_timer patience_;
+  Alarm patience_;
   std::shared_ptr<BuildRunner> stopper_;
   OnStopped on_stopped_;
   std::chrono::steady_clock::time_point began_{};

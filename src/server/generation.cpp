@@ -19,14 +19,14 @@ constexpr int most_patience = 6;
 }  // namespace
 
 std::expected<std::shared_ptr<Generation>, std::string> Generation::start(LinkContext& context, Guard& guard,
-                                                                          const ServerConfig& config,
-                                                                          int number, StderrRing& ring,
-                                                                          Owner& owner,
+                                                                          ConfigRef config, int number,
+                                                                          StderrRing& ring, Owner& owner,
                                                                           const Backend* predecessor) {
   auto backend = make_backend(context, guard, config, number, ring, predecessor);
   if (!backend) return std::unexpected(backend.error());
-  std::shared_ptr<Generation> generation(new Generation(config, number, std::move(*backend), ring, owner));
-  log_info("{}: generation {} started, {}", config.name, number, generation->backend().where());
+  std::shared_ptr<Generation> generation(
+      new Generation(std::move(config), number, std::move(*backend), ring, owner));
+  log_info("{}: generation {} started, {}", generation->config().name, number, generation->backend().where());
   generation->backend_->start(*generation,
                               [weak = generation->weak_from_this()](const Backend::Ending& ending) {
                                 if (auto self = weak.lock()) self->die(ending);
@@ -34,9 +34,9 @@ std::expected<std::shared_ptr<Generation>, std::string> Generation::start(LinkCo
   return generation;
 }
 
-Generation::Generation(const ServerConfig& config, int number, std::shared_ptr<Backend> backend,
-                       StderrRing& ring, Owner& owner)
-    : config_(config),
+Generation::Generation(ConfigRef config, int number, std::shared_ptr<Backend> backend, StderrRing& ring,
+                       Owner& owner)
+    : config_(std::move(config)),
       number_(number),
       backend_(std::move(backend)),
       link_(backend_->link()),
@@ -101,7 +101,7 @@ bool Generation::cancel(Asker& client, const Message& cancelled) {
   asked_.close(own);
   link_.send(cancelled, Edits().replace(cancelled.request_id, IdText(own).view()).list());
   asker->withdrawn(id);
-  if (asked_.size() == 0) owner_.on_idle(*this);
+  tell_if_idle();
   return true;
 }
 
@@ -111,7 +111,7 @@ void Generation::forget(const Asker& client) {
        asked_.take_if([&](const Requests::Request& open) { return is_from(open.origin); }))
     link_.send(cancellation(IdText(taken.own).view(), "whoever asked is gone"));
   asked_.drop_tokens(is_from);
-  if (asked_.size() == 0) owner_.on_idle(*this);
+  tell_if_idle();
 }
 
 void Generation::answer(const Message& message, std::string_view id) {
@@ -179,29 +179,32 @@ void Generation::on_answer(const Message& message) {
     return;
   }
   const std::int64_t own = own_id(message.text(message.id));
+  const Requests::Hold hold(asked_);  // whoever gets the answer may ask the next thing at once
   const Requests::Request* request = asked_.find(own);
   if (request == nullptr) {
-    log_debug("{}: dropped an answer to {}, which nobody waits for", config_.name, message.text(message.id));
+    log_debug("{}: dropped an answer to {}, which nobody waits for", config_->name, message.text(message.id));
     return;
   }
-  if (request->known == Method::initialize && message.kind == Kind::result)
-    batches_ = find_member(message.text(message.result), "protocolVersion") == version_with_batches;
   if (request->kept.empty()) {
+    if (request->known == Method::initialize && message.kind == Kind::result)
+      batches_ = find_member(message.text(message.result), "protocolVersion") == version_with_batches;
     Asker* const inquiry = request->origin;
     asked_.close(own);
     inquiry->forward(message, {});
   } else {
     if (request->task || (!tasks_.empty() && request->known == Method::other)) follow_task(*request, message);
     owner_.on_answer(*request, message);
+    answered_ = true;
     asked_.close(own);
   }
-  if (asked_.size() == 0) owner_.on_idle(*this);
+  tell_if_idle();
 }
 
 void Generation::follow_task(const Requests::Request& request, const Message& answer) {
   if (request.task) {
     const std::string_view id = find_member(find_member(answer.text(answer.result), "task"), "taskId");
     if (id.empty()) return;
+    last_task_ = std::chrono::steady_clock::now();
     if (tasks_.size() < most_tasks) tasks_.emplace(id);
     begun_tasks_.emplace_back(id);
     if (begun_tasks_.size() > most_tasks) begun_tasks_.pop_front();
@@ -222,7 +225,7 @@ void Generation::on_progress(const Message& message) {
   const auto token = asked_.find_token(own);
   asked_.touch(own);
   if (!token) {
-    log_debug("{}: dropped progress under the token {}, which is not (or no longer) known", config_.name,
+    log_debug("{}: dropped progress under the token {}, which is not (or no longer) known", config_->name,
               message.text(message.progress_token));
     return;
   }
@@ -250,18 +253,18 @@ void Generation::on_unreadable(std::string_view line, const Refusal& refusal) {
   garbage(line, refusal.reason);
   // Perhaps it was meant as an answer, and somebody would wait for it in vain.
   fail_answers(line, fmt::format("server \"{}\" answered with something that is no MCP message: {}",
-                                 config_.name, refusal.reason));
+                                 config_->name, refusal.reason));
 }
 
 void Generation::on_oversize(const Skim& skim, std::size_t limit) {
   const std::string why = fmt::format(
       "the message is {} bytes, over the limit of {}; raise it with --max-message, or ask for less",
       skim.size(), limit);
-  log_warn("{}: dropped a message: {} (method {}, id {})", config_.name, why, skim.method(), skim.id());
+  log_warn("{}: dropped a message: {} (method {}, id {})", config_->name, why, skim.method(), skim.id());
   if (!skim.method().empty() && !skim.id().empty()) {
     link_.send(error_answer(skim.id(), code::invalid_request, why));
   } else {
-    fail_answer(skim, fmt::format("server \"{}\" answered, but {}", config_.name, why));
+    fail_answer(skim, fmt::format("server \"{}\" answered, but {}", config_->name, why));
   }
 }
 
@@ -283,14 +286,14 @@ void Generation::fail_answer(const Skim& skim, const std::string& why) {
   if (!skim.method().empty()) return;
   if (auto request = asked_.take(own_id(skim.id())))
     request->origin->answer(error_answer(request->id(), code::internal_error, why));
-  if (asked_.size() == 0) owner_.on_idle(*this);
+  tell_if_idle();
 }
 
 void Generation::garbage(std::string_view line, std::string_view why) {
   const std::string_view shown = line.substr(0, garbage_shown);
-  log_warn("{}: not forwarded, because it is no message ({}): {}{}", config_.name, why, shown,
+  log_warn("{}: not forwarded, because it is no message ({}): {}{}", config_->name, why, shown,
            shown.size() < line.size() ? "…" : "");
-  ring_.add(number_, fmt::format("[{}] {}", config_.is_daemon() ? "no message" : "stdout", line));
+  ring_.add(number_, fmt::format("[{}] {}", config_->is_daemon() ? "no message" : "stdout", line));
 }
 
 void Generation::on_lost(std::string_view id, bool reached, std::string_view why) {
@@ -301,13 +304,13 @@ void Generation::on_lost(std::string_view id, bool reached, std::string_view why
   } else {
     owner_.on_lost(*this, {std::move(*request), reached}, why);
   }
-  if (asked_.size() == 0) owner_.on_idle(*this);
+  tell_if_idle();
 }
 
 void Generation::die(const Backend::Ending& ending) {
   const auto keep = shared_from_this();  // the owner lets go of the dead
   dead_ = true;
-  log_info("{}: generation {} ({}) {}", config_.name, number_, backend_->where(), ending.how);
+  log_info("{}: generation {} ({}) {}", config_->name, number_, backend_->where(), ending.how);
   owner_.on_death(*this, ending);
   backend_->close();
 }

@@ -41,7 +41,7 @@ class Generation final : public Link::Handler, public std::enable_shared_from_th
     virtual void on_cancelled(Generation& from, const Message& cancelled) = 0;  // a request of its own
     virtual bool clients_full() const = 0;
     virtual void on_writable() = 0;
-    // Nothing is open any more; said after each answer that made it so.
+    // Nothing is open any more, of one that drains; said after each answer that made it so.
     virtual void on_idle(Generation& generation) = 0;
     // One request was lost on the way, while the generation lives on.
     virtual void on_lost(Generation& generation, Open lost, std::string_view why) = 0;
@@ -50,7 +50,7 @@ class Generation final : public Link::Handler, public std::enable_shared_from_th
   };
 
   static std::expected<std::shared_ptr<Generation>, std::string> start(LinkContext& context, Guard& guard,
-                                                                       const ServerConfig& config, int number,
+                                                                       ConfigRef config, int number,
                                                                        StderrRing& ring, Owner& owner,
                                                                        const Backend* predecessor);
   ~Generation() override;
@@ -78,10 +78,15 @@ class Generation final : public Link::Handler, public std::enable_shared_from_th
   // The clients read again.
   void resume() { link_.resume(); }
 
+  // It gets nothing new, and its owner wants to know when it is idle.
+  void drain() { draining_ = true; }
+  bool idle() const { return asked_.size() == 0 && tasks_.empty(); }
   // Ends it within twice the patience. on_death() follows.
   void end(std::chrono::milliseconds patience);
   bool ending() const { return ending_; }
   bool dead() const { return dead_; }
+  // Whether it ever answered a client.
+  bool answered() const { return answered_; }
 
   // All that clients asked and were not answered, in order.
   std::vector<Open> take_open();
@@ -92,6 +97,8 @@ class Generation final : public Link::Handler, public std::enable_shared_from_th
   bool has_task(std::string_view id) const;
   // Tasks whose results nobody has fetched yet.
   std::size_t tasks() const { return tasks_.size(); }
+  // When the last one was begun.
+  std::chrono::steady_clock::time_point last_task() const { return last_task_; }
   // What has been asked longer ago than this, without an answer or progress since; it is cancelled at the
   // server.
   std::vector<Requests::Request> take_overdue(std::chrono::milliseconds patience);
@@ -100,14 +107,15 @@ class Generation final : public Link::Handler, public std::enable_shared_from_th
   std::vector<std::string> stderr_lines() const;
 
   int number() const { return number_; }
+  // The one that it was born with.
+  const ServerConfig& config() const { return *config_; }
   const Backend& backend() const { return *backend_; }
   std::chrono::steady_clock::time_point started() const { return started_; }
 
  private:
   class Inquiry;
 
-  Generation(const ServerConfig& config, int number, std::shared_ptr<Backend> backend, StderrRing& ring,
-             Owner& owner);
+  Generation(ConfigRef config, int number, std::shared_ptr<Backend> backend, StderrRing& ring, Owner& owner);
 
   void on_message(const Message& message) override;
   void on_batch(std::string_view line) override;
@@ -121,12 +129,15 @@ class Generation final : public Link::Handler, public std::enable_shared_from_th
   void on_answer(const Message& message);
   void on_progress(const Message& message);
   void follow_task(const Requests::Request& request, const Message& answer);
+  void tell_if_idle() {
+    if (draining_ && asked_.size() == 0) owner_.on_idle(*this);
+  }
   void die(const Backend::Ending& ending);
   void garbage(std::string_view line, std::string_view why);
   void fail_answers(std::string_view line, const std::string& why);
   void fail_answer(const Skim& skim, const std::string& why);
 
-  const ServerConfig& config_;
+  ConfigRef config_;
   int number_;
   std::shared_ptr<Backend> backend_;
   Link& link_;  // the backend's
@@ -136,8 +147,11 @@ class Generation final : public Link::Handler, public std::enable_shared_from_th
   Requests asked_;
   std::list<std::unique_ptr<Inquiry>> inquiries_;
   std::set<std::string> tasks_;
+  std::chrono::steady_clock::time_point last_task_{};
   std::deque<std::string> begun_tasks_;  // the latest of them, ended or not
   bool batches_ = false;                 // its protocol version has them
+  bool answered_ = false;
+  bool draining_ = false;
   bool ending_ = false;
   bool dead_ = false;
 };

@@ -41,6 +41,7 @@ bool ReloadRounds::give_up(const void* whose) {
     gone.done({false, "[mcpivot] it was cancelled before it began"});
     return false;
   }
+  if (std::ranges::find(now_, whose, &Reload::whose) == now_.end()) return false;
   given_up_.push_back(whose);
   return std::ranges::all_of(now_, [&](const Reload& reload) {
     return reload.whose != nullptr && std::ranges::find(given_up_, reload.whose) != given_up_.end();

@@ -43,6 +43,9 @@ class ReloadRounds {
   Step join(Reload reload, bool can_build, bool build_is_enough);
   // The old generation is out of the way. True: the round builds first.
   bool begin(bool can_build);
+  // Another one is in the way again: it waits for begin() once more.
+  void wait() { stage_ = Stage::waiting; }
+  bool waits() const { return stage_ == Stage::waiting; }
   // The build is done; a generation is born.
   void built() { stage_ = Stage::bearing; }
   // A line that the build printed.

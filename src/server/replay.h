@@ -7,6 +7,7 @@
 
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "server/config.h"
@@ -16,8 +17,8 @@ namespace mcpivot {
 
 class Replay {
  public:
-  // The rules must outlive it; they may change.
-  explicit Replay(const std::vector<ReplayRule>& rules) : rules_(rules) {}
+  // Which calls count from now on.
+  void set_rules(std::vector<ReplayRule> rules) { rules_ = std::move(rules); }
 
   // The params of the client's `initialize`, as JSON text. Empty until it has come.
   std::string hello;
@@ -43,7 +44,7 @@ class Replay {
   };
   void learn_call(const Message& request, const Message& answer);
 
-  const std::vector<ReplayRule>& rules_;
+  std::vector<ReplayRule> rules_;
   std::string log_level_;                   // params of the last logging/setLevel
   std::vector<std::string> subscriptions_;  // params of each resources/subscribe that is in force
   std::vector<Kept> kept_;                  // in the order in which the calls were made

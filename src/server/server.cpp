@@ -75,32 +75,37 @@ Server::Server(LinkContext& context, Guard& guard, ServerConfig config, NoticeBo
                Watcher& watcher)
     : context_(context),
       guard_(guard),
-      config_(std::move(config)),
       notices_(notices),
       watcher_(watcher),
-      replay_(config_.replay),
-      waiting_(context.loop, config_.queue_timeout,
+      waiting_(context.loop, config.queue_timeout,
                [this](const WaitingRoom::Waiting& overdue) {
                  refuse(*overdue.asker, overdue.message.message(),
                         fmt::format("the request waited {} for it to start; {}",
-                                    duration_text(config_.queue_timeout), trouble_));
+                                    duration_text(config_->queue_timeout), trouble_));
                }),
       birth_timer_(context.loop),
       back_off_timer_(context.loop),
       patience_timer_(context.loop),
       overdue_timer_(context.loop),
       long_birth_timer_(context.loop) {
-  adopt_config();
+  adopt(std::move(config));
 }
 
-// What is made of the configuration, and must change with it.
-void Server::adopt_config() {
-  if (config_.build.empty()) config_.control.rebuild = {};
-  waiting_.set_patience(config_.queue_timeout);
-  if (config_.http.insecure) log_warn("{}: --insecure: anybody may pretend to be this daemon", config_.name);
-  if (daemon_busy_) return;  // its keeper stops it just now, and somebody waits for that
-  const bool kept = !config_.http.start.empty() || !config_.http.stop.empty();
-  if (!kept || (keeper_ && !keeper_->fits())) keeper_.reset();
+// Whatever is made of the configuration changes with it; generations keep the one that they have.
+void Server::adopt(ServerConfig config) {
+  if (config.build.empty()) config.control.rebuild = {};
+  config_ = std::make_shared<const ServerConfig>(std::move(config));
+  waiting_.set_patience(config_->queue_timeout);
+  replay_.set_rules(config_->replay);
+  if (config_->http.insecure)
+    log_warn("{}: --insecure: anybody may pretend to be this daemon", config_->name);
+  if (!daemon_busy_) adopt_keeper();  // else when it has stopped the daemon, for which somebody waits
+}
+
+void Server::adopt_keeper() {
+  const bool kept = !config_->http.start.empty() || !config_->http.stop.empty();
+  if (!kept || (keeper_ && !keeper_->fits(*config_))) keeper_.reset();
+  if (keeper_) keeper_->configure(config_);
   if (kept && !keeper_) keeper_ = std::make_unique<DaemonKeeper>(context_.loop, guard_, config_);
 }
 
@@ -113,12 +118,20 @@ void Server::start(const std::string& reason) {
 }
 
 void Server::start_later() {
+  lazy_ = true;
   trouble_ = "it starts at its first use";
+  if (knows_client()) learn_tools();
+}
+
+// Nothing is known of a lazy one that never ran: it is started once, so that there is something to list.
+void Server::learn_tools() {
+  if (lazy_ && initialize_result_.empty()) start("to learn its tools");
 }
 
 void Server::hello(std::string_view params, std::function<void()> then) {
   replay_.hello = params.empty() ? "{}" : std::string(params);
   if (initialize_result_.empty() && state_ != State::failed) recall_last_run();
+  learn_tools();
   if (unborn_ && !handshake_) shake_hands();
   if (!then) {
     lists_shown_ = true;
@@ -128,9 +141,7 @@ void Server::hello(std::string_view params, std::function<void()> then) {
   const bool known = !initialize_result_.empty();
   const bool hopeless = !unborn_ && (state_ == State::failed || state_ == State::stopped);
   if (known || hopeless) return settle();
-  patience_timer_.expires_after(first_handshake);
-  patience_timer_.async_wait([this](const boost::system::error_code& error) {
-    if (error) return;
+  patience_timer_.set(first_handshake, [this] {
     trouble_ = fmt::format("it has not finished its handshake after {}", duration_text(first_handshake));
     settle();
   });
@@ -149,8 +160,8 @@ void Server::settle() {
 }
 
 void Server::recall_last_run() {
-  const auto file = unborn_ ? unborn_file_ : look_at(own_file(config_.command));
-  auto last = StartCache(config_, file, replay_.hello).load();
+  const auto file = unborn_ ? unborn_file_ : look_at(own_file(config_->command));
+  auto last = StartCache(*config_, file, replay_.hello).load();
   if (!last) return;
   initialize_result_ = std::move(last->initialize_result);
   catalog_ = std::move(last->catalog);
@@ -159,7 +170,7 @@ void Server::recall_last_run() {
 }
 
 void Server::keep_for_next_run() const {
-  StartCache(config_, current_file_, replay_.hello).save(initialize_result_, catalog_);
+  StartCache(current_->config(), current_file_, replay_.hello).save(initialize_result_, catalog_);
 }
 
 void Server::request(Asker& asker, const Message& message) {
@@ -173,7 +184,7 @@ void Server::request(Asker& asker, const Message& message) {
   resting_ = false;
   const bool down = state_ == State::stopped || cannot_execute_ || manner().look_at_once;
   const bool may_start =
-      !current_ && !unborn_ && !daemon_busy_ && (!build_ || config_.swap == SwapMode::overlap);
+      !current_ && !unborn_ && !daemon_busy_ && (!build_ || config_->swap == SwapMode::overlap);
   if (down && may_start) bear("a request needs it");
   if (cannot_execute_) return refuse(asker, message, trouble_);
   wait(asker, message, 0);
@@ -196,7 +207,7 @@ void Server::remember_setting(const Message& message) {
 void Server::notify(const Message& message) {
   if (Generation* generation = serving()) return generation->notify(message);
   if (state_ == State::starting && waiting_.add(nullptr, message, false)) return;
-  log_debug("{}: a notification for a server that does not run: {}", config_.name,
+  log_debug("{}: a notification for a server that does not run: {}", config_->name,
             message.text(message.method));
 }
 
@@ -240,6 +251,7 @@ void Server::wait(Asker& asker, const Message& message, int sent_before) {
 }
 
 void Server::release_waiting() {
+  if (serving() == nullptr) return;
   for (const auto& waiting : waiting_.take_all()) {
     if (waiting.asker == nullptr) {
       serving()->notify(waiting.message.message());
@@ -251,7 +263,7 @@ void Server::release_waiting() {
 }
 
 void Server::refuse(Asker& asker, const Message& message, const std::string& why) const {
-  std::string words = fmt::format("[mcpivot] server \"{}\" {}: {}", config_.name, manner().absent, why);
+  std::string words = fmt::format("[mcpivot] server \"{}\" {}: {}", config_->name, manner().absent, why);
   const std::string lines = telling_lines(ring_.lines_of(past_.starts));
   const bool told = why.find('\n') != std::string::npos;  // how a start failed has them already
   if (!lines.empty() && !told) words += fmt::format(".\n{}", lines);
@@ -261,29 +273,30 @@ void Server::refuse(Asker& asker, const Message& message, const std::string& why
 // --- birth -------------------------------------------------------------------------------------------------
 
 void Server::bear(std::string reason) {
-  if (unborn_) return;
+  if (unborn_ || daemon_busy_ || !farewell_reason_.empty()) return;
   back_off_timer_.cancel();
-  if (config_.swap == SwapMode::stop_first && !leaving_.empty()) {
-    birth_due_ = std::move(reason);  // it cannot run twice
-    return;
+  if (config_->swap == SwapMode::stop_first) {  // it cannot run twice, and not during a build either
+    if (build_ || reloads_.waits()) return;
+    if (!leaving_.empty()) {
+      birth_due_ = std::move(reason);
+      return;
+    }
   }
   birth_reason_ = std::move(reason);
   const int number = ++past_.starts;
   changed_before_birth_ = {};
-  unborn_file_ = look_at(own_file(config_.command));
+  unborn_file_ = look_at(own_file(config_->command));
   auto generation = Generation::start(context_, guard_, config_, number, ring_, *this,
                                       current_ ? &current_->backend() : nullptr);
   cannot_execute_ = !generation;
   if (!generation) return birth_failed(generation.error());
   unborn_ = std::move(*generation);
-  const bool tried_before = config_.is_daemon() && state_ == State::failed;  // and it is not news that we try
+  const bool tried_before =
+      config_->is_daemon() && state_ == State::failed;  // and it is not news that we try
   if (!current_ && !tried_before)
     become(State::starting, fmt::format("it is starting (generation {}){}", number, last_time()));
   if (sources_unwatched_) {
-    long_birth_timer_.expires_after(quick_birth);
-    long_birth_timer_.async_wait([this](const boost::system::error_code& error) {
-      if (!error) watch_again();
-    });
+    long_birth_timer_.set(quick_birth, [this] { watch_again(); });
   }
   if (knows_client()) return shake_hands();
   release_waiting();
@@ -296,11 +309,9 @@ std::string Server::last_time() const {
 }
 
 void Server::shake_hands() {
-  birth_timer_.expires_after(config_.start_timeout);
-  birth_timer_.async_wait([this](const boost::system::error_code& error) {
-    if (!error)
-      birth_failed(
-          fmt::format("it did not finish its handshake within {}", duration_text(config_.start_timeout)));
+  birth_timer_.set(config_->start_timeout, [this] {
+    birth_failed(
+        fmt::format("it did not finish its handshake within {}", duration_text(config_->start_timeout)));
   });
   handshake_ = std::make_shared<Handshake>(*unborn_, replay_.hello, replay_.calls(),
                                            [this](auto outcome) { on_born(std::move(outcome)); });
@@ -321,12 +332,12 @@ void Server::birth_failed(std::string why) {
     if (!lines.empty()) why += fmt::format("\n{}", lines);
   }
   abandon_birth();
-  if (config_.is_daemon()) {
+  if (config_->is_daemon()) {
     connection_.failed(why);
     --past_.starts;  // there was no session to count
     if (wait_for_daemon(why)) return;
   } else {
-    log_warn("{}: generation {} failed: {}", config_.name, past_.starts, why);
+    log_warn("{}: generation {} failed: {}", config_->name, past_.starts, why);
   }
   // Whoever waits for a build waits for what comes of that.
   auto tell = [&](const std::string& words) {
@@ -334,10 +345,10 @@ void Server::birth_failed(std::string why) {
   };
   if (current_)
     return tell(fmt::format("[mcpivot] the new generation of \"{}\" failed: {}\nGeneration {} still serves.",
-                            config_.name, why, current_->number()));
+                            config_->name, why, current_->number()));
   become(State::failed, why);
   ++young_deaths_;
-  tell(fmt::format("[mcpivot] \"{}\" failed to start: {}", config_.name, why));
+  tell(fmt::format("[mcpivot] \"{}\" failed to start: {}", config_->name, why));
   settle();
   if (!unborn_ && state_ == State::failed) back_off();
 }
@@ -373,10 +384,10 @@ void Server::swap_in(Handshake::Outcome outcome) {
   become(State::ready, {});
 
   std::string words =
-      fmt::format("[mcpivot] \"{}\" {}: generation {}, {}, ready in {} ({}).", config_.name,
+      fmt::format("[mcpivot] \"{}\" {}: generation {}, {}, ready in {} ({}).", config_->name,
                   first ? "runs" : current_->backend().renewed(), current_->number(),
                   current_->backend().where(), duration_text(past_.last_start_took), birth_reason_);
-  if (config_.is_daemon()) words = connection_words(absence);
+  if (config_->is_daemon()) words = connection_words(absence);
   // A session that was merely forgotten is nobody's concern, unless something is different in the new one.
   const bool silent =
       std::exchange(session_forgotten_, false) && diff.empty() && outcome.failed_replays.empty();
@@ -384,7 +395,7 @@ void Server::swap_in(Handshake::Outcome outcome) {
   bool telling = news && (told_missing_ || !diff.empty() || current_->backend().news_if_unchanged());
   if (!first) {
     past_.last_diff = diff.empty() ? "nothing" : diff.text(shown);
-    log_info("{}: changed: {}", config_.name, past_.last_diff);
+    log_info("{}: changed: {}", config_->name, past_.last_diff);
   }
   if (news)
     words += fmt::format("\n{}{}", guessed && !diff.empty() ? "unlike its last run: " : "",
@@ -393,7 +404,7 @@ void Server::swap_in(Handshake::Outcome outcome) {
   for (const std::string& failed : outcome.failed_replays)
     words += fmt::format("\nnot repeated: {}.", failed);
   for (const auto& [kind, why] : outcome.lists.refusals) {
-    log_warn("{}: {}", config_.name, why);
+    log_warn("{}: {}", config_->name, why);
     if (kind != ListKind::tools) continue;  // who has no use for the others does not miss them
     words += fmt::format("\nit has no tools: {}.", why);
     telling = true;
@@ -402,8 +413,10 @@ void Server::swap_in(Handshake::Outcome outcome) {
     words += fmt::format("\nprevious generation: {}.", std::exchange(crash_to_tell_, {}));
   told_missing_ = false;
   refetching_ = refetch_again_ = {};
+  bool next_round = false;
   if (reloads_.under_way() && !build_) {  // else they wait for what comes of the build
-    reload_done({.ok = true, .text = words, .news = telling});
+    young_deaths_ = 0;                    // what somebody had made anew is not judged by what it was before
+    next_round = end_round({.ok = true, .text = words, .news = telling});
   } else if (telling) {
     add_notice(words);
   }
@@ -412,6 +425,7 @@ void Server::swap_in(Handshake::Outcome outcome) {
   for (const ListKind kind : all_lists)
     if (std::exchange(changed_before_birth_[static_cast<std::size_t>(kind)], false)) refetch(kind);
   if (old) drain(old);
+  if (next_round) start_round();  // a server that cannot run twice ends again: requests wait for the next one
   release_waiting();
   settle();
   watcher_.on_writable();
@@ -425,8 +439,8 @@ std::string Server::binary_line(const std::optional<FileFacts>& before,
   const bool same_file = !current_file_ || (before && before->path == current_file_->path &&
                                             before->stamp.looks_like(current_file_->stamp));
   if (same_file && version == version_before) return {};
-  if (config_.is_daemon()) return fmt::format("\nversion {} → {}", version_before, version);
-  std::string line = "\nbinary: " + (current_file_ ? current_file_->text() : config_.command.argv.at(0));
+  if (config_->is_daemon()) return fmt::format("\nversion {} → {}", version_before, version);
+  std::string line = "\nbinary: " + (current_file_ ? current_file_->text() : config_->command.argv.at(0));
   if (version != version_before) line += fmt::format("; version {} → {}", version_before, version);
   return line;
 }
@@ -434,7 +448,7 @@ std::string Server::binary_line(const std::optional<FileFacts>& before,
 // --- death -------------------------------------------------------------------------------------------------
 
 void Server::on_lost(Generation& generation, Generation::Open lost, std::string_view why) {
-  settle(lost, describe_death(generation, std::string(why)), true);
+  settle(generation, lost, describe_death(generation, std::string(why)), true);
 }
 
 void Server::on_death(Generation& generation, const Backend::Ending& ending) {
@@ -446,7 +460,7 @@ void Server::on_death(Generation& generation, const Backend::Ending& ending) {
   if (keep == unborn_) {
     unreachable_ = ending.unreachable;
     settle_open(generation, death, false);
-    birth_failed(fmt::format("it {}{}", ending.how, manner().unborn));
+    birth_failed(fmt::format("it {}{}", ending.how, manner_of(generation.config()).unborn));
   } else if (keep != current_) {
     if (generation.ending()) {
       death.because = shut_down_       ? farewell_reason_
@@ -456,19 +470,23 @@ void Server::on_death(Generation& generation, const Backend::Ending& ending) {
     }
     settle_open(generation, death, !shut_down_ && stops_.empty());
     leaving_.remove(keep);
+    const bool taken_out = shut_down_ && !current_ && leaving_.empty() && !daemon_busy_;
+    if (taken_out && !stops_.empty())  // while somebody waited for it to be stopped
+      finish_stop(generation.config(), fmt::format("it {}", death.how), {generation.backend().pid()});
+    begin_reload_if_clear();
     if (leaving_.empty() && !birth_due_.empty() && !shut_down_) bear(std::exchange(birth_due_, {}));
   } else if (generation.ending()) {
     current_.reset();
     on_ended(generation, death);
   } else {
     current_.reset();
-    if (config_.is_daemon()) {
+    if (generation.config().is_daemon()) {
       on_daemon_lost(generation, death, ending.forgotten);
     } else {
       on_crash(generation, death, ending.from_outside);
     }
   }
-  if (shut_down_ && !current_ && leaving_.empty()) std::exchange(shut_down_, nullptr)();
+  end_if_gone();
 }
 
 void Server::count_kill(std::string reason) {
@@ -491,11 +509,12 @@ void Server::on_ended(Generation& generation, Death& death) {
   become(State::stopped,
          shut_down_ ? std::string(farewell_reason_) : "it was stopped on request; the next call starts it");
   if (resting_) become(State::stopped, "it was stopped because nobody needed it; the next call starts it");
-  if (!stops_.empty()) finish_stop(fmt::format("it {}", past_.last_exit), {generation.backend().pid()});
+  if (!stops_.empty())
+    finish_stop(generation.config(), fmt::format("it {}", past_.last_exit), {generation.backend().pid()});
   watcher_.on_writable();  // nobody may wait for a dead server to read
   if (shut_down_) return;
   if (reloads_.under_way()) {
-    begin_reload();
+    begin_reload_if_clear();
   } else if (waiting_.size() > 0) {
     bear("a request needs it");
   }
@@ -504,21 +523,25 @@ void Server::on_ended(Generation& generation, Death& death) {
 void Server::on_crash(Generation& generation, const Death& death, bool from_outside) {
   past_.last_exit = crash_to_tell_ = fmt::format("{} after {}", death.how, duration_text(death.after));
   ++(from_outside ? past_.outside_deaths : past_.crashes);
-  young_deaths_ = death.after < young ? young_deaths_ + 1 : 0;
+  count_young_death(generation, death.after < young);
   become(State::starting, fmt::format("it {} and is being started again", past_.last_exit));
   if (settle_open(generation, death, true) == 0) add_notice(crash_report(death, {}, {}));
   watcher_.on_writable();  // nobody may wait for a dead server to read
   if (!unborn_) back_off();
 }
 
+// What the earlier ones did says nothing of one that was good for something.
+void Server::count_young_death(const Generation& generation, bool young) {
+  if (generation.answered() || !young) young_deaths_ = 0;
+  if (young) ++young_deaths_;
+}
+
 void Server::back_off() {
   const int doublings = std::min(std::max(young_deaths_ - 2, 0), 10);
   const milliseconds delay =
       young_deaths_ < 2 ? milliseconds(0) : std::min(longest_back_off, first_back_off * (1 << doublings));
-  back_off_timer_.expires_after(config_.is_daemon() ? daemon_back_off() : delay);
-  back_off_timer_.async_wait([this](const boost::system::error_code& error) {
-    if (!error) bear(std::string(manner().comes_back));
-  });
+  back_off_timer_.set(config_->is_daemon() ? daemon_back_off() : delay,
+                      [this] { bear(std::string(manner().comes_back)); });
 }
 
 // "tools/call of "search"", "tools/list"
@@ -530,30 +553,32 @@ std::string Server::describe(const Generation::Requests::Request& request) const
 }
 
 Death Server::describe_death(Generation& generation, std::string how) const {
-  return {.server = config_.name,
+  return {.server = config_->name,
           .generation = generation.number(),
           .how = std::move(how),
           .after = since(generation.started()),
           .stderr_lines = generation.stderr_lines(),
-          .control = config_.control,
-          .daemon = config_.is_daemon(),
+          .control = config_->control,
+          .daemon = generation.config().is_daemon(),
           .because = {}};
 }
 
 std::size_t Server::settle_open(Generation& generation, const Death& death, bool again) {
   std::size_t told = 0;
-  for (Generation::Open& open : generation.take_open()) told += settle(open, death, again) ? 1 : 0;
+  for (Generation::Open& open : generation.take_open())
+    told += settle(generation, open, death, again) ? 1 : 0;
   return told;
 }
 
-bool Server::settle(Generation::Open& open, const Death& death, bool again) {
+bool Server::settle(const Generation& generation, Generation::Open& open, const Death& death, bool again) {
   const auto& [request, reached] = open;
+  const Manner& manner = manner_of(generation.config());
   const Message message = request.kept.message();
   const Item* tool = request.known == Method::tools_call && !request.name().empty()
                          ? catalog_.find(ListKind::tools, string_value(request.name()))
                          : nullptr;
   const bool safe = !reached || is_read(request.known) || (tool != nullptr && is_safe_to_repeat(*tool));
-  if (again && safe && request.sent_before < manner().most_tries) {
+  if (again && safe && farewell_reason_.empty() && request.sent_before < manner.most_tries) {
     if (Generation* next = serving()) {
       next->request(*request.origin, message, request.sent_before + 1);
     } else {
@@ -561,7 +586,7 @@ bool Server::settle(Generation::Open& open, const Death& death, bool again) {
     }
     return false;
   }
-  const std::string_view fate = reached ? manner().unsure : "It never reached the server; it had no effect.";
+  const std::string_view fate = reached ? manner.unsure : "It never reached the server; it had no effect.";
   const std::string words = crash_report(death, describe(request), fate);
   request.origin->answer(failure_answer(request.known, request.id(), words));
   return true;
@@ -569,9 +594,11 @@ bool Server::settle(Generation::Open& open, const Death& death, bool again) {
 
 void Server::drain(const std::shared_ptr<Generation>& old) {
   leaving_.push_back(old);
-  if (old->open() == 0 && old->tasks() == 0) return old->end(farewell);
+  if (old->ending()) return;
+  if (old->idle()) return old->end(farewell);
+  old->drain();
   if (old->backend().calls_have_own_limits()) return;  // on_idle() will end it
-  end_late(old, config_.drain);
+  end_late(old, old->config().drain);
 }
 
 // What is still open then is settled at its death. A task may take as long as a call.
@@ -580,15 +607,14 @@ void Server::end_late(const std::weak_ptr<Generation>& old, milliseconds patienc
   timer->async_wait([this, timer, old, patience](const boost::system::error_code& error) {
     auto late = old.lock();
     if (error || !late || late->ending()) return;
-    if (late->tasks() > 0 && patience < config_.call_timeout) return end_late(old, config_.call_timeout);
+    const milliseconds of_tasks = late->config().call_timeout;
+    if (late->tasks() > 0 && patience < of_tasks) return end_late(old, of_tasks);
     late->end(farewell);
   });
 }
 
 void Server::on_idle(Generation& generation) {
-  const bool leaves =
-      std::ranges::any_of(leaving_, [&](const auto& old) { return old.get() == &generation; });
-  if (leaves && !generation.ending() && generation.tasks() == 0) generation.end(farewell);
+  if (!generation.ending() && generation.idle()) generation.end(farewell);
 }
 
 // --- what servers say --------------------------------------------------------------------------------------
@@ -644,7 +670,7 @@ void Server::refetch(ListKind kind) {
                 if (of.lock() != current_) return;
                 if (std::exchange(again, false)) return refetch(kind);
                 if (!fetched.refusals.empty()) {
-                  log_warn("{}: {}; its last list is kept", config_.name, fetched.refusals[0].why);
+                  log_warn("{}: {}; its last list is kept", config_->name, fetched.refusals[0].why);
                   return;
                 }
                 auto& items = fetched.catalog.list(kind);
@@ -677,16 +703,17 @@ bool Server::clients_full() const {
 void Server::watch_overdue_calls() {
   if (watching_overdue_ || !current_ || current_->backend().calls_have_own_limits()) return;
   watching_overdue_ = true;
-  overdue_timer_.expires_after(std::clamp(config_.call_timeout / 20, milliseconds(50), milliseconds(5'000)));
-  overdue_timer_.async_wait([this](const boost::system::error_code& error) {
-    if (error) return;  // we may be gone
+  const milliseconds pace =
+      std::clamp(current_->config().call_timeout / 20, milliseconds(50), milliseconds(5'000));
+  overdue_timer_.set(pace, [this] {
     watching_overdue_ = false;
     if (!current_) return;
-    for (const auto& request : current_->take_overdue(config_.call_timeout)) {
+    const ServerConfig& config = current_->config();
+    for (const auto& request : current_->take_overdue(config.call_timeout)) {
       const std::string words = fmt::format(
           "[mcpivot] server \"{}\" did not answer {} within {} (--call-timeout); it was cancelled there and "
           "may have taken effect.{}",
-          config_.name, describe(request), duration_text(config_.call_timeout), after_overdue(config_));
+          config.name, describe(request), duration_text(config.call_timeout), after_overdue(config));
       request.origin->answer(failure_answer(request.known, request.id(), words));
     }
     if (current_->open() > 0) watch_overdue_calls();
@@ -699,7 +726,7 @@ void Server::add_notice(const std::string& words) {
 
 void Server::become(State state, std::string trouble) {
   if (state_ != state || (!trouble.empty() && trouble != trouble_))
-    log_at(state == State::failed ? LogLevel::warn : LogLevel::info, "{}: {} -> {}{}{}", config_.name,
+    log_at(state == State::failed ? LogLevel::warn : LogLevel::info, "{}: {} -> {}{}{}", config_->name,
            text(state_), text(state), trouble.empty() ? "" : ": ", trouble);
   state_ = state;
   trouble_ = std::move(trouble);
@@ -707,15 +734,15 @@ void Server::become(State state, std::string trouble) {
 
 Status Server::status() const {
   Status status;
-  status.server = config_.name;
+  status.server = config_->name;
   status.state = text(state_);
   status.trouble = trouble_;
-  for (const std::string& word : config_.command.argv)
+  for (const std::string& word : config_->command.argv)
     status.command += (status.command.empty() ? "" : " ") + word;
   status.version = server_version(initialize_result_);
-  status.executable = look_at(own_file(config_.command));
+  status.executable = look_at(own_file(config_in_use().command));
   if (current_) {
-    status.newer_on_disk = !config_.cli && status.executable && current_file_ &&
+    status.newer_on_disk = !current_->config().cli && status.executable && current_file_ &&
                            !status.executable->stamp.looks_like(current_file_->stamp);
     status.life = {.generation = current_->number(),
                    .pid = current_->backend().pid(),
@@ -730,7 +757,7 @@ Status Server::status() const {
   if (build_) status.building = since(build_began_);
   status.tools = catalog_.list(ListKind::tools).size();
   status.untold = notices_.text();
-  if (config_.is_daemon()) describe_daemon(status);
+  if (config_->is_daemon()) describe_daemon(status);
   return status;
 }
 

@@ -19,6 +19,7 @@
 #include "mcp/catalog.h"
 #include "mcp/notice_board.h"
 #include "proc/build_runner.h"
+#include "server/alarm.h"
 #include "server/connection_record.h"
 #include "server/crash_report.h"
 #include "server/daemon_keeper.h"
@@ -75,6 +76,8 @@ class Server final : private Generation::Owner {
   void hello(std::string_view params, std::function<void()> then);
   // The same for others who must know what it offers.
   void when_settled(std::function<void()> then);
+  // They need not wait any longer.
+  void settle();
   bool knows_client() const { return !replay_.hello.empty(); }
 
   // Every request is answered, sooner or later, and once.
@@ -119,8 +122,10 @@ class Server final : private Generation::Owner {
   bool full() const { return serving() != nullptr && serving()->full(); }
   void resume();
 
-  const ServerConfig& config() const { return config_; }
-  const std::string& name() const { return config_.name; }
+  const ServerConfig& config() const { return *config_; }
+  // What runs now was born with this one.
+  const ServerConfig& config_in_use() const { return current_ ? current_->config() : *config_; }
+  const std::string& name() const { return config_->name; }
   State state() const { return state_; }
   // Whether its last starts failed, or it died soon after; it may be on its way again.
   bool failed_lately() const { return young_deaths_ > 0; }
@@ -150,9 +155,10 @@ class Server final : private Generation::Owner {
     return knows_client() ? nullptr : unborn_.get();
   }
 
-  void adopt_config();
-  const Manner& manner() const { return manner_of(config_); }
-  bool can_build() const { return !config_.build.empty(); }
+  void adopt(ServerConfig config);
+  void adopt_keeper();
+  const Manner& manner() const { return manner_of(*config_); }
+  bool can_build() const { return !config_->build.empty(); }
 
   // Generation::Owner
   void on_answer(const Generation::Requests::Request& request, const Message& message) override;
@@ -166,7 +172,7 @@ class Server final : private Generation::Owner {
   void on_death(Generation& generation, const Backend::Ending& ending) override;
 
   void become(State state, std::string trouble);
-  void settle();
+  void learn_tools();
   void recall_last_run();
   void keep_for_next_run() const;
 
@@ -185,9 +191,11 @@ class Server final : private Generation::Owner {
   void list_changed(Generation& from, ListKind kind);
   void refetch(ListKind kind);
 
+  void count_young_death(const Generation& generation, bool young);
   void count_kill(std::string reason);
   void abandon_plans();
-  void finish_stop(const std::string& how, std::vector<pid_t> pids);
+  void end_if_gone();
+  void finish_stop(const ServerConfig& of, const std::string& how, std::vector<pid_t> pids);
   void on_ended(Generation& generation, Death& death);
   void on_crash(Generation& generation, const Death& death, bool from_outside);
   void on_daemon_lost(Generation& generation, const Death& death, bool forgotten);
@@ -195,12 +203,15 @@ class Server final : private Generation::Owner {
   bool wait_for_daemon(std::string& why);
   void renew_daemon(const std::string& reason);
   void stop_daemon(std::function<void(const Stopped&)> done);
+  void end_daemon();
+  void on_daemon_stopped(bool ok, const std::string& how);
   void describe_daemon(Status& status) const;
   std::string connection_words(const std::optional<ConnectionRecord::Absence>& absence) const;
 
   void answer_all_waiting(const std::string& why);
   void cancel_timers();
   void start_round();
+  void begin_reload_if_clear();
   void begin_reload();
   void bear_for_round();
   void unwatch_sources();
@@ -208,13 +219,14 @@ class Server final : private Generation::Owner {
   void build();
   void on_built(const BuildRunner::Result& result);
   void reload_done(const ReloadOutcome& outcome);
+  bool end_round(const ReloadOutcome& outcome);
 
   void wait(Asker& asker, const Message& message, int sent_before);
   void release_waiting();
   // What a generation leaves unanswered is asked again, once, where that does no harm (and if `again` allows
   // it at all); else its sender is told. Returns how many were told.
   std::size_t settle_open(Generation& generation, const Death& death, bool again);
-  bool settle(Generation::Open& open, const Death& death, bool again);
+  bool settle(const Generation& generation, Generation::Open& open, const Death& death, bool again);
   void refuse(Asker& asker, const Message& message, const std::string& why) const;
   void watch_overdue_calls();
   std::string describe(const Generation::Requests::Request& request) const;
@@ -222,7 +234,7 @@ class Server final : private Generation::Owner {
 
   LinkContext& context_;
   Guard& guard_;
-  ServerConfig config_;
+  ConfigRef config_;
   NoticeBoard& notices_;
   Watcher& watcher_;
   StderrRing ring_;
@@ -245,6 +257,7 @@ class Server final : private Generation::Owner {
   bool guessed_ = false;       // both are from the last run; this one's server has not spoken yet
   bool told_missing_ = false;  // a client shook hands with us alone
   bool lists_shown_ = false;   // clients look at the lists at any time
+  bool lazy_ = false;          // it starts at its first use
   bool resting_ = false;       // it is being stopped, or was, because nobody needs it
   std::string crash_to_tell_;  // how the last one died, if that has not been told
 
@@ -256,6 +269,7 @@ class Server final : private Generation::Owner {
   bool first_try_ = true;
   bool start_wanted_ = false;      // it was stopped by us, and is to run again
   bool daemon_busy_ = false;       // it is being stopped
+  std::string renewal_;            // why it is to be there again after that
   bool daemon_restarted_ = false;  // for the reload under way
 
   std::shared_ptr<BuildRunner> build_;
@@ -267,11 +281,11 @@ class Server final : private Generation::Owner {
   std::string_view farewell_reason_;  // why it ends for good
   bool sources_unwatched_ = false;    // what a reload writes starts no other
 
-  boost::asio::steady_timer birth_timer_;     // a handshake that takes too long
-  boost::asio::steady_timer back_off_timer_;  // the next try
-  boost::asio::steady_timer patience_timer_;  // a client that waits for the first handshake
-  boost::asio::steady_timer overdue_timer_;
-  boost::asio::steady_timer long_birth_timer_;
+  Alarm birth_timer_;     // a handshake that takes too long
+  Alarm back_off_timer_;  // the next try
+  Alarm patience_timer_;  // a client that waits for the first handshake
+  Alarm overdue_timer_;
+  Alarm long_birth_timer_;
   int young_deaths_ = 0;
   bool cannot_execute_ = false;  // the last start failed before the server's program ran
   bool watching_overdue_ = false;

@@ -22,12 +22,14 @@ constexpr milliseconds longest_back_off{5'000};
 constexpr milliseconds young{1'000};
 // While somebody waits, it is looked for more often.
 constexpr milliseconds longest_back_off_with_queue{1'000};
+constexpr const char* next_call_starts_it = "The next call starts it.";
+constexpr const char* no_start = "Start it yourself: there is no --start.";
 
 }  // namespace
 
 // A daemon that is away is told of when it is back.
 void Server::on_daemon_lost(Generation& generation, const Death& death, bool forgotten) {
-  young_deaths_ = death.after < young ? young_deaths_ + 1 : 0;
+  count_young_death(generation, death.after < young);
   session_forgotten_ = forgotten;
   if (!forgotten) {
     ++past_.outside_deaths;
@@ -52,33 +54,30 @@ milliseconds Server::daemon_back_off() const {
   const milliseconds delay(
       std::uniform_int_distribution<std::int64_t>(full.count() * 3 / 4, full.count())(chance));
   if (!keeper_ || !keeper_->can_start() || waiting_.size() == 0) return delay;
-  return std::min(delay, std::max(config_.http.start_after - connection_.away(), first_back_off));
+  return std::min(delay, std::max(config_->http.start_after - connection_.away(), first_back_off));
 }
 
 // A birth failed. True: the daemon is being started, so it is tried again soon and nobody is told.
 bool Server::wait_for_daemon(std::string& why) {
   if (!keeper_ || !keeper_->can_start() || shut_down_ || cannot_execute_) return false;
   const bool first = std::exchange(first_try_, false) && unreachable_;
-  const bool overdue = waiting_.size() > 0 && connection_.away() >= config_.http.start_after;
+  const bool overdue = waiting_.size() > 0 && connection_.away() >= config_->http.start_after;
   if ((first || overdue || start_wanted_) && !keeper_->starting()) keeper_->start(unreachable_);
   if (!keeper_->starting()) {
     if (!keeper_->trouble().empty()) why += "; " + keeper_->trouble();
     return false;
   }
-  if (!current_) become(State::starting, fmt::format("it is being started: {}", config_.http.start));
-  back_off_timer_.expires_after(first_back_off);
-  back_off_timer_.async_wait([this, reason = birth_reason_](const boost::system::error_code& error) {
-    if (!error) bear(reason);
-  });
+  if (!current_) become(State::starting, fmt::format("it is being started: {}", config_->http.start));
+  back_off_timer_.set(first_back_off, [this, reason = birth_reason_] { bear(reason); });
   return true;
 }
 
 std::string Server::connection_words(const std::optional<ConnectionRecord::Absence>& absence) const {
   const std::string where = current_->backend().where();
   std::string words =
-      absence ? fmt::format("[mcpivot] \"{}\" is back after {}: {} (it {}).", config_.name,
+      absence ? fmt::format("[mcpivot] \"{}\" is back after {}: {} (it {}).", config_->name,
                             duration_text(absence->length), where, absence->why)
-              : fmt::format("[mcpivot] \"{}\": session {} with {}, ready in {} ({}).", config_.name,
+              : fmt::format("[mcpivot] \"{}\": session {} with {}, ready in {} ({}).", config_->name,
                             current_->number(), where, duration_text(past_.last_start_took), birth_reason_);
   if (reloads_.under_way())
     words += daemon_restarted_ ? " The daemon was restarted." : " The daemon itself was not restarted.";
@@ -95,21 +94,40 @@ void Server::renew_daemon(const std::string& reason) {
   }
   back_off_timer_.cancel();
   abandon_birth();
-  daemon_busy_ = true;
-  keeper_->stop([this, reason](bool ok, const std::string& how) {
-    daemon_busy_ = false;
-    log_info("{}: {}", config_.name, how);
-    if (shut_down_) return;
-    start_wanted_ = keeper_->can_start();
-    young_deaths_ = 0;
-    if (ok) return bear(reason);
-    reload_done({false, fmt::format("[mcpivot] \"{}\" could not be stopped: {}", config_.name, how)});
-    if (!current_) bear(std::string(manner().comes_back));
-  });
+  renewal_ = reason;
+  end_daemon();
+}
+
+// Whoever wants it stopped while it is being stopped waits for the same end.
+void Server::end_daemon() {
+  if (std::exchange(daemon_busy_, true)) return;
+  keeper_->stop([this](bool ok, const std::string& how) { on_daemon_stopped(ok, how); });
+}
+
+// What is to follow may have changed since the stop began.
+void Server::on_daemon_stopped(bool ok, const std::string& how) {
+  daemon_busy_ = false;
+  log_info("{}: {}", config_->name, how);
+  adopt_keeper();
+  start_wanted_ = keeper_ && keeper_->can_start();
+  young_deaths_ = 0;
+  const std::string renewal = std::exchange(renewal_, {});
+  const std::string next = start_wanted_ ? next_call_starts_it : no_start;
+  for (const auto& tell : std::exchange(stops_, {}))
+    tell({.ok = ok, .how = how, .pids = {}, .others = {}, .program = {}, .next = next});
+  if (shut_down_) return end_if_gone();
+  if (renewal.empty()) {
+    if (reloads_.under_way()) return bear(reloads_.reason());
+    if (waiting_.size() > 0) bear("a request needs it");
+    return;
+  }
+  if (ok) return bear(renewal);
+  reload_done({false, fmt::format("[mcpivot] \"{}\" could not be stopped: {}", config_->name, how)});
+  if (!current_) bear(std::string(manner().comes_back));
 }
 
 void Server::stop_daemon(std::function<void(const Stopped&)> done) {
-  if (!keeper_ || !keeper_->can_stop())
+  if (!daemon_busy_ && (!keeper_ || !keeper_->can_stop()))
     return done(
         {.ok = false,
          .how =
@@ -121,22 +139,15 @@ void Server::stop_daemon(std::function<void(const Stopped&)> done) {
          .next = {}});
   abandon_plans();
   stops_.push_back(std::move(done));
-  if (std::exchange(daemon_busy_, true)) return;  // it is being stopped already
   if (auto old = std::exchange(current_, nullptr)) {
     leaving_.push_back(old);
-    old->end(farewell);
+    if (!old->ending()) old->end(farewell);
   }
   connection_.lost("was stopped on request");
-  const bool starts = keeper_->can_start();
-  const std::string next = starts ? "The next call starts it." : "Start it yourself: there is no --start.";
-  become(State::stopped, fmt::format("it was stopped on request. {}", next));
-  keeper_->stop([this, next](bool ok, const std::string& how) {
-    daemon_busy_ = false;
-    start_wanted_ = true;
-    for (const auto& tell : std::exchange(stops_, {}))
-      tell({.ok = ok, .how = how, .pids = {}, .others = {}, .program = {}, .next = next});
-    if (waiting_.size() > 0 && !shut_down_ && !unborn_) bear("a request needs it");
-  });
+  const bool starts = keeper_ && keeper_->can_start();
+  become(State::stopped,
+         fmt::format("it was stopped on request. {}", starts ? next_call_starts_it : no_start));
+  end_daemon();
 }
 
 void Server::describe_daemon(Status& status) const {
@@ -145,7 +156,7 @@ void Server::describe_daemon(Status& status) const {
   const Backend::Describe line = [&](std::string_view key, const std::string& value) {
     if (!value.empty()) status.more.emplace_back(key, value);
   };
-  line("url", parse_url(config_.http.url)->shown());
+  line("url", parse_url(config_->http.url)->shown());
   connection_.describe(line);
   if (current_) line("session age", duration_text(status.life->uptime));
   for (const auto& [key, value] : of_session) line(key, value);

@@ -13,22 +13,25 @@ namespace mcpivot {
 void Server::reload(Reload reload) {
   if (!farewell_reason_.empty())
     return reload.done(
-        {false, fmt::format("[mcpivot] \"{}\" {}: {}", config_.name, manner().absent, farewell_reason_)});
-  const bool saves_are_seen = config_.watching && !config_.watch.empty();
+        {false, fmt::format("[mcpivot] \"{}\" {}: {}", config_->name, manner().absent, farewell_reason_)});
+  const bool saves_are_seen = config_->watching && !config_->watch.empty();
   switch (reloads_.join(std::move(reload), can_build(), saves_are_seen)) {
     case ReloadRounds::Step::nothing:
       return;
     case ReloadRounds::Step::begin:
       return start_round();
     case ReloadRounds::Step::build:
-      return build();
+      if (config_->swap == SwapMode::overlap) return build();
+      reloads_.wait();
+      return start_round();
     case ReloadRounds::Step::bear:
-      if (!config_.is_daemon()) bear_for_round();  // a session is not older than what was asked for
+      if (!config_->is_daemon()) return bear_for_round();
+      bear(reloads_.reason());  // if it is not on its way: a session is not older than what was asked for
   }
 }
 
 void Server::program_replaced(const std::string& reason) {
-  const auto program = look_at(own_file(config_.command));
+  const auto program = look_at(own_file(config_->command));
   const auto& known = unborn_ ? unborn_file_ : current_file_;
   // By a build of ours, or it runs already.
   if (build_ || (program && known && program->stamp.looks_like(known->stamp))) return;
@@ -38,8 +41,18 @@ void Server::program_replaced(const std::string& reason) {
 }
 
 void Server::start_round() {
-  if (current_ && !current_->ending() && config_.swap == SwapMode::stop_first) current_->end(farewell);
-  if (!current_ || !current_->ending()) begin_reload();  // else at its death
+  if (config_->swap == SwapMode::stop_first) {
+    abandon_birth();
+    if (current_ && !current_->ending()) current_->end(farewell);
+  }
+  begin_reload_if_clear();
+}
+
+// What is in the way dies soon, and then this is called again.
+void Server::begin_reload_if_clear() {
+  const bool ends = current_ && current_->ending();
+  const bool runs_twice = config_->swap == SwapMode::stop_first && !leaving_.empty();
+  if (reloads_.waits() && !ends && !runs_twice) begin_reload();
 }
 
 void Server::begin_reload() {
@@ -52,8 +65,8 @@ void Server::begin_reload() {
 
 // What is being born already may be older than what was asked for.
 void Server::bear_for_round() {
-  if (config_.is_daemon() && reloads_.wants_renewal()) return renew_daemon(reloads_.reason());
-  if (!config_.is_daemon()) abandon_birth();
+  if (config_->is_daemon() && reloads_.wants_renewal()) return renew_daemon(reloads_.reason());
+  if (!config_->is_daemon()) abandon_birth();
   bear(reloads_.reason());
 }
 
@@ -67,14 +80,14 @@ void Server::watch_again() {
 }
 
 void Server::build() {
-  log_info("{}: building: {}", config_.name, config_.build);
+  log_info("{}: building: {}", config_->name, config_->build);
   unwatch_sources();
   build_began_ = std::chrono::steady_clock::now();
   build_ = std::make_shared<BuildRunner>(
       context_.loop, guard_,
       BuildRunner::Handlers{.on_line = [this](std::string_view line) { reloads_.tell(line); },
                             .on_done = [this](const BuildRunner::Result& result) { on_built(result); }});
-  build_->start(config_.build, config_.command, config_.build_timeout);
+  build_->start(config_->build, config_->command, config_->build_timeout);
 }
 
 void Server::on_built(const BuildRunner::Result& result) {
@@ -82,19 +95,19 @@ void Server::on_built(const BuildRunner::Result& result) {
   ++past_.builds;
   past_.last_build = fmt::format("{} in {}", result.ok ? "succeeded" : "failed: it " + result.how,
                                  duration_text(result.took));
-  log_info("{}: build {}", config_.name, past_.last_build);
+  log_info("{}: build {}", config_->name, past_.last_build);
   if (result.ok) {
     reloads_.built();
     abandon_birth();  // one that began before the build ended may run the old code
     const std::string reason = fmt::format("rebuilt {}", reloads_.reason());
-    return config_.is_daemon() ? renew_daemon(reason) : bear(reason);
+    return config_->is_daemon() ? renew_daemon(reason) : bear(reason);
   }
   ++past_.failed_builds;
   const std::string serving = current_ ? fmt::format("Generation {} still serves.", current_->number())
                                        : "The last good server is started again.";
   reload_done(
-      {false, fmt::format("[mcpivot] the build of \"{}\" failed: it {} after {}: {}\n{}\n{}", config_.name,
-                          result.how, duration_text(result.took), config_.build, result.output, serving)});
+      {false, fmt::format("[mcpivot] the build of \"{}\" failed: it {} after {}: {}\n{}\n{}", config_->name,
+                          result.how, duration_text(result.took), config_->build, result.output, serving)});
   if (!current_) bear("again, after a failed build");
 }
 
@@ -103,41 +116,50 @@ void Server::cancel_reload(const void* whose) {
 }
 
 void Server::reload_done(const ReloadOutcome& outcome) {
+  if (end_round(outcome)) start_round();
+}
+
+// True: the next round waits to be started, once whoever ended this one has done the rest of its work.
+bool Server::end_round(const ReloadOutcome& outcome) {
   watch_again();
-  if (reloads_.end(outcome)) start_round();
+  return reloads_.end(outcome);
 }
 
 // It is to be stopped: whatever was to come of it is not to come any more.
 void Server::abandon_plans() {
   back_off_timer_.cancel();
   build_.reset();
+  renewal_.clear();
   abandon_birth();
   reloads_.gather();
-  reload_done({false, fmt::format("[mcpivot] \"{}\" was stopped on request", config_.name)});
+  reload_done({false, fmt::format("[mcpivot] \"{}\" was stopped on request", config_->name)});
 }
 
 void Server::stop(std::function<void(const Stopped&)> done) {
-  if (config_.is_daemon()) return stop_daemon(std::move(done));
+  if (config_in_use().is_daemon()) return stop_daemon(std::move(done));
   abandon_plans();
   stops_.push_back(std::move(done));
   for (const auto& generation : leaving_)
     if (!generation->ending()) generation->end(farewell);
   if (!current_) {
     become(State::stopped, "it was stopped on request; the next call starts it");
-    return finish_stop("it was not running", {});
+    return finish_stop(*config_, "it was not running", {});
   }
   if (!current_->ending()) current_->end(farewell);
 }
 
 void Server::rest() {
   if (!current_ || current_->ending() || current_->calls() > 0 || reloads_.under_way()) return;
+  // Somebody may yet fetch what they came to; but not for ever.
+  const auto since_last_task = std::chrono::steady_clock::now() - current_->last_task();
+  if (current_->tasks() > 0 && since_last_task < current_->config().call_timeout) return;
   resting_ = true;
   current_->end(farewell);
 }
 
 void Server::configure(ServerConfig config) {
-  config_ = std::move(config);
-  adopt_config();
+  adopt(std::move(config));
+  abandon_birth();  // it would be born of the old one
   if (state_ == State::stopped || shut_down_) return;
   reload({.build = false,
           .reason = "its configuration changed",
@@ -145,12 +167,12 @@ void Server::configure(ServerConfig config) {
           .done = [this](const ReloadOutcome& outcome) { add_notice(outcome.text); }});
 }
 
-void Server::finish_stop(const std::string& how, std::vector<pid_t> pids) {
+void Server::finish_stop(const ServerConfig& of, const std::string& how, std::vector<pid_t> pids) {
   Stopped stopped{.ok = true, .how = how, .pids = std::move(pids), .others = {}, .program = {}};
   auto tell = [waiting = std::exchange(stops_, {})](const Stopped& all) {
     for (const auto& done : waiting) done(all);
   };
-  const auto program = stoppable_program(config_.command);
+  const auto program = stoppable_program(of.command);
   if (!program) return tell(stopped);
   stopped.program = program->path;
   end_processes_running(context_.loop, program->stamp.device, program->stamp.inode, farewell,
@@ -166,7 +188,7 @@ void Server::answer_all_waiting(const std::string& why) {
       refuse(*waiting.asker, waiting.message.message(),
              waiting.sent_before > 0 ? why : fmt::format("{}; the request never reached it", why));
   reloads_.gather();
-  reload_done({false, fmt::format("[mcpivot] \"{}\" is not started again: {}", config_.name, why)});
+  reload_done({false, fmt::format("[mcpivot] \"{}\" is not started again: {}", config_->name, why)});
 }
 
 // Whoever destroys us next finds no handler of theirs under way.
@@ -182,11 +204,15 @@ void Server::retire(std::function<void()> done) {
   build_.reset();
   abandon_birth();
   answer_all_waiting(std::string(farewell_reason_));
-  if (current_) {
-    drain(std::exchange(current_, nullptr));
-  } else if (leaving_.empty()) {
-    std::exchange(shut_down_, nullptr)();
-  }
+  trouble_ = farewell_reason_;
+  settle();
+  if (current_) drain(std::exchange(current_, nullptr));
+  end_if_gone();
+}
+
+// Nothing is left of it, and nobody waits for it to be stopped.
+void Server::end_if_gone() {
+  if (shut_down_ && !current_ && leaving_.empty() && !daemon_busy_) std::exchange(shut_down_, nullptr)();
 }
 
 void Server::shut_down(std::chrono::milliseconds patience, std::function<void()> done) {
@@ -198,9 +224,11 @@ void Server::shut_down(std::chrono::milliseconds patience, std::function<void()>
   answer_all_waiting(std::string(farewell_reason_));
   trouble_ = farewell_reason_;
   settle();
-  if (!current_ && leaving_.empty()) return std::exchange(shut_down_, nullptr)();
+  // There is no time to wait for that.
+  if (daemon_busy_) on_daemon_stopped(false, "mcpivot ends; whether the daemon was stopped is not known");
   if (current_) current_->end(patience);
   for (const auto& generation : leaving_) generation->end(patience);
+  end_if_gone();
 }
 
 }  // namespace mcpivot

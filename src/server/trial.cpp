@@ -19,8 +19,9 @@ constexpr milliseconds farewell{200};
 }  // namespace
 
 Trial::Trial(LinkContext& context, Guard& guard, ServerConfig config)
-    : context_(context), guard_(guard), config_(std::move(config)), deadline_(context.loop) {
-  config_.passes_stderr = false;
+    : context_(context), guard_(guard), deadline_(context.loop) {
+  config.passes_stderr = false;
+  config_ = std::make_shared<const ServerConfig>(std::move(config));
 }
 
 void Trial::start(std::string_view hello, milliseconds patience, std::function<void()> gone) {
@@ -42,13 +43,12 @@ void Trial::start(std::string_view hello, milliseconds patience, std::function<v
 }
 
 void Trial::wait_for_handshake(milliseconds patience) {
-  const bool own_limit = config_.start_timeout < patience;
-  deadline_.expires_after(own_limit ? config_.start_timeout : patience);
-  deadline_.async_wait([this, own_limit, patience](const boost::system::error_code& error) {
-    if (error || settled_) return;
+  const bool own_limit = config_->start_timeout < patience;
+  deadline_.set(own_limit ? config_->start_timeout : patience, [this, own_limit, patience] {
+    if (settled_) return;
     settle(std::unexpected(
         own_limit
-            ? fmt::format("it did not finish its handshake within {}", duration_text(config_.start_timeout))
+            ? fmt::format("it did not finish its handshake within {}", duration_text(config_->start_timeout))
             : fmt::format("it has not finished its handshake after {}", duration_text(patience))));
     generation_->end(farewell);
   });
@@ -67,7 +67,7 @@ void Trial::on_request(Generation& from, const Message& request) {
 
 void Trial::on_death(Generation&, const Backend::Ending& ending) {
   handshake_.reset();
-  settle(std::unexpected(fmt::format("it {}{}", ending.how, manner_of(config_).unborn)));
+  settle(std::unexpected(fmt::format("it {}{}", ending.how, manner_of(*config_).unborn)));
   std::exchange(gone_, nullptr)();
 }
 

@@ -5,12 +5,12 @@
 // Whoever has it waits for the end, and looks at the outcome then. One thread.
 #pragma once
 
-#include <boost/asio/steady_timer.hpp>
 #include <expected>
 #include <functional>
 #include <memory>
 #include <string>
 
+#include "server/alarm.h"
 #include "server/handshake.h"
 
 namespace mcpivot {
@@ -23,7 +23,7 @@ class Trial final : private Generation::Owner {
   // `hello` is the params of `initialize`. `gone` is called once, when nothing of the server is left.
   void start(std::string_view hello, std::chrono::milliseconds patience, std::function<void()> gone);
 
-  const ServerConfig& config() const { return config_; }
+  const ServerConfig& config() const { return *config_; }
   // The error says why it did not get ready, in a sentence.
   const std::expected<Handshake::Outcome, std::string>& outcome() const { return outcome_; }
   // Until it was ready, or could not be any more.
@@ -48,9 +48,9 @@ class Trial final : private Generation::Owner {
 
   LinkContext& context_;
   Guard& guard_;
-  ServerConfig config_;
+  ConfigRef config_;
   StderrRing ring_;
-  boost::asio::steady_timer deadline_;
+  Alarm deadline_;
   std::shared_ptr<Generation> generation_;
   std::shared_ptr<Handshake> handshake_;
   std::function<void()> gone_;

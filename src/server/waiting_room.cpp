@@ -39,9 +39,7 @@ std::deque<WaitingRoom::Waiting> WaitingRoom::take_all() {
 
 void WaitingRoom::set_timer() {
   if (waiting_.empty()) return;
-  timer_.expires_at(waiting_.front().deadline);
-  timer_.async_wait([this](const boost::system::error_code& error) {
-    if (error) return;
+  timer_.set(waiting_.front().deadline, [this] {
     const auto now = std::chrono::steady_clock::now();
     while (!waiting_.empty() && waiting_.front().deadline <= now) {
       const Waiting overdue = std::move(waiting_.front());

@@ -5,12 +5,12 @@
 #pragma once
 
 #include <boost/asio/io_context.hpp>
-#include <boost/asio/steady_timer.hpp>
 #include <chrono>
 #include <deque>
 #include <functional>
 
 #include "rpc/kept_message.h"
+#include "server/alarm.h"
 #include "server/asker.h"
 
 namespace mcpivot {
@@ -48,7 +48,7 @@ class WaitingRoom {
  private:
   void set_timer();
 
-  boost::asio::steady_timer timer_;
+  Alarm timer_;
   std::chrono::milliseconds patience_;
   OnOverdue on_overdue_;
   std::deque<Waiting> waiting_;
