@@ -252,7 +252,7 @@ void Gateway::set_active(Member& member, bool active) {
 
 void Gateway::request(Session& session, Asker& asker, const Message& message) {
   if (message.known == Method::initialize) return initialize(session, asker, message);
-  if (!shakes_hands() && message.known != Method::discover) return lone().request(asker, message);
+  if (!shakes_hands() && message.known != Method::discover) return request_unshaken(asker, message);
   const std::string_view id = message.text(message.id);
   switch (message.known) {
     case Method::discover:
@@ -282,6 +282,17 @@ void Gateway::request(Session& session, Asker& asker, const Message& message) {
     default:
       return request_other(asker, message);
   }
+}
+
+// From a client that doesn't shake hands. What the server lists then is nothing that we could filter.
+void Gateway::request_unshaken(Asker& asker, const Message& message) {
+  if (message.known != Method::tools_list || !members_.front()->tools().restricts())
+    return lone().request(asker, message);
+  asker.answer(
+      error_answer(message.text(message.id), code::invalid_request,
+                   fmt::format("send \"initialize\" first: the configuration of \"{}\" doesn't allow all of "
+                               "its tools, and mcpivot can list the others only after the handshake",
+                               lone().name())));
 }
 
 void Gateway::initialize(Session& session, Asker& asker, const Message& message) {
@@ -338,7 +349,7 @@ void Gateway::request_unrouted_tool(Asker& asker, const Message& message, const 
         error_answer(message.text(message.id), code::invalid_params,
                      fmt::format("Unknown tool: {}: {}.{}", name, why_not, control_.hint_to_listed())));
   // A lone server may have tools that it does not list, or an answer for what it does not have.
-  if (alone() && members_.front()->allows(name)) return lone().request(asker, message);
+  if (alone() && members_.front()->tools().allows(name)) return lone().request(asker, message);
   asker.answer(error_answer(message.text(message.id), code::invalid_params,
                             fmt::format("Unknown tool: {}{}", name, control_.hint_to_search())));
 }
@@ -447,6 +458,11 @@ void Gateway::request_if(bool has, std::string_view otherwise, Asker& asker, con
 
 void Gateway::notify(const Message& message) {
   if (message.known == Method::initialized && shakes_hands()) return;  // the servers have been told by us
+  if (message.known == Method::tools_call) {
+    // It asks for an effect without an answer, which MCP doesn't have, and it names no server.
+    log_warn("client: dropped a tools/call without an id");
+    return;
+  }
   for (const auto& member : members_) member->server().notify(message);
 }
 
