@@ -26,6 +26,11 @@ Span span_of(const Message& message, std::string_view part) {
           static_cast<std::uint32_t>(part.size())};
 }
 
+bool is_empty_object(std::string_view object) {
+  const auto first = object.find_first_not_of(" \t\r\n", 1);
+  return first != std::string_view::npos && object[first] == '}';
+}
+
 // A name as JSON spells it, decoded; copied only if it is spelled with escapes.
 class Name {
  public:
@@ -183,16 +188,19 @@ void Gateway::on_list_changed(const Member& member, ListKind kind) {
   if (member.active()) announcer_.changed(kind);
 }
 
+// A log message gets its server's name. What isn't an object of params has no place for it, and passes as it
+// is: whether it is a log message is for the client to judge, as it would without mcpivot.
 void Gateway::on_notification(const Member& member, const Message& message) {
   std::string logger;
   Edits edits;
   const std::string_view params = message.text(message.params);
-  if (!alone() && string_value(message.text(message.method)) == "notifications/message") {
+  if (!alone() && params.starts_with('{') &&
+      string_value(message.text(message.method)) == "notifications/message") {
     const std::string_view own = find_member(params, "logger");
     logger = own.starts_with('"') ? fmt::format("{}/{}", member.name(), string_value(own)) : member.name();
     logger = quote(logger);
     if (own.empty()) {
-      logger = fmt::format(R"("logger":{}{})", logger, find_member(params, "level").empty() ? "" : ",");
+      logger = fmt::format(R"("logger":{}{})", logger, is_empty_object(params) ? "" : ",");
       edits.insert(message.params.begin + 1, logger);
     } else {
       edits.replace(span_of(message, own), logger);
