@@ -11,15 +11,16 @@
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/signal_set.hpp>
 #include <boost/asio/steady_timer.hpp>
-#include <filesystem>
 #include <memory>
 
 #include "config/config_file.h"
 #include "control/control_socket.h"
 #include "gateway/gateway.h"
+#include "log/last_resort.h"
 #include "log/log.h"
 #include "log/trace_tap.h"
 #include "proc/guard.h"
+#include "watch/absolute_path.h"
 #include "watch/executable_watcher.h"
 
 namespace mcpivot {
@@ -78,8 +79,7 @@ void forget_the_start() {
 // The first error in one line, for whoever is told at once, and what to do about it.
 std::string trouble_in(const LoadedConfig& loaded) {
   if (!loaded.has_errors()) return {};
-  std::error_code unknown;
-  const std::string file = std::filesystem::absolute(loaded.gateway.file, unknown).lexically_normal();
+  const std::string file = absolute_path(loaded.gateway.file).lexically_normal();
   const auto is_error = [](const Problem& problem) { return problem.severity == Problem::Severity::error; };
   std::string text = problem_text(file, *std::ranges::find_if(loaded.problems, is_error));
   std::ranges::replace(text, '\n', ' ');
@@ -159,7 +159,7 @@ class Program {
         loop_.run();
         done = true;
       } catch (const std::exception& error) {
-        log_warn("a mistake in mcpivot, please report it: {}", error.what());
+        report_mistake("event loop", error.what());
       }
     }
   }
@@ -167,7 +167,7 @@ class Program {
   void reload_on_signal() {
     reload_signal_.async_wait([this](const boost::system::error_code& error, int) {
       if (error) return;
-      if (!shutting_down_) gateway_.reload("after SIGHUP");
+      if (!shutting_down_) survive("SIGHUP", [this] { gateway_.reload("after SIGHUP"); });
       reload_on_signal();
     });
   }

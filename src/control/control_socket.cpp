@@ -10,6 +10,7 @@
 #include <filesystem>
 
 #include "link/pipe_link.h"
+#include "log/last_resort.h"
 #include "log/log.h"
 #include "proc/user_folders.h"
 #include "rpc/answers.h"
@@ -232,7 +233,7 @@ void ControlSocket::accept() {
   acceptor_.async_accept(
       [this](const boost::system::error_code& error, boost::asio::local::stream_protocol::socket socket) {
         if (error) return;
-        welcome(std::move(socket));
+        survive("control socket", [&] { welcome(std::move(socket)); });
         accept();
       });
 }

@@ -10,6 +10,8 @@
 #include <cstring>
 #include <optional>
 
+#include "log/last_resort.h"
+
 namespace mcpivot {
 namespace {
 
@@ -160,7 +162,8 @@ class HttpClient::Connection : public std::enable_shared_from_this<Connection> {
                          auto self = weak.lock();
                          if (!self) return;
                          self->reading_ = false;
-                         if (self->state != State::closed) self->on_read(error, count);
+                         if (self->state == State::closed) return;
+                         if (!survive("HTTP", [&] { self->on_read(error, count); })) self->read();
                        });
   }
 

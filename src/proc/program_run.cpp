@@ -3,6 +3,8 @@
 #include <boost/asio/buffer.hpp>
 #include <boost/asio/post.hpp>
 
+#include "log/last_resort.h"
+
 namespace mcpivot {
 namespace {
 
@@ -85,7 +87,7 @@ void ProgramRun::read(Pipe& pipe, Buffer& buffer, void (ProgramRun::*take)(std::
                            return self->finish_when_settled();
                          }
                          self->heard_ += count;
-                         ((*self).*take)({buffer.data(), count});
+                         survive("program output", [&] { ((*self).*take)({buffer.data(), count}); });
                          self->read(pipe, buffer, take);
                        });
 }
