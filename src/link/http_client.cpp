@@ -143,7 +143,7 @@ class HttpClient::Connection : public std::enable_shared_from_this<Connection> {
       auto self = weak.lock();
       if (!self || self->state != State::busy) return;
       self->written_ = true;
-      if (self->out_.capacity() > most_room) self->out_ = std::string();
+      if (self->out_.capacity() > most_room) std::string().swap(self->out_);
       if (error && count == 0) return self->fail({HttpFailure::unsent, error.message()});
       // What it answered before it closed its end may still be read, and is the better reason.
       if (error && !self->reading_) self->fail({HttpFailure::broken, error.message()});

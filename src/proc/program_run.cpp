@@ -63,7 +63,7 @@ void ProgramRun::write_input() {
   const auto rest = boost::asio::buffer(plan_.input) + written_;
   if (rest.size() == 0) {
     in_.close();
-    plan_.input = {};
+    std::string().swap(plan_.input);
     return;
   }
   in_.async_write_some(rest,
