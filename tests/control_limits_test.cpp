@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <poll.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <unistd.h>
@@ -96,6 +97,24 @@ TEST(ControlLimits, large_calls_under_other_names_leave_no_memory_behind) {
   const long before = rss_kb(client.child().pid());
   for (int i = 0; i < 20; ++i) call();
   EXPECT_LT(rss_kb(client.child().pid()), before + bound_kb(30));
+}
+
+TEST(ControlLimits, without_descriptors_a_terminal_waits_until_there_are_some) {
+  Client client(with(two()));
+  start(client);
+  const pid_t pivot = client.child().pid();
+  rlimit usual{};
+  ASSERT_EQ(::prlimit(pivot, RLIMIT_NOFILE, nullptr, &usual), 0);
+  const rlimit none{3, usual.rlim_max};
+  ASSERT_EQ(::prlimit(pivot, RLIMIT_NOFILE, &none, nullptr), 0);
+  const Terminal early(client);
+  ASSERT_TRUE(early.connected()) << "it is in the kernel's queue";
+  ASSERT_TRUE(early.say(requests("status", 1)));
+  EXPECT_TRUE(client.child().wait_stderr("cannot let a terminal in", soon()));
+  EXPECT_EQ(own(client, "alpha__echo", {{"text", "meanwhile"}}), "meanwhile");
+  ASSERT_EQ(::prlimit(pivot, RLIMIT_NOFILE, &usual, nullptr), 0);
+  EXPECT_EQ(early.lines(1), 1U);
+  EXPECT_EQ(run_mcpivot({"status"}, client.directory()).exit_code, 0);
 }
 
 }  // namespace

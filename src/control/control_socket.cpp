@@ -8,6 +8,7 @@
 #include <boost/asio/post.hpp>
 #include <boost/json.hpp>
 #include <cerrno>
+#include <chrono>
 #include <cstring>
 #include <filesystem>
 
@@ -28,6 +29,7 @@ constexpr std::size_t longest_message = 10'000'000;
 constexpr std::size_t most_visitors = 32;
 // Answers that wait to be read, beside the last one.
 constexpr std::size_t most_unread = 64 * 1024 * 1024;
+constexpr std::chrono::milliseconds accept_pause{100};
 
 json::object described(const Member& member, const Routes::Cost& cost) {
   const Status status = member.server().status();
@@ -220,7 +222,8 @@ ControlSocket::ControlSocket(LinkContext& context, Gateway& gateway, std::string
       gateway_(gateway),
       name_(std::move(name)),
       tools_(context.loop, gateway.fleet(), Compat::none),
-      acceptor_(context.loop) {}
+      acceptor_(context.loop),
+      pause_(context.loop) {}
 
 ControlSocket::~ControlSocket() {
   std::error_code error;
@@ -255,10 +258,20 @@ void ControlSocket::open() {
 void ControlSocket::accept() {
   acceptor_.async_accept(
       [this](const boost::system::error_code& error, boost::asio::local::stream_protocol::socket socket) {
-        if (error) return;
+        if (error == boost::asio::error::operation_aborted) return;
+        if (error) return accept_later(error.message());
         survive("control socket", [&] { welcome(std::move(socket)); });
         accept();
       });
+}
+
+// No descriptor is left, say; the terminal waits in the queue meanwhile.
+void ControlSocket::accept_later(const std::string& why) {
+  if (!std::exchange(refusing_, true)) log_warn("control socket: cannot let a terminal in: {}", why);
+  pause_.expires_after(accept_pause);
+  pause_.async_wait([this](const boost::system::error_code& error) {
+    if (!error) accept();
+  });
 }
 
 void ControlSocket::welcome(boost::asio::local::stream_protocol::socket socket) {
@@ -269,6 +282,7 @@ void ControlSocket::welcome(boost::asio::local::stream_protocol::socket socket) 
     log_warn("control socket: turned away a process of another user");
     return;
   }
+  refusing_ = false;
   if (visitors_.size() >= most_visitors) return;
   const int second = ::fcntl(socket.native_handle(), F_DUPFD_CLOEXEC, 3);
   if (second < 0) {
