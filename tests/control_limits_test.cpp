@@ -117,5 +117,19 @@ TEST(ControlLimits, without_descriptors_a_terminal_waits_until_there_are_some) {
   EXPECT_EQ(run_mcpivot({"status"}, client.directory()).exit_code, 0);
 }
 
+// Its configuration is a FIFO, so that the test knows where it is.
+TEST(ControlLimits, a_reload_signal_in_the_first_moments_is_taken_when_it_can_be) {
+  const TemporaryDirectory folder;
+  const std::string fifo = folder.path() / "config.json";
+  Gate gate(fifo);
+  Client client({.options = {"--config", fifo}});
+  ASSERT_TRUE(gate.wait_for_visitor());
+  client.child().signal(SIGHUP);
+  std::ofstream(fifo) << file_of({{"alpha", server({"--lives", folder.path() / "lives"})}});
+  gate.open();
+  client.initialize();
+  EXPECT_EQ(own(client, "echo", {{"text", "alive"}}), "alive");
+}
+
 }  // namespace
 }  // namespace harness

@@ -141,6 +141,7 @@ class Program {
       shut_down(signal_name(signal));
     });
     reload_on_signal();
+    hold_reload_signal(false);
     watch_configuration();
     gateway_.start();
     control_.open();
@@ -226,6 +227,13 @@ class Program {
 };
 
 }  // namespace
+
+void hold_reload_signal(bool held) {
+  sigset_t signals;
+  ::sigemptyset(&signals);
+  ::sigaddset(&signals, SIGHUP);
+  ::sigprocmask(held ? SIG_BLOCK : SIG_UNBLOCK, &signals, nullptr);
+}
 
 int run(const Options& options) {
   return_large_blocks_to_the_system();
