@@ -33,6 +33,7 @@ constexpr std::size_t client_message_limit = 64 * 1024 * 1024;
 // A server has this long to go after its stdin is closed, and as long again after SIGTERM. Clients (Claude
 // Code among them) kill us half a second after they asked us to end.
 constexpr milliseconds patience{100};
+constexpr milliseconds signal_burst{50};
 // For a client that still reads, to be told the last answers.
 constexpr milliseconds last_answers{150};
 
@@ -129,6 +130,7 @@ class Program {
         control_(context_, gateway_, options.log.name),
         signals_(loop_, SIGINT, SIGTERM),
         reload_signal_(loop_, SIGHUP),
+        burst_(loop_),
         deadline_(loop_) {
     if (log_enabled(LogLevel::trace)) context_.tap = &trace_;
   }
@@ -168,8 +170,18 @@ class Program {
   void reload_on_signal() {
     reload_signal_.async_wait([this](const boost::system::error_code& error, int) {
       if (error) return;
-      if (!shutting_down_) survive("SIGHUP", [this] { gateway_.reload("after SIGHUP"); });
+      if (!std::exchange(reload_due_, true)) reload_soon();
       reload_on_signal();
+    });
+  }
+
+  // A burst of signals is one wish; each reload of its own would be a start of every server.
+  void reload_soon() {
+    burst_.expires_after(signal_burst);
+    burst_.async_wait([this](const boost::system::error_code& error) {
+      if (error) return;
+      reload_due_ = false;
+      if (!shutting_down_) gateway_.reload("after SIGHUP");
     });
   }
 
@@ -220,8 +232,10 @@ class Program {
   ControlSocket control_;
   boost::asio::signal_set signals_;
   boost::asio::signal_set reload_signal_;
+  boost::asio::steady_timer burst_;
   boost::asio::steady_timer deadline_;
   std::unique_ptr<ExecutableWatcher> configuration_watch_;
+  bool reload_due_ = false;  // when the burst of signals is over
   bool shutting_down_ = false;
   int exit_code_ = 0;
 };
