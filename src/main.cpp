@@ -29,12 +29,14 @@ int main(int argc, char** argv) {
 #ifdef MCPIVOT_COVERAGE
   std::atexit(mcpivot::choose_counts_folder);  // servers must not inherit it
 #endif
+  mcpivot::hold_reload_signal(true);
   open_standard_descriptors();
   mcpivot::end_with_launcher();
   try {
     const auto invocation = mcpivot::parse_command_line({argv + 1, argv + argc});
     std::fputs(invocation.out.c_str(), stdout);
     std::fputs(invocation.err.c_str(), stderr);
+    if (!invocation.run) mcpivot::hold_reload_signal(false);
     if (invocation.instead) return invocation.instead();
     if (invocation.check) return mcpivot::check(invocation.options);
     if (invocation.run) mcpivot::refresh_kept_skill(mcpivot::places_here());

@@ -55,9 +55,13 @@ TEST(Gateway, what_changed_in_one_server_is_told_with_the_next_answer_of_any) {
   Client client(with(servers));
   start(client);
   client.notifications.clear();
-  client.send_call("pivot_restart", {{"server", "beta"}});
+  const std::string beta = own(client, "pivot_status", {{"server", "beta"}});
+  kill(std::stoi(beta.substr(beta.find("\npid: ") + 6)), SIGKILL);
   client.expect_notification("notifications/tools/list_changed");
   EXPECT_THAT(tools_of(client), Contains("beta__fresh"));
+  EXPECT_THAT(client.call_text("alpha__echo"),
+              AllOf(HasSubstr("[mcpivot] \"beta\" restarted"), HasSubstr("+beta__fresh")));
+  EXPECT_EQ(client.call_text("alpha__echo", {{"text", "once"}}), "once");
 }
 
 TEST(Gateway, a_stop_that_frees_a_program_stops_all_who_run_it_and_the_next_call_starts_each) {

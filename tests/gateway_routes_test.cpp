@@ -124,6 +124,33 @@ TEST(Gateway, prompts_and_resources_find_their_servers) {
   EXPECT_THAT(own(client, "alpha__state"), Not(HasSubstr("beta://only")));
 }
 
+TEST(Gateway, a_malformed_log_message_reaches_the_client_as_valid_json) {
+  const TemporaryDirectory folder;
+  const std::string fifo = folder.path() / "inject";
+  ASSERT_EQ(mkfifo(fifo.c_str(), 0600), 0);
+  json::object servers = two();
+  servers["alpha"] = server({"--inject", fifo}, {{"active", true}});
+  Client client(with(servers));
+  start(client);
+  // What it says, and what of it reaches the client.
+  const std::vector<std::pair<std::string, std::string>> cases = {
+      {"", ""},
+      {R"(,"params":[])", R"(,"params":[])"},
+      {R"(,"params":[{"level":"info"}])", R"(,"params":[{"level":"info"}])"},
+      {R"(,"params":{})", R"(,"params":{"logger":"alpha"})"},
+      {R"(,"params":{ })", R"(,"params":{"logger":"alpha"})"},
+      {R"(,"params":{"data":1})", R"(,"params":{"logger":"alpha","data":1})"},
+      {R"(,"params":{"data":1,"logger":7})", R"(,"params":{"data":1,"logger":"alpha"})"},
+      {R"(,"params":{"level":"info","logger":"db"})", R"(,"params":{"level":"info","logger":"alpha/db"})"},
+  };
+  std::ofstream inject(fifo);
+  for (const auto& [said, heard] : cases) {
+    const std::string begin = R"({"jsonrpc":"2.0","method":"notifications/message")";
+    inject << begin << said << "}" << std::endl;
+    EXPECT_EQ(client.expect_notification("notifications/message"), json::parse(begin + heard + "}")) << said;
+  }
+}
+
 TEST(Gateway, the_log_level_goes_to_all_and_log_messages_say_whose_they_are) {
   Client client(with(two()));
   start(client);

@@ -2,6 +2,8 @@
 // never held in memory.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -339,6 +341,23 @@ TEST(Limits, requests_with_the_same_id_in_flight_are_both_answered) {
     keys.emplace_back(answer.at("result").as_object().begin()->key());
   }
   EXPECT_THAT(keys, testing::UnorderedElementsAre("prompts", "tools", "resources"));
+}
+
+TEST(Limits, a_message_that_there_is_no_memory_for_is_answered_and_the_next_one_is_read) {
+  if (is_instrumented()) GTEST_SKIP() << "a sanitizer needs more memory than there would be";
+  Client client;
+  client.initialize();
+  // It may have 40 MB more than it has; to hold the message, its buffer would have to grow from 32 to 64 MB.
+  const pid_t pivot = client.child().pid();
+  const rlim_t pages = std::stoul(content_of("/proc/" + std::to_string(pivot) + "/statm"));
+  const rlim_t most = pages * static_cast<rlim_t>(getpagesize()) + (40 << 20);
+  const rlimit limit{most, RLIM_INFINITY};
+  ASSERT_EQ(::prlimit(pivot, RLIMIT_AS, &limit, nullptr), 0);
+  const std::string huge = call_of(60 << 20, "\"huge\"", "first");
+  client.child().send_raw(huge + "\n");
+  const json::object answer = client.await("huge", in_a_while());
+  EXPECT_THAT(json::serialize(answer), HasSubstr("no memory for a message of 62914560 bytes"));
+  EXPECT_FALSE(client.call("count").contains("error"));
 }
 
 }  // namespace

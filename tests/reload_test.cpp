@@ -70,6 +70,19 @@ TEST(Reload, a_server_that_forks_leaves_nothing_behind_after_a_swap) {
   EXPECT_TRUE(wait_gone(old));
 }
 
+TEST(Reload, a_burst_of_signals_is_no_burst_of_starts) {
+  Client client(changing({}));
+  client.initialize();
+  const auto begin = std::chrono::steady_clock::now();
+  for (int i = 0; i < 100; ++i) {
+    client.child().signal(SIGHUP);
+    settle(client);
+  }
+  const auto windows = (std::chrono::steady_clock::now() - begin) / std::chrono::milliseconds(50);
+  EXPECT_LE(std::stol(status_of(client, "starts")), windows + 2);
+  EXPECT_TRUE(wait_until([&] { return status_of(client, "generation") != "1"; }, soon()));
+}
+
 TEST(Reload, five_hundred_times_costs_no_memory_no_descriptors_and_no_processes) {
   Client client(changing({"--build", "true"}));
   client.initialize();

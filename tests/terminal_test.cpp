@@ -20,7 +20,7 @@ using testing::Not;
 
 const char* const several = R"({"mcpServers": {
   "a-server-with-quite-a-long-name-indeed": {"command": "${FAKE}", "active": true},
-  "short": {"command": "${FAKE}", "args": ["--only", "echo"]},
+  "short": {"command": "${FAKE}", "args": ["--only", "echo"], "build": "echo compiling"},
   "broken": {"command": "/no/such/program/in/a/folder/with/a/very/long/name/so/that/the/line/is/long"}}})";
 
 // A client whose servers have all come up, or failed.
@@ -95,13 +95,11 @@ TEST_F(TerminalOutput, colours_are_for_terminals_that_take_them) {
 
 TEST_F(TerminalOutput, progress_is_coloured_by_where_it_goes) {
   const std::string file = client_.directory() / "progress.txt";
-  const std::string line = "'" + mcpivot_binary() +
-                           R"(' call a-server-with-quite-a-long-name-indeed__sleep )"
-                           R"('{"ms":1,"steps":2}' 2> )" +
-                           file;
+  const std::string line = "'" + mcpivot_binary() + "' reload short --build 2> " + file;
   Terminal terminal({"/bin/sh", "-c", line}, options(80, {}));
   ASSERT_TRUE(terminal.wait_exit());
-  EXPECT_THAT(content_of(file), Not(HasSubstr("\033")));
+  EXPECT_THAT(content_of(file), AllOf(HasSubstr("compiling"), Not(HasSubstr("\033"))));
+  EXPECT_THAT(at_terminal({"reload", "short", "--build"}, 80), HasSubstr("\033[2mcompiling"));
 }
 
 TEST_F(TerminalOutput, a_watch_redraws_and_leaves_the_terminal_as_it_was) {

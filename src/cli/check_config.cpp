@@ -215,7 +215,7 @@ class Report {
 
   static std::string tools(const ToolRules& rules) {
     std::vector<std::string> parts;
-    if (!rules.allow.empty()) parts.push_back("only " + list_text(rules.allow));
+    if (rules.allow) parts.push_back(rules.allow->empty() ? "none" : "only " + list_text(*rules.allow));
     if (!rules.deny.empty()) parts.push_back("never " + list_text(rules.deny));
     for (const auto& [own, name] : rules.rename) parts.push_back(own + " is called " + name);
     for (const auto& [own, words] : rules.describe)

@@ -11,15 +11,16 @@
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/signal_set.hpp>
 #include <boost/asio/steady_timer.hpp>
-#include <filesystem>
 #include <memory>
 
 #include "config/config_file.h"
 #include "control/control_socket.h"
 #include "gateway/gateway.h"
+#include "log/last_resort.h"
 #include "log/log.h"
 #include "log/trace_tap.h"
 #include "proc/guard.h"
+#include "watch/absolute_path.h"
 #include "watch/executable_watcher.h"
 
 namespace mcpivot {
@@ -32,6 +33,7 @@ constexpr std::size_t client_message_limit = 64 * 1024 * 1024;
 // A server has this long to go after its stdin is closed, and as long again after SIGTERM. Clients (Claude
 // Code among them) kill us half a second after they asked us to end.
 constexpr milliseconds patience{100};
+constexpr milliseconds signal_burst{50};
 // For a client that still reads, to be told the last answers.
 constexpr milliseconds last_answers{150};
 
@@ -78,8 +80,7 @@ void forget_the_start() {
 // The first error in one line, for whoever is told at once, and what to do about it.
 std::string trouble_in(const LoadedConfig& loaded) {
   if (!loaded.has_errors()) return {};
-  std::error_code unknown;
-  const std::string file = std::filesystem::absolute(loaded.gateway.file, unknown).lexically_normal();
+  const std::string file = absolute_path(loaded.gateway.file).lexically_normal();
   const auto is_error = [](const Problem& problem) { return problem.severity == Problem::Severity::error; };
   std::string text = problem_text(file, *std::ranges::find_if(loaded.problems, is_error));
   std::ranges::replace(text, '\n', ' ');
@@ -129,6 +130,7 @@ class Program {
         control_(context_, gateway_, options.log.name),
         signals_(loop_, SIGINT, SIGTERM),
         reload_signal_(loop_, SIGHUP),
+        burst_(loop_),
         deadline_(loop_) {
     if (log_enabled(LogLevel::trace)) context_.tap = &trace_;
   }
@@ -141,6 +143,7 @@ class Program {
       shut_down(signal_name(signal));
     });
     reload_on_signal();
+    hold_reload_signal(false);
     watch_configuration();
     gateway_.start();
     control_.open();
@@ -159,7 +162,7 @@ class Program {
         loop_.run();
         done = true;
       } catch (const std::exception& error) {
-        log_warn("a mistake in mcpivot, please report it: {}", error.what());
+        report_mistake("event loop", error.what());
       }
     }
   }
@@ -167,8 +170,18 @@ class Program {
   void reload_on_signal() {
     reload_signal_.async_wait([this](const boost::system::error_code& error, int) {
       if (error) return;
-      if (!shutting_down_) gateway_.reload("after SIGHUP");
+      if (!std::exchange(reload_due_, true)) reload_soon();
       reload_on_signal();
+    });
+  }
+
+  // A burst of signals is one wish; each reload of its own would be a start of every server.
+  void reload_soon() {
+    burst_.expires_after(signal_burst);
+    burst_.async_wait([this](const boost::system::error_code& error) {
+      if (error) return;
+      reload_due_ = false;
+      if (!shutting_down_) gateway_.reload("after SIGHUP");
     });
   }
 
@@ -219,13 +232,22 @@ class Program {
   ControlSocket control_;
   boost::asio::signal_set signals_;
   boost::asio::signal_set reload_signal_;
+  boost::asio::steady_timer burst_;
   boost::asio::steady_timer deadline_;
   std::unique_ptr<ExecutableWatcher> configuration_watch_;
+  bool reload_due_ = false;  // when the burst of signals is over
   bool shutting_down_ = false;
   int exit_code_ = 0;
 };
 
 }  // namespace
+
+void hold_reload_signal(bool held) {
+  sigset_t signals;
+  ::sigemptyset(&signals);
+  ::sigaddset(&signals, SIGHUP);
+  ::sigprocmask(held ? SIG_BLOCK : SIG_UNBLOCK, &signals, nullptr);
+}
 
 int run(const Options& options) {
   return_large_blocks_to_the_system();

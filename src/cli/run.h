@@ -6,6 +6,10 @@
 
 namespace mcpivot {
 
+// SIGHUP means reload to a proxy, from its first moment on: main() holds it before it does anything else, and
+// run() lets it through when it can take it. Other commands end with their terminal.
+void hold_reload_signal(bool held);
+
 // Returns the exit code.
 int run(const Options& options);
 

@@ -15,8 +15,8 @@ namespace mcpivot {
 
 // Which of a server's tools are offered, and how.
 struct ToolRules {
-  std::vector<std::string> allow;  // globs; none: all
-  std::vector<std::string> deny;   // globs; these never
+  std::optional<std::vector<std::string>> allow;  // patterns: only these; not given: all
+  std::vector<std::string> deny;                  // patterns: these never
   std::map<std::string, std::string> rename;
   std::map<std::string, std::string> describe;
   bool operator==(const ToolRules&) const = default;

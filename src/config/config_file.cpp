@@ -12,6 +12,7 @@
 #include "config/nearest.h"
 #include "config/server_draft.h"
 #include "config/small_file.h"
+#include "watch/absolute_path.h"
 
 namespace mcpivot {
 namespace {
@@ -228,11 +229,10 @@ LoadedConfig load_config(const std::string& file) {
     config.problems.push_back({Problem::Severity::error, 0, 0, "the configuration " + text.error()});
     return config;
   }
-  std::error_code error;
-  const fs::path path = fs::absolute(file, error);
-  LoadedConfig config = read_config(*text, path.lexically_normal().parent_path().string(),
+  const fs::path path = absolute_path(file).lexically_normal();
+  LoadedConfig config = read_config(*text, path.parent_path().string(),
                                     [](const char* name) -> const char* { return std::getenv(name); });
-  config.gateway.file = path.lexically_normal().string();
+  config.gateway.file = path.string();
   return config;
 }
 

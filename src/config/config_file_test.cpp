@@ -19,6 +19,7 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::Not;
+using testing::Optional;
 using testing::Pair;
 
 const char* variable(const char* name) {
@@ -174,12 +175,13 @@ TEST(ConfigFile, what_only_a_gateway_needs) {
   EXPECT_EQ(a.active, true);
   EXPECT_EQ(a.start, StartMode::lazy);
   EXPECT_EQ(a.idle_stop, 10min);
-  EXPECT_THAT(a.tools.allow, ElementsAre("read_*"));
+  EXPECT_THAT(a.tools.allow, Optional(ElementsAre("read_*")));
   EXPECT_THAT(a.tools.deny, ElementsAre("*_all"));
   EXPECT_THAT(a.tools.rename, ElementsAre(Pair("read_file", "read")));
   EXPECT_THAT(a.tools.describe, ElementsAre(Pair("read_file", "Reads.")));
   const ServerEntry& b = config.gateway.servers[1];
   EXPECT_EQ(b.active, false);
+  EXPECT_EQ(b.tools.allow, std::nullopt);
   EXPECT_EQ(config.gateway.names, Naming::bare);
   EXPECT_EQ(b.idle_stop, std::nullopt);
   EXPECT_TRUE(config.gateway.remember);
@@ -234,6 +236,12 @@ TEST(ConfigFile, every_problem_has_its_place_and_says_what_to_do) {
       {front + "\"a\\n\": {\"command\": \"x\"}}}", {"f:3:1: error: a server's name has a control character"}},
       {front + "\"a\": {\"command\": \"x\"},\n\"a\": {\"command\": \"x\"}}}",
        {"f:4:1: error: \"a\" stands twice in \"mcpServers\", first in line 3; keep one of them"}},
+      {front + "\"a\": {\"command\": \"x\", \"tools\": {\"deny\":\n [\"read\", \"{delete,read\"]}}}}",
+       {"f:4:11: error: \"deny\" of \"tools\" of server \"a\": bad pattern '{delete,read': a '{' has no "
+        "'}'"}},
+      {front + "\"a\": {\"command\": \"x\", \"tools\": {\"allow\":\n [\"dele[te\", \"\"]}}}}",
+       {"f:4:3: error: \"allow\" of \"tools\" of server \"a\": bad pattern 'dele[te': a '[' has no ']'",
+        "f:4:14: error: \"allow\" of \"tools\" of server \"a\": bad pattern '': it is empty"}},
       {front + "\"a\": {}}}", {"f:3:1: error: server \"a\" has none of \"command\""}},
       {front + "\"a\": {\"command\": \"x\",\n \"url\": \"http://h/\"}}}",
        {"f:4:2: error: server \"a\" has \"url\" as well as \"command\"; keep one of them"}},

@@ -165,7 +165,7 @@ std::string type_text(const Key& key) {
     case KeyType::replay:
       return "list of tools";
     case KeyType::tool_globs:
-      return "list of globs";
+      return "list of patterns";
     case KeyType::tool_names:
       return "object of names";
     case KeyType::time:

@@ -8,6 +8,7 @@
 #include <map>
 
 #include "config/nearest.h"
+#include "config/tool_pattern.h"
 #include "config/units.h"
 #include "watch/glob.h"
 
@@ -149,9 +150,12 @@ void KeyReader::read_value(const Key& key, const JsoncValue& value, const std::s
       into<std::string>(target) = path ? absolute(std::move(*filled)) : std::move(*filled);
       return;
     }
+    case KeyType::tool_globs:
+      if (auto* const* list = std::get_if<std::optional<Texts>*>(&target))
+        return read_texts(key, value, where, (*list)->emplace());
+      return read_texts(key, value, where, into<Texts>(target));
     case KeyType::texts:
     case KeyType::command:
-    case KeyType::tool_globs:
     case KeyType::replay: {
       if (key.type != KeyType::replay) return read_texts(key, value, where, into<Texts>(target));
       Texts rules;
@@ -209,8 +213,11 @@ void KeyReader::read_texts(const Key& key, const JsoncValue& value, const std::s
     if (!filled) continue;
     if (key.type == KeyType::command && into.empty() && filled->find('/') != std::string::npos)
       filled = absolute(std::move(*filled));
-    if ((key.type == KeyType::tool_globs && filled->empty()) ||
-        (key.type == KeyType::replay && !parse_replay_rule(*filled)))
+    if (key.type == KeyType::tool_globs) {
+      if (const auto pattern = ToolPattern::compile(*filled); !pattern)
+        problems_.error(element.place, fmt::format("{}: {}", where, pattern.error()));
+    }
+    if (key.type == KeyType::replay && !parse_replay_rule(*filled))
       problems_.error(element.place,
                       fmt::format("an element of {} is wrong; it must be {}", where, allowed_text(key)));
     into.push_back(std::move(*filled));

@@ -58,7 +58,7 @@ constexpr std::array tool_keys{
         .type = KeyType::tool_globs,
         .kinds = for_all,
         .fallback = "all",
-        .words = "Only tools whose own name matches one of these are there at all",
+        .words = "Only tools whose own name matches one of these are there at all; `[]`: none",
         .in_server = IN_SERVER(entry.tools.allow)},
     Key{.name = "deny",
         .type = KeyType::tool_globs,
@@ -360,7 +360,7 @@ std::string allowed_text(const Key& key) {
     case KeyType::replay:
       return "a list of tools, each \"TOOL\" or \"TOOL:KEY=VALUE\"";
     case KeyType::tool_globs:
-      return "a list of tool names, in which * and ? stand for any letters";
+      return "a list of tool names or patterns like [\"read_*\"]";
     case KeyType::tool_names:
       return "an object with names as values, each of at most 48 letters, digits, '_' and '-'";
     case KeyType::time:

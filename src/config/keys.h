@@ -42,9 +42,9 @@ struct WatchTarget {
 
 // Where a value goes. What it points to says what a value is made of, its KeyType how it is written.
 using Target =
-    std::variant<std::monostate, bool*, std::optional<bool>*, std::string*, Texts*, Pairs*, Names*,
-                 std::chrono::milliseconds*, std::optional<std::chrono::milliseconds>*, std::size_t*,
-                 SwapMode*, StartMode*, Naming*, std::vector<ReplayRule>*, WatchTarget>;
+    std::variant<std::monostate, bool*, std::optional<bool>*, std::string*, Texts*, std::optional<Texts>*,
+                 Pairs*, Names*, std::chrono::milliseconds*, std::optional<std::chrono::milliseconds>*,
+                 std::size_t*, SwapMode*, StartMode*, Naming*, std::vector<ReplayRule>*, WatchTarget>;
 
 enum class KeyType : std::uint8_t {
   ignored,     // known, and of no meaning to us
@@ -58,7 +58,7 @@ enum class KeyType : std::uint8_t {
   headers,     // an object with strings; variables are checked, and filled in by whoever sends them
   globs,       // a list of globs, or one, or false for none
   replay,      // a list of "TOOL" or "TOOL:KEY=VALUE"
-  tool_globs,  // a list of globs over tool names
+  tool_globs,  // a list of patterns for tool names
   tool_names,  // an object: from a tool's name to the one that is to be seen
   tool_texts,  // an object: from a tool\'s name to some text
   time,        // "30s", or a number of seconds

@@ -7,9 +7,13 @@
 
 #include <boost/asio/post.hpp>
 #include <boost/json.hpp>
+#include <cerrno>
+#include <chrono>
+#include <cstring>
 #include <filesystem>
 
 #include "link/pipe_link.h"
+#include "log/last_resort.h"
 #include "log/log.h"
 #include "proc/user_folders.h"
 #include "rpc/answers.h"
@@ -23,6 +27,9 @@ namespace json = boost::json;
 
 constexpr std::size_t longest_message = 10'000'000;
 constexpr std::size_t most_visitors = 32;
+// Answers that wait to be read, beside the last one.
+constexpr std::size_t most_unread = 64 * 1024 * 1024;
+constexpr std::chrono::milliseconds accept_pause{100};
 
 json::object described(const Member& member, const Routes::Cost& cost) {
   const Status status = member.server().status();
@@ -66,18 +73,23 @@ class ControlSocket::Visitor final : public Link::Handler,
                                      public Asker,
                                      public std::enable_shared_from_this<Visitor> {
  public:
-  Visitor(ControlSocket& owner, int socket)
-      : owner_(owner),
-        link_(std::make_shared<PipeLink>(owner.context_, "terminal",
-                                         PipeLink::Ends{socket, ::fcntl(socket, F_DUPFD_CLOEXEC, 3)},
-                                         longest_message)) {}
+  Visitor(ControlSocket& owner, PipeLink::Ends ends)
+      : owner_(owner), link_(std::make_shared<PipeLink>(owner.context_, "terminal", ends, longest_message)) {}
   ~Visitor() override { link_->close(); }
   void start() { link_->start(*this); }
 
   // Asker
   Asker& client() override { return *this; }
-  void forward(const Message& message, std::span<const Edit> edits) override { link_->send(message, edits); }
-  void answer(std::string_view line) override { link_->send(line); }
+  void forward(const Message& message, std::span<const Edit> edits) override {
+    if (!reads()) return;
+    link_->send(message, edits);
+    pause_if_full();
+  }
+  void answer(std::string_view line) override {
+    if (!reads()) return;
+    link_->send(line);
+    pause_if_full();
+  }
   void withdrawn(std::string_view) override {}
   // Servers ask their clients, not a terminal.
   void ask(Generation&, const Message&) override {}
@@ -94,7 +106,7 @@ class ControlSocket::Visitor final : public Link::Handler,
   void on_oversize(const Skim& skim, std::size_t) override {
     answer(error_answer(skim.id(), code::invalid_request, "the message is too long"));
   }
-  void on_writable() override {}
+  void on_writable() override { link_->resume(); }
   void on_broken(std::string_view) override { leave(); }
   void on_end(std::string_view) override { leave(); }
 
@@ -108,6 +120,20 @@ class ControlSocket::Visitor final : public Link::Handler,
       self->owner_.tools_.forget(*self);
       self->owner_.visitors_.remove(self);
     });
+  }
+
+  // A terminal that doesn't read its answers isn't asked for more requests.
+  void pause_if_full() {
+    if (full()) link_->pause();
+  }
+
+  // Whether it may be sent something. What it asked for before it was paused is still answered; one that
+  // asked for so much and reads nothing is as good as gone.
+  bool reads() {
+    if (link_->unsent() <= most_unread) return true;
+    if (!left_) log_warn("control socket: a terminal doesn't read its answers; it was disconnected");
+    leave();
+    return false;
   }
 
   json::object status() const;
@@ -196,7 +222,8 @@ ControlSocket::ControlSocket(LinkContext& context, Gateway& gateway, std::string
       gateway_(gateway),
       name_(std::move(name)),
       tools_(context.loop, gateway.fleet(), Compat::none),
-      acceptor_(context.loop) {}
+      acceptor_(context.loop),
+      pause_(context.loop) {}
 
 ControlSocket::~ControlSocket() {
   std::error_code error;
@@ -231,10 +258,20 @@ void ControlSocket::open() {
 void ControlSocket::accept() {
   acceptor_.async_accept(
       [this](const boost::system::error_code& error, boost::asio::local::stream_protocol::socket socket) {
-        if (error) return;
-        welcome(std::move(socket));
+        if (error == boost::asio::error::operation_aborted) return;
+        if (error) return accept_later(error.message());
+        survive("control socket", [&] { welcome(std::move(socket)); });
         accept();
       });
+}
+
+// No descriptor is left, say; the terminal waits in the queue meanwhile.
+void ControlSocket::accept_later(const std::string& why) {
+  if (!std::exchange(refusing_, true)) log_warn("control socket: cannot let a terminal in: {}", why);
+  pause_.expires_after(accept_pause);
+  pause_.async_wait([this](const boost::system::error_code& error) {
+    if (!error) accept();
+  });
 }
 
 void ControlSocket::welcome(boost::asio::local::stream_protocol::socket socket) {
@@ -245,8 +282,14 @@ void ControlSocket::welcome(boost::asio::local::stream_protocol::socket socket) 
     log_warn("control socket: turned away a process of another user");
     return;
   }
+  refusing_ = false;
   if (visitors_.size() >= most_visitors) return;
-  visitors_.push_back(std::make_shared<Visitor>(*this, socket.release()));
+  const int second = ::fcntl(socket.native_handle(), F_DUPFD_CLOEXEC, 3);
+  if (second < 0) {
+    log_warn("control socket: turned away a terminal: {}", std::strerror(errno));
+    return;
+  }
+  visitors_.push_back(std::make_shared<Visitor>(*this, PipeLink::Ends{socket.release(), second}));
   visitors_.back()->start();
 }
 

@@ -9,6 +9,7 @@
 
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/local/stream_protocol.hpp>
+#include <boost/asio/steady_timer.hpp>
 #include <list>
 #include <memory>
 #include <string>
@@ -33,6 +34,7 @@ class ControlSocket {
   using Acceptor = boost::asio::local::stream_protocol::acceptor;
 
   void accept();
+  void accept_later(const std::string& why);
   void welcome(boost::asio::local::stream_protocol::socket socket);
 
   LinkContext& context_;
@@ -40,6 +42,8 @@ class ControlSocket {
   std::string name_;  // of this mcpivot, to tell it from others
   ControlTools tools_;
   Acceptor acceptor_;
+  boost::asio::steady_timer pause_;  // after a terminal could not be let in
+  bool refusing_ = false;            // since then, none was
   std::string path_;
   std::list<std::shared_ptr<Visitor>> visitors_;
 };

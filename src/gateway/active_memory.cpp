@@ -7,6 +7,7 @@
 
 #include "log/log.h"
 #include "proc/user_folders.h"
+#include "watch/absolute_path.h"
 #include "watch/content_hash.h"
 
 namespace mcpivot {
@@ -21,7 +22,7 @@ ActiveMemory::ActiveMemory(const std::string& config_file) {
   const std::string folder = state_folder();
   if (config_file.empty() || folder.empty()) return;
   ContentHash hash;
-  hash.feed(fs::absolute(config_file).lexically_normal().string());
+  hash.feed(absolute_path(config_file).lexically_normal().string());
   path_ = fmt::format("{}/active-{:016x}", folder, hash.value());
 }
 

@@ -28,6 +28,11 @@ Span span_of(const Message& message, std::string_view part) {
           static_cast<std::uint32_t>(part.size())};
 }
 
+bool is_empty_object(std::string_view object) {
+  const auto first = object.find_first_not_of(" \t\r\n", 1);
+  return first != std::string_view::npos && object[first] == '}';
+}
+
 // A name as JSON spells it, decoded; copied only if it is spelled with escapes.
 class Name {
  public:
@@ -200,16 +205,19 @@ void Gateway::on_list_changed(const Member& member, ListKind kind) {
   if (member.active()) announcer_.changed(kind);
 }
 
+// A log message gets its server's name. What isn't an object of params has no place for it, and passes as it
+// is: whether it is a log message is for the client to judge, as it would without mcpivot.
 void Gateway::on_notification(const Member& member, const Message& message) {
   std::string logger;
   Edits edits;
   const std::string_view params = message.text(message.params);
-  if (!alone() && string_value(message.text(message.method)) == "notifications/message") {
+  if (!alone() && params.starts_with('{') &&
+      string_value(message.text(message.method)) == "notifications/message") {
     const std::string_view own = find_member(params, "logger");
     logger = own.starts_with('"') ? fmt::format("{}/{}", member.name(), string_value(own)) : member.name();
     logger = quote(logger);
     if (own.empty()) {
-      logger = fmt::format(R"("logger":{}{})", logger, find_member(params, "level").empty() ? "" : ",");
+      logger = fmt::format(R"("logger":{}{})", logger, is_empty_object(params) ? "" : ",");
       edits.insert(message.params.begin + 1, logger);
     } else {
       edits.replace(span_of(message, own), logger);
@@ -269,7 +277,7 @@ void Gateway::set_active(Member& member, bool active) {
 
 void Gateway::request(Session& session, Asker& asker, const Message& message) {
   if (message.known == Method::initialize) return initialize(session, asker, message);
-  if (!shakes_hands() && message.known != Method::discover) return lone().request(asker, message);
+  if (!shakes_hands() && message.known != Method::discover) return request_unshaken(asker, message);
   const std::string_view id = message.text(message.id);
   switch (message.known) {
     case Method::discover:
@@ -299,6 +307,17 @@ void Gateway::request(Session& session, Asker& asker, const Message& message) {
     default:
       return request_other(asker, message);
   }
+}
+
+// From a client that doesn't shake hands. What the server lists then is nothing that we could filter.
+void Gateway::request_unshaken(Asker& asker, const Message& message) {
+  if (message.known != Method::tools_list || !members_.front()->tools().restricts())
+    return lone().request(asker, message);
+  asker.answer(
+      error_answer(message.text(message.id), code::invalid_request,
+                   fmt::format("send \"initialize\" first: the configuration of \"{}\" doesn't allow all of "
+                               "its tools, and mcpivot can list the others only after the handshake",
+                               lone().name())));
 }
 
 void Gateway::initialize(Session& session, Asker& asker, const Message& message) {
@@ -355,7 +374,7 @@ void Gateway::request_unrouted_tool(Asker& asker, const Message& message, const 
         error_answer(message.text(message.id), code::invalid_params,
                      fmt::format("Unknown tool: {}: {}.{}", name, why_not, control_.hint_to_listed())));
   // A lone server may have tools that it does not list, or an answer for what it does not have.
-  if (alone() && members_.front()->allows(name)) return lone().request(asker, message);
+  if (alone() && members_.front()->tools().allows(name)) return lone().request(asker, message);
   asker.answer(error_answer(message.text(message.id), code::invalid_params,
                             fmt::format("Unknown tool: {}{}", name, control_.hint_to_search())));
 }
@@ -464,6 +483,11 @@ void Gateway::request_if(bool has, std::string_view otherwise, Asker& asker, con
 
 void Gateway::notify(const Message& message) {
   if (message.known == Method::initialized && shakes_hands()) return;  // the servers have been told by us
+  if (message.known == Method::tools_call) {
+    // It asks for an effect without an answer, which MCP doesn't have, and it names no server.
+    log_warn("client: dropped a tools/call without an id");
+    return;
+  }
   for (const auto& member : members_) member->server().notify(message);
 }
 

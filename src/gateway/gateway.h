@@ -99,6 +99,7 @@ class Gateway final : private Member::Owner, private ControlTools::Fleet {
   std::string arrival(const Member& member) const;
   void tell_starts();
 
+  void request_unshaken(Asker& asker, const Message& message);
   void initialize(Session& session, Asker& asker, const Message& message);
   std::string initialize_result() const;
   void list(Asker& asker, const Message& message, ListKind kind);

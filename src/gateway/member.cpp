@@ -1,6 +1,7 @@
 #include "gateway/member.h"
 
 #include "log/log.h"
+#include "rpc/message.h"
 
 namespace mcpivot {
 
@@ -56,6 +57,12 @@ void Member::configure(ServerEntry entry) {
   if (same_server) return;
   watch();
   server_.configure(entry_.server);
+}
+
+// A name that isn't a string is one that the server might read as it likes.
+bool Member::allows_call(std::string_view name) const {
+  if (!tools_.restricts()) return true;
+  return name.starts_with('"') && tools_.allows(string_value(name));
 }
 
 void Member::set_active(bool active) {

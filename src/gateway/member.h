@@ -48,8 +48,8 @@ class Member final : private Server::Watcher {
   Naming naming() const { return naming_; }
   void set_naming(Naming naming) { naming_ = naming; }
 
-  // Whether a tool is one that the user lets through.
-  bool allows(const std::string& tool) const { return tools_.allows(tool); }
+  // Which of its tools the user lets through.
+  const ToolFilter& tools() const { return tools_; }
 
  private:
   void on_writable() override { owner_.on_writable(); }
@@ -60,6 +60,7 @@ class Member final : private Server::Watcher {
   std::string shown_name(ListKind kind, const std::string& own) const override {
     return owner_.shown_name(*this, kind, own);
   }
+  bool allows_call(std::string_view name) const override;
   void on_reload_begins() override {
     if (watch_) watch_->reload_begins();
   }

@@ -122,7 +122,7 @@ void Routes::add_named(ListKind kind, Names& names, const Members& members, cons
   auto each = [&](auto&& take) {
     for (const auto& member : members)
       for (const Item& item : member->server().catalog().list(kind))
-        if (kind != ListKind::tools || member->allows(item.key)) take(*member, item);
+        if (kind != ListKind::tools || member->tools().allows(item.key)) take(*member, item);
   };
   const auto is_bare = [](const auto& member) { return member->naming() == Naming::bare; };
   if (std::ranges::any_of(members, is_bare)) {

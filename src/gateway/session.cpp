@@ -137,8 +137,11 @@ void Session::on_unreadable(std::string_view, const Refusal& refusal) {
 }
 
 void Session::on_oversize(const Skim& skim, std::size_t limit) {
-  const std::string why = fmt::format(
-      "the message is {} bytes, over the limit of {} for messages from a client", skim.size(), limit);
+  const std::string why =
+      skim.size() > limit
+          ? fmt::format("the message is {} bytes, over the limit of {} for messages from a client",
+                        skim.size(), limit)
+          : fmt::format("mcpivot has no memory for a message of {} bytes", skim.size());
   log_warn("client: dropped a message: {} (method {}, id {})", why, skim.method(), skim.id());
   if (!skim.method().empty()) {
     if (!skim.id().empty()) answer(error_answer(skim.id(), code::invalid_request, why));

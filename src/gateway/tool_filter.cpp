@@ -5,23 +5,30 @@
 namespace mcpivot {
 namespace {
 
-std::vector<Glob> compiled(const std::vector<std::string>& patterns) {
-  std::vector<Glob> globs;
-  for (const std::string& pattern : patterns)
-    if (auto glob = Glob::compile(pattern)) globs.push_back(std::move(*glob));
-  return globs;
-}
-
-bool matches(const std::vector<Glob>& globs, const std::string& name) {
-  return std::ranges::any_of(globs, [&](const Glob& glob) { return glob.matches(name); });
+bool matches(const std::vector<ToolPattern>& patterns, std::string_view name) {
+  return std::ranges::any_of(patterns, [&](const ToolPattern& pattern) { return pattern.matches(name); });
 }
 
 }  // namespace
 
-ToolFilter::ToolFilter(const ToolRules& rules) : allow_(compiled(rules.allow)), deny_(compiled(rules.deny)) {}
+ToolFilter::ToolFilter(const ToolRules& rules) : all_allowed_(!rules.allow) {
+  const bool good = (!rules.allow || compile(*rules.allow, allow_)) && compile(rules.deny, deny_);
+  if (good) return;
+  all_allowed_ = false;
+  allow_.clear();
+}
 
-bool ToolFilter::allows(const std::string& tool) const {
-  return (allow_.empty() || matches(allow_, tool)) && !matches(deny_, tool);
+bool ToolFilter::compile(const std::vector<std::string>& texts, std::vector<ToolPattern>& into) {
+  for (const std::string& text : texts) {
+    auto pattern = ToolPattern::compile(text);
+    if (!pattern) return false;
+    into.push_back(std::move(*pattern));
+  }
+  return true;
+}
+
+bool ToolFilter::allows(std::string_view tool) const {
+  return (all_allowed_ || matches(allow_, tool)) && !matches(deny_, tool);
 }
 
 }  // namespace mcpivot

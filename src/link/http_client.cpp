@@ -10,6 +10,8 @@
 #include <cstring>
 #include <optional>
 
+#include "log/last_resort.h"
+
 namespace mcpivot {
 namespace {
 
@@ -141,7 +143,7 @@ class HttpClient::Connection : public std::enable_shared_from_this<Connection> {
       auto self = weak.lock();
       if (!self || self->state != State::busy) return;
       self->written_ = true;
-      if (self->out_.capacity() > most_room) self->out_ = std::string();
+      if (self->out_.capacity() > most_room) std::string().swap(self->out_);
       if (error && count == 0) return self->fail({HttpFailure::unsent, error.message()});
       // What it answered before it closed its end may still be read, and is the better reason.
       if (error && !self->reading_) self->fail({HttpFailure::broken, error.message()});
@@ -160,7 +162,8 @@ class HttpClient::Connection : public std::enable_shared_from_this<Connection> {
                          auto self = weak.lock();
                          if (!self) return;
                          self->reading_ = false;
-                         if (self->state != State::closed) self->on_read(error, count);
+                         if (self->state == State::closed) return;
+                         if (!survive("HTTP", [&] { self->on_read(error, count); })) self->read();
                        });
   }
 

@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "link/http_exchanges.h"
+#include "log/last_resort.h"
 #include "log/log.h"
 #include "rpc/json_cursor.h"
 
@@ -172,13 +173,13 @@ std::expected<Message, Refusal> HttpLink::read(char* data, std::size_t size, con
 }
 
 void HttpLink::handle(const Message& message) {
-  if (handler_ != nullptr) handler_->on_message(message);
+  if (handler_ != nullptr) survive(options_.peer, [&] { handler_->on_message(message); });
 }
 
 void HttpLink::deliver_batch(char* data, std::size_t size) {
   make_one_line(data, size);
   if (context_.tap != nullptr) context_.tap->received(options_.peer, {data, size});
-  if (handler_ != nullptr) handler_->on_batch({data, size});
+  if (handler_ != nullptr) survive(options_.peer, [&] { handler_->on_batch({data, size}); });
 }
 
 void HttpLink::deliver_own(const std::string& line) {

@@ -70,7 +70,7 @@ void Outbox::consume(std::size_t count) {
   if (bytes_ > 0) return;
   // Keep one block of a usual size, so that the next message needs no allocation.
   std::string block = chunks_.empty() ? std::string() : std::move(chunks_.front().copied);
-  if (block.capacity() > 2 * full_block) block = std::string();
+  if (block.capacity() > 2 * full_block) std::string().swap(block);  // an assignment keeps the memory
   block.clear();
   chunks_.clear();
   chunks_.push_back({std::move(block), nullptr, {}});

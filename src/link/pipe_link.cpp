@@ -1,5 +1,4 @@
 #include "link/pipe_link.h"
-#include "proc/is_ready.h"
 
 #include <fcntl.h>
 #include <sys/ioctl.h>
@@ -10,6 +9,9 @@
 #include <boost/asio/post.hpp>
 #include <cerrno>
 #include <cstring>
+
+#include "log/last_resort.h"
+#include "proc/is_ready.h"
 
 namespace mcpivot {
 namespace {
@@ -82,7 +84,7 @@ void PipeLink::on_read(const boost::system::error_code& error, std::size_t count
     return read();
   }
   if (error) {
-    if (auto event = reader_.rest()) dispatch(*event);
+    if (auto event = reader_.rest()) survive(peer_, [&] { dispatch(*event); });
     end(error == boost::asio::error::eof ? "closed" : error.message());
     return;
   }
@@ -111,7 +113,7 @@ int PipeLink::deliver() {
   while (!paused_ && handler_ != nullptr) {
     auto event = reader_.next();
     if (!event) break;
-    dispatch(*event);
+    survive(peer_, [&] { dispatch(*event); });
     ++count;
   }
   return count;

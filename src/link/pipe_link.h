@@ -59,8 +59,9 @@ class PipeLink final : public Link, public Corkable, public std::enable_shared_f
   void close() override;
   void flush() override;
 
-  // Whether all that was sent has been written.
+  // Whether all that was sent has been written; and what has not been, in bytes.
   bool drained() const { return outbox_.empty(); }
+  std::size_t unsent() const { return outbox_.bytes(); }
 
   // In bytes. What a peer has not taken out of the pipe when it dies has never been seen by it.
   std::uint64_t position() const override { return position_; }

@@ -3,6 +3,8 @@
 #include <boost/asio/buffer.hpp>
 #include <boost/asio/post.hpp>
 
+#include "log/last_resort.h"
+
 namespace mcpivot {
 namespace {
 
@@ -61,7 +63,7 @@ void ProgramRun::write_input() {
   const auto rest = boost::asio::buffer(plan_.input) + written_;
   if (rest.size() == 0) {
     in_.close();
-    plan_.input = {};
+    std::string().swap(plan_.input);
     return;
   }
   in_.async_write_some(rest,
@@ -85,7 +87,7 @@ void ProgramRun::read(Pipe& pipe, Buffer& buffer, void (ProgramRun::*take)(std::
                            return self->finish_when_settled();
                          }
                          self->heard_ += count;
-                         ((*self).*take)({buffer.data(), count});
+                         survive("program output", [&] { ((*self).*take)({buffer.data(), count}); });
                          self->read(pipe, buffer, take);
                        });
 }

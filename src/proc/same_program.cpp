@@ -10,6 +10,7 @@
 #include <boost/asio/post.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <charconv>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <list>
@@ -24,7 +25,7 @@ namespace fs = std::filesystem;
 pid_t parent_of(pid_t pid) {
   std::ifstream status("/proc/" + std::to_string(pid) + "/status");
   for (std::string word; status >> word;)
-    if (word == "PPid:" && status >> word) return std::stoi(word);
+    if (word == "PPid:" && status >> word) return static_cast<pid_t>(std::strtol(word.c_str(), nullptr, 10));
   return 0;
 }
 

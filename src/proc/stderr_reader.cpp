@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <boost/asio/buffer.hpp>
 
+#include "log/last_resort.h"
 #include "log/log.h"
 
 namespace mcpivot {
@@ -22,7 +23,7 @@ void StderrReader::read() {
   in_.async_read_some(boost::asio::buffer(buffer_),
                       [self = shared_from_this()](const boost::system::error_code& error, std::size_t count) {
                         if (error) return;
-                        self->take({self->buffer_.data(), count});
+                        survive(self->server_, [&] { self->take({self->buffer_.data(), count}); });
                         self->read();
                       });
 }

@@ -2,10 +2,12 @@
 #pragma once
 
 #include <array>
+#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "rpc/span.h"
 
@@ -16,7 +18,8 @@ struct Edit {
   std::string_view with;
 };
 
-// The few edits of one message, kept in the order of their places. Borrows the texts.
+// The few edits of one message, kept in the order of their places. Up to three need no allocation. Borrows
+// the texts.
 class Edits {
  public:
   // Nothing to do for a value that is absent.
@@ -24,17 +27,26 @@ class Edits {
   Edits& insert(std::size_t at, std::string_view text) {
     return add({static_cast<std::uint32_t>(at), 0}, text);
   }
-  std::span<const Edit> list() const { return {edits_.data(), count_}; }
+  std::span<const Edit> list() const { return {many_ ? many_->data() : few_.data(), count_}; }
 
  private:
   Edits& add(Span where, std::string_view with) {
-    edits_[count_++] = {where, with};
-    for (std::size_t i = count_ - 1; i > 0 && edits_[i].where.begin < edits_[i - 1].where.begin; --i)
-      std::swap(edits_[i], edits_[i - 1]);
+    Edit* const edits = count_ < few_.size() ? few_.data() : grown();
+    edits[count_++] = {where, with};
+    for (std::size_t i = count_ - 1; i > 0 && edits[i].where.begin < edits[i - 1].where.begin; --i)
+      std::swap(edits[i], edits[i - 1]);
     return *this;
   }
 
-  std::array<Edit, 3> edits_{};
+  // Room for one more in the vector.
+  [[gnu::noinline]] Edit* grown() {
+    if (!many_) many_ = std::make_unique<std::vector<Edit>>(few_.begin(), few_.end());
+    many_->resize(count_ + 1);
+    return many_->data();
+  }
+
+  std::array<Edit, 3> few_{};
+  std::unique_ptr<std::vector<Edit>> many_;  // all of them, once they are more
   std::size_t count_ = 0;
 };
 

@@ -27,10 +27,12 @@ class KeptMessage {
       copied_.assign(message.raw);
     }
   }
-  // Lets go of it, but for a little memory that serves the next one.
+  // Lets go of it, but for a little memory that serves the next one: a table of requests has hundreds of
+  // these, and a large message without a buffer of its own (one that was renamed, say) is copied, too.
   void drop() {
     buffer_.reset();
     copied_.clear();
+    if (copied_.capacity() > worth_sharing) std::string().swap(copied_);  // an assignment keeps the memory
   }
 
   bool empty() const { return raw().empty(); }

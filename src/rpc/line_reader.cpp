@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <new>
 
 namespace mcpivot {
 namespace {
@@ -16,7 +17,14 @@ bool is_blank(std::string_view text) {
 }  // namespace
 
 std::span<char> LineReader::writable() {
-  if (begin_ == end_ || buffer_->capacity() - end_ < least_room) make_room();
+  if (begin_ == end_ || buffer_->capacity() - end_ < least_room) {
+    try {
+      make_room();
+    } catch (const std::bad_alloc&) {
+      skim_pending();
+      make_room();  // needs no more than the usual buffer
+    }
+  }
   return {buffer_->data() + end_, buffer_->capacity() - end_};
 }
 
@@ -27,13 +35,13 @@ void LineReader::make_room() {
     BufferRef fresh(new Buffer(std::max(usual_capacity, 2 * pending)));
     std::memcpy(fresh->data(), buffer_->data() + begin_, pending);
     buffer_ = std::move(fresh);
-  } else {
-    if (begin_ != 0) std::memmove(buffer_->data(), buffer_->data() + begin_, pending);
-    if (buffer_->capacity() - pending < least_room) buffer_->grow(2 * buffer_->capacity());
+  } else if (begin_ != 0) {
+    std::memmove(buffer_->data(), buffer_->data() + begin_, pending);
   }
   searched_ -= begin_;
   begin_ = 0;
   end_ = pending;
+  if (buffer_->capacity() - pending < least_room) buffer_->grow(2 * buffer_->capacity());  // may throw
 }
 
 void LineReader::trim() {
@@ -81,9 +89,13 @@ std::optional<LineReader::Event> LineReader::line(std::size_t length) {
 
 void LineReader::start_skim_if_over_limit() {
   const std::size_t length = end_ - begin_;
-  if (!skim_ && length <= limit_) return;
+  if (skim_ || length > limit_) skim_pending();
+}
+
+// What has come of the line is looked at and let go.
+void LineReader::skim_pending() {
   if (!skim_) skim_.emplace();
-  skim_->feed({buffer_->data() + begin_, length});
+  skim_->feed({buffer_->data() + begin_, end_ - begin_});
   begin_ = searched_ = end_;
 }
 

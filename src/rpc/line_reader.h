@@ -1,5 +1,6 @@
 // Turns a stream of bytes into lines. Owns the receive buffer, reuses it while it can, and never holds more
-// than one message of the permitted size: a longer one is skimmed as it streams past, and reported.
+// than one message of the permitted size: a longer one, or one that there is no memory for, is skimmed as it
+// streams past, and reported.
 //
 //   read into writable(), commit() what came, then take next() until it returns nothing.
 //
@@ -30,7 +31,7 @@ class LineReader {
   struct Line {
     std::string_view text;  // without the newline and a carriage return before it; never blank
   };
-  using Event = std::variant<Line, Skim>;  // Skim: a line over the limit went by
+  using Event = std::variant<Line, Skim>;  // Skim: a line that could not be held went by
 
   // Where the next bytes belong. Never empty.
   std::span<char> writable();
@@ -53,6 +54,7 @@ class LineReader {
  private:
   std::optional<Event> line(std::size_t length);
   void start_skim_if_over_limit();
+  void skim_pending();
   void make_room();
 
   std::size_t limit_;
@@ -60,7 +62,7 @@ class LineReader {
   std::size_t begin_ = 0;     // the first byte that next() has not yet given away
   std::size_t end_ = 0;       // behind the last byte received
   std::size_t searched_ = 0;  // no newline in [begin_, searched_)
-  std::optional<Skim> skim_;  // a line over the limit is going by; its bytes so far are gone
+  std::optional<Skim> skim_;  // a line that cannot be held is going by; its bytes so far are gone
 };
 
 }  // namespace mcpivot

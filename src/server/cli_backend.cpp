@@ -37,7 +37,7 @@ Command schema_command(const ServerConfig& config) {
 // where it is.
 void move_to(Command& command, const std::string& cwd) {
   namespace fs = std::filesystem;
-  const fs::path base = fs::absolute(command.cwd.empty() ? fs::path(".") : fs::path(command.cwd));
+  const fs::path base = in_folder(command, ".");
   const std::string script = own_file(command);
   for (std::size_t i = 0; i < command.argv.size(); ++i) {
     const fs::path path = (base / command.argv[i]).lexically_normal();

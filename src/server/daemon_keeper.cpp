@@ -40,8 +40,8 @@ constexpr std::size_t output_shown = 64 * 1024;
 // Where its lock and its output are kept.
 fs::path keeper_folder() {
   const std::string state = state_folder();
-  const fs::path folder = state.empty() ? fs::temp_directory_path() / "mcpivot" : fs::path(state);
   std::error_code error;
+  const fs::path folder = state.empty() ? fs::temp_directory_path(error) / "mcpivot" : fs::path(state);
   if (fs::create_directories(folder, error)) fs::permissions(folder, fs::perms::owner_all, error);
   return folder;
 }

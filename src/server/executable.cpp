@@ -9,6 +9,7 @@
 #include <string_view>
 
 #include "proc/duration_text.h"
+#include "watch/absolute_path.h"
 
 namespace mcpivot {
 namespace {
@@ -46,12 +47,12 @@ std::string size_text(off_t bytes) {
 }  // namespace
 
 fs::path in_folder(const Command& command, const fs::path& path) {
-  return fs::absolute(command.cwd.empty() ? path : fs::path(command.cwd) / path).lexically_normal();
+  return absolute_path(command.cwd.empty() ? path : fs::path(command.cwd) / path).lexically_normal();
 }
 
 std::string own_file(const Command& command) {
   if (command.argv.empty()) return {};
-  const std::string program = fs::path(command.argv.at(0)).filename();
+  const std::string program = fs::path(command.argv.front()).filename();
   if (is_one_of(launchers, program)) return {};
   if (!is_one_of(interpreters, program)) {
     const auto found = find_program(command);

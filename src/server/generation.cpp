@@ -257,9 +257,12 @@ void Generation::on_unreadable(std::string_view line, const Refusal& refusal) {
 }
 
 void Generation::on_oversize(const Skim& skim, std::size_t limit) {
-  const std::string why = fmt::format(
-      "the message is {} bytes, over the limit of {}; raise it with --max-message, or ask for less",
-      skim.size(), limit);
+  const std::string why =
+      skim.size() > limit
+          ? fmt::format(
+                "the message is {} bytes, over the limit of {}; raise it with --max-message, or ask for less",
+                skim.size(), limit)
+          : fmt::format("mcpivot has no memory for a message of {} bytes; ask for less", skim.size());
   log_warn("{}: dropped a message: {} (method {}, id {})", config_->name, why, skim.method(), skim.id());
   if (!skim.method().empty() && !skim.id().empty()) {
     link_.send(error_answer(skim.id(), code::invalid_request, why));

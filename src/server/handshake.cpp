@@ -88,10 +88,11 @@ void fetch_lists(Generation& generation, const std::vector<ListKind>& kinds,
 }
 
 Handshake::Handshake(Generation& generation, std::string hello, std::vector<Replay::Call> calls,
-                     OnDone on_done)
+                     MayMake may_make, OnDone on_done)
     : generation_(generation),
       hello_(std::move(hello)),
       calls_(std::move(calls)),
+      may_make_(std::move(may_make)),
       on_done_(std::move(on_done)) {}
 
 void Handshake::start() {
@@ -121,7 +122,8 @@ void Handshake::on_initialized(const Message& answer) {
 
 void Handshake::replay_from(std::size_t index) {
   if (index == calls_.size()) return on_done_(std::move(outcome_));
-  if (!takes(outcome_.initialize_result, calls_[index].method)) return replay_from(index + 1);
+  if (!takes(outcome_.initialize_result, calls_[index].method) || !may_make_(calls_[index]))
+    return replay_from(index + 1);
   generation_.inquire(
       calls_[index].method, calls_[index].params, [weak = weak_from_this(), index](const Message& answer) {
         auto self = weak.lock();

@@ -39,7 +39,11 @@ class Handshake : public std::enable_shared_from_this<Handshake> {
   };
   using OnDone = std::function<void(std::expected<Outcome, std::string>)>;
 
-  Handshake(Generation& generation, std::string hello, std::vector<Replay::Call> calls, OnDone on_done);
+  // Asked of each call when it is its turn: what the user allows may change during a long handshake.
+  using MayMake = std::function<bool(const Replay::Call&)>;
+
+  Handshake(Generation& generation, std::string hello, std::vector<Replay::Call> calls, MayMake may_make,
+            OnDone on_done);
   void start();
 
  private:
@@ -49,6 +53,7 @@ class Handshake : public std::enable_shared_from_this<Handshake> {
   Generation& generation_;
   std::string hello_;
   std::vector<Replay::Call> calls_;
+  MayMake may_make_;
   OnDone on_done_;
   Outcome outcome_;
 };

@@ -174,6 +174,7 @@ void Server::keep_for_next_run() const {
 }
 
 void Server::request(Asker& asker, const Message& message) {
+  if (!may_pass(message)) return refuse_call(asker, message);
   if (message.known == Method::other && !leaving_.empty())
     if (Generation* keeper = keeper_of_task(message)) return keeper->request(asker, message);
   if (Generation* generation = serving()) {
@@ -188,6 +189,19 @@ void Server::request(Asker& asker, const Message& message) {
   if (down && may_start) bear("a request needs it");
   if (cannot_execute_) return refuse(asker, message, trouble_);
   wait(asker, message, 0);
+}
+
+// Whether the user lets this through. Asked whenever something is about to be sent: the rules may have
+// changed while it waited.
+bool Server::may_pass(const Message& message) const {
+  return message.known != Method::tools_call || watcher_.allows_call(message.text(message.name));
+}
+
+void Server::refuse_call(Asker& asker, const Message& message) {
+  const std::string name = string_value(message.text(message.name));
+  asker.answer(error_answer(message.text(message.id), code::invalid_params,
+                            name.empty() ? "tools/call needs the name of a tool, a string"
+                                         : fmt::format("Unknown tool: {}", name)));
 }
 
 // An old generation that has the task which a request speaks of.
@@ -253,10 +267,13 @@ void Server::wait(Asker& asker, const Message& message, int sent_before) {
 void Server::release_waiting() {
   if (serving() == nullptr) return;
   for (const auto& waiting : waiting_.take_all()) {
+    const Message message = waiting.message.message();
     if (waiting.asker == nullptr) {
-      serving()->notify(waiting.message.message());
+      serving()->notify(message);
+    } else if (may_pass(message)) {
+      serving()->request(*waiting.asker, message, waiting.sent_before);
     } else {
-      serving()->request(*waiting.asker, waiting.message.message(), waiting.sent_before);
+      refuse_call(*waiting.asker, message);
     }
   }
   watch_overdue_calls();
@@ -313,7 +330,10 @@ void Server::shake_hands() {
     birth_failed(
         fmt::format("it did not finish its handshake within {}", duration_text(config_->start_timeout)));
   });
-  handshake_ = std::make_shared<Handshake>(*unborn_, replay_.hello, replay_.calls(),
+  auto may_make = [this](const Replay::Call& call) {
+    return call.method != "tools/call" || watcher_.allows_call(find_member(call.params, "name"));
+  };
+  handshake_ = std::make_shared<Handshake>(*unborn_, replay_.hello, replay_.calls(), std::move(may_make),
                                            [this](auto outcome) { on_born(std::move(outcome)); });
   handshake_->start();
 }
@@ -578,7 +598,8 @@ bool Server::settle(const Generation& generation, Generation::Open& open, const 
                          ? catalog_.find(ListKind::tools, string_value(request.name()))
                          : nullptr;
   const bool safe = !reached || is_read(request.known) || (tool != nullptr && is_safe_to_repeat(*tool));
-  if (again && safe && farewell_reason_.empty() && request.sent_before < manner.most_tries) {
+  if (again && safe && farewell_reason_.empty() && request.sent_before < manner.most_tries &&
+      may_pass(message)) {
     if (Generation* next = serving()) {
       next->request(*request.origin, message, request.sent_before + 1);
     } else {

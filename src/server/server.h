@@ -52,6 +52,8 @@ class Server final : private Generation::Owner {
     // Whether the model wants to hear of it; and what a tool or prompt of its is called there.
     virtual bool tells_model() const = 0;
     virtual std::string shown_name(ListKind kind, const std::string& own) const = 0;
+    // Whether the user lets clients call the tool of this name, as JSON spells it; empty: a call without one.
+    virtual bool allows_call(std::string_view name) const = 0;
     // A reload, and the build that may belong to it.
     virtual void on_reload_begins() = 0;
     virtual void on_reload_ends() = 0;
@@ -228,6 +230,8 @@ class Server final : private Generation::Owner {
   std::size_t settle_open(Generation& generation, const Death& death, bool again);
   bool settle(const Generation& generation, Generation::Open& open, const Death& death, bool again);
   void refuse(Asker& asker, const Message& message, const std::string& why) const;
+  bool may_pass(const Message& message) const;
+  static void refuse_call(Asker& asker, const Message& message);
   void watch_overdue_calls();
   std::string describe(const Generation::Requests::Request& request) const;
   Death describe_death(Generation& generation, std::string how) const;

@@ -35,7 +35,7 @@ void Trial::start(std::string_view hello, milliseconds patience, std::function<v
   gone_ = std::move(gone);
   wait_for_handshake(patience);
   handshake_ = std::make_shared<Handshake>(*generation_, std::string(hello), std::vector<Replay::Call>(),
-                                           [this](auto outcome) {
+                                           nullptr, [this](auto outcome) {
                                              settle(std::move(outcome));
                                              generation_->end(farewell);
                                            });

@@ -9,11 +9,11 @@
 #include <boost/asio/post.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <cstring>
-#include <filesystem>
 #include <optional>
 #include <utility>
 #include <vector>
 
+#include "watch/absolute_path.h"
 #include "watch/content_hash.h"
 #include "watch/path_trail.h"
 #include "watch/stamp.h"
@@ -137,9 +137,7 @@ class ExecutableWatcher::Impl : public std::enable_shared_from_this<Impl> {
 };
 
 void ExecutableWatcher::Impl::start(const std::string& path) {
-  std::error_code failed;
-  const std::filesystem::path absolute = std::filesystem::absolute(path, failed);
-  path_ = failed ? path : absolute.string();
+  path_ = absolute_path(path);
   trail_ = std::make_unique<PathTrail>(
       loop_, path_, IN_CLOSE_WRITE | IN_ATTRIB, [this](std::uint32_t mask) { happened(mask); },
       [this](std::string what) {

@@ -3,11 +3,11 @@
 #include <algorithm>
 #include <boost/asio/post.hpp>
 #include <boost/asio/steady_timer.hpp>
-#include <filesystem>
 #include <map>
 #include <optional>
 #include <utility>
 
+#include "watch/absolute_path.h"
 #include "watch/build_output.h"
 #include "watch/watched_tree.h"
 
@@ -20,10 +20,8 @@ constexpr std::size_t most_touched = 64 * 1024;
 // A file that was created and not closed is waited for while it changes, and this many times more.
 constexpr int most_looks = 5;
 
-std::string absolute_path(const std::string& path) {
-  std::error_code failed;
-  const auto absolute = std::filesystem::absolute(path, failed);
-  std::string text = failed ? path : absolute.string();
+std::string absolute_folder(const std::string& path) {
+  std::string text = absolute_path(path);
   while (text.size() > 1 && text.ends_with('/')) text.pop_back();
   return text;
 }
@@ -93,7 +91,7 @@ void FileWatcher::Impl::start(const std::string& root, std::vector<Glob> globs) 
       if (self && self->on_problem_) self->on_problem_(what);
     });
   };
-  tree_ = std::make_unique<WatchedTree>(loop_, absolute_path(root), std::move(globs), std::move(handlers));
+  tree_ = std::make_unique<WatchedTree>(loop_, absolute_folder(root), std::move(globs), std::move(handlers));
 }
 
 void FileWatcher::Impl::stop() {

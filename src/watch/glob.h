@@ -5,7 +5,6 @@
 // any thread.
 #pragma once
 
-#include <cstddef>
 #include <expected>
 #include <string>
 #include <string_view>
@@ -17,11 +16,6 @@ namespace mcpivot {
 
 class Glob {
  public:
-  // Limits that no pattern written by hand comes near; they bound what matching can cost.
-  static constexpr std::size_t longest = 1024;
-  static constexpr std::size_t most_alternatives = 256;          // that braces may stand for
-  static constexpr std::size_t longest_spelled_out = 16 * 1024;  // all alternatives together
-
   // The error names the pattern, what is wrong with it, and what to write instead.
   static std::expected<Glob, std::string> compile(std::string_view text);
 

@@ -9,6 +9,8 @@
 #include <fstream>
 #include <set>
 
+#include "log/last_resort.h"
+
 namespace mcpivot {
 namespace {
 
@@ -79,7 +81,7 @@ void Inotify::wait() {
   descriptor_.async_wait(boost::asio::posix::stream_descriptor::wait_read,
                          [this](const boost::system::error_code&) {
                            waiting_ = false;
-                           drain();
+                           survive("file watch", [this] { drain(); });
                            wait();
                          });
 }

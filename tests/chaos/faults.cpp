@@ -75,8 +75,8 @@ const std::vector<Tormentor::Deed>& Tormentor::deeds() {
       {"deaf", "a server stops reading, and is killed later", {"alpha", "beta"}, 2, &Tormentor::deaf},
       {"stop", "SIGSTOP to a server, and SIGCONT later", programs, 5, &Tormentor::stop},
       {"restart", "pivot_restart", programs, 5, order("pivot_restart")},
-      {"rebuild", "pivot_rebuild, which succeeds", {"beta"}, 5, &Tormentor::build},
-      {"broken-build", "pivot_rebuild, which fails", {"beta"}, 5, &Tormentor::break_build},
+      {"rebuild", "pivot_rebuild, which succeeds", {"beta", "gamma"}, 8, &Tormentor::build},
+      {"broken-build", "pivot_rebuild, which fails", {"beta", "gamma"}, 8, &Tormentor::break_build},
       {"replace", "a server's program is replaced on disk", programs, 5,
        [](Tormentor& self, const Action& action) {
          self.world_.replace_program(action.target);
@@ -114,6 +114,14 @@ const std::vector<Tormentor::Deed>& Tormentor::deeds() {
          self.world_.pivot().signal(SIGHUP);
          return 1000L;
        }},
+      {"hangups", "a burst of SIGHUP", nobody, 2, &Tormentor::hang_up_often},
+      {"kind", "a server becomes a program, a CLI or a daemon", {"shape"}, 4, &Tormentor::change_kind},
+      {"removed",
+       "a server is taken out of the file while calls wait for it",
+       {"extra"},
+       3,
+       &Tormentor::remove_server},
+      {"terminal", "mcpivot status, tools, logs -f, call or reload", nobody, 6, &Tormentor::use_terminal},
       {"knock", "somebody sends garbage to the control socket", nobody, 3, &Tormentor::knock},
   };
   return all;
@@ -182,16 +190,22 @@ long Tormentor::deaf(const Action& action) {
   return 1500;
 }
 
+bool Tormentor::builds(const std::string& server) const {
+  const auto last = last_builds_.find(server);
+  return last != last_builds_.end() && !oracle_.was_answered(last->second);
+}
+
 long Tormentor::build(const Action& action) {
-  if (builds()) return -1;
-  last_build_ = client_.call(action.what, action.target, "pivot_rebuild", on(action.target), true);
+  if (builds(action.target)) return -1;
+  last_builds_[action.target] =
+      client_.call(action.what, action.target, "pivot_rebuild", on(action.target), true);
   return 500;
 }
 
 // One build at a time: who asks while one goes on is given its outcome.
 long Tormentor::break_build(const Action& action) {
-  if (builds()) return -1;
-  world_.write_file("broken", "");
+  if (builds(action.target)) return -1;
+  world_.write_file("broken-" + action.target, "");
   return build(action);
 }
 
@@ -299,6 +313,66 @@ long Tormentor::knock(const Action& action) {
     close(knocking);
   }
   return knocked ? 200 : -1;
+}
+
+long Tormentor::hang_up_often(const Action& action) {
+  const long signals = between(action.number, 3, 20);
+  for (long i = 0; i < signals; ++i)
+    world_.after(i * static_cast<long>(action.number % 40), [this] { world_.pivot().signal(SIGHUP); });
+  return signals * static_cast<long>(action.number % 40) + 1000;
+}
+
+// With calls on their way, in its old and its new kind.
+long Tormentor::change_kind(const Action& action) {
+  const auto call = [this, action] {
+    for (const char* tool : {"echo", "record"})
+      client_.call(action.what, action.target, action.target + "__" + tool, R"({"token":"x"})", true);
+  };
+  call();
+  world_.shape = static_cast<World::Shape>(action.number % 3);
+  world_.write_config();
+  for (long time = 0; time < 500; time += between(action.number, 20, 200)) world_.after(time, call);
+  return 1500;
+}
+
+// It was put into the file before, is killed so that calls wait for its next start, and is gone then.
+long Tormentor::remove_server(const Action& action) {
+  const std::string& server = action.target;
+  world_.extra_server = true;
+  world_.write_config();
+  const long until_killed = between(action.number, 200, 900);
+  world_.after(until_killed, [this, action, server] {
+    for (const char* tool : {"echo", "sleep", "sleep"})
+      client_.call(action.what, server, server + "__" + tool, R"({"ms":300})", true);
+    client_.call(action.what, server, "pivot_restart", on(server), true);
+    if (action.number % 2 == 0) world_.signal(server, SIGKILL);
+    client_.call(action.what, server, server + "__echo", "{}", true);
+  });
+  world_.after(until_killed + static_cast<long>(action.number % 120), [this] {
+    world_.extra_server = false;
+    world_.write_config();
+  });
+  return until_killed + 1000;
+}
+
+long Tormentor::use_terminal(const Action& action) {
+  constexpr long patience = 12'000;  // longer than a call may take, and to look at
+  const auto commands =
+      std::to_array<std::vector<std::string>>({{"status"},
+                                               {"status", "--json"},
+                                               {"tools"},
+                                               {"logs", "-f"},
+                                               {"call", "alpha__echo", R"({"text":"x"})"},
+                                               {"call", "gamma__big", R"({"bytes":500000})"},
+                                               {"restart", "beta"},
+                                               {"reload", "gamma", "--build"}});
+  const std::vector<std::string>& command = commands[action.number % commands.size()];
+  const bool follows = command.front() == "logs";
+  const long time = follows ? between(action.number, 100, 3000) : patience;
+  world_.open_terminal(command, time, [this, follows, command] {
+    if (!follows) oracle_.terminal_hangs("mcpivot " + command.front(), world_.now());
+  });
+  return 1000;
 }
 
 }  // namespace chaos

@@ -32,7 +32,7 @@ class Tormentor {
   long deaf(const Action& action);
   long build(const Action& action);
   long break_build(const Action& action);
-  bool builds() const { return !last_build_.empty() && !oracle_.was_answered(last_build_); }
+  bool builds(const std::string& server) const;
   long fill_disk(const Action& action);
   long take_descriptors(const Action& action);
   long do_not_read(const Action& action);
@@ -43,12 +43,16 @@ class Tormentor {
   long break_config(const Action& action);
   long change_schema(const Action& action);
   long knock(const Action& action);
+  long hang_up_often(const Action& action);
+  long change_kind(const Action& action);
+  long remove_server(const Action& action);
+  long use_terminal(const Action& action);
 
   World& world_;
   Client& client_;
   Oracle& oracle_;
   std::map<std::string, std::string> not_run_;
-  std::string last_build_;  // the id of the call
+  std::map<std::string, std::string> last_builds_;  // by server: the id of the call
 };
 
 }  // namespace chaos

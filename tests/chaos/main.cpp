@@ -33,7 +33,7 @@ struct Options {
 
 std::string usage() {
   return "usage: chaos [--seconds N] [--seed S] [--only FAULT]… [--replay FILE] [--trace FILE]\n\n"
-         "A client works through mcpivot with five servers behind it (processes, an HTTP daemon, a CLI), "
+         "A client works through mcpivot with six servers behind it (processes, an HTTP daemon, a CLI), "
          "while\n"
          "everything around it breaks. Then each promise is judged. Exit code 1: one was broken.\n\n"
          "  --seconds N    how long (60)\n"
@@ -153,8 +153,9 @@ class Run {
   }
 
   bool all_answer(long until) {
-    const std::vector<std::pair<std::string, std::string>> tools = {
-        {"alpha", "echo"}, {"beta", "echo"}, {"gamma", "echo"}, {"daemon", "echo"}, {"cli", "record"}};
+    const std::vector<std::pair<std::string, std::string>> tools = {{"alpha", "echo"}, {"beta", "echo"},
+                                                                    {"gamma", "echo"}, {"daemon", "echo"},
+                                                                    {"cli", "record"}, {"shape", "echo"}};
     for (const auto& [server, tool] : tools) {
       bool good = false;
       while (!good && alive_ && world_.now() < until) {
@@ -194,7 +195,7 @@ class Run {
     const auto settled = [&] {
       client_.listen(world_.now() + 20);
       wrong.clear();
-      for (const char* server : {"alpha", "beta", "gamma"})
+      for (const char* server : {"alpha", "beta", "gamma", "shape"})
         if (const auto size = world_.processes(server).size(); size > 1)
           wrong += std::to_string(size) + " processes of " + server + "; ";
       if (!world_.processes("extra").empty()) wrong += "a server that was removed runs; ";

@@ -130,6 +130,10 @@ void Oracle::connection_ended(long now) {
   violate(Promise::connection, now, "mcpivot closed its stdout");
 }
 
+void Oracle::terminal_hangs(const std::string& command, long now) {
+  violate(Promise::in_time, now, command + " in a terminal did not end");
+}
+
 bool Oracle::is_over(long now) const {
   return ended_ || std::ranges::all_of(requests_, [&](const Request& request) {
            return request.answers > 0 || request.cancelled >= 0 || now > request.deadline;

@@ -63,6 +63,7 @@ class Oracle {
   // A line from mcpivot. If it is a request of the client, the line to answer it with comes back.
   std::string received(const std::string& line, long now);
   void connection_ended(long now);
+  void terminal_hangs(const std::string& command, long now);
   bool is_over(long now) const;  // nothing is waited for any more
   bool was_answered(const std::string& id) const;
   const Request& request(const std::string& id) const { return requests_.at(index_.at(id)); }

@@ -20,7 +20,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::array stdio_servers = {"alpha", "beta", "gamma", "extra"};
+constexpr std::array stdio_servers = {"alpha", "beta", "gamma", "extra", "shape"};
 
 // The program of a process, also when its file was replaced since.
 std::string program_of(pid_t pid) {
@@ -55,25 +55,27 @@ World::World(const Programs& programs)
   fs::create_directory(folder() / "programs");
   for (const char* server : stdio_servers) fs::copy_file(programs_.server, folder() / "programs" / server);
   fs::copy_file(programs_.cli, folder() / "programs" / "cli");
-  write_file("build.sh",
-             "if [ -e broken ]; then rm broken; echo 'beta.cpp:7: error: broken on purpose' >&2; exit 1; fi\n"
-             "cp programs/alpha programs/beta.new && mv programs/beta.new programs/beta\n");
+  write_file(
+      "build.sh",
+      "if [ -e broken-$1 ]; then rm broken-$1; echo $1.cpp:7: error: broken on purpose >&2; exit 1; fi\n"
+      "cp programs/alpha programs/$1.new && mv programs/$1.new programs/$1\n");
   describe_cli(0);
   make_small_disk();
   daemon_port_ = harness::free_port();
   start_daemon();
   write_config();
-  harness::Environment environment = harness::private_folders(folder());
-  for (auto& [name, value] : environment)
+  environment_ = harness::private_folders(folder());
+  for (auto& [name, value] : environment_)
     if (name == "XDG_STATE_HOME" || name == "XDG_CACHE_HOME" || name == "XDG_RUNTIME_DIR")
       value = folder() / "small" / fs::path(value).filename();
   pivot_ = std::make_unique<harness::Child>(
-      std::vector<std::string>{programs_.pivot, "--config", folder() / "mcpivot.json"}, environment,
+      std::vector<std::string>{programs_.pivot, "--config", folder() / "mcpivot.json"}, environment_,
       folder());
   start_ = std::chrono::steady_clock::now();
 }
 
 World::~World() {
+  terminals_.clear();
   pivot_.reset();
   daemon_.reset();
   for (const pid_t pid : leftovers()) kill(pid, SIGKILL);
@@ -165,14 +167,22 @@ void World::write_config() const {
   std::string text = R"({"mcpServers": {)";
   text +=
       program("alpha", R"("active": true, "env": {"EDITION": ")" + std::to_string(alpha_edition) + "\"}, ");
-  text += ",\n" + program("beta", R"("active": true, "build": "sh build.sh", )");
-  text += ",\n" + program("gamma", R"("swap": "stop-first", )");
+  text += ",\n" + program("beta", R"("active": true, "build": "sh build.sh beta", )");
+  text += ",\n" + program("gamma", R"("swap": "stop-first", "build": "sh build.sh gamma", )");
   if (extra_server) text += ",\n" + program("extra", R"("active": true, )");
-  text += ",\n" + quoted("daemon") + R"(: {"active": true, "url": "http://127.0.0.1:)" +
-          std::to_string(daemon_port_) + R"(/mcp", )" + timeouts + "}";
-  text += ",\n" + quoted("cli") +
-          R"(: {"active": true, "cli": ["programs/cli", "schema.json"], "cwd": ".",)" +
-          R"( "watch": ["schema.json"], )" + timeouts + "}}}\n";
+  const auto daemon = [&](const std::string& name) {
+    return quoted(name) + R"(: {"active": true, "url": "http://127.0.0.1:)" + std::to_string(daemon_port_) +
+           R"(/mcp", )" + timeouts + "}";
+  };
+  const auto cli = [&](const std::string& name) {
+    return quoted(name) + R"(: {"active": true, "cli": ["programs/cli", "schema.json"], "cwd": ".",)" +
+           R"( "watch": ["schema.json"], )" + timeouts + "}";
+  };
+  text += ",\n" + daemon("daemon") + ",\n" + cli("cli") + ",\n";
+  text += shape == Shape::program ? program("shape", R"("active": true, )")
+          : shape == Shape::cli   ? cli("shape")
+                                  : daemon("shape");
+  text += "}}\n";
   write_file("mcpivot.json", text);
 }
 
@@ -202,6 +212,18 @@ void World::fill_disk() const {
 void World::empty_disk() const {
   std::error_code ignored;
   fs::remove(folder() / "small" / "filler", ignored);
+}
+
+void World::open_terminal(const std::vector<std::string>& arguments, long milliseconds,
+                          std::function<void()> on_late) {
+  std::vector<std::string> command = {programs_.pivot};
+  command.insert(command.end(), arguments.begin(), arguments.end());
+  const long number = ++next_terminal_;
+  terminals_[number] = std::make_unique<harness::Child>(command, environment_, folder());
+  after(milliseconds, [this, number, on_late = std::move(on_late)] {
+    if (!terminals_.at(number)->wait_exit(std::chrono::steady_clock::now())) on_late();
+    terminals_.erase(number);
+  });
 }
 
 void World::limit_descriptors(std::size_t more) const {
@@ -249,16 +271,18 @@ std::vector<pid_t> World::leftovers() const {
 
 void World::heal() {
   deeds_.clear();
+  terminals_.clear();
   free_descriptors();
   empty_disk();
   for (const char* server : stdio_servers) signal(server, SIGCONT);
   if (daemon_) kill(daemon_->pid(), SIGCONT);
   start_daemon();
   extra_server = false;
+  shape = Shape::program;
   write_config();
   describe_cli(0);
   std::error_code ignored;
-  fs::remove(folder() / "broken", ignored);
+  for (const char* server : stdio_servers) fs::remove(folder() / (std::string("broken-") + server), ignored);
   pivot_->pause_reading(false);
 }
 

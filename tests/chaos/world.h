@@ -1,5 +1,6 @@
-// What stands behind mcpivot, and mcpivot itself: a folder with programs, a configuration, five servers of
-// three kinds, and the means to hurt each of them. It knows nothing of what is asked of it.
+// What stands behind mcpivot, and mcpivot itself: a folder with programs, a configuration, six servers of
+// three kinds, terminals beside it, and the means to hurt each of them. It knows nothing of what is asked of
+// it.
 #pragma once
 
 #include <chrono>
@@ -58,6 +59,8 @@ class World {
 
   // What the configuration says; write_config() puts it into the file.
   bool extra_server = false;
+  enum class Shape : unsigned char { program, cli, daemon };
+  Shape shape = Shape::program;  // what kind of server "shape" is
   unsigned alpha_edition = 0;
   void write_config() const;
   void write_file(const std::string& name, const std::string& text) const;  // in one step
@@ -68,6 +71,11 @@ class World {
   const std::string& why_no_disk() const { return why_no_disk_; }
   void fill_disk() const;
   void empty_disk() const;
+
+  // `mcpivot ARGUMENTS` in a terminal of its own, which ends after so many milliseconds at the latest.
+  // `on_late` is called if it hadn't ended by itself.
+  void open_terminal(const std::vector<std::string>& arguments, long milliseconds,
+                     std::function<void()> on_late);
 
   void limit_descriptors(std::size_t more) const;  // than it has open now
   void free_descriptors() const;
@@ -89,7 +97,10 @@ class World {
   std::unique_ptr<harness::Child> daemon_;
   int daemon_port_ = 0;
   int daemon_life_ = 0;
+  harness::Environment environment_;  // of mcpivot and of terminals
   std::unique_ptr<harness::Child> pivot_;
+  std::map<long, std::unique_ptr<harness::Child>> terminals_;
+  long next_terminal_ = 0;
 };
 
 }  // namespace chaos

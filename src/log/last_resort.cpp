@@ -1,0 +1,16 @@
+#include "log/last_resort.h"
+
+#include "log/log.h"
+
+namespace mcpivot {
+
+void report_mistake(std::string_view where, const char* what) noexcept {
+  try {
+    log_warn("a mistake in mcpivot, please report it: {}: {}", where, what);
+  } catch (const std::exception&) {
+    // There isn't even memory for the words.
+    write_to_stderr("mcpivot: a mistake that cannot be described\n");
+  }
+}
+
+}  // namespace mcpivot
