@@ -19,6 +19,7 @@
 #include "rpc/json_cursor.h"
 #include "rpc/message.h"
 #include "server/start_cache.h"
+#include "world/real_files.h"
 
 namespace {
 
@@ -37,7 +38,7 @@ class Home {
     // A save tells where the files are.
     config_.command.argv = {"/bin/server"};
     cache().save(R"({"capabilities":{}})", {});
-    ActiveMemory("/c.json").save({"a"});
+    ActiveMemory(files_, "/c.json").save({"a"});
     for (const auto& entry : fs::recursive_directory_iterator(folder_)) {
       if (!entry.is_regular_file()) continue;
       (entry.path().filename().string().starts_with("active") ? memory_file : cache_file) = entry.path();
@@ -49,7 +50,8 @@ class Home {
     std::error_code ignored;
     fs::remove_all(folder_, ignored);
   }
-  StartCache cache() const { return {config_, std::nullopt, "{}"}; }
+  RealFiles& files() { return files_; }
+  StartCache cache() { return {files_, config_, std::nullopt, "{}"}; }
   int socket() const { return socket_; }
   fs::path memory_file;
   fs::path cache_file;
@@ -66,6 +68,7 @@ class Home {
     check(::listen(socket_, 8) == 0, "that is listened at");
   }
   std::string folder_;
+  RealFiles files_;
   ServerConfig config_;
   int socket_ = -1;
 };
@@ -102,7 +105,7 @@ void check_cache(std::string_view text) {
 
 void check_memory(std::string_view text) {
   write(home().memory_file, text);
-  const ActiveMemory memory("/c.json");
+  const ActiveMemory memory(home().files(), "/c.json");
   const auto active = memory.load();
   check(active.has_value(), "a file that is there is read");
   memory.save(*active);

@@ -28,6 +28,7 @@
 #include "proc/utf8.h"
 #include "rpc/json_cursor.h"
 #include "server/trial.h"
+#include "world/real_world.h"
 
 namespace mcpivot {
 namespace {
@@ -193,11 +194,12 @@ Routes::Cost cost_of(const Catalog& catalog, const ServerEntry& entry, bool pref
 // Starts all servers at once, as a client would, and reports each when all have spoken or failed.
 class Trials {
  public:
-  Trials(Guard& guard, const GatewayConfig& config) : config_(config), context_{.loop = loop_} {
+  Trials(Guard& guard, const GatewayConfig& config)
+      : config_(config), context_{.loop = loop_}, world_(context_, guard) {
     for (const ServerEntry& entry : config_.servers) {
       ServerConfig server = entry.server;
       server.http.start.clear();  // to look is not to start
-      trials_.push_back(std::make_unique<Trial>(context_, guard, std::move(server)));
+      trials_.push_back(std::make_unique<Trial>(world_, std::move(server)));
     }
   }
 
@@ -267,6 +269,7 @@ class Trials {
   const GatewayConfig& config_;
   boost::asio::io_context loop_{1};
   LinkContext context_;
+  RealWorld world_;
   std::vector<std::unique_ptr<Trial>> trials_;
 };
 

@@ -22,6 +22,7 @@
 #include "proc/guard.h"
 #include "watch/absolute_path.h"
 #include "watch/executable_watcher.h"
+#include "world/real_world.h"
 
 namespace mcpivot {
 namespace {
@@ -124,7 +125,8 @@ class Program {
                                            client_message_limit)),
         options_(options),
         loaded_(configuration(options.gateway)),
-        gateway_(context_, guard, loaded_.gateway),
+        world_(context_, guard),
+        gateway_(world_, loaded_.gateway),
         session_(*client_, gateway_,
                  [this](std::string_view why) { shut_down(fmt::format("the client {}", why)); }),
         control_(context_, gateway_, options.log.name),
@@ -227,6 +229,7 @@ class Program {
   std::shared_ptr<PipeLink> client_;
   const Options& options_;
   LoadedConfig loaded_;
+  RealWorld world_;
   Gateway gateway_;
   Session session_;
   ControlSocket control_;

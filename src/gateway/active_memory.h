@@ -7,19 +7,22 @@
 #include <set>
 #include <string>
 
+#include "server/files.h"
+
 namespace mcpivot {
 
 class ActiveMemory {
  public:
   // For this configuration file; empty: nothing is remembered.
-  explicit ActiveMemory(const std::string& config_file);
+  ActiveMemory(Files& files, const std::string& config_file);
 
   // Nothing: this file was never used.
   std::optional<std::set<std::string>> load() const;
   void save(const std::set<std::string>& active) const;
 
  private:
-  std::string path_;
+  Files& files_;
+  std::string name_;  // empty: nothing is remembered
 };
 
 }  // namespace mcpivot

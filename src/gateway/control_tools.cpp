@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <array>
-#include <boost/asio/steady_timer.hpp>
 #include <cctype>
 
 #include "gateway/control_arguments.h"
@@ -17,7 +16,6 @@ namespace mcpivot {
 namespace {
 
 using std::chrono::milliseconds;
-using std::chrono::steady_clock;
 
 // Progress is told not more often than this, and at least so often that a client's idle limit does not
 // strike.
@@ -149,14 +147,15 @@ struct ControlTools::Running {
   bool tells_model;    // whoever asked is an AI's client, and passes the answer on
   std::string id;
   std::string token;
-  boost::asio::steady_timer silence;  // somebody may wait for a sign of life
+  const Clock& clock;
+  Alarm silence;  // somebody may wait for a sign of life
+  Clock::Time started;
   bool withdrawn = false;
-  steady_clock::time_point started = steady_clock::now();
-  steady_clock::time_point last_progress{};
+  Clock::Time last_progress{};
   int steps = 0;
 
   void tell_progress(std::string_view line) {
-    const auto now = steady_clock::now();
+    const auto now = clock.now();
     if (token.empty() || withdrawn || now - last_progress < progress_pace) return;
     last_progress = now;
     const auto elapsed = std::chrono::duration_cast<milliseconds>(now - started);
@@ -166,13 +165,10 @@ struct ControlTools::Running {
                                  quote(fmt::format("{} ({})", line, duration_text(elapsed))))));
   }
 
-  static void break_silence(const std::shared_ptr<Running>& running) {
-    running->silence.expires_after(sign_of_life);
-    running->silence.async_wait([weak = std::weak_ptr(running)](const boost::system::error_code& error) {
-      auto still = weak.lock();
-      if (error || !still) return;
-      if (steady_clock::now() - still->last_progress >= sign_of_life) still->tell_progress("still at it");
-      break_silence(still);
+  void break_silence() {
+    silence.set(sign_of_life, [this] {
+      if (clock.now() - last_progress >= sign_of_life) tell_progress("still at it");
+      break_silence();
     });
   }
 };
@@ -491,7 +487,7 @@ void ControlTools::sitter_kill(const Call& call) {
 void ControlTools::sitter_state(const Call& call) {
   const Member* const member = pick_or_refuse(call);
   if (member == nullptr) return;
-  const auto uptime = std::chrono::duration_cast<std::chrono::seconds>(steady_clock::now() - started_);
+  const auto uptime = std::chrono::duration_cast<std::chrono::seconds>(world_.timers().now() - started_);
   call.asker.answer(tool_answer(
       call.message.text(call.message.id),
       sitter_status(member->server().status(), member->server().config().command, uptime), false));
@@ -552,7 +548,7 @@ std::string ControlTools::hint_to_search() const {
 
 void ControlTools::reload(const Call& call, Server& server, bool build) {
   auto running = begin(call, server);
-  Running::break_silence(running);
+  running->break_silence();
   server.reload({.build = build,
                  .renew = build,
                  .reason = "on request",
@@ -564,9 +560,9 @@ void ControlTools::reload(const Call& call, Server& server, bool build) {
 void ControlTools::stop(const Call& call, Server& server, std::string (*words)(const Server::Stopped&)) {
   // Who else of ours runs the same program is stopped too: else it would be ended, started again, and hold
   // the file.
-  if (const auto program = stoppable_program(server.config_in_use().command))
+  if (const auto program = world_.files().stoppable_program_of(server.config_in_use().command))
     for (const auto& other : fleet_.members()) {
-      const auto same = stoppable_program(other->server().config_in_use().command);
+      const auto same = world_.files().stoppable_program_of(other->server().config_in_use().command);
       if (&other->server() != &server && same && same->path == program->path)
         other->server().stop([](const Server::Stopped&) {});
     }
@@ -577,12 +573,15 @@ void ControlTools::stop(const Call& call, Server& server, std::string (*words)(c
 
 std::shared_ptr<ControlTools::Running> ControlTools::begin(const Call& call, Server& server) {
   const Message& message = call.message;
-  auto running = std::make_shared<Running>(Running{.asker = &call.asker,
-                                                   .server = server.name(),
-                                                   .tells_model = server.has_client(call.asker),
-                                                   .id = std::string(message.text(message.id)),
-                                                   .token = std::string(message.text(message.progress_token)),
-                                                   .silence = boost::asio::steady_timer(loop_)});
+  const auto running =
+      std::shared_ptr<Running>(new Running{.asker = &call.asker,
+                                           .server = server.name(),
+                                           .tells_model = server.has_client(call.asker),
+                                           .id = std::string(message.text(message.id)),
+                                           .token = std::string(message.text(message.progress_token)),
+                                           .clock = world_.timers(),
+                                           .silence = Alarm(world_.timers()),
+                                           .started = world_.timers().now()});
   running_.push_back(running);
   return running;
 }

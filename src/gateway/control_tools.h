@@ -7,7 +7,6 @@
 #pragma once
 
 #include <array>
-#include <boost/asio/io_context.hpp>
 #include <expected>
 #include <functional>
 #include <list>
@@ -43,8 +42,8 @@ class ControlTools {
   };
 
   // The fleet must outlive the tools.
-  ControlTools(boost::asio::io_context& loop, Fleet& fleet, Compat compat)
-      : loop_(loop), fleet_(fleet), compat_(compat) {}
+  ControlTools(World& world, Fleet& fleet, Compat compat)
+      : world_(world), fleet_(fleet), compat_(compat), started_(world.timers().now()) {}
 
   // Definitions as in the result of tools/list, separated by commas.
   std::string definitions() const;
@@ -115,13 +114,13 @@ class ControlTools {
   void end(const std::shared_ptr<Running>& running, const ReloadOutcome& outcome);
   Server* find_server(const std::string& name) const;  // null: it is gone
 
-  boost::asio::io_context& loop_;
+  World& world_;
   Fleet& fleet_;
   Compat compat_;
   std::list<std::shared_ptr<Running>> running_;
   ToolSearch index_;
   std::uint64_t indexed_ = 0;  // which edition of the routes
-  std::chrono::steady_clock::time_point started_ = std::chrono::steady_clock::now();
+  Clock::Time started_;
 };
 
 }  // namespace mcpivot

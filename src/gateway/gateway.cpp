@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <array>
-#include <boost/asio/post.hpp>
 #include <optional>
 #include <utility>
 
@@ -53,13 +52,14 @@ class Name {
 
 }  // namespace
 
-Gateway::Gateway(LinkContext& context, Guard& guard, GatewayConfig config)
-    : context_(context),
-      guard_(guard),
+Gateway::Gateway(World& world, GatewayConfig config)
+    : world_(world),
       config_(std::move(config)),
-      memory_(config_.remember ? config_.file : std::string()),
-      control_(context.loop, *this, config_.compat),
-      announcer_(context.loop, [this](std::string_view method) {
+      memory_(world.files(), config_.remember ? config_.file : std::string()),
+      sweep_(world.timers()),
+      next_start_(world.timers()),
+      control_(world, *this, config_.compat),
+      announcer_(world.timers(), [this](std::string_view method) {
         for (Session* session : sessions_) session->announce(request_line({}, method, {}));
         log_info("sent {}", method);
       }) {
@@ -70,7 +70,7 @@ std::unique_ptr<Member> Gateway::make_member(ServerEntry entry) {
   entry.server.control = control_names(config_.compat, entry.server);
   const bool active = is_active_at_first(entry);
   Member::Owner& owner = *this;
-  auto member = std::make_unique<Member>(context_, guard_, std::move(entry), notices_, owner);
+  auto member = std::make_unique<Member>(world_, std::move(entry), notices_, owner);
   for (Session* session : sessions_) member->server().add_client(*session);
   member->set_active(active);
   return member;
@@ -95,7 +95,7 @@ void Gateway::start() {
 
 // To start a process takes a millisecond or two: the client is listened to between one and the next.
 void Gateway::start_next() {
-  boost::asio::post(context_.loop, [this] {
+  next_start_.set(std::chrono::milliseconds(0), [this] {
     if (to_start_.empty()) return;
     const std::string name = std::move(to_start_.front());
     to_start_.pop_front();
@@ -173,8 +173,11 @@ void Gateway::retire(std::unique_ptr<Member> gone) {
   forget_start(member);
   member.set_active(false);
   member.server().retire([this, left = &member] {
-    boost::asio::post(context_.loop, [this, left] {
-      std::erase_if(leaving_, [&](const auto& one) { return one.get() == left; });
+    gone_.push_back(left);
+    sweep_.set(std::chrono::milliseconds(0), [this] {
+      const auto ended = std::exchange(gone_, {});
+      std::erase_if(leaving_,
+                    [&](const auto& one) { return std::ranges::find(ended, one.get()) != ended.end(); });
     });
   });
 }

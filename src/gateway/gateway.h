@@ -25,7 +25,7 @@ namespace mcpivot {
 
 class Gateway final : private Member::Owner, private ControlTools::Fleet {
  public:
-  Gateway(LinkContext& context, Guard& guard, GatewayConfig config);
+  Gateway(World& world, GatewayConfig config);
 
   void add(Session& session);
   void start();
@@ -47,6 +47,7 @@ class Gateway final : private Member::Owner, private ControlTools::Fleet {
   // forgotten.
   ControlTools::Fleet& fleet() { return *this; }
   void forget(const Asker& asker);
+  const Clock& clock() const { return world_.timers(); }
   // What the client calls itself; empty before the handshake.
   std::string client_name() const;
 
@@ -120,13 +121,15 @@ class Gateway final : private Member::Owner, private ControlTools::Fleet {
   std::string words_of_config() const;
   std::string instructions() const;
 
-  LinkContext& context_;
-  Guard& guard_;
+  World& world_;
   GatewayConfig config_;
   ActiveMemory memory_;
   NoticeBoard notices_;
   Members members_;
-  Members leaving_;  // no longer configured; their calls end
+  Members leaving_;                  // no longer configured; their calls end
+  std::vector<const Member*> gone_;  // of those: nothing is left of them
+  Alarm sweep_;                      // which removes them
+  Alarm next_start_;
   std::deque<std::string> to_start_;
   // Active servers that were started and are not known to be ready: should they fail, the model is told.
   struct Start {

@@ -10,8 +10,9 @@ constexpr std::chrono::milliseconds pause{500};
 
 }  // namespace
 
-ListAnnouncer::ListAnnouncer(boost::asio::io_context& loop, Send send)
-    : send_(std::move(send)), announcements_{Announcement(loop), Announcement(loop), Announcement(loop)} {}
+ListAnnouncer::ListAnnouncer(Timers& timers, Send send)
+    : send_(std::move(send)),
+      announcements_{Announcement(timers), Announcement(timers), Announcement(timers)} {}
 
 void ListAnnouncer::changed(ListKind kind) {
   if (kind == ListKind::templates) kind = ListKind::resources;
@@ -26,10 +27,9 @@ void ListAnnouncer::changed(ListKind kind) {
 void ListAnnouncer::announce(ListKind kind, Announcement& announcement) {
   send_(words(kind).notification);
   announcement.waiting = true;
-  announcement.quiet.expires_after(pause);
-  announcement.quiet.async_wait([this, kind, &announcement](const boost::system::error_code& error) {
+  announcement.quiet.set(pause, [this, kind, &announcement] {
     announcement.waiting = false;
-    if (!error && std::exchange(announcement.again, false)) announce(kind, announcement);
+    if (std::exchange(announcement.again, false)) announce(kind, announcement);
   });
 }
 

@@ -5,26 +5,25 @@
 #pragma once
 
 #include <array>
-#include <boost/asio/io_context.hpp>
-#include <boost/asio/steady_timer.hpp>
 #include <functional>
 #include <string_view>
 
 #include "mcp/catalog.h"
+#include "server/timers.h"
 
 namespace mcpivot {
 
 class ListAnnouncer {
  public:
   using Send = std::function<void(std::string_view method)>;
-  ListAnnouncer(boost::asio::io_context& loop, Send send);
+  ListAnnouncer(Timers& timers, Send send);
 
   void changed(ListKind kind);
 
  private:
   struct Announcement {
-    explicit Announcement(boost::asio::io_context& loop) : quiet(loop) {}
-    boost::asio::steady_timer quiet;
+    explicit Announcement(Timers& timers) : quiet(timers) {}
+    Alarm quiet;
     bool waiting = false;  // the timer runs
     bool again = false;    // and there is something new to say after it
   };

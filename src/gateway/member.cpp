@@ -5,13 +5,13 @@
 
 namespace mcpivot {
 
-Member::Member(LinkContext& context, Guard& guard, ServerEntry entry, NoticeBoard& notices, Owner& owner)
-    : context_(context),
+Member::Member(World& world, ServerEntry entry, NoticeBoard& notices, Owner& owner)
+    : world_(world),
       owner_(owner),
       entry_(std::move(entry)),
-      server_(context, guard, entry_.server, notices, *this),
+      server_(world, entry_.server, notices, *this),
       tools_(entry_.tools),
-      idle_(context.loop) {
+      idle_(world.timers()) {
   watch();
 }
 
@@ -27,7 +27,7 @@ void Member::watch() {
   handlers.on_program = [this, runs](const std::string& reason) {
     if (runs()) server_.program_replaced(reason);
   };
-  watch_ = std::make_unique<SourceWatch>(context_.loop, entry_.server, std::move(handlers));
+  watch_ = world_.watch_sources(entry_.server, std::move(handlers));
 }
 
 void Member::start() {

@@ -9,9 +9,7 @@
 
 #include "config/config.h"
 #include "gateway/tool_filter.h"
-#include "server/alarm.h"
 #include "server/server.h"
-#include "server/source_watch.h"
 
 namespace mcpivot {
 
@@ -27,7 +25,7 @@ class Member final : private Server::Watcher {
     virtual std::string shown_name(const Member& member, ListKind kind, const std::string& own) const = 0;
   };
 
-  Member(LinkContext& context, Guard& guard, ServerEntry entry, NoticeBoard& notices, Owner& owner);
+  Member(World& world, ServerEntry entry, NoticeBoard& notices, Owner& owner);
 
   Server& server() { return server_; }
   const Server& server() const { return server_; }
@@ -71,7 +69,7 @@ class Member final : private Server::Watcher {
   void watch();
   void rest_later();
 
-  LinkContext& context_;
+  World& world_;
   Owner& owner_;
   ServerEntry entry_;
   Server server_;

@@ -64,7 +64,7 @@ class Session::Batch final : public Asker {
 };
 
 Session::Session(Link& link, Gateway& gateway, std::function<void(std::string_view)> on_end)
-    : link_(link), gateway_(gateway), on_end_(std::move(on_end)) {}
+    : link_(link), gateway_(gateway), on_end_(std::move(on_end)), asked_(gateway.clock()) {}
 
 Session::~Session() = default;
 

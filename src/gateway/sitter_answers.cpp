@@ -59,7 +59,7 @@ std::string sitter_binary_info(const Status& status) {
   json::object answer;
   answer["exists"] = status.executable.has_value();
   if (status.executable) {
-    const auto age = std::chrono::system_clock::now() - status.executable->modified();
+    const auto age = status.at - status.executable->modified();
     answer["path"] = status.executable->path;
     answer["version"] = or_null(status.version);
     answer["sizeBytes"] = status.executable->stamp.size;

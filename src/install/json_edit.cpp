@@ -78,7 +78,7 @@ std::string unit_of(std::string_view text, const JsoncValue& root) {
   return "  ";
 }
 
-std::string quoted(std::string_view text) {
+std::string as_json_string(std::string_view text) {
   std::string to = "\"";
   for (const char c : text) {
     if (c == '"' || c == '\\') {
@@ -115,7 +115,7 @@ void append_json(std::string& to, const JsoncValue& value, const std::string* in
       to += value.text;
       return;
     case Kind::string:
-      to += quoted(value.text);
+      to += as_json_string(value.text);
       return;
     case Kind::array:
     case Kind::object:
@@ -132,7 +132,7 @@ void append_json(std::string& to, const JsoncValue& value, const std::string* in
     if (i > 0) to += lines ? "," : ", ";
     if (lines) to.append(newline).append(deeper);
     if (is_object) {
-      to += quoted(value.members[i].key) + ": ";
+      to += as_json_string(value.members[i].key) + ": ";
     }
     append_json(to, is_object ? value.members[i].value : value.elements[i], lines ? &deeper : nullptr, unit,
                 newline);
@@ -219,7 +219,7 @@ EditedText insert_member(std::string_view text, const JsonPath& path, std::strin
     }
     const auto spelling = spelled(value, layout, lines, outer + unit, unit, newline);
     if (!spelling) return spelling;
-    std::string added = quoted(key) + ": " + *spelling;
+    std::string added = as_json_string(key) + ": " + *spelling;
     if (lines) added = fmt::format("{}{}{}{}", newline, outer, unit, added);
     if (lines && !behind_line_comment) added = fmt::format("{}{}{}", added, newline, outer);
     return edited.insert(at, added);
@@ -246,8 +246,8 @@ EditedText insert_member(std::string_view text, const JsonPath& path, std::strin
   const auto spelling = spelled(value, layout, lines, indent, unit, newline);
   if (!spelling) return spelling;
   const std::string separator = lines ? std::string(newline) + indent : " ";
-  edited.insert(
-      at, fmt::format("{}{}: {}{}", separator, quoted(key), *spelling, comma == pieces.end() ? "" : ","));
+  edited.insert(at, fmt::format("{}{}: {}{}", separator, as_json_string(key), *spelling,
+                                comma == pieces.end() ? "" : ","));
   if (comma == pieces.end()) edited.insert(end, ",");
   return edited;
 }

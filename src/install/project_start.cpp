@@ -221,7 +221,7 @@ std::optional<Proposal> cmake(const Project& project) {
   return proposal;
 }
 
-std::string quoted(const std::string& text) {
+std::string as_json_string(const std::string& text) {
   return json_text(json_string(text));
 }
 
@@ -239,16 +239,16 @@ std::string text_of(const Proposal& proposal, const std::string& others) {
       "    {}: {{\n"
       "      // What is run: a server that speaks MCP over stdin and stdout. Paths are relative to this "
       "file.\n",
-      proposal.found, others, quoted(proposal.name));
+      proposal.found, others, as_json_string(proposal.name));
   if (!proposal.remark.empty()) text += fmt::format("      // {}\n", proposal.remark);
-  text += fmt::format("      \"command\": {},\n", quoted(proposal.command));
+  text += fmt::format("      \"command\": {},\n", as_json_string(proposal.command));
   if (!proposal.args.empty())
     text += fmt::format("      \"args\": {},\n", json_text(json_strings(proposal.args)));
   if (!proposal.build.empty())
     text += fmt::format(
         "      // How it is built. If that fails, the server that runs goes on.\n"
         "      \"build\": {},\n",
-        quoted(proposal.build));
+        as_json_string(proposal.build));
   text += fmt::format(
       "      // When one of these is saved, {} new server takes the old one's place,\n"
       "      // and the client stays connected.\n"

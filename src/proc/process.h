@@ -18,20 +18,11 @@
 #include <utility>
 #include <vector>
 
+#include "proc/command.h"
 #include "proc/exit_status.h"
 #include "proc/guard.h"
 
 namespace mcpivot {
-
-struct Command {
-  std::vector<std::string> argv;  // argv[0] is looked up in PATH if it has no slash
-  std::string cwd;                // empty: ours. A relative argv[0] with a slash starts from here
-  std::vector<std::pair<std::string, std::string>> env;  // put over our own environment
-  bool operator==(const Command&) const = default;
-};
-
-// Where a command's program lies. The error says where it was looked for.
-std::expected<std::string, std::string> find_program(const Command& command);
 
 // For whoever forks: what exec wants, made before, and the signals as a program expects them, put so after.
 std::vector<std::string> environment_of(const Command& command);

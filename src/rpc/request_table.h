@@ -16,7 +16,6 @@
 #include <chrono>
 #include <cmath>
 #include <cstdint>
-#include <ctime>
 #include <deque>
 #include <optional>
 #include <string>
@@ -25,6 +24,7 @@
 #include <utility>
 #include <vector>
 
+#include "rpc/clock.h"
 #include "rpc/kept_message.h"
 #include "rpc/message.h"
 
@@ -54,14 +54,6 @@ inline std::int64_t own_id(std::string_view text) {
   return whole && number > 0 && number < 9e15 ? static_cast<std::int64_t>(number) : 0;
 }
 
-// The time to some milliseconds, for a fifth of what the exact time costs: enough for deadlines.
-inline std::chrono::steady_clock::time_point about_now() {
-  timespec time{};
-  ::clock_gettime(CLOCK_MONOTONIC_COARSE, &time);
-  return std::chrono::steady_clock::time_point(std::chrono::seconds(time.tv_sec) +
-                                               std::chrono::nanoseconds(time.tv_nsec));
-}
-
 template <class Origin>
 class RequestTable {
  public:
@@ -73,8 +65,8 @@ class RequestTable {
     bool task = false;
     int sent_before = 0;         // to how many earlier generations, which died
     std::uint64_t position = 0;  // behind it, in the stream of bytes to the peer
-    std::chrono::steady_clock::time_point asked = about_now();
-    std::chrono::steady_clock::time_point since = asked;  // there was a sign of life
+    Clock::Time asked{};
+    Clock::Time since{};  // there was a sign of life
 
     // As its sender spelled them, strings with their quotes; empty if it has none.
     std::string_view id() const { return id_at.of(kept.raw()); }
@@ -82,6 +74,8 @@ class RequestTable {
     std::string_view method() const { return method_at.of(kept.raw()); }
     std::string_view name() const { return name_at.of(kept.raw()); }
   };
+
+  explicit RequestTable(const Clock& clock) : clock_(clock) {}
 
   // A request of somebody else's that goes to the peer. Returns our id for it.
   std::int64_t add(const Message& message, Origin origin) {
@@ -110,7 +104,7 @@ class RequestTable {
     free.request.task = false;
     free.request.sent_before = 0;
     free.request.position = 0;
-    free.request.asked = free.request.since = about_now();
+    free.request.asked = free.request.since = clock_.about_now();
     return last_id_;
   }
 
@@ -174,7 +168,7 @@ class RequestTable {
 
   // There is a sign of life of this one, if it is open.
   void touch(std::int64_t id) {
-    if (is_open(id)) slot(id).request.since = about_now();
+    if (is_open(id)) slot(id).request.since = clock_.about_now();
   }
 
   struct Taken {
@@ -238,6 +232,7 @@ class RequestTable {
     }
   }
 
+  const Clock& clock_;
   std::int64_t last_id_ = 0;
   std::size_t size_ = 0;
   std::vector<Slot> slots_ = std::vector<Slot>(usual_slots);

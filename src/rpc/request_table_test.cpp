@@ -5,7 +5,16 @@
 namespace mcpivot {
 namespace {
 
-using Table = RequestTable<int>;
+class StoppedClock final : public Clock {
+ public:
+  Time now() const override { return {}; }
+  Date date() const override { return {}; }
+};
+const StoppedClock stopped;
+
+struct Table : RequestTable<int> {
+  Table() : RequestTable(stopped) {}
+};
 
 // A request with this id, as it would come in.
 struct Incoming {

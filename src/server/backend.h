@@ -14,8 +14,7 @@
 #include <string>
 #include <string_view>
 
-#include "link/pipe_link.h"
-#include "proc/guard.h"
+#include "link/link.h"
 #include "proc/stderr_ring.h"
 #include "server/config.h"
 
@@ -60,12 +59,5 @@ class Backend {
   using Describe = std::function<void(std::string_view key, const std::string& value)>;
   virtual void describe(const Describe&) const {}
 };
-
-// The backend that the configuration asks for; `predecessor` is that of the current generation, or null. The
-// error says what could not be started, and why.
-std::expected<std::shared_ptr<Backend>, std::string> make_backend(LinkContext& context, Guard& guard,
-                                                                  const ConfigRef& config, int generation,
-                                                                  StderrRing& ring,
-                                                                  const Backend* predecessor);
 
 }  // namespace mcpivot

@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "proc/process.h"
+#include "proc/command.h"
 
 namespace mcpivot {
 

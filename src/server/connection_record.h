@@ -8,6 +8,7 @@
 #include <optional>
 #include <string>
 
+#include "rpc/clock.h"
 #include "server/backend.h"
 
 namespace mcpivot {
@@ -18,6 +19,8 @@ class ConnectionRecord {
     std::chrono::milliseconds length;
     std::string why;  // follows "it"
   };
+
+  explicit ConnectionRecord(const Clock& clock) : clock_(clock), since_(clock.now()) {}
 
   // A try to connect failed; an established connection was lost; there is one (again). The latter returns for
   // how long there was none, if there was one before.
@@ -30,13 +33,13 @@ class ConnectionRecord {
   std::chrono::milliseconds away() const;
 
  private:
-  using Clock = std::chrono::steady_clock;
+  const Clock& clock_;
   bool connected_ = false;
   bool ever_ = false;
-  Clock::time_point since_ = Clock::now();
+  Clock::Time since_;
   std::string why_;  // it is away
   std::string last_error_;
-  Clock::time_point last_error_at_{};
+  Clock::Time last_error_at_{};
   int connections_ = 0;
 };
 

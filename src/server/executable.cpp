@@ -74,9 +74,8 @@ std::chrono::system_clock::time_point FileFacts::modified() const {
           std::chrono::nanoseconds(stamp.modified)));
 }
 
-std::string FileFacts::text() const {
-  const auto age =
-      std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::system_clock::now() - modified());
+std::string FileFacts::text(std::chrono::system_clock::time_point now) const {
+  const auto age = std::chrono::duration_cast<std::chrono::milliseconds>(now - modified());
   return fmt::format("{}, {}, built {} ago", path, size_text(stamp.size),
                      duration_text(std::max(age, std::chrono::milliseconds(0))));
 }

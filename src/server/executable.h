@@ -9,7 +9,7 @@
 #include <optional>
 #include <string>
 
-#include "proc/process.h"
+#include "proc/command.h"
 #include "watch/stamp.h"
 
 namespace mcpivot {
@@ -27,7 +27,7 @@ struct FileFacts {
   Stamp stamp;
   std::chrono::system_clock::time_point modified() const;
   // "target/debug/dev, 1.2 MB, built 3 s ago"
-  std::string text() const;
+  std::string text(std::chrono::system_clock::time_point now) const;
 };
 std::optional<FileFacts> look_at(const std::string& path);
 

@@ -18,14 +18,14 @@ constexpr int most_patience = 6;
 
 }  // namespace
 
-std::expected<std::shared_ptr<Generation>, std::string> Generation::start(LinkContext& context, Guard& guard,
-                                                                          ConfigRef config, int number,
-                                                                          StderrRing& ring, Owner& owner,
+std::expected<std::shared_ptr<Generation>, std::string> Generation::start(World& world, ConfigRef config,
+                                                                          int number, StderrRing& ring,
+                                                                          Owner& owner,
                                                                           const Backend* predecessor) {
-  auto backend = make_backend(context, guard, config, number, ring, predecessor);
+  auto backend = world.make_backend(config, number, ring, predecessor);
   if (!backend) return std::unexpected(backend.error());
   std::shared_ptr<Generation> generation(
-      new Generation(std::move(config), number, std::move(*backend), ring, owner));
+      new Generation(world.timers(), std::move(config), number, std::move(*backend), ring, owner));
   log_info("{}: generation {} started, {}", generation->config().name, number, generation->backend().where());
   generation->backend_->start(*generation,
                               [weak = generation->weak_from_this()](const Backend::Ending& ending) {
@@ -34,14 +34,18 @@ std::expected<std::shared_ptr<Generation>, std::string> Generation::start(LinkCo
   return generation;
 }
 
-Generation::Generation(ConfigRef config, int number, std::shared_ptr<Backend> backend, StderrRing& ring,
-                       Owner& owner)
-    : config_(std::move(config)),
+Generation::Generation(Timers& timers, ConfigRef config, int number, std::shared_ptr<Backend> backend,
+                       StderrRing& ring, Owner& owner)
+    : clock_(timers),
+      config_(std::move(config)),
       number_(number),
       backend_(std::move(backend)),
       link_(backend_->link()),
       ring_(ring),
-      owner_(owner) {}
+      owner_(owner),
+      late_(timers),
+      started_(timers.now()),
+      asked_(timers) {}
 
 // Stands in the table of open requests for a question of our own.
 class Generation::Inquiry final : public Asker {
@@ -127,6 +131,16 @@ void Generation::end(std::chrono::milliseconds patience) {
   backend_->end(patience);
 }
 
+void Generation::end_by(std::chrono::milliseconds time, std::chrono::milliseconds patience) {
+  late_.set(time, [this, time, patience] {
+    const auto keep = shared_from_this();
+    if (ending_) return;
+    const std::chrono::milliseconds of_tasks = config_->call_timeout;
+    if (tasks() > 0 && time < of_tasks) return end_by(of_tasks, patience);
+    end(patience);
+  });
+}
+
 std::vector<Generation::Open> Generation::take_open() {
   std::vector<Open> open;
   for (auto& [own, request] : asked_.take_if([](const Requests::Request& r) { return !r.kept.empty(); })) {
@@ -141,8 +155,8 @@ std::size_t Generation::calls() const {
 }
 
 std::vector<Generation::Requests::Request> Generation::take_overdue(std::chrono::milliseconds patience) {
-  const auto before = std::chrono::steady_clock::now() - patience;
-  const auto long_before = std::chrono::steady_clock::now() - most_patience * patience;
+  const auto before = clock_.now() - patience;
+  const auto long_before = clock_.now() - most_patience * patience;
   std::vector<Requests::Request> overdue;
   for (auto& [own, request] : asked_.take_if([&](const Requests::Request& open) {
          return !open.kept.empty() && (open.since < before || open.asked < long_before);
@@ -204,7 +218,7 @@ void Generation::follow_task(const Requests::Request& request, const Message& an
   if (request.task) {
     const std::string_view id = find_member(find_member(answer.text(answer.result), "task"), "taskId");
     if (id.empty()) return;
-    last_task_ = std::chrono::steady_clock::now();
+    last_task_ = clock_.now();
     if (tasks_.size() < most_tasks) tasks_.emplace(id);
     begun_tasks_.emplace_back(id);
     if (begun_tasks_.size() > most_tasks) begun_tasks_.pop_front();

@@ -18,6 +18,7 @@
 #include "rpc/request_table.h"
 #include "server/asker.h"
 #include "server/backend.h"
+#include "server/world.h"
 
 namespace mcpivot {
 
@@ -49,9 +50,9 @@ class Generation final : public Link::Handler, public std::enable_shared_from_th
     virtual void on_death(Generation& generation, const Backend::Ending& ending) = 0;
   };
 
-  static std::expected<std::shared_ptr<Generation>, std::string> start(LinkContext& context, Guard& guard,
-                                                                       ConfigRef config, int number,
-                                                                       StderrRing& ring, Owner& owner,
+  static std::expected<std::shared_ptr<Generation>, std::string> start(World& world, ConfigRef config,
+                                                                       int number, StderrRing& ring,
+                                                                       Owner& owner,
                                                                        const Backend* predecessor);
   ~Generation() override;
 
@@ -83,6 +84,8 @@ class Generation final : public Link::Handler, public std::enable_shared_from_th
   bool idle() const { return asked_.size() == 0 && tasks_.empty(); }
   // Ends it within twice the patience. on_death() follows.
   void end(std::chrono::milliseconds patience);
+  // The same after this time; while it has tasks, after as long as a call may take.
+  void end_by(std::chrono::milliseconds time, std::chrono::milliseconds patience);
   bool ending() const { return ending_; }
   bool dead() const { return dead_; }
   // Whether it ever answered a client.
@@ -98,7 +101,7 @@ class Generation final : public Link::Handler, public std::enable_shared_from_th
   // Tasks whose results nobody has fetched yet.
   std::size_t tasks() const { return tasks_.size(); }
   // When the last one was begun.
-  std::chrono::steady_clock::time_point last_task() const { return last_task_; }
+  Clock::Time last_task() const { return last_task_; }
   // What has been asked longer ago than this, without an answer or progress since; it is cancelled at the
   // server.
   std::vector<Requests::Request> take_overdue(std::chrono::milliseconds patience);
@@ -110,12 +113,13 @@ class Generation final : public Link::Handler, public std::enable_shared_from_th
   // The one that it was born with.
   const ServerConfig& config() const { return *config_; }
   const Backend& backend() const { return *backend_; }
-  std::chrono::steady_clock::time_point started() const { return started_; }
+  Clock::Time started() const { return started_; }
 
  private:
   class Inquiry;
 
-  Generation(ConfigRef config, int number, std::shared_ptr<Backend> backend, StderrRing& ring, Owner& owner);
+  Generation(Timers& timers, ConfigRef config, int number, std::shared_ptr<Backend> backend, StderrRing& ring,
+             Owner& owner);
 
   void on_message(const Message& message) override;
   void on_batch(std::string_view line) override;
@@ -137,17 +141,19 @@ class Generation final : public Link::Handler, public std::enable_shared_from_th
   void fail_answers(std::string_view line, const std::string& why);
   void fail_answer(const Skim& skim, const std::string& why);
 
+  const Clock& clock_;
   ConfigRef config_;
   int number_;
   std::shared_ptr<Backend> backend_;
   Link& link_;  // the backend's
   StderrRing& ring_;
   Owner& owner_;
-  std::chrono::steady_clock::time_point started_ = std::chrono::steady_clock::now();
+  Alarm late_;  // it was to end by then
+  Clock::Time started_;
   Requests asked_;
   std::list<std::unique_ptr<Inquiry>> inquiries_;
   std::set<std::string> tasks_;
-  std::chrono::steady_clock::time_point last_task_{};
+  Clock::Time last_task_{};
   std::deque<std::string> begun_tasks_;  // the latest of them, ended or not
   bool batches_ = false;                 // its protocol version has them
   bool answered_ = false;

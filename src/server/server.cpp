@@ -1,7 +1,6 @@
 #include "server/server.h"
 
 #include <algorithm>
-#include <boost/asio/post.hpp>
 #include <utility>
 
 #include "log/log.h"
@@ -65,29 +64,24 @@ std::string after_overdue(const ServerConfig& config) {
          (restart.empty() ? "" : fmt::format(" {} starts it anew.", restart));
 }
 
-milliseconds since(std::chrono::steady_clock::time_point then) {
-  return std::chrono::duration_cast<milliseconds>(std::chrono::steady_clock::now() - then);
-}
-
 }  // namespace
 
-Server::Server(LinkContext& context, Guard& guard, ServerConfig config, NoticeBoard& notices,
-               Watcher& watcher)
-    : context_(context),
-      guard_(guard),
+Server::Server(World& world, ServerConfig config, NoticeBoard& notices, Watcher& watcher)
+    : world_(world),
       notices_(notices),
       watcher_(watcher),
-      waiting_(context.loop, config.queue_timeout,
+      waiting_(world.timers(), config.queue_timeout,
                [this](const WaitingRoom::Waiting& overdue) {
                  refuse(*overdue.asker, overdue.message.message(),
                         fmt::format("the request waited {} for it to start; {}",
                                     duration_text(config_->queue_timeout), trouble_));
                }),
-      birth_timer_(context.loop),
-      back_off_timer_(context.loop),
-      patience_timer_(context.loop),
-      overdue_timer_(context.loop),
-      long_birth_timer_(context.loop) {
+      connection_(world.timers()),
+      birth_timer_(world.timers()),
+      back_off_timer_(world.timers()),
+      patience_timer_(world.timers()),
+      overdue_timer_(world.timers()),
+      long_birth_timer_(world.timers()) {
   adopt(std::move(config));
 }
 
@@ -106,7 +100,7 @@ void Server::adopt_keeper() {
   const bool kept = !config_->http.start.empty() || !config_->http.stop.empty();
   if (!kept || (keeper_ && !keeper_->fits(*config_))) keeper_.reset();
   if (keeper_) keeper_->configure(config_);
-  if (kept && !keeper_) keeper_ = std::make_unique<DaemonKeeper>(context_.loop, guard_, config_);
+  if (kept && !keeper_) keeper_ = world_.make_keeper(config_);
 }
 
 Server::~Server() = default;
@@ -160,8 +154,8 @@ void Server::settle() {
 }
 
 void Server::recall_last_run() {
-  const auto file = unborn_ ? unborn_file_ : look_at(own_file(config_->command));
-  auto last = StartCache(*config_, file, replay_.hello).load();
+  const auto file = unborn_ ? unborn_file_ : world_.files().program_of(config_->command);
+  auto last = StartCache(world_.files(), *config_, file, replay_.hello).load();
   if (!last) return;
   initialize_result_ = std::move(last->initialize_result);
   catalog_ = std::move(last->catalog);
@@ -170,7 +164,8 @@ void Server::recall_last_run() {
 }
 
 void Server::keep_for_next_run() const {
-  StartCache(current_->config(), current_file_, replay_.hello).save(initialize_result_, catalog_);
+  StartCache(world_.files(), current_->config(), current_file_, replay_.hello)
+      .save(initialize_result_, catalog_);
 }
 
 void Server::request(Asker& asker, const Message& message) {
@@ -302,9 +297,9 @@ void Server::bear(std::string reason) {
   birth_reason_ = std::move(reason);
   const int number = ++past_.starts;
   changed_before_birth_ = {};
-  unborn_file_ = look_at(own_file(config_->command));
-  auto generation = Generation::start(context_, guard_, config_, number, ring_, *this,
-                                      current_ ? &current_->backend() : nullptr);
+  unborn_file_ = world_.files().program_of(config_->command);
+  auto generation =
+      Generation::start(world_, config_, number, ring_, *this, current_ ? &current_->backend() : nullptr);
   cannot_execute_ = !generation;
   if (!generation) return birth_failed(generation.error());
   unborn_ = std::move(*generation);
@@ -390,7 +385,7 @@ void Server::swap_in(Handshake::Outcome outcome) {
   const auto old = std::exchange(current_, std::exchange(unborn_, nullptr));
   const bool guessed = std::exchange(guessed_, false);
   const bool first = initialize_result_.empty() || guessed;
-  past_.last_start_took = since(current_->started());
+  past_.last_start_took = world_.timers().since(current_->started());
   const auto absence = connection_.made();
   if (keeper_) keeper_->arrived();
   first_try_ = start_wanted_ = false;
@@ -460,7 +455,8 @@ std::string Server::binary_line(const std::optional<FileFacts>& before,
                                             before->stamp.looks_like(current_file_->stamp));
   if (same_file && version == version_before) return {};
   if (config_->is_daemon()) return fmt::format("\nversion {} → {}", version_before, version);
-  std::string line = "\nbinary: " + (current_file_ ? current_file_->text() : config_->command.argv.at(0));
+  std::string line = "\nbinary: " + (current_file_ ? current_file_->text(world_.timers().date())
+                                                   : config_->command.argv.at(0));
   if (version != version_before) line += fmt::format("; version {} → {}", version_before, version);
   return line;
 }
@@ -512,7 +508,7 @@ void Server::on_death(Generation& generation, const Backend::Ending& ending) {
 void Server::count_kill(std::string reason) {
   ++past_.kills;
   past_.last_kill = std::move(reason);
-  past_.last_kill_at = std::chrono::system_clock::now();
+  past_.last_kill_at = world_.timers().date();
 }
 
 // The current generation is gone because we wanted it so: to stop, to make room for the next one, or for
@@ -576,7 +572,7 @@ Death Server::describe_death(Generation& generation, std::string how) const {
   return {.server = config_->name,
           .generation = generation.number(),
           .how = std::move(how),
-          .after = since(generation.started()),
+          .after = world_.timers().since(generation.started()),
           .stderr_lines = generation.stderr_lines(),
           .control = config_->control,
           .daemon = generation.config().is_daemon(),
@@ -619,19 +615,7 @@ void Server::drain(const std::shared_ptr<Generation>& old) {
   if (old->idle()) return old->end(farewell);
   old->drain();
   if (old->backend().calls_have_own_limits()) return;  // on_idle() will end it
-  end_late(old, old->config().drain);
-}
-
-// What is still open then is settled at its death. A task may take as long as a call.
-void Server::end_late(const std::weak_ptr<Generation>& old, milliseconds patience) {
-  auto timer = std::make_shared<boost::asio::steady_timer>(context_.loop, patience);
-  timer->async_wait([this, timer, old, patience](const boost::system::error_code& error) {
-    auto late = old.lock();
-    if (error || !late || late->ending()) return;
-    const milliseconds of_tasks = late->config().call_timeout;
-    if (late->tasks() > 0 && patience < of_tasks) return end_late(old, of_tasks);
-    late->end(farewell);
-  });
+  old->end_by(old->config().drain, farewell);
 }
 
 void Server::on_idle(Generation& generation) {
@@ -755,19 +739,20 @@ void Server::become(State state, std::string trouble) {
 
 Status Server::status() const {
   Status status;
+  status.at = world_.timers().date();
   status.server = config_->name;
   status.state = text(state_);
   status.trouble = trouble_;
   for (const std::string& word : config_->command.argv)
     status.command += (status.command.empty() ? "" : " ") + word;
   status.version = server_version(initialize_result_);
-  status.executable = look_at(own_file(config_in_use().command));
+  status.executable = world_.files().program_of(config_in_use().command);
   if (current_) {
     status.newer_on_disk = !current_->config().cli && status.executable && current_file_ &&
                            !status.executable->stamp.looks_like(current_file_->stamp);
     status.life = {.generation = current_->number(),
                    .pid = current_->backend().pid(),
-                   .uptime = since(current_->started()),
+                   .uptime = world_.timers().since(current_->started()),
                    .in_flight = current_->calls()};
     current_->backend().describe(
         [&](std::string_view key, const std::string& value) { status.more.emplace_back(key, value); });
@@ -775,7 +760,7 @@ Status Server::status() const {
   status.waiting = waiting_.size();
   status.draining = leaving_.size();
   status.past = past_;
-  if (build_) status.building = since(build_began_);
+  if (build_) status.building = world_.timers().since(build_began_);
   status.tools = catalog_.list(ListKind::tools).size();
   status.untold = notices_.text();
   if (config_->is_daemon()) describe_daemon(status);

@@ -18,11 +18,8 @@
 
 #include "mcp/catalog.h"
 #include "mcp/notice_board.h"
-#include "proc/build_runner.h"
-#include "server/alarm.h"
 #include "server/connection_record.h"
 #include "server/crash_report.h"
-#include "server/daemon_keeper.h"
 #include "server/generation.h"
 #include "server/handshake.h"
 #include "server/manner.h"
@@ -30,6 +27,7 @@
 #include "server/replay.h"
 #include "server/status.h"
 #include "server/waiting_room.h"
+#include "server/world.h"
 
 namespace mcpivot {
 
@@ -59,7 +57,7 @@ class Server final : private Generation::Owner {
     virtual void on_reload_ends() = 0;
   };
 
-  Server(LinkContext& context, Guard& guard, ServerConfig config, NoticeBoard& notices, Watcher& watcher);
+  Server(World& world, ServerConfig config, NoticeBoard& notices, Watcher& watcher);
   ~Server() override;
 
   void add_client(Asker& client) { clients_.push_back(&client); }
@@ -187,7 +185,6 @@ class Server final : private Generation::Owner {
   void swap_in(Handshake::Outcome outcome);
   void back_off();
   void drain(const std::shared_ptr<Generation>& old);
-  void end_late(const std::weak_ptr<Generation>& old, std::chrono::milliseconds patience);
   Generation* keeper_of_task(const Message& message) const;
   std::string binary_line(const std::optional<FileFacts>& before, const std::string& version_before) const;
   void list_changed(Generation& from, ListKind kind);
@@ -219,7 +216,7 @@ class Server final : private Generation::Owner {
   void unwatch_sources();
   void watch_again();
   void build();
-  void on_built(const BuildRunner::Result& result);
+  void on_built(const Build::Result& result);
   void reload_done(const ReloadOutcome& outcome);
   bool end_round(const ReloadOutcome& outcome);
 
@@ -236,8 +233,7 @@ class Server final : private Generation::Owner {
   std::string describe(const Generation::Requests::Request& request) const;
   Death describe_death(Generation& generation, std::string how) const;
 
-  LinkContext& context_;
-  Guard& guard_;
+  World& world_;
   ConfigRef config_;
   NoticeBoard& notices_;
   Watcher& watcher_;
@@ -276,8 +272,8 @@ class Server final : private Generation::Owner {
   std::string renewal_;            // why it is to be there again after that
   bool daemon_restarted_ = false;  // for the reload under way
 
-  std::shared_ptr<BuildRunner> build_;
-  std::chrono::steady_clock::time_point build_began_;
+  std::shared_ptr<Build> build_;
+  Clock::Time build_began_;
   ReloadRounds reloads_;
   std::vector<std::function<void()>> settled_;
   std::vector<std::function<void(const Stopped&)>> stops_;

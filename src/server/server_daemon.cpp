@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <random>
 #include <utility>
 
 #include "link/url.h"
@@ -48,11 +47,9 @@ milliseconds Server::daemon_back_off() const {
   if (young_deaths_ == 0) return milliseconds(0);
   const milliseconds longest = waiting_.size() > 0 ? longest_back_off_with_queue : longest_back_off;
   const auto full = std::min(longest, first_back_off * (1 << std::min(young_deaths_ - 1, 10)));
-  // The clock's nanoseconds are chance enough; std::random_device would need a younger glibc.
-  static std::minstd_rand chance(
-      static_cast<std::uint32_t>(std::chrono::steady_clock::now().time_since_epoch().count()));
-  const milliseconds delay(
-      std::uniform_int_distribution<std::int64_t>(full.count() * 3 / 4, full.count())(chance));
+  // The clock's nanoseconds are chance enough.
+  const auto chance = world_.timers().now().time_since_epoch().count() % (full.count() / 4 + 1);
+  const milliseconds delay(full.count() - chance);
   if (!keeper_ || !keeper_->can_start() || waiting_.size() == 0) return delay;
   return std::min(delay, std::max(config_->http.start_after - connection_.away(), first_back_off));
 }

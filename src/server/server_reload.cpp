@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "log/log.h"
-#include "proc/same_program.h"
 #include "server/server.h"
 
 namespace mcpivot {
@@ -31,7 +30,7 @@ void Server::reload(Reload reload) {
 }
 
 void Server::program_replaced(const std::string& reason) {
-  const auto program = look_at(own_file(config_->command));
+  const auto program = world_.files().program_of(config_->command);
   const auto& known = unborn_ ? unborn_file_ : current_file_;
   // By a build of ours, or it runs already.
   if (build_ || (program && known && program->stamp.looks_like(known->stamp))) return;
@@ -82,15 +81,13 @@ void Server::watch_again() {
 void Server::build() {
   log_info("{}: building: {}", config_->name, config_->build);
   unwatch_sources();
-  build_began_ = std::chrono::steady_clock::now();
-  build_ = std::make_shared<BuildRunner>(
-      context_.loop, guard_,
-      BuildRunner::Handlers{.on_line = [this](std::string_view line) { reloads_.tell(line); },
-                            .on_done = [this](const BuildRunner::Result& result) { on_built(result); }});
-  build_->start(config_->build, config_->command, config_->build_timeout);
+  build_began_ = world_.timers().now();
+  build_ =
+      world_.start_build(*config_, {.on_line = [this](std::string_view line) { reloads_.tell(line); },
+                                    .on_done = [this](const Build::Result& result) { on_built(result); }});
 }
 
-void Server::on_built(const BuildRunner::Result& result) {
+void Server::on_built(const Build::Result& result) {
   const auto keep = std::exchange(build_, nullptr);
   ++past_.builds;
   past_.last_build = fmt::format("{} in {}", result.ok ? "succeeded" : "failed: it " + result.how,
@@ -151,7 +148,7 @@ void Server::stop(std::function<void(const Stopped&)> done) {
 void Server::rest() {
   if (!current_ || current_->ending() || current_->calls() > 0 || reloads_.under_way()) return;
   // Somebody may yet fetch what they came to; but not for ever.
-  const auto since_last_task = std::chrono::steady_clock::now() - current_->last_task();
+  const auto since_last_task = world_.timers().now() - current_->last_task();
   if (current_->tasks() > 0 && since_last_task < current_->config().call_timeout) return;
   resting_ = true;
   current_->end(farewell);
@@ -172,14 +169,13 @@ void Server::finish_stop(const ServerConfig& of, const std::string& how, std::ve
   auto tell = [waiting = std::exchange(stops_, {})](const Stopped& all) {
     for (const auto& done : waiting) done(all);
   };
-  const auto program = stoppable_program(of.command);
+  const auto program = world_.files().stoppable_program_of(of.command);
   if (!program) return tell(stopped);
   stopped.program = program->path;
-  end_processes_running(context_.loop, program->stamp.device, program->stamp.inode, farewell,
-                        [stopped, tell](std::vector<pid_t> others) mutable {
-                          stopped.others = std::move(others);
-                          tell(stopped);
-                        });
+  world_.end_processes_running(*program, farewell, [stopped, tell](std::vector<pid_t> others) mutable {
+    stopped.others = std::move(others);
+    tell(stopped);
+  });
 }
 
 void Server::answer_all_waiting(const std::string& why) {

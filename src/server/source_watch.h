@@ -1,19 +1,12 @@
-// Swaps a server when its sources, or without globs its own executable or script, change on disk; for a CLI
-// that is a script, also what lies beside it.
+// Watches the files that a server is made of: its sources, or without globs its own executable or script; for
+// a CLI that is a script, also what lies next to it.
 //
-// The owner must say when a reload begins and ends, so that what a build writes does not start another. One
+// The owner says when a reload begins and ends, so that what a build writes does not start another. One
 // thread.
 #pragma once
 
-#include <boost/asio/io_context.hpp>
 #include <functional>
-#include <memory>
 #include <string>
-#include <vector>
-
-#include "server/config.h"
-#include "watch/executable_watcher.h"
-#include "watch/file_watcher.h"
 
 namespace mcpivot {
 
@@ -25,14 +18,10 @@ class SourceWatch {
     OnChange on_sources;
     OnChange on_program;
   };
-  SourceWatch(boost::asio::io_context& loop, const ServerConfig& config, Handlers handlers);
 
-  void reload_begins();
-  void reload_ends();
-
- private:
-  std::unique_ptr<FileWatcher> files_;
-  std::unique_ptr<ExecutableWatcher> executable_;
+  virtual ~SourceWatch() = default;
+  virtual void reload_begins() = 0;
+  virtual void reload_ends() = 0;
 };
 
 }  // namespace mcpivot

@@ -1,8 +1,7 @@
 // What a server said in its handshake and lists the last time, kept on disk, so that the next time a client
 // need not wait for the server to start. A guess: whoever uses it corrects it when the server has spoken.
 //
-// One file for each server, program file and kind of client, under $XDG_CACHE_HOME/mcpivot. A file that
-// cannot be read or written is as good as none. One thread.
+// One text for each server, program file and kind of client. One thread.
 #pragma once
 
 #include <optional>
@@ -11,7 +10,7 @@
 
 #include "mcp/catalog.h"
 #include "server/config.h"
-#include "server/executable.h"
+#include "server/files.h"
 
 namespace mcpivot {
 
@@ -24,14 +23,15 @@ class StartCache {
  public:
   // `program` is the file that the server's code is in, if known; `hello` the params of the client's
   // `initialize`.
-  StartCache(const ServerConfig& config, const std::optional<FileFacts>& program, std::string_view hello);
+  StartCache(Files& files, const ServerConfig& config, const std::optional<FileFacts>& program,
+             std::string_view hello);
 
   std::optional<LastRun> load() const;
   void save(std::string_view initialize_result, const Catalog& catalog) const;
 
  private:
-  std::string folder_;
-  std::string file_;
+  Files& files_;
+  std::string name_;
 };
 
 }  // namespace mcpivot

@@ -7,6 +7,7 @@
 #include <fstream>
 
 #include "watch/temporary_folder.h"
+#include "world/real_files.h"
 
 namespace mcpivot {
 namespace {
@@ -25,10 +26,11 @@ class StartCacheFiles : public testing::Test {
       if (entry.is_regular_file()) file_ = entry.path();
   }
   ~StartCacheFiles() override { ::unsetenv("XDG_CACHE_HOME"); }
-  StartCache cache() const { return {config_, std::nullopt, "{}"}; }
+  StartCache cache() const { return {files_, config_, std::nullopt, "{}"}; }
   void write(std::string_view text) const { std::ofstream(file_, std::ios::binary) << text; }
 
   TemporaryFolder folder_;
+  mutable RealFiles files_;
   ServerConfig config_;
   Catalog catalog_;
   fs::path file_;

@@ -27,7 +27,7 @@ std::string Status::text() const {
   line("trouble", trouble);
   line("version", version);
   if (executable)
-    line("executable", executable->text() + (newer_on_disk ? "; newer on disk than running" : ""));
+    line("executable", executable->text(at) + (newer_on_disk ? "; newer on disk than running" : ""));
   if (life) {
     line("generation", std::to_string(life->generation));
     if (life->pid != 0) line("pid", std::to_string(life->pid));

@@ -35,6 +35,7 @@ struct History {
 };
 
 struct Status {
+  std::chrono::system_clock::time_point at{};  // that is how it was then
   std::string server;
   std::string state;
   std::string trouble;  // why it is not ready

@@ -12,21 +12,19 @@ namespace mcpivot {
 namespace {
 
 using std::chrono::milliseconds;
-using std::chrono::steady_clock;
 
 constexpr milliseconds farewell{200};
 
 }  // namespace
 
-Trial::Trial(LinkContext& context, Guard& guard, ServerConfig config)
-    : context_(context), guard_(guard), deadline_(context.loop) {
+Trial::Trial(World& world, ServerConfig config) : world_(world), deadline_(world.timers()) {
   config.passes_stderr = false;
   config_ = std::make_shared<const ServerConfig>(std::move(config));
 }
 
 void Trial::start(std::string_view hello, milliseconds patience, std::function<void()> gone) {
-  started_ = steady_clock::now();
-  auto generation = Generation::start(context_, guard_, config_, 1, ring_, *this, nullptr);
+  started_ = world_.timers().now();
+  auto generation = Generation::start(world_, config_, 1, ring_, *this, nullptr);
   if (!generation) {
     settle(std::unexpected(generation.error()));
     return gone();
@@ -57,7 +55,7 @@ void Trial::wait_for_handshake(milliseconds patience) {
 void Trial::settle(std::expected<Handshake::Outcome, std::string> outcome) {
   if (std::exchange(settled_, true)) return;
   outcome_ = std::move(outcome);
-  took_ = std::chrono::duration_cast<milliseconds>(steady_clock::now() - started_);
+  took_ = world_.timers().since(started_);
   deadline_.cancel();
 }
 

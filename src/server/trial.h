@@ -10,15 +10,15 @@
 #include <memory>
 #include <string>
 
-#include "server/alarm.h"
 #include "server/handshake.h"
+#include "server/world.h"
 
 namespace mcpivot {
 
 class Trial final : private Generation::Owner {
  public:
   // A daemon is connected to; it is neither started nor stopped.
-  Trial(LinkContext& context, Guard& guard, ServerConfig config);
+  Trial(World& world, ServerConfig config);
 
   // `hello` is the params of `initialize`. `gone` is called once, when nothing of the server is left.
   void start(std::string_view hello, std::chrono::milliseconds patience, std::function<void()> gone);
@@ -46,15 +46,14 @@ class Trial final : private Generation::Owner {
   // The first word counts.
   void settle(std::expected<Handshake::Outcome, std::string> outcome);
 
-  LinkContext& context_;
-  Guard& guard_;
+  World& world_;
   ConfigRef config_;
   StderrRing ring_;
   Alarm deadline_;
   std::shared_ptr<Generation> generation_;
   std::shared_ptr<Handshake> handshake_;
   std::function<void()> gone_;
-  std::chrono::steady_clock::time_point started_{};
+  Clock::Time started_{};
   std::chrono::milliseconds took_{0};
   std::expected<Handshake::Outcome, std::string> outcome_ = std::unexpected("it has not been started");
   bool settled_ = false;

@@ -5,14 +5,12 @@
 
 namespace mcpivot {
 
-WaitingRoom::WaitingRoom(boost::asio::io_context& loop, std::chrono::milliseconds patience,
-                         OnOverdue on_overdue)
-    : timer_(loop), patience_(patience), on_overdue_(std::move(on_overdue)) {}
+WaitingRoom::WaitingRoom(Timers& timers, std::chrono::milliseconds patience, OnOverdue on_overdue)
+    : clock_(timers), timer_(timers), patience_(patience), on_overdue_(std::move(on_overdue)) {}
 
 bool WaitingRoom::add(Asker* asker, const Message& message, int sent_before) {
   if (waiting_.size() >= most_waiting) return false;
-  waiting_.push_back(
-      {asker, KeptMessage(message), sent_before, std::chrono::steady_clock::now() + patience_});
+  waiting_.push_back({asker, KeptMessage(message), sent_before, clock_.now() + patience_});
   if (waiting_.size() == 1) set_timer();
   return true;
 }
@@ -40,7 +38,7 @@ std::deque<WaitingRoom::Waiting> WaitingRoom::take_all() {
 void WaitingRoom::set_timer() {
   if (waiting_.empty()) return;
   timer_.set(waiting_.front().deadline, [this] {
-    const auto now = std::chrono::steady_clock::now();
+    const auto now = clock_.now();
     while (!waiting_.empty() && waiting_.front().deadline <= now) {
       const Waiting overdue = std::move(waiting_.front());
       waiting_.pop_front();

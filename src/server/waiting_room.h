@@ -4,14 +4,13 @@
 // One thread.
 #pragma once
 
-#include <boost/asio/io_context.hpp>
 #include <chrono>
 #include <deque>
 #include <functional>
 
 #include "rpc/kept_message.h"
-#include "server/alarm.h"
 #include "server/asker.h"
+#include "server/timers.h"
 
 namespace mcpivot {
 
@@ -23,11 +22,11 @@ class WaitingRoom {
     Asker* asker;  // null: a notification, which nobody waits for
     KeptMessage message;
     int sent_before;  // how many earlier generations died with it
-    std::chrono::steady_clock::time_point deadline;
+    Clock::Time deadline;
   };
   using OnOverdue = std::function<void(const Waiting&)>;
 
-  WaitingRoom(boost::asio::io_context& loop, std::chrono::milliseconds patience, OnOverdue on_overdue);
+  WaitingRoom(Timers& timers, std::chrono::milliseconds patience, OnOverdue on_overdue);
 
   // For those who come from now on.
   void set_patience(std::chrono::milliseconds patience) { patience_ = patience; }
@@ -48,6 +47,7 @@ class WaitingRoom {
  private:
   void set_timer();
 
+  const Clock& clock_;
   Alarm timer_;
   std::chrono::milliseconds patience_;
   OnOverdue on_overdue_;

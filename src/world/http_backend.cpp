@@ -1,4 +1,4 @@
-#include "server/http_backend.h"
+#include "world/http_backend.h"
 
 #include <fmt/format.h>
 

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "proc/process.h"
+#include "proc/command.h"
 
 namespace mcpivot {
 

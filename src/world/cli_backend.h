@@ -13,6 +13,8 @@
 
 #include "clitools/call_pool.h"
 #include "clitools/schema_fetch.h"
+#include "link/pipe_link.h"
+#include "proc/guard.h"
 #include "server/backend.h"
 
 namespace mcpivot {

@@ -1,4 +1,4 @@
-#include "server/process_backend.h"
+#include "world/process_backend.h"
 
 #include <algorithm>
 #include <array>

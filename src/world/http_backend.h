@@ -8,6 +8,8 @@
 #include <memory>
 
 #include "link/http_link.h"
+#include "link/pipe_link.h"
+#include "proc/guard.h"
 #include "server/backend.h"
 
 namespace mcpivot {

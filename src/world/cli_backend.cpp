@@ -1,4 +1,4 @@
-#include "server/cli_backend.h"
+#include "world/cli_backend.h"
 
 #include <algorithm>
 #include <boost/asio/post.hpp>

@@ -1,4 +1,4 @@
-#include "server/source_watch.h"
+#include "world/file_source_watch.h"
 
 #include <fmt/format.h>
 
@@ -6,7 +6,7 @@
 
 #include "log/log.h"
 #include "server/executable.h"
-#include "server/script_files.h"
+#include "world/script_files.h"
 
 namespace mcpivot {
 namespace {
@@ -18,7 +18,8 @@ std::string list_of(const std::vector<std::string>& paths) {
 
 }  // namespace
 
-SourceWatch::SourceWatch(boost::asio::io_context& loop, const ServerConfig& config, Handlers handlers) {
+FileSourceWatch::FileSourceWatch(boost::asio::io_context& loop, const ServerConfig& config,
+                                 Handlers handlers) {
   auto on_problem = [name = config.name](const std::string& problem) { log_warn("{}: {}", name, problem); };
   const auto script = config.cli && config.watch.empty() ? script_files(config.command) : std::nullopt;
   if (!config.watch.empty() || script) {
@@ -53,11 +54,11 @@ SourceWatch::SourceWatch(boost::asio::io_context& loop, const ServerConfig& conf
       on_problem);
 }
 
-void SourceWatch::reload_begins() {
+void FileSourceWatch::reload_begins() {
   if (files_) files_->begin_build();
 }
 
-void SourceWatch::reload_ends() {
+void FileSourceWatch::reload_ends() {
   if (files_) files_->end_build();
 }
 

@@ -1,4 +1,4 @@
-#include "server/script_files.h"
+#include "world/script_files.h"
 
 #include <fmt/format.h>
 

@@ -7,6 +7,8 @@
 #include <memory>
 #include <optional>
 
+#include "link/pipe_link.h"
+#include "proc/guard.h"
 #include "proc/process.h"
 #include "proc/stderr_reader.h"
 #include "server/backend.h"

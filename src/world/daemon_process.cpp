@@ -1,4 +1,4 @@
-#include "server/daemon_keeper.h"
+#include "world/daemon_process.h"
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -96,29 +96,29 @@ struct Detached {
 
 }  // namespace
 
-DaemonKeeper::DaemonKeeper(boost::asio::io_context& loop, Guard& guard, ConfigRef config)
+DaemonProcess::DaemonProcess(boost::asio::io_context& loop, Guard& guard, Timers& timers, ConfigRef config)
     : loop_(loop),
       guard_(guard),
       config_(std::move(config)),
       url_(*parse_url(config_->http.url)),
       pidfd_(loop),
-      patience_(loop) {
+      patience_(timers) {
   std::string name = url_.authority();
   std::ranges::replace_if(name, [](char c) { return c == '/' || c == '[' || c == ']'; }, '_');
   output_file_ = keeper_folder() / (name + ".daemon.log");
   lock_file_ = keeper_folder() / (name + ".lock");
 }
 
-bool DaemonKeeper::fits(const ServerConfig& config) const {
+bool DaemonProcess::fits(const ServerConfig& config) const {
   const auto url = parse_url(config.http.url);
   return url && url->authority() == url_.authority();
 }
 
-DaemonKeeper::~DaemonKeeper() {
+DaemonProcess::~DaemonProcess() {
   release_lock();
 }
 
-bool DaemonKeeper::take_lock() {
+bool DaemonProcess::take_lock() {
   if (lock_ >= 0) return true;
   lock_ = ::open(lock_file_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
   if (lock_ < 0) {
@@ -131,12 +131,12 @@ bool DaemonKeeper::take_lock() {
   return false;
 }
 
-void DaemonKeeper::release_lock() {
+void DaemonProcess::release_lock() {
   if (lock_ >= 0) ::close(lock_);
   lock_ = -1;
 }
 
-void DaemonKeeper::start(bool nobody_listens) {
+void DaemonProcess::start(bool nobody_listens) {
   // A command that fails at once is not run again and again.
   if (pid_ != 0 || steady_clock::now() - began_ < config_->http.start_after) return;
   if (!take_lock()) {
@@ -153,7 +153,7 @@ void DaemonKeeper::start(bool nobody_listens) {
   if (!waiting_) release_lock();
 }
 
-bool DaemonKeeper::spawn() {
+bool DaemonProcess::spawn() {
   std::vector<std::string> words{"/bin/sh", "-c", config_->http.start};
   std::vector<std::string> variables = environment_of(config_->command);
   const auto argv = exec_pointers(words);
@@ -174,14 +174,14 @@ bool DaemonKeeper::spawn() {
   return true;
 }
 
-void DaemonKeeper::watch() {
+void DaemonProcess::watch() {
   const int pidfd = static_cast<int>(::syscall(SYS_pidfd_open, pid_, 0));
   if (pidfd < 0) return;
   pidfd_.assign(pidfd);
   wait_for_exit();
 }
 
-void DaemonKeeper::wait_for_exit() {
+void DaemonProcess::wait_for_exit() {
   pidfd_.async_wait(pidfd_.wait_read,
                     [this, here = std::weak_ptr(here_)](const boost::system::error_code& error) {
                       if (error || here.expired()) return;
@@ -189,7 +189,7 @@ void DaemonKeeper::wait_for_exit() {
                     });
 }
 
-void DaemonKeeper::on_exit() {
+void DaemonProcess::on_exit() {
   int status = 0;
   ::waitpid(pid_, &status, 0);
   pidfd_.close();
@@ -210,24 +210,24 @@ void DaemonKeeper::on_exit() {
         true, fmt::format("the daemon that mcpivot had started (pid {}) {}", pid, exit.text()));
 }
 
-bool DaemonKeeper::starting() const {
+bool DaemonProcess::starting() const {
   return waiting_ && steady_clock::now() - began_ < config_->start_timeout;
 }
 
-void DaemonKeeper::arrived() {
+void DaemonProcess::arrived() {
   waiting_ = false;
   trouble_.clear();
   release_lock();
 }
 
-std::string DaemonKeeper::trouble() const {
+std::string DaemonProcess::trouble() const {
   if (!waiting_ || starting()) return trouble_;
   return fmt::format("--start was run {} ago and it still does not answer; what it prints is in {}",
                      duration_text(std::chrono::duration_cast<milliseconds>(steady_clock::now() - began_)),
                      output_file_);
 }
 
-void DaemonKeeper::stop(OnStopped on_stopped) {
+void DaemonProcess::stop(OnStopped on_stopped) {
   arrived();
   began_ = {};
   if (!config_->http.stop.empty()) {
@@ -250,7 +250,7 @@ void DaemonKeeper::stop(OnStopped on_stopped) {
   });
 }
 
-std::string DaemonKeeper::output(std::size_t lines) const {
+std::string DaemonProcess::output(std::size_t lines) const {
   std::ifstream file(output_file_, std::ios::binary | std::ios::ate);
   const auto size = static_cast<std::size_t>(std::max<std::streamoff>(file.tellg(), 0));
   const std::size_t taken = std::min(size, output_shown);

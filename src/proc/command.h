@@ -1,0 +1,21 @@
+// A program and what it is started with, as data: nothing here starts it.
+#pragma once
+
+#include <expected>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace mcpivot {
+
+struct Command {
+  std::vector<std::string> argv;  // argv[0] is looked up in PATH if it has no slash
+  std::string cwd;                // empty: ours. A relative argv[0] with a slash starts from here
+  std::vector<std::pair<std::string, std::string>> env;  // put over our own environment
+  bool operator==(const Command&) const = default;
+};
+
+// Where a command's program lies. The error says where it was looked for.
+std::expected<std::string, std::string> find_program(const Command& command);
+
+}  // namespace mcpivot

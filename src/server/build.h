@@ -1,0 +1,32 @@
+// A build that runs: a shell line of the user's, whose output comes line by line, and of which the beginning
+// and the end are kept.
+//
+// Belongs to whoever waits for its end; dropped, it is stopped in silence. One thread.
+#pragma once
+
+#include <chrono>
+#include <functional>
+#include <string>
+#include <string_view>
+
+namespace mcpivot {
+
+class Build {
+ public:
+  struct Result {
+    bool ok = false;  // it ended by itself with code 0
+    std::string how;  // "exited with code 3", or why it was stopped or could not be started
+    std::chrono::milliseconds took{0};
+    std::string output;  // beginning and end, always UTF-8
+  };
+  struct Handlers {
+    std::function<void(std::string_view line)> on_line;
+    std::function<void(const Result&)> on_done;  // once, never from within the call that started it
+  };
+
+  virtual ~Build() = default;
+  // on_done() follows. `why` follows "it": "was stopped, because …".
+  virtual void stop(const std::string& why) = 0;
+};
+
+}  // namespace mcpivot

@@ -1,0 +1,134 @@
+#include "server/timers.h"
+
+#include <gtest/gtest.h>
+
+#include <optional>
+#include <string>
+
+namespace mcpivot {
+namespace {
+
+using namespace std::chrono_literals;
+
+class ByHand final : public Timers {
+ public:
+  Time now() const override { return time; }
+  Date date() const override { return {}; }
+  void pass(std::chrono::milliseconds some) {
+    time += some;
+    ring_due();
+  }
+  Time time{};
+  std::optional<Time> told;
+
+ private:
+  void on_next(Time due) override { told = due; }
+};
+
+// Two alarms that are due at the same moment.
+struct Two {
+  ByHand timers;
+  std::optional<Alarm> one{timers}, other{timers};
+  int rung = 0;
+
+  void run(const std::function<void()>& first_does) {
+    const auto ring = [this, first_does] {
+      if (++rung == 1) first_does();
+    };
+    one->set(1ms, ring);
+    other->set(1ms, ring);
+    timers.pass(1ms);
+  }
+};
+
+TEST(Alarm, rings_once_for_each_time_it_is_set) {
+  Two two;
+  two.run([] {});
+  two.timers.pass(1h);
+  EXPECT_EQ(two.rung, 2);
+  EXPECT_EQ(two.timers.set(), 0U);
+}
+
+TEST(Alarm, that_was_cancelled_does_not_ring_though_it_was_due) {
+  Two two;
+  two.run([&] {
+    two.one->cancel();
+    two.other->cancel();
+  });
+  EXPECT_EQ(two.rung, 1);
+}
+
+TEST(Alarm, that_was_set_again_rings_at_the_later_time_alone) {
+  Two two;
+  two.run([&] {
+    two.one->set(1h, [] {});
+    two.other->set(1h, [&] { two.rung += 10; });
+  });
+  EXPECT_EQ(two.rung, 1);
+  two.timers.pass(1h);
+  EXPECT_EQ(two.rung, 11);
+}
+
+TEST(Alarm, that_is_gone_does_not_ring_though_it_was_due) {
+  Two two;
+  two.run([&] {
+    two.one.reset();
+    two.other.reset();
+  });
+  EXPECT_EQ(two.rung, 1);
+}
+
+TEST(Alarm, may_destroy_itself_when_it_rings) {
+  ByHand timers;
+  std::optional<Alarm> alarm{timers};
+  std::string said;
+  alarm->set(1ms, [&, words = std::string("still here, and longer than what fits into a small string")] {
+    alarm.reset();
+    said = words;
+  });
+  timers.pass(1ms);
+  EXPECT_EQ(said, "still here, and longer than what fits into a small string");
+}
+
+TEST(Timers, ring_in_the_order_of_their_times_and_of_one_time_as_they_were_set) {
+  ByHand timers;
+  Alarm a(timers), b(timers), c(timers), d(timers);
+  std::string order;
+  a.set(3ms, [&] { order += 'a'; });
+  b.set(1ms, [&] { order += 'b'; });
+  c.set(1ms, [&] { order += 'c'; });
+  d.set(2ms, [&] { order += 'd'; });
+  EXPECT_EQ(timers.told, timers.time + 1ms);
+  timers.pass(5ms);
+  EXPECT_EQ(order, "bcda");
+}
+
+TEST(Timers, one_that_sets_itself_again_at_once_waits_for_the_next_round) {
+  ByHand timers;
+  Alarm alarm(timers);
+  int rung = 0;
+  std::function<void()> again = [&] {
+    ++rung;
+    alarm.set(0ms, again);
+  };
+  alarm.set(0ms, again);
+  timers.pass(0ms);
+  EXPECT_EQ(rung, 1);
+  EXPECT_EQ(timers.told, timers.time);
+  timers.pass(0ms);
+  EXPECT_EQ(rung, 2);
+}
+
+TEST(Timers, that_are_set_and_cancelled_for_ever_take_no_room) {
+  ByHand timers;
+  Alarm alarm(timers);
+  Alarm other(timers);
+  other.set(1h, [] {});
+  for (int i = 0; i < 100'000; ++i) alarm.set(std::chrono::hours(2), [] {});
+  EXPECT_EQ(timers.set(), 2U);
+  EXPECT_LT(timers.room(), 100U);
+  EXPECT_EQ(timers.next(), timers.time + 1h);
+}
+
+}  // namespace
+}  // namespace mcpivot

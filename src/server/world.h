@@ -1,0 +1,46 @@
+// Everything outside the core that the core makes use of: time, files, and what servers live in. mcpivot
+// gives it the real one (world/real_world.h), the simulation one of its own.
+//
+// Handlers that are given away here are called later, from the event loop, never from within the call. One
+// thread.
+#pragma once
+
+#include <chrono>
+#include <expected>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "server/backend.h"
+#include "server/build.h"
+#include "server/daemon_keeper.h"
+#include "server/files.h"
+#include "server/source_watch.h"
+#include "server/timers.h"
+
+namespace mcpivot {
+
+class World {
+ public:
+  virtual ~World() = default;
+
+  virtual Timers& timers() = 0;
+  virtual Files& files() = 0;
+
+  // The backend that the configuration asks for; `predecessor` is that of the current generation, or null.
+  // The error says what could not be started, and why.
+  virtual std::expected<std::shared_ptr<Backend>, std::string> make_backend(const ConfigRef& config,
+                                                                            int generation, StderrRing& ring,
+                                                                            const Backend* predecessor) = 0;
+  virtual std::shared_ptr<Build> start_build(const ServerConfig& config, Build::Handlers handlers) = 0;
+  virtual std::unique_ptr<DaemonKeeper> make_keeper(const ConfigRef& config) = 0;
+  virtual std::unique_ptr<SourceWatch> watch_sources(const ServerConfig& config,
+                                                     SourceWatch::Handlers handlers) = 0;
+  // Ends every process of this user that runs this program, but for us and those who started us. `done` gets
+  // those that were ended.
+  virtual void end_processes_running(const FileFacts& program, std::chrono::milliseconds patience,
+                                     std::function<void(std::vector<pid_t> ended)> done) = 0;
+};
+
+}  // namespace mcpivot

@@ -1,0 +1,90 @@
+#include "world/real_files.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <vector>
+
+#include "log/log.h"
+#include "proc/user_folders.h"
+
+namespace mcpivot {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::size_t longest_file = 16'000'000;
+constexpr std::size_t most_cached = 200;
+
+std::string folder_of(Files::Shelf shelf) {
+  return shelf == Files::Shelf::cache ? cache_folder() : state_folder();
+}
+
+// The oldest go when there are too many: every build of a server leaves one behind.
+void prune(const std::string& folder) {
+  std::vector<std::pair<fs::file_time_type, fs::path>> files;
+  std::error_code error;
+  for (fs::directory_iterator entry(folder, error), end; !error && entry != end; entry.increment(error))
+    files.emplace_back(entry->last_write_time(error), entry->path());
+  if (files.size() <= most_cached) return;
+  std::ranges::sort(files);
+  for (std::size_t i = 0; i < files.size() - most_cached; ++i) fs::remove(files[i].second, error);
+}
+
+bool write_file(const std::string& path, std::string_view text) {
+  const int file = ::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+  if (file < 0) return false;
+  bool good = true;
+  while (good && !text.empty()) {
+    const ssize_t written = ::write(file, text.data(), text.size());
+    good = written > 0;
+    if (good) text.remove_prefix(static_cast<std::size_t>(written));
+  }
+  return ::close(file) == 0 && good;
+}
+
+}  // namespace
+
+std::optional<FileFacts> RealFiles::program_of(const Command& command) const {
+  return look_at(own_file(command));
+}
+
+std::optional<FileFacts> RealFiles::stoppable_program_of(const Command& command) const {
+  return stoppable_program(command);
+}
+
+std::optional<std::string> RealFiles::load(Shelf shelf, const std::string& name) const {
+  const std::string folder = folder_of(shelf);
+  const std::string path = fmt::format("{}/{}", folder, name);
+  std::error_code error;
+  if (folder.empty() || fs::file_size(path, error) > longest_file || error) return std::nullopt;
+  std::ifstream file(path, std::ios::binary);
+  if (!file) return std::nullopt;
+  return std::string(std::istreambuf_iterator(file), {});
+}
+
+bool RealFiles::save(Shelf shelf, const std::string& name, std::string_view text) {
+  const std::string folder = folder_of(shelf);
+  if (folder.empty() || text.size() > longest_file) return false;
+  std::error_code error;
+  fs::create_directories(folder, error);
+  if (shelf == Shelf::cache) ::chmod(folder.c_str(), 0700);
+  const std::string path = fmt::format("{}/{}", folder, name);
+  const std::string draft = fmt::format("{}.{}", path, ::getpid());
+  fs::remove(draft, error);
+  if (write_file(draft, text) && ::rename(draft.c_str(), path.c_str()) == 0) {
+    if (shelf == Shelf::cache) prune(folder);
+    return true;
+  }
+  log_debug("cannot keep {}: {}", path, std::error_code(errno, std::generic_category()).message());
+  fs::remove(draft, error);
+  return false;
+}
+
+}  // namespace mcpivot

@@ -1,0 +1,61 @@
+#include "world/real_world.h"
+
+#include "proc/build_runner.h"
+#include "proc/same_program.h"
+#include "world/cli_backend.h"
+#include "world/daemon_process.h"
+#include "world/file_source_watch.h"
+#include "world/http_backend.h"
+#include "world/process_backend.h"
+
+namespace mcpivot {
+namespace {
+
+class ShellBuild final : public Build {
+ public:
+  explicit ShellBuild(std::shared_ptr<BuildRunner> runner) : runner_(std::move(runner)) {}
+  void stop(const std::string& why) override { runner_->stop(why); }
+
+ private:
+  std::shared_ptr<BuildRunner> runner_;
+};
+
+}  // namespace
+
+std::expected<std::shared_ptr<Backend>, std::string> RealWorld::make_backend(const ConfigRef& config,
+                                                                             int generation, StderrRing& ring,
+                                                                             const Backend* predecessor) {
+  if (config->cli)
+    return CliBackend::make(context_, guard_, config, generation, ring,
+                            dynamic_cast<const CliBackend*>(predecessor));
+  if (config->is_daemon()) return HttpBackend::connect(context_, *config);
+  return ProcessBackend::spawn(context_, guard_, *config, generation, ring);
+}
+
+std::shared_ptr<Build> RealWorld::start_build(const ServerConfig& config, Build::Handlers handlers) {
+  auto done = [on_done = std::move(handlers.on_done)](const BuildRunner::Result& result) {
+    on_done({.ok = result.ok, .how = result.how, .took = result.took, .output = result.output});
+  };
+  auto runner = std::make_shared<BuildRunner>(
+      context_.loop, guard_,
+      BuildRunner::Handlers{.on_line = std::move(handlers.on_line), .on_done = std::move(done)});
+  runner->start(config.build, config.command, config.build_timeout);
+  return std::make_shared<ShellBuild>(std::move(runner));
+}
+
+std::unique_ptr<DaemonKeeper> RealWorld::make_keeper(const ConfigRef& config) {
+  return std::make_unique<DaemonProcess>(context_.loop, guard_, timers_, config);
+}
+
+std::unique_ptr<SourceWatch> RealWorld::watch_sources(const ServerConfig& config,
+                                                      SourceWatch::Handlers handlers) {
+  return std::make_unique<FileSourceWatch>(context_.loop, config, std::move(handlers));
+}
+
+void RealWorld::end_processes_running(const FileFacts& program, std::chrono::milliseconds patience,
+                                      std::function<void(std::vector<pid_t> ended)> done) {
+  mcpivot::end_processes_running(context_.loop, program.stamp.device, program.stamp.inode, patience,
+                                 std::move(done));
+}
+
+}  // namespace mcpivot

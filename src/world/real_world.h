@@ -1,0 +1,36 @@
+// The world as it is: the event loop's time, the disk, processes, HTTP daemons, CLIs. One thread.
+#pragma once
+
+#include "link/pipe_link.h"
+#include "proc/guard.h"
+#include "server/world.h"
+#include "world/loop_timers.h"
+#include "world/real_files.h"
+
+namespace mcpivot {
+
+class RealWorld final : public World {
+ public:
+  // Both must outlive it.
+  RealWorld(LinkContext& context, Guard& guard) : context_(context), guard_(guard), timers_(context.loop) {}
+
+  Timers& timers() override { return timers_; }
+  Files& files() override { return files_; }
+  std::expected<std::shared_ptr<Backend>, std::string> make_backend(const ConfigRef& config, int generation,
+                                                                    StderrRing& ring,
+                                                                    const Backend* predecessor) override;
+  std::shared_ptr<Build> start_build(const ServerConfig& config, Build::Handlers handlers) override;
+  std::unique_ptr<DaemonKeeper> make_keeper(const ConfigRef& config) override;
+  std::unique_ptr<SourceWatch> watch_sources(const ServerConfig& config,
+                                             SourceWatch::Handlers handlers) override;
+  void end_processes_running(const FileFacts& program, std::chrono::milliseconds patience,
+                             std::function<void(std::vector<pid_t> ended)> done) override;
+
+ private:
+  LinkContext& context_;
+  Guard& guard_;
+  LoopTimers timers_;
+  RealFiles files_;
+};
+
+}  // namespace mcpivot
