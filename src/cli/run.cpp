@@ -19,6 +19,7 @@
 #include "log/last_resort.h"
 #include "log/log.h"
 #include "log/trace_tap.h"
+#include "proc/exit_status.h"
 #include "proc/guard.h"
 #include "watch/absolute_path.h"
 #include "watch/executable_watcher.h"

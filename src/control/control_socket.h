@@ -15,6 +15,7 @@
 #include <string>
 
 #include "gateway/gateway.h"
+#include "link/pipe_link.h"
 
 namespace mcpivot {
 
