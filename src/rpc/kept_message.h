@@ -4,6 +4,7 @@
 // One thread.
 #pragma once
 
+#include <cstring>
 #include <string>
 #include <string_view>
 
@@ -19,20 +20,14 @@ class KeptMessage {
 
   // Uses the memory of what was kept here before.
   void keep(const Message& message) {
-    if (message.buffer && message.raw.size() >= worth_sharing) {
-      buffer_ = message.buffer;
-      shared_ = message.raw;
-    } else {
-      buffer_.reset();
-      copied_.assign(message.raw);
-    }
+    if (message.raw.size() >= worth_sharing) return keep_large(message);
+    buffer_.reset();
+    copied_.assign(message.raw);
   }
-  // Lets go of it, but for a little memory that serves the next one: a table of requests has hundreds of
-  // these, and a large message without a buffer of its own (one that was renamed, say) is copied, too.
+  // Lets go of it, but for a little memory that serves the next one.
   void drop() {
     buffer_.reset();
     copied_.clear();
-    if (copied_.capacity() > worth_sharing) std::string().swap(copied_);  // an assignment keeps the memory
   }
 
   bool empty() const { return raw().empty(); }
@@ -47,6 +42,17 @@ class KeptMessage {
 
  private:
   static constexpr std::size_t worth_sharing = 16 * 1024;
+
+  // One without a buffer (it was renamed, say) gets one of its own, and not the string, which keeps its
+  // memory: a table of requests has hundreds of these.
+  [[gnu::noinline]] void keep_large(const Message& message) {
+    buffer_ = message.buffer;
+    shared_ = message.raw;
+    if (buffer_) return;
+    buffer_ = new Buffer(message.raw.size());
+    std::memcpy(buffer_->data(), message.raw.data(), message.raw.size());
+    shared_ = {buffer_->data(), message.raw.size()};
+  }
 
   std::string copied_;
   BufferRef buffer_;
