@@ -130,7 +130,7 @@ class Program {
         gateway_(world_, loaded_.gateway),
         session_(*client_, gateway_,
                  [this](std::string_view why) { shut_down(fmt::format("the client {}", why)); }),
-        control_(context_, gateway_, options.log.name),
+        control_(context_, world_, gateway_, options.log.name),
         signals_(loop_, SIGINT, SIGTERM),
         reload_signal_(loop_, SIGHUP),
         burst_(loop_),

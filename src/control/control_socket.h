@@ -21,8 +21,8 @@ namespace mcpivot {
 
 class ControlSocket {
  public:
-  // The gateway must outlive the socket.
-  ControlSocket(LinkContext& context, Gateway& gateway, std::string name);
+  // The world and the gateway must outlive the socket.
+  ControlSocket(LinkContext& context, World& world, Gateway& gateway, std::string name);
   ~ControlSocket();
   ControlSocket(const ControlSocket&) = delete;
   ControlSocket& operator=(const ControlSocket&) = delete;
