@@ -59,6 +59,7 @@ function expected_names(without) {
 function skip_of({ status, output }) {
   if (status === 'notrun' || status === 'disabled')
     return output.match(/Skipped\n(.*)/)?.[1] ?? output.match(/message="([^"]*)"/)?.[1] ?? status;
+  if (/^. tests 0$/m.test(output)) return 'it holds no test';
   return output.match(/NOT RUN: .*/)?.[0] ?? output.match(/^. skipped [1-9]\d*$/m)?.[0];
 }
 

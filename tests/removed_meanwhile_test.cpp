@@ -4,6 +4,7 @@
 
 #include "daemons.h"
 #include "gateways.h"
+#include "lives.h"
 
 namespace harness {
 namespace {
@@ -13,6 +14,10 @@ namespace json = boost::json;
 using testing::AllOf;
 using testing::HasSubstr;
 using testing::IsEmpty;
+
+std::string program_link(pid_t pid) {
+  return "/proc/" + std::to_string(pid) + "/exe";
+}
 
 bool wait_removed(Client& client, const std::string& name) {
   return wait_until(
@@ -85,6 +90,34 @@ TEST(RemovedMeanwhile, the_stop_of_a_program_that_others_run_outlives_the_server
   const auto stop = client.send_call("pivot_restart", {{"server", "app"}, {"stop", true}});
   EXPECT_THAT(text_of(client.await(stop)), HasSubstr(std::to_string(other.pid())));
   EXPECT_EQ(own(client, "alpha__echo", {{"text", "here"}}), "here");
+}
+
+TEST(StoppedMeanwhile, a_handshake_and_a_call_that_wait_for_a_hung_start_are_answered_at_once) {
+  Client client({.server = {"--hold", "initialize", "--ignore-eof"}, .own_program = true});
+  const json::object hello{{"protocolVersion", "2025-06-18"},
+                           {"capabilities", json::object()},
+                           {"clientInfo", {{"name", "t"}, {"version", "1"}}}};
+  const auto initialize = client.send("initialize", hello);
+  const auto call = client.send_call("echo", {{"text", "early"}});
+  const auto stop = client.send_call("pivot_restart", {{"stop", true}});
+  const std::string words = text_of(client.await(stop));
+  EXPECT_THAT(words, AllOf(HasSubstr("stopped: "), testing::Not(HasSubstr("was not running"))));
+  EXPECT_THAT(text_of(client.await(call)), HasSubstr("it was stopped on request"));
+  EXPECT_TRUE(client.await(initialize).contains("result"));
+}
+
+// Under ASan, this finds whoever outlives the timers.
+TEST(StoppedMeanwhile, a_client_that_leaves_while_others_of_the_program_are_being_ended_is_no_trouble) {
+  Client client({.server = {"--ignore-eof"}, .own_program = true});
+  client.initialize();
+  const std::string program = fs::read_symlink(program_link(server_pid(client)));
+  Child other({program, "--ignore-term", "--ignore-eof"});
+  client.send_call("pivot_restart", {{"stop", true}});
+  EXPECT_TRUE(client.request("ping").contains("result"));
+  client.child().close_stdin();
+  const auto status = client.child().wait_exit(soon());
+  ASSERT_TRUE(status);
+  EXPECT_EQ(*status, 0) << client.child().stderr_text();
 }
 
 TEST(Daemon, a_stop_while_a_reload_stops_it_is_answered_and_it_stays_stopped) {

@@ -547,13 +547,17 @@ std::string ControlTools::hint_to_search() const {
 }
 
 void ControlTools::reload(const Call& call, Server& server, bool build) {
-  auto running = begin(call, server);
+  const auto running = begin(call, server);
   running->break_silence();
   server.reload({.build = build,
                  .renew = build,
                  .reason = "on request",
-                 .progress = [running](std::string_view line) { running->tell_progress(line); },
-                 .done = [this, running](const ReloadOutcome& outcome) { end(running, outcome); },
+                 .progress =
+                     [weak = std::weak_ptr(running)](std::string_view line) {
+                       if (const auto still = weak.lock()) still->tell_progress(line);
+                     },
+                 .done = [this, weak = std::weak_ptr(running)](
+                             const ReloadOutcome& outcome) { end(weak.lock(), outcome); },
                  .whose = running.get()});
 }
 
@@ -566,11 +570,12 @@ void ControlTools::stop(const Call& call, Server& server, std::string (*words)(c
       if (&other->server() != &server && same && same->path == program->path)
         other->server().stop([](const Server::Stopped&) {});
     }
-  server.stop([this, running = begin(call, server), words](const Server::Stopped& stopped) {
-    end(running, {stopped.ok, words(stopped)});
+  server.stop([this, weak = std::weak_ptr(begin(call, server)), words](const Server::Stopped& stopped) {
+    end(weak.lock(), {stopped.ok, words(stopped)});
   });
 }
 
+// It is ours alone, and gone with us: whoever is given a handler may outlive us.
 std::shared_ptr<ControlTools::Running> ControlTools::begin(const Call& call, Server& server) {
   const Message& message = call.message;
   const auto running =
@@ -587,6 +592,7 @@ std::shared_ptr<ControlTools::Running> ControlTools::begin(const Call& call, Ser
 }
 
 void ControlTools::end(const std::shared_ptr<Running>& running, const ReloadOutcome& outcome) {
+  if (!running) return;
   running_.remove(running);
   // Of what was too late to stop, or was done from a terminal, the model must know.
   const bool untold = running->withdrawn || !running->tells_model;

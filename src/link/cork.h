@@ -8,6 +8,8 @@
 #include <utility>
 #include <vector>
 
+#include "log/last_resort.h"
+
 namespace mcpivot {
 
 class Corkable {
@@ -27,7 +29,7 @@ class Corks {
     if (--held_ > 0) return;
     std::vector<std::shared_ptr<Corkable>> links;
     links.swap(waiting_);
-    for (auto& link : links) link->flush();
+    for (auto& link : links) survive("write", [&] { link->flush(); });
     links.clear();
     if (waiting_.empty()) waiting_.swap(links);  // its memory serves the next batch
   }

@@ -154,17 +154,20 @@ class HttpClient::Connection : public std::enable_shared_from_this<Connection> {
   // Also while idle: that is how we notice that the peer closes it.
   void read() {
     if (reading_ || client_.paused_ || state == State::closed || state == State::connecting) return;
-    reading_ = true;
     if (in_.empty()) in_.resize(usual_room);
     if (std::exchange(was_full_, false)) in_.resize(filled_ + most_room);
-    socket_->read_some({in_.data() + filled_, in_.size() - filled_},
-                       [weak = weak_from_this()](const error_code& error, std::size_t count) {
-                         auto self = weak.lock();
-                         if (!self) return;
-                         self->reading_ = false;
-                         if (self->state == State::closed) return;
-                         if (!survive("HTTP", [&] { self->on_read(error, count); })) self->read();
-                       });
+    reading_ = true;
+    socket_->read_some(
+        {in_.data() + filled_, in_.size() - filled_},
+        [weak = weak_from_this()](const error_code& error, std::size_t count) {
+          auto self = weak.lock();
+          if (!self) return;
+          self->reading_ = false;
+          if (self->state == State::closed) return;
+          // The parser may have stopped anywhere: this answer is lost.
+          if (!survive("HTTP", [&] { self->on_read(error, count); }) && self->state == State::busy)
+            self->fail({HttpFailure::nonsense, "mcpivot could not read its answer"});
+        });
   }
 
   void close() {

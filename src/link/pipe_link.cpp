@@ -61,15 +61,15 @@ void PipeLink::resume() {
   ++signs_of_life_;
   // Through the loop: resume() is called from within another link's write, and delivering here would recurse.
   boost::asio::post(context_.loop, [self = shared_from_this()] {
-    self->deliver();
+    survive(self->peer_, [&] { self->deliver(); });
     self->read();
   });
 }
 
 void PipeLink::read() {
   if (reading_ || paused_ || ended_ || handler_ == nullptr) return;
-  reading_ = true;
   auto room = reader_.writable();
+  reading_ = true;
   in_.async_read_some(boost::asio::buffer(room.data(), room.size()),
                       [self = shared_from_this()](const boost::system::error_code& error, std::size_t count) {
                         self->on_read(error, count);
@@ -89,9 +89,11 @@ void PipeLink::on_read(const boost::system::error_code& error, std::size_t count
     return;
   }
   ++signs_of_life_;
-  reader_.commit(count);
-  if (reader_.oversized()) trim_later();
-  if (deliver() > 1) context_.courtesy.yield();
+  survive(peer_, [&] {
+    reader_.commit(count);
+    if (reader_.oversized()) trim_later();
+    if (deliver() > 1) context_.courtesy.yield();
+  });
   read();
 }
 

@@ -16,6 +16,8 @@ namespace {
 namespace json = boost::json;
 
 // Some tenths of a second, and more for large values.
+// So many of several alternatives are named to a model that fits none of them.
+constexpr std::size_t most_alternatives = 8;
 constexpr std::uint64_t fewest_steps = 1'000'000;
 constexpr std::uint64_t steps_per_value = 20;
 // A pattern's steps count by the processor's time: the engine doesn't tell them.
@@ -289,11 +291,14 @@ void Check::report_choice(const std::vector<Index>& nodes, const Task& task) {
   if (!given_up_.empty()) return;
   if (nearest == nodes.size()) {
     std::vector<std::string> words;
-    for (const Index node : nodes) {
-      std::string one = words_for(program_, node);
+    std::size_t named = 0;
+    for (; named < nodes.size() && words.size() < most_alternatives; ++named) {
+      std::string one = words_for(program_, nodes[named]);
       if (std::ranges::find(words, one) == words.end()) words.push_back(std::move(one));
     }
-    return add(task, fmt::format("expected {}, got {}", fmt::join(words, " or "), shown(task.value)));
+    const std::string more =
+        named < nodes.size() ? fmt::format(" or one of {} more alternatives", nodes.size() - named) : "";
+    return add(task, fmt::format("expected {}{}, got {}", fmt::join(words, " or "), more, shown(task.value)));
   }
   for (Report::Problem& problem : best.problems)
     task.report->add(fmt::format("{} (or fit another of the {} alternatives of {})", problem.text,

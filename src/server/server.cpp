@@ -179,8 +179,8 @@ void Server::request(Asker& asker, const Message& message) {
   if (!farewell_reason_.empty()) return refuse(asker, message, std::string(farewell_reason_));
   resting_ = false;
   const bool down = state_ == State::stopped || cannot_execute_ || manner().look_at_once;
-  const bool may_start =
-      !current_ && !unborn_ && !daemon_busy_ && (!build_ || config_->swap == SwapMode::overlap);
+  const bool may_start = !current_ && !unborn_ && !daemon_busy_ && stops_.empty() &&
+                         (!build_ || config_->swap == SwapMode::overlap);
   if (down && may_start) bear("a request needs it");
   if (cannot_execute_) return refuse(asker, message, trouble_);
   wait(asker, message, 0);
@@ -486,11 +486,11 @@ void Server::on_death(Generation& generation, const Backend::Ending& ending) {
     }
     settle_open(generation, death, !shut_down_ && stops_.empty());
     leaving_.remove(keep);
-    const bool taken_out = shut_down_ && !current_ && leaving_.empty() && !daemon_busy_;
-    if (taken_out && !stops_.empty())  // while somebody waited for it to be stopped
-      finish_stop(generation.config(), fmt::format("it {}", death.how), {generation.backend().pid()});
+    if (generation.ending()) note_end(generation, death.how);
+    finish_stop_if_gone();
     begin_reload_if_clear();
     if (leaving_.empty() && !birth_due_.empty() && !shut_down_) bear(std::exchange(birth_due_, {}));
+    bear_for_waiting();
   } else if (generation.ending()) {
     current_.reset();
     on_ended(generation, death);
@@ -525,15 +525,21 @@ void Server::on_ended(Generation& generation, Death& death) {
   become(State::stopped,
          shut_down_ ? std::string(farewell_reason_) : "it was stopped on request; the next call starts it");
   if (resting_) become(State::stopped, "it was stopped because nobody needed it; the next call starts it");
-  if (!stops_.empty())
-    finish_stop(generation.config(), fmt::format("it {}", past_.last_exit), {generation.backend().pid()});
+  note_end(generation, past_.last_exit);
+  finish_stop_if_gone();
   watcher_.on_writable();  // nobody may wait for a dead server to read
   if (shut_down_) return;
   if (reloads_.under_way()) {
     begin_reload_if_clear();
-  } else if (waiting_.size() > 0) {
-    bear("a request needs it");
+  } else {
+    bear_for_waiting();
   }
+}
+
+// Who came while it was being stopped gets the next one, once it is gone.
+void Server::bear_for_waiting() {
+  const bool down = state_ == State::stopped && !current_ && !unborn_ && !daemon_busy_;
+  if (down && stops_.empty() && !reloads_.under_way() && waiting_.size() > 0) bear("a request needs it");
 }
 
 void Server::on_crash(Generation& generation, const Death& death, bool from_outside) {

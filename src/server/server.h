@@ -194,7 +194,10 @@ class Server final : private Generation::Owner {
   void count_kill(std::string reason);
   void abandon_plans();
   void end_if_gone();
-  void finish_stop(const ServerConfig& of, const std::string& how, std::vector<pid_t> pids);
+  void finish_stop(const Command& command, Stopped stopped);
+  void finish_stop_if_gone();
+  void bear_for_waiting();
+  void note_end(const Generation& generation, const std::string& how);
   void on_ended(Generation& generation, Death& death);
   void on_crash(Generation& generation, const Death& death, bool from_outside);
   void on_daemon_lost(Generation& generation, const Death& death, bool forgotten);
@@ -277,6 +280,8 @@ class Server final : private Generation::Owner {
   ReloadRounds reloads_;
   std::vector<std::function<void()>> settled_;
   std::vector<std::function<void(const Stopped&)>> stops_;
+  Stopped stopping_;  // what has ended of it since somebody wanted it stopped
+  std::optional<Command> stopping_command_;
   std::function<void()> shut_down_;
   std::string_view farewell_reason_;  // why it ends for good
   bool sources_unwatched_ = false;    // what a reload writes starts no other

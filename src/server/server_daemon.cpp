@@ -110,6 +110,8 @@ void Server::on_daemon_stopped(bool ok, const std::string& how) {
   young_deaths_ = 0;
   const std::string renewal = std::exchange(renewal_, {});
   const std::string next = start_wanted_ ? next_call_starts_it : no_start;
+  stopping_ = {};
+  stopping_command_.reset();
   for (const auto& tell : std::exchange(stops_, {}))
     tell({.ok = ok, .how = how, .pids = {}, .others = {}, .program = {}, .next = next});
   if (shut_down_) return end_if_gone();

@@ -2,6 +2,7 @@
 // and ended.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "log/log.h"
@@ -24,6 +25,10 @@ void Server::reload(Reload reload) {
       reloads_.wait();
       return start_round();
     case ReloadRounds::Step::bear:
+      if (config_->swap == SwapMode::stop_first && current_) {  // it was not when that round began
+        reloads_.wait();
+        return start_round();
+      }
       if (!config_->is_daemon()) return bear_for_round();
       bear(reloads_.reason());  // if it is not on its way: a session is not older than what was asked for
   }
@@ -136,13 +141,36 @@ void Server::stop(std::function<void(const Stopped&)> done) {
   if (config_in_use().is_daemon()) return stop_daemon(std::move(done));
   abandon_plans();
   stops_.push_back(std::move(done));
-  for (const auto& generation : leaving_)
+  if (current_ && !current_->ending()) current_->end(farewell);
+  for (const auto& generation : std::list(leaving_))
     if (!generation->ending()) generation->end(farewell);
-  if (!current_) {
-    become(State::stopped, "it was stopped on request; the next call starts it");
-    return finish_stop(*config_, "it was not running", {});
-  }
-  if (!current_->ending()) current_->end(farewell);
+  if (!current_) become(State::stopped, "it was stopped on request; the next call starts it");
+  // Whoever came before the stop does not get what it ends.
+  for (const auto& waiting : waiting_.take_all())
+    if (waiting.asker != nullptr)
+      refuse(
+          *waiting.asker, waiting.message.message(),
+          fmt::format("it was stopped on request; {}",
+                      waiting.sent_before > 0 ? "the next call starts it" : "the request never reached it"));
+  settle();
+  finish_stop_if_gone();
+}
+
+// One that somebody wants stopped has ended; of several, the last to serve counts.
+void Server::note_end(const Generation& generation, const std::string& how) {
+  if (stops_.empty()) return;
+  stopping_.how = fmt::format("it {}", how);
+  stopping_.pids.push_back(generation.backend().pid());
+  stopping_command_ = generation.config().command;
+}
+
+// Nothing of it is on its way out any more: whoever wanted it stopped is told.
+void Server::finish_stop_if_gone() {
+  const auto ends = [](const auto& generation) { return generation && generation->ending(); };
+  if (stops_.empty() || daemon_busy_ || ends(current_) || std::ranges::any_of(leaving_, ends)) return;
+  Stopped stopped = std::exchange(stopping_, {});
+  if (stopped.how.empty()) stopped.how = "it was not running";
+  finish_stop(std::exchange(stopping_command_, {}).value_or(config_->command), std::move(stopped));
 }
 
 void Server::rest() {
@@ -157,19 +185,19 @@ void Server::rest() {
 void Server::configure(ServerConfig config) {
   adopt(std::move(config));
   abandon_birth();  // it would be born of the old one
-  if (state_ == State::stopped || shut_down_) return;
+  if (shut_down_) return;
+  if (state_ == State::stopped) return bear_for_waiting();
   reload({.build = false,
           .reason = "its configuration changed",
           .progress = {},
           .done = [this](const ReloadOutcome& outcome) { add_notice(outcome.text); }});
 }
 
-void Server::finish_stop(const ServerConfig& of, const std::string& how, std::vector<pid_t> pids) {
-  Stopped stopped{.ok = true, .how = how, .pids = std::move(pids), .others = {}, .program = {}};
+void Server::finish_stop(const Command& command, Stopped stopped) {
   auto tell = [waiting = std::exchange(stops_, {})](const Stopped& all) {
     for (const auto& done : waiting) done(all);
   };
-  const auto program = world_.files().stoppable_program_of(of.command);
+  const auto program = world_.files().stoppable_program_of(command);
   if (!program) return tell(stopped);
   stopped.program = program->path;
   world_.end_processes_running(*program, farewell, [stopped, tell](std::vector<pid_t> others) mutable {

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <optional>
+#include <stdexcept>
 #include <string>
 
 namespace mcpivot {
@@ -116,6 +117,20 @@ TEST(Timers, one_that_sets_itself_again_at_once_waits_for_the_next_round) {
   EXPECT_EQ(rung, 1);
   EXPECT_EQ(timers.told, timers.time);
   timers.pass(0ms);
+  EXPECT_EQ(rung, 2);
+}
+
+TEST(Timers, one_that_throws_does_not_keep_the_others_from_ringing) {
+  ByHand timers;
+  Alarm one(timers), other(timers), later(timers);
+  int rung = 0;
+  one.set(1ms, [] { throw std::runtime_error("a mistake"); });
+  other.set(1ms, [&] { ++rung; });
+  later.set(2ms, [&] { ++rung; });
+  timers.pass(1ms);
+  EXPECT_EQ(rung, 1);
+  EXPECT_EQ(timers.told, timers.time + 1ms);
+  timers.pass(1ms);
   EXPECT_EQ(rung, 2);
 }
 

@@ -11,7 +11,7 @@ WaitingRoom::WaitingRoom(Timers& timers, std::chrono::milliseconds patience, OnO
 bool WaitingRoom::add(Asker* asker, const Message& message, int sent_before) {
   if (waiting_.size() >= most_waiting) return false;
   waiting_.push_back({asker, KeptMessage(message), sent_before, clock_.now() + patience_});
-  if (waiting_.size() == 1) set_timer();
+  set_timer();
   return true;
 }
 
@@ -35,16 +35,18 @@ std::deque<WaitingRoom::Waiting> WaitingRoom::take_all() {
   return std::exchange(waiting_, {});
 }
 
+// The patience may have changed since the first of them came, so the first to come need not be the first to
+// go.
 void WaitingRoom::set_timer() {
-  if (waiting_.empty()) return;
-  timer_.set(waiting_.front().deadline, [this] {
-    const auto now = clock_.now();
-    while (!waiting_.empty() && waiting_.front().deadline <= now) {
-      const Waiting overdue = std::move(waiting_.front());
-      waiting_.pop_front();
-      if (overdue.asker != nullptr) on_overdue_(overdue);
-    }
-    set_timer();
+  if (waiting_.empty()) return timer_.cancel();
+  const auto next = std::ranges::min_element(waiting_, {}, &Waiting::deadline)->deadline;
+  timer_.set(next, [this] {
+    const auto due = std::ranges::min_element(waiting_, {}, &Waiting::deadline);
+    if (due == waiting_.end()) return;
+    const Waiting overdue = std::move(*due);
+    waiting_.erase(due);
+    set_timer();  // before anything else: that may throw, or come back here
+    if (overdue.asker != nullptr) on_overdue_(overdue);
   });
 }
 

@@ -5,6 +5,7 @@
 #include <filesystem>
 
 #include "clitools/cli_result.h"
+#include "log/last_resort.h"
 #include "log/log.h"
 #include "mcp/initialize.h"
 #include "proc/duration_text.h"
@@ -219,7 +220,9 @@ void CliBackend::take_all() {
   while (!fetch_ && handler_ != nullptr && !inbox_.empty()) {
     const Received received = std::move(inbox_.front());
     inbox_.pop_front();
-    if (const auto message = read_message(received.line)) take(*message, received.position);
+    survive(config_->name, [&] {
+      if (const auto message = read_message(received.line)) take(*message, received.position);
+    });
   }
 }
 
@@ -417,18 +420,22 @@ void CliBackend::deliver() {
     while (self->handler_ != nullptr && !self->paused_ && !self->outbox_.empty()) {
       const std::string line = std::move(self->outbox_.front());
       self->outbox_.pop_front();
-      if (self->context_.tap != nullptr) self->context_.tap->received(self->config_->name, line);
-      Skim skim;
-      if (line.size() > self->config_->max_message) {
-        skim.feed(line);
-        self->handler_->on_oversize(skim, self->config_->max_message);
-      } else if (const auto message = read_message(line)) {
-        self->handler_->on_message(*message);
-      } else {
-        self->handler_->on_unreadable(line, message.error());
-      }
+      survive(self->config_->name, [&] { self->hand_over(line); });
     }
   });
+}
+
+void CliBackend::hand_over(const std::string& line) {
+  if (context_.tap != nullptr) context_.tap->received(config_->name, line);
+  if (line.size() > config_->max_message) {
+    Skim skim;
+    skim.feed(line);
+    handler_->on_oversize(skim, config_->max_message);
+  } else if (const auto message = read_message(line)) {
+    handler_->on_message(*message);
+  } else {
+    handler_->on_unreadable(line, message.error());
+  }
 }
 
 }  // namespace mcpivot

@@ -72,6 +72,7 @@ class CliBackend final : public Backend, private Link, public std::enable_shared
 
   void answer(std::string line);
   void deliver();
+  void hand_over(const std::string& line);
 
   LinkContext& context_;
   Guard& guard_;

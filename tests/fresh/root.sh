@@ -20,7 +20,7 @@ make_root() {
     rm -rf "$root"/etc/apt/sources.list*
     cp -r /etc/apt/sources.list* "$root/etc/apt/"
     cp -rn /etc/apt/apt.conf.d/. "$root/etc/apt/apt.conf.d/"
-    tar -C "$root" -cf "$base.part" . && mv "$base.part" "$base"
+    { tar -C "$root" -cf "$base.part" . && mv "$base.part" "$base"; } || fail "cannot keep $base"
   else
     tar -C "$root" -xf "$base"
   fi
