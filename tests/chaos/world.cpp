@@ -14,6 +14,7 @@
 #include <cstring>
 #include <fstream>
 #include <sstream>
+#include <utility>
 
 namespace chaos {
 namespace {
@@ -221,8 +222,10 @@ void World::open_terminal(const std::vector<std::string>& arguments, long millis
   const long number = ++next_terminal_;
   terminals_[number] = std::make_unique<harness::Child>(command, environment_, folder());
   after(milliseconds, [this, number, on_late = std::move(on_late)] {
-    if (!terminals_.at(number)->wait_exit(std::chrono::steady_clock::now())) on_late();
-    terminals_.erase(number);
+    const auto terminal = terminals_.find(number);
+    if (terminal == terminals_.end()) return;
+    if (!terminal->second->wait_exit(std::chrono::steady_clock::now())) on_late();
+    terminals_.erase(terminal);
   });
 }
 
@@ -270,8 +273,9 @@ std::vector<pid_t> World::leftovers() const {
 }
 
 void World::heal() {
-  deeds_.clear();
   terminals_.clear();
+  // What was to end later ends now: a server that was made deaf would stay so.
+  for (const auto& [at, deed] : std::exchange(deeds_, {})) deed();
   free_descriptors();
   empty_disk();
   for (const char* server : stdio_servers) signal(server, SIGCONT);
