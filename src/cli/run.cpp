@@ -19,6 +19,7 @@
 #include "log/last_resort.h"
 #include "log/log.h"
 #include "log/trace_tap.h"
+#include "proc/exit_status.h"
 #include "proc/guard.h"
 #include "watch/absolute_path.h"
 #include "watch/executable_watcher.h"
@@ -129,7 +130,7 @@ class Program {
         gateway_(world_, loaded_.gateway),
         session_(*client_, gateway_,
                  [this](std::string_view why) { shut_down(fmt::format("the client {}", why)); }),
-        control_(context_, gateway_, options.log.name),
+        control_(context_, world_, gateway_, options.log.name),
         signals_(loop_, SIGINT, SIGTERM),
         reload_signal_(loop_, SIGHUP),
         burst_(loop_),

@@ -217,11 +217,11 @@ void ControlSocket::Visitor::call(const Message& message) {
                       why_not.empty() ? "no tool is called " + name : why_not));
 }
 
-ControlSocket::ControlSocket(LinkContext& context, Gateway& gateway, std::string name)
+ControlSocket::ControlSocket(LinkContext& context, World& world, Gateway& gateway, std::string name)
     : context_(context),
       gateway_(gateway),
       name_(std::move(name)),
-      tools_(context.loop, gateway.fleet(), Compat::none),
+      tools_(world, gateway.fleet(), Compat::none),
       acceptor_(context.loop),
       pause_(context.loop) {}
 

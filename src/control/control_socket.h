@@ -15,13 +15,14 @@
 #include <string>
 
 #include "gateway/gateway.h"
+#include "link/pipe_link.h"
 
 namespace mcpivot {
 
 class ControlSocket {
  public:
-  // The gateway must outlive the socket.
-  ControlSocket(LinkContext& context, Gateway& gateway, std::string name);
+  // The world and the gateway must outlive the socket.
+  ControlSocket(LinkContext& context, World& world, Gateway& gateway, std::string name);
   ~ControlSocket();
   ControlSocket(const ControlSocket&) = delete;
   ControlSocket& operator=(const ControlSocket&) = delete;
