@@ -199,6 +199,8 @@ void Actor::call(const Message& message) {
     call.after = static_cast<int>(body_.limit_of_calls().count());
   }
   if (is_cli_ && call.how != "fail" && call.how != "large") call.how = "";
+  if (tools_of(script_.name, script_.revision).find(fmt::format(R"("name":"{}")", call.tool)) == std::string::npos)
+    return error(call.id, mcpivot::code::invalid_params, fmt::format("@{} has no {}", script_.name, call.tool));
   open_[call.id] = call.number;
   ledger_.executed(call.number, script_.name);
   if (call.how == "deaf") body_.stop_reading(Millis(call.after));
@@ -222,7 +224,7 @@ void Actor::perform(const Call& call) {
 }
 
 std::string Actor::content(const Call& call) const {
-  std::string text = fmt::format(R"({{"content":[{{"type":"text","text":"{}#{}."}}])", script_.name, call.number);
+  std::string text = fmt::format(R"({{"content":[{{"type":"text","text":"@{}#{}."}}])", script_.name, call.number);
   if (call.structured) text += fmt::format(R"(,"structuredContent":{{"n":{}}})", call.number);
   return text + "}";
 }
@@ -234,11 +236,11 @@ void Actor::finish(const Call& call) {
     tasks_[task] = call;
     return result(call.id, fmt::format(R"({{"task":{{"taskId":"{}","status":"working"}}}})", task));
   }
-  if (call.how == "error") return error(call.id, -32050, fmt::format("{}#{}.", script_.name, call.number));
+  if (call.how == "error") return error(call.id, -32050, fmt::format("@{}#{}.", script_.name, call.number));
   if (call.how == "fail")
-    return result(call.id, fmt::format(R"({{"content":[],"isError":true,"note":"{}#{}."}})", script_.name, call.number));
+    return result(call.id, fmt::format(R"({{"content":[],"isError":true,"note":"@{}#{}."}})", script_.name, call.number));
   if (call.how == "garble")
-    return body_.say(fmt::format(R"({{"jsonrpc":"2.0","id":{},"result":{{"content":[{}#{}.]}}}})", call.id,
+    return body_.say(fmt::format(R"({{"jsonrpc":"2.0","id":{},"result":{{"content":[@{}#{}.]}}}})", call.id,
                                  script_.name, call.number));
   if (call.how == "twins")  // two messages run together
     return body_.say(fmt::format(R"({{"jsonrpc":"2.0","id":{},"result":{{}}}}{{"jsonrpc":"2.0","method":"x"}})", call.id));
@@ -248,9 +250,9 @@ void Actor::finish(const Call& call) {
         call.id, fmt::format(R"({{"content":[{{"type":"text","text":"{}"}}]}})",
                              std::string(body_.longest_message(), 'x'))));
   if (call.how == "large")
-    return result(call.id, fmt::format(R"({{"content":[{{"type":"text","text":"{}#{}. {}"}}]}})", script_.name,
+    return result(call.id, fmt::format(R"({{"content":[{{"type":"text","text":"@{}#{}. {}"}}]}})", script_.name,
                                        call.number, std::string(6'000, 'y')));
-  if (call.how == "bare") return result(call.id, fmt::format(R"({{"note":"{}#{}."}})", script_.name, call.number));
+  if (call.how == "bare") return result(call.id, fmt::format(R"({{"note":"@{}#{}."}})", script_.name, call.number));
   if (call.how == "float" && call.id.find('"') == std::string::npos)
     return result(call.id + ".0", content(call));
   result(call.id, content(call));
@@ -285,6 +287,14 @@ void Actor::ask(const Call& call) {
 void Actor::change_tools() {
   ++script_.revision;
   body_.say(request_line({}, "notifications/tools/list_changed", {}));
+}
+
+void Actor::heal() {
+  if (birth_ == Birth::hangs) return;
+  birth_ = Birth::good;
+  if (!ready_ || is_cli_) return;
+  for (const char* list : {"tools", "prompts", "resources"})
+    body_.say(request_line({}, fmt::format("notifications/{}/list_changed", list), {}));
 }
 
 void Actor::blurt(std::string_view what) {

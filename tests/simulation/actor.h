@@ -44,6 +44,8 @@ class Actor {
   void hear(std::string_view line);
   // It says something that nobody asked for.
   void blurt(std::string_view what);
+  // From now on it works as it should, and says so.
+  void heal();
   // The calls that it has not answered, by their numbers.
   std::vector<int> open() const;
 

@@ -31,7 +31,8 @@ Life::Life(SimWorld& world, Oracle& oracle, const mcpivot::GatewayConfig& config
       client_(world.timers(), oracle, seed, numbers.requests),
       gateway_(world, config),
       session_(client_.link(), gateway_, [this](std::string_view) { shut_down(); }),
-      typed_(world, gateway_.fleet(), mcpivot::Compat::none) {
+      typed_(world, gateway_.fleet(), mcpivot::Compat::none),
+      has_pivot_call_(config.compat == mcpivot::Compat::none) {
   oracle_.allows = [this](const std::string& server, std::string_view tool) {
     const Member* const member = find(server);
     return member == nullptr || member->tools().allows(tool);

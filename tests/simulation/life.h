@@ -37,6 +37,8 @@ class Life {
   Client& client() { return client_; }
   mcpivot::Gateway& gateway() { return gateway_; }
   mcpivot::ControlTools::Fleet& fleet() { return gateway_.fleet(); }
+  // Not where the tools of another program stand in its place.
+  bool has_pivot_call() const { return has_pivot_call_; }
   const mcpivot::Member* find(const std::string& server);
   // Everybody has been answered, and nothing is left over.
   void judge_rest();
@@ -56,6 +58,7 @@ class Life {
   std::list<std::unique_ptr<Terminal>> terminals_;  // those that left, too: nobody may call them
   std::map<const mcpivot::Member*, mcpivot::Server::State> seen_;
   std::function<void()> gone_;
+  bool has_pivot_call_;
   bool ending_ = false;
 };
 

@@ -169,7 +169,7 @@ void Oracle::judge_words(Request& request, const Message& message) {
   const bool by_us = raw.find("[mcpivot]") != std::string_view::npos;
   if (at != std::string_view::npos) {
     std::size_t begin = at;
-    while (begin > 0 && raw[begin - 1] >= 'a' && raw[begin - 1] <= 'z') --begin;
+    while (begin > 0 && raw[begin - 1] != '@') --begin;
     const std::string_view by = raw.substr(begin, at - begin);
     if (!asked.server.empty() && by != asked.server)
       return violate(fmt::format("{} was for {}, and {} answered: {}", asked.number, asked.server, by, brief(raw)));
@@ -177,7 +177,7 @@ void Oracle::judge_words(Request& request, const Message& message) {
     request.well = true;
     return;
   }
-  if (raw.find('#') != std::string_view::npos && raw.find("\"content\":[{\"type\":\"text\",\"text\":\"" + asked.server + "#") != std::string_view::npos)
+  if (!by_us && message.kind == Kind::result && raw.find('@') != std::string_view::npos)
     return violate(fmt::format("{} got the answer of another: {}", asked.number, brief(raw)));
   // While the client does not read, its servers are not listened to either: time may run out first.
   const bool otherwise = raw.find("did not answer") != std::string_view::npos ||

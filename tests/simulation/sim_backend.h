@@ -43,8 +43,9 @@ class SimBackend final : public mcpivot::Backend,
   void kill(const std::string& how);
   void lose_session(bool forgotten);
   void blurt(std::string_view what);
-  bool alive() const { return alive_; }
-  bool ending() const { return ending_; }
+  void heal() {
+    if (alive_ && reached_) actor_.heal();
+  }
 
  private:
   bool is_cli() const { return config_->cli.has_value(); }

@@ -178,6 +178,12 @@ void SimWorld::end_processes_running(const FileFacts&, Millis patience,
   time_.later(patience / 2, [done = std::move(done)] { done({4711}); });
 }
 
+void SimWorld::heal() {
+  files_.set_full(false);
+  scripts_.heal();
+  for (auto& [name, script] : scripts_) each_life(name, [](SimBackend& life) { life.heal(); });
+}
+
 // --- daemons
 
 void SimWorld::set_daemon(const std::string& server, bool up) {

@@ -57,6 +57,8 @@ class SimWorld final : public mcpivot::World {
   void save(const std::string& server);
   void replace(const std::string& server);
   void set_daemon(const std::string& server, bool up);
+  // From now on everything works as it should.
+  void heal();
   // For each backend of a server that lives.
   template <class Do>
   void each_life(const std::string& server, Do&& what) {

@@ -37,6 +37,7 @@ class Stage {
   void end_life();
   void rest();
   void call_each();
+  void member_restart(const std::string& name);
 
   const Plan& plan_;
   Visits& visits_;
@@ -118,6 +119,15 @@ void Stage::act(const Action& action) {
   }
 }
 
+void Stage::member_restart(const std::string& name) {
+  life_->act({.at = 0,
+              .deed = Deed::type,
+              .server = "t9",
+              .number = life_->client().own_number(),
+              .text = fmt::format(R"(pivot_restart {{"server":"{}"}})", name)});
+  pass(now() + Millis(5'000));
+}
+
 // Every server that there is answers again.
 void Stage::call_each() {
   std::vector<std::string> names;
@@ -125,9 +135,11 @@ void Stage::call_each() {
   bool any = false;
   for (const std::string& name : names) {
     const mcpivot::Member* const member = life_->find(name);
-    if (member == nullptr || (!member->active() && config_.compat != mcpivot::Compat::none)) continue;
+    if (member == nullptr || (!member->active() && !life_->has_pivot_call())) continue;
     bool good = false;
     for (int i = 0; i < 3 && !good; ++i) {
+      // One that refused to list its tools, and rests, has none that could be called.
+      if (i > 0 && member->server().catalog().list(mcpivot::ListKind::tools).empty()) member_restart(name);
       const int number = life_->client().own_number();
       const std::string shown = life_->fleet().names().shown(*member, mcpivot::ListKind::tools, "work");
       CallText call = call_from("work", number);
@@ -148,8 +160,7 @@ void Stage::call_each() {
 }
 
 void Stage::rest() {
-  world_.scripts().heal();
-  world_.files().set_full(false);
+  world_.heal();
   pass(now() + Millis(1'000));
   Client& client = life_->client();
   client.read_again();
