@@ -85,7 +85,8 @@ void Client::expect(int number, std::string server, const CallText& call) {
                     .may_repeat = may_repeat,
                     .is_call = true,
                     .has_token = call.token,
-                    .is_task = call.task});
+                    .is_task = call.task,
+                    .in_batch = call.in_batch});
 }
 
 void Client::call(const std::string& server, int number, const CallText& call) {
@@ -119,7 +120,8 @@ void Client::batch(const std::string& server, int number, const std::string& tex
   if (!batches_) return;
   std::string lines;
   for (int i = number; i < number + 3; ++i) {
-    const CallText call = call_from(text, i);
+    CallText call = call_from(text, i);
+    call.in_batch = true;
     bool sure = false;
     const std::string name = name_for(server, call.tool, i, sure);
     expect(i, sure ? server : std::string(), call);

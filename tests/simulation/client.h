@@ -21,6 +21,7 @@ struct CallText {
   std::string arguments;  // with the number in them
   bool token = false;
   bool task = false;
+  bool in_batch = false;
 };
 CallText call_from(const std::string& text, int number);
 

@@ -28,6 +28,7 @@ struct Asked {
   bool has_token = false;
   bool is_task = false;
   bool cancellable = true;
+  bool in_batch = false;  // its answer may lie there when it is cancelled
   Millis limit{100'000};
 };
 
