@@ -355,7 +355,7 @@ void Gateway::list(Asker& asker, const Message& message, ListKind kind) {
     asker.forward(items, Edits().insert(0, before).insert(items.raw.size(), after).list());
   };
   if (!alone()) return answer();
-  lone().when_settled(std::move(answer));
+  lone().when_settled(asker, message.text(message.id), std::move(answer));
 }
 
 void Gateway::request_tool(Asker& asker, const Message& message) {

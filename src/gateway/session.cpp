@@ -93,8 +93,10 @@ void Session::take(Asker& asker, const Message& message) {
 }
 
 void Session::on_answer(const Message& message) {
-  auto request = asked_.take(own_id(message.text(message.id)));
-  if (request) {
+  const std::int64_t own = own_id(message.text(message.id));
+  if (const Requests::Request* open = asked_.find(own); open != nullptr && message.kind == Kind::result)
+    asked_.keep_token(own, open->origin);
+  if (const auto request = asked_.take(own)) {
     request->origin->answer(message, request->id());
   } else {
     log_debug("client: dropped an answer to {}, which nobody waits for", message.text(message.id));
@@ -189,6 +191,7 @@ void Session::ask_no_more(Generation& from, const Message& cancelled) {
 }
 
 void Session::forget(Generation& from) {
+  asked_.drop_tokens([&](const Generation* generation) { return generation == &from; });
   std::erase_if(held_, [&](const Held& held) { return held.from == &from; });
   for (const auto& taken : asked_.take_if([&](const auto& request) { return request.origin == &from; }))
     answer(cancellation(IdText(taken.own).view(), "the server that asked is gone"));

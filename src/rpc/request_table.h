@@ -5,7 +5,7 @@
 // an id say where its request is kept; an id whose place is taken by a request that is still open is skipped.
 // So every step is a look at one place, and nothing is allocated for a usual request.
 //
-// A progress token toward the peer is the request's id. The token of a task stays known after the first
+// A progress token toward the peer is the request's id. The token of a task can be kept beyond the first
 // answer, because the task goes on reporting under it; the oldest of those are forgotten beyond a limit.
 //
 // One thread.
@@ -130,7 +130,6 @@ class RequestTable {
   void close(std::int64_t id) {
     if (!is_open(id)) return;
     Request& request = slot(id).request;
-    if (request.task && request.token_at) remember_token(id, request);
     request.kept.drop();
     request.id_at = request.token_at = request.method_at = request.name_at = Span();
     slot(id).id = 0;
@@ -143,6 +142,17 @@ class RequestTable {
     std::optional<Request> request = slot(id).request;
     close(id);
     return request;
+  }
+
+  // It is being answered with a task, which goes on reporting under the request's token, to this one: whoever
+  // asked may not outlive the answer.
+  void keep_token(std::int64_t id, Origin origin) {
+    if (!is_open(id) || !slot(id).request.task || !slot(id).request.token_at) return;
+    task_tokens_.emplace(id, Token{std::move(origin), std::string(slot(id).request.token())});
+    token_order_.push_back(id);
+    if (token_order_.size() <= most_task_tokens) return;
+    task_tokens_.erase(token_order_.front());
+    token_order_.pop_front();
   }
 
   struct Token {
@@ -221,15 +231,6 @@ class RequestTable {
     for (Slot& kept : old)
       if (kept.id != 0) slot(kept.id) = holds_ == 0 ? std::move(kept) : kept;
     if (holds_ > 0) outgrown_.push_back(std::move(old));
-  }
-
-  void remember_token(std::int64_t id, const Request& request) {
-    task_tokens_.emplace(id, Token{request.origin, std::string(request.token())});
-    token_order_.push_back(id);
-    if (token_order_.size() > most_task_tokens) {
-      task_tokens_.erase(token_order_.front());
-      token_order_.pop_front();
-    }
   }
 
   const Clock& clock_;

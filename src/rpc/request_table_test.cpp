@@ -79,11 +79,18 @@ TEST(RequestTable, the_token_of_a_task_outlives_the_answer) {
   const auto id = table.add(task.message, 1);
   const auto other = table.add(plain.message, 1);
   EXPECT_EQ(table.find_token(other)->text, "5");
-  table.take(id);
-  table.take(other);
+  for (const auto answered : {id, other}) {
+    table.keep_token(answered, 7);
+    table.take(answered);
+  }
   EXPECT_EQ(table.find_token(id)->text, "\"t\"");
+  EXPECT_EQ(table.find_token(id)->origin, 7) << "whoever asked may be gone by then";
   EXPECT_FALSE(table.find_token(other));
-  for (int i = 0; i < 2'000; ++i) table.take(table.add(task.message, 1));
+  for (int i = 0; i < 2'000; ++i) {
+    const auto next = table.add(task.message, 1);
+    table.keep_token(next, 1);
+    table.take(next);
+  }
   EXPECT_FALSE(table.find_token(id)) << "the oldest are forgotten";
 }
 

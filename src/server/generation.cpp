@@ -207,6 +207,7 @@ void Generation::on_answer(const Message& message) {
     inquiry->forward(message, {});
   } else {
     if (request->task || (!tasks_.empty() && request->known == Method::other)) follow_task(*request, message);
+    if (message.kind == Kind::result) asked_.keep_token(own, &request->origin->client());
     owner_.on_answer(*request, message);
     answered_ = true;
     asked_.close(own);

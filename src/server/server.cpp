@@ -131,7 +131,7 @@ void Server::hello(std::string_view params, std::function<void()> then) {
     lists_shown_ = true;
     return;
   }
-  settled_.push_back(std::move(then));
+  settled_.push_back({.then = std::move(then)});
   const bool known = !initialize_result_.empty();
   const bool hopeless = !unborn_ && (state_ == State::failed || state_ == State::stopped);
   if (known || hopeless) return settle();
@@ -141,16 +141,16 @@ void Server::hello(std::string_view params, std::function<void()> then) {
   });
 }
 
-void Server::when_settled(std::function<void()> then) {
+void Server::when_settled(Asker& asker, std::string_view id, std::function<void()> then) {
   const bool settled = !initialize_result_.empty() || settled_.empty();
   if (settled) return then();
-  settled_.push_back(std::move(then));
+  settled_.push_back({.then = std::move(then), .asker = &asker, .id = std::string(id)});
 }
 
 void Server::settle() {
   patience_timer_.cancel();
   if (!settled_.empty() && initialize_result_.empty()) told_missing_ = true;
-  for (const auto& then : std::exchange(settled_, {})) then();
+  for (const Settling& one : std::exchange(settled_, {})) one.then();
 }
 
 void Server::recall_last_run() {
@@ -229,6 +229,9 @@ void Server::apply_setting(const Message& message) {
 
 void Server::forget(const Asker& asker) {
   waiting_.forget(asker);
+  std::erase_if(settled_, [&](const Settling& one) {
+    return one.asker != nullptr && &one.asker->client() == &asker;
+  });
   for (const auto& generation : {current_, unborn_})
     if (generation) generation->forget(asker);
   for (const auto& generation : std::list(leaving_)) generation->forget(asker);
@@ -244,7 +247,19 @@ bool Server::cancel(Asker& client, const Message& cancelled) {
     return generation && generation->cancel(client, cancelled);
   };
   return has(current_) || has(unborn_) || std::ranges::any_of(leaving_, has) ||
-         waiting_.cancel(client, cancelled);
+         waiting_.cancel(client, cancelled) || cancel_settling(client, cancelled);
+}
+
+bool Server::cancel_settling(Asker& client, const Message& cancelled) {
+  const auto found = std::ranges::find_if(settled_, [&](const Settling& one) {
+    return one.asker != nullptr && &one.asker->client() == &client &&
+           same_id(one.id, cancelled.text(cancelled.request_id));
+  });
+  if (found == settled_.end()) return false;
+  const Settling taken = std::move(*found);
+  settled_.erase(found);
+  taken.asker->withdrawn(taken.id);
+  return true;
 }
 
 void Server::resume() {

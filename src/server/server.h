@@ -74,8 +74,9 @@ class Server final : private Generation::Owner {
   // the server is ready, has failed, or takes too long. Without it nobody waits: the client sees the lists as
   // they come.
   void hello(std::string_view params, std::function<void()> then);
-  // The same for others who must know what it offers.
-  void when_settled(std::function<void()> then);
+  // The same for a request that can be answered only when it is known what the server offers; it may be
+  // cancelled meanwhile.
+  void when_settled(Asker& asker, std::string_view id, std::function<void()> then);
   // They need not wait any longer.
   void settle();
   bool knows_client() const { return !replay_.hello.empty(); }
@@ -223,6 +224,7 @@ class Server final : private Generation::Owner {
   void reload_done(const ReloadOutcome& outcome);
   bool end_round(const ReloadOutcome& outcome);
 
+  bool cancel_settling(Asker& client, const Message& cancelled);
   void wait(Asker& asker, const Message& message, int sent_before);
   void release_waiting();
   // What a generation leaves unanswered is asked again, once, where that does no harm (and if `again` allows
@@ -278,12 +280,27 @@ class Server final : private Generation::Owner {
   std::shared_ptr<Build> build_;
   Clock::Time build_began_;
   ReloadRounds reloads_;
-  std::vector<std::function<void()>> settled_;
+  struct Settling {
+    std::function<void()> then;
+    Asker* asker = nullptr;  // of a request that can be cancelled
+    std::string id{};
+  };
+  std::vector<Settling> settled_;
   std::vector<std::function<void(const Stopped&)>> stops_;
   Stopped stopping_;  // what has ended of it since somebody wanted it stopped
   std::optional<Command> stopping_command_;
+  // It has been stopped, and whoever else runs its program is being ended.
+  struct Stopping {
+    Stopped stopped{};
+    std::vector<std::function<void(const Stopped&)>> waiting{};
+    void tell() const {
+      for (const auto& done : waiting) done(stopped);
+    }
+  };
+  std::list<std::shared_ptr<Stopping>> stoppings_;
   std::function<void()> shut_down_;
   std::string_view farewell_reason_;  // why it ends for good
+  bool ends_with_mcpivot_ = false;    // and there is no time for anything else
   bool sources_unwatched_ = false;    // what a reload writes starts no other
 
   Alarm birth_timer_;     // a handshake that takes too long

@@ -194,15 +194,20 @@ void Server::configure(ServerConfig config) {
 }
 
 void Server::finish_stop(const Command& command, Stopped stopped) {
-  auto tell = [waiting = std::exchange(stops_, {})](const Stopped& all) {
-    for (const auto& done : waiting) done(all);
-  };
+  const auto stopping = std::make_shared<Stopping>();
+  stopping->stopped = std::move(stopped);
+  stopping->waiting = std::exchange(stops_, {});
   const auto program = world_.files().stoppable_program_of(command);
-  if (!program) return tell(stopped);
-  stopped.program = program->path;
-  world_.end_processes_running(*program, farewell, [stopped, tell](std::vector<pid_t> others) mutable {
-    stopped.others = std::move(others);
-    tell(stopped);
+  if (!program || ends_with_mcpivot_) return stopping->tell();
+  stopping->stopped.program = program->path;
+  stoppings_.push_back(stopping);
+  world_.end_processes_running(*program, farewell, [this, weak = std::weak_ptr(stopping)](auto others) {
+    const auto still = weak.lock();
+    if (!still) return;  // they were told sooner, or we are gone
+    stoppings_.remove(still);
+    still->stopped.others = std::move(others);
+    still->tell();
+    end_if_gone();
   });
 }
 
@@ -236,19 +241,22 @@ void Server::retire(std::function<void()> done) {
 
 // Nothing is left of it, and nobody waits for it to be stopped.
 void Server::end_if_gone() {
-  if (shut_down_ && !current_ && leaving_.empty() && !daemon_busy_) std::exchange(shut_down_, nullptr)();
+  if (shut_down_ && !current_ && leaving_.empty() && !daemon_busy_ && stoppings_.empty())
+    std::exchange(shut_down_, nullptr)();
 }
 
 void Server::shut_down(std::chrono::milliseconds patience, std::function<void()> done) {
   cancel_timers();
   farewell_reason_ = "mcpivot ends";
+  ends_with_mcpivot_ = true;
   build_.reset();
   abandon_birth();
   shut_down_ = std::move(done);
   answer_all_waiting(std::string(farewell_reason_));
   trouble_ = farewell_reason_;
   settle();
-  // There is no time to wait for that.
+  // There is no time to wait for these.
+  for (const auto& stopping : std::exchange(stoppings_, {})) stopping->tell();
   if (daemon_busy_) on_daemon_stopped(false, "mcpivot ends; whether the daemon was stopped is not known");
   if (current_) current_->end(patience);
   for (const auto& generation : leaving_) generation->end(patience);

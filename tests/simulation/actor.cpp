@@ -1,0 +1,321 @@
+#include "actor.h"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <charconv>
+
+#include "rpc/answers.h"
+#include "rpc/json_cursor.h"
+
+namespace simulation {
+
+using mcpivot::find_member;
+using mcpivot::ListKind;
+using mcpivot::Message;
+using mcpivot::Method;
+using mcpivot::request_line;
+using mcpivot::string_value;
+
+namespace {
+
+int number_in(std::string_view object, std::string_view key, int fallback) {
+  const std::string_view text = find_member(object, key);
+  int value = fallback;
+  std::from_chars(text.data(), text.data() + text.size(), value);
+  return value;
+}
+
+}  // namespace
+
+Actor::Actor(Body& body, Script& script, Ledger& ledger, Birth birth, bool is_cli, int generation)
+    : body_(body),
+      script_(script),
+      ledger_(ledger),
+      birth_(birth),
+      is_cli_(is_cli),
+      generation_(generation) {
+  // What a CLI's schema command does wrong, its client sees as a refusal.
+  if (is_cli_ && birth_ != Birth::hangs && birth_ != Birth::slow && birth_ != Birth::good)
+    birth_ = Birth::rejects;
+}
+
+void Actor::start() {
+  if (birth_ == Birth::dies_at_once) body_.after(Millis(2), [this] { body_.die("exited with code 3"); });
+  if (birth_ == Birth::asks_early) body_.say(R"({"jsonrpc":"2.0","id":"early","method":"roots/list"})");
+}
+
+std::vector<int> Actor::open() const {
+  std::vector<int> numbers;
+  for (const auto& [id, number] : open_) numbers.push_back(number);
+  return numbers;
+}
+
+void Actor::result(std::string_view id, std::string_view result) {
+  body_.say(mcpivot::result_answer(id, result));
+}
+
+void Actor::error(std::string_view id, int code, std::string_view words) {
+  body_.say(mcpivot::error_answer(id, code, words));
+}
+
+void Actor::log(std::string_view params) {
+  body_.say(request_line({}, "notifications/message", params));
+}
+
+void Actor::hear(std::string_view line) {
+  const auto message = mcpivot::read_message(line);
+  if (!message) return;
+  if (message->kind == mcpivot::Kind::request) return on_request(*message);
+  if (message->is_answer()) {
+    int id = 0;
+    const std::string_view text = message->text(message->id);
+    std::from_chars(text.data(), text.data() + text.size(), id);
+    if (const auto found = asking_.find(id); found != asking_.end()) {
+      const Call call = found->second;
+      asking_.erase(found);
+      finish(call);
+    }
+  } else if (message->known == Method::initialized) {
+    if (birth_ == Birth::dies_while_listing) body_.die("was killed by SIGABRT");
+  } else if (message->known == Method::cancelled) {
+    open_.erase(std::string(message->text(message->request_id)));
+  }
+}
+
+void Actor::on_request(const Message& message) {
+  const std::string_view id = message.text(message.id);
+  if (birth_ == Birth::hangs) return;
+  if (birth_ == Birth::slow && !ready_ && message.known == Method::initialize) {
+    body_.after(Millis(900), [this, line = std::string(message.raw)] {
+      initialize(*mcpivot::read_message(line));
+    });
+    return;
+  }
+  if (is_cli_ && message.known != Method::initialize && message.known != Method::tools_list &&
+      message.known != Method::tools_call && message.known != Method::ping)
+    return error(id, mcpivot::code::method_not_found, "Method not found");
+  switch (message.known) {
+    case Method::initialize:
+      return initialize(message);
+    case Method::tools_list:
+      return list(message, ListKind::tools);
+    case Method::prompts_list:
+      return list(message, ListKind::prompts);
+    case Method::resources_list:
+      return list(message, ListKind::resources);
+    case Method::resource_templates_list:
+      return list(message, ListKind::templates);
+    case Method::tools_call:
+      return call(message);
+    case Method::complete:
+      return result(id, R"({"completion":{"values":["a"]}})");
+    case Method::prompts_get:
+      return result(id, R"({"messages":[]})");
+    case Method::resources_read:
+      return result(id, R"({"contents":[]})");
+    default:
+      break;
+  }
+  const std::string method = string_value(message.text(message.method));
+  if (method.starts_with("tasks/")) {
+    const auto task = tasks_.find(string_value(find_member(message.text(message.params), "taskId")));
+    if (task == tasks_.end()) return error(id, mcpivot::code::invalid_params, "Unknown task");
+    result(id, method == "tasks/result" ? content(task->second) : R"({"status":"working"})");
+    if (method != "tasks/get") tasks_.erase(task);
+    return;
+  }
+  if (message.known == Method::other) return error(id, mcpivot::code::method_not_found, "Method not found");
+  result(id, "{}");
+}
+
+void Actor::initialize(const Message& message) {
+  const std::string_view id = message.text(message.id);
+  switch (birth_) {
+    case Birth::dies_in_handshake:
+      return body_.die("was killed by SIGSEGV");
+    case Birth::rejects:
+      return error(id, -32000, "not today");
+    case Birth::no_version:
+      return result(id, R"({"capabilities":{}})");
+    case Birth::garbage:
+      body_.say("Listening on port 3000");
+      body_.say(R"({"jsonrpc":"2.0","id":)" + std::string(id) + R"(,"result":{"protocolVersion")");
+      return;
+    default:
+      break;
+  }
+  const std::string_view version = find_member(message.text(message.params), "protocolVersion");
+  const std::string_view capabilities =
+      is_cli_
+          ? R"({"tools":{"listChanged":true}})"
+          : R"({"tools":{"listChanged":true},"prompts":{},"resources":{"subscribe":true},"logging":{},"completions":{}})";
+  ready_ = true;
+  result(id, fmt::format(R"({{"protocolVersion":{},"capabilities":{},"serverInfo":{{"name":"{}","version":"1.{}"}},"instructions":"of {}"}})",
+                         version.empty() ? R"("2025-06-18")" : version, capabilities, script_.name,
+                         script_.revision, script_.name));
+}
+
+void Actor::list(const Message& message, ListKind kind) {
+  const std::string_view id = message.text(message.id);
+  if (birth_ == Birth::refuses_lists && !listed_) {
+    listed_ = kind == ListKind::tools;
+    return error(id, mcpivot::code::internal_error, "the index is locked");
+  }
+  if (birth_ == Birth::endless_pages && kind == ListKind::tools && !listed_) {
+    listed_ = true;
+    return result(id, R"({"tools":[],"nextCursor":"more"})");
+  }
+  const std::string_view cursor = find_member(message.text(message.params), "cursor");
+  if (birth_ == Birth::endless_pages && !cursor.empty())
+    return result(id, R"({"tools":[],"nextCursor":"more"})");
+  switch (kind) {
+    case ListKind::tools:
+      return result(id, "{" + tools_of(script_.name, script_.revision) + "}");
+    case ListKind::prompts:
+      return result(id, "{" + prompts_of(script_.name) + "}");
+    case ListKind::resources:
+      return result(id, "{" + resources_of(script_.name) + "}");
+    case ListKind::templates:
+      return result(id, "{" + templates_of(script_.name) + "}");
+  }
+}
+
+// --- calls
+
+void Actor::call(const Message& message) {
+  const std::string_view arguments = find_member(message.text(message.params), "arguments");
+  Call call{.id = std::string(message.text(message.id)),
+                  .token = std::string(message.text(message.progress_token)),
+                  .tool = string_value(message.text(message.name)),
+                  .how = string_value(find_member(arguments, "do")),
+                  .number = number_in(arguments, "n", 0),
+                  .after = number_in(arguments, "after", 0),
+                  .task = message.task && !is_cli_,
+                  .structured = string_value(message.text(message.name)) == "shaped"};
+  if (is_cli_ && (call.how == "die" || call.how == "exit" || call.how == "error")) call.how = "fail";
+  if (is_cli_ && call.how == "hang") {
+    call.how = "fail";
+    call.after = static_cast<int>(body_.limit_of_calls().count());
+  }
+  if (is_cli_ && call.how != "fail" && call.how != "large") call.how = "";
+  if (tools_of(script_.name, script_.revision).find(fmt::format(R"("name":"{}")", call.tool)) == std::string::npos)
+    return error(call.id, mcpivot::code::invalid_params, fmt::format("@{} has no {}", script_.name, call.tool));
+  open_[call.id] = call.number;
+  ledger_.executed(call.number, script_.name);
+  if (call.how == "deaf") body_.stop_reading(Millis(call.after));
+  if (call.how == "hang") return;
+  if (call.after == 0) return perform(call);
+  body_.after(Millis(call.after), [this, call] { perform(call); });
+}
+
+void Actor::perform(const Call& call) {
+  if (!open_.contains(call.id)) return;  // cancelled
+  if (call.how == "die") return body_.die("was killed by SIGSEGV");
+  if (call.how == "exit") return body_.die("exited with code 0");
+  if (call.how == "ask") return ask(call);
+  if (call.how == "lose") {
+    open_.erase(call.id);
+    return body_.lose(call.id, true);
+  }
+  if (call.how == "flood") flood(call);
+  if (call.how == "change") change_tools();
+  finish(call);
+}
+
+std::string Actor::content(const Call& call) const {
+  std::string text = fmt::format(R"({{"content":[{{"type":"text","text":"@{}#{}."}}])", script_.name, call.number);
+  if (call.structured) text += fmt::format(R"(,"structuredContent":{{"n":{}}})", call.number);
+  return text + "}";
+}
+
+void Actor::finish(const Call& call) {
+  if (open_.erase(call.id) == 0) return;
+  if (call.task) {
+    const std::string task = fmt::format("{}-{}-{}", script_.name, generation_, call.number);
+    tasks_[task] = call;
+    return result(call.id, fmt::format(R"({{"task":{{"taskId":"{}","status":"working"}}}})", task));
+  }
+  if (call.how == "error") return error(call.id, -32050, fmt::format("@{}#{}.", script_.name, call.number));
+  if (call.how == "fail")
+    return result(call.id, fmt::format(R"({{"content":[],"isError":true,"note":"@{}#{}."}})", script_.name, call.number));
+  if (call.how == "garble")
+    return body_.say(fmt::format(R"({{"jsonrpc":"2.0","id":{},"result":{{"content":[@{}#{}.]}}}})", call.id,
+                                 script_.name, call.number));
+  if (call.how == "twins")  // two messages run together
+    return body_.say(fmt::format(R"({{"jsonrpc":"2.0","id":{},"result":{{}}}}{{"jsonrpc":"2.0","method":"x"}})", call.id));
+  if (call.how == "batch") return body_.say("[" + mcpivot::result_answer(call.id, content(call)) + "]");
+  if (call.how == "oversize")
+    return body_.say(mcpivot::result_answer(
+        call.id, fmt::format(R"({{"content":[{{"type":"text","text":"{}"}}]}})",
+                             std::string(body_.longest_message(), 'x'))));
+  if (call.how == "large")
+    return result(call.id, fmt::format(R"({{"content":[{{"type":"text","text":"@{}#{}. {}"}}]}})", script_.name,
+                                       call.number, std::string(6'000, 'y')));
+  if (call.how == "bare") return result(call.id, fmt::format(R"({{"note":"@{}#{}."}})", script_.name, call.number));
+  if (call.how == "float" && call.id.find('"') == std::string::npos)
+    return result(call.id + ".0", content(call));
+  result(call.id, content(call));
+  if (call.how == "twice") result(call.id, content(call));
+  if (call.how == "die-after") body_.die("was killed by SIGBUS");
+}
+
+void Actor::flood(const Call& call) {
+  for (int i = 0; i < 4; ++i) {
+    if (!call.token.empty())
+      body_.say(request_line({}, "notifications/progress",
+                             fmt::format(R"({{"progressToken":{},"progress":{}}})", call.token, i)));
+    log(fmt::format(R"({{"level":"info","data":"{} {}"}})", call.number, i));
+  }
+}
+
+// The call is answered when the client has answered.
+void Actor::ask(const Call& call) {
+  const int id = ++asked_;
+  asking_[id] = call;
+  const std::string_view method = std::to_array<std::string_view>(
+      {"sampling/createMessage", "elicitation/create", "roots/list", "ping"})[static_cast<std::size_t>(call.number) % 4];
+  body_.say(request_line(std::to_string(id), method,
+                         fmt::format(R"({{"n":{},"_meta":{{"progressToken":"t{}"}}}})", call.number, id)));
+  if (call.number % 8 == 7) {  // it thinks better of it
+    body_.say(mcpivot::cancellation(std::to_string(id), "never mind"));
+    asking_.erase(id);
+    finish(call);
+  }
+}
+
+void Actor::change_tools() {
+  ++script_.revision;
+  body_.say(request_line({}, "notifications/tools/list_changed", {}));
+}
+
+void Actor::heal() {
+  if (birth_ == Birth::hangs) return;
+  birth_ = Birth::good;
+  if (!ready_ || is_cli_) return;
+  for (const char* list : {"tools", "prompts", "resources"})
+    body_.say(request_line({}, fmt::format("notifications/{}/list_changed", list), {}));
+}
+
+void Actor::blurt(std::string_view what) {
+  if (what == "tools") return change_tools();
+  if (what == "prompts") return body_.say(request_line({}, "notifications/prompts/list_changed", {}));
+  if (what == "resources") return body_.say(request_line({}, "notifications/resources/list_changed", {}));
+  if (what == "log") return log(R"({"level":"info","logger":"a\"b","data":1})");
+  if (what == "log-empty") return log("{}");
+  if (what == "log-array") return log("[1]");
+  if (what == "log-none") return log({});
+  if (what == "log-number") return log(R"({"logger":7})");
+  if (what == "garbage") return body_.say("}{ not a message");
+  if (what == "answer") return result("987654321", "{}");
+  if (what == "no-id") return body_.say(R"({"jsonrpc":"2.0","error":{"code":-1,"message":"?"}})");
+  if (what == "progress")
+    return body_.say(request_line({}, "notifications/progress", R"({"progressToken":77777,"progress":1})"));
+  if (what == "updated")
+    return body_.say(request_line({}, "notifications/resources/updated",
+                                  fmt::format(R"({{"uri":"sim://{}/one"}})", script_.name)));
+  if (what == "ask")
+    return body_.say(request_line(fmt::format(R"("q{}")", ++asked_), "roots/list", {}));
+}
+
+}  // namespace simulation

@@ -1,0 +1,83 @@
+// A simulated AI client: it asks what the plan says, answers what servers ask it, fetches a list again when
+// it is told that it changed, and tells the oracle all that it hears.
+#pragma once
+
+#include <memory>
+#include <set>
+#include <string>
+
+#include "oracle.h"
+#include "plan.h"
+#include "wire.h"
+
+namespace simulation {
+
+// The numbers of requests that a client makes by itself begin here.
+constexpr int first_own_number = 10'000'000;
+
+// "TOOL ,"do":"die" +token +task" as a plan has it.
+struct CallText {
+  std::string tool;
+  std::string arguments;  // with the number in them
+  bool token = false;
+  bool task = false;
+  bool in_batch = false;
+};
+CallText call_from(const std::string& text, int number);
+
+class Client final : private Wire::Peer {
+ public:
+  Client(VirtualTime& time, Oracle& oracle, std::uint64_t seed, int& own_numbers);
+  ~Client() override { wire_->forget_peer(); }
+
+  mcpivot::Link& link() { return *wire_; }
+  void start(mcpivot::Link::Handler& handler) { wire_->start(handler); }
+  const Wire& wire() const { return *wire_; }
+
+  void hello(int number, const std::string& version);
+  void ready();
+  void call(const std::string& server, int number, const CallText& call);
+  void call_through(const std::string& server, int number, const CallText& call);
+  // By the name that the client is to use; `server` answers.
+  void call_named(const std::string& name, const std::string& server, int number, const CallText& call);
+  void control(int number, const std::string& text);
+  void batch(const std::string& server, int number, const std::string& text);
+  void ask(int number, const std::string& method, const std::string& params);
+  void cancel(int number);
+  void notify(const std::string& method, const std::string& params);
+  void noise(int kind);
+  void stop_reading(Millis time);
+  void read_again() { wire_->read_again(); }
+  // It is gone; the core learns of it.
+  void vanish(std::function<void()> when_known);
+
+  bool greeted() const { return greeted_; }
+  bool is_ready() const { return ready_; }
+  int own_number() { return first_own_number + ++own_numbers_; }
+
+ private:
+  void hear(std::string_view line) override;
+  void hear_end() override {}
+  void given(const mcpivot::Message& message) override { oracle_.given(0, message); }
+  void sent(std::string_view line) override { oracle_.said(0, line); }
+  void emptied() override;
+
+  std::string name_for(const std::string& server, const std::string& tool, int number, bool& sure) const;
+  std::string call_line(int number, const std::string& name, const CallText& call) const;
+  void expect(int number, std::string server, const CallText& call);
+  void answer(const mcpivot::Message& request);
+
+  VirtualTime& time_;
+  Oracle& oracle_;
+  std::shared_ptr<Wire> wire_;
+  int& own_numbers_;
+  std::set<std::string, std::less<>> names_;  // of the tools that it knows
+  std::function<void()> when_known_;
+  std::string version_;
+  int hello_ = 0;  // its number
+  bool greeted_ = false;
+  bool ready_ = false;
+  bool batches_ = false;  // the handshake allows them
+};
+
+}  // namespace simulation

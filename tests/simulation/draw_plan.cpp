@@ -1,0 +1,244 @@
+// Draws a plan from a seed. Each seed has its own taste: which servers there are, which faults happen at all
+// and how often. Runs in which everything fails at once reach less than runs in which a few things do.
+#include <fmt/format.h>
+
+#include <array>
+#include <vector>
+
+#include "chance.h"
+#include "fleet.h"
+#include "plan.h"
+#include "script.h"
+
+namespace simulation {
+namespace {
+
+constexpr auto servers = std::to_array<const char*>({"alpha", "beta", "gamma", "delta", "epsilon"});
+constexpr int events_of_an_action = 9;  // about
+
+class Drawing {
+ public:
+  explicit Drawing(std::uint64_t seed) : chance_(seed) {
+    plan_.chance = chance_.next();
+    most_servers_ = chance_.of({1, 1, 2, 3, 5});
+    hurry_ = chance_.of({300, 1'000, 3'000, 10'000});
+    for (int& weight : weights_) weight = chance_.of({0, 1, 1, 4});
+    weights_[index(Deed::call)] = chance_.of({20, 60, 120});
+    weights_[index(Deed::through)] = chance_.of({4, 20});
+    weights_[index(Deed::control)] = chance_.of({1, 4, 12});
+    weights_[index(Deed::ask)] = chance_.of({4, 12});
+    weights_[index(Deed::cancel)] = chance_.of({0, 4, 16});
+    weights_[index(Deed::ready)] = 1;
+    weights_[index(Deed::hello)] = 1;
+    weights_[index(Deed::quit)] = chance_.of({0, 0, 1});
+    weights_[index(Deed::vanish)] = chance_.of({0, 0, 1});
+    for (int& taste : tastes_) taste = chance_.of({0, 1, 3});
+  }
+
+  Plan draw(int events) {
+    add(Deed::fleet, "-", 0, fleet());
+    greet();
+    for (int i = 0; i < events / events_of_an_action; ++i) {
+      // Bursts, and now and then a rest in which things come to an end.
+      if (!chance_.one_in(3)) at_ += chance_.below(chance_.one_in(40) ? hurry_ * 300 : hurry_);
+      act();
+    }
+    return std::move(plan_);
+  }
+
+ private:
+  static std::size_t index(Deed deed) { return static_cast<std::size_t>(deed); }
+
+  void add(Deed deed, std::string server, int number, std::string text) {
+    plan_.actions.push_back({at_, deed, std::move(server), number, std::move(text)});
+  }
+  std::string server() { return servers[static_cast<std::size_t>(chance_.below(most_servers_))]; }
+  std::string fleet() { return draw_fleet(chance_, {servers.begin(), servers.begin() + most_servers_}); }
+  int request() { return ++last_request_; }
+
+  void greet() {
+    if (chance_.one_in(12)) return;  // this one never does
+    add(Deed::hello, "-", request(), chance_.of<const char*>({"2025-06-18", "2025-11-25", "2025-03-26"}));
+    at_ += chance_.below(20'000);
+    if (!chance_.one_in(12)) add(Deed::ready, "-", 0, "");
+  }
+
+  Deed draw_deed() {
+    int all = 0;
+    for (const int weight : weights_) all += weight;
+    int drawn = chance_.below(all);
+    for (std::size_t i = 0; i < weights_.size(); ++i)
+      if ((drawn -= weights_[i]) < 0) return static_cast<Deed>(i);
+    return Deed::call;
+  }
+
+  // What a server is to do with a call, in its arguments.
+  std::string doing() {
+    static constexpr auto things = std::to_array<const char*>(
+        {"die",   "exit",  "hang",  "garble", "twins", "batch", "oversize", "large", "bare",     "float",
+         "twice", "error", "fail",  "flood",  "ask",   "change", "deaf",    "lose",  "die-after"});
+    std::string text;
+    const auto thing = static_cast<std::size_t>(chance_.below(static_cast<int>(things.size())));
+    if (chance_.below(8) < tastes_[thing]) text += fmt::format(R"(,"do":"{}")", things[thing]);
+    if (!chance_.one_in(3))
+      text += fmt::format(R"(,"after":{})", chance_.one_in(6) ? chance_.below(2'000) : chance_.below(30));
+    return text;
+  }
+
+  std::string tool() {
+    return chance_.of<const char*>({"work", "work", "work", "look", "put", "again", "shaped", "hidden", "extra1", "none"});
+  }
+
+  std::string call_text() {
+    std::string text = fmt::format("{} {}", tool(), doing());
+    if (chance_.one_in(3)) text += " +token";
+    if (chance_.one_in(12)) text += " +task";
+    return text;
+  }
+
+  void act() {
+    switch (const Deed deed = draw_deed()) {
+      case Deed::fleet:
+        return add(deed, "-", 0, fleet());
+      case Deed::disk:
+        return add(deed, "-", chance_.below(3), "");
+      case Deed::hello:
+        return greet();
+      case Deed::call:
+      case Deed::through:
+        return add(deed, server(), request(), call_text());
+      case Deed::batch:
+        add(deed, server(), last_request_ + 1, call_text());
+        last_request_ += 3;
+        return;
+      case Deed::control:
+      case Deed::type:
+        return add(deed, deed == Deed::type ? fmt::format("t{}", chance_.below(3)) : "-", request(), control());
+      case Deed::leave:
+        return add(deed, fmt::format("t{}", chance_.below(3)), 0, "");
+      case Deed::ask:
+        return add(deed, "-", request(), question());
+      case Deed::cancel:
+        return add(deed, "-", std::max(1, last_request_ - chance_.below(8)), "");
+      case Deed::notify:
+        return add(deed, "-", 0,
+                   chance_.of<const char*>({"notifications/roots/list_changed {}", "notifications/initialized",
+                                            "x/y [1]", "tools/call {\"name\":\"work\"}",
+                                            "notifications/progress {\"progressToken\":1,\"progress\":1}",
+                                            "notifications/cancelled {\"requestId\":\"nobody's\"}"}));
+      case Deed::noise:
+        return add(deed, "-", chance_.below(4), "");
+      case Deed::deaf:
+        return add(deed, "-", chance_.of({5, 50, 1'500, 20'000}), "");
+      case Deed::quit:
+      case Deed::vanish:
+        add(deed, "-", 0, "");
+        at_ += 300'000;  // until the next one runs
+        return greet();
+      case Deed::kill:
+      case Deed::save:
+      case Deed::replace:
+        return add(deed, server(), 0, "");
+      case Deed::blurt:
+        return add(deed, server(), 0,
+                   chance_.of<const char*>({"tools", "prompts", "resources", "log", "log-empty", "log-array",
+                                            "log-none", "log-number", "garbage", "answer", "no-id", "progress",
+                                            "updated", "ask"}));
+      case Deed::daemon:
+        return add(deed, server(), 0, chance_.of<const char*>({"up", "down", "up", "forget"}));
+      case Deed::births:
+        return add(deed, server(), chance_.of({1, 1, 2, 5}),
+                   std::string(name_of(static_cast<Birth>(chance_.below(static_cast<int>(Birth::count))))));
+      case Deed::builds:
+        return add(deed, server(), chance_.of({0, 30, 30, 700, -1}),
+                   chance_.of<const char*>({"ok", "news", "fails"}));
+      case Deed::slow:
+        return add(deed, server(), chance_.below(2), "");
+      default:
+        return add(deed, "-", 0, "");
+    }
+  }
+
+  std::string control() {
+    const std::string named = fmt::format(R"({{"server":"{}"}})", server());
+    switch (chance_.below(14)) {
+      case 0:
+      case 1:
+        return "pivot_rebuild " + named + (chance_.one_in(2) ? " +token" : "");
+      case 2:
+      case 3:
+        return "pivot_restart " + named;
+      case 4:
+        return fmt::format(R"(pivot_restart {{"server":"{}","stop":true}})", server());
+      case 5:
+        return "pivot_status {}";
+      case 6:
+        return "pivot_status " + named;
+      case 7:
+        return "pivot_logs " + named;
+      case 8:
+      case 9:
+        return "pivot_activate " + named;
+      case 10:
+        return "pivot_deactivate " + named;
+      case 11:
+        return R"(pivot_search {"query":"work"})";
+      case 12:
+        return R"(pivot_call {"tool":"nobody__has"})";
+      default:
+        return R"(pivot_restart {"server":7})";
+    }
+  }
+
+  std::string question() {
+    const std::string name = server();
+    switch (chance_.below(14)) {
+      case 0:
+      case 1:
+      case 2:
+        return "tools/list";
+      case 3:
+        return "prompts/list";
+      case 4:
+        return "resources/list";
+      case 5:
+        return "resources/templates/list";
+      case 6:
+        return fmt::format(R"(logging/setLevel {{"level":"{}"}})", chance_.of<const char*>({"info", "debug", "loud"}));
+      case 7:
+        return fmt::format(R"(resources/{} {{"uri":"sim://{}/one"}})",
+                           chance_.of<const char*>({"read", "subscribe", "unsubscribe"}), name);
+      case 8:
+        return fmt::format(R"(prompts/get {{"name":"{}__greet"}})", name);
+      case 9:
+        return fmt::format(R"(tasks/{} {{"taskId":"{}-{}-{}"}})",
+                           chance_.of<const char*>({"get", "result", "cancel"}), name, chance_.between(1, 3),
+                           std::max(1, last_request_ - chance_.below(20)));
+      case 10:
+        return fmt::format(R"(completion/complete {{"ref":{{"type":"ref/prompt","name":"{}__greet"}}}})", name);
+      case 11:
+        return "server/discover";
+      case 12:
+        return "odd/method {}";
+      default:
+        return "ping";
+    }
+  }
+
+  Chance chance_;
+  Plan plan_;
+  long at_ = 0;
+  int last_request_ = 0;
+  int most_servers_ = 1;
+  int hurry_ = 1'000;
+  std::array<int, static_cast<std::size_t>(Deed::count)> weights_{};
+  std::array<int, 19> tastes_{};  // of doing()
+};
+
+}  // namespace
+
+Plan draw_plan(std::uint64_t seed, int events) {
+  return Drawing(seed).draw(events);
+}
+
+}  // namespace simulation

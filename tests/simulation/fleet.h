@@ -1,0 +1,18 @@
+// A configuration as a line of a plan: "alpha=process,active,build beta=daemon,start,idle:300 bare".
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "chance.h"
+#include "config/config.h"
+
+namespace simulation {
+
+std::string draw_fleet(Chance& chance, const std::vector<std::string>& servers);
+
+// Throws if there is a word in it that means nothing.
+mcpivot::GatewayConfig fleet_from(std::string_view text);
+
+}  // namespace simulation

@@ -1,0 +1,26 @@
+// Where the simulated servers write down what they do, for the oracle to judge: what was executed, and how
+// they died. Each death has a number, and its words say it, so that it is recognised wherever it is told.
+#pragma once
+
+#include <sys/types.h>
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace simulation {
+
+class Ledger {
+ public:
+  virtual ~Ledger() = default;
+  // A server has taken this call and does what it asks.
+  virtual void executed(int number, const std::string& server) = 0;
+  // It has died of itself, with these calls unanswered. Returns the number of the death.
+  virtual int died(const std::vector<int>& open) = 0;
+  // The core is about to learn of it.
+  virtual void buried(const std::string& server, pid_t pid, int death) = 0;
+  // The core sends this to a server.
+  virtual void sent_to(const std::string& server, std::string_view line) = 0;
+};
+
+}  // namespace simulation

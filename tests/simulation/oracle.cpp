@@ -1,0 +1,266 @@
+#include "oracle.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <utility>
+
+#include "rpc/json_cursor.h"
+
+namespace simulation {
+
+using mcpivot::find_member;
+using mcpivot::Kind;
+using mcpivot::Message;
+using mcpivot::Method;
+
+namespace {
+
+// The number in an id or a token, however it is spelled; 0: there is none.
+int number_in(std::string_view id) {
+  if (id.ends_with('"')) id.remove_suffix(1);
+  std::size_t begin = id.size();
+  while (begin > 0 && id[begin - 1] >= '0' && id[begin - 1] <= '9') --begin;
+  int number = 0;
+  std::from_chars(id.data() + begin, id.data() + id.size(), number);
+  return number;
+}
+
+constexpr std::size_t most_broken = 20;  // one is enough
+
+}  // namespace
+
+std::string Oracle::spelled(int number) {
+  switch (number % 4) {
+    case 0:
+      return std::to_string(number);
+    case 1:
+      return fmt::format(R"("r-{}")", number);
+    case 2:
+      return fmt::format(R"("\u0072\"{}")", number);
+    default:
+      return fmt::format("-{}", number);
+  }
+}
+
+std::string Oracle::token(int number) {
+  return number % 2 == 0 ? fmt::format("{}", number) : fmt::format(R"("t{}")", number);
+}
+
+void Oracle::violate(std::string what) {
+  if (broken_.size() < most_broken)
+    broken_.push_back(fmt::format("at {} ms: {}",
+                                  std::chrono::duration_cast<Millis>(clock_.now().time_since_epoch()).count() -
+                                      3'600'000,
+                                  std::move(what)));
+}
+
+std::string Oracle::brief(std::string_view line) const {
+  return line.size() <= 600 ? std::string(line) : fmt::format("{}… ({} bytes)", line.substr(0, 600), line.size());
+}
+
+Oracle::Request* Oracle::find(std::string_view id) {
+  const auto found = requests_.find(number_in(id));
+  return found != requests_.end() && spelled(found->first) == id ? &found->second : nullptr;
+}
+
+void Oracle::will_ask(Asked asked) {
+  Request& request = requests_[asked.number];
+  if (request.state != State::none) return violate(fmt::format("the plan uses {} twice", asked.number));
+  request.asked = std::move(asked);
+  request.state = State::planned;
+}
+
+void Oracle::given(int who, const Message& message) {
+  if (message.kind == Kind::request) {
+    Request* const request = find(message.text(message.id));
+    if (request == nullptr || request->asked.who != who) return violate("the simulation lost a request");
+    request->state = State::open;
+    request->since = clock_.now();
+    ++open_;
+  } else if (message.known == Method::cancelled && message.request_id) {
+    Request* const request = find(message.text(message.request_id));
+    if (request == nullptr || request->state != State::open || request->asked.who != who ||
+        !request->asked.cancellable)
+      return;
+    request->state = State::withdrawn;
+    --open_;
+  }
+}
+
+void Oracle::gone(int who) {
+  for (auto& [number, request] : requests_) {
+    if (request.asked.who != who) continue;
+    if (request.state == State::open) --open_;
+    if (request.state == State::open || request.state == State::planned) request.state = State::abandoned;
+  }
+}
+
+// --- what the core says
+
+void Oracle::heard(std::string_view line) {
+  ++said_;
+  hash_.feed(line);
+}
+
+void Oracle::said(int who, std::string_view line) {
+  heard(line);
+  if (mcpivot::is_batch(line)) {
+    const auto elements = mcpivot::read_batch(line);
+    if (!elements) return violate("a batch that is not one: " + brief(line));
+    for (const std::string_view element : *elements) {
+      const auto message = mcpivot::read_message(element);
+      if (!message || !message->is_answer()) {
+        violate("a batch with something else in it: " + brief(line));
+      } else {
+        answered(who, *message);
+      }
+    }
+    return;
+  }
+  const auto message = mcpivot::read_message(line);
+  if (!message) return violate(fmt::format("what was said is no message ({}): {}", message.error().reason, brief(line)));
+  if (message->is_answer() && message->id) return answered(who, *message);
+  if (message->known != Method::progress) return;
+  const std::string_view token_text = message->text(message->progress_token);
+  const auto found = requests_.find(number_in(token_text));
+  if (found == requests_.end() || token(found->first) != token_text || !found->second.asked.has_token)
+    return violate("progress of what nobody asked for: " + brief(line));
+  const Request& request = found->second;
+  if (request.asked.who != who) return violate("progress for somebody else: " + brief(line));
+  if (!request.asked.is_task && (request.state == State::answered || request.state == State::withdrawn))
+    violate(fmt::format("progress after the {}: {}", request.state == State::answered ? "answer" : "cancellation",
+                        brief(line)));
+}
+
+void Oracle::answered(int who, const Message& message) {
+  Request* const request = find(message.text(message.id));
+  if (request == nullptr) return violate("an answer that nobody asked for: " + brief(message.raw));
+  const int number = request->asked.number;
+  if (request->asked.who != who) return violate("an answer for somebody else: " + brief(message.raw));
+  switch (request->state) {
+    case State::answered:
+      return violate(fmt::format("{} is answered twice: {}", number, brief(message.raw)));
+    case State::withdrawn:
+      if (request->asked.in_batch) return;
+      return violate(fmt::format("{} is answered though it was cancelled: {}", number, brief(message.raw)));
+    case State::abandoned:
+      return violate(fmt::format("{} is answered though whoever asked is gone: {}", number, brief(message.raw)));
+    case State::open:
+      break;
+    default:
+      return violate(fmt::format("{} is answered before it was asked: {}", number, brief(message.raw)));
+  }
+  request->state = State::answered;
+  --open_;
+  if (const auto took = clock_.since(request->since); took > request->asked.limit)
+    violate(fmt::format("{} is answered after {} ms: {}", number, took.count(), brief(message.raw)));
+  note_deaths(message.raw);
+  judge_words(*request, message);
+}
+
+// By its own server, with its own number; or by mcpivot, which says so.
+void Oracle::judge_words(Request& request, const Message& message) {
+  const Asked& asked = request.asked;
+  if (!asked.is_call) return;
+  const std::string_view raw = message.raw;
+  const std::string mark = fmt::format("#{}.", asked.number);
+  const auto at = raw.find(mark);
+  const bool by_us = raw.find("[mcpivot]") != std::string_view::npos;
+  if (at != std::string_view::npos) {
+    std::size_t begin = at;
+    while (begin > 0 && raw[begin - 1] != '@') --begin;
+    const std::string_view by = raw.substr(begin, at - begin);
+    if (!asked.server.empty() && by != asked.server)
+      return violate(fmt::format("{} was for {}, and {} answered: {}", asked.number, asked.server, by, brief(raw)));
+    if (request.executed == 0) return violate(fmt::format("{} was answered, but never executed", asked.number));
+    request.well = true;
+    return;
+  }
+  if (!by_us && message.kind == Kind::result && raw.find('@') != std::string_view::npos)
+    return violate(fmt::format("{} got the answer of another: {}", asked.number, brief(raw)));
+  // While the client does not read, its servers are not listened to either: time may run out first.
+  const bool otherwise = raw.find("did not answer") != std::string_view::npos ||
+                         raw.find("mcpivot ends") != std::string_view::npos;
+  if (request.death > 0 && !asked.may_repeat && !otherwise &&
+      raw.find(fmt::format("(death {})", request.death)) == std::string_view::npos)
+    return violate(fmt::format("{} was under way at death {}, which its answer does not tell: {}", asked.number,
+                               request.death, brief(raw)));
+  if (message.kind == Kind::result && !by_us && !asked.is_task)
+    violate(fmt::format("{} has an answer that says neither whose it is nor why not: {}", asked.number, brief(raw)));
+}
+
+// --- what servers do
+
+void Oracle::executed(int number, const std::string& server) {
+  const auto found = requests_.find(number);
+  if (found == requests_.end()) return violate(fmt::format("{} executed {}, which nobody asked for", server, number));
+  Request& request = found->second;
+  if (++request.executed > 1 && !request.asked.may_repeat)
+    violate(fmt::format("{} was executed twice, the second time by {}", number, server));
+}
+
+int Oracle::died(const std::vector<int>& open) {
+  const int number = ++deaths_;
+  for (const int call : open) {
+    const auto found = requests_.find(call);
+    if (found != requests_.end() && found->second.state == State::open) found->second.death = number;
+  }
+  return number;
+}
+
+void Oracle::buried(const std::string& server, pid_t pid, int death) {
+  if (is_current && is_current(server, pid)) untold_.push_back({death, server});
+}
+
+void Oracle::sent_to(const std::string& server, std::string_view line) {
+  heard(line);
+  if (line.find(R"("tools/call")") == std::string_view::npos) return;
+  const auto message = mcpivot::read_message(line);
+  if (!message) return violate("what was sent to a server is no message: " + brief(line));
+  const std::string tool = mcpivot::string_value(message->text(message->name));
+  if (allows && !allows(server, tool))
+    violate(fmt::format("{} was sent a call of {}, which the configuration forbids", server, tool));
+}
+
+// A death is told wherever its number stands; "left out" stands for all that were due.
+void Oracle::note_deaths(std::string_view line) {
+  if (untold_.empty() || line.find("[mcpivot]") == std::string_view::npos) return;
+  const bool left_out = line.find("earlier notices left out") != std::string_view::npos;
+  std::erase_if(untold_, [&](const Untold& death) {
+    return left_out || line.find(fmt::format("(death {})", death.number)) != std::string_view::npos;
+  });
+}
+
+// --- the end
+
+bool Oracle::is_open(int number) const {
+  const auto found = requests_.find(number);
+  return found != requests_.end() && found->second.state == State::open;
+}
+
+bool Oracle::was_answered(int number) const {
+  const auto found = requests_.find(number);
+  return found != requests_.end() && found->second.state == State::answered;
+}
+
+bool Oracle::was_answered_well(int number) const {
+  const auto found = requests_.find(number);
+  return found != requests_.end() && found->second.well;
+}
+
+void Oracle::judge_end() {
+  std::vector<int> never;
+  for (const auto& [number, request] : requests_)
+    if (request.state == State::open) never.push_back(number);
+  std::ranges::sort(never);
+  for (const int number : never) violate(fmt::format("{} is never answered", number));
+}
+
+void Oracle::judge_deaths() {
+  for (const Untold& death : untold_)
+    violate(fmt::format("death {} (of {}) is never told", death.number, death.server));
+}
+
+}  // namespace simulation

@@ -1,0 +1,109 @@
+// Judges what the core does: remembers every request from the moment at which the core was given it, and
+// every line that the core says. It does nothing itself.
+//
+// A promise that is broken is a sentence in broken(); the run goes on.
+#pragma once
+
+#include <deque>
+#include <functional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "ledger.h"
+#include "rpc/message.h"
+#include "virtual_time.h"
+#include "watch/content_hash.h"
+
+namespace simulation {
+
+// What a request is, as whoever makes it knows.
+struct Asked {
+  int number = 0;
+  int who = 0;         // the client is 0, a terminal 1 and up; others in each life
+  std::string server;  // whose words are a good answer; empty: nobody's
+  bool may_repeat = false;
+  bool is_call = false;  // of a server's tool: its nonce must come back
+  bool has_token = false;
+  bool is_task = false;
+  bool cancellable = true;
+  bool in_batch = false;  // its answer may lie there when it is cancelled
+  Millis limit{100'000};
+};
+
+class Oracle final : public Ledger {
+ public:
+  explicit Oracle(const mcpivot::Clock& clock) : clock_(clock) {}
+
+  // An id (or token) that a client gives its request of this number: of all spellings that JSON has.
+  static std::string spelled(int number);
+  static std::string token(int number);
+
+  // Whoever asks says so beforehand; then the core is given it.
+  void will_ask(Asked asked);
+  void given(int who, const mcpivot::Message& message);
+  // The core says something to a client or a terminal.
+  void said(int who, std::string_view line);
+  // Nobody waits for the answers of this one any more.
+  void gone(int who);
+
+  // Ledger
+  void executed(int number, const std::string& server) override;
+  int died(const std::vector<int>& open) override;
+  void buried(const std::string& server, pid_t pid, int death) override;
+  void sent_to(const std::string& server, std::string_view line) override;
+
+  // Whether the user lets a server's tool be called, as of now; and whether this is the process that serves,
+  // of a server that the model hears of.
+  std::function<bool(const std::string& server, std::string_view tool)> allows;
+  std::function<bool(const std::string& server, pid_t pid)> is_current;
+
+  bool is_open(int number) const;
+  bool was_answered(int number) const;
+  bool was_answered_well(int number) const;
+  std::size_t open() const { return open_; }
+  // When all must be over.
+  void judge_end();
+  // Whoever died in silence must have been told of by now.
+  void judge_deaths();
+  // mcpivot ends: what it has not told it never will.
+  void forget_deaths() { untold_.clear(); }
+
+  void violate(std::string what);
+  const std::vector<std::string>& broken() const { return broken_; }
+  std::uint64_t hash() const { return hash_.value() ^ (said_ << 1U); }
+
+ private:
+  enum class State : std::uint8_t { none, planned, open, answered, withdrawn, abandoned };
+  struct Request {
+    Asked asked;
+    State state = State::none;
+    bool well = false;  // answered by its own server
+    int executed = 0;
+    int death = 0;  // of its server, while it was under way
+    mcpivot::Clock::Time since{};
+  };
+
+  Request* find(std::string_view id);
+  void answered(int who, const mcpivot::Message& message);
+  void judge_words(Request& request, const mcpivot::Message& message);
+  void note_deaths(std::string_view line);
+  void heard(std::string_view line);
+  std::string brief(std::string_view line) const;
+
+  const mcpivot::Clock& clock_;
+  std::unordered_map<int, Request> requests_;
+  std::size_t open_ = 0;
+  struct Untold {
+    int number;
+    std::string server;
+  };
+  std::vector<Untold> untold_;
+  int deaths_ = 0;
+  std::vector<std::string> broken_;
+  mcpivot::ContentHash hash_;
+  std::uint64_t said_ = 0;
+};
+
+}  // namespace simulation

@@ -1,0 +1,71 @@
+// What is going to happen, and when: drawn from a seed before anything runs, and so plain lines that can be
+// printed, cut down, kept and played again.
+//
+// An action stands on its own: it names servers and requests by names and numbers that mean the same when
+// other actions are taken out.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace simulation {
+
+enum class Deed : std::uint8_t {
+  // of the configuration and of whoever steers from outside
+  fleet,    // this is the configuration from now on
+  trouble,  // the file has errors
+  hup,      // SIGHUP
+  quit,     // SIGTERM: mcpivot ends, and is started again
+  disk,     // nothing can be saved (1), or again (0), or what was is damaged (2)
+  // of the client
+  hello,    // initialize
+  ready,    // notifications/initialized
+  call,     // of a tool of a server
+  through,  // the same by pivot_call
+  control,  // of a tool of mcpivot's
+  batch,    // three calls at once
+  ask,      // any other request
+  cancel,
+  notify,
+  noise,   // what is no message
+  deaf,    // it stops reading, for so many milliseconds
+  vanish,  // it is gone; mcpivot ends, and another comes
+  // of terminals
+  type,   // a terminal calls a tool
+  leave,  // it is gone
+  // of servers
+  kill,
+  blurt,  // says something unasked
+  daemon,
+  births,
+  builds,
+  save,
+  replace,
+  slow,  // it ends as late as it may
+  count
+};
+std::string_view name_of(Deed deed);
+
+struct Action {
+  long at = 0;  // in microseconds from the start
+  Deed deed = Deed::ask;
+  std::string server = "-";  // or "-"
+  int number = 0;            // of a request, or as the deed has it
+  std::string text;          // whatever else it takes
+};
+
+struct Plan {
+  std::uint64_t chance = 0;  // decides the delays of messages
+  std::vector<Action> actions;
+};
+
+// A plan that makes about so many events.
+Plan draw_plan(std::uint64_t seed, int events);
+
+// "chance SEED", then an action in each line: "AT DEED SERVER NUMBER TEXT". What follows "#" is a note.
+std::string to_text(const Plan& plan);
+Plan from_text(std::string_view text);  // throws what is wrong, and in which line
+
+}  // namespace simulation

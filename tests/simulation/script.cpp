@@ -1,0 +1,102 @@
+#include "script.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <stdexcept>
+
+namespace simulation {
+namespace {
+
+constexpr auto names = std::to_array<std::string_view>(
+    {"good", "cannot-execute", "dies-at-once", "dies-in-handshake", "dies-while-listing", "hangs", "slow",
+     "rejects", "no-version", "garbage", "refuses-lists", "endless-pages", "asks-early"});
+static_assert(names.size() == static_cast<std::size_t>(Birth::count));
+
+constexpr int revisions = 5;  // then they begin again
+
+std::string tool(std::string_view name, std::string_view more) {
+  return fmt::format(
+      R"({{"name":"{}","description":"does {} \u00e9","inputSchema":{{"type":"object","properties":{{"n":{{"type":"integer"}}}}}}{}}})",
+      name, name, more);
+}
+
+}  // namespace
+
+std::string_view name_of(Birth birth) {
+  return names.at(static_cast<std::size_t>(birth));
+}
+
+Birth birth_called(std::string_view name) {
+  const auto found = std::ranges::find(names, name);
+  if (found == names.end()) throw std::runtime_error(fmt::format("no birth is called \"{}\"", name));
+  return static_cast<Birth>(found - names.begin());
+}
+
+Birth Script::next_birth() {
+  if (births.empty()) return Birth::good;
+  const Birth birth = births.front();
+  births.pop_front();
+  return birth;
+}
+
+BuildPlan Script::next_build() {
+  if (builds.empty()) return {};
+  const BuildPlan build = builds.front();
+  builds.pop_front();
+  return build;
+}
+
+void Script::heal() {
+  births.clear();
+  builds.clear();
+  daemon_up = true;
+  slow_to_end = false;
+}
+
+Script& Scripts::of(const std::string& name) {
+  Script& script = scripts_[name];
+  script.name = name;
+  return script;
+}
+
+void Scripts::heal() {
+  for (auto& [name, script] : scripts_) script.heal();
+}
+
+const std::string& tools_of(const std::string& server, int revision) {
+  static std::map<std::pair<std::string, int>, std::string> made;
+  const int shown = revision % revisions;
+  std::string& text = made[{server, shown}];
+  if (!text.empty()) return text;
+  text = R"("tools":[)";
+  text += tool("work", "") + ",";
+  text += tool("look", R"(,"annotations":{"readOnlyHint":true})") + ",";
+  text += tool("put", R"(,"annotations":{"idempotentHint":true,"destructiveHint":true})") + ",";
+  text += tool("again", "") + ",";
+  text += tool("hidden", "") + ",";
+  text += tool("shaped", R"(,"outputSchema":{"type":"object","additionalProperties":true})");
+  if (shown > 0) text += "," + tool(fmt::format("extra{}", shown), "");
+  if (server == "delta") text += "," + tool("pivot_status", "");  // clashes with one of mcpivot's
+  text += "]";
+  return text;
+}
+
+std::string prompts_of(const std::string& server) {
+  return fmt::format(R"("prompts":[{{"name":"greet","description":"of {}"}}])", server);
+}
+
+std::string resources_of(const std::string& server) {
+  return fmt::format(R"("resources":[{{"uri":"sim://{}/one","name":"one"}}])", server);
+}
+
+std::string templates_of(const std::string& server) {
+  return fmt::format(R"("resourceTemplates":[{{"uriTemplate":"sim://{}/t/{{id}}","name":"t"}}])", server);
+}
+
+bool is_safe(std::string_view tool) {
+  return tool == "look" || tool == "put";
+}
+
+}  // namespace simulation

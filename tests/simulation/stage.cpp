@@ -1,0 +1,212 @@
+#include "stage.h"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "fleet.h"
+#include "life.h"
+#include "sim_backend.h"
+
+namespace simulation {
+namespace {
+
+using mcpivot::Clock;
+
+// After the plan: until what was begun has come to an end; for one answer; and for everything to be quiet.
+constexpr Millis recovery{60'000};
+constexpr Millis answer_time{40'000};
+constexpr Millis quiet{200'000};
+constexpr Millis farewell{5'000};
+constexpr std::uint64_t most_events = 5'000'000;  // it goes round in circles
+
+class Stage {
+ public:
+  Stage(const Plan& plan, Visits& visits)
+      : plan_(plan), visits_(visits), world_(plan.chance, *this_oracle()), oracle_(world_.timers()) {}
+
+  Verdict play();
+
+ private:
+  Ledger* this_oracle() { return &oracle_; }
+  Clock::Time now() { return world_.timers().now(); }
+  void pass(Clock::Time until);
+  void act(const Action& action);
+  void begin_life();
+  void on_gone();
+  void end_life();
+  void rest();
+  void call_each();
+  void member_restart(const std::string& name);
+
+  const Plan& plan_;
+  Visits& visits_;
+  SimWorld world_;
+  Oracle oracle_;
+  mcpivot::GatewayConfig config_;
+  Life::Numbers numbers_;
+  std::unique_ptr<Life> life_;
+  int lives_ = 0;
+  bool circling_ = false;
+};
+
+void Stage::pass(Clock::Time until) {
+  while (!circling_ && world_.timers().step(until)) {
+    if (life_) life_->look(visits_);
+    if (world_.timers().events() > most_events) {
+      circling_ = true;
+      oracle_.violate("it goes round in circles");
+    }
+  }
+}
+
+void Stage::begin_life() {
+  life_ = std::make_unique<Life>(world_, oracle_, config_, seed_of(plan_.chance, "client", ++lives_), numbers_);
+}
+
+// mcpivot says that it has ended: everybody has been answered, and no process is left.
+void Stage::on_gone() {
+  oracle_.judge_end();
+  for (int who = 0; who <= numbers_.terminals; ++who) oracle_.gone(who);
+  oracle_.forget_deaths();
+  if (world_.alive() > 0) oracle_.violate(fmt::format("mcpivot has ended, and {} servers run", world_.alive()));
+  world_.timers().later(Micros(0), [this] {
+    life_.reset();
+    if (world_.timers().set() > 0)
+      oracle_.violate(fmt::format("mcpivot is gone, and {} alarms are set", world_.timers().set()));
+    begin_life();
+  });
+}
+
+void Stage::act(const Action& action) {
+  for (const auto& member : life_->fleet().members())
+    if (action.server == "-" || member->name() == action.server)
+      visits_.act(action.deed, member->server().state());
+  Script* const script = action.server == "-" ? nullptr : &world_.scripts().of(action.server);
+  switch (action.deed) {
+    case Deed::fleet:
+      config_ = fleet_from(action.text);
+      return life_->configure(config_);
+    case Deed::quit:
+      return life_->end([this] { on_gone(); });
+    case Deed::vanish:
+      return life_->client().vanish([this] {
+        oracle_.gone(0);
+        life_->end([this] { on_gone(); });
+      });
+    case Deed::disk:
+      if (action.number == 2) return world_.files().damage();
+      return world_.files().set_full(action.number == 1);
+    case Deed::daemon:
+      if (action.text == "forget")
+        return world_.each_life(action.server, [](SimBackend& life) { life.lose_session(true); });
+      return world_.set_daemon(action.server, action.text == "up");
+    case Deed::births:
+      script->births.insert(script->births.end(), static_cast<std::size_t>(action.number), birth_called(action.text));
+      return;
+    case Deed::builds:
+      script->builds.push_back({.ok = action.text != "fails", .took = action.number, .news = action.text == "news"});
+      return;
+    case Deed::save:
+      return world_.save(action.server);
+    case Deed::replace:
+      return world_.replace(action.server);
+    case Deed::slow:
+      script->slow_to_end = action.number == 1;
+      return;
+    default:
+      return life_->act(action);
+  }
+}
+
+void Stage::member_restart(const std::string& name) {
+  life_->act({.at = 0,
+              .deed = Deed::type,
+              .server = "t9",
+              .number = life_->client().own_number(),
+              .text = fmt::format(R"(pivot_restart {{"server":"{}"}})", name)});
+  pass(now() + Millis(5'000));
+}
+
+// Every server that there is answers again.
+void Stage::call_each() {
+  std::vector<std::string> names;
+  for (const auto& member : life_->fleet().members()) names.push_back(member->name());
+  bool any = false;
+  for (const std::string& name : names) {
+    const mcpivot::Member* const member = life_->find(name);
+    if (member == nullptr || (!member->active() && !life_->has_pivot_call())) continue;
+    bool good = false;
+    for (int i = 0; i < 3 && !good; ++i) {
+      // One that refused to list its tools, and rests, has none that could be called.
+      if (i > 0 && member->server().catalog().list(mcpivot::ListKind::tools).empty()) member_restart(name);
+      const int number = life_->client().own_number();
+      const std::string shown = life_->fleet().names().shown(*member, mcpivot::ListKind::tools, "work");
+      CallText call = call_from("work", number);
+      if (!member->active()) {
+        call.arguments = fmt::format(R"({{"tool":"{}","arguments":{}}})", shown, call.arguments);
+        life_->client().call_named("pivot_call", name, number, call);
+      } else {
+        life_->client().call_named(shown, name, number, call);
+      }
+      const auto until = now() + answer_time;
+      while (!circling_ && !oracle_.was_answered(number) && now() < until) pass(now() + Millis(5));
+      good = oracle_.was_answered_well(number);
+    }
+    if (!good) oracle_.violate(fmt::format("{} does not recover", name));
+    any = any || (good && member->active());
+  }
+  if (any) oracle_.judge_deaths();
+}
+
+void Stage::rest() {
+  world_.heal();
+  pass(now() + Millis(1'000));
+  Client& client = life_->client();
+  client.read_again();
+  if (!client.greeted()) client.hello(client.own_number(), "2025-06-18");
+  client.ready();
+  pass(now() + recovery);
+  call_each();
+  pass(now() + quiet);
+  oracle_.judge_end();
+  life_->judge_rest();
+}
+
+Verdict Stage::play() {
+  const auto begin = now();
+  for (std::size_t i = 0; i < plan_.actions.size(); ++i) {
+    const Action& action = plan_.actions[i];
+    if (!life_) {
+      if (action.deed == Deed::fleet) config_ = fleet_from(action.text);
+      begin_life();
+      if (action.deed == Deed::fleet) continue;
+    }
+    pass(begin + Micros(action.at));
+    world_.timers().count();
+    act(action);
+    life_->look(visits_);
+  }
+  if (!life_) begin_life();
+  rest();
+  life_->end([this] {
+    oracle_.judge_end();
+    if (world_.alive() > 0) oracle_.violate(fmt::format("mcpivot has ended, and {} servers run", world_.alive()));
+    circling_ = true;  // nothing more happens
+  });
+  pass(now() + farewell);
+  if (!circling_) oracle_.violate("mcpivot does not end");
+  life_.reset();
+  if (world_.timers().set() > 0)
+    oracle_.violate(fmt::format("mcpivot is gone, and {} alarms are set", world_.timers().set()));
+  return {oracle_.broken(), world_.timers().events(), oracle_.hash()};
+}
+
+}  // namespace
+
+Verdict play(const Plan& plan, Visits& visits) {
+  Stage stage(plan, visits);
+  return stage.play();
+}
+
+}  // namespace simulation

@@ -1,0 +1,35 @@
+// Which states and steps of the core a simulation has been to: from which state of a server to which, and
+// what was done in which state. What was never visited was not tested.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+
+#include "plan.h"
+#include "script.h"
+#include "server/server.h"
+
+namespace simulation {
+
+class Visits {
+ public:
+  static constexpr std::size_t states = 4;
+
+  void step(mcpivot::Server::State from, mcpivot::Server::State to) { ++steps_[index(from)][index(to)]; }
+  void act(Deed deed, mcpivot::Server::State in) { ++deeds_[static_cast<std::size_t>(deed)][index(in)]; }
+
+  void add(const Visits& other);
+  // All that was visited, and how often.
+  std::string table() const;
+  // What was never.
+  std::string never() const;
+
+ private:
+  static std::size_t index(mcpivot::Server::State state) { return static_cast<std::size_t>(state); }
+
+  std::array<std::array<std::uint64_t, states>, states> steps_{};
+  std::array<std::array<std::uint64_t, states>, static_cast<std::size_t>(Deed::count)> deeds_{};
+};
+
+}  // namespace simulation
