@@ -121,9 +121,11 @@ void Handshake::on_initialized(const Message& answer) {
 }
 
 void Handshake::replay_from(std::size_t index) {
+  replaying_ = calls_.size();
   if (index == calls_.size()) return on_done_(std::move(outcome_));
   if (!takes(outcome_.initialize_result, calls_[index].method) || !may_make_(calls_[index]))
     return replay_from(index + 1);
+  replaying_ = index;
   generation_.inquire(
       calls_[index].method, calls_[index].params, [weak = weak_from_this(), index](const Message& answer) {
         auto self = weak.lock();

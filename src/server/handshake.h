@@ -45,6 +45,8 @@ class Handshake : public std::enable_shared_from_this<Handshake> {
   Handshake(Generation& generation, std::string hello, std::vector<Replay::Call> calls, MayMake may_make,
             OnDone on_done);
   void start();
+  // The call that is being made again, if it has come to that.
+  const Replay::Call* replaying() const { return replaying_ < calls_.size() ? &calls_[replaying_] : nullptr; }
 
  private:
   void on_initialized(const Message& answer);
@@ -53,6 +55,7 @@ class Handshake : public std::enable_shared_from_this<Handshake> {
   Generation& generation_;
   std::string hello_;
   std::vector<Replay::Call> calls_;
+  std::size_t replaying_ = static_cast<std::size_t>(-1);  // which of them
   MayMake may_make_;
   OnDone on_done_;
   Outcome outcome_;

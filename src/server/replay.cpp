@@ -63,4 +63,11 @@ std::vector<Replay::Call> Replay::calls() const {
   return calls;
 }
 
+void Replay::drop(const Call& call) {
+  if (call.method == "logging/setLevel") log_level_.clear();
+  if (call.method == "resources/subscribe") std::erase(subscriptions_, call.params);
+  if (call.method == "tools/call")
+    std::erase_if(kept_, [&](const Kept& kept) { return kept.params == call.params; });
+}
+
 }  // namespace mcpivot

@@ -36,6 +36,8 @@ class Replay {
   };
   // What to ask after the handshake, in this order.
   std::vector<Call> calls() const;
+  // It does more harm than good: it is not made again.
+  void drop(const Call& call);
 
  private:
   struct Kept {

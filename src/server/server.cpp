@@ -361,6 +361,7 @@ void Server::birth_failed(std::string why) {
     const std::string lines = telling_lines(unborn_->stderr_lines());
     if (!lines.empty()) why += fmt::format("\n{}", lines);
   }
+  blame_replay();
   abandon_birth();
   if (config_->is_daemon()) {
     connection_.failed(why);
@@ -383,6 +384,15 @@ void Server::birth_failed(std::string why) {
   if (!unborn_ && state_ == State::failed) back_off();
 }
 
+// A call that two births in a row did not survive is not made again: else there would never be a third.
+void Server::blame_replay() {
+  const Replay::Call* const call = handshake_ ? handshake_->replaying() : nullptr;
+  const std::string what = call != nullptr ? fmt::format("{} {}", call->method, call->params) : std::string();
+  if (std::exchange(fatal_replay_, what) != what || call == nullptr) return;
+  dropped_replays_.push_back(fmt::format("{} (two generations did not survive it)", call->label));
+  replay_.drop(*call);
+}
+
 // Whatever is being born is no longer wanted.
 void Server::abandon_birth() {
   birth_timer_.cancel();
@@ -397,6 +407,9 @@ void Server::abandon_birth() {
 void Server::swap_in(Handshake::Outcome outcome) {
   birth_timer_.cancel();
   handshake_.reset();
+  fatal_replay_.clear();
+  for (std::string& dropped : std::exchange(dropped_replays_, {}))
+    outcome.failed_replays.push_back(std::move(dropped));
   const auto old = std::exchange(current_, std::exchange(unborn_, nullptr));
   const bool guessed = std::exchange(guessed_, false);
   const bool first = initialize_result_.empty() || guessed;

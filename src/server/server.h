@@ -182,6 +182,7 @@ class Server final : private Generation::Owner {
   void shake_hands();
   void on_born(std::expected<Handshake::Outcome, std::string> outcome);
   void birth_failed(std::string why);
+  void blame_replay();
   void abandon_birth();
   void swap_in(Handshake::Outcome outcome);
   void back_off();
@@ -244,6 +245,8 @@ class Server final : private Generation::Owner {
   Watcher& watcher_;
   StderrRing ring_;
   Replay replay_;
+  std::string fatal_replay_;                  // what was being repeated when the last birth failed
+  std::vector<std::string> dropped_replays_;  // and which were given up for that; not told yet
   WaitingRoom waiting_;
   std::vector<Asker*> clients_;
 

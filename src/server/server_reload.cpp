@@ -138,6 +138,13 @@ void Server::abandon_plans() {
 }
 
 void Server::stop(std::function<void(const Stopped&)> done) {
+  if (!farewell_reason_.empty())
+    return done({.ok = false,
+                 .how = fmt::format("nothing was stopped: {}", farewell_reason_),
+                 .pids = {},
+                 .others = {},
+                 .program = {},
+                 .next = {}});
   if (config_in_use().is_daemon()) return stop_daemon(std::move(done));
   abandon_plans();
   stops_.push_back(std::move(done));

@@ -203,6 +203,9 @@ void Actor::call(const Message& message) {
     return error(call.id, mcpivot::code::invalid_params, fmt::format("@{} has no {}", script_.name, call.tool));
   open_[call.id] = call.number;
   ledger_.executed(call.number, script_.name);
+  // A server may not survive what it is told again, though it did the first time.
+  if (call.tool == "again" && call.how == "die-after")
+    call.how = script_.again.insert(call.number).second ? "" : "die";
   if (call.how == "deaf") body_.stop_reading(Millis(call.after));
   if (call.how == "hang") return;
   if (call.after == 0) return perform(call);

@@ -153,6 +153,7 @@ void Life::shut_down() {
 void Life::judge_rest() {
   const auto wrong = [&](const std::string& what) { oracle_.violate("at rest, " + what); };
   int lives = 0;
+  std::string states;
   std::size_t idle_alarms = 0;
   for (const auto& member : fleet().members()) {
     const mcpivot::Status status = member->server().status();
@@ -162,10 +163,11 @@ void Life::judge_rest() {
     if (status.life && status.life->in_flight > 0)
       wrong(fmt::format("{} has {} calls in flight", member->name(), status.life->in_flight));
     if (status.life) ++lives;
+    states += fmt::format("; {} is {} ({})", member->name(), status.state, status.trouble);
     if (!member->active() && member->entry().idle_stop) ++idle_alarms;
   }
   if (world_.alive() != lives)
-    wrong(fmt::format("{} servers serve, and {} processes or sessions are there", lives, world_.alive()));
+    wrong(fmt::format("{} servers serve, and {} processes or sessions are there: {}", lives, world_.alive(), states));
   if (world_.builds() > 0) wrong("something is being built");
   if (world_.timers().set() > idle_alarms)
     wrong(fmt::format("{} alarms are set; {} are known", world_.timers().set(), idle_alarms));

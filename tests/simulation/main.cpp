@@ -12,6 +12,7 @@
 #include <sstream>
 
 #include "forked.h"
+#include "oracle.h"
 #include "plan.h"
 #include "stage.h"
 
@@ -36,6 +37,7 @@ in virtual time. Exit code 1: a promise was broken; then the plan is cut down to
   --replay FILE  plays what is in these files or folders, instead of what a seed gives
   --again        plays seeds twice, and compares all that was said
   --visits       tells which states and steps were visited, not only those that never were
+  --trace        with --replay, prints all that is said
   --no-shrink    leaves a plan that fails as it is
 )";
 
@@ -75,6 +77,8 @@ Options read_options(const std::vector<std::string>& arguments) {
       options.again = true;
     else if (name == "--visits")
       options.visits = true;
+    else if (name == "--trace")
+      Oracle::tracing = true;
     else if (name == "--no-shrink")
       options.shrink = false;
     else if (name == "--replay")

@@ -56,6 +56,14 @@ void Oracle::violate(std::string what) {
                                   std::move(what)));
 }
 
+bool Oracle::tracing = false;
+
+void Oracle::trace(std::string_view who, std::string_view what) const {
+  if (!tracing) return;
+  const auto now = std::chrono::duration<double, std::milli>(clock_.now().time_since_epoch()).count() - 3'600'000;
+  fmt::print("{:12.3f} {:>16} {}\n", now, who, brief(what));
+}
+
 std::string Oracle::brief(std::string_view line) const {
   return line.size() <= 600 ? std::string(line) : fmt::format("{}… ({} bytes)", line.substr(0, 600), line.size());
 }
@@ -73,6 +81,7 @@ void Oracle::will_ask(Asked asked) {
 }
 
 void Oracle::given(int who, const Message& message) {
+  trace(who == 0 ? "client says" : "terminal says", message.raw);
   if (message.kind == Kind::request) {
     Request* const request = find(message.text(message.id));
     if (request == nullptr || request->asked.who != who) return violate("the simulation lost a request");
@@ -105,6 +114,7 @@ void Oracle::heard(std::string_view line) {
 }
 
 void Oracle::said(int who, std::string_view line) {
+  trace(who == 0 ? "to client" : "to terminal", line);
   heard(line);
   if (mcpivot::is_batch(line)) {
     const auto elements = mcpivot::read_batch(line);
@@ -194,6 +204,7 @@ void Oracle::judge_words(Request& request, const Message& message) {
 // --- what servers do
 
 void Oracle::executed(int number, const std::string& server) {
+  if (number == 0) return;  // a name of mcpivot's own, which a server has too
   const auto found = requests_.find(number);
   if (found == requests_.end()) return violate(fmt::format("{} executed {}, which nobody asked for", server, number));
   Request& request = found->second;
@@ -215,6 +226,7 @@ void Oracle::buried(const std::string& server, pid_t pid, int death) {
 }
 
 void Oracle::sent_to(const std::string& server, std::string_view line) {
+  trace("to " + server, line);
   heard(line);
   if (line.find(R"("tools/call")") == std::string_view::npos) return;
   const auto message = mcpivot::read_message(line);

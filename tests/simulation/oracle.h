@@ -71,6 +71,9 @@ class Oracle final : public Ledger {
   void forget_deaths() { untold_.clear(); }
 
   void violate(std::string what);
+  // Writes down what happens, for people to read, if anybody wants to.
+  void trace(std::string_view who, std::string_view what) const;
+  static bool tracing;
   const std::vector<std::string>& broken() const { return broken_; }
   std::uint64_t hash() const { return hash_.value() ^ (said_ << 1U); }
 

@@ -230,6 +230,9 @@ class SimKeeper final : public mcpivot::DaemonKeeper {
     world_.timers().later(Millis(60), [this, here = std::weak_ptr(here_), good, done = std::move(on_stopped)] {
       if (here.expired()) return;
       if (good) world_.set_daemon(config_->name, false);
+      // Where mcpivot cannot start it, somebody else does.
+      if (good && !can_start())
+        world_.timers().later(Millis(300), [&world = world_, name = config_->name] { world.set_daemon(name, true); });
       ours_ = ours_ && !good;
       done(good, good ? "--stop exited with code 0" : "--stop exited with code 1");
     });

@@ -82,6 +82,7 @@ void Stage::act(const Action& action) {
   for (const auto& member : life_->fleet().members())
     if (action.server == "-" || member->name() == action.server)
       visits_.act(action.deed, member->server().state());
+  oracle_.trace("", to_text({.chance = 0, .actions = {action}}).substr(9));
   Script* const script = action.server == "-" ? nullptr : &world_.scripts().of(action.server);
   switch (action.deed) {
     case Deed::fleet:
