@@ -66,7 +66,7 @@ TEST(StopFirst, a_call_that_comes_while_the_old_server_ends_waits_for_the_new_on
 
 // Once the first build has been swapped in, the server ends again for the second one.
 void expect_a_call_waits_for_the_second_build(const std::function<std::int64_t(Client&)>& ask_again) {
-  Client client(changing({"--swap", "stop-first", "--build", "cat gate"}));
+  Client client(changing({"--swap", "stop-first", "--build", "cat gate", "--log", "own.log"}));
   Gate gate(client.directory() / "gate");
   client.initialize();
   const auto first = client.send_call("pivot_rebuild");
@@ -91,8 +91,9 @@ TEST(StopFirst, a_call_that_waits_during_the_build_outlasts_a_second_rebuild) {
 TEST(StopFirst, a_call_that_waits_during_the_build_outlasts_a_hangup_signal) {
   expect_a_call_waits_for_the_second_build([](Client& client) {
     client.child().signal(SIGHUP);
-    // By the time of the last answer it has been taken: each one is a turn of the event loop.
-    for (int turn = 0; turn < 4; ++turn) client.request("ping");
+    const auto log = client.directory() / "own.log";
+    EXPECT_TRUE(wait_until(
+        [&] { return content_of(log).find("reloading after SIGHUP") != std::string::npos; }, soon()));
     return std::int64_t{0};
   });
 }

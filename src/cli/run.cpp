@@ -184,6 +184,7 @@ class Program {
     burst_.async_wait([this](const boost::system::error_code& error) {
       if (error) return;
       reload_due_ = false;
+      log_info("reloading after SIGHUP");
       if (!shutting_down_) gateway_.reload("after SIGHUP");
     });
   }
