@@ -6,10 +6,9 @@
 #include <string>
 #include <vector>
 
-namespace mcpivot {
+#include "cli/usage_error.h"
 
-// The exit code of a command line that cannot be meant.
-inline constexpr int usage_error = 2;
+namespace mcpivot {
 
 // CLI11 cannot know of the "--", so each command brings its usage, a line for each way to call it.
 class CommandHelp final : public CLI::Formatter {

@@ -10,8 +10,8 @@
 #include <system_error>
 
 #include "cli/colours.h"
-#include "cli/command_help.h"
 #include "cli/status_table.h"
+#include "cli/usage_error.h"
 #include "control/control_client.h"
 #include "proc/terminal.h"
 
@@ -22,19 +22,6 @@ namespace json = boost::json;
 
 constexpr timespec redraw_pace{.tv_sec = 1, .tv_nsec = 0};
 constexpr timespec follow_pace{.tv_sec = 0, .tv_nsec = 200'000'000};
-
-// What the command line said.
-struct Wish {
-  std::string server;
-  std::string instance;
-  std::string tool;
-  std::string arguments = "{}";
-  int lines = 50;
-  bool as_json = false;
-  bool watch = false;
-  bool build = false;
-  bool follow = false;
-};
 
 void print_details(const json::object& server) {
   for (const auto& [key, value] : server) {
@@ -55,7 +42,7 @@ bool has_server(const json::object& status, const std::string& name) {
   });
 }
 
-Found look_around(const Wish& wish) {
+Found look_around(const ControlWish& wish) {
   Found found;
   for (ControlClient& client : ControlClient::connect_all()) {
     json::object status;
@@ -76,7 +63,7 @@ Found look_around(const Wish& wish) {
   return found;
 }
 
-std::string nobody(const Wish& wish) {
+std::string nobody(const ControlWish& wish) {
   if (wish.instance.empty() && wish.server.empty())
     return "no mcpivot is running. A client starts one when it connects to it.";
   return fmt::format("no running mcpivot fits {}; \"mcpivot status\" shows them.",
@@ -84,7 +71,7 @@ std::string nobody(const Wish& wish) {
 }
 
 // The one that a command is for. Throws what to do if that is not clear.
-ControlClient the_one(const Wish& wish) {
+ControlClient the_one(const ControlWish& wish) {
   Found found = look_around(wish);
   if (found.clients.empty()) throw ControlError(nobody(wish));
   if (found.clients.size() == 1) return std::move(found.clients.front());
@@ -98,7 +85,7 @@ bool is_read() {
   return std::fflush(stdout) == 0;
 }
 
-void print_status(const Wish& wish, const Found& found) {
+void print_status(const ControlWish& wish, const Found& found) {
   if (wish.as_json) {
     json::array all;
     for (const json::object& state : found.states) all.push_back(state);
@@ -117,7 +104,7 @@ void print_status(const Wish& wish, const Found& found) {
 }
 
 // Again and again in the same place, with the cursor out of the way, until somebody has seen enough.
-int watch_status(const Wish& wish) {
+int watch_status(const ControlWish& wish) {
   const EndOnSignal ending;
   const bool redraw = can_redraw();
   if (redraw) fmt::print("\033[?25l");
@@ -133,7 +120,7 @@ int watch_status(const Wish& wish) {
   return 0;
 }
 
-int status(const Wish& wish) {
+int status(const ControlWish& wish) {
   if (wish.watch) return watch_status(wish);
   const Found found = look_around(wish);
   print_status(wish, found);
@@ -141,7 +128,7 @@ int status(const Wish& wish) {
 }
 
 // Calls a tool, shows its progress, prints its text.
-int call_tool(const Wish& wish, const std::string& tool, const json::object& arguments) {
+int call_tool(const ControlWish& wish, const std::string& tool, const json::object& arguments) {
   ControlClient client = the_one(wish);
   const json::value answer = client.ask(
       "tools/call", {{"name", tool}, {"arguments", arguments}, {"_meta", {{"progressToken", 1}}}},
@@ -160,11 +147,11 @@ int call_tool(const Wish& wish, const std::string& tool, const json::object& arg
   return failed != nullptr && failed->as_bool() ? 1 : 0;
 }
 
-json::object naming(const Wish& wish) {
+json::object naming(const ControlWish& wish) {
   return wish.server.empty() ? json::object() : json::object{{"server", wish.server}};
 }
 
-int logs(const Wish& wish) {
+int logs(const ControlWish& wish) {
   ControlClient client = the_one(wish);
   std::uint64_t after = 0;
   bool first = true;
@@ -190,7 +177,7 @@ int logs(const Wish& wish) {
   }
 }
 
-int tools(const Wish& wish) {
+int tools(const ControlWish& wish) {
   ControlClient client = the_one(wish);
   const json::value answer = client.ask("tools/list", nullptr);
   for (const json::value& entry : answer.at("tools").as_array()) {
@@ -219,7 +206,9 @@ json::object object_of(const std::string& text) {
   return value.as_object();
 }
 
-int carry_out(const std::string& name, const Wish& wish) {
+}  // namespace
+
+int control_command(const std::string& name, const ControlWish& wish) {
   try {
     if (name == "status") return status(wish);
     if (name == "logs") return logs(wish);
@@ -246,51 +235,6 @@ int carry_out(const std::string& name, const Wish& wish) {
                name, error.what(), MCPIVOT_VERSION);
     return 1;
   }
-}
-
-}  // namespace
-
-std::function<std::function<int()>()> add_control_commands(CLI::App& app) {
-  const auto wish = std::make_shared<Wish>();
-  std::vector<CLI::App*> commands;
-  enum class Server { none, optional, required };
-  auto command = [&](const char* name, const std::string& usage, const char* what,
-                     Server server = Server::optional) {
-    CLI::App* made = add_command(app, name, usage, what);
-    made->group("Commands for a running mcpivot");
-    made->add_option("--instance", wish->instance, "Which mcpivot, by pid or name, if several run")
-        ->option_text("PID");
-    if (server != Server::none)
-      made->add_option("SERVER", wish->server, "Which server; part of its name is enough")
-          ->required(server == Server::required)
-          ->option_text(" ");
-    commands.push_back(made);
-    return made;
-  };
-  auto* show = command("status", "[SERVER] [OPTIONS]", "What runs, and how it is doing");
-  show->add_flag("--json", wish->as_json, "For programs");
-  show->add_flag("--watch", wish->watch, "Again and again, until Ctrl-C");
-  auto* reload = command("reload", "[SERVER] [OPTIONS]",
-                         "A new generation of a server; the old one serves until it works");
-  reload->add_flag("--build", wish->build, "Build it first");
-  command("restart", "[SERVER] [OPTIONS]", "A new generation of a server, without a build");
-  command("stop", "[SERVER] [OPTIONS]", "Stop a server and free its program; the next call starts it");
-  auto* log = command("logs", "[SERVER] [OPTIONS]", "What servers wrote to stderr");
-  log->add_flag("-f,--follow", wish->follow, "Go on as more comes, until Ctrl-C");
-  log->add_option("-n,--lines", wish->lines, "How many lines to begin with (default: 50)")->option_text("N");
-  command("activate", "SERVER [OPTIONS]", "Put a server's tools into the client's list", Server::required);
-  command("deactivate", "SERVER [OPTIONS]", "Take a server's tools out of the client's list",
-          Server::required);
-  command("tools", "[SERVER] [OPTIONS]", "The tools of all servers, or of one");
-  auto* call = command("call", "TOOL [JSON] [OPTIONS]", "Call a tool by hand", Server::none);
-  call->add_option("TOOL", wish->tool, "Its name, as clients see it")->required()->option_text(" ");
-  call->add_option("JSON", wish->arguments, "Its arguments, as a JSON object")->option_text(" ");
-
-  return [wish, commands]() -> std::function<int()> {
-    for (const CLI::App* given : commands)
-      if (given->parsed()) return [wish, name = given->get_name()] { return carry_out(name, *wish); };
-    return {};
-  };
 }
 
 std::vector<std::string> running_names(const std::string& kind) {

@@ -2,19 +2,26 @@
 // deactivate, tools, call.
 #pragma once
 
-#include <functional>
 #include <string>
 #include <vector>
 
-namespace CLI {
-class App;
-}
-
 namespace mcpivot {
 
-// Adds the subcommands. Once the command line is parsed, the result says what to do if one of them was given,
-// and is empty otherwise. What it does returns 0, or 1 if what was asked for failed.
-std::function<std::function<int()>()> add_control_commands(CLI::App& app);
+// What the command line said.
+struct ControlWish {
+  std::string server;
+  std::string instance;
+  std::string tool;
+  std::string arguments = "{}";
+  int lines = 50;
+  bool as_json = false;
+  bool watch = false;
+  bool build = false;
+  bool follow = false;
+};
+
+// Does what `mcpivot NAME` was asked to. Returns 0, or 1 if that failed.
+int control_command(const std::string& name, const ControlWish& wish);
 
 // What running mcpivots have of that kind, for completions: SERVER, TOOL or PID. Who does not answer is left
 // out.

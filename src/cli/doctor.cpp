@@ -15,7 +15,6 @@
 #include <vector>
 
 #include "cli/colours.h"
-#include "cli/command_help.h"
 #include "config/config_file.h"
 #include "control/control_client.h"
 #include "gateway/routes.h"
@@ -306,18 +305,6 @@ int doctor(const std::string& config_file) {
   for (const Client& client : clients())
     for (const Scope scope : {Scope::user, Scope::project}) look_at_client(client, scope, places, findings);
   return findings.any_bad() ? 1 : 0;
-}
-
-std::function<std::function<int()>()> add_doctor_command(CLI::App& app) {
-  auto* command = add_command(app, "doctor", "[FILE]",
-                              "Look for what goes wrong in practice, and say what to do about it");
-  auto file = std::make_shared<std::string>();
-  command->add_option("FILE", *file, "The configuration; default: the one that would be found")
-      ->option_text(" ");
-  return [command, file]() -> std::function<int()> {
-    if (!*command) return {};
-    return [file] { return doctor(*file); };
-  };
 }
 
 }  // namespace mcpivot

@@ -5,7 +5,7 @@
 #include <cstdio>
 #include <optional>
 
-#include "cli/command_help.h"
+#include "cli/usage_error.h"
 #include "config/nearest.h"
 #include "install/careful_file.h"
 #include "install/installer.h"

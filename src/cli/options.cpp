@@ -8,10 +8,9 @@
 #include <sstream>
 
 #include "cli/command_help.h"
+#include "cli/commands.h"
 #include "cli/completion.h"
 #include "cli/control_command.h"
-#include "cli/doctor.h"
-#include "cli/install_options.h"
 #include "cli/man_page.h"
 #include "cli/split_words.h"
 #include "config/config_file.h"

@@ -1,0 +1,117 @@
+#include "cli/commands.h"
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "cli/command_help.h"
+#include "cli/control_command.h"
+#include "cli/doctor.h"
+#include "cli/install.h"
+
+namespace mcpivot {
+namespace {
+
+void add_common(CLI::App& app, InstallCommand& command) {
+  const std::vector<std::string> targets = install_targets();
+  auto* client = app.add_option("CLIENT", command.what, CLI::detail::join(targets, ", "));
+  client->option_text(" ");
+  suggest(*client, targets);
+  app.add_option_function<std::string>(
+         "--scope",
+         [&command](const std::string& scope) {
+           command.scope = scope == "project" ? Scope::project : Scope::user;
+         },
+         "user: for every project (the default); project: for the current folder")
+      ->check(CLI::IsMember({"user", "project"}))
+      ->option_text("SCOPE");
+  app.add_option("--name", command.name, "What to call the entry (default: mcpivot)")
+      ->check(
+          [](const std::string& name) { return std::string(name.empty() ? "a name must not be empty" : ""); })
+      ->option_text("NAME");
+  app.add_flag("--dry-run", command.dry_run, "Only say what would happen");
+}
+
+}  // namespace
+
+std::function<std::function<int()>()> add_install_commands(CLI::App& app) {
+  const auto install = std::make_shared<InstallCommand>();
+  const auto uninstall = std::make_shared<InstallCommand>();
+  const auto dry_init = std::make_shared<bool>(false);
+
+  auto* in = add_command(app, "install", "[CLIENT] [OPTIONS]",
+                         "Put mcpivot into a client's list of servers; alone: list the clients found");
+  add_common(*in, *install);
+  in->add_flag("--import", install->import,
+               "Move the servers that the client has into mcpivot's configuration");
+  auto* out =
+      add_command(app, "uninstall", "CLIENT [OPTIONS]", "Take it out again, and give imported servers back");
+  add_common(*out, *uninstall);
+  auto* init = add_command(app, "init", "[--dry-run]",
+                           "Write a first mcpivot.json for the project in the current folder");
+  init->add_flag("--dry-run", *dry_init, "Only print it");
+
+  return [=]() -> std::function<int()> {
+    if (*in) return [=] { return install_command(*install); };
+    if (*out) return [=] { return uninstall_command(*uninstall); };
+    if (*init) return [=] { return init_command(*dry_init); };
+    return {};
+  };
+}
+
+std::function<std::function<int()>()> add_doctor_command(CLI::App& app) {
+  auto* command = add_command(app, "doctor", "[FILE]",
+                              "Look for what goes wrong in practice, and say what to do about it");
+  auto file = std::make_shared<std::string>();
+  command->add_option("FILE", *file, "The configuration; default: the one that would be found")
+      ->option_text(" ");
+  return [command, file]() -> std::function<int()> {
+    if (!*command) return {};
+    return [file] { return doctor(*file); };
+  };
+}
+
+std::function<std::function<int()>()> add_control_commands(CLI::App& app) {
+  const auto wish = std::make_shared<ControlWish>();
+  std::vector<CLI::App*> commands;
+  enum class Server { none, optional, required };
+  auto command = [&](const char* name, const std::string& usage, const char* what,
+                     Server server = Server::optional) {
+    CLI::App* made = add_command(app, name, usage, what);
+    made->group("Commands for a running mcpivot");
+    made->add_option("--instance", wish->instance, "Which mcpivot, by pid or name, if several run")
+        ->option_text("PID");
+    if (server != Server::none)
+      made->add_option("SERVER", wish->server, "Which server; part of its name is enough")
+          ->required(server == Server::required)
+          ->option_text(" ");
+    commands.push_back(made);
+    return made;
+  };
+  auto* show = command("status", "[SERVER] [OPTIONS]", "What runs, and how it is doing");
+  show->add_flag("--json", wish->as_json, "For programs");
+  show->add_flag("--watch", wish->watch, "Again and again, until Ctrl-C");
+  auto* reload = command("reload", "[SERVER] [OPTIONS]",
+                         "A new generation of a server; the old one serves until it works");
+  reload->add_flag("--build", wish->build, "Build it first");
+  command("restart", "[SERVER] [OPTIONS]", "A new generation of a server, without a build");
+  command("stop", "[SERVER] [OPTIONS]", "Stop a server and free its program; the next call starts it");
+  auto* log = command("logs", "[SERVER] [OPTIONS]", "What servers wrote to stderr");
+  log->add_flag("-f,--follow", wish->follow, "Go on as more comes, until Ctrl-C");
+  log->add_option("-n,--lines", wish->lines, "How many lines to begin with (default: 50)")->option_text("N");
+  command("activate", "SERVER [OPTIONS]", "Put a server's tools into the client's list", Server::required);
+  command("deactivate", "SERVER [OPTIONS]", "Take a server's tools out of the client's list",
+          Server::required);
+  command("tools", "[SERVER] [OPTIONS]", "The tools of all servers, or of one");
+  auto* call = command("call", "TOOL [JSON] [OPTIONS]", "Call a tool by hand", Server::none);
+  call->add_option("TOOL", wish->tool, "Its name, as clients see it")->required()->option_text(" ");
+  call->add_option("JSON", wish->arguments, "Its arguments, as a JSON object")->option_text(" ");
+
+  return [wish, commands]() -> std::function<int()> {
+    for (const CLI::App* given : commands)
+      if (given->parsed()) return [wish, name = given->get_name()] { return control_command(name, *wish); };
+    return {};
+  };
+}
+
+}  // namespace mcpivot

@@ -1,0 +1,20 @@
+// How the command line describes the commands besides the proxy itself: install, uninstall, init, doctor, and
+// those that talk to a running mcpivot. What they do is elsewhere; CLI11's header, which costs some five
+// seconds in each file, stays here.
+#pragma once
+
+#include <functional>
+
+namespace CLI {
+class App;
+}
+
+namespace mcpivot {
+
+// Each adds subcommands. Once the command line is parsed, the result says what to do if one of them was
+// given, and is empty otherwise.
+std::function<std::function<int()>()> add_install_commands(CLI::App& app);
+std::function<std::function<int()>()> add_doctor_command(CLI::App& app);
+std::function<std::function<int()>()> add_control_commands(CLI::App& app);
+
+}  // namespace mcpivot
