@@ -133,7 +133,8 @@ void Server::hello(std::string_view params, std::function<void()> then) {
   }
   settled_.push_back({.then = std::move(then)});
   const bool known = !initialize_result_.empty();
-  const bool hopeless = !unborn_ && (state_ == State::failed || state_ == State::stopped);
+  const bool hopeless =
+      !farewell_reason_.empty() || (!unborn_ && (state_ == State::failed || state_ == State::stopped));
   if (known || hopeless) return settle();
   patience_timer_.set(first_handshake, [this] {
     trouble_ = fmt::format("it has not finished its handshake after {}", duration_text(first_handshake));

@@ -198,12 +198,17 @@ void Client::stop_reading(Millis time) {
 }
 
 void Client::vanish(std::function<void()> when_known) {
+  oracle_.gone(0);
   when_known_ = std::move(when_known);
   wire_->leave();
+  // mcpivot learns of it also while it does not listen: nobody reads what it writes.
+  time_.later(Millis(5), [this, weak = std::weak_ptr(wire_)] {
+    if (!weak.expired()) emptied();
+  });
 }
 
 void Client::emptied() {
-  if (when_known_) when_known_();
+  if (when_known_) std::exchange(when_known_, nullptr)();
 }
 
 }  // namespace simulation

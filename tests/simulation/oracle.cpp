@@ -85,6 +85,7 @@ void Oracle::given(int who, const Message& message) {
   if (message.kind == Kind::request) {
     Request* const request = find(message.text(message.id));
     if (request == nullptr || request->asked.who != who) return violate("the simulation lost a request");
+    if (request->state != State::planned) return;  // whoever asked is gone meanwhile
     request->state = State::open;
     request->since = clock_.now();
     ++open_;

@@ -67,6 +67,7 @@ void Stage::begin_life() {
 // mcpivot says that it has ended: everybody has been answered, and no process is left.
 void Stage::on_gone() {
   oracle_.judge_end();
+  life_->client().link().close();
   for (int who = 0; who <= numbers_.terminals; ++who) oracle_.gone(who);
   oracle_.forget_deaths();
   if (world_.alive() > 0) oracle_.violate(fmt::format("mcpivot has ended, and {} servers run", world_.alive()));
@@ -91,10 +92,7 @@ void Stage::act(const Action& action) {
     case Deed::quit:
       return life_->end([this] { on_gone(); });
     case Deed::vanish:
-      return life_->client().vanish([this] {
-        oracle_.gone(0);
-        life_->end([this] { on_gone(); });
-      });
+      return life_->client().vanish([this] { life_->end([this] { on_gone(); }); });
     case Deed::disk:
       if (action.number == 2) return world_.files().damage();
       return world_.files().set_full(action.number == 1);
