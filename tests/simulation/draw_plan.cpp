@@ -113,7 +113,10 @@ class Drawing {
         return;
       case Deed::control:
       case Deed::type:
-        return add(deed, deed == Deed::type ? fmt::format("t{}", chance_.below(3)) : "-", request(), control());
+        return add(deed, deed == Deed::type ? fmt::format("t{}", chance_.below(3)) : "-", request(),
+                   deed == Deed::type && chance_.one_in(3)
+                       ? fmt::format(R"({}__{} {})", server(), chance_.of<const char*>({"work", "look"}), doing())
+                       : control());
       case Deed::leave:
         return add(deed, fmt::format("t{}", chance_.below(3)), 0, "");
       case Deed::ask:

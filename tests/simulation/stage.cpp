@@ -138,7 +138,7 @@ void Stage::call_each() {
     bool good = false;
     for (int i = 0; i < 3 && !good; ++i) {
       // One that refused to list its tools, and rests, has none that could be called.
-      if (i > 0 && member->server().catalog().list(mcpivot::ListKind::tools).empty()) member_restart(name);
+      if (member->server().catalog().list(mcpivot::ListKind::tools).empty()) member_restart(name);
       const int number = life_->client().own_number();
       const std::string shown = life_->fleet().names().shown(*member, mcpivot::ListKind::tools, "work");
       CallText call = call_from("work", number);
