@@ -159,6 +159,7 @@ std::expected<std::shared_ptr<mcpivot::Backend>, std::string> SimWorld::make_bac
     const ConfigRef& config, int generation, mcpivot::StderrRing& ring, const mcpivot::Backend*) {
   Script& script = scripts_.of(config->name);
   const Birth birth = script.next_birth();
+  ledger_.born(config->name);
   if (birth == Birth::cannot_execute) return std::unexpected("cannot run it: No such file or directory");
   const int number = ++started_;
   const SimBackend::Place place{.time = time_,

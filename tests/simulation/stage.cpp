@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "fleet.h"
@@ -81,9 +82,11 @@ void Stage::on_gone() {
 
 void Stage::act(const Action& action) {
   for (const auto& member : life_->fleet().members())
-    if (action.server == "-" || member->name() == action.server)
+    if (action.server == "-" || action.server.starts_with('t') || member->name() == action.server)
       visits_.act(action.deed, member->server().state());
   oracle_.trace("", to_text({.chance = 0, .actions = {action}}).substr(9));
+  const bool steers = action.deed != Deed::call && action.deed != Deed::ask && action.deed != Deed::cancel;
+  if (steers) oracle_.steered();
   Script* const script = action.server == "-" ? nullptr : &world_.scripts().of(action.server);
   switch (action.deed) {
     case Deed::fleet:
@@ -168,11 +171,16 @@ void Stage::rest() {
   pass(now() + recovery);
   call_each();
   pass(now() + quiet);
+  client.check_list();
+  pass(now() + Millis(1'000));
   oracle_.judge_end();
   life_->judge_rest();
 }
 
 Verdict Stage::play() {
+  oracle_.all_listen = std::ranges::none_of(plan_.actions, [](const Action& action) {
+    return action.deed == Deed::deaf || action.text.find("deaf") != std::string::npos;
+  });
   const auto begin = now();
   for (std::size_t i = 0; i < plan_.actions.size(); ++i) {
     const Action& action = plan_.actions[i];
