@@ -181,8 +181,9 @@ void Client::hear(std::string_view line) {
     ask(number, "tools/list", {});
   } else if (message->kind == Kind::result) {
     const std::string_view result = message->text(message->result);
-    if (hello_ != 0 && message->text(message->id) == Oracle::spelled(hello_))
-      batches_ = find_member(result, "protocolVersion") == R"("2025-03-26")";
+    const bool is_handshake = hello_ != 0 && message->text(message->id) == Oracle::spelled(hello_);
+    if (is_handshake) listed_ = false;  // what it was told before is nothing to go by
+    if (is_handshake) batches_ = find_member(result, "protocolVersion") == R"("2025-03-26")";
     if (!result.starts_with(R"({"tools":[)")) return;
     const auto before = std::exchange(names_, {});
     constexpr std::string_view key = R"({"name":")";
