@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "rpc/edit.h"
 #include "rpc/json_cursor.h"
 
 namespace mcpivot {
@@ -13,6 +14,9 @@ bool has_argument(std::string_view params, const ReplayRule& rule) {
   const std::string_view value = find_member(find_member(params, "arguments"), rule.key);
   return value.starts_with('"') ? string_value(value) == rule.value : value == rule.value;
 }
+
+// A token of the client's own might be an id of ours, toward the server.
+constexpr std::string_view token_of_nobody = R"("repeated by mcpivot")";
 
 bool same_uri(std::string_view params, std::string_view other) {
   return same_id(find_member(params, "uri"), find_member(other, "uri"));
@@ -39,9 +43,13 @@ void Replay::learn_setting(Method method, std::string_view params) {
   if (method == Method::resources_subscribe) subscriptions_.emplace_back(params);
 }
 
+// How a task ends is not known yet, and nobody would fetch the result of another one.
 void Replay::learn_call(const Message& request, const Message& answer) {
-  if (find_member(answer.text(answer.result), "isError") == "true") return;
-  const std::string_view params = request.text(request.params);
+  if (request.task || find_member(answer.text(answer.result), "isError") == "true") return;
+  const std::string line =
+      spliced(request.raw, Edits().replace(request.progress_token, token_of_nobody).list());
+  const Message repeated = *read_message(line);
+  const std::string_view params = repeated.text(repeated.params);
   for (const ReplayRule& rule : rules_) {
     if (!request.name || string_value(request.text(request.name)) != rule.tool) continue;
     if (!has_argument(params, rule)) continue;

@@ -133,7 +133,8 @@ void Server::hello(std::string_view params, std::function<void()> then) {
   }
   settled_.push_back({.then = std::move(then)});
   const bool known = !initialize_result_.empty();
-  const bool hopeless = !unborn_ && (state_ == State::failed || state_ == State::stopped);
+  const bool hopeless =
+      !farewell_reason_.empty() || (!unborn_ && (state_ == State::failed || state_ == State::stopped));
   if (known || hopeless) return settle();
   patience_timer_.set(first_handshake, [this] {
     trouble_ = fmt::format("it has not finished its handshake after {}", duration_text(first_handshake));
@@ -416,7 +417,7 @@ void Server::swap_in(Handshake::Outcome outcome) {
   past_.last_start_took = world_.timers().since(current_->started());
   const auto absence = connection_.made();
   if (keeper_) keeper_->arrived();
-  first_try_ = start_wanted_ = false;
+  first_try_ = start_wanted_ = resting_ = false;
   const std::string version_before = server_version(initialize_result_);
   initialize_result_ = std::move(outcome.initialize_result);
   const auto file_before = std::exchange(current_file_, std::move(unborn_file_));
@@ -543,16 +544,17 @@ void Server::count_kill(std::string reason) {
 // good.
 void Server::on_ended(Generation& generation, Death& death) {
   const bool reloading = reloads_.under_way() && !shut_down_;
+  const bool rested = resting_ && !shut_down_ && stops_.empty();
   death.because = shut_down_  ? farewell_reason_
                   : reloading ? "a new generation takes its place"
-                  : resting_  ? "nobody needed it"
+                  : rested    ? "nobody needed it"
                               : "it was stopped on request";
   past_.last_exit = fmt::format("{} after {}", death.how, duration_text(death.after));
   count_kill(death.because);
   settle_open(generation, death, reloading);
   become(State::stopped,
          shut_down_ ? std::string(farewell_reason_) : "it was stopped on request; the next call starts it");
-  if (resting_) become(State::stopped, "it was stopped because nobody needed it; the next call starts it");
+  if (rested) become(State::stopped, "it was stopped because nobody needed it; the next call starts it");
   note_end(generation, past_.last_exit);
   finish_stop_if_gone();
   watcher_.on_writable();  // nobody may wait for a dead server to read

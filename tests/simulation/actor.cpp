@@ -79,7 +79,20 @@ void Actor::hear(std::string_view line) {
   } else if (message->known == Method::initialized) {
     if (birth_ == Birth::dies_while_listing) body_.die("was killed by SIGABRT");
   } else if (message->known == Method::cancelled) {
-    open_.erase(std::string(message->text(message->request_id)));
+    stop(std::string(message->text(message->request_id)));
+  }
+}
+
+// Nobody wants this call any more, nor what it asked the client.
+void Actor::stop(const std::string& id) {
+  open_.erase(id);
+  for (auto asking = asking_.begin(); asking != asking_.end();) {
+    if (asking->second.id != id) {
+      ++asking;
+      continue;
+    }
+    body_.say(mcpivot::cancellation(std::to_string(asking->first), "the call was cancelled"));
+    asking = asking_.erase(asking);
   }
 }
 
@@ -237,6 +250,7 @@ void Actor::finish(const Call& call) {
   if (call.task) {
     const std::string task = fmt::format("{}-{}-{}", script_.name, generation_, call.number);
     tasks_[task] = call;
+    last_task_ = body_.now();
     return result(call.id, fmt::format(R"({{"task":{{"taskId":"{}","status":"working"}}}})", task));
   }
   if (call.how == "error") return error(call.id, -32050, fmt::format("@{}#{}.", script_.name, call.number));
@@ -259,6 +273,7 @@ void Actor::finish(const Call& call) {
   if (call.how == "float" && call.id.find('"') == std::string::npos)
     return result(call.id + ".0", content(call));
   result(call.id, content(call));
+  answered_ = true;
   if (call.how == "twice") result(call.id, content(call));
   if (call.how == "die-after") body_.die("was killed by SIGBUS");
 }

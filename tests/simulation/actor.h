@@ -34,6 +34,7 @@ class Actor {
     virtual void lose(const std::string& id, bool reached) = 0;
     // A call of a CLI is a run of its program, which ends by a limit of its own.
     virtual Millis limit_of_calls() const = 0;
+    virtual mcpivot::Clock::Time now() const = 0;
   };
 
   // `is_cli`: it has tools alone, and what a call does ends that call alone.
@@ -48,6 +49,10 @@ class Actor {
   void heal();
   // The calls that it has not answered, by their numbers.
   std::vector<int> open() const;
+  // Tasks whose results nobody has fetched.
+  std::size_t tasks() const { return tasks_.size(); }
+  mcpivot::Clock::Time last_task() const { return last_task_; }
+  bool answered() const { return answered_; }
 
  private:
   struct Call {
@@ -61,6 +66,7 @@ class Actor {
     bool structured = false;
   };
 
+  void stop(const std::string& id);
   void on_request(const mcpivot::Message& message);
   void initialize(const mcpivot::Message& message);
   void list(const mcpivot::Message& message, mcpivot::ListKind kind);
@@ -84,6 +90,8 @@ class Actor {
   bool ready_ = false;
   bool listed_ = false;
   int asked_ = 0;
+  bool answered_ = false;  // a call
+  mcpivot::Clock::Time last_task_{};
   std::map<std::string, int> open_;    // number by id
   std::map<int, Call> asking_;         // calls that wait for the client, by the id of the question
   std::map<std::string, Call> tasks_;  // by their ids

@@ -17,6 +17,17 @@ using mcpivot::Message;
 using mcpivot::Method;
 using mcpivot::request_line;
 
+namespace {
+
+// Whether a server does something about such a call by itself: some it never answers, or when others let it.
+bool is_prompt(const std::string& arguments) {
+  for (const char* never : {"\"hang\"", "\"lose\"", "\"ask\"", "\"deaf\""})
+    if (arguments.find(never) != std::string::npos) return false;
+  return true;
+}
+
+}  // namespace
+
 CallText call_from(const std::string& text, int number) {
   CallText call;
   std::string doing;
@@ -86,6 +97,7 @@ void Client::expect(int number, std::string server, const CallText& call) {
                     .is_call = true,
                     .has_token = call.token,
                     .is_task = call.task,
+                    .is_prompt = is_prompt(call.arguments),
                     .in_batch = call.in_batch});
 }
 
@@ -138,6 +150,11 @@ void Client::notify(const std::string& method, const std::string& params) {
   wire_->say(request_line({}, method, params));
 }
 
+void Client::check_list() {
+  check_ = own_number();
+  ask(check_, "tools/list", {});
+}
+
 void Client::noise(int kind) {
   switch (kind) {
     case 0:
@@ -157,20 +174,26 @@ void Client::hear(std::string_view line) {
   const auto message = mcpivot::read_message(line);
   if (!message) return;
   if (message->kind == Kind::request) return answer(*message);
-  if (message->known == Method::tools_changed && ready_) {
+  if (message->known == Method::cancelled) {
+    asked_.erase(std::string(message->text(message->request_id)));
+  } else if (message->known == Method::tools_changed && ready_) {
     const int number = own_number();
     ask(number, "tools/list", {});
   } else if (message->kind == Kind::result) {
     const std::string_view result = message->text(message->result);
-    if (hello_ != 0 && message->text(message->id) == Oracle::spelled(hello_))
-      batches_ = find_member(result, "protocolVersion") == R"("2025-03-26")";
+    const bool is_handshake = hello_ != 0 && message->text(message->id) == Oracle::spelled(hello_);
+    if (is_handshake) listed_ = false;  // what it was told before is nothing to go by
+    if (is_handshake) batches_ = find_member(result, "protocolVersion") == R"("2025-03-26")";
     if (!result.starts_with(R"({"tools":[)")) return;
-    names_.clear();
+    const auto before = std::exchange(names_, {});
     constexpr std::string_view key = R"({"name":")";
     for (auto at = result.find(key); at != std::string_view::npos; at = result.find(key, at)) {
       at += key.size();
       names_.emplace(result.substr(at, result.find('"', at) - at));
     }
+    if (listed_ && check_ != 0 && message->text(message->id) == Oracle::spelled(check_))
+      list_differs_ = names_ != before;
+    listed_ = true;
   }
 }
 
@@ -179,14 +202,17 @@ void Client::answer(const Message& request) {
   int number = 0;
   const std::string_view text = find_member(request.text(request.params), "n");
   std::from_chars(text.data(), text.data() + text.size(), number);
+  asked_.emplace(request.text(request.id));
   if (number % 7 == 3) return;
   std::string line = number % 5 == 4 ? mcpivot::error_answer(request.text(request.id), -1, "declined")
                                      : mcpivot::result_answer(request.text(request.id), R"({"roots":[]})");
   if (request.progress_token && number % 3 == 0)
     notify("notifications/progress",
            fmt::format(R"({{"progressToken":{},"progress":1}})", request.text(request.progress_token)));
-  time_.later(Millis(number % 11 == 0 ? 1'500 : number % 4), [weak = std::weak_ptr(wire_), line = std::move(line)] {
-    if (const auto wire = weak.lock()) wire->say(line);
+  time_.later(Millis(number % 11 == 0 ? 1'500 : number % 4), [this, weak = std::weak_ptr(wire_), line = std::move(line), id = std::string(request.text(request.id))] {
+    const auto wire = weak.lock();
+    if (!wire || asked_.erase(id) == 0) return;
+    wire->say(line);
   });
 }
 
@@ -198,12 +224,17 @@ void Client::stop_reading(Millis time) {
 }
 
 void Client::vanish(std::function<void()> when_known) {
+  oracle_.gone(0);
   when_known_ = std::move(when_known);
   wire_->leave();
+  // mcpivot learns of it also while it does not listen: nobody reads what it writes.
+  time_.later(Millis(5), [this, weak = std::weak_ptr(wire_)] {
+    if (!weak.expired()) emptied();
+  });
 }
 
 void Client::emptied() {
-  if (when_known_) when_known_();
+  if (when_known_) std::exchange(when_known_, nullptr)();
 }
 
 }  // namespace simulation

@@ -51,6 +51,12 @@ class Client final : private Wire::Peer {
   // It is gone; the core learns of it.
   void vanish(std::function<void()> when_known);
 
+  // What servers have asked it, and it has not answered; nobody has taken back either.
+  std::size_t asked() const { return asked_.size(); }
+  // What it was told last, it would be told again: asks for the list, to compare.
+  void check_list();
+  bool list_is_right() const { return !list_differs_; }
+
   bool greeted() const { return greeted_; }
   bool is_ready() const { return ready_; }
   int own_number() { return first_own_number + ++own_numbers_; }
@@ -72,6 +78,10 @@ class Client final : private Wire::Peer {
   std::shared_ptr<Wire> wire_;
   int& own_numbers_;
   std::set<std::string, std::less<>> names_;  // of the tools that it knows
+  std::set<std::string> asked_;               // the ids of what servers ask
+  int check_ = 0;                             // the number of the list that is compared
+  bool listed_ = false;
+  bool list_differs_ = false;
   std::function<void()> when_known_;
   std::string version_;
   int hello_ = 0;  // its number

@@ -14,7 +14,7 @@ namespace simulation {
 namespace {
 
 constexpr auto servers = std::to_array<const char*>({"alpha", "beta", "gamma", "delta", "epsilon"});
-constexpr int events_of_an_action = 9;  // about
+constexpr int events_of_an_action = 4;  // about
 
 class Drawing {
  public:
@@ -31,6 +31,8 @@ class Drawing {
     weights_[index(Deed::ready)] = 1;
     weights_[index(Deed::hello)] = 1;
     weights_[index(Deed::quit)] = chance_.of({0, 0, 1});
+    weights_[index(Deed::crowd)] = chance_.one_in(40) ? 1 : 0;
+    crowds_ = 2;
     weights_[index(Deed::vanish)] = chance_.of({0, 0, 1});
     for (int& taste : tastes_) taste = chance_.of({0, 1, 3});
   }
@@ -97,7 +99,9 @@ class Drawing {
   }
 
   void act() {
-    switch (const Deed deed = draw_deed()) {
+    Deed deed = draw_deed();
+    if (deed == Deed::crowd && --crowds_ < 0) deed = Deed::call;  // they are long
+    switch (deed) {
       case Deed::fleet:
         return add(deed, "-", 0, fleet());
       case Deed::disk:
@@ -107,13 +111,20 @@ class Drawing {
       case Deed::call:
       case Deed::through:
         return add(deed, server(), request(), call_text());
+      case Deed::crowd:
+        add(deed, server(), last_request_ + 1, call_text());
+        last_request_ += crowd_size;
+        return;
       case Deed::batch:
         add(deed, server(), last_request_ + 1, call_text());
         last_request_ += 3;
         return;
       case Deed::control:
       case Deed::type:
-        return add(deed, deed == Deed::type ? fmt::format("t{}", chance_.below(3)) : "-", request(), control());
+        return add(deed, deed == Deed::type ? fmt::format("t{}", chance_.below(3)) : "-", request(),
+                   deed == Deed::type && chance_.one_in(3)
+                       ? fmt::format(R"({}__{} {})", server(), chance_.of<const char*>({"work", "look"}), doing())
+                       : control());
       case Deed::leave:
         return add(deed, fmt::format("t{}", chance_.below(3)), 0, "");
       case Deed::ask:
@@ -231,6 +242,7 @@ class Drawing {
   int last_request_ = 0;
   int most_servers_ = 1;
   int hurry_ = 1'000;
+  int crowds_ = 0;
   std::array<int, static_cast<std::size_t>(Deed::count)> weights_{};
   std::array<int, 19> tastes_{};  // of doing()
 };

@@ -4,6 +4,7 @@
 
 #include <sys/types.h>
 
+#include <chrono>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -17,8 +18,13 @@ class Ledger {
   virtual void executed(int number, const std::string& server) = 0;
   // It has died of itself, with these calls unanswered. Returns the number of the death.
   virtual int died(const std::vector<int>& open) = 0;
-  // The core is about to learn of it.
-  virtual void buried(const std::string& server, pid_t pid, int death) = 0;
+  // The core is about to learn of it. `answered`: it had answered a call before.
+  virtual void buried(const std::string& server, pid_t pid, int death, bool answered) = 0;
+  // A start of this one was tried; whether this process is the one that serves; and the core has just learned
+  // that such a one ended that still had tasks, the last of them begun so long ago.
+  virtual void born(const std::string& server) = 0;
+  virtual bool serves(const std::string& server, pid_t pid) const = 0;
+  virtual void ended_with_tasks(const std::string& server, std::chrono::milliseconds since_last) = 0;
   // The core sends this to a server.
   virtual void sent_to(const std::string& server, std::string_view line) = 0;
 };

@@ -39,9 +39,17 @@ Life::Life(SimWorld& world, Oracle& oracle, const mcpivot::GatewayConfig& config
   };
   oracle_.is_current = [this](const std::string& server, pid_t pid) {
     const Member* const member = find(server);
-    if (member == nullptr || !member->active() || ending_) return false;
+    if (member == nullptr || ending_) return false;
     const auto life = member->server().status().life;
     return life && life->pid == pid;
+  };
+  oracle_.tells_model = [this](const std::string& server) {
+    const Member* const member = find(server);
+    return member != nullptr && member->active();
+  };
+  oracle_.server_called = [this](const std::string& server) {
+    const Member* const member = find(server);
+    return member == nullptr ? nullptr : &member->server();
   };
   gateway_.add(session_);
   gateway_.start();
@@ -52,6 +60,8 @@ Life::~Life() {
   client_.link().close();
   oracle_.allows = nullptr;
   oracle_.is_current = nullptr;
+  oracle_.tells_model = nullptr;
+  oracle_.server_called = nullptr;
 }
 
 const Member* Life::find(const std::string& server) {
@@ -70,8 +80,9 @@ void Life::look(Visits& visits) {
 
 void Life::configure(const mcpivot::GatewayConfig& config) {
   if (ending_) return;
-  seen_.clear();
   gateway_.configure(config);
+  seen_.clear();
+  for (const auto& member : fleet().members()) seen_[member.get()] = member->server().state();
 }
 
 // --- what the plan does
@@ -96,6 +107,10 @@ void Life::act(const Action& action) {
       return client_.control(action.number, action.text);
     case Deed::batch:
       return client_.batch(action.server, action.number, action.text);
+    case Deed::crowd:
+      for (int i = action.number; i < action.number + crowd_size; ++i)
+        client_.call(action.server, i, call_from(action.text, i));
+      return;
     case Deed::ask: {
       const auto [method, params] = first_word(action.text);
       return client_.ask(action.number, method, params);
@@ -168,6 +183,13 @@ void Life::judge_rest() {
   }
   if (world_.alive() != lives)
     wrong(fmt::format("{} servers serve, and {} processes or sessions are there: {}", lives, world_.alive(), states));
+  for (auto& [name, script] : world_.scripts())
+    world_.each_life(name, [&](SimBackend& life) {
+      if (life.alive() && !life.actor().open().empty())
+        wrong(fmt::format("{} still works on {}, which nobody waits for", name, life.actor().open().front()));
+    });
+  if (client_.asked() > 0) wrong(fmt::format("the client has {} questions that nobody waits for", client_.asked()));
+  if (!client_.list_is_right()) wrong("the client's list of tools is not what it would be told now");
   if (world_.builds() > 0) wrong("something is being built");
   if (world_.timers().set() > idle_alarms)
     wrong(fmt::format("{} alarms are set; {} are known", world_.timers().set(), idle_alarms));

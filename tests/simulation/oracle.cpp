@@ -27,6 +27,7 @@ int number_in(std::string_view id) {
   return number;
 }
 
+constexpr Millis soon{1'000};
 constexpr std::size_t most_broken = 20;  // one is enough
 
 }  // namespace
@@ -85,6 +86,7 @@ void Oracle::given(int who, const Message& message) {
   if (message.kind == Kind::request) {
     Request* const request = find(message.text(message.id));
     if (request == nullptr || request->asked.who != who) return violate("the simulation lost a request");
+    if (request->state != State::planned) return;  // whoever asked is gone meanwhile
     request->state = State::open;
     request->since = clock_.now();
     ++open_;
@@ -197,8 +199,20 @@ void Oracle::judge_words(Request& request, const Message& message) {
       raw.find(fmt::format("(death {})", request.death)) == std::string_view::npos)
     return violate(fmt::format("{} was under way at death {}, which its answer does not tell: {}", asked.number,
                                request.death, brief(raw)));
+  judge_excuse(asked, raw);
   if (message.kind == Kind::result && !by_us && !asked.is_task)
     violate(fmt::format("{} has an answer that says neither whose it is nor why not: {}", asked.number, brief(raw)));
+}
+
+// Whether mcpivot's reason for not having an answer can be true.
+void Oracle::judge_excuse(const Asked& asked, std::string_view raw) {
+  const auto says = [&](std::string_view words) { return raw.find(words) != std::string_view::npos; };
+  if (all_listen && asked.is_prompt && says("did not answer"))
+    return violate(fmt::format("{} was answered, but mcpivot says that it was not: {}", asked.number, brief(raw)));
+  const mcpivot::Server* const server = server_called && !asked.server.empty() ? server_called(asked.server) : nullptr;
+  if (server != nullptr && server->state() == mcpivot::Server::State::ready && says("for it to start") &&
+      says(fmt::format(R"(server \"{}\" )", asked.server)))
+    violate(fmt::format("{} waited for a server that is ready: {}", asked.number, brief(raw)));
 }
 
 // --- what servers do
@@ -221,8 +235,25 @@ int Oracle::died(const std::vector<int>& open) {
   return number;
 }
 
-void Oracle::buried(const std::string& server, pid_t pid, int death) {
-  if (is_current && is_current(server, pid)) untold_.push_back({death, server});
+void Oracle::buried(const std::string& server, pid_t pid, int death, bool answered) {
+  if (!serves(server, pid)) return;
+  if (tells_model && tells_model(server)) untold_.push_back({death, server});
+  if (answered) due_.emplace(server, clock_.now() + soon);
+}
+
+// One that was good for something is started again at once.
+void Oracle::born(const std::string& server) {
+  const auto due = due_.find(server);
+  if (due == due_.end()) return;
+  if (clock_.now() > due->second) violate(fmt::format("{} had answered before it died, and was not started again at once", server));
+  due_.erase(due);
+}
+
+void Oracle::ended_with_tasks(const std::string& server, Millis since_last) {
+  const mcpivot::Server* const of = server_called ? server_called(server) : nullptr;
+  if (of == nullptr || since_last >= of->config().call_timeout) return;
+  if (of->trouble().find("nobody needed it") != std::string::npos)
+    violate(fmt::format("{} was stopped because nobody needed it, though it had a task", server));
 }
 
 void Oracle::sent_to(const std::string& server, std::string_view line) {

@@ -6,6 +6,7 @@
 
 #include <deque>
 #include <functional>
+#include <map>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -13,6 +14,7 @@
 
 #include "ledger.h"
 #include "rpc/message.h"
+#include "server/server.h"
 #include "virtual_time.h"
 #include "watch/content_hash.h"
 
@@ -27,6 +29,7 @@ struct Asked {
   bool is_call = false;  // of a server's tool: its nonce must come back
   bool has_token = false;
   bool is_task = false;
+  bool is_prompt = false;  // its server answers by itself, soon
   bool cancellable = true;
   bool in_batch = false;  // its answer may lie there when it is cancelled
   Millis limit{100'000};
@@ -51,13 +54,22 @@ class Oracle final : public Ledger {
   // Ledger
   void executed(int number, const std::string& server) override;
   int died(const std::vector<int>& open) override;
-  void buried(const std::string& server, pid_t pid, int death) override;
+  void buried(const std::string& server, pid_t pid, int death, bool answered) override;
+  void born(const std::string& server) override;
+  bool serves(const std::string& server, pid_t pid) const override { return is_current && is_current(server, pid); }
+  void ended_with_tasks(const std::string& server, Millis since_last) override;
+  // Somebody steers: what was to happen by itself may not.
+  void steered() { due_.clear(); }
   void sent_to(const std::string& server, std::string_view line) override;
 
-  // Whether the user lets a server's tool be called, as of now; and whether this is the process that serves,
-  // of a server that the model hears of.
+  // As of now: whether the user lets a server's tool be called, whether this is the process that serves,
+  // whether the model hears of a server, and the server itself.
   std::function<bool(const std::string& server, std::string_view tool)> allows;
   std::function<bool(const std::string& server, pid_t pid)> is_current;
+  std::function<bool(const std::string& server)> tells_model;
+  std::function<const mcpivot::Server*(const std::string& server)> server_called;
+  // Nobody in this plan ever stops reading.
+  bool all_listen = false;
 
   bool is_open(int number) const;
   bool was_answered(int number) const;
@@ -93,6 +105,7 @@ class Oracle final : public Ledger {
   void judge_words(Request& request, const mcpivot::Message& message);
   void note_deaths(std::string_view line);
   void heard(std::string_view line);
+  void judge_excuse(const Asked& asked, std::string_view raw);
   std::string brief(std::string_view line) const;
 
   const mcpivot::Clock& clock_;
@@ -104,6 +117,7 @@ class Oracle final : public Ledger {
   };
   std::vector<Untold> untold_;
   int deaths_ = 0;
+  std::map<std::string, mcpivot::Clock::Time> due_;  // when servers must have been started again
   std::vector<std::string> broken_;
   mcpivot::ContentHash hash_;
   std::uint64_t said_ = 0;

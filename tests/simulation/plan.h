@@ -26,6 +26,7 @@ enum class Deed : std::uint8_t {
   through,  // the same by pivot_call
   control,  // of a tool of mcpivot's
   batch,    // three calls at once
+  crowd,    // more calls than may wait
   ask,      // any other request
   cancel,
   notify,
@@ -47,6 +48,8 @@ enum class Deed : std::uint8_t {
   count
 };
 std::string_view name_of(Deed deed);
+
+constexpr int crowd_size = 1'100;
 
 struct Action {
   long at = 0;  // in microseconds from the start

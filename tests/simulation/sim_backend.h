@@ -43,6 +43,8 @@ class SimBackend final : public mcpivot::Backend,
   void kill(const std::string& how);
   void lose_session(bool forgotten);
   void blurt(std::string_view what);
+  const Actor& actor() const { return actor_; }
+  bool alive() const { return alive_; }
   void heal() {
     if (alive_ && reached_) actor_.heal();
   }
@@ -65,6 +67,7 @@ class SimBackend final : public mcpivot::Backend,
   std::size_t longest_message() const override { return config_->max_message; }
   void lose(const std::string& id, bool reached) override;
   Millis limit_of_calls() const override { return config_->call_timeout; }
+  mcpivot::Clock::Time now() const override { return place_.time.now(); }
 
   void leave(const std::string& how);
   void tell_end();

@@ -159,6 +159,7 @@ std::expected<std::shared_ptr<mcpivot::Backend>, std::string> SimWorld::make_bac
     const ConfigRef& config, int generation, mcpivot::StderrRing& ring, const mcpivot::Backend*) {
   Script& script = scripts_.of(config->name);
   const Birth birth = script.next_birth();
+  ledger_.born(config->name);
   if (birth == Birth::cannot_execute) return std::unexpected("cannot run it: No such file or directory");
   const int number = ++started_;
   const SimBackend::Place place{.time = time_,
@@ -179,6 +180,7 @@ void SimWorld::end_processes_running(const FileFacts&, Millis patience,
 }
 
 void SimWorld::heal() {
+  healed_ = true;
   files_.set_full(false);
   scripts_.heal();
   for (auto& [name, script] : scripts_) each_life(name, [](SimBackend& life) { life.heal(); });
@@ -189,6 +191,8 @@ void SimWorld::heal() {
 void SimWorld::set_daemon(const std::string& server, bool up) {
   if (std::exchange(scripts_.of(server).daemon_up, up) == up || up) return;
   each_life(server, [](SimBackend& life) { life.lose_session(false); });
+  // Where mcpivot cannot start it, somebody else does, in the end.
+  if (healed_) time_.later(Millis(500), [this, server] { set_daemon(server, true); });
 }
 
 class SimKeeper final : public mcpivot::DaemonKeeper {
@@ -230,9 +234,6 @@ class SimKeeper final : public mcpivot::DaemonKeeper {
     world_.timers().later(Millis(60), [this, here = std::weak_ptr(here_), good, done = std::move(on_stopped)] {
       if (here.expired()) return;
       if (good) world_.set_daemon(config_->name, false);
-      // Where mcpivot cannot start it, somebody else does.
-      if (good && !can_start())
-        world_.timers().later(Millis(300), [&world = world_, name = config_->name] { world.set_daemon(name, true); });
       ours_ = ours_ && !good;
       done(good, good ? "--stop exited with code 0" : "--stop exited with code 1");
     });

@@ -83,6 +83,7 @@ class SimWorld final : public mcpivot::World {
   int started_ = 0;
   int alive_ = 0;
   int builds_ = 0;
+  bool healed_ = false;
 };
 
 }  // namespace simulation

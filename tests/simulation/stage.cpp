@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "fleet.h"
@@ -67,6 +68,7 @@ void Stage::begin_life() {
 // mcpivot says that it has ended: everybody has been answered, and no process is left.
 void Stage::on_gone() {
   oracle_.judge_end();
+  life_->client().link().close();
   for (int who = 0; who <= numbers_.terminals; ++who) oracle_.gone(who);
   oracle_.forget_deaths();
   if (world_.alive() > 0) oracle_.violate(fmt::format("mcpivot has ended, and {} servers run", world_.alive()));
@@ -80,9 +82,11 @@ void Stage::on_gone() {
 
 void Stage::act(const Action& action) {
   for (const auto& member : life_->fleet().members())
-    if (action.server == "-" || member->name() == action.server)
+    if (action.server == "-" || action.server.starts_with('t') || member->name() == action.server)
       visits_.act(action.deed, member->server().state());
   oracle_.trace("", to_text({.chance = 0, .actions = {action}}).substr(9));
+  const bool steers = action.deed != Deed::call && action.deed != Deed::ask && action.deed != Deed::cancel;
+  if (steers) oracle_.steered();
   Script* const script = action.server == "-" ? nullptr : &world_.scripts().of(action.server);
   switch (action.deed) {
     case Deed::fleet:
@@ -91,10 +95,7 @@ void Stage::act(const Action& action) {
     case Deed::quit:
       return life_->end([this] { on_gone(); });
     case Deed::vanish:
-      return life_->client().vanish([this] {
-        oracle_.gone(0);
-        life_->end([this] { on_gone(); });
-      });
+      return life_->client().vanish([this] { life_->end([this] { on_gone(); }); });
     case Deed::disk:
       if (action.number == 2) return world_.files().damage();
       return world_.files().set_full(action.number == 1);
@@ -140,7 +141,7 @@ void Stage::call_each() {
     bool good = false;
     for (int i = 0; i < 3 && !good; ++i) {
       // One that refused to list its tools, and rests, has none that could be called.
-      if (i > 0 && member->server().catalog().list(mcpivot::ListKind::tools).empty()) member_restart(name);
+      if (member->server().catalog().list(mcpivot::ListKind::tools).empty()) member_restart(name);
       const int number = life_->client().own_number();
       const std::string shown = life_->fleet().names().shown(*member, mcpivot::ListKind::tools, "work");
       CallText call = call_from("work", number);
@@ -170,11 +171,16 @@ void Stage::rest() {
   pass(now() + recovery);
   call_each();
   pass(now() + quiet);
+  client.check_list();
+  pass(now() + Millis(1'000));
   oracle_.judge_end();
   life_->judge_rest();
 }
 
 Verdict Stage::play() {
+  oracle_.all_listen = std::ranges::none_of(plan_.actions, [](const Action& action) {
+    return action.deed == Deed::deaf || action.text.find("deaf") != std::string::npos;
+  });
   const auto begin = now();
   for (std::size_t i = 0; i < plan_.actions.size(); ++i) {
     const Action& action = plan_.actions[i];

@@ -19,7 +19,7 @@ void Terminal::type(int number, const std::string& text) {
   oracle_.will_ask({.number = number,
                     .who = who_,
                     .server = of_server ? tool.substr(0, separator) : std::string(),
-                    .may_repeat = false,
+                    .may_repeat = tool.ends_with("__look"),
                     .is_call = of_server,
                     .has_token = false});
   if (of_server) arguments = call_from("x " + arguments, number).arguments;
