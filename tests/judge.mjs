@@ -43,16 +43,17 @@ function expected_names(without) {
     .filter((file) => file.endsWith('.test.mjs'))
     .map((file) => `peers.${file.replace('.test.mjs', '')}`);
   const instrumented = ['asan', 'tsan'].includes(preset);
-  const all = [
+  return [
     ...of_binary('unit_tests'),
     ...of_binary('e2e_tests').filter((name) => !/InstallReal/.test(name)),
     ...peers,
     ...(instrumented ? [] : ['package.npm']), // packages hold the program as it is released
-    'chaos',
     'demo',
     'search_quality',
+    'simulation_again',
+    'simulation_scenarios',
+    ...(without.includes('deep') ? [] : ['chaos', 'simulation']),
   ];
-  return all.filter((name) => !(without.includes('deep') && name === 'chaos'));
 }
 
 /** Why a test skipped something: ctest's own word, or what a program that passed says of its parts. */
