@@ -70,6 +70,7 @@ void Client::ready() {
 
 void Client::ask(int number, const std::string& method, const std::string& params) {
   oracle_.will_ask({.number = number, .server = {}});
+  if (!greeted_) early_.insert(Oracle::spelled(number));
   wire_->say(request_line(Oracle::spelled(number), method, params));
 }
 
@@ -182,9 +183,8 @@ void Client::hear(std::string_view line) {
   } else if (message->kind == Kind::result) {
     const std::string_view result = message->text(message->result);
     const bool is_handshake = hello_ != 0 && message->text(message->id) == Oracle::spelled(hello_);
-    if (is_handshake) listed_ = false;  // what it was told before is nothing to go by
     if (is_handshake) batches_ = find_member(result, "protocolVersion") == R"("2025-03-26")";
-    if (!result.starts_with(R"({"tools":[)")) return;
+    if (!result.starts_with(R"({"tools":[)") || early_.contains(message->text(message->id))) return;
     const auto before = std::exchange(names_, {});
     constexpr std::string_view key = R"({"name":")";
     for (auto at = result.find(key); at != std::string_view::npos; at = result.find(key, at)) {

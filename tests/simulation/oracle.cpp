@@ -238,7 +238,8 @@ int Oracle::died(const std::vector<int>& open) {
 void Oracle::buried(const std::string& server, pid_t pid, int death, bool answered) {
   if (!serves(server, pid)) return;
   if (tells_model && tells_model(server)) untold_.push_back({death, server});
-  if (answered) due_.emplace(server, clock_.now() + soon);
+  const mcpivot::Server* const of = server_called ? server_called(server) : nullptr;
+  if (answered && of != nullptr && !of->status().building) due_.emplace(server, clock_.now() + soon);
 }
 
 // One that was good for something is started again at once.
