@@ -49,10 +49,13 @@ function expected_names(without) {
     ...peers,
     ...(instrumented ? [] : ['package.npm']), // packages hold the program as it is released
     'chaos',
+    'simulation',
+    'simulation_again',
+    'simulation_scenarios',
     'demo',
     'search_quality',
   ];
-  return all.filter((name) => !(without.includes('deep') && name === 'chaos'));
+  return all.filter((name) => !(without.includes('deep') && ['chaos', 'simulation'].includes(name)));
 }
 
 /** Why a test skipped something: ctest's own word, or what a program that passed says of its parts. */

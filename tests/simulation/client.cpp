@@ -59,8 +59,9 @@ void Client::hello(int number, const std::string& version) {
   oracle_.will_ask({.number = number, .server = {}, .cancellable = false});
   wire_->say(request_line(
       Oracle::spelled(number), "initialize",
-      fmt::format(R"({{"protocolVersion":"{}","capabilities":{{"roots":{{}}}},"clientInfo":{{"name":"sim","version":"1"}}}})",
-                  version)));
+      fmt::format(
+          R"({{"protocolVersion":"{}","capabilities":{{"roots":{{}}}},"clientInfo":{{"name":"sim","version":"1"}}}})",
+          version)));
 }
 
 void Client::ready() {
@@ -75,7 +76,8 @@ void Client::ask(int number, const std::string& method, const std::string& param
 }
 
 // The name under which it has seen the tool; else one that it might have heard of.
-std::string Client::name_for(const std::string& server, const std::string& tool, int number, bool& sure) const {
+std::string Client::name_for(const std::string& server, const std::string& tool, int number,
+                             bool& sure) const {
   std::string prefixed = fmt::format("{}__{}", server, tool);
   sure = true;
   if (names_.contains(prefixed)) return prefixed;
@@ -108,7 +110,8 @@ void Client::call(const std::string& server, int number, const CallText& call) {
   call_named(name, sure ? server : std::string(), number, call);
 }
 
-void Client::call_named(const std::string& name, const std::string& server, int number, const CallText& call) {
+void Client::call_named(const std::string& name, const std::string& server, int number,
+                        const CallText& call) {
   expect(number, server, call);
   wire_->say(call_line(number, name, call));
 }
@@ -165,7 +168,8 @@ void Client::noise(int kind) {
     case 2:
       return wire_->say(R"({"jsonrpc":"2.0","id":424242,"result":{}})");
     default:
-      return wire_->say(fmt::format(R"({{"jsonrpc":"2.0","method":"x","params":["{}"]}})", std::string(100'001, 'z')));
+      return wire_->say(
+          fmt::format(R"({{"jsonrpc":"2.0","method":"x","params":["{}"]}})", std::string(100'001, 'z')));
   }
 }
 
@@ -209,11 +213,13 @@ void Client::answer(const Message& request) {
   if (request.progress_token && number % 3 == 0)
     notify("notifications/progress",
            fmt::format(R"({{"progressToken":{},"progress":1}})", request.text(request.progress_token)));
-  time_.later(Millis(number % 11 == 0 ? 1'500 : number % 4), [this, weak = std::weak_ptr(wire_), line = std::move(line), id = std::string(request.text(request.id))] {
-    const auto wire = weak.lock();
-    if (!wire || asked_.erase(id) == 0) return;
-    wire->say(line);
-  });
+  time_.later(Millis(number % 11 == 0 ? 1'500 : number % 4),
+              [this, weak = std::weak_ptr(wire_), line = std::move(line),
+               id = std::string(request.text(request.id))] {
+                const auto wire = weak.lock();
+                if (!wire || asked_.erase(id) == 0) return;
+                wire->say(line);
+              });
 }
 
 void Client::stop_reading(Millis time) {

@@ -14,7 +14,8 @@ SimBackend::SimBackend(const Place& place, mcpivot::ConfigRef config, int genera
       generation_(generation),
       ring_(&ring),
       chance_(place.seed),
-      wire_(std::make_shared<Wire>(place.time, place.seed + 1, config_->max_message, static_cast<Wire::Peer&>(*this))),
+      wire_(std::make_shared<Wire>(place.time, place.seed + 1, config_->max_message,
+                                   static_cast<Wire::Peer&>(*this))),
       actor_(*this, place.script, place.ledger, birth, is_cli(), generation) {
   ++place_.alive;
 }
