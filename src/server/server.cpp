@@ -230,9 +230,8 @@ void Server::apply_setting(const Message& message) {
 
 void Server::forget(const Asker& asker) {
   waiting_.forget(asker);
-  std::erase_if(settled_, [&](const Settling& one) {
-    return one.asker != nullptr && &one.asker->client() == &asker;
-  });
+  std::erase_if(settled_,
+                [&](const Settling& one) { return one.asker != nullptr && &one.asker->client() == &asker; });
   for (const auto& generation : {current_, unborn_})
     if (generation) generation->forget(asker);
   for (const auto& generation : std::list(leaving_)) generation->forget(asker);

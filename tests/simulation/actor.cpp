@@ -29,12 +29,7 @@ int number_in(std::string_view object, std::string_view key, int fallback) {
 }  // namespace
 
 Actor::Actor(Body& body, Script& script, Ledger& ledger, Birth birth, bool is_cli, int generation)
-    : body_(body),
-      script_(script),
-      ledger_(ledger),
-      birth_(birth),
-      is_cli_(is_cli),
-      generation_(generation) {
+    : body_(body), script_(script), ledger_(ledger), birth_(birth), is_cli_(is_cli), generation_(generation) {
   // What a CLI's schema command does wrong, its client sees as a refusal.
   if (is_cli_ && birth_ != Birth::hangs && birth_ != Birth::slow && birth_ != Birth::good)
     birth_ = Birth::rejects;
@@ -100,9 +95,8 @@ void Actor::on_request(const Message& message) {
   const std::string_view id = message.text(message.id);
   if (birth_ == Birth::hangs) return;
   if (birth_ == Birth::slow && !ready_ && message.known == Method::initialize) {
-    body_.after(Millis(900), [this, line = std::string(message.raw)] {
-      initialize(*mcpivot::read_message(line));
-    });
+    body_.after(Millis(900),
+                [this, line = std::string(message.raw)] { initialize(*mcpivot::read_message(line)); });
     return;
   }
   if (is_cli_ && message.known != Method::initialize && message.known != Method::tools_list &&
@@ -164,9 +158,12 @@ void Actor::initialize(const Message& message) {
           ? R"({"tools":{"listChanged":true}})"
           : R"({"tools":{"listChanged":true},"prompts":{},"resources":{"subscribe":true},"logging":{},"completions":{}})";
   ready_ = true;
-  result(id, fmt::format(R"({{"protocolVersion":{},"capabilities":{},"serverInfo":{{"name":"{}","version":"1.{}"}},"instructions":"of {}"}})",
-                         version.empty() ? R"("2025-06-18")" : version, capabilities, script_.name,
-                         script_.revision, script_.name));
+  result(
+      id,
+      fmt::format(
+          R"({{"protocolVersion":{},"capabilities":{},"serverInfo":{{"name":"{}","version":"1.{}"}},"instructions":"of {}"}})",
+          version.empty() ? R"("2025-06-18")" : version, capabilities, script_.name, script_.revision,
+          script_.name));
 }
 
 void Actor::list(const Message& message, ListKind kind) {
@@ -199,21 +196,23 @@ void Actor::list(const Message& message, ListKind kind) {
 void Actor::call(const Message& message) {
   const std::string_view arguments = find_member(message.text(message.params), "arguments");
   Call call{.id = std::string(message.text(message.id)),
-                  .token = std::string(message.text(message.progress_token)),
-                  .tool = string_value(message.text(message.name)),
-                  .how = string_value(find_member(arguments, "do")),
-                  .number = number_in(arguments, "n", 0),
-                  .after = number_in(arguments, "after", 0),
-                  .task = message.task && !is_cli_,
-                  .structured = string_value(message.text(message.name)) == "shaped"};
+            .token = std::string(message.text(message.progress_token)),
+            .tool = string_value(message.text(message.name)),
+            .how = string_value(find_member(arguments, "do")),
+            .number = number_in(arguments, "n", 0),
+            .after = number_in(arguments, "after", 0),
+            .task = message.task && !is_cli_,
+            .structured = string_value(message.text(message.name)) == "shaped"};
   if (is_cli_ && (call.how == "die" || call.how == "exit" || call.how == "error")) call.how = "fail";
   if (is_cli_ && call.how == "hang") {
     call.how = "fail";
     call.after = static_cast<int>(body_.limit_of_calls().count());
   }
   if (is_cli_ && call.how != "fail" && call.how != "large") call.how = "";
-  if (tools_of(script_.name, script_.revision).find(fmt::format(R"("name":"{}")", call.tool)) == std::string::npos)
-    return error(call.id, mcpivot::code::invalid_params, fmt::format("@{} has no {}", script_.name, call.tool));
+  if (tools_of(script_.name, script_.revision).find(fmt::format(R"("name":"{}")", call.tool)) ==
+      std::string::npos)
+    return error(call.id, mcpivot::code::invalid_params,
+                 fmt::format("@{} has no {}", script_.name, call.tool));
   open_[call.id] = call.number;
   ledger_.executed(call.number, script_.name);
   // A server may not survive what it is told again, though it did the first time.
@@ -240,7 +239,8 @@ void Actor::perform(const Call& call) {
 }
 
 std::string Actor::content(const Call& call) const {
-  std::string text = fmt::format(R"({{"content":[{{"type":"text","text":"@{}#{}."}}])", script_.name, call.number);
+  std::string text =
+      fmt::format(R"({{"content":[{{"type":"text","text":"@{}#{}."}}])", script_.name, call.number);
   if (call.structured) text += fmt::format(R"(,"structuredContent":{{"n":{}}})", call.number);
   return text + "}";
 }
@@ -255,21 +255,24 @@ void Actor::finish(const Call& call) {
   }
   if (call.how == "error") return error(call.id, -32050, fmt::format("@{}#{}.", script_.name, call.number));
   if (call.how == "fail")
-    return result(call.id, fmt::format(R"({{"content":[],"isError":true,"note":"@{}#{}."}})", script_.name, call.number));
+    return result(call.id, fmt::format(R"({{"content":[],"isError":true,"note":"@{}#{}."}})", script_.name,
+                                       call.number));
   if (call.how == "garble")
     return body_.say(fmt::format(R"({{"jsonrpc":"2.0","id":{},"result":{{"content":[@{}#{}.]}}}})", call.id,
                                  script_.name, call.number));
   if (call.how == "twins")  // two messages run together
-    return body_.say(fmt::format(R"({{"jsonrpc":"2.0","id":{},"result":{{}}}}{{"jsonrpc":"2.0","method":"x"}})", call.id));
+    return body_.say(
+        fmt::format(R"({{"jsonrpc":"2.0","id":{},"result":{{}}}}{{"jsonrpc":"2.0","method":"x"}})", call.id));
   if (call.how == "batch") return body_.say("[" + mcpivot::result_answer(call.id, content(call)) + "]");
   if (call.how == "oversize")
-    return body_.say(mcpivot::result_answer(
-        call.id, fmt::format(R"({{"content":[{{"type":"text","text":"{}"}}]}})",
-                             std::string(body_.longest_message(), 'x'))));
+    return body_.say(
+        mcpivot::result_answer(call.id, fmt::format(R"({{"content":[{{"type":"text","text":"{}"}}]}})",
+                                                    std::string(body_.longest_message(), 'x'))));
   if (call.how == "large")
-    return result(call.id, fmt::format(R"({{"content":[{{"type":"text","text":"@{}#{}. {}"}}]}})", script_.name,
-                                       call.number, std::string(6'000, 'y')));
-  if (call.how == "bare") return result(call.id, fmt::format(R"({{"note":"@{}#{}."}})", script_.name, call.number));
+    return result(call.id, fmt::format(R"({{"content":[{{"type":"text","text":"@{}#{}. {}"}}]}})",
+                                       script_.name, call.number, std::string(6'000, 'y')));
+  if (call.how == "bare")
+    return result(call.id, fmt::format(R"({{"note":"@{}#{}."}})", script_.name, call.number));
   if (call.how == "float" && call.id.find('"') == std::string::npos)
     return result(call.id + ".0", content(call));
   result(call.id, content(call));
@@ -291,8 +294,9 @@ void Actor::flood(const Call& call) {
 void Actor::ask(const Call& call) {
   const int id = ++asked_;
   asking_[id] = call;
-  const std::string_view method = std::to_array<std::string_view>(
-      {"sampling/createMessage", "elicitation/create", "roots/list", "ping"})[static_cast<std::size_t>(call.number) % 4];
+  const std::string_view method =
+      std::to_array<std::string_view>({"sampling/createMessage", "elicitation/create", "roots/list",
+                                       "ping"})[static_cast<std::size_t>(call.number) % 4];
   body_.say(request_line(std::to_string(id), method,
                          fmt::format(R"({{"n":{},"_meta":{{"progressToken":"t{}"}}}})", call.number, id)));
   if (call.number % 8 == 7) {  // it thinks better of it
@@ -332,8 +336,7 @@ void Actor::blurt(std::string_view what) {
   if (what == "updated")
     return body_.say(request_line({}, "notifications/resources/updated",
                                   fmt::format(R"({{"uri":"sim://{}/one"}})", script_.name)));
-  if (what == "ask")
-    return body_.say(request_line(fmt::format(R"("q{}")", ++asked_), "roots/list", {}));
+  if (what == "ask") return body_.say(request_line(fmt::format(R"("q{}")", ++asked_), "roots/list", {}));
 }
 
 }  // namespace simulation

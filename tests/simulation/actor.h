@@ -41,7 +41,6 @@ class Actor {
   Actor(Body& body, Script& script, Ledger& ledger, Birth birth, bool is_cli, int generation);
   void start();
 
-
   void hear(std::string_view line);
   // It says something that nobody asked for.
   void blurt(std::string_view what);

@@ -59,8 +59,9 @@ void Client::hello(int number, const std::string& version) {
   oracle_.will_ask({.number = number, .server = {}, .cancellable = false});
   wire_->say(request_line(
       Oracle::spelled(number), "initialize",
-      fmt::format(R"({{"protocolVersion":"{}","capabilities":{{"roots":{{}}}},"clientInfo":{{"name":"sim","version":"1"}}}})",
-                  version)));
+      fmt::format(
+          R"({{"protocolVersion":"{}","capabilities":{{"roots":{{}}}},"clientInfo":{{"name":"sim","version":"1"}}}})",
+          version)));
 }
 
 void Client::ready() {
@@ -70,11 +71,13 @@ void Client::ready() {
 
 void Client::ask(int number, const std::string& method, const std::string& params) {
   oracle_.will_ask({.number = number, .server = {}});
+  if (!greeted_) early_.insert(Oracle::spelled(number));
   wire_->say(request_line(Oracle::spelled(number), method, params));
 }
 
 // The name under which it has seen the tool; else one that it might have heard of.
-std::string Client::name_for(const std::string& server, const std::string& tool, int number, bool& sure) const {
+std::string Client::name_for(const std::string& server, const std::string& tool, int number,
+                             bool& sure) const {
   std::string prefixed = fmt::format("{}__{}", server, tool);
   sure = true;
   if (names_.contains(prefixed)) return prefixed;
@@ -107,7 +110,8 @@ void Client::call(const std::string& server, int number, const CallText& call) {
   call_named(name, sure ? server : std::string(), number, call);
 }
 
-void Client::call_named(const std::string& name, const std::string& server, int number, const CallText& call) {
+void Client::call_named(const std::string& name, const std::string& server, int number,
+                        const CallText& call) {
   expect(number, server, call);
   wire_->say(call_line(number, name, call));
 }
@@ -164,7 +168,8 @@ void Client::noise(int kind) {
     case 2:
       return wire_->say(R"({"jsonrpc":"2.0","id":424242,"result":{}})");
     default:
-      return wire_->say(fmt::format(R"({{"jsonrpc":"2.0","method":"x","params":["{}"]}})", std::string(100'001, 'z')));
+      return wire_->say(
+          fmt::format(R"({{"jsonrpc":"2.0","method":"x","params":["{}"]}})", std::string(100'001, 'z')));
   }
 }
 
@@ -182,9 +187,8 @@ void Client::hear(std::string_view line) {
   } else if (message->kind == Kind::result) {
     const std::string_view result = message->text(message->result);
     const bool is_handshake = hello_ != 0 && message->text(message->id) == Oracle::spelled(hello_);
-    if (is_handshake) listed_ = false;  // what it was told before is nothing to go by
     if (is_handshake) batches_ = find_member(result, "protocolVersion") == R"("2025-03-26")";
-    if (!result.starts_with(R"({"tools":[)")) return;
+    if (!result.starts_with(R"({"tools":[)") || early_.contains(message->text(message->id))) return;
     const auto before = std::exchange(names_, {});
     constexpr std::string_view key = R"({"name":")";
     for (auto at = result.find(key); at != std::string_view::npos; at = result.find(key, at)) {
@@ -209,11 +213,13 @@ void Client::answer(const Message& request) {
   if (request.progress_token && number % 3 == 0)
     notify("notifications/progress",
            fmt::format(R"({{"progressToken":{},"progress":1}})", request.text(request.progress_token)));
-  time_.later(Millis(number % 11 == 0 ? 1'500 : number % 4), [this, weak = std::weak_ptr(wire_), line = std::move(line), id = std::string(request.text(request.id))] {
-    const auto wire = weak.lock();
-    if (!wire || asked_.erase(id) == 0) return;
-    wire->say(line);
-  });
+  time_.later(Millis(number % 11 == 0 ? 1'500 : number % 4),
+              [this, weak = std::weak_ptr(wire_), line = std::move(line),
+               id = std::string(request.text(request.id))] {
+                const auto wire = weak.lock();
+                if (!wire || asked_.erase(id) == 0) return;
+                wire->say(line);
+              });
 }
 
 void Client::stop_reading(Millis time) {

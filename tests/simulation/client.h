@@ -79,6 +79,7 @@ class Client final : private Wire::Peer {
   int& own_numbers_;
   std::set<std::string, std::less<>> names_;  // of the tools that it knows
   std::set<std::string> asked_;               // the ids of what servers ask
+  std::set<std::string, std::less<>> early_;  // what it asked before the handshake: nothing to go by
   int check_ = 0;                             // the number of the list that is compared
   bool listed_ = false;
   bool list_differs_ = false;

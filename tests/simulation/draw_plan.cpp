@@ -77,8 +77,8 @@ class Drawing {
   // What a server is to do with a call, in its arguments.
   std::string doing() {
     static constexpr auto things = std::to_array<const char*>(
-        {"die",   "exit",  "hang",  "garble", "twins", "batch", "oversize", "large", "bare",     "float",
-         "twice", "error", "fail",  "flood",  "ask",   "change", "deaf",    "lose",  "die-after"});
+        {"die", "exit", "hang", "garble", "twins", "batch", "oversize", "large", "bare", "float", "twice",
+         "error", "fail", "flood", "ask", "change", "deaf", "lose", "die-after"});
     std::string text;
     const auto thing = static_cast<std::size_t>(chance_.below(static_cast<int>(things.size())));
     if (chance_.below(8) < tastes_[thing]) text += fmt::format(R"(,"do":"{}")", things[thing]);
@@ -88,7 +88,8 @@ class Drawing {
   }
 
   std::string tool() {
-    return chance_.of<const char*>({"work", "work", "work", "look", "put", "again", "shaped", "hidden", "extra1", "none"});
+    return chance_.of<const char*>(
+        {"work", "work", "work", "look", "put", "again", "shaped", "hidden", "extra1", "none"});
   }
 
   std::string call_text() {
@@ -121,10 +122,11 @@ class Drawing {
         return;
       case Deed::control:
       case Deed::type:
-        return add(deed, deed == Deed::type ? fmt::format("t{}", chance_.below(3)) : "-", request(),
-                   deed == Deed::type && chance_.one_in(3)
-                       ? fmt::format(R"({}__{} {})", server(), chance_.of<const char*>({"work", "look"}), doing())
-                       : control());
+        return add(
+            deed, deed == Deed::type ? fmt::format("t{}", chance_.below(3)) : "-", request(),
+            deed == Deed::type && chance_.one_in(3)
+                ? fmt::format(R"({}__{} {})", server(), chance_.of<const char*>({"work", "look"}), doing())
+                : control());
       case Deed::leave:
         return add(deed, fmt::format("t{}", chance_.below(3)), 0, "");
       case Deed::ask:
@@ -132,11 +134,12 @@ class Drawing {
       case Deed::cancel:
         return add(deed, "-", std::max(1, last_request_ - chance_.below(8)), "");
       case Deed::notify:
-        return add(deed, "-", 0,
-                   chance_.of<const char*>({"notifications/roots/list_changed {}", "notifications/initialized",
-                                            "x/y [1]", "tools/call {\"name\":\"work\"}",
-                                            "notifications/progress {\"progressToken\":1,\"progress\":1}",
-                                            "notifications/cancelled {\"requestId\":\"nobody's\"}"}));
+        return add(
+            deed, "-", 0,
+            chance_.of<const char*>({"notifications/roots/list_changed {}", "notifications/initialized",
+                                     "x/y [1]", "tools/call {\"name\":\"work\"}",
+                                     "notifications/progress {\"progressToken\":1,\"progress\":1}",
+                                     "notifications/cancelled {\"requestId\":\"nobody's\"}"}));
       case Deed::noise:
         return add(deed, "-", chance_.below(4), "");
       case Deed::deaf:
@@ -153,8 +156,8 @@ class Drawing {
       case Deed::blurt:
         return add(deed, server(), 0,
                    chance_.of<const char*>({"tools", "prompts", "resources", "log", "log-empty", "log-array",
-                                            "log-none", "log-number", "garbage", "answer", "no-id", "progress",
-                                            "updated", "ask"}));
+                                            "log-none", "log-number", "garbage", "answer", "no-id",
+                                            "progress", "updated", "ask"}));
       case Deed::daemon:
         return add(deed, server(), 0, chance_.of<const char*>({"up", "down", "up", "forget"}));
       case Deed::births:
@@ -215,7 +218,8 @@ class Drawing {
       case 5:
         return "resources/templates/list";
       case 6:
-        return fmt::format(R"(logging/setLevel {{"level":"{}"}})", chance_.of<const char*>({"info", "debug", "loud"}));
+        return fmt::format(R"(logging/setLevel {{"level":"{}"}})",
+                           chance_.of<const char*>({"info", "debug", "loud"}));
       case 7:
         return fmt::format(R"(resources/{} {{"uri":"sim://{}/one"}})",
                            chance_.of<const char*>({"read", "subscribe", "unsubscribe"}), name);
@@ -226,7 +230,8 @@ class Drawing {
                            chance_.of<const char*>({"get", "result", "cancel"}), name, chance_.between(1, 3),
                            std::max(1, last_request_ - chance_.below(20)));
       case 10:
-        return fmt::format(R"(completion/complete {{"ref":{{"type":"ref/prompt","name":"{}__greet"}}}})", name);
+        return fmt::format(R"(completion/complete {{"ref":{{"type":"ref/prompt","name":"{}__greet"}}}})",
+                           name);
       case 11:
         return "server/discover";
       case 12:

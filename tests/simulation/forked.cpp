@@ -39,7 +39,8 @@ std::string judge(const Plan& plan, Visits& visits, std::uint64_t& events, bool 
   }
   if (!first.empty() || !warm) return first;
   const std::size_t after = memory_in_use();
-  return after > before + most_left ? fmt::format("{} bytes are not given back", after - before) : std::string();
+  return after > before + most_left ? fmt::format("{} bytes are not given back", after - before)
+                                    : std::string();
 }
 
 // Memory that parent and child both see.
@@ -47,7 +48,8 @@ template <class T>
 class Shared {
  public:
   Shared()
-      : value_(new (::mmap(nullptr, sizeof(T), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0)) T()) {}
+      : value_(new(::mmap(nullptr, sizeof(T), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0))
+                   T()) {}
   ~Shared() { ::munmap(value_, sizeof(T)); }
   Shared(const Shared&) = delete;
   Shared& operator=(const Shared&) = delete;
@@ -75,7 +77,8 @@ std::string in_child(Do&& what) {
   int status = 0;
   ::waitpid(child, &status, 0);
   if (WIFSIGNALED(status))
-    return WTERMSIG(status) == SIGALRM ? "it hangs" : fmt::format("it crashed: {}", ::strsignal(WTERMSIG(status)));
+    return WTERMSIG(status) == SIGALRM ? "it hangs"
+                                       : fmt::format("it crashed: {}", ::strsignal(WTERMSIG(status)));
   return WEXITSTATUS(status) == 0 ? std::string() : fmt::format("it ended with code {}", WEXITSTATUS(status));
 }
 
@@ -88,7 +91,8 @@ std::string kind_of(const std::string& failure) {
     if (c < '0' || c > '9') kind += c;
   }
   for (const char* name : {"alpha", "beta", "gamma", "delta", "epsilon"})
-    for (auto at = kind.find(name); at != std::string::npos; at = kind.find(name)) kind.erase(at, std::strlen(name));
+    for (auto at = kind.find(name); at != std::string::npos; at = kind.find(name))
+      kind.erase(at, std::strlen(name));
   return kind;
 }
 
@@ -116,7 +120,8 @@ Plan shrunk(const Plan& plan, const std::string& failure, const std::function<vo
     for (std::size_t end = best.actions.size(); end > 0;) {
       const std::size_t begin = end > size ? end - size : 0;
       Plan tried = best;
-      tried.actions.erase(tried.actions.begin() + static_cast<long>(begin), tried.actions.begin() + static_cast<long>(end));
+      tried.actions.erase(tried.actions.begin() + static_cast<long>(begin),
+                          tried.actions.begin() + static_cast<long>(end));
       if (kind_of(failure_of(tried)) == kind) {
         best = std::move(tried);
         smaller = true;

@@ -18,7 +18,8 @@ class Ledger {
   virtual void executed(int number, const std::string& server) = 0;
   // It has died of itself, with these calls unanswered. Returns the number of the death.
   virtual int died(const std::vector<int>& open) = 0;
-  // The core is about to learn of it. `answered`: it had answered a call before.
+  // The core is about to learn of it. `answered`: it had answered a call before, and no
+  // other one is there.
   virtual void buried(const std::string& server, pid_t pid, int death, bool answered) = 0;
   // A start of this one was tried; whether this process is the one that serves; and the core has just learned
   // that such a one ended that still had tasks, the last of them begun so long ago.

@@ -146,9 +146,9 @@ void Life::type(const Action& action) {
   if (ending_) return;
   Terminal*& terminal = seated_[action.server];
   if (terminal == nullptr)
-    terminal = terminals_
-                   .emplace_back(std::make_unique<Terminal>(gateway_, typed_, oracle_, ++numbers_.terminals))
-                   .get();
+    terminal =
+        terminals_.emplace_back(std::make_unique<Terminal>(gateway_, typed_, oracle_, ++numbers_.terminals))
+            .get();
   terminal->type(action.number, action.text);
 }
 
@@ -173,7 +173,8 @@ void Life::judge_rest() {
   for (const auto& member : fleet().members()) {
     const mcpivot::Status status = member->server().status();
     if (status.waiting > 0) wrong(fmt::format("{} requests wait for {}", status.waiting, member->name()));
-    if (status.draining > 0) wrong(fmt::format("{} generations of {} drain", status.draining, member->name()));
+    if (status.draining > 0)
+      wrong(fmt::format("{} generations of {} drain", status.draining, member->name()));
     if (status.building) wrong(fmt::format("{} is being built", member->name()));
     if (status.life && status.life->in_flight > 0)
       wrong(fmt::format("{} has {} calls in flight", member->name(), status.life->in_flight));
@@ -182,13 +183,15 @@ void Life::judge_rest() {
     if (!member->active() && member->entry().idle_stop) ++idle_alarms;
   }
   if (world_.alive() != lives)
-    wrong(fmt::format("{} servers serve, and {} processes or sessions are there: {}", lives, world_.alive(), states));
+    wrong(fmt::format("{} servers serve, and {} processes or sessions are there: {}", lives, world_.alive(),
+                      states));
   for (auto& [name, script] : world_.scripts())
     world_.each_life(name, [&](SimBackend& life) {
       if (life.alive() && !life.actor().open().empty())
         wrong(fmt::format("{} still works on {}, which nobody waits for", name, life.actor().open().front()));
     });
-  if (client_.asked() > 0) wrong(fmt::format("the client has {} questions that nobody waits for", client_.asked()));
+  if (client_.asked() > 0)
+    wrong(fmt::format("the client has {} questions that nobody waits for", client_.asked()));
   if (!client_.list_is_right()) wrong("the client's list of tools is not what it would be told now");
   if (world_.builds() > 0) wrong("something is being built");
   if (world_.timers().set() > idle_alarms)

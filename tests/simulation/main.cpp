@@ -147,8 +147,8 @@ int play_again(const Options& options, std::uint64_t first) {
     const Verdict one = play(plan, visits);
     const Verdict two = play(from_text(to_text(plan)), visits);
     const bool same = one.hash == two.hash && one.events == two.events;
-    std::cout << fmt::format("seed {}: {} events, {:016x}; again: {} events, {:016x}{}\n", seed, one.events, one.hash,
-                             two.events, two.hash, same ? "" : ": DIFFERENT");
+    std::cout << fmt::format("seed {}: {} events, {:016x}; again: {} events, {:016x}{}\n", seed, one.events,
+                             one.hash, two.events, two.hash, same ? "" : ": DIFFERENT");
     if (!same) return 1;
   }
   return 0;
@@ -156,12 +156,14 @@ int play_again(const Options& options, std::uint64_t first) {
 
 int play_seeds_of(const Options& options, std::uint64_t first) {
   const double minutes = options.minutes.value_or(options.seed ? 0.0 : 1.0);
-  std::cout << fmt::format("simulate: from seed {}, {} events each, for {} min\n", first, options.events, minutes)
+  std::cout << fmt::format("simulate: from seed {}, {} events each, for {} min\n", first, options.events,
+                           minutes)
             << std::flush;
   Progress progress;
   const bool good = play_seeds(first, options.events, std::max(minutes * 60, 1e-3), progress);
-  std::cout << fmt::format("{} seeds, {} events in {:.1f} s: {:.0f} a second\n", progress.seeds, progress.events,
-                           progress.seconds, static_cast<double>(progress.events) / std::max(progress.seconds, 1e-9));
+  std::cout << fmt::format("{} seeds, {} events in {:.1f} s: {:.0f} a second\n", progress.seeds,
+                           progress.events, progress.seconds,
+                           static_cast<double>(progress.events) / std::max(progress.seconds, 1e-9));
   if (options.visits) std::cout << progress.visits.table();
   std::cout << progress.visits.never();
   if (good) {

@@ -51,22 +51,24 @@ std::string Oracle::token(int number) {
 
 void Oracle::violate(std::string what) {
   if (broken_.size() < most_broken)
-    broken_.push_back(fmt::format("at {} ms: {}",
-                                  std::chrono::duration_cast<Millis>(clock_.now().time_since_epoch()).count() -
-                                      3'600'000,
-                                  std::move(what)));
+    broken_.push_back(
+        fmt::format("at {} ms: {}",
+                    std::chrono::duration_cast<Millis>(clock_.now().time_since_epoch()).count() - 3'600'000,
+                    std::move(what)));
 }
 
 bool Oracle::tracing = false;
 
 void Oracle::trace(std::string_view who, std::string_view what) const {
   if (!tracing) return;
-  const auto now = std::chrono::duration<double, std::milli>(clock_.now().time_since_epoch()).count() - 3'600'000;
+  const auto now =
+      std::chrono::duration<double, std::milli>(clock_.now().time_since_epoch()).count() - 3'600'000;
   fmt::print("{:12.3f} {:>16} {}\n", now, who, brief(what));
 }
 
 std::string Oracle::brief(std::string_view line) const {
-  return line.size() <= 600 ? std::string(line) : fmt::format("{}… ({} bytes)", line.substr(0, 600), line.size());
+  return line.size() <= 600 ? std::string(line)
+                            : fmt::format("{}… ({} bytes)", line.substr(0, 600), line.size());
 }
 
 Oracle::Request* Oracle::find(std::string_view id) {
@@ -132,7 +134,8 @@ void Oracle::said(int who, std::string_view line) {
     return;
   }
   const auto message = mcpivot::read_message(line);
-  if (!message) return violate(fmt::format("what was said is no message ({}): {}", message.error().reason, brief(line)));
+  if (!message)
+    return violate(fmt::format("what was said is no message ({}): {}", message.error().reason, brief(line)));
   if (message->is_answer() && message->id) return answered(who, *message);
   if (message->known != Method::progress) return;
   const std::string_view token_text = message->text(message->progress_token);
@@ -142,8 +145,8 @@ void Oracle::said(int who, std::string_view line) {
   const Request& request = found->second;
   if (request.asked.who != who) return violate("progress for somebody else: " + brief(line));
   if (!request.asked.is_task && (request.state == State::answered || request.state == State::withdrawn))
-    violate(fmt::format("progress after the {}: {}", request.state == State::answered ? "answer" : "cancellation",
-                        brief(line)));
+    violate(fmt::format("progress after the {}: {}",
+                        request.state == State::answered ? "answer" : "cancellation", brief(line)));
 }
 
 void Oracle::answered(int who, const Message& message) {
@@ -158,7 +161,8 @@ void Oracle::answered(int who, const Message& message) {
       if (request->asked.in_batch) return;
       return violate(fmt::format("{} is answered though it was cancelled: {}", number, brief(message.raw)));
     case State::abandoned:
-      return violate(fmt::format("{} is answered though whoever asked is gone: {}", number, brief(message.raw)));
+      return violate(
+          fmt::format("{} is answered though whoever asked is gone: {}", number, brief(message.raw)));
     case State::open:
       break;
     default:
@@ -185,8 +189,10 @@ void Oracle::judge_words(Request& request, const Message& message) {
     while (begin > 0 && raw[begin - 1] != '@') --begin;
     const std::string_view by = raw.substr(begin, at - begin);
     if (!asked.server.empty() && by != asked.server)
-      return violate(fmt::format("{} was for {}, and {} answered: {}", asked.number, asked.server, by, brief(raw)));
-    if (request.executed == 0) return violate(fmt::format("{} was answered, but never executed", asked.number));
+      return violate(
+          fmt::format("{} was for {}, and {} answered: {}", asked.number, asked.server, by, brief(raw)));
+    if (request.executed == 0)
+      return violate(fmt::format("{} was answered, but never executed", asked.number));
     request.well = true;
     return;
   }
@@ -197,19 +203,22 @@ void Oracle::judge_words(Request& request, const Message& message) {
                          raw.find("mcpivot ends") != std::string_view::npos;
   if (request.death > 0 && !asked.may_repeat && !otherwise &&
       raw.find(fmt::format("(death {})", request.death)) == std::string_view::npos)
-    return violate(fmt::format("{} was under way at death {}, which its answer does not tell: {}", asked.number,
-                               request.death, brief(raw)));
+    return violate(fmt::format("{} was under way at death {}, which its answer does not tell: {}",
+                               asked.number, request.death, brief(raw)));
   judge_excuse(asked, raw);
   if (message.kind == Kind::result && !by_us && !asked.is_task)
-    violate(fmt::format("{} has an answer that says neither whose it is nor why not: {}", asked.number, brief(raw)));
+    violate(fmt::format("{} has an answer that says neither whose it is nor why not: {}", asked.number,
+                        brief(raw)));
 }
 
 // Whether mcpivot's reason for not having an answer can be true.
 void Oracle::judge_excuse(const Asked& asked, std::string_view raw) {
   const auto says = [&](std::string_view words) { return raw.find(words) != std::string_view::npos; };
   if (all_listen && asked.is_prompt && says("did not answer"))
-    return violate(fmt::format("{} was answered, but mcpivot says that it was not: {}", asked.number, brief(raw)));
-  const mcpivot::Server* const server = server_called && !asked.server.empty() ? server_called(asked.server) : nullptr;
+    return violate(
+        fmt::format("{} was answered, but mcpivot says that it was not: {}", asked.number, brief(raw)));
+  const mcpivot::Server* const server =
+      server_called && !asked.server.empty() ? server_called(asked.server) : nullptr;
   if (server != nullptr && server->state() == mcpivot::Server::State::ready && says("for it to start") &&
       says(fmt::format(R"(server \"{}\" )", asked.server)))
     violate(fmt::format("{} waited for a server that is ready: {}", asked.number, brief(raw)));
@@ -220,7 +229,8 @@ void Oracle::judge_excuse(const Asked& asked, std::string_view raw) {
 void Oracle::executed(int number, const std::string& server) {
   if (number == 0) return;  // a name of mcpivot's own, which a server has too
   const auto found = requests_.find(number);
-  if (found == requests_.end()) return violate(fmt::format("{} executed {}, which nobody asked for", server, number));
+  if (found == requests_.end())
+    return violate(fmt::format("{} executed {}, which nobody asked for", server, number));
   Request& request = found->second;
   if (++request.executed > 1 && !request.asked.may_repeat)
     violate(fmt::format("{} was executed twice, the second time by {}", number, server));
@@ -238,14 +248,16 @@ int Oracle::died(const std::vector<int>& open) {
 void Oracle::buried(const std::string& server, pid_t pid, int death, bool answered) {
   if (!serves(server, pid)) return;
   if (tells_model && tells_model(server)) untold_.push_back({death, server});
-  if (answered) due_.emplace(server, clock_.now() + soon);
+  const mcpivot::Server* const of = server_called ? server_called(server) : nullptr;
+  if (answered && of != nullptr && !of->status().building) due_.emplace(server, clock_.now() + soon);
 }
 
 // One that was good for something is started again at once.
 void Oracle::born(const std::string& server) {
   const auto due = due_.find(server);
   if (due == due_.end()) return;
-  if (clock_.now() > due->second) violate(fmt::format("{} had answered before it died, and was not started again at once", server));
+  if (clock_.now() > due->second)
+    violate(fmt::format("{} had answered before it died, and was not started again at once", server));
   due_.erase(due);
 }
 

@@ -56,7 +56,9 @@ class Oracle final : public Ledger {
   int died(const std::vector<int>& open) override;
   void buried(const std::string& server, pid_t pid, int death, bool answered) override;
   void born(const std::string& server) override;
-  bool serves(const std::string& server, pid_t pid) const override { return is_current && is_current(server, pid); }
+  bool serves(const std::string& server, pid_t pid) const override {
+    return is_current && is_current(server, pid);
+  }
   void ended_with_tasks(const std::string& server, Millis since_last) override;
   // Somebody steers: what was to happen by itself may not.
   void steered() { due_.clear(); }

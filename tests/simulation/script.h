@@ -48,7 +48,7 @@ struct Script {
   std::deque<BuildPlan> builds;
   bool daemon_up = true;
   bool slow_to_end = false;
-  std::set<int> again;  // the calls of "again" that it has seen: those are replayed
+  std::set<int> again;                           // the calls of "again" that it has seen: those are replayed
   std::vector<std::weak_ptr<SimBackend>> lives;  // those that run, or ran
 
   Birth next_birth();

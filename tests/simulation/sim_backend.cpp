@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <utility>
 
 namespace simulation {
@@ -13,7 +14,8 @@ SimBackend::SimBackend(const Place& place, mcpivot::ConfigRef config, int genera
       generation_(generation),
       ring_(&ring),
       chance_(place.seed),
-      wire_(std::make_shared<Wire>(place.time, place.seed + 1, config_->max_message, static_cast<Wire::Peer&>(*this))),
+      wire_(std::make_shared<Wire>(place.time, place.seed + 1, config_->max_message,
+                                   static_cast<Wire::Peer&>(*this))),
       actor_(*this, place.script, place.ledger, birth, is_cli(), generation) {
   ++place_.alive;
 }
@@ -85,7 +87,12 @@ void SimBackend::leave(const std::string& how) {
 void SimBackend::tell_end() {
   if (alive_ || !on_end_) return;
   const auto keep = shared_from_this();  // whoever is told lets go of us
-  if (death_ > 0 && !ending_ && !is_daemon()) place_.ledger.buried(config_->name, place_.pid, death_, actor_.answered());
+  const bool alone = std::ranges::none_of(place_.script.lives, [](const auto& weak) {
+    const auto life = weak.lock();
+    return life && life->alive_;
+  });
+  if (death_ > 0 && !ending_ && !is_daemon())
+    place_.ledger.buried(config_->name, place_.pid, death_, actor_.answered() && alone);
   const bool had_tasks = actor_.tasks() > 0 && place_.ledger.serves(config_->name, place_.pid);
   std::exchange(on_end_, nullptr)(ending_words_);
   if (had_tasks) place_.ledger.ended_with_tasks(config_->name, place_.time.since(actor_.last_task()));

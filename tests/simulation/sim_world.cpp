@@ -19,7 +19,8 @@ using mcpivot::SourceWatch;
 namespace {
 
 std::string server_of(const Command& command) {
-  return command.argv.empty() ? std::string() : command.argv.front().substr(command.argv.front().rfind('/') + 1);
+  return command.argv.empty() ? std::string()
+                              : command.argv.front().substr(command.argv.front().rfind('/') + 1);
 }
 
 }  // namespace
@@ -67,13 +68,15 @@ class SimBuild final : public Build, public std::enable_shared_from_this<SimBuil
 
   void start(const ServerConfig& config, const BuildPlan& plan) {
     began_ = world_.time_.now();
-    if (plan.took < 0) return finish_after(config.build_timeout, false, "was stopped, because it took too long");
+    if (plan.took < 0)
+      return finish_after(config.build_timeout, false, "was stopped, because it took too long");
     for (int i = 1; i <= 3; ++i)
       world_.time_.later(Millis(plan.took * i / 4), [weak = weak_from_this(), i] {
         const auto self = weak.lock();
         if (self && !self->done_) self->handlers_.on_line(fmt::format("[{}/3] compiling", i));
       });
-    world_.time_.later(Millis(plan.took), [weak = weak_from_this(), plan, name = config.name, program = server_of(config.command)] {
+    world_.time_.later(Millis(plan.took), [weak = weak_from_this(), plan, name = config.name,
+                                           program = server_of(config.command)] {
       const auto self = weak.lock();
       if (!self || self->done_) return;
       if (plan.ok && !program.empty()) ++self->world_.scripts_.of(program).stamp;
@@ -139,7 +142,8 @@ class SimWatch final : public SourceWatch {
   std::shared_ptr<bool> here_ = std::make_shared<bool>();
 };
 
-std::unique_ptr<SourceWatch> SimWorld::watch_sources(const ServerConfig& config, SourceWatch::Handlers handlers) {
+std::unique_ptr<SourceWatch> SimWorld::watch_sources(const ServerConfig& config,
+                                                     SourceWatch::Handlers handlers) {
   return std::make_unique<SimWatch>(*this, config, std::move(handlers));
 }
 
@@ -205,20 +209,19 @@ class SimKeeper final : public mcpivot::DaemonKeeper {
     began_ = world_.timers().now();
     const Birth birth = script().next_birth();
     const bool fails = birth == Birth::dies_at_once || birth == Birth::cannot_execute;
-    world_.timers().later(Millis(birth == Birth::slow ? 700 : 40), [this, here = std::weak_ptr(here_), fails] {
-      if (here.expired()) return;
-      if (fails) {
-        starting_ = false;
-        trouble_ = "--start exited with code 1";
-      } else if (starting_) {
-        ours_ = true;
-        world_.set_daemon(config_->name, true);
-      }
-    });
+    world_.timers().later(Millis(birth == Birth::slow ? 700 : 40),
+                          [this, here = std::weak_ptr(here_), fails] {
+                            if (here.expired()) return;
+                            if (fails) {
+                              starting_ = false;
+                              trouble_ = "--start exited with code 1";
+                            } else if (starting_) {
+                              ours_ = true;
+                              world_.set_daemon(config_->name, true);
+                            }
+                          });
   }
-  bool starting() const override {
-    return starting_ && world_time_since(began_) < config_->start_timeout;
-  }
+  bool starting() const override { return starting_ && world_time_since(began_) < config_->start_timeout; }
   void arrived() override {
     starting_ = false;
     trouble_.clear();
@@ -231,12 +234,13 @@ class SimKeeper final : public mcpivot::DaemonKeeper {
   void stop(OnStopped on_stopped) override {
     arrived();
     const bool good = script().next_birth() != Birth::rejects;
-    world_.timers().later(Millis(60), [this, here = std::weak_ptr(here_), good, done = std::move(on_stopped)] {
-      if (here.expired()) return;
-      if (good) world_.set_daemon(config_->name, false);
-      ours_ = ours_ && !good;
-      done(good, good ? "--stop exited with code 0" : "--stop exited with code 1");
-    });
+    world_.timers().later(Millis(60),
+                          [this, here = std::weak_ptr(here_), good, done = std::move(on_stopped)] {
+                            if (here.expired()) return;
+                            if (good) world_.set_daemon(config_->name, false);
+                            ours_ = ours_ && !good;
+                            done(good, good ? "--stop exited with code 0" : "--stop exited with code 1");
+                          });
   }
   pid_t pid() const override { return ours_ ? 999 : 0; }
   std::string output(std::size_t) const override { return "the daemon's last words"; }

@@ -62,7 +62,8 @@ void Stage::pass(Clock::Time until) {
 }
 
 void Stage::begin_life() {
-  life_ = std::make_unique<Life>(world_, oracle_, config_, seed_of(plan_.chance, "client", ++lives_), numbers_);
+  life_ =
+      std::make_unique<Life>(world_, oracle_, config_, seed_of(plan_.chance, "client", ++lives_), numbers_);
 }
 
 // mcpivot says that it has ended: everybody has been answered, and no process is left.
@@ -71,7 +72,8 @@ void Stage::on_gone() {
   life_->client().link().close();
   for (int who = 0; who <= numbers_.terminals; ++who) oracle_.gone(who);
   oracle_.forget_deaths();
-  if (world_.alive() > 0) oracle_.violate(fmt::format("mcpivot has ended, and {} servers run", world_.alive()));
+  if (world_.alive() > 0)
+    oracle_.violate(fmt::format("mcpivot has ended, and {} servers run", world_.alive()));
   world_.timers().later(Micros(0), [this] {
     life_.reset();
     if (world_.timers().set() > 0)
@@ -104,10 +106,12 @@ void Stage::act(const Action& action) {
         return world_.each_life(action.server, [](SimBackend& life) { life.lose_session(true); });
       return world_.set_daemon(action.server, action.text == "up");
     case Deed::births:
-      script->births.insert(script->births.end(), static_cast<std::size_t>(action.number), birth_called(action.text));
+      script->births.insert(script->births.end(), static_cast<std::size_t>(action.number),
+                            birth_called(action.text));
       return;
     case Deed::builds:
-      script->builds.push_back({.ok = action.text != "fails", .took = action.number, .news = action.text == "news"});
+      script->builds.push_back(
+          {.ok = action.text != "fails", .took = action.number, .news = action.text == "news"});
       return;
     case Deed::save:
       return world_.save(action.server);
@@ -198,7 +202,8 @@ Verdict Stage::play() {
   rest();
   life_->end([this] {
     oracle_.judge_end();
-    if (world_.alive() > 0) oracle_.violate(fmt::format("mcpivot has ended, and {} servers run", world_.alive()));
+    if (world_.alive() > 0)
+      oracle_.violate(fmt::format("mcpivot has ended, and {} servers run", world_.alive()));
     circling_ = true;  // nothing more happens
   });
   pass(now() + farewell);

@@ -23,15 +23,17 @@ void Terminal::type(int number, const std::string& text) {
                     .is_call = of_server,
                     .has_token = false});
   if (of_server) arguments = call_from("x " + arguments, number).arguments;
-  const std::string line = mcpivot::request_line(
-      Oracle::spelled(number), "tools/call", fmt::format(R"({{"name":"{}","arguments":{}}})", tool, arguments));
+  const std::string line =
+      mcpivot::request_line(Oracle::spelled(number), "tools/call",
+                            fmt::format(R"({{"name":"{}","arguments":{}}})", tool, arguments));
   const auto message = mcpivot::read_message(line);
   if (!message) return oracle_.violate("a terminal typed nonsense: " + line);
   oracle_.given(who_, *message);
   if (tools_.has(tool)) return tools_.call(*this, *message);
   if (const mcpivot::Routes::Target* target = gateway_.fleet().names().tool(tool))
     return gateway_.fleet().call_tool(*this, *message, *target);
-  answer(mcpivot::error_answer(message->text(message->id), mcpivot::code::invalid_params, "no tool is called so"));
+  answer(mcpivot::error_answer(message->text(message->id), mcpivot::code::invalid_params,
+                               "no tool is called so"));
 }
 
 void Terminal::leave() {

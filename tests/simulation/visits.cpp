@@ -22,7 +22,8 @@ std::string Visits::table() const {
     for (std::size_t j = 0; j < states; ++j)
       if (i != j && steps_[i][j] > 0)
         text += fmt::format("  {:>8} -> {:<8} {:>10}\n", names[i], names[j], steps_[i][j]);
-  text += fmt::format("{:>10} {:>10} {:>10} {:>10} {:>10}\n", "deed in", names[0], names[1], names[2], names[3]);
+  text +=
+      fmt::format("{:>10} {:>10} {:>10} {:>10} {:>10}\n", "deed in", names[0], names[1], names[2], names[3]);
   for (std::size_t i = 0; i < deeds_.size(); ++i)
     text += fmt::format("{:>10} {:>10} {:>10} {:>10} {:>10}\n", name_of(static_cast<Deed>(i)), deeds_[i][0],
                         deeds_[i][1], deeds_[i][2], deeds_[i][3]);
