@@ -18,4 +18,7 @@ struct Command {
 // Where a command's program lies. The error says where it was looked for.
 std::expected<std::string, std::string> find_program(const Command& command);
 
+// Our environment with the command's own put over it, as "NAME=value".
+std::vector<std::string> environment_of(const Command& command);
+
 }  // namespace mcpivot

@@ -14,37 +14,12 @@
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
-#include <map>
-
-extern char** environ;  // NOLINT(readability-redundant-declaration): POSIX leaves it to us to declare it
 
 #include "proc/end_now.h"
 #include "proc/is_ready.h"
 
 namespace mcpivot {
 namespace {
-
-// Where the program lies. Done here and not by execvp, so that PATH is the one the child gets and the error
-// can say where we looked.
-std::expected<std::string, std::string> find_program(const std::string& name,
-                                                     const std::vector<std::string>& environment) {
-  if (name.find('/') != std::string::npos) return name;
-  std::string_view folders = "/usr/local/bin:/usr/bin:/bin";
-  for (const std::string_view variable : environment)
-    if (variable.starts_with("PATH=")) folders = variable.substr(5);
-  while (true) {
-    const auto colon = folders.find(':');
-    const std::string_view folder = folders.substr(0, colon);
-    std::string candidate = (folder.empty() ? "." : std::string(folder)) + "/" + name;
-    struct stat info{};
-    if (::stat(candidate.c_str(), &info) == 0 && S_ISREG(info.st_mode) &&
-        ::access(candidate.c_str(), X_OK) == 0)
-      return candidate;
-    if (colon == std::string_view::npos) break;
-    folders.remove_prefix(colon + 1);
-  }
-  return std::unexpected("cannot start '" + name + "': no such program in PATH");
-}
 
 // What went wrong in the child before the program ran.
 struct ExecFailure {
@@ -117,25 +92,6 @@ std::string describe(const ExecFailure& failure, const Command& command) {
 
 }  // namespace
 
-std::expected<std::string, std::string> find_program(const Command& command) {
-  return find_program(command.argv.at(0), environment_of(command));
-}
-
-std::vector<std::string> environment_of(const Command& command) {
-  std::map<std::string, std::string> values;
-  for (char** entry = environ; *entry != nullptr; ++entry) {
-    const std::string_view text = *entry;
-    const auto equals = text.find('=');
-    if (equals != std::string_view::npos)
-      values[std::string(text.substr(0, equals))] = text.substr(equals + 1);
-  }
-  for (const auto& [key, value] : command.env) values[key] = value;
-  std::vector<std::string> variables;
-  variables.reserve(values.size());
-  for (const auto& [key, value] : values) variables.push_back(key + "=" + value);
-  return variables;
-}
-
 // Without const, as exec wants them.
 std::vector<char*> exec_pointers(std::vector<std::string>& strings) {
   std::vector<char*> result;
@@ -155,7 +111,7 @@ void reset_signals() {
 std::expected<std::shared_ptr<Process>, std::string> Process::spawn(boost::asio::io_context& loop,
                                                                     Guard& guard, const Command& command) {
   std::vector<std::string> environment = environment_of(command);
-  const auto program = find_program(command.argv.at(0), environment);
+  const auto program = find_program(command);
   if (!program) return std::unexpected(program.error());
   std::vector<std::string> argv = command.argv;
   const auto argv_pointers = exec_pointers(argv);

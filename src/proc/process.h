@@ -25,7 +25,6 @@
 namespace mcpivot {
 
 // For whoever forks: what exec wants, made before, and the signals as a program expects them, put so after.
-std::vector<std::string> environment_of(const Command& command);
 std::vector<char*> exec_pointers(std::vector<std::string>& strings);
 void reset_signals();
 
