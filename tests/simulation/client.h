@@ -65,6 +65,7 @@ class Client final : private Wire::Peer {
   void hear(std::string_view line) override;
   void hear_end() override {}
   void given(const mcpivot::Message& message) override { oracle_.given(0, message); }
+  void taken() override { oracle_.taken(); }
   void sent(std::string_view line) override { oracle_.said(0, line); }
   void emptied() override;
 

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <sstream>
 #include <utility>
 
@@ -47,6 +48,16 @@ Life::Life(SimWorld& world, Oracle& oracle, const mcpivot::GatewayConfig& config
     const Member* const member = find(server);
     return member != nullptr && member->active();
   };
+  oracle_.is_at_work = [this](int number) {
+    bool at_work = false;
+    for (auto& [name, script] : world_.scripts())
+      world_.each_life(name, [&](const SimBackend& life) {
+        const auto open = life.actor().open();
+        at_work =
+            at_work || (life.alive() && !life.ending() && std::ranges::find(open, number) != open.end());
+      });
+    return at_work;
+  };
   oracle_.server_called = [this](const std::string& server) {
     const Member* const member = find(server);
     return member == nullptr ? nullptr : &member->server();
@@ -62,6 +73,7 @@ Life::~Life() {
   oracle_.is_current = nullptr;
   oracle_.tells_model = nullptr;
   oracle_.server_called = nullptr;
+  oracle_.is_at_work = nullptr;
 }
 
 const Member* Life::find(const std::string& server) {

@@ -99,7 +99,14 @@ void Oracle::given(int who, const Message& message) {
       return;
     request->state = State::withdrawn;
     --open_;
+    cancelled_ = request->asked.number;
   }
+}
+
+void Oracle::taken() {
+  const int number = std::exchange(cancelled_, 0);
+  if (number != 0 && is_at_work && is_at_work(number))
+    violate(fmt::format("{} was cancelled, and its server was not told", number));
 }
 
 void Oracle::gone(int who) {
@@ -271,6 +278,7 @@ void Oracle::ended_with_tasks(const std::string& server, Millis since_last) {
 void Oracle::sent_to(const std::string& server, std::string_view line) {
   trace("to " + server, line);
   heard(line);
+  if (cancelled_ != 0 && line.find(R"("notifications/cancelled")") != std::string_view::npos) cancelled_ = 0;
   if (line.find(R"("tools/call")") == std::string_view::npos) return;
   const auto message = mcpivot::read_message(line);
   if (!message) return violate("what was sent to a server is no message: " + brief(line));

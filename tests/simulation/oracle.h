@@ -46,6 +46,7 @@ class Oracle final : public Ledger {
   // Whoever asks says so beforehand; then the core is given it.
   void will_ask(Asked asked);
   void given(int who, const mcpivot::Message& message);
+  void taken();
   // The core says something to a client or a terminal.
   void said(int who, std::string_view line);
   // Nobody waits for the answers of this one any more.
@@ -70,6 +71,8 @@ class Oracle final : public Ledger {
   std::function<bool(const std::string& server, pid_t pid)> is_current;
   std::function<bool(const std::string& server)> tells_model;
   std::function<const mcpivot::Server*(const std::string& server)> server_called;
+  // Whether a server that is to go on is at work on this call.
+  std::function<bool(int number)> is_at_work;
   // Nobody in this plan ever stops reading.
   bool all_listen = false;
 
@@ -113,6 +116,7 @@ class Oracle final : public Ledger {
   const mcpivot::Clock& clock_;
   std::unordered_map<int, Request> requests_;
   std::size_t open_ = 0;
+  int cancelled_ = 0;  // just now, and no server has been told
   struct Untold {
     int number;
     std::string server;

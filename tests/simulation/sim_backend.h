@@ -45,6 +45,7 @@ class SimBackend final : public mcpivot::Backend,
   void blurt(std::string_view what);
   const Actor& actor() const { return actor_; }
   bool alive() const { return alive_; }
+  bool ending() const { return ending_; }
   void heal() {
     if (alive_ && reached_) actor_.heal();
   }

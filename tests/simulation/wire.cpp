@@ -115,6 +115,7 @@ void Wire::give(std::string_view line) {
   if (!message) return handler_->on_unreadable(line, message.error());
   if (peer_ != nullptr) peer_->given(*message);
   handler_->on_message(*message);
+  if (peer_ != nullptr) peer_->taken();
 }
 
 void Wire::resume() {

@@ -26,6 +26,7 @@ class Wire final : public mcpivot::Link, public std::enable_shared_from_this<Wir
     virtual void hear_end() = 0;
     // The core is being given this message; and it has just sent this line, which is still on its way.
     virtual void given(const mcpivot::Message&) {}
+    virtual void taken() {}  // it has done what it does about that
     virtual void sent(std::string_view) {}
     // Everything that the peer had said before it left has been given to the core, or nobody wants it.
     virtual void emptied() {}
