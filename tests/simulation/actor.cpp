@@ -328,6 +328,10 @@ void Actor::blurt(std::string_view what) {
   if (what == "log-array") return log("[1]");
   if (what == "log-none") return log({});
   if (what == "log-number") return log(R"({"logger":7})");
+  if (what == "flood") {  // more than may wait for a client that does not read
+    for (int i = 0; i < 300; ++i) log(fmt::format(R"({{"data":"{}"}})", std::string(3'000, 'w')));
+    return;
+  }
   if (what == "garbage") return body_.say("}{ not a message");
   if (what == "answer") return result("987654321", "{}");
   if (what == "no-id") return body_.say(R"({"jsonrpc":"2.0","error":{"code":-1,"message":"?"}})");

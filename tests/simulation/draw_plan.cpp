@@ -31,7 +31,7 @@ class Drawing {
     weights_[index(Deed::ready)] = 1;
     weights_[index(Deed::hello)] = 1;
     weights_[index(Deed::quit)] = chance_.of({0, 0, 1});
-    weights_[index(Deed::crowd)] = chance_.one_in(40) ? 1 : 0;
+    weights_[index(Deed::crowd)] = chance_.one_in(10) ? 1 : 0;
     crowds_ = 2;
     weights_[index(Deed::vanish)] = chance_.of({0, 0, 1});
     for (int& taste : tastes_) taste = chance_.of({0, 1, 3});
@@ -113,8 +113,7 @@ class Drawing {
       case Deed::through:
         return add(deed, server(), request(), call_text());
       case Deed::crowd:
-        add(deed, server(), last_request_ + 1, call_text());
-        last_request_ += crowd_size;
+        crowd();
         return;
       case Deed::batch:
         add(deed, server(), last_request_ + 1, call_text());
@@ -157,7 +156,7 @@ class Drawing {
         return add(deed, server(), 0,
                    chance_.of<const char*>({"tools", "prompts", "resources", "log", "log-empty", "log-array",
                                             "log-none", "log-number", "garbage", "answer", "no-id",
-                                            "progress", "updated", "ask"}));
+                                            "progress", "updated", "ask", "flood"}));
       case Deed::daemon:
         return add(deed, server(), 0, chance_.of<const char*>({"up", "down", "up", "forget"}));
       case Deed::births:
@@ -171,6 +170,18 @@ class Drawing {
       default:
         return add(deed, "-", 0, "");
     }
+  }
+
+  // To a server that does not start, as often as not: then they wait.
+  void crowd() {
+    const std::string name = server();
+    if (chance_.one_in(2)) {
+      add(Deed::births, name, 1, "hangs");
+      add(Deed::kill, name, 0, "");
+      at_ += 1'000;
+    }
+    add(Deed::crowd, name, last_request_ + 1, call_text());
+    last_request_ += crowd_size;
   }
 
   std::string control() {

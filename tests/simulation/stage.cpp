@@ -94,6 +94,10 @@ void Stage::act(const Action& action) {
     case Deed::fleet:
       config_ = fleet_from(action.text);
       return life_->configure(config_);
+    case Deed::crowd:
+      for (const int time : {5, 50, 500})
+        world_.timers().later(Millis(time), [this] { life_->judge_bounds(); });
+      return life_->act(action);
     case Deed::quit:
       return life_->end([this] { on_gone(); });
     case Deed::vanish:
