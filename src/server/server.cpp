@@ -664,7 +664,7 @@ void Server::on_answer(const Generation::Requests::Request& request, const Messa
   const NoticeInAnswer notice(message, notices_.text(),
                               tool != nullptr ? std::string_view(tool->json) : std::string_view());
   notice.add_to(edits);
-  notices_.carried(notice.delivered());
+  if (notice.fits()) notices_.carried(notice.delivered());
   request.origin->forward(message, edits.list());
 }
 
