@@ -90,7 +90,7 @@ class Actor {
   bool ready_ = false;
   bool listed_ = false;
   int asked_ = 0;
-  bool answered_ = false;  // a call
+  bool answered_ = false;              // a call
   std::map<std::string, int> open_;    // number by id
   std::map<int, Call> asking_;         // calls that wait for the client, by the id of the question
   std::map<std::string, Call> tasks_;  // by their ids

@@ -21,6 +21,7 @@ class Drawing {
   explicit Drawing(std::uint64_t seed) : chance_(seed) {
     plan_.chance = chance_.next();
     most_servers_ = chance_.of({1, 1, 2, 3, 5});
+    silent_ = chance_.one_in(12);
     hurry_ = chance_.of({300, 1'000, 3'000, 10'000});
     for (int& weight : weights_) weight = chance_.of({0, 1, 1, 4});
     weights_[index(Deed::call)] = chance_.of({20, 60, 120});
@@ -59,7 +60,7 @@ class Drawing {
   int request() { return ++last_request_; }
 
   void greet() {
-    if (chance_.one_in(12)) return;  // this one never does
+    if (silent_ || chance_.one_in(12)) return;  // this one never does
     add(Deed::hello, "-", request(), chance_.of<const char*>({"2025-06-18", "2025-11-25", "2025-03-26"}));
     at_ += chance_.below(20'000);
     if (!chance_.one_in(12)) add(Deed::ready, "-", 0, "");
@@ -259,6 +260,7 @@ class Drawing {
   int most_servers_ = 1;
   int hurry_ = 1'000;
   int crowds_ = 0;
+  bool silent_ = false;  // no client shakes hands
   std::array<int, static_cast<std::size_t>(Deed::count)> weights_{};
   std::array<int, 19> tastes_{};  // of doing()
 };

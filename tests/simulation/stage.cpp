@@ -174,6 +174,7 @@ void Stage::rest() {
   pass(now() + Millis(1'000));
   Client& client = life_->client();
   client.read_again();
+  if (!client.greeted()) pass(now() + answer_time);
   if (!client.greeted()) client.hello(client.own_number(), "2025-06-18");
   client.ready();
   pass(now() + recovery);
