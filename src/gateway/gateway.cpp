@@ -205,7 +205,10 @@ void Gateway::clients_writable() {
 }
 
 void Gateway::on_list_changed(const Member& member, ListKind kind) {
-  if (member.active()) announcer_.changed(kind);
+  // What an inactive one has decides which of the others' names can do without a prefix.
+  const bool names_depend =
+      std::ranges::any_of(members_, [](const auto& other) { return other->naming() == Naming::bare; });
+  if (member.active() || names_depend) announcer_.changed(kind);
 }
 
 // A log message gets its server's name. What isn't an object of params has no place for it, and passes as it

@@ -20,6 +20,8 @@ class NoticeInAnswer {
   // Adds what is to be changed. The object must live until the edits have been made.
   void add_to(Edits& edits) const;
 
+  // Whether the answer has a place for it. One that announces a task has none.
+  bool fits() const { return !text_.text.empty(); }
   // Whether the model surely reads it there. Some clients show it only `structuredContent` when there is one.
   bool delivered() const { return delivered_; }
 

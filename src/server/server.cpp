@@ -633,6 +633,7 @@ bool Server::settle(const Generation& generation, Generation::Open& open, const 
       may_pass(message)) {
     if (Generation* next = serving()) {
       next->request(*request.origin, message, request.sent_before + 1);
+      watch_overdue_calls();
     } else {
       wait(*request.origin, message, request.sent_before + 1);
     }
@@ -670,7 +671,7 @@ void Server::on_answer(const Generation::Requests::Request& request, const Messa
   const NoticeInAnswer notice(message, notices_.text(),
                               tool != nullptr ? std::string_view(tool->json) : std::string_view());
   notice.add_to(edits);
-  notices_.carried(notice.delivered());
+  if (notice.fits()) notices_.carried(notice.delivered());
   request.origin->forward(message, edits.list());
 }
 
@@ -741,22 +742,25 @@ bool Server::clients_full() const {
 }
 
 void Server::watch_overdue_calls() {
-  if (watching_overdue_ || !current_ || current_->backend().calls_have_own_limits()) return;
+  const Generation* const watched = serving();
+  if (watching_overdue_ || watched == nullptr || watched->backend().calls_have_own_limits()) return;
   watching_overdue_ = true;
   const milliseconds pace =
-      std::clamp(current_->config().call_timeout / 20, milliseconds(50), milliseconds(5'000));
+      std::clamp(watched->config().call_timeout / 20, milliseconds(50), milliseconds(5'000));
   overdue_timer_.set(pace, [this] {
     watching_overdue_ = false;
-    if (!current_) return;
-    const ServerConfig& config = current_->config();
-    for (const auto& request : current_->take_overdue(config.call_timeout)) {
+    Generation* const generation = serving();
+    if (generation == nullptr) return;
+    const auto keep = generation->shared_from_this();  // whoever is answered may ask for anything
+    const ServerConfig& config = generation->config();
+    for (const auto& request : generation->take_overdue(config.call_timeout)) {
       const std::string words = fmt::format(
           "[mcpivot] server \"{}\" did not answer {} within {} (--call-timeout); it was cancelled there and "
           "may have taken effect.{}",
           config.name, describe(request), duration_text(config.call_timeout), after_overdue(config));
       request.origin->answer(failure_answer(request.known, request.id(), words));
     }
-    if (current_->open() > 0) watch_overdue_calls();
+    if (generation->open() > 0) watch_overdue_calls();
   });
 }
 

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 
@@ -46,6 +47,12 @@ std::vector<int> Actor::open() const {
   return numbers;
 }
 
+mcpivot::Clock::Time Actor::last_task() const {
+  mcpivot::Clock::Time last{};
+  for (const auto& [id, call] : tasks_) last = std::max(last, call.began);
+  return last;
+}
+
 void Actor::result(std::string_view id, std::string_view result) {
   body_.say(mcpivot::result_answer(id, result));
 }
@@ -78,9 +85,11 @@ void Actor::hear(std::string_view line) {
   }
 }
 
-// Nobody wants this call any more, nor what it asked the client.
+// Nobody wants this call any more, nor the task that it may have begun just now, nor what it asked the
+// client.
 void Actor::stop(const std::string& id) {
   open_.erase(id);
+  std::erase_if(tasks_, [&](const auto& task) { return task.second.id == id; });
   for (auto asking = asking_.begin(); asking != asking_.end();) {
     if (asking->second.id != id) {
       ++asking;
@@ -202,7 +211,8 @@ void Actor::call(const Message& message) {
             .number = number_in(arguments, "n", 0),
             .after = number_in(arguments, "after", 0),
             .task = message.task && !is_cli_,
-            .structured = string_value(message.text(message.name)) == "shaped"};
+            .structured = string_value(message.text(message.name)) == "shaped",
+            .began = {}};
   if (is_cli_ && (call.how == "die" || call.how == "exit" || call.how == "error")) call.how = "fail";
   if (is_cli_ && call.how == "hang") {
     call.how = "fail";
@@ -250,7 +260,7 @@ void Actor::finish(const Call& call) {
   if (call.task) {
     const std::string task = fmt::format("{}-{}-{}", script_.name, generation_, call.number);
     tasks_[task] = call;
-    last_task_ = body_.now();
+    tasks_[task].began = body_.now();
     return result(call.id, fmt::format(R"({{"task":{{"taskId":"{}","status":"working"}}}})", task));
   }
   if (call.how == "error") return error(call.id, -32050, fmt::format("@{}#{}.", script_.name, call.number));
@@ -328,6 +338,10 @@ void Actor::blurt(std::string_view what) {
   if (what == "log-array") return log("[1]");
   if (what == "log-none") return log({});
   if (what == "log-number") return log(R"({"logger":7})");
+  if (what == "flood") {  // more than may wait for a client that does not read
+    for (int i = 0; i < 300; ++i) log(fmt::format(R"({{"data":"{}"}})", std::string(3'000, 'w')));
+    return;
+  }
   if (what == "garbage") return body_.say("}{ not a message");
   if (what == "answer") return result("987654321", "{}");
   if (what == "no-id") return body_.say(R"({"jsonrpc":"2.0","error":{"code":-1,"message":"?"}})");

@@ -50,7 +50,7 @@ class Actor {
   std::vector<int> open() const;
   // Tasks whose results nobody has fetched.
   std::size_t tasks() const { return tasks_.size(); }
-  mcpivot::Clock::Time last_task() const { return last_task_; }
+  mcpivot::Clock::Time last_task() const;
   bool answered() const { return answered_; }
 
  private:
@@ -63,6 +63,7 @@ class Actor {
     int after = 0;
     bool task = false;
     bool structured = false;
+    mcpivot::Clock::Time began{};  // as a task
   };
 
   void stop(const std::string& id);
@@ -89,8 +90,7 @@ class Actor {
   bool ready_ = false;
   bool listed_ = false;
   int asked_ = 0;
-  bool answered_ = false;  // a call
-  mcpivot::Clock::Time last_task_{};
+  bool answered_ = false;              // a call
   std::map<std::string, int> open_;    // number by id
   std::map<int, Call> asking_;         // calls that wait for the client, by the id of the question
   std::map<std::string, Call> tasks_;  // by their ids

@@ -19,6 +19,15 @@ using mcpivot::request_line;
 
 namespace {
 
+// A client that shakes hands is told after 10 s what is wrong.
+constexpr Millis longest_handshake{10'500};
+// A call waits 2 s at most and takes 2.5 s at most, and that for each of the six times that one to a daemon
+// may be made.
+constexpr Millis longest_call{35'000};
+
+// What servers may still say to a client that does not read: what was under way, and why calls failed.
+constexpr std::size_t most_unread = 1'500'000;
+
 // Whether a server does something about such a call by itself: some it never answers, or when others let it.
 bool is_prompt(const std::string& arguments) {
   for (const char* never : {"\"hang\"", "\"lose\"", "\"ask\"", "\"deaf\""})
@@ -56,7 +65,7 @@ Client::Client(VirtualTime& time, Oracle& oracle, std::uint64_t seed, int& own_n
 void Client::hello(int number, const std::string& version) {
   if (std::exchange(greeted_, true)) return;
   hello_ = number;
-  oracle_.will_ask({.number = number, .server = {}, .cancellable = false});
+  oracle_.will_ask({.number = number, .server = {}, .cancellable = false, .limit = longest_handshake});
   wire_->say(request_line(
       Oracle::spelled(number), "initialize",
       fmt::format(
@@ -101,7 +110,8 @@ void Client::expect(int number, std::string server, const CallText& call) {
                     .has_token = call.token,
                     .is_task = call.task,
                     .is_prompt = is_prompt(call.arguments),
-                    .in_batch = call.in_batch});
+                    .in_batch = call.in_batch,
+                    .limit = call.in_batch ? 3 * longest_call : longest_call});
 }
 
 void Client::call(const std::string& server, int number, const CallText& call) {
@@ -174,6 +184,12 @@ void Client::noise(int kind) {
 }
 
 // --- what it hears
+
+void Client::sent(std::string_view line) {
+  oracle_.said(0, line);
+  if (wire_->waiting_bytes() > most_unread)
+    oracle_.violate(fmt::format("{} bytes wait for a client that does not read", wire_->waiting_bytes()));
+}
 
 void Client::hear(std::string_view line) {
   const auto message = mcpivot::read_message(line);

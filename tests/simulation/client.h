@@ -66,7 +66,7 @@ class Client final : private Wire::Peer {
   void hear_end() override {}
   void given(const mcpivot::Message& message) override { oracle_.given(0, message); }
   void taken() override { oracle_.taken(); }
-  void sent(std::string_view line) override { oracle_.said(0, line); }
+  void sent(std::string_view line) override;
   void emptied() override;
 
   std::string name_for(const std::string& server, const std::string& tool, int number, bool& sure) const;

@@ -21,6 +21,7 @@ class Drawing {
   explicit Drawing(std::uint64_t seed) : chance_(seed) {
     plan_.chance = chance_.next();
     most_servers_ = chance_.of({1, 1, 2, 3, 5});
+    silent_ = chance_.one_in(12);
     hurry_ = chance_.of({300, 1'000, 3'000, 10'000});
     for (int& weight : weights_) weight = chance_.of({0, 1, 1, 4});
     weights_[index(Deed::call)] = chance_.of({20, 60, 120});
@@ -31,7 +32,7 @@ class Drawing {
     weights_[index(Deed::ready)] = 1;
     weights_[index(Deed::hello)] = 1;
     weights_[index(Deed::quit)] = chance_.of({0, 0, 1});
-    weights_[index(Deed::crowd)] = chance_.one_in(40) ? 1 : 0;
+    weights_[index(Deed::crowd)] = chance_.one_in(10) ? 1 : 0;
     crowds_ = 2;
     weights_[index(Deed::vanish)] = chance_.of({0, 0, 1});
     for (int& taste : tastes_) taste = chance_.of({0, 1, 3});
@@ -59,7 +60,7 @@ class Drawing {
   int request() { return ++last_request_; }
 
   void greet() {
-    if (chance_.one_in(12)) return;  // this one never does
+    if (silent_ || chance_.one_in(12)) return;  // this one never does
     add(Deed::hello, "-", request(), chance_.of<const char*>({"2025-06-18", "2025-11-25", "2025-03-26"}));
     at_ += chance_.below(20'000);
     if (!chance_.one_in(12)) add(Deed::ready, "-", 0, "");
@@ -113,8 +114,7 @@ class Drawing {
       case Deed::through:
         return add(deed, server(), request(), call_text());
       case Deed::crowd:
-        add(deed, server(), last_request_ + 1, call_text());
-        last_request_ += crowd_size;
+        crowd();
         return;
       case Deed::batch:
         add(deed, server(), last_request_ + 1, call_text());
@@ -157,7 +157,7 @@ class Drawing {
         return add(deed, server(), 0,
                    chance_.of<const char*>({"tools", "prompts", "resources", "log", "log-empty", "log-array",
                                             "log-none", "log-number", "garbage", "answer", "no-id",
-                                            "progress", "updated", "ask"}));
+                                            "progress", "updated", "ask", "flood"}));
       case Deed::daemon:
         return add(deed, server(), 0, chance_.of<const char*>({"up", "down", "up", "forget"}));
       case Deed::births:
@@ -171,6 +171,18 @@ class Drawing {
       default:
         return add(deed, "-", 0, "");
     }
+  }
+
+  // To a server that does not start, as often as not: then they wait.
+  void crowd() {
+    const std::string name = server();
+    if (chance_.one_in(2)) {
+      add(Deed::births, name, 1, "hangs");
+      add(Deed::kill, name, 0, "");
+      at_ += 1'000;
+    }
+    add(Deed::crowd, name, last_request_ + 1, call_text());
+    last_request_ += crowd_size;
   }
 
   std::string control() {
@@ -248,6 +260,7 @@ class Drawing {
   int most_servers_ = 1;
   int hurry_ = 1'000;
   int crowds_ = 0;
+  bool silent_ = false;  // no client shakes hands
   std::array<int, static_cast<std::size_t>(Deed::count)> weights_{};
   std::array<int, 19> tastes_{};  // of doing()
 };

@@ -33,6 +33,8 @@ void set(ServerEntry& entry, const std::string& word) {
     entry.idle_stop = milliseconds(number_of(word));
   } else if (word == "stop-first") {
     server.swap = mcpivot::SwapMode::stop_first;
+  } else if (word == "patient") {
+    server.start_timeout = milliseconds(15'000);
   } else if (word == "build") {
     server.build = "make";
   } else if (word == "watch") {
@@ -94,6 +96,7 @@ std::string draw_fleet(Chance& chance, const std::vector<std::string>& servers) 
     maybe(5, "lazy");
     maybe(4, chance.one_in(2) ? "idle:40" : "idle:700");
     maybe(4, "stop-first");
+    maybe(6, "patient");
     maybe(2, "build");
     maybe(3, "watch");
     maybe(12, "blind");

@@ -177,6 +177,13 @@ void Life::shut_down() {
   gateway_.shut_down(patience, [this] { gone_(); });
 }
 
+void Life::judge_bounds() {
+  for (const auto& member : fleet().members())
+    if (const std::size_t waiting = member->server().status().waiting;
+        waiting > mcpivot::WaitingRoom::most_waiting)
+      oracle_.violate(fmt::format("{} requests wait for {}", waiting, member->name()));
+}
+
 void Life::judge_rest() {
   const auto wrong = [&](const std::string& what) { oracle_.violate("at rest, " + what); };
   int lives = 0;

@@ -40,6 +40,8 @@ class Life {
   // Not where the tools of another program stand in its place.
   bool has_pivot_call() const { return has_pivot_call_; }
   const mcpivot::Member* find(const std::string& server);
+  // No more wait than may.
+  void judge_bounds();
   // Everybody has been answered, and nothing is left over.
   void judge_rest();
 

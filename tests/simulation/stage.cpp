@@ -94,6 +94,10 @@ void Stage::act(const Action& action) {
     case Deed::fleet:
       config_ = fleet_from(action.text);
       return life_->configure(config_);
+    case Deed::crowd:
+      for (const int time : {5, 50, 500})
+        world_.timers().later(Millis(time), [this] { life_->judge_bounds(); });
+      return life_->act(action);
     case Deed::quit:
       return life_->end([this] { on_gone(); });
     case Deed::vanish:
@@ -170,6 +174,7 @@ void Stage::rest() {
   pass(now() + Millis(1'000));
   Client& client = life_->client();
   client.read_again();
+  if (!client.greeted()) pass(now() + answer_time);
   if (!client.greeted()) client.hello(client.own_number(), "2025-06-18");
   client.ready();
   pass(now() + recovery);
