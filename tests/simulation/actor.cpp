@@ -286,7 +286,7 @@ void Actor::finish(const Call& call) {
   if (call.how == "float" && call.id.find('"') == std::string::npos)
     return result(call.id + ".0", content(call));
   result(call.id, content(call));
-  answered_ = true;
+  answered_ = answered_ || call.tool != "again";  // else it may have been a replay
   if (call.how == "twice") result(call.id, content(call));
   if (call.how == "die-after") body_.die("was killed by SIGBUS");
 }
