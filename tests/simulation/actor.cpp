@@ -31,9 +31,8 @@ int number_in(std::string_view object, std::string_view key, int fallback) {
 
 Actor::Actor(Body& body, Script& script, Ledger& ledger, Birth birth, bool is_cli, int generation)
     : body_(body), script_(script), ledger_(ledger), birth_(birth), is_cli_(is_cli), generation_(generation) {
-  // What a CLI's schema command does wrong, its client sees as a refusal.
-  if (is_cli_ && birth_ != Birth::hangs && birth_ != Birth::slow && birth_ != Birth::good)
-    birth_ = Birth::rejects;
+  // What a CLI's schema command does wrong, its client sees as a refusal; it has a time limit of its own.
+  if (is_cli_ && birth_ != Birth::slow && birth_ != Birth::good) birth_ = Birth::rejects;
 }
 
 void Actor::start() {
