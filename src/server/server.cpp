@@ -74,7 +74,7 @@ Server::Server(World& world, ServerConfig config, NoticeBoard& notices, Watcher&
                [this](const WaitingRoom::Waiting& overdue) {
                  refuse(*overdue.asker, overdue.message.message(),
                         fmt::format("the request waited {} for it to start; {}",
-                                    duration_text(config_->queue_timeout), trouble_));
+                                    duration_text(config_->queue_timeout), why_not_ready()));
                }),
       connection_(world.timers()),
       birth_timer_(world.timers()),
@@ -271,7 +271,12 @@ void Server::resume() {
 void Server::wait(Asker& asker, const Message& message, int sent_before) {
   if (!waiting_.add(&asker, message, sent_before))
     refuse(asker, message,
-           fmt::format("{} requests wait for it already; {}", WaitingRoom::most_waiting, trouble_));
+           fmt::format("{} requests wait for it already; {}", WaitingRoom::most_waiting, why_not_ready()));
+}
+
+// A generation that makes room for the next one is still called ready.
+std::string Server::why_not_ready() const {
+  return trouble_.empty() ? "a new generation takes its place" : trouble_;
 }
 
 void Server::release_waiting() {

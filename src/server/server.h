@@ -227,6 +227,7 @@ class Server final : private Generation::Owner {
 
   bool cancel_settling(Asker& client, const Message& cancelled);
   void wait(Asker& asker, const Message& message, int sent_before);
+  std::string why_not_ready() const;
   void release_waiting();
   // What a generation leaves unanswered is asked again, once, where that does no harm (and if `again` allows
   // it at all); else its sender is told. Returns how many were told.

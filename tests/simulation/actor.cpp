@@ -31,9 +31,8 @@ int number_in(std::string_view object, std::string_view key, int fallback) {
 
 Actor::Actor(Body& body, Script& script, Ledger& ledger, Birth birth, bool is_cli, int generation)
     : body_(body), script_(script), ledger_(ledger), birth_(birth), is_cli_(is_cli), generation_(generation) {
-  // What a CLI's schema command does wrong, its client sees as a refusal.
-  if (is_cli_ && birth_ != Birth::hangs && birth_ != Birth::slow && birth_ != Birth::good)
-    birth_ = Birth::rejects;
+  // What a CLI's schema command does wrong, its client sees as a refusal; it has a time limit of its own.
+  if (is_cli_ && birth_ != Birth::slow && birth_ != Birth::good) birth_ = Birth::rejects;
 }
 
 void Actor::start() {
@@ -286,7 +285,7 @@ void Actor::finish(const Call& call) {
   if (call.how == "float" && call.id.find('"') == std::string::npos)
     return result(call.id + ".0", content(call));
   result(call.id, content(call));
-  answered_ = true;
+  answered_ = answered_ || call.tool != "again";  // else it may have been a replay
   if (call.how == "twice") result(call.id, content(call));
   if (call.how == "die-after") body_.die("was killed by SIGBUS");
 }

@@ -146,6 +146,8 @@ class Drawing {
         return add(deed, "-", chance_.of({5, 50, 1'500, 20'000}), "");
       case Deed::quit:
       case Deed::vanish:
+        if (chance_.one_in(3))
+          add(Deed::births, server(), 2, chance_.of<const char*>({"hangs", "slow", "rejects"}));
         add(deed, "-", 0, "");
         at_ += 300'000;  // until the next one runs
         return greet();

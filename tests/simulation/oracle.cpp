@@ -227,7 +227,7 @@ void Oracle::judge_excuse(const Asked& asked, std::string_view raw) {
   const mcpivot::Server* const server =
       server_called && !asked.server.empty() ? server_called(asked.server) : nullptr;
   if (server != nullptr && server->state() == mcpivot::Server::State::ready && says("for it to start") &&
-      says(fmt::format(R"(server \"{}\" )", asked.server)))
+      !says("a new generation takes its place") && says(fmt::format(R"(server \"{}\" )", asked.server)))
     violate(fmt::format("{} waited for a server that is ready: {}", asked.number, brief(raw)));
 }
 

@@ -73,7 +73,7 @@ class Oracle final : public Ledger {
   std::function<const mcpivot::Server*(const std::string& server)> server_called;
   // Whether a server that is to go on is at work on this call.
   std::function<bool(int number)> is_at_work;
-  // Nobody in this plan ever stops reading.
+  // Nobody in this plan ever stops reading, or hangs from the start.
   bool all_listen = false;
 
   bool is_open(int number) const;

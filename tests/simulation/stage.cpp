@@ -188,7 +188,8 @@ void Stage::rest() {
 
 Verdict Stage::play() {
   oracle_.all_listen = std::ranges::none_of(plan_.actions, [](const Action& action) {
-    return action.deed == Deed::deaf || action.text.find("deaf") != std::string::npos;
+    return action.deed == Deed::deaf || action.text.find("deaf") != std::string::npos ||
+           action.text == name_of(Birth::hangs);
   });
   const auto begin = now();
   for (std::size_t i = 0; i < plan_.actions.size(); ++i) {

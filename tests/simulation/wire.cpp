@@ -74,6 +74,7 @@ void Wire::finish() {
 // --- from the peer to the core
 
 void Wire::say(std::string line) {
+  if (gone_) return;
   to_core_.push_back(std::move(line));
   deliver_later();
 }
