@@ -91,14 +91,12 @@ void Oracle::given(int who, const Message& message) {
     if (request->state != State::planned) return;  // whoever asked is gone meanwhile
     request->state = State::open;
     request->since = clock_.now();
-    ++open_;
   } else if (message.known == Method::cancelled && message.request_id) {
     Request* const request = find(message.text(message.request_id));
     if (request == nullptr || request->state != State::open || request->asked.who != who ||
         !request->asked.cancellable)
       return;
     request->state = State::withdrawn;
-    --open_;
     cancelled_ = request->asked.number;
   }
 }
@@ -112,7 +110,6 @@ void Oracle::taken() {
 void Oracle::gone(int who) {
   for (auto& [number, request] : requests_) {
     if (request.asked.who != who) continue;
-    if (request.state == State::open) --open_;
     if (request.state == State::open || request.state == State::planned) request.state = State::abandoned;
   }
 }
@@ -176,7 +173,6 @@ void Oracle::answered(int who, const Message& message) {
       return violate(fmt::format("{} is answered before it was asked: {}", number, brief(message.raw)));
   }
   request->state = State::answered;
-  --open_;
   if (const auto took = clock_.since(request->since); took > request->asked.limit)
     violate(fmt::format("{} is answered after {} ms: {}", number, took.count(), brief(message.raw)));
   note_deaths(message.raw);
@@ -297,11 +293,6 @@ void Oracle::note_deaths(std::string_view line) {
 }
 
 // --- the end
-
-bool Oracle::is_open(int number) const {
-  const auto found = requests_.find(number);
-  return found != requests_.end() && found->second.state == State::open;
-}
 
 bool Oracle::was_answered(int number) const {
   const auto found = requests_.find(number);

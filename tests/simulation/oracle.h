@@ -76,10 +76,8 @@ class Oracle final : public Ledger {
   // Nobody in this plan ever stops reading, or hangs from the start.
   bool all_listen = false;
 
-  bool is_open(int number) const;
   bool was_answered(int number) const;
   bool was_answered_well(int number) const;
-  std::size_t open() const { return open_; }
   // When all must be over.
   void judge_end();
   // Whoever died in silence must have been told of by now.
@@ -115,7 +113,6 @@ class Oracle final : public Ledger {
 
   const mcpivot::Clock& clock_;
   std::unordered_map<int, Request> requests_;
-  std::size_t open_ = 0;
   int cancelled_ = 0;  // just now, and no server has been told
   struct Untold {
     int number;

@@ -95,8 +95,4 @@ std::string templates_of(const std::string& server) {
   return fmt::format(R"("resourceTemplates":[{{"uriTemplate":"sim://{}/t/{{id}}","name":"t"}}])", server);
 }
 
-bool is_safe(std::string_view tool) {
-  return tool == "look" || tool == "put";
-}
-
 }  // namespace simulation

@@ -75,7 +75,4 @@ std::string prompts_of(const std::string& server);
 std::string resources_of(const std::string& server);
 std::string templates_of(const std::string& server);
 
-// Of the tools that every server has: whether one may be executed twice.
-bool is_safe(std::string_view tool);
-
 }  // namespace simulation

@@ -35,7 +35,6 @@ class Stage {
   void act(const Action& action);
   void begin_life();
   void on_gone();
-  void end_life();
   void rest();
   void call_each();
   void member_restart(const std::string& name);
