@@ -556,9 +556,9 @@ void Server::on_ended(Generation& generation, Death& death) {
   past_.last_exit = fmt::format("{} after {}", death.how, duration_text(death.after));
   count_kill(death.because);
   settle_open(generation, death, reloading);
-  become(State::stopped,
-         shut_down_ ? std::string(farewell_reason_) : "it was stopped on request; the next call starts it");
-  if (rested) become(State::stopped, "it was stopped because nobody needed it; the next call starts it");
+  become(State::stopped, shut_down_ ? std::string(farewell_reason_)
+                         : rested   ? "it was stopped because nobody needed it; the next call starts it"
+                                    : "it was stopped on request; the next call starts it");
   note_end(generation, past_.last_exit);
   finish_stop_if_gone();
   watcher_.on_writable();  // nobody may wait for a dead server to read

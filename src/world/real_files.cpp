@@ -7,10 +7,10 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
+#include <utility>
 #include <vector>
 
+#include "config/small_file.h"
 #include "log/log.h"
 #include "proc/user_folders.h"
 
@@ -61,12 +61,9 @@ std::optional<FileFacts> RealFiles::stoppable_program_of(const Command& command)
 
 std::optional<std::string> RealFiles::load(Shelf shelf, const std::string& name) const {
   const std::string folder = folder_of(shelf);
-  const std::string path = fmt::format("{}/{}", folder, name);
-  std::error_code error;
-  if (folder.empty() || fs::file_size(path, error) > longest_file || error) return std::nullopt;
-  std::ifstream file(path, std::ios::binary);
-  if (!file) return std::nullopt;
-  return std::string(std::istreambuf_iterator(file), {});
+  if (folder.empty()) return std::nullopt;
+  auto text = read_small_file(fmt::format("{}/{}", folder, name), longest_file);
+  return text ? std::optional(std::move(*text)) : std::nullopt;
 }
 
 bool RealFiles::save(Shelf shelf, const std::string& name, std::string_view text) {
