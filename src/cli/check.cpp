@@ -7,6 +7,7 @@
 #include <cstdio>
 
 #include "cli/check_config.h"
+#include "cli/say.h"
 #include "clitools/schema_fetch.h"
 #include "proc/duration_text.h"
 #include "rpc/json_cursor.h"
@@ -16,11 +17,6 @@ namespace mcpivot {
 namespace {
 
 constexpr std::size_t longest_description = 70;
-
-void say(const std::string& line) {
-  std::fputs(line.c_str(), stdout);
-  std::fputc('\n', stdout);
-}
 
 std::string first_line(std::string_view json_string) {
   std::string text = json_string.starts_with('"') ? string_value(json_string) : std::string();

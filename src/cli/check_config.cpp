@@ -8,6 +8,7 @@
 #include <system_error>
 
 #include "cli/colours.h"
+#include "cli/say.h"
 #include "config/config_file.h"
 #include "config/keys.h"
 #include "proc/duration_text.h"
@@ -24,11 +25,6 @@ struct Paint {
   static std::string red(std::string_view text) { return coloured("1;31", text); }
   static std::string yellow(std::string_view text) { return coloured("1;33", text); }
 };
-
-void say(const std::string& line) {
-  std::fputs(line.c_str(), stdout);
-  std::fputc('\n', stdout);
-}
 
 // A file may hold what moves a terminal's cursor.
 std::string on_one_line(std::string_view text) {

@@ -177,7 +177,7 @@ int logs(const ControlWish& wish) {
   }
 }
 
-int tools(const ControlWish& wish) {
+int list_tools(const ControlWish& wish) {
   ControlClient client = the_one(wish);
   const json::value answer = client.ask("tools/list", nullptr);
   for (const json::value& entry : answer.at("tools").as_array()) {
@@ -212,7 +212,7 @@ int control_command(const std::string& name, const ControlWish& wish) {
   try {
     if (name == "status") return status(wish);
     if (name == "logs") return logs(wish);
-    if (name == "tools") return tools(wish);
+    if (name == "tools") return list_tools(wish);
     if (name == "call") return call_tool(wish, wish.tool, object_of(wish.arguments));
     json::object which = naming(wish);
     if (name == "stop") which["stop"] = true;

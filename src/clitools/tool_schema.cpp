@@ -6,6 +6,7 @@
 #include <array>
 #include <charconv>
 
+#include "base/contains.h"
 #include "clitools/compact_json.h"
 #include "proc/utf8.h"
 #include "rpc/json_cursor.h"
@@ -27,10 +28,6 @@ constexpr std::array passed_on{"title", "description", "outputSchema", "annotati
 constexpr std::array known_keys{"name",         "title",       "description", "parameters", "inputSchema",
                                 "outputSchema", "annotations", "icons",       "_meta",      "cli_command",
                                 "timeout",      "cwd",         "env",         "stdin"};
-
-bool is_one_of(const auto& words, std::string_view word) {
-  return std::ranges::find(words, word) != words.end();
-}
 
 bool is_string(std::string_view json) {
   return json.starts_with('"');
@@ -197,7 +194,7 @@ class ToolReader {
     if (tool_.input_is_json) return;
     const Arguments all(properties);
     for (const auto& [name, schema] : all.all())
-      if (!is_one_of(used, name))
+      if (!contains(used, name))
         note("parameters", fmt::format("\"{}\" is not used by \"cli_command\" or \"stdin\"", name));
   }
 
@@ -230,7 +227,7 @@ class ToolReader {
   void read_unknown_keys() {
     const Arguments members(json_);
     for (const auto& [key, value] : members.all())
-      if (!is_one_of(known_keys, key)) note(key, "this key is not known, and left out");
+      if (!contains(known_keys, key)) note(key, "this key is not known, and left out");
   }
 
   void list() {

@@ -18,7 +18,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::size_t most_bytes = 16UL * 1024 * 1024;
+constexpr std::size_t longest_client_file = 16UL * 1024 * 1024;
 
 std::unexpected<std::string> failed(const std::string& path, std::string_view what, int error) {
   return std::unexpected(fmt::format("{}: {}: {}", path, what, std::strerror(error)));
@@ -74,7 +74,7 @@ std::expected<SeenFile, std::string> look_at_file(const std::string& path, mode_
   if (::stat(seen.path.c_str(), &status) != 0) return failed(seen.path, "cannot be looked at", errno);
   if (!S_ISREG(status.st_mode)) return std::unexpected(fmt::format("{}: is no file", seen.path));
   seen.mode = status.st_mode & 07777;
-  auto text = read_small_file(seen.path, most_bytes);
+  auto text = read_small_file(seen.path, longest_client_file);
   if (!text) return std::unexpected(fmt::format("{}: {}", seen.path, text.error()));
   seen.text = std::move(*text);
   return seen;

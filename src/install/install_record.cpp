@@ -16,7 +16,7 @@ namespace {
 namespace fs = std::filesystem;
 namespace json = boost::json;
 
-constexpr std::size_t most_bytes = 128UL * 1024 * 1024;
+constexpr std::size_t longest_record = 128UL * 1024 * 1024;
 
 json::object written(const WrittenFile& file) {
   json::object object{{"path", file.path}, {"after", file.after}, {"exact", file.exact}};
@@ -92,7 +92,7 @@ std::vector<InstallRecord> all_records() {
   std::error_code error;
   for (fs::directory_iterator at(records_folder(), error), end; !error && at != end; at.increment(error)) {
     if (at->path().extension() != ".json") continue;
-    if (const auto text = read_small_file(at->path().string(), most_bytes))
+    if (const auto text = read_small_file(at->path().string(), longest_record))
       if (auto record = parse_record(*text)) records.push_back(std::move(*record));
   }
   return records;

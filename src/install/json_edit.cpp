@@ -6,6 +6,8 @@
 #include <functional>
 #include <utility>
 
+#include "base/newline.h"
+
 namespace mcpivot {
 namespace {
 
@@ -63,11 +65,6 @@ std::string_view indent_of(std::string_view text, std::size_t at) {
   std::size_t end = begin;
   while (end < at && is_blank(text[end])) ++end;
   return text.substr(begin, end - begin);
-}
-
-std::string_view newline_of(std::string_view text) {
-  const auto at = text.find('\n');
-  return at != std::string_view::npos && at > 0 && text[at - 1] == '\r' ? "\r\n" : "\n";
 }
 
 // By how much the outermost object's members are indented.

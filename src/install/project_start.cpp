@@ -18,7 +18,7 @@ namespace {
 namespace fs = std::filesystem;
 using Kind = JsoncValue::Kind;
 
-constexpr std::size_t most_bytes = 4UL * 1024 * 1024;
+constexpr std::size_t longest_file = 4UL * 1024 * 1024;
 constexpr int most_files = 10'000;  // that are looked at in the folder
 
 struct Proposal {
@@ -40,7 +40,7 @@ class Project {
     return fs::exists(folder_ / name, error);
   }
   std::string read(const std::string& name) const {
-    return read_small_file((folder_ / name).string(), most_bytes).value_or("");
+    return read_small_file((folder_ / name).string(), longest_file).value_or("");
   }
   std::string name() const { return folder_.filename().string(); }
   // The first file, in the order of names, that ends so.

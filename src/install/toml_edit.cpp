@@ -7,6 +7,7 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "base/newline.h"
 #include "proc/utf8.h"
 #include "rpc/json_cursor.h"
 
@@ -15,7 +16,7 @@ namespace {
 
 using Kind = JsoncValue::Kind;
 
-constexpr std::size_t most_bytes = 16UL * 1024 * 1024;
+constexpr std::size_t longest_toml = 16UL * 1024 * 1024;
 constexpr unsigned deepest = 100;
 
 bool is_digit(char c) {
@@ -112,7 +113,7 @@ class Parser {
   }
 
   bool begin() {
-    if (text_.size() > most_bytes) return fail(fmt::format("the file has more than {} bytes", most_bytes));
+    if (text_.size() > longest_toml) return fail(fmt::format("the file has more than {} bytes", longest_toml));
     if (as_utf8(text_) != text_) return fail("the file is not UTF-8");
     if (looking_at("\xEF\xBB\xBF")) at_ = 3;
     tables_.front().end = at_;
@@ -372,11 +373,6 @@ class Parser {
   std::vector<TomlTable> tables_;
   JsoncError error_;
 };
-
-std::string_view newline_of(std::string_view text) {
-  const auto at = text.find('\n');
-  return at != std::string_view::npos && at > 0 && text[at - 1] == '\r' ? "\r\n" : "\n";
-}
 
 // How long the line end is that the text ends with; 0: it ends otherwise.
 std::size_t newline_before(std::string_view text) {

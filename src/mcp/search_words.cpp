@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <unordered_set>
 
+#include "base/contains.h"
+
 namespace mcpivot {
 namespace {
 
@@ -118,11 +120,6 @@ constexpr std::string_view picture_endings[] = {"bmp", "gif", "jpeg", "jpg", "pn
 constexpr std::string_view host_endings[] = {"app", "com", "de",  "dev", "edu", "eu",
                                              "gov", "io",  "net", "org", "uk"};
 
-template <std::size_t n>
-bool is_one_of(const std::string_view (&words)[n], std::string_view word) {
-  return std::ranges::find(words, word) != std::end(words);
-}
-
 bool is_lower(char c) {
   return (c >= 'a' && c <= 'z') || (static_cast<unsigned char>(c) & 0x80U) != 0;
 }
@@ -197,13 +194,13 @@ std::string with_phrases_replaced(std::string_view query) {
 std::vector<std::string_view> hints_of(std::string_view token) {
   if (token.starts_with("http://") || token.starts_with("https://") || token.starts_with("www."))
     return {"url"};
-  if (token.starts_with('/') || is_one_of(file_names, lower(token))) return {"file"};
+  if (token.starts_with('/') || contains(file_names, lower(token))) return {"file"};
   const std::size_t dot = token.rfind('.');
   if (dot == std::string_view::npos || dot == 0) return {};
   const std::string ending = lower(token.substr(dot + 1));
-  if (is_one_of(picture_endings, ending)) return {"file", "image"};
-  if (is_one_of(file_endings, ending)) return {"file"};
-  if (is_one_of(host_endings, ending)) return {"url"};
+  if (contains(picture_endings, ending)) return {"file", "image"};
+  if (contains(file_endings, ending)) return {"file"};
+  if (contains(host_endings, ending)) return {"url"};
   return {};
 }
 
@@ -247,7 +244,7 @@ class QueryReader {
       const auto hints = hints_of(token);
       const bool capital = capitals_tell_ && !first_ && is_upper(token.front());
       const bool as_value = quoted_ || capital || !hints.empty() || std::ranges::any_of(token, is_digit);
-      if (first_ && is_one_of(questions, lower(token))) question_ = true;
+      if (first_ && contains(questions, lower(token))) question_ = true;
       first_ = false;
       for (const std::string_view hint : hints) add(std::string(hint), said);
       for_each_part(token, [&](std::string_view part) { add(lower(part), as_value ? value : said); });

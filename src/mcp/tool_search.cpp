@@ -4,6 +4,7 @@
 #include <cmath>
 #include <tuple>
 
+#include "base/contains.h"
 #include "mcp/search_words.h"
 
 namespace mcpivot {
@@ -73,11 +74,6 @@ std::size_t first_sentence(std::string_view text) {
 // Roots of words in the names of tools that do what cannot be undone, or that at least change something.
 constexpr std::string_view deleting[] = {"delet", "drop", "remov"};
 constexpr std::string_view changing[] = {"add", "creat", "edit", "insert", "mov", "set", "updat", "writ"};
-
-template <std::size_t n>
-bool is_one_of(const std::string_view (&words)[n], std::string_view word) {
-  return std::ranges::find(words, word) != std::end(words);
-}
 
 bool is_hint(const QueryWord& word) {
   return word.kind == QueryWord::Kind::hint;
@@ -296,7 +292,7 @@ class ToolSearch::Search {
     return std::ranges::any_of(tool.name_words, [&](const auto& word) {
       const auto meant = meant_.find(word);
       if (meant != meant_.end() && meant->second > by_near) return false;
-      return is_one_of(deleting, word) || (asked && is_one_of(changing, word));
+      return contains(deleting, word) || (asked && contains(changing, word));
     });
   }
 

@@ -5,8 +5,6 @@
 namespace mcpivot {
 namespace {
 
-constexpr std::size_t none = std::string_view::npos;
-
 // The character at this place, which moves behind it.
 char32_t next_character(std::string_view text, std::size_t& at) {
   const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
@@ -97,7 +95,7 @@ bool NamePattern::matches(std::string_view name) const {
   if (literal_) return name == text_;
   std::size_t token = 0;
   std::size_t at = 0;
-  std::size_t star = none;  // the last '*' that was met
+  std::size_t star = std::string_view::npos;  // the last '*' that was met
   std::size_t retry = 0;    // where what stands behind it was tried last
   while (at < name.size()) {
     if (token < tokens_.size() && tokens_[token].kind == Token::Kind::run) {
@@ -111,7 +109,7 @@ bool NamePattern::matches(std::string_view name) const {
       at = next;
       continue;
     }
-    if (star == none) return false;
+    if (star == std::string_view::npos) return false;
     next_character(name, retry);
     token = star + 1;
     at = retry;

@@ -1,0 +1,13 @@
+// Whether a list holds a value: std::ranges::contains, which g++ 12 lacks.
+#pragma once
+
+#include <algorithm>
+#include <iterator>
+
+namespace mcpivot {
+
+bool contains(const auto& list, const auto& value) {
+  return std::ranges::find(list, value) != std::end(list);
+}
+
+}  // namespace mcpivot
