@@ -141,8 +141,11 @@ class Gate {
 
   // Somebody stands at the gate, and is held there from now on.
   bool wait_for_visitor() {
-    return wait_until([&] { return (fd_ = ::open(path_.c_str(), O_WRONLY | O_NONBLOCK | O_CLOEXEC)) >= 0; },
-                      soon());
+    const int held = fd_;  // the gate stays shut for one who has come already
+    const bool came = wait_until(
+        [&] { return (fd_ = ::open(path_.c_str(), O_WRONLY | O_NONBLOCK | O_CLOEXEC)) >= 0; }, soon());
+    if (held >= 0) close(held);
+    return came;
   }
   void open() {
     if (fd_ >= 0) close(fd_);

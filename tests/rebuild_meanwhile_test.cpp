@@ -104,8 +104,7 @@ TEST(Rebuild, of_two_the_first_can_be_cancelled_and_the_other_goes_on) {
   const auto second = client.send_call("pivot_rebuild");
   client.notify("notifications/cancelled", {{"requestId", first}});
   ASSERT_TRUE(wait_until([&] { return lines_of(client.directory() / "builds").size() == 2; }, soon()));
-  gate.open();
-  ASSERT_TRUE(gate.wait_for_visitor());
+  ASSERT_TRUE(gate.wait_for_visitor()) << "of the second build: the first was stopped";
   gate.open();
   EXPECT_FALSE(is_error(client.await(second)));
   EXPECT_THAT(client.answers, IsEmpty());
