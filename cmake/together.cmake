@@ -33,7 +33,7 @@ together(proc command duration_text exit_status guard launcher port_holder same_
          user_folders utf8)
 together(rpc answers is_utf8 json_cursor json_string line_reader message skim)
 together(schema check check_members circle compile references schema uri values words)
-together(server connection_record crash_report executable reload_rounds start_cache status timers waiting_room)
+together(server clients connection_record crash_report executable reload_rounds start_cache status timers waiting_room)
 together(server generation handshake replay trial)
 together(server server_daemon server_reload)
 together(watch braces build_output glob ignore_rules name_pattern path_pattern path_trail selection)

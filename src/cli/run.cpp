@@ -16,6 +16,7 @@
 #include "config/config_file.h"
 #include "control/control_socket.h"
 #include "gateway/gateway.h"
+#include "gateway/session.h"
 #include "log/last_resort.h"
 #include "log/log.h"
 #include "log/trace_tap.h"
@@ -127,10 +128,10 @@ class Program {
         options_(options),
         loaded_(configuration(options.gateway)),
         world_(context_, guard),
-        gateway_(world_, loaded_.gateway),
-        session_(*client_, gateway_,
+        gateway_(world_, clients_, loaded_.gateway),
+        session_(*client_, clients_, gateway_,
                  [this](std::string_view why) { shut_down(fmt::format("the client {}", why)); }),
-        control_(context_, world_, gateway_, options.log.name),
+        control_(context_, world_, clients_, gateway_, options.log.name),
         signals_(loop_, SIGINT, SIGTERM),
         reload_signal_(loop_, SIGHUP),
         burst_(loop_),
@@ -139,7 +140,7 @@ class Program {
   }
 
   int run() {
-    gateway_.add(session_);
+    gateway_.set_client(session_.id());
     signals_.async_wait([this](const boost::system::error_code& error, int signal) {
       if (error) return;
       exit_code_ = 128 + signal;
@@ -232,6 +233,7 @@ class Program {
   const Options& options_;
   LoadedConfig loaded_;
   RealWorld world_;
+  Clients clients_;
   Gateway gateway_;
   Session session_;
   ControlSocket control_;

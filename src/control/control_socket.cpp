@@ -70,34 +70,35 @@ json::object described(const Member& member, const Routes::Cost& cost) {
 
 // One terminal that has come in.
 class ControlSocket::Visitor final : public Link::Handler,
-                                     public Asker,
+                                     private Peer,
                                      public std::enable_shared_from_this<Visitor> {
  public:
   Visitor(ControlSocket& owner, PipeLink::Ends ends)
-      : owner_(owner), link_(std::make_shared<PipeLink>(owner.context_, "terminal", ends, longest_message)) {}
-  ~Visitor() override { link_->close(); }
+      : owner_(owner),
+        id_(owner.clients_.add(*this)),
+        link_(std::make_shared<PipeLink>(owner.context_, "terminal", ends, longest_message)) {}
+  ~Visitor() override {
+    owner_.clients_.remove(id_);
+    link_->close();
+  }
   void start() { link_->start(*this); }
 
-  // Asker
-  Asker& client() override { return *this; }
-  void forward(const Message& message, std::span<const Edit> edits) override {
+ private:
+  // Peer
+  void forward(std::uint32_t, const Message& message, std::span<const Edit> edits) override {
     if (!reads()) return;
     link_->send(message, edits);
     pause_if_full();
   }
-  void answer(std::string_view line) override {
+  void answer(std::uint32_t, std::string_view line) override { answer(line); }
+  void answer(std::string_view line) {
     if (!reads()) return;
     link_->send(line);
     pause_if_full();
   }
-  void withdrawn(std::string_view) override {}
-  // Servers ask their clients, not a terminal.
-  void ask(Generation&, const Message&) override {}
-  void ask_no_more(Generation&, const Message&) override {}
-  void forget(Generation&) override {}
   bool full() const override { return link_->full(); }
 
- private:
+  // Link::Handler
   void on_message(const Message& message) override;
   void on_batch(std::string_view) override {}
   void on_unreadable(std::string_view, const Refusal& refusal) override {
@@ -116,8 +117,8 @@ class ControlSocket::Visitor final : public Link::Handler,
     left_ = true;
     link_->finish();
     boost::asio::post(owner_.context_.loop, [self = shared_from_this()] {
-      self->owner_.gateway_.forget(*self);
-      self->owner_.tools_.forget(*self);
+      self->owner_.gateway_.forget(self->id_);
+      self->owner_.tools_.forget(self->id_);
       self->owner_.visitors_.remove(self);
     });
   }
@@ -142,6 +143,7 @@ class ControlSocket::Visitor final : public Link::Handler,
   void call(const Message& message);
 
   ControlSocket& owner_;
+  ClientId id_;
   std::shared_ptr<PipeLink> link_;
   bool left_ = false;
 };
@@ -208,20 +210,22 @@ json::value ControlSocket::Visitor::logs(std::string_view params) const {
 
 void ControlSocket::Visitor::call(const Message& message) {
   const std::string name = message.name ? string_value(message.text(message.name)) : std::string();
-  if (owner_.tools_.has(name)) return owner_.tools_.call(*this, message);
+  if (owner_.tools_.has(name)) return owner_.tools_.call({.client = id_}, message);
   ControlTools::Fleet& fleet = owner_.gateway_.fleet();
   if (const Routes::Target* target = fleet.names().tool(name))
-    return fleet.call_tool(*this, message, *target);
+    return fleet.call_tool({.client = id_}, message, *target);
   const std::string why_not = owner_.tools_.why_not(name);
   answer(error_answer(message.text(message.id), code::invalid_params,
                       why_not.empty() ? "no tool is called " + name : why_not));
 }
 
-ControlSocket::ControlSocket(LinkContext& context, World& world, Gateway& gateway, std::string name)
+ControlSocket::ControlSocket(LinkContext& context, World& world, Clients& clients, Gateway& gateway,
+                             std::string name)
     : context_(context),
+      clients_(clients),
       gateway_(gateway),
       name_(std::move(name)),
-      tools_(world, gateway.fleet(), Compat::none),
+      tools_(world, clients, gateway.fleet(), Compat::none),
       acceptor_(context.loop),
       pause_(context.loop) {}
 

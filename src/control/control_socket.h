@@ -21,8 +21,8 @@ namespace mcpivot {
 
 class ControlSocket {
  public:
-  // The world and the gateway must outlive the socket.
-  ControlSocket(LinkContext& context, World& world, Gateway& gateway, std::string name);
+  // All of them must outlive the socket.
+  ControlSocket(LinkContext& context, World& world, Clients& clients, Gateway& gateway, std::string name);
   ~ControlSocket();
   ControlSocket(const ControlSocket&) = delete;
   ControlSocket& operator=(const ControlSocket&) = delete;
@@ -39,6 +39,7 @@ class ControlSocket {
   void welcome(boost::asio::local::stream_protocol::socket socket);
 
   LinkContext& context_;
+  Clients& clients_;
   Gateway& gateway_;
   std::string name_;  // of this mcpivot, to tell it from others
   ControlTools tools_;

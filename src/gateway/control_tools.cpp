@@ -142,7 +142,8 @@ const std::array<ControlTools::Tool, 16> ControlTools::tools{{
 }};
 
 struct ControlTools::Running {
-  Asker* asker;
+  Asker asker;
+  const Clients& clients;
   std::string server;  // by its name: it may be gone before the call ends
   bool tells_model;    // whoever asked is an AI's client, and passes the answer on
   std::string id;
@@ -159,7 +160,8 @@ struct ControlTools::Running {
     if (token.empty() || withdrawn || now - last_progress < progress_pace) return;
     last_progress = now;
     const auto elapsed = std::chrono::duration_cast<milliseconds>(now - started);
-    asker->client().answer(
+    clients.answer(
+        {.client = asker.client},
         request_line({}, "notifications/progress",
                      fmt::format(R"({{"progressToken":{},"progress":{},"message":{}}})", token, ++steps,
                                  quote(fmt::format("{} ({})", line, duration_text(elapsed))))));
@@ -208,7 +210,7 @@ std::string ControlTools::definitions() const {
   return list;
 }
 
-void ControlTools::call(Asker& asker, const Message& message) {
+void ControlTools::call(Asker asker, const Message& message) {
   const Tool& tool = *find(string_value(message.text(message.name)));
   const Call call{asker, message, find_member(message.text(message.params), "arguments")};
   // A terminal names its server also where there is only one.
@@ -218,8 +220,8 @@ void ControlTools::call(Asker& asker, const Message& message) {
   (this->*tool.run)(call);
 }
 
-void ControlTools::refuse(const Call& call, const std::string& words) {
-  call.asker.answer(tool_answer(call.message.text(call.message.id), words, true));
+void ControlTools::answer(const Call& call, const std::string& text, bool failed) const {
+  clients_.answer(call.asker, tool_answer(call.message.text(call.message.id), text, failed));
 }
 
 std::string ControlTools::why_not(std::string_view name) const {
@@ -247,13 +249,13 @@ std::string ControlTools::no_servers() const {
   return fmt::format("there is no server: {}", trouble.empty() ? "the configuration names none" : trouble);
 }
 
-bool ControlTools::cancel(Asker& client, const Message& cancelled) {
+bool ControlTools::cancel(ClientId client, const Message& cancelled) {
   for (const auto& running : running_) {
-    if (running->withdrawn || &running->asker->client() != &client ||
+    if (running->withdrawn || running->asker.client != client ||
         !same_id(running->id, cancelled.text(cancelled.request_id)))
       continue;
     running->withdrawn = true;
-    running->asker->withdrawn(running->id);
+    clients_.withdrawn(running->asker);
     if (Server* const server = find_server(running->server)) server->cancel_reload(running.get());
     return true;
   }
@@ -266,9 +268,9 @@ Server* ControlTools::find_server(const std::string& name) const {
   return found == fleet_.members().end() ? nullptr : &(*found)->server();
 }
 
-void ControlTools::forget(const Asker& client) {
+void ControlTools::forget(ClientId client) {
   for (const auto& running : running_)
-    if (!running->withdrawn && &running->asker->client() == &client) running->withdrawn = true;
+    if (running->asker.client == client) running->withdrawn = true;
 }
 
 std::expected<Member*, std::string> ControlTools::pick(std::string_view arguments, const Fits& fits) const {
@@ -343,7 +345,7 @@ void ControlTools::status(const Call& call) {
   } else {
     return;
   }
-  call.asker.answer(tool_answer(call.message.text(call.message.id), text, false));
+  answer(call, text);
 }
 
 // One line for each server, and what the lists cost the context.
@@ -379,7 +381,7 @@ void ControlTools::logs(const Call& call) {
       stderr_tail(member->server(), {.lines = number_argument(call.arguments, "lines", usual_log_lines),
                                      .generation = number_argument(call.arguments, "generation", 0),
                                      .between = "--- generation {} ---"});
-  call.asker.answer(tool_answer(call.message.text(call.message.id), text, false));
+  answer(call, text);
 }
 
 void ControlTools::activate(const Call& call) {
@@ -406,7 +408,7 @@ void ControlTools::switch_to(const Call& call, bool active) {
   if (active && state != Server::State::ready)
     text += fmt::format(" It is not {}: {}.", state == Server::State::starting ? "ready yet" : "running",
                         member->server().trouble());
-  call.asker.answer(tool_answer(call.message.text(call.message.id), text, false));
+  answer(call, text);
 }
 
 void ControlTools::index_tools() {
@@ -436,7 +438,6 @@ void ControlTools::index_tools() {
 
 void ControlTools::search(const Call& call) {
   const std::string query = text_argument(call.arguments, "query");
-  const std::string_view id = call.message.text(call.message.id);
   if (query.empty())
     return refuse(call, R"([mcpivot] say what to look for: pivot_search {"query":"read a file"})");
   index_tools();
@@ -452,7 +453,7 @@ void ControlTools::search(const Call& call) {
   if (text.empty())
     text = fmt::format("nothing fits \"{}\" among {} tools. pivot_status lists the servers.", query,
                        fleet_.names().all_tools().size());
-  call.asker.answer(tool_answer(id, text, false));
+  answer(call, text);
 }
 
 // A call of another tool, wrapped: its answer, progress and errors are those of that call.
@@ -488,15 +489,12 @@ void ControlTools::sitter_state(const Call& call) {
   const Member* const member = pick_or_refuse(call);
   if (member == nullptr) return;
   const auto uptime = std::chrono::duration_cast<std::chrono::seconds>(world_.timers().now() - started_);
-  call.asker.answer(tool_answer(
-      call.message.text(call.message.id),
-      sitter_status(member->server().status(), member->server().config().command, uptime), false));
+  answer(call, sitter_status(member->server().status(), member->server().config().command, uptime));
 }
 
 void ControlTools::sitter_info(const Call& call) {
   if (const Member* const member = pick_or_refuse(call))
-    call.asker.answer(tool_answer(call.message.text(call.message.id),
-                                  sitter_binary_info(member->server().status()), false));
+    answer(call, sitter_binary_info(member->server().status()));
 }
 
 void ControlTools::sitter_logs(const Call& call) {
@@ -507,7 +505,7 @@ void ControlTools::sitter_logs(const Call& call) {
       stderr_tail(member->server(), {.lines = number_argument(call.arguments, "lines", sitters_log_lines),
                                      .generation = since_spawn ? member->server().status().past.starts : 0,
                                      .between = "----- child respawn (gen {}) -----"});
-  call.asker.answer(tool_answer(call.message.text(call.message.id), text, false));
+  answer(call, text);
 }
 
 std::string ControlTools::instructions() const {
@@ -579,9 +577,10 @@ void ControlTools::stop(const Call& call, Server& server, std::string (*words)(c
 std::shared_ptr<ControlTools::Running> ControlTools::begin(const Call& call, Server& server) {
   const Message& message = call.message;
   const auto running =
-      std::shared_ptr<Running>(new Running{.asker = &call.asker,
+      std::shared_ptr<Running>(new Running{.asker = call.asker,
+                                           .clients = clients_,
                                            .server = server.name(),
-                                           .tells_model = server.has_client(call.asker),
+                                           .tells_model = server.client() == call.asker.client,
                                            .id = std::string(message.text(message.id)),
                                            .token = std::string(message.text(message.progress_token)),
                                            .clock = world_.timers(),
@@ -598,7 +597,8 @@ void ControlTools::end(const std::shared_ptr<Running>& running, const ReloadOutc
   const bool untold = running->withdrawn || !running->tells_model;
   Server* const server = outcome.ok && untold ? find_server(running->server) : nullptr;
   if (server != nullptr) server->add_notice(outcome.text);
-  if (!running->withdrawn) running->asker->answer(tool_answer(running->id, outcome.text, !outcome.ok));
+  if (!running->withdrawn)
+    clients_.answer(running->asker, tool_answer(running->id, outcome.text, !outcome.ok));
 }
 
 }  // namespace mcpivot

@@ -38,24 +38,24 @@ class ControlTools {
     // The same, where it does not matter what is listed: that is put together when somebody wants to see it.
     virtual const Routes& names() = 0;
     virtual void set_active(Member& member, bool active) = 0;
-    virtual void call_tool(Asker& asker, const Message& message, const Routes::Target& target) = 0;
+    virtual void call_tool(Asker asker, const Message& message, const Routes::Target& target) = 0;
   };
 
   // The fleet must outlive the tools.
-  ControlTools(World& world, Fleet& fleet, Compat compat)
-      : world_(world), fleet_(fleet), compat_(compat), started_(world.timers().now()) {}
+  ControlTools(World& world, Clients& clients, Fleet& fleet, Compat compat)
+      : world_(world), clients_(clients), fleet_(fleet), compat_(compat), started_(world.timers().now()) {}
 
   // Definitions as in the result of tools/list, separated by commas.
   std::string definitions() const;
   bool has(std::string_view tool) const { return find(tool) != nullptr; }
 
   // Answers a call of one of these tools, at once or later.
-  void call(Asker& asker, const Message& message);
+  void call(Asker asker, const Message& message);
   // The client takes such a call back. False: none of them.
-  bool cancel(Asker& client, const Message& cancelled);
+  bool cancel(ClientId client, const Message& cancelled);
 
   // One who called is gone. What it began goes on.
-  void forget(const Asker& client);
+  void forget(ClientId client);
 
   // For a client of several servers: what this is.
   std::string instructions() const;
@@ -71,7 +71,7 @@ class ControlTools {
   struct Tool;
   struct Running;  // a call that takes time
   struct Call {
-    Asker& asker;
+    Asker asker;
     const Message& message;
     std::string_view arguments;
   };
@@ -81,7 +81,8 @@ class ControlTools {
   const Tool* find(std::string_view name) const;
   bool is_listed(const Tool& tool) const;
   static std::string properties_of(const Tool& tool, bool with_server);
-  static void refuse(const Call& call, const std::string& words);
+  void answer(const Call& call, const std::string& text, bool failed = false) const;
+  void refuse(const Call& call, const std::string& words) const { answer(call, words, true); }
   std::string no_servers() const;
 
   // The server that a call means: by its name, or a part of it that fits no other. Without one, the only one
@@ -115,6 +116,7 @@ class ControlTools {
   Server* find_server(const std::string& name) const;  // null: it is gone
 
   World& world_;
+  Clients& clients_;
   Fleet& fleet_;
   Compat compat_;
   std::list<std::shared_ptr<Running>> running_;

@@ -52,15 +52,16 @@ class Name {
 
 }  // namespace
 
-Gateway::Gateway(World& world, GatewayConfig config)
+Gateway::Gateway(World& world, Clients& clients, GatewayConfig config)
     : world_(world),
+      clients_(clients),
       config_(std::move(config)),
       memory_(world.files(), config_.remember ? config_.file : std::string()),
       sweep_(world.timers()),
       next_start_(world.timers()),
-      control_(world, *this, config_.compat),
+      control_(world, clients, *this, config_.compat),
       announcer_(world.timers(), [this](std::string_view method) {
-        for (Session* session : sessions_) session->announce(request_line({}, method, {}));
+        clients_[client_].announce(request_line({}, method, {}));
         log_info("sent {}", method);
       }) {
   for (const ServerEntry& entry : config_.servers) members_.push_back(make_member(entry));
@@ -70,8 +71,9 @@ std::unique_ptr<Member> Gateway::make_member(ServerEntry entry) {
   entry.server.control = control_names(config_.compat, entry.server);
   const bool active = is_active_at_first(entry);
   Member::Owner& owner = *this;
-  auto member = std::make_unique<Member>(world_, std::move(entry), notices_, owner);
-  for (Session* session : sessions_) member->server().add_client(*session);
+  auto member = std::make_unique<Member>(world_, clients_, InstanceId(++last_instance_), std::move(entry),
+                                         notices_, owner);
+  member->server().set_client(client_);
   member->set_active(active);
   return member;
 }
@@ -82,9 +84,9 @@ bool Gateway::is_active_at_first(const ServerEntry& entry) const {
   return entry.active.value_or(false);
 }
 
-void Gateway::add(Session& session) {
-  sessions_.push_back(&session);
-  for (const auto& member : members_) member->server().add_client(session);
+void Gateway::set_client(ClientId client) {
+  client_ = client;
+  for (const auto& member : members_) member->server().set_client(client);
 }
 
 void Gateway::start() {
@@ -196,7 +198,7 @@ void Gateway::shut_down(std::chrono::milliseconds patience, std::function<void()
 // --- what servers say --------------------------------------------------------------------------------------
 
 void Gateway::on_writable() {
-  for (Session* session : sessions_) session->resume();
+  clients_[client_].resume();
 }
 
 void Gateway::clients_writable() {
@@ -229,7 +231,7 @@ void Gateway::on_notification(const Member& member, const Message& message) {
       edits.replace(span_of(message, own), logger);
     }
   }
-  for (Session* session : sessions_) session->forward(message, edits.list());
+  clients_.forward({.client = client_}, message, edits.list());
 }
 
 std::string Gateway::shown_name(const Member& member, ListKind kind, const std::string& own) const {
@@ -281,15 +283,16 @@ void Gateway::set_active(Member& member, bool active) {
 
 // --- what clients say --------------------------------------------------------------------------------------
 
-void Gateway::request(Session& session, Asker& asker, const Message& message) {
-  if (message.known == Method::initialize) return initialize(session, asker, message);
+void Gateway::request(Asker asker, const Message& message) {
+  if (message.known == Method::initialize) return initialize(asker, message);
   if (!shakes_hands() && message.known != Method::discover) return request_unshaken(asker, message);
   const std::string_view id = message.text(message.id);
   switch (message.known) {
     case Method::discover:
-      return asker.answer(error_answer(id, code::method_not_found, "Method not found: server/discover"));
+      return clients_.answer(asker,
+                             error_answer(id, code::method_not_found, "Method not found: server/discover"));
     case Method::ping:
-      return asker.answer(result_answer(id, "{}"));
+      return clients_.answer(asker, result_answer(id, "{}"));
     case Method::tools_list:
       return list(asker, message, ListKind::tools);
     case Method::prompts_list:
@@ -316,22 +319,23 @@ void Gateway::request(Session& session, Asker& asker, const Message& message) {
 }
 
 // From a client that doesn't shake hands. What the server lists then is nothing that we could filter.
-void Gateway::request_unshaken(Asker& asker, const Message& message) {
+void Gateway::request_unshaken(Asker asker, const Message& message) {
   if (message.known != Method::tools_list || !members_.front()->tools().restricts())
     return lone().request(asker, message);
-  asker.answer(
+  clients_.answer(
+      asker,
       error_answer(message.text(message.id), code::invalid_request,
                    fmt::format("send \"initialize\" first: the configuration of \"{}\" doesn't allow all of "
                                "its tools, and mcpivot can list the others only after the handshake",
                                lone().name())));
 }
 
-void Gateway::initialize(Session& session, Asker& asker, const Message& message) {
+void Gateway::initialize(Asker asker, const Message& message) {
   hello_ = message.text(message.params);
-  auto answer = [this, &session, &asker, id = std::string(message.text(message.id))] {
+  auto answer = [this, asker, id = std::string(message.text(message.id))] {
     const std::string result = initialize_result();
-    session.agreed_version(find_member(result, "protocolVersion"));
-    asker.answer(result_answer(id, result));
+    clients_[asker.client].agreed_version(find_member(result, "protocolVersion"));
+    clients_.answer(asker, result_answer(id, result));
   };
   if (alone()) return lone().hello(hello_, std::move(answer));
   for (const auto& member : members_) member->server().hello(hello_, {});
@@ -348,75 +352,75 @@ std::string Gateway::initialize_result() const {
 }
 
 // Lists can be megabytes: the client's link writes them from where they lie.
-void Gateway::list(Asker& asker, const Message& message, ListKind kind) {
-  auto answer = [this, &asker, kind, id = std::string(message.text(message.id))] {
+void Gateway::list(Asker asker, const Message& message, ListKind kind) {
+  auto answer = [this, asker, kind, id = std::string(message.text(message.id))] {
     const Message items = routes().list(kind);
     const std::string ours = kind == ListKind::tools ? control_.definitions() : std::string();
     const std::string before =
         fmt::format(R"({{"jsonrpc":"2.0","id":{},"result":{{"{}":[)", id, words(kind).member);
     const std::string after = fmt::format("{}{}]}}}}", items.raw.empty() || ours.empty() ? "" : ",", ours);
-    asker.forward(items, Edits().insert(0, before).insert(items.raw.size(), after).list());
+    clients_.forward(asker, items, Edits().insert(0, before).insert(items.raw.size(), after).list());
   };
   if (!alone()) return answer();
   lone().when_settled(asker, message.text(message.id), std::move(answer));
 }
 
-void Gateway::request_tool(Asker& asker, const Message& message) {
+void Gateway::request_tool(Asker asker, const Message& message) {
   const Name name(message.text(message.name));
   const Routes::Target* target = names().tool(name.text());
   if (target == nullptr) return request_unrouted_tool(asker, message, std::string(name.text()));
   if (!target->member->active())
-    return asker.answer(tool_answer(message.text(message.id),
-                                    control_.hint_to_activate(*target->member, std::string(name.text())),
-                                    true));
+    return clients_.answer(
+        asker, tool_answer(message.text(message.id),
+                           control_.hint_to_activate(*target->member, std::string(name.text())), true));
   call_tool(asker, message, *target);
 }
 
 // Ours, or one that no server lists.
-void Gateway::request_unrouted_tool(Asker& asker, const Message& message, const std::string& name) {
+void Gateway::request_unrouted_tool(Asker asker, const Message& message, const std::string& name) {
   if (control_.has(name)) return control_.call(asker, message);
   if (const std::string why_not = control_.why_not(name); !why_not.empty())
-    return asker.answer(
-        error_answer(message.text(message.id), code::invalid_params,
-                     fmt::format("Unknown tool: {}: {}.{}", name, why_not, control_.hint_to_listed())));
+    return clients_.answer(asker, error_answer(message.text(message.id), code::invalid_params,
+                                               fmt::format("Unknown tool: {}: {}.{}", name, why_not,
+                                                           control_.hint_to_listed())));
   // A lone server may have tools that it does not list, or an answer for what it does not have.
   if (alone() && members_.front()->tools().allows(name)) return lone().request(asker, message);
-  asker.answer(error_answer(message.text(message.id), code::invalid_params,
-                            fmt::format("Unknown tool: {}{}", name, control_.hint_to_search())));
+  clients_.answer(asker, error_answer(message.text(message.id), code::invalid_params,
+                                      fmt::format("Unknown tool: {}{}", name, control_.hint_to_search())));
 }
 
-void Gateway::call_tool(Asker& asker, const Message& message, const Routes::Target& target) {
+void Gateway::call_tool(Asker asker, const Message& message, const Routes::Target& target) {
   tell_starts();
   pass_renamed(target, asker, message, message.name);
 }
 
-void Gateway::pass_renamed(const Routes::Target& target, Asker& asker, const Message& message, Span name) {
+void Gateway::pass_renamed(const Routes::Target& target, Asker asker, const Message& message, Span name) {
   if (Name(message.text(name)).text() == target.own) return pass(*target.member, asker, message);
   const std::string line = spliced(message.raw, Edits().replace(name, quote(target.own)).list());
   pass(*target.member, asker, *read_message(line));
 }
 
-void Gateway::pass(Member& member, Asker& asker, const Message& message) {
+void Gateway::pass(Member& member, Asker asker, const Message& message) {
   if (alone() || !member.server().full()) return member.server().request(asker, message);
   // To wait for it would keep the client from all others.
   const std::string words = fmt::format(
       "[mcpivot] server \"{}\" does not read what it is sent; the request was not passed on. Try again "
       "later.",
       member.name());
-  asker.answer(failure_answer(message.known, message.text(message.id), words));
+  clients_.answer(asker, failure_answer(message.known, message.text(message.id), words));
 }
 
-void Gateway::request_prompt(Asker& asker, const Message& message) {
+void Gateway::request_prompt(Asker asker, const Message& message) {
   const std::string name = message.name ? string_value(message.text(message.name)) : std::string();
   const Routes::Target* target = names().prompt(name);
   if (target == nullptr && alone()) return lone().request(asker, message);
   if (target == nullptr || !target->member->active())
-    return asker.answer(error_answer(message.text(message.id), code::invalid_params,
-                                     fmt::format("Unknown prompt: {}", name)));
+    return clients_.answer(asker, error_answer(message.text(message.id), code::invalid_params,
+                                               fmt::format("Unknown prompt: {}", name)));
   pass_renamed(*target, asker, message, message.name);
 }
 
-void Gateway::request_resource(Asker& asker, const Message& message) {
+void Gateway::request_resource(Asker asker, const Message& message) {
   const bool reads = message.known == Method::resources_read;
   if (alone()) {
     return request_if(reads || takes_subscriptions(lone().initialize_result()), "{}", asker, message);
@@ -424,14 +428,14 @@ void Gateway::request_resource(Asker& asker, const Message& message) {
   const std::string uri = message.uri ? string_value(message.text(message.uri)) : std::string();
   Member* const member = routes().resource(uri);
   if (member == nullptr)
-    return asker.answer(error_answer(message.text(message.id), code::resource_not_found,
-                                     fmt::format("No active server has the resource {}", uri)));
+    return clients_.answer(asker, error_answer(message.text(message.id), code::resource_not_found,
+                                               fmt::format("No active server has the resource {}", uri)));
   if (!reads && !takes_subscriptions(member->server().initialize_result()))
-    return asker.answer(result_answer(message.text(message.id), "{}"));
+    return clients_.answer(asker, result_answer(message.text(message.id), "{}"));
   pass(*member, asker, message);
 }
 
-void Gateway::request_completion(Asker& asker, const Message& message) {
+void Gateway::request_completion(Asker asker, const Message& message) {
   constexpr std::string_view nothing = R"({"completion":{"values":[]}})";
   if (alone())
     return request_if(has_capability(lone().initialize_result(), "completions"), nothing, asker, message);
@@ -444,28 +448,28 @@ void Gateway::request_completion(Asker& asker, const Message& message) {
                                            : routes().resource(string_value(uri));
   if (member == nullptr || !member->active() ||
       !has_capability(member->server().initialize_result(), "completions"))
-    return asker.answer(result_answer(message.text(message.id), nothing));
+    return clients_.answer(asker, result_answer(message.text(message.id), nothing));
   if (prompt == nullptr) return pass(*member, asker, message);
   pass_renamed(*prompt, asker, message, span_of(message, name));
 }
 
-void Gateway::set_level(Asker& asker, const Message& message) {
+void Gateway::set_level(Asker asker, const Message& message) {
   const std::string level = text_argument(message.text(message.params), "level");
   const std::string_view theirs = alone() ? lone().initialize_result() : std::string_view();
   const bool asked_of_us = !alone() || (!theirs.empty() && !has_capability(theirs, "logging"));
   if (asked_of_us && std::ranges::find(log_levels, level) == log_levels.end())
-    return asker.answer(
-        error_answer(message.text(message.id), code::invalid_params,
-                     fmt::format("Unknown log level {}; there are: {}", quote(as_utf8(level.substr(0, 40))),
-                                 fmt::join(log_levels, ", "))));
+    return clients_.answer(
+        asker, error_answer(message.text(message.id), code::invalid_params,
+                            fmt::format("Unknown log level {}; there are: {}",
+                                        quote(as_utf8(level.substr(0, 40))), fmt::join(log_levels, ", "))));
   if (alone()) return request_if(has_capability(lone().initialize_result(), "logging"), "{}", asker, message);
   level_ = message.raw;
   for (const auto& member : members_) member->server().apply_setting(message);
-  asker.answer(result_answer(message.text(message.id), "{}"));
+  clients_.answer(asker, result_answer(message.text(message.id), "{}"));
 }
 
 // What we do not know goes to a server that is alone; of several, only who has the task can be meant.
-void Gateway::request_other(Asker& asker, const Message& message) {
+void Gateway::request_other(Asker asker, const Message& message) {
   if (alone()) return lone().request(asker, message);
   const std::string method = string_value(message.text(message.method));
   if (method.starts_with("tasks/")) {
@@ -474,17 +478,17 @@ void Gateway::request_other(Asker& asker, const Message& message) {
         members_, [&](const auto& member) { return !task.empty() && member->server().has_task(task); });
     if (keeper != members_.end()) return pass(**keeper, asker, message);
     if (!task.empty())
-      return asker.answer(error_answer(message.text(message.id), code::invalid_params,
-                                       fmt::format("Unknown task: {}", task)));
+      return clients_.answer(asker, error_answer(message.text(message.id), code::invalid_params,
+                                                 fmt::format("Unknown task: {}", task)));
   }
-  asker.answer(error_answer(message.text(message.id), code::method_not_found,
-                            fmt::format("Method not found: {}", method)));
+  clients_.answer(asker, error_answer(message.text(message.id), code::method_not_found,
+                                      fmt::format("Method not found: {}", method)));
 }
 
-void Gateway::request_if(bool has, std::string_view otherwise, Asker& asker, const Message& message) {
+void Gateway::request_if(bool has, std::string_view otherwise, Asker asker, const Message& message) {
   if (has || lone().initialize_result().empty()) return lone().request(asker, message);
   lone().remember_setting(message);
-  asker.answer(result_answer(message.text(message.id), otherwise));
+  clients_.answer(asker, result_answer(message.text(message.id), otherwise));
 }
 
 void Gateway::notify(const Message& message) {
@@ -497,10 +501,17 @@ void Gateway::notify(const Message& message) {
   for (const auto& member : members_) member->server().notify(message);
 }
 
-void Gateway::forget(const Asker& asker) {
-  control_.forget(asker);
+void Gateway::forget(ClientId client) {
+  control_.forget(client);
   for (const Members* some : {&members_, &leaving_})
-    for (const auto& member : *some) member->server().forget(asker);
+    for (const auto& member : *some) member->server().forget(client);
+}
+
+Generation* Gateway::find(GenerationId id) const {
+  for (const Members* some : {&members_, &leaving_})
+    for (const auto& member : *some)
+      if (member->server().id() == id.instance) return member->server().find(id);
+  return nullptr;
 }
 
 std::string Gateway::client_name() const {
@@ -508,7 +519,7 @@ std::string Gateway::client_name() const {
   return name.starts_with('"') ? string_value(name) : std::string();
 }
 
-void Gateway::cancel(Asker& client, const Message& cancelled) {
+void Gateway::cancel(ClientId client, const Message& cancelled) {
   if (control_.cancel(client, cancelled)) return;
   for (const Members* some : {&members_, &leaving_})
     for (const auto& member : *some)

@@ -19,15 +19,15 @@
 #include "gateway/list_announcer.h"
 #include "gateway/member.h"
 #include "gateway/routes.h"
-#include "gateway/session.h"
 
 namespace mcpivot {
 
 class Gateway final : private Member::Owner, private ControlTools::Fleet {
  public:
-  Gateway(World& world, GatewayConfig config);
+  Gateway(World& world, Clients& clients, GatewayConfig config);
 
-  void add(Session& session);
+  // Whose servers they are.
+  void set_client(ClientId client);
   void start();
   // A new generation of every server, because somebody outside wants it.
   void reload(const std::string& reason);
@@ -39,14 +39,16 @@ class Gateway final : private Member::Owner, private ControlTools::Fleet {
   void add_notice(const std::string& words) { notices_.add(words); }
   void shut_down(std::chrono::milliseconds patience, std::function<void()> done);
 
-  void request(Session& session, Asker& asker, const Message& message);
+  void request(Asker asker, const Message& message);
   void notify(const Message& message);
-  void cancel(Asker& client, const Message& cancelled);
+  void cancel(ClientId client, const Message& cancelled);
+  // The generation that asked a client something; null: it is gone, and wants no answer any more.
+  Generation* find(GenerationId id) const;
 
   // For whoever steers it from elsewhere, and is no client. One that has asked something and goes must be
   // forgotten.
   ControlTools::Fleet& fleet() { return *this; }
-  void forget(const Asker& asker);
+  void forget(ClientId client);
   const Clock& clock() const { return world_.timers(); }
   // What the client calls itself; empty before the handshake.
   std::string client_name() const;
@@ -73,7 +75,7 @@ class Gateway final : private Member::Owner, private ControlTools::Fleet {
   const Routes& routes() override;
   const Routes& names() override { return stale_ == Stale::names ? routes() : routes_; }
   void set_active(Member& member, bool active) override;
-  void call_tool(Asker& asker, const Message& message, const Routes::Target& target) override;
+  void call_tool(Asker asker, const Message& message, const Routes::Target& target) override;
 
   Server& lone() const { return members_.front()->server(); }
   std::unique_ptr<Member> make_member(ServerEntry entry);
@@ -100,28 +102,31 @@ class Gateway final : private Member::Owner, private ControlTools::Fleet {
   std::string arrival(const Member& member) const;
   void tell_starts();
 
-  void request_unshaken(Asker& asker, const Message& message);
-  void initialize(Session& session, Asker& asker, const Message& message);
+  void request_unshaken(Asker asker, const Message& message);
+  void initialize(Asker asker, const Message& message);
   std::string initialize_result() const;
-  void list(Asker& asker, const Message& message, ListKind kind);
-  void request_tool(Asker& asker, const Message& message);
-  void request_unrouted_tool(Asker& asker, const Message& message, const std::string& name);
-  void request_prompt(Asker& asker, const Message& message);
-  void request_resource(Asker& asker, const Message& message);
-  void request_completion(Asker& asker, const Message& message);
-  void set_level(Asker& asker, const Message& message);
-  void request_other(Asker& asker, const Message& message);
+  void list(Asker asker, const Message& message, ListKind kind);
+  void request_tool(Asker asker, const Message& message);
+  void request_unrouted_tool(Asker asker, const Message& message, const std::string& name);
+  void request_prompt(Asker asker, const Message& message);
+  void request_resource(Asker asker, const Message& message);
+  void request_completion(Asker asker, const Message& message);
+  void set_level(Asker asker, const Message& message);
+  void request_other(Asker asker, const Message& message);
   // The same under the name that the server knows; `name` is where it stands in the message.
-  void pass_renamed(const Routes::Target& target, Asker& asker, const Message& message, Span name);
+  void pass_renamed(const Routes::Target& target, Asker asker, const Message& message, Span name);
   // Hands it to a server of several, which may not be able to take more.
-  void pass(Member& member, Asker& asker, const Message& message);
+  void pass(Member& member, Asker asker, const Message& message);
   // For what a lone server does not have, though the client was told that it might.
-  void request_if(bool has, std::string_view otherwise, Asker& asker, const Message& message);
+  void request_if(bool has, std::string_view otherwise, Asker asker, const Message& message);
   std::string words_of_trouble() const;
   std::string words_of_config() const;
   std::string instructions() const;
 
   World& world_;
+  Clients& clients_;
+  ClientId client_ = ClientId::nobody;
+  std::uint64_t last_instance_ = 0;
   GatewayConfig config_;
   ActiveMemory memory_;
   NoticeBoard notices_;
@@ -144,7 +149,6 @@ class Gateway final : private Member::Owner, private ControlTools::Fleet {
   Stale stale_ = Stale::names;
   ControlTools control_;
   ListAnnouncer announcer_;
-  std::vector<Session*> sessions_;
   std::string hello_;  // the params of the client's `initialize`
   std::string level_;  // its last logging/setLevel, as a whole message
 };

@@ -5,11 +5,12 @@
 
 namespace mcpivot {
 
-Member::Member(World& world, ServerEntry entry, NoticeBoard& notices, Owner& owner)
+Member::Member(World& world, Clients& clients, InstanceId id, ServerEntry entry, NoticeBoard& notices,
+               Owner& owner)
     : world_(world),
       owner_(owner),
       entry_(std::move(entry)),
-      server_(world, entry_.server, notices, *this),
+      server_(world, clients, id, entry_.server, notices, *this),
       tools_(entry_.tools),
       idle_(world.timers()) {
   watch();

@@ -25,7 +25,8 @@ class Member final : private Server::Watcher {
     virtual std::string shown_name(const Member& member, ListKind kind, const std::string& own) const = 0;
   };
 
-  Member(World& world, ServerEntry entry, NoticeBoard& notices, Owner& owner);
+  Member(World& world, Clients& clients, InstanceId id, ServerEntry entry, NoticeBoard& notices,
+         Owner& owner);
 
   Server& server() { return server_; }
   const Server& server() const { return server_; }

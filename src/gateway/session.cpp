@@ -22,73 +22,67 @@ std::string refusal_text(const Refusal& refusal) {
 
 }  // namespace
 
-// A client's JSON-RPC batch: its requests go their ways one by one, and their answers leave together, when
-// the last of them is there.
-class Session::Batch final : public Asker {
- public:
-  explicit Batch(Session& session) : session_(session) {}
+Session::Session(Link& link, Clients& clients, Gateway& gateway, std::function<void(std::string_view)> on_end)
+    : link_(link),
+      clients_(clients),
+      gateway_(gateway),
+      id_(clients.add(*this)),
+      on_end_(std::move(on_end)),
+      asked_(gateway.clock()) {}
 
-  void expect_one_more() { ++expected_; }
-  bool complete() const { return expected_ == 0; }
-  // The answers as one line; empty if there are none, because a batch of notifications is not answered.
-  std::string line() const { return answers_.empty() ? std::string() : "[" + answers_ + "]"; }
+Session::~Session() {
+  clients_.remove(id_);
+}
 
-  Asker& client() override { return session_; }
-  void forward(const Message& message, std::span<const Edit> edits) override {
-    answer(spliced(message.raw, edits));
-  }
-  void answer(std::string_view line) override {
-    if (!answers_.empty()) answers_ += ',';
-    answers_ += line;
-    settle_one();
-  }
-  void withdrawn(std::string_view) override { settle_one(); }
-  void ask(Generation& from, const Message& request) override { session_.ask(from, request); }
-  void ask_no_more(Generation& from, const Message& cancelled) override {
-    session_.ask_no_more(from, cancelled);
-  }
-  void forget(Generation& from) override { session_.forget(from); }
-  bool full() const override { return session_.full(); }
+void Session::forward(std::uint32_t batch, const Message& message, std::span<const Edit> edits) {
+  if (batch == 0) return link_.send(message, edits);
+  answer(batch, spliced(message.raw, edits));
+}
 
-  // Sends what has been collected, if nothing is missing any more, and removes this object.
-  void settle_one() {
-    if (--expected_ > 0) return;
-    if (!answers_.empty()) session_.answer(line());
-    session_.batches_.remove_if([this](const auto& batch) { return batch.get() == this; });
-  }
+void Session::answer(std::uint32_t batch, std::string_view line) {
+  if (batch == 0) return say(line);
+  const auto found = batches_.find(batch);
+  if (found == batches_.end()) return;
+  std::string& answers = found->second.answers;
+  answers += answers.empty() ? '[' : ',';
+  answers += line;
+  settle_one(batch);
+}
 
- private:
-  Session& session_;
-  int expected_ = 0;
-  std::string answers_;
-};
+void Session::withdrawn(std::uint32_t batch) {
+  if (batch != 0) settle_one(batch);
+}
 
-Session::Session(Link& link, Gateway& gateway, std::function<void(std::string_view)> on_end)
-    : link_(link), gateway_(gateway), on_end_(std::move(on_end)), asked_(gateway.clock()) {}
-
-Session::~Session() = default;
+// Sends what has been collected, if nothing is missing any more. A batch of notifications is not answered.
+void Session::settle_one(std::uint32_t batch) {
+  const auto found = batches_.find(batch);
+  if (found == batches_.end() || --found->second.expected > 0) return;
+  const std::string answers = std::move(found->second.answers);
+  batches_.erase(found);
+  if (!answers.empty()) say(answers + "]");
+}
 
 void Session::on_message(const Message& message) {
-  take(*this, message);
+  take(0, message);
   pause_if_full();
 }
 
-// A message from the client, on its own or, then with another asker, in a batch.
-void Session::take(Asker& asker, const Message& message) {
+// A message from the client, on its own or in a batch.
+void Session::take(std::uint32_t batch, const Message& message) {
   if (message.is_answer()) {
     on_answer(message);
   } else if (message.kind == Kind::request) {
-    gateway_.request(*this, asker, message);
+    gateway_.request({.client = id_, .batch = batch}, message);
   } else if (message.known == Method::progress) {
     on_progress(message);
   } else if (message.known == Method::cancelled && message.request_id) {
-    gateway_.cancel(*this, message);
+    gateway_.cancel(id_, message);
   } else {
     gateway_.notify(message);
     if (message.known != Method::initialized) return;
     initialized_ = true;
-    for (const Held& held : std::exchange(held_, {})) put(*held.from, held.request.message());
-    for (const std::string& line : std::exchange(announcements_, {})) answer(line);
+    for (const Held& held : std::exchange(held_, {})) put(held.from, held.request.message());
+    for (const std::string& line : std::exchange(announcements_, {})) say(line);
   }
 }
 
@@ -97,15 +91,16 @@ void Session::on_answer(const Message& message) {
   if (const Requests::Request* open = asked_.find(own); open != nullptr && message.kind == Kind::result)
     asked_.keep_token(own, open->origin);
   if (const auto request = asked_.take(own)) {
-    request->origin->answer(message, request->id());
+    if (Generation* const asker = gateway_.find(request->origin)) asker->answer(message, request->id());
   } else {
     log_debug("client: dropped an answer to {}, which nobody waits for", message.text(message.id));
   }
 }
 
 void Session::on_progress(const Message& message) {
-  if (const auto token = asked_.find_token(own_id(message.text(message.progress_token))))
-    token->origin->progress(message, token->text);
+  const auto token = asked_.find_token(own_id(message.text(message.progress_token)));
+  if (!token) return;
+  if (Generation* const asker = gateway_.find(token->origin)) asker->progress(message, token->text);
 }
 
 void Session::on_batch(std::string_view line) {
@@ -117,24 +112,25 @@ void Session::on_batch(std::string_view line) {
                                     "one by one",
                                     {}});
   if (!elements) return on_unreadable(line, elements.error());
-  Batch& batch = *batches_.emplace_back(std::make_unique<Batch>(*this));
-  batch.expect_one_more();  // ourselves, so that it stays open until every element has been sent
+  const std::uint32_t batch = ++last_batch_;
+  Batch& opened = batches_[batch];
+  opened.expected = 1;  // ourselves, so that it stays open until every element has been sent
   for (const std::string_view element : *elements) {
     auto message = read_message(element);
-    if (!message || message->kind == Kind::request) batch.expect_one_more();
+    if (!message || message->kind == Kind::request) ++opened.expected;
     if (message) {
       take(batch, *message);
     } else {
-      batch.answer(error_answer(message.error().id, message.error().code, refusal_text(message.error())));
+      answer(batch, error_answer(message.error().id, message.error().code, refusal_text(message.error())));
     }
   }
-  batch.settle_one();
+  settle_one(batch);
   pause_if_full();
 }
 
 void Session::on_unreadable(std::string_view, const Refusal& refusal) {
   log_warn("client: refused a line: {}", refusal.reason);
-  answer(error_answer(refusal.id, refusal.code, refusal_text(refusal)));
+  say(error_answer(refusal.id, refusal.code, refusal_text(refusal)));
   pause_if_full();
 }
 
@@ -146,55 +142,54 @@ void Session::on_oversize(const Skim& skim, std::size_t limit) {
           : fmt::format("mcpivot has no memory for a message of {} bytes", skim.size());
   log_warn("client: dropped a message: {} (method {}, id {})", why, skim.method(), skim.id());
   if (!skim.method().empty()) {
-    if (!skim.id().empty()) answer(error_answer(skim.id(), code::invalid_request, why));
+    if (!skim.id().empty()) say(error_answer(skim.id(), code::invalid_request, why));
   } else if (auto request = asked_.take(own_id(skim.id()))) {
-    request->origin->answer(
-        error_answer(request->id(), code::internal_error, "the client answered, but " + why));
+    if (Generation* const asker = gateway_.find(request->origin))
+      asker->answer(error_answer(request->id(), code::internal_error, "the client answered, but " + why));
   } else {
-    answer(error_answer(skim.id(), code::invalid_request, why));
+    say(error_answer(skim.id(), code::invalid_request, why));
   }
 }
 
 void Session::announce(std::string_view line) {
-  if (initialized_ || !gateway_.shakes_hands()) return answer(line);
+  if (initialized_ || !gateway_.shakes_hands()) return say(line);
   if (std::ranges::find(announcements_, line) == announcements_.end()) announcements_.emplace_back(line);
 }
 
-void Session::ask(Generation& from, const Message& request) {
+void Session::ask(GenerationId from, const Message& request) {
   if (initialized_ || !gateway_.shakes_hands() || request.known == Method::ping) return put(from, request);
   if (held_.size() < most_held) {
-    held_.push_back({&from, KeptMessage(request)});
-  } else {
-    from.answer(
+    held_.push_back({from, KeptMessage(request)});
+  } else if (Generation* const asker = gateway_.find(from)) {
+    asker->answer(
         error_answer(request.text(request.id), code::connection_closed, "the client is not initialized yet"));
   }
 }
 
 // Gives the server's request an id of our own and sends it.
-void Session::put(Generation& from, const Message& request) {
-  const IdText id(asked_.add(request, &from));
+void Session::put(GenerationId from, const Message& request) {
+  const IdText id(asked_.add(request, from));
   link_.send(request,
              Edits().replace(request.id, id.view()).replace(request.progress_token, id.view()).list());
 }
 
-void Session::ask_no_more(Generation& from, const Message& cancelled) {
+void Session::ask_no_more(GenerationId from, const Message& cancelled) {
   std::erase_if(held_, [&](const Held& held) {
     const Message request = held.request.message();
-    return held.from == &from && same_id(request.text(request.id), cancelled.text(cancelled.request_id));
+    return held.from == from && same_id(request.text(request.id), cancelled.text(cancelled.request_id));
   });
-  const std::int64_t own =
-      asked_.find_original(cancelled.text(cancelled.request_id),
-                           [&](const Generation* generation) { return generation == &from; });
+  const std::int64_t own = asked_.find_original(cancelled.text(cancelled.request_id),
+                                                [&](const GenerationId& origin) { return origin == from; });
   if (own == 0) return;
   asked_.close(own);
   link_.send(cancelled, Edits().replace(cancelled.request_id, IdText(own).view()).list());
 }
 
-void Session::forget(Generation& from) {
-  asked_.drop_tokens([&](const Generation* generation) { return generation == &from; });
-  std::erase_if(held_, [&](const Held& held) { return held.from == &from; });
-  for (const auto& taken : asked_.take_if([&](const auto& request) { return request.origin == &from; }))
-    answer(cancellation(IdText(taken.own).view(), "the server that asked is gone"));
+void Session::forget(GenerationId from) {
+  asked_.drop_tokens([&](const GenerationId& origin) { return origin == from; });
+  std::erase_if(held_, [&](const Held& held) { return held.from == from; });
+  for (const auto& taken : asked_.take_if([&](const auto& request) { return request.origin == from; }))
+    say(cancellation(IdText(taken.own).view(), "the server that asked is gone"));
 }
 
 void Session::pause_if_full() {

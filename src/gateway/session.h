@@ -5,47 +5,51 @@
 #pragma once
 
 #include <functional>
-#include <list>
-#include <memory>
+#include <map>
 #include <string>
 #include <vector>
 
 #include "link/link.h"
 #include "rpc/request_table.h"
-#include "server/asker.h"
+#include "server/clients.h"
 
 namespace mcpivot {
 
 class Gateway;
 
-class Session final : public Link::Handler, public Asker {
+class Session final : public Link::Handler, private Peer {
  public:
-  // The link must outlive the session. `on_end` is called once, when the client has gone.
-  Session(Link& link, Gateway& gateway, std::function<void(std::string_view why)> on_end);
+  // The link and the others must outlive the session. `on_end` is called once, when the client has gone.
+  Session(Link& link, Clients& clients, Gateway& gateway, std::function<void(std::string_view why)> on_end);
   ~Session() override;
 
-  // The servers take messages again.
-  void resume() { link_.resume(); }
-  // The protocol version that the handshake ended with, as JSON text.
-  void agreed_version(std::string_view version) { batches_allowed_ = version == R"("2025-03-26")"; }
+  Session(const Session&) = delete;
+  Session& operator=(const Session&) = delete;
 
-  // A notification that a client may miss before it is initialized: it waits until then.
-  void announce(std::string_view line);
-
-  // Asker
-  Asker& client() override { return *this; }
-  void forward(const Message& message, std::span<const Edit> edits) override { link_.send(message, edits); }
-  void answer(std::string_view line) override { link_.send(line); }
-  void withdrawn(std::string_view) override {}
-  void ask(Generation& from, const Message& request) override;
-  void ask_no_more(Generation& from, const Message& cancelled) override;
-  void forget(Generation& from) override;
-  bool full() const override { return link_.full(); }
+  ClientId id() const { return id_; }
 
  private:
-  class Batch;
-  using Requests = RequestTable<Generation*>;
+  // The answers to a client's JSON-RPC batch: its requests go their ways one by one, and what they are
+  // answered with leaves together, when the last of them is there.
+  struct Batch {
+    int expected = 0;
+    std::string answers;
+  };
+  using Requests = RequestTable<GenerationId>;
 
+  // Peer
+  void forward(std::uint32_t batch, const Message& message, std::span<const Edit> edits) override;
+  void answer(std::uint32_t batch, std::string_view line) override;
+  void withdrawn(std::uint32_t batch) override;
+  bool full() const override { return link_.full(); }
+  void announce(std::string_view line) override;
+  void agreed_version(std::string_view version) override { batches_allowed_ = version == R"("2025-03-26")"; }
+  void resume() override { link_.resume(); }
+  void ask(GenerationId from, const Message& request) override;
+  void ask_no_more(GenerationId from, const Message& cancelled) override;
+  void forget(GenerationId from) override;
+
+  // Link::Handler
   void on_message(const Message& message) override;
   void on_batch(std::string_view line) override;
   void on_unreadable(std::string_view line, const Refusal& refusal) override;
@@ -54,22 +58,27 @@ class Session final : public Link::Handler, public Asker {
   void on_broken(std::string_view why) override { on_end(why); }  // a client that does not read is gone
   void on_end(std::string_view why) override;
 
-  void take(Asker& asker, const Message& message);
+  void take(std::uint32_t batch, const Message& message);
+  void settle_one(std::uint32_t batch);
+  void say(std::string_view line) { link_.send(line); }
   void on_answer(const Message& message);
   void on_progress(const Message& message);
   void pause_if_full();
-  void put(Generation& from, const Message& request);
+  void put(GenerationId from, const Message& request);
 
   Link& link_;
+  Clients& clients_;
   Gateway& gateway_;
+  ClientId id_;
   std::function<void(std::string_view)> on_end_;
   Requests asked_;  // what servers asked the client, under ids of ours
-  std::list<std::unique_ptr<Batch>> batches_;
+  std::map<std::uint32_t, Batch> batches_;
+  std::uint32_t last_batch_ = 0;
   bool batches_allowed_ = false;  // they are part of one protocol version only
   bool initialized_ = false;      // the client has said so; before that it is asked nothing
 
   struct Held {
-    Generation* from;
+    GenerationId from;
     KeptMessage request;
   };
   std::vector<Held> held_;  // what servers asked too early

@@ -18,15 +18,17 @@ constexpr int most_patience = 6;
 
 }  // namespace
 
-std::expected<std::shared_ptr<Generation>, std::string> Generation::start(World& world, ConfigRef config,
-                                                                          int number, StderrRing& ring,
-                                                                          Owner& owner,
+std::expected<std::shared_ptr<Generation>, std::string> Generation::start(World& world,
+                                                                          const Clients& clients,
+                                                                          ConfigRef config, Identity identity,
+                                                                          StderrRing& ring, Owner& owner,
                                                                           const Backend* predecessor) {
-  auto backend = world.make_backend(config, number, ring, predecessor);
+  auto backend = world.make_backend(config, identity.number, ring, predecessor);
   if (!backend) return std::unexpected(backend.error());
   std::shared_ptr<Generation> generation(
-      new Generation(world.timers(), std::move(config), number, std::move(*backend), ring, owner));
-  log_info("{}: generation {} started, {}", generation->config().name, number, generation->backend().where());
+      new Generation(world.timers(), clients, std::move(config), identity, std::move(*backend), ring, owner));
+  log_info("{}: generation {} started, {}", generation->config().name, identity.number,
+           generation->backend().where());
   generation->backend_->start(*generation,
                               [weak = generation->weak_from_this()](const Backend::Ending& ending) {
                                 if (auto self = weak.lock()) self->die(ending);
@@ -34,11 +36,12 @@ std::expected<std::shared_ptr<Generation>, std::string> Generation::start(World&
   return generation;
 }
 
-Generation::Generation(Timers& timers, ConfigRef config, int number, std::shared_ptr<Backend> backend,
-                       StderrRing& ring, Owner& owner)
+Generation::Generation(Timers& timers, const Clients& clients, ConfigRef config, Identity identity,
+                       std::shared_ptr<Backend> backend, StderrRing& ring, Owner& owner)
     : clock_(timers),
+      clients_(clients),
       config_(std::move(config)),
-      number_(number),
+      identity_(identity),
       backend_(std::move(backend)),
       link_(backend_->link()),
       ring_(ring),
@@ -47,36 +50,12 @@ Generation::Generation(Timers& timers, ConfigRef config, int number, std::shared
       started_(timers.now()),
       asked_(timers) {}
 
-// Stands in the table of open requests for a question of our own.
-class Generation::Inquiry final : public Asker {
- public:
-  Inquiry(Generation& generation, OnAnswer on_answer)
-      : generation_(generation), on_answer_(std::move(on_answer)) {}
-  Asker& client() override { return *this; }
-  void forward(const Message& message, std::span<const Edit>) override { done(message); }
-  void answer(std::string_view line) override { done(*read_message(line)); }
-  void withdrawn(std::string_view) override {}
-  void ask(Generation&, const Message&) override {}
-  void ask_no_more(Generation&, const Message&) override {}
-  void forget(Generation&) override {}
-  bool full() const override { return false; }
-
- private:
-  void done(const Message& message) {
-    const OnAnswer on_answer = std::move(on_answer_);
-    generation_.inquiries_.remove_if([this](const auto& inquiry) { return inquiry.get() == this; });
-    on_answer(message);
-  }
-  Generation& generation_;
-  OnAnswer on_answer_;
-};
-
 Generation::~Generation() {
   backend_->close();
 }
 
-void Generation::request(Asker& asker, const Message& message, int sent_before) {
-  const std::int64_t own = asked_.add(message, &asker);
+void Generation::request(Asker asker, const Message& message, int sent_before) {
+  const std::int64_t own = asked_.add(message, asker);
   const IdText id(own);
   link_.send(message,
              Edits().replace(message.id, id.view()).replace(message.progress_token, id.view()).list());
@@ -86,8 +65,8 @@ void Generation::request(Asker& asker, const Message& message, int sent_before) 
 }
 
 void Generation::inquire(std::string_view method, std::string_view params, OnAnswer on_answer) {
-  auto& inquiry = inquiries_.emplace_back(std::make_unique<Inquiry>(*this, std::move(on_answer)));
-  const std::int64_t own = asked_.add_own(inquiry.get());
+  const std::int64_t own = asked_.add_own({});
+  inquiries_.emplace(own, std::move(on_answer));
   if (method == "initialize") asked_.find(own)->known = Method::initialize;
   link_.send(request_line(IdText(own).view(), method, params));
 }
@@ -96,21 +75,26 @@ void Generation::notify(const Message& message) {
   link_.send(message, {});
 }
 
-bool Generation::cancel(Asker& client, const Message& cancelled) {
+void Generation::answer_inquiry(std::int64_t own, const Message& message) {
+  const auto inquiry = inquiries_.extract(own);
+  if (!inquiry.empty()) inquiry.mapped()(message);
+}
+
+bool Generation::cancel(ClientId client, const Message& cancelled) {
   const std::string_view id = cancelled.text(cancelled.request_id);
   const std::int64_t own =
-      asked_.find_original(id, [&](Asker* asker) { return &asker->client() == &client; });
+      asked_.find_original(id, [&](const Asker& asker) { return asker.client == client; });
   if (own == 0) return false;
-  Asker* const asker = asked_.find(own)->origin;
+  const Asker asker = asked_.find(own)->origin;
   asked_.close(own);
   link_.send(cancelled, Edits().replace(cancelled.request_id, IdText(own).view()).list());
-  asker->withdrawn(id);
+  clients_.withdrawn(asker);
   tell_if_idle();
   return true;
 }
 
-void Generation::forget(const Asker& client) {
-  const auto is_from = [&](Asker* asker) { return &asker->client() == &client; };
+void Generation::forget(ClientId client) {
+  const auto is_from = [&](const Asker& asker) { return asker.client == client; };
   for (const auto& taken :
        asked_.take_if([&](const Requests::Request& open) { return is_from(open.origin); }))
     link_.send(cancellation(IdText(taken.own).view(), "whoever asked is gone"));
@@ -168,7 +152,7 @@ std::vector<Generation::Requests::Request> Generation::take_overdue(std::chrono:
 }
 
 std::vector<std::string> Generation::stderr_lines() const {
-  return ring_.lines_of(number_);
+  return ring_.lines_of(number());
 }
 
 void Generation::on_message(const Message& message) {
@@ -202,12 +186,11 @@ void Generation::on_answer(const Message& message) {
   if (request->kept.empty()) {
     if (request->known == Method::initialize && message.kind == Kind::result)
       batches_ = find_member(message.text(message.result), "protocolVersion") == version_with_batches;
-    Asker* const inquiry = request->origin;
     asked_.close(own);
-    inquiry->forward(message, {});
+    answer_inquiry(own, message);
   } else {
     if (request->task || (!tasks_.empty() && request->known == Method::other)) follow_task(*request, message);
-    if (message.kind == Kind::result) asked_.keep_token(own, &request->origin->client());
+    if (message.kind == Kind::result) asked_.keep_token(own, {.client = request->origin.client});
     owner_.on_answer(*request, message);
     answered_ = true;
     asked_.close(own);
@@ -244,7 +227,8 @@ void Generation::on_progress(const Message& message) {
               message.text(message.progress_token));
     return;
   }
-  token->origin->client().forward(message, Edits().replace(message.progress_token, token->text).list());
+  clients_.forward({.client = token->origin.client}, message,
+                   Edits().replace(message.progress_token, token->text).list());
 }
 
 void Generation::on_batch(std::string_view line) {
@@ -302,23 +286,34 @@ void Generation::fail_answers(std::string_view line, const std::string& why) {
 // If this was an answer to somebody, that somebody gets an error instead of waiting for ever.
 void Generation::fail_answer(const Skim& skim, const std::string& why) {
   if (!skim.method().empty()) return;
-  if (auto request = asked_.take(own_id(skim.id())))
-    request->origin->answer(error_answer(request->id(), code::internal_error, why));
+  const std::int64_t own = own_id(skim.id());
+  if (const auto request = asked_.take(own)) fail(own, *request, code::internal_error, why);
   tell_if_idle();
+}
+
+// Whoever asked gets an error for an answer.
+void Generation::fail(std::int64_t own, const Requests::Request& request, int code, std::string_view why) {
+  if (request.kept.empty()) {
+    const std::string line = error_answer(IdText(own).view(), code, why);
+    answer_inquiry(own, *read_message(line));
+  } else {
+    clients_.answer(request.origin, error_answer(request.id(), code, why));
+  }
 }
 
 void Generation::garbage(std::string_view line, std::string_view why) {
   const std::string_view shown = line.substr(0, garbage_shown);
   log_warn("{}: not forwarded, because it is no message ({}): {}{}", config_->name, why, shown,
            shown.size() < line.size() ? "…" : "");
-  ring_.add(number_, fmt::format("[{}] {}", config_->is_daemon() ? "no message" : "stdout", line));
+  ring_.add(number(), fmt::format("[{}] {}", config_->is_daemon() ? "no message" : "stdout", line));
 }
 
 void Generation::on_lost(std::string_view id, bool reached, std::string_view why) {
-  auto request = asked_.take(own_id(id));
+  const std::int64_t own = own_id(id);
+  auto request = asked_.take(own);
   if (!request) return;
   if (request->kept.empty()) {
-    request->origin->answer(error_answer(id, code::connection_closed, why));
+    fail(own, *request, code::connection_closed, why);
   } else {
     owner_.on_lost(*this, {std::move(*request), reached}, why);
   }
@@ -328,7 +323,7 @@ void Generation::on_lost(std::string_view id, bool reached, std::string_view why
 void Generation::die(const Backend::Ending& ending) {
   const auto keep = shared_from_this();  // the owner lets go of the dead
   dead_ = true;
-  log_info("{}: generation {} ({}) {}", config_->name, number_, backend_->where(), ending.how);
+  log_info("{}: generation {} ({}) {}", config_->name, number(), backend_->where(), ending.how);
   owner_.on_death(*this, ending);
   backend_->close();
 }

@@ -9,22 +9,22 @@
 #include <deque>
 #include <expected>
 #include <functional>
-#include <list>
+#include <map>
 #include <memory>
 #include <set>
 #include <string>
 #include <vector>
 
 #include "rpc/request_table.h"
-#include "server/asker.h"
 #include "server/backend.h"
+#include "server/clients.h"
 #include "server/world.h"
 
 namespace mcpivot {
 
 class Generation final : public Link::Handler, public std::enable_shared_from_this<Generation> {
  public:
-  using Requests = RequestTable<Asker*>;
+  using Requests = RequestTable<Asker>;
 
   struct Open {
     Requests::Request request;
@@ -50,14 +50,19 @@ class Generation final : public Link::Handler, public std::enable_shared_from_th
     virtual void on_death(Generation& generation, const Backend::Ending& ending) = 0;
   };
 
-  static std::expected<std::shared_ptr<Generation>, std::string> start(World& world, ConfigRef config,
-                                                                       int number, StderrRing& ring,
-                                                                       Owner& owner,
+  // Who it is, to people and to those who keep an id of it.
+  struct Identity {
+    int number;
+    GenerationId id;
+  };
+  static std::expected<std::shared_ptr<Generation>, std::string> start(World& world, const Clients& clients,
+                                                                       ConfigRef config, Identity identity,
+                                                                       StderrRing& ring, Owner& owner,
                                                                        const Backend* predecessor);
   ~Generation() override;
 
   // A request from a client. It will be answered, or be among take_open() at the end.
-  void request(Asker& asker, const Message& message, int sent_before = 0);
+  void request(Asker asker, const Message& message, int sent_before = 0);
   // A question of our own, whose answer no client sees. `params` is JSON text, or empty. If the generation
   // dies first, nobody is called.
   using OnAnswer = std::function<void(const Message& answer)>;
@@ -66,9 +71,9 @@ class Generation final : public Link::Handler, public std::enable_shared_from_th
   void notify(const Message& message);
   void notify(std::string_view line) { link_.send(line); }
   // A client takes a request back. False: this generation does not know it.
-  bool cancel(Asker& client, const Message& cancelled);
+  bool cancel(ClientId client, const Message& cancelled);
   // A client is gone: what it asked is cancelled, and nobody is told.
-  void forget(const Asker& client);
+  void forget(ClientId client);
   // A client's answer to a request of this server's, which the server knows by this id.
   void answer(const Message& message, std::string_view id);
   void answer(std::string_view line) { link_.send(line); }
@@ -109,17 +114,16 @@ class Generation final : public Link::Handler, public std::enable_shared_from_th
   // What it wrote to stderr, as far as the ring still has it.
   std::vector<std::string> stderr_lines() const;
 
-  int number() const { return number_; }
+  int number() const { return identity_.number; }
+  GenerationId id() const { return identity_.id; }
   // The one that it was born with.
   const ServerConfig& config() const { return *config_; }
   const Backend& backend() const { return *backend_; }
   Clock::Time started() const { return started_; }
 
  private:
-  class Inquiry;
-
-  Generation(Timers& timers, ConfigRef config, int number, std::shared_ptr<Backend> backend, StderrRing& ring,
-             Owner& owner);
+  Generation(Timers& timers, const Clients& clients, ConfigRef config, Identity identity,
+             std::shared_ptr<Backend> backend, StderrRing& ring, Owner& owner);
 
   void on_message(const Message& message) override;
   void on_batch(std::string_view line) override;
@@ -131,6 +135,7 @@ class Generation final : public Link::Handler, public std::enable_shared_from_th
   void on_end(std::string_view why) override { backend_->on_link_end(why); }
 
   void on_answer(const Message& message);
+  void answer_inquiry(std::int64_t own, const Message& message);
   void on_progress(const Message& message);
   void follow_task(const Requests::Request& request, const Message& answer);
   void tell_if_idle() {
@@ -140,10 +145,12 @@ class Generation final : public Link::Handler, public std::enable_shared_from_th
   void garbage(std::string_view line, std::string_view why);
   void fail_answers(std::string_view line, const std::string& why);
   void fail_answer(const Skim& skim, const std::string& why);
+  void fail(std::int64_t own, const Requests::Request& request, int code, std::string_view why);
 
   const Clock& clock_;
+  const Clients& clients_;
   ConfigRef config_;
-  int number_;
+  Identity identity_;
   std::shared_ptr<Backend> backend_;
   Link& link_;  // the backend's
   StderrRing& ring_;
@@ -151,7 +158,7 @@ class Generation final : public Link::Handler, public std::enable_shared_from_th
   Alarm late_;  // it was to end by then
   Clock::Time started_;
   Requests asked_;
-  std::list<std::unique_ptr<Inquiry>> inquiries_;
+  std::map<std::int64_t, OnAnswer> inquiries_;  // questions of our own, by their ids in asked_
   std::set<std::string> tasks_;
   Clock::Time last_task_{};
   std::deque<std::string> begun_tasks_;  // the latest of them, ended or not

@@ -66,13 +66,16 @@ std::string after_overdue(const ServerConfig& config) {
 
 }  // namespace
 
-Server::Server(World& world, ServerConfig config, NoticeBoard& notices, Watcher& watcher)
+Server::Server(World& world, Clients& clients, InstanceId id, ServerConfig config, NoticeBoard& notices,
+               Watcher& watcher)
     : world_(world),
+      clients_(clients),
+      id_(id),
       notices_(notices),
       watcher_(watcher),
       waiting_(world.timers(), config.queue_timeout,
                [this](const WaitingRoom::Waiting& overdue) {
-                 refuse(*overdue.asker, overdue.message.message(),
+                 refuse(overdue.asker, overdue.message.message(),
                         fmt::format("the request waited {} for it to start; {}",
                                     duration_text(config_->queue_timeout), why_not_ready()));
                }),
@@ -142,10 +145,10 @@ void Server::hello(std::string_view params, std::function<void()> then) {
   });
 }
 
-void Server::when_settled(Asker& asker, std::string_view id, std::function<void()> then) {
+void Server::when_settled(Asker asker, std::string_view id, std::function<void()> then) {
   const bool settled = !initialize_result_.empty() || settled_.empty();
   if (settled) return then();
-  settled_.push_back({.then = std::move(then), .asker = &asker, .id = std::string(id)});
+  settled_.push_back({.then = std::move(then), .asker = asker, .id = std::string(id)});
 }
 
 void Server::settle() {
@@ -169,7 +172,7 @@ void Server::keep_for_next_run() const {
       .save(initialize_result_, catalog_);
 }
 
-void Server::request(Asker& asker, const Message& message) {
+void Server::request(Asker asker, const Message& message) {
   if (!may_pass(message)) return refuse_call(asker, message);
   if (message.known == Method::other && !leaving_.empty())
     if (Generation* keeper = keeper_of_task(message)) return keeper->request(asker, message);
@@ -193,11 +196,11 @@ bool Server::may_pass(const Message& message) const {
   return message.known != Method::tools_call || watcher_.allows_call(message.text(message.name));
 }
 
-void Server::refuse_call(Asker& asker, const Message& message) {
+void Server::refuse_call(Asker asker, const Message& message) const {
   const std::string name = string_value(message.text(message.name));
-  asker.answer(error_answer(message.text(message.id), code::invalid_params,
-                            name.empty() ? "tools/call needs the name of a tool, a string"
-                                         : fmt::format("Unknown tool: {}", name)));
+  clients_.answer(asker, error_answer(message.text(message.id), code::invalid_params,
+                                      name.empty() ? "tools/call needs the name of a tool, a string"
+                                                   : fmt::format("Unknown tool: {}", name)));
 }
 
 // An old generation that has the task which a request speaks of.
@@ -216,7 +219,7 @@ void Server::remember_setting(const Message& message) {
 
 void Server::notify(const Message& message) {
   if (Generation* generation = serving()) return generation->notify(message);
-  if (state_ == State::starting && waiting_.add(nullptr, message, false)) return;
+  if (state_ == State::starting && waiting_.add({}, message, 0)) return;
   log_debug("{}: a notification for a server that does not run: {}", config_->name,
             message.text(message.method));
 }
@@ -228,13 +231,19 @@ void Server::apply_setting(const Message& message) {
                       [](const Message&) {});
 }
 
-void Server::forget(const Asker& asker) {
-  waiting_.forget(asker);
-  std::erase_if(settled_,
-                [&](const Settling& one) { return one.asker != nullptr && &one.asker->client() == &asker; });
+void Server::forget(ClientId client) {
+  waiting_.forget(client);
+  std::erase_if(settled_, [&](const Settling& one) { return one.asker.client == client; });
   for (const auto& generation : {current_, unborn_})
-    if (generation) generation->forget(asker);
-  for (const auto& generation : std::list(leaving_)) generation->forget(asker);
+    if (generation) generation->forget(client);
+  for (const auto& generation : std::list(leaving_)) generation->forget(client);
+}
+
+Generation* Server::find(GenerationId id) const {
+  for (const auto& generation : {current_.get(), unborn_.get()})
+    if (generation != nullptr && generation->id() == id) return generation;
+  const auto found = std::ranges::find(leaving_, id, [](const auto& generation) { return generation->id(); });
+  return found == leaving_.end() ? nullptr : found->get();
 }
 
 bool Server::has_task(std::string_view id) const {
@@ -242,23 +251,24 @@ bool Server::has_task(std::string_view id) const {
          std::ranges::any_of(leaving_, [&](const auto& generation) { return generation->has_task(id); });
 }
 
-bool Server::cancel(Asker& client, const Message& cancelled) {
+bool Server::cancel(ClientId client, const Message& cancelled) {
   auto has = [&](const std::shared_ptr<Generation>& generation) {
     return generation && generation->cancel(client, cancelled);
   };
-  return has(current_) || has(unborn_) || std::ranges::any_of(leaving_, has) ||
-         waiting_.cancel(client, cancelled) || cancel_settling(client, cancelled);
+  if (has(current_) || has(unborn_) || std::ranges::any_of(leaving_, has)) return true;
+  const auto waited = waiting_.cancel(client, cancelled);
+  if (waited) clients_.withdrawn(*waited);
+  return waited || cancel_settling(client, cancelled);
 }
 
-bool Server::cancel_settling(Asker& client, const Message& cancelled) {
+bool Server::cancel_settling(ClientId client, const Message& cancelled) {
   const auto found = std::ranges::find_if(settled_, [&](const Settling& one) {
-    return one.asker != nullptr && &one.asker->client() == &client &&
-           same_id(one.id, cancelled.text(cancelled.request_id));
+    return one.asker.client == client && same_id(one.id, cancelled.text(cancelled.request_id));
   });
   if (found == settled_.end()) return false;
-  const Settling taken = std::move(*found);
+  const Asker asker = found->asker;
   settled_.erase(found);
-  taken.asker->withdrawn(taken.id);
+  clients_.withdrawn(asker);
   return true;
 }
 
@@ -268,8 +278,8 @@ void Server::resume() {
   for (const auto& generation : leaving_) generation->resume();
 }
 
-void Server::wait(Asker& asker, const Message& message, int sent_before) {
-  if (!waiting_.add(&asker, message, sent_before))
+void Server::wait(Asker asker, const Message& message, int sent_before) {
+  if (!waiting_.add(asker, message, sent_before))
     refuse(asker, message,
            fmt::format("{} requests wait for it already; {}", WaitingRoom::most_waiting, why_not_ready()));
 }
@@ -283,23 +293,23 @@ void Server::release_waiting() {
   if (serving() == nullptr) return;
   for (const auto& waiting : waiting_.take_all()) {
     const Message message = waiting.message.message();
-    if (waiting.asker == nullptr) {
+    if (!waiting.is_request()) {
       serving()->notify(message);
     } else if (may_pass(message)) {
-      serving()->request(*waiting.asker, message, waiting.sent_before);
+      serving()->request(waiting.asker, message, waiting.sent_before);
     } else {
-      refuse_call(*waiting.asker, message);
+      refuse_call(waiting.asker, message);
     }
   }
   watch_overdue_calls();
 }
 
-void Server::refuse(Asker& asker, const Message& message, const std::string& why) const {
+void Server::refuse(Asker asker, const Message& message, const std::string& why) const {
   std::string words = fmt::format("[mcpivot] server \"{}\" {}: {}", config_->name, manner().absent, why);
   const std::string lines = telling_lines(ring_.lines_of(past_.starts));
   const bool told = why.find('\n') != std::string::npos;  // how a start failed has them already
   if (!lines.empty() && !told) words += fmt::format(".\n{}", lines);
-  asker.answer(failure_answer(message.known, message.text(message.id), words));
+  clients_.answer(asker, failure_answer(message.known, message.text(message.id), words));
 }
 
 // --- birth -------------------------------------------------------------------------------------------------
@@ -318,8 +328,8 @@ void Server::bear(std::string reason) {
   const int number = ++past_.starts;
   changed_before_birth_ = {};
   unborn_file_ = world_.files().program_of(config_->command);
-  auto generation =
-      Generation::start(world_, config_, number, ring_, *this, current_ ? &current_->backend() : nullptr);
+  auto generation = Generation::start(world_, clients_, config_, {number, {id_, ++births_}}, ring_, *this,
+                                      current_ ? &current_->backend() : nullptr);
   cannot_execute_ = !generation;
   if (!generation) return birth_failed(generation.error());
   unborn_ = std::move(*generation);
@@ -502,7 +512,7 @@ void Server::on_lost(Generation& generation, Generation::Open lost, std::string_
 
 void Server::on_death(Generation& generation, const Backend::Ending& ending) {
   const auto keep = generation.shared_from_this();
-  for (Asker* client : clients_) client->forget(generation);
+  clients_[client_].forget(generation.id());
   Death death = describe_death(generation, ending.how);
   past_.last_exit_code = ending.exit_code;
   past_.last_lifetime = death.after;
@@ -637,16 +647,16 @@ bool Server::settle(const Generation& generation, Generation::Open& open, const 
   if (again && safe && farewell_reason_.empty() && request.sent_before < manner.most_tries &&
       may_pass(message)) {
     if (Generation* next = serving()) {
-      next->request(*request.origin, message, request.sent_before + 1);
+      next->request(request.origin, message, request.sent_before + 1);
       watch_overdue_calls();
     } else {
-      wait(*request.origin, message, request.sent_before + 1);
+      wait(request.origin, message, request.sent_before + 1);
     }
     return false;
   }
   const std::string_view fate = reached ? manner.unsure : "It never reached the server; it had no effect.";
   const std::string words = crash_report(death, describe(request), fate);
-  request.origin->answer(failure_answer(request.known, request.id(), words));
+  clients_.answer(request.origin, failure_answer(request.known, request.id(), words));
   return true;
 }
 
@@ -669,15 +679,15 @@ void Server::on_answer(const Generation::Requests::Request& request, const Messa
   replay_.learn(request, message);
   Edits edits;
   edits.replace(message.id, request.id());
-  if (request.known != Method::tools_call || notices_.empty() || !has_client(*request.origin))
-    return request.origin->forward(message, edits.list());
+  if (request.known != Method::tools_call || notices_.empty() || request.origin.client != client_)
+    return clients_.forward(request.origin, message, edits.list());
   const Item* tool =
       request.name().empty() ? nullptr : catalog_.find(ListKind::tools, string_value(request.name()));
   const NoticeInAnswer notice(message, notices_.text(),
                               tool != nullptr ? std::string_view(tool->json) : std::string_view());
   notice.add_to(edits);
   if (notice.fits()) notices_.carried(notice.delivered());
-  request.origin->forward(message, edits.list());
+  clients_.forward(request.origin, message, edits.list());
 }
 
 void Server::on_notification(Generation& from, const Message& message) {
@@ -731,19 +741,19 @@ void Server::refetch(ListKind kind) {
 }
 
 void Server::on_request(Generation& from, const Message& request) {
-  if (clients_.empty()) {
+  if (client_ == ClientId::nobody) {
     from.answer(error_answer(request.text(request.id), code::connection_closed, "no client is connected"));
   } else {
-    clients_.front()->ask(from, request);
+    clients_[client_].ask(from.id(), request);
   }
 }
 
 void Server::on_cancelled(Generation& from, const Message& cancelled) {
-  for (Asker* client : clients_) client->ask_no_more(from, cancelled);
+  clients_[client_].ask_no_more(from.id(), cancelled);
 }
 
 bool Server::clients_full() const {
-  return std::ranges::any_of(clients_, [](const Asker* client) { return client->full(); });
+  return clients_[client_].full();
 }
 
 void Server::watch_overdue_calls() {
@@ -763,7 +773,7 @@ void Server::watch_overdue_calls() {
           "[mcpivot] server \"{}\" did not answer {} within {} (--call-timeout); it was cancelled there and "
           "may have taken effect.{}",
           config.name, describe(request), duration_text(config.call_timeout), after_overdue(config));
-      request.origin->answer(failure_answer(request.known, request.id(), words));
+      clients_.answer(request.origin, failure_answer(request.known, request.id(), words));
     }
     if (generation->open() > 0) watch_overdue_calls();
   });

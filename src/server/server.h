@@ -57,14 +57,14 @@ class Server final : private Generation::Owner {
     virtual void on_reload_ends() = 0;
   };
 
-  Server(World& world, ServerConfig config, NoticeBoard& notices, Watcher& watcher);
+  Server(World& world, Clients& clients, InstanceId id, ServerConfig config, NoticeBoard& notices,
+         Watcher& watcher);
   ~Server() override;
 
-  void add_client(Asker& client) { clients_.push_back(&client); }
-  // Whether it is an AI's client; a terminal is not, and what it reads no model has read.
-  bool has_client(Asker& asker) const {
-    return std::ranges::find(clients_, &asker.client()) != clients_.end();
-  }
+  InstanceId id() const { return id_; }
+  // The AI's client whose instance it is. A terminal is none: what it reads no model has read.
+  void set_client(ClientId client) { client_ = client; }
+  ClientId client() const { return client_; }
 
   // Starts it, if it does not run. The first generation shakes hands once a client has.
   void start(const std::string& reason = "first start");
@@ -76,19 +76,21 @@ class Server final : private Generation::Owner {
   void hello(std::string_view params, std::function<void()> then);
   // The same for a request that can be answered only when it is known what the server offers; it may be
   // cancelled meanwhile.
-  void when_settled(Asker& asker, std::string_view id, std::function<void()> then);
+  void when_settled(Asker asker, std::string_view id, std::function<void()> then);
   // They need not wait any longer.
   void settle();
   bool knows_client() const { return !replay_.hello.empty(); }
 
   // Every request is answered, sooner or later, and once.
-  void request(Asker& asker, const Message& message);
+  void request(Asker asker, const Message& message);
   void notify(const Message& message);
   // False: no request of this client's with that id is under way here.
-  bool cancel(Asker& client, const Message& cancelled);
+  bool cancel(ClientId client, const Message& cancelled);
   bool has_task(std::string_view id) const;
-  // One who asked is gone: nobody may answer it any more.
-  void forget(const Asker& asker);
+  // One who asked is gone, and nobody waits for its answers any more.
+  void forget(ClientId client);
+  // One of its generations that lives; null: it is gone.
+  Generation* find(GenerationId id) const;
   // A client made a setting that the server cannot take; a later generation may.
   void remember_setting(const Message& message);
   // A client made a setting for all servers; nobody waits for the answer.
@@ -225,22 +227,25 @@ class Server final : private Generation::Owner {
   void reload_done(const ReloadOutcome& outcome);
   bool end_round(const ReloadOutcome& outcome);
 
-  bool cancel_settling(Asker& client, const Message& cancelled);
-  void wait(Asker& asker, const Message& message, int sent_before);
+  bool cancel_settling(ClientId client, const Message& cancelled);
+  void wait(Asker asker, const Message& message, int sent_before);
   std::string why_not_ready() const;
   void release_waiting();
   // What a generation leaves unanswered is asked again, once, where that does no harm (and if `again` allows
   // it at all); else its sender is told. Returns how many were told.
   std::size_t settle_open(Generation& generation, const Death& death, bool again);
   bool settle(const Generation& generation, Generation::Open& open, const Death& death, bool again);
-  void refuse(Asker& asker, const Message& message, const std::string& why) const;
+  void refuse(Asker asker, const Message& message, const std::string& why) const;
   bool may_pass(const Message& message) const;
-  static void refuse_call(Asker& asker, const Message& message);
+  void refuse_call(Asker asker, const Message& message) const;
   void watch_overdue_calls();
   std::string describe(const Generation::Requests::Request& request) const;
   Death describe_death(Generation& generation, std::string how) const;
 
   World& world_;
+  Clients& clients_;
+  InstanceId id_;
+  ClientId client_ = ClientId::nobody;
   ConfigRef config_;
   NoticeBoard& notices_;
   Watcher& watcher_;
@@ -249,7 +254,6 @@ class Server final : private Generation::Owner {
   std::string fatal_replay_;                  // what was being repeated when the last birth failed
   std::vector<std::string> dropped_replays_;  // and which were given up for that; not told yet
   WaitingRoom waiting_;
-  std::vector<Asker*> clients_;
 
   State state_ = State::stopped;
   std::string trouble_ = "it has not been started";
@@ -286,7 +290,7 @@ class Server final : private Generation::Owner {
   ReloadRounds reloads_;
   struct Settling {
     std::function<void()> then;
-    Asker* asker = nullptr;  // of a request that can be cancelled
+    Asker asker{};  // of a request that can be cancelled
     std::string id{};
   };
   std::vector<Settling> settled_;
@@ -312,6 +316,7 @@ class Server final : private Generation::Owner {
   Alarm patience_timer_;  // a client that waits for the first handshake
   Alarm overdue_timer_;
   Alarm long_birth_timer_;
+  std::uint64_t births_ = 0;
   int young_deaths_ = 0;
   bool cannot_execute_ = false;  // the last start failed before the server's program ran
   bool watching_overdue_ = false;

@@ -154,9 +154,9 @@ void Server::stop(std::function<void(const Stopped&)> done) {
   if (!current_) become(State::stopped, "it was stopped on request; the next call starts it");
   // Whoever came before the stop does not get what it ends.
   for (const auto& waiting : waiting_.take_all())
-    if (waiting.asker != nullptr)
+    if (waiting.is_request())
       refuse(
-          *waiting.asker, waiting.message.message(),
+          waiting.asker, waiting.message.message(),
           fmt::format("it was stopped on request; {}",
                       waiting.sent_before > 0 ? "the next call starts it" : "the request never reached it"));
   settle();
@@ -220,8 +220,8 @@ void Server::finish_stop(const Command& command, Stopped stopped) {
 
 void Server::answer_all_waiting(const std::string& why) {
   for (const auto& waiting : waiting_.take_all())
-    if (waiting.asker != nullptr)
-      refuse(*waiting.asker, waiting.message.message(),
+    if (waiting.is_request())
+      refuse(waiting.asker, waiting.message.message(),
              waiting.sent_before > 0 ? why : fmt::format("{}; the request never reached it", why));
   reloads_.gather();
   reload_done({false, fmt::format("[mcpivot] \"{}\" is not started again: {}", config_->name, why)});

@@ -47,6 +47,7 @@ class Trial final : private Generation::Owner {
   void settle(std::expected<Handshake::Outcome, std::string> outcome);
 
   World& world_;
+  Clients nobody_;
   ConfigRef config_;
   StderrRing ring_;
   Alarm deadline_;

@@ -8,26 +8,23 @@ namespace mcpivot {
 WaitingRoom::WaitingRoom(Timers& timers, std::chrono::milliseconds patience, OnOverdue on_overdue)
     : clock_(timers), timer_(timers), patience_(patience), on_overdue_(std::move(on_overdue)) {}
 
-bool WaitingRoom::add(Asker* asker, const Message& message, int sent_before) {
+bool WaitingRoom::add(Asker asker, const Message& message, int sent_before) {
   if (waiting_.size() >= most_waiting) return false;
   waiting_.push_back({asker, KeptMessage(message), sent_before, clock_.now() + patience_});
   set_timer();
   return true;
 }
 
-bool WaitingRoom::cancel(Asker& client, const Message& cancelled) {
+std::optional<Asker> WaitingRoom::cancel(ClientId client, const Message& cancelled) {
   const std::string_view id = cancelled.text(cancelled.request_id);
   auto found = std::ranges::find_if(waiting_, [&](const Waiting& waiting) {
-    if (waiting.asker == nullptr) return false;
     const Message message = waiting.message.message();
-    return &waiting.asker->client() == &client && same_id(message.text(message.id), id);
+    return waiting.asker.client == client && same_id(message.text(message.id), id);
   });
-  if (found == waiting_.end()) return false;
-  const Waiting taken = std::move(*found);
+  if (found == waiting_.end()) return std::nullopt;
+  const Asker asker = found->asker;
   waiting_.erase(found);
-  const Message message = taken.message.message();
-  taken.asker->withdrawn(message.text(message.id));
-  return true;
+  return asker;
 }
 
 std::deque<WaitingRoom::Waiting> WaitingRoom::take_all() {
@@ -46,7 +43,7 @@ void WaitingRoom::set_timer() {
     const Waiting overdue = std::move(*due);
     waiting_.erase(due);
     set_timer();  // before anything else: that may throw, or come back here
-    if (overdue.asker != nullptr) on_overdue_(overdue);
+    if (overdue.is_request()) on_overdue_(overdue);
   });
 }
 

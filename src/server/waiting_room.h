@@ -7,9 +7,10 @@
 #include <chrono>
 #include <deque>
 #include <functional>
+#include <optional>
 
 #include "rpc/kept_message.h"
-#include "server/asker.h"
+#include "server/clients.h"
 #include "server/timers.h"
 
 namespace mcpivot {
@@ -19,10 +20,11 @@ class WaitingRoom {
   static constexpr std::size_t most_waiting = 1024;
 
   struct Waiting {
-    Asker* asker;  // null: a notification, which nobody waits for
+    Asker asker;  // nobody: a notification, which nobody waits for
     KeptMessage message;
     int sent_before;  // how many earlier generations died with it
     Clock::Time deadline;
+    bool is_request() const { return asker.client != ClientId::nobody; }
   };
   using OnOverdue = std::function<void(const Waiting&)>;
 
@@ -31,14 +33,12 @@ class WaitingRoom {
   // For those who come from now on.
   void set_patience(std::chrono::milliseconds patience) { patience_ = patience; }
   // False: the room is full.
-  bool add(Asker* asker, const Message& message, int sent_before);
-  // A client takes its request back. False: it is not here.
-  bool cancel(Asker& client, const Message& cancelled);
+  bool add(Asker asker, const Message& message, int sent_before);
+  // A client takes its request back: who asked for it. Null: it is not here.
+  std::optional<Asker> cancel(ClientId client, const Message& cancelled);
   // A client is gone, and nobody waits for its requests any more.
-  void forget(const Asker& client) {
-    std::erase_if(waiting_, [&](const Waiting& waiting) {
-      return waiting.asker != nullptr && &waiting.asker->client() == &client;
-    });
+  void forget(ClientId client) {
+    std::erase_if(waiting_, [&](const Waiting& waiting) { return waiting.asker.client == client; });
   }
   // Everybody leaves, in order.
   std::deque<Waiting> take_all();

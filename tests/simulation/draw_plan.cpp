@@ -39,8 +39,13 @@ class Drawing {
   }
 
   Plan draw(int events) {
+    // Only at its very first start a server has left nothing in the cache that a handshake could be answered
+    // from; and somebody who does nothing else waits to the end of it.
+    if (chance_.one_in(2))
+      add(Deed::births, server(), 1, chance_.of<const char*>({"hangs", "hangs", "slow", "rejects"}));
     add(Deed::fleet, "-", 0, fleet());
     greet();
+    if (chance_.one_in(5)) at_ += 12'000'000;
     for (int i = 0; i < events / events_of_an_action; ++i) {
       // Bursts, and now and then a rest in which things come to an end.
       if (!chance_.one_in(3)) at_ += chance_.below(chance_.one_in(40) ? hurry_ * 300 : hurry_);

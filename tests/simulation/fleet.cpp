@@ -96,7 +96,7 @@ std::string draw_fleet(Chance& chance, const std::vector<std::string>& servers) 
     maybe(5, "lazy");
     maybe(4, chance.one_in(2) ? "idle:40" : "idle:700");
     maybe(4, "stop-first");
-    maybe(6, "patient");
+    maybe(3, "patient");
     maybe(2, "build");
     maybe(3, "watch");
     maybe(12, "blind");

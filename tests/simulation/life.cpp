@@ -30,9 +30,9 @@ Life::Life(SimWorld& world, Oracle& oracle, const mcpivot::GatewayConfig& config
       oracle_(oracle),
       numbers_(numbers),
       client_(world.timers(), oracle, seed, numbers.requests),
-      gateway_(world, config),
-      session_(client_.link(), gateway_, [this](std::string_view) { shut_down(); }),
-      typed_(world, gateway_.fleet(), mcpivot::Compat::none),
+      gateway_(world, clients_, config),
+      session_(client_.link(), clients_, gateway_, [this](std::string_view) { shut_down(); }),
+      typed_(world, clients_, gateway_.fleet(), mcpivot::Compat::none),
       has_pivot_call_(config.compat == mcpivot::Compat::none) {
   oracle_.allows = [this](const std::string& server, std::string_view tool) {
     const Member* const member = find(server);
@@ -62,7 +62,7 @@ Life::Life(SimWorld& world, Oracle& oracle, const mcpivot::GatewayConfig& config
     const Member* const member = find(server);
     return member == nullptr ? nullptr : &member->server();
   };
-  gateway_.add(session_);
+  gateway_.set_client(session_.id());
   gateway_.start();
   client_.start(session_);
 }
@@ -158,9 +158,10 @@ void Life::type(const Action& action) {
   if (ending_) return;
   Terminal*& terminal = seated_[action.server];
   if (terminal == nullptr)
-    terminal =
-        terminals_.emplace_back(std::make_unique<Terminal>(gateway_, typed_, oracle_, ++numbers_.terminals))
-            .get();
+    terminal = terminals_
+                   .emplace_back(
+                       std::make_unique<Terminal>(clients_, gateway_, typed_, oracle_, ++numbers_.terminals))
+                   .get();
   terminal->type(action.number, action.text);
 }
 

@@ -9,6 +9,7 @@
 
 #include "client.h"
 #include "gateway/gateway.h"
+#include "gateway/session.h"
 #include "sim_world.h"
 #include "terminal.h"
 #include "visits.h"
@@ -53,6 +54,7 @@ class Life {
   Oracle& oracle_;
   Numbers& numbers_;
   Client client_;
+  mcpivot::Clients clients_;
   mcpivot::Gateway gateway_;
   mcpivot::Session session_;
   mcpivot::ControlTools typed_;  // as the control socket has its own

@@ -32,6 +32,7 @@ class Stage {
   Ledger* this_oracle() { return &oracle_; }
   Clock::Time now() { return world_.timers().now(); }
   void pass(Clock::Time until);
+  void plan_birth(const Action& action);
   void act(const Action& action);
   void begin_life();
   void on_gone();
@@ -81,6 +82,11 @@ void Stage::on_gone() {
   });
 }
 
+void Stage::plan_birth(const Action& action) {
+  auto& births = world_.scripts().of(action.server).births;
+  births.insert(births.end(), static_cast<std::size_t>(action.number), birth_called(action.text));
+}
+
 void Stage::act(const Action& action) {
   for (const auto& member : life_->fleet().members())
     if (action.server == "-" || action.server.starts_with('t') || member->name() == action.server)
@@ -109,9 +115,7 @@ void Stage::act(const Action& action) {
         return world_.each_life(action.server, [](SimBackend& life) { life.lose_session(true); });
       return world_.set_daemon(action.server, action.text == "up");
     case Deed::births:
-      script->births.insert(script->births.end(), static_cast<std::size_t>(action.number),
-                            birth_called(action.text));
-      return;
+      return plan_birth(action);
     case Deed::builds:
       script->builds.push_back(
           {.ok = action.text != "fails", .took = action.number, .news = action.text == "news"});
@@ -193,6 +197,10 @@ Verdict Stage::play() {
   const auto begin = now();
   for (std::size_t i = 0; i < plan_.actions.size(); ++i) {
     const Action& action = plan_.actions[i];
+    if (!life_ && action.deed == Deed::births) {
+      plan_birth(action);
+      continue;
+    }
     if (!life_) {
       if (action.deed == Deed::fleet) config_ = fleet_from(action.text);
       begin_life();

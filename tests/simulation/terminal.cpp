@@ -29,21 +29,21 @@ void Terminal::type(int number, const std::string& text) {
   const auto message = mcpivot::read_message(line);
   if (!message) return oracle_.violate("a terminal typed nonsense: " + line);
   oracle_.given(who_, *message);
-  if (tools_.has(tool)) return tools_.call(*this, *message);
+  if (tools_.has(tool)) return tools_.call({.client = id_}, *message);
   if (const mcpivot::Routes::Target* target = gateway_.fleet().names().tool(tool))
-    return gateway_.fleet().call_tool(*this, *message, *target);
-  answer(mcpivot::error_answer(message->text(message->id), mcpivot::code::invalid_params,
-                               "no tool is called so"));
+    return gateway_.fleet().call_tool({.client = id_}, *message, *target);
+  answer(0, mcpivot::error_answer(message->text(message->id), mcpivot::code::invalid_params,
+                                  "no tool is called so"));
 }
 
 void Terminal::leave() {
   left_ = true;
   oracle_.gone(who_);
-  gateway_.forget(*this);
-  tools_.forget(*this);
+  gateway_.forget(id_);
+  tools_.forget(id_);
 }
 
-void Terminal::answer(std::string_view line) {
+void Terminal::answer(std::uint32_t, std::string_view line) {
   oracle_.said(who_, line);
   if (left_) oracle_.violate(fmt::format("a terminal that is gone was told: {}", line.substr(0, 300)));
 }

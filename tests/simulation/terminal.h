@@ -8,33 +8,38 @@
 
 namespace simulation {
 
-class Terminal final : public mcpivot::Asker {
+class Terminal final : private mcpivot::Peer {
  public:
-  Terminal(mcpivot::Gateway& gateway, mcpivot::ControlTools& tools, Oracle& oracle, int who)
-      : gateway_(gateway), tools_(tools), oracle_(oracle), who_(who) {}
+  Terminal(mcpivot::Clients& clients, mcpivot::Gateway& gateway, mcpivot::ControlTools& tools, Oracle& oracle,
+           int who)
+      : clients_(clients),
+        gateway_(gateway),
+        tools_(tools),
+        oracle_(oracle),
+        who_(who),
+        id_(clients.add(*this)) {}
+  ~Terminal() override { clients_.remove(id_); }
 
   void type(int number, const std::string& text);
   // The gateway forgets it.
   void leave();
   bool left() const { return left_; }
 
-  // Asker
-  mcpivot::Asker& client() override { return *this; }
-  void forward(const mcpivot::Message& message, std::span<const mcpivot::Edit> edits) override {
-    answer(spliced(message.raw, edits));
+ private:
+  // Peer
+  void forward(std::uint32_t, const mcpivot::Message& message,
+               std::span<const mcpivot::Edit> edits) override {
+    answer(0, spliced(message.raw, edits));
   }
-  void answer(std::string_view line) override;
-  void withdrawn(std::string_view) override {}
-  void ask(mcpivot::Generation&, const mcpivot::Message&) override {}
-  void ask_no_more(mcpivot::Generation&, const mcpivot::Message&) override {}
-  void forget(mcpivot::Generation&) override {}
+  void answer(std::uint32_t, std::string_view line) override;
   bool full() const override { return false; }
 
- private:
+  mcpivot::Clients& clients_;
   mcpivot::Gateway& gateway_;
   mcpivot::ControlTools& tools_;
   Oracle& oracle_;
   int who_;
+  mcpivot::ClientId id_;
   bool left_ = false;
 };
 
