@@ -1,5 +1,6 @@
 # Files that are compiled as one, because reading their headers takes longer than the rest of them. The groups are small
-# enough that a changed file is compiled again in a few seconds; large files stay alone. The presets without precompiled
+# enough that a changed file is compiled again in a few seconds; large files stay alone, and those that know the
+# configuration are apart from those that don't, so that a change of it reaches few. The presets without precompiled
 # headers compile each file by itself, so that each includes what it uses.
 
 # together(FOLDER NAME…): these files of src/FOLDER, without their .cpp.
@@ -18,13 +19,14 @@ together(cli colours completion_scripts control_command install split_words stat
 together(cli completion man_page)
 together(clitools arg_template argument_check arguments compact_json tool_schema)
 together(clitools call_pool captured_output cli_result cli_run kept_files schema_fetch)
-together(config config_file env_file jsonc keys key_docs key_reader)
-together(config nearest problem_list server_draft small_file tool_pattern units variables)
+together(config config_file key_docs key_reader keys server_draft units)
+together(config env_file jsonc nearest problem_list small_file tool_pattern variables)
 together(control control_client instances)
 together(gateway active_memory control_arguments list_announcer sitter_answers stderr_tail tool_filter)
-together(gateway gateway_news member routes)
-together(install careful_file install_record installer made_folders project_start skill)
-together(install client_files client_text import_rules json_edit toml_edit)
+together(gateway desk_news gateway member routes)
+together(install careful_file install_record made_folders project_start skill)
+together(install client_files client_text json_edit toml_edit)
+together(install import_rules installer)
 together(link credentials outbox proxy sse_parser url)
 together(link http_exchanges http_link)
 together(mcp catalog initialize notice search_synonyms search_words tool_search)
@@ -35,7 +37,8 @@ together(rpc answers is_utf8 json_cursor json_string line_reader message skim)
 together(schema check check_members circle compile references schema uri values words)
 together(server clients connection_record crash_report executable reload_rounds start_cache status timers waiting_room)
 together(server generation handshake replay trial)
-together(server server_daemon server_reload)
+together(server instance_daemon instance_reload server shared_build)
 together(watch braces build_output glob ignore_rules name_pattern path_pattern path_trail selection)
 together(watch file_watcher inotify watched_tree)
-together(world daemon_process file_source_watch loop_timers process_backend real_files real_world script_files)
+together(world daemon_process file_source_watch process_backend real_world)
+together(world loop_timers real_files script_files)

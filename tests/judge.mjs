@@ -52,6 +52,7 @@ function expected_names(without) {
     'demo',
     'search_quality',
     'simulation_again',
+    'simulation_apart',
     'simulation_scenarios',
     ...(without.includes('deep') ? [] : ['chaos', 'simulation']),
   ];

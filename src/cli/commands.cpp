@@ -74,16 +74,16 @@ std::function<std::function<int()>()> add_doctor_command(CLI::App& app) {
 std::function<std::function<int()>()> add_control_commands(CLI::App& app) {
   const auto wish = std::make_shared<ControlWish>();
   std::vector<CLI::App*> commands;
-  enum class Server { none, optional, required };
+  enum class Instance { none, optional, required };
   auto command = [&](const char* name, const std::string& usage, const char* what,
-                     Server server = Server::optional) {
+                     Instance server = Instance::optional) {
     CLI::App* made = add_command(app, name, usage, what);
     made->group("Commands for a running mcpivot");
     made->add_option("--instance", wish->instance, "Which mcpivot, by pid or name, if several run")
         ->option_text("PID");
-    if (server != Server::none)
+    if (server != Instance::none)
       made->add_option("SERVER", wish->server, "Which server; part of its name is enough")
-          ->required(server == Server::required)
+          ->required(server == Instance::required)
           ->option_text(" ");
     commands.push_back(made);
     return made;
@@ -99,11 +99,11 @@ std::function<std::function<int()>()> add_control_commands(CLI::App& app) {
   auto* log = command("logs", "[SERVER] [OPTIONS]", "What servers wrote to stderr");
   log->add_flag("-f,--follow", wish->follow, "Go on as more comes, until Ctrl-C");
   log->add_option("-n,--lines", wish->lines, "How many lines to begin with (default: 50)")->option_text("N");
-  command("activate", "SERVER [OPTIONS]", "Put a server's tools into the client's list", Server::required);
+  command("activate", "SERVER [OPTIONS]", "Put a server's tools into the client's list", Instance::required);
   command("deactivate", "SERVER [OPTIONS]", "Take a server's tools out of the client's list",
-          Server::required);
+          Instance::required);
   command("tools", "[SERVER] [OPTIONS]", "The tools of all servers, or of one");
-  auto* call = command("call", "TOOL [JSON] [OPTIONS]", "Call a tool by hand", Server::none);
+  auto* call = command("call", "TOOL [JSON] [OPTIONS]", "Call a tool by hand", Instance::none);
   call->add_option("TOOL", wish->tool, "Its name, as clients see it")->required()->option_text(" ");
   call->add_option("JSON", wish->arguments, "Its arguments, as a JSON object")->option_text(" ");
 

@@ -129,9 +129,10 @@ class Program {
         loaded_(configuration(options.gateway)),
         world_(context_, guard),
         gateway_(world_, clients_, loaded_.gateway),
-        session_(*client_, clients_, gateway_,
+        desk_(gateway_.open()),
+        session_(*client_, clients_, desk_,
                  [this](std::string_view why) { shut_down(fmt::format("the client {}", why)); }),
-        control_(context_, world_, clients_, gateway_, options.log.name),
+        control_(context_, world_, clients_, desk_, options.log.name),
         signals_(loop_, SIGINT, SIGTERM),
         reload_signal_(loop_, SIGHUP),
         burst_(loop_),
@@ -140,7 +141,6 @@ class Program {
   }
 
   int run() {
-    gateway_.set_client(session_.id());
     signals_.async_wait([this](const boost::system::error_code& error, int signal) {
       if (error) return;
       exit_code_ = 128 + signal;
@@ -149,7 +149,7 @@ class Program {
     reload_on_signal();
     hold_reload_signal(false);
     watch_configuration();
-    gateway_.start();
+    desk_.start();
     control_.open();
     client_->start(session_);
     forget_the_start();
@@ -235,6 +235,7 @@ class Program {
   RealWorld world_;
   Clients clients_;
   Gateway gateway_;
+  Desk& desk_;
   Session session_;
   ControlSocket control_;
   boost::asio::signal_set signals_;

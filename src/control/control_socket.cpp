@@ -32,7 +32,7 @@ constexpr std::size_t most_unread = 64 * 1024 * 1024;
 constexpr std::chrono::milliseconds accept_pause{100};
 
 json::object described(const Member& member, const Routes::Cost& cost) {
-  const Status status = member.server().status();
+  const Status status = member.instance().status();
   json::object server{{"name", member.name()},
                       {"active", member.active()},
                       {"state", status.state},
@@ -75,8 +75,10 @@ class ControlSocket::Visitor final : public Link::Handler,
  public:
   Visitor(ControlSocket& owner, PipeLink::Ends ends)
       : owner_(owner),
-        id_(owner.clients_.add(*this)),
-        link_(std::make_shared<PipeLink>(owner.context_, "terminal", ends, longest_message)) {}
+        id_(owner.clients_.next()),
+        link_(std::make_shared<PipeLink>(owner.context_, "terminal", ends, longest_message)) {
+    owner_.clients_.add(id_, *this);
+  }
   ~Visitor() override {
     owner_.clients_.remove(id_);
     link_->close();
@@ -117,7 +119,7 @@ class ControlSocket::Visitor final : public Link::Handler,
     left_ = true;
     link_->finish();
     boost::asio::post(owner_.context_.loop, [self = shared_from_this()] {
-      self->owner_.gateway_.forget(self->id_);
+      self->owner_.desk_.forget(self->id_);
       self->owner_.tools_.forget(self->id_);
       self->owner_.visitors_.remove(self);
     });
@@ -160,7 +162,7 @@ void ControlSocket::Visitor::on_message(const Message& message) {
 }
 
 json::object ControlSocket::Visitor::status() const {
-  ControlTools::Fleet& fleet = owner_.gateway_.fleet();
+  ControlTools::Fleet& fleet = owner_.desk_.fleet();
   json::array servers;
   for (const auto& member : fleet.members())
     servers.push_back(described(*member, fleet.names().cost(*member)));
@@ -168,7 +170,7 @@ json::object ControlSocket::Visitor::status() const {
   return {{"pid", ::getpid()},
           {"version", MCPIVOT_VERSION},
           {"name", owner_.name_},
-          {"client", owner_.gateway_.client_name()},
+          {"client", owner_.desk_.client_name()},
           {"folder", fs::current_path(error).string()},
           {"servers", std::move(servers)}};
 }
@@ -176,7 +178,7 @@ json::object ControlSocket::Visitor::status() const {
 // As the servers spell them: what a tree makes of very large numbers is no JSON.
 std::string ControlSocket::Visitor::tools() const {
   std::string all;
-  for (const Routes::Named& tool : owner_.gateway_.fleet().names().all_tools()) {
+  for (const Routes::Named& tool : owner_.desk_.fleet().names().all_tools()) {
     const std::string_view members = std::string_view(tool.json).substr(0, tool.json.rfind('}'));
     all += fmt::format(R"({}{},"server":{},"active":{}}})", all.empty() ? "" : ",", members,
                        quote(tool.member->name()), tool.member->active());
@@ -192,9 +194,9 @@ json::value ControlSocket::Visitor::logs(std::string_view params) const {
   const std::uint64_t after = after_text.empty() ? 0 : std::strtoull(after_text.c_str(), nullptr, 10);
   json::array lines;
   std::uint64_t last = after;
-  for (const auto& member : owner_.gateway_.fleet().members()) {
+  for (const auto& member : owner_.desk_.fleet().members()) {
     if (!name.empty() && member->name() != name) continue;
-    for (const StderrRing::Line& line : member->server().ring().lines()) {
+    for (const StderrRing::Line& line : member->instance().ring().lines()) {
       if (line.number <= after) continue;
       last = std::max(last, line.number);
       lines.push_back({{"server", member->name()},
@@ -211,7 +213,7 @@ json::value ControlSocket::Visitor::logs(std::string_view params) const {
 void ControlSocket::Visitor::call(const Message& message) {
   const std::string name = message.name ? string_value(message.text(message.name)) : std::string();
   if (owner_.tools_.has(name)) return owner_.tools_.call({.client = id_}, message);
-  ControlTools::Fleet& fleet = owner_.gateway_.fleet();
+  ControlTools::Fleet& fleet = owner_.desk_.fleet();
   if (const Routes::Target* target = fleet.names().tool(name))
     return fleet.call_tool({.client = id_}, message, *target);
   const std::string why_not = owner_.tools_.why_not(name);
@@ -219,13 +221,13 @@ void ControlSocket::Visitor::call(const Message& message) {
                       why_not.empty() ? "no tool is called " + name : why_not));
 }
 
-ControlSocket::ControlSocket(LinkContext& context, World& world, Clients& clients, Gateway& gateway,
+ControlSocket::ControlSocket(LinkContext& context, World& world, Clients& clients, Desk& desk,
                              std::string name)
     : context_(context),
       clients_(clients),
-      gateway_(gateway),
+      desk_(desk),
       name_(std::move(name)),
-      tools_(world, clients, gateway.fleet(), Compat::none),
+      tools_(world, clients, desk.fleet(), Compat::none),
       acceptor_(context.loop),
       pause_(context.loop) {}
 

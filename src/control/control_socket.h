@@ -14,7 +14,7 @@
 #include <memory>
 #include <string>
 
-#include "gateway/gateway.h"
+#include "gateway/desk.h"
 #include "link/pipe_link.h"
 
 namespace mcpivot {
@@ -22,7 +22,7 @@ namespace mcpivot {
 class ControlSocket {
  public:
   // All of them must outlive the socket.
-  ControlSocket(LinkContext& context, World& world, Clients& clients, Gateway& gateway, std::string name);
+  ControlSocket(LinkContext& context, World& world, Clients& clients, Desk& desk, std::string name);
   ~ControlSocket();
   ControlSocket(const ControlSocket&) = delete;
   ControlSocket& operator=(const ControlSocket&) = delete;
@@ -40,7 +40,7 @@ class ControlSocket {
 
   LinkContext& context_;
   Clients& clients_;
-  Gateway& gateway_;
+  Desk& desk_;
   std::string name_;  // of this mcpivot, to tell it from others
   ControlTools tools_;
   Acceptor acceptor_;

@@ -19,19 +19,16 @@ ActiveMemory::ActiveMemory(Files& files, const std::string& config_file) : files
   ContentHash hash;
   hash.feed(absolute_path(config_file).lexically_normal().string());
   name_ = fmt::format("active-{:016x}", hash.value());
-}
-
-std::optional<std::set<std::string>> ActiveMemory::load() const {
-  const auto text = name_.empty() ? std::nullopt : files_.load(Files::Shelf::state, name_);
-  if (!text || text->size() > most_bytes) return std::nullopt;
-  std::set<std::string> active;
+  const auto text = files_.load(Files::Shelf::state, name_);
+  if (!text || text->size() > most_bytes) return;
   std::istringstream lines(*text);
-  for (std::string line; std::getline(lines, line);) active.insert(line);
-  return active;
+  active_.emplace();
+  for (std::string line; std::getline(lines, line);) active_->insert(line);
 }
 
-void ActiveMemory::save(const std::set<std::string>& active) const {
+void ActiveMemory::save(const std::set<std::string>& active) {
   if (name_.empty()) return;
+  active_ = active;
   std::string text;
   for (const std::string& name : active) text += name + "\n";
   if (!files_.save(Files::Shelf::state, name_, text))

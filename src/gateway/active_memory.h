@@ -16,13 +16,15 @@ class ActiveMemory {
   // For this configuration file; empty: nothing is remembered.
   ActiveMemory(Files& files, const std::string& config_file);
 
+  // As they were when this one was made, or as it saved them last: what others save meanwhile is theirs.
   // Nothing: this file was never used.
-  std::optional<std::set<std::string>> load() const;
-  void save(const std::set<std::string>& active) const;
+  const std::optional<std::set<std::string>>& active() const { return active_; }
+  void save(const std::set<std::string>& active);
 
  private:
   Files& files_;
   std::string name_;  // empty: nothing is remembered
+  std::optional<std::set<std::string>> active_;
 };
 
 }  // namespace mcpivot

@@ -256,16 +256,16 @@ bool ControlTools::cancel(ClientId client, const Message& cancelled) {
       continue;
     running->withdrawn = true;
     clients_.withdrawn(running->asker);
-    if (Server* const server = find_server(running->server)) server->cancel_reload(running.get());
+    if (Instance* const server = find_server(running->server)) server->cancel_reload(running.get());
     return true;
   }
   return false;
 }
 
-Server* ControlTools::find_server(const std::string& name) const {
+Instance* ControlTools::find_server(const std::string& name) const {
   const auto found =
       std::ranges::find(fleet_.members(), name, [](const auto& member) { return member->name(); });
-  return found == fleet_.members().end() ? nullptr : &(*found)->server();
+  return found == fleet_.members().end() ? nullptr : &(*found)->instance();
 }
 
 void ControlTools::forget(ClientId client) {
@@ -313,7 +313,7 @@ Member* ControlTools::pick_or_refuse(const Call& call, const Fits& fits) const {
 void ControlTools::rebuild(const Call& call) {
   Member* const member = pick_or_refuse(call, can_build);
   if (member == nullptr) return;
-  if (can_build(*member)) return reload(call, member->server(), true);
+  if (can_build(*member)) return reload(call, member->instance(), true);
   const std::string_view restart = member->entry().server.control.restart;
   refuse(call, fmt::format("[mcpivot] \"{}\" has no build command{}.", member->name(),
                            restart.empty() ? "" : fmt::format("; {} restarts it", restart)));
@@ -322,8 +322,8 @@ void ControlTools::rebuild(const Call& call) {
 void ControlTools::restart(const Call& call) {
   Member* const member = pick_or_refuse(call);
   if (member == nullptr) return;
-  if (find_member(call.arguments, "stop") != "true") return reload(call, member->server(), false);
-  stop(call, member->server(), [](const Server::Stopped& stopped) {
+  if (find_member(call.arguments, "stop") != "true") return reload(call, member->instance(), false);
+  stop(call, member->instance(), [](const Instance::Stopped& stopped) {
     if (!stopped.ok) return fmt::format("[mcpivot] {}.", stopped.how);
     std::string words = fmt::format("[mcpivot] stopped: {}. {}", stopped.how, stopped.next);
     if (stopped.others.empty()) return words;
@@ -340,7 +340,7 @@ void ControlTools::status(const Call& call) {
   if (all) {
     text += overview();
   } else if (const Member* member = pick_or_refuse(call)) {
-    text += member->server().status().text();
+    text += member->instance().status().text();
     if (!alone()) text += fmt::format("active: {}\n", member->active() ? "yes" : "no");
   } else {
     return;
@@ -355,7 +355,7 @@ std::string ControlTools::overview() const {
   std::size_t tokens = tokens_in(definitions().size());
   for (const auto& member : fleet_.members()) {
     const Routes::Cost cost = fleet_.names().cost(*member);
-    const Status status = member->server().status();
+    const Status status = member->instance().status();
     if (member->active()) {
       ++active;
       tokens += cost.tokens();
@@ -378,9 +378,9 @@ void ControlTools::logs(const Call& call) {
   const Member* const member = pick_or_refuse(call);
   if (member == nullptr) return;
   const std::string text =
-      stderr_tail(member->server(), {.lines = number_argument(call.arguments, "lines", usual_log_lines),
-                                     .generation = number_argument(call.arguments, "generation", 0),
-                                     .between = "--- generation {} ---"});
+      stderr_tail(member->instance(), {.lines = number_argument(call.arguments, "lines", usual_log_lines),
+                                       .generation = number_argument(call.arguments, "generation", 0),
+                                       .between = "--- generation {} ---"});
   answer(call, text);
 }
 
@@ -404,10 +404,10 @@ void ControlTools::switch_to(const Call& call, bool active) {
   std::string text = fmt::format("[mcpivot] \"{}\" {} {}; tools: {}.", member->name(),
                                  was == active ? "was already" : "is now", active ? "active" : "inactive",
                                  names.empty() ? "none known yet" : list_of(names));
-  const Server::State state = member->server().state();
-  if (active && state != Server::State::ready)
-    text += fmt::format(" It is not {}: {}.", state == Server::State::starting ? "ready yet" : "running",
-                        member->server().trouble());
+  const Instance::State state = member->instance().state();
+  if (active && state != Instance::State::ready)
+    text += fmt::format(" It is not {}: {}.", state == Instance::State::starting ? "ready yet" : "running",
+                        member->instance().trouble());
   answer(call, text);
 }
 
@@ -482,29 +482,29 @@ void ControlTools::call_through(const Call& call) {
 }
 
 void ControlTools::sitter_kill(const Call& call) {
-  if (Member* const member = pick_or_refuse(call)) stop(call, member->server(), sitter_killed);
+  if (Member* const member = pick_or_refuse(call)) stop(call, member->instance(), sitter_killed);
 }
 
 void ControlTools::sitter_state(const Call& call) {
   const Member* const member = pick_or_refuse(call);
   if (member == nullptr) return;
   const auto uptime = std::chrono::duration_cast<std::chrono::seconds>(world_.timers().now() - started_);
-  answer(call, sitter_status(member->server().status(), member->server().config().command, uptime));
+  answer(call, sitter_status(member->instance().status(), member->instance().config().command, uptime));
 }
 
 void ControlTools::sitter_info(const Call& call) {
   if (const Member* const member = pick_or_refuse(call))
-    answer(call, sitter_binary_info(member->server().status()));
+    answer(call, sitter_binary_info(member->instance().status()));
 }
 
 void ControlTools::sitter_logs(const Call& call) {
   const Member* const member = pick_or_refuse(call);
   if (member == nullptr) return;
   const bool since_spawn = find_member(call.arguments, "since_spawn") == "true";
-  const std::string text =
-      stderr_tail(member->server(), {.lines = number_argument(call.arguments, "lines", sitters_log_lines),
-                                     .generation = since_spawn ? member->server().status().past.starts : 0,
-                                     .between = "----- child respawn (gen {}) -----"});
+  const std::string text = stderr_tail(
+      member->instance(), {.lines = number_argument(call.arguments, "lines", sitters_log_lines),
+                           .generation = since_spawn ? member->instance().status().past.starts : 0,
+                           .between = "----- child respawn (gen {}) -----"});
   answer(call, text);
 }
 
@@ -544,7 +544,7 @@ std::string ControlTools::hint_to_search() const {
   return alone() || compat_ != Compat::none ? "" : ". pivot_search finds tools by what they do.";
 }
 
-void ControlTools::reload(const Call& call, Server& server, bool build) {
+void ControlTools::reload(const Call& call, Instance& server, bool build) {
   const auto running = begin(call, server);
   running->break_silence();
   server.reload({.build = build,
@@ -559,22 +559,22 @@ void ControlTools::reload(const Call& call, Server& server, bool build) {
                  .whose = running.get()});
 }
 
-void ControlTools::stop(const Call& call, Server& server, std::string (*words)(const Server::Stopped&)) {
+void ControlTools::stop(const Call& call, Instance& server, std::string (*words)(const Instance::Stopped&)) {
   // Who else of ours runs the same program is stopped too: else it would be ended, started again, and hold
   // the file.
   if (const auto program = world_.files().stoppable_program_of(server.config_in_use().command))
     for (const auto& other : fleet_.members()) {
-      const auto same = world_.files().stoppable_program_of(other->server().config_in_use().command);
-      if (&other->server() != &server && same && same->path == program->path)
-        other->server().stop([](const Server::Stopped&) {});
+      const auto same = world_.files().stoppable_program_of(other->instance().config_in_use().command);
+      if (&other->instance() != &server && same && same->path == program->path)
+        other->instance().stop([](const Instance::Stopped&) {});
     }
-  server.stop([this, weak = std::weak_ptr(begin(call, server)), words](const Server::Stopped& stopped) {
+  server.stop([this, weak = std::weak_ptr(begin(call, server)), words](const Instance::Stopped& stopped) {
     end(weak.lock(), {stopped.ok, words(stopped)});
   });
 }
 
 // It is ours alone, and gone with us: whoever is given a handler may outlive us.
-std::shared_ptr<ControlTools::Running> ControlTools::begin(const Call& call, Server& server) {
+std::shared_ptr<ControlTools::Running> ControlTools::begin(const Call& call, Instance& server) {
   const Message& message = call.message;
   const auto running =
       std::shared_ptr<Running>(new Running{.asker = call.asker,
@@ -595,7 +595,7 @@ void ControlTools::end(const std::shared_ptr<Running>& running, const ReloadOutc
   running_.remove(running);
   // Of what was too late to stop, or was done from a terminal, the model must know.
   const bool untold = running->withdrawn || !running->tells_model;
-  Server* const server = outcome.ok && untold ? find_server(running->server) : nullptr;
+  Instance* const server = outcome.ok && untold ? find_server(running->server) : nullptr;
   if (server != nullptr) server->add_notice(outcome.text);
   if (!running->withdrawn)
     clients_.answer(running->asker, tool_answer(running->id, outcome.text, !outcome.ok));

@@ -17,7 +17,7 @@
 #include "config/config.h"
 #include "gateway/routes.h"
 #include "mcp/tool_search.h"
-#include "server/server.h"
+#include "server/instance.h"
 
 namespace mcpivot {
 
@@ -109,11 +109,11 @@ class ControlTools {
   void switch_to(const Call& call, bool active);
   std::string overview() const;
   void index_tools();
-  void reload(const Call& call, Server& server, bool build);
-  void stop(const Call& call, Server& server, std::string (*words)(const Server::Stopped&));
-  std::shared_ptr<Running> begin(const Call& call, Server& server);
+  void reload(const Call& call, Instance& server, bool build);
+  void stop(const Call& call, Instance& server, std::string (*words)(const Instance::Stopped&));
+  std::shared_ptr<Running> begin(const Call& call, Instance& server);
   void end(const std::shared_ptr<Running>& running, const ReloadOutcome& outcome);
-  Server* find_server(const std::string& name) const;  // null: it is gone
+  Instance* find_server(const std::string& name) const;  // null: it is gone
 
   World& world_;
   Clients& clients_;

@@ -1,530 +1,82 @@
 #include "gateway/gateway.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
-#include <array>
-#include <optional>
 #include <utility>
 
-#include "gateway/control_arguments.h"
-#include "log/log.h"
-#include "mcp/initialize.h"
-#include "proc/utf8.h"
-#include "rpc/answers.h"
-#include "rpc/json_cursor.h"
+#include "base/contains.h"
 
 namespace mcpivot {
-namespace {
-
-// Those of the MCP specification.
-constexpr std::array<std::string_view, 8> log_levels{"debug", "info",     "notice", "warning",
-                                                     "error", "critical", "alert",  "emergency"};
-
-// Where a part that was found in a message stands in it.
-Span span_of(const Message& message, std::string_view part) {
-  return {static_cast<std::uint32_t>(part.data() - message.raw.data()),
-          static_cast<std::uint32_t>(part.size())};
-}
-
-bool is_empty_object(std::string_view object) {
-  const auto first = object.find_first_not_of(" \t\r\n", 1);
-  return first != std::string_view::npos && object[first] == '}';
-}
-
-// A name as JSON spells it, decoded; copied only if it is spelled with escapes.
-class Name {
- public:
-  explicit Name(std::string_view spelled) : text_(spelled) {
-    if (text_.find('\\') != std::string_view::npos) {
-      decoded_ = string_value(text_);
-      text_ = decoded_;
-    } else if (text_.starts_with('"')) {
-      text_ = text_.substr(1, text_.size() - 2);
-    }
-  }
-  std::string_view text() const { return text_; }
-
- private:
-  std::string_view text_;
-  std::string decoded_;
-};
-
-}  // namespace
 
 Gateway::Gateway(World& world, Clients& clients, GatewayConfig config)
-    : world_(world),
-      clients_(clients),
-      config_(std::move(config)),
-      memory_(world.files(), config_.remember ? config_.file : std::string()),
-      sweep_(world.timers()),
-      next_start_(world.timers()),
-      control_(world, clients, *this, config_.compat),
-      announcer_(world.timers(), [this](std::string_view method) {
-        clients_[client_].announce(request_line({}, method, {}));
-        log_info("sent {}", method);
-      }) {
-  for (const ServerEntry& entry : config_.servers) members_.push_back(make_member(entry));
+    : world_(world), clients_(clients), config_(std::move(config)), sweep_(world.timers()) {
+  for (const ServerEntry& entry : config_.servers)
+    servers_.emplace(entry.server.name, std::make_shared<Server>(world, entry.server));
 }
 
-std::unique_ptr<Member> Gateway::make_member(ServerEntry entry) {
-  entry.server.control = control_names(config_.compat, entry.server);
-  const bool active = is_active_at_first(entry);
-  Member::Owner& owner = *this;
-  auto member = std::make_unique<Member>(world_, clients_, InstanceId(++last_instance_), std::move(entry),
-                                         notices_, owner);
-  member->server().set_client(client_);
-  member->set_active(active);
-  return member;
+Desk& Gateway::open() {
+  return *desks_.emplace_back(std::make_unique<Desk>(world_, clients_, servers_, clients_.next(), config_));
 }
 
-bool Gateway::is_active_at_first(const ServerEntry& entry) const {
-  if (config_.servers.size() == 1 && config_.left_out == 0) return true;
-  if (const auto remembered = memory_.load()) return remembered->contains(entry.server.name);
-  return entry.active.value_or(false);
-}
-
-void Gateway::set_client(ClientId client) {
-  client_ = client;
-  for (const auto& member : members_) member->server().set_client(client);
-}
-
-void Gateway::start() {
-  if (alone()) return members_.front()->start();
-  for (const auto& member : members_) to_start_.push_back(member->name());
-  start_next();
-}
-
-// To start a process takes a millisecond or two: the client is listened to between one and the next.
-void Gateway::start_next() {
-  next_start_.set(std::chrono::milliseconds(0), [this] {
-    if (to_start_.empty()) return;
-    const std::string name = std::move(to_start_.front());
-    to_start_.pop_front();
-    const auto next = std::ranges::find(members_, name, [](const auto& member) { return member->name(); });
-    if (next != members_.end()) start(**next);
-    start_next();
-  });
-}
-
-void Gateway::start(Member& member) {
-  member.start();
-  watch_start(member);
-}
-
-void Gateway::reload(const std::string& reason) {
-  for (const auto& member : members_) member->reload(reason);
-}
-
-void Gateway::configure(GatewayConfig config) {
-  keep_names();
-  const Known before = known();
-  config_.servers = config.servers;
-  config_.left_out = config.left_out;
-  config_.names = config.names;
-  config_.trouble = config.trouble;
-  Members old_ones = std::exchange(members_, {});
-  std::vector<std::pair<Member*, std::optional<ServerEntry>>> changes;  // no entry: it is new
-  for (ServerEntry& entry : config.servers) {
-    const auto old = std::ranges::find_if(
-        old_ones, [&](const auto& member) { return member && member->name() == entry.server.name; });
-    if (old == old_ones.end()) {
-      members_.push_back(make_member(entry));
-      changes.emplace_back(members_.back().get(), std::nullopt);
-    } else {
-      members_.push_back(std::move(*old));
-      changes.emplace_back(members_.back().get(), std::move(entry));
-    }
-  }
-  std::erase(old_ones, nullptr);
-  stale_ = Stale::names;
-  // Only now that all are in their places: whoever waits for one of them may be answered by what follows.
-  for (auto& [member, entry] : changes) entry ? change(*member, std::move(*entry)) : welcome(*member);
-  for (auto& gone : old_ones) retire(std::move(gone));
-  if (alone()) {
-    members_.front()->set_active(true);
-  } else {
-    for (const auto& member : members_) member->server().settle();  // nobody waits for one of several
-  }
-  for (const ListKind kind : {ListKind::tools, ListKind::prompts, ListKind::resources})
-    announcer_.changed(kind);
-  tell_since(before);
-}
-
-void Gateway::welcome(Member& member) {
-  log_info("{}: it is in the configuration now", member.name());
-  start(member);
-  if (!hello_.empty()) member.server().hello(hello_, {});
-  if (!level_.empty()) member.server().apply_setting(*read_message(level_));
-}
-
-void Gateway::change(Member& member, ServerEntry entry) {
-  entry.server.control = control_names(config_.compat, entry.server);
-  if (member.entry().active != entry.active && entry.active) {
-    member.set_active(*entry.active);
-    forget_start(member);
-    watch_start(member);
-  }
-  member.configure(std::move(entry));
-}
-
-// It is no longer configured: it may end the calls that it has.
-void Gateway::retire(std::unique_ptr<Member> gone) {
-  log_info("{}: it is no longer in the configuration", gone->name());
-  Member& member = *leaving_.emplace_back(std::move(gone));
-  forget_start(member);
-  member.set_active(false);
-  member.server().retire([this, left = &member] {
-    gone_.push_back(left);
+void Gateway::close(ClientId client, std::chrono::milliseconds patience) {
+  const auto found = std::ranges::find(desks_, client, [](const auto& desk) { return desk->client(); });
+  if (found == desks_.end()) return;
+  (*found)->forget(client);
+  if (ending_) return;  // its servers end already
+  Desk& desk = *closing_.emplace_back(std::move(*found));
+  desks_.erase(found);
+  desk.shut_down(patience, [this, client] {
+    closed_.push_back(client);
     sweep_.set(std::chrono::milliseconds(0), [this] {
-      const auto ended = std::exchange(gone_, {});
-      std::erase_if(leaving_,
-                    [&](const auto& one) { return std::ranges::find(ended, one.get()) != ended.end(); });
+      const auto closed = std::exchange(closed_, {});
+      std::erase_if(closing_, [&](const auto& one) { return contains(closed, one->client()); });
     });
   });
 }
 
+void Gateway::reload(const std::string& reason) {
+  for (const ServerEntry& entry : config_.servers) servers_.at(entry.server.name)->reload(reason);
+}
+
+void Gateway::configure(const GatewayConfig& config) {
+  Servers old = std::exchange(servers_, {});
+  for (const ServerEntry& entry : config.servers) {
+    const std::string& name = entry.server.name;
+    auto known = old.extract(name);
+    if (known.empty()) {
+      servers_.emplace(name, std::make_shared<Server>(world_, entry.server));
+      continue;
+    }
+    const auto before =
+        std::ranges::find(config_.servers, name, [](const ServerEntry& one) { return one.server.name; });
+    if (before->server != entry.server) known.mapped()->configure(entry.server);
+    servers_.insert(std::move(known));
+  }
+  for (const auto& [name, gone] : old) gone->close();
+  config_.servers = config.servers;
+  config_.left_out = config.left_out;
+  config_.names = config.names;
+  config_.trouble = config.trouble;
+  for (const auto& desk : desks_) desk->configure(config_);
+}
+
+void Gateway::set_trouble(const std::string& line) {
+  config_.trouble = line;
+  for (const auto& desk : desks_) desk->set_trouble(line);
+}
+
+void Gateway::add_notice(const std::string& words) {
+  for (const auto& desk : desks_) desk->add_notice(words);
+}
+
 void Gateway::shut_down(std::chrono::milliseconds patience, std::function<void()> done) {
-  to_start_.clear();
-  auto left = std::make_shared<std::size_t>(members_.size() + leaving_.size() + 1);
+  ending_ = true;
+  auto left = std::make_shared<std::size_t>(desks_.size() + closing_.size() + 1);
   auto one_less = [left, done = std::move(done)] {
     if (--*left == 0) done();
   };
-  for (const auto& member : members_) member->server().shut_down(patience, one_less);
-  for (const auto& member : leaving_) member->server().shut_down(patience, one_less);
+  for (const auto& desk : desks_) desk->shut_down(patience, one_less);
+  for (const auto& desk : closing_) desk->shut_down(patience, one_less);
   one_less();
-}
-
-// --- what servers say --------------------------------------------------------------------------------------
-
-void Gateway::on_writable() {
-  clients_[client_].resume();
-}
-
-void Gateway::clients_writable() {
-  for (const auto& member : members_) member->server().resume();
-  for (const auto& member : leaving_) member->server().resume();
-}
-
-void Gateway::on_list_changed(const Member& member, ListKind kind) {
-  // What an inactive one has decides which of the others' names can do without a prefix.
-  const bool names_depend =
-      std::ranges::any_of(members_, [](const auto& other) { return other->naming() == Naming::bare; });
-  if (member.active() || names_depend) announcer_.changed(kind);
-}
-
-// A log message gets its server's name. What isn't an object of params has no place for it, and passes as it
-// is: whether it is a log message is for the client to judge, as it would without mcpivot.
-void Gateway::on_notification(const Member& member, const Message& message) {
-  std::string logger;
-  Edits edits;
-  const std::string_view params = message.text(message.params);
-  if (!alone() && params.starts_with('{') &&
-      string_value(message.text(message.method)) == "notifications/message") {
-    const std::string_view own = find_member(params, "logger");
-    logger = own.starts_with('"') ? fmt::format("{}/{}", member.name(), string_value(own)) : member.name();
-    logger = quote(logger);
-    if (own.empty()) {
-      logger = fmt::format(R"("logger":{}{})", logger, is_empty_object(params) ? "" : ",");
-      edits.insert(message.params.begin + 1, logger);
-    } else {
-      edits.replace(span_of(message, own), logger);
-    }
-  }
-  clients_.forward({.client = client_}, message, edits.list());
-}
-
-std::string Gateway::shown_name(const Member& member, ListKind kind, const std::string& own) const {
-  return const_cast<Gateway*>(this)->names().shown(member, kind, own);
-}
-
-const Routes& Gateway::routes() {
-  const Stale stale = std::exchange(stale_, Stale::nothing);
-  if (stale == Stale::nothing) return routes_;
-  const std::vector<std::string> before = routes_.clashes();
-  if (stale == Stale::names) {
-    for (const auto& member : members_) member->set_naming(naming_of(*member));
-    routes_.build(members_, [this](std::string_view name) { return control_.has(name); });
-  } else {
-    routes_.list_active(members_);
-  }
-  if (routes_.clashes() != before)
-    for (const std::string& clash : routes_.clashes()) log_warn("{}", clash);
-  return routes_;
-}
-
-// A model that has seen a tool goes on calling it by that name, so a server keeps its bare or prefixed names
-// when others come or go. To let old names live on beside new ones would need a second table of names.
-void Gateway::keep_names() {
-  for (const auto& member : members_)
-    seen_naming_.try_emplace(member->name(), alone() ? Naming::bare : Naming::prefixed);
-}
-
-Naming Gateway::naming_of(const Member& member) const {
-  if (config_.names == Naming::bare || config_.compat == Compat::mcpflip) return Naming::bare;
-  if (const auto seen = seen_naming_.find(member.name()); seen != seen_naming_.end()) return seen->second;
-  return alone() ? Naming::bare : Naming::prefixed;
-}
-
-void Gateway::set_active(Member& member, bool active) {
-  member.set_active(active);
-  forget_start(member);
-  // Whoever activates it is told of a failure until then.
-  if (member.server().state() != Server::State::failed) watch_start(member);
-  stale_ = std::max(stale_, Stale::lists);
-  const Catalog& catalog = member.server().catalog();
-  for (const ListKind kind : all_lists)
-    if (!catalog.list(kind).empty()) announcer_.changed(kind);
-  std::set<std::string> names;
-  for (const auto& other : members_)
-    if (other->active()) names.insert(other->name());
-  memory_.save(names);
-}
-
-// --- what clients say --------------------------------------------------------------------------------------
-
-void Gateway::request(Asker asker, const Message& message) {
-  if (message.known == Method::initialize) return initialize(asker, message);
-  if (!shakes_hands() && message.known != Method::discover) return request_unshaken(asker, message);
-  const std::string_view id = message.text(message.id);
-  switch (message.known) {
-    case Method::discover:
-      return clients_.answer(asker,
-                             error_answer(id, code::method_not_found, "Method not found: server/discover"));
-    case Method::ping:
-      return clients_.answer(asker, result_answer(id, "{}"));
-    case Method::tools_list:
-      return list(asker, message, ListKind::tools);
-    case Method::prompts_list:
-      return list(asker, message, ListKind::prompts);
-    case Method::resources_list:
-      return list(asker, message, ListKind::resources);
-    case Method::resource_templates_list:
-      return list(asker, message, ListKind::templates);
-    case Method::tools_call:
-      return request_tool(asker, message);
-    case Method::prompts_get:
-      return request_prompt(asker, message);
-    case Method::resources_read:
-    case Method::resources_subscribe:
-    case Method::resources_unsubscribe:
-      return request_resource(asker, message);
-    case Method::complete:
-      return request_completion(asker, message);
-    case Method::set_level:
-      return set_level(asker, message);
-    default:
-      return request_other(asker, message);
-  }
-}
-
-// From a client that doesn't shake hands. What the server lists then is nothing that we could filter.
-void Gateway::request_unshaken(Asker asker, const Message& message) {
-  if (message.known != Method::tools_list || !members_.front()->tools().restricts())
-    return lone().request(asker, message);
-  clients_.answer(
-      asker,
-      error_answer(message.text(message.id), code::invalid_request,
-                   fmt::format("send \"initialize\" first: the configuration of \"{}\" doesn't allow all of "
-                               "its tools, and mcpivot can list the others only after the handshake",
-                               lone().name())));
-}
-
-void Gateway::initialize(Asker asker, const Message& message) {
-  hello_ = message.text(message.params);
-  auto answer = [this, asker, id = std::string(message.text(message.id))] {
-    const std::string result = initialize_result();
-    clients_[asker.client].agreed_version(find_member(result, "protocolVersion"));
-    clients_.answer(asker, result_answer(id, result));
-  };
-  if (alone()) return lone().hello(hello_, std::move(answer));
-  for (const auto& member : members_) member->server().hello(hello_, {});
-  answer();
-}
-
-// The servers may be others by now than when the client asked.
-std::string Gateway::initialize_result() const {
-  if (!alone()) return gateway_initialize_result(hello_, instructions());
-  const std::string& theirs = lone().initialize_result();
-  const std::string result = theirs.empty() ? gateway_initialize_result(hello_, words_of_trouble())
-                                            : widened_initialize_result(theirs);
-  return config_.trouble.empty() ? result : with_words(result, words_of_config());
-}
-
-// Lists can be megabytes: the client's link writes them from where they lie.
-void Gateway::list(Asker asker, const Message& message, ListKind kind) {
-  auto answer = [this, asker, kind, id = std::string(message.text(message.id))] {
-    const Message items = routes().list(kind);
-    const std::string ours = kind == ListKind::tools ? control_.definitions() : std::string();
-    const std::string before =
-        fmt::format(R"({{"jsonrpc":"2.0","id":{},"result":{{"{}":[)", id, words(kind).member);
-    const std::string after = fmt::format("{}{}]}}}}", items.raw.empty() || ours.empty() ? "" : ",", ours);
-    clients_.forward(asker, items, Edits().insert(0, before).insert(items.raw.size(), after).list());
-  };
-  if (!alone()) return answer();
-  lone().when_settled(asker, message.text(message.id), std::move(answer));
-}
-
-void Gateway::request_tool(Asker asker, const Message& message) {
-  const Name name(message.text(message.name));
-  const Routes::Target* target = names().tool(name.text());
-  if (target == nullptr) return request_unrouted_tool(asker, message, std::string(name.text()));
-  if (!target->member->active())
-    return clients_.answer(
-        asker, tool_answer(message.text(message.id),
-                           control_.hint_to_activate(*target->member, std::string(name.text())), true));
-  call_tool(asker, message, *target);
-}
-
-// Ours, or one that no server lists.
-void Gateway::request_unrouted_tool(Asker asker, const Message& message, const std::string& name) {
-  if (control_.has(name)) return control_.call(asker, message);
-  if (const std::string why_not = control_.why_not(name); !why_not.empty())
-    return clients_.answer(asker, error_answer(message.text(message.id), code::invalid_params,
-                                               fmt::format("Unknown tool: {}: {}.{}", name, why_not,
-                                                           control_.hint_to_listed())));
-  // A lone server may have tools that it does not list, or an answer for what it does not have.
-  if (alone() && members_.front()->tools().allows(name)) return lone().request(asker, message);
-  clients_.answer(asker, error_answer(message.text(message.id), code::invalid_params,
-                                      fmt::format("Unknown tool: {}{}", name, control_.hint_to_search())));
-}
-
-void Gateway::call_tool(Asker asker, const Message& message, const Routes::Target& target) {
-  tell_starts();
-  pass_renamed(target, asker, message, message.name);
-}
-
-void Gateway::pass_renamed(const Routes::Target& target, Asker asker, const Message& message, Span name) {
-  if (Name(message.text(name)).text() == target.own) return pass(*target.member, asker, message);
-  const std::string line = spliced(message.raw, Edits().replace(name, quote(target.own)).list());
-  pass(*target.member, asker, *read_message(line));
-}
-
-void Gateway::pass(Member& member, Asker asker, const Message& message) {
-  if (alone() || !member.server().full()) return member.server().request(asker, message);
-  // To wait for it would keep the client from all others.
-  const std::string words = fmt::format(
-      "[mcpivot] server \"{}\" does not read what it is sent; the request was not passed on. Try again "
-      "later.",
-      member.name());
-  clients_.answer(asker, failure_answer(message.known, message.text(message.id), words));
-}
-
-void Gateway::request_prompt(Asker asker, const Message& message) {
-  const std::string name = message.name ? string_value(message.text(message.name)) : std::string();
-  const Routes::Target* target = names().prompt(name);
-  if (target == nullptr && alone()) return lone().request(asker, message);
-  if (target == nullptr || !target->member->active())
-    return clients_.answer(asker, error_answer(message.text(message.id), code::invalid_params,
-                                               fmt::format("Unknown prompt: {}", name)));
-  pass_renamed(*target, asker, message, message.name);
-}
-
-void Gateway::request_resource(Asker asker, const Message& message) {
-  const bool reads = message.known == Method::resources_read;
-  if (alone()) {
-    return request_if(reads || takes_subscriptions(lone().initialize_result()), "{}", asker, message);
-  }
-  const std::string uri = message.uri ? string_value(message.text(message.uri)) : std::string();
-  Member* const member = routes().resource(uri);
-  if (member == nullptr)
-    return clients_.answer(asker, error_answer(message.text(message.id), code::resource_not_found,
-                                               fmt::format("No active server has the resource {}", uri)));
-  if (!reads && !takes_subscriptions(member->server().initialize_result()))
-    return clients_.answer(asker, result_answer(message.text(message.id), "{}"));
-  pass(*member, asker, message);
-}
-
-void Gateway::request_completion(Asker asker, const Message& message) {
-  constexpr std::string_view nothing = R"({"completion":{"values":[]}})";
-  if (alone())
-    return request_if(has_capability(lone().initialize_result(), "completions"), nothing, asker, message);
-  const std::string_view reference = find_member(message.text(message.params), "ref");
-  const std::string_view name = find_member(reference, "name");
-  const std::string_view uri = find_member(reference, "uri");
-  const Routes::Target* prompt = name.empty() ? nullptr : names().prompt(string_value(name));
-  Member* const member = prompt != nullptr ? prompt->member
-                         : uri.empty()     ? nullptr
-                                           : routes().resource(string_value(uri));
-  if (member == nullptr || !member->active() ||
-      !has_capability(member->server().initialize_result(), "completions"))
-    return clients_.answer(asker, result_answer(message.text(message.id), nothing));
-  if (prompt == nullptr) return pass(*member, asker, message);
-  pass_renamed(*prompt, asker, message, span_of(message, name));
-}
-
-void Gateway::set_level(Asker asker, const Message& message) {
-  const std::string level = text_argument(message.text(message.params), "level");
-  const std::string_view theirs = alone() ? lone().initialize_result() : std::string_view();
-  const bool asked_of_us = !alone() || (!theirs.empty() && !has_capability(theirs, "logging"));
-  if (asked_of_us && std::ranges::find(log_levels, level) == log_levels.end())
-    return clients_.answer(
-        asker, error_answer(message.text(message.id), code::invalid_params,
-                            fmt::format("Unknown log level {}; there are: {}",
-                                        quote(as_utf8(level.substr(0, 40))), fmt::join(log_levels, ", "))));
-  if (alone()) return request_if(has_capability(lone().initialize_result(), "logging"), "{}", asker, message);
-  level_ = message.raw;
-  for (const auto& member : members_) member->server().apply_setting(message);
-  clients_.answer(asker, result_answer(message.text(message.id), "{}"));
-}
-
-// What we do not know goes to a server that is alone; of several, only who has the task can be meant.
-void Gateway::request_other(Asker asker, const Message& message) {
-  if (alone()) return lone().request(asker, message);
-  const std::string method = string_value(message.text(message.method));
-  if (method.starts_with("tasks/")) {
-    const std::string_view task = find_member(message.text(message.params), "taskId");
-    const auto keeper = std::ranges::find_if(
-        members_, [&](const auto& member) { return !task.empty() && member->server().has_task(task); });
-    if (keeper != members_.end()) return pass(**keeper, asker, message);
-    if (!task.empty())
-      return clients_.answer(asker, error_answer(message.text(message.id), code::invalid_params,
-                                                 fmt::format("Unknown task: {}", task)));
-  }
-  clients_.answer(asker, error_answer(message.text(message.id), code::method_not_found,
-                                      fmt::format("Method not found: {}", method)));
-}
-
-void Gateway::request_if(bool has, std::string_view otherwise, Asker asker, const Message& message) {
-  if (has || lone().initialize_result().empty()) return lone().request(asker, message);
-  lone().remember_setting(message);
-  clients_.answer(asker, result_answer(message.text(message.id), otherwise));
-}
-
-void Gateway::notify(const Message& message) {
-  if (message.known == Method::initialized && shakes_hands()) return;  // the servers have been told by us
-  if (message.known == Method::tools_call) {
-    // It asks for an effect without an answer, which MCP doesn't have, and it names no server.
-    log_warn("client: dropped a tools/call without an id");
-    return;
-  }
-  for (const auto& member : members_) member->server().notify(message);
-}
-
-void Gateway::forget(ClientId client) {
-  control_.forget(client);
-  for (const Members* some : {&members_, &leaving_})
-    for (const auto& member : *some) member->server().forget(client);
-}
-
-Generation* Gateway::find(GenerationId id) const {
-  for (const Members* some : {&members_, &leaving_})
-    for (const auto& member : *some)
-      if (member->server().id() == id.instance) return member->server().find(id);
-  return nullptr;
-}
-
-std::string Gateway::client_name() const {
-  const std::string_view name = find_member(find_member(hello_, "clientInfo"), "name");
-  return name.starts_with('"') ? string_value(name) : std::string();
-}
-
-void Gateway::cancel(ClientId client, const Message& cancelled) {
-  if (control_.cancel(client, cancelled)) return;
-  for (const Members* some : {&members_, &leaving_})
-    for (const auto& member : *some)
-      if (member->server().cancel(client, cancelled)) return;
-  log_debug("a cancellation of {}, which is not under way", cancelled.text(cancelled.request_id));
 }
 
 }  // namespace mcpivot

@@ -5,59 +5,30 @@
 
 namespace mcpivot {
 
-Member::Member(World& world, Clients& clients, InstanceId id, ServerEntry entry, NoticeBoard& notices,
-               Owner& owner)
-    : world_(world),
-      owner_(owner),
+Member::Member(World& world, Clients& clients, std::shared_ptr<Server> server, InstanceId id,
+               ServerEntry entry, NoticeBoard& notices, Owner& owner)
+    : owner_(owner),
       entry_(std::move(entry)),
-      server_(world, clients, id, entry_.server, notices, *this),
+      server_(std::move(server)),
+      instance_(world, clients, *server_, id, entry_.server, notices, *this),
       tools_(entry_.tools),
-      idle_(world.timers()) {
-  watch();
-}
-
-void Member::watch() {
-  watch_.reset();
-  if (!entry_.server.watching) return;
-  // One that was stopped on request waits for a call: somebody may be in the middle of a build.
-  const auto runs = [this] { return server_.state() != Server::State::stopped; };
-  SourceWatch::Handlers handlers;
-  handlers.on_sources = [this, runs](const std::string& reason) {
-    if (runs()) reload(reason);
-  };
-  handlers.on_program = [this, runs](const std::string& reason) {
-    if (runs()) server_.program_replaced(reason);
-  };
-  watch_ = world_.watch_sources(entry_.server, std::move(handlers));
-}
+      idle_(world.timers()) {}
 
 void Member::start() {
   started_ = true;
   if (entry_.start == StartMode::lazy) {
-    server_.start_later();
+    instance_.start_later();
   } else {
-    server_.start();
+    instance_.start();
   }
   if (!active_) rest_later();
-}
-
-void Member::reload(const std::string& reason) {
-  server_.reload({.build = !entry_.server.build.empty(),
-                  .renew = true,
-                  .reason = reason,
-                  .progress = {},
-                  .done = [this](const ReloadOutcome& outcome) {
-                    if (outcome.news) server_.add_notice(outcome.text);
-                  }});
 }
 
 void Member::configure(ServerEntry entry) {
   const bool same_server = entry.server == entry_.server;
   entry_ = std::move(entry);
   tools_ = ToolFilter(entry_.tools);
-  if (same_server) return;
-  watch();
-  server_.configure(entry_.server);
+  if (!same_server) instance_.configure(entry_.server);
 }
 
 // A name that isn't a string is one that the server might read as it likes.
@@ -70,7 +41,7 @@ void Member::set_active(bool active) {
   active_ = active;
   if (active_) {
     idle_.cancel();
-    if (started_ && entry_.start == StartMode::eager) server_.start("it was activated");
+    if (started_ && entry_.start == StartMode::eager) instance_.start("it was activated");
   } else {
     rest_later();
   }
@@ -80,7 +51,7 @@ void Member::rest_later() {
   if (!entry_.idle_stop) return;
   idle_.set(*entry_.idle_stop, [this] {
     if (active_) return;
-    server_.rest();
+    instance_.rest();
     rest_later();  // somebody may call one of its tools all the same
   });
 }

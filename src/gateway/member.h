@@ -1,5 +1,5 @@
-// One of the gateway's servers: the server itself, the watch over its files, and whether its tools are in the
-// client's context.
+// One of a client's servers: its instance, how it is shown, and whether its tools are in the client's
+// context.
 //
 // One thread.
 #pragma once
@@ -13,7 +13,7 @@
 
 namespace mcpivot {
 
-class Member final : private Server::Watcher {
+class Member final : private Instance::Watcher {
  public:
   class Owner {
    public:
@@ -25,17 +25,16 @@ class Member final : private Server::Watcher {
     virtual std::string shown_name(const Member& member, ListKind kind, const std::string& own) const = 0;
   };
 
-  Member(World& world, Clients& clients, InstanceId id, ServerEntry entry, NoticeBoard& notices,
-         Owner& owner);
+  Member(World& world, Clients& clients, std::shared_ptr<Server> server, InstanceId id, ServerEntry entry,
+         NoticeBoard& notices, Owner& owner);
 
-  Server& server() { return server_; }
-  const Server& server() const { return server_; }
+  Instance& instance() { return instance_; }
+  const Instance& instance() const { return instance_; }
   const ServerEntry& entry() const { return entry_; }
   const std::string& name() const { return entry_.server.name; }
 
   // Starts it, now or at its first use.
   void start();
-  void reload(const std::string& reason);
   // Another configuration under the same name.
   void configure(ServerEntry entry);
 
@@ -60,21 +59,13 @@ class Member final : private Server::Watcher {
     return owner_.shown_name(*this, kind, own);
   }
   bool allows_call(std::string_view name) const override;
-  void on_reload_begins() override {
-    if (watch_) watch_->reload_begins();
-  }
-  void on_reload_ends() override {
-    if (watch_) watch_->reload_ends();
-  }
 
-  void watch();
   void rest_later();
 
-  World& world_;
   Owner& owner_;
   ServerEntry entry_;
-  Server server_;
-  std::unique_ptr<SourceWatch> watch_;
+  std::shared_ptr<Server> server_;
+  Instance instance_;
   ToolFilter tools_;
   Alarm idle_;
   bool started_ = false;  // it was told to start, now or at its first use

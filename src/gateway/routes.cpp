@@ -121,7 +121,7 @@ void Routes::add_named(ListKind kind, Names& names, const Members& members, cons
   std::unordered_map<std::string, int> same;
   auto each = [&](auto&& take) {
     for (const auto& member : members)
-      for (const Item& item : member->server().catalog().list(kind))
+      for (const Item& item : member->instance().catalog().list(kind))
         if (kind != ListKind::tools || member->tools().allows(item.key)) take(*member, item);
   };
   const auto is_bare = [](const auto& member) { return member->naming() == Naming::bare; };
@@ -133,7 +133,7 @@ void Routes::add_named(ListKind kind, Names& names, const Members& members, cons
     });
   }
   std::size_t count = 0;
-  for (const auto& member : members) count += member->server().catalog().list(kind).size();
+  for (const auto& member : members) count += member->instance().catalog().list(kind).size();
   names.targets.reserve(count);
   names.all.reserve(count);
   each([&](Member& member, const Item& item) {
@@ -171,9 +171,9 @@ void Routes::add_resources(Member& member) {
                                             owner->second->name(), member.name()));
     return is_new;
   };
-  if (has_capability(member.server().initialize_result(), "resources"))
+  if (has_capability(member.instance().initialize_result(), "resources"))
     active_.with_resources.push_back(&member);
-  const Catalog& catalog = member.server().catalog();
+  const Catalog& catalog = member.instance().catalog();
   for (const Item& item : catalog.list(ListKind::resources))
     add(ListKind::resources, active_.resources, item);
   for (const Item& item : catalog.list(ListKind::templates))

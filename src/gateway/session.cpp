@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "gateway/gateway.h"
+#include "gateway/desk.h"
 #include "log/log.h"
 #include "rpc/answers.h"
 #include "server/generation.h"
@@ -22,13 +22,15 @@ std::string refusal_text(const Refusal& refusal) {
 
 }  // namespace
 
-Session::Session(Link& link, Clients& clients, Gateway& gateway, std::function<void(std::string_view)> on_end)
+Session::Session(Link& link, Clients& clients, Desk& desk, std::function<void(std::string_view)> on_end)
     : link_(link),
       clients_(clients),
-      gateway_(gateway),
-      id_(clients.add(*this)),
+      desk_(desk),
+      id_(desk.client()),
       on_end_(std::move(on_end)),
-      asked_(gateway.clock()) {}
+      asked_(desk.clock()) {
+  clients_.add(id_, *this);
+}
 
 Session::~Session() {
   clients_.remove(id_);
@@ -72,13 +74,13 @@ void Session::take(std::uint32_t batch, const Message& message) {
   if (message.is_answer()) {
     on_answer(message);
   } else if (message.kind == Kind::request) {
-    gateway_.request({.client = id_, .batch = batch}, message);
+    desk_.request({.client = id_, .batch = batch}, message);
   } else if (message.known == Method::progress) {
     on_progress(message);
   } else if (message.known == Method::cancelled && message.request_id) {
-    gateway_.cancel(id_, message);
+    desk_.cancel(id_, message);
   } else {
-    gateway_.notify(message);
+    desk_.notify(message);
     if (message.known != Method::initialized) return;
     initialized_ = true;
     for (const Held& held : std::exchange(held_, {})) put(held.from, held.request.message());
@@ -91,7 +93,7 @@ void Session::on_answer(const Message& message) {
   if (const Requests::Request* open = asked_.find(own); open != nullptr && message.kind == Kind::result)
     asked_.keep_token(own, open->origin);
   if (const auto request = asked_.take(own)) {
-    if (Generation* const asker = gateway_.find(request->origin)) asker->answer(message, request->id());
+    if (Generation* const asker = desk_.find(request->origin)) asker->answer(message, request->id());
   } else {
     log_debug("client: dropped an answer to {}, which nobody waits for", message.text(message.id));
   }
@@ -100,7 +102,7 @@ void Session::on_answer(const Message& message) {
 void Session::on_progress(const Message& message) {
   const auto token = asked_.find_token(own_id(message.text(message.progress_token)));
   if (!token) return;
-  if (Generation* const asker = gateway_.find(token->origin)) asker->progress(message, token->text);
+  if (Generation* const asker = desk_.find(token->origin)) asker->progress(message, token->text);
 }
 
 void Session::on_batch(std::string_view line) {
@@ -144,7 +146,7 @@ void Session::on_oversize(const Skim& skim, std::size_t limit) {
   if (!skim.method().empty()) {
     if (!skim.id().empty()) say(error_answer(skim.id(), code::invalid_request, why));
   } else if (auto request = asked_.take(own_id(skim.id()))) {
-    if (Generation* const asker = gateway_.find(request->origin))
+    if (Generation* const asker = desk_.find(request->origin))
       asker->answer(error_answer(request->id(), code::internal_error, "the client answered, but " + why));
   } else {
     say(error_answer(skim.id(), code::invalid_request, why));
@@ -152,15 +154,15 @@ void Session::on_oversize(const Skim& skim, std::size_t limit) {
 }
 
 void Session::announce(std::string_view line) {
-  if (initialized_ || !gateway_.shakes_hands()) return say(line);
+  if (initialized_ || !desk_.shakes_hands()) return say(line);
   if (std::ranges::find(announcements_, line) == announcements_.end()) announcements_.emplace_back(line);
 }
 
 void Session::ask(GenerationId from, const Message& request) {
-  if (initialized_ || !gateway_.shakes_hands() || request.known == Method::ping) return put(from, request);
+  if (initialized_ || !desk_.shakes_hands() || request.known == Method::ping) return put(from, request);
   if (held_.size() < most_held) {
     held_.push_back({from, KeptMessage(request)});
-  } else if (Generation* const asker = gateway_.find(from)) {
+  } else if (Generation* const asker = desk_.find(from)) {
     asker->answer(
         error_answer(request.text(request.id), code::connection_closed, "the client is not initialized yet"));
   }
@@ -194,12 +196,12 @@ void Session::forget(GenerationId from) {
 
 void Session::pause_if_full() {
   // Answers of our own go to the client without a server in between, so its own link counts too.
-  if (gateway_.full() || link_.full()) link_.pause();
+  if (desk_.full() || link_.full()) link_.pause();
 }
 
 void Session::on_writable() {
-  gateway_.clients_writable();
-  if (!gateway_.full()) link_.resume();
+  desk_.clients_writable();
+  if (!desk_.full()) link_.resume();
 }
 
 void Session::on_end(std::string_view why) {

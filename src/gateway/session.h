@@ -15,18 +15,16 @@
 
 namespace mcpivot {
 
-class Gateway;
+class Desk;
 
 class Session final : public Link::Handler, private Peer {
  public:
   // The link and the others must outlive the session. `on_end` is called once, when the client has gone.
-  Session(Link& link, Clients& clients, Gateway& gateway, std::function<void(std::string_view why)> on_end);
+  Session(Link& link, Clients& clients, Desk& desk, std::function<void(std::string_view why)> on_end);
   ~Session() override;
 
   Session(const Session&) = delete;
   Session& operator=(const Session&) = delete;
-
-  ClientId id() const { return id_; }
 
  private:
   // The answers to a client's JSON-RPC batch: its requests go their ways one by one, and what they are
@@ -68,7 +66,7 @@ class Session final : public Link::Handler, private Peer {
 
   Link& link_;
   Clients& clients_;
-  Gateway& gateway_;
+  Desk& desk_;
   ClientId id_;
   std::function<void(std::string_view)> on_end_;
   Requests asked_;  // what servers asked the client, under ids of ours

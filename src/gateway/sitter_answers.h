@@ -7,12 +7,12 @@
 #include <chrono>
 #include <string>
 
-#include "server/server.h"
+#include "server/instance.h"
 
 namespace mcpivot {
 
 std::string sitter_status(const Status& status, const Command& command, std::chrono::seconds our_uptime);
 std::string sitter_binary_info(const Status& status);
-std::string sitter_killed(const Server::Stopped& stopped);
+std::string sitter_killed(const Instance::Stopped& stopped);
 
 }  // namespace mcpivot

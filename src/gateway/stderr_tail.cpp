@@ -7,7 +7,7 @@
 
 namespace mcpivot {
 
-std::string stderr_tail(const Server& server, const StderrTail& wanted) {
+std::string stderr_tail(const Instance& server, const StderrTail& wanted) {
   const int most = std::clamp(wanted.lines, 1, static_cast<int>(StderrRing::most_lines));
   if (server.config().is_daemon()) {
     const std::string printed = server.daemon_output(static_cast<std::size_t>(most));

@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-#include "server/server.h"
+#include "server/instance.h"
 
 namespace mcpivot {
 
@@ -16,6 +16,6 @@ struct StderrTail {
   std::string_view between;  // what stands before the lines of a generation
 };
 
-std::string stderr_tail(const Server& server, const StderrTail& wanted);
+std::string stderr_tail(const Instance& server, const StderrTail& wanted);
 
 }  // namespace mcpivot

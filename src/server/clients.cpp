@@ -15,10 +15,8 @@ Nobody nobody;
 
 }  // namespace
 
-ClientId Clients::add(Peer& peer) {
-  const auto id = static_cast<ClientId>(++last_);
-  entries_.push_back({id, &peer});
-  return id;
+void Clients::add(ClientId id, Peer& peer) {
+  entries_.insert(std::ranges::lower_bound(entries_, id, {}, &Entry::id), {id, &peer});
 }
 
 void Clients::remove(ClientId id) {

@@ -25,12 +25,17 @@ struct Asker {
 };
 
 // A server as one client uses it.
-enum class InstanceId : std::uint64_t { none = 0 };
+struct InstanceId {
+  ClientId client = ClientId::nobody;
+  std::uint32_t number = 0;
+  bool operator==(const InstanceId&) const = default;
+};
 
 // One of an instance's lives.
 struct GenerationId {
-  InstanceId instance = InstanceId::none;
+  InstanceId instance{};
   std::uint64_t birth = 0;
+  int number = 0;  // as people count them: births that came to nothing may not count
   bool operator==(const GenerationId&) const = default;
 };
 
@@ -63,8 +68,10 @@ class Peer {
 
 class Clients {
  public:
-  // It must be removed before it is gone.
-  ClientId add(Peer& peer);
+  // The id of one who will come.
+  ClientId next() { return static_cast<ClientId>(++last_); }
+  // It has come; it must be removed before it is gone.
+  void add(ClientId id, Peer& peer);
   void remove(ClientId id);
 
   // Whoever has this id; or somebody who does nothing.

@@ -20,14 +20,14 @@ constexpr int most_patience = 6;
 
 std::expected<std::shared_ptr<Generation>, std::string> Generation::start(World& world,
                                                                           const Clients& clients,
-                                                                          ConfigRef config, Identity identity,
+                                                                          ConfigRef config, GenerationId id,
                                                                           StderrRing& ring, Owner& owner,
                                                                           const Backend* predecessor) {
-  auto backend = world.make_backend(config, identity.number, ring, predecessor);
+  auto backend = world.make_backend(config, id, ring, predecessor);
   if (!backend) return std::unexpected(backend.error());
   std::shared_ptr<Generation> generation(
-      new Generation(world.timers(), clients, std::move(config), identity, std::move(*backend), ring, owner));
-  log_info("{}: generation {} started, {}", generation->config().name, identity.number,
+      new Generation(world.timers(), clients, std::move(config), id, std::move(*backend), ring, owner));
+  log_info("{}: generation {} started, {}", generation->config().name, id.number,
            generation->backend().where());
   generation->backend_->start(*generation,
                               [weak = generation->weak_from_this()](const Backend::Ending& ending) {
@@ -36,12 +36,12 @@ std::expected<std::shared_ptr<Generation>, std::string> Generation::start(World&
   return generation;
 }
 
-Generation::Generation(Timers& timers, const Clients& clients, ConfigRef config, Identity identity,
+Generation::Generation(Timers& timers, const Clients& clients, ConfigRef config, GenerationId id,
                        std::shared_ptr<Backend> backend, StderrRing& ring, Owner& owner)
     : clock_(timers),
       clients_(clients),
       config_(std::move(config)),
-      identity_(identity),
+      id_(id),
       backend_(std::move(backend)),
       link_(backend_->link()),
       ring_(ring),
@@ -62,13 +62,21 @@ void Generation::request(Asker asker, const Message& message, int sent_before) {
   Requests::Request& request = *asked_.find(own);
   request.sent_before = sent_before;
   request.position = link_.position();
+  last_asked_ = request.asked;
 }
 
-void Generation::inquire(std::string_view method, std::string_view params, OnAnswer on_answer) {
+std::int64_t Generation::inquire(std::string_view method, std::string_view params, OnAnswer on_answer) {
   const std::int64_t own = asked_.add_own({});
   inquiries_.emplace(own, std::move(on_answer));
   if (method == "initialize") asked_.find(own)->known = Method::initialize;
   link_.send(request_line(IdText(own).view(), method, params));
+  return own;
+}
+
+void Generation::inquire_no_more(std::int64_t inquiry) {
+  if (inquiries_.erase(inquiry) == 0) return;
+  asked_.close(inquiry);
+  link_.send(cancellation(IdText(inquiry).view(), "it took too long"));
 }
 
 void Generation::notify(const Message& message) {

@@ -50,13 +50,8 @@ class Generation final : public Link::Handler, public std::enable_shared_from_th
     virtual void on_death(Generation& generation, const Backend::Ending& ending) = 0;
   };
 
-  // Who it is, to people and to those who keep an id of it.
-  struct Identity {
-    int number;
-    GenerationId id;
-  };
   static std::expected<std::shared_ptr<Generation>, std::string> start(World& world, const Clients& clients,
-                                                                       ConfigRef config, Identity identity,
+                                                                       ConfigRef config, GenerationId id,
                                                                        StderrRing& ring, Owner& owner,
                                                                        const Backend* predecessor);
   ~Generation() override;
@@ -66,7 +61,9 @@ class Generation final : public Link::Handler, public std::enable_shared_from_th
   // A question of our own, whose answer no client sees. `params` is JSON text, or empty. If the generation
   // dies first, nobody is called.
   using OnAnswer = std::function<void(const Message& answer)>;
-  void inquire(std::string_view method, std::string_view params, OnAnswer on_answer);
+  std::int64_t inquire(std::string_view method, std::string_view params, OnAnswer on_answer);
+  // It takes too long: it is cancelled at the server, and nobody is called.
+  void inquire_no_more(std::int64_t inquiry);
   // A notification from a client, passed on as it is; or one of our own.
   void notify(const Message& message);
   void notify(std::string_view line) { link_.send(line); }
@@ -114,15 +111,17 @@ class Generation final : public Link::Handler, public std::enable_shared_from_th
   // What it wrote to stderr, as far as the ring still has it.
   std::vector<std::string> stderr_lines() const;
 
-  int number() const { return identity_.number; }
-  GenerationId id() const { return identity_.id; }
+  int number() const { return id_.number; }
+  GenerationId id() const { return id_; }
   // The one that it was born with.
   const ServerConfig& config() const { return *config_; }
   const Backend& backend() const { return *backend_; }
   Clock::Time started() const { return started_; }
+  // When a client last asked it something.
+  Clock::Time last_asked() const { return last_asked_; }
 
  private:
-  Generation(Timers& timers, const Clients& clients, ConfigRef config, Identity identity,
+  Generation(Timers& timers, const Clients& clients, ConfigRef config, GenerationId id,
              std::shared_ptr<Backend> backend, StderrRing& ring, Owner& owner);
 
   void on_message(const Message& message) override;
@@ -150,7 +149,7 @@ class Generation final : public Link::Handler, public std::enable_shared_from_th
   const Clock& clock_;
   const Clients& clients_;
   ConfigRef config_;
-  Identity identity_;
+  GenerationId id_;
   std::shared_ptr<Backend> backend_;
   Link& link_;  // the backend's
   StderrRing& ring_;
@@ -161,6 +160,7 @@ class Generation final : public Link::Handler, public std::enable_shared_from_th
   std::map<std::int64_t, OnAnswer> inquiries_;  // questions of our own, by their ids in asked_
   std::set<std::string> tasks_;
   Clock::Time last_task_{};
+  Clock::Time last_asked_{};
   std::deque<std::string> begun_tasks_;  // the latest of them, ended or not
   bool batches_ = false;                 // its protocol version has them
   bool answered_ = false;

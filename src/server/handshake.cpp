@@ -120,13 +120,24 @@ void Handshake::on_initialized(const Message& answer) {
   });
 }
 
+bool Handshake::finish_without_replay(std::string_view why) {
+  if (replaying() == nullptr) return false;
+  generation_.inquire_no_more(inquiry_);
+  outcome_.failed_replays.push_back(fmt::format("{} ({})", calls_[replaying_].label, why));
+  for (std::size_t i = replaying_ + 1; i < calls_.size(); ++i)
+    outcome_.failed_replays.push_back(fmt::format("{} (there was no time left)", calls_[i].label));
+  replaying_ = calls_.size();
+  on_done_(std::move(outcome_));
+  return true;
+}
+
 void Handshake::replay_from(std::size_t index) {
   replaying_ = calls_.size();
   if (index == calls_.size()) return on_done_(std::move(outcome_));
   if (!takes(outcome_.initialize_result, calls_[index].method) || !may_make_(calls_[index]))
     return replay_from(index + 1);
   replaying_ = index;
-  generation_.inquire(
+  inquiry_ = generation_.inquire(
       calls_[index].method, calls_[index].params, [weak = weak_from_this(), index](const Message& answer) {
         auto self = weak.lock();
         if (!self) return;

@@ -45,6 +45,8 @@ class Handshake : public std::enable_shared_from_this<Handshake> {
   Handshake(Generation& generation, std::string hello, std::vector<Replay::Call> calls, MayMake may_make,
             OnDone on_done);
   void start();
+  // The time is up. True: all that was missing were calls to be made again, and it is done without them.
+  bool finish_without_replay(std::string_view why);
   // The call that is being made again, if it has come to that.
   const Replay::Call* replaying() const { return replaying_ < calls_.size() ? &calls_[replaying_] : nullptr; }
 
@@ -56,6 +58,7 @@ class Handshake : public std::enable_shared_from_this<Handshake> {
   std::string hello_;
   std::vector<Replay::Call> calls_;
   std::size_t replaying_ = static_cast<std::size_t>(-1);  // which of them
+  std::int64_t inquiry_ = 0;                              // by which it is asked
   MayMake may_make_;
   OnDone on_done_;
   Outcome outcome_;

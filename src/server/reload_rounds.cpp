@@ -62,6 +62,10 @@ void ReloadRounds::gather() {
   std::ranges::move(std::exchange(later_, {}), std::back_inserter(now_));
 }
 
+bool ReloadRounds::changes_server() const {
+  return std::ranges::any_of(now_, [](const Reload& reload) { return reload.build || reload.changed; });
+}
+
 bool ReloadRounds::wants_renewal() const {
   return std::ranges::any_of(now_, &Reload::renew);
 }

@@ -24,6 +24,7 @@ struct ReloadOutcome {
 struct Reload {
   bool build = false;
   bool renew = false;                                   // a daemon too, not only the session with it
+  bool changed = false;                                 // what it runs is another one: so for other instances
   std::string reason;                                   // "on request"
   std::function<void(std::string_view line)> progress;  // may be empty
   std::function<void(const ReloadOutcome&)> done;
@@ -59,6 +60,8 @@ class ReloadRounds {
 
   bool under_way() const { return !now_.empty(); }
   bool wants_renewal() const;
+  // Whether the server is another one after it, for all its instances.
+  bool changes_server() const;
   // Of who began it.
   std::string reason() const { return now_.empty() ? "on request" : now_.front().reason; }
 

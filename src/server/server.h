@@ -1,330 +1,55 @@
-// One MCP server as the user configured it, whatever happens to the processes behind it. Clients put requests
-// to the server; it hands them to its current generation, lets them wait while there is none, or answers why
-// not.
+// A server as the user configured it: its configuration, its build, and the watch over its files. What lives
+// are its instances, one for each client.
 //
-// A new generation is always born beside the current one, if there is one: started, handshake, lists, replay;
-// then it is swapped in, and the old one drains and ends. A birth that fails changes nothing.
+// A change is proved by one instance, the one that was used last: only when a new generation of its serves do
+// the others follow, each at its next call or when it is idle. So a build that is broken takes nothing away
+// from anybody.
 //
 // One thread.
 #pragma once
 
-#include <algorithm>
-#include <array>
 #include <functional>
-#include <list>
 #include <memory>
 #include <string>
 #include <vector>
 
-#include "mcp/catalog.h"
-#include "mcp/notice_board.h"
-#include "server/connection_record.h"
-#include "server/crash_report.h"
-#include "server/generation.h"
-#include "server/handshake.h"
-#include "server/manner.h"
-#include "server/reload_rounds.h"
-#include "server/replay.h"
-#include "server/status.h"
-#include "server/waiting_room.h"
-#include "server/world.h"
+#include "server/instance.h"
+#include "server/shared_build.h"
 
 namespace mcpivot {
 
-class Server final : private Generation::Owner {
+class Server final : public Instance::Source {
  public:
-  enum class State : std::uint8_t { stopped, starting, ready, failed };
+  Server(World& world, const ServerConfig& config);
+  Server(const Server&) = delete;
+  Server& operator=(const Server&) = delete;
 
-  // Whom the server tells what happens to it.
-  class Watcher {
-   public:
-    virtual ~Watcher() = default;
-    // One that was full() takes messages again.
-    virtual void on_writable() = 0;
-    // catalog() is another one now.
-    virtual void on_catalog() = 0;
-    // It offers other things than what clients have seen.
-    virtual void on_list_changed(ListKind kind) = 0;
-    // Something for every client.
-    virtual void on_notification(const Message& message) = 0;
-    // Whether the model wants to hear of it; and what a tool or prompt of its is called there.
-    virtual bool tells_model() const = 0;
-    virtual std::string shown_name(ListKind kind, const std::string& own) const = 0;
-    // Whether the user lets clients call the tool of this name, as JSON spells it; empty: a call without one.
-    virtual bool allows_call(std::string_view name) const = 0;
-    // A reload, and the build that may belong to it.
-    virtual void on_reload_begins() = 0;
-    virtual void on_reload_ends() = 0;
-  };
+  void configure(const ServerConfig& config);
+  // It is no longer in the configuration; its instances end by themselves.
+  void close() { watch_.reset(); }
 
-  Server(World& world, Clients& clients, InstanceId id, ServerConfig config, NoticeBoard& notices,
-         Watcher& watcher);
-  ~Server() override;
+  // A new generation of every instance, after a build if there is one, because somebody outside wants it.
+  void reload(const std::string& reason);
 
-  InstanceId id() const { return id_; }
-  // The AI's client whose instance it is. A terminal is none: what it reads no model has read.
-  void set_client(ClientId client) { client_ = client; }
-  ClientId client() const { return client_; }
-
-  // Starts it, if it does not run. The first generation shakes hands once a client has.
-  void start(const std::string& reason = "first start");
-  // It is started by the first request that needs it.
-  void start_later();
-  // A client's handshake: the params of its `initialize`. `then` is called when it is known what to answer:
-  // the server is ready, has failed, or takes too long. Without it nobody waits: the client sees the lists as
-  // they come.
-  void hello(std::string_view params, std::function<void()> then);
-  // The same for a request that can be answered only when it is known what the server offers; it may be
-  // cancelled meanwhile.
-  void when_settled(Asker asker, std::string_view id, std::function<void()> then);
-  // They need not wait any longer.
-  void settle();
-  bool knows_client() const { return !replay_.hello.empty(); }
-
-  // Every request is answered, sooner or later, and once.
-  void request(Asker asker, const Message& message);
-  void notify(const Message& message);
-  // False: no request of this client's with that id is under way here.
-  bool cancel(ClientId client, const Message& cancelled);
-  bool has_task(std::string_view id) const;
-  // One who asked is gone, and nobody waits for its answers any more.
-  void forget(ClientId client);
-  // One of its generations that lives; null: it is gone.
-  Generation* find(GenerationId id) const;
-  // A client made a setting that the server cannot take; a later generation may.
-  void remember_setting(const Message& message);
-  // A client made a setting for all servers; nobody waits for the answer.
-  void apply_setting(const Message& message);
-
-  struct Stopped {
-    bool ok = true;
-    std::string how;            // a sentence
-    std::vector<pid_t> pids;    // its own, if it was running
-    std::vector<pid_t> others;  // that ran the same program
-    std::string program;        // which one
-    std::string next = "The next call starts it.";
-  };
-  // A new generation, after a build if asked for. One that is already under way is joined.
-  void reload(Reload reload);
-  // One who asked no longer wants it: a build under way is stopped if nobody else waits for it.
-  void cancel_reload(const void* whose);
-  // Stops it, and whoever else of this user runs its program if that is the user's own, so that the file can
-  // be replaced. The next request that needs it starts it again.
-  void stop(std::function<void(const Stopped&)> done);
-  // Somebody has put another program in the place of its own.
-  void program_replaced(const std::string& reason);
-  // Stops it alone, because nobody needs it at the moment.
-  void rest();
-  // Another configuration: a new generation follows it, if it runs.
-  void configure(ServerConfig config);
-  // It is no longer in the configuration: its calls may end, then it does. `done` may destroy it.
-  void retire(std::function<void()> done);
-  // For good, within twice the patience.
-  void shut_down(std::chrono::milliseconds patience, std::function<void()> done);
-
-  bool full() const { return serving() != nullptr && serving()->full(); }
-  void resume();
-
-  const ServerConfig& config() const { return *config_; }
-  // What runs now was born with this one.
-  const ServerConfig& config_in_use() const { return current_ ? current_->config() : *config_; }
-  const std::string& name() const { return config_->name; }
-  State state() const { return state_; }
-  // Whether its last starts failed, or it died soon after; it may be on its way again.
-  bool failed_lately() const { return young_deaths_ > 0; }
-  // Why it is not ready, in a sentence.
-  const std::string& trouble() const { return trouble_; }
-  const Catalog& catalog() const { return catalog_; }
-  // The server's own result of the handshake; empty before there was one.
-  const std::string& initialize_result() const { return initialize_result_; }
-  const StderrRing& ring() const { return ring_; }
-  // The last lines that a daemon of our own starting printed.
-  std::string daemon_output(std::size_t lines) const {
-    return keeper_ ? keeper_->output(lines) : std::string();
+  // Instance::Source
+  void add(Instance& instance) override { instances_.push_back(&instance); }
+  void remove(Instance& instance) override { std::erase(instances_, &instance); }
+  std::shared_ptr<Build> build(const ServerConfig& config, Build::Handlers handlers) override {
+    return builds_.join(config, std::move(handlers));
   }
-  // Words for the model, with the next tool answer, if it wants to hear of this server.
-  void add_notice(const std::string& text);
-  Status status() const;
+  void reload_begins() override;
+  void reload_ends() override;
+  void proven(const Instance& by, const std::string& reason) override;
 
  private:
-  // A generation that is no longer needed has this long to go after its stdin is closed, and as long after
-  // SIGTERM.
-  static constexpr std::chrono::milliseconds farewell{200};
-
-  // Who gets requests now: the current generation, or one that has not been asked to shake hands, because the
-  // client has not; or nobody.
-  Generation* serving() const {
-    if (current_) return current_->ending() ? nullptr : current_.get();
-    return knows_client() ? nullptr : unborn_.get();
-  }
-
-  void adopt(ServerConfig config);
-  void adopt_keeper();
-  const Manner& manner() const { return manner_of(*config_); }
-  bool can_build() const { return !config_->build.empty(); }
-
-  // Generation::Owner
-  void on_answer(const Generation::Requests::Request& request, const Message& message) override;
-  void on_notification(Generation& from, const Message& message) override;
-  void on_request(Generation& from, const Message& request) override;
-  void on_cancelled(Generation& from, const Message& cancelled) override;
-  bool clients_full() const override;
-  void on_writable() override { watcher_.on_writable(); }
-  void on_idle(Generation& generation) override;
-  void on_lost(Generation& generation, Generation::Open lost, std::string_view why) override;
-  void on_death(Generation& generation, const Backend::Ending& ending) override;
-
-  void become(State state, std::string trouble);
-  void learn_tools();
-  void recall_last_run();
-  void keep_for_next_run() const;
-
-  void bear(std::string reason);
-  std::string last_time() const;
-  void shake_hands();
-  void on_born(std::expected<Handshake::Outcome, std::string> outcome);
-  void birth_failed(std::string why);
-  void blame_replay();
-  void abandon_birth();
-  void swap_in(Handshake::Outcome outcome);
-  void back_off();
-  void drain(const std::shared_ptr<Generation>& old);
-  Generation* keeper_of_task(const Message& message) const;
-  std::string binary_line(const std::optional<FileFacts>& before, const std::string& version_before) const;
-  void list_changed(Generation& from, ListKind kind);
-  void refetch(ListKind kind);
-
-  void count_young_death(const Generation& generation, bool young);
-  void count_kill(std::string reason);
-  void abandon_plans();
-  void end_if_gone();
-  void finish_stop(const Command& command, Stopped stopped);
-  void finish_stop_if_gone();
-  void bear_for_waiting();
-  void note_end(const Generation& generation, const std::string& how);
-  void on_ended(Generation& generation, Death& death);
-  void on_crash(Generation& generation, const Death& death, bool from_outside);
-  void on_daemon_lost(Generation& generation, const Death& death, bool forgotten);
-  std::chrono::milliseconds daemon_back_off() const;
-  bool wait_for_daemon(std::string& why);
-  void renew_daemon(const std::string& reason);
-  void stop_daemon(std::function<void(const Stopped&)> done);
-  void end_daemon();
-  void on_daemon_stopped(bool ok, const std::string& how);
-  void describe_daemon(Status& status) const;
-  std::string connection_words(const std::optional<ConnectionRecord::Absence>& absence) const;
-
-  void answer_all_waiting(const std::string& why);
-  void cancel_timers();
-  void start_round();
-  void begin_reload_if_clear();
-  void begin_reload();
-  void bear_for_round();
-  void unwatch_sources();
-  void watch_again();
-  void build();
-  void on_built(const Build::Result& result);
-  void reload_done(const ReloadOutcome& outcome);
-  bool end_round(const ReloadOutcome& outcome);
-
-  bool cancel_settling(ClientId client, const Message& cancelled);
-  void wait(Asker asker, const Message& message, int sent_before);
-  std::string why_not_ready() const;
-  void release_waiting();
-  // What a generation leaves unanswered is asked again, once, where that does no harm (and if `again` allows
-  // it at all); else its sender is told. Returns how many were told.
-  std::size_t settle_open(Generation& generation, const Death& death, bool again);
-  bool settle(const Generation& generation, Generation::Open& open, const Death& death, bool again);
-  void refuse(Asker asker, const Message& message, const std::string& why) const;
-  bool may_pass(const Message& message) const;
-  void refuse_call(Asker asker, const Message& message) const;
-  void watch_overdue_calls();
-  std::string describe(const Generation::Requests::Request& request) const;
-  Death describe_death(Generation& generation, std::string how) const;
+  void watch(const ServerConfig& config);
+  Instance* last_used(bool running) const;
 
   World& world_;
-  Clients& clients_;
-  InstanceId id_;
-  ClientId client_ = ClientId::nobody;
-  ConfigRef config_;
-  NoticeBoard& notices_;
-  Watcher& watcher_;
-  StderrRing ring_;
-  Replay replay_;
-  std::string fatal_replay_;                  // what was being repeated when the last birth failed
-  std::vector<std::string> dropped_replays_;  // and which were given up for that; not told yet
-  WaitingRoom waiting_;
-
-  State state_ = State::stopped;
-  std::string trouble_ = "it has not been started";
-  std::shared_ptr<Generation> current_;             // serves
-  std::shared_ptr<Generation> unborn_;              // starts, beside or instead of it
-  std::list<std::shared_ptr<Generation>> leaving_;  // drain, or end
-  std::shared_ptr<Handshake> handshake_;
-  std::string birth_reason_;
-  std::string birth_due_;                 // the reason of one that waits until the last one is gone
-  std::optional<FileFacts> unborn_file_;  // the program as it was when they started
-  std::optional<FileFacts> current_file_;
-  Catalog catalog_;
-  std::string initialize_result_;
-  bool guessed_ = false;       // both are from the last run; this one's server has not spoken yet
-  bool told_missing_ = false;  // a client shook hands with us alone
-  bool lists_shown_ = false;   // clients look at the lists at any time
-  bool lazy_ = false;          // it starts at its first use
-  bool resting_ = false;       // it is being stopped, or was, because nobody needs it
-  std::string crash_to_tell_;  // how the last one died, if that has not been told
-
-  // Of daemons alone.
-  ConnectionRecord connection_;
-  std::unique_ptr<DaemonKeeper> keeper_;  // if it can be started or stopped at all
-  bool session_forgotten_ = false;        // by the daemon, which is still there
-  bool unreachable_ = false;              // nobody took the last connection
-  bool first_try_ = true;
-  bool start_wanted_ = false;      // it was stopped by us, and is to run again
-  bool daemon_busy_ = false;       // it is being stopped
-  std::string renewal_;            // why it is to be there again after that
-  bool daemon_restarted_ = false;  // for the reload under way
-
-  std::shared_ptr<Build> build_;
-  Clock::Time build_began_;
-  ReloadRounds reloads_;
-  struct Settling {
-    std::function<void()> then;
-    Asker asker{};  // of a request that can be cancelled
-    std::string id{};
-  };
-  std::vector<Settling> settled_;
-  std::vector<std::function<void(const Stopped&)>> stops_;
-  Stopped stopping_;  // what has ended of it since somebody wanted it stopped
-  std::optional<Command> stopping_command_;
-  // It has been stopped, and whoever else runs its program is being ended.
-  struct Stopping {
-    Stopped stopped{};
-    std::vector<std::function<void(const Stopped&)>> waiting{};
-    void tell() const {
-      for (const auto& done : waiting) done(stopped);
-    }
-  };
-  std::list<std::shared_ptr<Stopping>> stoppings_;
-  std::function<void()> shut_down_;
-  std::string_view farewell_reason_;  // why it ends for good
-  bool ends_with_mcpivot_ = false;    // and there is no time for anything else
-  bool sources_unwatched_ = false;    // what a reload writes starts no other
-
-  Alarm birth_timer_;     // a handshake that takes too long
-  Alarm back_off_timer_;  // the next try
-  Alarm patience_timer_;  // a client that waits for the first handshake
-  Alarm overdue_timer_;
-  Alarm long_birth_timer_;
-  std::uint64_t births_ = 0;
-  int young_deaths_ = 0;
-  bool cannot_execute_ = false;  // the last start failed before the server's program ran
-  bool watching_overdue_ = false;
-  std::array<bool, all_lists.size()> changed_before_birth_{};
-  std::array<bool, all_lists.size()> refetching_{};
-  std::array<bool, all_lists.size()> refetch_again_{};
-
-  History past_;
+  SharedBuild builds_;
+  std::unique_ptr<SourceWatch> watch_;
+  int reloads_ = 0;  // under way: what they write starts no other
+  std::vector<Instance*> instances_;
 };
 
 }  // namespace mcpivot

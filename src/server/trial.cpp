@@ -24,8 +24,8 @@ Trial::Trial(World& world, ServerConfig config) : world_(world), deadline_(world
 
 void Trial::start(std::string_view hello, milliseconds patience, std::function<void()> gone) {
   started_ = world_.timers().now();
-  auto generation =
-      Generation::start(world_, nobody_, config_, {.number = 1, .id = {}}, ring_, *this, nullptr);
+  auto generation = Generation::start(world_, nobody_, config_, {.instance = {}, .birth = 1, .number = 1},
+                                      ring_, *this, nullptr);
   if (!generation) {
     settle(std::unexpected(generation.error()));
     return gone();

@@ -1,5 +1,5 @@
 // Starts a server once, as a client would, to see whether it works: it shakes hands, says what it offers, and
-// is ended. Unlike a Server it tries nothing twice, remembers no earlier run, and keeps what the process
+// is ended. Unlike an Instance it tries nothing twice, remembers no earlier run, and keeps what the process
 // wrote to stderr to itself.
 //
 // Whoever has it waits for the end, and looks at the outcome then. One thread.

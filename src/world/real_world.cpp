@@ -23,13 +23,14 @@ class ShellBuild final : public Build {
 }  // namespace
 
 std::expected<std::shared_ptr<Backend>, std::string> RealWorld::make_backend(const ConfigRef& config,
-                                                                             int generation, StderrRing& ring,
+                                                                             GenerationId id,
+                                                                             StderrRing& ring,
                                                                              const Backend* predecessor) {
   if (config->cli)
-    return CliBackend::make(context_, guard_, config, generation, ring,
+    return CliBackend::make(context_, guard_, config, id.number, ring,
                             dynamic_cast<const CliBackend*>(predecessor));
   if (config->is_daemon()) return HttpBackend::connect(context_, *config);
-  return ProcessBackend::spawn(context_, guard_, *config, generation, ring);
+  return ProcessBackend::spawn(context_, guard_, *config, id.number, ring);
 }
 
 std::shared_ptr<Build> RealWorld::start_build(const ServerConfig& config, Build::Handlers handlers) {

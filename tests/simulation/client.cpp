@@ -54,23 +54,27 @@ CallText call_from(const std::string& text, int number) {
   return call;
 }
 
-Client::Client(VirtualTime& time, Oracle& oracle, std::uint64_t seed, int& own_numbers)
+Client::Client(VirtualTime& time, Oracle& oracle, std::uint64_t seed, int& own_numbers, Seat seat)
     : time_(time),
       oracle_(oracle),
+      seat_(std::move(seat)),
       wire_(std::make_shared<Wire>(time, seed, 100'000, static_cast<Wire::Peer&>(*this))),
       own_numbers_(own_numbers) {}
+
+bool Client::keeps_transcript = false;
 
 // --- what it asks
 
 void Client::hello(int number, const std::string& version) {
   if (std::exchange(greeted_, true)) return;
   hello_ = number;
-  oracle_.will_ask({.number = number, .server = {}, .cancellable = false, .limit = longest_handshake});
+  oracle_.will_ask(
+      {.number = number, .who = seat_.who, .server = {}, .cancellable = false, .limit = longest_handshake});
   wire_->say(request_line(
       Oracle::spelled(number), "initialize",
       fmt::format(
-          R"({{"protocolVersion":"{}","capabilities":{{"roots":{{}}}},"clientInfo":{{"name":"sim","version":"1"}}}})",
-          version)));
+          R"({{"protocolVersion":"{}","capabilities":{{"roots":{{}}}},"clientInfo":{{"name":"sim{}","version":"1"}}}})",
+          version, seat_.guest)));
 }
 
 void Client::ready() {
@@ -79,7 +83,7 @@ void Client::ready() {
 }
 
 void Client::ask(int number, const std::string& method, const std::string& params) {
-  oracle_.will_ask({.number = number, .server = {}});
+  oracle_.will_ask({.number = number, .who = seat_.who, .server = {}});
   if (!greeted_) early_.insert(Oracle::spelled(number));
   wire_->say(request_line(Oracle::spelled(number), method, params));
 }
@@ -103,7 +107,9 @@ std::string Client::call_line(int number, const std::string& name, const CallTex
 
 void Client::expect(int number, std::string server, const CallText& call) {
   const bool may_repeat = call.tool == "look" || call.tool == "put" || call.tool == "again";
+  if (!server.empty()) server += seat_.guest;
   oracle_.will_ask({.number = number,
+                    .who = seat_.who,
                     .server = std::move(server),
                     .may_repeat = may_repeat,
                     .is_call = true,
@@ -138,7 +144,7 @@ void Client::control(int number, const std::string& text) {
   CallText call;
   words >> call.tool >> call.arguments;
   call.token = text.ends_with("+token");
-  oracle_.will_ask({.number = number, .server = {}, .has_token = call.token});
+  oracle_.will_ask({.number = number, .who = seat_.who, .server = {}, .has_token = call.token});
   wire_->say(call_line(number, call.tool, call));
 }
 
@@ -161,6 +167,7 @@ void Client::cancel(int number) {
 }
 
 void Client::notify(const std::string& method, const std::string& params) {
+  if (method == "notifications/initialized") ready_ = true;  // so it will be told what changes
   wire_->say(request_line({}, method, params));
 }
 
@@ -186,7 +193,8 @@ void Client::noise(int kind) {
 // --- what it hears
 
 void Client::sent(std::string_view line) {
-  oracle_.said(0, line);
+  oracle_.said(seat_.who, line);
+  if (keeps_transcript) transcript_ += fmt::format("{}\n", line);
   if (wire_->waiting_bytes() > most_unread)
     oracle_.violate(fmt::format("{} bytes wait for a client that does not read", wire_->waiting_bytes()));
 }
@@ -246,7 +254,7 @@ void Client::stop_reading(Millis time) {
 }
 
 void Client::vanish(std::function<void()> when_known) {
-  oracle_.gone(0);
+  oracle_.gone(seat_.who);
   when_known_ = std::move(when_known);
   wire_->leave();
   // mcpivot learns of it also while it does not listen: nobody reads what it writes.

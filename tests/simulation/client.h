@@ -27,7 +27,12 @@ CallText call_from(const std::string& text, int number);
 
 class Client final : private Wire::Peer {
  public:
-  Client(VirtualTime& time, Oracle& oracle, std::uint64_t seed, int& own_numbers);
+  // `who` is as the oracle has it; `guest` is "~g1", behind the names of its servers.
+  struct Seat {
+    int who = 0;
+    std::string guest{};
+  };
+  Client(VirtualTime& time, Oracle& oracle, std::uint64_t seed, int& own_numbers, Seat seat);
   ~Client() override { wire_->forget_peer(); }
 
   mcpivot::Link& link() { return *wire_; }
@@ -57,6 +62,10 @@ class Client final : private Wire::Peer {
   void check_list();
   bool list_is_right() const { return !list_differs_; }
 
+  // All that it was told, if anybody wants to know.
+  static bool keeps_transcript;
+  const std::string& transcript() const { return transcript_; }
+  const Seat& seat() const { return seat_; }
   bool greeted() const { return greeted_; }
   bool is_ready() const { return ready_; }
   int own_number() { return first_own_number + ++own_numbers_; }
@@ -64,7 +73,7 @@ class Client final : private Wire::Peer {
  private:
   void hear(std::string_view line) override;
   void hear_end() override {}
-  void given(const mcpivot::Message& message) override { oracle_.given(0, message); }
+  void given(const mcpivot::Message& message) override { oracle_.given(seat_.who, message); }
   void taken() override { oracle_.taken(); }
   void sent(std::string_view line) override;
   void emptied() override;
@@ -76,6 +85,8 @@ class Client final : private Wire::Peer {
 
   VirtualTime& time_;
   Oracle& oracle_;
+  Seat seat_;
+  std::string transcript_;
   std::shared_ptr<Wire> wire_;
   int& own_numbers_;
   std::set<std::string, std::less<>> names_;  // of the tools that it knows

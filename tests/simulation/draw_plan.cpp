@@ -18,7 +18,7 @@ constexpr int events_of_an_action = 4;  // about
 
 class Drawing {
  public:
-  explicit Drawing(std::uint64_t seed) : chance_(seed) {
+  Drawing(std::uint64_t seed, bool apart) : chance_(seed), apart_(apart) {
     plan_.chance = chance_.next();
     most_servers_ = chance_.of({1, 1, 2, 3, 5});
     silent_ = chance_.one_in(12);
@@ -35,7 +35,14 @@ class Drawing {
     weights_[index(Deed::crowd)] = chance_.one_in(10) ? 1 : 0;
     crowds_ = 2;
     weights_[index(Deed::vanish)] = chance_.of({0, 0, 1});
+    weights_[index(Deed::guest)] = chance_.of({0, 0, 4, 40});
+    weights_[index(Deed::part)] = weights_[index(Deed::guest)] > 0 ? 1 : 0;
     for (int& taste : tastes_) taste = chance_.of({0, 1, 3});
+    if (!apart_) return;
+    weights_[index(Deed::guest)] = 40;
+    for (const Deed shared : {Deed::hup, Deed::save, Deed::replace, Deed::builds, Deed::daemon, Deed::disk,
+                              Deed::quit, Deed::vanish})
+      weights_[index(shared)] = 0;
   }
 
   Plan draw(int events) {
@@ -51,6 +58,7 @@ class Drawing {
       if (!chance_.one_in(3)) at_ += chance_.below(chance_.one_in(40) ? hurry_ * 300 : hurry_);
       act();
     }
+    if (apart_) add(Deed::ask, "-", request(), "ping");  // the end is when it is, with guests or without
     return std::move(plan_);
   }
 
@@ -61,7 +69,9 @@ class Drawing {
     plan_.actions.push_back({at_, deed, std::move(server), number, std::move(text)});
   }
   std::string server() { return servers[static_cast<std::size_t>(chance_.below(most_servers_))]; }
-  std::string fleet() { return draw_fleet(chance_, {servers.begin(), servers.begin() + most_servers_}); }
+  std::string fleet() {
+    return draw_fleet(chance_, {servers.begin(), servers.begin() + most_servers_}, apart_);
+  }
   int request() { return ++last_request_; }
 
   void greet() {
@@ -156,7 +166,14 @@ class Drawing {
         add(deed, "-", 0, "");
         at_ += 300'000;  // until the next one runs
         return greet();
+      case Deed::guest:
+        return guest();
+      case Deed::part:
+        return add(deed, fmt::format("g{}", chance_.between(1, 2)), 0, "");
       case Deed::kill:
+        if (weights_[index(Deed::guest)] > 0 && chance_.one_in(2))
+          return add(deed, fmt::format("{}~g{}", server(), chance_.between(1, 2)), 0, "");
+        return add(deed, server(), 0, "");
       case Deed::save:
       case Deed::replace:
         return add(deed, server(), 0, "");
@@ -190,6 +207,27 @@ class Drawing {
     }
     add(Deed::crowd, name, last_request_ + 1, call_text());
     last_request_ += crowd_size;
+  }
+
+  void guest() {
+    const std::string name = fmt::format("g{}", chance_.between(1, 2));
+    const auto act = [&](Deed deed, std::string at, int number, const std::string& text) {
+      add(Deed::guest, std::move(at), number, fmt::format("{} {} {}", name, name_of(deed), text));
+    };
+    switch (chance_.below(10)) {
+      case 0:
+        return act(Deed::control, "-", request(), control());
+      case 1:
+        return act(Deed::ask, "-", request(), question());
+      case 2:
+        return act(Deed::cancel, "-", std::max(1, last_request_ - chance_.below(8)), "");
+      case 3:
+        return act(Deed::through, server(), request(), call_text());
+      case 4:
+        return act(Deed::deaf, "-", chance_.of({5, 50, 1'500}), "");
+      default:
+        return act(Deed::call, server(), request(), call_text());
+    }
   }
 
   std::string control() {
@@ -261,6 +299,7 @@ class Drawing {
   }
 
   Chance chance_;
+  bool apart_;  // the client and its guests share nothing
   Plan plan_;
   long at_ = 0;
   int last_request_ = 0;
@@ -275,7 +314,11 @@ class Drawing {
 }  // namespace
 
 Plan draw_plan(std::uint64_t seed, int events) {
-  return Drawing(seed).draw(events);
+  return Drawing(seed, false).draw(events);
+}
+
+Plan draw_plan_apart(std::uint64_t seed, int events) {
+  return Drawing(seed, true).draw(events);
 }
 
 }  // namespace simulation

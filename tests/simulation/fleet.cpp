@@ -2,6 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <array>
+
 #include <sstream>
 #include <stdexcept>
 
@@ -83,14 +86,16 @@ ServerEntry entry_from(const std::string& name, const std::string& words) {
 
 }  // namespace
 
-std::string draw_fleet(Chance& chance, const std::vector<std::string>& servers) {
+std::string draw_fleet(Chance& chance, const std::vector<std::string>& servers, bool apart) {
   std::string text;
   for (const std::string& name : servers) {
     if (servers.size() > 1 && chance.one_in(5)) continue;
     text += fmt::format("{}{}={}", text.empty() ? "" : " ", name,
                         chance.of<const char*>({"process", "process", "process", "daemon", "cli"}));
     const auto maybe = [&](int odds, const char* word) {
-      if (chance.one_in(odds)) text += fmt::format(",{}", word);
+      constexpr auto shared = std::to_array<std::string_view>({"build", "watch", "start", "stop", "own"});
+      const bool shares = std::ranges::find(shared, word) != shared.end();
+      if (chance.one_in(odds) && !(apart && shares)) text += fmt::format(",{}", word);
     };
     maybe(2, chance.one_in(4) ? "inactive" : "active");
     maybe(5, "lazy");

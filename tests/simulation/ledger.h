@@ -17,7 +17,7 @@ class Ledger {
   // A server has taken this call and does what it asks.
   virtual void executed(int number, const std::string& server) = 0;
   // It has died of itself, with these calls unanswered. Returns the number of the death.
-  virtual int died(const std::vector<int>& open) = 0;
+  virtual int died(const std::string& server, const std::vector<int>& open) = 0;
   // The core is about to learn of it. `answered`: it had answered a call before, and no
   // other one is there.
   virtual void buried(const std::string& server, pid_t pid, int death, bool answered) = 0;

@@ -29,10 +29,11 @@ Life::Life(SimWorld& world, Oracle& oracle, const mcpivot::GatewayConfig& config
     : world_(world),
       oracle_(oracle),
       numbers_(numbers),
-      client_(world.timers(), oracle, seed, numbers.requests),
+      client_(world.timers(), oracle, seed, numbers.requests, {}),
       gateway_(world, clients_, config),
-      session_(client_.link(), clients_, gateway_, [this](std::string_view) { shut_down(); }),
-      typed_(world, clients_, gateway_.fleet(), mcpivot::Compat::none),
+      desk_(gateway_.open()),
+      session_(client_.link(), clients_, desk_, [this](std::string_view) { shut_down(); }),
+      typed_(world, clients_, desk_.fleet(), mcpivot::Compat::none),
       has_pivot_call_(config.compat == mcpivot::Compat::none) {
   oracle_.allows = [this](const std::string& server, std::string_view tool) {
     const Member* const member = find(server);
@@ -41,7 +42,7 @@ Life::Life(SimWorld& world, Oracle& oracle, const mcpivot::GatewayConfig& config
   oracle_.is_current = [this](const std::string& server, pid_t pid) {
     const Member* const member = find(server);
     if (member == nullptr || ending_) return false;
-    const auto life = member->server().status().life;
+    const auto life = member->instance().status().life;
     return life && life->pid == pid;
   };
   oracle_.tells_model = [this](const std::string& server) {
@@ -58,12 +59,17 @@ Life::Life(SimWorld& world, Oracle& oracle, const mcpivot::GatewayConfig& config
       });
     return at_work;
   };
+  oracle_.whose = [this](const std::string& server) {
+    const auto mark = server.find('~');
+    if (mark == std::string::npos) return 0;
+    const auto guest = guests_.find(server.substr(mark + 1));
+    return guest == guests_.end() ? 0 : guest->second->client.seat().who;
+  };
   oracle_.server_called = [this](const std::string& server) {
     const Member* const member = find(server);
-    return member == nullptr ? nullptr : &member->server();
+    return member == nullptr ? nullptr : &member->instance();
   };
-  gateway_.set_client(session_.id());
-  gateway_.start();
+  desk_.start();
   client_.start(session_);
 }
 
@@ -74,17 +80,71 @@ Life::~Life() {
   oracle_.tells_model = nullptr;
   oracle_.server_called = nullptr;
   oracle_.is_at_work = nullptr;
+  oracle_.whose = nullptr;
 }
 
 const Member* Life::find(const std::string& server) {
-  for (const auto& member : fleet().members())
-    if (member->name() == server) return member.get();
+  const auto mark = server.find('~');
+  const auto guest = mark == std::string::npos ? guests_.end() : guests_.find(server.substr(mark + 1));
+  if (mark != std::string::npos && guest == guests_.end()) return nullptr;
+  auto& of = mark == std::string::npos ? fleet() : guest->second->desk.fleet();
+  for (const auto& member : of.members())
+    if (member->name() == server.substr(0, mark)) return member.get();
   return nullptr;
+}
+
+std::vector<Life::Seated> Life::seated() {
+  std::vector<Seated> all{{client_, desk_}};
+  for (const auto& [name, guest] : guests_) all.push_back({guest->client, guest->desk});
+  return all;
+}
+
+// --- guests
+
+Life::Guest::Guest(Life& life, int who, const std::string& name)
+    : client(life.world_.timers(), life.oracle_, static_cast<std::uint64_t>(who),
+             life.numbers_.requests_of_guests, {.who = who, .guest = "~" + name}),
+      desk(life.gateway_.open()),
+      session(client.link(), life.clients_, desk, [&life, name](std::string_view) { life.part(name); }) {
+  life.world_.set_guest(desk.client(), name);
+  desk.start();
+  client.start(session);
+  client.hello(client.own_number(), "2025-06-18");
+  client.ready();
+}
+
+// "g1 call work", at a server.
+void Life::act_as_guest(const Action& action) {
+  if (ending_) return;
+  const auto [name, rest] = first_word(action.text);
+  const auto [deed, text] = first_word(rest);
+  auto& guest = guests_[name];
+  if (!guest) guest = std::make_unique<Guest>(*this, -++numbers_.guests, name);
+  Action own = action;
+  own.text = text;
+  own.deed = deed_called(deed);
+  act_as(guest->client, own);
+}
+
+// Its session may be at work on its last words.
+void Life::part(const std::string& name) {
+  const auto found = guests_.find(name);
+  if (found == guests_.end()) return;
+  auto guest = std::move(found->second);
+  guests_.erase(found);
+  oracle_.gone(guest->client.seat().who);
+  oracle_.forget_servers(guest->client.seat().guest);
+  gateway_.close(guest->desk.client(), patience);
+  guest->client.link().close();
+  parting_.push_back(std::move(guest));
+  world_.timers().later(Micros(0), [weak = std::weak_ptr(here_), this] {
+    if (!weak.expired()) parting_.clear();
+  });
 }
 
 void Life::look(Visits& visits) {
   for (const auto& member : fleet().members()) {
-    const auto state = member->server().state();
+    const auto state = member->instance().state();
     auto& seen = seen_[member.get()];
     if (seen != state) visits.step(std::exchange(seen, state), state);
   }
@@ -94,55 +154,31 @@ void Life::configure(const mcpivot::GatewayConfig& config) {
   if (ending_) return;
   gateway_.configure(config);
   seen_.clear();
-  for (const auto& member : fleet().members()) seen_[member.get()] = member->server().state();
+  for (const auto& member : fleet().members()) seen_[member.get()] = member->instance().state();
 }
 
 // --- what the plan does
 
 void Life::act(const Action& action) {
   switch (action.deed) {
+    case Deed::guest:
+      return act_as_guest(action);
+    case Deed::part:
+      if (const auto found = guests_.find(action.server); found != guests_.end() && !ending_)
+        found->second->client.vanish([this, name = action.server] { part(name); });
+      return;
     case Deed::trouble:
       gateway_.set_trouble("line 3: no such key");
       return gateway_.add_notice("[mcpivot] the configuration was changed, and has errors; nothing was done");
     case Deed::hup:
       if (!ending_) gateway_.reload("after SIGHUP");
       return;
-    case Deed::hello:
-      return client_.hello(action.number, action.text);
-    case Deed::ready:
-      return client_.ready();
-    case Deed::call:
-      return client_.call(action.server, action.number, call_from(action.text, action.number));
-    case Deed::through:
-      return client_.call_through(action.server, action.number, call_from(action.text, action.number));
-    case Deed::control:
-      return client_.control(action.number, action.text);
-    case Deed::batch:
-      return client_.batch(action.server, action.number, action.text);
-    case Deed::crowd:
-      for (int i = action.number; i < action.number + crowd_size; ++i)
-        client_.call(action.server, i, call_from(action.text, i));
-      return;
-    case Deed::ask: {
-      const auto [method, params] = first_word(action.text);
-      return client_.ask(action.number, method, params);
-    }
-    case Deed::cancel:
-      return client_.cancel(action.number);
-    case Deed::notify: {
-      const auto [method, params] = first_word(action.text);
-      return client_.notify(method, params);
-    }
-    case Deed::noise:
-      return client_.noise(action.number);
-    case Deed::deaf:
-      return client_.stop_reading(Millis(action.number));
     case Deed::type:
       return type(action);
     case Deed::leave:
-      if (const auto found = seated_.find(action.server); found != seated_.end()) {
+      if (const auto found = terminal_at_.find(action.server); found != terminal_at_.end()) {
         found->second->leave();
-        seated_.erase(found);
+        terminal_at_.erase(found);
       }
       return;
     case Deed::kill:
@@ -150,18 +186,55 @@ void Life::act(const Action& action) {
     case Deed::blurt:
       return world_.each_life(action.server, [&](SimBackend& life) { life.blurt(action.text); });
     default:
+      return act_as(client_, action);
+  }
+}
+
+void Life::act_as(Client& client, const Action& action) {
+  switch (action.deed) {
+    case Deed::hello:
+      return client.hello(action.number, action.text);
+    case Deed::ready:
+      return client.ready();
+    case Deed::call:
+      return client.call(action.server, action.number, call_from(action.text, action.number));
+    case Deed::through:
+      return client.call_through(action.server, action.number, call_from(action.text, action.number));
+    case Deed::control:
+      return client.control(action.number, action.text);
+    case Deed::batch:
+      return client.batch(action.server, action.number, action.text);
+    case Deed::crowd:
+      for (int i = action.number; i < action.number + crowd_size; ++i)
+        client.call(action.server, i, call_from(action.text, i));
+      return;
+    case Deed::ask: {
+      const auto [method, params] = first_word(action.text);
+      return client.ask(action.number, method, params);
+    }
+    case Deed::cancel:
+      return client.cancel(action.number);
+    case Deed::notify: {
+      const auto [method, params] = first_word(action.text);
+      return client.notify(method, params);
+    }
+    case Deed::noise:
+      return client.noise(action.number);
+    case Deed::deaf:
+      return client.stop_reading(Millis(action.number));
+    default:
       return;
   }
 }
 
 void Life::type(const Action& action) {
   if (ending_) return;
-  Terminal*& terminal = seated_[action.server];
+  Terminal*& terminal = terminal_at_[action.server];
   if (terminal == nullptr)
-    terminal = terminals_
-                   .emplace_back(
-                       std::make_unique<Terminal>(clients_, gateway_, typed_, oracle_, ++numbers_.terminals))
-                   .get();
+    terminal =
+        terminals_
+            .emplace_back(std::make_unique<Terminal>(clients_, desk_, typed_, oracle_, ++numbers_.terminals))
+            .get();
   terminal->type(action.number, action.text);
 }
 
@@ -179,10 +252,11 @@ void Life::shut_down() {
 }
 
 void Life::judge_bounds() {
-  for (const auto& member : fleet().members())
-    if (const std::size_t waiting = member->server().status().waiting;
-        waiting > mcpivot::WaitingRoom::most_waiting)
-      oracle_.violate(fmt::format("{} requests wait for {}", waiting, member->name()));
+  for (const Seated& seat : seated())
+    for (const auto& member : seat.desk.fleet().members())
+      if (const std::size_t waiting = member->instance().status().waiting;
+          waiting > mcpivot::WaitingRoom::most_waiting)
+        oracle_.violate(fmt::format("{} requests wait for {}", waiting, member->name()));
 }
 
 void Life::judge_rest() {
@@ -190,18 +264,19 @@ void Life::judge_rest() {
   int lives = 0;
   std::string states;
   std::size_t idle_alarms = 0;
-  for (const auto& member : fleet().members()) {
-    const mcpivot::Status status = member->server().status();
-    if (status.waiting > 0) wrong(fmt::format("{} requests wait for {}", status.waiting, member->name()));
-    if (status.draining > 0)
-      wrong(fmt::format("{} generations of {} drain", status.draining, member->name()));
-    if (status.building) wrong(fmt::format("{} is being built", member->name()));
-    if (status.life && status.life->in_flight > 0)
-      wrong(fmt::format("{} has {} calls in flight", member->name(), status.life->in_flight));
-    if (status.life) ++lives;
-    states += fmt::format("; {} is {} ({})", member->name(), status.state, status.trouble);
-    if (!member->active() && member->entry().idle_stop) ++idle_alarms;
-  }
+  for (const Seated& seat : seated())
+    for (const auto& member : seat.desk.fleet().members()) {
+      const mcpivot::Status status = member->instance().status();
+      if (status.waiting > 0) wrong(fmt::format("{} requests wait for {}", status.waiting, member->name()));
+      if (status.draining > 0)
+        wrong(fmt::format("{} generations of {} drain", status.draining, member->name()));
+      if (status.building) wrong(fmt::format("{} is being built", member->name()));
+      if (status.life && status.life->in_flight > 0)
+        wrong(fmt::format("{} has {} calls in flight", member->name(), status.life->in_flight));
+      if (status.life) ++lives;
+      states += fmt::format("; {} is {} ({})", member->name(), status.state, status.trouble);
+      if (!member->active() && member->entry().idle_stop) ++idle_alarms;
+    }
   if (world_.alive() != lives)
     wrong(fmt::format("{} servers serve, and {} processes or sessions are there: {}", lives, world_.alive(),
                       states));
@@ -210,13 +285,15 @@ void Life::judge_rest() {
       if (life.alive() && !life.actor().open().empty())
         wrong(fmt::format("{} still works on {}, which nobody waits for", name, life.actor().open().front()));
     });
-  if (client_.asked() > 0)
-    wrong(fmt::format("the client has {} questions that nobody waits for", client_.asked()));
-  if (!client_.list_is_right()) wrong("the client's list of tools is not what it would be told now");
+  for (const Seated& seat : seated()) {
+    if (seat.client.asked() > 0)
+      wrong(fmt::format("the client has {} questions that nobody waits for", seat.client.asked()));
+    if (!seat.client.list_is_right()) wrong("the client's list of tools is not what it would be told now");
+    if (seat.client.wire().waiting_bytes() > 0) wrong("the client has something to read");
+  }
   if (world_.builds() > 0) wrong("something is being built");
   if (world_.timers().set() > idle_alarms)
     wrong(fmt::format("{} alarms are set; {} are known", world_.timers().set(), idle_alarms));
-  if (client_.wire().waiting_bytes() > 0) wrong("the client has something to read");
 }
 
 }  // namespace simulation

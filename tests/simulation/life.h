@@ -1,4 +1,5 @@
-// One run of mcpivot within a simulation: its gateway, one client's session, and terminals that come and go.
+// One run of mcpivot within a simulation: its gateway, the session of the client that started it, guests with
+// sessions of their own that come and go, and so do terminals.
 #pragma once
 
 #include <functional>
@@ -6,6 +7,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "client.h"
 #include "gateway/gateway.h"
@@ -22,6 +24,8 @@ class Life {
   struct Numbers {
     int requests = 0;
     int terminals = 0;
+    int guests = 0;
+    int requests_of_guests = 20'000'000;
   };
   Life(SimWorld& world, Oracle& oracle, const mcpivot::GatewayConfig& config, std::uint64_t seed,
        Numbers& numbers);
@@ -36,11 +40,17 @@ class Life {
   bool ending() const { return ending_; }
 
   Client& client() { return client_; }
+  // Whoever has a seat: the client and the guests that are there.
+  struct Seated {
+    Client& client;
+    mcpivot::Desk& desk;
+  };
+  std::vector<Seated> seated();
   mcpivot::Gateway& gateway() { return gateway_; }
-  mcpivot::ControlTools::Fleet& fleet() { return gateway_.fleet(); }
+  mcpivot::ControlTools::Fleet& fleet() { return desk_.fleet(); }
   // Not where the tools of another program stand in its place.
   bool has_pivot_call() const { return has_pivot_call_; }
-  const mcpivot::Member* find(const std::string& server);
+  const mcpivot::Member* find(const std::string& server);  // of a guest: "alpha~g1"
   // No more wait than may.
   void judge_bounds();
   // Everybody has been answered, and nothing is left over.
@@ -48,6 +58,9 @@ class Life {
 
  private:
   void type(const Action& action);
+  void act_as(Client& client, const Action& action);
+  void act_as_guest(const Action& action);
+  void part(const std::string& guest);
   void shut_down();
 
   SimWorld& world_;
@@ -56,14 +69,24 @@ class Life {
   Client client_;
   mcpivot::Clients clients_;
   mcpivot::Gateway gateway_;
+  mcpivot::Desk& desk_;
   mcpivot::Session session_;
   mcpivot::ControlTools typed_;  // as the control socket has its own
-  std::map<std::string, Terminal*> seated_;
+  struct Guest {
+    Guest(Life& life, int who, const std::string& name);
+    Client client;
+    mcpivot::Desk& desk;
+    mcpivot::Session session;
+  };
+  std::map<std::string, std::unique_ptr<Guest>> guests_;
+  std::vector<std::unique_ptr<Guest>> parting_;
+  std::map<std::string, Terminal*> terminal_at_;
   std::list<std::unique_ptr<Terminal>> terminals_;  // those that left, too: nobody may call them
-  std::map<const mcpivot::Member*, mcpivot::Server::State> seen_;
+  std::map<const mcpivot::Member*, mcpivot::Instance::State> seen_;
   std::function<void()> gone_;
   bool has_pivot_call_;
   bool ending_ = false;
+  std::shared_ptr<bool> here_ = std::make_shared<bool>();
 };
 
 }  // namespace simulation

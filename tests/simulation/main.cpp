@@ -11,6 +11,7 @@
 #include <random>
 #include <sstream>
 
+#include "client.h"
 #include "forked.h"
 #include "oracle.h"
 #include "plan.h"
@@ -26,6 +27,7 @@ constexpr std::string_view usage =
     R"(usage: simulate [--seed S] [--events N] [--minutes M] [--keep FILE]
        simulate --replay FILE…
        simulate --again [--seed S] [--events N]
+       simulate --apart [--seed S] [--events N] [--minutes M]
 
 Plays seed after seed: the real gateway, session and servers between a simulated client and a simulated world,
 in virtual time. Exit code 1: a promise was broken; then the plan is cut down to what it takes to break it.
@@ -36,6 +38,7 @@ in virtual time. Exit code 1: a promise was broken; then the plan is cut down to
   --keep FILE    where to write a plan that fails (simulation.failure)
   --replay FILE  plays what is in these files or folders, instead of what a seed gives
   --again        plays seeds twice, and compares all that was said
+  --apart        plays seeds with and without guests, and compares all that the client was told
   --visits       tells which states and steps were visited, not only those that never were
   --trace        with --replay, prints all that is said
   --no-shrink    leaves a plan that fails as it is
@@ -48,6 +51,7 @@ struct Options {
   std::string keep = "simulation.failure";
   std::vector<std::string> replay;
   bool again = false;
+  bool apart = false;
   bool visits = false;
   bool shrink = true;
 };
@@ -75,6 +79,8 @@ Options read_options(const std::vector<std::string>& arguments) {
       options.keep = value();
     else if (name == "--again")
       options.again = true;
+    else if (name == "--apart")
+      options.apart = true;
     else if (name == "--visits")
       options.visits = true;
     else if (name == "--trace")
@@ -154,6 +160,36 @@ int play_again(const Options& options, std::uint64_t first) {
   return 0;
 }
 
+// What one client is told doesn't depend on whether others are there, as long as they share no server.
+int play_apart(const Options& options, std::uint64_t first) {
+  Client::keeps_transcript = true;
+  const auto began = std::chrono::steady_clock::now();
+  const std::chrono::duration<double> time(options.minutes.value_or(0.2) * 60);
+  Visits visits;
+  std::uint64_t seed = first;
+  do {
+    const Plan plan = draw_plan_apart(seed, options.events);
+    const std::string beside = play(plan, visits).transcript;
+    const std::string alone = play(without_guests(plan), visits).transcript;
+    if (beside != alone) {
+      const auto at = std::ranges::mismatch(beside, alone).in1 - beside.begin();
+      const auto line = [&](const std::string& text) {
+        const auto begin = text.rfind('\n', static_cast<std::size_t>(at) - 1) + 1;
+        return text.substr(begin, std::min<std::size_t>(text.find('\n', begin) - begin, 1'000));
+      };
+      std::ofstream(options.keep) << to_text(plan);
+      std::cout << fmt::format(
+          "BROKEN seed {}: with guests the client is told something else (plan in {})\nbeside: {}\nalone:  "
+          "{}\n",
+          seed, options.keep, line(beside), line(alone));
+      return 1;
+    }
+    ++seed;
+  } while (std::chrono::steady_clock::now() - began < time);
+  std::cout << fmt::format("{} seeds: the client is told the same with guests and without\n", seed - first);
+  return 0;
+}
+
 int play_seeds_of(const Options& options, std::uint64_t first) {
   const double minutes = options.minutes.value_or(options.seed ? 0.0 : 1.0);
   std::cout << fmt::format("simulate: from seed {}, {} events each, for {} min\n", first, options.events,
@@ -184,6 +220,7 @@ int main(int argc, char** argv) {
     const Options options = read_options({argv + 1, argv + argc});
     if (!options.replay.empty()) return replay(options);
     const std::uint64_t first = options.seed.value_or(std::random_device()());
+    if (options.apart) return play_apart(options, first);
     return options.again ? play_again(options, first) : play_seeds_of(options, first);
   } catch (const std::exception& error) {
     std::cerr << "simulate: " << error.what() << "\n";

@@ -27,6 +27,10 @@ int number_in(std::string_view id) {
   return number;
 }
 
+std::string name_of(int who) {
+  return who == 0 ? "client" : who > 0 ? fmt::format("terminal {}", who) : fmt::format("guest {}", -who);
+}
+
 constexpr Millis soon{1'000};
 constexpr std::size_t most_broken = 20;  // one is enough
 
@@ -84,7 +88,7 @@ void Oracle::will_ask(Asked asked) {
 }
 
 void Oracle::given(int who, const Message& message) {
-  trace(who == 0 ? "client says" : "terminal says", message.raw);
+  trace(fmt::format("{} says", name_of(who)), message.raw);
   if (message.kind == Kind::request) {
     Request* const request = find(message.text(message.id));
     if (request == nullptr || request->asked.who != who) return violate("the simulation lost a request");
@@ -114,6 +118,11 @@ void Oracle::gone(int who) {
   }
 }
 
+void Oracle::forget_servers(const std::string& suffix) {
+  std::erase_if(untold_, [&](const Untold& death) { return death.server.ends_with(suffix); });
+  std::erase_if(due_, [&](const auto& due) { return due.first.ends_with(suffix); });
+}
+
 // --- what the core says
 
 void Oracle::heard(std::string_view line) {
@@ -122,7 +131,7 @@ void Oracle::heard(std::string_view line) {
 }
 
 void Oracle::said(int who, std::string_view line) {
-  trace(who == 0 ? "to client" : "to terminal", line);
+  trace(fmt::format("to {}", name_of(who)), line);
   heard(line);
   if (mcpivot::is_batch(line)) {
     const auto elements = mcpivot::read_batch(line);
@@ -175,7 +184,7 @@ void Oracle::answered(int who, const Message& message) {
   request->state = State::answered;
   if (const auto took = clock_.since(request->since); took > request->asked.limit)
     violate(fmt::format("{} is answered after {} ms: {}", number, took.count(), brief(message.raw)));
-  note_deaths(message.raw);
+  note_deaths(who, message.raw);
   judge_words(*request, message);
 }
 
@@ -220,9 +229,9 @@ void Oracle::judge_excuse(const Asked& asked, std::string_view raw) {
   if (all_listen && asked.is_prompt && says("did not answer"))
     return violate(
         fmt::format("{} was answered, but mcpivot says that it was not: {}", asked.number, brief(raw)));
-  const mcpivot::Server* const server =
+  const mcpivot::Instance* const server =
       server_called && !asked.server.empty() ? server_called(asked.server) : nullptr;
-  if (server != nullptr && server->state() == mcpivot::Server::State::ready && says("for it to start") &&
+  if (server != nullptr && server->state() == mcpivot::Instance::State::ready && says("for it to start") &&
       !says("a new generation takes its place") && says(fmt::format(R"(server \"{}\" )", asked.server)))
     violate(fmt::format("{} waited for a server that is ready: {}", asked.number, brief(raw)));
 }
@@ -239,8 +248,9 @@ void Oracle::executed(int number, const std::string& server) {
     violate(fmt::format("{} was executed twice, the second time by {}", number, server));
 }
 
-int Oracle::died(const std::vector<int>& open) {
-  const int number = ++deaths_;
+int Oracle::died(const std::string& server, const std::vector<int>& open) {
+  const bool guests = server.find('~') != std::string::npos;
+  const int number = guests ? 1'000'000 + ++deaths_of_guests_ : ++deaths_;
   for (const int call : open) {
     const auto found = requests_.find(call);
     if (found != requests_.end() && found->second.state == State::open) found->second.death = number;
@@ -251,7 +261,7 @@ int Oracle::died(const std::vector<int>& open) {
 void Oracle::buried(const std::string& server, pid_t pid, int death, bool answered) {
   if (!serves(server, pid)) return;
   if (tells_model && tells_model(server)) untold_.push_back({death, server});
-  const mcpivot::Server* const of = server_called ? server_called(server) : nullptr;
+  const mcpivot::Instance* const of = server_called ? server_called(server) : nullptr;
   if (answered && of != nullptr && !of->status().building) due_.emplace(server, clock_.now() + soon);
 }
 
@@ -265,7 +275,7 @@ void Oracle::born(const std::string& server) {
 }
 
 void Oracle::ended_with_tasks(const std::string& server, Millis since_last) {
-  const mcpivot::Server* const of = server_called ? server_called(server) : nullptr;
+  const mcpivot::Instance* const of = server_called ? server_called(server) : nullptr;
   if (of == nullptr || since_last >= of->config().call_timeout) return;
   if (of->trouble().find("nobody needed it") != std::string::npos)
     violate(fmt::format("{} was stopped because nobody needed it, though it had a task", server));
@@ -283,11 +293,12 @@ void Oracle::sent_to(const std::string& server, std::string_view line) {
     violate(fmt::format("{} was sent a call of {}, which the configuration forbids", server, tool));
 }
 
-// A death is told wherever its number stands; "left out" stands for all that were due.
-void Oracle::note_deaths(std::string_view line) {
+// A death is told wherever its number stands, to whom the server is; "left out" stands for all that were due.
+void Oracle::note_deaths(int who, std::string_view line) {
   if (untold_.empty() || line.find("[mcpivot]") == std::string_view::npos) return;
   const bool left_out = line.find("earlier notices left out") != std::string_view::npos;
   std::erase_if(untold_, [&](const Untold& death) {
+    if (who <= 0 && whose && whose(death.server) != who) return false;
     return left_out || line.find(fmt::format("(death {})", death.number)) != std::string_view::npos;
   });
 }
@@ -312,9 +323,10 @@ void Oracle::judge_end() {
   for (const int number : never) violate(fmt::format("{} is never answered", number));
 }
 
-void Oracle::judge_deaths() {
+void Oracle::judge_deaths(int who) {
   for (const Untold& death : untold_)
-    violate(fmt::format("death {} (of {}) is never told", death.number, death.server));
+    if (!whose || whose(death.server) == who)
+      violate(fmt::format("death {} (of {}) is never told", death.number, death.server));
 }
 
 }  // namespace simulation

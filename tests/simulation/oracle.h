@@ -14,7 +14,7 @@
 
 #include "ledger.h"
 #include "rpc/message.h"
-#include "server/server.h"
+#include "server/instance.h"
 #include "virtual_time.h"
 #include "watch/content_hash.h"
 
@@ -23,7 +23,7 @@ namespace simulation {
 // What a request is, as whoever makes it knows.
 struct Asked {
   int number = 0;
-  int who = 0;         // the client is 0, a terminal 1 and up; others in each life
+  int who = 0;         // the client is 0, a terminal 1 and up, a guest -1 and down; others in each life
   std::string server;  // whose words are a good answer; empty: nobody's
   bool may_repeat = false;
   bool is_call = false;  // of a server's tool: its nonce must come back
@@ -54,7 +54,7 @@ class Oracle final : public Ledger {
 
   // Ledger
   void executed(int number, const std::string& server) override;
-  int died(const std::vector<int>& open) override;
+  int died(const std::string& server, const std::vector<int>& open) override;
   void buried(const std::string& server, pid_t pid, int death, bool answered) override;
   void born(const std::string& server) override;
   bool serves(const std::string& server, pid_t pid) const override {
@@ -70,9 +70,11 @@ class Oracle final : public Ledger {
   std::function<bool(const std::string& server, std::string_view tool)> allows;
   std::function<bool(const std::string& server, pid_t pid)> is_current;
   std::function<bool(const std::string& server)> tells_model;
-  std::function<const mcpivot::Server*(const std::string& server)> server_called;
+  std::function<const mcpivot::Instance*(const std::string& server)> server_called;
   // Whether a server that is to go on is at work on this call.
   std::function<bool(int number)> is_at_work;
+  // Whose server this is; as in Asked.
+  std::function<int(const std::string& server)> whose;
   // Nobody in this plan ever stops reading, or hangs from the start.
   bool all_listen = false;
 
@@ -81,9 +83,11 @@ class Oracle final : public Ledger {
   // When all must be over.
   void judge_end();
   // Whoever died in silence must have been told of by now.
-  void judge_deaths();
+  void judge_deaths(int who);
   // mcpivot ends: what it has not told it never will.
   void forget_deaths() { untold_.clear(); }
+  // A guest is gone, and with it the servers whose names end so.
+  void forget_servers(const std::string& suffix);
 
   void violate(std::string what);
   // Writes down what happens, for people to read, if anybody wants to.
@@ -106,7 +110,7 @@ class Oracle final : public Ledger {
   Request* find(std::string_view id);
   void answered(int who, const mcpivot::Message& message);
   void judge_words(Request& request, const mcpivot::Message& message);
-  void note_deaths(std::string_view line);
+  void note_deaths(int who, std::string_view line);
   void heard(std::string_view line);
   void judge_excuse(const Asked& asked, std::string_view raw);
   std::string brief(std::string_view line) const;
@@ -120,6 +124,7 @@ class Oracle final : public Ledger {
   };
   std::vector<Untold> untold_;
   int deaths_ = 0;
+  int deaths_of_guests_ = 0;
   std::map<std::string, mcpivot::Clock::Time> due_;  // when servers must have been started again
   std::vector<std::string> broken_;
   mcpivot::ContentHash hash_;

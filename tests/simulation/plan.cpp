@@ -11,10 +11,12 @@ namespace simulation {
 namespace {
 
 constexpr auto names = std::to_array<std::string_view>(
-    {"fleet", "trouble", "hup",    "quit",   "disk",   "hello", "ready",   "call",   "through", "control",
-     "batch", "crowd",   "ask",    "cancel", "notify", "noise", "deaf",    "vanish", "type",    "leave",
-     "kill",  "blurt",   "daemon", "births", "builds", "save",  "replace", "slow"});
+    {"fleet", "trouble", "hup",  "quit",   "disk",   "hello",  "ready",  "call",   "through", "control",
+     "batch", "crowd",   "ask",  "cancel", "notify", "noise",  "deaf",   "vanish", "guest",   "part",
+     "type",  "leave",   "kill", "blurt",  "daemon", "births", "builds", "save",   "replace", "slow"});
 static_assert(names.size() == static_cast<std::size_t>(Deed::count));
+
+}  // namespace
 
 Deed deed_called(std::string_view name) {
   const auto found = std::ranges::find(names, name);
@@ -22,10 +24,17 @@ Deed deed_called(std::string_view name) {
   return static_cast<Deed>(found - names.begin());
 }
 
-}  // namespace
-
 std::string_view name_of(Deed deed) {
   return names.at(static_cast<std::size_t>(deed));
+}
+
+Plan without_guests(const Plan& plan) {
+  Plan alone = plan;
+  std::erase_if(alone.actions, [](const Action& action) {
+    return action.deed == Deed::guest || action.deed == Deed::part ||
+           action.server.find('~') != std::string::npos;
+  });
+  return alone;
 }
 
 std::string to_text(const Plan& plan) {

@@ -33,6 +33,9 @@ enum class Deed : std::uint8_t {
   noise,   // what is no message
   deaf,    // it stops reading, for so many milliseconds
   vanish,  // it is gone; mcpivot ends, and another comes
+  // of further clients, each with servers of its own; they come when they first do something
+  guest,  // does what the first words say
+  part,   // is gone
   // of terminals
   type,   // a terminal calls a tool
   leave,  // it is gone
@@ -48,6 +51,7 @@ enum class Deed : std::uint8_t {
   count
 };
 std::string_view name_of(Deed deed);
+Deed deed_called(std::string_view name);  // throws if there is none
 
 constexpr int crowd_size = 1'100;
 
@@ -66,6 +70,10 @@ struct Plan {
 
 // A plan that makes about so many events.
 Plan draw_plan(std::uint64_t seed, int events);
+// One in which nothing is shared: nobody builds, saves or stops what guests have, too.
+Plan draw_plan_apart(std::uint64_t seed, int events);
+// The same without its guests.
+Plan without_guests(const Plan& plan);
 
 // "chance SEED", then an action in each line: "AT DEED SERVER NUMBER TEXT". What follows "#" is a note.
 std::string to_text(const Plan& plan);

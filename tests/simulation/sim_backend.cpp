@@ -28,7 +28,7 @@ void SimBackend::start(mcpivot::Link::Handler& handler, OnEnd on_end) {
   handler_ = &handler;
   on_end_ = std::move(on_end);
   wire_->start(handler);
-  reached_ = !is_daemon() || place_.script.daemon_up;
+  reached_ = !is_daemon() || place_.daemon_up;
   if (reached_) return actor_.start();
   wire_->stop_reading();
   place_.time.later(Millis(1), [weak = weak_from_this()] {
@@ -92,16 +92,16 @@ void SimBackend::tell_end() {
     return life && life->alive_;
   });
   if (death_ > 0 && !ending_ && !is_daemon())
-    place_.ledger.buried(config_->name, place_.pid, death_, actor_.answered() && alone);
-  const bool had_tasks = actor_.tasks() > 0 && place_.ledger.serves(config_->name, place_.pid);
+    place_.ledger.buried(place_.script.name, place_.pid, death_, actor_.answered() && alone);
+  const bool had_tasks = actor_.tasks() > 0 && place_.ledger.serves(place_.script.name, place_.pid);
   std::exchange(on_end_, nullptr)(ending_words_);
-  if (had_tasks) place_.ledger.ended_with_tasks(config_->name, place_.time.since(actor_.last_task()));
+  if (had_tasks) place_.ledger.ended_with_tasks(place_.script.name, place_.time.since(actor_.last_task()));
 }
 
 void SimBackend::die(const std::string& how) {
   if (!alive_ || is_cli()) return;
   if (ending_) return leave(how);
-  death_ = place_.ledger.died(actor_.open());
+  death_ = place_.ledger.died(place_.script.name, actor_.open());
   if (ring_ != nullptr && !is_daemon() && death_ % 2 == 0)
     ring_->add(generation_, fmt::format("panic: at line {}", death_));
   if (is_daemon()) ending_words_.from_outside = true;

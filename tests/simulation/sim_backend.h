@@ -19,6 +19,7 @@ class SimBackend final : public mcpivot::Backend,
   struct Place {  // in the simulated world
     VirtualTime& time;
     Script& script;
+    const bool& daemon_up;
     Ledger& ledger;
     std::uint64_t seed;
     pid_t pid;
@@ -57,7 +58,7 @@ class SimBackend final : public mcpivot::Backend,
   // Wire::Peer
   void hear(std::string_view line) override;
   void hear_end() override;
-  void sent(std::string_view line) override { place_.ledger.sent_to(config_->name, line); }
+  void sent(std::string_view line) override { place_.ledger.sent_to(place_.script.name, line); }
   void emptied() override { tell_end(); }
 
   // Actor::Body

@@ -160,19 +160,24 @@ void SimWorld::replace(const std::string& server) {
 // --- servers
 
 std::expected<std::shared_ptr<mcpivot::Backend>, std::string> SimWorld::make_backend(
-    const ConfigRef& config, int generation, mcpivot::StderrRing& ring, const mcpivot::Backend*) {
-  Script& script = scripts_.of(config->name);
+    const ConfigRef& config, mcpivot::GenerationId id, mcpivot::StderrRing& ring, const mcpivot::Backend*) {
+  const Script& server = scripts_.of(config->name);
+  const auto guest = guests_.find(id.instance.client);
+  const bool for_guest = guest != guests_.end();
+  Script& script = scripts_.of(for_guest ? fmt::format("{}~{}", config->name, guest->second) : config->name);
+  script.revision = server.revision;
   const Birth birth = script.next_birth();
-  ledger_.born(config->name);
+  ledger_.born(script.name);
   if (birth == Birth::cannot_execute) return std::unexpected("cannot run it: No such file or directory");
-  const int number = ++started_;
+  const int number = for_guest ? 500'000 + ++started_for_guests_ : ++started_;
   const SimBackend::Place place{.time = time_,
                                 .script = script,
+                                .daemon_up = server.daemon_up,
                                 .ledger = ledger_,
-                                .seed = seed_of(seed_, config->name, static_cast<std::uint64_t>(number)),
+                                .seed = seed_of(seed_, script.name, static_cast<std::uint64_t>(number)),
                                 .pid = 1'000 + number,
                                 .alive = alive_};
-  auto backend = std::make_shared<SimBackend>(place, config, generation, ring, birth);
+  auto backend = std::make_shared<SimBackend>(place, config, id.number, ring, birth);
   std::erase_if(script.lives, [](const auto& life) { return life.expired(); });
   script.lives.push_back(backend);
   return backend;
@@ -194,7 +199,9 @@ void SimWorld::heal() {
 
 void SimWorld::set_daemon(const std::string& server, bool up) {
   if (std::exchange(scripts_.of(server).daemon_up, up) == up || up) return;
-  each_life(server, [](SimBackend& life) { life.lose_session(false); });
+  for (auto& [name, script] : scripts_)
+    if (name == server || name.starts_with(server + "~"))
+      each_life(name, [](SimBackend& life) { life.lose_session(false); });
   // Where mcpivot cannot start it, somebody else does, in the end.
   if (healed_) time_.later(Millis(500), [this, server] { set_daemon(server, true); });
 }

@@ -41,7 +41,7 @@ class SimWorld final : public mcpivot::World {
   VirtualTime& timers() override { return time_; }
   SimFiles& files() override { return files_; }
   std::expected<std::shared_ptr<mcpivot::Backend>, std::string> make_backend(
-      const mcpivot::ConfigRef& config, int generation, mcpivot::StderrRing& ring,
+      const mcpivot::ConfigRef& config, mcpivot::GenerationId id, mcpivot::StderrRing& ring,
       const mcpivot::Backend* predecessor) override;
   std::shared_ptr<mcpivot::Build> start_build(const mcpivot::ServerConfig& config,
                                               mcpivot::Build::Handlers handlers) override;
@@ -59,6 +59,8 @@ class SimWorld final : public mcpivot::World {
   void set_daemon(const std::string& server, bool up);
   // From now on everything works as it should.
   void heal();
+  // This client is a guest, whose servers are scripts of their own; "alpha~g1" is its alpha.
+  void set_guest(mcpivot::ClientId client, const std::string& name) { guests_[client] = name; }
   // For each backend of a server that lives.
   template <class Do>
   void each_life(const std::string& server, Do&& what) {
@@ -80,7 +82,9 @@ class SimWorld final : public mcpivot::World {
   VirtualTime time_;
   SimFiles files_;
   std::map<std::string, class SimWatch*> watches_;
+  std::map<mcpivot::ClientId, std::string> guests_;
   int started_ = 0;
+  int started_for_guests_ = 0;
   int alive_ = 0;
   int builds_ = 0;
   bool healed_ = false;

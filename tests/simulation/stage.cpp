@@ -37,8 +37,8 @@ class Stage {
   void begin_life();
   void on_gone();
   void rest();
-  void call_each();
-  void member_restart(const std::string& name);
+  bool call_each(const Life::Seated& seat);
+  void restart(const Life::Seated& seat, const std::string& name);
 
   const Plan& plan_;
   Visits& visits_;
@@ -70,7 +70,7 @@ void Stage::begin_life() {
 void Stage::on_gone() {
   oracle_.judge_end();
   life_->client().link().close();
-  for (int who = 0; who <= numbers_.terminals; ++who) oracle_.gone(who);
+  for (int who = -numbers_.guests; who <= numbers_.terminals; ++who) oracle_.gone(who);
   oracle_.forget_deaths();
   if (world_.alive() > 0)
     oracle_.violate(fmt::format("mcpivot has ended, and {} servers run", world_.alive()));
@@ -90,7 +90,7 @@ void Stage::plan_birth(const Action& action) {
 void Stage::act(const Action& action) {
   for (const auto& member : life_->fleet().members())
     if (action.server == "-" || action.server.starts_with('t') || member->name() == action.server)
-      visits_.act(action.deed, member->server().state());
+      visits_.act(action.deed, member->instance().state());
   oracle_.trace("", to_text({.chance = 0, .actions = {action}}).substr(9));
   const bool steers = action.deed != Deed::call && action.deed != Deed::ask && action.deed != Deed::cancel;
   if (steers) oracle_.steered();
@@ -132,59 +132,66 @@ void Stage::act(const Action& action) {
   }
 }
 
-void Stage::member_restart(const std::string& name) {
-  life_->act({.at = 0,
-              .deed = Deed::type,
-              .server = "t9",
-              .number = life_->client().own_number(),
-              .text = fmt::format(R"(pivot_restart {{"server":"{}"}})", name)});
+void Stage::restart(const Life::Seated& seat, const std::string& name) {
+  if (seat.client.seat().who != 0) {
+    seat.client.control(seat.client.own_number(), fmt::format(R"(pivot_restart {{"server":"{}"}})", name));
+  } else {
+    life_->act({.at = 0,
+                .deed = Deed::type,
+                .server = "t9",
+                .number = life_->client().own_number(),
+                .text = fmt::format(R"(pivot_restart {{"server":"{}"}})", name)});
+  }
   pass(now() + Millis(5'000));
 }
 
 // Every server that there is answers again.
-void Stage::call_each() {
+bool Stage::call_each(const Life::Seated& seat) {
   std::vector<std::string> names;
-  for (const auto& member : life_->fleet().members()) names.push_back(member->name());
+  for (const auto& member : seat.desk.fleet().members()) names.push_back(member->name());
   bool any = false;
   for (const std::string& name : names) {
-    const mcpivot::Member* const member = life_->find(name);
+    const mcpivot::Member* const member = life_->find(name + seat.client.seat().guest);
     if (member == nullptr || (!member->active() && !life_->has_pivot_call())) continue;
     bool good = false;
     for (int i = 0; i < 3 && !good; ++i) {
       // One that refused to list its tools, and rests, has none that could be called.
-      if (member->server().catalog().list(mcpivot::ListKind::tools).empty()) member_restart(name);
-      const int number = life_->client().own_number();
-      const std::string shown = life_->fleet().names().shown(*member, mcpivot::ListKind::tools, "work");
+      if (member->instance().catalog().list(mcpivot::ListKind::tools).empty()) restart(seat, name);
+      const int number = seat.client.own_number();
+      const std::string shown = seat.desk.fleet().names().shown(*member, mcpivot::ListKind::tools, "work");
       CallText call = call_from("work", number);
       if (!member->active()) {
         call.arguments = fmt::format(R"({{"tool":"{}","arguments":{}}})", shown, call.arguments);
-        life_->client().call_named("pivot_call", name, number, call);
+        seat.client.call_named("pivot_call", name, number, call);
       } else {
-        life_->client().call_named(shown, name, number, call);
+        seat.client.call_named(shown, name, number, call);
       }
       const auto until = now() + answer_time;
       while (!circling_ && !oracle_.was_answered(number) && now() < until) pass(now() + Millis(5));
       good = oracle_.was_answered_well(number);
     }
-    if (!good) oracle_.violate(fmt::format("{} does not recover", name));
+    if (!good) oracle_.violate(fmt::format("{}{} does not recover", name, seat.client.seat().guest));
     any = any || (good && member->active());
   }
-  if (any) oracle_.judge_deaths();
+  return any;
 }
 
 void Stage::rest() {
   world_.heal();
   pass(now() + Millis(1'000));
   Client& client = life_->client();
-  client.read_again();
+  for (const Life::Seated& seat : life_->seated()) seat.client.read_again();
   if (!client.greeted()) pass(now() + answer_time);
   if (!client.greeted()) client.hello(client.own_number(), "2025-06-18");
   client.ready();
   pass(now() + recovery);
-  call_each();
-  pass(now() + quiet);
-  client.check_list();
-  pass(now() + Millis(1'000));
+  // The client first, so that it makes no difference to it whether there are guests.
+  for (const Life::Seated& seat : life_->seated()) {
+    if (call_each(seat)) oracle_.judge_deaths(seat.client.seat().who);
+    pass(now() + quiet);
+    seat.client.check_list();
+    pass(now() + Millis(1'000));
+  }
   oracle_.judge_end();
   life_->judge_rest();
 }
@@ -220,11 +227,12 @@ Verdict Stage::play() {
     circling_ = true;  // nothing more happens
   });
   pass(now() + farewell);
+  const std::string transcript = life_->client().transcript();
   if (!circling_) oracle_.violate("mcpivot does not end");
   life_.reset();
   if (world_.timers().set() > 0)
     oracle_.violate(fmt::format("mcpivot is gone, and {} alarms are set", world_.timers().set()));
-  return {oracle_.broken(), world_.timers().events(), oracle_.hash()};
+  return {oracle_.broken(), world_.timers().events(), oracle_.hash(), transcript};
 }
 
 }  // namespace

@@ -30,8 +30,8 @@ void Terminal::type(int number, const std::string& text) {
   if (!message) return oracle_.violate("a terminal typed nonsense: " + line);
   oracle_.given(who_, *message);
   if (tools_.has(tool)) return tools_.call({.client = id_}, *message);
-  if (const mcpivot::Routes::Target* target = gateway_.fleet().names().tool(tool))
-    return gateway_.fleet().call_tool({.client = id_}, *message, *target);
+  if (const mcpivot::Routes::Target* target = desk_.fleet().names().tool(tool))
+    return desk_.fleet().call_tool({.client = id_}, *message, *target);
   answer(0, mcpivot::error_answer(message->text(message->id), mcpivot::code::invalid_params,
                                   "no tool is called so"));
 }
@@ -39,7 +39,7 @@ void Terminal::type(int number, const std::string& text) {
 void Terminal::leave() {
   left_ = true;
   oracle_.gone(who_);
-  gateway_.forget(id_);
+  desk_.forget(id_);
   tools_.forget(id_);
 }
 

@@ -3,21 +3,18 @@
 // never be answered any more.
 #pragma once
 
-#include "gateway/gateway.h"
+#include "gateway/desk.h"
 #include "oracle.h"
 
 namespace simulation {
 
 class Terminal final : private mcpivot::Peer {
  public:
-  Terminal(mcpivot::Clients& clients, mcpivot::Gateway& gateway, mcpivot::ControlTools& tools, Oracle& oracle,
+  Terminal(mcpivot::Clients& clients, mcpivot::Desk& desk, mcpivot::ControlTools& tools, Oracle& oracle,
            int who)
-      : clients_(clients),
-        gateway_(gateway),
-        tools_(tools),
-        oracle_(oracle),
-        who_(who),
-        id_(clients.add(*this)) {}
+      : clients_(clients), desk_(desk), tools_(tools), oracle_(oracle), who_(who), id_(clients.next()) {
+    clients_.add(id_, *this);
+  }
   ~Terminal() override { clients_.remove(id_); }
 
   void type(int number, const std::string& text);
@@ -35,7 +32,7 @@ class Terminal final : private mcpivot::Peer {
   bool full() const override { return false; }
 
   mcpivot::Clients& clients_;
-  mcpivot::Gateway& gateway_;
+  mcpivot::Desk& desk_;
   mcpivot::ControlTools& tools_;
   Oracle& oracle_;
   int who_;

@@ -47,7 +47,6 @@ class VirtualTime final : public mcpivot::Timers {
   std::vector<Entry> agenda_;
   std::uint64_t orders_ = 0;
   std::uint64_t events_ = 0;
-  bool alarms_first_ = false;
 };
 
 }  // namespace simulation

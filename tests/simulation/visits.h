@@ -8,7 +8,7 @@
 
 #include "plan.h"
 #include "script.h"
-#include "server/server.h"
+#include "server/instance.h"
 
 namespace simulation {
 
@@ -16,8 +16,8 @@ class Visits {
  public:
   static constexpr std::size_t states = 4;
 
-  void step(mcpivot::Server::State from, mcpivot::Server::State to) { ++steps_[index(from)][index(to)]; }
-  void act(Deed deed, mcpivot::Server::State in) { ++deeds_[static_cast<std::size_t>(deed)][index(in)]; }
+  void step(mcpivot::Instance::State from, mcpivot::Instance::State to) { ++steps_[index(from)][index(to)]; }
+  void act(Deed deed, mcpivot::Instance::State in) { ++deeds_[static_cast<std::size_t>(deed)][index(in)]; }
 
   void add(const Visits& other);
   // All that was visited, and how often.
@@ -26,7 +26,7 @@ class Visits {
   std::string never() const;
 
  private:
-  static std::size_t index(mcpivot::Server::State state) { return static_cast<std::size_t>(state); }
+  static std::size_t index(mcpivot::Instance::State state) { return static_cast<std::size_t>(state); }
 
   std::array<std::array<std::uint64_t, states>, states> steps_{};
   std::array<std::array<std::uint64_t, states>, static_cast<std::size_t>(Deed::count)> deeds_{};

@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "gateway/gateway.h"
+#include "gateway/desk.h"
 #include "proc/utf8.h"
 #include "rpc/json_cursor.h"
 
@@ -22,11 +22,11 @@ constexpr std::size_t longest_trouble = 200;
 
 // It could not be started; it may be on its way again.
 bool has_failed(const Member& member) {
-  return member.server().state() != Server::State::ready && member.server().failed_lately();
+  return member.instance().state() != Instance::State::ready && member.instance().failed_lately();
 }
 
 // Why a server is not ready, short and in one line.
-std::string brief_trouble(const Server& server) {
+std::string brief_trouble(const Instance& server) {
   const std::string_view all = server.trouble();
   const std::string_view line = all.substr(0, all.find('\n'));
   if (line.size() <= longest_trouble) return std::string(line);
@@ -42,21 +42,21 @@ std::string head_and_lines(std::string head, const std::vector<std::string>& lin
 
 }  // namespace
 
-void Gateway::watch_start(Member& member) {
-  if (member.active() && member.server().state() != Server::State::ready) starts_.push_back({&member});
+void Desk::watch_start(Member& member) {
+  if (member.active() && member.instance().state() != Instance::State::ready) starts_.push_back({&member});
 }
 
-void Gateway::forget_start(const Member& member) {
+void Desk::forget_start(const Member& member) {
   std::erase_if(starts_, [&](const Start& start) { return start.member == &member; });
 }
 
-Gateway::Known Gateway::known() {
+Desk::Known Desk::known() {
   Known known{.active = {}, .clashes = routes().clashes(), .trouble = !config_.trouble.empty()};
   for (const auto& member : members_) known.active.emplace(member->name(), member->active());
   return known;
 }
 
-void Gateway::tell_since(const Known& before) {
+void Desk::tell_since(const Known& before) {
   const Known now = known();
   std::vector<std::string> lines;
   for (const auto& member : members_) {
@@ -80,23 +80,23 @@ void Gateway::tell_since(const Known& before) {
                               lines, most_lines_in_notice));
 }
 
-std::string Gateway::arrival(const Member& member) const {
+std::string Desk::arrival(const Member& member) const {
   std::string words = fmt::format("\"{}\": {}", member.name(), member.active() ? "active" : "inactive");
-  const Server& server = member.server();
+  const Instance& server = member.instance();
   if (has_failed(member)) words += fmt::format("; it could not be started: {}", brief_trouble(server));
   if (!member.active())
     return words + fmt::format("; {} puts its tools into the list.", control_.how_to_activate(member.name()));
-  const bool ready = server.state() == Server::State::ready;
+  const bool ready = server.state() == Instance::State::ready;
   return words + (ready ? "; its tools are in the list." : "; its tools are in the list when it is ready.");
 }
 
 // Looked at when a tool is called: sooner, nobody could be told.
-void Gateway::tell_starts() {
+void Desk::tell_starts() {
   if (starts_.empty() || alone()) return;  // of one that is alone, every answer tells
   std::vector<std::string> failed;
   for (Start& start : starts_) {
-    const Server& server = start.member->server();
-    if (server.state() == Server::State::ready) {
+    const Instance& server = start.member->instance();
+    if (server.state() == Instance::State::ready) {
       // Later generations are told of by the server itself; a daemon that was away at first has its first.
       const Status status = start.failure_told ? server.status() : Status();
       if (status.life && status.life->generation == 1)
@@ -106,14 +106,14 @@ void Gateway::tell_starts() {
       start.failure_told = true;
     }
   }
-  std::erase_if(starts_,
-                [](const Start& start) { return start.member->server().state() == Server::State::ready; });
+  std::erase_if(
+      starts_, [](const Start& start) { return start.member->instance().state() == Instance::State::ready; });
   if (!failed.empty())
     notices_.add(head_and_lines("[mcpivot] active, but could not be started; mcpivot goes on trying:", failed,
                                 most_lines_in_notice));
 }
 
-std::string Gateway::words_of_trouble() const {
+std::string Desk::words_of_trouble() const {
   const ControlNames& tools = lone().config().control;
   const std::string& why = lone().trouble();
   std::string text = fmt::format(
@@ -124,23 +124,23 @@ std::string Gateway::words_of_trouble() const {
   return text;
 }
 
-std::string Gateway::words_of_config() const {
+std::string Desk::words_of_config() const {
   return fmt::format("The configuration of mcpivot has errors: {}", config_.trouble);
 }
 
 // Ours, then those of the active servers: each gets its fair share of the room.
-std::string Gateway::instructions() const {
+std::string Desk::instructions() const {
   std::string text = control_.instructions();
   if (!config_.trouble.empty() && !members_.empty()) text += "\n" + words_of_config();
   std::vector<std::string> failed;
   for (const auto& member : members_)
     if (member->active() && has_failed(*member))
-      failed.push_back(fmt::format("\"{}\": {}", member->name(), brief_trouble(member->server())));
+      failed.push_back(fmt::format("\"{}\": {}", member->name(), brief_trouble(member->instance())));
   if (!failed.empty())
     text += head_and_lines("\nActive, but could not be started:", failed, most_lines_in_instructions);
   std::vector<std::pair<std::string, std::string>> all;
   for (const auto& member : members_) {
-    const std::string_view words = find_member(member->server().initialize_result(), "instructions");
+    const std::string_view words = find_member(member->instance().initialize_result(), "instructions");
     if (member->active() && words.starts_with('"')) all.emplace_back(member->name(), string_value(words));
   }
   std::ranges::stable_sort(all, {}, [](const auto& entry) { return entry.second.size(); });

@@ -7,7 +7,7 @@
 
 #include "link/url.h"
 #include "log/log.h"
-#include "server/server.h"
+#include "server/instance.h"
 
 namespace mcpivot {
 namespace {
@@ -27,7 +27,7 @@ constexpr const char* no_start = "Start it yourself: there is no --start.";
 }  // namespace
 
 // A daemon that is away is told of when it is back.
-void Server::on_daemon_lost(Generation& generation, const Death& death, bool forgotten) {
+void Instance::on_daemon_lost(Generation& generation, const Death& death, bool forgotten) {
   count_young_death(generation, death.after < young);
   session_forgotten_ = forgotten;
   if (!forgotten) {
@@ -43,7 +43,7 @@ void Server::on_daemon_lost(Generation& generation, const Death& death, bool for
 
 // Many clients of one daemon must not all come at the same moment; and whoever waits for it to be started
 // must not wait longer than need be.
-milliseconds Server::daemon_back_off() const {
+milliseconds Instance::daemon_back_off() const {
   if (young_deaths_ == 0) return milliseconds(0);
   const milliseconds longest = waiting_.size() > 0 ? longest_back_off_with_queue : longest_back_off;
   const auto full = std::min(longest, first_back_off * (1 << std::min(young_deaths_ - 1, 10)));
@@ -55,7 +55,7 @@ milliseconds Server::daemon_back_off() const {
 }
 
 // A birth failed. True: the daemon is being started, so it is tried again soon and nobody is told.
-bool Server::wait_for_daemon(std::string& why) {
+bool Instance::wait_for_daemon(std::string& why) {
   if (!keeper_ || !keeper_->can_start() || shut_down_ || cannot_execute_) return false;
   const bool first = std::exchange(first_try_, false) && unreachable_;
   const bool overdue = waiting_.size() > 0 && connection_.away() >= config_->http.start_after;
@@ -69,7 +69,7 @@ bool Server::wait_for_daemon(std::string& why) {
   return true;
 }
 
-std::string Server::connection_words(const std::optional<ConnectionRecord::Absence>& absence) const {
+std::string Instance::connection_words(const std::optional<ConnectionRecord::Absence>& absence) const {
   const std::string where = current_->backend().where();
   std::string words =
       absence ? fmt::format("[mcpivot] \"{}\" is back after {}: {} (it {}).", config_->name,
@@ -83,7 +83,7 @@ std::string Server::connection_words(const std::optional<ConnectionRecord::Absen
 
 // A build made it out of date. If it is ours to stop, it is stopped and, at the next try, started; else a new
 // session is all that we can do.
-void Server::renew_daemon(const std::string& reason) {
+void Instance::renew_daemon(const std::string& reason) {
   daemon_restarted_ = keeper_ && keeper_->can_stop();
   if (!daemon_restarted_) {
     start_wanted_ = keeper_ && keeper_->can_start();
@@ -96,13 +96,13 @@ void Server::renew_daemon(const std::string& reason) {
 }
 
 // Whoever wants it stopped while it is being stopped waits for the same end.
-void Server::end_daemon() {
+void Instance::end_daemon() {
   if (std::exchange(daemon_busy_, true)) return;
   keeper_->stop([this](bool ok, const std::string& how) { on_daemon_stopped(ok, how); });
 }
 
 // What is to follow may have changed since the stop began.
-void Server::on_daemon_stopped(bool ok, const std::string& how) {
+void Instance::on_daemon_stopped(bool ok, const std::string& how) {
   daemon_busy_ = false;
   log_info("{}: {}", config_->name, how);
   adopt_keeper();
@@ -125,7 +125,7 @@ void Server::on_daemon_stopped(bool ok, const std::string& how) {
   if (!current_) bear(std::string(manner().comes_back));
 }
 
-void Server::stop_daemon(std::function<void(const Stopped&)> done) {
+void Instance::stop_daemon(std::function<void(const Stopped&)> done) {
   if (!daemon_busy_ && (!keeper_ || !keeper_->can_stop()))
     return done(
         {.ok = false,
@@ -149,7 +149,7 @@ void Server::stop_daemon(std::function<void(const Stopped&)> done) {
   end_daemon();
 }
 
-void Server::describe_daemon(Status& status) const {
+void Instance::describe_daemon(Status& status) const {
   status.daemon = true;
   const auto of_session = std::exchange(status.more, {});  // stands behind what is true of all sessions
   const Backend::Describe line = [&](std::string_view key, const std::string& value) {

@@ -6,11 +6,17 @@
 #include <utility>
 
 #include "log/log.h"
-#include "server/server.h"
+#include "server/instance.h"
 
 namespace mcpivot {
+namespace {
 
-void Server::reload(Reload reload) {
+// How often an instance that has fallen behind looks whether it may follow.
+constexpr std::chrono::milliseconds idle_pace{1'000};
+
+}  // namespace
+
+void Instance::reload(Reload reload) {
   if (!farewell_reason_.empty())
     return reload.done(
         {false, fmt::format("[mcpivot] \"{}\" {}: {}", config_->name, manner().absent, farewell_reason_)});
@@ -34,17 +40,58 @@ void Server::reload(Reload reload) {
   }
 }
 
-void Server::program_replaced(const std::string& reason) {
-  const auto program = world_.files().program_of(config_->command);
-  const auto& known = unborn_ ? unborn_file_ : current_file_;
-  // By a build of ours, or it runs already.
-  if (build_ || (program && known && program->stamp.looks_like(known->stamp))) return;
-  reload({.build = false, .reason = reason, .progress = {}, .done = [this](const ReloadOutcome& outcome) {
+void Instance::follow_sources(const std::string& reason) {
+  reload({.build = can_build(),
+          .renew = true,
+          .changed = true,
+          .reason = reason,
+          .progress = {},
+          .done = [this](const ReloadOutcome& outcome) {
             if (outcome.news) add_notice(outcome.text);
           }});
 }
 
-void Server::start_round() {
+void Instance::program_replaced(const std::string& reason) {
+  const auto program = world_.files().program_of(config_->command);
+  const auto& known = unborn_ ? unborn_file_ : current_file_;
+  // By a build of ours, or it runs already.
+  if (build_ || (program && known && program->stamp.looks_like(known->stamp))) return;
+  reload({.build = false,
+          .changed = true,
+          .reason = reason,
+          .progress = {},
+          .done = [this](const ReloadOutcome& outcome) {
+            if (outcome.news) add_notice(outcome.text);
+          }});
+}
+
+void Instance::fall_behind(const std::string& reason) {
+  if (state_ == State::stopped || !farewell_reason_.empty()) return;  // its next start finds what is there
+  behind_ = reason;
+  if (!current_) return catch_up();
+  catch_up_when_idle();
+}
+
+void Instance::catch_up_when_idle() {
+  catch_up_timer_.set(idle_pace, [this] {
+    if (behind_.empty()) return;
+    if (current_ && current_->calls() > 0) return catch_up_when_idle();
+    catch_up();
+  });
+}
+
+// If it fails, who waits for it gets the old one.
+void Instance::catch_up() {
+  reload({.build = false,
+          .reason = std::exchange(behind_, {}),
+          .progress = {},
+          .done = [this](const ReloadOutcome& outcome) {
+            if (outcome.news) add_notice(outcome.text);
+            if (!outcome.ok) release_waiting();
+          }});
+}
+
+void Instance::start_round() {
   if (config_->swap == SwapMode::stop_first) {
     abandon_birth();
     if (current_ && !current_->ending()) current_->end(farewell);
@@ -53,13 +100,13 @@ void Server::start_round() {
 }
 
 // What is in the way dies soon, and then this is called again.
-void Server::begin_reload_if_clear() {
+void Instance::begin_reload_if_clear() {
   const bool ends = current_ && current_->ending();
   const bool runs_twice = config_->swap == SwapMode::stop_first && !leaving_.empty();
   if (reloads_.waits() && !ends && !runs_twice) begin_reload();
 }
 
-void Server::begin_reload() {
+void Instance::begin_reload() {
   const bool wants_build = reloads_.begin(can_build());
   unwatch_sources();
   if (wants_build) return build();
@@ -68,31 +115,30 @@ void Server::begin_reload() {
 }
 
 // What is being born already may be older than what was asked for.
-void Server::bear_for_round() {
+void Instance::bear_for_round() {
   if (config_->is_daemon() && reloads_.wants_renewal()) return renew_daemon(reloads_.reason());
   if (!config_->is_daemon()) abandon_birth();
   bear(reloads_.reason());
 }
 
-void Server::unwatch_sources() {
-  if (!std::exchange(sources_unwatched_, true)) watcher_.on_reload_begins();
+void Instance::unwatch_sources() {
+  if (!std::exchange(sources_unwatched_, true)) source_.reload_begins();
 }
 
-void Server::watch_again() {
+void Instance::watch_again() {
   long_birth_timer_.cancel();
-  if (!build_ && std::exchange(sources_unwatched_, false)) watcher_.on_reload_ends();
+  if (!build_ && std::exchange(sources_unwatched_, false)) source_.reload_ends();
 }
 
-void Server::build() {
+void Instance::build() {
   log_info("{}: building: {}", config_->name, config_->build);
   unwatch_sources();
   build_began_ = world_.timers().now();
-  build_ =
-      world_.start_build(*config_, {.on_line = [this](std::string_view line) { reloads_.tell(line); },
+  build_ = source_.build(*config_, {.on_line = [this](std::string_view line) { reloads_.tell(line); },
                                     .on_done = [this](const Build::Result& result) { on_built(result); }});
 }
 
-void Server::on_built(const Build::Result& result) {
+void Instance::on_built(const Build::Result& result) {
   const auto keep = std::exchange(build_, nullptr);
   ++past_.builds;
   past_.last_build = fmt::format("{} in {}", result.ok ? "succeeded" : "failed: it " + result.how,
@@ -113,22 +159,26 @@ void Server::on_built(const Build::Result& result) {
   if (!current_) bear("again, after a failed build");
 }
 
-void Server::cancel_reload(const void* whose) {
+void Instance::cancel_reload(const void* whose) {
   if (reloads_.give_up(whose) && build_) build_->stop("was stopped, because the request was cancelled");
 }
 
-void Server::reload_done(const ReloadOutcome& outcome) {
+void Instance::reload_done(const ReloadOutcome& outcome) {
   if (end_round(outcome)) start_round();
 }
 
 // True: the next round waits to be started, once whoever ended this one has done the rest of its work.
-bool Server::end_round(const ReloadOutcome& outcome) {
+bool Instance::end_round(const ReloadOutcome& outcome) {
   watch_again();
-  return reloads_.end(outcome);
+  const bool proven = outcome.ok && reloads_.changes_server();
+  const std::string reason = reloads_.reason();
+  const bool next = reloads_.end(outcome);
+  if (proven) source_.proven(*this, reason);
+  return next;
 }
 
 // It is to be stopped: whatever was to come of it is not to come any more.
-void Server::abandon_plans() {
+void Instance::abandon_plans() {
   back_off_timer_.cancel();
   build_.reset();
   renewal_.clear();
@@ -137,7 +187,7 @@ void Server::abandon_plans() {
   reload_done({false, fmt::format("[mcpivot] \"{}\" was stopped on request", config_->name)});
 }
 
-void Server::stop(std::function<void(const Stopped&)> done) {
+void Instance::stop(std::function<void(const Stopped&)> done) {
   if (!farewell_reason_.empty())
     return done({.ok = false,
                  .how = fmt::format("nothing was stopped: {}", farewell_reason_),
@@ -164,7 +214,7 @@ void Server::stop(std::function<void(const Stopped&)> done) {
 }
 
 // One that somebody wants stopped has ended; of several, the last to serve counts.
-void Server::note_end(const Generation& generation, const std::string& how) {
+void Instance::note_end(const Generation& generation, const std::string& how) {
   if (stops_.empty()) return;
   stopping_.how = fmt::format("it {}", how);
   stopping_.pids.push_back(generation.backend().pid());
@@ -172,7 +222,7 @@ void Server::note_end(const Generation& generation, const std::string& how) {
 }
 
 // Nothing of it is on its way out any more: whoever wanted it stopped is told.
-void Server::finish_stop_if_gone() {
+void Instance::finish_stop_if_gone() {
   const auto ends = [](const auto& generation) { return generation && generation->ending(); };
   if (stops_.empty() || daemon_busy_ || ends(current_) || std::ranges::any_of(leaving_, ends)) return;
   Stopped stopped = std::exchange(stopping_, {});
@@ -180,7 +230,7 @@ void Server::finish_stop_if_gone() {
   finish_stop(std::exchange(stopping_command_, {}).value_or(config_->command), std::move(stopped));
 }
 
-void Server::rest() {
+void Instance::rest() {
   if (!current_ || current_->ending() || current_->calls() > 0 || reloads_.under_way()) return;
   // Somebody may yet fetch what they came to; but not for ever.
   const auto since_last_task = world_.timers().now() - current_->last_task();
@@ -189,7 +239,7 @@ void Server::rest() {
   current_->end(farewell);
 }
 
-void Server::configure(ServerConfig config) {
+void Instance::configure(ServerConfig config) {
   adopt(std::move(config));
   abandon_birth();  // it would be born of the old one
   if (shut_down_) return;
@@ -200,7 +250,7 @@ void Server::configure(ServerConfig config) {
           .done = [this](const ReloadOutcome& outcome) { add_notice(outcome.text); }});
 }
 
-void Server::finish_stop(const Command& command, Stopped stopped) {
+void Instance::finish_stop(const Command& command, Stopped stopped) {
   const auto stopping = std::make_shared<Stopping>();
   stopping->stopped = std::move(stopped);
   stopping->waiting = std::exchange(stops_, {});
@@ -218,7 +268,7 @@ void Server::finish_stop(const Command& command, Stopped stopped) {
   });
 }
 
-void Server::answer_all_waiting(const std::string& why) {
+void Instance::answer_all_waiting(const std::string& why) {
   for (const auto& waiting : waiting_.take_all())
     if (waiting.is_request())
       refuse(waiting.asker, waiting.message.message(),
@@ -228,12 +278,13 @@ void Server::answer_all_waiting(const std::string& why) {
 }
 
 // Whoever destroys us next finds no handler of theirs under way.
-void Server::cancel_timers() {
-  for (auto* timer : {&birth_timer_, &back_off_timer_, &patience_timer_, &overdue_timer_, &long_birth_timer_})
+void Instance::cancel_timers() {
+  for (auto* timer : {&birth_timer_, &back_off_timer_, &patience_timer_, &overdue_timer_, &long_birth_timer_,
+                      &catch_up_timer_})
     timer->cancel();
 }
 
-void Server::retire(std::function<void()> done) {
+void Instance::retire(std::function<void()> done) {
   farewell_reason_ = "it was taken out of the configuration";
   shut_down_ = std::move(done);
   cancel_timers();
@@ -247,12 +298,12 @@ void Server::retire(std::function<void()> done) {
 }
 
 // Nothing is left of it, and nobody waits for it to be stopped.
-void Server::end_if_gone() {
+void Instance::end_if_gone() {
   if (shut_down_ && !current_ && leaving_.empty() && !daemon_busy_ && stoppings_.empty())
     std::exchange(shut_down_, nullptr)();
 }
 
-void Server::shut_down(std::chrono::milliseconds patience, std::function<void()> done) {
+void Instance::shut_down(std::chrono::milliseconds patience, std::function<void()> done) {
   cancel_timers();
   farewell_reason_ = "mcpivot ends";
   ends_with_mcpivot_ = true;

@@ -1,0 +1,157 @@
+// One client's view of the servers. Decides who answers it: mcpivot itself (the handshake, lists from the
+// catalogs, the control tools, ping), or one of its instances.
+//
+// A server that is alone is shown as it is: its own handshake and names, and whatever we do not know goes to
+// it; a client that does not shake hands gets everything from it. Of several, only the active ones are in the
+// client's lists, under names that tell them apart. One thread.
+#pragma once
+
+#include <chrono>
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <vector>
+
+#include "config/config.h"
+#include "gateway/active_memory.h"
+#include "gateway/control_tools.h"
+#include "gateway/list_announcer.h"
+#include "gateway/member.h"
+#include "gateway/routes.h"
+
+namespace mcpivot {
+
+using Servers = std::map<std::string, std::shared_ptr<Server>>;  // by name
+
+class Desk final : private Member::Owner, private ControlTools::Fleet {
+ public:
+  // The others must outlive it; `servers` has those that the configuration names.
+  Desk(World& world, Clients& clients, const Servers& servers, ClientId client, GatewayConfig config);
+
+  ClientId client() const { return client_; }
+  void start();
+  // The configuration is another one: servers come, go and change, each on its own.
+  void configure(GatewayConfig config);
+  // The configuration is to be another one, but has errors, which this line tells of: nothing is done.
+  void set_trouble(std::string line) { config_.trouble = std::move(line); }
+  // Something that the model should know.
+  void add_notice(const std::string& words) { notices_.add(words); }
+  void shut_down(std::chrono::milliseconds patience, std::function<void()> done);
+
+  void request(Asker asker, const Message& message);
+  void notify(const Message& message);
+  void cancel(ClientId client, const Message& cancelled);
+  // The generation that asked a client something; null: it is gone, and wants no answer any more.
+  Generation* find(GenerationId id) const;
+
+  // For whoever steers it from elsewhere, and is no client. One that has asked something and goes must be
+  // forgotten.
+  ControlTools::Fleet& fleet() { return *this; }
+  void forget(ClientId client);
+  const Clock& clock() const { return world_.timers(); }
+  // What the client calls itself; empty before the handshake.
+  std::string client_name() const;
+
+  // Whether the client must wait: a server that is alone does not read as fast as it is sent to.
+  bool full() const { return alone() && lone().full(); }
+  // A client that was full reads again.
+  void clients_writable();
+  // Whether the servers wait for the client to say that it is initialized.
+  bool shakes_hands() const { return !alone() || lone().knows_client(); }
+
+ private:
+  // Member::Owner
+  void on_writable() override;
+  void on_catalog() override { stale_ = Stale::names; }
+  void on_list_changed(const Member& member, ListKind kind) override;
+  void on_notification(const Member& member, const Message& message) override;
+  std::string shown_name(const Member& member, ListKind kind, const std::string& own) const override;
+
+  // ControlTools::Fleet
+  Members& members() override { return members_; }
+  bool alone() const override { return members_.size() == 1 && config_.left_out == 0; }
+  const std::string& trouble() const override { return config_.trouble; }
+  const Routes& routes() override;
+  const Routes& names() override { return stale_ == Stale::names ? routes() : routes_; }
+  void set_active(Member& member, bool active) override;
+  void call_tool(Asker asker, const Message& message, const Routes::Target& target) override;
+
+  Instance& lone() const { return members_.front()->instance(); }
+  std::unique_ptr<Member> make_member(ServerEntry entry);
+  void start_next();
+  void start(Member& member);
+  void watch_start(Member& member);
+  void forget_start(const Member& member);
+  bool is_active_at_first(const ServerEntry& entry) const;
+  // The configuration has a new one, says something else of one, or no longer has one.
+  void welcome(Member& member);
+  void change(Member& member, ServerEntry entry);
+  void retire(std::unique_ptr<Member> member);
+  void keep_names();
+  Naming naming_of(const Member& member) const;
+
+  // What the model knows of the servers; another one later tells what is news to it.
+  struct Known {
+    std::map<std::string, bool> active;  // by name
+    std::vector<std::string> clashes;
+    bool trouble;  // with the configuration
+  };
+  Known known();
+  void tell_since(const Known& before);
+  std::string arrival(const Member& member) const;
+  void tell_starts();
+
+  void request_unshaken(Asker asker, const Message& message);
+  void initialize(Asker asker, const Message& message);
+  std::string initialize_result() const;
+  void list(Asker asker, const Message& message, ListKind kind);
+  void request_tool(Asker asker, const Message& message);
+  void request_unrouted_tool(Asker asker, const Message& message, const std::string& name);
+  void request_prompt(Asker asker, const Message& message);
+  void request_resource(Asker asker, const Message& message);
+  void request_completion(Asker asker, const Message& message);
+  void set_level(Asker asker, const Message& message);
+  void request_other(Asker asker, const Message& message);
+  // The same under the name that the server knows; `name` is where it stands in the message.
+  void pass_renamed(const Routes::Target& target, Asker asker, const Message& message, Span name);
+  // Hands it to a server of several, which may not be able to take more.
+  void pass(Member& member, Asker asker, const Message& message);
+  // For what a lone server does not have, though the client was told that it might.
+  void request_if(bool has, std::string_view otherwise, Asker asker, const Message& message);
+  std::string words_of_trouble() const;
+  std::string words_of_config() const;
+  std::string instructions() const;
+
+  World& world_;
+  Clients& clients_;
+  const Servers& servers_;
+  const ClientId client_;
+  std::uint32_t last_instance_ = 0;
+  GatewayConfig config_;
+  ActiveMemory memory_;
+  NoticeBoard notices_;
+  Members members_;
+  Members leaving_;                  // no longer configured; their calls end
+  std::vector<const Member*> gone_;  // of those: nothing is left of them
+  Alarm sweep_;                      // which removes them
+  Alarm next_start_;
+  std::deque<std::string> to_start_;
+  // Active servers that were started and are not known to be ready: should they fail, the model is told.
+  struct Start {
+    Member* member;
+    bool failure_told = false;
+  };
+  std::vector<Start> starts_;
+  // How servers were named when the configuration changed: clients have seen these names.
+  std::map<std::string, Naming> seen_naming_;
+  Routes routes_;
+  enum class Stale : std::uint8_t { nothing, lists, names };  // what of the routes has to be made anew
+  Stale stale_ = Stale::names;
+  ControlTools control_;
+  ListAnnouncer announcer_;
+  std::string hello_;  // the params of the client's `initialize`
+  std::string level_;  // its last logging/setLevel, as a whole message
+};
+
+}  // namespace mcpivot

@@ -1,0 +1,42 @@
+// The builds of one server, for all who ask: one at a time. Whoever asks while one runs may have saved
+// something that it missed, and shares the next one with all who ask until then.
+//
+// One thread.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "server/world.h"
+
+namespace mcpivot {
+
+class SharedBuild {
+ public:
+  explicit SharedBuild(World& world);
+  ~SharedBuild();
+  SharedBuild(const SharedBuild&) = delete;
+  SharedBuild& operator=(const SharedBuild&) = delete;
+
+  // A share in a build, which must not outlive this object. Dropped or stopped, it leaves the build to the
+  // others; with the last share the build itself is stopped.
+  std::shared_ptr<Build> join(const ServerConfig& config, Build::Handlers handlers);
+
+ private:
+  class Share;
+  using Shares = std::vector<std::weak_ptr<Share>>;
+
+  void begin();
+  void on_done(const Build::Result& result);
+  void leave(const Share& share);
+  static bool has_any(const Shares& shares);
+
+  World& world_;
+  Alarm next_;
+  std::shared_ptr<Build> build_;
+  Shares building_;
+  Shares waiting_;  // for the next one
+};
+
+}  // namespace mcpivot
