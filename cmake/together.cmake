@@ -33,7 +33,8 @@ together(mcp catalog initialize notice search_synonyms search_words tool_search)
 together(proc build_runner process program_run stderr_reader)
 together(proc command duration_text exit_status guard launcher port_holder same_program stderr_ring terminal
          user_folders utf8)
-together(rpc answers is_utf8 json_cursor json_string line_reader message skim)
+# message.cpp and json_cursor.cpp stay alone: together with others g++ inlines less of what reads every message.
+together(rpc answers is_utf8 json_string line_reader skim)
 together(schema check check_members circle compile references schema uri values words)
 together(server clients connection_record crash_report executable reload_rounds start_cache status timers waiting_room)
 together(server generation handshake replay trial)

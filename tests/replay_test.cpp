@@ -83,5 +83,16 @@ TEST(Replay, that_fails_is_told_and_blocks_nothing) {
   EXPECT_EQ(own(client, "echo", {{"text", "works"}}), "works");
 }
 
+TEST(Replay, that_never_answers_is_told_and_keeps_nobody_from_the_server) {
+  Client client({.options = {"--replay", "sleep", "--start-timeout", "1s"}, .server = {"--lives", "lives"}});
+  client.initialize();
+  client.call("sleep", {{"ms", 1'500}});
+  const json::object answer = client.call("pivot_restart");
+  EXPECT_FALSE(is_error(answer));
+  EXPECT_THAT(text_of(answer),
+              HasSubstr("not repeated: the call of sleep (no answer within 1 s of its start)"));
+  EXPECT_EQ(own(client, "echo", {{"text", "works"}}), "works");
+}
+
 }  // namespace
 }  // namespace harness

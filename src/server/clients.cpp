@@ -23,7 +23,7 @@ void Clients::remove(ClientId id) {
   std::erase_if(entries_, [&](const Entry& entry) { return entry.id == id; });
 }
 
-Peer& Clients::operator[](ClientId id) const {
+Peer& Clients::find(ClientId id) const {
   const auto found = std::ranges::lower_bound(entries_, id, {}, &Entry::id);
   return found != entries_.end() && found->id == id ? *found->peer : nobody;
 }

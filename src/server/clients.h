@@ -75,7 +75,11 @@ class Clients {
   void remove(ClientId id);
 
   // Whoever has this id; or somebody who does nothing.
-  Peer& operator[](ClientId id) const;
+  Peer& operator[](ClientId id) const {
+    // Most often there is one client, and it came first.
+    if (!entries_.empty() && entries_.front().id == id) return *entries_.front().peer;
+    return find(id);
+  }
 
   void forward(Asker to, const Message& message, std::span<const Edit> edits) const {
     (*this)[to.client].forward(to.batch, message, edits);
@@ -84,6 +88,8 @@ class Clients {
   void withdrawn(Asker by) const { (*this)[by.client].withdrawn(by.batch); }
 
  private:
+  Peer& find(ClientId id) const;
+
   struct Entry {
     ClientId id;
     Peer* peer;
