@@ -353,6 +353,12 @@ void Instance::bear(std::string reason) {
   }
   if (knows_client()) return shake_hands();
   release_waiting();
+  // It may be long until a client comes; whoever asked for this must not wait for that.
+  if (reloads_.under_way() && !build_)
+    reload_done(
+        {true,
+         fmt::format("[mcpivot] \"{}\" was started: generation {}, {}. It shakes hands when the client does.",
+                     config_->name, number, unborn_->backend().where())});
 }
 
 // What went wrong before, for somebody who waits for a start that may fail again.
