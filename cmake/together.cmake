@@ -22,7 +22,7 @@ together(clitools call_pool captured_output cli_result cli_run kept_files schema
 together(config config_file key_docs key_reader keys server_draft units)
 together(config env_file jsonc nearest problem_list small_file tool_pattern variables)
 together(control control_client instances)
-together(gateway active_memory control_arguments list_announcer sitter_answers stderr_tail tool_filter)
+together(gateway active_memory client_state control_arguments list_announcer sitter_answers stderr_tail tool_filter)
 together(gateway desk_news gateway member routes)
 together(install careful_file install_record made_folders project_start skill)
 together(install client_files client_text json_edit toml_edit)

@@ -118,7 +118,10 @@ class ControlSocket::Visitor final : public Link::Handler,
     if (left_) return;
     left_ = true;
     link_->finish();
-    boost::asio::post(owner_.context_.loop, [self = shared_from_this()] {
+    // Not to keep us: this may never be run, and then be dropped when all that we know is gone.
+    boost::asio::post(owner_.context_.loop, [weak = weak_from_this()] {
+      const auto self = weak.lock();
+      if (!self) return;
       self->owner_.desk_.forget(self->id_);
       self->owner_.tools_.forget(self->id_);
       self->owner_.visitors_.remove(self);

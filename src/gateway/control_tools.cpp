@@ -563,10 +563,10 @@ void ControlTools::stop(const Call& call, Instance& server, std::string (*words)
   // Who else of ours runs the same program is stopped too: else it would be ended, started again, and hold
   // the file.
   if (const auto program = world_.files().stoppable_program_of(server.config_in_use().command))
-    for (const auto& other : fleet_.members()) {
-      const auto same = world_.files().stoppable_program_of(other->instance().config_in_use().command);
-      if (&other->instance() != &server && same && same->path == program->path)
-        other->instance().stop([](const Instance::Stopped&) {});
+    for (Instance* const other : fleet_.all_instances()) {
+      const auto same = world_.files().stoppable_program_of(other->config_in_use().command);
+      if (other != &server && !other->ends() && same && same->path == program->path)
+        other->stop([](const Instance::Stopped&) {});
     }
   server.stop([this, weak = std::weak_ptr(begin(call, server)), words](const Instance::Stopped& stopped) {
     end(weak.lock(), {stopped.ok, words(stopped)});

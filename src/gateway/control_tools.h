@@ -38,6 +38,8 @@ class ControlTools {
     // The same, where it does not matter what is listed: that is put together when somebody wants to see it.
     virtual const Routes& names() = 0;
     virtual void set_active(Member& member, bool active) = 0;
+    // Of all servers, for all clients.
+    virtual std::vector<Instance*> all_instances() const = 0;
     virtual void call_tool(Asker asker, const Message& message, const Routes::Target& target) = 0;
   };
 

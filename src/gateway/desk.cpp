@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <iterator>
 #include <optional>
 #include <utility>
 
@@ -84,6 +85,35 @@ bool Desk::is_active_at_first(const ServerEntry& entry) const {
   if (config_.servers.size() == 1 && config_.left_out == 0) return true;
   if (const auto& remembered = memory_.active()) return remembered->contains(entry.server.name);
   return entry.active.value_or(false);
+}
+
+ClientState Desk::state() const {
+  ClientState state{.hello = hello_,
+                    .level = level_,
+                    .notices = notices_.text(),
+                    .names_seen = seen_naming_,
+                    .servers = {},
+                    .questions = clients_[client_].questions()};
+  for (const auto& member : members_)
+    state.servers[member->name()] = {.active = member->active(),
+                                     .replay = member->instance().memory(),
+                                     .tasks = member->instance().tasks()};
+  return state;
+}
+
+// Its questions are not asked again: whoever asked them is gone.
+void Desk::restore(const ClientState& state) {
+  hello_ = state.hello;
+  level_ = state.level;
+  seen_naming_ = state.names_seen;
+  if (!state.notices.empty()) notices_.add(state.notices);
+  for (const auto& member : members_) {
+    if (const auto known = state.servers.find(member->name()); known != state.servers.end()) {
+      member->set_active(known->second.active);
+      member->instance().restore(known->second.replay, known->second.tasks);
+    }
+    if (!hello_.empty()) member->instance().hello(hello_, {});
+  }
 }
 
 void Desk::start() {
@@ -257,6 +287,12 @@ Naming Desk::naming_of(const Member& member) const {
   if (config_.names == Naming::bare || config_.compat == Compat::mcpflip) return Naming::bare;
   if (const auto seen = seen_naming_.find(member.name()); seen != seen_naming_.end()) return seen->second;
   return alone() ? Naming::bare : Naming::prefixed;
+}
+
+std::vector<Instance*> Desk::all_instances() const {
+  std::vector<Instance*> all;
+  for (const auto& [name, server] : servers_) std::ranges::copy(server->instances(), std::back_inserter(all));
+  return all;
 }
 
 void Desk::set_active(Member& member, bool active) {

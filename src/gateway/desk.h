@@ -15,6 +15,7 @@
 
 #include "config/config.h"
 #include "gateway/active_memory.h"
+#include "gateway/client_state.h"
 #include "gateway/control_tools.h"
 #include "gateway/list_announcer.h"
 #include "gateway/member.h"
@@ -30,6 +31,11 @@ class Desk final : private Member::Owner, private ControlTools::Fleet {
   Desk(World& world, Clients& clients, const Servers& servers, ClientId client, GatewayConfig config);
 
   ClientId client() const { return client_; }
+  // All that it knows of its client and owes it; and another desk, before it starts, that is to go on so.
+  ClientState state() const;
+  void restore(const ClientState& state);
+  // Whether its client has shaken hands.
+  bool shaken() const { return !hello_.empty(); }
   void start();
   // The configuration is another one: servers come, go and change, each on its own.
   void configure(GatewayConfig config);
@@ -75,6 +81,7 @@ class Desk final : private Member::Owner, private ControlTools::Fleet {
   const Routes& routes() override;
   const Routes& names() override { return stale_ == Stale::names ? routes() : routes_; }
   void set_active(Member& member, bool active) override;
+  std::vector<Instance*> all_instances() const override;
   void call_tool(Asker asker, const Message& message, const Routes::Target& target) override;
 
   Instance& lone() const { return members_.front()->instance(); }

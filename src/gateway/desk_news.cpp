@@ -1,4 +1,4 @@
-// What a gateway tells the model of its servers as such: which came and went with the configuration, which
+// What a desk tells the model of its servers as such: which came and went with the configuration, which
 // could not start, and the instructions of the handshake. All of it is bounded: it must not crowd the context
 // that it stands in.
 #include <fmt/format.h>

@@ -70,6 +70,7 @@ void Gateway::add_notice(const std::string& words) {
 
 void Gateway::shut_down(std::chrono::milliseconds patience, std::function<void()> done) {
   ending_ = true;
+  for (const auto& [name, server] : servers_) server->close();
   auto left = std::make_shared<std::size_t>(desks_.size() + closing_.size() + 1);
   auto one_less = [left, done = std::move(done)] {
     if (--*left == 0) done();

@@ -15,7 +15,8 @@ using testing::IsEmpty;
 // A client and a guest, each with an instance of the server "alpha", in virtual time.
 class TwoClients : public testing::Test {
  protected:
-  TwoClients() {
+  explicit TwoClients(const char* fleet = "alpha=process,build,watch")
+      : life(world, oracle, simulation::fleet_from(fleet), 1, numbers) {
     act(Deed::hello, "-", "2025-06-18");
     act(Deed::ready, "-", "");
     act(Deed::ask, "-", "tools/list");
@@ -35,6 +36,11 @@ class TwoClients : public testing::Test {
     const auto until = world.timers().now() + time;
     while (world.timers().step(until)) most_builds = std::max(most_builds, world.builds());
   }
+  const mcpivot::History& past(const std::string& server) {
+    static mcpivot::Status status;
+    status = life.find(server)->instance().status();
+    return status.past;
+  }
   int generation(const std::string& server) {
     const auto life_of = life.find(server)->instance().status().life;
     return life_of ? life_of->generation : 0;
@@ -46,7 +52,7 @@ class TwoClients : public testing::Test {
   simulation::SimWorld world{1, oracle};
   simulation::Oracle oracle{world.timers()};
   simulation::Life::Numbers numbers;
-  simulation::Life life{world, oracle, simulation::fleet_from("alpha=process,build,watch"), 1, numbers};
+  simulation::Life life;
   int number = 0;
   int most_builds = 0;  // at once
 };
@@ -88,6 +94,8 @@ TEST_F(TwoClients, what_one_cannot_prove_the_other_is_spared) {
   next_start_fails("alpha");
   act(Deed::control, "-", "pivot_rebuild {}");
   pass(5s);
+  EXPECT_EQ(past("alpha").builds, 1);
+  EXPECT_EQ(past("alpha").starts, 2);
   EXPECT_EQ(generation("alpha"), 1);
   EXPECT_EQ(generation("alpha~g1"), 1);
 }
@@ -99,6 +107,7 @@ TEST_F(TwoClients, one_that_cannot_follow_still_serves) {
   const int call = as_guest("call", "alpha", "work");
   pass(500ms);
   EXPECT_TRUE(oracle.was_answered_well(call));
+  EXPECT_EQ(past("alpha~g1").starts, 2);
   EXPECT_EQ(generation("alpha~g1"), 1);
 }
 
@@ -108,14 +117,38 @@ TEST_F(TwoClients, that_both_build_are_built_one_after_the_other) {
   pass(5s);
   EXPECT_TRUE(oracle.was_answered(other));
   EXPECT_EQ(most_builds, 1);
+  EXPECT_EQ(past("alpha").builds, 1);
+  EXPECT_EQ(past("alpha~g1").builds, 1);
+  EXPECT_EQ(generation("alpha"), 3) << "its own, and the other's";
+  EXPECT_EQ(generation("alpha~g1"), 2) << "what it built itself is the newest";
 }
 
 TEST_F(TwoClients, a_save_is_built_once) {
   world.save("alpha");
   pass(5s);
-  EXPECT_EQ(most_builds, 1);
+  EXPECT_EQ(past("alpha").builds + past("alpha~g1").builds, 1);
   EXPECT_EQ(generation("alpha"), 2);
   EXPECT_EQ(generation("alpha~g1"), 2);
+}
+
+TEST_F(TwoClients, a_save_whose_builder_goes_is_built_by_the_other) {
+  const int call = as_guest("call", "alpha", "work");  // it is used last, so it is to prove the change
+  pass(10ms);
+  EXPECT_TRUE(oracle.was_answered_well(call));
+  world.save("alpha");
+  pass(30ms);
+  act(Deed::part, "g1", "");
+  pass(3s);
+  EXPECT_EQ(generation("alpha"), 2);
+}
+
+TEST_F(TwoClients, what_was_stopped_stays_stopped_though_it_fell_behind) {
+  act(Deed::control, "-", "pivot_rebuild {}");
+  pass(300ms);
+  as_guest("control", "-", R"(pivot_restart {"stop":true})");
+  pass(5s);
+  EXPECT_EQ(generation("alpha~g1"), 0);
+  EXPECT_EQ(world.alive(), 1);
 }
 
 TEST_F(TwoClients, a_restart_of_one_is_no_concern_of_the_other) {
@@ -132,6 +165,62 @@ TEST_F(TwoClients, who_goes_leaves_nothing_behind) {
   const int call = act(Deed::call, "alpha", "work");
   pass(100ms);
   EXPECT_TRUE(oracle.was_answered(call));
+}
+
+// A client with something of everything: settings, activations, a notice that is due, a task, a question.
+class RichClient : public TwoClients {
+ protected:
+  RichClient() : TwoClients("alpha=process,replay,build beta=process,active gamma=daemon") {
+    act(Deed::ask, "-", R"(logging/setLevel {"level":"info"})");
+    act(Deed::control, "-", R"(pivot_activate {"server":"alpha"})");
+    pass(50ms);
+    act(Deed::ask, "-", R"(resources/subscribe {"uri":"sim://alpha/one"})");
+    act(Deed::through, "alpha", "again");
+    act(Deed::through, "alpha", "work +task");
+    act(Deed::through, "beta", R"(work ,"do":"ask")");
+    pass(200ms);
+    act(Deed::kill, "beta", "");
+    pass(200ms);
+  }
+  Desk& desk() { return life.seated().front().desk; }
+};
+
+TEST_F(RichClient, is_the_same_when_it_was_written_down_and_read_back) {
+  const ClientState state = desk().state();
+  EXPECT_NE(state.hello, "");
+  EXPECT_NE(state.level, "");
+  EXPECT_NE(state.notices, "");
+  const ClientState::OfServer& alpha = state.servers.at("alpha");
+  EXPECT_TRUE(alpha.active);
+  EXPECT_NE(alpha.replay.log_level, "");
+  EXPECT_EQ(alpha.replay.subscriptions.size(), 1);
+  EXPECT_EQ(alpha.replay.calls.size(), 1);
+  EXPECT_EQ(alpha.tasks.size(), 1);
+  const auto again = client_state_from(to_json(state));
+  ASSERT_TRUE(again) << again.error();
+  EXPECT_EQ(*again, state);
+}
+
+TEST_F(RichClient, goes_on_at_a_desk_that_is_made_of_what_was_written_down) {
+  ClientState state = desk().state();
+  state.questions.clear();  // whoever asked them is gone
+  Clients clients;
+  Gateway gateway(world, clients,
+                  simulation::fleet_from("alpha=process,replay,build beta=process,active gamma=daemon"));
+  Desk& next = gateway.open();
+  next.restore(*client_state_from(to_json(state)));
+  EXPECT_TRUE(next.shaken());
+  EXPECT_EQ(next.state(), state);
+  next.start();
+  pass(1s);
+  EXPECT_EQ(next.fleet().members().front()->instance().state(), Instance::State::ready)
+      << "it shakes hands without the client";
+  EXPECT_EQ(next.state().servers, state.servers);
+}
+
+TEST(ClientState, nonsense_is_told_as_such) {
+  for (const char* text : {"", "{", "[]", "{}", R"({"hello":7})"})
+    EXPECT_FALSE(client_state_from(text)) << text;
 }
 
 }  // namespace

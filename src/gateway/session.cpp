@@ -28,7 +28,8 @@ Session::Session(Link& link, Clients& clients, Desk& desk, std::function<void(st
       desk_(desk),
       id_(desk.client()),
       on_end_(std::move(on_end)),
-      asked_(desk.clock()) {
+      asked_(desk.clock()),
+      initialized_(desk.shaken()) {
   clients_.add(id_, *this);
 }
 
@@ -192,6 +193,12 @@ void Session::forget(GenerationId from) {
   std::erase_if(held_, [&](const Held& held) { return held.from == from; });
   for (const auto& taken : asked_.take_if([&](const auto& request) { return request.origin == from; }))
     say(cancellation(IdText(taken.own).view(), "the server that asked is gone"));
+}
+
+std::vector<std::string> Session::questions() const {
+  std::vector<std::string> ids;
+  for (const std::int64_t id : asked_.ids()) ids.emplace_back(IdText(id).view());
+  return ids;
 }
 
 void Session::pause_if_full() {

@@ -46,6 +46,7 @@ class Session final : public Link::Handler, private Peer {
   void ask(GenerationId from, const Message& request) override;
   void ask_no_more(GenerationId from, const Message& cancelled) override;
   void forget(GenerationId from) override;
+  std::vector<std::string> questions() const override;
 
   // Link::Handler
   void on_message(const Message& message) override;

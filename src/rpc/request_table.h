@@ -205,6 +205,14 @@ class RequestTable {
   }
 
   std::size_t size() const { return size_; }
+  // Our ids of all that are open, in order.
+  std::vector<std::int64_t> ids() const {
+    std::vector<std::int64_t> ids;
+    for (const Slot& slot : slots_)
+      if (slot.id != 0) ids.push_back(slot.id);
+    std::sort(ids.begin(), ids.end());
+    return ids;
+  }
   template <class Predicate>
   std::size_t count_if(Predicate&& fits) const {
     return static_cast<std::size_t>(

@@ -23,6 +23,10 @@ void Clients::remove(ClientId id) {
   std::erase_if(entries_, [&](const Entry& entry) { return entry.id == id; });
 }
 
+bool Clients::has(ClientId id) const {
+  return &(*this)[id] != &nobody;
+}
+
 Peer& Clients::find(ClientId id) const {
   const auto found = std::ranges::lower_bound(entries_, id, {}, &Entry::id);
   return found != entries_.end() && found->id == id ? *found->peer : nobody;

@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -64,6 +65,8 @@ class Peer {
   virtual void ask(GenerationId /*from*/, const Message& /*request*/) {}
   virtual void ask_no_more(GenerationId /*from*/, const Message& /*cancelled*/) {}
   virtual void forget(GenerationId /*from*/) {}
+  // The ids under which it was asked something that it has not answered.
+  virtual std::vector<std::string> questions() const { return {}; }
 };
 
 class Clients {
@@ -80,6 +83,9 @@ class Clients {
     if (!entries_.empty() && entries_.front().id == id) return *entries_.front().peer;
     return find(id);
   }
+
+  // Whether it is there.
+  bool has(ClientId id) const;
 
   void forward(Asker to, const Message& message, std::span<const Edit> edits) const {
     (*this)[to.client].forward(to.batch, message, edits);

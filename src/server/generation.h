@@ -102,6 +102,7 @@ class Generation final : public Link::Handler, public std::enable_shared_from_th
   bool has_task(std::string_view id) const;
   // Tasks whose results nobody has fetched yet.
   std::size_t tasks() const { return tasks_.size(); }
+  const std::set<std::string>& open_tasks() const { return tasks_; }
   // When the last one was begun.
   Clock::Time last_task() const { return last_task_; }
   // What has been asked longer ago than this, without an answer or progress since; it is cancelled at the

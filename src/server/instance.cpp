@@ -76,7 +76,12 @@ Instance::Instance(World& world, Clients& clients, Source& source, InstanceId id
       watcher_(watcher),
       waiting_(world.timers(), config.queue_timeout,
                [this](const WaitingRoom::Waiting& overdue) {
-                 refuse(overdue.asker, overdue.message.message(),
+                 const Message message = overdue.message.message();
+                 if (Generation* generation = serving(); generation != nullptr && may_pass(message)) {
+                   generation->request(overdue.asker, message, overdue.sent_before);
+                   return watch_overdue_calls();
+                 }
+                 refuse(overdue.asker, message,
                         fmt::format("the request waited {} for it to start; {}",
                                     duration_text(config_->queue_timeout), why_not_ready()));
                }),
@@ -183,7 +188,7 @@ void Instance::request(Asker asker, const Message& message) {
   if (message.known == Method::other && !leaving_.empty())
     if (Generation* keeper = keeper_of_task(message)) return keeper->request(asker, message);
   if (Generation* generation = serving()) {
-    if (!behind_.empty()) {
+    if (behind_ && must_catch_up(*generation, message)) {
       wait(asker, message, 0);
       return catch_up();
     }
@@ -256,8 +261,21 @@ Generation* Instance::find(GenerationId id) const {
   return found == leaving_.end() ? nullptr : found->get();
 }
 
+std::vector<std::string> Instance::tasks() const {
+  std::set<std::string> all = earlier_tasks_;
+  if (current_) all.insert(current_->open_tasks().begin(), current_->open_tasks().end());
+  for (const auto& generation : leaving_)
+    all.insert(generation->open_tasks().begin(), generation->open_tasks().end());
+  return {all.begin(), all.end()};
+}
+
+void Instance::restore(Replay::Memory memory, const std::vector<std::string>& tasks) {
+  replay_.set_memory(std::move(memory));
+  earlier_tasks_.insert(tasks.begin(), tasks.end());
+}
+
 bool Instance::has_task(std::string_view id) const {
-  return (current_ && current_->has_task(id)) ||
+  return earlier_tasks_.contains(std::string(id)) || (current_ && current_->has_task(id)) ||
          std::ranges::any_of(leaving_, [&](const auto& generation) { return generation->has_task(id); });
 }
 
@@ -334,7 +352,7 @@ void Instance::bear(std::string reason) {
       return;
     }
   }
-  behind_.clear();
+  forget_to_catch_up();
   birth_reason_ = std::move(reason);
   const int number = ++past_.starts;
   changed_before_birth_ = {};
@@ -354,11 +372,11 @@ void Instance::bear(std::string reason) {
   if (knows_client()) return shake_hands();
   release_waiting();
   // It may be long until a client comes; whoever asked for this must not wait for that.
-  if (reloads_.under_way() && !build_)
-    reload_done(
-        {true,
-         fmt::format("[mcpivot] \"{}\" was started: generation {}, {}. It shakes hands when the client does.",
-                     config_->name, number, unborn_->backend().where())});
+  if (!reloads_.under_way() || build_) return;
+  const std::string words =
+      fmt::format("[mcpivot] \"{}\" was started: generation {}, {}. It shakes hands when the client does.",
+                  config_->name, number, unborn_->backend().where());
+  if (reloads_.end({true, words})) start_round();
 }
 
 // What went wrong before, for somebody who waits for a start that may fail again.
@@ -368,12 +386,7 @@ std::string Instance::last_time() const {
 }
 
 void Instance::shake_hands() {
-  birth_timer_.set(config_->start_timeout, [this] {
-    const std::string limit = duration_text(config_->start_timeout);
-    const auto keep = handshake_;
-    if (keep && keep->finish_without_replay(fmt::format("no answer within {} of its start", limit))) return;
-    birth_failed(fmt::format("it did not finish its handshake within {}", limit));
-  });
+  birth_timer_.set(config_->start_timeout, [this] { on_birth_overdue(); });
   auto may_make = [this](const Replay::Call& call) {
     return call.method != "tools/call" || watcher_.allows_call(find_member(call.params, "name"));
   };
@@ -382,7 +395,22 @@ void Instance::shake_hands() {
   handshake_->start();
 }
 
+// A call that is made again and never answers blocks nothing; the second time in a row it is given up.
+void Instance::on_birth_overdue() {
+  const std::string limit = duration_text(config_->start_timeout);
+  const auto keep = handshake_;
+  const Replay::Call* const call = keep ? keep->replaying() : nullptr;
+  if (call == nullptr) return birth_failed(fmt::format("it did not finish its handshake within {}", limit));
+  const std::string what = fmt::format("{} {}", call->method, call->params);
+  const bool again = late_replay_ == what;
+  if (again) replay_.drop(*call);
+  keep->finish_without_replay(fmt::format("no answer within {} of its start{}", limit,
+                                          again ? ", for the second time; it is given up" : ""));
+  late_replay_ = again ? std::string() : what;
+}
+
 void Instance::on_born(std::expected<Handshake::Outcome, std::string> outcome) {
+  late_replay_.clear();
   if (!outcome) return birth_failed(std::move(outcome.error()));
   // A server that cannot list what it had offered takes nobody's place.
   for (const auto& [kind, why] : outcome->lists.refusals)
@@ -501,6 +529,7 @@ void Instance::swap_in(Handshake::Outcome outcome) {
     if ((news || lists_shown_) && !diff.of(kind).empty()) watcher_.on_list_changed(kind);
   for (const ListKind kind : all_lists)
     if (std::exchange(changed_before_birth_[static_cast<std::size_t>(kind)], false)) refetch(kind);
+  if (old) last_used_ = std::max(last_used_, old->last_asked());
   if (old) drain(old);
   if (next_round) start_round();  // a server that cannot run twice ends again: requests wait for the next one
   release_waiting();
@@ -760,7 +789,7 @@ void Instance::refetch(ListKind kind) {
 }
 
 void Instance::on_request(Generation& from, const Message& request) {
-  if (client() == ClientId::nobody) {
+  if (!clients_.has(client())) {
     from.answer(error_answer(request.text(request.id), code::connection_closed, "no client is connected"));
   } else {
     clients_[client()].ask(from.id(), request);

@@ -12,6 +12,7 @@
 #include <functional>
 #include <list>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -63,8 +64,11 @@ class Instance final : private Generation::Owner {
     // A reload, and the build that may belong to it: what they write starts no other.
     virtual void reload_begins() = 0;
     virtual void reload_ends() = 0;
-    // The server is another one, and a new generation of this instance serves: the others may follow.
-    virtual void proven(const Instance& by, const std::string& reason) = 0;
+    // The server is another one since then, and a new generation of this instance serves: the others may
+    // follow.
+    virtual void proven(const Instance& by, Clock::Time since) = 0;
+    // It was to prove a change and no longer will: somebody else must.
+    virtual void gave_up(const Instance& by, const std::string& reason) = 0;
   };
 
   // The others must outlive it.
@@ -97,6 +101,12 @@ class Instance final : private Generation::Owner {
   // False: no request of this client's with that id is under way here.
   bool cancel(ClientId client, const Message& cancelled);
   bool has_task(std::string_view id) const;
+  // Those whose results nobody has fetched yet.
+  std::vector<std::string> tasks() const;
+  // What its client told earlier ones, for the next generation.
+  const Replay::Memory& memory() const { return replay_.memory(); }
+  // The same client was here before, with another mcpivot.
+  void restore(Replay::Memory memory, const std::vector<std::string>& tasks);
   // One who asked is gone, and nobody waits for its answers any more.
   void forget(ClientId client);
   // One of its generations that lives; null: it is gone.
@@ -123,11 +133,11 @@ class Instance final : private Generation::Owner {
   void stop(std::function<void(const Stopped&)> done);
   // The server's sources changed, or somebody outside wants it anew: it is built, if it can be.
   void follow_sources(const std::string& reason);
-  // Somebody has put another program in the place of its own.
-  void program_replaced(const std::string& reason);
-  // Another instance has proved that the server is another one: this one follows, at its next call or when it
-  // is idle.
-  void fall_behind(const std::string& reason);
+  // Somebody has put another program in the place of its own. False: it runs that already, or builds.
+  bool program_replaced(const std::string& reason);
+  // Another instance has proved that the server is another one since then: this one follows, at its next call
+  // or when it is idle.
+  void fall_behind(Clock::Time since);
   // Stops it alone, because nobody needs it at the moment.
   void rest();
   // Another configuration: a new generation follows it, if it runs.
@@ -146,7 +156,11 @@ class Instance final : private Generation::Owner {
   const std::string& name() const { return config_->name; }
   State state() const { return state_; }
   // When it was last asked something.
-  Clock::Time last_used() const { return current_ ? current_->last_asked() : Clock::Time(); }
+  Clock::Time last_used() const {
+    return std::max(last_used_, current_ ? current_->last_asked() : last_used_);
+  }
+  // It ends for good.
+  bool ends() const { return !farewell_reason_.empty(); }
   // Whether its last starts failed, or it died soon after; it may be on its way again.
   bool failed_lately() const { return young_deaths_ > 0; }
   // Why it is not ready, in a sentence.
@@ -199,6 +213,7 @@ class Instance final : private Generation::Owner {
   void bear(std::string reason);
   std::string last_time() const;
   void shake_hands();
+  void on_birth_overdue();
   void on_born(std::expected<Handshake::Outcome, std::string> outcome);
   void birth_failed(std::string why);
   void blame_replay();
@@ -239,6 +254,10 @@ class Instance final : private Generation::Owner {
   void bear_for_round();
   void unwatch_sources();
   void watch_again();
+  void give_up_round(const std::string& why);
+  bool must_catch_up(const Generation& serving, const Message& message) const;
+  bool has_work() const;
+  void forget_to_catch_up();
   void catch_up_when_idle();
   void catch_up();
   void build();
@@ -270,6 +289,7 @@ class Instance final : private Generation::Owner {
   Watcher& watcher_;
   StderrRing ring_;
   Replay replay_;
+  std::string late_replay_;                   // what had no answer when the time of the last birth was over
   std::string fatal_replay_;                  // what was being repeated when the last birth failed
   std::vector<std::string> dropped_replays_;  // and which were given up for that; not told yet
   WaitingRoom waiting_;
@@ -328,7 +348,9 @@ class Instance final : private Generation::Owner {
   std::function<void()> shut_down_;
   std::string_view farewell_reason_;  // why it ends for good
   bool ends_with_mcpivot_ = false;    // and there is no time for anything else
-  std::string behind_;                // why another generation is due
+  bool behind_ = false;               // the server is another one by now
+  Clock::Time changed_{};             // since when it is what the round under way will start
+  Clock::Time last_used_{};           // in earlier generations
   bool sources_unwatched_ = false;    // what a reload writes starts no other
 
   Alarm birth_timer_;     // a handshake that takes too long
@@ -338,6 +360,7 @@ class Instance final : private Generation::Owner {
   Alarm long_birth_timer_;
   Alarm catch_up_timer_;
   std::uint64_t births_ = 0;
+  std::set<std::string> earlier_tasks_;  // of generations of another mcpivot
   int young_deaths_ = 0;
   bool cannot_execute_ = false;  // the last start failed before the server's program ran
   bool watching_overdue_ = false;

@@ -1,4 +1,4 @@
-// The part of a server's life that only HTTP daemons have: they go and come without asking us, forget us, and
+// The part of an instance's life that only HTTP daemons have: they go and come without asking us, forget us, and
 // are ours to start or stop only if the user said so.
 #include <fmt/format.h>
 

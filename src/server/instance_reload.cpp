@@ -1,4 +1,4 @@
-// The part of a server's life that others decide: it is built, started anew, stopped, configured otherwise,
+// The part of an instance's life that others decide: it is built, started anew, stopped, configured otherwise,
 // and ended.
 #include <fmt/format.h>
 
@@ -51,11 +51,11 @@ void Instance::follow_sources(const std::string& reason) {
           }});
 }
 
-void Instance::program_replaced(const std::string& reason) {
+bool Instance::program_replaced(const std::string& reason) {
   const auto program = world_.files().program_of(config_->command);
   const auto& known = unborn_ ? unborn_file_ : current_file_;
   // By a build of ours, or it runs already.
-  if (build_ || (program && known && program->stamp.looks_like(known->stamp))) return;
+  if (build_ || (program && known && program->stamp.looks_like(known->stamp))) return false;
   reload({.build = false,
           .changed = true,
           .reason = reason,
@@ -63,27 +63,51 @@ void Instance::program_replaced(const std::string& reason) {
           .done = [this](const ReloadOutcome& outcome) {
             if (outcome.news) add_notice(outcome.text);
           }});
+  return true;
 }
 
-void Instance::fall_behind(const std::string& reason) {
-  if (state_ == State::stopped || !farewell_reason_.empty()) return;  // its next start finds what is there
-  behind_ = reason;
+void Instance::fall_behind(Clock::Time since) {
+  // Its next start finds what is there.
+  if (state_ == State::stopped || ends() || (current_ && current_->ending())) return;
+  const Generation* const newest = unborn_ ? unborn_.get() : current_.get();
+  if (newest != nullptr && newest->started() >= since) return;
+  behind_ = true;
   if (!current_) return catch_up();
   catch_up_when_idle();
 }
 
+// What is called from now on should be what the others call; but where two cannot run side by side, not at
+// the price of calls that are under way.
+bool Instance::must_catch_up(const Generation& serving, const Message& message) const {
+  if (message.known != Method::tools_call || build_) return false;
+  return config_->swap == SwapMode::overlap || serving.calls() == 0;
+}
+
+// Calls under way, or tasks that somebody may yet fetch; but not for ever.
+bool Instance::has_work() const {
+  const auto since_last_task = world_.timers().now() - current_->last_task();
+  return current_->calls() > 0 ||
+         (current_->tasks() > 0 && since_last_task < current_->config().call_timeout);
+}
+
 void Instance::catch_up_when_idle() {
   catch_up_timer_.set(idle_pace, [this] {
-    if (behind_.empty()) return;
-    if (current_ && current_->calls() > 0) return catch_up_when_idle();
+    if (!behind_) return;
+    if (current_ && has_work()) return catch_up_when_idle();
     catch_up();
   });
 }
 
+void Instance::forget_to_catch_up() {
+  behind_ = false;
+  catch_up_timer_.cancel();
+}
+
 // If it fails, who waits for it gets the old one.
 void Instance::catch_up() {
+  forget_to_catch_up();
   reload({.build = false,
-          .reason = std::exchange(behind_, {}),
+          .reason = "another client has a newer one",
           .progress = {},
           .done = [this](const ReloadOutcome& outcome) {
             if (outcome.news) add_notice(outcome.text);
@@ -109,6 +133,7 @@ void Instance::begin_reload_if_clear() {
 void Instance::begin_reload() {
   const bool wants_build = reloads_.begin(can_build());
   unwatch_sources();
+  changed_ = world_.timers().now();
   if (wants_build) return build();
   daemon_restarted_ = false;
   bear_for_round();
@@ -145,6 +170,7 @@ void Instance::on_built(const Build::Result& result) {
                                  duration_text(result.took));
   log_info("{}: build {}", config_->name, past_.last_build);
   if (result.ok) {
+    changed_ = world_.timers().now();
     reloads_.built();
     abandon_birth();  // one that began before the build ended may run the old code
     const std::string reason = fmt::format("rebuilt {}", reloads_.reason());
@@ -169,11 +195,10 @@ void Instance::reload_done(const ReloadOutcome& outcome) {
 
 // True: the next round waits to be started, once whoever ended this one has done the rest of its work.
 bool Instance::end_round(const ReloadOutcome& outcome) {
-  watch_again();
   const bool proven = outcome.ok && reloads_.changes_server();
-  const std::string reason = reloads_.reason();
   const bool next = reloads_.end(outcome);
-  if (proven) source_.proven(*this, reason);
+  if (proven) source_.proven(*this, changed_);
+  watch_again();
   return next;
 }
 
@@ -182,9 +207,18 @@ void Instance::abandon_plans() {
   back_off_timer_.cancel();
   build_.reset();
   renewal_.clear();
+  forget_to_catch_up();
   abandon_birth();
+  give_up_round(fmt::format("[mcpivot] \"{}\" was stopped on request", config_->name));
+}
+
+// Who waits for the next round shares its fate.
+void Instance::give_up_round(const std::string& why) {
   reloads_.gather();
-  reload_done({false, fmt::format("[mcpivot] \"{}\" was stopped on request", config_->name)});
+  const bool unproven = reloads_.changes_server();
+  const std::string reason = reloads_.reason();
+  reload_done({false, why});
+  if (unproven) source_.gave_up(*this, reason);
 }
 
 void Instance::stop(std::function<void(const Stopped&)> done) {
@@ -196,12 +230,6 @@ void Instance::stop(std::function<void(const Stopped&)> done) {
                  .program = {},
                  .next = {}});
   if (config_in_use().is_daemon()) return stop_daemon(std::move(done));
-  abandon_plans();
-  stops_.push_back(std::move(done));
-  if (current_ && !current_->ending()) current_->end(farewell);
-  for (const auto& generation : std::list(leaving_))
-    if (!generation->ending()) generation->end(farewell);
-  if (!current_) become(State::stopped, "it was stopped on request; the next call starts it");
   // Whoever came before the stop does not get what it ends.
   for (const auto& waiting : waiting_.take_all())
     if (waiting.is_request())
@@ -209,6 +237,12 @@ void Instance::stop(std::function<void(const Stopped&)> done) {
           waiting.asker, waiting.message.message(),
           fmt::format("it was stopped on request; {}",
                       waiting.sent_before > 0 ? "the next call starts it" : "the request never reached it"));
+  abandon_plans();
+  stops_.push_back(std::move(done));
+  if (current_ && !current_->ending()) current_->end(farewell);
+  for (const auto& generation : std::list(leaving_))
+    if (!generation->ending()) generation->end(farewell);
+  if (!current_) become(State::stopped, "it was stopped on request; the next call starts it");
   settle();
   finish_stop_if_gone();
 }
@@ -232,9 +266,8 @@ void Instance::finish_stop_if_gone() {
 
 void Instance::rest() {
   if (!current_ || current_->ending() || current_->calls() > 0 || reloads_.under_way()) return;
-  // Somebody may yet fetch what they came to; but not for ever.
-  const auto since_last_task = world_.timers().now() - current_->last_task();
-  if (current_->tasks() > 0 && since_last_task < current_->config().call_timeout) return;
+  if (has_work()) return;
+  forget_to_catch_up();
   resting_ = true;
   current_->end(farewell);
 }
@@ -273,8 +306,7 @@ void Instance::answer_all_waiting(const std::string& why) {
     if (waiting.is_request())
       refuse(waiting.asker, waiting.message.message(),
              waiting.sent_before > 0 ? why : fmt::format("{}; the request never reached it", why));
-  reloads_.gather();
-  reload_done({false, fmt::format("[mcpivot] \"{}\" is not started again: {}", config_->name, why)});
+  give_up_round(fmt::format("[mcpivot] \"{}\" is not started again: {}", config_->name, why));
 }
 
 // Whoever destroys us next finds no handler of theirs under way.

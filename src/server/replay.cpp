@@ -36,11 +36,11 @@ void Replay::learn(const Generation::Requests::Request& request, const Message& 
 
 void Replay::learn_setting(Method method, std::string_view params) {
   if (method == Method::set_level) {
-    log_level_ = params;
+    memory_.log_level = params;
     return;
   }
-  std::erase_if(subscriptions_, [&](const std::string& kept) { return same_uri(kept, params); });
-  if (method == Method::resources_subscribe) subscriptions_.emplace_back(params);
+  std::erase_if(memory_.subscriptions, [&](const std::string& kept) { return same_uri(kept, params); });
+  if (method == Method::resources_subscribe) memory_.subscriptions.emplace_back(params);
 }
 
 // How a task ends is not known yet, and nobody would fetch the result of another one.
@@ -53,29 +53,29 @@ void Replay::learn_call(const Message& request, const Message& answer) {
   for (const ReplayRule& rule : rules_) {
     if (!request.name || string_value(request.text(request.name)) != rule.tool) continue;
     if (!has_argument(params, rule)) continue;
-    std::erase_if(kept_, [&](const Kept& kept) { return kept.rule == rule; });
-    kept_.push_back({rule, std::string(params)});
+    std::erase_if(memory_.calls, [&](const Kept& kept) { return kept.rule == rule; });
+    memory_.calls.push_back({rule, std::string(params)});
     return;
   }
 }
 
 std::vector<Replay::Call> Replay::calls() const {
   std::vector<Call> calls;
-  if (!log_level_.empty()) calls.push_back({"logging/setLevel", log_level_, "the log level"});
-  for (const std::string& params : subscriptions_)
+  if (!memory_.log_level.empty()) calls.push_back({"logging/setLevel", memory_.log_level, "the log level"});
+  for (const std::string& params : memory_.subscriptions)
     calls.push_back(
         {"resources/subscribe", params, "the subscription of " + std::string(find_member(params, "uri"))});
-  for (const Kept& kept : kept_)
+  for (const Kept& kept : memory_.calls)
     if (std::ranges::find(rules_, kept.rule) != rules_.end())
       calls.push_back({"tools/call", kept.params, "the call of " + kept.rule.tool});
   return calls;
 }
 
 void Replay::drop(const Call& call) {
-  if (call.method == "logging/setLevel") log_level_.clear();
-  if (call.method == "resources/subscribe") std::erase(subscriptions_, call.params);
+  if (call.method == "logging/setLevel") memory_.log_level.clear();
+  if (call.method == "resources/subscribe") std::erase(memory_.subscriptions, call.params);
   if (call.method == "tools/call")
-    std::erase_if(kept_, [&](const Kept& kept) { return kept.params == call.params; });
+    std::erase_if(memory_.calls, [&](const Kept& kept) { return kept.params == call.params; });
 }
 
 }  // namespace mcpivot

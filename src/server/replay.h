@@ -29,6 +29,21 @@ class Replay {
   // Learns of a setting that was answered without a server, because there is none that could take it.
   void learn_setting(Method method, std::string_view params);
 
+  // A call to be made again, and the rule that says so.
+  struct Kept {
+    ReplayRule rule;
+    std::string params;
+    bool operator==(const Kept&) const = default;
+  };
+  struct Memory {
+    std::string log_level;                   // params of the last logging/setLevel
+    std::vector<std::string> subscriptions;  // params of each resources/subscribe that is in force
+    std::vector<Kept> calls;                 // in the order in which they were made
+    bool operator==(const Memory&) const = default;
+  };
+  const Memory& memory() const { return memory_; }
+  void set_memory(Memory memory) { memory_ = std::move(memory); }
+
   struct Call {
     std::string_view method;
     std::string params;  // JSON text
@@ -40,16 +55,10 @@ class Replay {
   void drop(const Call& call);
 
  private:
-  struct Kept {
-    ReplayRule rule;
-    std::string params;
-  };
   void learn_call(const Message& request, const Message& answer);
 
   std::vector<ReplayRule> rules_;
-  std::string log_level_;                   // params of the last logging/setLevel
-  std::vector<std::string> subscriptions_;  // params of each resources/subscribe that is in force
-  std::vector<Kept> kept_;                  // in the order in which the calls were made
+  Memory memory_;
 };
 
 }  // namespace mcpivot

@@ -1,9 +1,19 @@
 #include "server/server.h"
 
 #include <algorithm>
+#include <functional>
+#include <iterator>
 #include <utility>
 
 namespace mcpivot {
+namespace {
+
+// One that was stopped on request waits for a call: somebody may be in the middle of a build.
+bool runs(const Instance& instance) {
+  return instance.state() != Instance::State::stopped;
+}
+
+}  // namespace
 
 Server::Server(World& world, const ServerConfig& config) : world_(world), builds_(world) {
   watch(config);
@@ -17,31 +27,35 @@ void Server::configure(const ServerConfig& config) {
 void Server::watch(const ServerConfig& config) {
   watch_.reset();
   if (!config.watching) return;
-  // One that was stopped on request waits for a call: somebody may be in the middle of a build.
   SourceWatch::Handlers handlers;
   handlers.on_sources = [this](const std::string& reason) {
-    if (Instance* const instance = last_used(true)) instance->follow_sources(reason);
+    for (Instance* const instance : by_use())
+      if (runs(*instance)) return instance->follow_sources(reason);
   };
   handlers.on_program = [this](const std::string& reason) {
-    if (Instance* const instance = last_used(true)) instance->program_replaced(reason);
+    for (Instance* const instance : by_use())
+      if (runs(*instance) && instance->program_replaced(reason)) return;
   };
   watch_ = world_.watch_sources(config, std::move(handlers));
 }
 
-// Null: there is none, or none that runs.
-Instance* Server::last_used(bool running) const {
-  Instance* last = nullptr;
-  for (Instance* const instance : instances_) {
-    if (running && instance->state() == Instance::State::stopped) continue;
-    if (last == nullptr || last->last_used() < instance->last_used()) last = instance;
-  }
-  return last;
+void Server::close() {
+  closed_ = true;
+  watch_.reset();
+}
+
+std::vector<Instance*> Server::by_use() const {
+  std::vector<Instance*> all;
+  std::ranges::copy_if(instances_, std::back_inserter(all),
+                       [](const Instance* instance) { return !instance->ends(); });
+  std::ranges::stable_sort(all, std::greater(), &Instance::last_used);
+  return all;
 }
 
 void Server::reload(const std::string& reason) {
-  Instance* const running = last_used(true);
-  if (Instance* const instance = running != nullptr ? running : last_used(false))
-    instance->follow_sources(reason);
+  auto all = by_use();
+  std::ranges::stable_partition(all, [](const Instance* instance) { return runs(*instance); });
+  if (!all.empty()) all.front()->follow_sources(reason);
 }
 
 void Server::reload_begins() {
@@ -52,9 +66,15 @@ void Server::reload_ends() {
   if (--reloads_ == 0 && watch_) watch_->reload_ends();
 }
 
-void Server::proven(const Instance& by, const std::string& reason) {
+void Server::proven(const Instance& by, Clock::Time since) {
   for (Instance* const instance : std::vector(instances_))
-    if (instance != &by) instance->fall_behind(reason);
+    if (instance != &by) instance->fall_behind(since);
+}
+
+void Server::gave_up(const Instance& by, const std::string& reason) {
+  if (closed_) return;
+  for (Instance* const instance : by_use())
+    if (instance != &by && runs(*instance)) return instance->follow_sources(reason);
 }
 
 }  // namespace mcpivot

@@ -26,10 +26,12 @@ class Server final : public Instance::Source {
 
   void configure(const ServerConfig& config);
   // It is no longer in the configuration; its instances end by themselves.
-  void close() { watch_.reset(); }
+  void close();
 
-  // A new generation of every instance, after a build if there is one, because somebody outside wants it.
+  // Somebody outside wants it anew, after a build if there is one. One instance begins; the others follow.
   void reload(const std::string& reason);
+
+  const std::vector<Instance*>& instances() const { return instances_; }
 
   // Instance::Source
   void add(Instance& instance) override { instances_.push_back(&instance); }
@@ -39,16 +41,19 @@ class Server final : public Instance::Source {
   }
   void reload_begins() override;
   void reload_ends() override;
-  void proven(const Instance& by, const std::string& reason) override;
+  void proven(const Instance& by, Clock::Time since) override;
+  void gave_up(const Instance& by, const std::string& reason) override;
 
  private:
   void watch(const ServerConfig& config);
-  Instance* last_used(bool running) const;
+  // Those that do not end, the one that was used last first.
+  std::vector<Instance*> by_use() const;
 
   World& world_;
   SharedBuild builds_;
   std::unique_ptr<SourceWatch> watch_;
-  int reloads_ = 0;  // under way: what they write starts no other
+  int reloads_ = 0;      // under way: what they write starts no other
+  bool closed_ = false;  // nothing begins any more
   std::vector<Instance*> instances_;
 };
 

@@ -48,11 +48,12 @@ std::shared_ptr<Build> SharedBuild::join(const ServerConfig& config, Build::Hand
   return share;
 }
 
+// With the configuration as it is by now: that of the last who asked.
 void SharedBuild::begin() {
   building_ = std::exchange(waiting_, {});
-  const auto first = std::ranges::find_if(building_, [](const auto& one) { return !one.expired(); });
-  if (first == building_.end()) return;
-  build_ = world_.start_build(first->lock()->config(),
+  std::erase_if(building_, [](const auto& one) { return one.expired(); });
+  if (building_.empty()) return;
+  build_ = world_.start_build(building_.back().lock()->config(),
                               {.on_line =
                                    [this](std::string_view text) {
                                      for (const auto& one : Shares(building_))
@@ -61,11 +62,12 @@ void SharedBuild::begin() {
                                .on_done = [this](const Build::Result& result) { on_done(result); }});
 }
 
-// Whoever is told may ask for the next one at once.
+// Whoever is told may ask for the next one at once: it begins when all have been told.
 void SharedBuild::on_done(const Build::Result& result) {
-  const auto ended = std::exchange(build_, nullptr);
+  const auto ended = build_;
   for (const auto& one : std::exchange(building_, {}))
     if (const auto share = one.lock()) share->done(result);
+  if (build_ == ended) build_.reset();
   if (!build_ && has_any(waiting_)) begin();
 }
 

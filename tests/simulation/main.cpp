@@ -169,12 +169,17 @@ int play_apart(const Options& options, std::uint64_t first) {
   std::uint64_t seed = first;
   do {
     const Plan plan = draw_plan_apart(seed, options.events);
-    const std::string beside = play(plan, visits).transcript;
-    const std::string alone = play(without_guests(plan), visits).transcript;
+    const Verdict with_guests = play(plan, visits);
+    const Verdict without = play(without_guests(plan), visits);
+    for (const Verdict* verdict : {&with_guests, &without})
+      if (!verdict->ok()) return report(options, plan, verdict->broken.front());
+    const std::string& beside = with_guests.transcript;
+    const std::string& alone = without.transcript;
     if (beside != alone) {
       const auto at = std::ranges::mismatch(beside, alone).in1 - beside.begin();
       const auto line = [&](const std::string& text) {
-        const auto begin = text.rfind('\n', static_cast<std::size_t>(at) - 1) + 1;
+        const auto begin =
+            text.rfind('\n', static_cast<std::size_t>(std::max<std::ptrdiff_t>(at - 1, 0))) + 1;
         return text.substr(begin, std::min<std::size_t>(text.find('\n', begin) - begin, 1'000));
       };
       std::ofstream(options.keep) << to_text(plan);
