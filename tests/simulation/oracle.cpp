@@ -171,7 +171,7 @@ void Oracle::answered(int who, const Message& message) {
     case State::answered:
       return violate(fmt::format("{} is answered twice: {}", number, brief(message.raw)));
     case State::withdrawn:
-      if (request->asked.in_batch) return;
+      if (request->asked.in_batch) return note_deaths(who, message.raw);
       return violate(fmt::format("{} is answered though it was cancelled: {}", number, brief(message.raw)));
     case State::abandoned:
       return violate(
