@@ -3,9 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cctype>
 #include <cstdlib>
 
+#include "base/text.h"
 #include "proc/terminal.h"
 
 namespace mcpivot {
@@ -21,7 +21,7 @@ bool locale_has_utf8() {
   std::string locale = variable("LC_ALL");
   if (locale.empty()) locale = variable("LC_CTYPE");
   if (locale.empty()) locale = variable("LANG");
-  std::ranges::transform(locale, locale.begin(), [](unsigned char c) { return std::tolower(c); });
+  locale = lower(locale);
   return locale.find("utf-8") != std::string::npos || locale.find("utf8") != std::string::npos;
 }
 

@@ -10,6 +10,7 @@
 #include <cstring>
 #include <filesystem>
 
+#include "base/text.h"
 #include "clitools/compact_json.h"
 #include "rpc/is_utf8.h"
 #include "rpc/json_cursor.h"
@@ -17,12 +18,6 @@
 
 namespace mcpivot {
 namespace {
-
-std::string_view trimmed(std::string_view text) {
-  const auto from = text.find_first_not_of(" \t\r\n");
-  if (from == std::string_view::npos) return {};
-  return text.substr(from, text.find_last_not_of(" \t\r\n") - from + 1);
-}
 
 std::string text_block(std::string_view text) {
   return fmt::format(R"({{"type":"text","text":{}}})", quote(text));

@@ -2,16 +2,10 @@
 
 #include <fmt/format.h>
 
+#include "base/text.h"
+
 namespace mcpivot {
 namespace {
-
-constexpr std::string_view blanks = " \t\r";
-
-std::string_view trimmed(std::string_view text) {
-  const auto first = text.find_first_not_of(blanks);
-  if (first == std::string_view::npos) return {};
-  return text.substr(first, text.find_last_not_of(blanks) - first + 1);
-}
 
 std::string unquoted(std::string_view value) {
   const bool single = value.size() >= 2 && value.starts_with('\'') && value.ends_with('\'');

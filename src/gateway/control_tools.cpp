@@ -4,8 +4,8 @@
 
 #include <algorithm>
 #include <array>
-#include <cctype>
 
+#include "base/text.h"
 #include "gateway/control_arguments.h"
 #include "gateway/sitter_answers.h"
 #include "gateway/stderr_tail.h"
@@ -26,11 +26,6 @@ constexpr int sitters_log_lines = 200;
 constexpr std::size_t most_names = 40;
 constexpr int usual_hits = 5;
 constexpr int most_hits = 20;
-
-std::string lower(std::string text) {
-  for (char& c : text) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  return text;
-}
 
 std::string list_of(const std::vector<std::string>& names) {
   std::string list;

@@ -8,6 +8,8 @@
 #include <optional>
 #include <utility>
 
+#include "base/after_all.h"
+#include "base/contains.h"
 #include "gateway/control_arguments.h"
 #include "log/log.h"
 #include "mcp/initialize.h"
@@ -201,18 +203,14 @@ void Desk::retire(std::unique_ptr<Member> gone) {
     gone_.push_back(left);
     sweep_.set(std::chrono::milliseconds(0), [this] {
       const auto ended = std::exchange(gone_, {});
-      std::erase_if(leaving_,
-                    [&](const auto& one) { return std::ranges::find(ended, one.get()) != ended.end(); });
+      std::erase_if(leaving_, [&](const auto& one) { return contains(ended, one.get()); });
     });
   });
 }
 
 void Desk::shut_down(std::chrono::milliseconds patience, std::function<void()> done) {
   to_start_.clear();
-  auto left = std::make_shared<std::size_t>(members_.size() + leaving_.size() + 1);
-  auto one_less = [left, done = std::move(done)] {
-    if (--*left == 0) done();
-  };
+  const auto one_less = after_all(members_.size() + leaving_.size() + 1, std::move(done));
   for (const auto& member : members_) member->instance().shut_down(patience, one_less);
   for (const auto& member : leaving_) member->instance().shut_down(patience, one_less);
   one_less();

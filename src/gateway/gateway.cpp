@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/after_all.h"
 #include "base/contains.h"
 
 namespace mcpivot {
@@ -71,10 +72,7 @@ void Gateway::add_notice(const std::string& words) {
 void Gateway::shut_down(std::chrono::milliseconds patience, std::function<void()> done) {
   ending_ = true;
   for (const auto& [name, server] : servers_) server->close();
-  auto left = std::make_shared<std::size_t>(desks_.size() + closing_.size() + 1);
-  auto one_less = [left, done = std::move(done)] {
-    if (--*left == 0) done();
-  };
+  const auto one_less = after_all(desks_.size() + closing_.size() + 1, std::move(done));
   for (const auto& desk : desks_) desk->shut_down(patience, one_less);
   for (const auto& desk : closing_) desk->shut_down(patience, one_less);
   one_less();

@@ -6,6 +6,8 @@
 #include <array>
 #include <string_view>
 
+#include "base/text.h"
+
 namespace mcpivot {
 namespace {
 
@@ -20,18 +22,6 @@ bool is_token(std::string_view text) {
   });
 }
 
-std::string small_letters(std::string_view text) {
-  std::string result(text);
-  std::ranges::transform(result, result.begin(), [](unsigned char c) { return std::tolower(c); });
-  return result;
-}
-
-std::string_view trimmed(std::string_view text) {
-  const auto first = text.find_first_not_of(" \t");
-  if (first == std::string_view::npos) return {};
-  return text.substr(first, text.find_last_not_of(" \t") - first + 1);
-}
-
 }  // namespace
 
 std::expected<Credentials, std::string> Credentials::from_headers(const std::vector<std::string>& headers,
@@ -42,7 +32,7 @@ std::expected<Credentials, std::string> Credentials::from_headers(const std::vec
     Header header{std::string(trimmed(std::string_view(text).substr(0, colon))), {}};
     if (colon == std::string::npos || !is_token(header.name))
       return std::unexpected("a header must look like \"Name: value\"");
-    if (std::ranges::find(reserved, small_letters(header.name)) != reserved.end())
+    if (std::ranges::find(reserved, lower(header.name)) != reserved.end())
       return std::unexpected(fmt::format("the header {} is mcpivot's own to set", header.name));
     std::string_view rest = trimmed(std::string_view(text).substr(colon + 1));
     std::string value;
@@ -79,8 +69,8 @@ std::expected<Credentials, std::string> Credentials::from_headers(const std::vec
 }
 
 bool Credentials::has(std::string_view name) const {
-  return std::ranges::any_of(
-      headers_, [&](const Header& header) { return small_letters(header.name) == small_letters(name); });
+  return std::ranges::any_of(headers_,
+                             [&](const Header& header) { return lower(header.name) == lower(name); });
 }
 
 std::string Credentials::advice() const {

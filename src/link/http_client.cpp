@@ -14,6 +14,7 @@
 #include <cstring>
 #include <optional>
 
+#include "base/text.h"
 #include "log/last_resort.h"
 
 namespace mcpivot {
@@ -33,12 +34,6 @@ constexpr milliseconds idle_patience{4'000};
 constexpr std::size_t usual_room = 16 * 1024;
 constexpr std::size_t most_room = 64 * 1024;
 constexpr std::uint32_t most_header_bytes = 64 * 1024;
-
-std::string small_letters(std::string_view text) {
-  std::string result(text);
-  std::ranges::transform(result, result.begin(), [](unsigned char c) { return std::tolower(c); });
-  return result;
-}
 
 // Keeps the few fields that matter, and hands the body on as it comes.
 class AnswerParser final : public http::basic_parser<false> {
@@ -61,7 +56,7 @@ class AnswerParser final : public http::basic_parser<false> {
   void on_field_impl(http::field name, view name_text, view value, error_code&) override {
     const std::string_view text(value.data(), value.size());
     if (name == http::field::content_type) {
-      head.content_type = small_letters(text.substr(0, text.find(';')));
+      head.content_type = lower(text.substr(0, text.find(';')));
       while (head.content_type.ends_with(' ')) head.content_type.pop_back();
     } else if (name == http::field::location) {
       head.location = text;
@@ -73,7 +68,7 @@ class AnswerParser final : public http::basic_parser<false> {
           seconds < 3600)
         kept_alive = std::min(kept_alive, milliseconds(std::max(seconds * 1000 - 1000, 0)));
     } else if (name == http::field::unknown &&
-               small_letters({name_text.data(), name_text.size()}) == "mcp-session-id") {
+               lower({name_text.data(), name_text.size()}) == "mcp-session-id") {
       head.session_id = text;
     }
   }

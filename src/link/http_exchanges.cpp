@@ -4,6 +4,7 @@
 #include <charconv>
 #include <cstring>
 
+#include "base/text.h"
 #include "log/log.h"
 #include "proc/utf8.h"
 #include "rpc/answers.h"
@@ -40,10 +41,7 @@ std::string excerpt(std::string_view text) {
 }
 
 bool mentions_session(std::string_view text) {
-  constexpr std::string_view word = "session";
-  return std::ranges::search(text, word, [](char a, char b) {
-           return std::tolower(static_cast<unsigned char>(a)) == b;
-         }).begin() != text.end();
+  return lower(text).find("session") != std::string::npos;
 }
 
 // What a JSON-RPC error says, or what the body is.

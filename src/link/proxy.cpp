@@ -4,6 +4,8 @@
 #include <boost/asio/ip/address.hpp>
 #include <boost/beast/core/detail/base64.hpp>
 
+#include "base/text.h"
+
 namespace mcpivot {
 namespace {
 
@@ -38,7 +40,7 @@ bool is_exempt(const Url& url, std::string_view list) {
     const std::string port = ":" + std::to_string(url.port);
     if (entry.ends_with(port) && std::ranges::count(entry, ':') == 1)
       entry.resize(entry.size() - port.size());
-    std::ranges::transform(entry, entry.begin(), [](unsigned char c) { return std::tolower(c); });
+    entry = lower(entry);
     if (entry.empty()) continue;
     if (url.host == entry || url.host.ends_with(entry.front() == '.' ? entry : "." + entry) ||
         "." + url.host == entry)
@@ -58,9 +60,7 @@ bool is_loopback(const std::string& host) {
 
 std::expected<std::optional<Proxy>, std::string> proxy_for(const Url& url, const Variable& variable) {
   auto either = [&](const std::string& name) -> std::pair<std::string, std::string> {
-    std::string small = name;
-    std::ranges::transform(small, small.begin(), [](unsigned char c) { return std::tolower(c); });
-    for (const std::string& spelling : {small, name})
+    for (const std::string& spelling : {lower(name), name})
       if (std::string value = variable(spelling); !value.empty()) return {spelling, std::move(value)};
     return {};
   };

@@ -4,17 +4,13 @@
 #include <cctype>
 #include <charconv>
 
+#include "base/text.h"
+
 namespace mcpivot {
 namespace {
 
 bool is_plain(std::string_view text) {
   return std::ranges::all_of(text, [](unsigned char c) { return c > ' ' && c < 0x7f; });
-}
-
-std::string lower(std::string_view text) {
-  std::string result(text);
-  std::ranges::transform(result, result.begin(), [](unsigned char c) { return std::tolower(c); });
-  return result;
 }
 
 bool is_host_character(unsigned char c) {

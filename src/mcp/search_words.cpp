@@ -4,6 +4,7 @@
 #include <unordered_set>
 
 #include "base/contains.h"
+#include "base/text.h"
 
 namespace mcpivot {
 namespace {
@@ -134,13 +135,6 @@ bool is_word(char c) {
 }
 bool is_vowel(char c) {
   return std::string_view("aeiouy").find(c) != std::string_view::npos;
-}
-
-std::string lower(std::string_view text) {
-  std::string result(text);
-  for (char& c : result)
-    if (is_upper(c)) c = static_cast<char>(c - 'A' + 'a');
-  return result;
 }
 
 // Calls take(part) for each part of names like createIssue, HTTPServer, list_files, get-sum.

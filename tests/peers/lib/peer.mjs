@@ -41,6 +41,14 @@ const answers = () => ({
  * A second after each answer that is an error the SDK asks for what came behind it on that stream, and
  * server-everything then says again what it said on all of its streams.
  */
+// Node closes a connection that was idle for 5 s, and a request that crosses that is lost; mcpivot never keeps one that
+// long. This is about the peer without mcpivot, with which its results are compared.
+const fetch_again = (url, init) =>
+  fetch(url, init).catch((error) => {
+    if (error.message !== 'fetch failed' || init?.signal?.aborted) throw error;
+    return fetch(url, init);
+  });
+
 const once = {
   maxRetries: 0,
   initialReconnectionDelay: 0,
@@ -80,7 +88,7 @@ export class Peer {
       'start' in command
         ? command
         : command instanceof URL
-          ? new StreamableHTTPClientTransport(command, { reconnectionOptions: once })
+          ? new StreamableHTTPClientTransport(command, { reconnectionOptions: once, fetch: fetch_again })
           : new StdioClientTransport({
               command: command[0],
               args: command.slice(1),

@@ -1,0 +1,25 @@
+// What is done to texts everywhere. Letters are those of ASCII: names of protocols know no locale.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace mcpivot {
+
+// In small letters.
+inline std::string lower(std::string_view text) {
+  std::string result(text);
+  for (char& c : result)
+    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+  return result;
+}
+
+// Without blanks around it.
+inline std::string_view trimmed(std::string_view text) {
+  constexpr std::string_view blanks = " \t\r\n";
+  const auto first = text.find_first_not_of(blanks);
+  if (first == std::string_view::npos) return {};
+  return text.substr(first, text.find_last_not_of(blanks) - first + 1);
+}
+
+}  // namespace mcpivot
