@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <system_error>
 
+#include "base/contains.h"
 #include "config/key_reader.h"
 #include "config/nearest.h"
 #include "config/server_draft.h"
@@ -88,7 +89,7 @@ class FileReader {
 
   // In a bare map, a server may be called "servers".
   static bool is_container(const JsoncMember& member) {
-    return std::ranges::find(containers, member.key) != containers.end() &&
+    return contains(containers, member.key) &&
            !(member.value.kind == Kind::object && looks_like_a_server(member.value));
   }
 

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <array>
 
+#include "base/contains.h"
+
 namespace mcpivot {
 namespace {
 
@@ -328,9 +330,8 @@ std::span<const Key> file_keys() {
 }
 
 const Key* find_key(std::span<const Key> keys, string_view name) {
-  const auto found = std::ranges::find_if(keys, [&](const Key& key) {
-    return key.name == name || std::ranges::find(key.aliases, name) != key.aliases.end();
-  });
+  const auto found = std::ranges::find_if(
+      keys, [&](const Key& key) { return key.name == name || contains(key.aliases, name); });
   return found == keys.end() ? nullptr : &*found;
 }
 

@@ -568,7 +568,7 @@ void ControlTools::stop(const Call& call, Instance& server, std::string (*words)
   });
 }
 
-// It is ours alone, and gone with us: whoever is given a handler may outlive us.
+// It is ours alone, and gone with us; the handlers that we give away may outlive us.
 std::shared_ptr<ControlTools::Running> ControlTools::begin(const Call& call, Instance& server) {
   const Message& message = call.message;
   const auto running =

@@ -24,7 +24,7 @@ namespace {
 constexpr std::array<std::string_view, 8> log_levels{"debug", "info",     "notice", "warning",
                                                      "error", "critical", "alert",  "emergency"};
 
-// Where a part that was found in a message stands in it.
+// Where in a message a part of it is.
 Span span_of(const Message& message, std::string_view part) {
   return {static_cast<std::uint32_t>(part.data() - message.raw.data()),
           static_cast<std::uint32_t>(part.size())};
@@ -62,7 +62,7 @@ Desk::Desk(World& world, Clients& clients, const Servers& servers, ClientId clie
       client_(client),
       config_(std::move(config)),
       memory_(world.files(), config_.remember ? config_.file : std::string()),
-      sweep_(world.timers()),
+      leaving_(world.timers()),
       next_start_(world.timers()),
       control_(world, clients, *this, config_.compat),
       announcer_(world.timers(), [this](std::string_view method) {
@@ -103,7 +103,7 @@ ClientState Desk::state() const {
   return state;
 }
 
-// Its questions are not asked again: whoever asked them is gone.
+// Its questions are not asked again: the servers that asked them are gone.
 void Desk::restore(const ClientState& state) {
   hello_ = state.hello;
   level_ = state.level;
@@ -163,7 +163,7 @@ void Desk::configure(GatewayConfig config) {
   }
   std::erase(old_ones, nullptr);
   stale_ = Stale::names;
-  // Only now that all are in their places: whoever waits for one of them may be answered by what follows.
+  // Only now that all are in their places: what follows may answer requests that wait for one of them.
   for (auto& [member, entry] : changes) entry ? change(*member, std::move(*entry)) : welcome(*member);
   for (auto& gone : old_ones) retire(std::move(gone));
   if (alone()) {
@@ -196,23 +196,17 @@ void Desk::change(Member& member, ServerEntry entry) {
 // It is no longer configured: it may end the calls that it has.
 void Desk::retire(std::unique_ptr<Member> gone) {
   log_info("{}: it is no longer in the configuration", gone->name());
-  Member& member = *leaving_.emplace_back(std::move(gone));
+  Member& member = leaving_.add(std::move(gone));
   forget_start(member);
   member.set_active(false);
-  member.instance().retire([this, left = &member] {
-    gone_.push_back(left);
-    sweep_.set(std::chrono::milliseconds(0), [this] {
-      const auto ended = std::exchange(gone_, {});
-      std::erase_if(leaving_, [&](const auto& one) { return contains(ended, one.get()); });
-    });
-  });
+  member.instance().retire([this, &member] { leaving_.ended(member); });
 }
 
 void Desk::shut_down(std::chrono::milliseconds patience, std::function<void()> done) {
   to_start_.clear();
-  const auto one_less = after_all(members_.size() + leaving_.size() + 1, std::move(done));
+  const auto one_less = after_all(members_.size() + leaving_.all().size() + 1, std::move(done));
   for (const auto& member : members_) member->instance().shut_down(patience, one_less);
-  for (const auto& member : leaving_) member->instance().shut_down(patience, one_less);
+  for (const auto& member : leaving_.all()) member->instance().shut_down(patience, one_less);
   one_less();
 }
 
@@ -224,7 +218,7 @@ void Desk::on_writable() {
 
 void Desk::clients_writable() {
   for (const auto& member : members_) member->instance().resume();
-  for (const auto& member : leaving_) member->instance().resume();
+  for (const auto& member : leaving_.all()) member->instance().resume();
 }
 
 void Desk::on_list_changed(const Member& member, ListKind kind) {
@@ -296,7 +290,7 @@ std::vector<Instance*> Desk::all_instances() const {
 void Desk::set_active(Member& member, bool active) {
   member.set_active(active);
   forget_start(member);
-  // Whoever activates it is told of a failure until then.
+  // A failure before this is told to the one who activates it.
   if (member.instance().state() != Instance::State::failed) watch_start(member);
   stale_ = std::max(stale_, Stale::lists);
   const Catalog& catalog = member.instance().catalog();
@@ -484,7 +478,7 @@ void Desk::set_level(Asker asker, const Message& message) {
   const std::string level = text_argument(message.text(message.params), "level");
   const std::string_view theirs = alone() ? lone().initialize_result() : std::string_view();
   const bool asked_of_us = !alone() || (!theirs.empty() && !has_capability(theirs, "logging"));
-  if (asked_of_us && std::ranges::find(log_levels, level) == log_levels.end())
+  if (asked_of_us && !contains(log_levels, level))
     return clients_.answer(
         asker, error_answer(message.text(message.id), code::invalid_params,
                             fmt::format("Unknown log level {}; there are: {}",
@@ -530,12 +524,12 @@ void Desk::notify(const Message& message) {
 
 void Desk::forget(ClientId client) {
   control_.forget(client);
-  for (const Members* some : {&members_, &leaving_})
+  for (const Members* some : {&std::as_const(members_), &leaving_.all()})
     for (const auto& member : *some) member->instance().forget(client);
 }
 
 Generation* Desk::find(GenerationId id) const {
-  for (const Members* some : {&members_, &leaving_})
+  for (const Members* some : {&std::as_const(members_), &leaving_.all()})
     for (const auto& member : *some)
       if (member->instance().id() == id.instance) return member->instance().find(id);
   return nullptr;
@@ -548,7 +542,7 @@ std::string Desk::client_name() const {
 
 void Desk::cancel(ClientId client, const Message& cancelled) {
   if (control_.cancel(client, cancelled)) return;
-  for (const Members* some : {&members_, &leaving_})
+  for (const Members* some : {&std::as_const(members_), &leaving_.all()})
     for (const auto& member : *some)
       if (member->instance().cancel(client, cancelled)) return;
   log_debug("a cancellation of {}, which is not under way", cancelled.text(cancelled.request_id));

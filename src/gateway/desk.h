@@ -17,6 +17,7 @@
 #include "gateway/active_memory.h"
 #include "gateway/client_state.h"
 #include "gateway/control_tools.h"
+#include "gateway/leaving.h"
 #include "gateway/list_announcer.h"
 #include "gateway/member.h"
 #include "gateway/routes.h"
@@ -51,7 +52,7 @@ class Desk final : private Member::Owner, private ControlTools::Fleet {
   // The generation that asked a client something; null: it is gone, and wants no answer any more.
   Generation* find(GenerationId id) const;
 
-  // For whoever steers it from elsewhere, and is no client. One that has asked something and goes must be
+  // For terminals, which steer it and are no clients. One that has asked something and goes must be
   // forgotten.
   ControlTools::Fleet& fleet() { return *this; }
   void forget(ClientId client);
@@ -120,7 +121,7 @@ class Desk final : private Member::Owner, private ControlTools::Fleet {
   void request_completion(Asker asker, const Message& message);
   void set_level(Asker asker, const Message& message);
   void request_other(Asker asker, const Message& message);
-  // The same under the name that the server knows; `name` is where it stands in the message.
+  // The same under the name that the server knows; `name` is its place in the message.
   void pass_renamed(const Routes::Target& target, Asker asker, const Message& message, Span name);
   // Hands it to a server of several, which may not be able to take more.
   void pass(Member& member, Asker asker, const Message& message);
@@ -139,9 +140,7 @@ class Desk final : private Member::Owner, private ControlTools::Fleet {
   ActiveMemory memory_;
   NoticeBoard notices_;
   Members members_;
-  Members leaving_;                  // no longer configured; their calls end
-  std::vector<const Member*> gone_;  // of those: nothing is left of them
-  Alarm sweep_;                      // which removes them
+  Leaving<Member> leaving_;  // no longer configured; their calls end
   Alarm next_start_;
   std::deque<std::string> to_start_;
   // Active servers that were started and are not known to be ready: should they fail, the model is told.

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "base/contains.h"
 #include "gateway/desk.h"
 #include "proc/utf8.h"
 #include "rpc/json_cursor.h"
@@ -71,8 +72,7 @@ void Desk::tell_since(const Known& before) {
     if (!now.active.contains(name))
       lines.push_back(fmt::format("- \"{}\": it and its tools are gone.", name));
   for (const std::string& clash : now.clashes)
-    if (std::ranges::find(before.clashes, clash) == before.clashes.end())
-      lines.push_back(fmt::format("name clash: {}.", clash));
+    if (!contains(before.clashes, clash)) lines.push_back(fmt::format("name clash: {}.", clash));
   const bool mended = before.trouble && !now.trouble;
   if (lines.empty() && !mended) return;
   notices_.add(head_and_lines(mended ? "[mcpivot] the configuration has no errors any more, and is in effect."

@@ -4,12 +4,11 @@
 #include <utility>
 
 #include "base/after_all.h"
-#include "base/contains.h"
 
 namespace mcpivot {
 
 Gateway::Gateway(World& world, Clients& clients, GatewayConfig config)
-    : world_(world), clients_(clients), config_(std::move(config)), sweep_(world.timers()) {
+    : world_(world), clients_(clients), config_(std::move(config)), closing_(world.timers()) {
   for (const ServerEntry& entry : config_.servers)
     servers_.emplace(entry.server.name, std::make_shared<Server>(world, entry.server));
 }
@@ -23,15 +22,9 @@ void Gateway::close(ClientId client, std::chrono::milliseconds patience) {
   if (found == desks_.end()) return;
   (*found)->forget(client);
   if (ending_) return;  // its servers end already
-  Desk& desk = *closing_.emplace_back(std::move(*found));
+  Desk& desk = closing_.add(std::move(*found));
   desks_.erase(found);
-  desk.shut_down(patience, [this, client] {
-    closed_.push_back(client);
-    sweep_.set(std::chrono::milliseconds(0), [this] {
-      const auto closed = std::exchange(closed_, {});
-      std::erase_if(closing_, [&](const auto& one) { return contains(closed, one->client()); });
-    });
-  });
+  desk.shut_down(patience, [this, &desk] { closing_.ended(desk); });
 }
 
 void Gateway::reload(const std::string& reason) {
@@ -72,9 +65,9 @@ void Gateway::add_notice(const std::string& words) {
 void Gateway::shut_down(std::chrono::milliseconds patience, std::function<void()> done) {
   ending_ = true;
   for (const auto& [name, server] : servers_) server->close();
-  const auto one_less = after_all(desks_.size() + closing_.size() + 1, std::move(done));
+  const auto one_less = after_all(desks_.size() + closing_.all().size() + 1, std::move(done));
   for (const auto& desk : desks_) desk->shut_down(patience, one_less);
-  for (const auto& desk : closing_) desk->shut_down(patience, one_less);
+  for (const auto& desk : closing_.all()) desk->shut_down(patience, one_less);
   one_less();
 }
 

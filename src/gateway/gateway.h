@@ -12,6 +12,7 @@
 
 #include "config/config.h"
 #include "gateway/desk.h"
+#include "gateway/leaving.h"
 
 namespace mcpivot {
 
@@ -41,9 +42,7 @@ class Gateway {
   GatewayConfig config_;
   Servers servers_;
   std::vector<std::unique_ptr<Desk>> desks_;
-  std::vector<std::unique_ptr<Desk>> closing_;  // their clients are gone; their servers end
-  std::vector<ClientId> closed_;                // of those: nothing is left of them
-  Alarm sweep_;                                 // which removes them
+  Leaving<Desk> closing_;  // their clients are gone; their servers end
   bool ending_ = false;
 };
 

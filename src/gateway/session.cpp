@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/contains.h"
 #include "gateway/desk.h"
 #include "log/log.h"
 #include "rpc/answers.h"
@@ -156,7 +157,7 @@ void Session::on_oversize(const Skim& skim, std::size_t limit) {
 
 void Session::announce(std::string_view line) {
   if (initialized_ || !desk_.shakes_hands()) return say(line);
-  if (std::ranges::find(announcements_, line) == announcements_.end()) announcements_.emplace_back(line);
+  if (!contains(announcements_, line)) announcements_.emplace_back(line);
 }
 
 void Session::ask(GenerationId from, const Message& request) {

@@ -6,6 +6,7 @@
 #include <array>
 #include <string_view>
 
+#include "base/contains.h"
 #include "base/text.h"
 
 namespace mcpivot {
@@ -32,7 +33,7 @@ std::expected<Credentials, std::string> Credentials::from_headers(const std::vec
     Header header{std::string(trimmed(std::string_view(text).substr(0, colon))), {}};
     if (colon == std::string::npos || !is_token(header.name))
       return std::unexpected("a header must look like \"Name: value\"");
-    if (std::ranges::find(reserved, lower(header.name)) != reserved.end())
+    if (contains(reserved, lower(header.name)))
       return std::unexpected(fmt::format("the header {} is mcpivot's own to set", header.name));
     std::string_view rest = trimmed(std::string_view(text).substr(colon + 1));
     std::string value;

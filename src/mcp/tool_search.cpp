@@ -127,9 +127,7 @@ Counts count_words(const ToolDocument& document) {
 }
 
 bool is_deprecated(const ToolDocument& document) {
-  auto says_so = [](const std::vector<std::string>& words) {
-    return std::ranges::find(words, "deprecat") != words.end();
-  };
+  auto says_so = [](const std::vector<std::string>& words) { return contains(words, "deprecat"); };
   return says_so(words_of(document.title, most_name_words)) ||
          says_so(words_of(document.description, most_summary_words));
 }

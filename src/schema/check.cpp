@@ -8,6 +8,7 @@
 #include <cmath>
 #include <ctime>
 
+#include "base/contains.h"
 #include "schema/values.h"
 
 namespace mcpivot::schema {
@@ -294,7 +295,7 @@ void Check::report_choice(const std::vector<Index>& nodes, const Task& task) {
     std::size_t named = 0;
     for (; named < nodes.size() && words.size() < most_alternatives; ++named) {
       std::string one = words_for(program_, nodes[named]);
-      if (std::ranges::find(words, one) == words.end()) words.push_back(std::move(one));
+      if (!contains(words, one)) words.push_back(std::move(one));
     }
     const std::string more =
         named < nodes.size() ? fmt::format(" or one of {} more alternatives", nodes.size() - named) : "";

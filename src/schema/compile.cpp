@@ -6,6 +6,7 @@
 #include <boost/json.hpp>
 #include <unordered_map>
 
+#include "base/contains.h"
 #include "schema/program.h"
 #include "schema/references.h"
 #include "schema/values.h"
@@ -60,8 +61,7 @@ class Compiler {
     throw Unusable{fmt::format("\"{}\" must be {}, not {}{}", key, what, shown(value), place())};
   }
   void note(std::string text) {
-    if (std::ranges::find(program_.notes, text) == program_.notes.end())
-      program_.notes.push_back(std::move(text));
+    if (!contains(program_.notes, text)) program_.notes.push_back(std::move(text));
   }
 
   void read_dialect() {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/contains.h"
 #include "log/log.h"
 #include "rpc/answers.h"
 #include "rpc/json_cursor.h"
@@ -223,7 +224,7 @@ void Generation::follow_task(const Requests::Request& request, const Message& an
 }
 
 bool Generation::has_task(std::string_view id) const {
-  return std::ranges::find(begun_tasks_, id) != begun_tasks_.end();
+  return contains(begun_tasks_, id);
 }
 
 void Generation::on_progress(const Message& message) {

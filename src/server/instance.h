@@ -254,6 +254,7 @@ class Instance final : private Generation::Owner {
   void bear_for_round();
   void unwatch_sources();
   void watch_again();
+  void tell(const ReloadOutcome& outcome);
   void give_up_round(const std::string& why);
   bool must_catch_up(const Generation& serving, const Message& message) const;
   bool has_work() const;

@@ -1,5 +1,5 @@
-// The part of an instance's life that others decide: it is built, started anew, stopped, configured otherwise,
-// and ended.
+// The part of an instance's life that others decide: it is built, started anew, stopped, configured
+// otherwise, and ended.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -40,15 +40,18 @@ void Instance::reload(Reload reload) {
   }
 }
 
+// What came of a reload that the client didn't ask for.
+void Instance::tell(const ReloadOutcome& outcome) {
+  if (outcome.news) add_notice(outcome.text);
+}
+
 void Instance::follow_sources(const std::string& reason) {
   reload({.build = can_build(),
           .renew = true,
           .changed = true,
           .reason = reason,
           .progress = {},
-          .done = [this](const ReloadOutcome& outcome) {
-            if (outcome.news) add_notice(outcome.text);
-          }});
+          .done = [this](const ReloadOutcome& outcome) { tell(outcome); }});
 }
 
 bool Instance::program_replaced(const std::string& reason) {
@@ -60,9 +63,7 @@ bool Instance::program_replaced(const std::string& reason) {
           .changed = true,
           .reason = reason,
           .progress = {},
-          .done = [this](const ReloadOutcome& outcome) {
-            if (outcome.news) add_notice(outcome.text);
-          }});
+          .done = [this](const ReloadOutcome& outcome) { tell(outcome); }});
   return true;
 }
 
@@ -110,7 +111,7 @@ void Instance::catch_up() {
           .reason = "another client has a newer one",
           .progress = {},
           .done = [this](const ReloadOutcome& outcome) {
-            if (outcome.news) add_notice(outcome.text);
+            tell(outcome);
             if (!outcome.ok) release_waiting();
           }});
 }

@@ -4,6 +4,8 @@
 #include <iterator>
 #include <utility>
 
+#include "base/contains.h"
+
 namespace mcpivot {
 
 ReloadRounds::Step ReloadRounds::join(Reload reload, bool can_build, bool build_is_enough) {
@@ -44,7 +46,7 @@ bool ReloadRounds::give_up(const void* whose) {
   if (std::ranges::find(now_, whose, &Reload::whose) == now_.end()) return false;
   given_up_.push_back(whose);
   return std::ranges::all_of(now_, [&](const Reload& reload) {
-    return reload.whose != nullptr && std::ranges::find(given_up_, reload.whose) != given_up_.end();
+    return reload.whose != nullptr && contains(given_up_, reload.whose);
   });
 }
 

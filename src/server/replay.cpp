@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/contains.h"
 #include "rpc/edit.h"
 #include "rpc/json_cursor.h"
 
@@ -66,7 +67,7 @@ std::vector<Replay::Call> Replay::calls() const {
     calls.push_back(
         {"resources/subscribe", params, "the subscription of " + std::string(find_member(params, "uri"))});
   for (const Kept& kept : memory_.calls)
-    if (std::ranges::find(rules_, kept.rule) != rules_.end())
+    if (contains(rules_, kept.rule))
       calls.push_back({"tools/call", kept.params, "the call of " + kept.rule.tool});
   return calls;
 }

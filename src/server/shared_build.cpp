@@ -16,10 +16,8 @@ class SharedBuild::Share final : public Build {
 
   // While others want the build, it ends for this one alone.
   void stop(const std::string& why) override {
-    const auto is_other = [this](const auto& one) { return !one.expired() && one.lock().get() != this; };
-    const bool builds = std::ranges::any_of(
-        owner_.building_, [this](const auto& one) { return !one.expired() && one.lock().get() == this; });
-    if (builds && std::ranges::none_of(owner_.building_, is_other)) return owner_.build_->stop(why);
+    const Shares& building = owner_.building_;
+    if (building.size() == 1 && building.front().lock().get() == this) return owner_.build_->stop(why);
     owner_.leave(*this);
     stopped_.set(std::chrono::milliseconds(0), [this, why] {
       done({.ok = false, .how = why, .took = std::chrono::milliseconds(0), .output = {}});
@@ -51,8 +49,6 @@ std::shared_ptr<Build> SharedBuild::join(const ServerConfig& config, Build::Hand
 // With the configuration as it is by now: that of the last who asked.
 void SharedBuild::begin() {
   building_ = std::exchange(waiting_, {});
-  std::erase_if(building_, [](const auto& one) { return one.expired(); });
-  if (building_.empty()) return;
   build_ = world_.start_build(building_.back().lock()->config(),
                               {.on_line =
                                    [this](std::string_view text) {
@@ -62,28 +58,23 @@ void SharedBuild::begin() {
                                .on_done = [this](const Build::Result& result) { on_done(result); }});
 }
 
-// Whoever is told may ask for the next one at once: it begins when all have been told.
+// Those who are told may ask for the next one at once: it begins when all have been told.
 void SharedBuild::on_done(const Build::Result& result) {
-  const auto ended = build_;
   for (const auto& one : std::exchange(building_, {}))
     if (const auto share = one.lock()) share->done(result);
-  if (build_ == ended) build_.reset();
-  if (!build_ && has_any(waiting_)) begin();
+  const auto ended = std::exchange(build_, nullptr);
+  if (!waiting_.empty()) begin();
 }
 
 void SharedBuild::leave(const Share& share) {
-  for (Shares* shares : {&building_, &waiting_})
-    std::erase_if(*shares, [&](const auto& one) { return one.expired() || one.lock().get() == &share; });
-  if (!build_ || has_any(building_)) return;
+  const auto is_it = [&](const auto& one) { return one.expired() || one.lock().get() == &share; };
+  std::erase_if(waiting_, is_it);
+  if (std::erase_if(building_, is_it) == 0 || !building_.empty()) return;
   build_.reset();
-  // Not now: whoever left may be in the middle of something.
+  // Not now: the one who left may be in the middle of something.
   next_.set(std::chrono::milliseconds(0), [this] {
-    if (!build_ && has_any(waiting_)) begin();
+    if (!build_ && !waiting_.empty()) begin();
   });
-}
-
-bool SharedBuild::has_any(const Shares& shares) {
-  return std::ranges::any_of(shares, [](const auto& one) { return !one.expired(); });
 }
 
 }  // namespace mcpivot

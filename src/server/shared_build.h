@@ -1,5 +1,5 @@
-// The builds of one server, for all who ask: one at a time. Whoever asks while one runs may have saved
-// something that it missed, and shares the next one with all who ask until then.
+// The builds of one server, for all who ask: one at a time. Those who ask while one runs may have saved
+// something that it missed; they share the next one.
 //
 // One thread.
 #pragma once
@@ -30,13 +30,12 @@ class SharedBuild {
   void begin();
   void on_done(const Build::Result& result);
   void leave(const Share& share);
-  static bool has_any(const Shares& shares);
 
   World& world_;
   Alarm next_;
   std::shared_ptr<Build> build_;
-  Shares building_;
-  Shares waiting_;  // for the next one
+  Shares building_;  // those that live, and so below: a share leaves when it is destroyed
+  Shares waiting_;   // for the next one
 };
 
 }  // namespace mcpivot

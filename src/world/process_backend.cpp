@@ -4,6 +4,7 @@
 #include <array>
 #include <csignal>
 
+#include "base/contains.h"
 #include "log/log.h"
 
 namespace mcpivot {
@@ -108,8 +109,7 @@ void ProcessBackend::end_when_settled() {
   last_words_.cancel();
   stderr_->drain();
   stderr_->close();
-  const bool from_outside =
-      !process_->signalled() && std::ranges::find(outside_signals, exited_->signal) != outside_signals.end();
+  const bool from_outside = !process_->signalled() && contains(outside_signals, exited_->signal);
   std::exchange(on_end_,
                 nullptr)({.how = exited_->text(),
                           .from_outside = from_outside,
