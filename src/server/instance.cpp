@@ -569,13 +569,15 @@ void Instance::on_death(Generation& generation, const Backend::Ending& ending) {
     settle_open(generation, death, false);
     birth_failed(fmt::format("it {}{}", ending.how, manner_of(generation.config()).unborn));
   } else if (keep != current_) {
+    // A session with a daemon may end later than the daemon itself.
+    const bool stopped = !stops_.empty() || (state_ == State::stopped && !resting_);
     if (generation.ending()) {
-      death.because = shut_down_       ? farewell_reason_
-                      : stops_.empty() ? "a new generation took its place"
-                                       : "it was stopped on request";
+      death.because = shut_down_ ? farewell_reason_
+                      : stopped  ? "it was stopped on request"
+                                 : "a new generation took its place";
       count_kill(death.because);
     }
-    settle_open(generation, death, !shut_down_ && stops_.empty());
+    settle_open(generation, death, !shut_down_ && !stopped);
     leaving_.remove(keep);
     if (generation.ending()) note_end(generation, death.how);
     finish_stop_if_gone();
@@ -614,9 +616,11 @@ void Instance::on_ended(Generation& generation, Death& death) {
   past_.last_exit = fmt::format("{} after {}", death.how, duration_text(death.after));
   count_kill(death.because);
   settle_open(generation, death, reloading);
-  become(State::stopped, shut_down_ ? std::string(farewell_reason_)
-                         : rested   ? "it was stopped because nobody needed it; the next call starts it"
-                                    : "it was stopped on request; the next call starts it");
+  become(reloading ? State::starting : State::stopped,
+         shut_down_  ? std::string(farewell_reason_)
+         : reloading ? death.because
+         : rested    ? "it was stopped because nobody needed it; the next call starts it"
+                     : "it was stopped on request; the next call starts it");
   note_end(generation, past_.last_exit);
   finish_stop_if_gone();
   watcher_.on_writable();  // nobody may wait for a dead server to read

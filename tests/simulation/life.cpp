@@ -146,7 +146,11 @@ void Life::look(Visits& visits) {
   for (const auto& member : fleet().members()) {
     const auto state = member->instance().state();
     auto& seen = seen_[member.get()];
-    if (seen != state) visits.step(std::exchange(seen, state), state);
+    if (seen == state) continue;
+    visits.step(std::exchange(seen, state), state);
+    if (state == mcpivot::Instance::State::stopped && member->instance().status().waiting == 0 &&
+        member->instance().trouble().find("stopped on request") != std::string::npos)
+      oracle_.stopped(member->name());
   }
 }
 

@@ -92,6 +92,13 @@ void Oracle::given(int who, const Message& message) {
   if (message.kind == Kind::request) {
     Request* const request = find(message.text(message.id));
     if (request == nullptr || request->asked.who != who) return violate("the simulation lost a request");
+    // A lone server is asked whatever is for none that is known.
+    if (request->asked.server.empty() || (server_called && server_called(request->asked.server) == nullptr)) {
+      wanted_back();
+      stop_wanted_ = message.raw.find(R"("stop":true)") != std::string_view::npos;
+    } else {
+      stopped_.erase(request->asked.server);
+    }
     if (request->state != State::planned) return;  // whoever asked is gone meanwhile
     request->state = State::open;
     request->since = clock_.now();
@@ -267,6 +274,8 @@ void Oracle::buried(const std::string& server, pid_t pid, int death, bool answer
 
 // One that was good for something is started again at once.
 void Oracle::born(const std::string& server) {
+  if (stopped_.erase(server) > 0)
+    violate(fmt::format("{} was stopped on request, and is started though nobody asks for it", server));
   const auto due = due_.find(server);
   if (due == due_.end()) return;
   if (clock_.now() > due->second)

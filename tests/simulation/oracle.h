@@ -7,6 +7,7 @@
 #include <deque>
 #include <functional>
 #include <map>
+#include <set>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -61,8 +62,16 @@ class Oracle final : public Ledger {
     return is_current && is_current(server, pid);
   }
   void ended_with_tasks(const std::string& server, Millis since_last) override;
-  // Somebody steers: what was to happen by itself may not.
-  void steered() { due_.clear(); }
+  // The plan does something: what was to happen by itself may not.
+  void meddled() { due_.clear(); }
+  // Somebody had this server stopped: it stays so until it is asked something, or somebody wants it back.
+  void stopped(const std::string& server) {
+    if (stop_wanted_) stopped_.insert(server);
+  }
+  void wanted_back() {
+    stopped_.clear();
+    stop_wanted_ = false;
+  }
   void sent_to(const std::string& server, std::string_view line) override;
 
   // As of now: whether the user lets a server's tool be called, whether this is the process that serves,
@@ -125,6 +134,8 @@ class Oracle final : public Ledger {
   std::vector<Untold> untold_;
   int deaths_ = 0;
   int deaths_of_guests_ = 0;
+  std::set<std::string> stopped_;
+  bool stop_wanted_ = false;                         // that is the last of what was asked of mcpivot itself
   std::map<std::string, mcpivot::Clock::Time> due_;  // when servers must have been started again
   std::vector<std::string> broken_;
   mcpivot::ContentHash hash_;

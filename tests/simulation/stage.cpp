@@ -21,6 +21,18 @@ constexpr Millis quiet{200'000};
 constexpr Millis farewell{5'000};
 constexpr std::uint64_t most_events = 5'000'000;  // it goes round in circles
 
+// Whether it may start a server that somebody had stopped. What is asked of it is judged where it is asked.
+bool wakes(Deed deed) {
+  switch (deed) {
+    case Deed::fleet:
+    case Deed::hup:
+    case Deed::type:
+      return true;
+    default:
+      return false;
+  }
+}
+
 class Stage {
  public:
   Stage(const Plan& plan, Visits& visits)
@@ -62,6 +74,7 @@ void Stage::pass(Clock::Time until) {
 }
 
 void Stage::begin_life() {
+  oracle_.wanted_back();
   life_ =
       std::make_unique<Life>(world_, oracle_, config_, seed_of(plan_.chance, "client", ++lives_), numbers_);
 }
@@ -89,11 +102,12 @@ void Stage::plan_birth(const Action& action) {
 
 void Stage::act(const Action& action) {
   for (const auto& member : life_->fleet().members())
-    if (action.server == "-" || action.server.starts_with('t') || member->name() == action.server)
+    if (action.server == "-" || action.deed == Deed::part || action.server.starts_with('t') ||
+        member->name() == action.server)
       visits_.act(action.deed, member->instance().state());
   oracle_.trace("", to_text({.chance = 0, .actions = {action}}).substr(9));
-  const bool steers = action.deed != Deed::call && action.deed != Deed::ask && action.deed != Deed::cancel;
-  if (steers) oracle_.steered();
+  if (action.deed != Deed::call && action.deed != Deed::ask && action.deed != Deed::cancel) oracle_.meddled();
+  if (wakes(action.deed)) oracle_.wanted_back();
   Script* const script = action.server == "-" ? nullptr : &world_.scripts().of(action.server);
   switch (action.deed) {
     case Deed::fleet:
