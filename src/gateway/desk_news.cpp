@@ -115,7 +115,7 @@ void Desk::tell_starts() {
 
 std::string Desk::words_of_trouble() const {
   const ControlNames& tools = lone().config().control;
-  const std::string& why = lone().trouble();
+  const std::string_view why = lone().trouble();
   std::string text = fmt::format(
       "The MCP server \"{}\" behind mcpivot is not running: {}{} Its tools will appear when it is.",
       lone().name(), why, why.ends_with('\n') ? "" : ".");

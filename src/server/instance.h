@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <array>
+#include <deque>
 #include <functional>
 #include <list>
 #include <memory>
@@ -22,6 +23,7 @@
 #include "server/crash_report.h"
 #include "server/generation.h"
 #include "server/handshake.h"
+#include "server/life.h"
 #include "server/manner.h"
 #include "server/reload_rounds.h"
 #include "server/replay.h"
@@ -33,7 +35,7 @@ namespace mcpivot {
 
 class Instance final : private Generation::Owner {
  public:
-  enum class State : std::uint8_t { stopped, starting, ready, failed };
+  using State = Life::Shown;
 
   // Whom the server tells what happens to it.
   class Watcher {
@@ -154,17 +156,17 @@ class Instance final : private Generation::Owner {
   // What runs now was born with this one.
   const ServerConfig& config_in_use() const { return current_ ? current_->config() : *config_; }
   const std::string& name() const { return config_->name; }
-  State state() const { return state_; }
+  State state() const { return life_.shown(); }
   // When it was last asked something.
   Clock::Time last_used() const {
     return std::max(last_used_, current_ ? current_->last_asked() : last_used_);
   }
   // It ends for good.
-  bool ends() const { return !farewell_reason_.empty(); }
+  bool ends() const { return life_.is<Life::Leaving>(); }
   // Whether its last starts failed, or it died soon after; it may be on its way again.
   bool failed_lately() const { return young_deaths_ > 0; }
   // Why it is not ready, in a sentence.
-  const std::string& trouble() const { return trouble_; }
+  std::string_view trouble() const { return life_.trouble(); }
   const Catalog& catalog() const { return catalog_; }
   // The server's own result of the handshake; empty before there was one.
   const std::string& initialize_result() const { return initialize_result_; }
@@ -182,11 +184,24 @@ class Instance final : private Generation::Owner {
   // SIGTERM.
   static constexpr std::chrono::milliseconds farewell{200};
 
+  // A generation that starts, and is not known to be good yet.
+  struct Birth {
+    Birth(Timers& timers, std::string why, std::optional<FileFacts> program)
+        : reason(std::move(why)), file(std::move(program)), overdue(timers) {}
+    std::string reason;
+    std::optional<FileFacts> file;  // the program as it was when it started
+    std::shared_ptr<Generation> generation{};
+    std::shared_ptr<Handshake> handshake{};        // once a client has shaken hands
+    std::array<bool, all_lists.size()> changed{};  // lists, since we asked for them
+    Alarm overdue;
+  };
+  Generation* unborn() const { return birth_ ? birth_->generation.get() : nullptr; }
+
   // Who gets requests now: the current generation, or one that has not been asked to shake hands, because the
   // client has not; or nobody.
   Generation* serving() const {
     if (current_) return current_->ending() ? nullptr : current_.get();
-    return knows_client() ? nullptr : unborn_.get();
+    return knows_client() ? nullptr : unborn();
   }
 
   void adopt(ServerConfig config);
@@ -205,17 +220,22 @@ class Instance final : private Generation::Owner {
   void on_lost(Generation& generation, Generation::Open lost, std::string_view why) override;
   void on_death(Generation& generation, const Backend::Ending& ending) override;
 
-  void become(State state, std::string trouble);
   void learn_tools();
   void recall_last_run();
   void keep_for_next_run() const;
 
-  void bear(std::string reason);
-  std::string last_time() const;
+  Life::Facts facts() const;
+  void happens(Life::Event event, std::function<void()> then = {});
+  void happens_first(Life::Event event);
+  void live();
+  void log_step(State before, std::string_view trouble_before) const;
+  void perform(const Life::Effect& effect);
+
+  void bear(const std::string& reason);
   void shake_hands();
   void on_birth_overdue();
   void on_born(std::expected<Handshake::Outcome, std::string> outcome);
-  void birth_failed(std::string why);
+  void birth_failed(std::string why, bool ran);
   void blame_replay();
   void abandon_birth();
   void swap_in(Handshake::Outcome outcome);
@@ -228,15 +248,12 @@ class Instance final : private Generation::Owner {
 
   void count_young_death(const Generation& generation, bool young);
   void count_kill(std::string reason);
-  void abandon_plans();
-  void end_if_gone();
-  void finish_stop(const Command& command, Stopped stopped);
-  void finish_stop_if_gone();
-  void bear_for_waiting();
+  void finish_stop();
   void note_end(const Generation& generation, const std::string& how);
-  void on_ended(Generation& generation, Death& death);
-  void on_crash(Generation& generation, const Death& death, bool from_outside);
-  void on_daemon_lost(Generation& generation, const Death& death, bool forgotten);
+  void on_buried(Generation& generation, Death& death);
+  void on_ended(Death death);
+  void on_crash(const Death& death, bool from_outside);
+  void on_daemon_lost(const Death& death, bool forgotten);
   std::chrono::milliseconds daemon_back_off() const;
   bool wait_for_daemon(std::string& why);
   void renew_daemon(const std::string& reason);
@@ -244,27 +261,24 @@ class Instance final : private Generation::Owner {
   void end_daemon();
   void on_daemon_stopped(bool ok, const std::string& how);
   void describe_daemon(Status& status) const;
-  std::string connection_words(const std::optional<ConnectionRecord::Absence>& absence) const;
+  std::string connection_words(const std::optional<ConnectionRecord::Absence>& absence,
+                               const std::string& reason) const;
 
-  void answer_all_waiting(const std::string& why);
+  void refuse_waiting(const std::string& why);
   void cancel_timers();
-  void start_round();
-  void begin_reload_if_clear();
-  void begin_reload();
-  void bear_for_round();
+  void begin_round();
   void unwatch_sources();
   void watch_again();
   void tell(const ReloadOutcome& outcome);
-  void give_up_round(const std::string& why);
-  bool must_catch_up(const Generation& serving, const Message& message) const;
+  void give_up_round();
+  bool must_follow(const Generation& serving, const Message& message) const;
   bool has_work() const;
-  void forget_to_catch_up();
-  void catch_up_when_idle();
-  void catch_up();
+  void forget_to_follow();
+  void follow_when_idle();
+  void follow();
   void build();
   void on_built(const Build::Result& result);
-  void reload_done(const ReloadOutcome& outcome);
-  bool end_round(const ReloadOutcome& outcome);
+  void end_round(const ReloadOutcome& outcome);
 
   bool cancel_settling(ClientId client, const Message& cancelled);
   void wait(Asker asker, const Message& message, int sent_before);
@@ -295,23 +309,23 @@ class Instance final : private Generation::Owner {
   std::vector<std::string> dropped_replays_;  // and which were given up for that; not told yet
   WaitingRoom waiting_;
 
-  State state_ = State::stopped;
-  std::string trouble_ = "it has not been started";
-  std::shared_ptr<Generation> current_;             // serves
-  std::shared_ptr<Generation> unborn_;              // starts, beside or instead of it
+  Life life_;
+  struct Happening {
+    Life::Event event;
+    std::function<void()> then;  // with what it brought, when the state is the new one
+  };
+  std::deque<Happening> happenings_;                // that have not had their turn
+  bool living_ = false;                             // one of them has it
+  std::shared_ptr<Generation> current_;             // serves, or did and ends
+  std::unique_ptr<Birth> birth_;                    // of the next one, beside or instead of it
   std::list<std::shared_ptr<Generation>> leaving_;  // drain, or end
-  std::shared_ptr<Handshake> handshake_;
-  std::string birth_reason_;
-  std::string birth_due_;                 // the reason of one that waits until the last one is gone
-  std::optional<FileFacts> unborn_file_;  // the program as it was when they started
-  std::optional<FileFacts> current_file_;
+  std::optional<FileFacts> current_file_;           // the program as it was when it started
   Catalog catalog_;
   std::string initialize_result_;
   bool guessed_ = false;       // both are from the last run; this one's server has not spoken yet
   bool told_missing_ = false;  // a client shook hands with us alone
   bool lists_shown_ = false;   // clients look at the lists at any time
   bool lazy_ = false;          // it starts at its first use
-  bool resting_ = false;       // it is being stopped, or was, because nobody needs it
   std::string crash_to_tell_;  // how the last one died, if that has not been told
 
   // Of daemons alone.
@@ -347,25 +361,24 @@ class Instance final : private Generation::Owner {
   };
   std::list<std::shared_ptr<Stopping>> stoppings_;
   std::function<void()> shut_down_;
-  std::string_view farewell_reason_;  // why it ends for good
-  bool ends_with_mcpivot_ = false;    // and there is no time for anything else
-  bool behind_ = false;               // the server is another one by now
-  Clock::Time changed_{};             // since when it is what the round under way will start
-  Clock::Time last_used_{};           // in earlier generations
-  bool sources_unwatched_ = false;    // what a reload writes starts no other
+  std::chrono::milliseconds patience_{farewell};  // with those that are to go
+  bool ends_with_mcpivot_ = false;                // and there is no time for anything else
+  // The server is another one by now, as another instance has shown.
+  enum class Following : std::uint8_t { not_needed, soon, now };
+  Following following_ = Following::not_needed;
+  Clock::Time changed_{};           // since when it is what the round under way will start
+  Clock::Time last_used_{};         // in earlier generations
+  bool sources_unwatched_ = false;  // what a reload writes starts no other
 
-  Alarm birth_timer_;     // a handshake that takes too long
   Alarm back_off_timer_;  // the next try
   Alarm patience_timer_;  // a client that waits for the first handshake
   Alarm overdue_timer_;
   Alarm long_birth_timer_;
-  Alarm catch_up_timer_;
+  Alarm follow_timer_;
   std::uint64_t births_ = 0;
   std::set<std::string> earlier_tasks_;  // of generations of another mcpivot
   int young_deaths_ = 0;
-  bool cannot_execute_ = false;  // the last start failed before the server's program ran
   bool watching_overdue_ = false;
-  std::array<bool, all_lists.size()> changed_before_birth_{};
   std::array<bool, all_lists.size()> refetching_{};
   std::array<bool, all_lists.size()> refetch_again_{};
 

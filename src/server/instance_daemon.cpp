@@ -1,5 +1,5 @@
-// The part of an instance's life that only HTTP daemons have: they go and come without asking us, forget us, and
-// are ours to start or stop only if the user said so.
+// The part of an instance's life that only HTTP daemons have: they go and come without asking us, forget us,
+// and are ours to start or stop only if the user said so.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -27,18 +27,19 @@ constexpr const char* no_start = "Start it yourself: there is no --start.";
 }  // namespace
 
 // A daemon that is away is told of when it is back.
-void Instance::on_daemon_lost(Generation& generation, const Death& death, bool forgotten) {
-  count_young_death(generation, death.after < young);
+void Instance::on_daemon_lost(const Death& death, bool forgotten) {
+  count_young_death(*current_, death.after < young);
   session_forgotten_ = forgotten;
   if (!forgotten) {
     ++past_.outside_deaths;
     past_.last_exit = fmt::format("{} after {}", death.how, duration_text(death.after));
     connection_.lost(death.how);
   }
-  become(State::starting, fmt::format("it {}; a new connection is being tried", death.how));
-  settle_open(generation, death, true);
-  watcher_.on_writable();  // nobody may wait for a daemon that is gone
-  if (!unborn_ && !daemon_busy_) back_off();
+  happens(Life::Lost{fmt::format("it {}; a new connection is being tried", death.how)},
+          [this, dead = std::exchange(current_, nullptr), death] {
+            settle_open(*dead, death, true);
+            watcher_.on_writable();  // nobody may wait for a daemon that is gone
+          });
 }
 
 // Many clients of one daemon must not all come at the same moment; and whoever waits for it to be started
@@ -56,7 +57,7 @@ milliseconds Instance::daemon_back_off() const {
 
 // A birth failed. True: the daemon is being started, so it is tried again soon and nobody is told.
 bool Instance::wait_for_daemon(std::string& why) {
-  if (!keeper_ || !keeper_->can_start() || shut_down_ || cannot_execute_) return false;
+  if (!keeper_ || !keeper_->can_start() || ends()) return false;
   const bool first = std::exchange(first_try_, false) && unreachable_;
   const bool overdue = waiting_.size() > 0 && connection_.away() >= config_->http.start_after;
   if ((first || overdue || start_wanted_) && !keeper_->starting()) keeper_->start(unreachable_);
@@ -64,18 +65,17 @@ bool Instance::wait_for_daemon(std::string& why) {
     if (!keeper_->trouble().empty()) why += "; " + keeper_->trouble();
     return false;
   }
-  if (!current_) become(State::starting, fmt::format("it is being started: {}", config_->http.start));
-  back_off_timer_.set(first_back_off, [this, reason = birth_reason_] { bear(reason); });
   return true;
 }
 
-std::string Instance::connection_words(const std::optional<ConnectionRecord::Absence>& absence) const {
+std::string Instance::connection_words(const std::optional<ConnectionRecord::Absence>& absence,
+                                       const std::string& reason) const {
   const std::string where = current_->backend().where();
   std::string words =
       absence ? fmt::format("[mcpivot] \"{}\" is back after {}: {} (it {}).", config_->name,
                             duration_text(absence->length), where, absence->why)
               : fmt::format("[mcpivot] \"{}\": session {} with {}, ready in {} ({}).", config_->name,
-                            current_->number(), where, duration_text(past_.last_start_took), birth_reason_);
+                            current_->number(), where, duration_text(past_.last_start_took), reason);
   if (reloads_.under_way())
     words += daemon_restarted_ ? " The daemon was restarted." : " The daemon itself was not restarted.";
   return words;
@@ -87,10 +87,8 @@ void Instance::renew_daemon(const std::string& reason) {
   daemon_restarted_ = keeper_ && keeper_->can_stop();
   if (!daemon_restarted_) {
     start_wanted_ = keeper_ && keeper_->can_start();
-    return bear(reason);
+    return happens_first(Life::Due{reason});
   }
-  back_off_timer_.cancel();
-  abandon_birth();
   renewal_ = reason;
   end_daemon();
 }
@@ -114,15 +112,12 @@ void Instance::on_daemon_stopped(bool ok, const std::string& how) {
   stopping_command_.reset();
   for (const auto& tell : std::exchange(stops_, {}))
     tell({.ok = ok, .how = how, .pids = {}, .others = {}, .program = {}, .next = next});
-  if (shut_down_) return end_if_gone();
-  if (renewal.empty()) {
-    if (reloads_.under_way()) return bear(reloads_.reason());
-    if (waiting_.size() > 0) bear("a request needs it");
-    return;
-  }
-  if (ok) return bear(renewal);
-  reload_done({false, fmt::format("[mcpivot] \"{}\" could not be stopped: {}", config_->name, how)});
-  if (!current_) bear(std::string(manner().comes_back));
+  if (ends()) return live();
+  if (renewal.empty()) return reloads_.under_way() ? happens(Life::Due{reloads_.reason()}) : live();
+  if (ok) return happens(Life::Due{renewal});
+  end_round({false, fmt::format("[mcpivot] \"{}\" could not be stopped: {}", config_->name, how)});
+  if (!current_) return happens(Life::Due{std::string(manner().comes_back)});
+  live();
 }
 
 void Instance::stop_daemon(std::function<void(const Stopped&)> done) {
@@ -136,17 +131,15 @@ void Instance::stop_daemon(std::function<void(const Stopped&)> done) {
          .others = {},
          .program = {},
          .next = {}});
-  abandon_plans();
   stops_.push_back(std::move(done));
-  if (auto old = std::exchange(current_, nullptr)) {
-    leaving_.push_back(old);
-    if (!old->ending()) old->end(farewell);
-  }
+  renewal_.clear();
+  forget_to_follow();
   connection_.lost("was stopped on request");
   const bool starts = keeper_ && keeper_->can_start();
-  become(State::stopped,
-         fmt::format("it was stopped on request. {}", starts ? next_call_starts_it : no_start));
-  end_daemon();
+  happens(Life::Stop{.words = fmt::format("it was stopped on request. {}",
+                                          starts ? next_call_starts_it : no_start),
+                     .at_once = true},
+          [this] { end_daemon(); });
 }
 
 void Instance::describe_daemon(Status& status) const {

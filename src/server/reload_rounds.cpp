@@ -10,23 +10,23 @@ namespace mcpivot {
 
 ReloadRounds::Step ReloadRounds::join(Reload reload, bool can_build, bool build_is_enough) {
   const bool builds = reload.build && can_build;
-  if (stage_ == Stage::building && builds && !build_is_enough) {
+  if (round_ == Round::builds && builds && !build_is_enough) {
     later_.push_back(std::move(reload));
     return Step::nothing;
   }
   now_.push_back(std::move(reload));
-  if (stage_ == Stage::none) {
-    stage_ = Stage::waiting;
+  if (round_ == Round::none) {
+    round_ = Round::waits;
     return Step::begin;
   }
-  if (stage_ != Stage::bearing) return Step::nothing;
-  if (builds) stage_ = Stage::building;
+  if (round_ != Round::bears) return Step::nothing;
+  if (builds) round_ = Round::builds;
   return builds ? Step::build : Step::bear;
 }
 
 bool ReloadRounds::begin(bool can_build) {
   const bool builds = can_build && std::ranges::any_of(now_, &Reload::build);
-  stage_ = builds ? Stage::building : Stage::bearing;
+  round_ = builds ? Round::builds : Round::bears;
   return builds;
 }
 
@@ -51,12 +51,12 @@ bool ReloadRounds::give_up(const void* whose) {
 }
 
 bool ReloadRounds::end(const ReloadOutcome& outcome) {
-  stage_ = Stage::none;
+  round_ = Round::none;
   given_up_.clear();
   for (const Reload& reload : std::exchange(now_, {})) reload.done(outcome);
   if (under_way() || later_.empty()) return false;  // whoever was told has begun a round already
   now_ = std::exchange(later_, {});
-  stage_ = Stage::waiting;
+  round_ = Round::waits;
   return true;
 }
 

@@ -13,6 +13,8 @@
 #include <string_view>
 #include <vector>
 
+#include "server/life.h"
+
 namespace mcpivot {
 
 struct ReloadOutcome {
@@ -33,6 +35,8 @@ struct Reload {
 
 class ReloadRounds {
  public:
+  using Round = Life::Round;
+
   // What is to be done now that somebody has joined.
   enum class Step : std::uint8_t {
     nothing,  // it goes on, and ends for them too
@@ -45,10 +49,9 @@ class ReloadRounds {
   // The old generation is out of the way. True: the round builds first.
   bool begin(bool can_build);
   // Another one is in the way again: it waits for begin() once more.
-  void wait() { stage_ = Stage::waiting; }
-  bool waits() const { return stage_ == Stage::waiting; }
+  void wait() { round_ = Round::waits; }
   // The build is done; a generation is born.
-  void built() { stage_ = Stage::bearing; }
+  void built() { round_ = Round::bears; }
   // A line that the build printed.
   void tell(std::string_view line) const;
   // One no longer wants it. True: nobody in the round does any more.
@@ -58,6 +61,7 @@ class ReloadRounds {
   // It does not come to a next round: who waits for it shares the fate of this one.
   void gather();
 
+  Round round() const { return round_; }
   bool under_way() const { return !now_.empty(); }
   bool wants_renewal() const;
   // Whether the server is another one after it, for all its instances.
@@ -66,9 +70,7 @@ class ReloadRounds {
   std::string reason() const { return now_.empty() ? "on request" : now_.front().reason; }
 
  private:
-  enum class Stage : std::uint8_t { none, waiting, building, bearing };
-
-  Stage stage_ = Stage::none;
+  Round round_ = Round::none;
   std::vector<Reload> now_;
   std::vector<Reload> later_;
   std::vector<const void*> given_up_;

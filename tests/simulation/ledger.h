@@ -24,6 +24,8 @@ class Ledger {
   // A start of this one was tried; whether this process is the one that serves; and the core has just learned
   // that such a one ended that still had tasks, the last of them begun so long ago.
   virtual void born(const std::string& server) = 0;
+  // It can't, and the one before it has not ended.
+  virtual void runs_twice(const std::string& server) = 0;
   virtual bool serves(const std::string& server, pid_t pid) const = 0;
   virtual void ended_with_tasks(const std::string& server, std::chrono::milliseconds since_last) = 0;
   // The core sends this to a server.

@@ -263,6 +263,14 @@ void Life::judge_bounds() {
         oracle_.violate(fmt::format("{} requests wait for {}", waiting, member->name()));
 }
 
+void Life::judge_starts() {
+  for (const Seated& seat : seated())
+    for (const auto& member : seat.desk.fleet().members())
+      if (member->instance().state() == mcpivot::Instance::State::starting)
+        oracle_.violate(fmt::format("{}{} has been starting for a minute: {}", member->name(),
+                                    seat.client.seat().guest, member->instance().trouble()));
+}
+
 void Life::judge_rest() {
   const auto wrong = [&](const std::string& what) { oracle_.violate("at rest, " + what); };
   int lives = 0;

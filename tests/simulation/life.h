@@ -53,6 +53,8 @@ class Life {
   const mcpivot::Member* find(const std::string& server);  // of a guest: "alpha~g1"
   // No more wait than may.
   void judge_bounds();
+  // Time enough has passed, in a world that works: nothing is on its way any more.
+  void judge_starts();
   // Everybody has been answered, and nothing is left over.
   void judge_rest();
 

@@ -58,6 +58,9 @@ class Oracle final : public Ledger {
   int died(const std::string& server, const std::vector<int>& open) override;
   void buried(const std::string& server, pid_t pid, int death, bool answered) override;
   void born(const std::string& server) override;
+  void runs_twice(const std::string& server) override {
+    violate(server + " cannot run twice, and was started beside the one that runs");
+  }
   bool serves(const std::string& server, pid_t pid) const override {
     return is_current && is_current(server, pid);
   }

@@ -7,6 +7,7 @@
 
 #include "actor.h"
 #include "server/backend.h"
+#include "server/clients.h"
 #include "wire.h"
 
 namespace simulation {
@@ -24,6 +25,7 @@ class SimBackend final : public mcpivot::Backend,
     std::uint64_t seed;
     pid_t pid;
     int& alive;  // how many are
+    mcpivot::InstanceId of{};
   };
   SimBackend(const Place& place, mcpivot::ConfigRef config, int generation, mcpivot::StderrRing& ring,
              Birth birth);
@@ -46,6 +48,7 @@ class SimBackend final : public mcpivot::Backend,
   void blurt(std::string_view what);
   const Actor& actor() const { return actor_; }
   bool alive() const { return alive_; }
+  mcpivot::InstanceId instance() const { return place_.of; }
   bool ending() const { return ending_; }
   void heal() {
     if (alive_ && reached_) actor_.heal();

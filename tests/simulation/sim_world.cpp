@@ -169,6 +169,10 @@ std::expected<std::shared_ptr<mcpivot::Backend>, std::string> SimWorld::make_bac
   const Birth birth = script.next_birth();
   ledger_.born(script.name);
   if (birth == Birth::cannot_execute) return std::unexpected("cannot run it: No such file or directory");
+  const bool once = config->swap == mcpivot::SwapMode::stop_first && !config->is_daemon() && !config->cli;
+  each_life(script.name, [&](const SimBackend& life) {
+    if (once && life.alive() && life.instance() == id.instance) ledger_.runs_twice(script.name);
+  });
   const int number = for_guest ? 500'000 + ++started_for_guests_ : ++started_;
   const SimBackend::Place place{.time = time_,
                                 .script = script,
@@ -176,7 +180,8 @@ std::expected<std::shared_ptr<mcpivot::Backend>, std::string> SimWorld::make_bac
                                 .ledger = ledger_,
                                 .seed = seed_of(seed_, script.name, static_cast<std::uint64_t>(number)),
                                 .pid = 1'000 + number,
-                                .alive = alive_};
+                                .alive = alive_,
+                                .of = id.instance};
   auto backend = std::make_shared<SimBackend>(place, config, id.number, ring, birth);
   std::erase_if(script.lives, [](const auto& life) { return life.expired(); });
   script.lives.push_back(backend);

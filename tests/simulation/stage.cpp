@@ -82,7 +82,7 @@ void Stage::begin_life() {
 // mcpivot says that it has ended: everybody has been answered, and no process is left.
 void Stage::on_gone() {
   oracle_.judge_end();
-  life_->client().link().close();
+  for (const Life::Seated& seat : life_->seated()) seat.client.link().close();
   for (int who = -numbers_.guests; who <= numbers_.terminals; ++who) oracle_.gone(who);
   oracle_.forget_deaths();
   if (world_.alive() > 0)
@@ -199,6 +199,7 @@ void Stage::rest() {
   if (!client.greeted()) client.hello(client.own_number(), "2025-06-18");
   client.ready();
   pass(now() + recovery);
+  life_->judge_starts();
   // The client first, so that it makes no difference to it whether there are guests.
   for (const Life::Seated& seat : life_->seated()) {
     if (call_each(seat)) oracle_.judge_deaths(seat.client.seat().who);

@@ -1,0 +1,296 @@
+#include "server/life.h"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+namespace mcpivot {
+namespace {
+
+constexpr std::string_view makes_room = "a new generation takes its place";
+
+template <class... F>
+struct Cases : F... {
+  using F::operator()...;
+};
+
+// What went wrong before, for somebody who waits for a start that may fail again.
+std::string starting_words(int number, const Life::State& before) {
+  const auto* const failed = std::get_if<Life::Failed>(&before);
+  std::string words = fmt::format("it is starting (generation {})", number);
+  if (failed != nullptr)
+    words += fmt::format("; the last time {}", failed->words.substr(0, failed->words.find('\n')));
+  return words;
+}
+
+}  // namespace
+
+Life::Effects Life::on(const Event& event, const Facts& facts) {
+  facts_ = facts;
+  std::visit([this](const auto& one) { on(one); }, event);
+  return std::exchange(effects_, {});
+}
+
+Life::Effects Life::next(const Facts& facts) {
+  facts_ = facts;
+  const bool round_may_begin = !is<Ending>() && !is<Leaving>() && (facts.overlaps || !facts.others);
+  const bool idle = next_ == Next::nothing && facts.round == Round::none && !facts.held && !facts.stop_wanted;
+  if (facts.stop_wanted && !facts.stops) {
+    do_(Do::tell_stopped);
+  } else if (is<Leaving>()) {
+    if (facts.empty) do_(Do::tell_gone);
+  } else if (facts.round == Round::waits && round_may_begin) {
+    do_(Do::begin_round);
+  } else if (next_ == Next::room && !facts.others && !has_current()) {
+    next_ = Next::nothing;
+    bear(std::string(reason_));
+  } else if (is<Stopped>() && idle && facts.asked) {
+    bear("a request needs it");
+  } else if ((is<Starting>() || is<Failed>()) && idle) {
+    bear("again, after a failed build");
+  } else if (facts.asked && facts.serves) {
+    do_(Do::release);
+  }
+  return std::exchange(effects_, {});
+}
+
+// --- births
+
+// Unless one is under way, or cannot be.
+void Life::bear(const std::string& reason) {
+  if (next_ == Next::birth || facts_.held || is<Leaving>()) return;
+  if (next_ == Next::later) do_(Do::cancel_back_off);
+  next_ = Next::nothing;
+  if (!facts_.overlaps) {  // it cannot run twice, and not during a build either
+    if (facts_.round == Round::builds || facts_.round == Round::waits) return;
+    if (facts_.others || has_current()) {  // it could when that one was started
+      make_room();
+      next_ = Next::room;
+      reason_ = reason;
+      return;
+    }
+  }
+  next_ = Next::birth;
+  reason_ = reason;
+  const bool tried_before = facts_.comes_and_goes && is<Failed>();  // and it is not news that we try
+  if (!has_current() && !tried_before) state_ = Starting{starting_words(facts_.number, state_)};
+  do_(Do::start, reason);
+}
+
+// What is being born already may be older than what is wanted.
+void Life::bear_anew(const std::string& reason) {
+  const bool ends_one = next_ == Next::birth;
+  drop_birth();
+  if (ends_one && !facts_.overlaps) facts_.others = true;
+  bear(reason);
+}
+
+void Life::drop_birth() {
+  if (next_ == Next::birth) do_(Do::end_birth);
+  if (next_ == Next::birth || next_ == Next::room) next_ = Next::nothing;
+}
+
+// Whatever was to come is not to come any more.
+void Life::drop_plans() {
+  if (next_ == Next::later) do_(Do::cancel_back_off);
+  if (facts_.round == Round::builds) do_(Do::stop_build);
+  drop_birth();
+  next_ = Next::nothing;
+}
+
+void Life::back_off() {
+  next_ = Next::later;
+  do_(Do::back_off);
+}
+
+void Life::on(const Wanted& event) {
+  if (is<Stopped>()) bear(event.reason);
+}
+
+// One that failed waits for its next try, unless that costs little, or may be better this time.
+void Life::on(const Needed&) {
+  if (facts_.stop_wanted) return;
+  const auto* const failed = get<Failed>();
+  const bool down = is<Stopped>() || (is<Starting>() && next_ == Next::nothing) ||
+                    (failed != nullptr && !failed->ran) || (facts_.comes_and_goes && !has_current());
+  if (down) bear("a request needs it");
+}
+
+void Life::on(const Due& event) {
+  if (next_ == Next::later) next_ = Next::nothing;
+  bear(event.reason);
+}
+
+void Life::on(const Born&) {
+  if (next_ != Next::birth) return;
+  next_ = Next::nothing;
+  state_ = Ready{};
+}
+
+// Whoever waits for a build waits for what comes of that.
+void Life::on(const BirthFailed& event) {
+  if (next_ != Next::birth) return;
+  next_ = Next::nothing;
+  if (facts_.round != Round::builds) do_(Do::fail_round, event.words);
+  if (has_current()) return;
+  state_ = Failed{.words = event.why, .ran = event.ran};
+  do_(Do::settle);
+  back_off();
+}
+
+void Life::on(const BirthPostponed& event) {
+  if (next_ != Next::birth) return;
+  if (!has_current()) state_ = Starting{event.words};
+  next_ = Next::later;
+  do_(Do::look_again, reason_);
+}
+
+// --- reloads
+
+void Life::make_room() {
+  if (!is<Ready>()) return;
+  state_ = Ending{Ending::For::room};
+  do_(Do::end_current);
+}
+
+// One that cannot run twice makes room first.
+void Life::on(const RoundWaits&) {
+  if (facts_.overlaps) return;
+  drop_birth();
+  make_room();
+}
+
+void Life::on(const RoundBegins& event) {
+  if (event.builds) {
+    if (is<Stopped>()) state_ = Starting{"it is being built"};
+    return do_(Do::build);
+  }
+  if (event.renews) return do_(Do::renew, event.reason);
+  facts_.round = Round::bears;
+  if (facts_.comes_and_goes) return bear(event.reason);  // a session is not older than what was asked for
+  bear_anew(event.reason);
+}
+
+// One that began before the build ended may run the old code.
+void Life::on(const Built& event) {
+  facts_.round = Round::bears;
+  if (!facts_.comes_and_goes) return bear_anew(event.reason);
+  drop_birth();
+  do_(Do::renew, event.reason);
+}
+
+void Life::on(const BuildFailed& event) {
+  do_(Do::fail_round, event.words);
+}
+
+// --- ends
+
+void Life::on(const Lost& event) {
+  state_ = Starting{event.words};
+  if (next_ == Next::nothing && !facts_.held) back_off();
+}
+
+void Life::on(const Ended&) {
+  if (is<Leaving>()) return;
+  const auto* const ending = get<Ending>();
+  if (facts_.round != Round::none) {
+    state_ = Starting{std::string(makes_room)};
+  } else if (ending != nullptr && ending->what == Ending::For::rest) {
+    state_ =
+        Stopped{Stopped::Why::unneeded, "it was stopped because nobody needed it; the next call starts it"};
+  } else {
+    state_ = Stopped{Stopped::Why::on_request, "it was stopped on request; the next call starts it"};
+  }
+}
+
+void Life::on(const Buried&) {}
+
+void Life::on(const Stop& event) {
+  drop_plans();
+  do_(Do::give_up_round);
+  if (has_current() && !event.at_once) {
+    if (is<Ready>()) do_(Do::end_current);
+    state_ = Ending{Ending::For::stop};
+  } else {
+    if (has_current()) do_(Do::detach_current);
+    state_ = Stopped{Stopped::Why::on_request, event.words};
+  }
+  if (!event.at_once) do_(Do::end_others);
+  do_(Do::settle);
+}
+
+void Life::on(const Rest&) {
+  if (!is<Ready>()) return;
+  state_ = Ending{Ending::For::rest};
+  do_(Do::end_current);
+}
+
+// What is being born would be born of the old one.
+void Life::on(const Configured&) {
+  drop_birth();
+}
+
+void Life::on(const Retired& event) {
+  drop_plans();
+  do_(Do::refuse_waiting, event.words);
+  do_(Do::give_up_round);
+  if (has_current()) do_(Do::drain_current);
+  state_ = Leaving{event.words};
+  do_(Do::settle);
+}
+
+void Life::on(const Farewell& event) {
+  drop_plans();
+  do_(Do::refuse_waiting, event.words);
+  do_(Do::give_up_round);
+  do_(Do::settle);
+  if (has_current()) do_(Do::end_current);
+  do_(Do::end_others);
+  state_ = Leaving{event.words};
+}
+
+// --- words
+
+std::string_view Life::trouble() const {
+  return std::visit(Cases{[](const Ready&) { return std::string_view(); },
+                          [](const Ending& ending) {
+                            return ending.what == Ending::For::room ? makes_room
+                                   : ending.what == Ending::For::stop
+                                       ? "it is being stopped on request"
+                                       : "it is being stopped because nobody needs it";
+                          },
+                          [](const auto& other) { return std::string_view(other.words); }},
+                    state_);
+}
+
+void Life::explain(std::string words) {
+  std::visit(Cases{[](Ready&) {}, [](Ending&) {}, [&](auto& other) { other.words = std::move(words); }},
+             state_);
+}
+
+Life::Shown Life::shown() const {
+  return std::visit(
+      Cases{[](const Starting&) { return Shown::starting; }, [](const Ready&) { return Shown::ready; },
+            [](const Failed&) { return Shown::failed; },
+            [](const Ending& ending) {
+              return ending.what == Ending::For::room ? Shown::starting : Shown::stopped;
+            },
+            [](const auto&) { return Shown::stopped; }},
+      state_);
+}
+
+std::string_view text(Life::Shown state) {
+  switch (state) {
+    case Life::Shown::stopped:
+      return "stopped";
+    case Life::Shown::starting:
+      return "starting";
+    case Life::Shown::ready:
+      return "ready";
+    case Life::Shown::failed:
+      return "failed";
+  }
+  return "?";
+}
+
+}  // namespace mcpivot

@@ -1,0 +1,229 @@
+// The life of an instance, as a state machine. Something happens, the state changes, and what is to be done
+// about it comes out, for the instance to do afterwards. Nothing is done in here and nobody is called, so
+// each step can be tested alone; docs/life.md is printed from it.
+//
+// What serves and what comes next are apart: a new generation is born while the old one serves. Builds, and
+// who waits for them, are in ReloadRounds; here they are circumstances.
+//
+// Plain data; any thread.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+namespace mcpivot {
+
+class Life {
+ public:
+  // --- what serves
+
+  // Nothing runs, and nothing is to.
+  struct Stopped {
+    enum class Why : std::uint8_t { unstarted, on_request, unneeded };
+    Why why = Why::unstarted;
+    std::string words;
+  };
+  // Nothing serves yet, or any more; it is on its way.
+  struct Starting {
+    std::string words;
+  };
+  // A generation serves.
+  struct Ready {};
+  // What served gets nothing new, and ends.
+  struct Ending {
+    enum class For : std::uint8_t { stop, rest, room };
+    For what;
+  };
+  // It could not be born. The next try is due.
+  struct Failed {
+    std::string words;
+    bool ran = true;  // its program, at least
+  };
+  // It ends for good.
+  struct Leaving {
+    std::string words;
+  };
+  using State = std::variant<Stopped, Starting, Ready, Ending, Failed, Leaving>;
+
+  // --- what comes next
+
+  enum class Next : std::uint8_t {
+    nothing,
+    room,   // a birth, when the earlier generations are gone
+    later,  // a birth, after a while
+    birth   // one is under way
+  };
+
+  // --- what happens
+
+  // Somebody wants it to run.
+  struct Wanted {
+    std::string reason;
+  };
+  // A request finds nobody who could take it.
+  struct Needed {};
+  // A generation is due, whether somebody waits for it or not.
+  struct Due {
+    std::string reason;
+  };
+  // A round of reloads wants to begin; it may; it has built; its build came to nothing.
+  struct RoundWaits {};
+  struct RoundBegins {
+    bool builds;
+    bool renews;  // what the server lives in too, not only our session with it
+    std::string reason;
+  };
+  struct Built {
+    std::string reason;
+  };
+  struct BuildFailed {
+    std::string words;
+  };
+  // The birth under way: it is ready, failed, or must be tried again soon, which is no failure.
+  struct Born {};
+  struct BirthFailed {
+    std::string why;
+    bool ran;
+    std::string words;  // for those who wait for it
+  };
+  struct BirthPostponed {
+    std::string words;
+  };
+  // What served is gone: by itself, or because we wanted it so.
+  struct Lost {
+    std::string words;
+  };
+  struct Ended {};
+  // One of the others is gone.
+  struct Buried {};
+  struct Stop {
+    std::string words;
+    bool at_once;  // our session with it is not waited for
+  };
+  struct Rest {};
+  struct Configured {};
+  // It is no longer in the configuration, or mcpivot ends.
+  struct Retired {
+    std::string words;
+  };
+  struct Farewell {
+    std::string words;
+  };
+  using Event =
+      std::variant<Wanted, Needed, Due, RoundWaits, RoundBegins, Built, BuildFailed, Born, BirthFailed,
+                   BirthPostponed, Lost, Ended, Buried, Stop, Rest, Configured, Retired, Farewell>;
+
+  // --- under which circumstances
+
+  enum class Round : std::uint8_t { none, waits, builds, bears };
+  struct Facts {
+    Round round = Round::none;
+    bool overlaps = true;         // two generations may run side by side
+    bool comes_and_goes = false;  // by itself: trying to reach it is no news, and costs little
+    bool asked = false;           // requests wait
+    bool serves = false;          // somebody can take them
+    bool others = false;          // earlier generations are not gone yet
+    bool stop_wanted = false;     // somebody waits for it to be stopped
+    bool stops = false;           // what is to stop still runs
+    bool held = false;            // what it lives in is being stopped: nothing can be born
+    bool empty = false;           // nothing is left of it
+    int number = 1;               // of the next generation
+  };
+
+  // --- what is to be done
+
+  enum class Do : std::uint8_t {
+    start,           // a generation, for this reason
+    end_birth,       // the one that is being born is not wanted any more
+    end_current,     // it is asked to go
+    detach_current,  // the same, and it is no longer the current one
+    drain_current,   // the same, when it has finished its calls
+    end_others,      // those that drain too
+    build,
+    stop_build,
+    begin_round,    // it may
+    renew,          // what it lives in, then start, for this reason
+    fail_round,     // who waits for it is told this
+    give_up_round,  // the same; and somebody else must prove what it was to
+    back_off,       // then a generation is due
+    look_again,     // the same, soon
+    cancel_back_off,
+    release,         // requests that wait can be sent
+    refuse_waiting,  // they are told this
+    settle,          // who waits for the first handshake need not any longer
+    tell_stopped,    // who wanted it stopped
+    tell_gone
+  };
+  struct Effect {
+    Do what;
+    std::string words{};
+    bool operator==(const Effect&) const = default;
+  };
+  using Effects = std::vector<Effect>;
+
+  // Something has happened.
+  Effects on(const Event& event, const Facts& facts);
+  // All that follows from it has been done. What can be done now that could not before?
+  Effects next(const Facts& facts);
+
+  const State& state() const { return state_; }
+  Next coming() const { return next_; }
+  template <class S>
+  bool is() const {
+    return std::holds_alternative<S>(state_);
+  }
+  template <class S>
+  const S* get() const {
+    return std::get_if<S>(&state_);
+  }
+  // As users and models see it.
+  enum class Shown : std::uint8_t { stopped, starting, ready, failed };
+  Shown shown() const;
+  // There is a current generation, though it may be on its way out.
+  bool has_current() const { return is<Ready>() || is<Ending>(); }
+  // Why it is not ready, in a sentence; empty if it is.
+  std::string_view trouble() const;
+  // It takes longer than somebody wants to wait, or starts at its first use.
+  void explain(std::string words);
+
+ private:
+  void on(const Wanted& event);
+  void on(const Needed& event);
+  void on(const Due& event);
+  void on(const RoundWaits& event);
+  void on(const RoundBegins& event);
+  void on(const Built& event);
+  void on(const BuildFailed& event);
+  void on(const Born& event);
+  void on(const BirthFailed& event);
+  void on(const BirthPostponed& event);
+  void on(const Lost& event);
+  void on(const Ended& event);
+  void on(const Buried& event);
+  void on(const Stop& event);
+  void on(const Rest& event);
+  void on(const Configured& event);
+  void on(const Retired& event);
+  void on(const Farewell& event);
+
+  void bear(const std::string& reason);
+  void bear_anew(const std::string& reason);
+  void make_room();
+  void drop_birth();
+  void drop_plans();
+  void back_off();
+  void do_(Do what, std::string words = {}) { effects_.push_back({what, std::move(words)}); }
+
+  State state_ = Stopped{Stopped::Why::unstarted, "it has not been started"};
+  Next next_ = Next::nothing;
+  std::string reason_;  // of the last birth, or of one that waits for room
+  Facts facts_;         // as they were when the event came
+  Effects effects_;     // of that event
+};
+
+std::string_view text(Life::Shown state);
+
+}  // namespace mcpivot
