@@ -165,7 +165,7 @@ void Life::on(const RoundBegins& event) {
     if (is<Stopped>()) state_ = Starting{"it is being built"};
     return do_(Do::build);
   }
-  if (event.renews) return do_(Do::renew, event.reason);
+  if (event.renews) return renew(event.reason);
   facts_.round = Round::bears;
   if (facts_.comes_and_goes) return bear(event.reason);  // a session is not older than what was asked for
   bear_anew(event.reason);
@@ -174,9 +174,15 @@ void Life::on(const RoundBegins& event) {
 // One that began before the build ended may run the old code.
 void Life::on(const Built& event) {
   facts_.round = Round::bears;
-  if (!facts_.comes_and_goes) return bear_anew(event.reason);
+  if (facts_.comes_and_goes) return renew(event.reason);
+  bear_anew(event.reason);
+}
+
+void Life::renew(const std::string& reason) {
+  if (next_ == Next::later) do_(Do::cancel_back_off);
   drop_birth();
-  do_(Do::renew, event.reason);
+  next_ = Next::nothing;
+  do_(Do::renew, reason);
 }
 
 void Life::on(const BuildFailed& event) {

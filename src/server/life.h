@@ -212,6 +212,7 @@ class Life {
   void bear(const std::string& reason);
   void bear_anew(const std::string& reason);
   void make_room();
+  void renew(const std::string& reason);
   void drop_birth();
   void drop_plans();
   void back_off();
