@@ -267,7 +267,7 @@ void Life::judge_starts() {
   for (const Seated& seat : seated())
     for (const auto& member : seat.desk.fleet().members())
       if (member->instance().state() == mcpivot::Instance::State::starting)
-        oracle_.violate(fmt::format("{}{} has been starting for a minute: {}", member->name(),
+        oracle_.violate(fmt::format("{}{} has been starting for a long time: {}", member->name(),
                                     seat.client.seat().guest, member->instance().trouble()));
 }
 

@@ -15,7 +15,7 @@ namespace {
 using mcpivot::Clock;
 
 // After the plan: until what was begun has come to an end; for one answer; and for everything to be quiet.
-constexpr Millis recovery{60'000};
+constexpr Millis recovery{100'000};
 constexpr Millis answer_time{40'000};
 constexpr Millis quiet{200'000};
 constexpr Millis farewell{5'000};
