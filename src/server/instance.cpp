@@ -294,9 +294,10 @@ void Instance::release_waiting() {
 
 void Instance::refuse(Asker asker, const Message& message, const std::string& why) const {
   std::string words = fmt::format("[mcpivot] server \"{}\" {}: {}", config_->name, manner().absent, why);
-  const std::string lines = telling_lines(ring_.lines_of(past_.starts));
-  const bool told = why.find('\n') != std::string::npos;  // how a start failed has them already
-  if (!lines.empty() && !told) words += fmt::format(".\n{}", lines);
+  // What was stopped has nothing to do with its last words; and how a start failed has them already.
+  const bool tells = state() != State::stopped && why.find('\n') == std::string::npos;
+  const std::string lines = tells ? telling_lines(ring_.lines_of(past_.starts)) : std::string();
+  if (!lines.empty()) words += fmt::format(".\n{}", lines);
   clients_.answer(asker, failure_answer(message.known, message.text(message.id), words));
 }
 

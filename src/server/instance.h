@@ -144,7 +144,8 @@ class Instance final : private Generation::Owner {
   void rest();
   // Another configuration: a new generation follows it, if it runs.
   void configure(ServerConfig config);
-  // It is no longer in the configuration: its calls may end, then it does. `done` may destroy it.
+  // It is no longer in the configuration: its calls may end, then it does. `done` must not destroy it at
+  // once.
   void retire(std::function<void()> done);
   // For good, within twice the patience.
   void shut_down(std::chrono::milliseconds patience, std::function<void()> done);
@@ -186,8 +187,9 @@ class Instance final : private Generation::Owner {
 
   // A generation that starts, and is not known to be good yet.
   struct Birth {
-    Birth(Timers& timers, std::string why, std::optional<FileFacts> program)
-        : reason(std::move(why)), file(std::move(program)), overdue(timers) {}
+    Birth(Timers& timers, int which, std::string why, std::optional<FileFacts> program)
+        : number(which), reason(std::move(why)), file(std::move(program)), overdue(timers) {}
+    int number;  // of Life
     std::string reason;
     std::optional<FileFacts> file;  // the program as it was when it started
     std::shared_ptr<Generation> generation{};
@@ -232,6 +234,7 @@ class Instance final : private Generation::Owner {
   void perform(const Life::Effect& effect);
 
   void bear(const std::string& reason);
+  std::expected<std::shared_ptr<Generation>, std::string> start_generation(int number);
   void shake_hands();
   void on_birth_overdue();
   void on_born(std::expected<Handshake::Outcome, std::string> outcome);

@@ -36,7 +36,8 @@ void Instance::on_daemon_lost(const Death& death, bool forgotten) {
     connection_.lost(death.how);
   }
   happens(Life::Lost{fmt::format("it {}; a new connection is being tried", death.how)},
-          [this, dead = std::exchange(current_, nullptr), death] {
+          [this, dead = current_, death] {
+            current_.reset();
             settle_open(*dead, death, true);
             watcher_.on_writable();  // nobody may wait for a daemon that is gone
           });
@@ -95,7 +96,7 @@ void Instance::renew_daemon(const std::string& reason) {
 
 // Whoever wants it stopped while it is being stopped waits for the same end.
 void Instance::end_daemon() {
-  if (std::exchange(daemon_busy_, true)) return;
+  if (!keeper_ || std::exchange(daemon_busy_, true)) return;
   keeper_->stop([this](bool ok, const std::string& how) { on_daemon_stopped(ok, how); });
 }
 
@@ -114,7 +115,7 @@ void Instance::on_daemon_stopped(bool ok, const std::string& how) {
     tell({.ok = ok, .how = how, .pids = {}, .others = {}, .program = {}, .next = next});
   if (ends()) return live();
   if (renewal.empty()) return reloads_.under_way() ? happens(Life::Due{reloads_.reason()}) : live();
-  if (ok) return happens(Life::Due{renewal});
+  if (ok || reloads_.round() == Life::Round::builds) return happens(Life::Due{renewal});
   end_round({false, fmt::format("[mcpivot] \"{}\" could not be stopped: {}", config_->name, how)});
   if (!current_) return happens(Life::Due{std::string(manner().comes_back)});
   live();
@@ -136,10 +137,9 @@ void Instance::stop_daemon(std::function<void(const Stopped&)> done) {
   forget_to_follow();
   connection_.lost("was stopped on request");
   const bool starts = keeper_ && keeper_->can_start();
-  happens(Life::Stop{.words = fmt::format("it was stopped on request. {}",
-                                          starts ? next_call_starts_it : no_start),
-                     .at_once = true},
-          [this] { end_daemon(); });
+  happens(Life::Stop{
+      .words = fmt::format("it was stopped on request. {}", starts ? next_call_starts_it : no_start),
+      .at_once = true});
 }
 
 void Instance::describe_daemon(Status& status) const {

@@ -1,5 +1,5 @@
-// How an instance lives: what happens to it goes into its Life, and what comes out of that is done here, and
-// nowhere else; births and deaths of its generations.
+// How an instance lives: what happens to it goes into its Life, and what comes out of that is done here;
+// births and deaths of its generations.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -67,14 +67,19 @@ void Instance::happens(Life::Event event, std::function<void()> then) {
   live();
 }
 
-// What came of the birth that was just begun is no news for anybody else to come before.
+// What comes of a step that was just taken belongs to it, and goes before all that waits.
 void Instance::happens_first(Life::Event event) {
   happenings_.push_front({std::move(event), {}});
   live();
 }
 
 void Instance::live() {
-  if (std::exchange(living_, true)) return;
+  if (living_) return;
+  const struct Turn {
+    explicit Turn(bool& living) : living_(living) { living_ = true; }
+    ~Turn() { living_ = false; }  // also when something is thrown: what happens later must have its turn
+    bool& living_;
+  } turn(living_);
   for (;;) {
     while (!happenings_.empty()) {
       const Happening now = std::move(happenings_.front());
@@ -93,7 +98,6 @@ void Instance::live() {
     if (effects.empty()) break;
     for (const Life::Effect& effect : effects) perform(effect);
   }
-  living_ = false;
 }
 
 void Instance::log_step(State before, std::string_view trouble_before) const {
@@ -109,13 +113,16 @@ void Instance::perform(const Life::Effect& effect) {
     case Life::Do::end_birth:
       return abandon_birth();
     case Life::Do::end_current:
-      return current_->end(patience_);
+      if (current_) current_->end(patience_);
+      return;
     case Life::Do::detach_current:
+      if (!current_) return;
       leaving_.push_back(std::exchange(current_, nullptr));
       if (!leaving_.back()->ending()) leaving_.back()->end(patience_);
       return;
     case Life::Do::drain_current:
-      return drain(std::exchange(current_, nullptr));
+      if (current_) drain(std::exchange(current_, nullptr));
+      return;
     case Life::Do::end_others:
       for (const auto& generation : std::list(leaving_))
         if (!generation->ending() || ends()) generation->end(patience_);
@@ -145,6 +152,8 @@ void Instance::perform(const Life::Effect& effect) {
       return refuse_waiting(effect.words);
     case Life::Do::settle:
       return settle();
+    case Life::Do::stop_daemon:
+      return end_daemon();
     case Life::Do::tell_stopped:
       return finish_stop();
     case Life::Do::tell_gone:
@@ -165,9 +174,9 @@ void Instance::back_off() {
 void Instance::bear(const std::string& reason) {
   forget_to_follow();
   const int number = ++past_.starts;
-  birth_ = std::make_unique<Birth>(world_.timers(), reason, world_.files().program_of(config_->command));
-  auto generation = Generation::start(world_, clients_, config_, {id_, ++births_, number}, ring_, *this,
-                                      current_ ? &current_->backend() : nullptr);
+  birth_ = std::make_unique<Birth>(world_.timers(), life_.births(), reason,
+                                   world_.files().program_of(config_->command));
+  auto generation = start_generation(number);
   if (!generation) return birth_failed(generation.error(), false);
   birth_->generation = std::move(*generation);
   if (sources_unwatched_) long_birth_timer_.set(quick_birth, [this] { watch_again(); });
@@ -178,6 +187,16 @@ void Instance::bear(const std::string& reason) {
       fmt::format("[mcpivot] \"{}\" was started: generation {}, {}. It shakes hands when the client does.",
                   config_->name, number, unborn()->backend().where());
   if (reloads_.end({true, words})) happens(Life::RoundWaits{});
+}
+
+// Whatever goes wrong is a birth that failed: without descriptors, for example, a link throws.
+std::expected<std::shared_ptr<Generation>, std::string> Instance::start_generation(int number) {
+  try {
+    return Generation::start(world_, clients_, config_, {id_, ++births_, number}, ring_, *this,
+                             current_ ? &current_->backend() : nullptr);
+  } catch (const std::exception& error) {
+    return std::unexpected(fmt::format("cannot start it: {}", error.what()));
+  }
 }
 
 void Instance::shake_hands() {
@@ -212,7 +231,10 @@ void Instance::on_born(std::expected<Handshake::Outcome, std::string> outcome) {
   // A server that cannot list what it had offered takes nobody's place.
   for (const auto& [kind, why] : outcome->lists.refusals)
     if (!guessed_ && !catalog_.list(kind).empty()) return birth_failed(why, true);
-  happens(Life::Born{}, [this, outcome = std::move(*outcome)]() mutable { swap_in(std::move(outcome)); });
+  const int birth = birth_->number;
+  happens(Life::Born{birth}, [this, birth, outcome = std::move(*outcome)]() mutable {
+    if (birth_ && birth_->number == birth) swap_in(std::move(outcome));
+  });
 }
 
 // `ran`: its program did, at least.
@@ -221,13 +243,15 @@ void Instance::birth_failed(std::string why, bool ran) {
     const std::string lines = telling_lines(unborn()->stderr_lines());
     if (!lines.empty()) why += fmt::format("\n{}", lines);
   }
+  const int birth = birth_->number;
   blame_replay();
   abandon_birth();
   if (config_->is_daemon()) {
     connection_.failed(why);
     --past_.starts;  // there was no session to count
     if (ran && wait_for_daemon(why))
-      return happens_first(Life::BirthPostponed{fmt::format("it is being started: {}", config_->http.start)});
+      return happens_first(
+          Life::BirthPostponed{birth, fmt::format("it is being started: {}", config_->http.start)});
   } else {
     log_warn("{}: generation {} failed: {}", config_->name, past_.starts, why);
   }
@@ -236,7 +260,8 @@ void Instance::birth_failed(std::string why, bool ran) {
       current_ ? fmt::format("[mcpivot] the new generation of \"{}\" failed: {}\nGeneration {} still serves.",
                              config_->name, why, current_->number())
                : fmt::format("[mcpivot] \"{}\" failed to start: {}", config_->name, why);
-  happens_first(Life::BirthFailed{.why = std::move(why), .ran = ran, .words = std::move(words)});
+  happens_first(
+      Life::BirthFailed{.birth = birth, .why = std::move(why), .ran = ran, .words = std::move(words)});
 }
 
 // A call that two births in a row did not survive is not made again: else there would never be a third.
@@ -264,6 +289,7 @@ void Instance::swap_in(Handshake::Outcome outcome) {
   const auto old = std::exchange(current_, birth->generation);
   const bool guessed = std::exchange(guessed_, false);
   const bool first = initialize_result_.empty() || guessed;
+  following_ = Following::not_needed;  // what was just born is new enough
   past_.last_start_took = world_.timers().since(current_->started());
   const auto absence = connection_.made();
   if (keeper_) keeper_->arrived();
@@ -390,7 +416,8 @@ void Instance::on_buried(Generation& generation, Death& death) {
 // good.
 void Instance::on_ended(Death death) {
   const auto* const ending = life_.get<Life::Ending>();
-  const bool reloading = reloads_.under_way() && !ends();
+  const bool makes_room = ending != nullptr && ending->what == Life::Ending::For::room;
+  const bool reloading = (reloads_.under_way() || makes_room) && !ends();
   death.because = ends()      ? std::string(life_.trouble())
                   : reloading ? "a new generation takes its place"
                   : ending != nullptr && ending->what == Life::Ending::For::rest
@@ -398,7 +425,8 @@ void Instance::on_ended(Death death) {
                       : "it was stopped on request";
   past_.last_exit = fmt::format("{} after {}", death.how, duration_text(death.after));
   count_kill(death.because);
-  happens(Life::Ended{}, [this, dead = std::exchange(current_, nullptr), death, reloading] {
+  happens(Life::Ended{}, [this, dead = current_, death, reloading] {
+    current_.reset();
     settle_open(*dead, death, reloading);
     note_end(*dead, past_.last_exit);
     watcher_.on_writable();  // nobody may wait for a dead server to read
@@ -410,7 +438,8 @@ void Instance::on_crash(const Death& death, bool from_outside) {
   ++(from_outside ? past_.outside_deaths : past_.crashes);
   count_young_death(*current_, death.after < young);
   happens(Life::Lost{fmt::format("it {} and is being started again", past_.last_exit)},
-          [this, dead = std::exchange(current_, nullptr), death] {
+          [this, dead = current_, death] {
+            current_.reset();
             if (settle_open(*dead, death, true) == 0) add_notice(crash_report(death, {}, {}));
             watcher_.on_writable();  // nobody may wait for a dead server to read
           });

@@ -27,7 +27,8 @@ void Instance::reload(Reload reload) {
     case ReloadRounds::Step::begin:
       return happens(Life::RoundWaits{});
     case ReloadRounds::Step::build:
-      if (config_->swap == SwapMode::overlap) return build();
+      if (config_->swap == SwapMode::overlap)
+        return happens(Life::RoundBegins{.builds = true, .renews = false, .reason = reloads_.reason()});
       reloads_.wait();
       return happens(Life::RoundWaits{});
     case ReloadRounds::Step::bear:
@@ -169,9 +170,10 @@ void Instance::cancel_reload(const void* whose) {
 
 void Instance::end_round(const ReloadOutcome& outcome) {
   const bool proven = outcome.ok && reloads_.changes_server();
-  if (reloads_.end(outcome)) happens(Life::RoundWaits{});  // the next one does
+  const bool next = reloads_.end(outcome);
   if (proven) source_.proven(*this, changed_);
   watch_again();
+  if (next) happens(Life::RoundWaits{});
 }
 
 // Who waits for the next round shares its fate.
@@ -225,7 +227,7 @@ void Instance::rest() {
 void Instance::configure(ServerConfig config) {
   adopt(std::move(config));
   happens(Life::Configured{}, [this] {
-    if (ends() || life_.is<Life::Stopped>()) return;
+    if (ends() || state() == State::stopped) return;  // the next start finds it
     reload({.build = false,
             .reason = "its configuration changed",
             .progress = {},
@@ -263,9 +265,7 @@ void Instance::refuse_waiting(const std::string& why) {
 
 // Whoever destroys us next finds no handler of theirs under way.
 void Instance::cancel_timers() {
-  for (auto* timer :
-       {&back_off_timer_, &patience_timer_, &overdue_timer_, &long_birth_timer_, &follow_timer_})
-    timer->cancel();
+  for (auto* timer : {&patience_timer_, &overdue_timer_, &long_birth_timer_, &follow_timer_}) timer->cancel();
 }
 
 void Instance::retire(std::function<void()> done) {

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <type_traits>
 #include <utility>
 
 namespace mcpivot {
@@ -23,11 +24,19 @@ std::string starting_words(int number, const Life::State& before) {
   return words;
 }
 
+// One that ends for good is no longer born, built or stopped.
+template <class Event>
+constexpr bool concerns_leaving(const Event&) {
+  return std::is_same_v<Event, Life::Ended> || std::is_same_v<Event, Life::Retired> ||
+         std::is_same_v<Event, Life::Farewell>;
+}
+
 }  // namespace
 
 Life::Effects Life::on(const Event& event, const Facts& facts) {
   facts_ = facts;
-  std::visit([this](const auto& one) { on(one); }, event);
+  if (!is<Leaving>() || std::visit([](const auto& one) { return concerns_leaving(one); }, event))
+    std::visit([this](const auto& one) { on(one); }, event);
   return std::exchange(effects_, {});
 }
 
@@ -47,7 +56,7 @@ Life::Effects Life::next(const Facts& facts) {
   } else if (is<Stopped>() && idle && facts.asked) {
     bear("a request needs it");
   } else if ((is<Starting>() || is<Failed>()) && idle) {
-    bear("again, after a failed build");
+    bear("again");
   } else if (facts.asked && facts.serves) {
     do_(Do::release);
   }
@@ -71,6 +80,7 @@ void Life::bear(const std::string& reason) {
     }
   }
   next_ = Next::birth;
+  ++births_;
   reason_ = reason;
   const bool tried_before = facts_.comes_and_goes && is<Failed>();  // and it is not news that we try
   if (!has_current() && !tried_before) state_ = Starting{starting_words(facts_.number, state_)};
@@ -93,7 +103,7 @@ void Life::drop_birth() {
 // Whatever was to come is not to come any more.
 void Life::drop_plans() {
   if (next_ == Next::later) do_(Do::cancel_back_off);
-  if (facts_.round == Round::builds) do_(Do::stop_build);
+  do_(Do::stop_build);
   drop_birth();
   next_ = Next::nothing;
 }
@@ -103,8 +113,13 @@ void Life::back_off() {
   do_(Do::back_off);
 }
 
+// What is on its way to rest is started again when it has ended.
 void Life::on(const Wanted& event) {
-  if (is<Stopped>()) bear(event.reason);
+  const auto* const ending = get<Ending>();
+  if (is<Stopped>()) return bear(event.reason);
+  if (ending == nullptr || ending->what != Ending::For::rest) return;
+  next_ = Next::room;
+  reason_ = event.reason;
 }
 
 // One that failed waits for its next try, unless that costs little, or may be better this time.
@@ -121,15 +136,15 @@ void Life::on(const Due& event) {
   bear(event.reason);
 }
 
-void Life::on(const Born&) {
-  if (next_ != Next::birth) return;
+void Life::on(const Born& event) {
+  if (!is_under_way(event.birth)) return;
   next_ = Next::nothing;
   state_ = Ready{};
 }
 
 // Whoever waits for a build waits for what comes of that.
 void Life::on(const BirthFailed& event) {
-  if (next_ != Next::birth) return;
+  if (!is_under_way(event.birth)) return;
   next_ = Next::nothing;
   if (facts_.round != Round::builds) do_(Do::fail_round, event.words);
   if (has_current()) return;
@@ -139,7 +154,7 @@ void Life::on(const BirthFailed& event) {
 }
 
 void Life::on(const BirthPostponed& event) {
-  if (next_ != Next::birth) return;
+  if (!is_under_way(event.birth)) return;
   if (!has_current()) state_ = Starting{event.words};
   next_ = Next::later;
   do_(Do::look_again, reason_);
@@ -199,7 +214,7 @@ void Life::on(const Lost& event) {
 void Life::on(const Ended&) {
   if (is<Leaving>()) return;
   const auto* const ending = get<Ending>();
-  if (facts_.round != Round::none) {
+  if (facts_.round != Round::none || (ending != nullptr && ending->what == Ending::For::room)) {
     state_ = Starting{std::string(makes_room)};
   } else if (ending != nullptr && ending->what == Ending::For::rest) {
     state_ =
@@ -223,6 +238,7 @@ void Life::on(const Stop& event) {
   }
   if (!event.at_once) do_(Do::end_others);
   do_(Do::settle);
+  if (event.at_once) do_(Do::stop_daemon);
 }
 
 void Life::on(const Rest&) {
@@ -250,7 +266,7 @@ void Life::on(const Farewell& event) {
   do_(Do::refuse_waiting, event.words);
   do_(Do::give_up_round);
   do_(Do::settle);
-  if (has_current()) do_(Do::end_current);
+  do_(Do::end_current);  // once more, perhaps: there may be less patience now
   do_(Do::end_others);
   state_ = Leaving{event.words};
 }

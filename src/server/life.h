@@ -83,13 +83,17 @@ class Life {
     std::string words;
   };
   // The birth under way: it is ready, failed, or must be tried again soon, which is no failure.
-  struct Born {};
+  struct Born {
+    int birth;  // which one: births()
+  };
   struct BirthFailed {
+    int birth;
     std::string why;
     bool ran;
     std::string words;  // for those who wait for it
   };
   struct BirthPostponed {
+    int birth;
     std::string words;
   };
   // What served is gone: by itself, or because we wanted it so.
@@ -154,7 +158,8 @@ class Life {
     release,         // requests that wait can be sent
     refuse_waiting,  // they are told this
     settle,          // who waits for the first handshake need not any longer
-    tell_stopped,    // who wanted it stopped
+    stop_daemon,
+    tell_stopped,  // who wanted it stopped
     tell_gone
   };
   struct Effect {
@@ -171,6 +176,8 @@ class Life {
 
   const State& state() const { return state_; }
   Next coming() const { return next_; }
+  // How many there were; the last one is the one under way, if one is.
+  int births() const { return births_; }
   template <class S>
   bool is() const {
     return std::holds_alternative<S>(state_);
@@ -213,6 +220,7 @@ class Life {
   void bear_anew(const std::string& reason);
   void make_room();
   void renew(const std::string& reason);
+  bool is_under_way(int birth) const { return next_ == Next::birth && birth == births_; }
   void drop_birth();
   void drop_plans();
   void back_off();
@@ -220,6 +228,7 @@ class Life {
 
   State state_ = Stopped{Stopped::Why::unstarted, "it has not been started"};
   Next next_ = Next::nothing;
+  int births_ = 0;
   std::string reason_;  // of the last birth, or of one that waits for room
   Facts facts_;         // as they were when the event came
   Effects effects_;     // of that event

@@ -46,10 +46,10 @@ Life starting(const Facts& facts = plain) {
   return after({Life::Wanted{"first start"}}, facts);
 }
 Life ready(const Facts& facts = plain) {
-  return after({Life::Wanted{"first start"}, Life::Born{}}, facts);
+  return after({Life::Wanted{"first start"}, Life::Born{1}}, facts);
 }
 Life failed(const Facts& facts = plain) {
-  return after({Life::Wanted{"first start"}, Life::BirthFailed{"it exited with code 1", true, "failed"}},
+  return after({Life::Wanted{"first start"}, Life::BirthFailed{1, "it exited with code 1", true, "failed"}},
                facts);
 }
 Life reborn() {  // one serves, and the next is being born
@@ -116,7 +116,7 @@ TEST(Life, what_is_wanted_is_started_once) {
 
 TEST(Life, a_birth_that_succeeds_makes_it_ready) {
   Life life = starting();
-  EXPECT_THAT(does(life, Life::Born{}), IsEmpty());
+  EXPECT_THAT(does(life, Life::Born{1}), IsEmpty());
   EXPECT_TRUE(life.is<Life::Ready>());
   EXPECT_EQ(life.coming(), Next::nothing);
   EXPECT_EQ(life.trouble(), "");
@@ -124,7 +124,7 @@ TEST(Life, a_birth_that_succeeds_makes_it_ready) {
 
 TEST(Life, a_first_birth_that_fails_is_told_and_tried_again) {
   Life life = starting();
-  EXPECT_THAT(does(life, Life::BirthFailed{"it exited", true, "words"}),
+  EXPECT_THAT(does(life, Life::BirthFailed{1, "it exited", true, "words"}),
               ElementsAre(Do::fail_round, Do::settle, Do::back_off));
   EXPECT_TRUE(life.is<Life::Failed>());
   EXPECT_EQ(life.trouble(), "it exited");
@@ -134,29 +134,39 @@ TEST(Life, a_first_birth_that_fails_is_told_and_tried_again) {
 
 TEST(Life, a_birth_that_fails_beside_one_that_serves_changes_nothing) {
   Life life = reborn();
-  EXPECT_THAT(does(life, Life::BirthFailed{"it exited", true, "words"}, with(plain, Round::bears)),
+  EXPECT_THAT(does(life, Life::BirthFailed{2, "it exited", true, "words"}, with(plain, Round::bears)),
               ElementsAre(Do::fail_round));
   EXPECT_TRUE(life.is<Life::Ready>());
 }
 
 TEST(Life, who_waits_for_a_build_is_not_told_of_a_birth_that_failed_meanwhile) {
   Life life = starting();
-  EXPECT_THAT(does(life, Life::BirthFailed{"it exited", true, "words"}, with(plain, Round::builds)),
+  EXPECT_THAT(does(life, Life::BirthFailed{1, "it exited", true, "words"}, with(plain, Round::builds)),
               ElementsAre(Do::settle, Do::back_off));
 }
 
 TEST(Life, what_came_of_a_birth_that_was_given_up_is_ignored) {
   Life life = starting();
   does(life, Life::Stop{"stopped", false});
-  EXPECT_THAT(does(life, Life::Born{}), IsEmpty());
-  EXPECT_THAT(does(life, Life::BirthFailed{"it exited", true, "words"}), IsEmpty());
-  EXPECT_THAT(does(life, Life::BirthPostponed{"soon"}), IsEmpty());
+  EXPECT_THAT(does(life, Life::Born{1}), IsEmpty());
+  EXPECT_THAT(does(life, Life::BirthFailed{1, "it exited", true, "words"}), IsEmpty());
+  EXPECT_THAT(does(life, Life::BirthPostponed{1, "soon"}), IsEmpty());
   EXPECT_TRUE(life.is<Life::Stopped>());
+}
+
+TEST(Life, what_came_of_a_birth_that_another_replaced_is_ignored) {
+  Life life = starting();
+  does(life, Life::RoundBegins{false, false, "on request"}, with(plain, Round::bears));
+  EXPECT_THAT(does(life, Life::BirthFailed{1, "it exited", true, "words"}), IsEmpty());
+  EXPECT_THAT(does(life, Life::Born{1}), IsEmpty());
+  EXPECT_TRUE(life.is<Life::Starting>());
+  does(life, Life::Born{2});
+  EXPECT_TRUE(life.is<Life::Ready>());
 }
 
 TEST(Life, a_postponed_birth_is_no_failure_and_keeps_its_reason) {
   Life life = starting(daemon);
-  EXPECT_EQ(life.on(Life::BirthPostponed{"it is being started: make up"}, daemon),
+  EXPECT_EQ(life.on(Life::BirthPostponed{1, "it is being started: make up"}, daemon),
             (Life::Effects{{Do::look_again, "first start"}}));
   EXPECT_TRUE(life.is<Life::Starting>());
   EXPECT_EQ(life.trouble(), "it is being started: make up");
@@ -175,7 +185,7 @@ TEST(Life, a_request_waits_for_the_next_try_of_what_failed) {
 }
 
 TEST(Life, a_request_tries_at_once_what_never_ran) {
-  Life life = after({Life::Wanted{"first start"}, Life::BirthFailed{"no such file", false, "words"}});
+  Life life = after({Life::Wanted{"first start"}, Life::BirthFailed{1, "no such file", false, "words"}});
   EXPECT_THAT(does(life, Life::Needed{}), ElementsAre(Do::cancel_back_off, Do::start));
 }
 
@@ -337,15 +347,17 @@ TEST(Life, a_stop_ends_what_runs_and_all_that_was_to_come) {
 
 TEST(Life, a_stop_of_what_failed_ends_the_tries) {
   Life life = failed();
-  EXPECT_THAT(does(life, Life::Stop{"stopped", false}),
-              ElementsAre(Do::cancel_back_off, Do::give_up_round, Do::end_others, Do::settle));
+  EXPECT_THAT(
+      does(life, Life::Stop{"stopped", false}),
+      ElementsAre(Do::cancel_back_off, Do::stop_build, Do::give_up_round, Do::end_others, Do::settle));
   EXPECT_TRUE(life.is<Life::Stopped>());
 }
 
 TEST(Life, a_stop_of_a_daemon_does_not_wait_for_our_session) {
   Life life = ready(daemon);
-  EXPECT_THAT(does(life, Life::Stop{"stopped", true}, daemon),
-              ElementsAre(Do::give_up_round, Do::detach_current, Do::settle));
+  EXPECT_THAT(
+      does(life, Life::Stop{"stopped", true}, daemon),
+      ElementsAre(Do::stop_build, Do::give_up_round, Do::detach_current, Do::settle, Do::stop_daemon));
   EXPECT_TRUE(life.is<Life::Stopped>());
 }
 
@@ -362,7 +374,7 @@ TEST(Life, who_wanted_it_stopped_is_told_when_nothing_of_it_stops_any_more) {
 TEST(Life, a_stop_counts_though_it_was_resting_or_making_room) {
   Life rests = resting();
   EXPECT_THAT(does(rests, Life::Stop{"stopped", false}),
-              ElementsAre(Do::give_up_round, Do::end_others, Do::settle));
+              ElementsAre(Do::stop_build, Do::give_up_round, Do::end_others, Do::settle));
   does(rests, Life::Ended{});
   EXPECT_EQ(rests.get<Life::Stopped>()->why, Life::Stopped::Why::on_request);
   Life makes_room = making_room();
@@ -403,8 +415,9 @@ TEST(Life, another_configuration_ends_a_birth_of_the_old_one) {
 
 TEST(Life, one_that_is_taken_out_finishes_its_calls_and_nothing_more) {
   Life life = ready();
-  EXPECT_THAT(does(life, Life::Retired{"it was taken out"}),
-              ElementsAre(Do::refuse_waiting, Do::give_up_round, Do::drain_current, Do::settle));
+  EXPECT_THAT(
+      does(life, Life::Retired{"it was taken out"}),
+      ElementsAre(Do::stop_build, Do::refuse_waiting, Do::give_up_round, Do::drain_current, Do::settle));
   EXPECT_THAT(does(life, Life::Wanted{"again"}), IsEmpty());
   EXPECT_THAT(does(life, Life::Needed{}), IsEmpty());
   EXPECT_THAT(does(life, Life::Due{"after a crash"}), IsEmpty());
@@ -417,10 +430,33 @@ TEST(Life, one_that_is_taken_out_finishes_its_calls_and_nothing_more) {
 TEST(Life, the_end_of_mcpivot_ends_all_of_it) {
   Life life = reborn();
   EXPECT_THAT(does(life, Life::Farewell{"mcpivot ends"}, with(plain, Round::bears)),
-              ElementsAre(Do::end_birth, Do::refuse_waiting, Do::give_up_round, Do::settle, Do::end_current,
-                          Do::end_others));
+              ElementsAre(Do::stop_build, Do::end_birth, Do::refuse_waiting, Do::give_up_round, Do::settle,
+                          Do::end_current, Do::end_others));
   does(life, Life::Ended{});
   EXPECT_EQ(life.trouble(), "mcpivot ends");
+}
+
+TEST(Life, one_that_leaves_is_not_stopped_built_or_born) {
+  Life life = leaving();
+  EXPECT_THAT(does(life, Life::Stop{"stopped", false}), IsEmpty());
+  EXPECT_THAT(does(life, Life::Built{"rebuilt"}, with(plain, Round::bears)), IsEmpty());
+  EXPECT_THAT(does(life, Life::Lost{"it was killed"}), IsEmpty());
+  EXPECT_TRUE(life.is<Life::Leaving>());
+}
+
+TEST(Life, mcpivot_may_end_while_it_leaves) {
+  Life life = leaving();
+  EXPECT_THAT(does(life, Life::Farewell{"mcpivot ends"}),
+              ElementsAre(Do::stop_build, Do::refuse_waiting, Do::give_up_round, Do::settle, Do::end_current,
+                          Do::end_others));
+}
+
+TEST(Life, what_is_wanted_while_it_goes_to_rest_is_started_when_it_has) {
+  Life life = resting();
+  EXPECT_THAT(does(life, Life::Wanted{"it was activated"}), IsEmpty());
+  EXPECT_THAT(follows(life), IsEmpty());
+  does(life, Life::Ended{});
+  EXPECT_EQ(life.next(plain), (Life::Effects{{Do::start, "it was activated"}}));
 }
 
 TEST(Life, a_stop_is_told_though_it_leaves) {
@@ -444,10 +480,10 @@ struct NamedEvent {
 
 std::string name_of(Do what) {
   constexpr auto names = std::to_array<const char*>(
-      {"start",      "end birth",      "end current", "detach current", "drain current",
-       "end others", "build",          "stop build",  "begin round",    "renew",
-       "fail round", "give up round",  "back off",    "look again",     "cancel back-off",
-       "release",    "refuse waiting", "settle",      "tell stopped",   "tell gone"});
+      {"start",       "end birth",    "end current",     "detach current", "drain current",  "end others",
+       "build",       "stop build",   "begin round",     "renew",          "fail round",     "give up round",
+       "back off",    "look again",   "cancel back-off", "release",        "refuse waiting", "settle",
+       "stop daemon", "tell stopped", "tell gone"});
   static_assert(names.size() == static_cast<std::size_t>(Do::tell_gone) + 1);
   return names[static_cast<std::size_t>(what)];
 }
@@ -476,8 +512,8 @@ std::vector<NamedEvent> all_events() {
       {"a round begins: renewal", Life::RoundBegins{false, true, {}}, Round::bears},
       {"the build is done", Life::Built{}, Round::bears},
       {"the build failed", Life::BuildFailed{}, Round::builds},
-      {"born", Life::Born{}},
-      {"the birth failed", Life::BirthFailed{{}, true, {}}},
+      {"born", Life::Born{1}},
+      {"the birth failed", Life::BirthFailed{0, {}, true, {}}},
       {"the birth is postponed", Life::BirthPostponed{}},
       {"what served is lost", Life::Lost{}},
       {"what served has ended", Life::Ended{}},
@@ -491,43 +527,68 @@ std::vector<NamedEvent> all_events() {
   return events;
 }
 
+// What speaks of a birth speaks of the last one.
+Life::Event about(const Life& life, Life::Event event) {
+  if (auto* const born = std::get_if<Life::Born>(&event)) born->birth = life.births();
+  if (auto* const failed = std::get_if<Life::BirthFailed>(&event)) failed->birth = life.births();
+  if (auto* const postponed = std::get_if<Life::BirthPostponed>(&event)) postponed->birth = life.births();
+  return event;
+}
+
 std::string step(Life life, const NamedEvent& event, Facts facts) {
   facts.round = event.round;
   std::string done;
-  for (const Life::Effect& effect : life.on(event.event, facts))
+  for (const Life::Effect& effect : life.on(about(life, event.event), facts))
     done += fmt::format("{}{}", done.empty() ? "" : ", ", name_of(effect.what));
   return fmt::format("{} | {}", name_of(life), done);
 }
 
+// Whether it can: nobody loses what isn't there, and no round begins before what ends has ended.
+bool can_happen(const Life& life, const Life::Event& event, const Facts& facts) {
+  const auto is = [&]<class E>(std::type_identity<E>) { return std::holds_alternative<E>(event); };
+  if (is(std::type_identity<Life::Lost>())) return life.is<Life::Ready>();
+  if (is(std::type_identity<Life::Ended>())) return life.is<Life::Ending>();
+  if (const auto* const stop = std::get_if<Life::Stop>(&event)) return stop->at_once == facts.comes_and_goes;
+  const auto* const begins = std::get_if<Life::RoundBegins>(&event);
+  if (begins != nullptr && begins->renews && !facts.comes_and_goes) return false;
+  const bool of_round = begins != nullptr || is(std::type_identity<Life::Built>()) ||
+                        is(std::type_identity<Life::BuildFailed>());
+  return !of_round || !life.is<Life::Ending>();
+}
+
+// Each life as it comes about, and how it goes on in the circumstances in which it differs from others.
 std::string table() {
-  const std::vector<Life> lives{stopped(),
-                                waiting_for_room(),
-                                starting(),
-                                gone_for_room(),
-                                after({Life::Wanted{}, Life::BirthPostponed{}}),
-                                ready(),
-                                reborn(),
-                                stopping(),
-                                resting(),
-                                making_room(),
-                                failed(),
-                                leaving()};
+  Facts no_room = once;
+  no_room.others = true;
+  const std::vector<std::pair<Life, Facts>> lives{
+      {stopped(), plain},
+      {waiting_for_room(), no_room},
+      {starting(), plain},
+      {gone_for_room(), once},
+      {after({Life::Wanted{}, Life::BirthPostponed{1, {}}}, daemon), daemon},
+      {after({Life::Wanted{}, Life::Born{1}, Life::Lost{}}), plain},
+      {ready(), plain},
+      {reborn(), plain},
+      {stopping(), plain},
+      {resting(), plain},
+      {making_room(), once},
+      {failed(), plain},
+      {leaving(), plain}};
   std::string text = "| it is | and this happens | it becomes | and this is done |\n|---|---|---|---|\n";
-  for (const Life& life : lives)
+  for (const auto& [life, own] : lives)
     for (const NamedEvent& event : all_events()) {
-      const bool has_current = life.has_current();
-      const bool about_current =
-          std::holds_alternative<Life::Lost>(event.event) || std::holds_alternative<Life::Ended>(event.event);
-      if (about_current && !has_current && !life.is<Life::Leaving>()) continue;  // there is none
-      if (std::holds_alternative<Life::Lost>(event.event) && !life.is<Life::Ready>()) continue;
-      if (std::holds_alternative<Life::Ended>(event.event) && life.is<Life::Ready>()) continue;
+      const auto row = [&](const Facts& facts) {
+        return can_happen(life, event.event, facts) ? step(life, event, facts) : std::string();
+      };
       const std::string before = fmt::format("{} | ", name_of(life));
-      const std::string usual = step(life, event, plain);
-      if (usual != before) text += fmt::format("| {} | {} | {} |\n", name_of(life), event.name, usual);
+      const std::string usual = row(own);
+      if (!usual.empty() && usual != before)
+        text += fmt::format("| {} | {} | {} |\n", name_of(life), event.name, usual);
+      if (!own.overlaps || own.comes_and_goes) continue;
       const std::array<std::pair<const char*, Facts>, 2> others{
           {{"cannot run twice", once}, {"comes and goes", daemon}}};
       for (const auto& [kind, facts] : others)
-        if (const std::string other = step(life, event, facts); other != usual)
+        if (const std::string other = row(facts); !other.empty() && other != usual && other != before)
           text += fmt::format("| {} | {}; it {} | {} |\n", name_of(life), event.name, kind, other);
     }
   return text;

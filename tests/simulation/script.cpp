@@ -11,7 +11,7 @@ namespace {
 
 constexpr auto names = std::to_array<std::string_view>(
     {"good", "cannot-execute", "dies-at-once", "dies-in-handshake", "dies-while-listing", "hangs", "slow",
-     "rejects", "no-version", "garbage", "refuses-lists", "endless-pages", "asks-early"});
+     "rejects", "no-version", "garbage", "refuses-lists", "endless-pages", "asks-early", "throws"});
 static_assert(names.size() == static_cast<std::size_t>(Birth::count));
 
 constexpr int revisions = 5;  // then they begin again

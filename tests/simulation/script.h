@@ -27,6 +27,7 @@ enum class Birth : std::uint8_t {
   refuses_lists,
   endless_pages,
   asks_early,
+  throws,  // the backend does, while it is made
   count
 };
 std::string_view name_of(Birth birth);

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <stdexcept>
+
 #include <algorithm>
 #include <utility>
 
@@ -168,6 +170,7 @@ std::expected<std::shared_ptr<mcpivot::Backend>, std::string> SimWorld::make_bac
   script.revision = server.revision;
   const Birth birth = script.next_birth();
   ledger_.born(script.name);
+  if (birth == Birth::throws) throw std::runtime_error("assign: Too many open files");
   if (birth == Birth::cannot_execute) return std::unexpected("cannot run it: No such file or directory");
   const bool once = config->swap == mcpivot::SwapMode::stop_first && !config->is_daemon() && !config->cli;
   each_life(script.name, [&](const SimBackend& life) {
