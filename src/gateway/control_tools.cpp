@@ -72,7 +72,7 @@ ControlNames control_names(Compat compat, const ServerConfig& server) {
 }
 
 struct ControlTools::Tool {
-  enum class When : std::uint8_t { always, buildable, logging, several };
+  enum class When : std::uint8_t { always, buildable, logging, choice };
   Compat of;
   When when;
   std::string_view name;
@@ -98,15 +98,15 @@ const std::array<ControlTools::Tool, 16> ControlTools::tools{{
     {Compat::none, Tool::When::logging, "pivot_logs",
      "The last lines of an MCP server's stderr, across restarts.", "server",
      R"("lines":{"type":"integer"},"generation":{"type":"integer"})", true, &ControlTools::logs},
-    {Compat::none, Tool::When::several, "pivot_activate",
+    {Compat::none, Tool::When::choice, "pivot_activate",
      "Put a server's tools into the list of tools. Part of its name is enough.", "server", "", false,
      &ControlTools::activate},
-    {Compat::none, Tool::When::several, "pivot_deactivate", "Take a server's tools out of the list.",
-     "server", "", false, &ControlTools::deactivate},
-    {Compat::none, Tool::When::several, "pivot_search",
+    {Compat::none, Tool::When::choice, "pivot_deactivate", "Take a server's tools out of the list.", "server",
+     "", false, &ControlTools::deactivate},
+    {Compat::none, Tool::When::choice, "pivot_search",
      "Find tools of all servers, active or not, by what you want to do.", "",
      R"("query":{"type":"string"},"limit":{"type":"integer"})", true, &ControlTools::search},
-    {Compat::none, Tool::When::several, "pivot_call",
+    {Compat::none, Tool::When::choice, "pivot_call",
      "Call a tool of any server, active or not, by its full name.", "",
      R"("tool":{"type":"string"},"arguments":{"type":"object"})", false, &ControlTools::call_through},
     {Compat::mcpflow, Tool::When::buildable, "recompile", "Build this MCP server and restart it.", "server",
@@ -126,10 +126,10 @@ const std::array<ControlTools::Tool, 16> ControlTools::tools{{
      "server",
      R"("lines":{"type":"integer","default":200,"minimum":1,"maximum":1000},"since_spawn":{"type":"boolean","default":false})",
      true, &ControlTools::sitter_logs},
-    {Compat::mcpflip, Tool::When::several, "gateway_activate",
+    {Compat::mcpflip, Tool::When::choice, "gateway_activate",
      "Put a server's tools into the list of tools. Part of its name is enough.", "name", "", false,
      &ControlTools::activate},
-    {Compat::mcpflip, Tool::When::several, "gateway_deactivate", "Take a server's tools out of the list.",
+    {Compat::mcpflip, Tool::When::choice, "gateway_deactivate", "Take a server's tools out of the list.",
      "name", "", false, &ControlTools::deactivate},
     {Compat::mcpflip, Tool::When::always, "gateway_status",
      "The servers: which are active, their state, how many tools they have.", "", "", true,
@@ -172,7 +172,7 @@ struct ControlTools::Running {
 
 bool ControlTools::is_listed(const Tool& tool) const {
   if (tool.of != compat_) return false;
-  if (tool.when == Tool::When::several) return !alone();
+  if (tool.when == Tool::When::choice) return offers_choice();
   if (tool.when == Tool::When::always) return true;
   const auto can = tool.when == Tool::When::buildable ? can_build : has_logs;
   return std::ranges::any_of(fleet_.members(), [&](const auto& member) { return can(*member); });
@@ -199,7 +199,7 @@ std::string ControlTools::definitions() const {
     if (!is_listed(tool)) continue;
     list += fmt::format(
         R"({}{{"name":"{}","description":{},"inputSchema":{{"type":"object","properties":{{{}}}}},"annotations":{{"readOnlyHint":{}}}}})",
-        list.empty() ? "" : ",", tool.name, quote(tool.description), properties_of(tool, !alone()),
+        list.empty() ? "" : ",", tool.name, quote(tool.description), properties_of(tool, offers_choice()),
         tool.reads);
   }
   return list;
@@ -329,14 +329,14 @@ void ControlTools::restart(const Call& call) {
 }
 
 void ControlTools::status(const Call& call) {
-  const bool all = !alone() && text_argument(call.arguments, "server").empty();
+  const bool all = offers_choice() && text_argument(call.arguments, "server").empty();
   std::string text;
   if (!fleet_.trouble().empty()) text = fmt::format("configuration: {}\n", fleet_.trouble());
   if (all) {
     text += overview();
   } else if (const Member* member = pick_or_refuse(call)) {
     text += member->instance().status().text();
-    if (!alone()) text += fmt::format("active: {}\n", member->active() ? "yes" : "no");
+    if (offers_choice()) text += fmt::format("active: {}\n", member->active() ? "yes" : "no");
   } else {
     return;
   }
@@ -536,7 +536,7 @@ std::string ControlTools::hint_to_activate(const Member& member, const std::stri
 }
 
 std::string ControlTools::hint_to_search() const {
-  return alone() || compat_ != Compat::none ? "" : ". pivot_search finds tools by what they do.";
+  return has("pivot_search") ? ". pivot_search finds tools by what they do." : "";
 }
 
 void ControlTools::reload(const Call& call, Instance& server, bool build) {

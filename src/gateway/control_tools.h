@@ -15,6 +15,7 @@
 #include <string_view>
 
 #include "config/config.h"
+#include "gateway/presentation.h"
 #include "gateway/routes.h"
 #include "mcp/tool_search.h"
 #include "server/instance.h"
@@ -31,7 +32,7 @@ class ControlTools {
    public:
     virtual ~Fleet() = default;
     virtual Members& members() = 0;
-    virtual bool alone() const = 0;  // there is one server, and it is shown as it is
+    virtual const Presentation& presentation() const = 0;
     // What is wrong with the configuration, in one line; empty: nothing.
     virtual const std::string& trouble() const = 0;
     virtual const Routes& routes() = 0;
@@ -79,7 +80,7 @@ class ControlTools {
   };
   static const std::array<Tool, 16> tools;
 
-  bool alone() const { return fleet_.alone(); }
+  bool offers_choice() const { return fleet_.presentation().offers_choice; }
   const Tool* find(std::string_view name) const;
   bool is_listed(const Tool& tool) const;
   static std::string properties_of(const Tool& tool, bool with_server);

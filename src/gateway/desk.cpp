@@ -30,6 +30,17 @@ Span span_of(const Message& message, std::string_view part) {
           static_cast<std::uint32_t>(part.size())};
 }
 
+// Whether a server is known not to have this: before its first handshake nobody knows.
+bool lacks(const Instance& server, std::string_view capability) {
+  const std::string& theirs = server.initialize_result();
+  return !theirs.empty() && !has_capability(theirs, capability);
+}
+
+bool lacks_subscriptions(const Instance& server) {
+  const std::string& theirs = server.initialize_result();
+  return !theirs.empty() && !takes_subscriptions(theirs);
+}
+
 bool is_empty_object(std::string_view object) {
   const auto first = object.find_first_not_of(" \t\r\n", 1);
   return first != std::string_view::npos && object[first] == '}';
@@ -61,6 +72,7 @@ Desk::Desk(World& world, Clients& clients, const Servers& servers, ClientId clie
       servers_(servers),
       client_(client),
       config_(std::move(config)),
+      presentation_(presentation_of(config_)),
       memory_(world.files(), config_.remember ? config_.file : std::string()),
       leaving_(world.timers()),
       next_start_(world.timers()),
@@ -75,16 +87,17 @@ Desk::Desk(World& world, Clients& clients, const Servers& servers, ClientId clie
 std::unique_ptr<Member> Desk::make_member(ServerEntry entry) {
   entry.server.control = control_names(config_.compat, entry.server);
   const bool active = is_active_at_first(entry);
-  Member::Owner& owner = *this;
+  Instance::Watcher& watcher = *this;
   const auto& server = servers_.at(entry.server.name);
-  auto member = std::make_unique<Member>(world_, clients_, server, InstanceId{client_, ++last_instance_},
-                                         std::move(entry), notices_, owner);
+  const InstanceId id{client_, ++last_instance_};
+  auto member = std::make_unique<Member>(world_, clients_, server, id, std::move(entry), notices_, watcher);
+  by_number_.emplace(id.number, member.get());
   member->set_active(active);
   return member;
 }
 
 bool Desk::is_active_at_first(const ServerEntry& entry) const {
-  if (config_.servers.size() == 1 && config_.left_out == 0) return true;
+  if (!presentation_.offers_choice) return true;
   if (const auto& remembered = memory_.active()) return remembered->contains(entry.server.name);
   return entry.active.value_or(false);
 }
@@ -119,7 +132,7 @@ void Desk::restore(const ClientState& state) {
 }
 
 void Desk::start() {
-  if (alone()) return members_.front()->start();
+  if (presentation_.client_waits) return members_.front()->start();
   for (const auto& member : members_) to_start_.push_back(member->name());
   start_next();
 }
@@ -148,6 +161,7 @@ void Desk::configure(GatewayConfig config) {
   config_.left_out = config.left_out;
   config_.names = config.names;
   config_.trouble = config.trouble;
+  presentation_ = presentation_of(config_);
   Members old_ones = std::exchange(members_, {});
   std::vector<std::pair<Member*, std::optional<ServerEntry>>> changes;  // no entry: it is new
   for (ServerEntry& entry : config.servers) {
@@ -166,10 +180,9 @@ void Desk::configure(GatewayConfig config) {
   // Only now that all are in their places: what follows may answer requests that wait for one of them.
   for (auto& [member, entry] : changes) entry ? change(*member, std::move(*entry)) : welcome(*member);
   for (auto& gone : old_ones) retire(std::move(gone));
-  if (alone()) {
-    members_.front()->set_active(true);
-  } else {
-    for (const auto& member : members_) member->instance().settle();  // nobody waits for one of several
+  for (const auto& member : members_) {
+    if (!presentation_.offers_choice) member->set_active(true);
+    if (!presentation_.client_waits) member->instance().settle();
   }
   for (const ListKind kind : {ListKind::tools, ListKind::prompts, ListKind::resources})
     announcer_.changed(kind);
@@ -199,7 +212,10 @@ void Desk::retire(std::unique_ptr<Member> gone) {
   Member& member = leaving_.add(std::move(gone));
   forget_start(member);
   member.set_active(false);
-  member.instance().retire([this, &member] { leaving_.ended(member); });
+  member.instance().retire([this, &member] {
+    by_number_.erase(member.instance().id().number);
+    leaving_.ended(member);
+  });
 }
 
 void Desk::shut_down(std::chrono::milliseconds patience, std::function<void()> done) {
@@ -212,7 +228,7 @@ void Desk::shut_down(std::chrono::milliseconds patience, std::function<void()> d
 
 // --- what servers say --------------------------------------------------------------------------------------
 
-void Desk::on_writable() {
+void Desk::on_writable(const Instance& /*instance*/) {
   clients_[client_].resume();
 }
 
@@ -221,23 +237,24 @@ void Desk::clients_writable() {
   for (const auto& member : leaving_.all()) member->instance().resume();
 }
 
-void Desk::on_list_changed(const Member& member, ListKind kind) {
+void Desk::on_list_changed(const Instance& instance, ListKind kind) {
   // What an inactive one has decides which of the others' names can do without a prefix.
   const bool names_depend =
       std::ranges::any_of(members_, [](const auto& other) { return other->naming() == Naming::bare; });
-  if (member.active() || names_depend) announcer_.changed(kind);
+  if (tells_model(instance) || names_depend) announcer_.changed(kind);
 }
 
 // A log message gets its server's name. What isn't an object of params has no place for it, and passes as it
 // is: whether it is a log message is for the client to judge, as it would without mcpivot.
-void Desk::on_notification(const Member& member, const Message& message) {
+void Desk::on_notification(const Instance& instance, const Message& message) {
   std::string logger;
   Edits edits;
   const std::string_view params = message.text(message.params);
-  if (!alone() && params.starts_with('{') &&
+  if (presentation_.marks_names && params.starts_with('{') &&
       string_value(message.text(message.method)) == "notifications/message") {
     const std::string_view own = find_member(params, "logger");
-    logger = own.starts_with('"') ? fmt::format("{}/{}", member.name(), string_value(own)) : member.name();
+    logger =
+        own.starts_with('"') ? fmt::format("{}/{}", instance.name(), string_value(own)) : instance.name();
     logger = quote(logger);
     if (own.empty()) {
       logger = fmt::format(R"("logger":{}{})", logger, is_empty_object(params) ? "" : ",");
@@ -249,8 +266,25 @@ void Desk::on_notification(const Member& member, const Message& message) {
   clients_.forward({.client = client_}, message, edits.list());
 }
 
-std::string Desk::shown_name(const Member& member, ListKind kind, const std::string& own) const {
-  return const_cast<Desk*>(this)->names().shown(member, kind, own);
+// Only of those that are in its context.
+bool Desk::tells_model(const Instance& instance) const {
+  const Member* const member = member_of(instance.id());
+  return member != nullptr && member->active();
+}
+
+std::string Desk::shown_name(const Instance& instance, ListKind kind, const std::string& own) {
+  const Member* const member = member_of(instance.id());
+  return member == nullptr ? own : names().shown(*member, kind, own);
+}
+
+bool Desk::allows_call(const Instance& instance, std::string_view name) const {
+  const Member* const member = member_of(instance.id());
+  return member != nullptr && member->allows_call(name);
+}
+
+Member* Desk::member_of(InstanceId id) const {
+  const auto found = by_number_.find(id.number);
+  return found == by_number_.end() ? nullptr : found->second;
 }
 
 const Routes& Desk::routes() {
@@ -271,14 +305,13 @@ const Routes& Desk::routes() {
 // A model that has seen a tool goes on calling it by that name, so a server keeps its bare or prefixed names
 // when others come or go. To let old names live on beside new ones would need a second table of names.
 void Desk::keep_names() {
-  for (const auto& member : members_)
-    seen_naming_.try_emplace(member->name(), alone() ? Naming::bare : Naming::prefixed);
+  for (const auto& member : members_) seen_naming_.try_emplace(member->name(), presentation_.naming());
 }
 
 Naming Desk::naming_of(const Member& member) const {
   if (config_.names == Naming::bare || config_.compat == Compat::mcpflip) return Naming::bare;
   if (const auto seen = seen_naming_.find(member.name()); seen != seen_naming_.end()) return seen->second;
-  return alone() ? Naming::bare : Naming::prefixed;
+  return presentation_.naming();
 }
 
 std::vector<Instance*> Desk::all_instances() const {
@@ -348,7 +381,7 @@ void Desk::request_unshaken(Asker asker, const Message& message) {
       error_answer(message.text(message.id), code::invalid_request,
                    fmt::format("send \"initialize\" first: the configuration of \"{}\" doesn't allow all of "
                                "its tools, and mcpivot can list the others only after the handshake",
-                               lone().name())));
+                               members_.front()->name())));
 }
 
 void Desk::initialize(Asker asker, const Message& message) {
@@ -358,14 +391,14 @@ void Desk::initialize(Asker asker, const Message& message) {
     clients_[asker.client].agreed_version(find_member(result, "protocolVersion"));
     clients_.answer(asker, result_answer(id, result));
   };
-  if (alone()) return lone().hello(hello_, std::move(answer));
+  if (presentation_.client_waits) return lone().hello(hello_, std::move(answer));
   for (const auto& member : members_) member->instance().hello(hello_, {});
   answer();
 }
 
 // The servers may be others by now than when the client asked.
 std::string Desk::initialize_result() const {
-  if (!alone()) return gateway_initialize_result(hello_, instructions());
+  if (!presentation_.shows_handshake) return gateway_initialize_result(hello_, instructions());
   const std::string& theirs = lone().initialize_result();
   const std::string result = theirs.empty() ? gateway_initialize_result(hello_, words_of_trouble())
                                             : widened_initialize_result(theirs);
@@ -382,7 +415,7 @@ void Desk::list(Asker asker, const Message& message, ListKind kind) {
     const std::string after = fmt::format("{}{}]}}}}", items.raw.empty() || ours.empty() ? "" : ",", ours);
     clients_.forward(asker, items, Edits().insert(0, before).insert(items.raw.size(), after).list());
   };
-  if (!alone()) return answer();
+  if (!presentation_.client_waits) return answer();
   lone().when_settled(asker, message.text(message.id), std::move(answer));
 }
 
@@ -404,8 +437,9 @@ void Desk::request_unrouted_tool(Asker asker, const Message& message, const std:
     return clients_.answer(asker, error_answer(message.text(message.id), code::invalid_params,
                                                fmt::format("Unknown tool: {}: {}.{}", name, why_not,
                                                            control_.hint_to_listed())));
-  // A lone server may have tools that it does not list, or an answer for what it does not have.
-  if (alone() && members_.front()->tools().allows(name)) return lone().request(asker, message);
+  // The server may have tools that it does not list, or an answer for what it does not have.
+  if (presentation_.passes_through && members_.front()->tools().allows(name))
+    return lone().request(asker, message);
   clients_.answer(asker, error_answer(message.text(message.id), code::invalid_params,
                                       fmt::format("Unknown tool: {}{}", name, control_.hint_to_search())));
 }
@@ -422,7 +456,8 @@ void Desk::pass_renamed(const Routes::Target& target, Asker asker, const Message
 }
 
 void Desk::pass(Member& member, Asker asker, const Message& message) {
-  if (alone() || !member.instance().full()) return member.instance().request(asker, message);
+  if (presentation_.client_waits || !member.instance().full())
+    return member.instance().request(asker, message);
   // To wait for it would keep the client from all others.
   const std::string words = fmt::format(
       "[mcpivot] server \"{}\" does not read what it is sent; the request was not passed on. Try again "
@@ -434,7 +469,7 @@ void Desk::pass(Member& member, Asker asker, const Message& message) {
 void Desk::request_prompt(Asker asker, const Message& message) {
   const std::string name = message.name ? string_value(message.text(message.name)) : std::string();
   const Routes::Target* target = names().prompt(name);
-  if (target == nullptr && alone()) return lone().request(asker, message);
+  if (target == nullptr && presentation_.passes_through) return lone().request(asker, message);
   if (target == nullptr || !target->member->active())
     return clients_.answer(asker, error_answer(message.text(message.id), code::invalid_params,
                                                fmt::format("Unknown prompt: {}", name)));
@@ -443,9 +478,8 @@ void Desk::request_prompt(Asker asker, const Message& message) {
 
 void Desk::request_resource(Asker asker, const Message& message) {
   const bool reads = message.known == Method::resources_read;
-  if (alone()) {
-    return request_if(reads || takes_subscriptions(lone().initialize_result()), "{}", asker, message);
-  }
+  if (presentation_.passes_through)
+    return request_unless(!reads && lacks_subscriptions(lone()), "{}", asker, message);
   const std::string uri = message.uri ? string_value(message.text(message.uri)) : std::string();
   Member* const member = routes().resource(uri);
   if (member == nullptr)
@@ -458,8 +492,8 @@ void Desk::request_resource(Asker asker, const Message& message) {
 
 void Desk::request_completion(Asker asker, const Message& message) {
   constexpr std::string_view nothing = R"({"completion":{"values":[]}})";
-  if (alone())
-    return request_if(has_capability(lone().initialize_result(), "completions"), nothing, asker, message);
+  if (presentation_.passes_through)
+    return request_unless(lacks(lone(), "completions"), nothing, asker, message);
   const std::string_view reference = find_member(message.text(message.params), "ref");
   const std::string_view name = find_member(reference, "name");
   const std::string_view uri = find_member(reference, "uri");
@@ -474,24 +508,23 @@ void Desk::request_completion(Asker asker, const Message& message) {
   pass_renamed(*prompt, asker, message, span_of(message, name));
 }
 
+// A lone server judges the level itself, if it can; else we do, and keep it for when it can.
 void Desk::set_level(Asker asker, const Message& message) {
+  if (presentation_.passes_through && !lacks(lone(), "logging")) return lone().request(asker, message);
   const std::string level = text_argument(message.text(message.params), "level");
-  const std::string_view theirs = alone() ? lone().initialize_result() : std::string_view();
-  const bool asked_of_us = !alone() || (!theirs.empty() && !has_capability(theirs, "logging"));
-  if (asked_of_us && !contains(log_levels, level))
+  if (!contains(log_levels, level))
     return clients_.answer(
         asker, error_answer(message.text(message.id), code::invalid_params,
                             fmt::format("Unknown log level {}; there are: {}",
                                         quote(as_utf8(level.substr(0, 40))), fmt::join(log_levels, ", "))));
-  if (alone()) return request_if(has_capability(lone().initialize_result(), "logging"), "{}", asker, message);
-  level_ = message.raw;
+  if (!presentation_.passes_through) level_ = message.raw;
   for (const auto& member : members_) member->instance().apply_setting(message);
   clients_.answer(asker, result_answer(message.text(message.id), "{}"));
 }
 
-// What we do not know goes to a server that is alone; of several, only who has the task can be meant.
+// What we do not know a lone server may; of several, only the one that has the task can be meant.
 void Desk::request_other(Asker asker, const Message& message) {
-  if (alone()) return lone().request(asker, message);
+  if (presentation_.passes_through) return lone().request(asker, message);
   const std::string method = string_value(message.text(message.method));
   if (method.starts_with("tasks/")) {
     const std::string_view task = find_member(message.text(message.params), "taskId");
@@ -506,8 +539,8 @@ void Desk::request_other(Asker asker, const Message& message) {
                                       fmt::format("Method not found: {}", method)));
 }
 
-void Desk::request_if(bool has, std::string_view otherwise, Asker asker, const Message& message) {
-  if (has || lone().initialize_result().empty()) return lone().request(asker, message);
+void Desk::request_unless(bool lacking, std::string_view otherwise, Asker asker, const Message& message) {
+  if (!lacking) return lone().request(asker, message);
   lone().remember_setting(message);
   clients_.answer(asker, result_answer(message.text(message.id), otherwise));
 }
@@ -529,10 +562,8 @@ void Desk::forget(ClientId client) {
 }
 
 Generation* Desk::find(GenerationId id) const {
-  for (const Members* some : {&std::as_const(members_), &leaving_.all()})
-    for (const auto& member : *some)
-      if (member->instance().id() == id.instance) return member->instance().find(id);
-  return nullptr;
+  const Member* const member = member_of(id.instance);
+  return member == nullptr ? nullptr : member->instance().find(id);
 }
 
 std::string Desk::client_name() const {

@@ -1,9 +1,8 @@
 // One client's view of the servers. Decides who answers it: mcpivot itself (the handshake, lists from the
 // catalogs, the control tools, ping), or one of its instances.
 //
-// A server that is alone is shown as it is: its own handshake and names, and whatever we do not know goes to
-// it; a client that does not shake hands gets everything from it. Of several, only the active ones are in the
-// client's lists, under names that tell them apart. One thread.
+// How they are shown is a Presentation's to say: one as it is, or several behind a gateway, where only the
+// active ones are in the client's lists. One thread.
 #pragma once
 
 #include <chrono>
@@ -20,13 +19,14 @@
 #include "gateway/leaving.h"
 #include "gateway/list_announcer.h"
 #include "gateway/member.h"
+#include "gateway/presentation.h"
 #include "gateway/routes.h"
 
 namespace mcpivot {
 
 using Servers = std::map<std::string, std::shared_ptr<Server>>;  // by name
 
-class Desk final : private Member::Owner, private ControlTools::Fleet {
+class Desk final : private Instance::Watcher, private ControlTools::Fleet {
  public:
   // The others must outlive it; `servers` has those that the configuration names.
   Desk(World& world, Clients& clients, const Servers& servers, ClientId client, GatewayConfig config);
@@ -60,24 +60,26 @@ class Desk final : private Member::Owner, private ControlTools::Fleet {
   // What the client calls itself; empty before the handshake.
   std::string client_name() const;
 
-  // Whether the client must wait: a server that is alone does not read as fast as it is sent to.
-  bool full() const { return alone() && lone().full(); }
+  // Whether the client must wait: its server does not read as fast as it is sent to.
+  bool full() const { return presentation_.client_waits && lone().full(); }
   // A client that was full reads again.
   void clients_writable();
   // Whether the servers wait for the client to say that it is initialized.
-  bool shakes_hands() const { return !alone() || lone().knows_client(); }
+  bool shakes_hands() const { return !presentation_.shows_handshake || lone().knows_client(); }
 
  private:
-  // Member::Owner
-  void on_writable() override;
-  void on_catalog() override { stale_ = Stale::names; }
-  void on_list_changed(const Member& member, ListKind kind) override;
-  void on_notification(const Member& member, const Message& message) override;
-  std::string shown_name(const Member& member, ListKind kind, const std::string& own) const override;
+  // Instance::Watcher
+  void on_writable(const Instance& instance) override;
+  void on_catalog(const Instance& /*instance*/) override { stale_ = Stale::names; }
+  void on_list_changed(const Instance& instance, ListKind kind) override;
+  void on_notification(const Instance& instance, const Message& message) override;
+  bool tells_model(const Instance& instance) const override;
+  std::string shown_name(const Instance& instance, ListKind kind, const std::string& own) override;
+  bool allows_call(const Instance& instance, std::string_view name) const override;
 
   // ControlTools::Fleet
   Members& members() override { return members_; }
-  bool alone() const override { return members_.size() == 1 && config_.left_out == 0; }
+  const Presentation& presentation() const override { return presentation_; }
   const std::string& trouble() const override { return config_.trouble; }
   const Routes& routes() override;
   const Routes& names() override { return stale_ == Stale::names ? routes() : routes_; }
@@ -85,7 +87,10 @@ class Desk final : private Member::Owner, private ControlTools::Fleet {
   std::vector<Instance*> all_instances() const override;
   void call_tool(Asker asker, const Message& message, const Routes::Target& target) override;
 
+  // The one that is shown as it is.
   Instance& lone() const { return members_.front()->instance(); }
+  // Whose instance it is; null: that has ended.
+  Member* member_of(InstanceId id) const;
   std::unique_ptr<Member> make_member(ServerEntry entry);
   void start_next();
   void start(Member& member);
@@ -125,8 +130,8 @@ class Desk final : private Member::Owner, private ControlTools::Fleet {
   void pass_renamed(const Routes::Target& target, Asker asker, const Message& message, Span name);
   // Hands it to a server of several, which may not be able to take more.
   void pass(Member& member, Asker asker, const Message& message);
-  // For what a lone server does not have, though the client was told that it might.
-  void request_if(bool has, std::string_view otherwise, Asker asker, const Message& message);
+  // For what a lone server may lack, though the client was told that it might have it.
+  void request_unless(bool lacking, std::string_view otherwise, Asker asker, const Message& message);
   std::string words_of_trouble() const;
   std::string words_of_config() const;
   std::string instructions() const;
@@ -137,8 +142,10 @@ class Desk final : private Member::Owner, private ControlTools::Fleet {
   const ClientId client_;
   std::uint32_t last_instance_ = 0;
   GatewayConfig config_;
+  Presentation presentation_;
   ActiveMemory memory_;
   NoticeBoard notices_;
+  std::map<std::uint32_t, Member*> by_number_;  // those of both, by the numbers of their instances
   Members members_;
   Leaving<Member> leaving_;  // no longer configured; their calls end
   Alarm next_start_;

@@ -92,7 +92,7 @@ std::string Desk::arrival(const Member& member) const {
 
 // Looked at when a tool is called: sooner, nobody could be told.
 void Desk::tell_starts() {
-  if (starts_.empty() || alone()) return;  // of one that is alone, every answer tells
+  if (starts_.empty() || presentation_.client_waits) return;  // every answer tells who waits for it
   std::vector<std::string> failed;
   for (Start& start : starts_) {
     const Instance& server = start.member->instance();

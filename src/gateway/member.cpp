@@ -6,11 +6,10 @@
 namespace mcpivot {
 
 Member::Member(World& world, Clients& clients, std::shared_ptr<Server> server, InstanceId id,
-               ServerEntry entry, NoticeBoard& notices, Owner& owner)
-    : owner_(owner),
-      entry_(std::move(entry)),
+               ServerEntry entry, NoticeBoard& notices, Instance::Watcher& watcher)
+    : entry_(std::move(entry)),
       server_(std::move(server)),
-      instance_(world, clients, *server_, id, entry_.server, notices, *this),
+      instance_(world, clients, *server_, id, entry_.server, notices, watcher),
       tools_(entry_.tools),
       idle_(world.timers()) {}
 

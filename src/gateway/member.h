@@ -6,6 +6,7 @@
 
 #include <memory>
 #include <string>
+#include <string_view>
 
 #include "config/config.h"
 #include "gateway/tool_filter.h"
@@ -13,20 +14,11 @@
 
 namespace mcpivot {
 
-class Member final : private Instance::Watcher {
+class Member {
  public:
-  class Owner {
-   public:
-    virtual ~Owner() = default;
-    virtual void on_writable() = 0;
-    virtual void on_catalog() = 0;
-    virtual void on_list_changed(const Member& member, ListKind kind) = 0;
-    virtual void on_notification(const Member& member, const Message& message) = 0;
-    virtual std::string shown_name(const Member& member, ListKind kind, const std::string& own) const = 0;
-  };
-
+  // The others must outlive it; the watcher hears of its instance.
   Member(World& world, Clients& clients, std::shared_ptr<Server> server, InstanceId id, ServerEntry entry,
-         NoticeBoard& notices, Owner& owner);
+         NoticeBoard& notices, Instance::Watcher& watcher);
 
   Instance& instance() { return instance_; }
   const Instance& instance() const { return instance_; }
@@ -48,21 +40,12 @@ class Member final : private Instance::Watcher {
 
   // Which of its tools the user lets through.
   const ToolFilter& tools() const { return tools_; }
+  // The same of a call: `name` as JSON spells it; empty: it has none.
+  bool allows_call(std::string_view name) const;
 
  private:
-  void on_writable() override { owner_.on_writable(); }
-  void on_catalog() override { owner_.on_catalog(); }
-  void on_list_changed(ListKind kind) override { owner_.on_list_changed(*this, kind); }
-  void on_notification(const Message& message) override { owner_.on_notification(*this, message); }
-  bool tells_model() const override { return active_; }
-  std::string shown_name(ListKind kind, const std::string& own) const override {
-    return owner_.shown_name(*this, kind, own);
-  }
-  bool allows_call(std::string_view name) const override;
-
   void rest_later();
 
-  Owner& owner_;
   ServerEntry entry_;
   std::shared_ptr<Server> server_;
   Instance instance_;

@@ -135,7 +135,7 @@ void Instance::recall_last_run() {
   initialize_result_ = std::move(last->initialize_result);
   catalog_ = std::move(last->catalog);
   guessed_ = true;
-  watcher_.on_catalog();
+  watcher_.on_catalog(*this);
 }
 
 void Instance::keep_for_next_run() const {
@@ -166,7 +166,7 @@ void Instance::request(Asker asker, const Message& message) {
 // Whether the user lets this through. Asked whenever something is about to be sent: the rules may have
 // changed while it waited.
 bool Instance::may_pass(const Message& message) const {
-  return message.known != Method::tools_call || watcher_.allows_call(message.text(message.name));
+  return message.known != Method::tools_call || watcher_.allows_call(*this, message.text(message.name));
 }
 
 void Instance::refuse_call(Asker asker, const Message& message) const {
@@ -327,7 +327,7 @@ void Instance::on_notification(Generation& from, const Message& message) {
       return list_changed(from, ListKind::resources);
     }
   }
-  watcher_.on_notification(message);
+  watcher_.on_notification(*this, message);
 }
 
 void Instance::list_changed(Generation& from, ListKind kind) {
@@ -359,10 +359,10 @@ void Instance::refetch(ListKind kind) {
                 auto& items = fetched.catalog.list(kind);
                 const bool differs = catalog_.list(kind) != items;
                 catalog_.list(kind) = std::move(items);
-                watcher_.on_catalog();
+                watcher_.on_catalog(*this);
                 // Templates have no notification of their own: the one of the resources, which their server
                 // sent, stands for both.
-                if (differs || kind != ListKind::templates) watcher_.on_list_changed(kind);
+                if (differs || kind != ListKind::templates) watcher_.on_list_changed(*this, kind);
                 if (differs) keep_for_next_run();
               });
 }
@@ -407,7 +407,7 @@ void Instance::watch_overdue_calls() {
 }
 
 void Instance::add_notice(const std::string& words) {
-  if (watcher_.tells_model()) notices_.add(words);
+  if (watcher_.tells_model(*this)) notices_.add(words);
 }
 
 Status Instance::status() const {

@@ -37,23 +37,23 @@ class Instance final : private Generation::Owner {
  public:
   using State = Life::Shown;
 
-  // Whom the server tells what happens to it.
+  // Whom instances tell what happens to them, each in its own name.
   class Watcher {
    public:
     virtual ~Watcher() = default;
     // One that was full() takes messages again.
-    virtual void on_writable() = 0;
+    virtual void on_writable(const Instance& instance) = 0;
     // catalog() is another one now.
-    virtual void on_catalog() = 0;
+    virtual void on_catalog(const Instance& instance) = 0;
     // It offers other things than what clients have seen.
-    virtual void on_list_changed(ListKind kind) = 0;
+    virtual void on_list_changed(const Instance& instance, ListKind kind) = 0;
     // Something for every client.
-    virtual void on_notification(const Message& message) = 0;
+    virtual void on_notification(const Instance& instance, const Message& message) = 0;
     // Whether the model wants to hear of it; and what a tool or prompt of its is called there.
-    virtual bool tells_model() const = 0;
-    virtual std::string shown_name(ListKind kind, const std::string& own) const = 0;
+    virtual bool tells_model(const Instance& instance) const = 0;
+    virtual std::string shown_name(const Instance& instance, ListKind kind, const std::string& own) = 0;
     // Whether the user lets clients call the tool of this name, as JSON spells it; empty: a call without one.
-    virtual bool allows_call(std::string_view name) const = 0;
+    virtual bool allows_call(const Instance& instance, std::string_view name) const = 0;
   };
 
   // What all instances of a server share.
@@ -217,7 +217,7 @@ class Instance final : private Generation::Owner {
   void on_request(Generation& from, const Message& request) override;
   void on_cancelled(Generation& from, const Message& cancelled) override;
   bool clients_full() const override;
-  void on_writable() override { watcher_.on_writable(); }
+  void on_writable() override { watcher_.on_writable(*this); }
   void on_idle(Generation& generation) override;
   void on_lost(Generation& generation, Generation::Open lost, std::string_view why) override;
   void on_death(Generation& generation, const Backend::Ending& ending) override;

@@ -39,7 +39,7 @@ void Instance::on_daemon_lost(const Death& death, bool forgotten) {
           [this, dead = current_, death] {
             current_.reset();
             settle_open(*dead, death, true);
-            watcher_.on_writable();  // nobody may wait for a daemon that is gone
+            watcher_.on_writable(*this);  // nobody may wait for a daemon that is gone
           });
 }
 

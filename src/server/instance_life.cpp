@@ -202,7 +202,7 @@ std::expected<std::shared_ptr<Generation>, std::string> Instance::start_generati
 void Instance::shake_hands() {
   birth_->overdue.set(config_->start_timeout, [this] { on_birth_overdue(); });
   auto may_make = [this](const Replay::Call& call) {
-    return call.method != "tools/call" || watcher_.allows_call(find_member(call.params, "name"));
+    return call.method != "tools/call" || watcher_.allows_call(*this, find_member(call.params, "name"));
   };
   birth_->handshake =
       std::make_shared<Handshake>(*unborn(), replay_.hello, replay_.calls(), std::move(may_make),
@@ -299,8 +299,10 @@ void Instance::swap_in(Handshake::Outcome outcome) {
   const auto file_before = std::exchange(current_file_, std::move(birth->file));
   const Diff diff = compare(catalog_, outcome.lists.catalog);
   catalog_ = std::move(outcome.lists.catalog);
-  watcher_.on_catalog();
-  const auto shown = [&](ListKind kind, const std::string& own) { return watcher_.shown_name(kind, own); };
+  watcher_.on_catalog(*this);
+  const auto shown = [&](ListKind kind, const std::string& own) {
+    return watcher_.shown_name(*this, kind, own);
+  };
   std::string words =
       fmt::format("[mcpivot] \"{}\" {}: generation {}, {}, ready in {} ({}).", config_->name,
                   first ? "runs" : current_->backend().renewed(), current_->number(),
@@ -338,13 +340,13 @@ void Instance::swap_in(Handshake::Outcome outcome) {
     add_notice(words);
   }
   for (const ListKind kind : all_lists)
-    if ((news || lists_shown_) && !diff.of(kind).empty()) watcher_.on_list_changed(kind);
+    if ((news || lists_shown_) && !diff.of(kind).empty()) watcher_.on_list_changed(*this, kind);
   for (const ListKind kind : all_lists)
     if (birth->changed[static_cast<std::size_t>(kind)]) refetch(kind);
   if (old) last_used_ = std::max(last_used_, old->last_asked());
   if (old) drain(old);
   settle();
-  watcher_.on_writable();
+  watcher_.on_writable(*this);
   if (!guessed || !diff.empty()) keep_for_next_run();
 }
 
@@ -429,7 +431,7 @@ void Instance::on_ended(Death death) {
     current_.reset();
     settle_open(*dead, death, reloading);
     note_end(*dead, past_.last_exit);
-    watcher_.on_writable();  // nobody may wait for a dead server to read
+    watcher_.on_writable(*this);  // nobody may wait for a dead server to read
   });
 }
 
@@ -441,7 +443,7 @@ void Instance::on_crash(const Death& death, bool from_outside) {
           [this, dead = current_, death] {
             current_.reset();
             if (settle_open(*dead, death, true) == 0) add_notice(crash_report(death, {}, {}));
-            watcher_.on_writable();  // nobody may wait for a dead server to read
+            watcher_.on_writable(*this);  // nobody may wait for a dead server to read
           });
 }
 
@@ -456,7 +458,7 @@ std::string Instance::describe(const Generation::Requests::Request& request) con
   std::string words = string_value(request.method());
   if (request.name().empty()) return words;
   const ListKind kind = request.known == Method::prompts_get ? ListKind::prompts : ListKind::tools;
-  return words + fmt::format(" of \"{}\"", watcher_.shown_name(kind, string_value(request.name())));
+  return words + fmt::format(" of \"{}\"", watcher_.shown_name(*this, kind, string_value(request.name())));
 }
 
 Death Instance::describe_death(Generation& generation, std::string how) const {

@@ -1,0 +1,101 @@
+#include "gateway/control_tools.h"
+
+#include <gmock/gmock.h>
+
+#include "visitor.h"
+
+namespace mcpivot {
+namespace {
+
+using simulation::Visitor;
+using testing::HasSubstr;
+using testing::Not;
+using testing::StartsWith;
+
+// Those of a desk, as a terminal has them.
+class ToolsFor {
+ public:
+  explicit ToolsFor(const char* fleet, Compat compat = Compat::none) : visitor(fleet) {
+    visitor.arrive();
+    tools.emplace(visitor.world(), visitor.clients(), visitor.desk().fleet(), compat);
+  }
+  Visitor visitor;
+  std::optional<ControlTools> tools;
+};
+
+TEST(ControlTools, of_a_lone_server_offer_no_choice) {
+  const ToolsFor lone("alpha=process,build");
+  EXPECT_TRUE(lone.tools->has("pivot_status"));
+  EXPECT_TRUE(lone.tools->has("pivot_rebuild"));
+  for (const char* tool : {"pivot_activate", "pivot_deactivate", "pivot_search", "pivot_call"})
+    EXPECT_FALSE(lone.tools->has(tool)) << tool;
+  EXPECT_THAT(lone.tools->definitions(), Not(HasSubstr(R"("server":)")));
+  EXPECT_EQ(lone.tools->hint_to_search(), "");
+  EXPECT_EQ(lone.tools->why_not("pivot_activate"),
+            R"(there is one server only, "alpha", and it is always active)");
+}
+
+TEST(ControlTools, of_several_servers_offer_a_choice) {
+  const ToolsFor several("alpha=process beta=daemon");
+  for (const char* tool : {"pivot_activate", "pivot_deactivate", "pivot_search", "pivot_call"})
+    EXPECT_TRUE(several.tools->has(tool)) << tool;
+  EXPECT_THAT(several.tools->definitions(), HasSubstr(R"("server":{"type":"string"})"));
+  EXPECT_THAT(several.tools->hint_to_search(), HasSubstr("pivot_search"));
+}
+
+TEST(ControlTools, that_can_do_nothing_are_not_listed_and_say_why) {
+  const ToolsFor daemon("alpha=daemon");
+  EXPECT_FALSE(daemon.tools->has("pivot_rebuild"));
+  EXPECT_THAT(daemon.tools->why_not("pivot_rebuild"), HasSubstr("no server here has a build command"));
+  EXPECT_FALSE(daemon.tools->has("pivot_logs"));
+  EXPECT_THAT(daemon.tools->why_not("pivot_logs"), HasSubstr("mcpivot did not start what is behind it"));
+  EXPECT_EQ(daemon.tools->why_not("pivot_nonsense"), "mcpivot has no such tool");
+  EXPECT_EQ(daemon.tools->why_not("work"), "") << "the name isn't ours";
+}
+
+TEST(ControlTools, under_the_names_of_another_program_say_nothing_of_their_own_names) {
+  const ToolsFor flip("alpha=process beta=process", Compat::mcpflip);
+  EXPECT_TRUE(flip.tools->has("gateway_activate"));
+  EXPECT_FALSE(flip.tools->has("pivot_search"));
+  EXPECT_EQ(flip.tools->hint_to_search(), "");
+  EXPECT_THAT(flip.tools->how_to_activate("alpha"), StartsWith("gateway_activate"));
+  EXPECT_THAT(flip.tools->why_not("pivot_search"), HasSubstr("--compat"));
+}
+
+TEST(ControlTools, the_status_of_a_lone_server_is_its_own) {
+  Visitor visitor("alpha=process");
+  visitor.arrive();
+  const std::string status = visitor.call("pivot_status");
+  EXPECT_THAT(status, HasSubstr("generation"));
+  EXPECT_THAT(status, Not(HasSubstr("active")));
+}
+
+TEST(ControlTools, the_status_of_several_servers_has_a_line_for_each) {
+  Visitor visitor("alpha=process,active beta=process");
+  visitor.arrive();
+  const std::string all = visitor.call("pivot_status");
+  EXPECT_THAT(all, HasSubstr("servers: 2, active: 1"));
+  EXPECT_THAT(all, HasSubstr("alpha: active, ready"));
+  EXPECT_THAT(all, HasSubstr("beta: inactive, ready"));
+  EXPECT_THAT(visitor.call("pivot_status", R"({"server":"bet"})"), HasSubstr("active: no"));
+}
+
+TEST(ControlTools, a_server_is_switched_on_by_part_of_its_name) {
+  Visitor visitor("alpha=process,active beta=process");
+  visitor.arrive();
+  EXPECT_THAT(visitor.call("beta__work"), HasSubstr("which is not active"));
+  EXPECT_THAT(visitor.call("pivot_activate", R"({"server":"bet"})"), HasSubstr(R"(\"beta\" is now active)"));
+  EXPECT_THAT(visitor.call("beta__work"), HasSubstr("@beta"));
+}
+
+TEST(ControlTools, are_others_when_the_configuration_has_a_second_server_and_when_it_goes) {
+  ToolsFor changing("alpha=process");
+  EXPECT_FALSE(changing.tools->has("pivot_search"));
+  changing.visitor.configure("alpha=process beta=process");
+  EXPECT_TRUE(changing.tools->has("pivot_search"));
+  changing.visitor.configure("alpha=process");
+  EXPECT_FALSE(changing.tools->has("pivot_search"));
+}
+
+}  // namespace
+}  // namespace mcpivot

@@ -1,0 +1,228 @@
+#include "gateway/desk.h"
+
+#include <gmock/gmock.h>
+
+#include "sim_backend.h"
+#include "visitor.h"
+
+namespace mcpivot {
+namespace {
+
+using namespace std::chrono_literals;
+using simulation::Birth;
+using simulation::Visitor;
+using testing::Contains;
+using testing::ElementsAre;
+using testing::EndsWith;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::Not;
+
+constexpr auto one = "alpha=process";
+constexpr auto two = "alpha=process,active beta=process,active";
+
+void blurt(Visitor& visitor, const std::string& server, std::string_view what) {
+  visitor.world().each_life(server, [&](simulation::SimBackend& life) { life.blurt(what); });
+  visitor.pass(50ms);
+}
+
+// --- one server, as it is
+
+TEST(LoneServer, is_seen_with_its_own_handshake) {
+  Visitor visitor(one);
+  EXPECT_THAT(visitor.arrive(), HasSubstr(R"("serverInfo":{"name":"alpha","version":"1.0"})"));
+}
+
+TEST(LoneServer, is_waited_for_by_its_client) {
+  Visitor visitor(one);
+  visitor.world().scripts().of("alpha").births = {Birth::slow};
+  EXPECT_THAT(visitor.arrive(), HasSubstr(R"("name":"alpha")"));
+  EXPECT_GE(visitor.now(), 900ms);
+}
+
+TEST(LoneServer, gets_everything_from_a_client_that_never_shakes_hands) {
+  Visitor visitor(one);
+  visitor.desk().start();
+  visitor.pass(50ms);
+  const std::string list = visitor.ask("tools/list", "{}");
+  EXPECT_THAT(list, HasSubstr(R"("name":"work")"));
+  EXPECT_THAT(list, Not(HasSubstr("pivot_")));
+  EXPECT_THAT(visitor.lines_to("alpha", "initialize"), IsEmpty());
+}
+
+TEST(LoneServer, judges_what_mcpivot_does_not_know) {
+  Visitor visitor(one);
+  visitor.arrive();
+  EXPECT_THAT(visitor.ask("x/y", R"({"z":1.50})"), EndsWith(R"("message":"Method not found"}})"));
+  EXPECT_THAT(visitor.lines_to("alpha", "x/y"), ElementsAre(HasSubstr(R"("params":{"z":1.50})")));
+  EXPECT_THAT(visitor.call("nonsense"), HasSubstr("@alpha has no nonsense"));
+  EXPECT_THAT(visitor.ask("prompts/get", R"({"name":"nonsense"})"), HasSubstr(R"("messages":[])"));
+  EXPECT_THAT(visitor.ask("resources/read", R"({"uri":"else://where"})"), HasSubstr(R"("contents":[])"));
+  EXPECT_THAT(visitor.ask("logging/setLevel", R"({"level":"loud"})"), HasSubstr(R"("result":{})"));
+}
+
+TEST(LoneServer, that_has_no_logging_still_has_the_level_judged) {
+  Visitor visitor("alpha=cli");
+  visitor.arrive();
+  EXPECT_THAT(visitor.ask("logging/setLevel", R"({"level":"info"})"), HasSubstr(R"("result":{})"));
+  EXPECT_THAT(visitor.ask("logging/setLevel", R"({"level":"loud"})"), HasSubstr("Unknown log level"));
+  EXPECT_THAT(visitor.ask("completion/complete", "{}"), HasSubstr(R"("completion":{"values":[]})"));
+  EXPECT_THAT(visitor.lines_to("alpha", "logging/setLevel"), IsEmpty());
+  EXPECT_THAT(visitor.lines_to("alpha", "completion/complete"), IsEmpty());
+}
+
+TEST(LoneServer, has_its_own_names) {
+  Visitor visitor(one);
+  visitor.arrive();
+  EXPECT_THAT(visitor.ask("tools/list", "{}"), HasSubstr(R"("name":"work")"));
+  EXPECT_THAT(visitor.call("work"), HasSubstr("@alpha"));
+  blurt(visitor, "alpha", "log");
+  EXPECT_THAT(visitor.heard(), Contains(HasSubstr(R"("logger":"a\"b")")));
+}
+
+// --- several behind a gateway
+
+TEST(Gateway, shakes_hands_before_any_server_is_ready) {
+  Visitor visitor(two);
+  visitor.world().scripts().of("alpha").births = {Birth::slow};
+  EXPECT_THAT(visitor.arrive(), HasSubstr(R"("serverInfo":{"name":"mcpivot")"));
+  EXPECT_LT(visitor.now(), 100ms);
+}
+
+TEST(Gateway, answers_itself_what_no_server_can_be_meant_by) {
+  Visitor visitor(two);
+  visitor.arrive();
+  EXPECT_THAT(visitor.ask("x/y", "{}"), HasSubstr("Method not found: x/y"));
+  EXPECT_THAT(visitor.call("nonsense"),
+              HasSubstr("Unknown tool: nonsense. pivot_search finds tools by what they do."));
+  EXPECT_THAT(visitor.ask("prompts/get", R"({"name":"nonsense"})"), HasSubstr("Unknown prompt: nonsense"));
+  EXPECT_THAT(visitor.ask("resources/read", R"({"uri":"else://where"})"),
+              HasSubstr("No active server has the resource else://where"));
+  for (const char* server : {"alpha", "beta"}) {
+    EXPECT_THAT(visitor.lines_to(server, "x/y"), IsEmpty());
+    EXPECT_THAT(visitor.lines_to(server, "tools/call"), IsEmpty());
+  }
+}
+
+TEST(Gateway, sets_the_log_level_of_all_servers) {
+  Visitor visitor(two);
+  visitor.arrive();
+  EXPECT_THAT(visitor.ask("logging/setLevel", R"({"level":"loud"})"), HasSubstr("Unknown log level"));
+  EXPECT_THAT(visitor.ask("logging/setLevel", R"({"level":"info"})"), HasSubstr(R"("result":{})"));
+  visitor.pass(50ms);
+  for (const char* server : {"alpha", "beta"})
+    EXPECT_THAT(visitor.lines_to(server, "logging/setLevel"), ElementsAre(HasSubstr(R"("level":"info")")));
+}
+
+TEST(Gateway, tells_servers_apart_by_names) {
+  Visitor visitor(two);
+  visitor.arrive();
+  const std::string list = visitor.ask("tools/list", "{}");
+  EXPECT_THAT(list, HasSubstr(R"("name":"alpha__work")"));
+  EXPECT_THAT(list, HasSubstr(R"("name":"beta__work")"));
+  EXPECT_THAT(visitor.call("beta__work"), HasSubstr("@beta"));
+  blurt(visitor, "beta", "log");
+  blurt(visitor, "beta", "log-empty");
+  EXPECT_THAT(visitor.heard(), Contains(HasSubstr(R"("logger":"beta/a\"b")")));
+  EXPECT_THAT(visitor.heard(), Contains(HasSubstr(R"("params":{"logger":"beta"})")));
+}
+
+TEST(Gateway, a_single_server_is_one_of_several_while_another_has_errors) {
+  Visitor visitor("alpha=process,active left-out");
+  EXPECT_THAT(visitor.arrive(), HasSubstr(R"("serverInfo":{"name":"mcpivot")"));
+  EXPECT_THAT(visitor.ask("tools/list", "{}"), HasSubstr(R"("name":"alpha__work")"));
+}
+
+// --- from one to several and back
+
+TEST(Presented, a_lone_server_that_becomes_one_of_several_keeps_its_names) {
+  Visitor visitor(one);
+  visitor.arrive();
+  visitor.configure(two);
+  visitor.pass(50ms);
+  const std::string list = visitor.ask("tools/list", "{}");
+  EXPECT_THAT(list, HasSubstr(R"("name":"work")"));
+  EXPECT_THAT(list, HasSubstr(R"("name":"beta__work")"));
+  EXPECT_THAT(list, HasSubstr("pivot_activate"));
+  EXPECT_THAT(visitor.ask("x/y", "{}"), HasSubstr("Method not found: x/y"));
+  EXPECT_THAT(visitor.lines_to("alpha", "x/y"), IsEmpty());
+}
+
+TEST(Presented, one_of_several_that_is_left_alone_is_active_and_gets_what_mcpivot_does_not_know) {
+  Visitor visitor("alpha=process,inactive beta=process,active");
+  visitor.arrive();
+  EXPECT_THAT(visitor.ask("tools/list", "{}"), Not(HasSubstr("alpha__work")));
+  visitor.configure("alpha=process,inactive");
+  visitor.pass(50ms);
+  const std::string list = visitor.ask("tools/list", "{}");
+  EXPECT_THAT(list, HasSubstr(R"("name":"alpha__work")")) << "a model that has seen a name may use it";
+  EXPECT_THAT(list, Not(HasSubstr("pivot_activate")));
+  EXPECT_THAT(visitor.ask("x/y", "{}"), EndsWith(R"("message":"Method not found"}})"));
+  EXPECT_THAT(visitor.lines_to("alpha", "x/y"), testing::SizeIs(1));
+}
+
+TEST(Presented, a_client_that_waits_for_a_lone_server_is_answered_when_it_becomes_one_of_several) {
+  Visitor visitor(one);
+  visitor.world().scripts().of("alpha").births = {Birth::hangs};
+  visitor.desk().start();
+  const std::string hello =
+      visitor.send("initialize", R"({"protocolVersion":"2025-06-18","capabilities":{}})");
+  visitor.pass(50ms);
+  EXPECT_EQ(visitor.answer_to(hello), "");
+  visitor.configure(two);
+  EXPECT_THAT(visitor.answer_to(hello), HasSubstr(R"("serverInfo":{"name":"mcpivot")"));
+}
+
+// --- what the desk knows of each of its instances
+
+TEST(Watching, a_call_that_waited_goes_by_the_rules_of_its_own_server) {
+  Visitor visitor(two);
+  visitor.arrive();
+  for (const char* server : {"alpha", "beta"}) {
+    visitor.world().scripts().of(server).births = {Birth::slow};
+    visitor.world().each_life(server, [](simulation::SimBackend& life) { life.kill("was killed"); });
+  }
+  visitor.pass(50ms);
+  const std::string refused = visitor.send("tools/call", R"({"name":"alpha__hidden","arguments":{}})");
+  const std::string passed = visitor.send("tools/call", R"({"name":"beta__hidden","arguments":{}})");
+  visitor.pass(50ms);
+  visitor.configure("alpha=process,active,deny beta=process,active");
+  visitor.pass(2s);
+  EXPECT_THAT(visitor.lines_to("alpha", "tools/call"), IsEmpty());
+  EXPECT_THAT(visitor.answer_to(refused), HasSubstr("error"));
+  EXPECT_THAT(visitor.answer_to(passed), HasSubstr("@beta"));
+}
+
+TEST(Watching, a_server_that_is_no_longer_configured_ends_its_call_and_is_found_until_then) {
+  Visitor visitor(two);
+  visitor.arrive();
+  const std::string call =
+      visitor.send("tools/call", R"({"name":"beta__work","arguments":{"do":"ask","n":1}})");
+  visitor.pass(50ms);
+  ASSERT_EQ(visitor.asked().size(), 1U);
+  const GenerationId asker = visitor.asked().front();
+  visitor.configure(one);
+  visitor.pass(50ms);
+  Generation* const generation = visitor.desk().find(asker);
+  ASSERT_NE(generation, nullptr);
+  const std::string answer = R"({"jsonrpc":"2.0","id":1,"result":{}})";
+  generation->answer(*read_message(answer), "1");
+  visitor.pass(5s);
+  EXPECT_THAT(visitor.answer_to(call), HasSubstr("@beta"));
+  EXPECT_EQ(visitor.desk().find(asker), nullptr);
+  EXPECT_EQ(visitor.world().alive(), 1);
+}
+
+TEST(Watching, only_what_happens_to_active_servers_is_told_to_the_model) {
+  Visitor visitor("alpha=process,active beta=process,active gamma=process,inactive");
+  visitor.arrive();
+  for (const char* server : {"beta", "gamma"})
+    visitor.world().each_life(server, [](simulation::SimBackend& life) { life.kill("was killed"); });
+  visitor.pass(500ms);
+  const std::string answer = visitor.call("alpha__work");
+  EXPECT_THAT(answer, HasSubstr(R"(\"beta\")"));
+  EXPECT_THAT(answer, Not(HasSubstr("gamma")));
+}
+
+}  // namespace
+}  // namespace mcpivot

@@ -1,0 +1,47 @@
+// How a client is shown its servers. One server is shown as it is, as if mcpivot weren't there; several are
+// shown behind a gateway, which has a handshake, names and switches of its own. Whatever depends on which of
+// the two it is has a name here; a changed configuration can turn one into the other at any time.
+#pragma once
+
+#include "config/config.h"
+
+namespace mcpivot {
+
+struct Presentation {
+  // Tools, prompts and log messages bear the names of their servers.
+  bool marks_names;
+  // The client sees the server's own handshake; if it never sends `initialize`, everything it sends goes to
+  // the server as it is. Else it shakes hands with mcpivot, with or without servers.
+  bool shows_handshake;
+  // Whatever mcpivot can't place (a method, a tool, a prompt, a resource) and the client's settings are for
+  // the server to judge. Else mcpivot answers them.
+  bool passes_through;
+  // The client waits for the server: while it starts, and while it doesn't read. Else nobody may wait for one
+  // of several: whoever asks is told at once.
+  bool client_waits;
+  // The model chooses: it switches servers on and off, looks for tools in all of them, and says which one it
+  // means. Else the server is always active.
+  bool offers_choice;
+
+  Naming naming() const { return marks_names ? Naming::prefixed : Naming::bare; }
+  bool operator==(const Presentation&) const = default;
+};
+
+constexpr Presentation as_it_is{.marks_names = false,
+                                .shows_handshake = true,
+                                .passes_through = true,
+                                .client_waits = true,
+                                .offers_choice = false};
+
+constexpr Presentation behind_gateway{.marks_names = true,
+                                      .shows_handshake = false,
+                                      .passes_through = false,
+                                      .client_waits = false,
+                                      .offers_choice = true};
+
+// A server that was left out because of errors counts: when they are fixed, there are several.
+inline const Presentation& presentation_of(const GatewayConfig& config) {
+  return config.servers.size() == 1 && config.left_out == 0 ? as_it_is : behind_gateway;
+}
+
+}  // namespace mcpivot
