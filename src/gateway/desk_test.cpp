@@ -85,8 +85,15 @@ TEST(LoneServer, has_its_own_names) {
 TEST(Gateway, shakes_hands_before_any_server_is_ready) {
   Visitor visitor(two);
   visitor.world().scripts().of("alpha").births = {Birth::slow};
-  EXPECT_THAT(visitor.arrive(), HasSubstr(R"("serverInfo":{"name":"mcpivot")"));
+  EXPECT_THAT(visitor.arrive(), HasSubstr("mcpivot connects several MCP servers"));
   EXPECT_LT(visitor.now(), 100ms);
+}
+
+TEST(Gateway, needs_no_handshake_and_no_server) {
+  Visitor visitor("");
+  EXPECT_THAT(visitor.ask("tools/list", "{}"), HasSubstr("pivot_status"));
+  EXPECT_THAT(visitor.arrive(), HasSubstr("there is no server: the configuration names none"));
+  EXPECT_THAT(visitor.call("work"), HasSubstr("Unknown tool: work"));
 }
 
 TEST(Gateway, answers_itself_what_no_server_can_be_meant_by) {
