@@ -15,8 +15,8 @@
 #include <string_view>
 #include <vector>
 
-#include "mcp/tool_search.h"
 #include "options.h"
+#include "search/tool_search.h"
 
 namespace {
 

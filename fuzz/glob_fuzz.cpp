@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "fuzz.h"
-#include "watch/glob.h"
-#include "watch/path_pattern.h"
+#include "glob/glob.h"
+#include "glob/path_pattern.h"
 
 namespace {
 

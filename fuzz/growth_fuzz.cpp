@@ -5,22 +5,22 @@
 #include <array>
 #include <ctime>
 
+#include "base/output_ring.h"
+#include "base/utf8.h"
 #include "cli/split_words.h"
 #include "clitools/compact_json.h"
 #include "clitools/tool_schema.h"
 #include "config/config_file.h"
 #include "config/env_file.h"
 #include "fuzz.h"
+#include "glob/glob.h"
 #include "install/client_text.h"
 #include "link/sse_parser.h"
 #include "mcp/catalog.h"
 #include "mcp/initialize.h"
-#include "mcp/tool_search.h"
-#include "proc/stderr_ring.h"
-#include "proc/utf8.h"
 #include "rpc/line_reader.h"
 #include "rpc/message.h"
-#include "watch/glob.h"
+#include "search/tool_search.h"
 #include "watch/ignore_rules.h"
 
 namespace {
@@ -80,7 +80,7 @@ void search(Text text) {
   tools.search(text, 5);
 }
 void lines(Text text) {
-  StderrRing ring;
+  OutputRing ring;
   LineAssembler assembler;
   assembler.feed(text, [&](const std::string& line) { ring.add(1, line); });
   as_utf8(text);

@@ -4,8 +4,8 @@
 #include <optional>
 
 #include "fuzz.h"
+#include "glob/path_pattern.h"
 #include "watch/ignore_rules.h"
-#include "watch/path_pattern.h"
 
 namespace {
 

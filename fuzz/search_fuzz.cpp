@@ -4,8 +4,8 @@
 #include <cmath>
 
 #include "fuzz.h"
-#include "mcp/search_words.h"
-#include "mcp/tool_search.h"
+#include "search/search_words.h"
+#include "search/tool_search.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace mcpivot;

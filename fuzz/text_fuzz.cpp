@@ -4,12 +4,12 @@
 #include <algorithm>
 #include <boost/json.hpp>
 
+#include "base/output_ring.h"
+#include "base/url.h"
+#include "base/utf8.h"
+#include "config/credentials.h"
 #include "fuzz.h"
-#include "link/credentials.h"
 #include "link/proxy.h"
-#include "link/url.h"
-#include "proc/stderr_ring.h"
-#include "proc/utf8.h"
 #include "rpc/answers.h"
 
 namespace {
@@ -54,7 +54,7 @@ void check_headers(std::string_view text) {
 }
 
 std::string ring_text(std::string_view text, std::string_view cuts) {
-  StderrRing ring;
+  OutputRing ring;
   LineAssembler assembler;
   auto add = [&](const std::string& line) { ring.add(1, line); };
   for (const auto piece : fuzz::pieces(text, cuts)) assembler.feed(piece, add);
@@ -62,7 +62,7 @@ std::string ring_text(std::string_view text, std::string_view cuts) {
   std::string all;
   for (const std::string& line : ring.lines_of(1)) {
     check(simdjson::validate_utf8(line.data(), line.size()), "a kept line is UTF-8");
-    check(line.size() <= StderrRing::longest_line + 40, "and bounded");
+    check(line.size() <= OutputRing::longest_line + 40, "and bounded");
     all += line + "\n";
   }
   return all;

@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
+#include "app/run.h"
 #include "cli/check.h"
 #include "cli/options.h"
-#include "cli/run.h"
 #include "install/skill.h"
 #include "proc/end_now.h"
 #include "proc/launcher.h"

@@ -22,4 +22,10 @@ inline std::string_view trimmed(std::string_view text) {
   return text.substr(first, text.find_last_not_of(blanks) - first + 1);
 }
 
+// How it ends its lines, so that what we add ends its own the same way.
+inline std::string_view newline_of(std::string_view text) {
+  const auto at = text.find('\n');
+  return at != std::string_view::npos && at > 0 && text[at - 1] == '\r' ? "\r\n" : "\n";
+}
+
 }  // namespace mcpivot

@@ -6,10 +6,10 @@
 #include <boost/asio/io_context.hpp>
 #include <cstdio>
 
+#include "base/duration_text.h"
 #include "cli/check_config.h"
 #include "cli/say.h"
 #include "clitools/schema_fetch.h"
-#include "proc/duration_text.h"
 #include "rpc/json_cursor.h"
 #include "rpc/message.h"
 

@@ -7,11 +7,11 @@
 #include <filesystem>
 #include <system_error>
 
+#include "base/duration_text.h"
 #include "cli/colours.h"
 #include "cli/say.h"
 #include "config/config_file.h"
 #include "config/keys.h"
-#include "proc/duration_text.h"
 #include "server/executable.h"
 
 namespace mcpivot {

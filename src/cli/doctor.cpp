@@ -14,17 +14,17 @@
 #include <utility>
 #include <vector>
 
+#include "base/duration_text.h"
+#include "base/url.h"
+#include "base/utf8.h"
 #include "cli/colours.h"
 #include "config/config_file.h"
 #include "control/control_client.h"
 #include "gateway/routes.h"
 #include "gateway/tool_filter.h"
 #include "install/client_text.h"
-#include "link/url.h"
 #include "mcp/initialize.h"
-#include "proc/duration_text.h"
 #include "proc/port_holder.h"
-#include "proc/utf8.h"
 #include "rpc/json_cursor.h"
 #include "server/trial.h"
 #include "world/real_world.h"

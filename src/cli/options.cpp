@@ -7,6 +7,7 @@
 #include <map>
 #include <sstream>
 
+#include "base/url.h"
 #include "cli/command_help.h"
 #include "cli/commands.h"
 #include "cli/completion.h"
@@ -14,11 +15,10 @@
 #include "cli/man_page.h"
 #include "cli/split_words.h"
 #include "config/config_file.h"
+#include "config/credentials.h"
 #include "config/units.h"
-#include "link/credentials.h"
-#include "link/url.h"
+#include "glob/glob.h"
 #include "server/executable.h"
-#include "watch/glob.h"
 
 namespace mcpivot {
 namespace {

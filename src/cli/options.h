@@ -6,15 +6,9 @@
 #include <utility>
 #include <vector>
 
-#include "config/config.h"
-#include "log/log.h"
+#include "app/run.h"
 
 namespace mcpivot {
-
-struct Options {
-  LogOptions log;
-  GatewayConfig gateway;
-};
 
 // What the command line asks for: to run with these options, to check a file or a CLI, or to print something
 // and exit.

@@ -6,8 +6,8 @@
 #include <array>
 #include <vector>
 
+#include "base/duration_text.h"
 #include "cli/colours.h"
-#include "proc/duration_text.h"
 
 namespace mcpivot {
 namespace {

@@ -7,7 +7,7 @@
 #include <cerrno>
 #include <cstring>
 
-#include "proc/utf8.h"
+#include "base/utf8.h"
 
 namespace mcpivot {
 namespace {

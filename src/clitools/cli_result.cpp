@@ -11,8 +11,8 @@
 #include <filesystem>
 
 #include "base/text.h"
+#include "base/utf8.h"
 #include "clitools/compact_json.h"
-#include "rpc/is_utf8.h"
 #include "rpc/json_cursor.h"
 #include "rpc/message.h"
 

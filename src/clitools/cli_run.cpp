@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "proc/utf8.h"
+#include "base/utf8.h"
 
 namespace mcpivot {
 namespace {

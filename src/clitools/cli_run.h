@@ -6,9 +6,9 @@
 #include <string>
 #include <string_view>
 
+#include "base/output_ring.h"
 #include "clitools/captured_output.h"
 #include "proc/program_run.h"
-#include "proc/stderr_ring.h"
 
 namespace mcpivot {
 

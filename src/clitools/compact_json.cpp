@@ -1,6 +1,6 @@
 #include "clitools/compact_json.h"
 
-#include "rpc/is_utf8.h"
+#include "base/utf8.h"
 #include "rpc/json_cursor.h"
 
 namespace mcpivot {

@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "proc/duration_text.h"
+#include "base/duration_text.h"
 
 namespace mcpivot {
 

@@ -7,8 +7,8 @@
 #include <charconv>
 
 #include "base/contains.h"
+#include "base/utf8.h"
 #include "clitools/compact_json.h"
-#include "proc/utf8.h"
 #include "rpc/json_cursor.h"
 #include "rpc/message.h"
 

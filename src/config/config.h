@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "server/config.h"
+#include "config/server_config.h"
 
 namespace mcpivot {
 

@@ -9,11 +9,10 @@
 #include <system_error>
 
 #include "base/contains.h"
+#include "base/files.h"
 #include "config/key_reader.h"
 #include "config/nearest.h"
 #include "config/server_draft.h"
-#include "config/small_file.h"
-#include "watch/absolute_path.h"
 
 namespace mcpivot {
 namespace {

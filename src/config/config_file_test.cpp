@@ -7,9 +7,9 @@
 #include <fstream>
 #include <map>
 
+#include "base/temporary_folder.h"
+#include "base/utf8.h"
 #include "config/keys.h"
-#include "proc/utf8.h"
-#include "watch/temporary_folder.h"
 
 namespace mcpivot {
 namespace {

@@ -10,7 +10,7 @@
 #include "config/nearest.h"
 #include "config/tool_pattern.h"
 #include "config/units.h"
-#include "watch/glob.h"
+#include "glob/glob.h"
 
 namespace mcpivot {
 namespace {

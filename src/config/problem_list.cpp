@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <tuple>
 
-#include "proc/utf8.h"
+#include "base/utf8.h"
 
 namespace mcpivot {
 

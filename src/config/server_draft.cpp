@@ -4,10 +4,10 @@
 
 #include <algorithm>
 
+#include "base/files.h"
+#include "base/url.h"
+#include "config/credentials.h"
 #include "config/env_file.h"
-#include "config/small_file.h"
-#include "link/credentials.h"
-#include "link/url.h"
 
 namespace mcpivot {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "watch/braces.h"
+#include "glob/braces.h"
 
 namespace mcpivot {
 

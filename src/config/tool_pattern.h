@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "watch/name_pattern.h"
+#include "glob/name_pattern.h"
 
 namespace mcpivot {
 

@@ -8,7 +8,7 @@
 #include <optional>
 #include <string_view>
 
-#include "server/config.h"
+#include "config/server_config.h"
 
 namespace mcpivot {
 

@@ -8,7 +8,7 @@
 #include <cerrno>
 #include <utility>
 
-#include "control/instances.h"
+#include "control/running_mcpivots.h"
 
 namespace mcpivot {
 
@@ -32,8 +32,8 @@ json::object parsed(const std::string& line) {
 
 std::vector<ControlClient> ControlClient::connect_all() {
   std::vector<ControlClient> clients;
-  for (const Instance& instance : running_instances()) {
-    if (const int socket = connect_to(instance.socket, 0); socket >= 0)
+  for (const RunningMcpivot& mcpivot : running_mcpivots()) {
+    if (const int socket = connect_to(mcpivot.socket, 0); socket >= 0)
       clients.push_back(ControlClient(socket));
   }
   return clients;

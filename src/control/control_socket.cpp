@@ -12,10 +12,10 @@
 #include <cstring>
 #include <filesystem>
 
+#include "base/user_folders.h"
 #include "link/pipe_link.h"
 #include "log/last_resort.h"
 #include "log/log.h"
-#include "proc/user_folders.h"
 #include "rpc/answers.h"
 #include "rpc/json_cursor.h"
 
@@ -199,7 +199,7 @@ json::value ControlSocket::Visitor::logs(std::string_view params) const {
   std::uint64_t last = after;
   for (const auto& member : owner_.desk_.fleet().members()) {
     if (!name.empty() && member->name() != name) continue;
-    for (const StderrRing::Line& line : member->instance().ring().lines()) {
+    for (const OutputRing::Line& line : member->instance().ring().lines()) {
       if (line.number <= after) continue;
       last = std::max(last, line.number);
       lines.push_back({{"server", member->name()},

@@ -4,9 +4,9 @@
 
 #include <sstream>
 
+#include "base/files.h"
+#include "base/hash.h"
 #include "log/log.h"
-#include "watch/absolute_path.h"
-#include "watch/content_hash.h"
 
 namespace mcpivot {
 

@@ -8,7 +8,7 @@
 #include <limits>
 #include <optional>
 
-#include "proc/utf8.h"
+#include "base/utf8.h"
 #include "rpc/json_cursor.h"
 #include "rpc/message.h"
 

@@ -17,7 +17,7 @@
 #include "config/config.h"
 #include "gateway/presentation.h"
 #include "gateway/routes.h"
-#include "mcp/tool_search.h"
+#include "search/tool_search.h"
 #include "server/instance.h"
 
 namespace mcpivot {

@@ -10,10 +10,10 @@
 
 #include "base/after_all.h"
 #include "base/contains.h"
+#include "base/utf8.h"
 #include "gateway/control_arguments.h"
 #include "log/log.h"
 #include "mcp/initialize.h"
-#include "proc/utf8.h"
 #include "rpc/answers.h"
 #include "rpc/json_cursor.h"
 

@@ -6,8 +6,8 @@
 #include <algorithm>
 
 #include "base/contains.h"
+#include "base/utf8.h"
 #include "gateway/desk.h"
-#include "proc/utf8.h"
 #include "rpc/json_cursor.h"
 
 namespace mcpivot {

@@ -7,9 +7,9 @@
 #include <cstring>
 #include <map>
 
+#include "base/hash.h"
 #include "mcp/initialize.h"
 #include "rpc/json_cursor.h"
-#include "watch/content_hash.h"
 
 namespace mcpivot {
 namespace {

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "link/link.h"
+#include "rpc/link.h"
 #include "rpc/request_table.h"
 #include "server/clients.h"
 

@@ -2,7 +2,7 @@
 
 #include <boost/json.hpp>
 
-#include "proc/duration_text.h"
+#include "base/duration_text.h"
 
 namespace mcpivot {
 namespace {

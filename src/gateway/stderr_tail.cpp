@@ -8,14 +8,14 @@
 namespace mcpivot {
 
 std::string stderr_tail(const Instance& server, const StderrTail& wanted) {
-  const int most = std::clamp(wanted.lines, 1, static_cast<int>(StderrRing::most_lines));
+  const int most = std::clamp(wanted.lines, 1, static_cast<int>(OutputRing::most_lines));
   if (server.config().is_daemon()) {
     const std::string printed = server.daemon_output(static_cast<std::size_t>(most));
     return printed.empty() ? "mcpivot has not started this daemon, or it has printed nothing" : printed;
   }
   std::vector<std::string> lines;
   int last = 0;
-  for (const StderrRing::Line& line : server.ring().lines()) {
+  for (const OutputRing::Line& line : server.ring().lines()) {
     if (wanted.generation != 0 && line.generation != wanted.generation) continue;
     if (line.generation != last)
       lines.push_back(fmt::format(fmt::runtime(wanted.between), last = line.generation));

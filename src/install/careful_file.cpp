@@ -11,7 +11,7 @@
 #include <filesystem>
 #include <system_error>
 
-#include "config/small_file.h"
+#include "base/files.h"
 
 namespace mcpivot {
 namespace {

@@ -7,8 +7,8 @@
 #include <filesystem>
 #include <optional>
 
+#include "base/url.h"
 #include "config/config_file.h"
-#include "link/url.h"
 
 namespace mcpivot {
 namespace {

@@ -6,9 +6,9 @@
 #include <filesystem>
 #include <system_error>
 
-#include "config/small_file.h"
-#include "proc/user_folders.h"
-#include "watch/content_hash.h"
+#include "base/files.h"
+#include "base/hash.h"
+#include "base/user_folders.h"
 
 namespace mcpivot {
 namespace {

@@ -6,7 +6,7 @@
 #include <functional>
 #include <utility>
 
-#include "base/newline.h"
+#include "base/text.h"
 
 namespace mcpivot {
 namespace {

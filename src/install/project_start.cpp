@@ -8,7 +8,7 @@
 #include <system_error>
 #include <vector>
 
-#include "config/small_file.h"
+#include "base/files.h"
 #include "install/json_edit.h"
 #include "install/toml_edit.h"
 

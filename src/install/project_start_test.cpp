@@ -7,8 +7,8 @@
 #include <algorithm>
 #include <sstream>
 
+#include "base/temporary_folder.h"
 #include "config/config_file.h"
-#include "watch/temporary_folder.h"
 
 namespace mcpivot {
 namespace {

@@ -7,8 +7,8 @@
 #include <unordered_map>
 #include <unordered_set>
 
-#include "base/newline.h"
-#include "proc/utf8.h"
+#include "base/text.h"
+#include "base/utf8.h"
 #include "rpc/json_cursor.h"
 
 namespace mcpivot {
@@ -113,7 +113,8 @@ class Parser {
   }
 
   bool begin() {
-    if (text_.size() > longest_toml) return fail(fmt::format("the file has more than {} bytes", longest_toml));
+    if (text_.size() > longest_toml)
+      return fail(fmt::format("the file has more than {} bytes", longest_toml));
     if (as_utf8(text_) != text_) return fail("the file is not UTF-8");
     if (looking_at("\xEF\xBB\xBF")) at_ = 3;
     tables_.front().end = at_;

@@ -5,8 +5,8 @@
 #include <cstring>
 
 #include "base/text.h"
+#include "base/utf8.h"
 #include "log/log.h"
-#include "proc/utf8.h"
 #include "rpc/answers.h"
 #include "rpc/json_cursor.h"
 #include "rpc/request_table.h"

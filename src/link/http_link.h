@@ -20,8 +20,8 @@
 #include <unordered_map>
 
 #include "link/http_client.h"
-#include "link/link.h"
 #include "link/pipe_link.h"
+#include "rpc/link.h"
 
 namespace mcpivot {
 

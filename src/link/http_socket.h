@@ -14,8 +14,8 @@
 #include <string>
 #include <string_view>
 
+#include "base/url.h"
 #include "link/proxy.h"
-#include "link/url.h"
 
 namespace mcpivot {
 

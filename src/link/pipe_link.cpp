@@ -10,8 +10,8 @@
 #include <cerrno>
 #include <cstring>
 
+#include "base/is_ready.h"
 #include "log/last_resort.h"
-#include "proc/is_ready.h"
 
 namespace mcpivot {
 namespace {
@@ -92,7 +92,7 @@ void PipeLink::on_read(const boost::system::error_code& error, std::size_t count
   survive(peer_, [&] {
     reader_.commit(count);
     if (reader_.oversized()) trim_later();
-    if (deliver() > 1) context_.courtesy.yield();
+    if (deliver() > 1) context_.core.yield();
   });
   read();
 }

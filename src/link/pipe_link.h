@@ -12,28 +12,20 @@
 #include <memory>
 #include <string>
 
+#include "link/core_yielder.h"
 #include "link/cork.h"
-#include "link/courtesy.h"
-#include "link/link.h"
 #include "link/outbox.h"
+#include "link/tap.h"
 #include "rpc/line_reader.h"
+#include "rpc/link.h"
 
 namespace mcpivot {
-
-// Sees every message that enters or leaves: the one place for logs, metrics and recordings.
-class Tap {
- public:
-  virtual ~Tap() = default;
-  virtual void received(std::string_view peer, std::string_view line) = 0;
-  virtual void sent(std::string_view peer, const Message& message, std::span<const Edit> edits) = 0;
-  virtual void sent(std::string_view peer, std::string_view line) = 0;
-};
 
 // What the links of one event loop share.
 struct LinkContext {
   boost::asio::io_context& loop;
   Corks corks{};
-  Courtesy courtesy{};
+  CoreYielder core{};
   Tap* tap = nullptr;  // may stay null
 };
 

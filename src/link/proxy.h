@@ -7,7 +7,7 @@
 #include <optional>
 #include <string>
 
-#include "link/url.h"
+#include "base/url.h"
 
 namespace mcpivot {
 

@@ -16,7 +16,7 @@
 #include <cstdlib>
 #include <filesystem>
 
-#include "proc/user_folders.h"
+#include "base/user_folders.h"
 
 namespace mcpivot {
 namespace {

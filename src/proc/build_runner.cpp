@@ -4,8 +4,8 @@
 
 #include <algorithm>
 
-#include "proc/duration_text.h"
-#include "proc/utf8.h"
+#include "base/duration_text.h"
+#include "base/utf8.h"
 
 namespace mcpivot {
 namespace {

@@ -7,8 +7,8 @@
 #include <string>
 #include <string_view>
 
+#include "base/output_ring.h"
 #include "proc/program_run.h"
-#include "proc/stderr_ring.h"
 
 namespace mcpivot {
 

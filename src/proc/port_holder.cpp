@@ -9,7 +9,7 @@
 #include <sstream>
 #include <vector>
 
-#include "proc/utf8.h"
+#include "base/utf8.h"
 
 namespace mcpivot {
 namespace {

@@ -15,8 +15,8 @@
 #include <cstring>
 #include <filesystem>
 
+#include "base/is_ready.h"
 #include "proc/end_now.h"
-#include "proc/is_ready.h"
 
 namespace mcpivot {
 namespace {

@@ -18,7 +18,7 @@
 #include <utility>
 #include <vector>
 
-#include "proc/command.h"
+#include "base/command.h"
 #include "proc/exit_status.h"
 #include "proc/guard.h"
 

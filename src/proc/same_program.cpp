@@ -1,5 +1,5 @@
 #include "proc/same_program.h"
-#include "proc/is_ready.h"
+#include "base/is_ready.h"
 
 #include <signal.h>
 #include <sys/stat.h>

@@ -10,7 +10,7 @@
 
 namespace mcpivot {
 StderrReader::StderrReader(boost::asio::io_context& loop, int descriptor, std::string server, int generation,
-                           StderrRing& ring, bool pass_on)
+                           OutputRing& ring, bool pass_on)
     : in_(loop, descriptor),
       server_(std::move(server)),
       generation_(generation),

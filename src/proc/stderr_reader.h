@@ -11,7 +11,7 @@
 #include <memory>
 #include <string>
 
-#include "proc/stderr_ring.h"
+#include "base/output_ring.h"
 
 namespace mcpivot {
 
@@ -19,7 +19,7 @@ class StderrReader : public std::enable_shared_from_this<StderrReader> {
  public:
   // The ring must outlive the reader, or close() be called before it goes.
   StderrReader(boost::asio::io_context& loop, int descriptor, std::string server, int generation,
-               StderrRing& ring, bool pass_on);
+               OutputRing& ring, bool pass_on);
   void start() { read(); }
   void close();
   // Reads what is there by now, without waiting: last words are worth having before a death is reported.
@@ -33,7 +33,7 @@ class StderrReader : public std::enable_shared_from_this<StderrReader> {
   boost::asio::posix::stream_descriptor in_;
   std::string server_;
   int generation_;
-  StderrRing* ring_;
+  OutputRing* ring_;
   bool pass_on_;
   LineAssembler assembler_;
   std::array<char, 16 * 1024> buffer_;

@@ -4,7 +4,7 @@
 #include <array>
 #include <utility>
 
-#include "rpc/is_utf8.h"
+#include "base/utf8.h"
 #include "rpc/json_cursor.h"
 
 namespace mcpivot {

@@ -24,7 +24,7 @@
 #include <utility>
 #include <vector>
 
-#include "rpc/clock.h"
+#include "base/clock.h"
 #include "rpc/kept_message.h"
 #include "rpc/message.h"
 

@@ -2,7 +2,7 @@
 
 #include <cstring>
 
-#include "rpc/is_utf8.h"
+#include "base/utf8.h"
 #include "rpc/json_cursor.h"
 #include "rpc/message.h"
 

@@ -14,9 +14,9 @@
 #include <string>
 #include <string_view>
 
-#include "link/link.h"
-#include "proc/stderr_ring.h"
-#include "server/config.h"
+#include "base/output_ring.h"
+#include "config/server_config.h"
+#include "rpc/link.h"
 
 namespace mcpivot {
 

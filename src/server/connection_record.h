@@ -8,7 +8,7 @@
 #include <optional>
 #include <string>
 
-#include "rpc/clock.h"
+#include "base/clock.h"
 #include "server/backend.h"
 
 namespace mcpivot {

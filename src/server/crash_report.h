@@ -10,8 +10,8 @@
 #include <string_view>
 #include <vector>
 
-#include "proc/duration_text.h"
-#include "server/config.h"
+#include "base/duration_text.h"
+#include "config/server_config.h"
 
 namespace mcpivot {
 

@@ -9,7 +9,7 @@
 #include <functional>
 #include <string>
 
-#include "server/config.h"
+#include "config/server_config.h"
 
 namespace mcpivot {
 

@@ -8,8 +8,8 @@
 #include <filesystem>
 #include <string_view>
 
-#include "proc/duration_text.h"
-#include "watch/absolute_path.h"
+#include "base/duration_text.h"
+#include "base/files.h"
 
 namespace mcpivot {
 namespace {

@@ -9,8 +9,8 @@
 #include <optional>
 #include <string>
 
-#include "proc/command.h"
-#include "watch/stamp.h"
+#include "base/command.h"
+#include "base/stamp.h"
 
 namespace mcpivot {
 

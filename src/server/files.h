@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-#include "proc/command.h"
+#include "base/command.h"
 #include "server/executable.h"
 
 namespace mcpivot {

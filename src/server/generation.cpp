@@ -22,7 +22,7 @@ constexpr int most_patience = 6;
 std::expected<std::shared_ptr<Generation>, std::string> Generation::start(World& world,
                                                                           const Clients& clients,
                                                                           ConfigRef config, GenerationId id,
-                                                                          StderrRing& ring, Owner& owner,
+                                                                          OutputRing& ring, Owner& owner,
                                                                           const Backend* predecessor) {
   auto backend = world.make_backend(config, id, ring, predecessor);
   if (!backend) return std::unexpected(backend.error());
@@ -38,7 +38,7 @@ std::expected<std::shared_ptr<Generation>, std::string> Generation::start(World&
 }
 
 Generation::Generation(Timers& timers, const Clients& clients, ConfigRef config, GenerationId id,
-                       std::shared_ptr<Backend> backend, StderrRing& ring, Owner& owner)
+                       std::shared_ptr<Backend> backend, OutputRing& ring, Owner& owner)
     : clock_(timers),
       clients_(clients),
       config_(std::move(config)),

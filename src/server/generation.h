@@ -52,7 +52,7 @@ class Generation final : public Link::Handler, public std::enable_shared_from_th
 
   static std::expected<std::shared_ptr<Generation>, std::string> start(World& world, const Clients& clients,
                                                                        ConfigRef config, GenerationId id,
-                                                                       StderrRing& ring, Owner& owner,
+                                                                       OutputRing& ring, Owner& owner,
                                                                        const Backend* predecessor);
   ~Generation() override;
 
@@ -123,7 +123,7 @@ class Generation final : public Link::Handler, public std::enable_shared_from_th
 
  private:
   Generation(Timers& timers, const Clients& clients, ConfigRef config, GenerationId id,
-             std::shared_ptr<Backend> backend, StderrRing& ring, Owner& owner);
+             std::shared_ptr<Backend> backend, OutputRing& ring, Owner& owner);
 
   void on_message(const Message& message) override;
   void on_batch(std::string_view line) override;
@@ -153,7 +153,7 @@ class Generation final : public Link::Handler, public std::enable_shared_from_th
   GenerationId id_;
   std::shared_ptr<Backend> backend_;
   Link& link_;  // the backend's
-  StderrRing& ring_;
+  OutputRing& ring_;
   Owner& owner_;
   Alarm late_;  // it was to end by then
   Clock::Time started_;

@@ -171,7 +171,7 @@ class Instance final : private Generation::Owner {
   const Catalog& catalog() const { return catalog_; }
   // The server's own result of the handshake; empty before there was one.
   const std::string& initialize_result() const { return initialize_result_; }
-  const StderrRing& ring() const { return ring_; }
+  const OutputRing& ring() const { return ring_; }
   // The last lines that a daemon of our own starting printed.
   std::string daemon_output(std::size_t lines) const {
     return keeper_ ? keeper_->output(lines) : std::string();
@@ -305,7 +305,7 @@ class Instance final : private Generation::Owner {
   ConfigRef config_;
   NoticeBoard& notices_;
   Watcher& watcher_;
-  StderrRing ring_;
+  OutputRing ring_;
   Replay replay_;
   std::string late_replay_;                   // what had no answer when the time of the last birth was over
   std::string fatal_replay_;                  // what was being repeated when the last birth failed

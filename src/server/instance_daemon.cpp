@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "link/url.h"
+#include "base/url.h"
 #include "log/log.h"
 #include "server/instance.h"
 

@@ -6,7 +6,7 @@
 
 #include <string_view>
 
-#include "server/config.h"
+#include "config/server_config.h"
 
 namespace mcpivot {
 

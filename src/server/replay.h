@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "server/config.h"
+#include "config/server_config.h"
 #include "server/generation.h"
 
 namespace mcpivot {

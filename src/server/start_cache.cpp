@@ -5,10 +5,10 @@
 #include <algorithm>
 #include <filesystem>
 
-#include "proc/utf8.h"
+#include "base/hash.h"
+#include "base/utf8.h"
 #include "rpc/json_cursor.h"
 #include "rpc/message.h"
-#include "watch/content_hash.h"
 
 namespace mcpivot {
 namespace {

@@ -8,8 +8,8 @@
 #include <string>
 #include <string_view>
 
+#include "config/server_config.h"
 #include "mcp/catalog.h"
-#include "server/config.h"
 #include "server/files.h"
 
 namespace mcpivot {

@@ -6,7 +6,7 @@
 #include <filesystem>
 #include <fstream>
 
-#include "watch/temporary_folder.h"
+#include "base/temporary_folder.h"
 #include "world/real_files.h"
 
 namespace mcpivot {

@@ -4,7 +4,7 @@
 
 #include <ctime>
 
-#include "proc/duration_text.h"
+#include "base/duration_text.h"
 
 namespace mcpivot {
 

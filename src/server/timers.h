@@ -13,7 +13,7 @@
 #include <utility>
 #include <vector>
 
-#include "rpc/clock.h"
+#include "base/clock.h"
 
 namespace mcpivot {
 

@@ -49,7 +49,7 @@ class Trial final : private Generation::Owner {
   World& world_;
   Clients nobody_;
   ConfigRef config_;
-  StderrRing ring_;
+  OutputRing ring_;
   Alarm deadline_;
   std::shared_ptr<Generation> generation_;
   std::shared_ptr<Handshake> handshake_;

@@ -32,7 +32,7 @@ class World {
   // The backend that the configuration asks for; `predecessor` is that of the current generation, or null.
   // The error says what could not be started, and why.
   virtual std::expected<std::shared_ptr<Backend>, std::string> make_backend(const ConfigRef& config,
-                                                                            GenerationId id, StderrRing& ring,
+                                                                            GenerationId id, OutputRing& ring,
                                                                             const Backend* predecessor) = 0;
   virtual std::shared_ptr<Build> start_build(const ServerConfig& config, Build::Handlers handlers) = 0;
   virtual std::unique_ptr<DaemonKeeper> make_keeper(const ConfigRef& config) = 0;

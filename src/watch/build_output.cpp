@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "watch/content_hash.h"
+#include "base/hash.h"
 
 namespace mcpivot {
 namespace {

@@ -7,7 +7,7 @@
 #include <optional>
 #include <utility>
 
-#include "watch/absolute_path.h"
+#include "base/files.h"
 #include "watch/build_output.h"
 #include "watch/watched_tree.h"
 

@@ -24,7 +24,7 @@
 #include <string>
 #include <vector>
 
-#include "watch/glob.h"
+#include "glob/glob.h"
 
 namespace mcpivot {
 

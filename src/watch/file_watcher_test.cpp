@@ -11,8 +11,8 @@
 #include <optional>
 #include <random>
 
+#include "base/temporary_folder.h"
 #include "watch/inotify.h"
-#include "watch/temporary_folder.h"
 
 namespace mcpivot {
 namespace {

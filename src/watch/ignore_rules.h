@@ -18,7 +18,7 @@
 #include <string_view>
 #include <vector>
 
-#include "watch/path_pattern.h"
+#include "glob/path_pattern.h"
 
 namespace mcpivot {
 

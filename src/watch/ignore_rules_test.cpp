@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "watch/temporary_folder.h"
+#include "base/temporary_folder.h"
 
 namespace mcpivot {
 namespace {

@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-#include "watch/glob.h"
+#include "glob/glob.h"
 #include "watch/ignore_rules.h"
 
 namespace mcpivot {

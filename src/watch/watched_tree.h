@@ -22,10 +22,10 @@
 #include <unordered_map>
 #include <vector>
 
+#include "base/stamp.h"
 #include "watch/inotify.h"
 #include "watch/path_trail.h"
 #include "watch/selection.h"
-#include "watch/stamp.h"
 
 namespace mcpivot {
 

@@ -4,11 +4,11 @@
 #include <boost/asio/post.hpp>
 #include <filesystem>
 
+#include "base/duration_text.h"
 #include "clitools/cli_result.h"
 #include "log/last_resort.h"
 #include "log/log.h"
 #include "mcp/initialize.h"
-#include "proc/duration_text.h"
 #include "rpc/answers.h"
 #include "rpc/json_cursor.h"
 #include "server/executable.h"
@@ -69,13 +69,13 @@ struct CliBackend::Call : std::enable_shared_from_this<Call> {
 };
 
 std::shared_ptr<Backend> CliBackend::make(LinkContext& context, Guard& guard, const ConfigRef& config,
-                                          int generation, StderrRing& ring, const CliBackend* predecessor) {
+                                          int generation, OutputRing& ring, const CliBackend* predecessor) {
   auto pool = predecessor != nullptr ? predecessor->pool_ : std::make_shared<CallPool>(config->cli->jobs);
   return std::shared_ptr<CliBackend>(
       new CliBackend(context, guard, config, generation, ring, std::move(pool)));
 }
 
-CliBackend::CliBackend(LinkContext& context, Guard& guard, ConfigRef config, int generation, StderrRing& ring,
+CliBackend::CliBackend(LinkContext& context, Guard& guard, ConfigRef config, int generation, OutputRing& ring,
                        std::shared_ptr<CallPool> pool)
     : context_(context),
       guard_(guard),

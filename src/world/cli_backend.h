@@ -23,7 +23,7 @@ class CliBackend final : public Backend, private Link, public std::enable_shared
  public:
   // `predecessor` may be null; its limits and counts go on.
   static std::shared_ptr<Backend> make(LinkContext& context, Guard& guard, const ConfigRef& config,
-                                       int generation, StderrRing& ring, const CliBackend* predecessor);
+                                       int generation, OutputRing& ring, const CliBackend* predecessor);
   ~CliBackend() override;
 
   // Backend
@@ -41,7 +41,7 @@ class CliBackend final : public Backend, private Link, public std::enable_shared
   struct Call;
   using Calls = std::list<std::shared_ptr<Call>>;
 
-  CliBackend(LinkContext& context, Guard& guard, ConfigRef config, int generation, StderrRing& ring,
+  CliBackend(LinkContext& context, Guard& guard, ConfigRef config, int generation, OutputRing& ring,
              std::shared_ptr<CallPool> pool);
 
   // Link
@@ -78,7 +78,7 @@ class CliBackend final : public Backend, private Link, public std::enable_shared
   Guard& guard_;
   ConfigRef config_;
   int generation_;
-  StderrRing* ring_;  // null once closed
+  OutputRing* ring_;  // null once closed
   std::shared_ptr<CallPool> pool_;
   Command schema_command_;
 

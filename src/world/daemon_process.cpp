@@ -17,12 +17,12 @@
 #include <filesystem>
 #include <fstream>
 
+#include "base/is_ready.h"
+#include "base/user_folders.h"
+#include "base/utf8.h"
 #include "log/log.h"
 #include "proc/end_now.h"
 #include "proc/exit_status.h"
-#include "proc/is_ready.h"
-#include "proc/user_folders.h"
-#include "proc/utf8.h"
 #include "server/crash_report.h"
 
 namespace mcpivot {

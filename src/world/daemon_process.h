@@ -15,7 +15,7 @@
 #include <string>
 #include <utility>
 
-#include "link/url.h"
+#include "base/url.h"
 #include "proc/build_runner.h"
 #include "server/daemon_keeper.h"
 #include "server/timers.h"

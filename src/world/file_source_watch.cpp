@@ -45,8 +45,8 @@ FileSourceWatch::FileSourceWatch(boost::asio::io_context& loop, const ServerConf
   }
   const std::string file = own_file(config.command);
   if (file.empty()) return;
-  executable_ = std::make_unique<ExecutableWatcher>(
-      loop, file, ExecutableWatcher::Options(),
+  executable_ = std::make_unique<ReplacementWatcher>(
+      loop, file, ReplacementWatcher::Options(),
       [name = config.name, file, on_change = std::move(handlers.on_program)] {
         log_info("{}: replaced: {}", name, file);
         on_change(file + " was replaced");

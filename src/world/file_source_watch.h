@@ -4,10 +4,10 @@
 #include <boost/asio/io_context.hpp>
 #include <memory>
 
-#include "server/config.h"
+#include "config/server_config.h"
 #include "server/source_watch.h"
-#include "watch/executable_watcher.h"
 #include "watch/file_watcher.h"
+#include "watch/replacement_watcher.h"
 
 namespace mcpivot {
 
@@ -20,7 +20,7 @@ class FileSourceWatch final : public SourceWatch {
 
  private:
   std::unique_ptr<FileWatcher> files_;
-  std::unique_ptr<ExecutableWatcher> executable_;
+  std::unique_ptr<ReplacementWatcher> executable_;
 };
 
 }  // namespace mcpivot

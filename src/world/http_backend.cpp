@@ -4,7 +4,7 @@
 
 #include <cstdlib>
 
-#include "link/credentials.h"
+#include "config/credentials.h"
 #include "log/log.h"
 
 namespace mcpivot {

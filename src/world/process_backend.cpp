@@ -20,7 +20,7 @@ constexpr std::array outside_signals{SIGKILL, SIGTERM, SIGINT, SIGHUP, SIGQUIT, 
 
 std::expected<std::shared_ptr<Backend>, std::string> ProcessBackend::spawn(LinkContext& context, Guard& guard,
                                                                            const ServerConfig& config,
-                                                                           int generation, StderrRing& ring) {
+                                                                           int generation, OutputRing& ring) {
   auto process = Process::spawn(context.loop, guard, config.command);
   if (!process) return std::unexpected(process.error());
   return std::shared_ptr<ProcessBackend>(
@@ -28,7 +28,7 @@ std::expected<std::shared_ptr<Backend>, std::string> ProcessBackend::spawn(LinkC
 }
 
 ProcessBackend::ProcessBackend(LinkContext& context, const ServerConfig& config, int generation,
-                               std::shared_ptr<Process> process, StderrRing& ring)
+                               std::shared_ptr<Process> process, OutputRing& ring)
     : name_(config.name),
       process_(std::move(process)),
       link_(std::make_shared<PipeLink>(

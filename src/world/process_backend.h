@@ -19,7 +19,7 @@ class ProcessBackend final : public Backend, public std::enable_shared_from_this
  public:
   static std::expected<std::shared_ptr<Backend>, std::string> spawn(LinkContext& context, Guard& guard,
                                                                     const ServerConfig& config,
-                                                                    int generation, StderrRing& ring);
+                                                                    int generation, OutputRing& ring);
   ~ProcessBackend() override { close(); }
 
   Link& link() override { return *link_; }
@@ -33,7 +33,7 @@ class ProcessBackend final : public Backend, public std::enable_shared_from_this
 
  private:
   ProcessBackend(LinkContext& context, const ServerConfig& config, int generation,
-                 std::shared_ptr<Process> process, StderrRing& ring);
+                 std::shared_ptr<Process> process, OutputRing& ring);
 
   void on_exit(ExitStatus status);
   void wait_for_last_words();

@@ -10,9 +10,9 @@
 #include <utility>
 #include <vector>
 
-#include "config/small_file.h"
+#include "base/files.h"
+#include "base/user_folders.h"
 #include "log/log.h"
-#include "proc/user_folders.h"
 
 namespace mcpivot {
 namespace {

@@ -24,7 +24,7 @@ class ShellBuild final : public Build {
 
 std::expected<std::shared_ptr<Backend>, std::string> RealWorld::make_backend(const ConfigRef& config,
                                                                              GenerationId id,
-                                                                             StderrRing& ring,
+                                                                             OutputRing& ring,
                                                                              const Backend* predecessor) {
   if (config->cli)
     return CliBackend::make(context_, guard_, config, id.number, ring,

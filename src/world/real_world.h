@@ -17,7 +17,7 @@ class RealWorld final : public World {
   Timers& timers() override { return timers_; }
   Files& files() override { return files_; }
   std::expected<std::shared_ptr<Backend>, std::string> make_backend(const ConfigRef& config, GenerationId id,
-                                                                    StderrRing& ring,
+                                                                    OutputRing& ring,
                                                                     const Backend* predecessor) override;
   std::shared_ptr<Build> start_build(const ServerConfig& config, Build::Handlers handlers) override;
   std::unique_ptr<DaemonKeeper> make_keeper(const ConfigRef& config) override;

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "proc/command.h"
+#include "base/command.h"
 
 namespace mcpivot {
 

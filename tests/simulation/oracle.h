@@ -13,11 +13,11 @@
 #include <unordered_map>
 #include <vector>
 
+#include "base/hash.h"
 #include "ledger.h"
 #include "rpc/message.h"
 #include "server/instance.h"
 #include "virtual_time.h"
-#include "watch/content_hash.h"
 
 namespace simulation {
 

@@ -8,7 +8,7 @@
 namespace simulation {
 
 SimBackend::SimBackend(const Place& place, mcpivot::ConfigRef config, int generation,
-                       mcpivot::StderrRing& ring, Birth birth)
+                       mcpivot::OutputRing& ring, Birth birth)
     : place_(place),
       config_(std::move(config)),
       generation_(generation),

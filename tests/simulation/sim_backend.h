@@ -27,7 +27,7 @@ class SimBackend final : public mcpivot::Backend,
     int& alive;  // how many are
     mcpivot::InstanceId of{};
   };
-  SimBackend(const Place& place, mcpivot::ConfigRef config, int generation, mcpivot::StderrRing& ring,
+  SimBackend(const Place& place, mcpivot::ConfigRef config, int generation, mcpivot::OutputRing& ring,
              Birth birth);
   ~SimBackend() override;
 
@@ -80,7 +80,7 @@ class SimBackend final : public mcpivot::Backend,
   Place place_;
   mcpivot::ConfigRef config_;
   int generation_;
-  mcpivot::StderrRing* ring_;
+  mcpivot::OutputRing* ring_;
   Chance chance_;
   std::shared_ptr<Wire> wire_;
   mcpivot::Link::Handler* handler_ = nullptr;

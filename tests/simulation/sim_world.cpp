@@ -162,7 +162,7 @@ void SimWorld::replace(const std::string& server) {
 // --- servers
 
 std::expected<std::shared_ptr<mcpivot::Backend>, std::string> SimWorld::make_backend(
-    const ConfigRef& config, mcpivot::GenerationId id, mcpivot::StderrRing& ring, const mcpivot::Backend*) {
+    const ConfigRef& config, mcpivot::GenerationId id, mcpivot::OutputRing& ring, const mcpivot::Backend*) {
   const Script& server = scripts_.of(config->name);
   const auto guest = guests_.find(id.instance.client);
   const bool for_guest = guest != guests_.end();

@@ -41,7 +41,7 @@ class SimWorld final : public mcpivot::World {
   VirtualTime& timers() override { return time_; }
   SimFiles& files() override { return files_; }
   std::expected<std::shared_ptr<mcpivot::Backend>, std::string> make_backend(
-      const mcpivot::ConfigRef& config, mcpivot::GenerationId id, mcpivot::StderrRing& ring,
+      const mcpivot::ConfigRef& config, mcpivot::GenerationId id, mcpivot::OutputRing& ring,
       const mcpivot::Backend* predecessor) override;
   std::shared_ptr<mcpivot::Build> start_build(const mcpivot::ServerConfig& config,
                                               mcpivot::Build::Handlers handlers) override;

@@ -10,7 +10,7 @@
 #include <string_view>
 
 #include "chance.h"
-#include "link/link.h"
+#include "rpc/link.h"
 #include "virtual_time.h"
 
 namespace simulation {

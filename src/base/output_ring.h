@@ -1,0 +1,65 @@
+// The last lines of a server's output: its stderr and, marked, what it wrote to stdout that isn't a message.
+// It belongs to the server, not to a generation, so that it survives restarts; a line of ours stands between
+// generations.
+//
+// One thread.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <deque>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace mcpivot {
+
+class OutputRing {
+ public:
+  static constexpr std::size_t most_lines = 1000;
+  static constexpr std::size_t longest_line = 4096;
+
+  struct Line {
+    int generation;
+    std::string text;
+    std::uint64_t number;  // counts the lines of all rings, from 1
+  };
+
+  void add(int generation, std::string_view line);
+
+  const std::deque<Line>& lines() const { return lines_; }
+  // Those of one generation, or of all (0).
+  std::vector<std::string> lines_of(int generation) const;
+
+ private:
+  std::deque<Line> lines_;
+};
+
+// Puts the lines of one stream together from the pieces that it comes in.
+class LineAssembler {
+ public:
+  template <class OnLine>
+  void feed(std::string_view piece, OnLine&& on_line) {
+    while (!piece.empty()) {
+      const auto newline = piece.find('\n');
+      const std::string_view part = piece.substr(0, newline);
+      // One byte more than the ring keeps, so that it sees that there was more.
+      partial_ += part.substr(
+          0, OutputRing::longest_line + 1 - std::min(partial_.size(), OutputRing::longest_line + 1));
+      if (newline == std::string_view::npos) return;
+      on_line(std::exchange(partial_, {}));
+      piece.remove_prefix(newline + 1);
+    }
+  }
+  // At the end of the stream.
+  template <class OnLine>
+  void rest(OnLine&& on_line) {
+    if (!partial_.empty()) on_line(std::exchange(partial_, {}));
+  }
+
+ private:
+  std::string partial_;
+};
+
+}  // namespace mcpivot

@@ -1,0 +1,50 @@
+#include "base/output_ring.h"
+
+#include <gtest/gtest.h>
+
+#include "proc/exit_status.h"
+
+namespace mcpivot {
+namespace {
+
+TEST(OutputRing, lines_are_put_together_from_pieces) {
+  LineAssembler assembler;
+  std::vector<std::string> lines;
+  auto take = [&](std::string line) { lines.push_back(std::move(line)); };
+  assembler.feed("one\ntw", take);
+  assembler.feed("o\nthr", take);
+  assembler.rest(take);
+  EXPECT_EQ(lines, (std::vector<std::string>{"one", "two", "thr"}));
+}
+
+TEST(OutputRing, keeps_the_last_thousand_lines_and_cuts_long_ones) {
+  OutputRing ring;
+  for (int i = 0; i < 2'500; ++i) ring.add(1, std::to_string(i) + "\r");
+  EXPECT_EQ(ring.lines().size(), 1'000U);
+  EXPECT_EQ(ring.lines().front().text, "1500");
+  LineAssembler assembler;
+  for (int i = 0; i < 1'000; ++i)
+    assembler.feed(std::string(10'000, 'x'), [](const std::string&) { FAIL(); });
+  assembler.feed("\n", [&](const std::string& line) { ring.add(2, line); });
+  EXPECT_LT(ring.lines().back().text.size(), 4'200U);
+  EXPECT_NE(ring.lines().back().text.find("cut"), std::string::npos);
+}
+
+TEST(OutputRing, tells_generations_apart_and_is_always_utf8) {
+  OutputRing ring;
+  ring.add(1, "old");
+  ring.add(2, "caf\xe9 \xff");
+  ring.add(1, "older");
+  EXPECT_EQ(ring.lines_of(1), (std::vector<std::string>{"old", "older"}));
+  EXPECT_EQ(ring.lines_of(2), (std::vector<std::string>{"caf? ?"}));
+  EXPECT_EQ(ring.lines_of(0).size(), 3U);
+}
+
+TEST(ExitStatus, is_told_in_words) {
+  EXPECT_EQ((ExitStatus{.code = 3}).text(), "exited with code 3");
+  EXPECT_EQ((ExitStatus{.signal = 11}).text(), "was killed by SIGSEGV");
+  EXPECT_EQ((ExitStatus{.signal = 6, .core = true}).text(), "was killed by SIGABRT (core dumped)");
+}
+
+}  // namespace
+}  // namespace mcpivot

@@ -1,0 +1,87 @@
+// A server as the user configured it: plain data, wherever it came from.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/command.h"
+
+namespace mcpivot {
+
+// Which calls are made again after each start: those of this tool, or only those with this argument.
+struct ReplayRule {
+  std::string tool;
+  std::string key;    // empty: any arguments
+  std::string value;  // as text; a JSON string is compared without its quotes
+  bool operator==(const ReplayRule&) const = default;
+};
+
+enum class SwapMode : std::uint8_t {
+  overlap,    // the new generation starts beside the old one, which serves until then
+  stop_first  // for servers that cannot run twice
+};
+
+// A CLI that describes its own tools and runs once per call. Its program is the server's command.
+struct CliConfig {
+  std::vector<std::string> schema_args{"schema", "--json"};  // print the schema
+  std::vector<std::string> result_args{"--json"};            // behind the arguments of each call
+  std::size_t jobs = 0;                                      // calls at once; 0: four for each core
+  std::size_t max_output = 1024UL * 1024;                    // of a call, in bytes; the middle of more is cut
+  bool operator==(const CliConfig&) const = default;
+};
+
+// A server that is an HTTP daemon.
+struct HttpConfig {
+  std::string url;                   // empty: it is a process after all
+  std::vector<std::string> headers;  // "Name: value", with ${VAR}
+  std::string cacert;                // a file with certificates to trust
+  bool insecure = false;             // trust any certificate
+  std::string start;                 // a shell line that starts the daemon; empty: somebody else does
+  std::string stop;                  // a shell line that stops it
+  std::chrono::milliseconds start_after = std::chrono::seconds(5);  // a developer's own restart comes first
+  bool operator==(const HttpConfig&) const = default;
+};
+
+// What the control tools are called, for words that tell a model what to do next. Empty: there is none.
+struct ControlNames {
+  std::string_view rebuild = "pivot_rebuild";
+  std::string_view restart = "pivot_restart";
+  std::string_view status = "pivot_status";
+  std::string_view logs = "pivot_logs";
+  bool operator==(const ControlNames&) const = default;
+};
+
+struct ServerConfig {
+  std::string name;
+  HttpConfig http;
+  bool is_daemon() const { return !http.url.empty(); }
+  ControlNames control;
+  Command command;
+  std::optional<CliConfig> cli;  // else the command is an MCP server
+  std::string build;             // a shell line; empty: nothing to build
+  std::vector<std::string>
+      watch;  // globs, relative to the command's folder; none: its own executable or script
+  bool watching = true;
+  bool passes_stderr = true;  // on to our own, where clients look for it
+  SwapMode swap = SwapMode::overlap;
+  std::vector<ReplayRule> replay;
+  std::size_t max_message = 10'000'000;  // longest message toward the client, in bytes
+
+  std::chrono::milliseconds start_timeout =
+      std::chrono::seconds(30);                                // from exec to the end of the handshake
+  std::chrono::milliseconds drain = std::chrono::seconds(10);  // for calls in flight on an old generation
+  std::chrono::milliseconds call_timeout = std::chrono::minutes(10);   // without an answer or progress
+  std::chrono::milliseconds queue_timeout = std::chrono::seconds(30);  // for requests that wait for a start
+  std::chrono::milliseconds build_timeout = std::chrono::minutes(10);
+  bool operator==(const ServerConfig&) const = default;
+};
+
+// What a generation was born with stays its own, though the server may be configured otherwise by now.
+using ConfigRef = std::shared_ptr<const ServerConfig>;
+
+}  // namespace mcpivot

@@ -1,0 +1,25 @@
+// Which mcpivots run: each has a control socket in one folder, and whoever wants to talk to them finds them
+// there.
+//
+// Any thread.
+#pragma once
+
+#include <sys/types.h>
+
+#include <string>
+#include <vector>
+
+namespace mcpivot {
+
+struct RunningMcpivot {
+  pid_t pid;
+  std::string socket;
+};
+
+// A connection to a socket, or -1 and errno. `flags` go with SOCK_STREAM.
+int connect_to(const std::string& socket, int flags);
+
+// Those that answer, the oldest first. The sockets of those that do not are removed.
+std::vector<RunningMcpivot> running_mcpivots();
+
+}  // namespace mcpivot

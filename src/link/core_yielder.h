@@ -1,0 +1,30 @@
+// Lets others have the core for a moment, where that pays: messages that come in numbers are cheaper in
+// larger numbers, and what we have just passed on gives our peers work that they may have to do on our core.
+//
+// But if somebody else takes the core for long (a compiler, say), it costs more than it brings: then it is
+// not done again for a while. One thread.
+#pragma once
+
+#include <sched.h>
+
+#include <chrono>
+
+namespace mcpivot {
+
+class CoreYielder {
+ public:
+  void yield() {
+    const auto before = std::chrono::steady_clock::now();
+    if (before < not_before_) return;
+    ::sched_yield();
+    const auto after = std::chrono::steady_clock::now();
+    if (after - before > too_long) not_before_ = after + pause;
+  }
+
+ private:
+  static constexpr std::chrono::microseconds too_long{500};
+  static constexpr std::chrono::seconds pause{1};
+  std::chrono::steady_clock::time_point not_before_{};
+};
+
+}  // namespace mcpivot
