@@ -14,7 +14,7 @@ if(NOT CMAKE_DISABLE_PRECOMPILE_HEADERS)
   set_target_properties(mcpivot_core PROPERTIES UNITY_BUILD ON UNITY_BUILD_MODE GROUP)
 endif()
 
-together(base command duration_text files output_ring url user_folders utf8)
+together(base command duration_text files hash output_ring url user_folders utf8)
 together(cli check check_config)
 together(cli colours completion_scripts control_command install split_words status_table)
 together(cli completion man_page)

@@ -1,10 +1,13 @@
-// A number that tells whether a file still has the content it had. Not for secrets: nobody tries to deceive
-// it.
+// Two hashes: a fast one, which tells whether a file still has the content it had and which nobody tries to
+// deceive, and SHA-256, which tells nothing of the secrets that go into it.
+//
+// Any thread.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <string>
 #include <string_view>
 
 namespace mcpivot {
@@ -29,5 +32,14 @@ class ContentHash {
   std::uint64_t value_ = 0xCBF29CE484222325U;
   std::uint64_t size_ = 0;
 };
+
+inline std::uint64_t content_hash(std::string_view text) {
+  ContentHash hash;
+  hash.feed(text);
+  return hash.value();
+}
+
+// In 64 hexadecimal digits.
+std::string sha256(std::string_view text);
 
 }  // namespace mcpivot

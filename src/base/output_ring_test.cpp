@@ -2,8 +2,6 @@
 
 #include <gtest/gtest.h>
 
-#include "proc/exit_status.h"
-
 namespace mcpivot {
 namespace {
 
@@ -38,12 +36,6 @@ TEST(OutputRing, tells_generations_apart_and_is_always_utf8) {
   EXPECT_EQ(ring.lines_of(1), (std::vector<std::string>{"old", "older"}));
   EXPECT_EQ(ring.lines_of(2), (std::vector<std::string>{"caf? ?"}));
   EXPECT_EQ(ring.lines_of(0).size(), 3U);
-}
-
-TEST(ExitStatus, is_told_in_words) {
-  EXPECT_EQ((ExitStatus{.code = 3}).text(), "exited with code 3");
-  EXPECT_EQ((ExitStatus{.signal = 11}).text(), "was killed by SIGSEGV");
-  EXPECT_EQ((ExitStatus{.signal = 6, .core = true}).text(), "was killed by SIGABRT (core dumped)");
 }
 
 }  // namespace

@@ -16,9 +16,7 @@ constexpr std::size_t most_bytes = 1024 * 1024;  // no list of names comes near
 
 ActiveMemory::ActiveMemory(Files& files, const std::string& config_file) : files_(files) {
   if (config_file.empty()) return;
-  ContentHash hash;
-  hash.feed(absolute_path(config_file).lexically_normal().string());
-  name_ = fmt::format("active-{:016x}", hash.value());
+  name_ = fmt::format("active-{:016x}", content_hash(absolute_path(config_file).lexically_normal().string()));
   const auto text = files_.load(Files::Shelf::state, name_);
   if (!text || text->size() > most_bytes) return;
   std::istringstream lines(*text);

@@ -25,9 +25,7 @@ std::string in_plain_letters(std::string_view text) {
 }
 
 std::string short_hash(std::string_view text) {
-  ContentHash hash;
-  hash.feed(text);
-  return fmt::format("{:06x}", hash.value() & 0xFFFFFFU);
+  return fmt::format("{:06x}", content_hash(text) & 0xFFFFFFU);
 }
 
 // For a name that is too long, or taken. The same for the same two, always.

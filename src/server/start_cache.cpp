@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <filesystem>
 
 #include "base/hash.h"
@@ -15,8 +14,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Everything that may make a server answer differently. Values of the environment may be secrets: only this
-// number is kept of them.
+// Everything that may make a server answer differently. Headers and values of the environment may be secrets:
+// only their SHA-256 is kept.
 std::string name_of(const ServerConfig& config, const std::optional<FileFacts>& program,
                     std::string_view hello) {
   std::string all = MCPIVOT_VERSION;
@@ -34,12 +33,7 @@ std::string name_of(const ServerConfig& config, const std::optional<FileFacts>& 
                     program->stamp.size, program->stamp.modified));
   for (const char* member : {"protocolVersion", "capabilities", "clientInfo"})
     add(find_member(hello, member));
-  ContentHash first;
-  first.feed(all);
-  std::ranges::reverse(all);
-  ContentHash second;
-  second.feed(all);
-  return fmt::format("{:016x}{:016x}.json", first.value(), second.value());
+  return sha256(all) + ".json";
 }
 
 bool is_json_object(const std::string& text) {

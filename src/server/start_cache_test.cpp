@@ -2,38 +2,41 @@
 
 #include <gtest/gtest.h>
 
-#include <cstdlib>
-#include <filesystem>
-#include <fstream>
-
-#include "base/temporary_folder.h"
-#include "world/real_files.h"
+#include <map>
 
 namespace mcpivot {
 namespace {
 
-namespace fs = std::filesystem;
+// Files that are kept in memory.
+class KeptTexts final : public Files {
+ public:
+  std::optional<FileFacts> program_of(const Command&) const override { return std::nullopt; }
+  std::optional<FileFacts> stoppable_program_of(const Command&) const override { return std::nullopt; }
+  std::optional<std::string> load(Shelf, const std::string& name) const override {
+    const auto found = texts.find(name);
+    return found == texts.end() ? std::nullopt : std::optional(found->second);
+  }
+  bool save(Shelf, const std::string& name, std::string_view text) override {
+    texts[name] = text;
+    return true;
+  }
 
-// A cache in a folder of its own.
+  std::map<std::string, std::string> texts;
+};
+
 class StartCacheFiles : public testing::Test {
  protected:
   StartCacheFiles() {
-    ::setenv("XDG_CACHE_HOME", folder_.path().c_str(), 1);
     config_.command.argv = {"/bin/server"};
     catalog_.add_page(ListKind::tools, R"({"tools":[{"name":"a"}]})");
-    cache().save(R"({"capabilities":{}})", catalog_);
-    for (const auto& entry : fs::recursive_directory_iterator(folder_.path()))
-      if (entry.is_regular_file()) file_ = entry.path();
+    save();
   }
-  ~StartCacheFiles() override { ::unsetenv("XDG_CACHE_HOME"); }
-  StartCache cache() const { return {files_, config_, std::nullopt, "{}"}; }
-  void write(std::string_view text) const { std::ofstream(file_, std::ios::binary) << text; }
+  StartCache cache() { return {files_, config_, std::nullopt, "{}"}; }
+  void save() { cache().save(R"({"capabilities":{}})", catalog_); }
 
-  TemporaryFolder folder_;
-  mutable RealFiles files_;
+  KeptTexts files_;
   ServerConfig config_;
   Catalog catalog_;
-  fs::path file_;
 };
 
 TEST_F(StartCacheFiles, what_was_saved_is_loaded) {
@@ -51,9 +54,22 @@ TEST_F(StartCacheFiles, a_file_that_cannot_be_sent_as_it_is_counts_as_none) {
         std::string_view("{\"initialize\":{\"x\":\"\xff\"}}\n"), std::string_view("{\"initialize\":{}"),
         std::string_view("{\"initialize\":{}}"), std::string_view("{\"initialize\":1}\n"),
         std::string_view("[]\n"), std::string_view("")}) {
-    write(text);
+    files_.texts.begin()->second = text;
     EXPECT_FALSE(cache().load().has_value()) << text;
   }
+}
+
+// Whoever can list the folder must not be able to guess a token from a name: that takes a hash that is made
+// for it.
+TEST_F(StartCacheFiles, a_file_is_named_by_the_sha256_of_what_may_be_secret) {
+  config_.command.env = {{"TOKEN", "one"}};
+  save();
+  config_.command.env = {{"TOKEN", "two"}};
+  save();
+  config_.http.headers = {"Authorization: three"};
+  save();
+  EXPECT_EQ(files_.texts.size(), 4U) << "each with a file of its own";
+  for (const auto& [name, text] : files_.texts) EXPECT_EQ(name.find(".json"), 64U) << name;
 }
 
 }  // namespace

@@ -32,11 +32,7 @@ Content content_of(const std::string& file) {
     const ssize_t size = ::read(descriptor, bytes.data(), bytes.size());
     const std::string_view all(bytes.data(), size > 0 ? static_cast<std::size_t>(size) : 0);
     content.text = all.substr(0, beginning).find('\0') == std::string_view::npos;
-    if (small) {
-      ContentHash hash;
-      hash.feed(all);
-      content.hash = hash.value();
-    }
+    if (small) content.hash = content_hash(all);
   }
   ::close(descriptor);
   return content;
