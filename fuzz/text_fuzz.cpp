@@ -35,7 +35,8 @@ void check_urls(std::string_view base, std::string_view reference) {
   if (!url) return check(!url.error().empty(), "a refusal has a reason");
   check_url(*url);
   if (const auto resolved = resolve_reference(*url, reference)) check_url(*resolved);
-  const auto proxy = proxy_for(*url, [&](const std::string&) { return std::string(reference); });
+  const std::string address(reference);
+  const auto proxy = proxy_for(*url, [&](const char*) { return address.c_str(); });
   if (proxy && *proxy) check_url((*proxy)->url);
   if (proxy && *proxy)
     check((*proxy)->authorization.find_first_of("\r\n") == std::string::npos,

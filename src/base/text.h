@@ -6,6 +6,10 @@
 
 namespace mcpivot {
 
+constexpr bool is_digit(char c) {
+  return c >= '0' && c <= '9';
+}
+
 // In small letters.
 inline std::string lower(std::string_view text) {
   std::string result(text);

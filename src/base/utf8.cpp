@@ -107,41 +107,32 @@ __attribute__((target("ssse3"))) bool is_utf8_by_blocks(std::string_view text) {
 
 #endif
 
-// How long the character at the front is, or 0 if it is none.
+}  // namespace
+
 std::size_t character_length(std::string_view text) {
-  for (std::size_t length = 1; length <= 4 && length <= text.size(); ++length)
-    if (is_utf8(text.substr(0, length))) return length;
+  auto byte = [&](std::size_t at) { return at < text.size() ? static_cast<unsigned char>(text[at]) : 0U; };
+  auto continues = [&](std::size_t at) { return at < text.size() && continues_character(text[at]); };
+  const unsigned first = byte(0);
+  const unsigned second = byte(1);
+  if (first < 0x80) return text.empty() ? 0 : 1;
+  if (first >= 0xC2 && first <= 0xDF) return continues(1) ? 2 : 0;
+  if (first >= 0xE0 && first <= 0xEF) {
+    if ((first == 0xE0 && second < 0xA0) || (first == 0xED && second > 0x9F)) return 0;
+    return continues(1) && continues(2) ? 3 : 0;
+  }
+  if (first >= 0xF0 && first <= 0xF4) {
+    if ((first == 0xF0 && second < 0x90) || (first == 0xF4 && second > 0x8F)) return 0;
+    return continues(1) && continues(2) && continues(3) ? 4 : 0;
+  }
   return 0;
 }
 
-}  // namespace
-
 bool is_utf8_by_bytes(std::string_view text) {
-  std::size_t at = 0;
-  auto byte = [&](std::size_t offset) {
-    return at + offset < text.size() ? static_cast<unsigned char>(text[at + offset]) : 0U;
-  };
-  auto continues = [&](std::size_t offset) { return (byte(offset) & 0xC0U) == 0x80; };
-  while (at < text.size()) {
-    if (text.size() - at >= 8 && all_ascii(text.data() + at)) {
-      at += 8;
-      continue;
-    }
-    const unsigned first = byte(0);
-    const unsigned second = byte(1);
-    if (first < 0x80) {
-      at += 1;
-    } else if (first >= 0xC2 && first <= 0xDF && continues(1)) {
-      at += 2;
-    } else if (first >= 0xE0 && first <= 0xEF && continues(1) && continues(2) &&
-               (first != 0xE0 || second >= 0xA0) && (first != 0xED || second < 0xA0)) {
-      at += 3;
-    } else if (first >= 0xF0 && first <= 0xF4 && continues(1) && continues(2) && continues(3) &&
-               (first != 0xF0 || second >= 0x90) && (first != 0xF4 || second < 0x90)) {
-      at += 4;
-    } else {
-      return false;
-    }
+  while (!text.empty()) {
+    const std::size_t length =
+        text.size() >= 8 && all_ascii(text.data()) ? 8 : character_length(text.substr(0, 4));
+    if (length == 0) return false;
+    text.remove_prefix(length);
   }
   return true;
 }

@@ -4,6 +4,7 @@
 // Any thread.
 #pragma once
 
+#include <cstddef>
 #include <string>
 #include <string_view>
 
@@ -13,6 +14,14 @@ bool is_utf8(std::string_view text);
 
 // The same, byte by byte: for processors without the instructions that the other one uses.
 bool is_utf8_by_bytes(std::string_view text);
+
+// How long the character is that the text begins with, in bytes; 0: there is none.
+std::size_t character_length(std::string_view text);
+
+// Whether a byte of UTF-8 is not the first of its character.
+constexpr bool continues_character(char byte) {
+  return (static_cast<unsigned char>(byte) & 0xC0U) == 0x80U;
+}
 
 // Text from processes may hold any bytes; what goes into a message must be UTF-8. This is the text with
 // whatever isn't (or was cut in the middle of a character) replaced by question marks.

@@ -7,6 +7,7 @@
 #include <cstdio>
 
 #include "base/duration_text.h"
+#include "base/utf8.h"
 #include "cli/check_config.h"
 #include "cli/say.h"
 #include "clitools/schema_fetch.h"
@@ -23,7 +24,7 @@ std::string first_line(std::string_view json_string) {
   text.resize(std::min(text.find('\n'), text.size()));
   if (text.size() <= longest_description) return text;
   std::size_t cut = longest_description;
-  while (cut > 0 && (static_cast<unsigned char>(text[cut]) & 0xC0) == 0x80) --cut;
+  while (cut > 0 && continues_character(text[cut])) --cut;
   return text.substr(0, cut) + "…";
 }
 

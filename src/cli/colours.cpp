@@ -6,6 +6,7 @@
 #include <cstdlib>
 
 #include "base/text.h"
+#include "base/utf8.h"
 #include "proc/terminal.h"
 
 namespace mcpivot {
@@ -25,10 +26,6 @@ bool locale_has_utf8() {
   return locale.find("utf-8") != std::string::npos || locale.find("utf8") != std::string::npos;
 }
 
-bool begins_character(char c) {
-  return (static_cast<unsigned char>(c) & 0xC0U) != 0x80U;
-}
-
 }  // namespace
 
 bool has_colours(Stream stream) {
@@ -44,14 +41,14 @@ bool can_redraw() {
 }
 
 std::size_t columns_of(std::string_view utf8) {
-  return static_cast<std::size_t>(std::ranges::count_if(utf8, begins_character));
+  return static_cast<std::size_t>(std::ranges::count(utf8, false, continues_character));
 }
 
 std::string shortened(std::string_view utf8, std::size_t columns) {
   if (columns_of(utf8) <= columns) return std::string(utf8);
   std::size_t end = 0;
   for (std::size_t kept = 0; end < utf8.size(); ++end)
-    if (begins_character(utf8[end]) && ++kept >= columns) break;
+    if (!continues_character(utf8[end]) && ++kept >= columns) break;
   return std::string(utf8.substr(0, end)) + (columns == 0 ? "" : locale_has_utf8() ? "…" : "~");
 }
 

@@ -22,6 +22,7 @@
 #include "control/control_client.h"
 #include "gateway/routes.h"
 #include "gateway/tool_filter.h"
+#include "install/careful_file.h"
 #include "install/client_text.h"
 #include "mcp/initialize.h"
 #include "proc/port_holder.h"
@@ -112,9 +113,10 @@ void look_at_client(const Client& client, Scope scope, const Places& places, Fin
   const auto file = client_file(client, scope, places);
   std::error_code error;
   if (!file || !fs::exists(*file, error)) return;
-  std::ifstream in(*file);
-  const std::string text{std::istreambuf_iterator(in), {}};
-  const auto servers = servers_in(client, text);
+  const auto seen = look_at_file(*file, 0600);
+  if (!seen)
+    return findings.bad(fmt::format("{} cannot read its list of servers: {}", client.title, seen.error()));
+  const auto servers = servers_in(client, seen->text.value_or(""));
   if (!servers)
     return findings.bad(
         fmt::format("{} cannot read its list of servers: {}: {}", client.title, *file, servers.error()));

@@ -7,26 +7,23 @@
 #include <cerrno>
 #include <cstring>
 
+#include "base/files.h"
 #include "base/utf8.h"
 
 namespace mcpivot {
 namespace {
 
-bool continues_a_character(char c) {
-  return (static_cast<unsigned char>(c) & 0xC0) == 0x80;
-}
-
 // Without the character at its end, if that may be cut.
 std::string_view without_cut_end(std::string_view text) {
   std::size_t end = text.size();
-  while (end > 0 && text.size() - end < 4 && continues_a_character(text[end - 1])) --end;
+  while (end > 0 && text.size() - end < 4 && continues_character(text[end - 1])) --end;
   const bool begins = end > 0 && (static_cast<unsigned char>(text[end - 1]) & 0xC0) == 0xC0;
   return begins ? text.substr(0, end - 1) : text;
 }
 
 std::string_view without_cut_beginning(std::string_view text) {
   std::size_t from = 0;
-  while (from < text.size() && from < 3 && continues_a_character(text[from])) ++from;
+  while (from < text.size() && from < 3 && continues_character(text[from])) ++from;
   return text.substr(from);
 }
 
@@ -67,15 +64,9 @@ void CapturedOutput::write(std::string_view piece) {
     trouble_ = fmt::format("it has only the first {} bytes", size_ - piece.size());
     return close();
   }
-  while (!piece.empty()) {
-    const ssize_t written = ::write(file_, piece.data(), piece.size());
-    if (written < 0 && errno == EINTR) continue;
-    if (written <= 0) {
-      trouble_ = fmt::format("not all of it could be written: {}", std::strerror(errno));
-      return close();
-    }
-    piece.remove_prefix(static_cast<std::size_t>(written));
-  }
+  if (write_all(file_, piece)) return;
+  trouble_ = fmt::format("not all of it could be written: {}", std::strerror(errno));
+  close();
 }
 
 void CapturedOutput::close() {

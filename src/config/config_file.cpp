@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cstdlib>
 #include <filesystem>
 #include <system_error>
 
@@ -230,8 +229,7 @@ LoadedConfig load_config(const std::string& file) {
     return config;
   }
   const fs::path path = absolute_path(file).lexically_normal();
-  LoadedConfig config = read_config(*text, path.parent_path().string(),
-                                    [](const char* name) -> const char* { return std::getenv(name); });
+  LoadedConfig config = read_config(*text, path.parent_path().string(), own_variable);
   config.gateway.file = path.string();
   return config;
 }
@@ -249,7 +247,7 @@ std::expected<std::string, std::string> find_config(const std::string& asked_for
   std::string here = "mcpivot.json";
   std::error_code error;
   if (fs::exists(here, error)) return here;
-  std::string own = user_config([](const char* name) -> const char* { return std::getenv(name); });
+  std::string own = user_config(own_variable);
   if (!own.empty() && fs::exists(own, error)) return own;
   return std::unexpected(
       fmt::format("there is no configuration: neither ./mcpivot.json{}{}; name one with --config",

@@ -5,16 +5,15 @@
 #pragma once
 
 #include <expected>
-#include <functional>
 #include <string>
 #include <vector>
+
+#include "base/environment.h"
 
 namespace mcpivot {
 
 class Credentials {
  public:
-  using Variable = std::function<const char*(const char* name)>;  // like getenv
-
   // Each header as "Name: value". The error says which header is wrong, or which variable is missing, but
   // tells no value.
   static std::expected<Credentials, std::string> from_headers(const std::vector<std::string>& headers,

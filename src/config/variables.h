@@ -7,13 +7,12 @@
 #pragma once
 
 #include <expected>
-#include <functional>
 #include <string>
 #include <string_view>
 
-namespace mcpivot {
+#include "base/environment.h"
 
-using Variable = std::function<const char*(const char* name)>;  // like getenv
+namespace mcpivot {
 
 struct Surroundings {
   Variable variable{};

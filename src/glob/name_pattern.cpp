@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "base/utf8.h"
+
 namespace mcpivot {
 namespace {
 
@@ -15,7 +17,7 @@ char32_t next_character(std::string_view text, std::size_t& at) {
   if (more == 0 || first >= 0xF8 || at + more >= text.size()) return ++at, stray + first;
   char32_t character = first & (0x3FU >> more);
   for (std::size_t i = 1; i <= more; ++i) {
-    if ((byte(at + i) & 0xC0U) != 0x80U) return ++at, stray + first;
+    if (!continues_character(text[at + i])) return ++at, stray + first;
     character = character << 6U | (byte(at + i) & 0x3FU);
   }
   at += more + 1;

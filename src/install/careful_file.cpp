@@ -1,12 +1,10 @@
 #include "install/careful_file.h"
 
-#include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
-#include <cstdio>
 #include <cstring>
 #include <filesystem>
 #include <system_error>
@@ -24,34 +22,12 @@ std::unexpected<std::string> failed(const std::string& path, std::string_view wh
   return std::unexpected(fmt::format("{}: {}: {}", path, what, std::strerror(error)));
 }
 
-bool write_all(int descriptor, std::string_view text) {
-  while (!text.empty()) {
-    const ssize_t written = ::write(descriptor, text.data(), text.size());
-    if (written < 0 && errno == EINTR) continue;
-    if (written < 0) return false;
-    text.remove_prefix(static_cast<std::size_t>(written));
-  }
-  return true;
-}
-
-// Under another name first; then the name is changed, which happens at once.
+// `owner_from`: whose it is to be.
 std::expected<void, std::string> put_in_place(const std::string& path, std::string_view text, mode_t mode,
                                               const std::string& owner_from) {
-  std::string temporary = path + ".mcpivot-XXXXXX";
-  const int descriptor = ::mkostemp(temporary.data(), O_CLOEXEC);
-  if (descriptor < 0) return failed(path, "cannot be written, because its folder cannot", errno);
-  struct stat owner{};
-  // A file of another user stays theirs, where that is allowed.
-  if (::stat(owner_from.c_str(), &owner) == 0 && owner.st_uid != ::geteuid())
-    if (::fchown(descriptor, owner.st_uid, owner.st_gid) != 0) errno = 0;
-  const bool good =
-      write_all(descriptor, text) && ::fchmod(descriptor, mode) == 0 && ::fsync(descriptor) == 0;
-  const int error = errno;
-  ::close(descriptor);
-  if (good && ::rename(temporary.c_str(), path.c_str()) == 0) return {};
-  const int why = good ? errno : error;
-  ::unlink(temporary.c_str());
-  return failed(path, "cannot be written", why);
+  const auto placed = replace_file(path, text, {.mode = mode, .durable = true, .owner_from = owner_from});
+  if (!placed) return std::unexpected(fmt::format("{}: {}", path, placed.error()));
+  return {};
 }
 
 }  // namespace

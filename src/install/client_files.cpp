@@ -113,8 +113,7 @@ std::string_view scope_text(Scope scope) {
 
 Places places_here() {
   std::error_code error;
-  return {.variable = [](const char* name) -> const char* { return std::getenv(name); },
-          .folder = fs::current_path(error).string()};
+  return {.variable = own_variable, .folder = fs::current_path(error).string()};
 }
 
 std::string Places::home() const {

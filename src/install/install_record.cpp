@@ -43,9 +43,7 @@ std::string records_folder() {
 }
 
 std::string record_path(const std::string& client, const std::string& file, const std::string& name) {
-  ContentHash hash;
-  hash.feed(file + '\n' + name);
-  return fmt::format("{}/{}-{:016x}.json", records_folder(), client, hash.value());
+  return fmt::format("{}/{}-{:016x}.json", records_folder(), client, content_hash(file + '\n' + name));
 }
 
 std::string record_text(const InstallRecord& record) {

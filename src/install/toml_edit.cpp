@@ -19,9 +19,6 @@ using Kind = JsoncValue::Kind;
 constexpr std::size_t longest_toml = 16UL * 1024 * 1024;
 constexpr unsigned deepest = 100;
 
-bool is_digit(char c) {
-  return c >= '0' && c <= '9';
-}
 bool is_letter(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
 }

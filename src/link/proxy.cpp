@@ -61,7 +61,8 @@ bool is_loopback(const std::string& host) {
 std::expected<std::optional<Proxy>, std::string> proxy_for(const Url& url, const Variable& variable) {
   auto either = [&](const std::string& name) -> std::pair<std::string, std::string> {
     for (const std::string& spelling : {lower(name), name})
-      if (std::string value = variable(spelling); !value.empty()) return {spelling, std::move(value)};
+      if (const char* value = variable(spelling.c_str()); value != nullptr && *value != '\0')
+        return {spelling, value};
     return {};
   };
   if (is_loopback(url.host) || is_exempt(url, either("NO_PROXY").second)) return std::nullopt;

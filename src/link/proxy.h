@@ -3,10 +3,10 @@
 #pragma once
 
 #include <expected>
-#include <functional>
 #include <optional>
 #include <string>
 
+#include "base/environment.h"
 #include "base/url.h"
 
 namespace mcpivot {
@@ -15,8 +15,6 @@ struct Proxy {
   Url url;
   std::string authorization;  // for the header Proxy-Authorization; empty: none
 };
-
-using Variable = std::function<std::string(const std::string& name)>;  // empty: not set
 
 // The error says which variable is no address.
 std::expected<std::optional<Proxy>, std::string> proxy_for(const Url& url, const Variable& variable);

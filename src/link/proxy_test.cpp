@@ -10,7 +10,7 @@ namespace {
 
 std::expected<std::optional<Proxy>, std::string> choose(const std::string& url,
                                                         std::map<std::string, std::string> environment) {
-  return proxy_for(*parse_url(url), [&](const std::string& name) { return environment[name]; });
+  return proxy_for(*parse_url(url), [&](const char* name) { return environment[name].c_str(); });
 }
 
 std::string chosen(const std::string& url, const std::map<std::string, std::string>& environment) {

@@ -9,6 +9,7 @@
 #include <sstream>
 #include <vector>
 
+#include "base/files.h"
 #include "base/utf8.h"
 
 namespace mcpivot {
@@ -52,8 +53,7 @@ bool holds_any(const fs::path& process, const std::set<std::string>& inodes) {
 }
 
 std::string command_line(const fs::path& process) {
-  std::ifstream file(process / "cmdline", std::ios::binary);
-  std::string text{std::istreambuf_iterator(file), {}};
+  std::string text = read_beginning(process / "cmdline", 2 * longest_command);
   while (text.ends_with('\0')) text.pop_back();
   std::ranges::replace(text, '\0', ' ');
   return as_utf8(text.size() > longest_command ? text.substr(0, longest_command) + "..." : text);

@@ -3,12 +3,10 @@
 #include <boost/json/serialize.hpp>
 #include <charconv>
 
+#include "base/text.h"
+
 namespace mcpivot {
 namespace {
-
-bool is_digit(char c) {
-  return c >= '0' && c <= '9';
-}
 
 std::uint32_t four_hex(std::string_view text) {
   std::uint32_t code = 0;

@@ -11,6 +11,8 @@
 #include <limits>
 #include <optional>
 
+#include "base/utf8.h"
+
 namespace mcpivot::schema {
 namespace {
 
@@ -144,8 +146,7 @@ bool is_multiple(const json::value& number, const json::value& of) {
 }
 
 std::uint64_t count_code_points(std::string_view text) {
-  return static_cast<std::uint64_t>(
-      std::ranges::count_if(text, [](char c) { return (static_cast<unsigned char>(c) & 0xC0U) != 0x80U; }));
+  return static_cast<std::uint64_t>(std::ranges::count(text, false, continues_character));
 }
 
 std::string shown(const json::value& value) {
@@ -155,7 +156,7 @@ std::string shown(const json::value& value) {
   serializer.reset(&value);
   std::string text(serializer.read(buffer.data(), buffer.size()));
   if (serializer.done()) return text;
-  while (!text.empty() && (static_cast<unsigned char>(text.back()) & 0xC0U) == 0x80U) text.pop_back();
+  while (!text.empty() && continues_character(text.back())) text.pop_back();
   if (!text.empty() && (static_cast<unsigned char>(text.back()) & 0x80U) != 0) text.pop_back();
   return text + "…";
 }

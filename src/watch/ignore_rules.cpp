@@ -2,7 +2,8 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <fstream>
+
+#include "base/files.h"
 
 namespace mcpivot {
 namespace {
@@ -25,11 +26,7 @@ constexpr std::size_t largest_file = 1024 * 1024;
 std::string text_of(const std::filesystem::path& file) {
   std::error_code failed;
   if (!std::filesystem::is_regular_file(file, failed)) return "";
-  std::ifstream in(file, std::ios::binary);
-  std::string text(largest_file, '\0');
-  in.read(text.data(), static_cast<std::streamsize>(text.size()));
-  text.resize(static_cast<std::size_t>(in.gcount()));
-  return text;
+  return read_beginning(file, largest_file);
 }
 
 // "a/b" of "a/b/c", "" of "a".

@@ -2,8 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <cstdlib>
-
 #include "config/credentials.h"
 #include "log/log.h"
 
@@ -14,13 +12,9 @@ std::expected<std::shared_ptr<Backend>, std::string> HttpBackend::connect(LinkCo
   const HttpConfig& http = config.http;
   const auto url = parse_url(http.url);
   if (!url) return std::unexpected(url.error());
-  const auto credentials =
-      Credentials::from_headers(http.headers, [](const char* name) { return std::getenv(name); });
+  const auto credentials = Credentials::from_headers(http.headers, own_variable);
   if (!credentials) return std::unexpected(credentials.error());
-  auto proxy = proxy_for(*url, [](const std::string& name) {
-    const char* value = std::getenv(name.c_str());
-    return value == nullptr ? std::string() : std::string(value);
-  });
+  auto proxy = proxy_for(*url, own_variable);
   if (!proxy) return std::unexpected(proxy.error());
   auto dialer = HttpDialer::make(
       context.loop,

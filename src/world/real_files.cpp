@@ -1,9 +1,7 @@
 #include "world/real_files.h"
 
-#include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <filesystem>
@@ -37,18 +35,6 @@ void prune(const std::string& folder) {
   for (std::size_t i = 0; i < files.size() - most_cached; ++i) fs::remove(files[i].second, error);
 }
 
-bool write_file(const std::string& path, std::string_view text) {
-  const int file = ::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
-  if (file < 0) return false;
-  bool good = true;
-  while (good && !text.empty()) {
-    const ssize_t written = ::write(file, text.data(), text.size());
-    good = written > 0;
-    if (good) text.remove_prefix(static_cast<std::size_t>(written));
-  }
-  return ::close(file) == 0 && good;
-}
-
 }  // namespace
 
 std::optional<FileFacts> RealFiles::program_of(const Command& command) const {
@@ -73,15 +59,12 @@ bool RealFiles::save(Shelf shelf, const std::string& name, std::string_view text
   fs::create_directories(folder, error);
   if (shelf == Shelf::cache) ::chmod(folder.c_str(), 0700);
   const std::string path = fmt::format("{}/{}", folder, name);
-  const std::string draft = fmt::format("{}.{}", path, ::getpid());
-  fs::remove(draft, error);
-  if (write_file(draft, text) && ::rename(draft.c_str(), path.c_str()) == 0) {
-    if (shelf == Shelf::cache) prune(folder);
-    return true;
+  if (const auto written = replace_file(path, text); !written) {
+    log_debug("{} {}", path, written.error());
+    return false;
   }
-  log_debug("cannot keep {}: {}", path, std::error_code(errno, std::generic_category()).message());
-  fs::remove(draft, error);
-  return false;
+  if (shelf == Shelf::cache) prune(folder);
+  return true;
 }
 
 }  // namespace mcpivot

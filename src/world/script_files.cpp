@@ -4,9 +4,9 @@
 
 #include <array>
 #include <filesystem>
-#include <fstream>
 #include <string_view>
 
+#include "base/files.h"
 #include "server/executable.h"
 
 namespace mcpivot {
@@ -31,11 +31,8 @@ constexpr std::array languages{Language{"python", "py"},
                                Language{"sh", "sh,bash"}};
 
 std::string first_line(const fs::path& file) {
-  std::ifstream in(file, std::ios::binary);
-  std::string line(200, '\0');
-  in.read(line.data(), static_cast<std::streamsize>(line.size()));
-  line.resize(static_cast<std::size_t>(in.gcount()));
-  return line.substr(0, line.find('\n'));
+  const std::string text = read_beginning(file, 200);
+  return text.substr(0, text.find('\n'));
 }
 
 // By the file's name, else by what runs it.

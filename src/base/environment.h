@@ -1,0 +1,17 @@
+// Where variables come from: the environment of this process, or what a test has in its place.
+//
+// Any thread, as long as none sets a variable.
+#pragma once
+
+#include <cstdlib>
+#include <functional>
+
+namespace mcpivot {
+
+using Variable = std::function<const char*(const char* name)>;  // null: not set
+
+inline const char* own_variable(const char* name) {
+  return std::getenv(name);
+}
+
+}  // namespace mcpivot

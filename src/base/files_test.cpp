@@ -1,0 +1,46 @@
+#include "base/files.h"
+
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+
+#include <filesystem>
+
+#include "base/temporary_folder.h"
+
+namespace mcpivot {
+namespace {
+
+namespace fs = std::filesystem;
+
+TEST(ReplacedFile, holds_the_new_text_with_the_permissions_that_were_asked_for) {
+  const TemporaryFolder folder;
+  folder.write("file", "old");
+  ASSERT_TRUE(replace_file(folder / "file", "new", {.mode = 0640, .durable = true}));
+  EXPECT_EQ(read_small_file(folder / "file", 100), "new");
+  struct stat info{};
+  ASSERT_EQ(::stat((folder / "file").c_str(), &info), 0);
+  EXPECT_EQ(info.st_mode & 0777U, 0640U);
+}
+
+TEST(ReplacedFile, that_cannot_be_put_in_place_leaves_nothing_behind) {
+  const TemporaryFolder folder;
+  folder.folder("file/within");
+  const auto placed = replace_file(folder / "file", "new");
+  ASSERT_FALSE(placed);
+  EXPECT_TRUE(placed.error().starts_with("cannot be written: ")) << placed.error();
+  EXPECT_EQ(std::distance(fs::directory_iterator(folder.path()), fs::directory_iterator()), 1);
+  const auto nowhere = replace_file(folder / "no folder/file", "new");
+  ASSERT_FALSE(nowhere);
+  EXPECT_TRUE(nowhere.error().starts_with("cannot be written, because its folder cannot: "));
+}
+
+TEST(FilesBeginning, is_as_much_as_there_is_and_no_more_than_was_asked_for) {
+  const TemporaryFolder folder;
+  folder.write("file", "0123456789");
+  EXPECT_EQ(read_beginning(folder / "file", 4), "0123");
+  EXPECT_EQ(read_beginning(folder / "file", 40), "0123456789");
+  EXPECT_EQ(read_beginning(folder / "none", 4), "");
+}
+
+}  // namespace
+}  // namespace mcpivot
