@@ -99,6 +99,15 @@ TEST(Doctor, finds_clients_that_name_mcpivot_wrongly) {
   EXPECT_THAT(said.out, HasSubstr("its configuration /no/such.json is not there"));
 }
 
+TEST(Doctor, finds_a_list_of_servers_that_a_client_cannot_read) {
+  const TemporaryDirectory home;
+  fs::create_directories(home.path() / ".claude.json");
+  const Outcome said = doctor(home.path(), R"({"mcpServers": {"good": {"command": "${FAKE}"}}})");
+  EXPECT_EQ(said.exit_code, 1);
+  EXPECT_THAT(said.out, HasSubstr("BAD   Claude Code cannot read its list of servers: " +
+                                  (home.path() / ".claude.json").string() + ": is no file\n"));
+}
+
 TEST(Doctor, finds_a_client_that_starts_another_mcpivot) {
   const TemporaryDirectory home;
   const fs::path other = home.path() / "mcpivot";
