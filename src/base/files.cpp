@@ -16,7 +16,7 @@ namespace mcpivot {
 
 std::filesystem::path absolute_path(const std::filesystem::path& path) {
   std::error_code no_folder;
-  std::filesystem::path absolute = std::filesystem::absolute(path, no_folder);
+  const std::filesystem::path absolute = std::filesystem::absolute(path, no_folder);
   return no_folder ? path : absolute;
 }
 
