@@ -34,9 +34,7 @@ std::string on_one_line(std::string_view text) {
 }
 
 std::string list_text(const std::vector<std::string>& items) {
-  std::string text;
-  for (const std::string& item : items) text += (text.empty() ? "" : ", ") + item;
-  return text;
+  return fmt::format("{}", fmt::join(items, ", "));
 }
 
 // As it would be typed into a shell.

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "cli/usage_error.h"
+#include "cli/say.h"
 
 namespace mcpivot {
 

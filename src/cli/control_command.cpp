@@ -10,8 +10,8 @@
 #include <system_error>
 
 #include "cli/colours.h"
+#include "cli/say.h"
 #include "cli/status_table.h"
-#include "cli/usage_error.h"
 #include "control/control_client.h"
 #include "proc/terminal.h"
 

@@ -5,7 +5,7 @@
 #include <cstdio>
 #include <optional>
 
-#include "cli/usage_error.h"
+#include "cli/say.h"
 #include "config/nearest.h"
 #include "install/careful_file.h"
 #include "install/installer.h"
@@ -15,22 +15,12 @@
 namespace mcpivot {
 namespace {
 
-void say(const std::string& line) {
-  std::fputs(line.c_str(), stdout);
-  std::fputc('\n', stdout);
-}
-void say(const std::vector<std::string>& lines) {
+void say_all(const std::vector<std::string>& lines) {
   for (const std::string& line : lines) say(line);
 }
 int fail(const std::string& words, int code = 1) {
   std::fprintf(stderr, "mcpivot: %s\n", words.c_str());
   return code;
-}
-
-std::string list_of(const std::vector<std::string>& names) {
-  std::string text;
-  for (const std::string& name : names) text += (text.empty() ? "" : ", ") + name;
-  return text;
 }
 
 int unknown(const std::string& what) {
@@ -54,7 +44,7 @@ void describe(const Client& client, const InstallCommand& command, const Places&
   say(fmt::format("  {:<16}{}", "",
                   plan->there_already ? "mcpivot is there already" : "would get an entry for mcpivot"));
   if (!plan->can_move.empty())
-    say(fmt::format("  {:<16}--import would move {} behind it", "", list_of(plan->can_move)));
+    say(fmt::format("  {:<16}--import would move {} behind it", "", fmt::join(plan->can_move, ", ")));
 }
 
 int list_clients(const InstallCommand& command) {
@@ -73,7 +63,7 @@ int list_clients(const InstallCommand& command) {
     }
   }
   if (!some) say("  none");
-  if (!missing.empty()) say("Not found: " + list_of(missing));
+  if (!missing.empty()) say(fmt::format("Not found: {}", fmt::join(missing, ", ")));
   say("\nNothing was changed. Next: mcpivot install CLIENT [--import] [--dry-run]");
   return 0;
 }
@@ -81,10 +71,11 @@ int list_clients(const InstallCommand& command) {
 // What is left to the user after an install.
 void say_next(const Plan& plan, const InstallCommand& command, const Client& client) {
   if (!command.import && !plan.can_move.empty())
-    say(fmt::format(
-        "The client's own servers are as they were. To put {} behind mcpivot, too:\n"
-        "  mcpivot install {} --import{}",
-        list_of(plan.can_move), client.name, command.scope == Scope::project ? " --scope project" : ""));
+    say(
+        fmt::format("The client's own servers are as they were. To put {} behind mcpivot, too:\n"
+                    "  mcpivot install {} --import{}",
+                    fmt::join(plan.can_move, ", "), client.name,
+                    command.scope == Scope::project ? " --scope project" : ""));
   if (plan.changes_something()) say(std::string(client.next));
 }
 
@@ -94,7 +85,7 @@ int change_skill(Task task, const Places& places, bool dry_run) {
   const auto lines = task == Task::install ? install_skill(places, own_program(places), dry_run)
                                            : uninstall_skill(places, dry_run);
   if (!lines) return fail(lines.error());
-  say(*lines);
+  say_all(*lines);
   if (dry_run) say("Dry run: nothing was changed.");
   return 0;
 }
@@ -115,13 +106,13 @@ int change_client(Task task, const InstallCommand& command) {
                                           : plan_uninstall(request, places);
   if (!plan) return fail(plan.error() + "\nNothing was changed.");
   if (command.dry_run) {
-    say(plan->lines);
+    say_all(plan->lines);
     say("Dry run: nothing was changed.");
     return 0;
   }
   if (const auto done = carry_out(*plan); !done) return fail(done.error());
   lock->made(plan->unmakes_state_folder);
-  say(plan->lines);
+  say_all(plan->lines);
   if (task == Task::install) say_next(*plan, command, *client);
   return 0;
 }

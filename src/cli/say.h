@@ -1,4 +1,4 @@
-// A line for people, on standard output.
+// What a command tells: lines for people, and its exit code.
 #pragma once
 
 #include <cstdio>
@@ -6,6 +6,10 @@
 
 namespace mcpivot {
 
+// The exit code of a command line that cannot be meant.
+inline constexpr int usage_error = 2;
+
+// On standard output.
 inline void say(const std::string& line) {
   std::fputs(line.c_str(), stdout);
   std::fputc('\n', stdout);
