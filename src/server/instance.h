@@ -158,6 +158,7 @@ class Instance final : private Generation::Owner {
   const ServerConfig& config_in_use() const { return current_ ? current_->config() : *config_; }
   const std::string& name() const { return config_->name; }
   State state() const { return life_.shown(); }
+  const Life& life() const { return life_; }
   // When it was last asked something.
   Clock::Time last_used() const {
     return std::max(last_used_, current_ ? current_->last_asked() : last_used_);

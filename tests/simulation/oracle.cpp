@@ -269,8 +269,9 @@ void Oracle::buried(const std::string& server, pid_t pid, int death, bool answer
   if (!serves(server, pid)) return;
   if (tells_model && tells_model(server)) untold_.push_back({death, server});
   const mcpivot::Instance* const of = server_called ? server_called(server) : nullptr;
-  // The next one may be a daemon by now, which comes when it comes.
-  if (answered && of != nullptr && !of->status().building && !of->config().is_daemon())
+  // The next one may be on its way already; or be a daemon by now, which comes when it comes.
+  if (answered && of != nullptr && of->life().coming() == mcpivot::Life::Next::nothing &&
+      !of->status().building && !of->config().is_daemon())
     due_.emplace(server, clock_.now() + soon);
 }
 
