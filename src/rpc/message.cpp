@@ -71,9 +71,11 @@ struct Fields {
 
   // Which field this key is, or `count` for one that does not concern us.
   std::size_t meet(const JsonCursor::Key& key) {
-    std::string decoded;
-    std::string_view name = key.text;
-    if (key.escaped) name = decoded = unescape(key.text);
+    return key.escaped ? meet(unescape(key.text)) : meet(key.text);
+  }
+
+ private:
+  std::size_t meet(std::string_view name) {
     for (std::size_t i = 0; i < count; ++i) {
       if (names[i].size() != name.size() || ((names[i][0] ^ name[0]) & ~0x20) != 0) continue;
       if (equal(names[i], name)) {
@@ -165,43 +167,47 @@ class Reader {
     if (top_.where[id] && !is_id(value(id))) {
       return refuse(Refusal::not_a_message, "an id must be a string or a number");
     }
-    Message message;
-    message.raw = line_;
-    message.id = top_.where[id];
-    message.method = top_.where[method];
-    message.params = top_.where[params];
-    message.result = top_.where[result];
-    message.error = top_.where[error];
-    const int bodies = (message.method ? 1 : 0) + (message.result ? 1 : 0) + (message.error ? 1 : 0);
+    const bool asks = static_cast<bool>(top_.where[method]);
+    const bool succeeded = static_cast<bool>(top_.where[result]);
+    const int bodies = (asks ? 1 : 0) + (succeeded ? 1 : 0) + (top_.where[error] ? 1 : 0);
     if (bodies != 1) {
       return refuse(Refusal::not_a_message, R"(it must have one of "method", "result" and "error")");
     }
-    if (message.method) {
+    if (asks) {
       if (!is_string(value(method))) return refuse(Refusal::not_a_message, "a method must be a string");
-      if (message.params && value(params)[0] != '{' && value(params)[0] != '[')
+      if (top_.where[params] && value(params)[0] != '{' && value(params)[0] != '[')
         return refuse(Refusal::not_a_message, "params must be an object");
-      message.kind = message.id ? Kind::request : Kind::notification;
-      describe(message);
-    } else {
-      if (message.result && !message.id) return refuse(Refusal::not_a_message, "a result must have an id");
-      message.kind = message.result ? Kind::result : Kind::error;
+      return described(top_.where[id] ? Kind::request : Kind::notification, method_named(value(method)));
     }
-    return message;
+    if (succeeded && !top_.where[id]) return refuse(Refusal::not_a_message, "a result must have an id");
+    return described(succeeded ? Kind::result : Kind::error, Method::other);
   }
 
-  void describe(Message& message) const {
-    const std::string_view spelled = value(method);
+  static Method method_named(std::string_view spelled) {
     const std::string_view plain = spelled.substr(1, spelled.size() - 2);
-    const bool escaped = plain.find('\\') != std::string_view::npos;
-    const std::string decoded = escaped ? unescape(plain) : std::string();
-    message.known = known_method(escaped ? std::string_view(decoded) : plain);
-    auto if_id = [this](Span span) { return is_id(span.of(line_)) ? span : Span(); };
-    message.name = params_.where[name];
-    message.uri = params_.where[uri];
-    message.request_id = if_id(params_.where[request_id]);
-    message.progress_token =
-        if_id(message.known == Method::progress ? params_.where[progress_token] : meta_.where[meta_token]);
-    message.task = static_cast<bool>(params_.where[task]);
+    return plain.find('\\') == std::string_view::npos ? known_method(plain) : known_method(unescape(plain));
+  }
+
+  // Written in one go: to clear a message first costs as much as to read a key.
+  Message described(Kind kind, Method known) const {
+    const bool asks = kind == Kind::request || kind == Kind::notification;
+    const auto if_asks = [&](Span span) { return asks ? span : Span(); };
+    const auto if_id = [&](Span span) { return asks && is_id(span.of(line_)) ? span : Span(); };
+    return {.raw = line_,
+            .kind = kind,
+            .known = known,
+            .id = top_.where[id],
+            .method = top_.where[method],
+            .params = top_.where[params],
+            .result = top_.where[result],
+            .error = top_.where[error],
+            .name = if_asks(params_.where[name]),
+            .uri = if_asks(params_.where[uri]),
+            .progress_token =
+                if_id(known == Method::progress ? params_.where[progress_token] : meta_.where[meta_token]),
+            .request_id = if_id(params_.where[request_id]),
+            .task = asks && params_.where[task],
+            .buffer = {}};
   }
 
   // A key of ours that another parser could take from elsewhere, or an empty view. At the top no message has
