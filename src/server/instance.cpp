@@ -23,7 +23,7 @@ std::string after_overdue(const ServerConfig& config) {
   if (config.is_daemon()) return " Look whether it did before you call it again.";
   const auto& [rebuild, restart, status, logs] = config.control;
   return (logs.empty() ? "" : fmt::format(" {} shows its stderr.", logs)) +
-         (restart.empty() ? "" : fmt::format(" {} starts it anew.", restart));
+         (restart.empty() ? "" : fmt::format(" {} starts it again.", restart));
 }
 
 }  // namespace

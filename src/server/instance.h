@@ -133,7 +133,7 @@ class Instance final : private Generation::Owner {
   // Stops it, and whoever else of this user runs its program if that is the user's own, so that the file can
   // be replaced. The next request that needs it starts it again.
   void stop(std::function<void(const Stopped&)> done);
-  // The server's sources changed, or somebody outside wants it anew: it is built, if it can be.
+  // The server's sources changed, or somebody outside wants it started again: it is built, if it can be.
   void follow_sources(const std::string& reason);
   // Somebody has put another program in the place of its own. False: it runs that already, or builds.
   bool program_replaced(const std::string& reason);

@@ -22,7 +22,7 @@ constexpr milliseconds young{5'000};
 constexpr milliseconds first_back_off{100};
 constexpr milliseconds longest_back_off{30'000};
 // What a server writes when it starts is no reason to start it again; but one that takes longer than this may
-// hang, and what is saved then may be what mends it.
+// hang, and what is saved then may be what fixes it.
 constexpr milliseconds quick_birth{2'000};
 
 // Methods that change nothing: if the server dies over one, it can be asked again.
@@ -334,7 +334,7 @@ void Instance::swap_in(Handshake::Outcome outcome) {
   told_missing_ = false;
   refetching_ = refetch_again_ = {};
   if (reloads_.round() == Life::Round::bears) {  // else they wait for what comes of the build
-    young_deaths_ = 0;  // what somebody had made anew is not judged by what it was before
+    young_deaths_ = 0;  // what somebody asked for is not judged by what it was before
     end_round({.ok = true, .text = words, .news = telling});
   } else if (telling) {
     add_notice(words);

@@ -1,4 +1,4 @@
-// The part of an instance's life that others decide: it is built, started anew, stopped, configured
+// The part of an instance's life that others decide: it is built, started again, stopped, configured
 // otherwise, and ended.
 #include <fmt/format.h>
 

@@ -54,7 +54,7 @@ Life::Effects Life::next(const Facts& facts) {
     next_ = Next::nothing;
     bear(std::string(reason_));
   } else if (is<Stopped>() && idle && facts.asked) {
-    bear("a request needs it");
+    bear("started for this call");
   } else if ((is<Starting>() || is<Failed>()) && idle) {
     bear("again");
   } else if (facts.asked && facts.serves) {
@@ -88,7 +88,7 @@ void Life::bear(const std::string& reason) {
 }
 
 // What is being born already may be older than what is wanted.
-void Life::bear_anew(const std::string& reason) {
+void Life::bear_again(const std::string& reason) {
   const bool ends_one = next_ == Next::birth;
   drop_birth();
   if (ends_one && !facts_.overlaps) facts_.others = true;
@@ -128,7 +128,7 @@ void Life::on(const Needed&) {
   const auto* const failed = get<Failed>();
   const bool down = is<Stopped>() || (is<Starting>() && next_ == Next::nothing) ||
                     (failed != nullptr && !failed->ran) || (facts_.comes_and_goes && !has_current());
-  if (down) bear("a request needs it");
+  if (down) bear("started for this call");
 }
 
 void Life::on(const Due& event) {
@@ -183,14 +183,14 @@ void Life::on(const RoundBegins& event) {
   if (event.renews) return renew(event.reason);
   facts_.round = Round::bears;
   if (facts_.comes_and_goes) return bear(event.reason);  // a session is not older than what was asked for
-  bear_anew(event.reason);
+  bear_again(event.reason);
 }
 
 // One that began before the build ended may run the old code.
 void Life::on(const Built& event) {
   facts_.round = Round::bears;
   if (facts_.comes_and_goes) return renew(event.reason);
-  bear_anew(event.reason);
+  bear_again(event.reason);
 }
 
 void Life::renew(const std::string& reason) {

@@ -217,7 +217,7 @@ class Life {
   void on(const Farewell& event);
 
   void bear(const std::string& reason);
-  void bear_anew(const std::string& reason);
+  void bear_again(const std::string& reason);
   void make_room();
   void renew(const std::string& reason);
   bool is_under_way(int birth) const { return next_ == Next::birth && birth == births_; }

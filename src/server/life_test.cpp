@@ -231,7 +231,7 @@ TEST(Life, a_reload_is_born_beside_what_serves) {
   EXPECT_TRUE(life.is<Life::Ready>());
 }
 
-TEST(Life, a_reload_during_a_birth_begins_it_anew) {
+TEST(Life, a_reload_during_a_birth_begins_it_again) {
   Life life = starting();
   EXPECT_THAT(does(life, Life::RoundBegins{false, false, "on request"}, with(plain, Round::bears)),
               ElementsAre(Do::end_birth, Do::start));
@@ -504,7 +504,7 @@ std::string name_of(const Life& life) {
 std::vector<NamedEvent> all_events() {
   std::vector<NamedEvent> events{
       {"somebody wants it", Life::Wanted{}},
-      {"a request needs it", Life::Needed{}},
+      {"a call finds nobody", Life::Needed{}},
       {"a generation is due", Life::Due{}},
       {"a round waits", Life::RoundWaits{}, Round::waits},
       {"a round begins: build", Life::RoundBegins{true, false, {}}, Round::builds},

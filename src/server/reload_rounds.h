@@ -1,7 +1,7 @@
 // Who waits for a new generation, and for what. One round is under way at a time: it may have to wait until
 // the old generation is gone, it builds if somebody asked for that, a generation is born, and it ends when it
 // is known what came of it. Who asks meanwhile joins it. What they get has begun after they asked: a
-// generation is born anew for them; and if a build runs already, which may miss what they want built, theirs
+// generation is born for them; and if a build runs already, which may miss what they want built, theirs
 // is the next round.
 //
 // One thread.
@@ -42,7 +42,7 @@ class ReloadRounds {
     nothing,  // it goes on, and ends for them too
     begin,    // a round begins, as soon as begin() may be called
     build,    // there is to be a build after all
-    bear      // a generation is to be born anew
+    bear      // a generation is to be born for them
   };
   // `build_is_enough`: what is changed during a build will be built by itself.
   Step join(Reload reload, bool can_build, bool build_is_enough);

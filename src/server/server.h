@@ -28,7 +28,8 @@ class Server final : public Instance::Source {
   // It is no longer in the configuration; its instances end by themselves.
   void close();
 
-  // Somebody outside wants it anew, after a build if there is one. One instance begins; the others follow.
+  // Somebody outside wants it started again, after a build if there is one. One instance begins; the others
+  // follow.
   void reload(const std::string& reason);
 
   const std::vector<Instance*>& instances() const { return instances_; }
