@@ -117,7 +117,7 @@ void Life::back_off() {
 void Life::on(const Wanted& event) {
   const auto* const ending = get<Ending>();
   if (is<Stopped>()) return bear(event.reason);
-  if (ending == nullptr || ending->what != Ending::For::rest) return;
+  if (ending == nullptr || ending->what != Ending::For::rest || next_ != Next::nothing) return;
   next_ = Next::room;
   reason_ = event.reason;
 }
@@ -241,8 +241,9 @@ void Life::on(const Stop& event) {
   if (event.at_once) do_(Do::stop_daemon);
 }
 
+// Not while somebody wants the next one.
 void Life::on(const Rest&) {
-  if (!is<Ready>()) return;
+  if (!is<Ready>() || next_ != Next::nothing) return;
   state_ = Ending{Ending::For::rest};
   do_(Do::end_current);
 }

@@ -7,6 +7,8 @@
 #include <array>
 #include <cstdlib>
 #include <fstream>
+#include <map>
+#include <set>
 #include <sstream>
 
 namespace mcpivot {
@@ -397,6 +399,12 @@ TEST(Life, only_one_that_serves_rests) {
   EXPECT_TRUE(life.is<Life::Starting>());
 }
 
+TEST(Life, what_is_being_replaced_does_not_rest) {
+  Life life = reborn();
+  EXPECT_THAT(does(life, Life::Rest{}), IsEmpty());
+  EXPECT_TRUE(life.is<Life::Ready>());
+}
+
 TEST(Life, a_reload_while_it_rests_begins_when_it_has_ended) {
   Life life = resting();
   EXPECT_THAT(does(life, Life::RoundWaits{}, with(plain, Round::waits)), IsEmpty());
@@ -549,6 +557,11 @@ bool can_happen(const Life& life, const Life::Event& event, const Facts& facts) 
   if (is(std::type_identity<Life::Lost>())) return life.is<Life::Ready>();
   if (is(std::type_identity<Life::Ended>())) return life.is<Life::Ending>();
   if (const auto* const stop = std::get_if<Life::Stop>(&event)) return stop->at_once == facts.comes_and_goes;
+  const bool of_birth = is(std::type_identity<Life::Born>()) || is(std::type_identity<Life::BirthFailed>());
+  if (of_birth) return life.coming() == Next::birth;
+  if (is(std::type_identity<Life::BirthPostponed>()))
+    return life.coming() == Next::birth && facts.comes_and_goes;
+  if (is(std::type_identity<Life::Due>())) return life.coming() == Next::later || facts.comes_and_goes;
   const auto* const begins = std::get_if<Life::RoundBegins>(&event);
   if (begins != nullptr && begins->renews && !facts.comes_and_goes) return false;
   const bool of_round = begins != nullptr || is(std::type_identity<Life::Built>()) ||
@@ -556,40 +569,49 @@ bool can_happen(const Life& life, const Life::Event& event, const Facts& facts) 
   return !of_round || !life.is<Life::Ending>();
 }
 
-// Each life as it comes about, and how it goes on in the circumstances in which it differs from others.
-std::string table() {
-  Facts no_room = once;
-  no_room.others = true;
-  const std::vector<std::pair<Life, Facts>> lives{
-      {stopped(), plain},
-      {waiting_for_room(), no_room},
-      {starting(), plain},
-      {gone_for_room(), once},
-      {after({Life::Wanted{}, Life::BirthPostponed{1, {}}}, daemon), daemon},
-      {after({Life::Wanted{}, Life::Born{1}, Life::Lost{}}), plain},
-      {ready(), plain},
-      {reborn(), plain},
-      {stopping(), plain},
-      {resting(), plain},
-      {making_room(), once},
-      {failed(), plain},
-      {leaving(), plain}};
-  std::string text = "| it is | and this happens | it becomes | and this is done |\n|---|---|---|---|\n";
-  for (const auto& [life, own] : lives)
+// All that a life of this kind can come to, by name.
+std::map<std::string, Life> reachable(const Facts& kind) {
+  std::map<std::string, Life> found{{name_of(stopped()), stopped()}};
+  std::vector<Life> to_follow{stopped()};
+  while (!to_follow.empty()) {
+    const Life from = to_follow.back();
+    to_follow.pop_back();
     for (const NamedEvent& event : all_events()) {
-      const auto row = [&](const Facts& facts) {
-        return can_happen(life, event.event, facts) ? step(life, event, facts) : std::string();
-      };
-      const std::string before = fmt::format("{} | ", name_of(life));
-      const std::string usual = row(own);
-      if (!usual.empty() && usual != before)
-        text += fmt::format("| {} | {} | {} |\n", name_of(life), event.name, usual);
-      if (!own.overlaps || own.comes_and_goes) continue;
-      const std::array<std::pair<const char*, Facts>, 2> others{
-          {{"cannot run twice", once}, {"comes and goes", daemon}}};
-      for (const auto& [kind, facts] : others)
-        if (const std::string other = row(facts); !other.empty() && other != usual && other != before)
-          text += fmt::format("| {} | {}; it {} | {} |\n", name_of(life), event.name, kind, other);
+      if (!can_happen(from, event.event, kind)) continue;
+      for (const bool others : {false, true}) {
+        Life life = from;
+        Facts facts = with(kind, event.round);
+        facts.others = others;
+        life.on(about(life, event.event), facts);
+        if (found.emplace(name_of(life), life).second) to_follow.push_back(life);
+      }
+    }
+  }
+  return found;
+}
+
+std::string table() {
+  std::string text = "| it is | and this happens | it becomes | and this is done |\n|---|---|---|---|\n";
+  const std::array<std::pair<std::string, Facts>, 3> kinds{
+      {{"", plain}, {"; it cannot run twice", once}, {"; it comes and goes", daemon}}};
+  std::array<std::map<std::string, Life>, 3> lives;
+  std::set<std::string> names;
+  for (std::size_t kind = 0; kind < kinds.size(); ++kind) {
+    lives.at(kind) = reachable(kinds.at(kind).second);
+    for (const auto& [name, life] : lives.at(kind)) names.insert(name);
+  }
+  for (const std::string& name : names)
+    for (const NamedEvent& event : all_events()) {
+      std::string usual;
+      for (std::size_t kind = 0; kind < kinds.size(); ++kind) {
+        const auto& [mark, facts] = kinds.at(kind);
+        const auto found = lives.at(kind).find(name);
+        if (found == lives.at(kind).end() || !can_happen(found->second, event.event, facts)) continue;
+        const std::string then = step(found->second, event, facts);
+        if (kind == 0) usual = then;
+        if ((kind == 0 || then != usual) && then != fmt::format("{} | ", name))
+          text += fmt::format("| {} | {}{} | {} |\n", name, event.name, mark, then);
+      }
     }
   return text;
 }
