@@ -254,6 +254,7 @@ class Instance final : private Generation::Owner {
   void count_kill(std::string reason);
   void finish_stop();
   void note_end(const Generation& generation, const std::string& how);
+  bool stopped_on_request() const;
   void on_buried(Generation& generation, Death& death);
   void on_ended(Death death);
   void on_crash(const Death& death, bool from_outside);

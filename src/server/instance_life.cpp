@@ -367,7 +367,7 @@ std::string Instance::binary_line(const std::optional<FileFacts>& before,
 // --- death -------------------------------------------------------------------------------------------------
 
 void Instance::on_lost(Generation& generation, Generation::Open lost, std::string_view why) {
-  settle(generation, lost, describe_death(generation, std::string(why)), true);
+  settle(generation, lost, describe_death(generation, std::string(why)), !stopped_on_request());
 }
 
 void Instance::on_death(Generation& generation, const Backend::Ending& ending) {
@@ -397,11 +397,15 @@ void Instance::count_kill(std::string reason) {
   past_.last_kill_at = world_.timers().date();
 }
 
+// What it worked on must not start it again.
+bool Instance::stopped_on_request() const {
+  const auto* const stopped = life_.get<Life::Stopped>();
+  return !stops_.empty() || (stopped != nullptr && stopped->why == Life::Stopped::Why::on_request);
+}
+
 // One of those that drain, or end. A session with a daemon may end later than the daemon itself.
 void Instance::on_buried(Generation& generation, Death& death) {
-  const auto* const stopped = life_.get<Life::Stopped>();
-  const bool on_request =
-      !stops_.empty() || (stopped != nullptr && stopped->why == Life::Stopped::Why::on_request);
+  const bool on_request = stopped_on_request();
   if (generation.ending()) {
     death.because = ends()       ? std::string(life_.trouble())
                     : on_request ? "it was stopped on request"
