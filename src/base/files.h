@@ -1,4 +1,4 @@
-// Files as a whole: where one lies, and what stands in it.
+// Files as a whole: where one is, and what is in it.
 //
 // Any thread.
 #pragma once
@@ -18,7 +18,7 @@ namespace mcpivot {
 // folder, this is the path as it is, and nothing will be found there.
 std::filesystem::path absolute_path(const std::filesystem::path& path);
 
-// All that stands in a file, if it is no more than `limit` bytes. The error reads on from the file's name:
+// All that is in a file, if it is no more than `limit` bytes. The error reads on from the file's name:
 // "cannot be read: ...".
 std::expected<std::string, std::string> read_small_file(const std::string& file, std::size_t limit);
 
@@ -33,8 +33,8 @@ struct Placing {
   bool durable = false;      // survives a power cut
   std::string owner_from{};  // a file of another user stays theirs, where that is allowed
 };
-// Writes it under another name first; then the name is changed, which happens at once: whoever reads the file
-// meanwhile sees the old text or the new one. The error reads on from the file's name.
+// Writes it under another name first; then the name is changed, which happens at once: those who read the
+// file meanwhile see the old text or the new one. The error reads on from the file's name.
 std::expected<void, std::string> replace_file(const std::string& path, std::string_view text,
                                               const Placing& placing = {});
 

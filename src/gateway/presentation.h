@@ -17,7 +17,7 @@ struct Presentation {
   // the server to judge. Else mcpivot answers them.
   bool passes_through;
   // The client waits for the server: while it starts, and while it doesn't read. Else nobody may wait for one
-  // of several: whoever asks is told at once.
+  // of several: those who ask are told at once.
   bool client_waits;
   // The model chooses: it switches servers on and off, looks for tools in all of them, and says which one it
   // means. Else the server is always active.

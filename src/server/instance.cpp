@@ -274,7 +274,7 @@ void Instance::wait(Asker asker, const Message& message, int sent_before) {
 
 // One that follows another client's is ready, and still lets requests wait.
 std::string Instance::why_not_ready() const {
-  return life_.is<Life::Ready>() ? "a new generation takes its place" : std::string(trouble());
+  return life_.is<Life::Ready>() ? std::string(Life::words_of_room) : std::string(trouble());
 }
 
 void Instance::release_waiting() {

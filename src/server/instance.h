@@ -231,7 +231,8 @@ class Instance final : private Generation::Owner {
   void happens(Life::Event event, std::function<void()> then = {});
   void happens_first(Life::Event event);
   void live();
-  void log_step(State before, std::string_view trouble_before) const;
+  Life::Effects step(const Life::Event* event);
+  void log_step(State before) const;
   void perform(const Life::Effect& effect);
 
   void bear(const std::string& reason);
@@ -380,7 +381,6 @@ class Instance final : private Generation::Owner {
   Alarm overdue_timer_;
   Alarm long_birth_timer_;
   Alarm follow_timer_;
-  std::uint64_t births_ = 0;
   std::set<std::string> earlier_tasks_;  // of generations of another mcpivot
   int young_deaths_ = 0;
   bool watching_overdue_ = false;

@@ -84,24 +84,26 @@ void Instance::live() {
     while (!happenings_.empty()) {
       const Happening now = std::move(happenings_.front());
       happenings_.pop_front();
-      const State before = state();
-      const std::string trouble_before(life_.trouble());
-      const Life::Effects effects = life_.on(now.event, facts());
-      log_step(before, trouble_before);
+      const Life::Effects effects = step(&now.event);
       if (now.then) now.then();
       for (const Life::Effect& effect : effects) perform(effect);
     }
-    const State before = state();
-    const std::string trouble_before(life_.trouble());
-    const Life::Effects effects = life_.next(facts());
-    log_step(before, trouble_before);
+    const Life::Effects effects = step(nullptr);
     if (effects.empty()) break;
     for (const Life::Effect& effect : effects) perform(effect);
   }
 }
 
-void Instance::log_step(State before, std::string_view trouble_before) const {
-  if (before == state() && (life_.trouble().empty() || life_.trouble() == trouble_before)) return;
+// Something has happened; or, if null, all that did has been dealt with.
+Life::Effects Instance::step(const Life::Event* event) {
+  const State before = state();
+  const std::string trouble_before(life_.trouble());
+  Life::Effects effects = event != nullptr ? life_.on(*event, facts()) : life_.next(facts());
+  if (before != state() || (!life_.trouble().empty() && life_.trouble() != trouble_before)) log_step(before);
+  return effects;
+}
+
+void Instance::log_step(State before) const {
   log_at(life_.is<Life::Failed>() ? LogLevel::warn : LogLevel::info, "{}: {} -> {}{}{}", config_->name,
          text(before), text(state()), life_.trouble().empty() ? "" : ": ", life_.trouble());
 }
@@ -181,7 +183,7 @@ void Instance::bear(const std::string& reason) {
   birth_->generation = std::move(*generation);
   if (sources_unwatched_) long_birth_timer_.set(quick_birth, [this] { watch_again(); });
   if (knows_client()) return shake_hands();
-  // It may be long until a client comes; whoever asked for this must not wait for that.
+  // It may be long until a client comes; those who asked for this must not wait for that.
   if (reloads_.round() != Life::Round::bears) return;
   const std::string words =
       fmt::format("[mcpivot] \"{}\" was started: generation {}, {}. It shakes hands when the client does.",
@@ -192,7 +194,8 @@ void Instance::bear(const std::string& reason) {
 // Whatever goes wrong is a birth that failed: without descriptors, for example, a link throws.
 std::expected<std::shared_ptr<Generation>, std::string> Instance::start_generation(int number) {
   try {
-    return Generation::start(world_, clients_, config_, {id_, ++births_, number}, ring_, *this,
+    return Generation::start(world_, clients_, config_,
+                             {id_, static_cast<std::uint64_t>(life_.births()), number}, ring_, *this,
                              current_ ? &current_->backend() : nullptr);
   } catch (const std::exception& error) {
     return std::unexpected(fmt::format("cannot start it: {}", error.what()));
@@ -415,25 +418,22 @@ void Instance::on_buried(Generation& generation, Death& death) {
   settle_open(generation, death, !ends() && !on_request);
   leaving_.remove(generation.shared_from_this());
   if (generation.ending()) note_end(generation, death.how);
-  happens(Life::Buried{});
+  live();
 }
 
 // The current generation is gone because we wanted it so: to stop, to make room for the next one, or for
 // good.
 void Instance::on_ended(Death death) {
-  const auto* const ending = life_.get<Life::Ending>();
-  const bool makes_room = ending != nullptr && ending->what == Life::Ending::For::room;
-  const bool reloading = (reloads_.under_way() || makes_room) && !ends();
-  death.because = ends()      ? std::string(life_.trouble())
-                  : reloading ? "a new generation takes its place"
-                  : ending != nullptr && ending->what == Life::Ending::For::rest
-                      ? "nobody needed it"
-                      : "it was stopped on request";
   past_.last_exit = fmt::format("{} after {}", death.how, duration_text(death.after));
-  count_kill(death.because);
-  happens(Life::Ended{}, [this, dead = current_, death, reloading] {
+  happens(Life::Ended{}, [this, dead = current_, death = std::move(death)]() mutable {
     current_.reset();
-    settle_open(*dead, death, reloading);
+    const bool makes_room = life_.is<Life::Starting>();
+    death.because = ends()                 ? std::string(life_.trouble())
+                    : makes_room           ? std::string(Life::words_of_room)
+                    : stopped_on_request() ? "it was stopped on request"
+                                           : "nobody needed it";
+    count_kill(death.because);
+    settle_open(*dead, death, makes_room);
     note_end(*dead, past_.last_exit);
     watcher_.on_writable(*this);  // nobody may wait for a dead server to read
   });

@@ -235,7 +235,7 @@ void Instance::configure(ServerConfig config) {
   });
 }
 
-// Nothing of it is on its way out any more: whoever wanted it stopped is told.
+// Nothing of it is on its way out any more: those who wanted it stopped are told.
 void Instance::finish_stop() {
   const Command command = std::exchange(stopping_command_, {}).value_or(config_->command);
   const auto stopping = std::make_shared<Stopping>();

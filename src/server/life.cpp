@@ -8,8 +8,6 @@
 namespace mcpivot {
 namespace {
 
-constexpr std::string_view makes_room = "a new generation takes its place";
-
 template <class... F>
 struct Cases : F... {
   using F::operator()...;
@@ -27,8 +25,7 @@ std::string starting_words(int number, const Life::State& before) {
 // One that ends for good is no longer born, built or stopped.
 template <class Event>
 constexpr bool concerns_leaving(const Event&) {
-  return std::is_same_v<Event, Life::Ended> || std::is_same_v<Event, Life::Retired> ||
-         std::is_same_v<Event, Life::Farewell>;
+  return std::is_same_v<Event, Life::Retired> || std::is_same_v<Event, Life::Farewell>;
 }
 
 }  // namespace
@@ -52,7 +49,7 @@ Life::Effects Life::next(const Facts& facts) {
     do_(Do::begin_round);
   } else if (next_ == Next::room && !facts.others && !has_current()) {
     next_ = Next::nothing;
-    bear(std::string(reason_));
+    bear(reason_);
   } else if (is<Stopped>() && idle && facts.asked) {
     bear("started for this call");
   } else if ((is<Starting>() || is<Failed>()) && idle) {
@@ -68,7 +65,7 @@ Life::Effects Life::next(const Facts& facts) {
 // Unless one is under way, or cannot be.
 void Life::bear(const std::string& reason) {
   if (next_ == Next::birth || facts_.held || is<Leaving>()) return;
-  if (next_ == Next::later) do_(Do::cancel_back_off);
+  drop_back_off();
   next_ = Next::nothing;
   if (!facts_.overlaps) {  // it cannot run twice, and not during a build either
     if (facts_.round == Round::builds || facts_.round == Round::waits) return;
@@ -95,6 +92,12 @@ void Life::bear_again(const std::string& reason) {
   bear(reason);
 }
 
+void Life::drop_back_off() {
+  if (next_ != Next::later) return;
+  next_ = Next::nothing;
+  do_(Do::cancel_back_off);
+}
+
 void Life::drop_birth() {
   if (next_ == Next::birth) do_(Do::end_birth);
   if (next_ == Next::birth || next_ == Next::room) next_ = Next::nothing;
@@ -102,10 +105,9 @@ void Life::drop_birth() {
 
 // Whatever was to come is not to come any more.
 void Life::drop_plans() {
-  if (next_ == Next::later) do_(Do::cancel_back_off);
+  drop_back_off();
   do_(Do::stop_build);
   drop_birth();
-  next_ = Next::nothing;
 }
 
 void Life::back_off() {
@@ -194,9 +196,8 @@ void Life::on(const Built& event) {
 }
 
 void Life::renew(const std::string& reason) {
-  if (next_ == Next::later) do_(Do::cancel_back_off);
+  drop_back_off();
   drop_birth();
-  next_ = Next::nothing;
   do_(Do::renew, reason);
 }
 
@@ -212,26 +213,23 @@ void Life::on(const Lost& event) {
 }
 
 void Life::on(const Ended&) {
-  if (is<Leaving>()) return;
   const auto* const ending = get<Ending>();
   if (facts_.round != Round::none || (ending != nullptr && ending->what == Ending::For::room)) {
-    state_ = Starting{std::string(makes_room)};
+    state_ = Starting{std::string(words_of_room)};
   } else if (ending != nullptr && ending->what == Ending::For::rest) {
     state_ =
         Stopped{Stopped::Why::unneeded, "it was stopped because nobody needed it; the next call starts it"};
   } else {
-    state_ = Stopped{Stopped::Why::on_request, "it was stopped on request; the next call starts it"};
+    state_ = Stopped{Stopped::Why::on_request, ending != nullptr ? ending->words : std::string()};
   }
 }
-
-void Life::on(const Buried&) {}
 
 void Life::on(const Stop& event) {
   drop_plans();
   do_(Do::give_up_round);
   if (has_current() && !event.at_once) {
     if (is<Ready>()) do_(Do::end_current);
-    state_ = Ending{Ending::For::stop};
+    state_ = Ending{Ending::For::stop, event.words};
   } else {
     if (has_current()) do_(Do::detach_current);
     state_ = Stopped{Stopped::Why::on_request, event.words};
@@ -277,7 +275,7 @@ void Life::on(const Farewell& event) {
 std::string_view Life::trouble() const {
   return std::visit(Cases{[](const Ready&) { return std::string_view(); },
                           [](const Ending& ending) {
-                            return ending.what == Ending::For::room ? makes_room
+                            return ending.what == Ending::For::room ? words_of_room
                                    : ending.what == Ending::For::stop
                                        ? "it is being stopped on request"
                                        : "it is being stopped because nobody needs it";

@@ -18,6 +18,9 @@ namespace mcpivot {
 
 class Life {
  public:
+  // Why a call waits, or is lost, when one generation makes room for the next.
+  static constexpr std::string_view words_of_room = "a new generation takes its place";
+
   // --- what serves
 
   // Nothing runs, and nothing is to.
@@ -36,6 +39,7 @@ class Life {
   struct Ending {
     enum class For : std::uint8_t { stop, rest, room };
     For what;
+    std::string words{};  // of one that it is to be stopped for, when it has
   };
   // It could not be born. The next try is due.
   struct Failed {
@@ -101,8 +105,6 @@ class Life {
     std::string words;
   };
   struct Ended {};
-  // One of the others is gone.
-  struct Buried {};
   struct Stop {
     std::string words;
     bool at_once;  // our session with it is not waited for
@@ -118,7 +120,7 @@ class Life {
   };
   using Event =
       std::variant<Wanted, Needed, Due, RoundWaits, RoundBegins, Built, BuildFailed, Born, BirthFailed,
-                   BirthPostponed, Lost, Ended, Buried, Stop, Rest, Configured, Retired, Farewell>;
+                   BirthPostponed, Lost, Ended, Stop, Rest, Configured, Retired, Farewell>;
 
   // --- under which circumstances
 
@@ -209,7 +211,6 @@ class Life {
   void on(const BirthPostponed& event);
   void on(const Lost& event);
   void on(const Ended& event);
-  void on(const Buried& event);
   void on(const Stop& event);
   void on(const Rest& event);
   void on(const Configured& event);
@@ -221,6 +222,7 @@ class Life {
   void make_room();
   void renew(const std::string& reason);
   bool is_under_way(int birth) const { return next_ == Next::birth && birth == births_; }
+  void drop_back_off();
   void drop_birth();
   void drop_plans();
   void back_off();

@@ -525,7 +525,6 @@ std::vector<NamedEvent> all_events() {
       {"the birth is postponed", Life::BirthPostponed{}},
       {"what served is lost", Life::Lost{}},
       {"what served has ended", Life::Ended{}},
-      {"another one is gone", Life::Buried{}},
       {"stop", Life::Stop{{}, false}},
       {"stop a daemon", Life::Stop{{}, true}},
       {"rest", Life::Rest{}},
