@@ -1,0 +1,112 @@
+// One cell of the matrix, in a process of its own so that it can be ended whatever hangs:
+//   node cell.mjs '{"server":…,"client":…,"mcpivot":…,"http":…,"limit":…}'
+// Prints a line of JSON for each question: { name, failed?: reason, milliseconds }.
+import { spawn } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { once } from 'node:events';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Peer } from './lib/clients.mjs';
+import { asked } from './lib/expected.mjs';
+import { questions, restart_questions } from './lib/questions.mjs';
+import { servers } from './lib/words.mjs';
+
+const { server, client, mcpivot, http, limit } = JSON.parse(process.argv[2]);
+const scratch = mkdtempSync(join(tmpdir(), 'mcpivot-eras-'));
+process.on('exit', () => rmSync(scratch, { recursive: true, force: true }));
+
+const pids = join(scratch, 'pids');
+const build = join(scratch, 'build');
+writeFileSync(pids, '');
+writeFileSync(build, 'build-1');
+// So that an mcpivot under test leaves the user's own files alone, and knows nothing from the cell before.
+const env = {
+  ERAS_PIDS: pids,
+  ERAS_BUILD: build,
+  ...Object.fromEntries(
+    ['STATE_HOME', 'CACHE_HOME', 'CONFIG_HOME', 'RUNTIME_DIR'].map((name) => [`XDG_${name}`, join(scratch, name)]),
+  ),
+};
+
+const world = {
+  /** Kills the process that serves now: the youngest. */
+  kill_server() {
+    process.kill(Number(readFileSync(pids, 'utf8').trim().split('\n').at(-1)), 'SIGKILL');
+  },
+  build_name: () => readFileSync(build, 'utf8'),
+  /** Another build, in the file that mcpivot watches; its name. */
+  rebuild() {
+    writeFileSync(build, 'build-2');
+    return 'build-2';
+  },
+};
+
+async function free_port() {
+  const listener = createServer().listen(0, '127.0.0.1');
+  await once(listener, 'listening');
+  const { port } = listener.address();
+  listener.close();
+  await once(listener, 'close');
+  return port;
+}
+
+const command = [process.execPath, fileURLToPath(new URL('server.mjs', import.meta.url)), server];
+let daemon;
+/** What the client is to connect to: a command line, or a URL. */
+async function target() {
+  if (!http) return mcpivot ? [mcpivot, '--watch', build, '--', ...command] : command;
+  const port = await free_port();
+  daemon = spawn(command[0], [...command.slice(1), '--http', String(port)], {
+    env: { ...process.env, ...env },
+    stdio: 'ignore',
+  });
+  const url = new URL(`http://127.0.0.1:${port}/mcp`);
+  while (!(await fetch(url).then(() => true, () => false))) await sleep(50); // ended by the cell's limit
+  return mcpivot ? [mcpivot, '--url', url.href] : url;
+}
+
+/** An action that takes too long has failed. */
+function within(milliseconds, action) {
+  const late = Promise.withResolvers();
+  const timer = setTimeout(() => late.reject(new Error(`no answer within ${milliseconds / 1000} s`)), milliseconds);
+  return Promise.race([action(), late.promise]).finally(() => clearTimeout(timer));
+}
+
+const restarts = Boolean(mcpivot) && !http;
+const names = asked(server, { restarts });
+const report = (name, began, error) =>
+  console.log(
+    JSON.stringify({
+      name,
+      ...(error && { failed: error.message.replace(/\s+/g, ' ').slice(0, 400) }),
+      milliseconds: Math.round(performance.now() - began),
+    }),
+  );
+
+let peer;
+const began = performance.now();
+try {
+  peer = await Peer.connect(client, await target(), { env, limit });
+} catch (error) {
+  error.message = `connect: ${error.message}`;
+  for (const name of names) report(name, began, error);
+}
+if (peer) {
+  for (const name of names) {
+    const question = { ...questions, ...restart_questions }[name];
+    const start = performance.now();
+    // What restarts a server takes its time, and is asked more than one thing.
+    const enough = name in restart_questions ? 4 * limit : limit;
+    const failed = await within(enough, () => question(peer, servers[server].words, world)).then(
+      () => undefined,
+      (error) => error,
+    );
+    report(name, start, failed);
+  }
+  await within(limit, () => peer.client.close()).catch(() => {});
+}
+daemon?.kill('SIGKILL');
+process.exit(0);

@@ -1,0 +1,140 @@
+// The clients of the matrix: both major versions of the SDK, behind one face, so that each cell is asked alike.
+import { Client as ClientV1 } from '@modelcontextprotocol/sdk/client/index.js';
+import { StdioClientTransport as StdioV1 } from '@modelcontextprotocol/sdk/client/stdio.js';
+import { StreamableHTTPClientTransport as HttpV1 } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
+import {
+  CreateMessageRequestSchema,
+  ElicitRequestSchema,
+  ListRootsRequestSchema,
+  LoggingMessageNotificationSchema,
+  ResourceListChangedNotificationSchema,
+  ResourceUpdatedNotificationSchema,
+  ToolListChangedNotificationSchema,
+} from '@modelcontextprotocol/sdk/types.js';
+import { Client as ClientV2, LOG_LEVEL_META_KEY, StreamableHTTPClientTransport as HttpV2 } from '@modelcontextprotocol/client';
+import { StdioClientTransport as StdioV2 } from '@modelcontextprotocol/client/stdio';
+
+const schemas = {
+  'elicitation/create': ElicitRequestSchema,
+  'sampling/createMessage': CreateMessageRequestSchema,
+  'roots/list': ListRootsRequestSchema,
+  'notifications/message': LoggingMessageNotificationSchema,
+  'notifications/resources/list_changed': ResourceListChangedNotificationSchema,
+  'notifications/resources/updated': ResourceUpdatedNotificationSchema,
+  'notifications/tools/list_changed': ToolListChangedNotificationSchema,
+};
+
+const kinds = {
+  v1: { Client: ClientV1, Stdio: StdioV1, Http: HttpV1, key: (method) => schemas[method] },
+  'v2-legacy': { mode: 'legacy' },
+  'v2-auto': { mode: 'auto' },
+  'v2-pinned': { mode: { pin: '2026-07-28' } },
+};
+const v2 = { Client: ClientV2, Stdio: StdioV2, Http: HttpV2, key: (method) => method };
+
+const info = { name: 'mcpivot-eras', version: '1.0.0' };
+const capabilities = { sampling: {}, elicitation: { form: {} }, roots: { listChanged: true } };
+
+/** What this client answers when a form asks for these fields. */
+const filled_in = { name: 'Ada', color: 'green' };
+const answers = {
+  'elicitation/create': ({ requestedSchema }) => ({
+    action: 'accept',
+    content: Object.fromEntries(Object.entries(filled_in).filter(([field]) => field in requestedSchema.properties)),
+  }),
+  'sampling/createMessage': () => ({
+    role: 'assistant',
+    model: 'a-model',
+    stopReason: 'endTurn',
+    content: { type: 'text', text: 'Something.' },
+  }),
+  'roots/list': () => ({ roots: [{ uri: 'file:///one', name: 'One' }, { uri: 'file:///two' }] }),
+};
+
+export class Peer {
+  /** Every message that came in, in order, as the transport read it. */
+  received = [];
+  /** What the server asked, in order: { method, params }. */
+  asked = [];
+  /** The notifications that the SDK passed on to its application, in order. */
+  told = [];
+  #kind;
+  #limit;
+  #wake = new Set();
+
+  /** To a command line, or to a URL. No request of this peer takes longer than `limit` milliseconds. */
+  static async connect(name, to, { env = {}, limit }) {
+    const peer = new Peer();
+    peer.#limit = limit;
+    const { Client, Stdio, Http, key, mode } = (peer.#kind = { ...v2, ...kinds[name] });
+    peer.client = new Client(info, { capabilities, ...(mode && { versionNegotiation: { mode } }) });
+    for (const [method, answer] of Object.entries(answers)) {
+      peer.client.setRequestHandler(key(method), ({ params }) => {
+        peer.asked.push({ method, params });
+        return answer(params);
+      });
+    }
+    for (const method of Object.keys(schemas).filter((each) => each.startsWith('notifications/'))) {
+      peer.client.setNotificationHandler(key(method), (notification) => peer.#note(peer.told, notification));
+    }
+    const transport =
+      to instanceof URL
+        ? new Http(to)
+        : new Stdio({ command: to[0], args: to.slice(1), env: { ...process.env, ...env }, stderr: 'ignore' });
+    transport.onmessage = (message) => peer.#note(peer.received, message);
+    await peer.client.connect(transport, { timeout: limit });
+    return peer;
+  }
+
+  get modern() {
+    return this.client.getProtocolEra?.() === 'modern';
+  }
+
+  async call([name, args = {}], { _meta, ...options } = {}) {
+    const params = { name, arguments: args, ...(_meta && { _meta }) };
+    options = { timeout: this.#limit, ...options };
+    return this.#kind.mode ? this.client.callTool(params, options) : this.client.callTool(params, undefined, options);
+  }
+  /** The other requests, by the SDK's name for them. */
+  ask(method, params) {
+    return this.client[method](params, { timeout: this.#limit });
+  }
+
+  /** Changes of these kinds are told from now on. In the legacy era nobody asks for changes of lists. */
+  async listen({ resourceSubscriptions = [], ...lists }) {
+    if (this.modern) return this.client.listen({ resourceSubscriptions, ...lists }, { timeout: this.#limit });
+    for (const uri of resourceSubscriptions) await this.ask('subscribeResource', { uri });
+  }
+  /** What a call must carry so that the server logs all it has to say. */
+  async log_everything() {
+    if (this.modern) return { _meta: { [LOG_LEVEL_META_KEY]: 'debug' } };
+    await this.client.setLoggingLevel('debug', { timeout: this.#limit });
+    return {};
+  }
+
+  /** The first item of `received` or `told` that matches, as soon as it is there. */
+  until(list, match, what) {
+    return new Promise((resolve, reject) => {
+      const look = () => {
+        const found = list.find(match);
+        if (!found) return;
+        this.#wake.delete(look);
+        clearTimeout(timer);
+        resolve(found);
+      };
+      const timer = setTimeout(() => {
+        this.#wake.delete(look);
+        reject(new Error(`no ${what} within ${this.#limit / 1000} s`));
+      }, this.#limit);
+      this.#wake.add(look);
+      look();
+    });
+  }
+
+  #note(list, item) {
+    list.push(item);
+    for (const look of this.#wake) look();
+  }
+}
+
+export const client_names = Object.keys(kinds);

@@ -1,0 +1,65 @@
+// How each server calls what the questions are about. A word that a server lacks is a question that it isn't asked.
+const ours = {
+  tools: ['echo', 'add', 'ask', 'wait', 'add_tool'],
+  prompts: ['greet'],
+  resources: ['test://note'],
+  templates: ['test://item/{id}'],
+  echo: [['echo', { text: 'Hello.' }], 'Hello.'],
+  structured: [['add', { a: 1, b: 2 }], { sum: 3 }],
+  fail: [['fail'], 'on purpose'],
+  prompt: [{ name: 'greet', arguments: { name: 'Ada' } }, 'Greet Ada.'],
+  complete: [{ ref: { type: 'ref/prompt', name: 'greet' }, argument: { name: 'name', value: 'A' } }, ['Ada', 'Alan']],
+  read: ['test://note', 'A note.'],
+  read_template: ['test://item/7', 'Item 7.'],
+  elicit: [['ask'], 'Hello Ada.'],
+  elicit_twice: [['ask_twice'], 'Ada likes green.', ['Who are you?', 'Which color, Ada?']],
+  sample: [['sample'], 'Something.'],
+  roots: [['roots'], 'file:///one file:///two'],
+  count: [['count', { steps: 5, pause: 20 }], 'Counted to 5.', 5],
+  cancel: [['wait'], ['was_cancelled'], 'true'],
+  change: [['add_tool'], 'toolsListChanged', 'notifications/tools/list_changed', ['listTools', 'tools', 'added']],
+  update: [['touch'], 'test://note'],
+  log: [['log'], 'A line of the log.'],
+  long: [['count', { steps: 20, pause: 100 }], 'Counted to 20.'],
+  build: ['build'],
+};
+
+const data = 'data:text/plain;base64,SGVsbG8=';
+const everything = {
+  tools: ['echo', 'get-sum', 'trigger-elicitation-request', 'trigger-sampling-request', 'get-roots-list'],
+  prompts: ['simple-prompt', 'completable-prompt'],
+  resources: ['demo://resource/static/document/features.md'],
+  templates: ['demo://resource/dynamic/text/{resourceId}'],
+  echo: [['echo', { message: 'Hello.' }], 'Echo: Hello.'],
+  structured: [['get-structured-content', { location: 'Chicago' }], { temperature: 36, conditions: 'Light rain / drizzle', humidity: 82 }],
+  fail: [['get-sum', { a: 'one', b: 2 }], 'Invalid arguments'],
+  prompt: [{ name: 'args-prompt', arguments: { city: 'Paris' } }, "What's weather in Paris?"],
+  complete: [
+    { ref: { type: 'ref/prompt', name: 'completable-prompt' }, argument: { name: 'department', value: 'S' } },
+    ['Sales', 'Support'],
+  ],
+  read: ['demo://resource/static/document/features.md', 'Everything Server'],
+  read_template: ['demo://resource/dynamic/text/7', 'Resource 7'],
+  elicit: [['trigger-elicitation-request'], 'Ada'],
+  sample: [['trigger-sampling-request', { prompt: 'Say something.', maxTokens: 10 }], 'Something.'],
+  roots: [['get-roots-list'], 'file:///two'],
+  count: [['trigger-long-running-operation', { duration: 0.2, steps: 4 }], 'completed', 4],
+  change: [
+    ['gzip-file-as-resource', { name: 'hello.gz', data, outputType: 'resourceLink' }],
+    'resourcesListChanged',
+    'notifications/resources/list_changed',
+    ['listResources', 'resources', 'hello.gz'],
+  ],
+  update: [['toggle-subscriber-updates'], 'demo://resource/dynamic/text/1'],
+  log: [['toggle-simulated-logging'], 'essage'],
+  long: [['trigger-long-running-operation', { duration: 2, steps: 20 }], 'completed'],
+  build: ['get-env'],
+};
+
+export const servers = {
+  v1: { words: ours, eras: ['legacy'] },
+  'v2-legacy': { words: ours, eras: ['legacy'] },
+  'v2-modern': { words: ours, eras: ['modern'] },
+  'v2-dual': { words: ours, eras: ['legacy', 'modern'] },
+  everything: { words: everything, eras: ['legacy'] },
+};
