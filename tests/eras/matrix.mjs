@@ -31,7 +31,7 @@ export async function cell(server, client, { mcpivot, http = false, limit = 10 }
     } catch {} // they are gone
   };
   process.once('exit', end_group);
-  const patience = (names.length / 4 + 4) * limit * 1000;
+  const patience = (names.length / 2 + 8) * limit * 1000;
   const timer = setTimeout(end_group, patience);
   const answers = new Map();
   createInterface(child.stdout).on('line', (line) => {

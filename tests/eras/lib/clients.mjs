@@ -60,12 +60,14 @@ export class Peer {
   told = [];
   #kind;
   #limit;
+  #ever; // the SDK's own limit: whoever asks gives up before
   #wake = new Set();
 
-  /** To a command line, or to a URL. No request of this peer takes longer than `limit` milliseconds. */
+  /** To a command line, or to a URL. Connecting may take `limit` milliseconds, waiting for a message half of it. */
   static async connect(name, to, { env = {}, limit }) {
     const peer = new Peer();
-    peer.#limit = limit;
+    peer.#limit = limit / 2;
+    peer.#ever = 10 * limit;
     const { Client, Stdio, Http, key, mode } = (peer.#kind = { ...v2, ...kinds[name] });
     peer.client = new Client(info, { capabilities, ...(mode && { versionNegotiation: { mode } }) });
     for (const [method, answer] of Object.entries(answers)) {
@@ -80,9 +82,16 @@ export class Peer {
     const transport =
       to instanceof URL
         ? new Http(to)
-        : new Stdio({ command: to[0], args: to.slice(1), env: { ...process.env, ...env }, stderr: 'ignore' });
+        : new Stdio({ command: to[0], args: to.slice(1), env: { ...process.env, ...env }, stderr: 'pipe' });
+    let stderr = '';
+    transport.stderr?.setEncoding('utf8').on('data', (text) => (stderr = (stderr + text).slice(-300)));
     transport.onmessage = (message) => peer.#note(peer.received, message);
-    await peer.client.connect(transport, { timeout: limit });
+    try {
+      await peer.client.connect(transport, { timeout: limit });
+    } catch (error) {
+      error.message += ` ${stderr}`;
+      throw error;
+    }
     return peer;
   }
 
@@ -92,23 +101,23 @@ export class Peer {
 
   async call([name, args = {}], { _meta, ...options } = {}) {
     const params = { name, arguments: args, ...(_meta && { _meta }) };
-    options = { timeout: this.#limit, ...options };
+    options = { timeout: this.#ever, ...options };
     return this.#kind.mode ? this.client.callTool(params, options) : this.client.callTool(params, undefined, options);
   }
   /** The other requests, by the SDK's name for them. */
   ask(method, params) {
-    return this.client[method](params, { timeout: this.#limit });
+    return this.client[method](params, { timeout: this.#ever });
   }
 
   /** Changes of these kinds are told from now on. In the legacy era nobody asks for changes of lists. */
   async listen({ resourceSubscriptions = [], ...lists }) {
-    if (this.modern) return this.client.listen({ resourceSubscriptions, ...lists }, { timeout: this.#limit });
+    if (this.modern) return this.client.listen({ resourceSubscriptions, ...lists }, { timeout: this.#ever });
     for (const uri of resourceSubscriptions) await this.ask('subscribeResource', { uri });
   }
   /** What a call must carry so that the server logs all it has to say. */
   async log_everything() {
     if (this.modern) return { _meta: { [LOG_LEVEL_META_KEY]: 'debug' } };
-    await this.client.setLoggingLevel('debug', { timeout: this.#limit });
+    await this.client.setLoggingLevel('debug', { timeout: this.#ever });
     return {};
   }
 
