@@ -9,7 +9,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
-const cases = ['modern', 'both', 'legacy', 'no-method', 'unsupported-legacy', 'unsupported-modern', 'silence', 'exit'];
+const cases = [
+  ...['modern', 'both', 'legacy', 'no-method', 'unsupported-legacy', 'unsupported-modern', 'silence', 'exit'],
+  ...['no-changes', 'listen-refused', 'listen-unacknowledged', 'listen-ended', 'question'].map((twist) => `modern+${twist}`),
+];
 const [claude, ...chosen] = process.argv.slice(2);
 const recorder = fileURLToPath(new URL('recorder.mjs', import.meta.url));
 

@@ -1,9 +1,10 @@
 // A server of both eras, written by hand, that answers `server/discover` as its argument says and writes down each
-// line that it reads (<) and writes (>), with the milliseconds since its start, to the file in RECORD.
+// line that it reads (<) and writes (>), with the milliseconds since its start, to the file in RECORD. After a + the
+// argument says what a modern server does otherwise than a client would expect.
 import { appendFileSync } from 'node:fs';
 import { createInterface } from 'node:readline';
 
-const answer_to_discover = process.argv[2];
+const [answer_to_discover, twist] = process.argv[2].split('+');
 const began = performance.now();
 const record = (direction, line) =>
   appendFileSync(process.env.RECORD, `${process.pid} ${Math.round(performance.now() - began)} ${direction} ${line}\n`);
@@ -14,7 +15,10 @@ const send = (message) => {
 };
 
 const info = { name: 'recorder', version: '1.0.0' };
-const capabilities = { tools: { listChanged: true }, prompts: { listChanged: true }, resources: { listChanged: true, subscribe: true } };
+const capabilities = {
+  tools: { listChanged: twist !== 'no-changes' },
+  ...(twist !== 'no-changes' && { prompts: { listChanged: true }, resources: { listChanged: true, subscribe: true } }),
+};
 const discovered = (...supportedVersions) => ({
   result: {
     resultType: 'complete',
@@ -59,6 +63,13 @@ function change_tools() {
   send({ method: 'notifications/tools/list_changed', ...(listening !== undefined && { params: { _meta } }) });
 }
 
+function listen(id, notifications) {
+  listening = id;
+  const _meta = { 'io.modelcontextprotocol/subscriptionId': id };
+  send({ method: 'notifications/subscriptions/acknowledged', params: { notifications, _meta } });
+  if (twist === 'listen-ended') setTimeout(() => send({ id, result: { resultType: 'complete', _meta } }), 100);
+}
+
 function handle(message) {
   const { id, method, params } = message;
   const modern = params?._meta?.['io.modelcontextprotocol/protocolVersion'] !== undefined;
@@ -79,11 +90,9 @@ function handle(message) {
     case 'resources/templates/list':
       return answer(list(modern, 'resourceTemplates', []));
     case 'subscriptions/listen':
-      listening = id;
-      return send({
-        method: 'notifications/subscriptions/acknowledged',
-        params: { notifications: params.notifications, _meta: { 'io.modelcontextprotocol/subscriptionId': id } },
-      });
+      if (twist === 'listen-unacknowledged') return undefined;
+      if (twist === 'listen-refused') return answer({ error: { code: -32601, message: 'Method not found' } });
+      return listen(id, params.notifications);
     case 'tools/call':
       if (!modern) {
         asking = answer;
@@ -97,8 +106,10 @@ function handle(message) {
             requestState: 'state-1',
           },
         });
+      if (twist === 'question') send({ id: 'question', method: 'elicitation/create', params: form });
       change_tools();
-      return answer(said(`answered: ${JSON.stringify(params.inputResponses)}`));
+      // With a twist, long enough to see what the client does about it.
+      return setTimeout(() => answer(said(`answered: ${JSON.stringify(params.inputResponses)}`)), twist ? 12_000 : 0);
     case undefined: // the answer to a legacy question
       change_tools();
       return asking({ result: { content: [{ type: 'text', text: JSON.stringify(message.result ?? message.error) }] } });
@@ -107,7 +118,7 @@ function handle(message) {
   }
 }
 
-record('*', `started, answers server/discover with "${answer_to_discover}"`);
+record('*', `started, answers server/discover with "${process.argv[2]}"`);
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'])
   process.on(signal, () => {
     record('*', signal);
