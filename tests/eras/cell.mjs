@@ -1,11 +1,10 @@
 // One cell of the matrix, in a process of its own so that it can be ended whatever hangs:
-//   node cell.mjs '{"server":…,"client":…,"mcpivot":…,"http":…,"limit":…}'
+//   node cell.mjs '{"server":…,"client":…,"mcpivot":…,"http":…,"limit":…,"scratch":…}'
 // Prints a line of JSON for each question: { name, failed?: reason, milliseconds }.
 import { spawn } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { once } from 'node:events';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -14,9 +13,7 @@ import { asked } from './lib/expected.mjs';
 import { questions, restart_questions } from './lib/questions.mjs';
 import { servers } from './lib/words.mjs';
 
-const { server, client, mcpivot, http, limit } = JSON.parse(process.argv[2]);
-const scratch = mkdtempSync(join(tmpdir(), 'mcpivot-eras-'));
-process.on('exit', () => rmSync(scratch, { recursive: true, force: true }));
+const { server, client, mcpivot, http, limit, scratch } = JSON.parse(process.argv[2]);
 
 const pids = join(scratch, 'pids');
 const build = join(scratch, 'build');

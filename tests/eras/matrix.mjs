@@ -4,8 +4,10 @@
 // a daemon, and mcpivot reaches it with --url. Ends with 1 if a cell is below what lib/expected.mjs expects of it.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
 import { createInterface } from 'node:readline';
-import { resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { client_names } from './lib/clients.mjs';
@@ -18,7 +20,8 @@ const cell_program = fileURLToPath(new URL('cell.mjs', import.meta.url));
 export async function cell(server, client, { mcpivot, http = false, limit = 10 } = {}) {
   const restarts = Boolean(mcpivot) && !http;
   const names = asked(server, { restarts });
-  const task = { server, client, mcpivot: mcpivot && resolve(mcpivot), http, limit: limit * 1000 };
+  const scratch = mkdtempSync(join(tmpdir(), 'mcpivot-eras-'));
+  const task = { server, client, mcpivot: mcpivot && resolve(mcpivot), http, limit: limit * 1000, scratch };
   const began = performance.now();
   // A group of its own, so that its end is the end of all that it started.
   const child = spawn(process.execPath, [cell_program, JSON.stringify(task)], {
@@ -44,6 +47,7 @@ export async function cell(server, client, { mcpivot, http = false, limit = 10 }
   clearTimeout(timer);
   end_group();
   process.off('exit', end_group);
+  rmSync(scratch, { recursive: true, force: true, maxRetries: 5 });
 
   const unasked = `not asked: the cell ended before it, after ${Math.round((performance.now() - began) / 1000)} s. ${stderr}`;
   const failures = names

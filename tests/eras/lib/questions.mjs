@@ -109,6 +109,12 @@ export const questions = {
     const kinds = peer.received.slice(since).map(({ method }) => method);
     assert.ok(kinds.lastIndexOf('notifications/progress') < kinds.lastIndexOf(undefined), 'progress after the answer');
   },
+  /** A call that is answered in several rounds reports its progress as one. */
+  async 'progress across rounds'(peer, { elicit_twice: [call, expected] }) {
+    const since = peer.received.length;
+    await good(peer, call, expected, { onprogress: () => {} });
+    assert.deepEqual(progress_in(peer, since).map(({ params }) => params.progress), [1, 2, 3]);
+  },
   async cancellation(peer, { cancel: [call, then, expected] }) {
     const abort = new AbortController();
     const { answer } = await under_way(peer, call, { signal: abort.signal });
@@ -166,4 +172,8 @@ export const restart_questions = {
 };
 
 /** The word that a question needs, where some server lacks it. */
-export const needs = { 'elicitation twice': 'elicit_twice', cancellation: 'cancel' };
+export const needs = {
+  'elicitation twice': 'elicit_twice',
+  'progress across rounds': 'elicit_twice',
+  cancellation: 'cancel',
+};

@@ -28,13 +28,17 @@ export function add_features(server, dialect, world) {
   tool('ask', {}, (_, extra) =>
     dialect.interview(extra, [() => form('Who are you?', 'name')], ([who]) => text(`Hello ${who.content?.name}.`)),
   );
-  tool('ask_twice', {}, (_, extra) =>
-    dialect.interview(
+  tool('ask_twice', {}, (_, extra) => {
+    const step = (number) => dialect.progress(extra, number, 3);
+    return dialect.interview(
       extra,
-      [() => form('Who are you?', 'name'), ([who]) => form(`Which color, ${who.content?.name}?`, 'color')],
-      ([who, which]) => text(`${who.content?.name} likes ${which.content?.color}.`),
-    ),
-  );
+      [
+        () => step(1).then(() => form('Who are you?', 'name')),
+        ([who]) => step(2).then(() => form(`Which color, ${who.content?.name}?`, 'color')),
+      ],
+      ([who, which]) => step(3).then(() => text(`${who.content?.name} likes ${which.content?.color}.`)),
+    );
+  });
   tool('sample', {}, (_, extra) =>
     dialect.interview(
       extra,

@@ -26,7 +26,7 @@ const dialect = {
   async interview(extra, questions, finish) {
     const answers = [];
     for (const question of questions) {
-      const request = question(answers);
+      const request = await question(answers);
       answers.push(await extra.sendRequest(request, answer_to[request.method]));
     }
     return finish(answers);

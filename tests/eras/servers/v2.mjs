@@ -19,12 +19,12 @@ const dialect = {
   completable,
   arguments: (shape) => z.object(shape),
   /** The answers so far travel in `requestState`: nothing is kept here between two rounds. */
-  interview({ mcpReq }, questions, finish) {
+  async interview({ mcpReq }, questions, finish) {
     const answers = JSON.parse(mcpReq.requestState() ?? '[]');
     if (mcpReq.inputResponses?.answer) answers.push(mcpReq.inputResponses.answer);
     if (answers.length === questions.length) return finish(answers);
     return inputRequired({
-      inputRequests: { answer: questions[answers.length](answers) },
+      inputRequests: { answer: await questions[answers.length](answers) },
       requestState: JSON.stringify(answers),
     });
   },
