@@ -3,11 +3,10 @@
 // Prints a line of JSON for each question: { name, failed?: reason, milliseconds }.
 import { spawn } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
-import { createServer } from 'node:net';
-import { once } from 'node:events';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { free_port } from '../peers/lib/ports.mjs';
 import { Peer } from './lib/clients.mjs';
 import { asked } from './lib/expected.mjs';
 import { questions, restart_questions } from './lib/questions.mjs';
@@ -40,15 +39,6 @@ const world = {
     return 'build-2';
   },
 };
-
-async function free_port() {
-  const listener = createServer().listen(0, '127.0.0.1');
-  await once(listener, 'listening');
-  const { port } = listener.address();
-  listener.close();
-  await once(listener, 'close');
-  return port;
-}
 
 // A client that has the modern era only isn't offered it by an mcpivot whose servers are all legacy, unless told to.
 const front = client === 'v2-pinned' && !servers[server].eras.includes('modern') ? ['--front', 'modern'] : [];
