@@ -156,6 +156,18 @@ TEST(Control, a_dead_socket_is_cleaned_up) {
   EXPECT_THAT(sockets(client.directory()), IsEmpty());
 }
 
+TEST(Control, one_that_is_stopped_is_left_out_and_holds_nobody_up) {
+  Client client;
+  client.initialize();
+  client.call("echo");
+  client.child().signal(SIGSTOP);
+  const Outcome said = run(client, {"status"});
+  client.child().signal(SIGCONT);
+  EXPECT_EQ(said.exit_code, 1);
+  EXPECT_THAT(said.err, HasSubstr("one that runs is left out: it does not answer"));
+  EXPECT_EQ(run(client, {"status"}).exit_code, 0);
+}
+
 TEST(Control, a_terminal_that_goes_in_the_middle_of_a_call_harms_nobody) {
   Client client({.server = {"--name", "x"}});
   client.initialize();

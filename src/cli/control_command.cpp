@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <boost/json.hpp>
+#include <chrono>
 #include <ctime>
 #include <memory>
 #include <set>
@@ -20,6 +21,8 @@ namespace {
 
 namespace json = boost::json;
 
+// One that runs says at once how it is.
+constexpr std::chrono::seconds status_patience{5};
 constexpr timespec redraw_pace{.tv_sec = 1, .tv_nsec = 0};
 constexpr timespec follow_pace{.tv_sec = 0, .tv_nsec = 200'000'000};
 
@@ -47,7 +50,9 @@ Found look_around(const ControlWish& wish) {
   for (ControlClient& client : ControlClient::connect_all()) {
     json::object status;
     try {
+      client.wait_at_most(status_patience);
       status = client.ask("status", nullptr).as_object();
+      client.wait_at_most(std::chrono::seconds(0));
     } catch (const ControlEnded&) {
       continue;  // just now
     } catch (const ControlError& error) {

@@ -141,6 +141,7 @@ void look_at_client(const Client& client, Scope scope, const Places& places, Fin
 void look_at_instances(Findings& findings) {
   for (ControlClient& running : ControlClient::connect_all()) {
     try {
+      running.wait_at_most(std::chrono::seconds(5));
       const boost::json::value status = running.ask("status", nullptr);
       const std::string version(status.at("version").as_string());
       if (version != MCPIVOT_VERSION)
@@ -149,7 +150,7 @@ void look_at_instances(Findings& findings) {
             status.at("pid").to_number<long>(), version, MCPIVOT_VERSION,
             std::string_view(status.at("client").as_string())));
     } catch (const std::exception&) {
-      continue;  // it has ended just now, or is so old that it says no version
+      continue;  // it has ended just now, does not answer, or is so old that it says no version
     }
   }
 }

@@ -17,6 +17,7 @@ namespace json = boost::json;
 namespace {
 
 constexpr std::size_t deepest = 1024;  // as in the messages that mcpivot takes
+constexpr const char* no_answer = "it does not answer";
 
 json::object parsed(const std::string& line) {
   json::parse_options options;
@@ -33,8 +34,8 @@ json::object parsed(const std::string& line) {
 std::vector<ControlClient> ControlClient::connect_all() {
   std::vector<ControlClient> clients;
   for (const RunningMcpivot& mcpivot : running_mcpivots()) {
-    if (const int socket = connect_to(mcpivot.socket, 0); socket >= 0)
-      clients.push_back(ControlClient(socket));
+    const int socket = connect_to(mcpivot.socket, 0);
+    if (socket >= 0 || errno == EAGAIN) clients.push_back(ControlClient(socket));
   }
   return clients;
 }
@@ -57,6 +58,7 @@ ControlClient::~ControlClient() {
 
 json::value ControlClient::ask(std::string_view method, const json::value& params,
                                const OnNotification& on_notification) {
+  if (socket_ < 0) throw ControlError(no_answer);
   json::object request{{"jsonrpc", "2.0"}, {"id", ++last_id_}, {"method", method}};
   if (!params.is_null()) request["params"] = params;
   const std::string line = json::serialize(request) + "\n";
@@ -72,6 +74,8 @@ json::value ControlClient::ask(std::string_view method, const json::value& param
       if (on_notification) on_notification(message);
       continue;
     }
+    // The answer to a question that was given up may come late. An error may name no request.
+    if (const json::value* id = message.if_contains("id"); id != nullptr && *id != last_id_) continue;
     if (const json::value* error = message.if_contains("error")) {
       const json::value* words = error->is_object() ? error->get_object().if_contains("message") : nullptr;
       throw ControlError(words != nullptr && words->is_string() ? std::string(words->get_string())
@@ -98,7 +102,7 @@ std::string ControlClient::read_line() {
     std::array<char, 65536> piece;
     const ssize_t count = ::read(socket_, piece.data(), piece.size());
     if (count < 0 && errno == EINTR) continue;
-    if (count < 0 && errno == EAGAIN) throw ControlError("it does not answer");
+    if (count < 0 && errno == EAGAIN) throw ControlError(no_answer);
     if (count <= 0) throw ControlEnded("it ended before it had answered");
     received_.append(piece.data(), static_cast<std::size_t>(count));
   }

@@ -27,7 +27,8 @@ class ControlEnded : public ControlError {
 
 class ControlClient {
  public:
-  // To every mcpivot of this user that runs now.
+  // To every mcpivot of this user that runs now. One that lets nobody in is among them; asking it is an
+  // error.
   static std::vector<ControlClient> connect_all();
 
   ControlClient(ControlClient&& other) noexcept;
@@ -39,14 +40,15 @@ class ControlClient {
   using OnNotification = std::function<void(const boost::json::object& notification)>;
   boost::json::value ask(std::string_view method, const boost::json::value& params,
                          const OnNotification& on_notification = {});
-  // From now on, no answer for so long is an error. Without this, a build may take as long as it takes.
+  // From now on, no answer for so long is an error. Without this, or with 0, a build may take as long as it
+  // takes.
   void wait_at_most(std::chrono::milliseconds time);
 
  private:
   explicit ControlClient(int socket) : socket_(socket) {}
   std::string read_line();
 
-  int socket_ = -1;
+  int socket_ = -1;  // it let nobody in
   int last_id_ = 0;
   std::string received_;
 };

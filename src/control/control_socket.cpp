@@ -13,6 +13,7 @@
 #include <filesystem>
 
 #include "base/user_folders.h"
+#include "control/running_mcpivots.h"
 #include "link/pipe_link.h"
 #include "log/last_resort.h"
 #include "log/log.h"
@@ -66,6 +67,14 @@ json::object described(const Member& member, const Routes::Cost& cost) {
   return server;
 }
 
+// Where nobody listens. A living process has our number if it is in another container that shares the folder.
+std::string free_path(const std::string& folder) {
+  std::string path = fmt::format("{}/{}.sock", folder, ::getpid());
+  for (int next = 2; is_listening(path); ++next)
+    path = fmt::format("{}/{}-{}.sock", folder, ::getpid(), next);
+  return path;
+}
+
 }  // namespace
 
 // One terminal that has come in.
@@ -102,7 +111,9 @@ class ControlSocket::Visitor final : public Link::Handler,
 
   // Link::Handler
   void on_message(const Message& message) override;
-  void on_batch(std::string_view) override {}
+  void on_batch(std::string_view) override {
+    answer(error_answer({}, code::invalid_request, "send the messages one by one"));
+  }
   void on_unreadable(std::string_view, const Refusal& refusal) override {
     answer(error_answer(refusal.id, refusal.code, refusal.reason));
   }
@@ -245,7 +256,7 @@ void ControlSocket::open() {
   std::error_code ignored;
   fs::create_directories(folder, ignored);
   ::chmod(folder.c_str(), 0700);
-  const std::string path = fmt::format("{}/{}.sock", folder, ::getpid());
+  const std::string path = free_path(folder);
   fs::remove(path, ignored);  // of a dead one with our number
   boost::system::error_code error;
   acceptor_.open(boost::asio::local::stream_protocol(), error);
@@ -292,7 +303,10 @@ void ControlSocket::welcome(boost::asio::local::stream_protocol::socket socket) 
     return;
   }
   refusing_ = false;
-  if (visitors_.size() >= most_visitors) return;
+  if (visitors_.size() >= most_visitors) {
+    log_warn("control socket: turned away a terminal: {} are connected already", most_visitors);
+    return;
+  }
   const int second = ::fcntl(socket.native_handle(), F_DUPFD_CLOEXEC, 3);
   if (second < 0) {
     log_warn("control socket: turned away a terminal: {}", std::strerror(errno));

@@ -1,6 +1,7 @@
 #include "control/running_mcpivots.h"
 
 #include <sys/socket.h>
+#include <sys/time.h>
 #include <sys/un.h>
 #include <unistd.h>
 
@@ -17,13 +18,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Whether somebody listens; errno tells why not.
-bool answers(const std::string& path) {
-  const int probe = connect_to(path, SOCK_NONBLOCK);
-  if (probe < 0) return errno == EAGAIN;
-  ::close(probe);
-  return true;
-}
+constexpr timeval longest_connect{.tv_sec = 1, .tv_usec = 0};
+constexpr timeval without_limit{};
 
 }  // namespace
 
@@ -36,12 +32,23 @@ int connect_to(const std::string& socket, int flags) {
   }
   std::memcpy(address.sun_path, socket.c_str(), socket.size());
   const int made = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | flags, 0);
-  if (made < 0 || ::connect(made, reinterpret_cast<const sockaddr*>(&address), sizeof(address)) == 0)
+  if (made < 0) return -1;
+  ::setsockopt(made, SOL_SOCKET, SO_SNDTIMEO, &longest_connect, sizeof(longest_connect));
+  if (::connect(made, reinterpret_cast<const sockaddr*>(&address), sizeof(address)) == 0) {
+    ::setsockopt(made, SOL_SOCKET, SO_SNDTIMEO, &without_limit, sizeof(without_limit));
     return made;
+  }
   const int error = errno;
   ::close(made);
   errno = error;
   return -1;
+}
+
+bool is_listening(const std::string& socket) {
+  const int probe = connect_to(socket, SOCK_NONBLOCK);
+  if (probe < 0) return errno == EAGAIN;
+  ::close(probe);
+  return true;
 }
 
 std::vector<RunningMcpivot> running_mcpivots() {
@@ -53,7 +60,7 @@ std::vector<RunningMcpivot> running_mcpivots() {
     RunningMcpivot mcpivot{.pid = 0, .socket = entry->path()};
     std::from_chars(name.data(), name.data() + name.size(), mcpivot.pid);
     if (entry->path().extension() != ".sock" || mcpivot.pid <= 0) continue;
-    if (answers(mcpivot.socket)) {
+    if (is_listening(mcpivot.socket)) {
       found.push_back(std::move(mcpivot));
     } else if (errno == ECONNREFUSED) {
       std::error_code ignored;

@@ -16,8 +16,11 @@ struct RunningMcpivot {
   std::string socket;
 };
 
-// A connection to a socket, or -1 and errno. `flags` go with SOCK_STREAM.
+// A connection to a socket, or -1 and errno. `flags` go with SOCK_STREAM. EAGAIN: as many as can are waiting
+// to be let in; unless SOCK_NONBLOCK is among the flags, that is after some time.
 int connect_to(const std::string& socket, int flags);
+// Whether somebody listens there; errno tells why not.
+bool is_listening(const std::string& socket);
 
 // Those that answer, the oldest first. The sockets of those that do not are removed.
 std::vector<RunningMcpivot> running_mcpivots();

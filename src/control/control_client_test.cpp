@@ -1,0 +1,170 @@
+#include "control/control_client.h"
+
+#include <gmock/gmock.h>
+#include <poll.h>
+
+#include <array>
+#include <thread>
+
+#include "control/running_mcpivots.h"
+#include "control/temporary_runtime_folder.h"
+
+namespace mcpivot {
+namespace {
+
+using namespace std::chrono_literals;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::SizeIs;
+
+// One who listens as a mcpivot does, in a thread of its own: for each connection it says its lines, one after
+// each request, and then closes it. An empty one: it says nothing and waits until the client is gone.
+class Speaker {
+ public:
+  Speaker(const TemporaryRuntimeFolder& folder, std::vector<std::string> lines)
+      : listener_(folder.listen("7")), lines_(std::move(lines)), thread_([this] { run(); }) {}
+  ~Speaker() {
+    ::shutdown(listener_, SHUT_RDWR);
+    thread_.join();
+    ::close(listener_);
+  }
+  Speaker(const Speaker&) = delete;
+  Speaker& operator=(const Speaker&) = delete;
+
+ private:
+  void run() const {
+    for (int visitor; (visitor = ::accept4(listener_, nullptr, nullptr, SOCK_CLOEXEC)) >= 0; ::close(visitor))
+      serve(visitor);
+  }
+  void serve(int visitor) const {
+    std::array<char, 4096> asked;
+    for (const std::string& line : lines_) {
+      if (::read(visitor, asked.data(), asked.size()) <= 0) return;
+      if (!line.empty() && ::send(visitor, line.data(), line.size(), MSG_NOSIGNAL) < 0) return;
+      if (line.empty()) ::read(visitor, asked.data(), asked.size());
+    }
+  }
+
+  int listener_;
+  std::vector<std::string> lines_;
+  std::thread thread_;
+};
+
+class Asking : public testing::Test {
+ protected:
+  // The one that says these lines.
+  ControlClient& connect(std::vector<std::string> lines) {
+    speaker.emplace(folder, std::move(lines));
+    clients = ControlClient::connect_all();
+    EXPECT_THAT(clients, SizeIs(1));
+    return clients.front();
+  }
+  template <class Expected>
+  std::string thrown(ControlClient& client) {
+    try {
+      client.ask("status", nullptr);
+    } catch (const Expected& error) {
+      EXPECT_EQ(typeid(error), typeid(Expected));
+      return error.what();
+    }
+    return "nothing";
+  }
+
+  TemporaryRuntimeFolder folder;
+  std::optional<Speaker> speaker;
+  std::vector<ControlClient> clients;  // gone before the speaker, which waits for that
+};
+
+TEST_F(Asking, returns_the_result_of_each_question) {
+  ControlClient& client = connect({"{\"id\":1,\"result\":[1]}\n", "{\"id\":2,\"result\":[2]}\n"});
+  EXPECT_EQ(client.ask("status", nullptr).at(0), 1);
+  EXPECT_EQ(client.ask("status", nullptr).at(0), 2);
+}
+
+TEST_F(Asking, hands_over_what_is_said_before_the_answer) {
+  ControlClient& client = connect(
+      {"{\"method\":\"one\"}\n{\"method\":\"two\"}\n{\"id\":1,\"result\":{}}\n{\"method\":\"late\"}\n"});
+  std::vector<std::string> heard;
+  client.ask("tools/call", nullptr, [&](const boost::json::object& notification) {
+    heard.emplace_back(notification.at("method").as_string());
+  });
+  EXPECT_THAT(heard, ElementsAre("one", "two"));
+}
+
+TEST_F(Asking, an_error_is_thrown_in_its_own_words) {
+  EXPECT_EQ(thrown<ControlError>(connect({"{\"id\":1,\"error\":{\"code\":-1,\"message\":\"no\"}}\n"})), "no");
+}
+
+TEST_F(Asking, an_error_without_words_is_thrown_as_it_is) {
+  EXPECT_EQ(thrown<ControlError>(connect({"{\"id\":1,\"error\":[7]}\n"})), "[7]");
+}
+
+TEST_F(Asking, an_error_that_names_no_request_is_for_this_one) {
+  EXPECT_EQ(thrown<ControlError>(connect({"{\"error\":{\"code\":-32700,\"message\":\"no\"}}\n"})), "no");
+}
+
+TEST_F(Asking, what_is_no_json_is_told_as_such) {
+  EXPECT_THAT(thrown<ControlError>(connect({"hello\n"})), HasSubstr("cannot be read"));
+}
+
+TEST_F(Asking, what_is_no_message_is_told_as_such) {
+  EXPECT_THAT(thrown<ControlError>(connect({"[1]\n"})), HasSubstr("cannot be read"));
+}
+
+TEST_F(Asking, takes_answers_as_deep_as_mcpivot_lets_through) {
+  const std::string deep = std::string(1000, '[') + std::string(1000, ']');
+  EXPECT_TRUE(connect({"{\"id\":1,\"result\":" + deep + "}\n"}).ask("status", nullptr).is_array());
+}
+
+TEST_F(Asking, one_that_ends_instead_of_answering_has_ended) {
+  EXPECT_THAT(thrown<ControlEnded>(connect({"{\"id\":1,"})), HasSubstr("before it had answered"));
+}
+
+TEST_F(Asking, one_that_ended_after_an_answer_has_ended) {
+  ControlClient& client = connect({"{\"id\":1,\"result\":1}\n"});
+  EXPECT_EQ(client.ask("status", nullptr), 1);
+  speaker.reset();
+  EXPECT_THAT(thrown<ControlEnded>(client), HasSubstr("ended"));
+}
+
+TEST_F(Asking, waits_no_longer_than_it_was_told_to) {
+  ControlClient& client = connect({""});
+  client.wait_at_most(10ms);
+  EXPECT_EQ(thrown<ControlError>(client), "it does not answer");
+}
+
+TEST_F(Asking, the_late_answer_to_an_earlier_question_is_not_taken_for_this_one) {
+  ControlClient& client =
+      connect({"{\"method\":\"wait\"}\n", "{\"id\":1,\"result\":1}\n{\"id\":2,\"result\":2}\n"});
+  client.wait_at_most(10ms);
+  EXPECT_EQ(thrown<ControlError>(client), "it does not answer");
+  client.wait_at_most(10s);
+  EXPECT_EQ(client.ask("status", nullptr), 2);
+}
+
+TEST_F(Asking, goes_on_when_the_client_is_moved) {
+  ControlClient moved = std::move(connect({"{\"id\":1,\"result\":1}\n", "{\"id\":2,\"result\":2}\n"}));
+  EXPECT_EQ(moved.ask("status", nullptr), 1);
+  clients.front() = std::move(moved);
+  EXPECT_EQ(clients.front().ask("status", nullptr), 2);
+}
+
+// It is stopped, say: what asks it waits in the kernel's queue, and that is full.
+TEST_F(Asking, one_that_lets_nobody_in_is_told_as_such) {
+  const int stuck = folder.listen("7", 0);
+  const int waiting = connect_to(folder.socket("7"), SOCK_NONBLOCK);
+  ASSERT_GE(waiting, 0);
+  clients = ControlClient::connect_all();
+  ASSERT_THAT(clients, SizeIs(1));
+  EXPECT_EQ(thrown<ControlError>(clients.front()), "it does not answer");
+  ::close(waiting);
+  ::close(stuck);
+}
+
+TEST_F(Asking, those_that_have_ended_are_not_asked) {
+  folder.dead_socket("6");
+  connect({"{\"id\":1,\"result\":1}\n"});
+}
+
+}  // namespace
+}  // namespace mcpivot
