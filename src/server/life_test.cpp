@@ -1,15 +1,7 @@
 #include "server/life.h"
 
-#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-
-#include <array>
-#include <cstdlib>
-#include <fstream>
-#include <map>
-#include <set>
-#include <sstream>
 
 namespace mcpivot {
 namespace {
@@ -41,9 +33,6 @@ Life after(std::initializer_list<Life::Event> events, const Facts& facts = plain
   return life;
 }
 
-Life stopped() {
-  return {};
-}
 Life starting(const Facts& facts = plain) {
   return after({Life::Wanted{"first start"}}, facts);
 }
@@ -472,169 +461,6 @@ TEST(Life, a_stop_is_told_though_it_leaves) {
   Facts facts;
   facts.stop_wanted = true;
   EXPECT_THAT(follows(life, facts), ElementsAre(Do::tell_stopped));
-}
-
-// --- the table in docs/life.md
-
-struct Named {
-  const char* name;
-  Life life;
-};
-struct NamedEvent {
-  const char* name;
-  Life::Event event;
-  Round round = Round::none;
-};
-
-std::string name_of(Do what) {
-  constexpr auto names = std::to_array<const char*>(
-      {"start",       "end birth",    "end current",     "detach current", "drain current",  "end others",
-       "build",       "stop build",   "begin round",     "renew",          "fail round",     "give up round",
-       "back off",    "look again",   "cancel back-off", "release",        "refuse waiting", "settle",
-       "stop daemon", "tell stopped", "tell gone"});
-  static_assert(names.size() == static_cast<std::size_t>(Do::tell_gone) + 1);
-  return names[static_cast<std::size_t>(what)];
-}
-
-std::string name_of(const Life& life) {
-  constexpr auto states =
-      std::to_array<const char*>({"stopped", "starting", "ready", "ending", "failed", "leaving"});
-  static_assert(states.size() == std::variant_size_v<Life::State>);
-  constexpr auto comings =
-      std::to_array<const char*>({"", ", next: when there is room", ", next: later", ", next: birth"});
-  std::string name = states[life.state().index()];
-  if (const auto* const ending = life.get<Life::Ending>())
-    name += std::to_array<const char*>(
-        {" to stop", " to rest", " to make room"})[static_cast<std::size_t>(ending->what)];
-  return name + comings[static_cast<std::size_t>(life.coming())];
-}
-
-std::vector<NamedEvent> all_events() {
-  std::vector<NamedEvent> events{
-      {"somebody wants it", Life::Wanted{}},
-      {"a call finds nobody", Life::Needed{}},
-      {"a generation is due", Life::Due{}},
-      {"a round waits", Life::RoundWaits{}, Round::waits},
-      {"a round begins: build", Life::RoundBegins{true, false, {}}, Round::builds},
-      {"a round begins: birth", Life::RoundBegins{false, false, {}}, Round::bears},
-      {"a round begins: renewal", Life::RoundBegins{false, true, {}}, Round::bears},
-      {"the build is done", Life::Built{}, Round::bears},
-      {"the build failed", Life::BuildFailed{}, Round::builds},
-      {"born", Life::Born{1}},
-      {"the birth failed", Life::BirthFailed{0, {}, true, {}}},
-      {"the birth is postponed", Life::BirthPostponed{}},
-      {"what served is lost", Life::Lost{}},
-      {"what served has ended", Life::Ended{}},
-      {"stop", Life::Stop{{}, false}},
-      {"stop a daemon", Life::Stop{{}, true}},
-      {"rest", Life::Rest{}},
-      {"configured", Life::Configured{}},
-      {"retired", Life::Retired{}},
-      {"mcpivot ends", Life::Farewell{}}};
-  return events;
-}
-
-// What speaks of a birth speaks of the last one.
-Life::Event about(const Life& life, Life::Event event) {
-  if (auto* const born = std::get_if<Life::Born>(&event)) born->birth = life.births();
-  if (auto* const failed = std::get_if<Life::BirthFailed>(&event)) failed->birth = life.births();
-  if (auto* const postponed = std::get_if<Life::BirthPostponed>(&event)) postponed->birth = life.births();
-  return event;
-}
-
-std::string step(Life life, const NamedEvent& event, Facts facts) {
-  facts.round = event.round;
-  std::string done;
-  for (const Life::Effect& effect : life.on(about(life, event.event), facts))
-    done += fmt::format("{}{}", done.empty() ? "" : ", ", name_of(effect.what));
-  return fmt::format("{} | {}", name_of(life), done);
-}
-
-// Whether it can: nobody loses what isn't there, and no round begins before what ends has ended.
-bool can_happen(const Life& life, const Life::Event& event, const Facts& facts) {
-  const auto is = [&]<class E>(std::type_identity<E>) { return std::holds_alternative<E>(event); };
-  if (is(std::type_identity<Life::Lost>())) return life.is<Life::Ready>();
-  if (is(std::type_identity<Life::Ended>())) return life.is<Life::Ending>();
-  if (const auto* const stop = std::get_if<Life::Stop>(&event)) return stop->at_once == facts.comes_and_goes;
-  const bool of_birth = is(std::type_identity<Life::Born>()) || is(std::type_identity<Life::BirthFailed>());
-  if (of_birth) return life.coming() == Next::birth;
-  if (is(std::type_identity<Life::BirthPostponed>()))
-    return life.coming() == Next::birth && facts.comes_and_goes;
-  if (is(std::type_identity<Life::Due>())) return life.coming() == Next::later || facts.comes_and_goes;
-  const auto* const begins = std::get_if<Life::RoundBegins>(&event);
-  if (begins != nullptr && begins->renews && !facts.comes_and_goes) return false;
-  const bool of_round = begins != nullptr || is(std::type_identity<Life::Built>()) ||
-                        is(std::type_identity<Life::BuildFailed>());
-  return !of_round || !life.is<Life::Ending>();
-}
-
-// All that a life of this kind can come to, by name.
-std::map<std::string, Life> reachable(const Facts& kind) {
-  std::map<std::string, Life> found{{name_of(stopped()), stopped()}};
-  std::vector<Life> to_follow{stopped()};
-  while (!to_follow.empty()) {
-    const Life from = to_follow.back();
-    to_follow.pop_back();
-    for (const NamedEvent& event : all_events()) {
-      if (!can_happen(from, event.event, kind)) continue;
-      for (const bool others : {false, true}) {
-        Life life = from;
-        Facts facts = with(kind, event.round);
-        facts.others = others;
-        life.on(about(life, event.event), facts);
-        if (found.emplace(name_of(life), life).second) to_follow.push_back(life);
-      }
-    }
-  }
-  return found;
-}
-
-std::string table() {
-  std::string text = "| it is | and this happens | it becomes | and this is done |\n|---|---|---|---|\n";
-  const std::array<std::pair<std::string, Facts>, 3> kinds{
-      {{"", plain}, {"; it cannot run twice", once}, {"; it comes and goes", daemon}}};
-  std::array<std::map<std::string, Life>, 3> lives;
-  std::set<std::string> names;
-  for (std::size_t kind = 0; kind < kinds.size(); ++kind) {
-    lives.at(kind) = reachable(kinds.at(kind).second);
-    for (const auto& [name, life] : lives.at(kind)) names.insert(name);
-  }
-  for (const std::string& name : names)
-    for (const NamedEvent& event : all_events()) {
-      std::string usual;
-      for (std::size_t kind = 0; kind < kinds.size(); ++kind) {
-        const auto& [mark, facts] = kinds.at(kind);
-        const auto found = lives.at(kind).find(name);
-        if (found == lives.at(kind).end() || !can_happen(found->second, event.event, facts)) continue;
-        const std::string then = step(found->second, event, facts);
-        if (kind == 0) usual = then;
-        if ((kind == 0 || then != usual) && then != fmt::format("{} | ", name))
-          text += fmt::format("| {} | {}{} | {} |\n", name, event.name, mark, then);
-      }
-    }
-  return text;
-}
-
-TEST(Life, the_table_in_the_repository_is_that_of_the_program) {
-  constexpr std::string_view begin_mark = "<!-- steps: written by the program, see life_test.cpp -->\n";
-  constexpr std::string_view end_mark = "<!-- steps: end -->\n";
-  const std::string path = PROJECT_DIRECTORY "/docs/life.md";
-  std::ostringstream read;
-  read << std::ifstream(path).rdbuf();
-  std::string text = read.str();
-  const auto begin = text.find(begin_mark);
-  const auto end = text.find(end_mark);
-  ASSERT_NE(begin, std::string::npos);
-  ASSERT_NE(end, std::string::npos);
-  const auto inside = begin + begin_mark.size();
-  const std::string expected = "\n" + table() + "\n";
-  if (std::getenv("MCPIVOT_WRITE_DOCS") != nullptr) {
-    text.replace(inside, end - inside, expected);
-    std::ofstream(path) << text;
-    return;
-  }
-  EXPECT_EQ(text.substr(inside, end - inside), expected)
-      << "run: MCPIVOT_WRITE_DOCS=1 build/release/unit_tests --gtest_filter='Life*'";
 }
 
 }  // namespace
