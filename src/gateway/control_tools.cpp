@@ -7,8 +7,8 @@
 
 #include "base/text.h"
 #include "gateway/control_arguments.h"
+#include "gateway/output_tail.h"
 #include "gateway/sitter_answers.h"
-#include "gateway/stderr_tail.h"
 #include "rpc/answers.h"
 #include "rpc/json_cursor.h"
 
@@ -373,7 +373,7 @@ void ControlTools::logs(const Call& call) {
   const Member* const member = pick_or_refuse(call);
   if (member == nullptr) return;
   const std::string text =
-      stderr_tail(member->instance(), {.lines = number_argument(call.arguments, "lines", usual_log_lines),
+      output_tail(member->instance(), {.lines = number_argument(call.arguments, "lines", usual_log_lines),
                                        .generation = number_argument(call.arguments, "generation", 0),
                                        .between = "--- generation {} ---"});
   answer(call, text);
@@ -496,7 +496,7 @@ void ControlTools::sitter_logs(const Call& call) {
   const Member* const member = pick_or_refuse(call);
   if (member == nullptr) return;
   const bool since_spawn = find_member(call.arguments, "since_spawn") == "true";
-  const std::string text = stderr_tail(
+  const std::string text = output_tail(
       member->instance(), {.lines = number_argument(call.arguments, "lines", sitters_log_lines),
                            .generation = since_spawn ? member->instance().status().past.starts : 0,
                            .between = "----- child respawn (gen {}) -----"});

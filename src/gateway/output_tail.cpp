@@ -1,4 +1,4 @@
-#include "gateway/stderr_tail.h"
+#include "gateway/output_tail.h"
 
 #include <fmt/format.h>
 
@@ -7,7 +7,7 @@
 
 namespace mcpivot {
 
-std::string stderr_tail(const Instance& server, const StderrTail& wanted) {
+std::string output_tail(const Instance& server, const OutputTail& wanted) {
   const int most = std::clamp(wanted.lines, 1, static_cast<int>(OutputRing::most_lines));
   if (server.config().is_daemon()) {
     const std::string printed = server.daemon_output(static_cast<std::size_t>(most));

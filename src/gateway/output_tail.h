@@ -1,4 +1,4 @@
-// The last lines of a server's stderr, for whoever asks with one of mcpivot's own tools.
+// The last lines that a server printed, for whoever asks with one of mcpivot's own tools.
 //
 // One thread.
 #pragma once
@@ -10,12 +10,12 @@
 
 namespace mcpivot {
 
-struct StderrTail {
+struct OutputTail {
   int lines;
   int generation;            // 0: all
   std::string_view between;  // what stands before the lines of a generation
 };
 
-std::string stderr_tail(const Instance& server, const StderrTail& wanted);
+std::string output_tail(const Instance& server, const OutputTail& wanted);
 
 }  // namespace mcpivot
