@@ -261,14 +261,19 @@ class Parser {
       if (!skip_space()) return false;
       if (at_end()) return fail_at(start, "this '[' is not closed");
       if (peek() == ']') break;
-      if (!value(into.elements.emplace_back()) || !skip_space()) return false;
-      if (peek() == ',') {
-        ++at_;
-      } else if (!at_end() && peek() != ']') {
-        return fail("expected ',' or ']'");
-      }
+      if (!value(into.elements.emplace_back()) || !skip_comma_before(']')) return false;
     }
     ++at_;
+    return true;
+  }
+
+  // What comes after an element: a comma, or what closes the list.
+  bool skip_comma_before(char closing) {
+    if (!skip_space()) return false;
+    if (peek() == ',')
+      ++at_;
+    else if (!at_end() && peek() != closing)
+      return fail(fmt::format("expected ',' or '{}'", closing));
     return true;
   }
 
@@ -290,12 +295,7 @@ class Parser {
       JsoncValue member;
       if (!value(member)) return false;
       if (!table.put(into, key, std::move(member))) return fail_at(key_start, "this key stands twice");
-      if (!skip_space()) return false;
-      if (peek() == ',') {
-        ++at_;
-      } else if (!at_end() && peek() != '}') {
-        return fail("expected ',' or '}'");
-      }
+      if (!skip_comma_before('}')) return false;
     }
     ++at_;
     return true;
