@@ -187,15 +187,16 @@ void Actor::list(const Message& message, ListKind kind) {
   const std::string_view cursor = find_member(message.text(message.params), "cursor");
   if (birth_ == Birth::endless_pages && !cursor.empty())
     return result(id, R"({"tools":[],"nextCursor":"more"})");
+  const std::string& whose = script_.lists_of.empty() ? script_.name : script_.lists_of;
   switch (kind) {
     case ListKind::tools:
-      return result(id, "{" + tools_of(script_.name, script_.revision) + "}");
+      return result(id, "{" + tools_of(whose, script_.revision) + "}");
     case ListKind::prompts:
-      return result(id, "{" + prompts_of(script_.name) + "}");
+      return result(id, "{" + prompts_of(whose) + "}");
     case ListKind::resources:
-      return result(id, "{" + resources_of(script_.name) + "}");
+      return result(id, "{" + resources_of(whose) + "}");
     case ListKind::templates:
-      return result(id, "{" + templates_of(script_.name) + "}");
+      return result(id, "{" + templates_of(whose) + "}");
   }
 }
 

@@ -43,8 +43,9 @@ class SimBackend;
 
 struct Script {
   std::string name;
-  int revision = 0;  // of its tools
-  int stamp = 1;     // of its program file
+  std::string lists_of;  // the server whose lists it has; empty: its own
+  int revision = 0;      // of its tools
+  int stamp = 1;         // of its program file
   std::deque<Birth> births;
   std::deque<BuildPlan> builds;
   bool daemon_up = true;

@@ -1,0 +1,147 @@
+#include "gateway/member.h"
+
+#include <gmock/gmock.h>
+
+#include "visitor.h"
+
+namespace mcpivot {
+namespace {
+
+using namespace std::chrono_literals;
+using simulation::Visitor;
+using testing::HasSubstr;
+
+// The second of two servers; the first, alpha, is always there.
+class MemberOf {
+ public:
+  explicit MemberOf(const std::string& beta) : visitor("alpha=process,active beta=process," + beta) {}
+
+  Member& member() { return *visitor.desk().fleet().members().at(1); }
+  bool runs() { return visitor.world().alive() == 2; }
+  int starts() { return member().instance().status().past.starts; }
+  void set_active(bool active) { visitor.desk().fleet().set_active(member(), active); }
+
+  Visitor visitor;
+};
+
+// --- when it runs
+
+TEST(Member, an_inactive_one_is_started_and_stays) {
+  MemberOf beta("inactive");
+  beta.visitor.arrive();
+  beta.visitor.pass(1h);
+  EXPECT_TRUE(beta.runs());
+  EXPECT_EQ(beta.starts(), 1);
+}
+
+TEST(Member, an_inactive_one_rests_after_the_time_that_its_entry_says) {
+  MemberOf beta("inactive,idle:700");
+  beta.visitor.arrive();
+  beta.visitor.pass(500ms);
+  EXPECT_TRUE(beta.runs());
+  beta.visitor.pass(1s);
+  EXPECT_FALSE(beta.runs());
+}
+
+TEST(Member, an_active_one_never_rests) {
+  MemberOf beta("active,idle:700");
+  beta.visitor.arrive();
+  beta.visitor.pass(1h);
+  EXPECT_TRUE(beta.runs());
+}
+
+TEST(Member, one_that_is_deactivated_rests_after_its_time_and_not_if_it_is_activated_before) {
+  MemberOf beta("active,idle:700");
+  beta.visitor.arrive();
+  beta.set_active(false);
+  beta.visitor.pass(500ms);
+  beta.set_active(true);
+  beta.visitor.pass(10s);
+  EXPECT_TRUE(beta.runs());
+  beta.set_active(false);
+  beta.visitor.pass(1s);
+  EXPECT_FALSE(beta.runs());
+}
+
+TEST(Member, one_that_rests_is_started_by_a_call_and_rests_again) {
+  MemberOf beta("inactive,idle:700");
+  beta.visitor.arrive();
+  beta.visitor.pass(2s);
+  ASSERT_FALSE(beta.runs());
+  EXPECT_THAT(beta.visitor.call("pivot_call", R"({"tool":"beta__work","arguments":{}})"), HasSubstr("@beta"));
+  EXPECT_TRUE(beta.runs());
+  beta.visitor.pass(3s);
+  EXPECT_FALSE(beta.runs());
+}
+
+TEST(Member, one_that_rests_is_started_when_it_is_activated) {
+  MemberOf beta("inactive,idle:700");
+  beta.visitor.arrive();
+  beta.visitor.pass(2s);
+  ASSERT_FALSE(beta.runs());
+  beta.set_active(true);
+  beta.visitor.pass(50ms);
+  EXPECT_TRUE(beta.runs());
+}
+
+TEST(Member, a_lazy_one_that_rests_is_started_by_a_call_and_not_by_being_activated) {
+  MemberOf beta("inactive,lazy,idle:700");
+  beta.visitor.arrive();
+  beta.visitor.pass(2s);
+  beta.set_active(true);
+  beta.visitor.pass(10s);
+  EXPECT_FALSE(beta.runs());
+  EXPECT_THAT(beta.visitor.call("beta__work"), HasSubstr("@beta"));
+  EXPECT_TRUE(beta.runs());
+}
+
+TEST(Member, one_that_is_activated_before_its_start_is_not_started_by_that) {
+  MemberOf beta("inactive");
+  beta.set_active(true);
+  beta.visitor.pass(10s);
+  EXPECT_EQ(beta.visitor.world().alive(), 0);
+}
+
+// --- another configuration
+
+TEST(Member, another_way_to_show_it_does_not_start_it_again) {
+  MemberOf beta("active");
+  beta.visitor.arrive();
+  beta.visitor.configure("alpha=process,active beta=process,active,rename,deny");
+  beta.visitor.pass(5s);
+  EXPECT_EQ(beta.starts(), 1);
+  EXPECT_THAT(beta.visitor.call("beta__regard"), HasSubstr("@beta"));
+  EXPECT_FALSE(beta.member().allows_call(R"("hidden")"));
+}
+
+TEST(Member, another_command_does) {
+  MemberOf beta("active,v:1");
+  beta.visitor.arrive();
+  beta.visitor.configure("alpha=process,active beta=process,active,v:2");
+  beta.visitor.pass(5s);
+  EXPECT_EQ(beta.starts(), 2);
+}
+
+// --- which calls it lets through
+
+TEST(Member, without_rules_every_call_passes) {
+  MemberOf beta("active");
+  for (const char* name : {R"("work")", R"("hidden")", "7", ""})
+    EXPECT_TRUE(beta.member().allows_call(name)) << name;
+}
+
+TEST(Member, with_rules_a_name_is_judged_however_it_is_spelled) {
+  MemberOf beta("active,deny");
+  EXPECT_TRUE(beta.member().allows_call(R"("work")"));
+  EXPECT_FALSE(beta.member().allows_call(R"("hidden")"));
+  EXPECT_FALSE(beta.member().allows_call(R"("\u0068idden")"));
+}
+
+TEST(Member, with_rules_what_is_no_name_does_not_pass) {
+  MemberOf beta("active,deny");
+  for (const char* name : {"7", "", "null", R"(["work"])"})
+    EXPECT_FALSE(beta.member().allows_call(name)) << name;
+}
+
+}  // namespace
+}  // namespace mcpivot

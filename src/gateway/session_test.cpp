@@ -1,0 +1,384 @@
+#include "gateway/session.h"
+
+#include <gmock/gmock.h>
+
+#include "gateway/desk.h"
+#include "rpc/answers.h"
+#include "rpc/json_cursor.h"
+#include "sim_backend.h"
+#include "visitor.h"
+
+namespace mcpivot {
+namespace {
+
+using namespace std::chrono_literals;
+using testing::AllOf;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::Not;
+using testing::SizeIs;
+using testing::StartsWith;
+
+// Keeps what is sent.
+class KeepingLink final : public Link {
+ public:
+  void send(const Message& message, std::span<const Edit> edits) override {
+    lines.push_back(spliced(message.raw, edits));
+  }
+  void send(std::string_view line) override { lines.emplace_back(line); }
+  bool full() const override { return is_full; }
+  std::uint64_t position() const override { return lines.size(); }
+  bool reached(std::uint64_t) const override { return true; }
+  void pause() override { paused = true; }
+  void resume() override { paused = false; }
+  void finish() override {}
+  void close() override {}
+
+  std::vector<std::string> lines;
+  bool is_full = false;
+  bool paused = false;
+};
+
+std::string id_of(const std::string& line) {
+  return std::string(find_member(line, "id"));
+}
+
+// A client's session at the desk of a visitor, who leaves its place to it.
+class SessionOf {
+ public:
+  explicit SessionOf(const char* fleet = "alpha=process,active beta=process") : visitor(fleet) {
+    visitor.clients().remove(visitor.desk().client());
+    session.emplace(link, visitor.clients(), visitor.desk(),
+                    [this](std::string_view why) { ends.emplace_back(why); });
+    visitor.desk().start();
+    visitor.pass(50ms);
+  }
+
+  // A line from the client.
+  void say(std::string_view line) {
+    if (is_batch(line)) return handler().on_batch(line);
+    const auto message = read_message(line);
+    if (message)
+      handler().on_message(*message);
+    else
+      handler().on_unreadable(line, message.error());
+  }
+  void hello(std::string_view version) {
+    say(request_line(R"("hello")", "initialize",
+                     fmt::format(R"({{"protocolVersion":"{}","capabilities":{{}}}})", version)));
+    visitor.pass(50ms);
+    heard();
+  }
+  void ready() {
+    say(request_line({}, "notifications/initialized", {}));
+    visitor.pass(50ms);
+  }
+  // What the client was sent since the last time; what it was asked and told alone.
+  std::vector<std::string> heard() { return std::exchange(link.lines, {}); }
+  std::vector<std::string> asked() {
+    auto lines = heard();
+    std::erase_if(lines, [](const std::string& line) { return id_of(line).empty(); });
+    return lines;
+  }
+  std::vector<std::string> told(std::string_view method) {
+    auto lines = heard();
+    std::erase_if(lines,
+                  [&](const std::string& line) { return find_member(line, "method") != quote(method); });
+    return lines;
+  }
+  // The server says it, and it arrives.
+  void blurt(std::string_view what) {
+    visitor.world().each_life("alpha", [&](simulation::SimBackend& life) { life.blurt(what); });
+    visitor.pass(50ms);
+  }
+  void kill() {
+    visitor.world().each_life("alpha", [](simulation::SimBackend& life) { life.kill("was killed"); });
+    visitor.pass(200ms);
+  }
+  Link::Handler& handler() { return *session; }
+
+  simulation::Visitor visitor;
+  KeepingLink link;
+  std::vector<std::string> ends;
+  std::optional<Session> session;
+};
+
+std::string call(std::string_view id, std::string_view arguments = "{}") {
+  return request_line(id, "tools/call", fmt::format(R"({{"name":"alpha__work","arguments":{}}})", arguments));
+}
+
+// --- batches
+
+TEST(Batch, is_refused_unless_the_version_that_was_agreed_has_batches) {
+  SessionOf client;
+  client.say("[" + call("1") + "]");
+  client.hello("2025-06-18");
+  client.say("[" + call("1") + "]");
+  client.visitor.pass(1s);
+  EXPECT_THAT(client.heard(), ElementsAre(HasSubstr("only protocol version 2025-03-26 has batches")));
+  EXPECT_THAT(client.visitor.lines_to("alpha", "tools/call"), IsEmpty());
+}
+
+TEST(Batch, is_answered_with_one_line_when_the_last_answer_is_there) {
+  SessionOf client;
+  client.hello("2025-03-26");
+  client.say("[" + call("1", R"({"after":400})") + "," + request_line("2", "ping", {}) + "," +
+             request_line({}, "notifications/x", {}) + "]");
+  client.visitor.pass(300ms);
+  EXPECT_THAT(client.heard(), IsEmpty());
+  client.visitor.pass(300ms);
+  const auto lines = client.heard();
+  ASSERT_THAT(lines, SizeIs(1));
+  const auto answers = read_batch(lines[0]);
+  ASSERT_TRUE(answers);
+  EXPECT_THAT(*answers, testing::UnorderedElementsAre(AllOf(HasSubstr(R"("id":1,)"), HasSubstr("@alpha")),
+                                                      HasSubstr(R"("id":2,)")));
+}
+
+TEST(Batch, of_notifications_is_not_answered) {
+  SessionOf client;
+  client.hello("2025-03-26");
+  client.say("[" + request_line({}, "notifications/x", {}) + "]");
+  client.visitor.pass(1s);
+  EXPECT_THAT(client.heard(), IsEmpty());
+}
+
+TEST(Batch, has_an_answer_for_each_element_that_is_no_message) {
+  SessionOf client;
+  client.hello("2025-03-26");
+  client.say("[7," + request_line("1", "ping", {}) + R"(,{"id":2}])");
+  const auto lines = client.heard();
+  ASSERT_THAT(lines, SizeIs(1));
+  EXPECT_THAT(*read_batch(lines[0]),
+              testing::UnorderedElementsAre(HasSubstr("-32600"), HasSubstr(R"("result":{})"),
+                                            AllOf(HasSubstr(R"("id":2)"), HasSubstr("-32600"))));
+}
+
+TEST(Batch, that_is_empty_or_no_json_is_answered_as_a_whole) {
+  SessionOf client;
+  client.hello("2025-03-26");
+  client.say("[]");
+  client.say("[" + call("1") + ",");
+  EXPECT_THAT(client.heard(), ElementsAre(AllOf(StartsWith("{"), HasSubstr("the batch is empty")),
+                                          AllOf(StartsWith("{"), HasSubstr("-32700"))));
+}
+
+TEST(Batch, does_not_wait_for_a_request_that_was_taken_back) {
+  SessionOf client;
+  client.hello("2025-03-26");
+  client.say("[" + call("1", R"({"do":"hang"})") + "," + request_line("2", "ping", {}) + "]");
+  client.visitor.pass(50ms);
+  EXPECT_THAT(client.heard(), IsEmpty());
+  client.say(cancellation("1", "enough"));
+  EXPECT_THAT(client.heard(),
+              ElementsAre(AllOf(StartsWith(R"([{)"), HasSubstr(R"("id":2,)"), Not(HasSubstr(R"("id":1,)")))));
+}
+
+TEST(Batch, two_at_once_are_not_mixed_up) {
+  SessionOf client;
+  client.hello("2025-03-26");
+  client.say("[" + call("1", R"({"after":300})") + "," + call("2", R"({"after":100})") + "]");
+  client.say("[" + call("3", R"({"after":200})") + "]");
+  client.visitor.pass(250ms);
+  EXPECT_THAT(client.heard(), ElementsAre(AllOf(HasSubstr(R"("id":3,)"), Not(HasSubstr(R"("id":2,)")))));
+  client.visitor.pass(250ms);
+  EXPECT_THAT(client.heard(), ElementsAre(AllOf(HasSubstr(R"("id":1,)"), HasSubstr(R"("id":2,)"))));
+}
+
+// --- what servers ask before the client is initialized
+
+TEST(HeldQuestion, is_asked_when_the_client_is_initialized) {
+  SessionOf client;
+  client.hello("2025-06-18");
+  client.blurt("ask");
+  EXPECT_THAT(client.heard(), IsEmpty());
+  client.ready();
+  const auto asked = client.asked();
+  ASSERT_THAT(asked, ElementsAre(HasSubstr("roots/list")));
+  EXPECT_THAT(asked[0], Not(HasSubstr("q1"))) << "under an id of ours";
+  client.say(result_answer(id_of(asked[0]), R"({"roots":[]})"));
+  client.blurt("ask");
+  EXPECT_THAT(client.asked(), SizeIs(1)) << "from now on at once";
+}
+
+TEST(HeldQuestion, of_a_server_that_has_died_is_not_asked) {
+  SessionOf client;
+  client.hello("2025-06-18");
+  client.blurt("ask");
+  client.kill();
+  client.ready();
+  EXPECT_THAT(client.asked(), IsEmpty());
+}
+
+TEST(HeldQuestion, that_was_taken_back_is_not_asked) {
+  SessionOf client;
+  client.hello("2025-06-18");
+  // It asks for sampling, and then thinks better of it.
+  client.say(call("1", R"({"do":"ask","n":6})"));
+  client.visitor.pass(50ms);
+  client.say(cancellation("1", "enough"));
+  client.visitor.pass(50ms);
+  client.heard();
+  client.ready();
+  EXPECT_THAT(client.asked(), IsEmpty());
+}
+
+TEST(HeldQuestion, a_ping_is_not_held) {
+  SessionOf client;
+  client.hello("2025-06-18");
+  client.say(call("1", R"({"do":"ask","n":3})"));
+  client.visitor.pass(50ms);
+  EXPECT_THAT(client.heard(), ElementsAre(HasSubstr(R"("method":"ping")")));
+}
+
+TEST(HeldQuestion, there_are_so_many_and_no_more) {
+  SessionOf client;
+  client.hello("2025-06-18");
+  for (int i = 0; i < 70; ++i) client.blurt("ask");
+  client.ready();
+  EXPECT_THAT(client.asked(), SizeIs(64));
+}
+
+// --- what a client is asked
+
+class Asked : public testing::Test {
+ protected:
+  Asked() {
+    client.hello("2025-06-18");
+    client.ready();
+    client.heard();
+    client.say(call("1", R"({"do":"ask","n":1})"));
+    client.visitor.pass(50ms);
+    const auto lines = client.heard();
+    EXPECT_THAT(lines, ElementsAre(HasSubstr("elicitation/create")));
+    id = id_of(lines.at(0));
+  }
+
+  SessionOf client;
+  std::string id;  // ours
+};
+
+TEST_F(Asked, the_servers_own_id_comes_back_to_it_with_the_answer) {
+  client.say(result_answer(id, "{}"));
+  client.visitor.pass(50ms);
+  EXPECT_THAT(client.heard(), ElementsAre(AllOf(HasSubstr(R"("id":1,)"), HasSubstr("@alpha"))));
+}
+
+TEST_F(Asked, an_answer_counts_once) {
+  client.say(result_answer(id, "{}"));
+  client.visitor.pass(50ms);
+  client.heard();
+  client.say(result_answer(id, "{}"));
+  client.say(result_answer("987654", "{}"));
+  client.visitor.pass(50ms);
+  EXPECT_THAT(client.heard(), IsEmpty());
+}
+
+TEST_F(Asked, progress_goes_to_the_server_under_its_own_token) {
+  client.say(
+      request_line({}, "notifications/progress", fmt::format(R"({{"progressToken":{},"progress":1}})", id)));
+  client.say(request_line({}, "notifications/progress", R"({"progressToken":987654,"progress":1})"));
+  client.visitor.pass(50ms);
+  EXPECT_THAT(client.visitor.lines_to("alpha", "notifications/progress"),
+              ElementsAre(HasSubstr(R"("progressToken":"t1")")));
+}
+
+TEST_F(Asked, a_question_of_a_server_that_dies_is_taken_back) {
+  client.kill();
+  EXPECT_THAT(client.heard(), testing::Contains(AllOf(HasSubstr("notifications/cancelled"),
+                                                      HasSubstr(R"("requestId":)" + id))));
+  client.say(result_answer(id, "{}"));  // too late; nobody minds
+}
+
+TEST_F(Asked, a_question_that_the_server_takes_back_is_taken_back_under_our_id) {
+  client.say(cancellation("1", "enough"));
+  client.visitor.pass(50ms);
+  EXPECT_THAT(client.heard(),
+              ElementsAre(AllOf(HasSubstr("notifications/cancelled"), HasSubstr(R"("requestId":)" + id))));
+}
+
+TEST_F(Asked, an_answer_that_is_too_large_is_an_error_for_the_server) {
+  Skim skim;
+  skim.feed(result_answer(id, quote(std::string(100, 'x'))));
+  client.handler().on_oversize(skim, 50);
+  client.visitor.pass(50ms);
+  EXPECT_THAT(client.heard(), ElementsAre(HasSubstr("@alpha"))) << "it has its answer, and goes on";
+}
+
+// --- announcements, and what cannot be read
+
+TEST(Announcement, waits_until_the_client_is_initialized_and_is_made_once) {
+  constexpr auto changed = "notifications/tools/list_changed";
+  SessionOf client;
+  client.hello("2025-06-18");
+  for (int i = 0; i < 3; ++i) {
+    client.blurt("tools");
+    client.visitor.pass(1s);
+  }
+  EXPECT_THAT(client.told(changed), IsEmpty());
+  client.ready();
+  EXPECT_THAT(client.told(changed), SizeIs(1));
+  client.visitor.pass(1s);
+  client.blurt("tools");
+  EXPECT_THAT(client.told(changed), SizeIs(1));
+}
+
+TEST(Session, answers_a_line_that_is_no_message) {
+  SessionOf client;
+  client.say("nonsense");
+  client.say(R"({"jsonrpc":"2.0","id":7})");
+  EXPECT_THAT(client.heard(),
+              ElementsAre(AllOf(HasSubstr("-32700"), HasSubstr("Parse error")),
+                          AllOf(HasSubstr(R"("id":7,)"), HasSubstr("-32600"), HasSubstr("Invalid request"))));
+}
+
+TEST(Session, answers_a_request_that_is_too_large_with_its_size_and_the_limit) {
+  SessionOf client;
+  const std::string line = call("7", R"({"text":")" + std::string(100, 'x') + R"("})");
+  Skim skim;
+  skim.feed(line);
+  client.handler().on_oversize(skim, 50);
+  EXPECT_THAT(client.heard(),
+              ElementsAre(AllOf(HasSubstr(R"("id":7,)"), HasSubstr(std::to_string(line.size()) + " bytes"),
+                                HasSubstr("limit of 50"))));
+}
+
+TEST(Session, does_not_answer_a_notification_that_is_too_large) {
+  SessionOf client;
+  Skim skim;
+  skim.feed(request_line({}, "notifications/x", quote(std::string(100, 'x'))));
+  client.handler().on_oversize(skim, 50);
+  EXPECT_THAT(client.heard(), IsEmpty());
+}
+
+TEST(Session, reads_no_more_while_its_client_does_not) {
+  SessionOf client;
+  client.hello("2025-06-18");
+  client.link.is_full = true;
+  client.say(request_line("1", "ping", {}));
+  EXPECT_TRUE(client.link.paused);
+  client.link.is_full = false;
+  client.handler().on_writable();
+  EXPECT_FALSE(client.link.paused);
+}
+
+TEST(Session, tells_that_its_client_has_gone) {
+  SessionOf client;
+  client.handler().on_end("closed");
+  EXPECT_THAT(client.ends, ElementsAre("closed"));
+}
+
+TEST(Session, is_not_found_when_it_is_gone) {
+  SessionOf client;
+  client.hello("2025-06-18");
+  client.say(call("1", R"({"after":100})"));
+  client.visitor.pass(50ms);
+  client.session.reset();
+  client.visitor.pass(1s);
+  EXPECT_THAT(client.heard(), IsEmpty());
+  EXPECT_FALSE(client.visitor.clients().has(client.visitor.desk().client()));
+}
+
+}  // namespace
+}  // namespace mcpivot
