@@ -1,0 +1,171 @@
+// `mcpivot install --import` moves servers behind mcpivot, and `uninstall` gives them back, whatever was
+// changed meanwhile.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "installs.h"
+
+namespace harness {
+namespace {
+
+namespace fs = std::filesystem;
+namespace json = boost::json;
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::Not;
+
+class InstallImport : public Install {};
+
+TEST_F(InstallImport, import_moves_servers_and_uninstall_gives_them_back_to_the_byte) {
+  write(".claude.json", lived_in);
+  const Outcome result = good({"install", "claude", "--import"});
+  EXPECT_THAT(result.out, AllOf(HasSubstr("moves     notes to " + config()), HasSubstr("moves     docs to"),
+                                HasSubstr("stays     linear: it is remote and has no headers")));
+  const json::object left = parsed(".claude.json").at("mcpServers").as_object();
+  EXPECT_TRUE(left.contains("mcpivot") && left.contains("linear"));
+  EXPECT_EQ(left.size(), 2U);
+  EXPECT_THAT(
+      read("config/mcpivot/mcpivot.json"),
+      AllOf(HasSubstr("\"notes\": {\"command\":\"npx\",  \"args\":[\"notes\"]}"), HasSubstr("/* why */")));
+  EXPECT_THAT(run({"check"}).out, AllOf(HasSubstr("notes  stdio"), HasSubstr("docs  stdio")));
+  good({"uninstall", "claude"});
+  EXPECT_EQ(read(".claude.json"), lived_in);
+  EXPECT_FALSE(exists("config/mcpivot/mcpivot.json"));
+}
+
+// The usual case: Claude Code writes to its file all the time.
+TEST_F(InstallImport, what_others_wrote_since_is_kept) {
+  write(".claude.json", lived_in);
+  good({"install", "claude", "--import"});
+  std::string text = read(".claude.json");
+  text.replace(text.find("\"dark\""), 6, "\"light\"");
+  write(".claude.json", text);
+  write("config/mcpivot/mcpivot.json", "// new\n" + read("config/mcpivot/mcpivot.json"));
+  const Outcome result = good({"uninstall", "claude"});
+  EXPECT_THAT(result.out, AllOf(HasSubstr("removes   mcpivot"), HasSubstr("returns   notes")));
+  const json::object now = parsed(".claude.json");
+  EXPECT_EQ(now.at("theme").as_string(), "light");
+  const json::object servers = now.at("mcpServers").as_object();
+  EXPECT_EQ(servers.size(), 3U);
+  EXPECT_EQ(servers.at("notes").at("args").at(0).as_string(), "notes");
+  EXPECT_THAT(read(".claude.json"),
+              AllOf(HasSubstr("// mine"), HasSubstr("/* why */"), HasSubstr("[1,2 ,3]}\n\n")));
+  EXPECT_THAT(read("config/mcpivot/mcpivot.json"), AllOf(HasSubstr("// new\n"), Not(HasSubstr("notes"))));
+}
+
+TEST_F(InstallImport, a_server_that_was_changed_since_is_not_lost) {
+  write(".cursor/mcp.json", R"({"mcpServers": {"a": {"command": "x"}, "b": {"command": "y"}}})");
+  good({"install", "cursor", "--import"});
+  // "a" was improved behind mcpivot, and somebody gave the client another "b".
+  std::string text = read("config/mcpivot/mcpivot.json");
+  text.replace(text.find("\"x\""), 3, "\"x\", \"build\": \"make\"");
+  write("config/mcpivot/mcpivot.json", text);
+  text = read(".cursor/mcp.json");
+  text.insert(text.find("\"mcpivot\""), R"("b": {"command": "z"}, )");
+  write(".cursor/mcp.json", text);
+  const Outcome result = good({"uninstall", "cursor"});
+  EXPECT_THAT(result.out, AllOf(HasSubstr("keeps     b: there is one of that name again"),
+                                HasSubstr("keeps     a in " + config() + ", too: you changed it there")));
+  const json::object servers = parsed(".cursor/mcp.json").at("mcpServers").as_object();
+  EXPECT_EQ(servers.at("a").at("command").as_string(), "x");
+  EXPECT_EQ(servers.at("b").at("command").as_string(), "z");
+  EXPECT_FALSE(servers.contains("mcpivot"));
+  EXPECT_THAT(read("config/mcpivot/mcpivot.json"), AllOf(HasSubstr("make"), Not(HasSubstr("\"y\""))));
+}
+
+TEST_F(InstallImport, a_server_of_the_same_name_that_differs_is_never_overwritten) {
+  write("config/mcpivot/mcpivot.json",
+        R"({"servers": {"a": {"command": "mine"}, "b": {"command": "same"}}})");
+  write(".gemini/settings.json", R"({"mcpServers": {"a": {"command": "theirs"}, "b": {"command": "same"}}})");
+  const std::string before = read(".gemini/settings.json");
+  const Outcome result = good({"install", "gemini", "--import"});
+  EXPECT_THAT(result.out, AllOf(HasSubstr("stays     a: there is another server of that name in"),
+                                HasSubstr("moves     b")));
+  EXPECT_EQ(read("config/mcpivot/mcpivot.json"),
+            R"({"servers": {"a": {"command": "mine"}, "b": {"command": "same"}}})");
+  good({"uninstall", "gemini"});
+  EXPECT_EQ(read(".gemini/settings.json"), before);
+  EXPECT_THAT(read("config/mcpivot/mcpivot.json"), HasSubstr("same")) << "it was there before us";
+}
+
+TEST_F(InstallImport, clients_that_share_a_configuration_do_not_take_it_from_each_other) {
+  const std::string servers = R"({"mcpServers": {"a": {"command": "x"}}})";
+  write(".cursor/mcp.json", servers);
+  write(".claude.json", R"({"mcpServers": {"a": {"type": "stdio", "command": "x", "args": []}}})");
+  good({"install", "cursor", "--import"});
+  EXPECT_THAT(good({"install", "claude", "--import"}).out, HasSubstr("moves     a"));
+  EXPECT_THAT(good({"uninstall", "cursor"}).out, HasSubstr("leaves    " + config()));
+  EXPECT_EQ(read(".cursor/mcp.json"), servers);
+  EXPECT_THAT(read("config/mcpivot/mcpivot.json"), HasSubstr("\"x\""));
+  good({"uninstall", "claude"});
+  EXPECT_FALSE(exists("config/mcpivot/mcpivot.json"));
+  EXPECT_THAT(read(".claude.json"), HasSubstr("\"stdio\""));
+}
+
+TEST_F(InstallImport, codex_keeps_its_tables_and_comments) {
+  const std::string before =
+      "# mine\r\nmodel = \"o3\"\r\n\r\n[mcp_servers.docs] # often\r\ncommand = 'docs'\r\n"
+      "args = [\r\n  \"a\", # first\r\n]\r\n\r\n[mcp_servers.docs.env]\r\nKEY = \"1\"\r\n\r\n"
+      "[mcp_servers.web]\r\nurl = \"https://e.com\"\r\nbearer_token_env_var = "
+      "\"WEB_TOKEN\"\r\n\r\n[tui]\r\nx = 1";
+  write(".codex/config.toml", before);
+  good({"install", "codex", "--import"});
+  EXPECT_EQ(read(".codex/config.toml"),
+            "# mine\r\nmodel = \"o3\"\r\n\r\n[tui]\r\nx = 1\r\n\r\n[mcp_servers.mcpivot]\r\ncommand = \"" +
+                mcpivot_binary() + "\"\r\nargs = [\"--config\", \"" + config() +
+                "\"]\r\nenv_vars = [\"WEB_TOKEN\"]");
+  const json::object servers = parsed("config/mcpivot/mcpivot.json").at("mcpServers").as_object();
+  EXPECT_EQ(json::serialize(servers.at("docs")), R"({"command":"docs","args":["a"],"env":{"KEY":"1"}})");
+  EXPECT_EQ(servers.at("web").at("headers").at("Authorization").as_string(), "Bearer ${WEB_TOKEN}");
+  write(".codex/config.toml", read(".codex/config.toml") + "\r\n[new]\r\n");
+  good({"uninstall", "codex"});
+  const std::string after = read(".codex/config.toml");
+  EXPECT_THAT(after, AllOf(HasSubstr("args = [\r\n  \"a\", # first\r\n]\r\n[mcp_servers.docs.env]"),
+                           HasSubstr("[new]\r\n"), Not(HasSubstr("mcpivot"))));
+}
+
+TEST_F(InstallImport, servers_come_back_even_if_the_clients_file_is_gone) {
+  write(".cursor/mcp.json", R"({"mcpServers": {"a": {"command": "x"}}})");
+  good({"install", "cursor", "--import"});
+  fs::remove(folder() / ".cursor/mcp.json");
+  EXPECT_THAT(good({"uninstall", "cursor"}).out, HasSubstr("returns   a"));
+  EXPECT_EQ(json::serialize(parsed(".cursor/mcp.json")), R"({"mcpServers":{"a":{"command":"x"}}})");
+}
+
+TEST_F(InstallImport, an_entry_that_was_taken_out_by_hand_holds_nothing_back) {
+  write(".cursor/mcp.json", R"({"mcpServers": {"a": {"command": "x"}}})");
+  good({"install", "claude"});
+  fs::remove(folder() / ".claude.json");
+  good({"install", "cursor", "--import"});
+  EXPECT_THAT(good({"uninstall", "cursor"}).out, Not(HasSubstr("leaves")));
+  EXPECT_THAT(read("config/mcpivot/mcpivot.json"), Not(HasSubstr("\"x\"")));
+}
+
+TEST_F(InstallImport, importing_later_still_leads_all_the_way_back) {
+  write(".claude.json", lived_in);
+  good({"install", "claude"});
+  good({"install", "claude", "--import"});
+  EXPECT_EQ(parsed(".claude.json").at("mcpServers").as_object().size(), 2U);
+  good({"uninstall", "claude"});
+  EXPECT_EQ(read(".claude.json"), lived_in);
+  EXPECT_FALSE(exists("config/mcpivot/mcpivot.json"));
+}
+
+// What is registered is what a client would start.
+TEST_F(InstallImport, the_command_that_is_registered_serves_the_servers_that_were_imported) {
+  write(".mcp.json", R"({"mcpServers": {"fake": {"command": ")" + fake_server_binary() + R"("}}})");
+  good({"install", "claude", "--scope", "project", "--import"});
+  const json::object entry = parsed(".mcp.json").at("mcpServers").as_object().at("mcpivot").as_object();
+  ClientOptions options;
+  options.direct = true;
+  options.command = {std::string(entry.at("command").as_string())};
+  for (const json::value& argument : entry.at("args").as_array())
+    options.command.emplace_back(argument.as_string());
+  Client client(options);
+  client.initialize();
+  const std::string tools = json::serialize(client.request("tools/list"));
+  EXPECT_THAT(tools, AllOf(HasSubstr("\"echo\""), HasSubstr("pivot_status")));
+}
+
+}  // namespace
+}  // namespace harness
