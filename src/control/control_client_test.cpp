@@ -1,10 +1,13 @@
 #include "control/control_client.h"
 
 #include <gmock/gmock.h>
-#include <poll.h>
 
 #include <array>
+#include <optional>
 #include <thread>
+#include <typeinfo>
+#include <utility>
+#include <vector>
 
 #include "control/running_mcpivots.h"
 #include "control/temporary_runtime_folder.h"

@@ -1,16 +1,20 @@
 #include "control/control_socket.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
-#include <poll.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <array>
 #include <boost/json.hpp>
 #include <csignal>
 #include <filesystem>
+#include <map>
+#include <memory>
 #include <optional>
+#include <utility>
 
 #include "control/running_mcpivots.h"
 #include "control/temporary_runtime_folder.h"

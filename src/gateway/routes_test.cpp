@@ -2,6 +2,9 @@
 
 #include <gmock/gmock.h>
 
+#include <map>
+#include <string>
+
 #include "visitor.h"
 
 namespace mcpivot {
@@ -33,7 +36,7 @@ TEST(PrefixedName, that_was_cut_is_the_same_for_the_same_tool_and_for_no_other) 
   const std::string tool(60, 't');
   EXPECT_EQ(prefixed_name("server", tool), prefixed_name("server", tool));
   EXPECT_NE(prefixed_name("server", tool + "a"), prefixed_name("server", tool + "b"));
-  EXPECT_NE(prefixed_name("server-of-mine", tool), prefixed_name("server_of_mine", tool));
+  EXPECT_NE(prefixed_name("server.of.mine", tool), prefixed_name("server_of_mine", tool));
 }
 
 TEST(Template, fits_by_its_literal_parts) {

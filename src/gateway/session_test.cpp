@@ -1,6 +1,12 @@
 #include "gateway/session.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
+
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "gateway/desk.h"
 #include "rpc/answers.h"
