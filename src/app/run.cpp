@@ -18,11 +18,11 @@
 #include "control/control_socket.h"
 #include "gateway/gateway.h"
 #include "gateway/session.h"
-#include "link/tap.h"
 #include "log/last_resort.h"
 #include "log/log.h"
 #include "proc/exit_status.h"
 #include "proc/guard.h"
+#include "server/logging_observer.h"
 #include "watch/replacement_watcher.h"
 #include "world/real_world.h"
 
@@ -137,7 +137,7 @@ class Program {
         reload_signal_(loop_, SIGHUP),
         burst_(loop_),
         deadline_(loop_) {
-    if (log_enabled(LogLevel::trace)) context_.tap = &trace_;
+    clients_.observe(message_log_, world_.timers(), log_enabled(LogLevel::trace));
   }
 
   int run() {
@@ -227,12 +227,12 @@ class Program {
   boost::asio::io_context loop_{BOOST_ASIO_CONCURRENCY_HINT_UNSAFE_IO};  // one thread: no locks for it
   SharedDescriptor stdin_{STDIN_FILENO};
   SharedDescriptor stdout_{STDOUT_FILENO};
-  TraceTap trace_;
   LinkContext context_;
   std::shared_ptr<PipeLink> client_;
   const Options& options_;
   LoadedConfig loaded_;
   RealWorld world_;
+  LoggingObserver message_log_;
   Clients clients_;
   Gateway gateway_;
   Desk& desk_;

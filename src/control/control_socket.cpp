@@ -96,13 +96,13 @@ class ControlSocket::Visitor final : public Link::Handler,
 
  private:
   // Peer
-  void forward(std::uint32_t, const Message& message, std::span<const Edit> edits) override {
+  void pass(ToClient& said) override { answer(0, said.message, said.edits.list()); }
+  void answer(std::uint32_t, const Message& inside, std::span<const Edit> around) override {
     if (!reads()) return;
-    link_->send(message, edits);
+    link_->send(inside, around);
     pause_if_full();
   }
-  void answer(std::uint32_t, std::string_view line) override { answer(line); }
-  void answer(std::string_view line) {
+  void answer(std::uint32_t, std::string_view line) override {
     if (!reads()) return;
     link_->send(line);
     pause_if_full();
@@ -115,14 +115,18 @@ class ControlSocket::Visitor final : public Link::Handler,
     answer(error_answer({}, code::invalid_request, "send the messages one by one"));
   }
   void on_unreadable(std::string_view, const Refusal& refusal) override {
-    answer(error_answer(refusal.id, refusal.code, refusal.reason));
+    refuse(error_answer(refusal.id, refusal.code, refusal.reason));
   }
   void on_oversize(const Skim& skim, std::size_t) override {
-    answer(error_answer(skim.id(), code::invalid_request, "the message is too long"));
+    refuse(error_answer(skim.id(), code::invalid_request, "the message is too long"));
   }
   void on_writable() override { link_->resume(); }
   void on_broken(std::string_view) override { leave(); }
   void on_end(std::string_view) override { leave(); }
+
+  // By the way that all answers take.
+  void say(std::string_view line) { owner_.clients_.answer({.client = id_}, line); }
+  void refuse(std::string_view line) { owner_.clients_.refuse({.client = id_}, line); }
 
   // Whatever was asked for goes on; its answers have nowhere to go, and the gateway must not keep us.
   void leave() {
@@ -165,14 +169,20 @@ class ControlSocket::Visitor final : public Link::Handler,
 };
 
 void ControlSocket::Visitor::on_message(const Message& message) {
+  if (owner_.clients_.observed())
+    owner_.clients_.saw({.way = Seen::Way::from_client,
+                         .what = Seen::What::passed,
+                         .client = id_,
+                         .raw = message.raw,
+                         .message = &message});
   if (message.kind != Kind::request) return;
   const std::string method = string_value(message.text(message.method));
   const std::string_view id = message.text(message.id);
-  if (method == "status") return answer(result_answer(id, json::serialize(status())));
-  if (method == "logs") return answer(result_answer(id, json::serialize(logs(message.text(message.params)))));
-  if (message.known == Method::tools_list) return answer(result_answer(id, tools()));
+  if (method == "status") return say(result_answer(id, json::serialize(status())));
+  if (method == "logs") return say(result_answer(id, json::serialize(logs(message.text(message.params)))));
+  if (message.known == Method::tools_list) return say(result_answer(id, tools()));
   if (message.known == Method::tools_call) return call(message);
-  answer(error_answer(id, code::method_not_found, "Method not found: " + method));
+  refuse(error_answer(id, code::method_not_found, "Method not found: " + method));
 }
 
 json::object ControlSocket::Visitor::status() const {
@@ -231,7 +241,7 @@ void ControlSocket::Visitor::call(const Message& message) {
   if (const Routes::Target* target = fleet.names().tool(name))
     return fleet.call_tool({.client = id_}, message, *target);
   const std::string why_not = owner_.tools_.why_not(name);
-  answer(error_answer(message.text(message.id), code::invalid_params,
+  refuse(error_answer(message.text(message.id), code::invalid_params,
                       why_not.empty() ? "no tool is called " + name : why_not));
 }
 

@@ -250,7 +250,7 @@ bool ControlTools::cancel(ClientId client, const Message& cancelled) {
         !same_id(running->id, cancelled.text(cancelled.request_id)))
       continue;
     running->withdrawn = true;
-    clients_.withdrawn(running->asker);
+    clients_.withdrawn(running->asker, cancelled);
     if (Instance* const server = find_server(running->server)) server->cancel_reload(running.get());
     return true;
   }

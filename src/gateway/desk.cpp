@@ -244,26 +244,34 @@ void Desk::on_list_changed(const Instance& instance, ListKind kind) {
   if (tells_model(instance) || names_depend) announcer_.changed(kind);
 }
 
+// Every client has instances of its own, so what is for nobody in particular is for this one.
+void Desk::pass(const Instance& instance, ToClient& said) {
+  if (said.to.client == ClientId::nobody) {
+    said.to.client = client_;
+    if (presentation_.marks_names) mark_logger(instance, said);
+  }
+  clients_.pass(said);
+}
+
 // A log message gets its server's name. What isn't an object of params has no place for it, and passes as it
 // is: whether it is a log message is for the client to judge, as it would without mcpivot.
-void Desk::on_notification(const Instance& instance, const Message& message) {
-  std::string logger;
-  Edits edits;
+void Desk::mark_logger(const Instance& instance, ToClient& said) const {
+  const Message& message = said.message;
   const std::string_view params = message.text(message.params);
-  if (presentation_.marks_names && params.starts_with('{') &&
-      string_value(message.text(message.method)) == "notifications/message") {
-    const std::string_view own = find_member(params, "logger");
-    logger =
-        own.starts_with('"') ? fmt::format("{}/{}", instance.name(), string_value(own)) : instance.name();
-    logger = quote(logger);
-    if (own.empty()) {
-      logger = fmt::format(R"("logger":{}{})", logger, is_empty_object(params) ? "" : ",");
-      edits.insert(message.params.begin + 1, logger);
-    } else {
-      edits.replace(span_of(message, own), logger);
-    }
+  if (!params.starts_with('{') || message.kind != Kind::notification ||
+      string_value(message.text(message.method)) != "notifications/message")
+    return;
+  const std::string_view own = find_member(params, "logger");
+  const std::string logger = quote(
+      own.starts_with('"') ? fmt::format("{}/{}", instance.name(), string_value(own)) : instance.name());
+  said.changed = true;
+  if (own.empty()) {
+    said.edits.insert(
+        message.params.begin + 1,
+        said.edits.keep(fmt::format(R"("logger":{}{})", logger, is_empty_object(params) ? "" : ",")));
+  } else {
+    said.edits.replace(span_of(message, own), said.edits.keep(logger));
   }
-  clients_.forward({.client = client_}, message, edits.list());
 }
 
 // Only of those that are in its context.
@@ -343,7 +351,7 @@ void Desk::request(Asker asker, const Message& message) {
   const std::string_view id = message.text(message.id);
   switch (message.known) {
     case Method::discover:
-      return clients_.answer(asker,
+      return clients_.refuse(asker,
                              error_answer(id, code::method_not_found, "Method not found: server/discover"));
     case Method::ping:
       return clients_.answer(asker, result_answer(id, "{}"));
@@ -376,7 +384,7 @@ void Desk::request(Asker asker, const Message& message) {
 void Desk::request_unshaken(Asker asker, const Message& message) {
   if (message.known != Method::tools_list || !members_.front()->tools().restricts())
     return lone().request(asker, message);
-  clients_.answer(
+  clients_.refuse(
       asker,
       error_answer(message.text(message.id), code::invalid_request,
                    fmt::format("send \"initialize\" first: the configuration of \"{}\" doesn't allow all of "
@@ -413,7 +421,7 @@ void Desk::list(Asker asker, const Message& message, ListKind kind) {
     const std::string before =
         fmt::format(R"({{"jsonrpc":"2.0","id":{},"result":{{"{}":[)", id, words(kind).member);
     const std::string after = fmt::format("{}{}]}}}}", items.raw.empty() || ours.empty() ? "" : ",", ours);
-    clients_.forward(asker, items, Edits().insert(0, before).insert(items.raw.size(), after).list());
+    clients_.answer(asker, items, Edits().insert(0, before).insert(items.raw.size(), after).list());
   };
   if (!presentation_.client_waits) return answer();
   lone().when_settled(asker, message.text(message.id), std::move(answer));
@@ -434,13 +442,13 @@ void Desk::request_tool(Asker asker, const Message& message) {
 void Desk::request_unrouted_tool(Asker asker, const Message& message, const std::string& name) {
   if (control_.has(name)) return control_.call(asker, message);
   if (const std::string why_not = control_.why_not(name); !why_not.empty())
-    return clients_.answer(asker, error_answer(message.text(message.id), code::invalid_params,
+    return clients_.refuse(asker, error_answer(message.text(message.id), code::invalid_params,
                                                fmt::format("Unknown tool: {}: {}.{}", name, why_not,
                                                            control_.hint_to_listed())));
   // The server may have tools that it does not list, or an answer for what it does not have.
   if (presentation_.passes_through && members_.front()->tools().allows(name))
     return lone().request(asker, message);
-  clients_.answer(asker, error_answer(message.text(message.id), code::invalid_params,
+  clients_.refuse(asker, error_answer(message.text(message.id), code::invalid_params,
                                       fmt::format("Unknown tool: {}{}", name, control_.hint_to_search())));
 }
 
@@ -450,20 +458,24 @@ void Desk::call_tool(Asker asker, const Message& message, const Routes::Target& 
 }
 
 void Desk::pass_renamed(const Routes::Target& target, Asker asker, const Message& message, Span name) {
-  if (Name(message.text(name)).text() == target.own) return pass(*target.member, asker, message);
-  const std::string line = spliced(message.raw, Edits().replace(name, quote(target.own)).list());
-  pass(*target.member, asker, *read_message(line));
+  ToServer asked(asker, message);
+  const std::string_view spelled = message.text(name);
+  if (spelled != target.spelled && Name(spelled).text() != target.own) {
+    asked.name = asked.edits.keep(target.spelled);  // the routes may change on its way
+    asked.edits.replace(name, asked.name);
+  }
+  pass(*target.member, asked);
 }
 
-void Desk::pass(Member& member, Asker asker, const Message& message) {
-  if (presentation_.client_waits || !member.instance().full())
-    return member.instance().request(asker, message);
+void Desk::pass(Member& member, ToServer& asked) {
+  if (presentation_.client_waits || !member.instance().full()) return member.instance().request(asked);
   // To wait for it would keep the client from all others.
   const std::string words = fmt::format(
       "[mcpivot] server \"{}\" does not read what it is sent; the request was not passed on. Try again "
       "later.",
       member.name());
-  clients_.answer(asker, failure_answer(message.known, message.text(message.id), words));
+  const Message& message = asked.message;
+  clients_.refuse(asked.asker, failure_answer(message.known, message.text(message.id), words));
 }
 
 void Desk::request_prompt(Asker asker, const Message& message) {
@@ -471,7 +483,7 @@ void Desk::request_prompt(Asker asker, const Message& message) {
   const Routes::Target* target = names().prompt(name);
   if (target == nullptr && presentation_.passes_through) return lone().request(asker, message);
   if (target == nullptr || !target->member->active())
-    return clients_.answer(asker, error_answer(message.text(message.id), code::invalid_params,
+    return clients_.refuse(asker, error_answer(message.text(message.id), code::invalid_params,
                                                fmt::format("Unknown prompt: {}", name)));
   pass_renamed(*target, asker, message, message.name);
 }
@@ -483,7 +495,7 @@ void Desk::request_resource(Asker asker, const Message& message) {
   const std::string uri = message.uri ? string_value(message.text(message.uri)) : std::string();
   Member* const member = routes().resource(uri);
   if (member == nullptr)
-    return clients_.answer(asker, error_answer(message.text(message.id), code::resource_not_found,
+    return clients_.refuse(asker, error_answer(message.text(message.id), code::resource_not_found,
                                                fmt::format("No active server has the resource {}", uri)));
   if (!reads && !takes_subscriptions(member->instance().initialize_result()))
     return clients_.answer(asker, result_answer(message.text(message.id), "{}"));
@@ -513,7 +525,7 @@ void Desk::set_level(Asker asker, const Message& message) {
   if (presentation_.passes_through && !lacks(lone(), "logging")) return lone().request(asker, message);
   const std::string level = text_argument(message.text(message.params), "level");
   if (!contains(log_levels, level))
-    return clients_.answer(
+    return clients_.refuse(
         asker, error_answer(message.text(message.id), code::invalid_params,
                             fmt::format("Unknown log level {}; there are: {}",
                                         quote(as_utf8(level.substr(0, 40))), fmt::join(log_levels, ", "))));
@@ -532,10 +544,10 @@ void Desk::request_other(Asker asker, const Message& message) {
         members_, [&](const auto& member) { return !task.empty() && member->instance().has_task(task); });
     if (keeper != members_.end()) return pass(**keeper, asker, message);
     if (!task.empty())
-      return clients_.answer(asker, error_answer(message.text(message.id), code::invalid_params,
+      return clients_.refuse(asker, error_answer(message.text(message.id), code::invalid_params,
                                                  fmt::format("Unknown task: {}", task)));
   }
-  clients_.answer(asker, error_answer(message.text(message.id), code::method_not_found,
+  clients_.refuse(asker, error_answer(message.text(message.id), code::method_not_found,
                                       fmt::format("Method not found: {}", method)));
 }
 
@@ -549,8 +561,12 @@ void Desk::notify(const Message& message) {
   if (message.known == Method::initialized && shakes_hands()) return;  // the servers have been told by us
   if (message.known == Method::tools_call) {
     // It asks for an effect without an answer, which MCP doesn't have, and it names no server.
-    log_warn("client: dropped a tools/call without an id");
-    return;
+    return clients_.saw({.way = Seen::Way::from_client,
+                         .what = Seen::What::refused,
+                         .client = client_,
+                         .raw = message.raw,
+                         .message = &message,
+                         .why = "a tools/call without an id"});
   }
   for (const auto& member : members_) member->instance().notify(message);
 }
@@ -576,7 +592,12 @@ void Desk::cancel(ClientId client, const Message& cancelled) {
   for (const Members* some : {&std::as_const(members_), &leaving_.all()})
     for (const auto& member : *some)
       if (member->instance().cancel(client, cancelled)) return;
-  log_debug("a cancellation of {}, which is not under way", cancelled.text(cancelled.request_id));
+  clients_.saw({.way = Seen::Way::from_client,
+                .what = Seen::What::dropped,
+                .client = client,
+                .raw = cancelled.raw,
+                .message = &cancelled,
+                .why = "a cancellation of what is not under way"});
 }
 
 }  // namespace mcpivot

@@ -72,7 +72,7 @@ class Desk final : private Instance::Watcher, private ControlTools::Fleet {
   void on_writable(const Instance& instance) override;
   void on_catalog(const Instance& /*instance*/) override { stale_ = Stale::names; }
   void on_list_changed(const Instance& instance, ListKind kind) override;
-  void on_notification(const Instance& instance, const Message& message) override;
+  void pass(const Instance& instance, ToClient& said) override;
   bool tells_model(const Instance& instance) const override;
   std::string shown_name(const Instance& instance, ListKind kind, const std::string& own) override;
   bool allows_call(const Instance& instance, std::string_view name) const override;
@@ -129,9 +129,14 @@ class Desk final : private Instance::Watcher, private ControlTools::Fleet {
   // The same under the name that the server knows; `name` is its place in the message.
   void pass_renamed(const Routes::Target& target, Asker asker, const Message& message, Span name);
   // Hands it to a server of several, which may not be able to take more.
-  void pass(Member& member, Asker asker, const Message& message);
+  void pass(Member& member, ToServer& asked);
+  void pass(Member& member, Asker asker, const Message& message) {
+    ToServer asked(asker, message);
+    pass(member, asked);
+  }
   // For what a lone server may lack, though the client was told that it might have it.
   void request_unless(bool lacking, std::string_view otherwise, Asker asker, const Message& message);
+  void mark_logger(const Instance& instance, ToClient& said) const;
   std::string words_of_trouble() const;
   std::string words_of_config() const;
   std::string instructions() const;

@@ -148,7 +148,7 @@ void Routes::add_named(ListKind kind, Names& names, const Members& members, cons
           fmt::format("{} of \"{}\" is called {} here: {} is taken", base, member.name(), other, name));
       name = other;
     }
-    names.targets.emplace(name, Target{&member, item.key});
+    names.targets.emplace(name, Target{&member, item.key, quote(item.key)});
     names.shown[&member].emplace(item.key, name);
     std::string json = name == item.key ? item.json : with_member(item.json, "name", quote(name));
     if (kind == ListKind::tools)

@@ -31,7 +31,8 @@ class Routes {
  public:
   struct Target {
     Member* member;
-    std::string own;  // what the server calls it
+    std::string own;      // what the server calls it
+    std::string spelled;  // the same as JSON
   };
   using IsReserved = std::function<bool(std::string_view name)>;
 

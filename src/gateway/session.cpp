@@ -7,7 +7,6 @@
 
 #include "base/contains.h"
 #include "gateway/desk.h"
-#include "log/log.h"
 #include "rpc/answers.h"
 #include "server/generation.h"
 
@@ -38,13 +37,19 @@ Session::~Session() {
   clients_.remove(id_);
 }
 
-void Session::forward(std::uint32_t batch, const Message& message, std::span<const Edit> edits) {
-  if (batch == 0) return link_.send(message, edits);
-  answer(batch, spliced(message.raw, edits));
+void Session::pass(ToClient& said) {
+  if (!said.is_question()) return answer(said.to.batch, said.message, said.edits.list());
+  if (said.message.kind == Kind::request) return ask(said.from, said.message);
+  ask_no_more(said.from, said.message);
+}
+
+void Session::answer(std::uint32_t batch, const Message& inside, std::span<const Edit> around) {
+  if (batch == 0) return link_.send(inside, around);
+  answer(batch, spliced(inside.raw, around));
 }
 
 void Session::answer(std::uint32_t batch, std::string_view line) {
-  if (batch == 0) return say(line);
+  if (batch == 0) return link_.send(line);
   const auto found = batches_.find(batch);
   if (found == batches_.end()) return;
   std::string& answers = found->second.answers;
@@ -63,7 +68,36 @@ void Session::settle_one(std::uint32_t batch) {
   if (found == batches_.end() || --found->second.expected > 0) return;
   const std::string answers = std::move(found->second.answers);
   batches_.erase(found);
-  if (!answers.empty()) say(answers + "]");
+  if (!answers.empty()) link_.send(answers + "]");
+}
+
+void Session::say(std::string_view line, Seen::What what) {
+  if (clients_.observed())
+    clients_.saw({.way = Seen::Way::to_client, .what = what, .client = id_, .raw = line});
+  link_.send(line);
+}
+
+void Session::send(GenerationId from, const Message& message, const Edits& edits, std::int64_t pair) {
+  if (clients_.observed())
+    clients_.saw({.way = Seen::Way::to_client,
+                  .what = Seen::What::passed,
+                  .client = id_,
+                  .generation = from,
+                  .pair = pair,
+                  .raw = message.raw,
+                  .edits = edits.list(),
+                  .message = &message});
+  link_.send(message, edits.list());
+}
+
+void Session::saw(Seen::What what, std::string_view raw, const Message* message, std::string_view why) const {
+  clients_.saw({.way = Seen::Way::from_client,
+                .what = what,
+                .client = id_,
+                .pair = message != nullptr && message->is_answer() ? own_id(message->text(message->id)) : 0,
+                .raw = raw,
+                .message = message,
+                .why = why});
 }
 
 void Session::on_message(const Message& message) {
@@ -73,6 +107,7 @@ void Session::on_message(const Message& message) {
 
 // A message from the client, on its own or in a batch.
 void Session::take(std::uint32_t batch, const Message& message) {
+  if (clients_.observed()) saw(Seen::What::passed, message.raw, &message);
   if (message.is_answer()) {
     on_answer(message);
   } else if (message.kind == Kind::request) {
@@ -97,13 +132,14 @@ void Session::on_answer(const Message& message) {
   if (const auto request = asked_.take(own)) {
     if (Generation* const asker = desk_.find(request->origin)) asker->answer(message, request->id());
   } else {
-    log_debug("client: dropped an answer to {}, which nobody waits for", message.text(message.id));
+    saw(Seen::What::dropped, message.raw, &message, "an answer that nobody waits for");
   }
 }
 
 void Session::on_progress(const Message& message) {
   const auto token = asked_.find_token(own_id(message.text(message.progress_token)));
-  if (!token) return;
+  if (!token)
+    return saw(Seen::What::dropped, message.raw, &message, "progress under a token that is not known");
   if (Generation* const asker = desk_.find(token->origin)) asker->progress(message, token->text);
 }
 
@@ -125,16 +161,18 @@ void Session::on_batch(std::string_view line) {
     if (message) {
       take(batch, *message);
     } else {
-      answer(batch, error_answer(message.error().id, message.error().code, refusal_text(message.error())));
+      saw(Seen::What::refused, element, nullptr, message.error().reason);
+      clients_.refuse({.client = id_, .batch = batch},
+                      error_answer(message.error().id, message.error().code, refusal_text(message.error())));
     }
   }
   settle_one(batch);
   pause_if_full();
 }
 
-void Session::on_unreadable(std::string_view, const Refusal& refusal) {
-  log_warn("client: refused a line: {}", refusal.reason);
-  say(error_answer(refusal.id, refusal.code, refusal_text(refusal)));
+void Session::on_unreadable(std::string_view line, const Refusal& refusal) {
+  saw(Seen::What::refused, line, nullptr, refusal.reason);
+  say(error_answer(refusal.id, refusal.code, refusal_text(refusal)), Seen::What::refused);
   pause_if_full();
 }
 
@@ -144,14 +182,14 @@ void Session::on_oversize(const Skim& skim, std::size_t limit) {
           ? fmt::format("the message is {} bytes, over the limit of {} for messages from a client",
                         skim.size(), limit)
           : fmt::format("mcpivot has no memory for a message of {} bytes", skim.size());
-  log_warn("client: dropped a message: {} (method {}, id {})", why, skim.method(), skim.id());
+  saw(Seen::What::refused, {}, nullptr, fmt::format("{} (method {}, id {})", why, skim.method(), skim.id()));
   if (!skim.method().empty()) {
-    if (!skim.id().empty()) say(error_answer(skim.id(), code::invalid_request, why));
+    if (!skim.id().empty()) say(error_answer(skim.id(), code::invalid_request, why), Seen::What::refused);
   } else if (auto request = asked_.take(own_id(skim.id()))) {
     if (Generation* const asker = desk_.find(request->origin))
       asker->answer(error_answer(request->id(), code::internal_error, "the client answered, but " + why));
   } else {
-    say(error_answer(skim.id(), code::invalid_request, why));
+    say(error_answer(skim.id(), code::invalid_request, why), Seen::What::refused);
   }
 }
 
@@ -172,9 +210,11 @@ void Session::ask(GenerationId from, const Message& request) {
 
 // Gives the server's request an id of our own and sends it.
 void Session::put(GenerationId from, const Message& request) {
-  const IdText id(asked_.add(request, from));
-  link_.send(request,
-             Edits().replace(request.id, id.view()).replace(request.progress_token, id.view()).list());
+  const std::int64_t own = asked_.add(request, from);
+  const IdText id(own);
+  Edits edits;
+  edits.replace(request.id, id.view()).replace(request.progress_token, id.view());
+  send(from, request, edits, own);
 }
 
 void Session::ask_no_more(GenerationId from, const Message& cancelled) {
@@ -186,7 +226,9 @@ void Session::ask_no_more(GenerationId from, const Message& cancelled) {
                                                 [&](const GenerationId& origin) { return origin == from; });
   if (own == 0) return;
   asked_.close(own);
-  link_.send(cancelled, Edits().replace(cancelled.request_id, IdText(own).view()).list());
+  const IdText id(own);
+  Edits edits;
+  send(from, cancelled, edits.replace(cancelled.request_id, id.view()), own);
 }
 
 void Session::forget(GenerationId from) {

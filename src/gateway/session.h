@@ -36,15 +36,14 @@ class Session final : public Link::Handler, private Peer {
   using Requests = RequestTable<GenerationId>;
 
   // Peer
-  void forward(std::uint32_t batch, const Message& message, std::span<const Edit> edits) override;
+  void pass(ToClient& said) override;
   void answer(std::uint32_t batch, std::string_view line) override;
+  void answer(std::uint32_t batch, const Message& inside, std::span<const Edit> around) override;
   void withdrawn(std::uint32_t batch) override;
   bool full() const override { return link_.full(); }
   void announce(std::string_view line) override;
   void agreed_version(std::string_view version) override { batches_allowed_ = version == R"("2025-03-26")"; }
   void resume() override { link_.resume(); }
-  void ask(GenerationId from, const Message& request) override;
-  void ask_no_more(GenerationId from, const Message& cancelled) override;
   void forget(GenerationId from) override;
   std::vector<std::string> questions() const override;
 
@@ -59,10 +58,16 @@ class Session final : public Link::Handler, private Peer {
 
   void take(std::uint32_t batch, const Message& message);
   void settle_one(std::uint32_t batch);
-  void say(std::string_view line) { link_.send(line); }
+  // Of our own making, and for nobody but this client.
+  void say(std::string_view line, Seen::What what = Seen::What::made);
+  void send(GenerationId from, const Message& message, const Edits& edits, std::int64_t pair);
+  // What the client said, and what became of that.
+  void saw(Seen::What what, std::string_view raw, const Message* message, std::string_view why = {}) const;
   void on_answer(const Message& message);
   void on_progress(const Message& message);
   void pause_if_full();
+  void ask(GenerationId from, const Message& request);
+  void ask_no_more(GenerationId from, const Message& cancelled);
   void put(GenerationId from, const Message& request);
 
   Link& link_;

@@ -57,7 +57,6 @@ void HttpLink::start(Handler& handler) {
 // --- out
 
 void HttpLink::send(const Message& message, std::span<const Edit> edits) {
-  if (context_.tap != nullptr && !ended_) context_.tap->sent(options_.peer, message, edits);
   take({.body = spliced(message.raw, edits),
         .id = message.kind == Kind::request ? std::string(text_with(message, edits, message.id))
                                             : std::string(),
@@ -166,7 +165,6 @@ void HttpLink::resume() {
 std::expected<Message, Refusal> HttpLink::read(char* data, std::size_t size, const BufferRef& buffer) {
   make_one_line(data, size);
   const std::string_view line(data, size);
-  if (context_.tap != nullptr) context_.tap->received(options_.peer, line);
   auto message = read_message(line);
   if (message) message->buffer = buffer;
   return message;
@@ -178,7 +176,6 @@ void HttpLink::handle(const Message& message) {
 
 void HttpLink::deliver_batch(char* data, std::size_t size) {
   make_one_line(data, size);
-  if (context_.tap != nullptr) context_.tap->received(options_.peer, {data, size});
   if (handler_ != nullptr) survive(options_.peer, [&] { handler_->on_batch({data, size}); });
 }
 

@@ -31,7 +31,7 @@ class HttpLink final : public Link, public std::enable_shared_from_this<HttpLink
  public:
   struct Options {
     Url url;
-    std::string peer;    // names the other side for the tap and the log
+    std::string peer;    // names the other side for the log
     std::size_t limit;   // longest message that is delivered
     std::string advice;  // which credentials to look at when they are refused
   };

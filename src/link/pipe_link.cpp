@@ -127,7 +127,6 @@ void PipeLink::dispatch(const LineReader::Event& event) {
     return;
   }
   const std::string_view line = std::get<LineReader::Line>(event).text;
-  if (context_.tap != nullptr) context_.tap->received(peer_, line);
   if (is_batch(line)) {
     handler_->on_batch(line);
   } else if (auto message = read_message(line)) {
@@ -147,7 +146,6 @@ bool PipeLink::writable() {
 
 void PipeLink::send(const Message& message, std::span<const Edit> edits) {
   if (!writable()) return;
-  if (context_.tap != nullptr) context_.tap->sent(peer_, message, edits);
   const std::size_t before = outbox_.bytes();
   outbox_.add(message, edits);
   position_ += outbox_.bytes() - before;
@@ -156,7 +154,6 @@ void PipeLink::send(const Message& message, std::span<const Edit> edits) {
 
 void PipeLink::send(std::string_view line) {
   if (!writable()) return;
-  if (context_.tap != nullptr) context_.tap->sent(peer_, line);
   outbox_.add(line);
   position_ += line.size() + 1;
   sent();

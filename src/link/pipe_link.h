@@ -15,7 +15,6 @@
 #include "link/core_yielder.h"
 #include "link/cork.h"
 #include "link/outbox.h"
-#include "link/tap.h"
 #include "rpc/line_reader.h"
 #include "rpc/link.h"
 
@@ -26,7 +25,6 @@ struct LinkContext {
   boost::asio::io_context& loop;
   Corks corks{};
   CoreYielder core{};
-  Tap* tap = nullptr;  // may stay null
 };
 
 class PipeLink final : public Link, public Corkable, public std::enable_shared_from_this<PipeLink> {
@@ -35,7 +33,7 @@ class PipeLink final : public Link, public Corkable, public std::enable_shared_f
     int in;
     int out;
   };
-  // `peer` names the other side for the tap. Messages over `limit` bytes are not delivered but reported.
+  // `peer` names the other side for the log. Messages over `limit` bytes are not delivered but reported.
   PipeLink(LinkContext& context, std::string peer, Ends ends, std::size_t limit);
 
   // From now on the handler is called, until close().

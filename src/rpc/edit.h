@@ -1,11 +1,15 @@
 // Changes to a message on its way: these stretches of the raw bytes are replaced, the rest passes as it is.
 #pragma once
 
+#include <algorithm>
+#include <cstring>
+#include <forward_list>
+#include <memory>
 #include <span>
-#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "rpc/span.h"
 
@@ -16,44 +20,109 @@ struct Edit {
   std::string_view with;
 };
 
-// The few edits of one message, kept in the order of their places. Borrows the texts.
+// The edits of one message, kept in the order of their places. They travel with it, and everybody on the way
+// adds theirs. Borrows the texts, but for those that it is given to keep. A usual message's edits need no
+// memory of their own.
 class Edits {
  public:
-  static constexpr std::size_t most = 8;  // nobody makes more than three
-
   Edits() {}  // NOLINT(modernize-use-equals-default): the edits stay uninitialised, for every message
+  ~Edits() = default;
+  Edits(const Edits&) = delete;
+  Edits& operator=(const Edits&) = delete;
+
   // Nothing to do for a value that is absent.
   Edits& replace(Span where, std::string_view with) { return where ? add(where, with) : *this; }
   Edits& insert(std::size_t at, std::string_view text) {
     return add({static_cast<std::uint32_t>(at), 0}, text);
   }
-  std::span<const Edit> list() const { return {edits_, count_}; }
+  // A copy of the text that lives as long as the edits do.
+  std::string_view keep(std::string_view text) {
+    if (text.size() > sizeof(texts_) - kept_) return more().texts.emplace_front(text);
+    char* const copy = texts_ + kept_;
+    std::memcpy(copy, text.data(), text.size());
+    kept_ += static_cast<std::uint32_t>(text.size());
+    return {copy, text.size()};
+  }
+
+  bool empty() const { return count_ == 0; }
+  std::span<const Edit> list() const { return {first_, count_}; }
 
  private:
+  static constexpr std::size_t usual = 6;
+  struct More {
+    std::vector<Edit> edits;
+    std::forward_list<std::string> texts;
+  };
+
   Edits& add(Span where, std::string_view with) {
-    if (count_ == most) throw std::length_error("too many edits of one message");
-    edits_[count_++] = {where, with};
-    for (std::size_t i = count_ - 1; i > 0 && edits_[i].where.begin < edits_[i - 1].where.begin; --i)
-      std::swap(edits_[i], edits_[i - 1]);
+    if (count_ != 0) return add_another(where, with);
+    few_[0] = {where, with};
+    count_ = 1;
     return *this;
+  }
+  [[gnu::noinline]] Edits& add_another(Span where, std::string_view with) {
+    if (count_ >= usual) grow();
+    first_[count_++] = {where, with};
+    for (std::size_t i = count_ - 1; i > 0 && first_[i].where.begin < first_[i - 1].where.begin; --i)
+      std::swap(first_[i], first_[i - 1]);
+    return *this;
+  }
+  More& more() {
+    if (!more_) more_ = std::make_unique<More>();
+    return *more_;
+  }
+  void grow() {
+    std::vector<Edit>& edits = more().edits;
+    if (edits.empty()) edits.assign(first_, first_ + count_);
+    edits.resize(count_ + 1);
+    first_ = edits.data();
   }
 
   union {
-    Edit edits_[most];
+    Edit few_[usual];
   };
-  std::size_t count_ = 0;
+  union {
+    char texts_[64];
+  };
+  Edit* first_ = few_;
+  std::uint32_t count_ = 0;
+  std::uint32_t kept_ = 0;  // of texts_
+  std::unique_ptr<More> more_;
 };
 
-// The message as one text with its edits made, for the few who need it so.
-inline std::string spliced(std::string_view raw, std::span<const Edit> edits) {
-  std::string text;
+// Gives `take` the pieces of the message with its edits made, one after the other.
+template <class Take>
+void splice(std::string_view raw, std::span<const Edit> edits, Take&& take) {
   std::size_t done = 0;
   for (const Edit& edit : edits) {
-    text += raw.substr(done, edit.where.begin - done);
-    text += edit.with;
+    take(raw.substr(done, edit.where.begin - done));
+    take(edit.with);
     done = edit.where.end();
   }
-  return text += raw.substr(done);
+  take(raw.substr(done));
+}
+
+// The same as one text, for the few who need it so.
+inline std::string spliced(std::string_view raw, std::span<const Edit> edits) {
+  std::string text;
+  splice(raw, edits, [&](std::string_view piece) { text += piece; });
+  return text;
+}
+
+// Where something lies when the edits have been made: it was one of the stretches that they replace, or none
+// of them touches it.
+inline Span moved(Span span, std::span<const Edit> edits) {
+  Span now = span;
+  for (const Edit& edit : edits) {
+    if (edit.where.begin > span.begin) break;
+    const auto size = static_cast<std::uint32_t>(edit.with.size());
+    if (edit.where == span) {
+      now.size = size;
+    } else {
+      now.begin += size - edit.where.size;
+    }
+  }
+  return now;
 }
 
 }  // namespace mcpivot

@@ -4,28 +4,81 @@
 
 #include <array>
 
+#include "rpc/kept_message.h"
+#include "rpc/request_table.h"
+
 namespace mcpivot {
 namespace {
 
-TEST(Edits, are_made_in_the_order_of_their_places_and_never_more_than_there_is_room_for) {
-  const std::string raw = "0123456789";
-  const std::array<std::size_t, Edits::most> order{3, 0, 7, 1, 2, 6, 4, 5};
-  const std::array<std::string, Edits::most> words{"a", "b", "c", "d", "e", "f", "g", "h"};
+TEST(Edits, are_made_in_the_order_of_their_places_however_many_there_are) {
+  const std::string raw(100, '.');
   Edits edits;
   std::string expected = raw;
-  for (std::size_t made = 1; made <= order.size(); ++made) {
-    const std::size_t at = order[made - 1];
-    edits.replace({static_cast<std::uint32_t>(at), 1}, words[at]);
-    expected[at] = words[at][0];
-    EXPECT_EQ(edits.list().size(), made);
-    EXPECT_EQ(spliced(raw, edits.list()), expected);
+  for (std::uint32_t i = 0; i < 100; ++i) {
+    const std::uint32_t at = i * 37 % 100;
+    const char letter = static_cast<char>('a' + at % 26);
+    expected[at] = letter;
+    edits.replace({at, 1}, edits.keep(std::string(1, letter)));
+    EXPECT_EQ(edits.list().size(), i + 1);
+    ASSERT_EQ(spliced(raw, edits.list()), expected);
   }
-  EXPECT_THROW(edits.insert(0, "x"), std::length_error);
-  EXPECT_EQ(spliced(raw, edits.list()), expected);
 }
 
 TEST(Edits, of_what_is_absent_are_none) {
-  EXPECT_TRUE(Edits().replace(Span(), "x").list().empty());
+  EXPECT_TRUE(Edits().replace(Span(), "x").empty());
+}
+
+TEST(Edits, keep_texts_of_any_length_as_long_as_they_live) {
+  Edits edits;
+  std::string expected;
+  for (std::size_t i = 0; i < 40; ++i) {
+    std::string text(i * 7, static_cast<char>('a' + i % 26));
+    expected += text;
+    edits.insert(i, edits.keep(text));
+    text.assign(text.size(), '!');
+    expected += '.';
+  }
+  EXPECT_EQ(spliced(std::string(40, '.'), edits.list()), expected);
+}
+
+TEST(Edits, tell_where_the_rest_of_a_message_is_when_they_have_been_made) {
+  const std::string raw = R"({"id":7,"name":"long__name","token":"t"})";
+  const Span id{6, 1};
+  const Span name{15, 12};
+  const Span token{36, 3};
+  ASSERT_EQ(name.of(raw), R"("long__name")");
+  ASSERT_EQ(token.of(raw), R"("t")");
+  Edits edits;
+  edits.replace(name, R"("n")");
+  const std::string made = spliced(raw, edits.list());
+  EXPECT_EQ(moved(id, edits.list()).of(made), "7");
+  EXPECT_EQ(moved(name, edits.list()).of(made), R"("n")");
+  EXPECT_EQ(moved(token, edits.list()).of(made), R"("t")");
+}
+
+struct StoppedClock final : Clock {
+  Time now() const override { return {}; }
+  Date date() const override { return {}; }
+};
+
+// What is kept of a request is what a later generation is sent, and what the answer is made from.
+TEST(Edits, of_a_request_are_in_what_is_kept_of_it_small_or_large) {
+  for (const std::size_t size : {10UZ, 100'000UZ}) {
+    const std::string line =
+        R"({"jsonrpc":"2.0","method":"tools/call","params":{"name":"alpha__look","arguments":{"text":")" +
+        std::string(size, 'x') + R"("},"_meta":{"progressToken":"my token"}},"id":"my id"})";
+    Message message = *read_message(line);
+    Edits edits;
+    edits.replace(message.name, R"("look")");
+    const StoppedClock clock;
+    RequestTable<int> table(clock);
+    const auto& request = *table.find(table.add(message, 1, edits.list()));
+    EXPECT_EQ(request.id(), R"("my id")");
+    EXPECT_EQ(request.token(), R"("my token")");
+    EXPECT_EQ(request.method(), R"("tools/call")");
+    EXPECT_EQ(request.name(), R"("look")");
+    EXPECT_EQ(request.kept.raw(), spliced(line, edits.list()));
+  }
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 // A message that must live longer than the line it came in: one that waits for a server to start, or that may
-// have to be sent again. Small ones are copied; large ones share the buffer that they were received in.
+// have to be sent again. Small ones are copied; large ones share the buffer that they were received in,
+// unless they are to be kept with changes.
 //
 // One thread.
 #pragma once
@@ -9,6 +10,7 @@
 #include <string_view>
 
 #include "rpc/buffer.h"
+#include "rpc/edit.h"
 #include "rpc/message.h"
 
 namespace mcpivot {
@@ -16,12 +18,13 @@ namespace mcpivot {
 class KeptMessage {
  public:
   KeptMessage() = default;
-  explicit KeptMessage(const Message& message) { keep(message); }
+  explicit KeptMessage(const Message& message, std::span<const Edit> edits = {}) { keep(message, edits); }
 
-  // Uses the memory of what was kept here before.
-  void keep(const Message& message) {
-    if (message.raw.size() >= worth_sharing) return keep_large(message);
+  // With these edits made. Uses the memory of what was kept here before.
+  void keep(const Message& message, std::span<const Edit> edits = {}) {
+    if (message.raw.size() >= worth_sharing) return keep_large(message, edits);
     buffer_.reset();
+    if (!edits.empty()) return keep_changed(message, edits);
     copied_.assign(message.raw);
   }
   // Lets go of it, but for a little memory that serves the next one.
@@ -43,15 +46,28 @@ class KeptMessage {
  private:
   static constexpr std::size_t worth_sharing = 16 * 1024;
 
-  // One without a buffer (it was renamed, say) gets one of its own, and not the string, which keeps its
-  // memory: a table of requests has hundreds of these.
-  [[gnu::noinline]] void keep_large(const Message& message) {
-    buffer_ = message.buffer;
-    shared_ = message.raw;
-    if (buffer_) return;
-    buffer_ = new Buffer(message.raw.size());
-    std::memcpy(buffer_->data(), message.raw.data(), message.raw.size());
-    shared_ = {buffer_->data(), message.raw.size()};
+  [[gnu::noinline]] void keep_changed(const Message& message, std::span<const Edit> edits) {
+    copied_.clear();
+    splice(message.raw, edits, [&](std::string_view piece) { copied_ += piece; });
+  }
+
+  // What cannot be shared gets a buffer of its own, and not the string, which keeps its memory: a table of
+  // requests has hundreds of these.
+  [[gnu::noinline]] void keep_large(const Message& message, std::span<const Edit> edits) {
+    if (message.buffer && edits.empty()) {
+      buffer_ = message.buffer;
+      shared_ = message.raw;
+      return;
+    }
+    std::size_t size = message.raw.size();
+    for (const Edit& edit : edits) size += edit.with.size() - edit.where.size;
+    buffer_ = new Buffer(size);
+    char* to = buffer_->data();
+    splice(message.raw, edits, [&](std::string_view piece) {
+      std::memcpy(to, piece.data(), piece.size());
+      to += piece.size();
+    });
+    shared_ = {buffer_->data(), size};
   }
 
   std::string copied_;

@@ -77,15 +77,16 @@ class RequestTable {
 
   explicit RequestTable(const Clock& clock) : clock_(clock) {}
 
-  // A request of somebody else's that goes to the peer. Returns our id for it.
-  std::int64_t add(const Message& message, Origin origin) {
+  // A request of somebody else's that goes to the peer, with these edits. Returns our id for it.
+  std::int64_t add(const Message& message, Origin origin, std::span<const Edit> edits = {}) {
     const std::int64_t id = add_own(std::move(origin));
     Request& request = slot(id).request;
-    request.kept.keep(message);
+    request.kept.keep(message, edits);
     request.id_at = message.id;
     request.token_at = message.progress_token;
     request.method_at = message.method;
     request.name_at = message.name;
+    if (!edits.empty()) move_places(request, edits);
     request.known = message.known;
     request.task = message.task;
     return id;
@@ -232,6 +233,11 @@ class RequestTable {
     return slots_[static_cast<std::size_t>(id) & (slots_.size() - 1)];
   }
   bool is_open(std::int64_t id) const { return id != 0 && slot(id).id == id; }
+
+  [[gnu::noinline]] static void move_places(Request& request, std::span<const Edit> edits) {
+    for (Span* const place : {&request.id_at, &request.token_at, &request.method_at, &request.name_at})
+      if (*place) *place = moved(*place, edits);
+  }
 
   // Ids that have different places in a smaller table have so in a larger one. It shrinks only when empty.
   void resize(std::size_t size) {

@@ -6,8 +6,9 @@ namespace mcpivot {
 namespace {
 
 class Nobody final : public Peer {
-  void forward(std::uint32_t, const Message&, std::span<const Edit>) override {}
+  void pass(ToClient&) override {}
   void answer(std::uint32_t, std::string_view) override {}
+  void answer(std::uint32_t, const Message&, std::span<const Edit>) override {}
   bool full() const override { return false; }
 };
 
@@ -30,6 +31,60 @@ bool Clients::has(ClientId id) const {
 Peer& Clients::find(ClientId id) const {
   const auto found = std::ranges::lower_bound(entries_, id, {}, &Entry::id);
   return found != entries_.end() && found->id == id ? *found->peer : nobody;
+}
+
+void Clients::answer(Asker to, const Message& inside, std::span<const Edit> around) const {
+  if (observed())
+    saw({.way = Seen::Way::to_client,
+         .what = Seen::What::made,
+         .client = to.client,
+         .raw = inside.raw,
+         .edits = around});
+  (*this)[to.client].answer(to.batch, inside, around);
+}
+
+void Clients::withdrawn(Asker by, const Message& cancellation) const {
+  if (observed())
+    saw({.way = Seen::Way::from_client,
+         .what = Seen::What::cancelled,
+         .client = by.client,
+         .raw = cancellation.raw,
+         .message = &cancellation});
+  (*this)[by.client].withdrawn(by.batch);
+}
+
+void Clients::observe(Observer& observer, const Clock& clock, bool all) {
+  observer_ = &observer;
+  clock_ = &clock;
+  observed_ = all;
+}
+
+void Clients::saw(Seen seen) const {
+  if (observer_ == nullptr) return;
+  seen.when = clock_->now();
+  if (seen.way == Seen::Way::to_client && !has(seen.client)) {
+    seen.what = Seen::What::dropped;
+    seen.why = "it has gone";
+  }
+  observer_->saw(seen);
+}
+
+// Of a question the client's session tells, when it has an id.
+void Clients::see(const ToClient& said) const {
+  if (said.is_question()) return;
+  saw({.way = Seen::Way::to_client,
+       .what = said.changed ? Seen::What::changed : Seen::What::passed,
+       .client = said.to.client,
+       .generation = said.from,
+       .pair = said.pair,
+       .raw = said.message.raw,
+       .edits = said.edits.list(),
+       .message = &said.message});
+}
+
+void Clients::say(Asker to, Seen::What what, std::string_view line) const {
+  if (observed()) saw({.way = Seen::Way::to_client, .what = what, .client = to.client, .raw = line});
+  (*this)[to.client].answer(to.batch, line);
 }
 
 }  // namespace mcpivot

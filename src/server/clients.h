@@ -1,7 +1,7 @@
-// Who asks, by id, and the one way back to them.
+// The end of the one way back: all that is said to a client goes through here, and is seen here by whoever
+// watches. One who has gone is not found, and nothing happens.
 //
-// Ids are plain data: they can be kept, written down, and used when whoever they stand for has gone. Then
-// nobody is found, and nothing happens. One thread.
+// One thread.
 #pragma once
 
 #include <cstdint>
@@ -10,45 +10,25 @@
 #include <string_view>
 #include <vector>
 
+#include "base/clock.h"
 #include "rpc/edit.h"
 #include "rpc/message.h"
+#include "server/ids.h"
+#include "server/observer.h"
+#include "server/way.h"
 
 namespace mcpivot {
-
-// A client, or a terminal that steers from elsewhere. Counts up from 1; none is used twice in a run.
-enum class ClientId : std::uint64_t { nobody = 0 };
-
-// Whom an answer is for: a client, or one of its batches, which collects its answers.
-struct Asker {
-  ClientId client = ClientId::nobody;
-  std::uint32_t batch = 0;  // 0: the client itself
-  bool operator==(const Asker&) const = default;
-};
-
-// A server as one client uses it.
-struct InstanceId {
-  ClientId client = ClientId::nobody;
-  std::uint32_t number = 0;
-  bool operator==(const InstanceId&) const = default;
-};
-
-// One of an instance's lives.
-struct GenerationId {
-  InstanceId instance{};
-  std::uint64_t birth = 0;
-  int number = 0;  // as people count them: births that came to nothing may not count
-  bool operator==(const GenerationId&) const = default;
-};
 
 // The end of the way back. What only an AI's client is told does nothing at a terminal.
 class Peer {
  public:
   virtual ~Peer() = default;
 
-  // An answer or a notification from a server, with these edits.
-  virtual void forward(std::uint32_t batch, const Message& message, std::span<const Edit> edits) = 0;
-  // An answer or a notification of our own making.
+  // What a server says. A question gets an id of the client's session.
+  virtual void pass(ToClient& said) = 0;
+  // An answer or a notification of our own making; a large one is written from where it lies.
   virtual void answer(std::uint32_t batch, std::string_view line) = 0;
+  virtual void answer(std::uint32_t batch, const Message& inside, std::span<const Edit> around) = 0;
   // It does not read as fast as it is sent to.
   virtual bool full() const = 0;
 
@@ -61,9 +41,7 @@ class Peer {
   // The servers take messages again.
   virtual void resume() {}
 
-  // A server asks it something, or no longer wants to know; or is gone and wants no answers any more.
-  virtual void ask(GenerationId /*from*/, const Message& /*request*/) {}
-  virtual void ask_no_more(GenerationId /*from*/, const Message& /*cancelled*/) {}
+  // A server is gone, and wants no answers to what it asked.
   virtual void forget(GenerationId /*from*/) {}
   // The ids under which it was asked something that it has not answered.
   virtual std::vector<std::string> questions() const { return {}; }
@@ -87,14 +65,29 @@ class Clients {
   // Whether it is there.
   bool has(ClientId id) const;
 
-  void forward(Asker to, const Message& message, std::span<const Edit> edits) const {
-    (*this)[to.client].forward(to.batch, message, edits);
+  // What a server says.
+  void pass(ToClient& said) const {
+    if (observed()) see(said);
+    (*this)[said.to.client].pass(said);
   }
-  void answer(Asker to, std::string_view line) const { (*this)[to.client].answer(to.batch, line); }
-  void withdrawn(Asker by) const { (*this)[by.client].withdrawn(by.batch); }
+  // What we say ourselves; and why we say no, in the place of an answer.
+  void answer(Asker to, std::string_view line) const { say(to, Seen::What::made, line); }
+  void refuse(Asker to, std::string_view line) const { say(to, Seen::What::refused, line); }
+  void answer(Asker to, const Message& inside, std::span<const Edit> around) const;
+  // It has taken back what this cancellation names, and gets no answer.
+  void withdrawn(Asker by, const Message& cancellation) const;
+
+  // From now on the observer sees what is refused and dropped; `all`: and every message that goes its way.
+  void observe(Observer& observer, const Clock& clock, bool all);
+  // Whether anybody looks at what goes its way.
+  bool observed() const { return observed_; }
+  // For those who send and receive elsewhere.
+  void saw(Seen seen) const;
 
  private:
   Peer& find(ClientId id) const;
+  void see(const ToClient& said) const;
+  void say(Asker to, Seen::What what, std::string_view line) const;
 
   struct Entry {
     ClientId id;
@@ -102,6 +95,9 @@ class Clients {
   };
   std::vector<Entry> entries_;  // in the order of their ids
   std::uint64_t last_ = 0;
+  Observer* observer_ = nullptr;
+  const Clock* clock_ = nullptr;
+  bool observed_ = false;
 };
 
 }  // namespace mcpivot

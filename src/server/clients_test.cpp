@@ -14,8 +14,9 @@ using testing::IsEmpty;
 struct Listener final : Peer {
   explicit Listener(Clients& in) : clients(in), id(in.next()) { clients.add(id, *this); }
   ~Listener() override { clients.remove(id); }
-  void forward(std::uint32_t, const Message& message, std::span<const Edit>) override {
-    heard.emplace_back(message.raw);
+  void pass(ToClient& said) override { heard.emplace_back(said.message.raw); }
+  void answer(std::uint32_t, const Message& inside, std::span<const Edit>) override {
+    heard.emplace_back(inside.raw);
   }
   void answer(std::uint32_t, std::string_view line) override { heard.emplace_back(line); }
   bool full() const override { return true; }
@@ -60,7 +61,8 @@ TEST(Clients, one_who_comes_late_is_found_by_the_id_that_was_kept_for_it) {
   const ClientId early = clients.next();
   Listener later(clients);
   struct : Peer {
-    void forward(std::uint32_t, const Message&, std::span<const Edit>) override {}
+    void pass(ToClient&) override {}
+    void answer(std::uint32_t, const Message&, std::span<const Edit>) override {}
     void answer(std::uint32_t, std::string_view line) override { heard = line; }
     bool full() const override { return false; }
     std::string heard;

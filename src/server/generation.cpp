@@ -12,7 +12,6 @@ namespace {
 
 // Batches exist in one version of the protocol only.
 constexpr std::string_view version_with_batches = R"("2025-03-26")";
-constexpr std::size_t garbage_shown = 500;
 constexpr std::size_t most_tasks = 1024;
 // Progress keeps a call alive, but not longer than so many times the limit for one without.
 constexpr int most_patience = 6;
@@ -55,33 +54,87 @@ Generation::~Generation() {
   backend_->close();
 }
 
-void Generation::request(Asker asker, const Message& message, int sent_before) {
-  const std::int64_t own = asked_.add(message, asker);
+void Generation::request(ToServer& asked) {
+  const Message& message = asked.message;
+  const std::int64_t own = asked_.add(message, asked.asker, asked.edits.list());
+  const bool renamed = !asked.edits.empty();
   const IdText id(own);
-  link_.send(message,
-             Edits().replace(message.id, id.view()).replace(message.progress_token, id.view()).list());
+  asked.edits.replace(message.id, id.view()).replace(message.progress_token, id.view());
+  if (clients_.observed()) see_request(asked, renamed, own);
+  link_.send(message, asked.edits.list());
   Requests::Request& request = *asked_.find(own);
-  request.sent_before = sent_before;
+  request.sent_before = asked.sent_before;
   request.position = link_.position();
   last_asked_ = request.asked;
+}
+
+void Generation::see_request(const ToServer& asked, bool renamed, std::int64_t own) const {
+  clients_.saw({.way = Seen::Way::to_server,
+                .what = asked.sent_before > 0 ? Seen::What::retried
+                        : renamed             ? Seen::What::changed
+                                              : Seen::What::passed,
+                .client = asked.asker.client,
+                .server = config_->name,
+                .generation = id_,
+                .pair = own,
+                .raw = asked.message.raw,
+                .edits = asked.edits.list(),
+                .message = &asked.message});
+}
+
+void Generation::send(ClientId client, const Message& message, const Edits& edits, std::int64_t pair) {
+  if (clients_.observed())
+    clients_.saw({.way = Seen::Way::to_server,
+                  .what = Seen::What::passed,
+                  .client = client,
+                  .server = config_->name,
+                  .generation = id_,
+                  .pair = pair,
+                  .raw = message.raw,
+                  .edits = edits.list(),
+                  .message = &message});
+  link_.send(message, edits.list());
+}
+
+void Generation::send(std::string_view line, std::int64_t pair) {
+  if (clients_.observed())
+    clients_.saw({.way = Seen::Way::to_server,
+                  .what = Seen::What::made,
+                  .server = config_->name,
+                  .generation = id_,
+                  .pair = pair,
+                  .raw = line});
+  link_.send(line);
+}
+
+void Generation::saw(Seen::What what, std::string_view raw, const Message* message,
+                     std::string_view why) const {
+  clients_.saw({.way = Seen::Way::from_server,
+                .what = what,
+                .server = config_->name,
+                .generation = id_,
+                .pair = message != nullptr && message->is_answer() ? own_id(message->text(message->id)) : 0,
+                .raw = raw,
+                .message = message,
+                .why = why});
 }
 
 std::int64_t Generation::inquire(std::string_view method, std::string_view params, OnAnswer on_answer) {
   const std::int64_t own = asked_.add_own({});
   inquiries_.emplace(own, std::move(on_answer));
   if (method == "initialize") asked_.find(own)->known = Method::initialize;
-  link_.send(request_line(IdText(own).view(), method, params));
+  send(request_line(IdText(own).view(), method, params), own);
   return own;
 }
 
 void Generation::inquire_no_more(std::int64_t inquiry) {
   if (inquiries_.erase(inquiry) == 0) return;
   asked_.close(inquiry);
-  link_.send(cancellation(IdText(inquiry).view(), "it took too long"));
+  send(cancellation(IdText(inquiry).view(), "it took too long"), inquiry);
 }
 
 void Generation::notify(const Message& message) {
-  link_.send(message, {});
+  send(id_.instance.client, message, {});
 }
 
 void Generation::answer_inquiry(std::int64_t own, const Message& message) {
@@ -96,8 +149,9 @@ bool Generation::cancel(ClientId client, const Message& cancelled) {
   if (own == 0) return false;
   const Asker asker = asked_.find(own)->origin;
   asked_.close(own);
-  link_.send(cancelled, Edits().replace(cancelled.request_id, IdText(own).view()).list());
-  clients_.withdrawn(asker);
+  const IdText own_text(own);
+  send(client, cancelled, Edits().replace(cancelled.request_id, own_text.view()), own);
+  clients_.withdrawn(asker, cancelled);
   tell_if_idle();
   return true;
 }
@@ -106,17 +160,17 @@ void Generation::forget(ClientId client) {
   const auto is_from = [&](const Asker& asker) { return asker.client == client; };
   for (const auto& taken :
        asked_.take_if([&](const Requests::Request& open) { return is_from(open.origin); }))
-    link_.send(cancellation(IdText(taken.own).view(), "whoever asked is gone"));
+    send(cancellation(IdText(taken.own).view(), "whoever asked is gone"), taken.own);
   asked_.drop_tokens(is_from);
   tell_if_idle();
 }
 
 void Generation::answer(const Message& message, std::string_view id) {
-  link_.send(message, Edits().replace(message.id, id).list());
+  send(id_.instance.client, message, Edits().replace(message.id, id), own_id(message.text(message.id)));
 }
 
 void Generation::progress(const Message& message, std::string_view token) {
-  link_.send(message, Edits().replace(message.progress_token, token).list());
+  send(id_.instance.client, message, Edits().replace(message.progress_token, token));
 }
 
 void Generation::end(std::chrono::milliseconds patience) {
@@ -154,7 +208,7 @@ std::vector<Generation::Requests::Request> Generation::take_overdue(std::chrono:
   for (auto& [own, request] : asked_.take_if([&](const Requests::Request& open) {
          return !open.kept.empty() && (open.since < before || open.asked < long_before);
        })) {
-    link_.send(cancellation(IdText(own).view(), "it took too long"));
+    send(cancellation(IdText(own).view(), "it took too long"), own);
     overdue.push_back(std::move(request));
   }
   return overdue;
@@ -165,33 +219,31 @@ std::vector<std::string> Generation::stderr_lines() const {
 }
 
 void Generation::on_message(const Message& message) {
+  if (clients_.observed()) saw(Seen::What::passed, message.raw, &message);
   if (message.is_answer()) {
     on_answer(message);
-  } else if (message.kind == Kind::request) {
-    owner_.on_request(*this, message);
-  } else if (message.known == Method::progress) {
+  } else if (message.known == Method::progress && message.kind == Kind::notification) {
     on_progress(message);
-  } else if (message.known == Method::cancelled && message.request_id) {
-    owner_.on_cancelled(*this, message);
   } else {
-    owner_.on_notification(*this, message);
+    pass(message);
   }
   if (owner_.clients_full()) link_.pause();
 }
 
+// Whom it is for is not ours to know.
+void Generation::pass(const Message& message) {
+  ToClient said{.message = message, .from = id_};
+  owner_.on_said(*this, said);
+}
+
 void Generation::on_answer(const Message& message) {
-  if (!message.id) {
-    // MCP 2025-11-25 allows it: an error that the server could tie to no request.
-    owner_.on_notification(*this, message);
-    return;
-  }
+  // MCP 2025-11-25 allows it: an error that the server could tie to no request.
+  if (!message.id) return pass(message);
   const std::int64_t own = own_id(message.text(message.id));
   const Requests::Hold hold(asked_);  // whoever gets the answer may ask the next thing at once
   const Requests::Request* request = asked_.find(own);
-  if (request == nullptr) {
-    log_debug("{}: dropped an answer to {}, which nobody waits for", config_->name, message.text(message.id));
-    return;
-  }
+  if (request == nullptr)
+    return saw(Seen::What::dropped, message.raw, &message, "an answer that nobody waits for");
   if (request->kept.empty()) {
     if (request->known == Method::initialize && message.kind == Kind::result)
       batches_ = find_member(message.text(message.result), "protocolVersion") == version_with_batches;
@@ -200,7 +252,9 @@ void Generation::on_answer(const Message& message) {
   } else {
     if (request->task || (!tasks_.empty() && request->known == Method::other)) follow_task(*request, message);
     if (message.kind == Kind::result) asked_.keep_token(own, {.client = request->origin.client});
-    owner_.on_answer(*request, message);
+    ToClient said{.message = message, .from = id_, .to = request->origin, .pair = own};
+    said.edits.replace(message.id, request->id());
+    owner_.on_answer(*request, said);
     answered_ = true;
     asked_.close(own);
   }
@@ -231,13 +285,11 @@ void Generation::on_progress(const Message& message) {
   const std::int64_t own = own_id(message.text(message.progress_token));
   const auto token = asked_.find_token(own);
   asked_.touch(own);
-  if (!token) {
-    log_debug("{}: dropped progress under the token {}, which is not (or no longer) known", config_->name,
-              message.text(message.progress_token));
-    return;
-  }
-  clients_.forward({.client = token->origin.client}, message,
-                   Edits().replace(message.progress_token, token->text).list());
+  if (!token)
+    return saw(Seen::What::dropped, message.raw, &message, "progress under a token that is not known");
+  ToClient said{.message = message, .from = id_, .to = {.client = token->origin.client}, .pair = own};
+  said.edits.replace(message.progress_token, token->text);
+  owner_.on_said(*this, said);
 }
 
 void Generation::on_batch(std::string_view line) {
@@ -258,7 +310,8 @@ void Generation::on_batch(std::string_view line) {
 }
 
 void Generation::on_unreadable(std::string_view line, const Refusal& refusal) {
-  garbage(line, refusal.reason);
+  saw(Seen::What::refused, line, nullptr, refusal.reason);
+  ring_.add(number(), fmt::format("[{}] {}", config_->is_daemon() ? "no message" : "stdout", line));
   // Perhaps it was meant as an answer, and somebody would wait for it in vain.
   fail_answers(line, fmt::format("server \"{}\" answered with something that is no MCP message: {}",
                                  config_->name, refusal.reason));
@@ -271,9 +324,9 @@ void Generation::on_oversize(const Skim& skim, std::size_t limit) {
                 "the message is {} bytes, over the limit of {}; raise it with --max-message, or ask for less",
                 skim.size(), limit)
           : fmt::format("mcpivot has no memory for a message of {} bytes; ask for less", skim.size());
-  log_warn("{}: dropped a message: {} (method {}, id {})", config_->name, why, skim.method(), skim.id());
+  saw(Seen::What::refused, {}, nullptr, fmt::format("{} (method {}, id {})", why, skim.method(), skim.id()));
   if (!skim.method().empty() && !skim.id().empty()) {
-    link_.send(error_answer(skim.id(), code::invalid_request, why));
+    send(error_answer(skim.id(), code::invalid_request, why));
   } else {
     fail_answer(skim, fmt::format("server \"{}\" answered, but {}", config_->name, why));
   }
@@ -306,15 +359,8 @@ void Generation::fail(std::int64_t own, const Requests::Request& request, int co
     const std::string line = error_answer(IdText(own).view(), code, why);
     answer_inquiry(own, *read_message(line));
   } else {
-    clients_.answer(request.origin, error_answer(request.id(), code, why));
+    clients_.refuse(request.origin, error_answer(request.id(), code, why));
   }
-}
-
-void Generation::garbage(std::string_view line, std::string_view why) {
-  const std::string_view shown = line.substr(0, garbage_shown);
-  log_warn("{}: not forwarded, because it is no message ({}): {}{}", config_->name, why, shown,
-           shown.size() < line.size() ? "…" : "");
-  ring_.add(number(), fmt::format("[{}] {}", config_->is_daemon() ? "no message" : "stdout", line));
 }
 
 void Generation::on_lost(std::string_view id, bool reached, std::string_view why) {

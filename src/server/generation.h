@@ -34,12 +34,10 @@ class Generation final : public Link::Handler, public std::enable_shared_from_th
   class Owner {
    public:
     virtual ~Owner() = default;
-    // An answer to a client's request, its id not yet put back.
-    virtual void on_answer(const Requests::Request& request, const Message& message) = 0;
-    // A notification that is for every client, or a request that the owner must find a client for.
-    virtual void on_notification(Generation& from, const Message& message) = 0;
-    virtual void on_request(Generation& from, const Message& request) = 0;
-    virtual void on_cancelled(Generation& from, const Message& cancelled) = 0;  // a request of its own
+    // An answer to a client's request.
+    virtual void on_answer(const Requests::Request& request, ToClient& said) = 0;
+    // Anything else: progress, which knows whom it is for, notifications, and questions.
+    virtual void on_said(Generation& from, ToClient& said) = 0;
     virtual bool clients_full() const = 0;
     virtual void on_writable() = 0;
     // Nothing is open any more, of one that drains; said after each answer that made it so.
@@ -57,7 +55,11 @@ class Generation final : public Link::Handler, public std::enable_shared_from_th
   ~Generation() override;
 
   // A request from a client. It will be answered, or be among take_open() at the end.
-  void request(Asker asker, const Message& message, int sent_before = 0);
+  void request(ToServer& asked);
+  void request(Asker asker, const Message& message, int sent_before = 0) {
+    ToServer asked(asker, message, sent_before);
+    request(asked);
+  }
   // A question of our own, whose answer no client sees. `params` is JSON text, or empty. If the generation
   // dies first, nobody is called.
   using OnAnswer = std::function<void(const Message& answer)>;
@@ -66,14 +68,14 @@ class Generation final : public Link::Handler, public std::enable_shared_from_th
   void inquire_no_more(std::int64_t inquiry);
   // A notification from a client, passed on as it is; or one of our own.
   void notify(const Message& message);
-  void notify(std::string_view line) { link_.send(line); }
+  void notify(std::string_view line) { send(line); }
   // A client takes a request back. False: this generation does not know it.
   bool cancel(ClientId client, const Message& cancelled);
   // A client is gone: what it asked is cancelled, and nobody is told.
   void forget(ClientId client);
   // A client's answer to a request of this server's, which the server knows by this id.
   void answer(const Message& message, std::string_view id);
-  void answer(std::string_view line) { link_.send(line); }
+  void answer(std::string_view line) { send(line); }
   // A client's progress on such a request; the server's own token is put in.
   void progress(const Message& message, std::string_view token);
 
@@ -137,12 +139,18 @@ class Generation final : public Link::Handler, public std::enable_shared_from_th
   void on_answer(const Message& message);
   void answer_inquiry(std::int64_t own, const Message& message);
   void on_progress(const Message& message);
+  void pass(const Message& message);
   void follow_task(const Requests::Request& request, const Message& answer);
   void tell_if_idle() {
     if (draining_ && asked_.size() == 0) owner_.on_idle(*this);
   }
   void die(const Backend::Ending& ending);
-  void garbage(std::string_view line, std::string_view why);
+  // A message of a client's, or one of our own.
+  void send(ClientId client, const Message& message, const Edits& edits, std::int64_t pair = 0);
+  void send(std::string_view line, std::int64_t pair = 0);
+  void see_request(const ToServer& asked, bool renamed, std::int64_t own) const;
+  // What it said, and what became of that.
+  void saw(Seen::What what, std::string_view raw, const Message* message, std::string_view why = {}) const;
   void fail_answers(std::string_view line, const std::string& why);
   void fail_answer(const Skim& skim, const std::string& why);
   void fail(std::int64_t own, const Requests::Request& request, int code, std::string_view why);

@@ -143,35 +143,37 @@ void Instance::keep_for_next_run() const {
       .save(initialize_result_, catalog_);
 }
 
-void Instance::request(Asker asker, const Message& message) {
-  if (!may_pass(message)) return refuse_call(asker, message);
+void Instance::request(ToServer& asked) {
+  const Asker asker = asked.asker;
+  const Message& message = asked.message;
+  if (!may_pass(message.known, asked.name)) return refuse_call(asker, message, asked.name);
   if (message.known == Method::other && !leaving_.empty())
-    if (Generation* keeper = keeper_of_task(message)) return keeper->request(asker, message);
+    if (Generation* keeper = keeper_of_task(message)) return keeper->request(asked);
   if (Generation* generation = serving()) {
     if (following_ == Following::soon && must_follow(*generation, message)) {
-      wait(asker, message, 0);
+      wait(asked);
       return follow();
     }
-    generation->request(asker, message);
+    generation->request(asked);
     return watch_overdue_calls();
   }
   if (ends()) return refuse(asker, message, std::string(trouble()));
   happens(Life::Needed{});
   const auto* const failed = life_.get<Life::Failed>();
   if (failed != nullptr && !failed->ran) return refuse(asker, message, std::string(trouble()));
-  wait(asker, message, 0);
+  wait(asked);
   live();  // one that shakes hands later takes it at once
 }
 
 // Whether the user lets this through. Asked whenever something is about to be sent: the rules may have
 // changed while it waited.
-bool Instance::may_pass(const Message& message) const {
-  return message.known != Method::tools_call || watcher_.allows_call(*this, message.text(message.name));
+bool Instance::may_pass(Method method, std::string_view name) const {
+  return method != Method::tools_call || watcher_.allows_call(*this, name);
 }
 
-void Instance::refuse_call(Asker asker, const Message& message) const {
-  const std::string name = string_value(message.text(message.name));
-  clients_.answer(asker, error_answer(message.text(message.id), code::invalid_params,
+void Instance::refuse_call(Asker asker, const Message& message, std::string_view spelled) const {
+  const std::string name = string_value(spelled);
+  clients_.refuse(asker, error_answer(message.text(message.id), code::invalid_params,
                                       name.empty() ? "tools/call needs the name of a tool, a string"
                                                    : fmt::format("Unknown tool: {}", name)));
 }
@@ -193,8 +195,13 @@ void Instance::remember_setting(const Message& message) {
 void Instance::notify(const Message& message) {
   if (Generation* generation = serving()) return generation->notify(message);
   if (life_.is<Life::Starting>() && waiting_.add({}, message, 0)) return;
-  log_debug("{}: a notification for a server that does not run: {}", config_->name,
-            message.text(message.method));
+  clients_.saw({.way = Seen::Way::to_server,
+                .what = Seen::What::dropped,
+                .client = client(),
+                .server = config_->name,
+                .raw = message.raw,
+                .message = &message,
+                .why = "a notification for a server that does not run"});
 }
 
 void Instance::apply_setting(const Message& message) {
@@ -245,7 +252,7 @@ bool Instance::cancel(ClientId client, const Message& cancelled) {
   if (std::ranges::any_of(leaving_, [&](const auto& generation) { return has(generation.get()); }))
     return true;
   const auto waited = waiting_.cancel(client, cancelled);
-  if (waited) clients_.withdrawn(*waited);
+  if (waited) clients_.withdrawn(*waited, cancelled);
   return waited || cancel_settling(client, cancelled);
 }
 
@@ -256,7 +263,7 @@ bool Instance::cancel_settling(ClientId client, const Message& cancelled) {
   if (found == settled_.end()) return false;
   const Asker asker = found->asker;
   settled_.erase(found);
-  clients_.withdrawn(asker);
+  clients_.withdrawn(asker, cancelled);
   return true;
 }
 
@@ -266,9 +273,9 @@ void Instance::resume() {
   for (const auto& generation : leaving_) generation->resume();
 }
 
-void Instance::wait(Asker asker, const Message& message, int sent_before) {
-  if (!waiting_.add(asker, message, sent_before))
-    refuse(asker, message,
+void Instance::wait(const ToServer& asked) {
+  if (!waiting_.add(asked.asker, asked.message, asked.sent_before, asked.edits.list()))
+    refuse(asked.asker, asked.message,
            fmt::format("{} requests wait for it already; {}", WaitingRoom::most_waiting, why_not_ready()));
 }
 
@@ -286,7 +293,7 @@ void Instance::release_waiting() {
     } else if (may_pass(message)) {
       serving()->request(waiting.asker, message, waiting.sent_before);
     } else {
-      refuse_call(waiting.asker, message);
+      refuse_call(waiting.asker, message, message.text(message.name));
     }
   }
   watch_overdue_calls();
@@ -298,28 +305,31 @@ void Instance::refuse(Asker asker, const Message& message, const std::string& wh
   const bool tells = state() != State::stopped && why.find('\n') == std::string::npos;
   const std::string lines = tells ? telling_lines(ring_.lines_of(past_.starts)) : std::string();
   if (!lines.empty()) words += fmt::format(".\n{}", lines);
-  clients_.answer(asker, failure_answer(message.known, message.text(message.id), words));
+  clients_.refuse(asker, failure_answer(message.known, message.text(message.id), words));
 }
 
 // --- what servers say --------------------------------------------------------------------------------------
 
-void Instance::on_answer(const Generation::Requests::Request& request, const Message& message) {
-  replay_.learn(request, message);
-  Edits edits;
-  edits.replace(message.id, request.id());
+void Instance::on_answer(const Generation::Requests::Request& request, ToClient& said) {
+  replay_.learn(request, said.message);
   if (request.known != Method::tools_call || notices_.empty() || request.origin.client != client())
-    return clients_.forward(request.origin, message, edits.list());
+    return watcher_.pass(*this, said);
   const Item* tool =
       request.name().empty() ? nullptr : catalog_.find(ListKind::tools, string_value(request.name()));
-  const NoticeInAnswer notice(message, notices_.text(),
+  const NoticeInAnswer notice(said.message, notices_.text(),
                               tool != nullptr ? std::string_view(tool->json) : std::string_view());
-  notice.add_to(edits);
+  notice.add_to(said.edits);
+  said.changed = notice.fits();
   if (notice.fits()) notices_.carried(notice.delivered());
-  clients_.forward(request.origin, message, edits.list());
+  watcher_.pass(*this, said);
 }
 
-void Instance::on_notification(Generation& from, const Message& message) {
-  if (knows_client()) {
+void Instance::on_said(Generation& from, ToClient& said) {
+  const Message& message = said.message;
+  if (message.kind == Kind::request && !clients_.has(client()))
+    return from.answer(
+        error_answer(message.text(message.id), code::connection_closed, "no client is connected"));
+  if (knows_client() && message.kind == Kind::notification) {
     if (message.known == Method::tools_changed) return list_changed(from, ListKind::tools);
     if (message.known == Method::prompts_changed) return list_changed(from, ListKind::prompts);
     if (message.known == Method::resources_changed) {
@@ -327,7 +337,7 @@ void Instance::on_notification(Generation& from, const Message& message) {
       return list_changed(from, ListKind::resources);
     }
   }
-  watcher_.on_notification(*this, message);
+  watcher_.pass(*this, said);
 }
 
 void Instance::list_changed(Generation& from, ListKind kind) {
@@ -367,18 +377,6 @@ void Instance::refetch(ListKind kind) {
               });
 }
 
-void Instance::on_request(Generation& from, const Message& request) {
-  if (!clients_.has(client())) {
-    from.answer(error_answer(request.text(request.id), code::connection_closed, "no client is connected"));
-  } else {
-    clients_[client()].ask(from.id(), request);
-  }
-}
-
-void Instance::on_cancelled(Generation& from, const Message& cancelled) {
-  clients_[client()].ask_no_more(from.id(), cancelled);
-}
-
 bool Instance::clients_full() const {
   return clients_[client()].full();
 }
@@ -400,7 +398,7 @@ void Instance::watch_overdue_calls() {
           "[mcpivot] server \"{}\" did not answer {} within {} (--call-timeout); it was cancelled there and "
           "may have taken effect.{}",
           config.name, describe(request), duration_text(config.call_timeout), after_overdue(config));
-      clients_.answer(request.origin, failure_answer(request.known, request.id(), words));
+      clients_.refuse(request.origin, failure_answer(request.known, request.id(), words));
     }
     if (generation->open() > 0) watch_overdue_calls();
   });

@@ -47,8 +47,8 @@ class Instance final : private Generation::Owner {
     virtual void on_catalog(const Instance& instance) = 0;
     // It offers other things than what clients have seen.
     virtual void on_list_changed(const Instance& instance, ListKind kind) = 0;
-    // Something for every client.
-    virtual void on_notification(const Instance& instance, const Message& message) = 0;
+    // What its server says goes on to whom it is for.
+    virtual void pass(const Instance& instance, ToClient& said) = 0;
     // Whether the model wants to hear of it; and what a tool or prompt of its is called there.
     virtual bool tells_model(const Instance& instance) const = 0;
     virtual std::string shown_name(const Instance& instance, ListKind kind, const std::string& own) = 0;
@@ -98,7 +98,11 @@ class Instance final : private Generation::Owner {
   bool knows_client() const { return !replay_.hello.empty(); }
 
   // Every request is answered, sooner or later, and once.
-  void request(Asker asker, const Message& message);
+  void request(ToServer& asked);
+  void request(Asker asker, const Message& message) {
+    ToServer asked(asker, message);
+    request(asked);
+  }
   void notify(const Message& message);
   // False: no request of this client's with that id is under way here.
   bool cancel(ClientId client, const Message& cancelled);
@@ -213,10 +217,8 @@ class Instance final : private Generation::Owner {
   bool can_build() const { return !config_->build.empty(); }
 
   // Generation::Owner
-  void on_answer(const Generation::Requests::Request& request, const Message& message) override;
-  void on_notification(Generation& from, const Message& message) override;
-  void on_request(Generation& from, const Message& request) override;
-  void on_cancelled(Generation& from, const Message& cancelled) override;
+  void on_answer(const Generation::Requests::Request& request, ToClient& said) override;
+  void on_said(Generation& from, ToClient& said) override;
   bool clients_full() const override;
   void on_writable() override { watcher_.on_writable(*this); }
   void on_idle(Generation& generation) override;
@@ -287,7 +289,10 @@ class Instance final : private Generation::Owner {
   void end_round(const ReloadOutcome& outcome);
 
   bool cancel_settling(ClientId client, const Message& cancelled);
-  void wait(Asker asker, const Message& message, int sent_before);
+  void wait(const ToServer& asked);
+  void wait(Asker asker, const Message& message, int sent_before) {
+    wait(ToServer(asker, message, sent_before));
+  }
   std::string why_not_ready() const;
   void release_waiting();
   // What a generation leaves unanswered is asked again, once, where that does no harm (and if `again` allows
@@ -295,8 +300,9 @@ class Instance final : private Generation::Owner {
   std::size_t settle_open(Generation& generation, const Death& death, bool again);
   bool settle(const Generation& generation, Generation::Open& open, const Death& death, bool again);
   void refuse(Asker asker, const Message& message, const std::string& why) const;
-  bool may_pass(const Message& message) const;
-  void refuse_call(Asker asker, const Message& message) const;
+  bool may_pass(Method method, std::string_view name) const;
+  bool may_pass(const Message& message) const { return may_pass(message.known, message.text(message.name)); }
+  void refuse_call(Asker asker, const Message& message, std::string_view name) const;
   void watch_overdue_calls();
   std::string describe(const Generation::Requests::Request& request) const;
   Death describe_death(Generation& generation, std::string how) const;

@@ -60,7 +60,9 @@ void Trial::settle(std::expected<Handshake::Outcome, std::string> outcome) {
   deadline_.cancel();
 }
 
-void Trial::on_request(Generation& from, const Message& request) {
+void Trial::on_said(Generation& from, ToClient& said) {
+  const Message& request = said.message;
+  if (request.kind != Kind::request) return;
   from.answer(error_answer(request.text(request.id), code::connection_closed, "no client is connected"));
 }
 

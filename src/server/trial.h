@@ -32,10 +32,8 @@ class Trial final : private Generation::Owner {
   std::string stderr_text() const;
 
  private:
-  void on_answer(const Generation::Requests::Request&, const Message&) override {}
-  void on_notification(Generation&, const Message&) override {}
-  void on_request(Generation& from, const Message& request) override;
-  void on_cancelled(Generation&, const Message&) override {}
+  void on_answer(const Generation::Requests::Request&, ToClient&) override {}
+  void on_said(Generation& from, ToClient& said) override;
   bool clients_full() const override { return false; }
   void on_writable() override {}
   void on_idle(Generation&) override {}

@@ -8,9 +8,9 @@ namespace mcpivot {
 WaitingRoom::WaitingRoom(Timers& timers, std::chrono::milliseconds patience, OnOverdue on_overdue)
     : clock_(timers), timer_(timers), patience_(patience), on_overdue_(std::move(on_overdue)) {}
 
-bool WaitingRoom::add(Asker asker, const Message& message, int sent_before) {
+bool WaitingRoom::add(Asker asker, const Message& message, int sent_before, std::span<const Edit> edits) {
   if (waiting_.size() >= most_waiting) return false;
-  waiting_.push_back({asker, KeptMessage(message), sent_before, clock_.now() + patience_});
+  waiting_.push_back({asker, KeptMessage(message, edits), sent_before, clock_.now() + patience_});
   set_timer();
   return true;
 }

@@ -33,7 +33,7 @@ class WaitingRoom {
   // For those who come from now on.
   void set_patience(std::chrono::milliseconds patience) { patience_ = patience; }
   // False: the room is full.
-  bool add(Asker asker, const Message& message, int sent_before);
+  bool add(Asker asker, const Message& message, int sent_before, std::span<const Edit> edits = {});
   // A client takes its request back: who asked for it. Null: it is not here.
   std::optional<Asker> cancel(ClientId client, const Message& cancelled);
   // A client is gone, and nobody waits for its requests any more.

@@ -195,13 +195,11 @@ void CliBackend::describe(const Describe& line) const {
 // --- messages in
 
 void CliBackend::send(const Message& message, std::span<const Edit> edits) {
-  if (context_.tap != nullptr) context_.tap->sent(config_->name, message, edits);
   inbox_.push_back({++sent_, spliced(message.raw, edits)});
   take_later();
 }
 
 void CliBackend::send(std::string_view line) {
-  if (context_.tap != nullptr) context_.tap->sent(config_->name, line);
   inbox_.push_back({++sent_, std::string(line)});
   take_later();
 }
@@ -426,7 +424,6 @@ void CliBackend::deliver() {
 }
 
 void CliBackend::hand_over(const std::string& line) {
-  if (context_.tap != nullptr) context_.tap->received(config_->name, line);
   if (line.size() > config_->max_message) {
     Skim skim;
     skim.feed(line);

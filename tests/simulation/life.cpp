@@ -30,6 +30,7 @@ Life::Life(SimWorld& world, Oracle& oracle, const mcpivot::GatewayConfig& config
       oracle_(oracle),
       numbers_(numbers),
       client_(world.timers(), oracle, seed, numbers.requests, {}),
+      books_(oracle),
       gateway_(world, clients_, config),
       desk_(gateway_.open()),
       session_(client_.link(), clients_, desk_, [this](std::string_view) { shut_down(); }),
@@ -69,6 +70,7 @@ Life::Life(SimWorld& world, Oracle& oracle, const mcpivot::GatewayConfig& config
     const Member* const member = find(server);
     return member == nullptr ? nullptr : &member->instance();
   };
+  clients_.observe(books_, world_.timers(), true);
   desk_.start();
   client_.start(session_);
 }
@@ -134,6 +136,7 @@ void Life::part(const std::string& name) {
   guests_.erase(found);
   oracle_.gone(guest->client.seat().who);
   oracle_.forget_servers(guest->client.seat().guest);
+  books_.gone(guest->desk.client());
   gateway_.close(guest->desk.client(), patience);
   guest->client.link().close();
   parting_.push_back(std::move(guest));
@@ -181,6 +184,7 @@ void Life::act(const Action& action) {
       return type(action);
     case Deed::leave:
       if (const auto found = terminal_at_.find(action.server); found != terminal_at_.end()) {
+        books_.gone(found->second->id());
         found->second->leave();
         terminal_at_.erase(found);
       }
@@ -304,6 +308,7 @@ void Life::judge_rest() {
     if (seat.client.wire().waiting_bytes() > 0) wrong("the client has something to read");
   }
   if (world_.builds() > 0) wrong("something is being built");
+  books_.judge_rest();
   if (world_.timers().set() > idle_alarms)
     wrong(fmt::format("{} alarms are set; {} are known", world_.timers().set(), idle_alarms));
 }

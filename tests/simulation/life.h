@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "bookkeeper.h"
 #include "client.h"
 #include "gateway/gateway.h"
 #include "gateway/session.h"
@@ -69,6 +70,7 @@ class Life {
   Oracle& oracle_;
   Numbers& numbers_;
   Client client_;
+  Bookkeeper books_;
   mcpivot::Clients clients_;
   mcpivot::Gateway gateway_;
   mcpivot::Desk& desk_;

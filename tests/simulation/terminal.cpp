@@ -29,11 +29,18 @@ void Terminal::type(int number, const std::string& text) {
   const auto message = mcpivot::read_message(line);
   if (!message) return oracle_.violate("a terminal typed nonsense: " + line);
   oracle_.given(who_, *message);
+  if (clients_.observed())
+    clients_.saw({.way = mcpivot::Seen::Way::from_client,
+                  .what = mcpivot::Seen::What::passed,
+                  .client = id_,
+                  .raw = message->raw,
+                  .message = &*message});
   if (tools_.has(tool)) return tools_.call({.client = id_}, *message);
   if (const mcpivot::Routes::Target* target = desk_.fleet().names().tool(tool))
     return desk_.fleet().call_tool({.client = id_}, *message, *target);
-  answer(0, mcpivot::error_answer(message->text(message->id), mcpivot::code::invalid_params,
-                                  "no tool is called so"));
+  clients_.refuse({.client = id_},
+                  mcpivot::error_answer(message->text(message->id), mcpivot::code::invalid_params,
+                                        "no tool is called so"));
 }
 
 void Terminal::leave() {

@@ -21,12 +21,13 @@ class Terminal final : private mcpivot::Peer {
   // The gateway forgets it.
   void leave();
   bool left() const { return left_; }
+  mcpivot::ClientId id() const { return id_; }
 
  private:
   // Peer
-  void forward(std::uint32_t, const mcpivot::Message& message,
-               std::span<const mcpivot::Edit> edits) override {
-    answer(0, spliced(message.raw, edits));
+  void pass(mcpivot::ToClient& said) override { answer(0, said.message, said.edits.list()); }
+  void answer(std::uint32_t, const mcpivot::Message& inside, std::span<const mcpivot::Edit> around) override {
+    answer(0, spliced(inside.raw, around));
   }
   void answer(std::uint32_t, std::string_view line) override;
   bool full() const override { return false; }

@@ -77,9 +77,9 @@ std::vector<std::string> Visitor::lines_to(std::string_view server, std::string_
   return lines;
 }
 
-void Visitor::forward(std::uint32_t /*batch*/, const mcpivot::Message& message,
-                      std::span<const mcpivot::Edit> edits) {
-  heard_.push_back(mcpivot::spliced(message.raw, edits));
+void Visitor::pass(mcpivot::ToClient& said) {
+  if (said.message.kind == mcpivot::Kind::request) return asked_.push_back(said.from);
+  if (!said.is_question()) heard_.push_back(mcpivot::spliced(said.message.raw, said.edits.list()));
 }
 
 }  // namespace simulation

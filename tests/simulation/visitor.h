@@ -43,14 +43,14 @@ class Visitor final : private mcpivot::Peer, private Ledger {
 
  private:
   // Peer
-  void forward(std::uint32_t batch, const mcpivot::Message& message,
-               std::span<const mcpivot::Edit> edits) override;
+  void pass(mcpivot::ToClient& said) override;
+  void answer(std::uint32_t /*batch*/, const mcpivot::Message& inside,
+              std::span<const mcpivot::Edit> around) override {
+    heard_.push_back(mcpivot::spliced(inside.raw, around));
+  }
   void answer(std::uint32_t /*batch*/, std::string_view line) override { heard_.emplace_back(line); }
   void announce(std::string_view line) override { heard_.emplace_back(line); }
   bool full() const override { return false; }
-  void ask(mcpivot::GenerationId from, const mcpivot::Message& /*request*/) override {
-    asked_.push_back(from);
-  }
 
   // Ledger
   void executed(int /*number*/, const std::string& /*server*/) override {}

@@ -1,0 +1,36 @@
+// Who asks and who answers, by id.
+//
+// Ids are plain data: they can be kept, written down, and used when whoever they stand for has gone. Then
+// nobody is found, and nothing happens.
+#pragma once
+
+#include <cstdint>
+
+namespace mcpivot {
+
+// A client, or a terminal that steers from elsewhere. Counts up from 1; none is used twice in a run.
+enum class ClientId : std::uint64_t { nobody = 0 };
+
+// Whom an answer is for: a client, or one of its batches, which collects its answers.
+struct Asker {
+  ClientId client = ClientId::nobody;
+  std::uint32_t batch = 0;  // 0: the client itself
+  bool operator==(const Asker&) const = default;
+};
+
+// A server as one client uses it.
+struct InstanceId {
+  ClientId client = ClientId::nobody;
+  std::uint32_t number = 0;
+  bool operator==(const InstanceId&) const = default;
+};
+
+// One of an instance's lives.
+struct GenerationId {
+  InstanceId instance{};
+  std::uint64_t birth = 0;
+  int number = 0;  // as people count them: births that came to nothing may not count
+  bool operator==(const GenerationId&) const = default;
+};
+
+}  // namespace mcpivot

@@ -1,0 +1,45 @@
+// The core's observer in a simulation. It keeps books of what is seen, by itself, and checks that they
+// balance: an answer belongs to a request that was sent under its id, every request of a client ends once, a
+// client's answer reaches the generation that asked, and time doesn't run backwards.
+#pragma once
+
+#include <map>
+#include <set>
+#include <string>
+#include <tuple>
+#include <utility>
+
+#include "oracle.h"
+#include "server/observer.h"
+
+namespace simulation {
+
+class Bookkeeper final : public mcpivot::Observer {
+ public:
+  explicit Bookkeeper(Oracle& oracle) : oracle_(oracle) {}
+
+  void saw(const mcpivot::Seen& seen) override;
+  // Nobody waits for what it asked any more.
+  void gone(mcpivot::ClientId client);
+  // All that was asked must have ended by now.
+  void judge_rest();
+
+ private:
+  using Asked = std::pair<mcpivot::ClientId, std::string>;  // by whom, under which id
+  using Generation = std::tuple<mcpivot::ClientId, std::uint32_t, std::uint64_t>;
+
+  void request_came(const mcpivot::Seen& seen);
+  void sent_to_server(const mcpivot::Seen& seen);
+  void told(const mcpivot::Seen& seen);
+  void answered(const mcpivot::Seen& seen, const mcpivot::Message& answer);
+  void wrong(const mcpivot::Seen& seen, const std::string& what);
+
+  Oracle& oracle_;
+  mcpivot::Clock::Time last_{};
+  std::map<Asked, int> open_;
+  std::map<std::pair<Generation, std::int64_t>, Asked> sent_;               // what servers work on
+  std::map<std::pair<mcpivot::ClientId, std::int64_t>, Generation> asked_;  // what clients are asked
+  std::set<mcpivot::ClientId> gone_;
+};
+
+}  // namespace simulation
