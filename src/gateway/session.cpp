@@ -38,9 +38,12 @@ Session::~Session() {
 }
 
 void Session::pass(ToClient& said) {
-  if (!said.is_question()) return answer(said.to.batch, said.message, said.edits.list());
-  if (said.message.kind == Kind::request) return ask(said.from, said.message);
-  ask_no_more(said.from, said.message);
+  if (said.is_question()) {
+    if (said.message.kind == Kind::request) return ask(said.from, said.message);
+    return ask_no_more(said.from, said.message);
+  }
+  if (said.to.batch == 0) return link_.send(said.message, said.edits.list());
+  answer(said.to.batch, said.message, said.edits.list());
 }
 
 void Session::answer(std::uint32_t batch, const Message& inside, std::span<const Edit> around) {

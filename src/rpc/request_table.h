@@ -114,7 +114,7 @@ class RequestTable {
    public:
     explicit Hold(RequestTable& table) : table_(table) { ++table_.holds_; }
     ~Hold() {
-      if (--table_.holds_ == 0 && !table_.outgrown_.empty()) table_.outgrown_.clear();
+      if (--table_.holds_ == 0 && !table_.outgrown_.empty()) table_.drop_outgrown();
     }
     Hold(const Hold&) = delete;
     Hold& operator=(const Hold&) = delete;
@@ -234,6 +234,7 @@ class RequestTable {
   }
   bool is_open(std::int64_t id) const { return id != 0 && slot(id).id == id; }
 
+  [[gnu::noinline]] void drop_outgrown() { outgrown_.clear(); }
   [[gnu::noinline]] static void move_places(Request& request, std::span<const Edit> edits) {
     for (Span* const place : {&request.id_at, &request.token_at, &request.method_at, &request.name_at})
       if (*place) *place = moved(*place, edits);

@@ -236,6 +236,14 @@ void Generation::pass(const Message& message) {
   owner_.on_said(*this, said);
 }
 
+// On its own, it leaves on_answer() the registers that it needs.
+[[gnu::noinline]] void Generation::pass_answer(std::int64_t own, const Requests::Request& request,
+                                               const Message& message) {
+  ToClient said{.message = message, .from = id_, .to = request.origin, .pair = own};
+  said.edits.replace(message.id, request.id());
+  owner_.on_answer(request, said);
+}
+
 void Generation::on_answer(const Message& message) {
   // MCP 2025-11-25 allows it: an error that the server could tie to no request.
   if (!message.id) return pass(message);
@@ -252,9 +260,7 @@ void Generation::on_answer(const Message& message) {
   } else {
     if (request->task || (!tasks_.empty() && request->known == Method::other)) follow_task(*request, message);
     if (message.kind == Kind::result) asked_.keep_token(own, {.client = request->origin.client});
-    ToClient said{.message = message, .from = id_, .to = request->origin, .pair = own};
-    said.edits.replace(message.id, request->id());
-    owner_.on_answer(*request, said);
+    pass_answer(own, *request, message);
     answered_ = true;
     asked_.close(own);
   }

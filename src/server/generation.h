@@ -140,6 +140,7 @@ class Generation final : public Link::Handler, public std::enable_shared_from_th
   void answer_inquiry(std::int64_t own, const Message& message);
   void on_progress(const Message& message);
   void pass(const Message& message);
+  void pass_answer(std::int64_t own, const Requests::Request& request, const Message& message);
   void follow_task(const Requests::Request& request, const Message& answer);
   void tell_if_idle() {
     if (draining_ && asked_.size() == 0) owner_.on_idle(*this);
