@@ -318,7 +318,7 @@ void ControlTools::restart(const Call& call) {
   Member* const member = pick_or_refuse(call);
   if (member == nullptr) return;
   if (find_member(call.arguments, "stop") != "true") return reload(call, member->instance(), false);
-  stop(call, member->instance(), [](const Instance::Stopped& stopped) {
+  stop(call, member->instance(), [](const Instance::StopResult& stopped) {
     if (!stopped.ok) return fmt::format("[mcpivot] {}.", stopped.how);
     std::string words = fmt::format("[mcpivot] stopped: {}. {}", stopped.how, stopped.next);
     if (stopped.others.empty()) return words;
@@ -554,16 +554,17 @@ void ControlTools::reload(const Call& call, Instance& server, bool build) {
                  .whose = running.get()});
 }
 
-void ControlTools::stop(const Call& call, Instance& server, std::string (*words)(const Instance::Stopped&)) {
+void ControlTools::stop(const Call& call, Instance& server,
+                        std::string (*words)(const Instance::StopResult&)) {
   // Who else of ours runs the same program is stopped too: else it would be ended, started again, and hold
   // the file.
   if (const auto program = world_.files().stoppable_program_of(server.config_in_use().command))
     for (Instance* const other : fleet_.all_instances()) {
       const auto same = world_.files().stoppable_program_of(other->config_in_use().command);
       if (other != &server && !other->ends() && same && same->path == program->path)
-        other->stop([](const Instance::Stopped&) {});
+        other->stop([](const Instance::StopResult&) {});
     }
-  server.stop([this, weak = std::weak_ptr(begin(call, server)), words](const Instance::Stopped& stopped) {
+  server.stop([this, weak = std::weak_ptr(begin(call, server)), words](const Instance::StopResult& stopped) {
     end(weak.lock(), {stopped.ok, words(stopped)});
   });
 }

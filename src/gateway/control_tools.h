@@ -113,7 +113,7 @@ class ControlTools {
   std::string overview() const;
   void index_tools();
   void reload(const Call& call, Instance& server, bool build);
-  void stop(const Call& call, Instance& server, std::string (*words)(const Instance::Stopped&));
+  void stop(const Call& call, Instance& server, std::string (*words)(const Instance::StopResult&));
   std::shared_ptr<Running> begin(const Call& call, Instance& server);
   void end(const std::shared_ptr<Running>& running, const ReloadOutcome& outcome);
   Instance* find_server(const std::string& name) const;  // null: it is gone

@@ -122,7 +122,7 @@ class Instance final : private Generation::Owner {
   // A client made a setting for all servers; nobody waits for the answer.
   void apply_setting(const Message& message);
 
-  struct Stopped {
+  struct StopResult {
     bool ok = true;
     std::string how;            // a sentence
     std::vector<pid_t> pids;    // its own, if it was running
@@ -136,7 +136,7 @@ class Instance final : private Generation::Owner {
   void cancel_reload(const void* whose);
   // Stops it, and whoever else of this user runs its program if that is the user's own, so that the file can
   // be replaced. The next request that needs it starts it again.
-  void stop(std::function<void(const Stopped&)> done);
+  void stop(std::function<void(const StopResult&)> done);
   // The server's sources changed, or somebody outside wants it started again: it is built, if it can be.
   void follow_sources(const std::string& reason);
   // Somebody has put another program in the place of its own. False: it runs that already, or builds.
@@ -265,7 +265,7 @@ class Instance final : private Generation::Owner {
   std::chrono::milliseconds daemon_back_off() const;
   bool wait_for_daemon(std::string& why);
   void renew_daemon(const std::string& reason);
-  void stop_daemon(std::function<void(const Stopped&)> done);
+  void stop_daemon(std::function<void(const StopResult&)> done);
   void end_daemon();
   void on_daemon_stopped(bool ok, const std::string& how);
   void describe_daemon(Status& status) const;
@@ -360,15 +360,15 @@ class Instance final : private Generation::Owner {
     std::string id{};
   };
   std::vector<Settling> settled_;
-  std::vector<std::function<void(const Stopped&)>> stops_;
-  Stopped stopping_;  // what has ended of it since somebody wanted it stopped
+  std::vector<std::function<void(const StopResult&)>> stops_;
+  StopResult stopping_;  // what has ended of it since somebody wanted it stopped
   std::optional<Command> stopping_command_;
   // It has been stopped, and whoever else runs its program is being ended.
   struct Stopping {
-    Stopped stopped{};
-    std::vector<std::function<void(const Stopped&)>> waiting{};
+    StopResult result{};
+    std::vector<std::function<void(const StopResult&)>> waiting{};
     void tell() const {
-      for (const auto& done : waiting) done(stopped);
+      for (const auto& done : waiting) done(result);
     }
   };
   std::list<std::shared_ptr<Stopping>> stoppings_;

@@ -121,7 +121,7 @@ void Instance::on_daemon_stopped(bool ok, const std::string& how) {
   live();
 }
 
-void Instance::stop_daemon(std::function<void(const Stopped&)> done) {
+void Instance::stop_daemon(std::function<void(const StopResult&)> done) {
   if (!daemon_busy_ && (!keeper_ || !keeper_->can_stop()))
     return done(
         {.ok = false,

@@ -187,7 +187,7 @@ void Instance::give_up_round() {
   if (unproven) source_.gave_up(*this, reason);
 }
 
-void Instance::stop(std::function<void(const Stopped&)> done) {
+void Instance::stop(std::function<void(const StopResult&)> done) {
   if (ends())
     return done({.ok = false,
                  .how = fmt::format("nothing was stopped: {}", trouble()),
@@ -239,18 +239,18 @@ void Instance::configure(ServerConfig config) {
 void Instance::finish_stop() {
   const Command command = std::exchange(stopping_command_, {}).value_or(config_->command);
   const auto stopping = std::make_shared<Stopping>();
-  stopping->stopped = std::exchange(stopping_, {});
-  if (stopping->stopped.how.empty()) stopping->stopped.how = "it was not running";
+  stopping->result = std::exchange(stopping_, {});
+  if (stopping->result.how.empty()) stopping->result.how = "it was not running";
   stopping->waiting = std::exchange(stops_, {});
   const auto program = world_.files().stoppable_program_of(command);
   if (!program || ends_with_mcpivot_) return stopping->tell();
-  stopping->stopped.program = program->path;
+  stopping->result.program = program->path;
   stoppings_.push_back(stopping);
   world_.end_processes_running(*program, farewell, [this, weak = std::weak_ptr(stopping)](auto others) {
     const auto still = weak.lock();
     if (!still) return;  // they were told sooner, or we are gone
     stoppings_.remove(still);
-    still->stopped.others = std::move(others);
+    still->result.others = std::move(others);
     still->tell();
     live();
   });
