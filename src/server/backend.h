@@ -17,6 +17,7 @@
 #include "base/output_ring.h"
 #include "config/server_config.h"
 #include "rpc/link.h"
+#include "server/manner.h"
 
 namespace mcpivot {
 
@@ -45,6 +46,8 @@ class Backend {
   virtual void on_link_broken(std::string_view) {}
   virtual void on_link_end(std::string_view) {}
 
+  // How servers of its kind are dealt with.
+  virtual const Manner& manner() const { return process_manner; }
   // "pid 4242", "http://127.0.0.1:8080/mcp"
   virtual std::string where() const = 0;
   virtual pid_t pid() const { return 0; }

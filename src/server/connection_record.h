@@ -5,6 +5,7 @@
 #pragma once
 
 #include <chrono>
+#include <cstdint>
 #include <optional>
 #include <string>
 
@@ -20,22 +21,30 @@ class ConnectionRecord {
     std::string why;  // follows "it"
   };
 
+  struct Arrival {
+    std::optional<Absence> absence{};  // if there was a connection before
+    bool forgotten = false;            // the daemon was there all the time, and only did not remember us
+  };
+
   explicit ConnectionRecord(const Clock& clock) : clock_(clock), since_(clock.now()) {}
 
-  // A try to connect failed; an established connection was lost; there is one (again). The latter returns for
-  // how long there was none, if there was one before.
+  // A try to connect failed; an established connection was lost; the daemon forgot us, but is there; there is
+  // a connection (again).
   void failed(const std::string& why);
   void lost(const std::string& why);
-  std::optional<Absence> made();
+  void forgotten();
+  Arrival made();
 
   void describe(const Backend::Describe& line) const;
   // For how long it has been away; 0 if it is there.
   std::chrono::milliseconds away() const;
 
  private:
+  enum class State : std::uint8_t { never_there, connected, forgotten, away };
+  bool is_there() const { return state_ == State::connected || state_ == State::forgotten; }
+
   const Clock& clock_;
-  bool connected_ = false;
-  bool ever_ = false;
+  State state_ = State::never_there;
   Clock::Time since_;
   std::string why_;  // it is away
   std::string last_error_;

@@ -47,10 +47,13 @@ std::string block(std::string_view title, const std::vector<std::string>& lines,
 
 }  // namespace
 
+std::string ending_text(const Death& death) {
+  return fmt::format("{} after {}", death.how, duration_text(death.after));
+}
+
 std::string headline(const Death& death) {
-  return fmt::format("server \"{}\" ({} {}) {} after {}{}{}", death.server,
-                     death.daemon ? "session" : "generation", death.generation, death.how,
-                     duration_text(death.after), death.because.empty() ? "" : ", because ", death.because);
+  return fmt::format("server \"{}\" ({} {}) {}{}{}", death.server, death.manner->life, death.generation,
+                     ending_text(death), death.because.empty() ? "" : ", because ", death.because);
 }
 
 std::string telling_lines(const std::vector<std::string>& lines) {
@@ -69,7 +72,7 @@ std::string crash_report(const Death& death, std::string_view doing, std::string
   text += ".\n";
   if (!fate.empty()) text += fmt::format("{}\n", fate);
   if (!death.because.empty()) return text;
-  if (death.daemon)
+  if (death.manner->comes_and_goes)
     return text + "Next: look whether it took effect before you call it again; mcpivot connects by itself.";
   const std::string lines = telling_lines(death.stderr_lines);
   text += lines.empty() ? "It wrote nothing to stderr.\n" : lines;

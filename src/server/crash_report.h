@@ -12,6 +12,7 @@
 
 #include "base/duration_text.h"
 #include "config/server_config.h"
+#include "server/manner.h"
 
 namespace mcpivot {
 
@@ -20,11 +21,14 @@ struct Death {
   int generation = 0;
   std::string how;  // "was killed by SIGSEGV"
   std::chrono::milliseconds after{0};
-  std::vector<std::string> stderr_lines;  // of this generation
-  ControlNames control{};                 // what the model can call next
-  bool daemon = false;                    // its stderr is not ours to know
-  std::string because;                    // why we ended it ourselves; empty: it died on its own
+  std::vector<std::string> stderr_lines;   // of this generation
+  ControlNames control{};                  // what the model can call next
+  const Manner* manner = &process_manner;  // of its kind
+  std::string because;                     // why we ended it ourselves; empty: it died on its own
 };
+
+// "was killed by SIGSEGV after 45 s"
+std::string ending_text(const Death& death);
 
 // "server "dev" (generation 2) was killed by SIGSEGV after 45 s"
 std::string headline(const Death& death);

@@ -317,7 +317,7 @@ void Generation::on_batch(std::string_view line) {
 
 void Generation::on_unreadable(std::string_view line, const Refusal& refusal) {
   saw(Seen::What::refused, line, nullptr, refusal.reason);
-  ring_.add(number(), fmt::format("[{}] {}", config_->is_daemon() ? "no message" : "stdout", line));
+  ring_.add(number(), fmt::format("[{}] {}", backend_->manner().garbage, line));
   // Perhaps it was meant as an answer, and somebody would wait for it in vain.
   fail_answers(line, fmt::format("server \"{}\" answered with something that is no MCP message: {}",
                                  config_->name, refusal.reason));

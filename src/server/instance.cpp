@@ -19,9 +19,9 @@ using std::chrono::milliseconds;
 constexpr milliseconds first_handshake{10'000};
 
 // What a model can do about a call that took too long.
-std::string after_overdue(const ServerConfig& config) {
-  if (config.is_daemon()) return " Look whether it did before you call it again.";
-  const auto& [rebuild, restart, status, logs] = config.control;
+std::string after_overdue(const Generation& generation) {
+  if (generation.backend().manner().comes_and_goes) return " Look whether it did before you call it again.";
+  const auto& [rebuild, restart, status, logs] = generation.config().control;
   return (logs.empty() ? "" : fmt::format(" {} shows its stderr.", logs)) +
          (restart.empty() ? "" : fmt::format(" {} starts it again.", restart));
 }
@@ -47,7 +47,9 @@ Instance::Instance(World& world, Clients& clients, Source& source, InstanceId id
                         fmt::format("the request waited {} for it to start; {}",
                                     duration_text(config_->queue_timeout), why_not_ready()));
                }),
-      connection_(world.timers()),
+      daemon_(
+          world.timers(), [this](const ConfigRef& kept) { return world_.make_keeper(kept); },
+          [this](const DaemonSupervisor::Stopped& stopped) { on_daemon_stopped(stopped); }),
       back_off_timer_(world.timers()),
       patience_timer_(world.timers()),
       overdue_timer_(world.timers()),
@@ -65,14 +67,19 @@ void Instance::adopt(ServerConfig config) {
   replay_.set_rules(config_->replay);
   if (config_->http.insecure)
     log_warn("{}: --insecure: anybody may pretend to be this daemon", config_->name);
-  if (!daemon_busy_) adopt_keeper();  // else when it has stopped the daemon, for which somebody waits
+  process_.configure(config_);
+  daemon_.configure(config_);
 }
 
-void Instance::adopt_keeper() {
-  const bool kept = !config_->http.start.empty() || !config_->http.stop.empty();
-  if (!kept || (keeper_ && !keeper_->fits(*config_))) keeper_.reset();
-  if (keeper_) keeper_->configure(config_);
-  if (kept && !keeper_) keeper_ = world_.make_keeper(config_);
+// The one place that asks of which kind a server is; the rest is up to its supervisor.
+const Supervisor& Instance::supervisor_for(const ServerConfig& config) const {
+  if (config.is_daemon()) return daemon_;
+  return process_;
+}
+
+Supervisor& Instance::supervisor_for(const ServerConfig& config) {
+  if (config.is_daemon()) return daemon_;
+  return process_;
 }
 
 Instance::~Instance() {
@@ -397,7 +404,7 @@ void Instance::watch_overdue_calls() {
       const std::string words = fmt::format(
           "[mcpivot] server \"{}\" did not answer {} within {} (--call-timeout); it was cancelled there and "
           "may have taken effect.{}",
-          config.name, describe(request), duration_text(config.call_timeout), after_overdue(config));
+          config.name, describe(request), duration_text(config.call_timeout), after_overdue(*generation));
       clients_.refuse(request.origin, failure_answer(request.known, request.id(), words));
     }
     if (generation->open() > 0) watch_overdue_calls();
@@ -434,7 +441,7 @@ Status Instance::status() const {
   if (build_) status.building = world_.timers().since(build_began_);
   status.tools = catalog_.list(ListKind::tools).size();
   status.untold = notices_.text();
-  if (config_->is_daemon()) describe_daemon(status);
+  supervisor().describe(status);
   return status;
 }
 

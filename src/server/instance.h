@@ -19,12 +19,12 @@
 
 #include "mcp/catalog.h"
 #include "mcp/notice_board.h"
-#include "server/connection_record.h"
 #include "server/crash_report.h"
+#include "server/daemon_supervisor.h"
 #include "server/generation.h"
 #include "server/handshake.h"
 #include "server/life.h"
-#include "server/manner.h"
+#include "server/process_supervisor.h"
 #include "server/reload_rounds.h"
 #include "server/replay.h"
 #include "server/status.h"
@@ -178,9 +178,7 @@ class Instance final : private Generation::Owner {
   const std::string& initialize_result() const { return initialize_result_; }
   const OutputRing& ring() const { return ring_; }
   // The last lines that a daemon of our own starting printed.
-  std::string daemon_output(std::size_t lines) const {
-    return keeper_ ? keeper_->output(lines) : std::string();
-  }
+  std::string daemon_output(std::size_t lines) const { return daemon_.output(lines); }
   // Words for the model, with the next tool answer, if it wants to hear of this server.
   void add_notice(const std::string& text);
   Status status() const;
@@ -212,8 +210,12 @@ class Instance final : private Generation::Owner {
   }
 
   void adopt(ServerConfig config);
-  void adopt_keeper();
-  const Manner& manner() const { return manner_of(*config_); }
+  // The supervisor of the kind that a configuration names.
+  Supervisor& supervisor_for(const ServerConfig& config);
+  const Supervisor& supervisor_for(const ServerConfig& config) const;
+  Supervisor& supervisor() { return supervisor_for(*config_); }
+  const Supervisor& supervisor() const { return supervisor_for(*config_); }
+  const Manner& manner() const { return supervisor().manner(); }
   bool can_build() const { return !config_->build.empty(); }
 
   // Generation::Owner
@@ -249,7 +251,7 @@ class Instance final : private Generation::Owner {
   void back_off();
   void drain(const std::shared_ptr<Generation>& old);
   Generation* keeper_of_task(const Message& message) const;
-  std::string binary_line(const std::optional<FileFacts>& before, const std::string& version_before) const;
+  std::string program_line(const std::optional<FileFacts>& before, const std::string& version_before) const;
   void list_changed(Generation& from, ListKind kind);
   void refetch(ListKind kind);
 
@@ -260,18 +262,10 @@ class Instance final : private Generation::Owner {
   bool stopped_on_request() const;
   void on_buried(Generation& generation, Death& death);
   void on_ended(Death death);
-  void on_crash(const Death& death, bool from_outside);
-  void on_daemon_lost(const Death& death, bool forgotten);
-  std::chrono::milliseconds daemon_back_off() const;
-  bool wait_for_daemon(std::string& why);
-  void renew_daemon(const std::string& reason);
-  void stop_daemon(std::function<void(const StopResult&)> done);
-  void end_daemon();
-  void on_daemon_stopped(bool ok, const std::string& how);
-  void describe_daemon(Status& status) const;
-  std::string connection_words(const std::optional<ConnectionRecord::Absence>& absence,
-                               const std::string& reason) const;
+  void on_crash(const Death& death, const Backend::Ending& ending);
+  void on_daemon_stopped(const DaemonSupervisor::Stopped& stopped);
 
+  void refuse_stopped();
   void refuse_waiting(const std::string& why);
   void cancel_timers();
   void begin_round();
@@ -340,16 +334,8 @@ class Instance final : private Generation::Owner {
   bool lazy_ = false;          // it starts at its first use
   std::string crash_to_tell_;  // how the last one died, if that has not been told
 
-  // Of daemons alone.
-  ConnectionRecord connection_;
-  std::unique_ptr<DaemonKeeper> keeper_;  // if it can be started or stopped at all
-  bool session_forgotten_ = false;        // by the daemon, which is still there
-  bool unreachable_ = false;              // nobody took the last connection
-  bool first_try_ = true;
-  bool start_wanted_ = false;      // it was stopped by us, and is to run again
-  bool daemon_busy_ = false;       // it is being stopped
-  std::string renewal_;            // why it is to be there again after that
-  bool daemon_restarted_ = false;  // for the reload under way
+  ProcessSupervisor process_;
+  DaemonSupervisor daemon_;
 
   std::shared_ptr<Build> build_;
   Clock::Time build_began_;

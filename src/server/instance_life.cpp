@@ -17,10 +17,8 @@ namespace {
 
 using std::chrono::milliseconds;
 
-// Who dies sooner than this is not started again at once, the second time.
-constexpr milliseconds young{5'000};
-constexpr milliseconds first_back_off{100};
-constexpr milliseconds longest_back_off{30'000};
+// Until one that is on its way is looked for again.
+constexpr milliseconds look_again{100};
 // What a server writes when it starts is no reason to start it again; but one that takes longer than this may
 // hang, and what is saved then may be what fixes it.
 constexpr milliseconds quick_birth{2'000};
@@ -50,14 +48,14 @@ Life::Facts Instance::facts() const {
   const auto ends = [](const auto& generation) { return generation && generation->ending(); };
   return {.round = reloads_.round(),
           .overlaps = config_->swap == SwapMode::overlap,
-          .comes_and_goes = config_->is_daemon(),
+          .comes_and_goes = manner().comes_and_goes,
           .asked = waiting_.size() > 0,
           .serves = serving() != nullptr && following_ != Following::now,
           .others = !leaving_.empty(),
           .stop_wanted = !stops_.empty(),
-          .stops = daemon_busy_ || ends(current_) || std::ranges::any_of(leaving_, ends),
-          .held = daemon_busy_,
-          .empty = shut_down_ && !current_ && leaving_.empty() && !daemon_busy_ && stoppings_.empty(),
+          .stops = daemon_.stopping() || ends(current_) || std::ranges::any_of(leaving_, ends),
+          .held = daemon_.stopping(),
+          .empty = shut_down_ && !current_ && leaving_.empty() && !daemon_.stopping() && stoppings_.empty(),
           .number = past_.starts + 1};
 }
 
@@ -136,7 +134,8 @@ void Instance::perform(const Life::Effect& effect) {
     case Life::Do::begin_round:
       return begin_round();
     case Life::Do::renew:
-      return renew_daemon(effect.words);
+      if (!daemon_.renew(effect.words)) happens_first(Life::Due{effect.words});
+      return;
     case Life::Do::fail_round:
       return end_round({.ok = false, .text = effect.words});
     case Life::Do::give_up_round:
@@ -144,8 +143,7 @@ void Instance::perform(const Life::Effect& effect) {
     case Life::Do::back_off:
       return back_off();
     case Life::Do::look_again:
-      return back_off_timer_.set(first_back_off,
-                                 [this, reason = effect.words] { happens(Life::Due{reason}); });
+      return back_off_timer_.set(look_again, [this, reason = effect.words] { happens(Life::Due{reason}); });
     case Life::Do::cancel_back_off:
       return back_off_timer_.cancel();
     case Life::Do::release:
@@ -155,7 +153,7 @@ void Instance::perform(const Life::Effect& effect) {
     case Life::Do::settle:
       return settle();
     case Life::Do::stop_daemon:
-      return end_daemon();
+      return daemon_.stop();
     case Life::Do::tell_stopped:
       return finish_stop();
     case Life::Do::tell_gone:
@@ -164,10 +162,7 @@ void Instance::perform(const Life::Effect& effect) {
 }
 
 void Instance::back_off() {
-  const int doublings = std::min(std::max(young_deaths_ - 2, 0), 10);
-  const milliseconds delay =
-      young_deaths_ < 2 ? milliseconds(0) : std::min(longest_back_off, first_back_off * (1 << doublings));
-  back_off_timer_.set(config_->is_daemon() ? daemon_back_off() : delay,
+  back_off_timer_.set(supervisor().back_off(young_deaths_, waiting_.size() > 0),
                       [this] { happens(Life::Due{std::string(manner().comes_back)}); });
 }
 
@@ -249,22 +244,20 @@ void Instance::birth_failed(std::string why, bool ran) {
   const int birth = birth_->number;
   blame_replay();
   abandon_birth();
-  if (config_->is_daemon()) {
-    connection_.failed(why);
-    --past_.starts;  // there was no session to count
-    if (ran && wait_for_daemon(why))
-      return happens_first(
-          Life::BirthPostponed{birth, fmt::format("it is being started: {}", config_->http.start)});
-  } else {
-    log_warn("{}: generation {} failed: {}", config_->name, past_.starts, why);
-  }
+  Supervisor::Failure failure = supervisor().on_birth_failed({.number = past_.starts,
+                                                              .why = std::move(why),
+                                                              .ran = ran,
+                                                              .asked = waiting_.size() > 0,
+                                                              .ends = ends()});
+  if (!failure.counts) --past_.starts;
+  if (failure.postponed) return happens_first(Life::BirthPostponed{birth, *failure.postponed});
   if (!current_) ++young_deaths_;
   std::string words =
       current_ ? fmt::format("[mcpivot] the new generation of \"{}\" failed: {}\nGeneration {} still serves.",
-                             config_->name, why, current_->number())
-               : fmt::format("[mcpivot] \"{}\" failed to start: {}", config_->name, why);
-  happens_first(
-      Life::BirthFailed{.birth = birth, .why = std::move(why), .ran = ran, .words = std::move(words)});
+                             config_->name, failure.why, current_->number())
+               : fmt::format("[mcpivot] \"{}\" failed to start: {}", config_->name, failure.why);
+  happens_first(Life::BirthFailed{
+      .birth = birth, .why = std::move(failure.why), .ran = ran, .words = std::move(words)});
 }
 
 // A call that two births in a row did not survive is not made again: else there would never be a third.
@@ -294,9 +287,8 @@ void Instance::swap_in(Handshake::Outcome outcome) {
   const bool first = initialize_result_.empty() || guessed;
   following_ = Following::not_needed;  // what was just born is new enough
   past_.last_start_took = world_.timers().since(current_->started());
-  const auto absence = connection_.made();
-  if (keeper_) keeper_->arrived();
-  first_try_ = start_wanted_ = false;
+  Supervisor& supervisor = supervisor_for(current_->config());
+  const auto [absence, forgotten] = supervisor.on_born();
   const std::string version_before = server_version(initialize_result_);
   initialize_result_ = std::move(outcome.initialize_result);
   const auto file_before = std::exchange(current_file_, std::move(birth->file));
@@ -306,14 +298,15 @@ void Instance::swap_in(Handshake::Outcome outcome) {
   const auto shown = [&](ListKind kind, const std::string& own) {
     return watcher_.shown_name(*this, kind, own);
   };
-  std::string words =
-      fmt::format("[mcpivot] \"{}\" {}: generation {}, {}, ready in {} ({}).", config_->name,
-                  first ? "runs" : current_->backend().renewed(), current_->number(),
-                  current_->backend().where(), duration_text(past_.last_start_took), birth->reason);
-  if (config_->is_daemon()) words = connection_words(absence, birth->reason);
+  std::string words = supervisor.headline({.number = current_->number(),
+                                           .where = current_->backend().where(),
+                                           .did = first ? "runs" : current_->backend().renewed(),
+                                           .took = past_.last_start_took,
+                                           .reason = birth->reason,
+                                           .absence = absence,
+                                           .reloaded = reloads_.under_way()});
   // A session that was merely forgotten is nobody's concern, unless something is different in the new one.
-  const bool silent =
-      std::exchange(session_forgotten_, false) && diff.empty() && outcome.failed_replays.empty();
+  const bool silent = forgotten && diff.empty() && outcome.failed_replays.empty();
   const bool news = (current_->number() > 1 && !silent) || told_missing_ || (guessed && !diff.empty());
   bool telling = news && (told_missing_ || !diff.empty() || current_->backend().news_if_unchanged());
   if (!first) {
@@ -323,7 +316,7 @@ void Instance::swap_in(Handshake::Outcome outcome) {
   if (news)
     words += fmt::format("\n{}{}", guessed && !diff.empty() ? "unlike its last run: " : "",
                          diff.empty() ? "tools, prompts and resources: unchanged." : diff.text(shown));
-  if (!first) words += binary_line(file_before, version_before);
+  if (!first) words += program_line(file_before, version_before);
   for (const std::string& failed : outcome.failed_replays)
     words += fmt::format("\nnot repeated: {}.", failed);
   for (const auto& [kind, why] : outcome.lists.refusals) {
@@ -354,17 +347,18 @@ void Instance::swap_in(Handshake::Outcome outcome) {
 }
 
 // What the model should know about the program that runs now: only if it is another one.
-std::string Instance::binary_line(const std::optional<FileFacts>& before,
-                                  const std::string& version_before) const {
+std::string Instance::program_line(const std::optional<FileFacts>& before,
+                                   const std::string& version_before) const {
   const std::string version = server_version(initialize_result_);
   const bool same_file = !current_file_ || (before && before->path == current_file_->path &&
                                             before->stamp.looks_like(current_file_->stamp));
   if (same_file && version == version_before) return {};
-  if (config_->is_daemon()) return fmt::format("\nversion {} → {}", version_before, version);
-  std::string line = "\nbinary: " + (current_file_ ? current_file_->text(world_.timers().date())
-                                                   : config_->command.argv.at(0));
-  if (version != version_before) line += fmt::format("; version {} → {}", version_before, version);
-  return line;
+  const ServerConfig& config = current_->config();
+  const std::string name = config.command.argv.empty() ? std::string() : config.command.argv[0];
+  return supervisor_for(config).program_line(
+      {.file = current_file_ ? current_file_->text(world_.timers().date()) : name,
+       .version_before = version_before,
+       .version = version});
 }
 
 // --- death -------------------------------------------------------------------------------------------------
@@ -380,17 +374,15 @@ void Instance::on_death(Generation& generation, const Backend::Ending& ending) {
   past_.last_exit_code = ending.exit_code;
   past_.last_lifetime = death.after;
   if (keep.get() == unborn()) {
-    unreachable_ = ending.unreachable;
+    supervisor_for(generation.config()).on_unborn_death(ending);
     settle_open(generation, death, false);
-    birth_failed(fmt::format("it {}{}", ending.how, manner_of(generation.config()).unborn), true);
+    birth_failed(fmt::format("it {}{}", ending.how, generation.backend().manner().unborn), true);
   } else if (keep != current_) {
     on_buried(generation, death);
   } else if (generation.ending()) {
     on_ended(std::move(death));
-  } else if (generation.config().is_daemon()) {
-    on_daemon_lost(death, ending.forgotten);
   } else {
-    on_crash(death, ending.from_outside);
+    on_crash(death, ending);
   }
 }
 
@@ -424,7 +416,7 @@ void Instance::on_buried(Generation& generation, Death& death) {
 // The current generation is gone because we wanted it so: to stop, to make room for the next one, or for
 // good.
 void Instance::on_ended(Death death) {
-  past_.last_exit = fmt::format("{} after {}", death.how, duration_text(death.after));
+  past_.last_exit = ending_text(death);
   happens(Life::Ended{}, [this, dead = current_, death = std::move(death)]() mutable {
     current_.reset();
     const bool makes_room = life_.is<Life::Starting>();
@@ -439,16 +431,19 @@ void Instance::on_ended(Death death) {
   });
 }
 
-void Instance::on_crash(const Death& death, bool from_outside) {
-  past_.last_exit = crash_to_tell_ = fmt::format("{} after {}", death.how, duration_text(death.after));
-  ++(from_outside ? past_.outside_deaths : past_.crashes);
-  count_young_death(*current_, death.after < young);
-  happens(Life::Lost{fmt::format("it {} and is being started again", past_.last_exit)},
-          [this, dead = current_, death] {
-            current_.reset();
-            if (settle_open(*dead, death, true) == 0) add_notice(crash_report(death, {}, {}));
-            watcher_.on_writable(*this);  // nobody may wait for a dead server to read
-          });
+void Instance::on_crash(const Death& death, const Backend::Ending& ending) {
+  const Supervisor::Loss loss = supervisor_for(current_->config()).on_lost(death, ending);
+  if (loss.fault != Supervisor::Loss::Fault::none) {
+    past_.last_exit = ending_text(death);
+    ++(loss.fault == Supervisor::Loss::Fault::outside ? past_.outside_deaths : past_.crashes);
+  }
+  if (loss.crash) crash_to_tell_ = past_.last_exit;
+  count_young_death(*current_, death.after < death.manner->young);
+  happens(Life::Lost{loss.words}, [this, dead = current_, death, crash = loss.crash] {
+    current_.reset();
+    if (settle_open(*dead, death, true) == 0 && crash) add_notice(crash_report(death, {}, {}));
+    watcher_.on_writable(*this);  // nobody may wait for a dead server to read
+  });
 }
 
 // What the earlier ones did says nothing of one that was good for something.
@@ -472,7 +467,7 @@ Death Instance::describe_death(Generation& generation, std::string how) const {
           .after = world_.timers().since(generation.started()),
           .stderr_lines = generation.stderr_lines(),
           .control = config_->control,
-          .daemon = generation.config().is_daemon(),
+          .manner = &generation.backend().manner(),
           .because = {}};
 }
 
@@ -485,7 +480,7 @@ std::size_t Instance::settle_open(Generation& generation, const Death& death, bo
 
 bool Instance::settle(const Generation& generation, Generation::Open& open, const Death& death, bool again) {
   const auto& [request, reached] = open;
-  const Manner& manner = manner_of(generation.config());
+  const Manner& manner = generation.backend().manner();
   const Message message = request.kept.message();
   const Item* tool = request.known == Method::tools_call && !request.name().empty()
                          ? catalog_.find(ListKind::tools, string_value(request.name()))

@@ -1,5 +1,5 @@
-// The part of an instance's life that others decide: it is built, started again, stopped, configured
-// otherwise, and ended.
+// The part of an instance's life in which others want another generation: it is built, started again,
+// configured otherwise, or follows another instance.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -122,9 +122,9 @@ void Instance::begin_round() {
   const bool builds = reloads_.begin(can_build());
   unwatch_sources();
   changed_ = world_.timers().now();
-  if (!builds) daemon_restarted_ = false;
+  if (!builds) daemon_.on_round_begins();
   happens_first(Life::RoundBegins{.builds = builds,
-                                  .renews = config_->is_daemon() && reloads_.wants_renewal(),
+                                  .renews = manner().comes_and_goes && reloads_.wants_renewal(),
                                   .reason = reloads_.reason()});
 }
 
@@ -187,43 +187,6 @@ void Instance::give_up_round() {
   if (unproven) source_.gave_up(*this, reason);
 }
 
-void Instance::stop(std::function<void(const StopResult&)> done) {
-  if (ends())
-    return done({.ok = false,
-                 .how = fmt::format("nothing was stopped: {}", trouble()),
-                 .pids = {},
-                 .others = {},
-                 .program = {},
-                 .next = {}});
-  if (config_in_use().is_daemon()) return stop_daemon(std::move(done));
-  // Whoever came before the stop does not get what it ends.
-  for (const auto& waiting : waiting_.take_all())
-    if (waiting.is_request())
-      refuse(
-          waiting.asker, waiting.message.message(),
-          fmt::format("it was stopped on request; {}",
-                      waiting.sent_before > 0 ? "the next call starts it" : "the request never reached it"));
-  stops_.push_back(std::move(done));
-  renewal_.clear();
-  forget_to_follow();
-  happens(Life::Stop{.words = "it was stopped on request; the next call starts it", .at_once = false});
-}
-
-// One that somebody wants stopped has ended; of several, the last to serve counts.
-void Instance::note_end(const Generation& generation, const std::string& how) {
-  if (stops_.empty()) return;
-  stopping_.how = fmt::format("it {}", how);
-  stopping_.pids.push_back(generation.backend().pid());
-  stopping_command_ = generation.config().command;
-}
-
-void Instance::rest() {
-  if (!current_ || current_->ending() || current_->calls() > 0 || reloads_.under_way()) return;
-  if (has_work()) return;
-  forget_to_follow();
-  happens(Life::Rest{});
-}
-
 void Instance::configure(ServerConfig config) {
   adopt(std::move(config));
   happens(Life::Configured{}, [this] {
@@ -232,57 +195,6 @@ void Instance::configure(ServerConfig config) {
             .reason = "its configuration changed",
             .progress = {},
             .done = [this](const ReloadOutcome& outcome) { add_notice(outcome.text); }});
-  });
-}
-
-// Nothing of it is on its way out any more: those who wanted it stopped are told.
-void Instance::finish_stop() {
-  const Command command = std::exchange(stopping_command_, {}).value_or(config_->command);
-  const auto stopping = std::make_shared<Stopping>();
-  stopping->result = std::exchange(stopping_, {});
-  if (stopping->result.how.empty()) stopping->result.how = "it was not running";
-  stopping->waiting = std::exchange(stops_, {});
-  const auto program = world_.files().stoppable_program_of(command);
-  if (!program || ends_with_mcpivot_) return stopping->tell();
-  stopping->result.program = program->path;
-  stoppings_.push_back(stopping);
-  world_.end_processes_running(*program, farewell, [this, weak = std::weak_ptr(stopping)](auto others) {
-    const auto still = weak.lock();
-    if (!still) return;  // they were told sooner, or we are gone
-    stoppings_.remove(still);
-    still->result.others = std::move(others);
-    still->tell();
-    live();
-  });
-}
-
-void Instance::refuse_waiting(const std::string& why) {
-  for (const auto& waiting : waiting_.take_all())
-    if (waiting.is_request())
-      refuse(waiting.asker, waiting.message.message(),
-             waiting.sent_before > 0 ? why : fmt::format("{}; the request never reached it", why));
-}
-
-// Whoever destroys us next finds no handler of theirs under way.
-void Instance::cancel_timers() {
-  for (auto* timer : {&patience_timer_, &overdue_timer_, &long_birth_timer_, &follow_timer_}) timer->cancel();
-}
-
-void Instance::retire(std::function<void()> done) {
-  shut_down_ = std::move(done);
-  cancel_timers();
-  happens(Life::Retired{"it was taken out of the configuration"});
-}
-
-void Instance::shut_down(std::chrono::milliseconds patience, std::function<void()> done) {
-  cancel_timers();
-  ends_with_mcpivot_ = true;
-  patience_ = patience;
-  shut_down_ = std::move(done);
-  happens(Life::Farewell{"mcpivot ends"}, [this] {
-    // There is no time to wait for these.
-    for (const auto& stopping : std::exchange(stoppings_, {})) stopping->tell();
-    if (daemon_busy_) on_daemon_stopped(false, "mcpivot ends; whether the daemon was stopped is not known");
   });
 }
 

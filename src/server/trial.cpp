@@ -6,7 +6,6 @@
 
 #include "rpc/answers.h"
 #include "server/crash_report.h"
-#include "server/manner.h"
 
 namespace mcpivot {
 namespace {
@@ -66,9 +65,9 @@ void Trial::on_said(Generation& from, ToClient& said) {
   from.answer(error_answer(request.text(request.id), code::connection_closed, "no client is connected"));
 }
 
-void Trial::on_death(Generation&, const Backend::Ending& ending) {
+void Trial::on_death(Generation& generation, const Backend::Ending& ending) {
   handshake_.reset();
-  settle(std::unexpected(fmt::format("it {}{}", ending.how, manner_of(*config_).unborn)));
+  settle(std::unexpected(fmt::format("it {}{}", ending.how, generation.backend().manner().unborn)));
   std::exchange(gone_, nullptr)();
 }
 

@@ -36,6 +36,9 @@ class SimBackend final : public mcpivot::Backend,
   void start(mcpivot::Link::Handler& handler, OnEnd on_end) override;
   void end(Millis patience) override;
   void close() override;
+  const mcpivot::Manner& manner() const override {
+    return is_daemon() ? mcpivot::daemon_manner : mcpivot::process_manner;
+  }
   std::string where() const override;
   pid_t pid() const override { return is_daemon() ? 0 : place_.pid; }
   std::string_view renewed() const override { return is_cli() ? "reloaded" : "restarted"; }

@@ -1,0 +1,96 @@
+// Looks after servers that are HTTP daemons: they come and go without asking us, forget us, and are ours to
+// start or stop only if the user said so, through a DaemonKeeper.
+//
+// One thread.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <variant>
+
+#include "server/daemon_keeper.h"
+#include "server/supervisor.h"
+
+namespace mcpivot {
+
+class DaemonSupervisor final : public Supervisor {
+ public:
+  // What came of a stop.
+  struct Stopped {
+    bool ok;
+    std::string how;      // a sentence
+    std::string renewal;  // why it is to be there again; empty: it is not
+    std::string next;     // what starts it, a sentence
+  };
+  using OnStopped = std::function<void(const Stopped&)>;
+  using MakeKeeper = std::function<std::unique_ptr<DaemonKeeper>(const ConfigRef&)>;
+
+  // The clock must outlive it.
+  DaemonSupervisor(const Clock& clock, MakeKeeper make_keeper, OnStopped on_stopped);
+
+  void configure(const ConfigRef& config) override;
+  const Manner& manner() const override { return daemon_manner; }
+  std::chrono::milliseconds back_off(int young_deaths, bool asked) const override;
+  void on_unborn_death(const Backend::Ending& ending) override { unreachable_ = ending.unreachable; }
+  Failure on_birth_failed(const FailedBirth& birth) override;
+  ConnectionRecord::Arrival on_born() override;
+  std::string headline(const NewGeneration& generation) const override;
+  std::string program_line(const NewProgram& program) const override;
+  Loss on_lost(const Death& death, const Backend::Ending& ending) override;
+  std::expected<Stop, std::string> on_stop_wanted() override;
+  void describe(Status& status) const override;
+
+  // Who waits for the next session waits for a daemon that is as old as it was, so far.
+  void on_round_begins() { restarted_ = false; }
+  // A build made the daemon out of date. True: it is being stopped, and is to be there again afterwards.
+  // False: it is not ours to stop, and a new session is all that we can do.
+  bool renew(const std::string& reason);
+  // It need not be there again after the stop that is under way.
+  void forget_renewal();
+  // Stops it. Whoever wants that while it is being stopped waits for the same end.
+  void stop();
+  // It is being stopped: nothing can be born meanwhile.
+  bool stopping() const { return !std::holds_alternative<Left>(phase_); }
+  // Nobody waits any longer for the stop that is under way.
+  void give_up_stop(const std::string& how);
+
+  // The last lines that a daemon of our own starting printed.
+  std::string output(std::size_t lines) const { return keeper_ ? keeper_->output(lines) : std::string(); }
+
+ private:
+  // What we do about the daemon: we leave it as it is; we stop it; we do, so that a new one can be started.
+  struct Left {};
+  struct Stopping {};
+  struct Renewing {
+    std::string reason;
+  };
+  using Phase = std::variant<Left, Stopping, Renewing>;
+
+  // When one that can't be reached is to be started.
+  enum class StartWhen : std::uint8_t {
+    nobody_listens,  // at the first try: nobody has had the time to start it
+    overdue,         // somebody has waited for it long enough; a developer's own restart comes first
+    at_once          // it was stopped by us, and is to run again
+  };
+
+  bool can_start() const { return keeper_ && keeper_->can_start(); }
+  bool can_stop() const { return keeper_ && keeper_->can_stop(); }
+  void adopt_keeper();
+  bool start_if_due(bool asked);
+  void want_start();
+  void begin_stop(Phase phase);
+  void end_stop(bool ok, const std::string& how);
+
+  const Clock& clock_;
+  MakeKeeper make_keeper_;
+  OnStopped on_stopped_;
+  ConnectionRecord connection_;
+  std::unique_ptr<DaemonKeeper> keeper_;  // if it can be started or stopped at all
+  Phase phase_;
+  StartWhen start_when_ = StartWhen::nobody_listens;
+  bool unreachable_ = false;  // nobody took the last connection
+  bool restarted_ = false;    // for the reload under way
+};
+
+}  // namespace mcpivot

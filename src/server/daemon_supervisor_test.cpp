@@ -1,0 +1,261 @@
+#include "server/daemon_supervisor.h"
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <utility>
+
+namespace mcpivot {
+namespace {
+
+using namespace std::chrono_literals;
+
+class ClockByHand final : public Clock {
+ public:
+  Time now() const override { return time; }
+  Date date() const override { return {}; }
+  Time time{};
+};
+
+// What a keeper was told, and what it says.
+struct Kept {
+  std::string did;
+  bool can_stop = true;
+  bool starting = false;
+  std::string trouble;
+  DaemonKeeper::OnStopped stopped;
+};
+
+class FakeKeeper final : public DaemonKeeper {
+ public:
+  FakeKeeper(Kept& kept, ConfigRef config) : kept_(kept), config_(std::move(config)) { kept_.did += "made "; }
+  ~FakeKeeper() override { kept_.did += "gone "; }
+
+  void start(bool nobody_listens) override {
+    kept_.did += nobody_listens ? "start-if-nobody " : "start ";
+    kept_.starting = true;
+  }
+  bool starting() const override { return kept_.starting; }
+  void arrived() override { kept_.starting = false; }
+  std::string trouble() const override { return kept_.trouble; }
+  bool fits(const ServerConfig& config) const override { return config.http.url == config_->http.url; }
+  void configure(ConfigRef config) override { config_ = std::move(config); }
+  bool can_start() const override { return !config_->http.start.empty(); }
+  bool can_stop() const override { return kept_.can_stop; }
+  void stop(OnStopped on_stopped) override {
+    kept_.did += "stop ";
+    kept_.stopped = std::move(on_stopped);
+  }
+  pid_t pid() const override { return 0; }
+  std::string output(std::size_t) const override { return {}; }
+
+ private:
+  Kept& kept_;
+  ConfigRef config_;
+};
+
+class DaemonSupervisorTest : public testing::Test {
+ protected:
+  DaemonSupervisorTest() { configure("./daemon"); }
+
+  void configure(const std::string& start, const std::string& url = "http://127.0.0.1:1/mcp") {
+    ServerConfig config;
+    config.name = "dev";
+    config.http.url = url;
+    config.http.start = start;
+    config.http.start_after = 5s;
+    supervisor_.configure(std::make_shared<const ServerConfig>(config));
+  }
+  void become_a_process() {
+    ServerConfig config;
+    config.command.argv = {"./server"};
+    supervisor_.configure(std::make_shared<const ServerConfig>(config));
+  }
+  Supervisor::Failure fail(bool unreachable, bool asked = false) {
+    supervisor_.on_unborn_death({.how = "refused", .unreachable = unreachable});
+    return supervisor_.on_birth_failed(
+        {.number = 1, .why = "it refused", .ran = true, .asked = asked, .ends = false});
+  }
+  Supervisor::Loss lose(bool forgotten) {
+    Death death;
+    death.how = "closed the connection";
+    return supervisor_.on_lost(death, {.how = death.how, .forgotten = forgotten});
+  }
+  void end_stop(bool ok = true) { std::exchange(kept_.stopped, nullptr)(ok, ok ? "it stopped" : "it hangs"); }
+  std::string did() { return std::exchange(kept_.did, {}); }
+  std::string told() { return std::exchange(told_, {}); }
+  std::string headline(bool reloaded) {
+    const auto arrival = supervisor_.on_born();
+    return supervisor_.headline({.number = 2,
+                                 .where = "there",
+                                 .did = "restarted",
+                                 .took = 1'834ms,
+                                 .reason = "why",
+                                 .absence = arrival.absence,
+                                 .reloaded = reloaded});
+  }
+
+  ClockByHand clock_;
+  Kept kept_;
+  std::string told_;
+  DaemonSupervisor supervisor_{
+      clock_, [this](const ConfigRef& config) { return std::make_unique<FakeKeeper>(kept_, config); },
+      [this](const DaemonSupervisor::Stopped& stopped) {
+        told_ = fmt::format("{}|{}|{}", stopped.how, stopped.renewal, stopped.next);
+      }};
+};
+
+// --- starts
+
+TEST_F(DaemonSupervisorTest, one_that_nobody_listens_for_is_started_at_the_first_try) {
+  did();
+  const auto failure = fail(true);
+  EXPECT_EQ(failure.postponed, "it is being started: ./daemon");
+  EXPECT_FALSE(failure.counts);
+  EXPECT_EQ(did(), "start-if-nobody ");
+}
+
+TEST_F(DaemonSupervisorTest, one_that_was_there_is_left_to_its_developer_until_a_request_has_waited) {
+  supervisor_.on_born();
+  lose(false);
+  did();
+  EXPECT_FALSE(fail(true, true).postponed);
+  clock_.time += 5s;
+  EXPECT_FALSE(fail(true, false).postponed);
+  EXPECT_EQ(did(), "");
+  EXPECT_TRUE(fail(true, true).postponed);
+  EXPECT_EQ(did(), "start-if-nobody ");
+}
+
+TEST_F(DaemonSupervisorTest, one_that_answers_nonsense_at_the_first_try_is_not_started_over_it) {
+  did();
+  EXPECT_FALSE(fail(false).postponed);
+  EXPECT_FALSE(fail(true).postponed);
+  EXPECT_EQ(did(), "");
+}
+
+TEST_F(DaemonSupervisorTest, why_it_could_not_be_started_is_told) {
+  supervisor_.on_born();
+  kept_.trouble = "--start exited with code 1";
+  EXPECT_EQ(fail(true).why, "it refused; --start exited with code 1");
+}
+
+TEST_F(DaemonSupervisorTest, one_that_is_not_ours_is_only_looked_for) {
+  configure("");
+  EXPECT_FALSE(fail(true, true).postponed);
+  EXPECT_EQ(did(), "made gone ");
+}
+
+// --- stops
+
+TEST_F(DaemonSupervisorTest, one_that_is_not_ours_to_stop_is_not_stopped) {
+  kept_.can_stop = false;
+  EXPECT_FALSE(supervisor_.on_stop_wanted());
+  EXPECT_FALSE(supervisor_.renew("rebuilt"));
+  EXPECT_FALSE(supervisor_.stopping());
+}
+
+TEST_F(DaemonSupervisorTest, what_we_stopped_is_started_at_the_next_try) {
+  did();
+  EXPECT_EQ(supervisor_.on_stop_wanted()->words, "it was stopped on request. The next call starts it.");
+  supervisor_.stop();
+  supervisor_.stop();
+  EXPECT_TRUE(supervisor_.stopping());
+  EXPECT_EQ(did(), "stop ");
+  end_stop();
+  EXPECT_FALSE(supervisor_.stopping());
+  EXPECT_EQ(told(), "it stopped||The next call starts it.");
+  EXPECT_TRUE(fail(false).postponed);
+  EXPECT_EQ(did(), "start ");
+}
+
+TEST_F(DaemonSupervisorTest, a_renewal_says_afterwards_why_it_is_to_be_there_again) {
+  EXPECT_TRUE(supervisor_.renew("rebuilt"));
+  end_stop();
+  EXPECT_EQ(told(), "it stopped|rebuilt|The next call starts it.");
+}
+
+TEST_F(DaemonSupervisorTest, of_a_stop_and_a_renewal_at_once_the_later_one_counts) {
+  did();
+  supervisor_.renew("rebuilt");
+  supervisor_.forget_renewal();
+  supervisor_.stop();
+  EXPECT_EQ(did(), "stop ");
+  end_stop();
+  EXPECT_EQ(told(), "it stopped||The next call starts it.");
+  supervisor_.stop();
+  supervisor_.renew("rebuilt again");
+  end_stop();
+  EXPECT_EQ(told(), "it stopped|rebuilt again|The next call starts it.");
+}
+
+TEST_F(DaemonSupervisorTest, a_stop_that_nobody_waits_for_is_told_once) {
+  supervisor_.stop();
+  supervisor_.give_up_stop("mcpivot ends");
+  EXPECT_EQ(told(), "mcpivot ends||The next call starts it.");
+  end_stop();
+  EXPECT_EQ(told(), "");
+}
+
+TEST_F(DaemonSupervisorTest, a_keeper_that_stops_its_daemon_is_kept_though_the_server_becomes_a_process) {
+  supervisor_.stop();
+  did();
+  become_a_process();
+  EXPECT_EQ(did(), "");
+  EXPECT_TRUE(supervisor_.stopping());
+  end_stop();
+  EXPECT_EQ(did(), "gone ");
+  EXPECT_EQ(told(), "it stopped||Start it yourself: there is no --start.");
+}
+
+TEST_F(DaemonSupervisorTest, another_address_has_another_keeper) {
+  did();
+  configure("./other");
+  EXPECT_EQ(did(), "");
+  configure("./other", "http://127.0.0.1:2/mcp");
+  EXPECT_EQ(did(), "gone made ");
+}
+
+// --- words
+
+TEST_F(DaemonSupervisorTest, a_daemon_that_was_away_is_back) {
+  EXPECT_EQ(headline(false), "[mcpivot] \"dev\": session 2 with there, ready in 1.8 s (why).");
+  EXPECT_EQ(lose(false).words, "it closed the connection; a new connection is being tried");
+  clock_.time += 45s;
+  EXPECT_EQ(headline(false),
+            "[mcpivot] \"dev\" is back after 45 s: there (it "
+            "closed the connection).");
+}
+
+TEST_F(DaemonSupervisorTest, a_daemon_that_forgot_us_was_never_away) {
+  supervisor_.on_born();
+  EXPECT_EQ(lose(true).fault, Supervisor::Loss::Fault::none);
+  const auto arrival = supervisor_.on_born();
+  EXPECT_TRUE(arrival.forgotten);
+  EXPECT_FALSE(arrival.absence);
+  EXPECT_FALSE(supervisor_.on_born().forgotten);
+}
+
+TEST_F(DaemonSupervisorTest, a_reload_says_whether_the_daemon_itself_was_restarted) {
+  EXPECT_TRUE(headline(true).ends_with(" The daemon itself was not restarted."));
+  supervisor_.renew("rebuilt");
+  end_stop();
+  EXPECT_TRUE(headline(true).ends_with(" The daemon was restarted."));
+  supervisor_.on_round_begins();
+  EXPECT_TRUE(headline(true).ends_with(" The daemon itself was not restarted."));
+}
+
+// --- back-off
+
+TEST_F(DaemonSupervisorTest, it_is_looked_for_less_and_less_often_but_sooner_if_a_request_waits) {
+  EXPECT_EQ(supervisor_.back_off(0, false), 0ms);
+  EXPECT_EQ(supervisor_.back_off(1, false), 100ms);
+  EXPECT_EQ(supervisor_.back_off(3, false), 400ms);
+  EXPECT_EQ(supervisor_.back_off(30, false), 5'000ms);
+  EXPECT_EQ(supervisor_.back_off(30, true), 1'000ms);
+  clock_.time += 4'500ms;  // it is ours to start in half a second
+  EXPECT_EQ(supervisor_.back_off(30, true), 500ms);
+}
+
+}  // namespace
+}  // namespace mcpivot

@@ -1,0 +1,125 @@
+// The part of an instance's life in which others want none of it: it is stopped, rests, and ends for good.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "server/instance.h"
+
+namespace mcpivot {
+
+void Instance::stop(std::function<void(const StopResult&)> done) {
+  if (ends())
+    return done({.ok = false,
+                 .how = fmt::format("nothing was stopped: {}", trouble()),
+                 .pids = {},
+                 .others = {},
+                 .program = {},
+                 .next = {}});
+  const auto stop = supervisor_for(config_in_use()).on_stop_wanted();
+  if (!stop)
+    return done({.ok = false, .how = stop.error(), .pids = {}, .others = {}, .program = {}, .next = {}});
+  if (!stop->at_once) refuse_stopped();
+  stops_.push_back(std::move(done));
+  daemon_.forget_renewal();
+  forget_to_follow();
+  happens(Life::Stop{.words = stop->words, .at_once = stop->at_once});
+}
+
+// Whoever came before the stop does not get what it ends.
+void Instance::refuse_stopped() {
+  for (const auto& waiting : waiting_.take_all())
+    if (waiting.is_request())
+      refuse(
+          waiting.asker, waiting.message.message(),
+          fmt::format("it was stopped on request; {}",
+                      waiting.sent_before > 0 ? "the next call starts it" : "the request never reached it"));
+}
+
+// Those who wanted it stopped are told; and if it is to be there again, it is started at the next try.
+void Instance::on_daemon_stopped(const DaemonSupervisor::Stopped& stopped) {
+  young_deaths_ = 0;
+  stopping_ = {};
+  stopping_command_.reset();
+  for (const auto& tell : std::exchange(stops_, {}))
+    tell({.ok = stopped.ok,
+          .how = stopped.how,
+          .pids = {},
+          .others = {},
+          .program = {},
+          .next = stopped.next});
+  if (ends()) return live();
+  if (stopped.renewal.empty()) return reloads_.under_way() ? happens(Life::Due{reloads_.reason()}) : live();
+  if (stopped.ok || reloads_.round() == Life::Round::builds) return happens(Life::Due{stopped.renewal});
+  end_round({false, fmt::format("[mcpivot] \"{}\" could not be stopped: {}", config_->name, stopped.how)});
+  if (!current_) return happens(Life::Due{std::string(manner().comes_back)});
+  live();
+}
+
+// One that somebody wants stopped has ended; of several, the last to serve counts.
+void Instance::note_end(const Generation& generation, const std::string& how) {
+  if (stops_.empty()) return;
+  stopping_.how = fmt::format("it {}", how);
+  stopping_.pids.push_back(generation.backend().pid());
+  stopping_command_ = generation.config().command;
+}
+
+void Instance::rest() {
+  if (!current_ || current_->ending() || current_->calls() > 0 || reloads_.under_way()) return;
+  if (has_work()) return;
+  forget_to_follow();
+  happens(Life::Rest{});
+}
+
+// Nothing of it is on its way out any more: those who wanted it stopped are told.
+void Instance::finish_stop() {
+  const Command command = std::exchange(stopping_command_, {}).value_or(config_->command);
+  const auto stopping = std::make_shared<Stopping>();
+  stopping->result = std::exchange(stopping_, {});
+  if (stopping->result.how.empty()) stopping->result.how = "it was not running";
+  stopping->waiting = std::exchange(stops_, {});
+  const auto program = world_.files().stoppable_program_of(command);
+  if (!program || ends_with_mcpivot_) return stopping->tell();
+  stopping->result.program = program->path;
+  stoppings_.push_back(stopping);
+  world_.end_processes_running(*program, farewell, [this, weak = std::weak_ptr(stopping)](auto others) {
+    const auto still = weak.lock();
+    if (!still) return;  // they were told sooner, or we are gone
+    stoppings_.remove(still);
+    still->result.others = std::move(others);
+    still->tell();
+    live();
+  });
+}
+
+void Instance::refuse_waiting(const std::string& why) {
+  for (const auto& waiting : waiting_.take_all())
+    if (waiting.is_request())
+      refuse(waiting.asker, waiting.message.message(),
+             waiting.sent_before > 0 ? why : fmt::format("{}; the request never reached it", why));
+}
+
+// Whoever destroys us next finds no handler of theirs under way.
+void Instance::cancel_timers() {
+  for (auto* timer : {&patience_timer_, &overdue_timer_, &long_birth_timer_, &follow_timer_}) timer->cancel();
+}
+
+void Instance::retire(std::function<void()> done) {
+  shut_down_ = std::move(done);
+  cancel_timers();
+  happens(Life::Retired{"it was taken out of the configuration"});
+}
+
+void Instance::shut_down(std::chrono::milliseconds patience, std::function<void()> done) {
+  cancel_timers();
+  ends_with_mcpivot_ = true;
+  patience_ = patience;
+  shut_down_ = std::move(done);
+  happens(Life::Farewell{"mcpivot ends"}, [this] {
+    // There is no time to wait for these.
+    for (const auto& stopping : std::exchange(stoppings_, {})) stopping->tell();
+    daemon_.give_up_stop("mcpivot ends; whether the daemon was stopped is not known");
+  });
+}
+
+}  // namespace mcpivot

@@ -1,0 +1,22 @@
+// Looks after servers that are processes, or CLIs: we start them, so they are gone only if they crashed or we
+// ended them.
+//
+// One thread.
+#pragma once
+
+#include "server/supervisor.h"
+
+namespace mcpivot {
+
+class ProcessSupervisor final : public Supervisor {
+ public:
+  const Manner& manner() const override { return process_manner; }
+  std::chrono::milliseconds back_off(int young_deaths, bool asked) const override;
+  Failure on_birth_failed(const FailedBirth& birth) override;
+  std::string headline(const NewGeneration& generation) const override;
+  std::string program_line(const NewProgram& program) const override;
+  Loss on_lost(const Death& death, const Backend::Ending& ending) override;
+  std::expected<Stop, std::string> on_stop_wanted() override;
+};
+
+}  // namespace mcpivot

@@ -1,0 +1,50 @@
+#include "server/process_supervisor.h"
+
+#include <gtest/gtest.h>
+
+namespace mcpivot {
+namespace {
+
+using namespace std::chrono_literals;
+
+Death death() {
+  Death death;
+  death.how = "was killed by SIGSEGV";
+  death.after = 45s;
+  return death;
+}
+
+TEST(ProcessSupervisor, one_that_dies_young_waits_from_the_second_time_on) {
+  const ProcessSupervisor supervisor;
+  EXPECT_EQ(supervisor.back_off(0, false), 0ms);
+  EXPECT_EQ(supervisor.back_off(1, false), 0ms);
+  EXPECT_EQ(supervisor.back_off(2, false), 100ms);
+  EXPECT_EQ(supervisor.back_off(3, true), 200ms);
+  EXPECT_EQ(supervisor.back_off(100, true), 30'000ms);
+}
+
+TEST(ProcessSupervisor, a_death_is_a_crash_whoever_caused_it) {
+  ProcessSupervisor supervisor;
+  const auto own = supervisor.on_lost(death(), {.how = death().how});
+  EXPECT_EQ(own.fault, Supervisor::Loss::Fault::its_own);
+  EXPECT_TRUE(own.crash);
+  EXPECT_EQ(own.words, "it was killed by SIGSEGV after 45 s and is being started again");
+  const auto other = supervisor.on_lost(death(), {.how = death().how, .from_outside = true});
+  EXPECT_EQ(other.fault, Supervisor::Loss::Fault::outside);
+  EXPECT_TRUE(other.crash);
+}
+
+TEST(ProcessSupervisor, it_can_always_be_stopped_and_its_end_is_waited_for) {
+  EXPECT_FALSE(ProcessSupervisor().on_stop_wanted()->at_once);
+}
+
+TEST(ProcessSupervisor, another_program_is_told_with_its_version_if_that_differs) {
+  const ProcessSupervisor supervisor;
+  EXPECT_EQ(supervisor.program_line({.file = "dev, 1 MB", .version_before = "1", .version = "1"}),
+            "\nbinary: dev, 1 MB");
+  EXPECT_EQ(supervisor.program_line({.file = "dev, 1 MB", .version_before = "1", .version = "2"}),
+            "\nbinary: dev, 1 MB; version 1 → 2");
+}
+
+}  // namespace
+}  // namespace mcpivot
