@@ -8,7 +8,6 @@
 #include "mcp/notice.h"
 #include "rpc/answers.h"
 #include "rpc/json_cursor.h"
-#include "server/start_cache.h"
 
 namespace mcpivot {
 namespace {
@@ -101,22 +100,18 @@ void Instance::start_later() {
 
 // Nothing is known of a lazy one that never ran: it is started once, so that there is something to list.
 void Instance::learn_tools() {
-  if (lazy_ && initialize_result_.empty()) start("to learn its tools");
+  if (lazy_ && !offer_.known()) start("to learn its tools");
 }
 
 void Instance::hello(std::string_view params, std::function<void()> then) {
   replay_.hello = params.empty() ? "{}" : std::string(params);
-  if (initialize_result_.empty() && !life_.is<Life::Failed>()) recall_last_run();
+  if (!offer_.known() && !life_.is<Life::Failed>()) recall_last_run();
   learn_tools();
   if (birth_ && !birth_->handshake) shake_hands();
-  if (!then) {
-    lists_shown_ = true;
-    return;
-  }
+  if (!then) return offer_.open_lists();
   settled_.push_back({.then = std::move(then)});
-  const bool known = !initialize_result_.empty();
   const bool hopeless = ends() || (!birth_ && (life_.is<Life::Failed>() || life_.is<Life::Stopped>()));
-  if (known || hopeless) return settle();
+  if (offer_.known() || hopeless) return settle();
   patience_timer_.set(first_handshake, [this] {
     life_.explain(fmt::format("it has not finished its handshake after {}", duration_text(first_handshake)));
     settle();
@@ -124,30 +119,24 @@ void Instance::hello(std::string_view params, std::function<void()> then) {
 }
 
 void Instance::when_settled(Asker asker, std::string_view id, std::function<void()> then) {
-  const bool settled = !initialize_result_.empty() || settled_.empty();
+  const bool settled = offer_.known() || settled_.empty();
   if (settled) return then();
   settled_.push_back({.then = std::move(then), .asker = asker, .id = std::string(id)});
 }
 
 void Instance::settle() {
   patience_timer_.cancel();
-  if (!settled_.empty() && initialize_result_.empty()) told_missing_ = true;
+  if (!settled_.empty()) offer_.show_at_handshake();
   for (const Settling& one : std::exchange(settled_, {})) one.then();
 }
 
 void Instance::recall_last_run() {
   const auto file = birth_ ? birth_->file : world_.files().program_of(config_->command);
-  auto last = StartCache(world_.files(), *config_, file, replay_.hello).load();
-  if (!last) return;
-  initialize_result_ = std::move(last->initialize_result);
-  catalog_ = std::move(last->catalog);
-  guessed_ = true;
-  watcher_.on_catalog(*this);
+  if (offer_.recall({world_.files(), *config_, file, replay_.hello})) watcher_.on_catalog(*this);
 }
 
 void Instance::keep_for_next_run() const {
-  StartCache(world_.files(), current_->config(), current_file_, replay_.hello)
-      .save(initialize_result_, catalog_);
+  offer_.keep({world_.files(), current_->config(), current_file_, replay_.hello});
 }
 
 void Instance::request(ToServer& asked) {
@@ -213,7 +202,7 @@ void Instance::notify(const Message& message) {
 
 void Instance::apply_setting(const Message& message) {
   remember_setting(message);
-  if (current_ && !current_->ending() && has_capability(initialize_result_, "logging"))
+  if (current_ && !current_->ending() && has_capability(initialize_result(), "logging"))
     current_->inquire(string_value(message.text(message.method)), message.text(message.params),
                       [](const Message&) {});
 }
@@ -322,7 +311,7 @@ void Instance::on_answer(const Generation::Requests::Request& request, ToClient&
   if (request.known != Method::tools_call || notices_.empty() || request.origin.client != client())
     return watcher_.pass(*this, said);
   const Item* tool =
-      request.name().empty() ? nullptr : catalog_.find(ListKind::tools, string_value(request.name()));
+      request.name().empty() ? nullptr : catalog().find(ListKind::tools, string_value(request.name()));
   const NoticeInAnswer notice(said.message, notices_.text(),
                               tool != nullptr ? std::string_view(tool->json) : std::string_view());
   notice.add_to(said.edits);
@@ -357,31 +346,21 @@ void Instance::list_changed(Generation& from, ListKind kind) {
 
 // A server says that a list changed: the client is told once we have the new one.
 void Instance::refetch(ListKind kind) {
-  bool& again = refetch_again_[static_cast<std::size_t>(kind)];
-  bool& fetching = refetching_[static_cast<std::size_t>(kind)];
-  if (fetching) {
-    again = true;
-    return;
-  }
-  fetching = true;
-  fetch_lists(*current_, {kind},
-              [this, kind, &again, &fetching, of = std::weak_ptr(current_)](FetchedLists fetched) {
-                fetching = false;
-                if (of.lock() != current_) return;
-                if (std::exchange(again, false)) return refetch(kind);
-                if (!fetched.refusals.empty()) {
-                  log_warn("{}: {}; its last list is kept", config_->name, fetched.refusals[0].why);
-                  return;
-                }
-                auto& items = fetched.catalog.list(kind);
-                const bool differs = catalog_.list(kind) != items;
-                catalog_.list(kind) = std::move(items);
-                watcher_.on_catalog(*this);
-                // Templates have no notification of their own: the one of the resources, which their server
-                // sent, stands for both.
-                if (differs || kind != ListKind::templates) watcher_.on_list_changed(*this, kind);
-                if (differs) keep_for_next_run();
-              });
+  if (!offer_.begin_fetch(kind)) return;
+  fetch_lists(*current_, {kind}, [this, kind, of = std::weak_ptr(current_)](FetchedLists fetched) {
+    if (of.lock() != current_) return;
+    if (offer_.end_fetch(kind)) return refetch(kind);
+    if (!fetched.refusals.empty()) {
+      log_warn("{}: {}; its last list is kept", config_->name, fetched.refusals[0].why);
+      return;
+    }
+    const bool differs = offer_.update(kind, std::move(fetched.catalog.list(kind)));
+    watcher_.on_catalog(*this);
+    // Templates have no notification of their own: the one of the resources, which their server sent, stands
+    // for both.
+    if (differs || kind != ListKind::templates) watcher_.on_list_changed(*this, kind);
+    if (differs) keep_for_next_run();
+  });
 }
 
 bool Instance::clients_full() const {
@@ -423,7 +402,7 @@ Status Instance::status() const {
   status.trouble = trouble();
   for (const std::string& word : config_->command.argv)
     status.command += (status.command.empty() ? "" : " ") + word;
-  status.version = server_version(initialize_result_);
+  status.version = offer_.version();
   status.executable = world_.files().program_of(config_in_use().command);
   if (current_) {
     status.newer_on_disk = !current_->config().cli && status.executable && current_file_ &&
@@ -439,7 +418,7 @@ Status Instance::status() const {
   status.draining = leaving_.size();
   status.past = past_;
   if (build_) status.building = world_.timers().since(build_began_);
-  status.tools = catalog_.list(ListKind::tools).size();
+  status.tools = catalog().list(ListKind::tools).size();
   status.untold = notices_.text();
   supervisor().describe(status);
   return status;

@@ -17,13 +17,13 @@
 #include <string>
 #include <vector>
 
-#include "mcp/catalog.h"
 #include "mcp/notice_board.h"
 #include "server/crash_report.h"
 #include "server/daemon_supervisor.h"
 #include "server/generation.h"
 #include "server/handshake.h"
 #include "server/life.h"
+#include "server/offer.h"
 #include "server/process_supervisor.h"
 #include "server/reload_rounds.h"
 #include "server/replay.h"
@@ -173,9 +173,9 @@ class Instance final : private Generation::Owner {
   bool failed_lately() const { return young_deaths_ > 0; }
   // Why it is not ready, in a sentence.
   std::string_view trouble() const { return life_.trouble(); }
-  const Catalog& catalog() const { return catalog_; }
+  const Catalog& catalog() const { return offer_.catalog(); }
   // The server's own result of the handshake; empty before there was one.
-  const std::string& initialize_result() const { return initialize_result_; }
+  const std::string& initialize_result() const { return offer_.initialize_result(); }
   const OutputRing& ring() const { return ring_; }
   // The last lines that a daemon of our own starting printed.
   std::string daemon_output(std::size_t lines) const { return daemon_.output(lines); }
@@ -326,11 +326,7 @@ class Instance final : private Generation::Owner {
   std::unique_ptr<Birth> birth_;                    // of the next one, beside or instead of it
   std::list<std::shared_ptr<Generation>> leaving_;  // drain, or end
   std::optional<FileFacts> current_file_;           // the program as it was when it started
-  Catalog catalog_;
-  std::string initialize_result_;
-  bool guessed_ = false;       // both are from the last run; this one's server has not spoken yet
-  bool told_missing_ = false;  // a client shook hands with us alone
-  bool lists_shown_ = false;   // clients look at the lists at any time
+  Offer offer_;
   bool lazy_ = false;          // it starts at its first use
   std::string crash_to_tell_;  // how the last one died, if that has not been told
 
@@ -376,8 +372,6 @@ class Instance final : private Generation::Owner {
   std::set<std::string> earlier_tasks_;  // of generations of another mcpivot
   int young_deaths_ = 0;
   bool watching_overdue_ = false;
-  std::array<bool, all_lists.size()> refetching_{};
-  std::array<bool, all_lists.size()> refetch_again_{};
 
   History past_;
 };

@@ -10,7 +10,6 @@
 #include "rpc/answers.h"
 #include "rpc/json_cursor.h"
 #include "server/instance.h"
-#include "server/start_cache.h"
 
 namespace mcpivot {
 namespace {
@@ -227,8 +226,8 @@ void Instance::on_born(std::expected<Handshake::Outcome, std::string> outcome) {
   late_replay_.clear();
   if (!outcome) return birth_failed(std::move(outcome.error()), true);
   // A server that cannot list what it had offered takes nobody's place.
-  for (const auto& [kind, why] : outcome->lists.refusals)
-    if (!guessed_ && !catalog_.list(kind).empty()) return birth_failed(why, true);
+  std::string worse = offer_.why_worse(outcome->lists.refusals);
+  if (!worse.empty()) return birth_failed(std::move(worse), true);
   const int birth = birth_->number;
   happens(Life::Born{birth}, [this, birth, outcome = std::move(*outcome)]() mutable {
     if (birth_ && birth_->number == birth) swap_in(std::move(outcome));
@@ -283,17 +282,14 @@ void Instance::swap_in(Handshake::Outcome outcome) {
   for (std::string& dropped : std::exchange(dropped_replays_, {}))
     outcome.failed_replays.push_back(std::move(dropped));
   const auto old = std::exchange(current_, birth->generation);
-  const bool guessed = std::exchange(guessed_, false);
-  const bool first = initialize_result_.empty() || guessed;
   following_ = Following::not_needed;  // what was just born is new enough
   past_.last_start_took = world_.timers().since(current_->started());
   Supervisor& supervisor = supervisor_for(current_->config());
   const auto [absence, forgotten] = supervisor.on_born();
-  const std::string version_before = server_version(initialize_result_);
-  initialize_result_ = std::move(outcome.initialize_result);
   const auto file_before = std::exchange(current_file_, std::move(birth->file));
-  const Diff diff = compare(catalog_, outcome.lists.catalog);
-  catalog_ = std::move(outcome.lists.catalog);
+  const Offer::Change change =
+      offer_.replace(std::move(outcome.initialize_result), std::move(outcome.lists.catalog));
+  const auto& [diff, first, guessed, missing, version_before] = change;
   watcher_.on_catalog(*this);
   const auto shown = [&](ListKind kind, const std::string& own) {
     return watcher_.shown_name(*this, kind, own);
@@ -307,8 +303,8 @@ void Instance::swap_in(Handshake::Outcome outcome) {
                                            .reloaded = reloads_.under_way()});
   // A session that was merely forgotten is nobody's concern, unless something is different in the new one.
   const bool silent = forgotten && diff.empty() && outcome.failed_replays.empty();
-  const bool news = (current_->number() > 1 && !silent) || told_missing_ || (guessed && !diff.empty());
-  bool telling = news && (told_missing_ || !diff.empty() || current_->backend().news_if_unchanged());
+  const bool news = (current_->number() > 1 && !silent) || missing || (guessed && !diff.empty());
+  bool telling = news && (missing || !diff.empty() || current_->backend().news_if_unchanged());
   if (!first) {
     past_.last_diff = diff.empty() ? "nothing" : diff.text(shown);
     log_info("{}: changed: {}", config_->name, past_.last_diff);
@@ -327,8 +323,6 @@ void Instance::swap_in(Handshake::Outcome outcome) {
   }
   if (!crash_to_tell_.empty())
     words += fmt::format("\nprevious generation: {}.", std::exchange(crash_to_tell_, {}));
-  told_missing_ = false;
-  refetching_ = refetch_again_ = {};
   if (reloads_.round() == Life::Round::bears) {  // else they wait for what comes of the build
     young_deaths_ = 0;  // what somebody asked for is not judged by what it was before
     end_round({.ok = true, .text = words, .news = telling});
@@ -336,7 +330,7 @@ void Instance::swap_in(Handshake::Outcome outcome) {
     add_notice(words);
   }
   for (const ListKind kind : all_lists)
-    if ((news || lists_shown_) && !diff.of(kind).empty()) watcher_.on_list_changed(*this, kind);
+    if (offer_.announces(change, kind, news)) watcher_.on_list_changed(*this, kind);
   for (const ListKind kind : all_lists)
     if (birth->changed[static_cast<std::size_t>(kind)]) refetch(kind);
   if (old) last_used_ = std::max(last_used_, old->last_asked());
@@ -349,7 +343,7 @@ void Instance::swap_in(Handshake::Outcome outcome) {
 // What the model should know about the program that runs now: only if it is another one.
 std::string Instance::program_line(const std::optional<FileFacts>& before,
                                    const std::string& version_before) const {
-  const std::string version = server_version(initialize_result_);
+  const std::string version = offer_.version();
   const bool same_file = !current_file_ || (before && before->path == current_file_->path &&
                                             before->stamp.looks_like(current_file_->stamp));
   if (same_file && version == version_before) return {};
@@ -483,7 +477,7 @@ bool Instance::settle(const Generation& generation, Generation::Open& open, cons
   const Manner& manner = generation.backend().manner();
   const Message message = request.kept.message();
   const Item* tool = request.known == Method::tools_call && !request.name().empty()
-                         ? catalog_.find(ListKind::tools, string_value(request.name()))
+                         ? catalog().find(ListKind::tools, string_value(request.name()))
                          : nullptr;
   const bool safe = !reached || is_read(request.known) || (tool != nullptr && is_safe_to_repeat(*tool));
   if (again && safe && !ends() && request.sent_before < manner.most_tries && may_pass(message)) {

@@ -1,0 +1,63 @@
+#include "server/offer.h"
+
+#include <utility>
+
+#include "mcp/initialize.h"
+
+namespace mcpivot {
+
+std::string Offer::version() const {
+  return server_version(initialize_result_);
+}
+
+bool Offer::recall(const StartCache& cache) {
+  auto last = cache.load();
+  if (!last) return false;
+  known_ = Known::last_run;
+  initialize_result_ = std::move(last->initialize_result);
+  catalog_ = std::move(last->catalog);
+  return true;
+}
+
+void Offer::show_at_handshake() {
+  if (!known()) told_missing_ = true;
+}
+
+std::string Offer::why_worse(const std::vector<FetchedLists::Refusal>& refusals) const {
+  if (known_ != Known::own) return {};
+  for (const auto& [kind, why] : refusals)
+    if (!catalog_.list(kind).empty()) return why;
+  return {};
+}
+
+Offer::Change Offer::replace(std::string initialize_result, Catalog catalog) {
+  Change change{.diff = compare(catalog_, catalog),
+                .first = known_ != Known::own,
+                .was_guess = known_ == Known::last_run,
+                .was_missing = std::exchange(told_missing_, false),
+                .version_before = version()};
+  known_ = Known::own;
+  initialize_result_ = std::move(initialize_result);
+  catalog_ = std::move(catalog);
+  fetches_ = {};
+  return change;
+}
+
+bool Offer::begin_fetch(ListKind kind) {
+  Fetch& fetch = fetch_of(kind);
+  const bool begins = fetch == Fetch::idle;
+  fetch = begins ? Fetch::under_way : Fetch::under_way_then_again;
+  return begins;
+}
+
+bool Offer::end_fetch(ListKind kind) {
+  return std::exchange(fetch_of(kind), Fetch::idle) == Fetch::under_way_then_again;
+}
+
+bool Offer::update(ListKind kind, std::vector<Item> items) {
+  const bool differs = catalog_.list(kind) != items;
+  catalog_.list(kind) = std::move(items);
+  return differs;
+}
+
+}  // namespace mcpivot
