@@ -40,7 +40,7 @@ together(schema check check_members circle compile references schema uri values 
 together(search search_synonyms search_words tool_search)
 together(server clients connection_record crash_report executable logging_observer reload_rounds start_cache status timers waiting_room)
 together(server generation handshake replay trial)
-together(server daemon_supervisor offer process_supervisor)
+together(server birth_report daemon_supervisor offer process_supervisor)
 together(server instance_reload instance_stop server shared_build)
 together(watch build_output ignore_rules path_trail selection)
 together(watch file_watcher inotify watched_tree)

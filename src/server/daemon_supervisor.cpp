@@ -82,22 +82,6 @@ ConnectionRecord::Arrival DaemonSupervisor::on_born() {
   return connection_.made();
 }
 
-std::string DaemonSupervisor::headline(const NewGeneration& generation) const {
-  const auto& absence = generation.absence;
-  std::string words = absence ? fmt::format("[mcpivot] \"{}\" is back after {}: {} (it {}).", config_->name,
-                                            duration_text(absence->length), generation.where, absence->why)
-                              : fmt::format("[mcpivot] \"{}\": session {} with {}, ready in {} ({}).",
-                                            config_->name, generation.number, generation.where,
-                                            duration_text(generation.took), generation.reason);
-  if (generation.reloaded)
-    words += restarted_ ? " The daemon was restarted." : " The daemon itself was not restarted.";
-  return words;
-}
-
-std::string DaemonSupervisor::program_line(const NewProgram& program) const {
-  return fmt::format("\nversion {} → {}", program.version_before, program.version);
-}
-
 // A daemon that is away is told of when it is back.
 Supervisor::Loss DaemonSupervisor::on_lost(const Death& death, const Backend::Ending& ending) {
   if (ending.forgotten) {

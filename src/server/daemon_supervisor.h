@@ -35,8 +35,10 @@ class DaemonSupervisor final : public Supervisor {
   void on_unborn_death(const Backend::Ending& ending) override { unreachable_ = ending.unreachable; }
   Failure on_birth_failed(const FailedBirth& birth) override;
   ConnectionRecord::Arrival on_born() override;
-  std::string headline(const NewGeneration& generation) const override;
-  std::string program_line(const NewProgram& program) const override;
+  std::string headline(const NewGeneration& generation) const override {
+    return session_headline(generation, restarted_);
+  }
+  std::string program_line(const NewProgram& program) const override { return version_line(program); }
   Loss on_lost(const Death& death, const Backend::Ending& ending) override;
   std::expected<Stop, std::string> on_stop_wanted() override;
   void describe(Status& status) const override;

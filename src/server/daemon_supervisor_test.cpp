@@ -86,7 +86,8 @@ class DaemonSupervisorTest : public testing::Test {
   std::string told() { return std::exchange(told_, {}); }
   std::string headline(bool reloaded) {
     const auto arrival = supervisor_.on_born();
-    return supervisor_.headline({.number = 2,
+    return supervisor_.headline({.server = "dev",
+                                 .number = 2,
                                  .where = "there",
                                  .did = "restarted",
                                  .took = 1'834ms,

@@ -248,6 +248,7 @@ class Instance final : private Generation::Owner {
   void blame_replay();
   void abandon_birth();
   void swap_in(Handshake::Outcome outcome);
+  void tell_birth(const std::string& words, bool news);
   void back_off();
   void drain(const std::shared_ptr<Generation>& old);
   Generation* keeper_of_task(const Message& message) const;

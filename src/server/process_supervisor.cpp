@@ -25,19 +25,6 @@ Supervisor::Failure ProcessSupervisor::on_birth_failed(const FailedBirth& birth)
   return {.why = birth.why};
 }
 
-std::string ProcessSupervisor::headline(const NewGeneration& generation) const {
-  return fmt::format("[mcpivot] \"{}\" {}: generation {}, {}, ready in {} ({}).", config_->name,
-                     generation.did, generation.number, generation.where, duration_text(generation.took),
-                     generation.reason);
-}
-
-std::string ProcessSupervisor::program_line(const NewProgram& program) const {
-  std::string line = "\nbinary: " + program.file;
-  if (program.version != program.version_before)
-    line += fmt::format("; version {} → {}", program.version_before, program.version);
-  return line;
-}
-
 Supervisor::Loss ProcessSupervisor::on_lost(const Death& death, const Backend::Ending& ending) {
   return {.fault = ending.from_outside ? Loss::Fault::outside : Loss::Fault::its_own,
           .crash = true,

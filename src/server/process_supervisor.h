@@ -13,8 +13,10 @@ class ProcessSupervisor final : public Supervisor {
   const Manner& manner() const override { return process_manner; }
   std::chrono::milliseconds back_off(int young_deaths, bool asked) const override;
   Failure on_birth_failed(const FailedBirth& birth) override;
-  std::string headline(const NewGeneration& generation) const override;
-  std::string program_line(const NewProgram& program) const override;
+  std::string headline(const NewGeneration& generation) const override {
+    return generation_headline(generation);
+  }
+  std::string program_line(const NewProgram& program) const override { return binary_line(program); }
   Loss on_lost(const Death& death, const Backend::Ending& ending) override;
   std::expected<Stop, std::string> on_stop_wanted() override;
 };

@@ -38,13 +38,5 @@ TEST(ProcessSupervisor, it_can_always_be_stopped_and_its_end_is_waited_for) {
   EXPECT_FALSE(ProcessSupervisor().on_stop_wanted()->at_once);
 }
 
-TEST(ProcessSupervisor, another_program_is_told_with_its_version_if_that_differs) {
-  const ProcessSupervisor supervisor;
-  EXPECT_EQ(supervisor.program_line({.file = "dev, 1 MB", .version_before = "1", .version = "1"}),
-            "\nbinary: dev, 1 MB");
-  EXPECT_EQ(supervisor.program_line({.file = "dev, 1 MB", .version_before = "1", .version = "2"}),
-            "\nbinary: dev, 1 MB; version 1 → 2");
-}
-
 }  // namespace
 }  // namespace mcpivot

@@ -14,6 +14,7 @@
 
 #include "config/server_config.h"
 #include "server/backend.h"
+#include "server/birth_report.h"
 #include "server/connection_record.h"
 #include "server/crash_report.h"
 #include "server/manner.h"
@@ -51,22 +52,8 @@ class Supervisor {
 
   // A generation is ready. What is said of it begins with its headline.
   virtual ConnectionRecord::Arrival on_born() { return {}; }
-  struct NewGeneration {
-    int number;
-    std::string where;
-    std::string_view did;  // "runs", "restarted"
-    std::chrono::milliseconds took;
-    std::string reason;
-    std::optional<ConnectionRecord::Absence> absence;
-    bool reloaded;  // somebody waits for it
-  };
   virtual std::string headline(const NewGeneration& generation) const = 0;
   // What runs is another program, or says that it is.
-  struct NewProgram {
-    std::string file;
-    std::string version_before;
-    std::string version;
-  };
   virtual std::string program_line(const NewProgram& program) const = 0;
 
   // The generation that serves is gone, and we did not end it.

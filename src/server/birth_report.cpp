@@ -1,0 +1,65 @@
+#include "server/birth_report.h"
+
+#include <fmt/format.h>
+
+#include "base/duration_text.h"
+
+namespace mcpivot {
+
+std::string generation_headline(const NewGeneration& generation) {
+  return fmt::format("[mcpivot] \"{}\" {}: generation {}, {}, ready in {} ({}).", generation.server,
+                     generation.did, generation.number, generation.where, duration_text(generation.took),
+                     generation.reason);
+}
+
+std::string session_headline(const NewGeneration& generation, bool daemon_restarted) {
+  const auto& absence = generation.absence;
+  std::string text = absence
+                         ? fmt::format("[mcpivot] \"{}\" is back after {}: {} (it {}).", generation.server,
+                                       duration_text(absence->length), generation.where, absence->why)
+                         : fmt::format("[mcpivot] \"{}\": session {} with {}, ready in {} ({}).",
+                                       generation.server, generation.number, generation.where,
+                                       duration_text(generation.took), generation.reason);
+  if (generation.reloaded)
+    text += daemon_restarted ? " The daemon was restarted." : " The daemon itself was not restarted.";
+  return text;
+}
+
+std::string binary_line(const NewProgram& program) {
+  std::string line = "\nbinary: " + program.file;
+  if (program.version != program.version_before)
+    line += fmt::format("; version {} → {}", program.version_before, program.version);
+  return line;
+}
+
+std::string version_line(const NewProgram& program) {
+  return fmt::format("\nversion {} → {}", program.version_before, program.version);
+}
+
+std::string birth_report(const BirthNews& news) {
+  std::string text = news.headline;
+  if (news.diff && news.diff->empty()) {
+    text += "\ntools, prompts and resources: unchanged.";
+  } else if (news.diff) {
+    text += fmt::format("\n{}{}", news.was_guess ? "unlike its last run: " : "", *news.diff);
+  }
+  text += news.program;
+  for (const std::string& failed : news.failed_replays) text += fmt::format("\nnot repeated: {}.", failed);
+  if (!news.no_tools.empty()) text += fmt::format("\nit has no tools: {}.", news.no_tools);
+  if (!news.crash.empty()) text += fmt::format("\nprevious generation: {}.", news.crash);
+  return text;
+}
+
+std::string failure_report(std::string_view server, std::string_view why, std::optional<int> serving) {
+  return serving
+             ? fmt::format("[mcpivot] the new generation of \"{}\" failed: {}\nGeneration {} still serves.",
+                           server, why, *serving)
+             : fmt::format("[mcpivot] \"{}\" failed to start: {}", server, why);
+}
+
+std::string unused_report(std::string_view server, int number, std::string_view where) {
+  return fmt::format("[mcpivot] \"{}\" was started: generation {}, {}. It shakes hands when the client does.",
+                     server, number, where);
+}
+
+}  // namespace mcpivot
