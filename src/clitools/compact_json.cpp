@@ -1,6 +1,5 @@
 #include "clitools/compact_json.h"
 
-#include "base/utf8.h"
 #include "rpc/json_cursor.h"
 
 namespace mcpivot {
@@ -25,7 +24,7 @@ std::string compact_json(std::string_view text) {
 
 bool is_json(std::string_view text) {
   JsonCursor cursor(text);
-  return cursor.value() && cursor.end() && is_utf8(text);
+  return cursor.value() && cursor.end() && cursor.utf8();
 }
 
 }  // namespace mcpivot

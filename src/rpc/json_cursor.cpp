@@ -134,11 +134,11 @@ bool JsonCursor::number() {
 }
 
 bool JsonCursor::long_string(bool* escaped) {
-  const StringScan scan = scan_string(at_ + 1, end_);
+  const StringScan scan = scan_string(begin_, at_ + 1, end_);
   at_ = scan.at;
   if (scan.error != nullptr) return fail(scan.error);
   ++at_;  // the closing quote
-  non_ascii_ |= scan.non_ascii;
+  utf8_ &= scan.utf8;
   if (escaped != nullptr) *escaped = scan.escaped;
   return true;
 }

@@ -50,8 +50,8 @@ class JsonCursor {
     return at_ < end_ ? *at_ : '\0';
   }
 
-  // Whether what was read has bytes beyond ASCII. The cursor itself does not check UTF-8.
-  bool saw_non_ascii() const { return non_ascii_; }
+  // Whether what was read is UTF-8. Text that isn't does not stop the cursor.
+  bool utf8() const { return utf8_; }
 
   const char* what() const { return what_; }
   std::size_t offset() const { return static_cast<std::size_t>(at_ - begin_); }
@@ -110,7 +110,7 @@ class JsonCursor {
   const char* at_;
   const char* end_;
   const char* what_ = "";
-  bool non_ascii_ = false;
+  bool utf8_ = true;
   unsigned depth_ = 0;
   // A bit per open container: is it an object? A word is cleared when it is first needed, and more than one
   // rarely is.

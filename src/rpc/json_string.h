@@ -17,11 +17,11 @@ struct StringScan {
   const char* at = nullptr;     // the closing quote, or where the trouble is
   const char* error = nullptr;  // what is wrong; null: nothing
   bool escaped = false;         // there is a backslash in it
-  bool non_ascii = false;       // there are bytes beyond ASCII in it; they are not checked here
+  bool utf8 = true;             // what is in it is UTF-8
 };
 
-// `at` is behind the opening quote.
-StringScan scan_string(const char* at, const char* end);
+// `at` is behind the opening quote, in a text that starts at `begin`. What is before `at` has been validated.
+StringScan scan_string(const char* begin, const char* at, const char* end);
 
 // Keys and most values are short and plain: this finds their closing quote within 16 bytes, or gives up
 // (null).
@@ -42,7 +42,8 @@ inline const char* closing_quote_of_short_string([[maybe_unused]] const char* at
 #endif
 }
 
-// As scan_string(), but one byte after the other: for processors without AVX2, and to test the other against.
+// As scan_string(), but one byte after the other: for other processors and short texts, and to test the
+// other against.
 StringScan scan_string_plainly(const char* at, const char* end);
 
 }  // namespace mcpivot

@@ -4,7 +4,6 @@
 #include <array>
 #include <utility>
 
-#include "base/utf8.h"
 #include "rpc/json_cursor.h"
 
 namespace mcpivot {
@@ -111,7 +110,7 @@ class Reader {
       return refuse(Refusal::not_json,
                     std::string(cursor_.what()) + " at byte " + std::to_string(cursor_.offset() + 1));
     }
-    if (cursor_.saw_non_ascii() && !is_utf8(line_)) return refuse(Refusal::not_json, "invalid UTF-8");
+    if (!cursor_.utf8()) return refuse(Refusal::not_json, "invalid UTF-8");
     if (!object) return refuse(Refusal::not_a_message, "a message must be an object");
     return judge();
   }
