@@ -112,7 +112,7 @@ class ControlSocket::Visitor final : public Link::Handler,
   // Link::Handler
   void on_message(const Message& message) override;
   void on_batch(std::string_view) override {
-    answer(error_answer({}, code::invalid_request, "send the messages one by one"));
+    refuse(error_answer({}, code::invalid_request, "send the messages one by one"));
   }
   void on_unreadable(std::string_view, const Refusal& refusal) override {
     refuse(error_answer(refusal.id, refusal.code, refusal.reason));
