@@ -12,24 +12,24 @@ constexpr std::size_t most_written_chunks = 16;
 }  // namespace
 
 void Outbox::add(const Message& message, std::span<const Edit> edits) {
+  std::string* block = &tail();  // until a piece is shared
   std::size_t done = 0;
+  auto copy = [&](std::string_view part) {
+    *block += part;
+    bytes_ += part.size();
+  };
   auto pass = [&](std::string_view part) {
-    if (message.buffer && part.size() >= worth_sharing) {
-      share(message.buffer, part);
-    } else {
-      tail() += part;
-      bytes_ += part.size();
-    }
+    if (!message.buffer || part.size() < worth_sharing) return copy(part);
+    share(message.buffer, part);
+    block = &tail();
   };
   for (const Edit& edit : edits) {
     pass(message.raw.substr(done, edit.where.begin - done));
-    tail() += edit.with;
-    bytes_ += edit.with.size();
+    copy(edit.with);
     done = edit.where.end();
   }
   pass(message.raw.substr(done));
-  tail() += '\n';
-  ++bytes_;
+  copy("\n");
 }
 
 void Outbox::add(std::string_view line) {

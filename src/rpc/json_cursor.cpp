@@ -36,7 +36,7 @@ void append_utf8(std::string& out, char32_t code) {
 }
 
 bool JsonCursor::value(Span& where) {
-  skip_space();
+  next();
   const char* start = at_;
   if (!value()) return false;
   where = {static_cast<std::uint32_t>(start - begin_), static_cast<std::uint32_t>(at_ - start)};
@@ -51,39 +51,43 @@ bool JsonCursor::value() {
     if (c == '"') {
       if (!string()) return false;
     } else if (c == '{') {
-      if (!enter('{')) return false;
-      if (!take('}')) {
+      if (!enter('}')) return false;
+      if (next() != '}') {
         if (!key(ignored)) return false;
         continue;
       }
-      --depth_;
+      leave();
     } else if (c == '[') {
-      if (!enter('[')) return false;
-      if (!take(']')) continue;
-      --depth_;
+      if (!enter(']')) return false;
+      if (next() != ']') continue;
+      leave();
     } else if (!scalar(c)) {
       return false;
     }
     // A value is complete: go on with its container, and with that one's as long as they end here too.
     while (true) {
       if (depth_ == outer) return true;
-      const bool object = in_object();
+      const char closing = closing_[depth_ - 1];
       const char after = next();
       if (after == ',') {
         ++at_;
-        if (object && !key(ignored)) return false;
+        if (closing == '}' && !key(ignored)) return false;
         break;
       }
-      if (after != (object ? '}' : ']')) return fail(object ? "expected ',' or '}'" : "expected ',' or ']'");
-      ++at_;
-      --depth_;
+      if (after != closing) return fail(closing == '}' ? "expected ',' or '}'" : "expected ',' or ']'");
+      leave();
     }
   }
 }
 
 bool JsonCursor::end() {
-  skip_space();
+  next();
   return at_ == end_ || fail("something follows the message");
+}
+
+char JsonCursor::next_behind_space() {
+  while (at_ < end_ && (*at_ == ' ' || *at_ == '\t' || *at_ == '\r' || *at_ == '\n')) ++at_;
+  return at_ < end_ ? *at_ : '\0';
 }
 
 // A value that is neither a string nor a container, and begins with c.

@@ -10,6 +10,7 @@
 
 #include <array>
 #include <cstdint>
+#include <cstring>
 #include <string>
 #include <string_view>
 
@@ -24,9 +25,7 @@ class JsonCursor {
   static constexpr unsigned max_depth = 1024;
 
   explicit JsonCursor(std::string_view text)
-      : begin_(text.data()), at_(text.data()), end_(text.data() + text.size()) {
-    in_object_[0] = 0;
-  }
+      : begin_(text.data()), at_(text.data()), end_(text.data() + text.size()) {}
 
   // A key as it is spelled, between its quotes.
   struct Key {
@@ -39,15 +38,25 @@ class JsonCursor {
   bool value();              // any one value
   bool value(Span& where);   // the same, and where it lies
   bool end();                // nothing but white space follows
+  bool key(Key& key);        // a member's key, and the colon behind it
   template <class OnMember>  // an object; on_member(Key) must read the member's value and return true
   bool object(OnMember&& on_member);
+  template <class OnMember>  // the same, but on_member() must read the member's key as well
+  bool members(OnMember&& on_member);
   template <class OnElement>  // an array; on_element() must read the element and return true
   bool array(OnElement&& on_element);
 
   // The next character that is not white space, or NUL at the end of the text.
-  char next() {
-    skip_space();
-    return at_ < end_ ? *at_ : '\0';
+  char next() { return at_ < end_ && *at_ > ' ' ? *at_ : next_behind_space(); }
+
+  // Moves behind this text if it comes next. Where much of the text is known, this is the cheapest way to
+  // read it: the processor guesses the outcome and goes on, and need not wait until it knows where a string
+  // ends.
+  template <std::size_t size>
+  bool take(const std::array<char, size>& text) {
+    if (static_cast<std::size_t>(end_ - at_) < size || std::memcmp(at_, text.data(), size) != 0) return false;
+    at_ += size;
+    return true;
   }
 
   // Whether what was read is UTF-8. Text that isn't does not stop the cursor.
@@ -61,15 +70,7 @@ class JsonCursor {
     what_ = what;
     return false;
   }
-  void skip_space() {
-    if (at_ < end_ && *at_ > ' ') return;
-    while (at_ < end_ && (*at_ == ' ' || *at_ == '\t' || *at_ == '\r' || *at_ == '\n')) ++at_;
-  }
-  bool take(char c) {
-    if (next() != c) return false;
-    ++at_;
-    return true;
-  }
+  char next_behind_space();
   bool scalar(char c);
   bool string(bool* escaped = nullptr) {
     if (const char* quote = closing_quote_of_short_string(at_ + 1, end_)) {
@@ -81,29 +82,17 @@ class JsonCursor {
   bool long_string(bool* escaped);
   bool number();
   bool literal(std::string_view word);
-  bool key(Key& key) {
-    if (next() != '"') return fail("expected a key in quotes");
-    const char* start = at_ + 1;
-    key.escaped = false;
-    if (!string(&key.escaped)) return false;
-    key.text = {start, static_cast<std::size_t>(at_ - 1 - start)};
-    return take(':') || fail("expected ':' after a key");
-  }
   // Opens a container, whose first character the cursor is at.
-  bool enter(char open) {
-    if (next() != open) return fail(open == '{' ? "expected an object" : "expected an array");
+  bool enter(char closing) {
     if (depth_ == max_depth) return fail("nested too deeply (more than 1024 levels)");
-    const std::uint64_t bit = std::uint64_t{1} << (depth_ % 64);
-    std::uint64_t& word = in_object_[static_cast<std::size_t>(depth_ / 64)];
-    if (depth_ % 64 == 0) word = 0;
-    word = open == '{' ? word | bit : word & ~bit;
-    ++depth_;
+    closing_[depth_++] = closing;
     ++at_;
     return true;
   }
-  bool in_object() const {
-    const unsigned level = depth_ - 1;
-    return ((in_object_[static_cast<std::size_t>(level / 64)] >> (level % 64)) & 1) != 0;
+  // Closes it, with the cursor at its last character.
+  void leave() {
+    --depth_;
+    ++at_;
   }
 
   const char* begin_;
@@ -112,9 +101,8 @@ class JsonCursor {
   const char* what_ = "";
   bool utf8_ = true;
   unsigned depth_ = 0;
-  // A bit per open container: is it an object? A word is cleared when it is first needed, and more than one
-  // rarely is.
-  std::array<std::uint64_t, max_depth / 64> in_object_;
+  // What closes each of the open containers. Not cleared: few messages use more than ten bytes of it.
+  std::array<char, max_depth> closing_;
 };
 
 // The value of a member of this object, or nothing if there is none or the text is no object.
@@ -130,28 +118,50 @@ void append_utf8(std::string& out, char32_t code);
 // A JSON string, with its quotes, that stands for this text.
 std::string quote(std::string_view text);
 
+inline bool JsonCursor::key(Key& key) {
+  if (next() != '"') return fail("expected a key in quotes");
+  const char* start = at_ + 1;
+  key.escaped = false;
+  if (!string(&key.escaped)) return false;
+  key.text = {start, static_cast<std::size_t>(at_ - 1 - start)};
+  if (next() != ':') return fail("expected ':' after a key");
+  ++at_;
+  return true;
+}
+
 template <class OnMember>
 bool JsonCursor::object(OnMember&& on_member) {
-  if (!enter('{')) return false;
-  if (take('}')) return --depth_, true;
-  while (true) {
+  return members([&] {
     Key name;
-    if (!key(name) || !on_member(name)) return false;
-    if (take(',')) continue;
-    if (!take('}')) return fail("expected ',' or '}'");
-    return --depth_, true;
+    return key(name) && on_member(name);
+  });
+}
+
+template <class OnMember>
+bool JsonCursor::members(OnMember&& on_member) {
+  if (next() != '{') return fail("expected an object");
+  if (!enter('}')) return false;
+  if (next() == '}') return leave(), true;
+  while (true) {
+    if (!on_member()) return false;
+    const char after = next();
+    if (after == '}') return leave(), true;
+    if (after != ',') return fail("expected ',' or '}'");
+    ++at_;
   }
 }
 
 template <class OnElement>
 bool JsonCursor::array(OnElement&& on_element) {
-  if (!enter('[')) return false;
-  if (take(']')) return --depth_, true;
+  if (next() != '[') return fail("expected an array");
+  if (!enter(']')) return false;
+  if (next() == ']') return leave(), true;
   while (true) {
     if (!on_element()) return false;
-    if (take(',')) continue;
-    if (!take(']')) return fail("expected ',' or ']'");
-    return --depth_, true;
+    const char after = next();
+    if (after == ']') return leave(), true;
+    if (after != ',') return fail("expected ',' or ']'");
+    ++at_;
   }
 }
 

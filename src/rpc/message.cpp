@@ -53,40 +53,54 @@ bool equal_but_for_case(std::string_view a, std::string_view b) {
   return std::ranges::equal(a, b, {}, lower, lower);
 }
 
-// For texts of the same, small size: a call of memcmp would cost more than the comparison.
-bool equal(std::string_view a, std::string_view b) {
-  for (std::size_t i = 0; i < a.size(); ++i)
-    if (a[i] != b[i]) return false;
-  return true;
-}
-
 // The keys that we interpret at one level of a message, which of them were met, and where their values lie.
-template <std::size_t count>
+template <const auto& names>
 struct Fields {
-  const std::array<std::string_view, count>& names;
+  static constexpr std::size_t count = names.size();
+
   std::array<Span, count> where{};
   std::array<bool, count> shadowed{};  // met in other capitals
   std::size_t ambiguous = count;       // a key met twice
 
-  // Which field this key is, or `count` for one that does not concern us.
-  std::size_t meet(const JsonCursor::Key& key) {
-    return key.escaped ? meet(unescape(key.text)) : meet(key.text);
+  // Reads a key, and tells which field it is, or `count` for one that does not concern us.
+  bool read_key(JsonCursor& cursor, std::size_t& field) {
+    field = take_plain(cursor, std::make_index_sequence<count>());
+    if (field == count) {
+      JsonCursor::Key key;
+      if (!cursor.key(key)) return false;
+      const std::string decoded = key.escaped ? unescape(key.text) : std::string();
+      const std::string_view name = key.escaped ? decoded : key.text;
+      field = static_cast<std::size_t>(std::ranges::find(names, name) - names.begin());
+      if (field == count) note_shadow(name);
+    }
+    if (field != count && (where[field] || shadowed[field])) ambiguous = field;
+    return true;
   }
 
  private:
-  std::size_t meet(std::string_view name) {
+  // A field's key as nearly everybody writes it.
+  template <std::size_t i>
+  static constexpr auto plain = [] {
+    std::array<char, names[i].size() + 3> text{};
+    text[0] = '"';
+    std::ranges::copy(names[i], text.begin() + 1);
+    text[text.size() - 2] = '"';
+    text[text.size() - 1] = ':';
+    return text;
+  }();
+  template <std::size_t... i>
+  static std::size_t take_plain(JsonCursor& cursor, std::index_sequence<i...>) {
+    std::size_t found = count;
+    (void)((cursor.take(plain<i>) && (found = i, true)) || ...);
+    return found;
+  }
+
+  void note_shadow(std::string_view name) {
     for (std::size_t i = 0; i < count; ++i) {
-      if (names[i].size() != name.size() || ((names[i][0] ^ name[0]) & ~0x20) != 0) continue;
-      if (equal(names[i], name)) {
-        if (where[i] || shadowed[i]) ambiguous = i;
-        return i;
-      }
-      if (equal_but_for_case(names[i], name)) {
-        if (where[i]) ambiguous = i;
-        shadowed[i] = true;
-      }
+      if (names[i].size() != name.size() || !equal_but_for_case(names[i], name)) continue;
+      if (where[i]) ambiguous = i;
+      shadowed[i] = true;
     }
-    return count;
   }
 };
 
@@ -117,18 +131,29 @@ class Reader {
 
  private:
   bool read_top() {
-    return cursor_.object([this](const JsonCursor::Key& key) {
-      const std::size_t field = top_.meet(key);
+    return cursor_.members([this] {
+      std::size_t field = 0;
+      if (!top_.read_key(cursor_, field)) return false;
       if (field == top_count) return cursor_.value();
+      if (field == jsonrpc && read_version()) return true;
       if (field == params && cursor_.next() == '{') return read_params();
       return cursor_.value(top_.where[field]);
     });
   }
 
+  // The value of "jsonrpc", if it is the right one.
+  bool read_version() {
+    const std::size_t start = cursor_.offset();
+    if (!cursor_.take(version)) return false;
+    top_.where[jsonrpc] = span_from(start);
+    return true;
+  }
+
   bool read_params() {
     const std::size_t start = cursor_.offset();
-    const bool read = cursor_.object([this](const JsonCursor::Key& key) {
-      const std::size_t field = params_.meet(key);
+    const bool read = cursor_.members([this] {
+      std::size_t field = 0;
+      if (!params_.read_key(cursor_, field)) return false;
       if (field == param_count) return cursor_.value();
       if (field == meta && cursor_.next() == '{') return read_meta();
       return cursor_.value(params_.where[field]);
@@ -139,8 +164,9 @@ class Reader {
 
   bool read_meta() {
     const std::size_t start = cursor_.offset();
-    const bool read = cursor_.object([this](const JsonCursor::Key& key) {
-      const std::size_t field = meta_.meet(key);
+    const bool read = cursor_.members([this] {
+      std::size_t field = 0;
+      if (!meta_.read_key(cursor_, field)) return false;
       return field == meta_count ? cursor_.value() : cursor_.value(meta_.where[field]);
     });
     params_.where[meta] = span_from(start);
@@ -160,8 +186,7 @@ class Reader {
       return refuse(Refusal::not_a_message,
                     "the key \"" + std::string(key) + "\" stands there more than once");
     }
-    constexpr std::string_view version = R"("2.0")";
-    if (value(jsonrpc) != version && !same_id(value(jsonrpc), version))
+    if (!same_id(value(jsonrpc), {version.data(), version.size()}))
       return refuse(Refusal::not_a_message, R"(it lacks "jsonrpc": "2.0")");
     if (top_.where[id] && !is_id(value(id))) {
       return refuse(Refusal::not_a_message, "an id must be a string or a number");
@@ -187,8 +212,7 @@ class Reader {
     return plain.find('\\') == std::string_view::npos ? known_method(plain) : known_method(unescape(plain));
   }
 
-  // Written in one go: to clear a message first costs as much as to read a key.
-  Message described(Kind kind, Method known) const {
+  MessageParts described(Kind kind, Method known) const {
     const bool asks = kind == Kind::request || kind == Kind::notification;
     const auto if_asks = [&](Span span) { return asks ? span : Span(); };
     const auto if_id = [&](Span span) { return asks && is_id(span.of(line_)) ? span : Span(); };
@@ -205,8 +229,7 @@ class Reader {
             .progress_token =
                 if_id(known == Method::progress ? params_.where[progress_token] : meta_.where[meta_token]),
             .request_id = if_id(params_.where[request_id]),
-            .task = asks && params_.where[task],
-            .buffer = {}};
+            .task = asks && params_.where[task]};
   }
 
   // A key of ours that another parser could take from elsewhere, or an empty view. At the top no message has
@@ -227,11 +250,13 @@ class Reader {
     return std::unexpected(std::move(refusal));
   }
 
+  static constexpr std::array version{'"', '2', '.', '0', '"'};
+
   std::string_view line_;
   JsonCursor cursor_;
-  Fields<top_count> top_{top_names};
-  Fields<param_count> params_{param_names};
-  Fields<meta_count> meta_{meta_names};
+  Fields<top_names> top_;
+  Fields<param_names> params_;
+  Fields<meta_names> meta_;
   bool id_readable_ = true;
 };
 

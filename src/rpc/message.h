@@ -46,7 +46,9 @@ enum class Method : std::uint8_t {
   resources_changed,
 };
 
-struct Message {
+// All of a message but for who holds it. It is a type of its own because this can be written in one go, while
+// a compiler clears what has an owner in it first, which costs as much as to read a key.
+struct MessageParts {
   std::string_view raw;  // the line, without its newline
   Kind kind = Kind::notification;
   Method known = Method::other;
@@ -61,10 +63,16 @@ struct Message {
                         // notifications/progress
   Span request_id;      // params.requestId
   bool task = false;    // has params.task: the answer announces a task, which goes on after it
-  BufferRef buffer;     // what holds raw, if it can be shared
 
   bool is_answer() const { return kind == Kind::result || kind == Kind::error; }
   std::string_view text(Span span) const { return span.of(raw); }
+};
+
+struct Message : MessageParts {
+  Message() = default;
+  Message(const MessageParts& parts) : MessageParts(parts) {}
+
+  BufferRef buffer;  // what holds raw, if it can be shared
 };
 
 // Why a line is no message. If it was readable, the id is there, so that the sender can be told.
