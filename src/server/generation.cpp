@@ -57,10 +57,10 @@ Generation::~Generation() {
 void Generation::request(ToServer& asked) {
   const Message& message = asked.message;
   const std::int64_t own = asked_.add(message, asked.asker, asked.edits.list());
-  const bool renamed = !asked.edits.empty();
   const IdText id(own);
   asked.edits.replace(message.id, id.view()).replace(message.progress_token, id.view());
-  if (clients_.observed()) see_request(asked, renamed, own);
+  if (clients_.observed()) [[unlikely]]
+    see_request(asked, asked.name != message.text(message.name), own);
   link_.send(message, asked.edits.list());
   Requests::Request& request = *asked_.find(own);
   request.sent_before = asked.sent_before;
@@ -219,7 +219,8 @@ std::vector<std::string> Generation::stderr_lines() const {
 }
 
 void Generation::on_message(const Message& message) {
-  if (clients_.observed()) saw(Seen::What::passed, message.raw, &message);
+  if (clients_.observed()) [[unlikely]]
+    saw(Seen::What::passed, message.raw, &message);
   if (message.is_answer()) {
     on_answer(message);
   } else if (message.known == Method::progress && message.kind == Kind::notification) {
