@@ -259,7 +259,7 @@ void Desk::mark_logger(const Instance& instance, ToClient& said) const {
   const Message& message = said.message;
   const std::string_view params = message.text(message.params);
   if (!params.starts_with('{') || message.kind != Kind::notification ||
-      string_value(message.text(message.method)) != "notifications/message")
+      message.known != Method::log_message)
     return;
   const std::string_view own = find_member(params, "logger");
   const std::string logger = quote(

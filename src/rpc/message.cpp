@@ -9,7 +9,7 @@
 namespace mcpivot {
 namespace {
 
-constexpr std::array<std::pair<std::string_view, Method>, 20> known_methods{{
+constexpr std::array<std::pair<std::string_view, Method>, 24> known_methods{{
     {"tools/call", Method::tools_call},
     {"notifications/progress", Method::progress},
     {"initialize", Method::initialize},
@@ -30,6 +30,10 @@ constexpr std::array<std::pair<std::string_view, Method>, 20> known_methods{{
     {"notifications/tools/list_changed", Method::tools_changed},
     {"notifications/prompts/list_changed", Method::prompts_changed},
     {"notifications/resources/list_changed", Method::resources_changed},
+    {"notifications/message", Method::log_message},
+    {"notifications/resources/updated", Method::resource_updated},
+    {"subscriptions/listen", Method::listen},
+    {"notifications/subscriptions/acknowledged", Method::acknowledged},
 }};
 
 Method known_method(std::string_view name) {
@@ -107,11 +111,13 @@ struct Fields {
 enum Top { jsonrpc, id, method, params, result, error, top_count };
 constexpr std::array<std::string_view, top_count> top_names{"jsonrpc", "id",     "method",
                                                             "params",  "result", "error"};
-enum Param { name, uri, request_id, progress_token, meta, task, param_count };
-constexpr std::array<std::string_view, param_count> param_names{"name",          "uri",   "requestId",
-                                                                "progressToken", "_meta", "task"};
-enum Meta { meta_token, meta_count };
-constexpr std::array<std::string_view, meta_count> meta_names{"progressToken"};
+enum Param { name, uri, request_id, progress_token, meta, task, request_state, param_count };
+constexpr std::array<std::string_view, param_count> param_names{
+    "name", "uri", "requestId", "progressToken", "_meta", "task", "requestState"};
+enum Meta { meta_token, meta_version, meta_subscription, meta_count };
+constexpr std::array<std::string_view, meta_count> meta_names{"progressToken",
+                                                              "io.modelcontextprotocol/protocolVersion",
+                                                              "io.modelcontextprotocol/subscriptionId"};
 
 // One pass over a message's line. Keeps what it found until it is known what kind of message it is.
 class Reader {
@@ -229,6 +235,10 @@ class Reader {
             .progress_token =
                 if_id(known == Method::progress ? params_.where[progress_token] : meta_.where[meta_token]),
             .request_id = if_id(params_.where[request_id]),
+            .meta = if_asks(params_.where[meta]),
+            .version = if_asks(meta_.where[meta_version]),
+            .subscription = if_asks(meta_.where[meta_subscription]),
+            .request_state = if_asks(params_.where[request_state]),
             .task = asks && params_.where[task]};
   }
 

@@ -37,6 +37,7 @@ enum class Method : std::uint8_t {
   resources_unsubscribe,
   set_level,
   complete,
+  listen,
   // notifications
   initialized,
   cancelled,
@@ -44,6 +45,9 @@ enum class Method : std::uint8_t {
   tools_changed,
   prompts_changed,
   resources_changed,
+  resource_updated,
+  log_message,
+  acknowledged,  // of a listen
 };
 
 // All of a message but for who holds it. It is a type of its own because this can be written in one go, while
@@ -62,6 +66,10 @@ struct MessageParts {
   Span progress_token;  // params._meta.progressToken of a request, params.progressToken of
                         // notifications/progress
   Span request_id;      // params.requestId
+  Span meta;            // params._meta
+  Span version;         // its io.modelcontextprotocol/protocolVersion: this makes a request a modern one
+  Span subscription;    // its io.modelcontextprotocol/subscriptionId
+  Span request_state;   // params.requestState
   bool task = false;    // has params.task: the answer announces a task, which goes on after it
 
   bool is_answer() const { return kind == Kind::result || kind == Kind::error; }

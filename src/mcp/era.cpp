@@ -1,0 +1,88 @@
+#include "mcp/era.h"
+
+#include <fmt/format.h>
+
+#include "rpc/json_cursor.h"
+
+namespace mcpivot {
+namespace {
+
+// A legacy client must name itself; a modern one need not.
+constexpr std::string_view unnamed_client = R"({"name":"unknown","version":"0"})";
+
+std::string_view or_else(std::string_view value, std::string_view otherwise) {
+  return value.starts_with('{') ? value : otherwise;
+}
+
+// Tasks of 2025-11-25 are no part of the modern era, and those of its extension none of the legacy era.
+std::string without_tasks(std::string_view capabilities) {
+  std::string kept;
+  JsonCursor cursor(capabilities);
+  cursor.object([&](const JsonCursor::Key& key) {
+    Span value;
+    if (!cursor.value(value)) return false;
+    if (unescape(key.text) != "tasks")
+      kept += fmt::format(R"({}"{}":{})", kept.empty() ? "" : ",", key.text, value.of(capabilities));
+    return true;
+  });
+  return "{" + kept + "}";
+}
+
+}  // namespace
+
+std::string hello_of(std::string_view meta) {
+  return fmt::format(R"({{"protocolVersion":{},"capabilities":{},"clientInfo":{}}})", latest_legacy_version,
+                     or_else(find_member(meta, meta_key::client_capabilities), "{}"),
+                     or_else(find_member(meta, meta_key::client_info), unnamed_client));
+}
+
+std::string meta_members(std::string_view hello, std::string_view level) {
+  const std::string_view info = find_member(hello, "clientInfo");
+  std::string members =
+      fmt::format(R"("{}":{},"{}":{})", meta_key::version, modern_version, meta_key::client_capabilities,
+                  without_tasks(or_else(find_member(hello, "capabilities"), "{}")));
+  if (info.starts_with('{')) members += fmt::format(R"(,"{}":{})", meta_key::client_info, info);
+  if (!level.empty()) members += fmt::format(R"(,"{}":{})", meta_key::log_level, level);
+  return members;
+}
+
+std::string initialize_result_of(std::string_view discover_result, std::string_view version) {
+  const std::string_view info = find_member(find_member(discover_result, "_meta"), meta_key::server_info);
+  const std::string_view instructions = find_member(discover_result, "instructions");
+  std::string result = fmt::format(
+      R"({{"protocolVersion":{},"capabilities":{},"serverInfo":{})", version,
+      or_else(find_member(discover_result, "capabilities"), "{}"), or_else(info, unnamed_client));
+  if (instructions.starts_with('"')) result += fmt::format(R"(,"instructions":{})", instructions);
+  return result + "}";
+}
+
+std::string discover_result_of(std::string_view initialize_result) {
+  const std::string_view info = find_member(initialize_result, "serverInfo");
+  const std::string_view instructions = find_member(initialize_result, "instructions");
+  std::string result =
+      fmt::format(R"({{"resultType":"complete","supportedVersions":[{}],"capabilities":{})", modern_version,
+                  without_tasks(or_else(find_member(initialize_result, "capabilities"), "{}")));
+  if (instructions.starts_with('"')) result += fmt::format(R"(,"instructions":{})", instructions);
+  if (info.starts_with('{')) result += fmt::format(R"(,"_meta":{{"{}":{}}})", meta_key::server_info, info);
+  return result + R"(,"ttlMs":0,"cacheScope":"private"})";
+}
+
+bool is_discover_result(std::string_view result) {
+  return find_member(result, "supportedVersions").starts_with('[');
+}
+
+bool offers_modern(std::string_view discover_result) {
+  const std::string_view versions = find_member(discover_result, "supportedVersions");
+  if (!versions.starts_with('[')) return false;
+  bool found = false;
+  JsonCursor cursor(versions);
+  cursor.array([&] {
+    Span value;
+    if (!cursor.value(value)) return false;
+    found = found || same_id(value.of(versions), modern_version);
+    return true;
+  });
+  return found;
+}
+
+}  // namespace mcpivot
