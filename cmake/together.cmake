@@ -15,6 +15,7 @@ if(NOT CMAKE_DISABLE_PRECOMPILE_HEADERS)
 endif()
 
 together(base command duration_text files hash output_ring url user_folders utf8)
+together(bridge facade_ids input_round legacy_facade legacy_facade_rounds legacy_facade_subscriptions legacy_results progress_shift request_stamp upstream_listen)
 together(cli check check_config)
 together(cli colours completion_scripts control_command install split_words status_table)
 together(cli completion man_page)

@@ -1,0 +1,327 @@
+#include "bridge/legacy_facade.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <optional>
+#include <utility>
+
+#include "base/contains.h"
+#include "bridge/facade_ids.h"
+#include "bridge/members.h"
+#include "mcp/era.h"
+#include "mcp/initialize.h"
+#include "rpc/answers.h"
+#include "rpc/json_cursor.h"
+#include "rpc/request_table.h"
+
+namespace mcpivot {
+namespace {
+
+constexpr std::size_t most_spare_calls = 32;
+
+constexpr std::array<std::string_view, 8> levels{R"("debug")",   R"("info")",     R"("notice")",
+                                                 R"("warning")", R"("error")",    R"("critical")",
+                                                 R"("alert")",   R"("emergency")"};
+
+// What lies there once the edits are made.
+std::string_view text_of(const Message& message, std::span<const Edit> edits, Span where) {
+  if (where)
+    for (const Edit& edit : edits)
+      if (edit.where == where) return edit.with;
+  return message.text(where);
+}
+
+void add(Edits& edits, const Edit& edit) {
+  if (edit.where) {
+    edits.replace(edit.where, edit.with);
+  } else {
+    edits.insert(edit.where.begin, edit.with);
+  }
+}
+
+// Whether one of the edits replaces more than a value within it.
+bool covers(std::span<const Edit> edits, Span where) {
+  return where && std::ranges::any_of(edits, [&](const Edit& edit) {
+           return edit.where.begin <= where.begin && edit.where.end() >= where.end();
+         });
+}
+
+bool may_require_input(Method method) {
+  return method == Method::tools_call || method == Method::prompts_get || method == Method::resources_read;
+}
+
+}  // namespace
+
+LegacyFacade::LegacyFacade(Ends& ends, std::string hello, Limits limits)
+    : ends_(ends), limits_(limits), hello_(std::move(hello)) {
+  stamp_.set(hello_, level_);
+}
+
+void LegacyFacade::listen(std::string_view discover_result) {
+  const std::string_view capabilities = find_member(discover_result, "capabilities");
+  const auto announces = [&](std::string_view list) {
+    return find_member(find_member(capabilities, list), "listChanged") == "true";
+  };
+  UpstreamListen::Filter wanted = listen_.wanted();
+  wanted.tools = announces("tools");
+  wanted.prompts = announces("prompts");
+  wanted.resources = announces("resources");
+  listen_.want(std::move(wanted), listen_meta());
+}
+
+std::string LegacyFacade::listen_meta() const {
+  return meta_members(hello_);
+}
+
+void LegacyFacade::from_client(const Message& message, std::span<const Edit> edits) {
+  if (message.is_answer()) {
+    on_client_answer(message, edits);
+  } else if (message.version) {
+    ends_.to_server(message, edits);
+  } else if (message.kind == Kind::request) {
+    on_request(message, edits);
+  } else {
+    on_notification(message, edits);
+  }
+}
+
+void LegacyFacade::on_request(const Message& message, std::span<const Edit> edits) {
+  listen_.use();
+  const std::string_view id = text_of(message, edits, message.id);
+  switch (message.known) {
+    case Method::initialize:
+      return initialize(id, message);
+    case Method::ping:
+      return say(result_answer(id, "{}"));
+    case Method::set_level:
+      return set_level(id, message);
+    case Method::resources_subscribe:
+      return subscribe(id, message);
+    case Method::resources_unsubscribe:
+      return unsubscribe(id, message);
+    default:
+      return pass_request(id, message, edits);
+  }
+}
+
+void LegacyFacade::initialize(std::string_view id, const Message& message) {
+  const std::int64_t own = own_id(id);
+  if (own <= 0) return say(error_answer(id, code::invalid_request, "initialize needs a number for its id"));
+  RequestStamp stamp;
+  stamp.set(message.text(message.params), level_);
+  const std::string line = request_line(discover_id(own), "server/discover",
+                                        fmt::format(R"({{"_meta":{{{}}}}})", stamp.members()));
+  // Each request will have it, one level deeper than here.
+  if (const auto readable = read_message(line); !readable)
+    return say(
+        error_answer(id, code::invalid_params, "the client's capabilities: " + readable.error().reason));
+  hello_ = message.text(message.params);
+  stamp_ = std::move(stamp);
+  open(own, Method::initialize);
+  ends_.to_server(line);
+}
+
+void LegacyFacade::set_level(std::string_view id, const Message& message) {
+  const std::string_view wanted = find_member(message.text(message.params), "level");
+  const auto level = std::ranges::find_if(levels, [&](std::string_view one) { return same_id(one, wanted); });
+  if (level == levels.end())
+    return say(
+        error_answer(id, code::invalid_params,
+                     "the level must be debug, info, notice, warning, error, critical, alert or emergency"));
+  level_ = *level;
+  stamp_.set(hello_, level_);
+  say(result_answer(id, "{}"));
+}
+
+void LegacyFacade::pass_request(std::string_view id, const Message& message, std::span<const Edit> edits) {
+  if (covers(edits, message.params) || covers(edits, message.meta)) {
+    const std::string line = spliced(message.raw, edits);
+    const auto changed = read_message(line);
+    if (!changed) return say(error_answer(id, code::invalid_params, changed.error().reason));
+    return pass_request(changed->text(changed->id), *changed, {});
+  }
+  const std::int64_t own = own_id(id);
+  if (own <= 0) return ends_.to_server(message, edits);
+  if (message.text(message.params).starts_with('['))
+    return say(error_answer(id, code::invalid_params, "params must be an object"));
+  Edits all;
+  for (const Edit& edit : edits) add(all, edit);
+  // The modern era has no such tasks: the call runs to its end, as with any server that doesn't have them.
+  if (message.task)
+    remove_members(message.raw, message.params, all,
+                   [](std::string_view key, std::string_view) { return key == "task"; });
+  stamp_.put(message, all);
+  Call& call = open(own, message.known);
+  if (may_require_input(message.known)) call.kept.keep(message, all.list());
+  ends_.to_server(message, all.list());
+}
+
+void LegacyFacade::on_notification(const Message& message, std::span<const Edit> edits) {
+  if (message.known == Method::initialized) {
+    if (!discovered_.empty()) listen(discovered_);
+  } else if (message.known == Method::cancelled) {
+    on_cancelled(message, edits);
+  } else if (message.known != Method::progress &&
+             string_value(message.text(message.method)) != "notifications/roots/list_changed") {
+    ends_.to_server(message, edits);
+  }
+}
+
+void LegacyFacade::on_cancelled(const Message& message, std::span<const Edit> edits) {
+  const std::string_view id = text_of(message, edits, message.request_id);
+  const auto waiter = std::ranges::find_if(waiters_, [&](const Waiter& one) { return same_id(one.id, id); });
+  if (waiter != waiters_.end()) {
+    const Waiter gone = std::move(*waiter);
+    waiters_.erase(waiter);
+    const auto wants_it = [&](const Waiter& one) { return one.subscribes && one.uri == gone.uri; };
+    if (!gone.subscribes || listen_.honours(gone.uri) || std::ranges::any_of(waiters_, wants_it)) return;
+    UpstreamListen::Filter wanted = listen_.wanted();
+    wanted.uris.erase(gone.uri);
+    return listen_.want(std::move(wanted), listen_meta());
+  }
+  const std::int64_t own = own_id(id);
+  const auto at = calls_.find(own);
+  if (at == calls_.end()) return ends_.to_server(message, edits);
+  const int round = at->second.round;
+  const auto input = std::move(at->second.input);
+  const bool discovers = at->second.method == Method::initialize;
+  close(at);
+  if (input) return withdraw(own, round, *input);
+  if (round == 0 && !discovers) return ends_.to_server(message, edits);
+  const std::string current = discovers ? discover_id(own) : retry_id(own, round);
+  Edits all;
+  for (const Edit& edit : edits)
+    if (edit.where != message.request_id) add(all, edit);
+  ends_.to_server(message, all.replace(message.request_id, current).list());
+}
+
+void LegacyFacade::from_server(const Message& message) {
+  if (message.is_answer()) {
+    on_server_answer(message);
+  } else if (message.kind == Kind::request) {
+    ends_.to_server(
+        error_answer(message.text(message.id), code::method_not_found,
+                     "a server of 2026-07-28 can't send requests; it answers with input_required"));
+  } else {
+    on_server_notification(message);
+  }
+}
+
+void LegacyFacade::on_server_answer(const Message& message) {
+  const std::string_view id = message.text(message.id);
+  if (const std::int64_t own = own_id(id); own != 0) {
+    const auto at = calls_.find(own);
+    if (at == calls_.end()) return ends_.to_client(message, {});
+    const Call& call = at->second;
+    if (call.round == 0 && !call.input && call.method != Method::initialize) on_answer(at, message);
+    return;
+  }
+  if (listen_.from_server(message) != UpstreamListen::Verdict::foreign) return;
+  const auto ours = read_facade_id(id);
+  if (!ours) return ends_.to_client(message, {});
+  const auto at = calls_.find(ours->own);
+  if (at == calls_.end()) return;
+  if (ours->what == FacadeId::What::discover && at->second.method == Method::initialize) {
+    on_discovered(ours->own, message);
+  } else if (ours->what == FacadeId::What::retry && at->second.round == ours->round && !at->second.input) {
+    on_answer(at, message);
+  }
+}
+
+void LegacyFacade::on_discovered(std::int64_t own, const Message& message) {
+  close(calls_.find(own));
+  const IdText id(own);
+  if (message.kind == Kind::error) {
+    const std::string_view words = find_member(message.text(message.error), "message");
+    const std::string more = quote("the server rejected server/discover: " + string_value(words));
+    Edits edits;
+    edits.replace(message.id, id.view());
+    if (words.starts_with('"')) edits.replace(span_in(message.raw, words), more);
+    return ends_.to_client(message, edits.list());
+  }
+  const std::string_view result = message.text(message.result);
+  if (!offers_modern(result)) {
+    const std::string_view versions = find_member(result, "supportedVersions");
+    return say(error_answer(
+        id.view(), code::internal_error,
+        versions.empty()
+            ? "the server answered server/discover without supportedVersions"
+            : fmt::format("the server doesn't offer 2026-07-28; its server/discover says {}", versions)));
+  }
+  discovered_ = result;
+  say(result_answer(id.view(), initialize_result_of(result, agreed_version(hello_))));
+}
+
+void LegacyFacade::on_server_notification(const Message& message) {
+  if (message.known == Method::progress) return on_progress(message);
+  switch (listen_.from_server(message)) {
+    case UpstreamListen::Verdict::done:
+      return;
+    case UpstreamListen::Verdict::pass: {
+      Edits edits;
+      remove_members(message.raw, message.meta, edits,
+                     [](std::string_view key, std::string_view) { return key == meta_key::subscription; });
+      return ends_.to_client(message, edits.list());
+    }
+    case UpstreamListen::Verdict::foreign:
+      break;
+  }
+  // A modern server may cancel nothing but a subscription. To the client this would be one of its questions.
+  if (message.known != Method::cancelled) ends_.to_client(message, {});
+}
+
+void LegacyFacade::on_progress(const Message& message) {
+  const auto at = calls_.find(own_id(message.text(message.progress_token)));
+  if (at == calls_.end()) return ends_.to_client(message, {});
+  if (at->second.input) return;  // that round is over
+  Edits edits;
+  if (at->second.progress.lift(message, edits)) ends_.to_client(message, edits.list());
+}
+
+std::string LegacyFacade::lost(std::string_view id) {
+  if (listen_.lost(id)) return {};
+  const auto ours = read_facade_id(id);
+  const std::int64_t own = ours ? ours->own : own_id(id);
+  const auto at = calls_.find(own);
+  if (at == calls_.end()) return ours ? std::string() : std::string(id);
+  const Call& call = at->second;
+  const bool discovers = call.method == Method::initialize;
+  const bool current = !ours                                    ? call.round == 0 && !discovers
+                       : ours->what == FacadeId::What::discover ? discovers
+                       : ours->what == FacadeId::What::retry    ? call.round == ours->round && !discovers
+                                                                : false;
+  if (!current || call.input) return {};
+  close(at);
+  return std::string(IdText(own).view());
+}
+
+LegacyFacade::Call& LegacyFacade::open(std::int64_t own, Method method) {
+  if (const auto old = calls_.find(own); old != calls_.end()) close(old);  // no generation does that
+  if (!spare_.empty()) {
+    spare_.back().key() = own;
+    calls_.insert(std::move(spare_.back()));
+    spare_.pop_back();
+  }
+  Call& call = calls_[own];
+  call.method = method;
+  return call;
+}
+
+void LegacyFacade::close(Calls::iterator at) {
+  auto node = calls_.extract(at);
+  if (spare_.size() == most_spare_calls) return;
+  Call& call = node.mapped();
+  call.kept.drop();
+  call.input.reset();
+  call.progress = {};
+  call.round = 0;
+  spare_.push_back(std::move(node));
+}
+
+void LegacyFacade::say(std::string_view line) {
+  ends_.to_client(*read_message(line), {});
+}
+
+}  // namespace mcpivot

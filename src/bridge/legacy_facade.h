@@ -1,0 +1,123 @@
+// Makes a modern server look like a legacy one (2025-11-25 and before): a client gets its handshake, its
+// `ping`, its log level and its subscriptions from here, and is asked questions, none of which the server
+// knows in that form.
+//
+// - Each request gets the `_meta` that a modern server must see in it (RequestStamp). `initialize` is
+// answered
+//   from `server/discover`.
+// - An answer of `input_required` becomes questions to the client. When all of them are answered, the call is
+//   sent again with the answers, round after round; to the client it is one call.
+// - Subscriptions become one `subscriptions/listen` that is held (UpstreamListen).
+//
+// A call is known by the generation's own id, which is a number. The ids of what is sent from here say what
+// it belongs to: "discover-7", "retry-7-2", "ask-7-2-0" for the first question after the second retry. One
+// thread.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "bridge/bridge.h"
+#include "bridge/input_round.h"
+#include "bridge/progress_shift.h"
+#include "bridge/request_stamp.h"
+#include "bridge/upstream_listen.h"
+#include "rpc/kept_message.h"
+
+namespace mcpivot {
+
+class LegacyFacade final : public Bridge, private UpstreamListen::Owner {
+ public:
+  struct Limits {
+    int rounds = 16;                   // in which a call may require input
+    std::size_t questions = 32;        // in a round
+    std::size_t subscriptions = 4096;  // to resources
+  };
+
+  // `hello`: the client's params of `initialize`, for a connection whose handshake was made elsewhere; else
+  // it comes in an `initialize`.
+  explicit LegacyFacade(Ends& ends, std::string hello = {})
+      : LegacyFacade(ends, std::move(hello), Limits()) {}
+  LegacyFacade(Ends& ends, std::string hello, Limits limits);
+
+  // Listens to the changes of lists that this answer to `server/discover` announces. It does so by itself
+  // once the client is initialized.
+  void listen(std::string_view discover_result);
+
+  void from_client(const Message& message, std::span<const Edit> edits) override;
+  void from_server(const Message& message) override;
+  std::string lost(std::string_view id) override;
+  void expire() override { listen_.expire(); }
+
+ private:
+  struct Call {
+    Method method = Method::other;
+    int round = 0;       // how often it was sent again
+    KeptMessage kept{};  // as the server saw it first, if it may require input
+    ProgressShift progress{};
+    std::unique_ptr<InputRound> input{};  // while the client is asked
+  };
+  using Calls = std::unordered_map<std::int64_t, Call>;
+
+  // A subscription that the server hasn't acknowledged.
+  struct Waiter {
+    std::string id;
+    std::string uri;
+    bool subscribes;
+  };
+
+  // Of the client.
+  void on_request(const Message& message, std::span<const Edit> edits);
+  void on_notification(const Message& message, std::span<const Edit> edits);
+  void on_cancelled(const Message& message, std::span<const Edit> edits);
+  void on_client_answer(const Message& message, std::span<const Edit> edits);
+  void initialize(std::string_view id, const Message& message);
+  void set_level(std::string_view id, const Message& message);
+  void subscribe(std::string_view id, const Message& message);
+  void unsubscribe(std::string_view id, const Message& message);
+  void pass_request(std::string_view id, const Message& message, std::span<const Edit> edits);
+
+  // Of the server.
+  void on_server_answer(const Message& message);
+  void on_server_notification(const Message& message);
+  void on_discovered(std::int64_t own, const Message& message);
+  void on_answer(Calls::iterator at, const Message& message);
+  void on_progress(const Message& message);
+
+  // Rounds.
+  void on_input_required(Calls::iterator at, const ResultParts& parts);
+  void ask(std::int64_t own, const std::vector<std::string>& lines);
+  void send_again(std::int64_t own);
+  void withdraw(std::int64_t own, int round, const InputRound& input);
+
+  // UpstreamListen::Owner
+  void send_listen(std::string_view line) override { ends_.to_server(line); }
+  void on_listening(const UpstreamListen::Filter& asked, const UpstreamListen::Filter& honoured,
+                    bool gap) override;
+  void on_refused(int code, std::string_view why) override;
+  std::string listen_meta() const;
+
+  Call& open(std::int64_t own, Method method);
+  void close(Calls::iterator at);
+  // Ends a call with an error.
+  void fail(std::int64_t own, std::string_view why);
+  // The client gets this line.
+  void say(std::string_view line);
+
+  Ends& ends_;
+  Limits limits_;
+  std::string hello_;
+  std::string level_;       // as JSON text; empty: none was set
+  std::string discovered_;  // the server's result
+  RequestStamp stamp_;
+  UpstreamListen listen_{*this};
+  std::vector<Waiter> waiters_;
+  Calls calls_;
+  std::vector<Calls::node_type> spare_;  // whose memory serves the next calls
+};
+
+}  // namespace mcpivot

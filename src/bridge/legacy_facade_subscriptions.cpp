@@ -1,0 +1,87 @@
+// A legacy client's subscriptions to resources, as parts of the one listen that is held.
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "bridge/legacy_facade.h"
+#include "rpc/answers.h"
+#include "rpc/json_cursor.h"
+
+namespace mcpivot {
+
+void LegacyFacade::subscribe(std::string_view id, const Message& message) {
+  if (!message.text(message.uri).starts_with('"'))
+    return say(error_answer(id, code::invalid_params, "resources/subscribe needs a uri"));
+  if (!listen_.supported())
+    return say(error_answer(id, code::method_not_found,
+                            "the server doesn't have subscriptions/listen, so nobody can subscribe to it"));
+  const std::string uri = string_value(message.text(message.uri));
+  UpstreamListen::Filter wanted = listen_.wanted();
+  if (wanted.uris.contains(uri) && listen_.honours(uri)) return say(result_answer(id, "{}"));
+  if (wanted.uris.size() >= limits_.subscriptions)
+    return say(error_answer(
+        id, code::invalid_request,
+        fmt::format("there are {} subscriptions already, which is the limit", limits_.subscriptions)));
+  waiters_.push_back({std::string(id), uri, true});
+  wanted.uris.insert(uri);
+  listen_.want(std::move(wanted), listen_meta());
+  listen_.hurry();
+}
+
+void LegacyFacade::unsubscribe(std::string_view id, const Message& message) {
+  if (!message.text(message.uri).starts_with('"'))
+    return say(error_answer(id, code::invalid_params, "resources/unsubscribe needs a uri"));
+  UpstreamListen::Filter wanted = listen_.wanted();
+  const std::string uri = string_value(message.text(message.uri));
+  if (wanted.uris.erase(uri) == 0) return say(result_answer(id, "{}"));
+  listen_.want(std::move(wanted), listen_meta());
+  if (listen_.settled()) return say(result_answer(id, "{}"));
+  waiters_.push_back({std::string(id), uri, false});
+}
+
+// A waiter is served by the first listen that was opened with what it wanted. One that has changed its mind
+// meanwhile need not wait for that.
+void LegacyFacade::on_listening(const UpstreamListen::Filter& asked, const UpstreamListen::Filter& honoured,
+                                bool gap) {
+  std::vector<std::string> lines;
+  std::erase_if(waiters_, [&](const Waiter& waiter) {
+    const bool in_effect = asked.uris.contains(waiter.uri) == waiter.subscribes;
+    const bool changed_mind = listen_.wanted().uris.contains(waiter.uri) != waiter.subscribes;
+    if (!in_effect && !changed_mind && !listen_.settled()) return false;
+    if (in_effect && waiter.subscribes && !honoured.uris.contains(waiter.uri)) {
+      listen_.give_up(waiter.uri);
+      lines.push_back(error_answer(waiter.id, code::invalid_params,
+                                   "the server doesn't accept a subscription to " + waiter.uri));
+    } else {
+      lines.push_back(result_answer(waiter.id, "{}"));
+    }
+    return true;
+  });
+  if (gap) {
+    if (honoured.tools) lines.push_back(request_line({}, "notifications/tools/list_changed", {}));
+    if (honoured.prompts) lines.push_back(request_line({}, "notifications/prompts/list_changed", {}));
+    if (honoured.resources) lines.push_back(request_line({}, "notifications/resources/list_changed", {}));
+    for (const std::string& uri : honoured.uris)
+      if (listen_.wanted().uris.contains(uri))
+        lines.push_back(
+            request_line({}, "notifications/resources/updated", fmt::format(R"({{"uri":{}}})", quote(uri))));
+  }
+  for (const std::string& line : lines) say(line);
+}
+
+void LegacyFacade::on_refused(int code, std::string_view why) {
+  std::vector<std::string> lines;
+  for (const Waiter& waiter : std::exchange(waiters_, {})) {
+    if (waiter.subscribes) {
+      listen_.give_up(waiter.uri);
+      lines.push_back(
+          error_answer(waiter.id, code,
+                       fmt::format("the server doesn't accept a subscription to {}: {}", waiter.uri, why)));
+    } else {
+      lines.push_back(result_answer(waiter.id, "{}"));
+    }
+  }
+  for (const std::string& line : lines) say(line);
+}
+
+}  // namespace mcpivot

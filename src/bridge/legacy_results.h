@@ -1,0 +1,34 @@
+// What a modern server answers, made fit for a legacy client: by edits that take out or replace what such a
+// client would take amiss. All else passes as it is; members that it doesn't know do no harm.
+//
+// Any thread.
+#pragma once
+
+#include <string_view>
+
+#include "rpc/edit.h"
+#include "rpc/message.h"
+
+namespace mcpivot {
+
+// The members of a result that matter here, as JSON text; empty if they are absent, or the result isn't an
+// object.
+struct ResultParts {
+  std::string_view type;            // resultType
+  std::string_view structured;      // structuredContent
+  std::string_view tools;           // tools
+  std::string_view input_requests;  // inputRequests
+  std::string_view request_state;   // requestState
+};
+// In one pass.
+ResultParts parts_of(std::string_view result);
+
+// Whether the result is what was asked for, and not a step on the way.
+bool is_complete(const ResultParts& parts);
+bool is_input_required(const ResultParts& parts);
+
+// `asked`: the method that this answers.
+void fit_result(const Message& answer, Method asked, const ResultParts& parts, Edits& edits);
+void fit_error(const Message& answer, Method asked, Edits& edits);
+
+}  // namespace mcpivot

@@ -1,0 +1,40 @@
+// What every request to a modern server carries in its `_meta`, where a legacy client said it once: protocol
+// version, client and capabilities, and the log level.
+//
+// One thread.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "rpc/edit.h"
+#include "rpc/message.h"
+
+namespace mcpivot {
+
+class RequestStamp {
+ public:
+  RequestStamp() { set({}, {}); }
+  // For a client with this hello (the params of `initialize`). `level`: as JSON text, or empty.
+  void set(std::string_view hello, std::string_view level);
+
+  // The members of a `_meta`, without braces.
+  const std::string& members() const { return members_; }
+
+  // Puts it into a request whose params are an object or absent, next to the edits that others have made
+  // inside it. Members of the same names go: a legacy client can't mean them. The edits borrow from the
+  // stamp.
+  void put(const Message& request, Edits& edits) const;
+
+ private:
+  bool owns(std::string_view key) const;
+
+  std::string members_;
+  std::string meta_member_;               // as "_meta":{…}
+  std::string params_member_;             // as "params":{"_meta":{…}}, and a comma
+  std::string more_members_, more_meta_;  // the first two behind a comma
+  std::vector<std::string> keys_;         // in small letters
+};
+
+}  // namespace mcpivot

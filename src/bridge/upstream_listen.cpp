@@ -1,0 +1,193 @@
+#include "bridge/upstream_listen.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <utility>
+
+#include "rpc/answers.h"
+#include "rpc/json_cursor.h"
+
+namespace mcpivot {
+namespace {
+
+// Waits double up to this many uses.
+constexpr unsigned most_doublings = 6;
+
+std::string json_of(const UpstreamListen::Filter& filter) {
+  std::string members;
+  const auto add = [&](std::string_view key, std::string_view value) {
+    members += fmt::format(R"({}"{}":{})", members.empty() ? "" : ",", key, value);
+  };
+  if (filter.tools) add("toolsListChanged", "true");
+  if (filter.prompts) add("promptsListChanged", "true");
+  if (filter.resources) add("resourcesListChanged", "true");
+  if (!filter.uris.empty()) {
+    std::string list;
+    for (const std::string& uri : filter.uris) list += (list.empty() ? "" : ",") + quote(uri);
+    add("resourceSubscriptions", "[" + list + "]");
+  }
+  return "{" + members + "}";
+}
+
+UpstreamListen::Filter filter_of(std::string_view notifications) {
+  UpstreamListen::Filter filter;
+  filter.tools = find_member(notifications, "toolsListChanged") == "true";
+  filter.prompts = find_member(notifications, "promptsListChanged") == "true";
+  filter.resources = find_member(notifications, "resourcesListChanged") == "true";
+  const std::string_view uris = find_member(notifications, "resourceSubscriptions");
+  if (!uris.starts_with('[')) return filter;
+  JsonCursor cursor(uris);
+  cursor.array([&] {
+    Span uri;
+    if (!cursor.value(uri)) return false;
+    if (uri.of(uris).starts_with('"')) filter.uris.insert(string_value(uri.of(uris)));
+    return true;
+  });
+  return filter;
+}
+
+}  // namespace
+
+void UpstreamListen::want(Filter wanted, std::string_view meta) {
+  meta_ = meta;
+  if (wanted == wanted_) return;
+  wanted_ = std::move(wanted);
+  changed_ = true;
+  settle();
+}
+
+void UpstreamListen::give_up(std::string_view uri) {
+  if (const auto found = wanted_.uris.find(uri); found != wanted_.uris.end()) wanted_.uris.erase(found);
+}
+
+void UpstreamListen::settle() {
+  if (opening_ || !supported_) return;
+  if (wanted_.empty()) {
+    changed_ = false;
+    wait_ = 0;
+    if (held_) cancel(*std::exchange(held_, std::nullopt), "nobody listens any more");
+  } else if (changed_) {
+    open();
+  }
+}
+
+void UpstreamListen::open() {
+  changed_ = false;
+  wait_ = 0;
+  opening_ = Stream{++last_number_, wanted_};
+  owner_.send_listen(
+      request_line(id_of(last_number_), "subscriptions/listen",
+                   fmt::format(R"({{"_meta":{{{}}},"notifications":{}}})", meta_, json_of(wanted_))));
+}
+
+void UpstreamListen::cancel(const Stream& stream, std::string_view why) {
+  owner_.send_listen(cancellation(id_of(stream.number), why));
+}
+
+// One step nearer to the next attempt.
+void UpstreamListen::approach() {
+  if (--wait_ == 0 && !opening_ && !held_ && !wanted_.empty() && supported_) open();
+}
+
+void UpstreamListen::fall_back() {
+  if (held_ || !supported_) return;
+  wait_ = 1U << std::min(failures_, most_doublings);
+  ++failures_;
+}
+
+void UpstreamListen::expire() {
+  // It has lasted a while, so the next end of it is not a refusal.
+  if (held_) failures_ = 0;
+  use();
+}
+
+UpstreamListen::Verdict UpstreamListen::from_server(const Message& message) {
+  if (message.is_answer()) {
+    const std::uint64_t number = number_of(message.text(message.id));
+    if (number == 0) return Verdict::foreign;
+    if (message.kind == Kind::result) {
+      on_ended(number, code::internal_error, "the server ended the subscription");
+    } else {
+      const std::string_view error = message.text(message.error);
+      const std::string_view spelled = find_member(error, "code");
+      int number_of_error = code::internal_error;
+      std::from_chars(spelled.data(), spelled.data() + spelled.size(), number_of_error);
+      on_ended(number, number_of_error, string_value(find_member(error, "message")));
+    }
+    return Verdict::done;
+  }
+  if (message.known == Method::acknowledged) return on_acknowledged(message);
+  if (message.known == Method::cancelled) {
+    const std::uint64_t number = number_of(message.text(message.request_id));
+    if (number == 0) return Verdict::foreign;
+    on_ended(number, code::internal_error, "the server cancelled the subscription");
+    return Verdict::done;
+  }
+  return message.subscription ? judge(message) : Verdict::foreign;
+}
+
+UpstreamListen::Verdict UpstreamListen::judge(const Message& message) const {
+  const std::uint64_t number = number_of(message.text(message.subscription));
+  if (number == 0) return Verdict::done;
+  // Before its acknowledgement a listen says nothing that the old one doesn't say too.
+  const bool known = held_ ? held_->number == number : opening_.has_value() && opening_->number == number;
+  if (!known) return Verdict::done;
+  // One that is no longer wanted, while the listen without it isn't open yet. Others may be parts of what was
+  // subscribed to.
+  if (message.known == Method::resource_updated) {
+    const std::string uri = string_value(message.text(message.uri));
+    if ((held_ ? *held_ : *opening_).filter.uris.contains(uri) && !wanted_.uris.contains(uri))
+      return Verdict::done;
+  }
+  return Verdict::pass;
+}
+
+UpstreamListen::Verdict UpstreamListen::on_acknowledged(const Message& message) {
+  const std::uint64_t number = number_of(message.text(message.subscription));
+  if (number == 0 || !opening_ || opening_->number != number) return Verdict::done;
+  const Filter asked = opening_->filter;
+  const Filter honoured = filter_of(find_member(message.text(message.params), "notifications"));
+  opening_.reset();
+  const auto old = std::exchange(held_, Stream{number, honoured});
+  if (old) cancel(*old, "replaced by another subscription");
+  settle();
+  owner_.on_listening(asked, honoured, std::exchange(gap_, false));
+  return Verdict::done;
+}
+
+void UpstreamListen::on_ended(std::uint64_t number, int code, std::string_view why) {
+  if (opening_ && opening_->number == number) {
+    opening_.reset();
+    changed_ = false;
+    if (code == code::method_not_found) supported_ = false;
+    fall_back();
+    owner_.on_refused(code, why);
+  } else if (held_ && held_->number == number) {
+    held_.reset();
+    gap_ = true;
+    if (!opening_) fall_back();
+  }
+}
+
+bool UpstreamListen::lost(std::string_view id) {
+  const std::uint64_t number = number_of(id);
+  if (number != 0) on_ended(number, code::connection_closed, "the connection was lost");
+  return number != 0;
+}
+
+std::uint64_t UpstreamListen::number_of(std::string_view id) const {
+  const std::string value = string_value(id);
+  if (!value.starts_with(prefix_)) return 0;
+  std::uint64_t number = 0;
+  const char* end = value.data() + value.size();
+  const auto [rest, error] = std::from_chars(value.data() + prefix_.size(), end, number);
+  return error == std::errc() && rest == end ? number : 0;
+}
+
+std::string UpstreamListen::id_of(std::uint64_t number) const {
+  return fmt::format(R"("{}{}")", prefix_, number);
+}
+
+}  // namespace mcpivot

@@ -1,0 +1,113 @@
+// Holds one `subscriptions/listen` open at a modern server, for everybody who wants to hear of changes.
+//
+// A listen can't be changed while it is open. When something else is wanted, a new one is opened, and the old
+// one is cancelled as soon as the server has acknowledged the new one; so nothing is missed, and what comes
+// twice meanwhile is dropped. A listen that the server ends is opened again, but only when the server is used
+// or time passes, and each time later: a server that refuses is not asked in a loop. One without the method
+// is never asked again.
+//
+// One thread. The owner is called last, and may want something else at once.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+
+#include "rpc/message.h"
+
+namespace mcpivot {
+
+class UpstreamListen {
+ public:
+  struct Filter {
+    bool tools = false;
+    bool prompts = false;
+    bool resources = false;
+    std::set<std::string, std::less<>> uris;  // as values, not as JSON text
+
+    bool empty() const { return !tools && !prompts && !resources && uris.empty(); }
+    bool operator==(const Filter&) const = default;
+  };
+
+  class Owner {
+   public:
+    virtual ~Owner() = default;
+    virtual void send_listen(std::string_view line) = 0;
+    // What was asked for is in effect, as far as the server honours it. `gap`: there was no listen for a
+    // while, and changes may have been missed.
+    virtual void on_listening(const Filter& asked, const Filter& honoured, bool gap) = 0;
+    // The server refused, and why. What was in effect before still is.
+    virtual void on_refused(int code, std::string_view why) = 0;
+  };
+
+  // `name` is the beginning of its ids, which are strings; different ones for two on the same connection.
+  explicit UpstreamListen(Owner& owner, std::string name = "listen")
+      : owner_(owner), prefix_(std::move(name) + "-") {}
+
+  // From now on this is wanted. `meta`: the members of `_meta` that each request must have.
+  void want(Filter wanted, std::string_view meta);
+  const Filter& wanted() const { return wanted_; }
+  // The server won't tell of this one, and it is no longer wanted.
+  void give_up(std::string_view uri);
+  // Whether the server tells of it.
+  bool honours(std::string_view uri) const { return held_ && held_->filter.uris.contains(uri); }
+  // Opens one now, if none is on its way: somebody waits for it.
+  void hurry() {
+    if (!opening_ && supported_ && !wanted_.empty()) open();
+  }
+  // Whether none is on its way.
+  bool settled() const { return !opening_; }
+  // False: the server doesn't know the method.
+  bool supported() const { return supported_; }
+
+  enum class Verdict : std::uint8_t {
+    foreign,  // not about a subscription
+    done,     // dealt with, or to be dropped
+    pass,     // a change that clients want to hear of, once its subscription id is taken off
+  };
+  Verdict from_server(const Message& message);
+  // A request under this id (JSON text) will have no answer. Whether it was one of these.
+  bool lost(std::string_view id);
+
+  // Somebody uses the server; time passes. A listen that has ended is opened again, if it is due.
+  void use() {
+    if (wait_ > 0) [[unlikely]]
+      approach();
+  }
+  void expire();
+
+ private:
+  struct Stream {
+    std::uint64_t number;
+    Filter filter;  // asked for, or once it is acknowledged: honoured
+  };
+
+  void settle();
+  void open();
+  void cancel(const Stream& stream, std::string_view why);
+  void approach();
+  void fall_back();
+  Verdict on_acknowledged(const Message& message);
+  void on_ended(std::uint64_t number, int code, std::string_view why);
+  Verdict judge(const Message& message) const;
+  // The number in an id of ours (JSON text), or 0.
+  std::uint64_t number_of(std::string_view id) const;
+  std::string id_of(std::uint64_t number) const;
+
+  Owner& owner_;
+  std::string prefix_;
+  std::string meta_;
+  Filter wanted_;
+  bool changed_ = false;           // since the last one was opened
+  std::optional<Stream> held_;     // acknowledged
+  std::optional<Stream> opening_;  // not yet
+  std::uint64_t last_number_ = 0;
+  bool supported_ = true;
+  bool gap_ = false;
+  unsigned failures_ = 0;  // in a row
+  unsigned wait_ = 0;      // how many uses or expirations until it is opened again; 0: it isn't due
+};
+
+}  // namespace mcpivot
