@@ -367,13 +367,17 @@ TEST(Capabilities, of_an_impossible_kind_end_nothing) {
   }
 }
 
-TEST(Capabilities, discovery_is_refused_by_us_at_any_time) {
-  Client client({.server = {"--tap", "tap", "--hold", "initialize"}});
+TEST(Capabilities, discovery_offers_no_modern_version_in_front_of_a_legacy_server_which_is_asked_once) {
+  Client client({.server = {"--tap", "tap"}});
   for (int i = 0; i < 2; ++i) {
     const json::object answer = client.request("server/discover", json::object{});
-    EXPECT_EQ(answer.at("error").at("code"), -32601);
+    EXPECT_EQ(answer.at("result").at("supportedVersions"),
+              (json::array{"2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"}));
   }
-  EXPECT_THAT(content_of(client.directory() / "tap"), Not(HasSubstr("discover")));
+  client.initialize();
+  client.call("echo");
+  const std::string tap = content_of(client.directory() / "tap");
+  EXPECT_EQ(tap.find("server/discover"), tap.rfind("server/discover"));
 }
 
 // ---- Looking in.

@@ -169,7 +169,7 @@ TEST(Rebuild, a_new_server_that_does_not_work_never_takes_over) {
       {{"--die", "tools-list", "--how", "7"}, "code 7"},
       {{"--refuse", "initialize=no cheese"}, "no cheese"},
       {{"--answer", "initialize={}"}, "names no protocolVersion"},
-      {{"--answer", "initialize=null"}, "is no object"},
+      {{"--answer", "initialize=null"}, "it isn't an object"},
       {{"--answer", R"(initialize={"protocolVersion":"2025-06-18"})"}, "names no capabilities"},
       {{"--refuse", "tools/list=no cheese"}, "tools/list was refused: no cheese"},
       {{"--answer", "tools/list={}"}, "without a list of tools"},

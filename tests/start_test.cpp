@@ -32,7 +32,8 @@ class Runs {
   std::vector<fs::path> files() const {
     std::vector<fs::path> all;
     std::error_code none;
-    for (const auto& entry : fs::directory_iterator(cache() / "mcpivot", none)) all.push_back(entry.path());
+    for (const auto& entry : fs::directory_iterator(cache() / "mcpivot", none))
+      if (!entry.path().string().ends_with(".eras.json")) all.push_back(entry.path());
     return all;
   }
 

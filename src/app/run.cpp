@@ -103,6 +103,7 @@ LoadedConfig configuration(const GatewayConfig& given) {
   loaded = load_config(given.file);
   loaded.gateway.file = given.file;
   loaded.gateway.compat = given.compat;
+  if (given.front != Front::automatic) loaded.gateway.front = given.front;
   loaded.gateway.left_out =
       static_cast<std::size_t>(std::ranges::count(loaded.left_out, false, &LeftOut::disabled));
   loaded.gateway.trouble = trouble_in(loaded);

@@ -60,15 +60,7 @@ LegacyFacade::LegacyFacade(Ends& ends, std::string hello, Limits limits)
 }
 
 void LegacyFacade::listen(std::string_view discover_result) {
-  const std::string_view capabilities = find_member(discover_result, "capabilities");
-  const auto announces = [&](std::string_view list) {
-    return find_member(find_member(capabilities, list), "listChanged") == "true";
-  };
-  UpstreamListen::Filter wanted = listen_.wanted();
-  wanted.tools = announces("tools");
-  wanted.prompts = announces("prompts");
-  wanted.resources = announces("resources");
-  listen_.want(std::move(wanted), listen_meta());
+  listen_.want_lists(discover_result, listen_meta());
 }
 
 std::string LegacyFacade::listen_meta() const {

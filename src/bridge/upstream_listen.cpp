@@ -50,6 +50,18 @@ UpstreamListen::Filter filter_of(std::string_view notifications) {
 
 }  // namespace
 
+void UpstreamListen::want_lists(std::string_view discover_result, std::string_view meta) {
+  const std::string_view capabilities = find_member(discover_result, "capabilities");
+  const auto announces = [&](std::string_view list) {
+    return find_member(find_member(capabilities, list), "listChanged") == "true";
+  };
+  Filter wanted = wanted_;
+  wanted.tools = announces("tools");
+  wanted.prompts = announces("prompts");
+  wanted.resources = announces("resources");
+  want(std::move(wanted), meta);
+}
+
 void UpstreamListen::want(Filter wanted, std::string_view meta) {
   meta_ = meta;
   if (wanted == wanted_) return;

@@ -48,6 +48,8 @@ class UpstreamListen {
 
   // From now on this is wanted. `meta`: the members of `_meta` that each request must have.
   void want(Filter wanted, std::string_view meta);
+  // The same, with the lists whose changes this answer to `server/discover` announces.
+  void want_lists(std::string_view discover_result, std::string_view meta);
   const Filter& wanted() const { return wanted_; }
   // The server won't tell of this one, and it is no longer wanted.
   void give_up(std::string_view uri);

@@ -165,8 +165,10 @@ bool is_this_machine(const Url& url) {
   return url.host == "localhost" || url.host == "::1" || url.host.starts_with("127.");
 }
 
-std::string era_of(std::string_view protocol) {
-  return fmt::format("protocol {} ({} era)", protocol, protocol < first_modern_version ? "legacy" : "modern");
+std::string protocol_of(Era era, std::string_view initialize_result) {
+  const std::string version =
+      string_value(era == Era::modern ? modern_version : find_member(initialize_result, "protocolVersion"));
+  return fmt::format("protocol {} ({} era)", version, text(era));
 }
 
 // What is wrong with the protocol version in a handshake; empty: nothing.
@@ -228,19 +230,14 @@ class Trials {
     const std::string version = server_version(initialize_result);
     findings.good(fmt::format("{}: ready in {}, {} tools (about {} tokens), {}{}", name,
                               duration_text(trial.took()), cost.tools, cost.tokens(),
-                              era_of(string_value(find_member(initialize_result, "protocolVersion"))),
+                              protocol_of(trial.era(), initialize_result),
                               version.empty() ? "" : fmt::format(", version {}", version)));
   }
 
   static void report_failure(const Trial& trial, const ServerEntry& entry, Findings& findings) {
     const std::string& why = trial.outcome().error();
     if (entry.server.is_daemon()) return report_absence(why, entry.server, findings);
-    std::string next = "Try its command in a terminal, or look at \"mcpivot check\"";
-    if (why.starts_with("it refused the handshake") && !entry.server.cli)
-      next = fmt::format(
-          "If it speaks only {} or later, which has no handshake, mcpivot cannot talk to it yet; "
-          "use a version of it that speaks 2025-11-25, too",
-          first_modern_version);
+    const std::string_view next = "Try its command in a terminal, or look at \"mcpivot check\"";
     findings.bad(fmt::format("{}: {}\n{}{}", entry.server.name, why, trial.stderr_text(), next));
   }
 

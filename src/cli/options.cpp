@@ -184,7 +184,7 @@ void check_http_options(const CLI::App& app, ServerConfig& server) {
 void take_config(const CLI::App& app, GatewayConfig& gateway) {
   for (const char* name :
        {"--url", "--tools-from", "--name", "--cwd", "--env", "--build", "--watch", "--no-watch", "--swap",
-        "--replay", "--drain", "--call-timeout", "--start-timeout", "--queue-timeout", "--max-message"})
+        "--replay", "--era", "--drain", "--call-timeout", "--start-timeout", "--queue-timeout", "--max-message"})
     if (app.count(name) > 0)
       throw CLI::ValidationError(name, "is about one server; with a configuration file, say it there");
   if (!gateway.servers.front().server.command.argv.empty())
@@ -202,6 +202,8 @@ struct ServerTexts {
   std::map<std::string, std::string> durations;
   std::string swap = "overlap";
   std::string compat;
+  std::string era;
+  std::string front;
   bool no_watch = false;
 
   void add_limit(CLI::App& app, const std::string& name, const std::string& what) {
@@ -241,6 +243,16 @@ void add_server_options(CLI::App& app, ServerConfig& server, ServerTexts& texts)
                  "mcp-sitter (sitter_status, sitter_kill, …) or mcpflip (gateway_activate, …)")
       ->check(CLI::IsMember({"mcpflow", "mcp-sitter", "mcpflip"}))
       ->option_text("PROGRAM");
+  app.add_option("--era", texts.era,
+                 "The protocol era to speak with the server: legacy (up to 2025-11-25) or modern "
+                 "(2026-07-28). Default: ask it")
+      ->check(CLI::IsMember({"auto", "legacy", "modern"}))
+      ->option_text("ERA");
+  app.add_option("--front", texts.front,
+                 "Whether clients that have both protocol eras are offered the modern one: modern, legacy, or "
+                 "auto (the default): if a server has it")
+      ->check(CLI::IsMember({"auto", "legacy", "modern"}))
+      ->option_text("ERA");
   app.add_option("--max-message", server.max_message,
                  "Longest message toward the client, e.g. 10000000 or 8MB; a longer one becomes an error "
                  "(default: 10000000)")
@@ -282,7 +294,14 @@ void take_texts(const ServerTexts& texts, ServerConfig& server) {
     if (auto glob = Glob::compile(pattern); !glob) throw CLI::ValidationError("--watch", glob.error());
   server.watching = !texts.no_watch;
   if (texts.swap == "stop-first") server.swap = SwapMode::stop_first;
+  if (texts.era == "legacy") server.era = Era::legacy;
+  if (texts.era == "modern") server.era = Era::modern;
   for (const std::string& variable : texts.variables) server.command.env.push_back(key_and_value(variable));
+}
+
+Front front_of(const std::string& era) {
+  if (era == "legacy") return Front::legacy;
+  return era == "modern" ? Front::modern : Front::automatic;
 }
 
 Compat compat_of(const std::string& program) {
@@ -385,6 +404,7 @@ Invocation parse_command_line(std::vector<std::string> arguments) {
     if (!invocation.out.empty()) return invocation;
     take_texts(line.texts, server);
     options.gateway.compat = compat_of(line.texts.compat);
+    options.gateway.front = front_of(line.texts.front);
     take_cli(app, line.cli, server);
     check_http_options(app, server);
     if (*line.check && !options.gateway.file.empty() && server.cli)

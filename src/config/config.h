@@ -44,12 +44,20 @@ enum class Naming : std::uint8_t {
 // Whose control tools are listed: ours, or instead of them those that an earlier program had.
 enum class Compat : std::uint8_t { none, mcpflow, mcp_sitter, mcpflip };
 
+// Whether clients that have both protocol eras are offered the modern one.
+enum class Front : std::uint8_t {
+  automatic,  // if a server behind us has it
+  legacy,
+  modern
+};
+
 struct GatewayConfig {
   std::vector<ServerEntry> servers;
   std::size_t left_out = 0;  // that the file names too, but with errors
   Naming names = Naming::prefixed;
   bool remember = false;  // which servers were active, across runs
   Compat compat = Compat::none;
+  Front front = Front::automatic;
   std::string file;     // where it came from; empty: the command line
   std::string trouble;  // what is wrong with it, in one line; empty: nothing
 };

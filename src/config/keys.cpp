@@ -16,6 +16,7 @@ constexpr std::array<string_view, 5> types{"stdio", "http", "sse", "streamable-h
 constexpr std::array<string_view, 2> swaps{"overlap", "stop-first"};
 constexpr std::array<string_view, 2> starts{"eager", "lazy"};
 constexpr std::array<string_view, 2> styles{"prefixed", "bare"};
+constexpr std::array<string_view, 3> eras{"auto", "legacy", "modern"};
 constexpr std::array<string_view, 2> url_aliases{"serverUrl", "httpUrl"};
 constexpr std::array<string_view, 1> env_file_aliases{"envFile"};
 constexpr std::array<string_view, 1> type_aliases{"transport"};
@@ -163,6 +164,15 @@ constexpr std::array all_server_keys{
             "run twice",
         .in_server = IN_SERVER(entry.server.swap),
         .choices = swaps},
+    Key{.name = "era",
+        .type = KeyType::choice,
+        .kinds = for_stdio | for_http,
+        .fallback = "auto",
+        .words =
+            "The protocol era to speak with the server: `legacy` (up to 2025-11-25) or `modern` (2026-07-28); "
+            "`auto` asks it",
+        .in_server = IN_SERVER(entry.server.era),
+        .choices = eras},
     Key{.name = "replay",
         .type = KeyType::replay,
         .kinds = for_stdio | for_http,
@@ -300,6 +310,14 @@ constexpr std::array all_file_keys{
             "where two of them clash both are prefixed",
         .in_file = [](GatewayConfig& config) -> Target { return &config.names; },
         .choices = styles},
+    Key{.name = "front",
+        .type = KeyType::choice,
+        .kinds = for_all,
+        .fallback = "auto",
+        .words = "Whether clients that have both protocol eras are offered the modern one (2026-07-28): `modern`, "
+                 "`legacy`, or `auto`: if a server has it",
+        .in_file = [](GatewayConfig& config) -> Target { return &config.front; },
+        .choices = eras},
     Key{.name = "remember",
         .type = KeyType::flag,
         .kinds = for_all,

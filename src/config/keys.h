@@ -44,7 +44,7 @@ struct WatchTarget {
 using Target =
     std::variant<std::monostate, bool*, std::optional<bool>*, std::string*, Texts*, std::optional<Texts>*,
                  Pairs*, Names*, std::chrono::milliseconds*, std::optional<std::chrono::milliseconds>*,
-                 std::size_t*, SwapMode*, StartMode*, Naming*, std::vector<ReplayRule>*, WatchTarget>;
+                 std::size_t*, SwapMode*, StartMode*, Naming*, Front*, std::optional<Era>*, std::vector<ReplayRule>*, WatchTarget>;
 
 enum class KeyType : std::uint8_t {
   ignored,     // known, and of no meaning to us

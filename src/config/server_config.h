@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/command.h"
+#include "base/era.h"
 
 namespace mcpivot {
 
@@ -68,6 +69,7 @@ struct ServerConfig {
       watch;  // globs, relative to the command's folder; none: its own executable or script
   bool watching = true;
   bool passes_stderr = true;  // on to our own, where clients look for it
+  std::optional<Era> era;  // of the server; not given: it is asked
   SwapMode swap = SwapMode::overlap;
   std::vector<ReplayRule> replay;
   std::size_t max_message = 10'000'000;  // longest message toward the client, in bytes

@@ -60,6 +60,7 @@ std::string to_json(const ClientState& state) {
   json::object servers;
   for (const auto& [name, server] : state.servers) servers[name] = value_of(server);
   return json::serialize(json::object{{"hello", state.hello},
+                                      {"era", text(state.era)},
                                       {"level", state.level},
                                       {"notices", state.notices},
                                       {"names", std::move(names)},
@@ -71,6 +72,7 @@ std::expected<ClientState, std::string> client_state_from(std::string_view text)
   const json::value value = json::parse(text);
   ClientState state;
   state.hello = text_at(value, "hello");
+  state.era = text_at(value, "era") == mcpivot::text(Era::modern) ? Era::modern : Era::legacy;
   state.level = text_at(value, "level");
   state.notices = text_at(value, "notices");
   state.questions = texts_at(value, "questions");

@@ -72,7 +72,7 @@ ControlNames control_names(Compat compat, const ServerConfig& server) {
 }
 
 struct ControlTools::Tool {
-  enum class When : std::uint8_t { always, buildable, logging, choice };
+  enum class When : std::uint8_t { always, buildable, logging, choice, activation };
   Compat of;
   When when;
   std::string_view name;
@@ -98,10 +98,10 @@ const std::array<ControlTools::Tool, 16> ControlTools::tools{{
     {Compat::none, Tool::When::logging, "pivot_logs",
      "The last lines of an MCP server's stderr, across restarts.", "server",
      R"("lines":{"type":"integer"},"generation":{"type":"integer"})", true, &ControlTools::logs},
-    {Compat::none, Tool::When::choice, "pivot_activate",
+    {Compat::none, Tool::When::activation, "pivot_activate",
      "Put a server's tools into the list of tools. Part of its name is enough.", "server", "", false,
      &ControlTools::activate},
-    {Compat::none, Tool::When::choice, "pivot_deactivate", "Take a server's tools out of the list.", "server",
+    {Compat::none, Tool::When::activation, "pivot_deactivate", "Take a server's tools out of the list.", "server",
      "", false, &ControlTools::deactivate},
     {Compat::none, Tool::When::choice, "pivot_search",
      "Find tools of all servers, active or not, by what you want to do.", "",
@@ -126,10 +126,10 @@ const std::array<ControlTools::Tool, 16> ControlTools::tools{{
      "server",
      R"("lines":{"type":"integer","default":200,"minimum":1,"maximum":1000},"since_spawn":{"type":"boolean","default":false})",
      true, &ControlTools::sitter_logs},
-    {Compat::mcpflip, Tool::When::choice, "gateway_activate",
+    {Compat::mcpflip, Tool::When::activation, "gateway_activate",
      "Put a server's tools into the list of tools. Part of its name is enough.", "name", "", false,
      &ControlTools::activate},
-    {Compat::mcpflip, Tool::When::choice, "gateway_deactivate", "Take a server's tools out of the list.",
+    {Compat::mcpflip, Tool::When::activation, "gateway_deactivate", "Take a server's tools out of the list.",
      "name", "", false, &ControlTools::deactivate},
     {Compat::mcpflip, Tool::When::always, "gateway_status",
      "The servers: which are active, their state, how many tools they have.", "", "", true,
@@ -173,6 +173,7 @@ struct ControlTools::Running {
 bool ControlTools::is_listed(const Tool& tool) const {
   if (tool.of != compat_) return false;
   if (tool.when == Tool::When::choice) return offers_choice();
+  if (tool.when == Tool::When::activation) return offers_choice() && era_ == Era::legacy;
   if (tool.when == Tool::When::always) return true;
   const auto can = tool.when == Tool::When::buildable ? can_build : has_logs;
   return std::ranges::any_of(fleet_.members(), [&](const auto& member) { return can(*member); });
@@ -228,6 +229,9 @@ std::string ControlTools::why_not(std::string_view name) const {
   if (tool->when == Tool::When::buildable) return "no server here has a build command (--build)";
   if (tool->when == Tool::When::logging)
     return "mcpivot did not start what is behind it, and so does not see what that prints";
+  if (tool->when == Tool::When::activation && offers_choice())
+    return "in protocol version 2026-07-28 the list of tools doesn't change because of a call; pivot_search and "
+           "pivot_call reach every server, active or not";
   return fmt::format("there is one server only, \"{}\", and it is always active",
                      fleet_.members().front()->name());
 }
@@ -465,7 +469,7 @@ void ControlTools::call_through(const Call& call) {
   std::string inner = fmt::format(R"({{"name":{})", quote(target->own));
   const std::string arguments = object_argument(call.arguments, "arguments");
   if (!arguments.empty()) inner += fmt::format(R"(,"arguments":{})", arguments);
-  for (const char* member : {"_meta", "task"})
+  for (const char* member : {"_meta", "task", "inputResponses", "requestState"})
     if (const std::string_view value = find_member(params, member); !value.empty())
       inner += fmt::format(R"(,"{}":{})", member, value);
   inner += "}";
@@ -509,7 +513,9 @@ std::string ControlTools::instructions() const {
     if (!member->active()) names.push_back(member->name());
   if (fleet_.members().empty()) return fmt::format("mcpivot connects MCP servers, but {}", no_servers());
   std::string text = "mcpivot connects several MCP servers; only the tools of active ones are listed.";
-  if (!names.empty())
+  if (!names.empty() && era_ == Era::modern)
+    text += fmt::format(" Inactive: {}.", list_of(names));
+  else if (!names.empty())
     text += fmt::format(" Inactive: {}. {} puts one's tools into the list.", list_of(names),
                         compat_ == Compat::none      ? "pivot_activate"
                         : compat_ == Compat::mcpflip ? "gateway_activate"
@@ -520,13 +526,18 @@ std::string ControlTools::instructions() const {
 }
 
 std::string ControlTools::how_to_activate(const std::string& server) const {
+  if (era_ == Era::modern) return fmt::format("\"mcpivot activate {}\" in a terminal", server);
   if (compat_ == Compat::none) return fmt::format(R"(pivot_activate {{"server": {}}})", quote(server));
   if (compat_ == Compat::mcpflip) return fmt::format(R"(gateway_activate {{"name": {}}})", quote(server));
   return fmt::format("\"mcpivot activate {}\" in a terminal", server);
 }
 
 std::string ControlTools::hint_to_activate(const Member& member, const std::string& tool) const {
-  const bool can_call = compat_ == Compat::none || compat_ == Compat::mcpflip;
+  if (era_ == Era::modern && compat_ == Compat::none)
+    return fmt::format(
+        R"([mcpivot] {} is a tool of "{}", which is not active. Call it with pivot_call {{"tool":{},"arguments":…}}.)",
+        tool, member.name(), quote(tool));
+  const bool can_call = (compat_ == Compat::none || compat_ == Compat::mcpflip) && era_ == Era::legacy;
   std::string text =
       fmt::format("[mcpivot] {} is a tool of \"{}\", which is not active. {} {} first", tool, member.name(),
                   can_call ? "Call" : "It takes", how_to_activate(member.name()));

@@ -48,6 +48,10 @@ class ControlTools {
   ControlTools(World& world, Clients& clients, Fleet& fleet, Compat compat)
       : world_(world), clients_(clients), fleet_(fleet), compat_(compat), started_(world.timers().now()) {}
 
+  // For a modern client, whose lists may not change because of what it asks: it activates nothing, and reaches
+  // inactive servers by search and call.
+  void set_era(Era era) { era_ = era; }
+
   // Definitions as in the result of tools/list, separated by commas.
   std::string definitions() const;
   bool has(std::string_view tool) const { return find(tool) != nullptr; }
@@ -122,6 +126,7 @@ class ControlTools {
   Clients& clients_;
   Fleet& fleet_;
   Compat compat_;
+  Era era_ = Era::legacy;
   std::list<std::shared_ptr<Running>> running_;
   ToolSearch index_;
   std::uint64_t indexed_ = 0;  // which edition of the routes

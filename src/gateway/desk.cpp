@@ -77,10 +77,14 @@ Desk::Desk(World& world, Clients& clients, const Servers& servers, ClientId clie
       leaving_(world.timers()),
       next_start_(world.timers()),
       control_(world, clients, *this, config_.compat),
-      announcer_(world.timers(), [this](std::string_view method) {
-        clients_[client_].announce(request_line({}, method, {}));
-        log_info("sent {}", method);
-      }) {
+      announcer_(world.timers(),
+                 [this](ListKind kind) {
+                   const std::string_view method = words(kind).notification;
+                   if (era_ == Era::legacy) clients_[client_].announce(request_line({}, method, {}));
+                   for (const std::string& line : listens_.changed(kind)) clients_.answer({.client = client_}, line);
+                   log_info("sent {}", method);
+                 }),
+      discover_timer_(world.timers()) {
   for (const ServerEntry& entry : config_.servers) members_.push_back(make_member(entry));
 }
 
@@ -104,6 +108,7 @@ bool Desk::is_active_at_first(const ServerEntry& entry) const {
 
 ClientState Desk::state() const {
   ClientState state{.hello = hello_,
+                    .era = era_,
                     .level = level_,
                     .notices = notices_.text(),
                     .names_seen = seen_naming_,
@@ -119,6 +124,8 @@ ClientState Desk::state() const {
 // Its questions are not asked again: the servers that asked them are gone.
 void Desk::restore(const ClientState& state) {
   hello_ = state.hello;
+  era_ = state.era;
+  control_.set_era(era_);
   level_ = state.level;
   seen_naming_ = state.names_seen;
   if (!state.notices.empty()) notices_.add(state.notices);
@@ -127,11 +134,19 @@ void Desk::restore(const ClientState& state) {
       member->set_active(known->second.active);
       member->instance().restore(known->second.replay, known->second.tasks);
     }
-    if (!hello_.empty()) member->instance().hello(hello_, {});
+    if (!hello_.empty()) member->instance().hello(hello_, era_, {});
   }
 }
 
+// A client that asks for the protocol versions alone, of servers whose eras are known, needs none of them: some
+// do so in a process of its own, which they end at once.
 void Desk::start() {
+  if (offers_modern()) return;
+  wake();
+}
+
+void Desk::wake() {
+  if (std::exchange(awake_, true)) return;
   if (presentation_.client_waits) return members_.front()->start();
   for (const auto& member : members_) to_start_.push_back(member->name());
   start_next();
@@ -160,6 +175,7 @@ void Desk::configure(GatewayConfig config) {
   config_.servers = config.servers;
   config_.left_out = config.left_out;
   config_.names = config.names;
+  config_.front = config.front;
   config_.trouble = config.trouble;
   presentation_ = presentation_of(config_);
   Members old_ones = std::exchange(members_, {});
@@ -192,7 +208,7 @@ void Desk::configure(GatewayConfig config) {
 void Desk::welcome(Member& member) {
   log_info("{}: it is in the configuration now", member.name());
   start(member);
-  if (!hello_.empty()) member.instance().hello(hello_, {});
+  if (!hello_.empty()) member.instance().hello(hello_, era_, {});
   if (!level_.empty()) member.instance().apply_setting(*read_message(level_));
 }
 
@@ -220,6 +236,9 @@ void Desk::retire(std::unique_ptr<Member> gone) {
 
 void Desk::shut_down(std::chrono::milliseconds patience, std::function<void()> done) {
   to_start_.clear();
+  discovers_.clear();
+  for (const std::string& line : listens_.farewells()) clients_.answer({.client = client_}, line);
+  listens_ = {};
   const auto one_less = after_all(members_.size() + leaving_.all().size() + 1, std::move(done));
   for (const auto& member : members_) member->instance().shut_down(patience, one_less);
   for (const auto& member : leaving_.all()) member->instance().shut_down(patience, one_less);
@@ -249,6 +268,7 @@ void Desk::pass(const Instance& instance, ToClient& said) {
   if (said.to.client == ClientId::nobody) {
     said.to.client = client_;
     if (presentation_.marks_names) mark_logger(instance, said);
+    if (era_ == Era::modern || !listens_.empty()) return pass_unasked(instance, said);
   }
   clients_.pass(said);
 }
@@ -346,13 +366,18 @@ void Desk::set_active(Member& member, bool active) {
 // --- what clients say --------------------------------------------------------------------------------------
 
 void Desk::request(Asker asker, const Message& message) {
+  asker.era = era_of(message);
+  if (message.known == Method::discover) return discover(asker, message);
+  wake();
+  if (asker.era == Era::modern || era_ == Era::modern) return request_modern(asker, message);
   if (message.known == Method::initialize) return initialize(asker, message);
-  if (!shakes_hands() && message.known != Method::discover) return request_unshaken(asker, message);
+  if (!shakes_hands()) return request_unshaken(asker, message);
+  route(asker, message);
+}
+
+void Desk::route(Asker asker, const Message& message) {
   const std::string_view id = message.text(message.id);
   switch (message.known) {
-    case Method::discover:
-      return clients_.refuse(asker,
-                             error_answer(id, code::method_not_found, "Method not found: server/discover"));
     case Method::ping:
       return clients_.answer(asker, result_answer(id, "{}"));
     case Method::tools_list:
@@ -394,20 +419,23 @@ void Desk::request_unshaken(Asker asker, const Message& message) {
 
 void Desk::initialize(Asker asker, const Message& message) {
   hello_ = message.text(message.params);
+  era_ = Era::legacy;
+  control_.set_era(era_);
   auto answer = [this, asker, id = std::string(message.text(message.id))] {
     const std::string result = initialize_result();
     clients_[asker.client].agreed_version(find_member(result, "protocolVersion"));
     clients_.answer(asker, result_answer(id, result));
   };
-  if (presentation_.client_waits) return lone().hello(hello_, std::move(answer));
-  for (const auto& member : members_) member->instance().hello(hello_, {});
+  if (presentation_.client_waits) return lone().hello(hello_, era_, std::move(answer));
+  for (const auto& member : members_) member->instance().hello(hello_, era_, {});
   answer();
 }
 
 // The servers may be others by now than when the client asked.
 std::string Desk::initialize_result() const {
   if (!presentation_.shows_handshake) return gateway_initialize_result(hello_, instructions());
-  const std::string& theirs = lone().initialize_result();
+  std::string theirs = lone().initialize_result();
+  if (is_discover_result(theirs)) theirs = initialize_result_of(theirs, agreed_version(hello_));
   const std::string result = theirs.empty() ? gateway_initialize_result(hello_, words_of_trouble())
                                             : widened_initialize_result(theirs);
   return config_.trouble.empty() ? result : with_words(result, words_of_config());
@@ -420,10 +448,15 @@ void Desk::list(Asker asker, const Message& message, ListKind kind) {
     const std::string ours = kind == ListKind::tools ? control_.definitions() : std::string();
     const std::string before =
         fmt::format(R"({{"jsonrpc":"2.0","id":{},"result":{{"{}":[)", id, words(kind).member);
-    const std::string after = fmt::format("{}{}]}}}}", items.raw.empty() || ours.empty() ? "" : ",", ours);
+    const std::string after =
+        fmt::format("{}{}]{}}}}}", items.raw.empty() || ours.empty() ? "" : ",", ours,
+                    asker.era == Era::modern
+                        ? R"(,"resultType":"complete","ttlMs":0,"cacheScope":"private")"
+                        : "");
     clients_.answer(asker, items, Edits().insert(0, before).insert(items.raw.size(), after).list());
   };
   if (!presentation_.client_waits) return answer();
+  if (asker.era == Era::modern) return lone().when_known(asker, message.text(message.id), std::move(answer));
   lone().when_settled(asker, message.text(message.id), std::move(answer));
 }
 
@@ -495,7 +528,9 @@ void Desk::request_resource(Asker asker, const Message& message) {
   const std::string uri = message.uri ? string_value(message.text(message.uri)) : std::string();
   Member* const member = routes().resource(uri);
   if (member == nullptr)
-    return clients_.refuse(asker, error_answer(message.text(message.id), code::resource_not_found,
+    return clients_.refuse(asker, error_answer(message.text(message.id),
+                                               asker.era == Era::modern ? code::invalid_params
+                                                                        : code::resource_not_found,
                                                fmt::format("No active server has the resource {}", uri)));
   if (!reads && !takes_subscriptions(member->instance().initialize_result()))
     return clients_.answer(asker, result_answer(message.text(message.id), "{}"));
@@ -588,7 +623,7 @@ std::string Desk::client_name() const {
 }
 
 void Desk::cancel(ClientId client, const Message& cancelled) {
-  if (control_.cancel(client, cancelled)) return;
+  if (control_.cancel(client, cancelled) || close_listen(client, cancelled)) return;
   for (const Members* some : {&std::as_const(members_), &leaving_.all()})
     for (const auto& member : *some)
       if (member->instance().cancel(client, cancelled)) return;

@@ -18,6 +18,7 @@
 #include "gateway/control_tools.h"
 #include "gateway/leaving.h"
 #include "gateway/list_announcer.h"
+#include "gateway/listens.h"
 #include "gateway/member.h"
 #include "gateway/presentation.h"
 #include "gateway/routes.h"
@@ -115,6 +116,22 @@ class Desk final : private Instance::Watcher, private ControlTools::Fleet {
   std::string arrival(const Member& member) const;
   void tell_starts();
 
+  // Those that have not been started, because all a client may want is to know the protocol versions.
+  void wake();
+
+  // What modern clients ask, in desk_modern.cpp.
+  void request_modern(Asker asker, const Message& message);
+  void meet(const Message& message);
+  void discover(Asker asker, const Message& message);
+  std::optional<bool> offers_modern() const;
+  std::string discover_result(bool modern) const;
+  void answer_discovers();
+  void listen(Asker asker, const Message& message);
+  bool close_listen(ClientId client, const Message& cancelled);
+  void subscribe();
+  void pass_unasked(const Instance& instance, ToClient& said);
+
+  void route(Asker asker, const Message& message);
   void request_unshaken(Asker asker, const Message& message);
   void initialize(Asker asker, const Message& message);
   std::string initialize_result() const;
@@ -168,7 +185,16 @@ class Desk final : private Instance::Watcher, private ControlTools::Fleet {
   Stale stale_ = Stale::names;
   ControlTools control_;
   ListAnnouncer announcer_;
-  std::string hello_;  // the params of the client's `initialize`
+  Era era_ = Era::legacy;  // of the client: modern if it asked before it shook hands
+  Listens listens_;
+  struct Discover {
+    Asker asker;
+    std::string id;
+  };
+  std::vector<Discover> discovers_;  // wait for what servers say of their era
+  Alarm discover_timer_;
+  bool awake_ = false;
+  std::string hello_;  // the params of the client's `initialize`, or what a modern one says of itself
   std::string level_;  // its last logging/setLevel, as a whole message
 };
 

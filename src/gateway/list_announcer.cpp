@@ -25,7 +25,7 @@ void ListAnnouncer::changed(ListKind kind) {
 }
 
 void ListAnnouncer::announce(ListKind kind, Announcement& announcement) {
-  send_(words(kind).notification);
+  send_(kind);
   announcement.waiting = true;
   announcement.quiet.set(pause, [this, kind, &announcement] {
     announcement.waiting = false;

@@ -15,7 +15,7 @@ namespace mcpivot {
 
 class ListAnnouncer {
  public:
-  using Send = std::function<void(std::string_view method)>;
+  using Send = std::function<void(ListKind kind)>;
   ListAnnouncer(Timers& timers, Send send);
 
   void changed(ListKind kind);

@@ -46,6 +46,21 @@ std::string meta_members(std::string_view hello, std::string_view level) {
   return members;
 }
 
+std::string with_meta(std::string_view request, std::string_view members) {
+  const auto message = read_message(request);
+  if (!message || message->version) return std::string(request);
+  const auto inserted = [&](Span object, std::string_view text) {
+    const std::string_view inside = object.of(request).substr(1);
+    const bool empty = inside.find_first_not_of(" \t") == inside.find('}');
+    return fmt::format("{}{}{}{}", request.substr(0, object.begin + 1), text, empty ? "" : ",",
+                       request.substr(object.begin + 1));
+  };
+  if (message->meta) return inserted(message->meta, members);
+  const std::string meta = fmt::format(R"("_meta":{{{}}})", members);
+  if (message->text(message->params).starts_with('{')) return inserted(message->params, meta);
+  return fmt::format(R"({},"params":{{{}}}}})", request.substr(0, request.rfind('}')), meta);
+}
+
 std::string initialize_result_of(std::string_view discover_result, std::string_view version) {
   const std::string_view info = find_member(find_member(discover_result, "_meta"), meta_key::server_info);
   const std::string_view instructions = find_member(discover_result, "instructions");
@@ -65,6 +80,16 @@ std::string discover_result_of(std::string_view initialize_result) {
   if (instructions.starts_with('"')) result += fmt::format(R"(,"instructions":{})", instructions);
   if (info.starts_with('{')) result += fmt::format(R"(,"_meta":{{"{}":{}}})", meta_key::server_info, info);
   return result + R"(,"ttlMs":0,"cacheScope":"private"})";
+}
+
+std::string with_result_type(std::string_view answer) {
+  const auto message = read_message(answer);
+  if (!message || message->kind != Kind::result) return std::string(answer);
+  const std::string_view result = message->text(message->result);
+  if (!result.starts_with('{') || !find_member(result, "resultType").empty()) return std::string(answer);
+  const bool empty = result.find_first_not_of(" \t", 1) == result.find('}');
+  return fmt::format(R"({}"resultType":"complete"{}{})", answer.substr(0, message->result.begin + 1),
+                     empty ? "" : ",", answer.substr(message->result.begin + 1));
 }
 
 bool is_discover_result(std::string_view result) {

@@ -8,18 +8,13 @@
 // Any thread.
 #pragma once
 
-#include <cstdint>
 #include <string>
 #include <string_view>
 
+#include "base/era.h"
 #include "rpc/message.h"
 
 namespace mcpivot {
-
-enum class Era : std::uint8_t { legacy, modern };
-
-constexpr std::string_view text(Era era) { return era == Era::modern ? "modern" : "legacy"; }
-constexpr Era other(Era era) { return era == Era::modern ? Era::legacy : Era::modern; }
 
 // Of a client's request or notification.
 inline Era era_of(const Message& message) { return message.version ? Era::modern : Era::legacy; }
@@ -51,10 +46,16 @@ std::string hello_of(std::string_view meta);
 // put into an object. `level`: a log level as JSON text, or empty.
 std::string meta_members(std::string_view hello, std::string_view level = {});
 
+// A request (a line) with these members in its `_meta`; one that is modern already stays as it is.
+std::string with_meta(std::string_view request, std::string_view members);
+
 // A server's answer to `server/discover` as an answer to `initialize` in this version (JSON text), and the
 // other way round. The bytes of capabilities, instructions and serverInfo stay as they are.
 std::string initialize_result_of(std::string_view discover_result, std::string_view version);
 std::string discover_result_of(std::string_view initialize_result);
+
+// An answer of our own to a modern request: every result there says what it is.
+std::string with_result_type(std::string_view answer);
 
 // Whether this is a server's answer to `server/discover`, and not one to `initialize`.
 bool is_discover_result(std::string_view result);

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "mcp/era.h"
 #include "rpc/json_cursor.h"
 #include "rpc/message.h"
 
@@ -81,6 +82,31 @@ std::string gateway_initialize_result(std::string_view client_params, std::strin
       version, widened(own), MCPIVOT_VERSION, quote(instructions));
 }
 
+std::string all_versions(bool modern) {
+  std::string list = modern ? std::string(modern_version) : std::string();
+  for (auto version = versions.rbegin(); version != versions.rend(); ++version)
+    list += fmt::format("{}{}", list.empty() ? "" : ",", *version);
+  return "[" + list + "]";
+}
+
+// What we say of it changes with the servers behind us, so it must not be kept.
+std::string widened_discover_result(std::string_view server_result, bool modern) {
+  const std::vector<std::pair<std::string_view, std::string>> changed{
+      {"resultType", R"("complete")"},
+      {"supportedVersions", all_versions(modern)},
+      {"capabilities", widened(find_member(server_result, "capabilities"))},
+      {"ttlMs", "0"},
+      {"cacheScope", R"("private")"}};
+  return with_members(server_result, changed);
+}
+
+std::string gateway_discover_result(std::string_view instructions, bool modern) {
+  const std::string ours = fmt::format(
+      R"({{"instructions":{},"_meta":{{"{}":{{"name":"mcpivot","version":"{}"}}}}}})", quote(instructions),
+      meta_key::server_info, MCPIVOT_VERSION);
+  return widened_discover_result(ours, modern);
+}
+
 std::string with_words(std::string_view initialize_result, std::string_view words) {
   const std::string_view theirs = find_member(initialize_result, "instructions");
   std::string text(words);
@@ -90,11 +116,14 @@ std::string with_words(std::string_view initialize_result, std::string_view word
 }
 
 bool is_protocol_version(std::string_view version) {
-  return version == first_modern_version || std::ranges::find(versions, quote(version)) != versions.end();
+  return quote(version) == modern_version || std::ranges::find(versions, quote(version)) != versions.end();
 }
 
 std::string server_version(std::string_view initialize_result) {
-  const std::string_view version = find_member(find_member(initialize_result, "serverInfo"), "version");
+  const std::string_view own = find_member(initialize_result, "serverInfo");
+  const std::string_view info =
+      own.empty() ? find_member(find_member(initialize_result, "_meta"), meta_key::server_info) : own;
+  const std::string_view version = find_member(info, "version");
   return version.starts_with('"') ? string_value(version) : std::string();
 }
 

@@ -9,9 +9,6 @@
 
 namespace mcpivot {
 
-// Up to 2025-11-25 a connection begins with a handshake; from this version on there is none.
-constexpr std::string_view first_modern_version = "2026-07-28";
-
 // What a client gets for its `initialize`: the server's own result with the capabilities widened; the rest of
 // its bytes untouched.
 std::string widened_initialize_result(std::string_view server_result);
@@ -23,8 +20,16 @@ std::string_view agreed_version(std::string_view client_params);
 // The same in our own name: for several servers, or for one that could not be started, or not in time.
 std::string gateway_initialize_result(std::string_view client_params, std::string_view instructions);
 
+// The same for `server/discover`: the server's own result, or one in our own name. `modern`: whether the modern
+// era is offered.
+std::string widened_discover_result(std::string_view server_result, bool modern);
+std::string gateway_discover_result(std::string_view instructions, bool modern);
+
 // The result with these words before its instructions.
 std::string with_words(std::string_view initialize_result, std::string_view words);
+
+// All versions that we have, latest first, as a JSON list.
+std::string all_versions(bool modern = true);
 
 // Whether there is such a version of the protocol, of either era.
 bool is_protocol_version(std::string_view version);

@@ -32,6 +32,12 @@ class Edits {
 
   // Nothing to do for a value that is absent.
   Edits& replace(Span where, std::string_view with) { return where ? add(where, with) : *this; }
+  // Those that others made, but for one of this stretch.
+  Edits& add_all(std::span<const Edit> others, Span but = {}) {
+    for (const Edit& edit : others)
+      if (!but || edit.where != but) add(edit.where, edit.with);
+    return *this;
+  }
   Edits& insert(std::size_t at, std::string_view text) {
     return add({static_cast<std::uint32_t>(at), 0}, text);
   }
@@ -110,6 +116,13 @@ inline std::string spliced(std::string_view raw, std::span<const Edit> edits) {
   std::string text;
   splice(raw, edits, [&](std::string_view piece) { text += piece; });
   return text;
+}
+
+// What stands in the place of this stretch when the edits have been made.
+inline std::string_view edited(std::string_view raw, Span span, std::span<const Edit> edits) {
+  for (const Edit& edit : edits)
+    if (edit.where == span) return edit.with;
+  return span.of(raw);
 }
 
 // Where something lies when the edits have been made: it was one of the stretches that they replace, or none

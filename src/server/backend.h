@@ -16,6 +16,7 @@
 
 #include "base/output_ring.h"
 #include "config/server_config.h"
+#include "base/era.h"
 #include "rpc/link.h"
 #include "server/manner.h"
 
@@ -41,6 +42,9 @@ class Backend {
   virtual void end(std::chrono::milliseconds patience) = 0;
   // Nobody is called any more, and nothing is kept open.
   virtual void close() = 0;
+
+  // Before the first message: the era of the server at its other end, for those whose bytes travel otherwise.
+  virtual void speak(Era) {}
 
   // The handler of the link passes these on.
   virtual void on_link_broken(std::string_view) {}

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "mcp/era.h"
+
 namespace mcpivot {
 namespace {
 
@@ -84,7 +86,8 @@ void Clients::see(const ToClient& said) const {
 
 void Clients::say(Asker to, Seen::What what, std::string_view line) const {
   if (observed()) saw({.way = Seen::Way::to_client, .what = what, .client = to.client, .raw = line});
-  (*this)[to.client].answer(to.batch, line);
+  if (to.era == Era::legacy) return (*this)[to.client].answer(to.batch, line);
+  (*this)[to.client].answer(to.batch, with_result_type(line));
 }
 
 }  // namespace mcpivot

@@ -3,7 +3,9 @@
 #include <algorithm>
 
 #include "base/contains.h"
+#include "bridge/make_bridge.h"
 #include "log/log.h"
+#include "mcp/catalog.h"
 #include "rpc/answers.h"
 #include "rpc/json_cursor.h"
 
@@ -26,7 +28,7 @@ std::expected<std::shared_ptr<Generation>, std::string> Generation::start(World&
   auto backend = world.make_backend(config, id, ring, predecessor);
   if (!backend) return std::unexpected(backend.error());
   std::shared_ptr<Generation> generation(
-      new Generation(world.timers(), clients, std::move(config), id, std::move(*backend), ring, owner));
+      new Generation(world, clients, std::move(config), id, std::move(*backend), ring, owner));
   log_info("{}: generation {} started, {}", generation->config().name, id.number,
            generation->backend().where());
   generation->backend_->start(*generation,
@@ -36,9 +38,10 @@ std::expected<std::shared_ptr<Generation>, std::string> Generation::start(World&
   return generation;
 }
 
-Generation::Generation(Timers& timers, const Clients& clients, ConfigRef config, GenerationId id,
+Generation::Generation(World& world, const Clients& clients, ConfigRef config, GenerationId id,
                        std::shared_ptr<Backend> backend, OutputRing& ring, Owner& owner)
-    : clock_(timers),
+    : world_(world),
+      clock_(world.timers()),
       clients_(clients),
       config_(std::move(config)),
       id_(id),
@@ -46,26 +49,82 @@ Generation::Generation(Timers& timers, const Clients& clients, ConfigRef config,
       link_(backend_->link()),
       ring_(ring),
       owner_(owner),
-      late_(timers),
-      started_(timers.now()),
-      asked_(timers) {}
+      late_(world.timers()),
+      started_(world.timers().now()),
+      asked_(world.timers()) {}
 
 Generation::~Generation() {
   backend_->close();
 }
 
+void Generation::meet(Era server, std::string_view hello, Era client) {
+  hello_ = hello;
+  dialect_ = client;
+  era_ = server;
+  bridge_.reset();
+  UpstreamListen::Owner& owner = *this;
+  listen_ = client == Era::modern ? std::make_unique<UpstreamListen>(owner, "core") : nullptr;
+  backend_->speak(server);
+  if (server != client) build_bridge();
+}
+
+void Generation::build_bridge() {
+  bridge_ = make_bridge(era_, *this, clock_, hello_);
+}
+
+void Generation::listen(std::string_view discover_result) {
+  if (listen_) listen_->want_lists(discover_result, meta_members(hello_));
+}
+
+void Generation::listen(const std::vector<std::string>& uris) {
+  if (!listen_) return;
+  UpstreamListen::Filter wanted = listen_->wanted();
+  wanted.uris.clear();
+  for (const std::string& uri : uris) wanted.uris.insert(string_value(uri));
+  listen_->want(std::move(wanted), meta_members(hello_));
+}
+
+// What changed while nobody listened is not known, so everything may have.
+void Generation::on_listening(const UpstreamListen::Filter&, const UpstreamListen::Filter&, bool gap) {
+  if (!gap) return;
+  for (const ListKind kind : {ListKind::tools, ListKind::prompts, ListKind::resources}) {
+    const std::string line = request_line({}, words(kind).notification, {});
+    pass(*read_message(line), {});
+  }
+}
+
+void Generation::on_refused(int code, std::string_view why) {
+  log_info("{}: it doesn't tell of changes: {} ({})", config_->name, why, code);
+}
+
+// Whether a message was about what we listen to, and needs nothing more.
+bool Generation::is_heard(const Message& message, std::span<const Edit> edits) {
+  if (edits.empty()) return listen_->from_server(message) == UpstreamListen::Verdict::done;
+  const std::string line = spliced(message.raw, edits);
+  return listen_->from_server(*read_message(line)) == UpstreamListen::Verdict::done;
+}
+
+void Generation::expire() {
+  if (bridge_) bridge_->expire();
+  if (listen_) listen_->expire();
+}
+
 void Generation::request(ToServer& asked) {
+  if (asked.asker.era != era_ && !bridge_) [[unlikely]]
+    build_bridge();
   const Message& message = asked.message;
   const std::int64_t own = asked_.add(message, asked.asker, asked.edits.list());
   const IdText id(own);
   asked.edits.replace(message.id, id.view()).replace(message.progress_token, id.view());
   if (clients_.observed()) [[unlikely]]
     see_request(asked, asked.name != message.text(message.name), own);
-  link_.send(message, asked.edits.list());
-  Requests::Request& request = *asked_.find(own);
-  request.sent_before = asked.sent_before;
-  request.position = link_.position();
-  last_asked_ = request.asked;
+  put(message, asked.edits.list());
+  if (listen_) listen_->use();
+  Requests::Request* const request = asked_.find(own);
+  if (request == nullptr) return;  // a bridge has answered it already
+  request->sent_before = asked.sent_before;
+  request->position = link_.position();
+  last_asked_ = request->asked;
 }
 
 void Generation::see_request(const ToServer& asked, bool renamed, std::int64_t own) const {
@@ -93,7 +152,7 @@ void Generation::send(ClientId client, const Message& message, const Edits& edit
                   .raw = message.raw,
                   .edits = edits.list(),
                   .message = &message});
-  link_.send(message, edits.list());
+  put(message, edits.list());
 }
 
 void Generation::send(std::string_view line, std::int64_t pair) {
@@ -104,7 +163,7 @@ void Generation::send(std::string_view line, std::int64_t pair) {
                   .generation = id_,
                   .pair = pair,
                   .raw = line});
-  link_.send(line);
+  bridge_ ? bridge_->from_client(*read_message(line), {}) : link_.send(line);
 }
 
 void Generation::saw(Seen::What what, std::string_view raw, const Message* message,
@@ -123,7 +182,8 @@ std::int64_t Generation::inquire(std::string_view method, std::string_view param
   const std::int64_t own = asked_.add_own({});
   inquiries_.emplace(own, std::move(on_answer));
   if (method == "initialize") asked_.find(own)->known = Method::initialize;
-  send(request_line(IdText(own).view(), method, params), own);
+  const std::string line = request_line(IdText(own).view(), method, params);
+  send(dialect_ == Era::modern ? with_meta(line, meta_members(hello_)) : line, own);
   return own;
 }
 
@@ -137,9 +197,17 @@ void Generation::notify(const Message& message) {
   send(id_.instance.client, message, {});
 }
 
-void Generation::answer_inquiry(std::int64_t own, const Message& message) {
+// What our own questions bring is read, not passed on, so changes to it are made at once.
+void Generation::answer_inquiry(std::int64_t own, const Message& message, std::span<const Edit> edits) {
   const auto inquiry = inquiries_.extract(own);
-  if (!inquiry.empty()) inquiry.mapped()(message);
+  if (inquiry.empty()) return;
+  if (edits.empty()) return inquiry.mapped()(message);
+  const std::string line = spliced(message.raw, edits);
+  inquiry.mapped()(*read_message(line));
+}
+
+std::int64_t Generation::own_of(std::string_view id) {
+  return own_id(bridge_ && own_id(id) == 0 ? bridge_->lost(id) : std::string(id));
 }
 
 bool Generation::cancel(ClientId client, const Message& cancelled) {
@@ -221,34 +289,42 @@ std::vector<std::string> Generation::stderr_lines() const {
 void Generation::on_message(const Message& message) {
   if (clients_.observed()) [[unlikely]]
     saw(Seen::What::passed, message.raw, &message);
-  if (message.is_answer()) {
-    on_answer(message);
-  } else if (message.known == Method::progress && message.kind == Kind::notification) {
-    on_progress(message);
-  } else {
-    pass(message);
-  }
+  bridge_ ? bridge_->from_server(message) : take(message, {});
   if (owner_.clients_full()) link_.pause();
 }
 
+void Generation::take(const Message& message, std::span<const Edit> edits) {
+  if (listen_ && is_heard(message, edits)) return;
+  if (message.is_answer()) {
+    on_answer(message, edits);
+  } else if (message.known == Method::progress && message.kind == Kind::notification) {
+    on_progress(message, edits);
+  } else {
+    pass(message, edits);
+  }
+}
+
 // Whom it is for is not ours to know.
-void Generation::pass(const Message& message) {
+void Generation::pass(const Message& message, std::span<const Edit> edits) {
   ToClient said{.message = message, .from = id_};
+  said.edits.add_all(edits);
   owner_.on_said(*this, said);
 }
 
 // On its own, it leaves on_answer() the registers that it needs.
 [[gnu::noinline]] void Generation::pass_answer(std::int64_t own, const Requests::Request& request,
-                                               const Message& message) {
+                                               const Message& message,
+                                               std::span<const Edit> edits) {
   ToClient said{.message = message, .from = id_, .to = request.origin, .pair = own};
+  if (!edits.empty()) said.edits.add_all(edits, message.id);
   said.edits.replace(message.id, request.id());
   owner_.on_answer(request, said);
 }
 
-void Generation::on_answer(const Message& message) {
+void Generation::on_answer(const Message& message, std::span<const Edit> edits) {
   // MCP 2025-11-25 allows it: an error that the server could tie to no request.
-  if (!message.id) return pass(message);
-  const std::int64_t own = own_id(message.text(message.id));
+  if (!message.id) return pass(message, edits);
+  const std::int64_t own = own_id(edited(message.raw, message.id, edits));
   const Requests::Hold hold(asked_);  // whoever gets the answer may ask the next thing at once
   const Requests::Request* request = asked_.find(own);
   if (request == nullptr)
@@ -257,11 +333,11 @@ void Generation::on_answer(const Message& message) {
     if (request->known == Method::initialize && message.kind == Kind::result)
       batches_ = find_member(message.text(message.result), "protocolVersion") == version_with_batches;
     asked_.close(own);
-    answer_inquiry(own, message);
+    answer_inquiry(own, message, edits);
   } else {
     if (request->task || (!tasks_.empty() && request->known == Method::other)) follow_task(*request, message);
     if (message.kind == Kind::result) asked_.keep_token(own, {.client = request->origin.client});
-    pass_answer(own, *request, message);
+    pass_answer(own, *request, message, edits);
     answered_ = true;
     asked_.close(own);
   }
@@ -288,13 +364,14 @@ bool Generation::has_task(std::string_view id) const {
   return contains(begun_tasks_, id);
 }
 
-void Generation::on_progress(const Message& message) {
-  const std::int64_t own = own_id(message.text(message.progress_token));
+void Generation::on_progress(const Message& message, std::span<const Edit> edits) {
+  const std::int64_t own = own_id(edited(message.raw, message.progress_token, edits));
   const auto token = asked_.find_token(own);
   asked_.touch(own);
   if (!token)
     return saw(Seen::What::dropped, message.raw, &message, "progress under a token that is not known");
   ToClient said{.message = message, .from = id_, .to = {.client = token->origin.client}, .pair = own};
+  said.edits.add_all(edits, message.progress_token);
   said.edits.replace(message.progress_token, token->text);
   owner_.on_said(*this, said);
 }
@@ -355,7 +432,7 @@ void Generation::fail_answers(std::string_view line, const std::string& why) {
 // If this was an answer to somebody, that somebody gets an error instead of waiting for ever.
 void Generation::fail_answer(const Skim& skim, const std::string& why) {
   if (!skim.method().empty()) return;
-  const std::int64_t own = own_id(skim.id());
+  const std::int64_t own = own_of(skim.id());
   if (const auto request = asked_.take(own)) fail(own, *request, code::internal_error, why);
   tell_if_idle();
 }
@@ -371,7 +448,8 @@ void Generation::fail(std::int64_t own, const Requests::Request& request, int co
 }
 
 void Generation::on_lost(std::string_view id, bool reached, std::string_view why) {
-  const std::int64_t own = own_id(id);
+  if (listen_ && listen_->lost(id)) return;
+  const std::int64_t own = own_of(id);
   auto request = asked_.take(own);
   if (!request) return;
   if (request->kept.empty()) {

@@ -15,6 +15,8 @@
 #include <string>
 #include <vector>
 
+#include "bridge/bridge.h"
+#include "bridge/upstream_listen.h"
 #include "rpc/request_table.h"
 #include "server/backend.h"
 #include "server/clients.h"
@@ -22,7 +24,10 @@
 
 namespace mcpivot {
 
-class Generation final : public Link::Handler, public std::enable_shared_from_this<Generation> {
+class Generation final : public Link::Handler,
+                         private Bridge::Ends,
+                         private UpstreamListen::Owner,
+                         public std::enable_shared_from_this<Generation> {
  public:
   using Requests = RequestTable<Asker>;
 
@@ -53,6 +58,20 @@ class Generation final : public Link::Handler, public std::enable_shared_from_th
                                                                        OutputRing& ring, Owner& owner,
                                                                        const Backend* predecessor);
   ~Generation() override;
+
+  // Before the first message: the era of the server, and the words and the era of the client whose handshake
+  // this is. If the two eras differ there is a bridge from the start; else the first request of another era
+  // builds one.
+  void meet(Era server, std::string_view hello, Era client);
+  Era era() const { return era_; }
+  bool bridged() const { return bridge_ != nullptr; }
+
+  // A modern client's: from now on the server tells of changes to the lists that it announced in this answer
+  // to `server/discover`, and to these resources (URIs as JSON text).
+  void listen(std::string_view discover_result);
+  void listen(const std::vector<std::string>& uris);
+  // Now and then: what has waited too long is given up, what was lost is opened again.
+  void expire();
 
   // A request from a client. It will be answered, or be among take_open() at the end.
   void request(ToServer& asked);
@@ -85,7 +104,7 @@ class Generation final : public Link::Handler, public std::enable_shared_from_th
 
   // It gets nothing new, and its owner wants to know when it is idle.
   void drain() { draining_ = true; }
-  bool idle() const { return asked_.size() == 0 && tasks_.empty(); }
+  bool idle() const { return asked_.size() == 0 && tasks_.empty() && (!bridge_ || bridge_->idle()); }
   // Ends it within twice the patience. on_death() follows.
   void end(std::chrono::milliseconds patience);
   // The same after this time; while it has tasks, after as long as a call may take.
@@ -104,6 +123,10 @@ class Generation final : public Link::Handler, public std::enable_shared_from_th
   bool has_task(std::string_view id) const;
   // Tasks whose results nobody has fetched yet.
   std::size_t tasks() const { return tasks_.size(); }
+  // Whether it has a call that this request, which bears a requestState, goes on with.
+  bool has_parked(const Message& request) const {
+    return bridge_ && bridge_->has_parked(request.text(request.request_state));
+  }
   const std::set<std::string>& open_tasks() const { return tasks_; }
   // When the last one was begun.
   Clock::Time last_task() const { return last_task_; }
@@ -124,7 +147,7 @@ class Generation final : public Link::Handler, public std::enable_shared_from_th
   Clock::Time last_asked() const { return last_asked_; }
 
  private:
-  Generation(Timers& timers, const Clients& clients, ConfigRef config, GenerationId id,
+  Generation(World& world, const Clients& clients, ConfigRef config, GenerationId id,
              std::shared_ptr<Backend> backend, OutputRing& ring, Owner& owner);
 
   void on_message(const Message& message) override;
@@ -136,14 +159,38 @@ class Generation final : public Link::Handler, public std::enable_shared_from_th
   void on_broken(std::string_view why) override { backend_->on_link_broken(why); }
   void on_end(std::string_view why) override { backend_->on_link_end(why); }
 
-  void on_answer(const Message& message);
-  void answer_inquiry(std::int64_t own, const Message& message);
-  void on_progress(const Message& message);
-  void pass(const Message& message);
-  void pass_answer(std::int64_t own, const Requests::Request& request, const Message& message);
+  // Bridge::Ends
+  void to_server(const Message& message, std::span<const Edit> edits) override { link_.send(message, edits); }
+  void to_server(std::string_view line) override { link_.send(line); }
+  void to_client(const Message& message, std::span<const Edit> edits) override { take(message, edits); }
+  void keep_log(std::string_view line) override { ring_.add(number(), std::string(line)); }
+  std::string secret() override { return world_.secret(); }
+
+  // UpstreamListen::Owner
+  void send_listen(std::string_view line) override { send(line); }
+  void on_listening(const UpstreamListen::Filter& asked, const UpstreamListen::Filter& honoured,
+                    bool gap) override;
+  void on_refused(int code, std::string_view why) override;
+  bool is_heard(const Message& message, std::span<const Edit> edits);
+
+  void build_bridge();
+  // To the server, by way of the bridge if there is one.
+  void put(const Message& message, std::span<const Edit> edits) {
+    bridge_ ? bridge_->from_client(message, edits) : link_.send(message, edits);
+  }
+  // What the server says, in the era of whoever it is for.
+  void take(const Message& message, std::span<const Edit> edits);
+  // The id of ours that the server answers under this one.
+  std::int64_t own_of(std::string_view id);
+  void on_answer(const Message& message, std::span<const Edit> edits);
+  void answer_inquiry(std::int64_t own, const Message& message, std::span<const Edit> edits = {});
+  void on_progress(const Message& message, std::span<const Edit> edits);
+  void pass(const Message& message, std::span<const Edit> edits);
+  void pass_answer(std::int64_t own, const Requests::Request& request, const Message& message,
+                   std::span<const Edit> edits);
   void follow_task(const Requests::Request& request, const Message& answer);
   void tell_if_idle() {
-    if (draining_ && asked_.size() == 0) owner_.on_idle(*this);
+    if (draining_ && asked_.size() == 0 && (!bridge_ || bridge_->idle())) owner_.on_idle(*this);
   }
   void die(const Backend::Ending& ending);
   // A message of a client's, or one of our own.
@@ -156,6 +203,7 @@ class Generation final : public Link::Handler, public std::enable_shared_from_th
   void fail_answer(const Skim& skim, const std::string& why);
   void fail(std::int64_t own, const Requests::Request& request, int code, std::string_view why);
 
+  World& world_;
   const Clock& clock_;
   const Clients& clients_;
   ConfigRef config_;
@@ -164,6 +212,11 @@ class Generation final : public Link::Handler, public std::enable_shared_from_th
   Link& link_;  // the backend's
   OutputRing& ring_;
   Owner& owner_;
+  std::unique_ptr<Bridge> bridge_;  // some client is of another era than the server
+  std::unique_ptr<UpstreamListen> listen_;  // for a modern client
+  std::string hello_;               // of the client whose handshake this is
+  Era dialect_ = Era::legacy;       // in which we put our own questions
+  Era era_ = Era::legacy;           // of the server
   Alarm late_;  // it was to end by then
   Clock::Time started_;
   Requests asked_;

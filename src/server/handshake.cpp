@@ -64,15 +64,18 @@ struct Fetch : std::enable_shared_from_this<Fetch> {
 };
 
 // Whether a server can take such a call at all.
-bool takes(std::string_view initialize_result, std::string_view method) {
+bool takes(Era era, std::string_view initialize_result, std::string_view method) {
+  if (era == Era::modern) return method == "tools/call";  // settings are not made once and for all there
   if (method == "logging/setLevel") return has_capability(initialize_result, "logging");
   return method != "resources/subscribe" || takes_subscriptions(initialize_result);
 }
 
 // What is wrong with the result of a handshake; empty if it is one.
-std::string fault_in_handshake(std::string_view result) {
-  if (!result.starts_with('{')) return "it is no object";
-  if (!find_member(result, "protocolVersion").starts_with('"')) return "it names no protocolVersion";
+std::string fault_in_handshake(Era era, std::string_view result) {
+  if (!result.starts_with('{')) return "it isn't an object";
+  if (era == Era::modern && !is_discover_result(result)) return "it names no supportedVersions";
+  if (era == Era::legacy && !find_member(result, "protocolVersion").starts_with('"'))
+    return "it names no protocolVersion";
   if (!find_member(result, "capabilities").starts_with('{')) return "it names no capabilities";
   return {};
 }
@@ -87,28 +90,50 @@ void fetch_lists(Generation& generation, const std::vector<ListKind>& kinds,
   for (const ListKind kind : kinds) fetch->page(kind, {}, 1);
 }
 
-Handshake::Handshake(Generation& generation, std::string hello, std::vector<Replay::Call> calls,
-                     MayMake may_make, OnDone on_done)
+Handshake::Handshake(Generation& generation, std::string hello, Era era, std::vector<Replay::Call> calls,
+                     MayMake may_make)
     : generation_(generation),
       hello_(std::move(hello)),
+      era_(era),
       calls_(std::move(calls)),
-      may_make_(std::move(may_make)),
-      on_done_(std::move(on_done)) {}
+      may_make_(std::move(may_make)) {}
 
-void Handshake::start() {
-  generation_.inquire("initialize", hello_, [weak = weak_from_this()](const Message& answer) {
-    if (auto self = weak.lock()) self->on_initialized(answer);
-  });
+void Handshake::start(std::function<void()> on_open, OnDone on_done) {
+  on_open_ = std::move(on_open);
+  on_done_ = std::move(on_done);
+  const auto on_answer = [weak = weak_from_this()](const Message& answer) {
+    if (auto self = weak.lock()) self->on_opened(answer);
+  };
+  if (era_ == Era::legacy) {
+    generation_.inquire("initialize", hello_, on_answer);
+  } else {
+    generation_.inquire("server/discover", {}, on_answer);
+  }
 }
 
-void Handshake::on_initialized(const Message& answer) {
+void Handshake::on_opened(const Message& answer) {
+  const std::string_view method = era_ == Era::legacy ? "initialize" : "server/discover";
   if (answer.kind != Kind::result)
-    return on_done_(std::unexpected(fmt::format("it refused the handshake: {}", error_text(answer))));
-  outcome_.initialize_result = answer.text(answer.result);
-  if (const std::string fault = fault_in_handshake(outcome_.initialize_result); !fault.empty())
     return on_done_(
-        std::unexpected(fmt::format("its answer to initialize is not what MCP asks for: {}", fault)));
-  generation_.notify(request_line({}, "notifications/initialized", {}));
+        std::unexpected(Failure{fmt::format("the server rejected `{}`: {}", method, error_text(answer)), true}));
+  outcome_.initialize_result = answer.text(answer.result);
+  if (const std::string fault = fault_in_handshake(era_, outcome_.initialize_result); !fault.empty())
+    return on_done_(std::unexpected(
+        Failure{fmt::format("its answer to {} isn't what MCP asks for: {}", method, fault)}));
+  if (era_ == Era::modern && !offers_modern(outcome_.initialize_result))
+    return on_done_(std::unexpected(
+        Failure{fmt::format("it doesn't offer protocol version {}", string_value(modern_version)), true}));
+  opened_ = true;
+  on_open_();
+  if (era_ == Era::legacy) {
+    generation_.notify(request_line({}, "notifications/initialized", {}));
+  } else {
+    generation_.listen(outcome_.initialize_result);
+  }
+  fetch();
+}
+
+void Handshake::fetch() {
   std::vector<ListKind> kinds;
   for (const ListKind kind : all_lists)
     if (has_capability(outcome_.initialize_result, words(kind).capability)) kinds.push_back(kind);
@@ -134,7 +159,7 @@ bool Handshake::finish_without_replay(std::string_view why) {
 void Handshake::replay_from(std::size_t index) {
   replaying_ = calls_.size();
   if (index == calls_.size()) return on_done_(std::move(outcome_));
-  if (!takes(outcome_.initialize_result, calls_[index].method) || !may_make_(calls_[index]))
+  if (!takes(era_, outcome_.initialize_result, calls_[index].method) || !may_make_(calls_[index]))
     return replay_from(index + 1);
   replaying_ = index;
   inquiry_ = generation_.inquire(

@@ -6,6 +6,8 @@
 
 #include <cstdint>
 
+#include "base/era.h"
+
 namespace mcpivot {
 
 // A client, or a terminal that steers from elsewhere. Counts up from 1; none is used twice in a run.
@@ -15,6 +17,7 @@ enum class ClientId : std::uint64_t { nobody = 0 };
 struct Asker {
   ClientId client = ClientId::nobody;
   std::uint32_t batch = 0;  // 0: the client itself
+  Era era = Era::legacy;    // of the request
   bool operator==(const Asker&) const = default;
 };
 

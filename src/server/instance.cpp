@@ -68,6 +68,8 @@ void Instance::adopt(ServerConfig config) {
     log_warn("{}: --insecure: anybody may pretend to be this daemon", config_->name);
   process_.configure(config_);
   daemon_.configure(config_);
+  eras_futile_ = false;
+  eras_ = EraCache(world_.files(), *config_, world_.files().program_of(config_->command)).load();
 }
 
 // The one place that asks of which kind a server is; the rest is up to its supervisor.
@@ -103,13 +105,20 @@ void Instance::learn_tools() {
   if (lazy_ && !offer_.known()) start("to learn its tools");
 }
 
-void Instance::hello(std::string_view params, std::function<void()> then) {
+void Instance::hello(std::string_view params, Era era, std::function<void()> then) {
   replay_.hello = params.empty() ? "{}" : std::string(params);
+  client_era_ = era;
   if (!offer_.known() && !life_.is<Life::Failed>()) recall_last_run();
   learn_tools();
-  if (birth_ && !birth_->handshake) shake_hands();
+  if (birth_ && birth_->generation && !birth_->handshake && !birth_->asked_era && !birth_->starts_over) {
+    birth_->was_asked_era && era == Era::legacy ? end_to_start_over() : shake_hands();
+  }
   if (!then) return offer_.open_lists();
   settled_.push_back({.then = std::move(then)});
+  wait_to_settle();
+}
+
+void Instance::wait_to_settle() {
   const bool hopeless = ends() || (!birth_ && (life_.is<Life::Failed>() || life_.is<Life::Stopped>()));
   if (offer_.known() || hopeless) return settle();
   patience_timer_.set(first_handshake, [this] {
@@ -124,6 +133,12 @@ void Instance::when_settled(Asker asker, std::string_view id, std::function<void
   settled_.push_back({.then = std::move(then), .asker = asker, .id = std::string(id)});
 }
 
+void Instance::when_known(Asker asker, std::string_view id, std::function<void()> then) {
+  if (offer_.known()) return then();
+  settled_.push_back({.then = std::move(then), .asker = asker, .id = std::string(id)});
+  wait_to_settle();
+}
+
 void Instance::settle() {
   patience_timer_.cancel();
   if (!settled_.empty()) offer_.show_at_handshake();
@@ -132,19 +147,19 @@ void Instance::settle() {
 
 void Instance::recall_last_run() {
   const auto file = birth_ ? birth_->file : world_.files().program_of(config_->command);
-  if (offer_.recall({world_.files(), *config_, file, replay_.hello})) watcher_.on_catalog(*this);
+  if (offer_.recall({world_.files(), *config_, file, replay_.hello, client_era_})) watcher_.on_catalog(*this);
 }
 
 void Instance::keep_for_next_run() const {
-  offer_.keep({world_.files(), current_->config(), current_file_, replay_.hello});
+  offer_.keep({world_.files(), current_->config(), current_file_, replay_.hello, client_era_});
 }
 
 void Instance::request(ToServer& asked) {
   const Asker asker = asked.asker;
   const Message& message = asked.message;
   if (!may_pass(message.known, asked.name)) return refuse_call(asker, message, asked.name);
-  if (message.known == Method::other && !leaving_.empty())
-    if (Generation* keeper = keeper_of_task(message)) return keeper->request(asked);
+  if (!leaving_.empty() && (message.known == Method::other || message.request_state))
+    if (Generation* keeper = keeper_of(message)) return keeper->request(asked);
   if (Generation* generation = serving()) {
     if (following_ == Following::soon && must_follow(*generation, message)) {
       wait(asked);
@@ -174,8 +189,14 @@ void Instance::refuse_call(Asker asker, const Message& message, std::string_view
                                                    : fmt::format("Unknown tool: {}", name)));
 }
 
-// An old generation that has the task which a request speaks of.
-Generation* Instance::keeper_of_task(const Message& message) const {
+// An old generation that has the task which a request speaks of, or the call that it goes on with.
+Generation* Instance::keeper_of(const Message& message) const {
+  if (message.request_state) {
+    const auto parks = std::ranges::find_if(leaving_, [&](const auto& generation) {
+      return !generation->ending() && generation->has_parked(message);
+    });
+    return parks == leaving_.end() ? nullptr : parks->get();
+  }
   if (!string_value(message.text(message.method)).starts_with("tasks/")) return nullptr;
   const std::string_view task = find_member(message.text(message.params), "taskId");
   const auto keeper = std::ranges::find_if(
@@ -186,6 +207,11 @@ Generation* Instance::keeper_of_task(const Message& message) const {
 void Instance::remember_setting(const Message& message) {
   if (message.known == Method::complete) return;
   replay_.learn_setting(message.known, message.text(message.params));
+}
+
+void Instance::listen(std::vector<std::string> uris) {
+  listened_ = std::move(uris);
+  if (current_) current_->listen(listened_);
 }
 
 void Instance::notify(const Message& message) {
@@ -379,6 +405,7 @@ void Instance::watch_overdue_calls() {
     if (generation == nullptr) return;
     const auto keep = generation->shared_from_this();  // whoever is answered may ask for anything
     const ServerConfig& config = generation->config();
+    generation->expire();
     for (const auto& request : generation->take_overdue(config.call_timeout)) {
       const std::string words = fmt::format(
           "[mcpivot] server \"{}\" did not answer {} within {} (--call-timeout); it was cancelled there and "
@@ -386,7 +413,7 @@ void Instance::watch_overdue_calls() {
           config.name, describe(request), duration_text(config.call_timeout), after_overdue(*generation));
       clients_.refuse(request.origin, failure_answer(request.known, request.id(), words));
     }
-    if (generation->open() > 0) watch_overdue_calls();
+    if (generation->open() > 0 || !generation->idle()) watch_overdue_calls();
   });
 }
 

@@ -86,16 +86,23 @@ class Instance final : private Generation::Owner {
   void start(const std::string& reason = "first start");
   // It is started by the first request that needs it.
   void start_later();
-  // A client's handshake: the params of its `initialize`. `then` is called when it is known what to answer:
-  // the server is ready, has failed, or takes too long. Without it nobody waits: the client sees the lists as
-  // they come.
-  void hello(std::string_view params, std::function<void()> then);
+  // A client's handshake: the params of its `initialize`, or what a modern one says of itself, as such.
+  // `then` is called when it is known what to answer: the server is ready, has failed, or takes too long.
+  // Without it nobody waits: the client sees the lists as they come.
+  void hello(std::string_view params, Era era, std::function<void()> then);
   // The same for a request that can be answered only when it is known what the server offers; it may be
   // cancelled meanwhile.
   void when_settled(Asker asker, std::string_view id, std::function<void()> then);
+  // The same for one that needs no handshake before it asks.
+  void when_known(Asker asker, std::string_view id, std::function<void()> then);
   // They need not wait any longer.
   void settle();
   bool knows_client() const { return !replay_.hello.empty(); }
+  // Which eras the server takes, as far as is known: from this run, or the last one.
+  const Eras& eras() const { return eras_; }
+  // Asks a server that is about to shake hands whether it takes the modern era; `then` when that is known, or
+  // can't be known now.
+  void ask_era(std::string_view hello, std::function<void()> then);
 
   // Every request is answered, sooner or later, and once.
   void request(ToServer& asked);
@@ -117,6 +124,8 @@ class Instance final : private Generation::Owner {
   void forget(ClientId client);
   // One of its generations that lives; null: it is gone.
   Generation* find(GenerationId id) const;
+  // The resources (URIs as JSON text) of which a modern client wants to hear.
+  void listen(std::vector<std::string> uris);
   // A client made a setting that the server cannot take; a later generation may.
   void remember_setting(const Message& message);
   // A client made a setting for all servers; nobody waits for the answer.
@@ -191,14 +200,21 @@ class Instance final : private Generation::Owner {
   // A generation that starts, and is not known to be good yet.
   struct Birth {
     Birth(Timers& timers, int which, std::string why, std::optional<FileFacts> program)
-        : number(which), reason(std::move(why)), file(std::move(program)), overdue(timers) {}
+        : number(which), reason(std::move(why)), file(std::move(program)), overdue(timers), silence(timers) {}
     int number;  // of Life
     std::string reason;
     std::optional<FileFacts> file;  // the program as it was when it started
     std::shared_ptr<Generation> generation{};
     std::shared_ptr<Handshake> handshake{};        // once a client has shaken hands
+    std::shared_ptr<Handshake> other{};            // in the other era, because the server says nothing
+    Era era = Era::legacy;                         // in which the server is spoken to
+    std::optional<std::string> refusal{};          // why it did not take the other one
+    bool starts_over = false;                      // when what was started has ended, in this era
+    std::function<void()> asked_era{};             // somebody waits for what it says of its era
+    bool was_asked_era = false;                    // and may have taken that for its first message
     std::array<bool, all_lists.size()> changed{};  // lists, since we asked for them
     Alarm overdue;
+    Alarm silence;  // it has answered nothing
   };
   Generation* unborn() const { return birth_ ? birth_->generation.get() : nullptr; }
 
@@ -206,7 +222,7 @@ class Instance final : private Generation::Owner {
   // client has not; or nobody.
   Generation* serving() const {
     if (current_) return current_->ending() ? nullptr : current_.get();
-    return knows_client() ? nullptr : unborn();
+    return knows_client() || (unborn() != nullptr && unborn()->ending()) ? nullptr : unborn();
   }
 
   void adopt(ServerConfig config);
@@ -242,8 +258,20 @@ class Instance final : private Generation::Owner {
   void bear(const std::string& reason);
   std::expected<std::shared_ptr<Generation>, std::string> start_generation(int number);
   void shake_hands();
+  void shake_hands(std::shared_ptr<Handshake>& handshake);
+  void on_opened(const Handshake& by);
   void on_birth_overdue();
-  void on_born(std::expected<Handshake::Outcome, std::string> outcome);
+  void on_silence();
+  void on_handshake(const Handshake& by, std::expected<Handshake::Outcome, Handshake::Failure> outcome);
+  void on_born(Handshake::Outcome outcome);
+  Era era_to_try() const;
+  bool may_switch_era() const;
+  void switch_era(std::string why);
+  void end_to_start_over();
+  void start_over();
+  void end_asking();
+  void learn_eras(Era era, bool taken);
+  bool dies_unborn(const Backend::Ending& ending);
   void birth_failed(std::string why, bool ran);
   void blame_replay();
   void abandon_birth();
@@ -251,7 +279,7 @@ class Instance final : private Generation::Owner {
   void tell_birth(const std::string& words, bool news);
   void back_off();
   void drain(const std::shared_ptr<Generation>& old);
-  Generation* keeper_of_task(const Message& message) const;
+  Generation* keeper_of(const Message& message) const;
   std::string program_line(const std::optional<FileFacts>& before, const std::string& version_before) const;
   void list_changed(Generation& from, ListKind kind);
   void refetch(ListKind kind);
@@ -283,6 +311,7 @@ class Instance final : private Generation::Owner {
   void on_built(const Build::Result& result);
   void end_round(const ReloadOutcome& outcome);
 
+  void wait_to_settle();
   bool cancel_settling(ClientId client, const Message& cancelled);
   void wait(const ToServer& asked);
   void wait(Asker asker, const Message& message, int sent_before) {
@@ -314,6 +343,11 @@ class Instance final : private Generation::Owner {
   std::string late_replay_;                   // what had no answer when the time of the last birth was over
   std::string fatal_replay_;                  // what was being repeated when the last birth failed
   std::vector<std::string> dropped_replays_;  // and which were given up for that; not told yet
+  Era client_era_ = Era::legacy;
+  std::vector<std::string> listened_;  // resources of which the client wants to hear
+  Eras eras_;                // of the program that was last started or looked at
+  bool eras_futile_ = false;  // it took neither, the last time
+  std::uint64_t generations_ = 0;
   WaitingRoom waiting_;
 
   Life life_;

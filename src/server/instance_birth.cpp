@@ -19,6 +19,9 @@ using std::chrono::milliseconds;
 // hang, and what is saved then may be what fixes it.
 constexpr milliseconds quick_birth{2'000};
 
+// A server that has said nothing for so long is asked in the other era, too.
+constexpr milliseconds silence{5'000};
+
 // Who has no use for the other lists does not miss them.
 std::string why_no_tools(const std::vector<FetchedLists::Refusal>& refusals) {
   const auto tools = std::ranges::find(refusals, ListKind::tools, &FetchedLists::Refusal::kind);
@@ -47,7 +50,7 @@ void Instance::bear(const std::string& reason) {
 std::expected<std::shared_ptr<Generation>, std::string> Instance::start_generation(int number) {
   try {
     return Generation::start(world_, clients_, config_,
-                             {id_, static_cast<std::uint64_t>(life_.births()), number}, ring_, *this,
+                             {id_, ++generations_, number}, ring_, *this,
                              current_ ? &current_->backend() : nullptr);
   } catch (const std::exception& error) {
     return std::unexpected(fmt::format("cannot start it: {}", error.what()));
@@ -56,14 +59,142 @@ std::expected<std::shared_ptr<Generation>, std::string> Instance::start_generati
 
 void Instance::shake_hands() {
   birth_->overdue.set(config_->start_timeout, [this] { on_birth_overdue(); });
+  if (!birth_->refusal) birth_->era = era_to_try();
+  unborn()->meet(birth_->era, replay_.hello, client_era_);
+  shake_hands(birth_->handshake);
+  if (birth_ && birth_->handshake && !birth_->handshake->opened() && may_switch_era())
+    birth_->silence.set(silence, [this] { on_silence(); });
+}
+
+void Instance::shake_hands(std::shared_ptr<Handshake>& handshake) {
   auto may_make = [this](const Replay::Call& call) {
     return call.method != "tools/call" || watcher_.allows_call(*this, find_member(call.params, "name"));
   };
-  birth_->handshake =
-      std::make_shared<Handshake>(*unborn(), replay_.hello, replay_.calls(), std::move(may_make),
-                                  [this](auto outcome) { on_born(std::move(outcome)); });
-  birth_->handshake->start();
+  handshake = std::make_shared<Handshake>(*unborn(), replay_.hello, client_era_, replay_.calls(),
+                                          std::move(may_make));
+  const Handshake* const by = handshake.get();
+  const auto keep = handshake;
+  keep->start([this, by] { on_opened(*by); },
+              [this, by](auto outcome) { on_handshake(*by, std::move(outcome)); });
 }
+
+// --- eras --------------------------------------------------------------------------------------------------
+
+// The client's own, unless it is known that the server doesn't take it.
+Era Instance::era_to_try() const {
+  if (config_->era) return *config_->era;
+  if (config_->cli) return Era::legacy;
+  return eras_.refuses(client_era_) && !eras_.refuses(other(client_era_)) ? other(client_era_) : client_era_;
+}
+
+bool Instance::may_switch_era() const {
+  return !config_->era && !config_->cli && !birth_->refusal && !eras_futile_;
+}
+
+// Some servers take the era of their first message for good, so the other one has a start of its own.
+void Instance::switch_era(std::string why) {
+  birth_->refusal = std::move(why);
+  birth_->era = other(birth_->era);
+  birth_->silence.cancel();
+  log_info("{}: it doesn't take the {} era: {}; trying the {} one", config_->name, text(other(birth_->era)),
+           *birth_->refusal, text(birth_->era));
+  end_to_start_over();
+}
+
+// Not before the first is gone: it may be one that can't run twice.
+void Instance::end_to_start_over() {
+  birth_->handshake.reset();
+  birth_->other.reset();
+  birth_->was_asked_era = false;
+  birth_->starts_over = true;
+  if (unborn()->dead()) return start_over();
+  unborn()->end(farewell);
+}
+
+void Instance::start_over() {
+  birth_->starts_over = false;
+  auto generation = start_generation(past_.starts);
+  if (!generation) return birth_failed(generation.error(), false);
+  birth_->generation = std::move(*generation);
+  if (knows_client()) shake_hands();
+}
+
+// It may be slow, or not know what it was asked: it is asked in the other era as well, and its first good
+// answer decides.
+void Instance::on_silence() {
+  if (!birth_->handshake || birth_->handshake->opened()) return;
+  log_info("{}: no answer for {} in the {} era; asking in the other one as well", config_->name,
+           duration_text(silence), text(birth_->era));
+  unborn()->meet(other(birth_->era), replay_.hello, client_era_);
+  shake_hands(birth_->other);
+}
+
+void Instance::on_opened(const Handshake& by) {
+  birth_->silence.cancel();
+  if (!birth_->other) return;
+  if (&by == birth_->other.get()) {
+    birth_->refusal = fmt::format("it said nothing for {}", duration_text(silence));
+    birth_->era = other(birth_->era);
+    birth_->handshake = std::move(birth_->other);
+  } else {
+    unborn()->meet(birth_->era, replay_.hello, client_era_);
+  }
+  birth_->other.reset();
+}
+
+// What it takes is remembered for the next run; across builds it is taken for what it was.
+void Instance::learn_eras(Era era, bool taken) {
+  const Eras before = eras_;
+  eras_.of(era) = taken;
+  const auto& file = birth_ ? birth_->file : current_file_;
+  const bool same_file =
+      !file || (current_file_ && file->path == current_file_->path && file->stamp.looks_like(current_file_->stamp));
+  if (eras_ != before || !same_file) EraCache(world_.files(), *config_, file).save(eras_);
+}
+
+void Instance::ask_era(std::string_view hello, std::function<void()> then) {
+  if (eras_.modern || config_->era || config_->cli || !birth_ || !birth_->generation || birth_->handshake ||
+      birth_->asked_era || birth_->starts_over)
+    return then();
+  birth_->asked_era = std::move(then);
+  birth_->was_asked_era = true;
+  unborn()->meet(Era::modern, hello, Era::modern);
+  unborn()->inquire("server/discover", {}, [this](const Message& answer) {
+    const std::string result(answer.kind == Kind::result ? answer.text(answer.result) : std::string_view());
+    const bool taken = offers_modern(result);
+    if (taken) eras_.discovered = result;
+    learn_eras(Era::modern, taken);
+    if (!taken) end_to_start_over();
+    end_asking();
+  });
+}
+
+void Instance::end_asking() {
+  const auto then = std::exchange(birth_->asked_era, nullptr);
+  if (birth_->generation && !birth_->handshake && !birth_->starts_over && knows_client()) shake_hands();
+  if (then) then();
+}
+
+// What was started has ended before it was good for anything. True: that is no failure yet.
+bool Instance::dies_unborn(const Backend::Ending& ending) {
+  if (birth_->starts_over) {
+    start_over();
+    return true;
+  }
+  if (ending.unreachable || ending.from_outside || birth_->generation->ending()) return false;
+  if (birth_->asked_era) {
+    learn_eras(Era::modern, false);
+    end_to_start_over();
+    end_asking();
+    return true;
+  }
+  const bool opened = !birth_->handshake || birth_->handshake->opened();
+  if (opened || !may_switch_era() || eras_.of(birth_->era).value_or(false)) return false;
+  switch_era(fmt::format("it {}{}", ending.how, birth_->generation->backend().manner().unborn));
+  return true;
+}
+
+// --- born, or not ------------------------------------------------------------------------------------------
 
 // A call that is made again and never answers blocks nothing; the second time in a row it is given up.
 void Instance::on_birth_overdue() {
@@ -80,20 +211,44 @@ void Instance::on_birth_overdue() {
   late_replay_ = again ? std::string() : what;
 }
 
-void Instance::on_born(std::expected<Handshake::Outcome, std::string> outcome) {
+void Instance::on_handshake(const Handshake& by,
+                            std::expected<Handshake::Outcome, Handshake::Failure> outcome) {
+  if (outcome) return on_born(std::move(*outcome));
+  // As long as it may still take the other era, this is no news.
+  if (&by == birth_->other.get()) return birth_->other.reset();
+  if (birth_->other) {
+    birth_->handshake = std::exchange(birth_->other, nullptr);
+    birth_->refusal = std::move(outcome.error().why);
+    birth_->era = other(birth_->era);
+    return;
+  }
   late_replay_.clear();
-  if (!outcome) return birth_failed(std::move(outcome.error()), true);
+  if (outcome.error().refused && may_switch_era()) return switch_era(std::move(outcome.error().why));
+  birth_failed(std::move(outcome.error().why), true);
+}
+
+void Instance::on_born(Handshake::Outcome outcome) {
+  late_replay_.clear();
   // A server that cannot list what it had offered takes nobody's place.
-  std::string worse = offer_.why_worse(outcome->lists.refusals);
+  std::string worse = offer_.why_worse(outcome.lists.refusals);
   if (!worse.empty()) return birth_failed(std::move(worse), true);
+  if (birth_->refusal) eras_.of(other(birth_->era)) = false;
+  if (client_era_ == Era::modern && birth_->era == Era::modern) eras_.discovered = outcome.initialize_result;
+  learn_eras(birth_->era, true);
+  eras_futile_ = false;
   const int birth = birth_->number;
-  happens(Life::Born{birth}, [this, birth, outcome = std::move(*outcome)]() mutable {
+  happens(Life::Born{birth}, [this, birth, outcome = std::move(outcome)]() mutable {
     if (birth_ && birth_->number == birth) swap_in(std::move(outcome));
   });
 }
 
 // `ran`: its program did, at least.
 void Instance::birth_failed(std::string why, bool ran) {
+  if (birth_->refusal) {
+    log_info("{}: nor does it take the {} era: {}", config_->name, text(birth_->era), why);
+    why = *birth_->refusal;
+    eras_futile_ = true;
+  }
   if (unborn() != nullptr) {
     const std::string lines = telling_lines(unborn()->stderr_lines());
     if (!lines.empty()) why += fmt::format("\n{}", lines);
@@ -127,9 +282,12 @@ void Instance::blame_replay() {
 // Whatever is being born is no longer wanted.
 void Instance::abandon_birth() {
   const auto birth = std::exchange(birth_, nullptr);
-  if (!birth || !birth->generation || birth->generation->dead()) return;
-  leaving_.push_back(birth->generation);
-  birth->generation->end(farewell);
+  if (!birth) return;
+  if (birth->generation && !birth->generation->dead()) {
+    leaving_.push_back(birth->generation);
+    if (!birth->generation->ending()) birth->generation->end(farewell);
+  }
+  if (birth->asked_era) birth->asked_era();
 }
 
 void Instance::swap_in(Handshake::Outcome outcome) {
@@ -145,6 +303,7 @@ void Instance::swap_in(Handshake::Outcome outcome) {
   const auto file_before = std::exchange(current_file_, std::move(birth->file));
   const Offer::Change change =
       offer_.replace(std::move(outcome.initialize_result), std::move(outcome.lists.catalog));
+  if (!listened_.empty()) current_->listen(listened_);
   watcher_.on_catalog(*this);
   const bool unchanged = change.diff.empty();
   // A session that was merely forgotten is nobody's concern, unless something is different in the new one.

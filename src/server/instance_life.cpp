@@ -173,7 +173,9 @@ void Instance::on_death(Generation& generation, const Backend::Ending& ending) {
   Death death = describe_death(generation, ending.how);
   past_.last_exit_code = ending.exit_code;
   past_.last_lifetime = death.after;
-  if (keep.get() == unborn()) {
+  if (keep.get() == unborn() && dies_unborn(ending)) {
+    settle_open(generation, death, true);
+  } else if (keep.get() == unborn()) {
     supervisor_for(generation.config()).on_unborn_death(ending);
     settle_open(generation, death, false);
     birth_failed(fmt::format("it {}{}", ending.how, generation.backend().manner().unborn), true);

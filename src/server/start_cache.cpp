@@ -17,7 +17,7 @@ namespace fs = std::filesystem;
 // Everything that may make a server answer differently. Headers and values of the environment may be secrets:
 // only their SHA-256 is kept.
 std::string name_of(const ServerConfig& config, const std::optional<FileFacts>& program,
-                    std::string_view hello) {
+                    std::initializer_list<std::string_view> more) {
   std::string all = MCPIVOT_VERSION;
   auto add = [&](std::string_view part) { all += fmt::format("\n{}:{}", part.size(), part); };
   for (const std::string& argument : config.command.argv) add(argument);
@@ -31,12 +31,13 @@ std::string name_of(const ServerConfig& config, const std::optional<FileFacts>& 
   if (program)
     add(fmt::format("{} {} {} {} {}", program->path, program->stamp.device, program->stamp.inode,
                     program->stamp.size, program->stamp.modified));
-  for (const char* member : {"protocolVersion", "capabilities", "clientInfo"})
-    add(find_member(hello, member));
-  return sha256(all) + ".json";
+  for (const std::string_view part : more) add(part);
+  return sha256(all);
 }
 
-bool is_json_object(const std::string& text) {
+// What is in it is sent as it is, so it must be what we wrote: JSON on one line, in UTF-8.
+bool is_ours(const std::string& text) {
+  if (text.find('\n') + 1 != text.size()) return false;
   JsonCursor cursor(text);
   return text.starts_with('{') && cursor.value() && cursor.end() && as_utf8(text) == text;
 }
@@ -44,13 +45,16 @@ bool is_json_object(const std::string& text) {
 }  // namespace
 
 StartCache::StartCache(Files& files, const ServerConfig& config, const std::optional<FileFacts>& program,
-                       std::string_view hello)
-    : files_(files), name_(name_of(config, program, hello)) {}
+                       std::string_view hello, Era era)
+    : files_(files),
+      name_(name_of(config, program,
+                    {find_member(hello, "protocolVersion"), find_member(hello, "capabilities"),
+                     find_member(hello, "clientInfo"), text(era)}) +
+            ".json") {}
 
 std::optional<LastRun> StartCache::load() const {
   const auto text = files_.load(Files::Shelf::cache, name_);
-  // What is in it is sent as it is, so it must be what we wrote: JSON on one line, in UTF-8.
-  if (!text || text->find('\n') + 1 != text->size() || !is_json_object(*text)) return std::nullopt;
+  if (!text || !is_ours(*text)) return std::nullopt;
   LastRun last;
   last.initialize_result = find_member(*text, "initialize");
   if (!last.initialize_result.starts_with('{')) return std::nullopt;
@@ -68,6 +72,33 @@ void StartCache::save(std::string_view initialize_result, const Catalog& catalog
   }
   text += "}\n";
   files_.save(Files::Shelf::cache, name_, text);
+}
+
+EraCache::EraCache(Files& files, const ServerConfig& config, const std::optional<FileFacts>& program)
+    : files_(files), name_(name_of(config, program, {}) + ".eras.json") {}
+
+Eras EraCache::load() const {
+  const auto text = files_.load(Files::Shelf::cache, name_);
+  if (!text || !is_ours(*text)) return {};
+  const auto verdict = [&](Era era) -> std::optional<bool> {
+    const std::string_view value = find_member(*text, mcpivot::text(era));
+    if (value != "true" && value != "false") return std::nullopt;
+    return value == "true";
+  };
+  return {.legacy = verdict(Era::legacy),
+          .modern = verdict(Era::modern),
+          .discovered = std::string(find_member(*text, "discovered"))};
+}
+
+void EraCache::save(const Eras& eras) const {
+  std::string members;
+  const auto add = [&](std::string_view key, std::string_view value) {
+    members += fmt::format(R"({}"{}":{})", members.empty() ? "" : ",", key, value);
+  };
+  if (eras.legacy) add(text(Era::legacy), *eras.legacy ? "true" : "false");
+  if (eras.modern) add(text(Era::modern), *eras.modern ? "true" : "false");
+  if (!eras.discovered.empty()) add("discovered", eras.discovered);
+  files_.save(Files::Shelf::cache, name_, fmt::format("{{{}}}\n", members));
 }
 
 }  // namespace mcpivot

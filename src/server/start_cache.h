@@ -1,7 +1,9 @@
-// What a server said in its handshake and lists the last time, kept on disk, so that the next time a client
-// need not wait for the server to start. A guess: whoever uses it corrects it when the server has spoken.
+// What a server said in its handshake and lists the last time, and which protocol eras it took, kept on disk,
+// so that the next time a client need not wait for the server to start. A guess: whoever uses it corrects it
+// when the server has spoken.
 //
-// One text for each server, program file and kind of client. One thread.
+// One text for each server, program file and kind of client; the eras are the same for every client. One
+// thread.
 #pragma once
 
 #include <optional>
@@ -10,6 +12,7 @@
 
 #include "config/server_config.h"
 #include "mcp/catalog.h"
+#include "mcp/era.h"
 #include "server/files.h"
 
 namespace mcpivot {
@@ -24,10 +27,32 @@ class StartCache {
   // `program` is the file that the server's code is in, if known; `hello` the params of the client's
   // `initialize`.
   StartCache(Files& files, const ServerConfig& config, const std::optional<FileFacts>& program,
-             std::string_view hello);
+             std::string_view hello, Era era);
 
   std::optional<LastRun> load() const;
   void save(std::string_view initialize_result, const Catalog& catalog) const;
+
+ private:
+  Files& files_;
+  std::string name_;
+};
+
+// Which eras a server takes, as far as it has been asked.
+struct Eras {
+  std::optional<bool> legacy;
+  std::optional<bool> modern;
+  std::string discovered{};  // what it answered to `server/discover`, as JSON text
+
+  std::optional<bool>& of(Era era) { return era == Era::modern ? modern : legacy; }
+  bool refuses(Era era) const { return (era == Era::modern ? modern : legacy) == false; }
+  bool operator==(const Eras&) const = default;
+};
+
+class EraCache {
+ public:
+  EraCache(Files& files, const ServerConfig& config, const std::optional<FileFacts>& program);
+  Eras load() const;
+  void save(const Eras& eras) const;
 
  private:
   Files& files_;

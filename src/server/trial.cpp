@@ -23,21 +23,39 @@ Trial::Trial(World& world, ServerConfig config) : world_(world), deadline_(world
 
 void Trial::start(std::string_view hello, milliseconds patience, std::function<void()> gone) {
   started_ = world_.timers().now();
-  auto generation = Generation::start(world_, nobody_, config_, {.instance = {}, .birth = 1, .number = 1},
-                                      ring_, *this, nullptr);
-  if (!generation) {
-    settle(std::unexpected(generation.error()));
-    return gone();
-  }
-  generation_ = std::move(*generation);
+  hello_ = hello;
   gone_ = std::move(gone);
   wait_for_handshake(patience);
-  handshake_ = std::make_shared<Handshake>(*generation_, std::string(hello), std::vector<Replay::Call>(),
-                                           nullptr, [this](auto outcome) {
-                                             settle(std::move(outcome));
-                                             generation_->end(farewell);
-                                           });
-  handshake_->start();
+  shake_hands(config_->era.value_or(Era::legacy));
+}
+
+void Trial::shake_hands(Era era) {
+  era_ = era;
+  starts_over_ = false;
+  auto generation =
+      Generation::start(world_, nobody_, config_, {.instance = {}, .birth = ++births_, .number = 1}, ring_, *this,
+                        nullptr);
+  if (!generation) {
+    settle(std::unexpected(generation.error()));
+    return std::exchange(gone_, nullptr)();
+  }
+  generation_ = std::move(*generation);
+  generation_->meet(era, hello_, Era::legacy);
+  handshake_ = std::make_shared<Handshake>(*generation_, hello_, Era::legacy, std::vector<Replay::Call>(), nullptr);
+  const auto keep = handshake_;
+  keep->start([] {}, [this](auto outcome) { on_handshake(std::move(outcome)); });
+}
+
+void Trial::on_handshake(std::expected<Handshake::Outcome, Handshake::Failure> outcome) {
+  if (outcome) {
+    settle(std::move(*outcome));
+  } else if (outcome.error().refused && !refusal_ && !config_->era && !config_->cli) {
+    refusal_ = std::move(outcome.error().why);
+    starts_over_ = true;
+  } else {
+    settle(std::unexpected(refusal_.value_or(outcome.error().why)));
+  }
+  generation_->end(farewell);
 }
 
 void Trial::wait_for_handshake(milliseconds patience) {
@@ -67,6 +85,7 @@ void Trial::on_said(Generation& from, ToClient& said) {
 
 void Trial::on_death(Generation& generation, const Backend::Ending& ending) {
   handshake_.reset();
+  if (starts_over_ && !settled_) return shake_hands(other(era_));
   settle(std::unexpected(fmt::format("it {}{}", ending.how, generation.backend().manner().unborn)));
   std::exchange(gone_, nullptr)();
 }

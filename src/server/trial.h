@@ -1,5 +1,5 @@
 // Starts a server once, as a client would, to see whether it works: it shakes hands, says what it offers, and
-// is ended. Unlike an Instance it tries nothing twice, remembers no earlier run, and keeps what the process
+// is ended. Unlike an Instance it tries nothing twice but the other protocol era, remembers no earlier run, and keeps what the process
 // wrote to stderr to itself.
 //
 // Whoever has it waits for the end, and looks at the outcome then. One thread.
@@ -8,6 +8,7 @@
 #include <expected>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "server/handshake.h"
@@ -26,6 +27,8 @@ class Trial final : private Generation::Owner {
   const ServerConfig& config() const { return *config_; }
   // The error says why it did not get ready, in a sentence.
   const std::expected<Handshake::Outcome, std::string>& outcome() const { return outcome_; }
+  // In which it was spoken to, if it got ready.
+  Era era() const { return era_; }
   // Until it was ready, or could not be any more.
   std::chrono::milliseconds took() const { return took_; }
   // The telling lines of what it wrote to stderr; empty if it wrote nothing.
@@ -40,6 +43,8 @@ class Trial final : private Generation::Owner {
   void on_lost(Generation&, Generation::Open, std::string_view) override {}
   void on_death(Generation& generation, const Backend::Ending& ending) override;
 
+  void shake_hands(Era era);
+  void on_handshake(std::expected<Handshake::Outcome, Handshake::Failure> outcome);
   void wait_for_handshake(std::chrono::milliseconds patience);
   // The first word counts.
   void settle(std::expected<Handshake::Outcome, std::string> outcome);
@@ -49,12 +54,17 @@ class Trial final : private Generation::Owner {
   ConfigRef config_;
   OutputRing ring_;
   Alarm deadline_;
+  std::string hello_;
+  std::optional<std::string> refusal_;  // of the first era that it was asked in
+  Era era_ = Era::legacy;
+  bool starts_over_ = false;  // when what was started has ended
   std::shared_ptr<Generation> generation_;
   std::shared_ptr<Handshake> handshake_;
   std::function<void()> gone_;
   Clock::Time started_{};
   std::chrono::milliseconds took_{0};
   std::expected<Handshake::Outcome, std::string> outcome_ = std::unexpected("it has not been started");
+  std::uint64_t births_ = 0;
   bool settled_ = false;
 };
 

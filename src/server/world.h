@@ -38,6 +38,8 @@ class World {
   virtual std::unique_ptr<DaemonKeeper> make_keeper(const ConfigRef& config) = 0;
   virtual std::unique_ptr<SourceWatch> watch_sources(const ServerConfig& config,
                                                      SourceWatch::Handlers handlers) = 0;
+  // A text that nobody can guess: 32 letters and digits.
+  virtual std::string secret() = 0;
   // Ends every process of this user that runs this program, but for us and those who started us. `done` gets
   // those that were ended.
   virtual void end_processes_running(const FileFacts& program, std::chrono::milliseconds patience,

@@ -1,5 +1,6 @@
 #include "world/real_world.h"
 
+#include "base/secret.h"
 #include "proc/build_runner.h"
 #include "proc/same_program.h"
 #include "world/cli_backend.h"
@@ -51,6 +52,10 @@ std::unique_ptr<DaemonKeeper> RealWorld::make_keeper(const ConfigRef& config) {
 std::unique_ptr<SourceWatch> RealWorld::watch_sources(const ServerConfig& config,
                                                       SourceWatch::Handlers handlers) {
   return std::make_unique<FileSourceWatch>(context_.loop, config, std::move(handlers));
+}
+
+std::string RealWorld::secret() {
+  return random_text();
 }
 
 void RealWorld::end_processes_running(const FileFacts& program, std::chrono::milliseconds patience,

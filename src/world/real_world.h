@@ -23,6 +23,7 @@ class RealWorld final : public World {
   std::unique_ptr<DaemonKeeper> make_keeper(const ConfigRef& config) override;
   std::unique_ptr<SourceWatch> watch_sources(const ServerConfig& config,
                                              SourceWatch::Handlers handlers) override;
+  std::string secret() override;
   void end_processes_running(const FileFacts& program, std::chrono::milliseconds patience,
                              std::function<void(std::vector<pid_t> ended)> done) override;
 

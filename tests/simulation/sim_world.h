@@ -45,6 +45,7 @@ class SimWorld final : public mcpivot::World {
       const mcpivot::Backend* predecessor) override;
   std::shared_ptr<mcpivot::Build> start_build(const mcpivot::ServerConfig& config,
                                               mcpivot::Build::Handlers handlers) override;
+  std::string secret() override { return "secret" + std::to_string(++secrets_); }
   std::unique_ptr<mcpivot::DaemonKeeper> make_keeper(const mcpivot::ConfigRef& config) override;
   std::unique_ptr<mcpivot::SourceWatch> watch_sources(const mcpivot::ServerConfig& config,
                                                       mcpivot::SourceWatch::Handlers handlers) override;
@@ -82,6 +83,7 @@ class SimWorld final : public mcpivot::World {
   VirtualTime time_;
   SimFiles files_;
   std::map<std::string, class SimWatch*> watches_;
+  int secrets_ = 0;
   std::map<mcpivot::ClientId, std::string> guests_;
   int started_ = 0;
   int started_for_guests_ = 0;

@@ -1,0 +1,13 @@
+// Texts that nobody can guess, for what only their holder may use.
+//
+// Any thread.
+#pragma once
+
+#include <string>
+
+namespace mcpivot {
+
+// 32 hexadecimal digits from the system's source of randomness.
+std::string random_text();
+
+}  // namespace mcpivot

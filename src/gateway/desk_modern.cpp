@@ -1,0 +1,201 @@
+// What modern clients ask of their desk: which versions there are, what they listen to, and requests that each
+// say who asks. Everything else is routed like a legacy client's.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <memory>
+#include <utility>
+
+#include "base/contains.h"
+#include "gateway/desk.h"
+#include "log/log.h"
+#include "mcp/initialize.h"
+#include "rpc/answers.h"
+#include "rpc/json_cursor.h"
+
+namespace mcpivot {
+namespace {
+
+// Servers whose era isn't known are asked, but a client waits no longer than this for the answer.
+constexpr std::chrono::milliseconds patience_for_eras{2'000};
+
+constexpr std::array<std::string_view, 8> log_levels{R"("debug")", R"("info")",     R"("notice")", R"("warning")",
+                                                     R"("error")", R"("critical")", R"("alert")",  R"("emergency")"};
+
+std::string unsupported_version(const Message& request) {
+  return fmt::format(
+      R"({{"jsonrpc":"2.0","id":{},"error":{{"code":{},"message":"Unsupported protocol version","data":{{"supported":{},"requested":{}}}}}}})",
+      request.text(request.id), code::unsupported_version, all_versions(), request.text(request.version));
+}
+
+// What is wrong with what a modern request must say of itself, as an answer; empty: nothing.
+std::string fault_in_meta(const Message& request) {
+  const auto fault = [&](std::string_view key, std::string_view what) {
+    return error_answer(request.text(request.id), code::invalid_params,
+                        fmt::format("params._meta: \"{}\" {}", key, what));
+  };
+  const std::string_view version = request.text(request.version);
+  if (version.empty())
+    return fault(meta_key::version, "is missing: this client's requests are of protocol version 2026-07-28, "
+                                    "and each of them names it");
+  if (!version.starts_with('"')) return fault(meta_key::version, "must be a string");
+  if (!same_id(version, modern_version)) return unsupported_version(request);
+  const std::string_view meta = request.text(request.meta);
+  if (!find_member(meta, meta_key::client_capabilities).starts_with('{'))
+    return fault(meta_key::client_capabilities, "must be an object");
+  const std::string_view info = find_member(meta, meta_key::client_info);
+  if (!info.empty() && !info.starts_with('{')) return fault(meta_key::client_info, "must be an object");
+  const std::string_view level = find_member(meta, meta_key::log_level);
+  if (!level.empty() && !contains(log_levels, level))
+    return fault(meta_key::log_level, fmt::format("must be one of {}", fmt::join(log_levels, ", ")));
+  return {};
+}
+
+}  // namespace
+
+void Desk::request_modern(Asker asker, const Message& message) {
+  if (message.known == Method::initialize && !message.version) return initialize(asker, message);
+  if (const std::string fault = fault_in_meta(message); !fault.empty()) return clients_.refuse(asker, fault);
+  meet(message);
+  switch (message.known) {
+    case Method::initialize:
+    case Method::ping:
+    case Method::set_level:
+    case Method::resources_subscribe:
+    case Method::resources_unsubscribe:
+      return clients_.refuse(
+          asker, error_answer(message.text(message.id), code::method_not_found,
+                              fmt::format("Method not found: {} is not part of protocol version 2026-07-28",
+                                          string_value(message.text(message.method)))));
+    case Method::listen:
+      return listen(asker, message);
+    default:
+      return route(asker, message);
+  }
+}
+
+// The first request says who the client is; one that has shaken hands has said so already.
+void Desk::meet(const Message& message) {
+  if (!hello_.empty()) return;
+  hello_ = hello_of(message.text(message.meta));
+  era_ = Era::modern;
+  control_.set_era(era_);
+  for (const auto& member : members_) member->instance().hello(hello_, era_, {});
+}
+
+// --- server/discover ---------------------------------------------------------------------------------------
+
+// Clients that have both eras go modern as soon as that is offered, and what the modern era lacks would be
+// lost to them: so it is offered only if a server has it. Empty: not known.
+std::optional<bool> Desk::offers_modern() const {
+  if (config_.front != Front::automatic) return config_.front == Front::modern;
+  bool known = true;
+  for (const auto& member : members_) {
+    const ServerConfig& server = member->entry().server;
+    if (server.cli) continue;  // takes both, and gains nothing by either
+    const std::optional<bool> taken =
+        server.era ? std::optional(*server.era == Era::modern) : member->instance().eras().modern;
+    if (taken == true) return true;
+    known = known && taken;
+  }
+  return known ? std::optional(false) : std::nullopt;
+}
+
+void Desk::discover(Asker asker, const Message& message) {
+  if (message.version && !same_id(message.text(message.version), modern_version))
+    return clients_.refuse(asker, unsupported_version(message));
+  asker.era = Era::modern;
+  discovers_.push_back({asker, std::string(message.text(message.id))});
+  if (offers_modern()) return answer_discovers();
+  if (discovers_.size() > 1) return;
+  wake();
+  discover_timer_.set(patience_for_eras, [this] { answer_discovers(); });
+  const std::string hello = hello_of(message.text(message.meta));
+  auto left = std::make_shared<std::size_t>(members_.size() + 1);
+  const auto one_less = [this, left] {
+    --*left;
+    if (!discovers_.empty() && (*left == 0 || offers_modern())) answer_discovers();
+  };
+  for (const auto& member : members_) member->instance().ask_era(hello, one_less);
+  one_less();
+}
+
+void Desk::answer_discovers() {
+  discover_timer_.cancel();
+  const std::string result = discover_result(offers_modern().value_or(false));
+  for (const auto& [asker, id] : std::exchange(discovers_, {}))
+    clients_.answer(asker, result_answer(id, result));
+}
+
+std::string Desk::discover_result(bool modern) const {
+  if (!presentation_.shows_handshake) return gateway_discover_result(instructions(), modern);
+  const std::string& theirs = lone().eras().discovered;
+  const std::string result = theirs.empty() ? gateway_discover_result(words_of_trouble(), modern)
+                                            : widened_discover_result(theirs, modern);
+  return config_.trouble.empty() ? result : with_words(result, words_of_config());
+}
+
+// --- subscriptions/listen ----------------------------------------------------------------------------------
+
+void Desk::listen(Asker asker, const Message& message) {
+  const std::string acknowledged = listens_.open(message);
+  if (acknowledged.empty())
+    return clients_.refuse(asker, error_answer(message.text(message.id), code::invalid_request,
+                                               "this client has 64 subscriptions open; cancel one first"));
+  clients_.answer(asker, acknowledged);
+  subscribe();
+}
+
+bool Desk::close_listen(ClientId client, const Message& cancelled) {
+  const std::string_view id = cancelled.text(cancelled.request_id);
+  const auto waits = std::ranges::find_if(
+      discovers_, [&](const Discover& one) { return one.asker.client == client && same_id(one.id, id); });
+  if (waits != discovers_.end()) {
+    clients_.withdrawn(waits->asker, cancelled);
+    discovers_.erase(waits);
+    return true;
+  }
+  if (client != client_ || !listens_.close(id)) return false;
+  clients_.withdrawn({.client = client, .era = Era::modern}, cancelled);
+  subscribe();
+  return true;
+}
+
+// Each server is told of the resources that are its own.
+void Desk::subscribe() {
+  const std::vector<std::string> uris = listens_.uris();
+  for (const auto& member : members_) {
+    std::vector<std::string> theirs;
+    for (const std::string& uri : uris)
+      if (presentation_.passes_through || routes().resource(string_value(uri)) == member.get())
+        theirs.push_back(uri);
+    member->instance().listen(std::move(theirs));
+  }
+}
+
+// A modern client is told nothing that it did not ask for.
+void Desk::pass_unasked(const Instance& instance, ToClient& said) {
+  const Message& message = said.message;
+  if (message.known == Method::resource_updated)
+    for (const std::string& line : listens_.updated(message)) clients_.answer({.client = client_}, line);
+  if (era_ == Era::legacy) return clients_.pass(said);
+  if (message.kind == Kind::request) {
+    if (Generation* const asker = find(said.from))
+      asker->answer(error_answer(message.text(message.id), code::method_not_found,
+                                 "the client is of protocol version 2026-07-28, which has no requests from servers"));
+    return;
+  }
+  if (message.known == Method::log_message) return clients_.pass(said);
+  if (message.known != Method::resource_updated)
+    clients_.saw({.way = Seen::Way::from_server,
+                  .what = Seen::What::dropped,
+                  .client = client_,
+                  .server = instance.name(),
+                  .generation = said.from,
+                  .raw = message.raw,
+                  .message = &message,
+                  .why = "a modern client did not ask for it"});
+}
+
+}  // namespace mcpivot
