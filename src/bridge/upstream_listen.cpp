@@ -8,9 +8,12 @@
 
 #include "rpc/answers.h"
 #include "rpc/json_cursor.h"
+#include "rpc/request_table.h"
 
 namespace mcpivot {
 namespace {
+
+constexpr std::string_view prefix = "listen-";
 
 // Waits double up to this many uses.
 constexpr unsigned most_doublings = 6;
@@ -190,16 +193,20 @@ bool UpstreamListen::lost(std::string_view id) {
 }
 
 std::uint64_t UpstreamListen::number_of(std::string_view id) const {
+  if (base_ > 0) {
+    const std::int64_t own = own_id(id);
+    return own > static_cast<std::int64_t>(base_) ? static_cast<std::uint64_t>(own) - base_ : 0;
+  }
   const std::string value = string_value(id);
-  if (!value.starts_with(prefix_)) return 0;
+  if (!value.starts_with(prefix)) return 0;
   std::uint64_t number = 0;
   const char* end = value.data() + value.size();
-  const auto [rest, error] = std::from_chars(value.data() + prefix_.size(), end, number);
+  const auto [rest, error] = std::from_chars(value.data() + prefix.size(), end, number);
   return error == std::errc() && rest == end ? number : 0;
 }
 
 std::string UpstreamListen::id_of(std::uint64_t number) const {
-  return fmt::format(R"("{}{}")", prefix_, number);
+  return base_ > 0 ? std::to_string(base_ + number) : fmt::format(R"("{}{}")", prefix, number);
 }
 
 }  // namespace mcpivot

@@ -42,9 +42,8 @@ class UpstreamListen {
     virtual void on_refused(int code, std::string_view why) = 0;
   };
 
-  // `name` is the beginning of its ids, which are strings; different ones for two on the same connection.
-  explicit UpstreamListen(Owner& owner, std::string name = "listen")
-      : owner_(owner), prefix_(std::move(name) + "-") {}
+  // Its ids are "listen-1" and so on; or, for a connection on which all ids are numbers, those above `base`.
+  explicit UpstreamListen(Owner& owner, std::uint64_t base = 0) : owner_(owner), base_(base) {}
 
   // From now on this is wanted. `meta`: the members of `_meta` that each request must have.
   void want(Filter wanted, std::string_view meta);
@@ -99,7 +98,7 @@ class UpstreamListen {
   std::string id_of(std::uint64_t number) const;
 
   Owner& owner_;
-  std::string prefix_;
+  std::uint64_t base_;
   std::string meta_;
   Filter wanted_;
   bool changed_ = false;           // since the last one was opened

@@ -18,7 +18,7 @@
 #include "gateway/control_tools.h"
 #include "gateway/leaving.h"
 #include "gateway/list_announcer.h"
-#include "gateway/listens.h"
+#include "gateway/client_listens.h"
 #include "gateway/member.h"
 #include "gateway/presentation.h"
 #include "gateway/routes.h"
@@ -186,7 +186,7 @@ class Desk final : private Instance::Watcher, private ControlTools::Fleet {
   ControlTools control_;
   ListAnnouncer announcer_;
   Era era_ = Era::legacy;  // of the client: modern if it asked before it shook hands
-  Listens listens_;
+  ClientListens listens_;
   struct Discover {
     Asker asker;
     std::string id;

@@ -15,6 +15,8 @@ namespace {
 // Batches exist in one version of the protocol only.
 constexpr std::string_view version_with_batches = R"("2025-03-26")";
 constexpr std::size_t most_tasks = 1024;
+// No table of requests counts so far.
+constexpr std::uint64_t listen_ids = 1'000'000'000'000;
 // Progress keeps a call alive, but not longer than so many times the limit for one without.
 constexpr int most_patience = 6;
 
@@ -63,13 +65,13 @@ void Generation::meet(Era server, std::string_view hello, Era client) {
   era_ = server;
   bridge_.reset();
   UpstreamListen::Owner& owner = *this;
-  listen_ = client == Era::modern ? std::make_unique<UpstreamListen>(owner, "core") : nullptr;
+  listen_ = client == Era::modern ? std::make_unique<UpstreamListen>(owner, listen_ids) : nullptr;
   backend_->speak(server);
   if (server != client) build_bridge();
 }
 
 void Generation::build_bridge() {
-  bridge_ = make_bridge(era_, *this, clock_, hello_);
+  bridge_ = make_bridge(era_, *this, clock_, hello_, initialize_result_);
 }
 
 void Generation::listen(std::string_view discover_result) {
@@ -330,8 +332,10 @@ void Generation::on_answer(const Message& message, std::span<const Edit> edits) 
   if (request == nullptr)
     return saw(Seen::What::dropped, message.raw, &message, "an answer that nobody waits for");
   if (request->kept.empty()) {
-    if (request->known == Method::initialize && message.kind == Kind::result)
-      batches_ = find_member(message.text(message.result), "protocolVersion") == version_with_batches;
+    if (request->known == Method::initialize && message.kind == Kind::result) {
+      initialize_result_ = message.text(message.result);
+      batches_ = find_member(initialize_result_, "protocolVersion") == version_with_batches;
+    }
     asked_.close(own);
     answer_inquiry(own, message, edits);
   } else {

@@ -215,6 +215,7 @@ class Generation final : public Link::Handler,
   std::unique_ptr<Bridge> bridge_;  // some client is of another era than the server
   std::unique_ptr<UpstreamListen> listen_;  // for a modern client
   std::string hello_;               // of the client whose handshake this is
+  std::string initialize_result_;   // of a legacy server
   Era dialect_ = Era::legacy;       // in which we put our own questions
   Era era_ = Era::legacy;           // of the server
   Alarm late_;  // it was to end by then

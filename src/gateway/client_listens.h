@@ -14,7 +14,7 @@
 
 namespace mcpivot {
 
-class Listens {
+class ClientListens {
  public:
   // Returns what the client is told first; or, if it has too many of them already, nothing.
   std::string open(const Message& request);

@@ -1,4 +1,4 @@
-#include "gateway/listens.h"
+#include "gateway/client_listens.h"
 
 #include <fmt/format.h>
 
@@ -35,7 +35,7 @@ std::vector<std::string> strings_in(std::string_view list) {
 
 }  // namespace
 
-std::string Listens::open(const Message& request) {
+std::string ClientListens::open(const Message& request) {
   if (open_.size() >= most_listens) return {};
   const std::string_view wanted = find_member(request.text(request.params), "notifications");
   const auto wants = [&](std::string_view key) { return find_member(wanted, key) == "true"; };
@@ -56,11 +56,11 @@ std::string Listens::open(const Message& request) {
                       fmt::format(R"({{{},"notifications":{{{}}}}})", tag(listen.id), granted));
 }
 
-bool Listens::close(std::string_view id) {
+bool ClientListens::close(std::string_view id) {
   return std::erase_if(open_, [&](const Listen& listen) { return same_id(listen.id, id); }) > 0;
 }
 
-std::vector<std::string> Listens::changed(ListKind kind) const {
+std::vector<std::string> ClientListens::changed(ListKind kind) const {
   const auto wanted = kind == ListKind::tools     ? &Listen::tools
                       : kind == ListKind::prompts ? &Listen::prompts
                                                   : &Listen::resources;
@@ -72,7 +72,7 @@ std::vector<std::string> Listens::changed(ListKind kind) const {
 }
 
 // The server's own params pass, under each subscription's id.
-std::vector<std::string> Listens::updated(const Message& notification) const {
+std::vector<std::string> ClientListens::updated(const Message& notification) const {
   std::vector<std::string> lines;
   const std::string_view uri = notification.text(notification.uri);
   for (const Listen& listen : open_) {
@@ -88,7 +88,7 @@ std::vector<std::string> Listens::updated(const Message& notification) const {
   return lines;
 }
 
-std::vector<std::string> Listens::farewells() const {
+std::vector<std::string> ClientListens::farewells() const {
   std::vector<std::string> lines;
   for (const Listen& listen : open_)
     lines.push_back(
@@ -96,7 +96,7 @@ std::vector<std::string> Listens::farewells() const {
   return lines;
 }
 
-std::vector<std::string> Listens::uris() const {
+std::vector<std::string> ClientListens::uris() const {
   std::vector<std::string> all;
   for (const Listen& listen : open_)
     for (const std::string& uri : listen.uris)

@@ -1,0 +1,51 @@
+// The `subscriptions/listen` requests that are open in front of a legacy server. It announces changes to
+// everybody and knows one subscription for each resource; here each announcement is given to those who listen
+// for it, with the id of their listen, and a resource is subscribed to as long as somebody listens for it.
+//
+// One thread; the ends may call back in the middle of a function.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <set>
+#include <string>
+#include <string_view>
+
+#include "bridge/bridge.h"
+
+namespace mcpivot {
+
+class Listens {
+ public:
+  explicit Listens(Bridge::Ends& ends) : ends_(ends) {}
+
+  // A listen that the generation knows by this id, at a server with these capabilities: it is acknowledged
+  // with what the server can do of it, or refused.
+  void open(std::int64_t id, const Message& listen, std::string_view capabilities);
+  // It is taken back, and has no answer. False: it isn't open.
+  bool close(std::int64_t id);
+
+  // A list has changed, or a resource: everybody who listens for that is told. False: nobody does.
+  bool announce(const Message& change);
+
+  // A legacy client's own subscription, which passes by. Whether a resource of its has changed.
+  void subscribed_elsewhere(const Message& request);
+  bool is_subscribed_elsewhere(const Message& update) const;
+
+ private:
+  struct Listen {
+    std::set<Method> lists;
+    std::set<std::string> uris;
+    bool wants(const Message& change) const;
+  };
+
+  bool is_wanted(const std::string& uri) const;
+  void send(std::string_view method, std::string_view uri);
+
+  Bridge::Ends& ends_;
+  std::map<std::int64_t, Listen> open_;
+  std::set<std::string> elsewhere_;
+  int sent_ = 0;
+};
+
+}  // namespace mcpivot

@@ -1,0 +1,22 @@
+// The changes that make a legacy server's answer a modern one: a few members that are put in, or an error
+// code. The rest passes byte for byte.
+//
+// Any thread.
+#pragma once
+
+#include "rpc/edit.h"
+#include "rpc/message.h"
+
+namespace mcpivot {
+
+// The edits for an answer to a request of this method. False: it can't become a modern one, because its
+// result is no object.
+bool make_modern(const Message& answer, Method asked, Edits& edits);
+
+// The code of an error, or 0 if it has none that is a whole number.
+int error_code(const Message& error);
+
+// The same error under another code.
+void replace_code(const Message& error, int code, Edits& edits);
+
+}  // namespace mcpivot

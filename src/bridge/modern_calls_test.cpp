@@ -1,0 +1,688 @@
+// The rounds of a modern client's call at a legacy server that asks questions.
+#include "bridge/modern_calls.h"
+
+#include <gtest/gtest.h>
+
+#include "bridge/modern_facade_ends.h"
+#include "rpc/answers.h"
+
+namespace mcpivot {
+namespace {
+
+using namespace std::chrono_literals;
+
+const std::string done = R"({"content":[]})";
+const std::string done_now = R"({"resultType":"complete","content":[]})";
+constexpr std::string_view accepted = R"({"action":"accept","content":{"n":1}})";
+
+std::string progress(std::string_view token, std::string_view value) {
+  return fmt::format(
+      R"({{"jsonrpc":"2.0","method":"notifications/progress","params":{{"progressToken":{},"progress":{}}}}})",
+      token, value);
+}
+std::string meta_with_token(int token) {
+  return modern_meta(everything, fmt::format(R"(,"progressToken":{})", token));
+}
+void expect_refused(Stage& stage, std::string_view id) {
+  const Lines up = stage.up();
+  ASSERT_EQ(up.size(), 1U);
+  EXPECT_EQ(id_of(up[0]), id);
+  EXPECT_EQ(error_of(up[0], "code"), "-32602");
+  EXPECT_TRUE(stage.down().empty());
+}
+
+TEST(ModernCalls, a_question_parks_the_call_and_the_retry_goes_on_with_it) {
+  Stage stage;
+  stage.call(1);
+  stage.ask(R"("q")", R"({ "message":"Who?", "requestedSchema":{"x":1.0} })");
+  EXPECT_EQ(
+      stage.up(),
+      Lines{
+          R"({"jsonrpc":"2.0","id":1,"result":{"resultType":"input_required","inputRequests":{"elicitation-1":{"method":"elicitation/create","params":{ "message":"Who?", "requestedSchema":{"x":1.0} }}},"requestState":"secret1"}})"});
+  EXPECT_TRUE(stage.down().empty());
+  EXPECT_FALSE(stage.facade.idle());
+  EXPECT_TRUE(stage.facade.has_parked(R"("secret1")"));
+  EXPECT_TRUE(stage.facade.has_parked(R"("\u0073ecret1")"));
+  EXPECT_FALSE(stage.facade.has_parked(R"("secret2")"));
+
+  stage.retry(2, "secret1", R"({"elicitation-1":{ "action":"accept" ,"content":{"n":1e0}}})");
+  EXPECT_EQ(stage.down(),
+            Lines{R"({"jsonrpc":"2.0","id":"q","result":{ "action":"accept" ,"content":{"n":1e0}}})"});
+  EXPECT_TRUE(stage.up().empty());
+  EXPECT_TRUE(stage.facade.idle());
+  EXPECT_FALSE(stage.facade.has_parked(R"("secret1")"));
+
+  stage.from_server(result_answer("1", done));
+  EXPECT_EQ(stage.up(), Lines{result_answer("2", done_now)});
+}
+
+TEST(ModernCalls, two_questions_one_after_the_other_take_two_rounds) {
+  Stage stage;
+  stage.call(1);
+  stage.ask("1");
+  stage.retry(2, "secret1", R"({"elicitation-1":{"action":"accept"}})");
+  stage.up();
+  stage.down();
+  stage.from_server(
+      R"({"jsonrpc":"2.0","id":2,"method":"sampling/createMessage","params":{"messages":[],"tools":[]}})");
+  EXPECT_EQ(
+      stage.up(),
+      Lines{
+          R"({"jsonrpc":"2.0","id":2,"result":{"resultType":"input_required","inputRequests":{"sampling-2":{"method":"sampling/createMessage","params":{"messages":[],"tools":[]}}},"requestState":"secret2"}})"});
+  stage.retry(3, "secret2", R"({"sampling-2":{"role":"assistant","content":{},"model":"m"}})");
+  EXPECT_EQ(stage.down(),
+            Lines{R"({"jsonrpc":"2.0","id":2,"result":{"role":"assistant","content":{},"model":"m"}})"});
+  stage.from_server(result_answer("1", done));
+  EXPECT_EQ(stage.up(), Lines{result_answer("3", done_now)});
+}
+
+TEST(ModernCalls, prompts_and_resources_carry_questions_and_roots_have_no_params) {
+  for (const std::string_view method : {"prompts/get", "resources/read"}) {
+    Stage stage;
+    stage.from_client(modern_request("1", method, R"("name":"n","uri":"u")"));
+    stage.from_server(R"({"jsonrpc":"2.0","id":0,"method":"roots/list"})");
+    EXPECT_EQ(result_of(stage.up().at(0), "inputRequests"), R"({"roots-1":{"method":"roots/list"}})");
+    stage.down();
+    stage.from_client(modern_request(
+        "2", method,
+        R"("name":"n","uri":"u","requestState":"secret1","inputResponses":{"roots-1":{"roots":[]}})"));
+    EXPECT_EQ(stage.down(), Lines{R"({"jsonrpc":"2.0","id":0,"result":{"roots":[]}})"});
+    stage.from_server(result_answer("1", "{}"));
+    EXPECT_EQ(id_of(stage.up().at(0)), "2");
+  }
+}
+
+TEST(ModernCalls, a_question_rides_on_the_oldest_call_that_is_not_parked) {
+  Stage stage;
+  stage.from_client(modern_request("1", "tools/list"));
+  stage.call(2);
+  stage.call(3);
+  stage.ask("1");
+  EXPECT_EQ(id_of(stage.up().at(0)), "2");
+  stage.ask("2");
+  EXPECT_EQ(id_of(stage.up().at(0)), "3");
+}
+
+TEST(ModernCalls, questions_that_come_while_the_call_is_parked_are_asked_in_the_next_round) {
+  Stage stage;
+  stage.call(1);
+  stage.ask("1");
+  stage.up();
+  stage.ask("2", R"({"message":"two"})");
+  stage.ask("3", R"({"message":"three"})");
+  EXPECT_TRUE(stage.up().empty());
+  stage.retry(2, "secret1", R"({"elicitation-1":{"action":"decline"}})");
+  EXPECT_EQ(stage.down(), Lines{R"({"jsonrpc":"2.0","id":1,"result":{"action":"decline"}})"});
+  const Lines up = stage.up();
+  ASSERT_EQ(up.size(), 1U);
+  EXPECT_EQ(id_of(up[0]), "2");
+  EXPECT_EQ(
+      result_of(up[0], "inputRequests"),
+      R"({"elicitation-2":{"method":"elicitation/create","params":{"message":"two"}},"elicitation-3":{"method":"elicitation/create","params":{"message":"three"}}})");
+  stage.retry(3, "secret2", R"({"elicitation-3":{"action":"accept"},"elicitation-2":{"action":"cancel"}})");
+  EXPECT_EQ(stage.down(), (Lines{R"({"jsonrpc":"2.0","id":3,"result":{"action":"accept"}})",
+                                 R"({"jsonrpc":"2.0","id":2,"result":{"action":"cancel"}})"}));
+  EXPECT_TRUE(stage.facade.idle());
+}
+
+TEST(ModernCalls, unknown_keys_are_ignored_and_missing_ones_asked_again) {
+  Stage stage;
+  stage.call(1);
+  stage.ask("1");
+  stage.ask("2");
+  stage.retry(2, "secret1", R"({"elicitation-1":{"action":"accept"}})");
+  stage.up();
+  stage.down();
+  stage.ask("3");
+  stage.retry(3, "secret2", R"({"elicitation-3":{"action":"accept"},"nonsense":4,"elicitation-1":null})");
+  EXPECT_TRUE(stage.down().empty());
+  const Lines up = stage.up();
+  ASSERT_EQ(up.size(), 1U);
+  EXPECT_EQ(id_of(up[0]), "3");
+  EXPECT_EQ(result_of(up[0], "requestState"), R"("secret3")");
+  EXPECT_NE(result_of(up[0], "inputRequests").find(R"("elicitation-2":)"), std::string::npos);
+  EXPECT_NE(result_of(up[0], "inputRequests").find(R"("elicitation-3":)"), std::string::npos);
+  stage.retry(4, "secret3");
+  EXPECT_EQ(result_of(stage.up().at(0), "requestState"), R"("secret4")");
+}
+
+TEST(ModernCalls, a_carrier_that_finishes_while_parked_keeps_its_result_for_the_retry) {
+  Stage stage;
+  stage.call(1);
+  stage.ask("1");
+  stage.up();
+  stage.from_server(result_answer("1", done));
+  stage.from_server(result_answer("1", R"({"second":1})"));
+  EXPECT_TRUE(stage.up().empty());
+  EXPECT_FALSE(stage.facade.idle());
+  stage.retry(2, "secret1");
+  EXPECT_EQ(stage.up(), Lines{result_answer("2", done_now)});
+  EXPECT_TRUE(stage.facade.idle());
+}
+
+TEST(ModernCalls, an_answer_for_another_call_reaches_the_server_though_its_carrier_has_finished) {
+  Stage stage;
+  stage.call(1);
+  stage.call(2);
+  stage.ask("1");  // of call 2, but the server doesn't say so
+  stage.from_server(result_answer("1", done));
+  stage.up();
+  stage.retry(3, "secret1", R"({"elicitation-1":{"action":"accept"}})");
+  EXPECT_EQ(stage.down(), Lines{R"({"jsonrpc":"2.0","id":1,"result":{"action":"accept"}})"});
+  EXPECT_EQ(stage.up(), Lines{result_answer("3", done_now)});
+}
+
+TEST(ModernCalls, a_question_left_over_by_a_finished_carrier_goes_to_another_call) {
+  Stage stage;
+  stage.call(1);
+  stage.ask("1");
+  stage.ask("2");
+  stage.call(2);
+  stage.up();
+  stage.from_server(result_answer("1", done));  // so question 2 needs another carrier
+  EXPECT_EQ(id_of(stage.up().at(0)), "2");
+  stage.call(3);
+  stage.retry(4, "secret1");  // without an answer to question 1
+  const Lines up = stage.up();
+  ASSERT_EQ(up.size(), 2U);
+  EXPECT_EQ(up[0], result_answer("4", done_now));
+  EXPECT_EQ(id_of(up[1]), "3");
+}
+
+TEST(ModernCalls, a_server_that_answers_a_parked_call_and_then_asks_is_refused) {
+  Stage stage;
+  stage.call(1);
+  stage.ask("1");
+  stage.from_server(result_answer("1", done));
+  stage.up();
+  stage.ask("2");
+  EXPECT_TRUE(stage.up().empty());
+  EXPECT_EQ(error_of(stage.down().at(0), "code"), "-32601");
+}
+
+TEST(ModernCalls, a_question_outside_any_call_is_refused_to_the_server) {
+  Stage stage;
+  stage.from_client(modern_request("1", "tools/list"));
+  stage.down();
+  stage.ask("7");
+  const Lines down = stage.down();
+  ASSERT_EQ(down.size(), 1U);
+  EXPECT_EQ(id_of(down[0]), "7");
+  EXPECT_EQ(error_of(down[0], "code"), "-32601");
+  EXPECT_TRUE(stage.up().empty());
+}
+
+TEST(ModernCalls, what_the_calls_own_capabilities_do_not_allow_is_refused_to_the_server) {
+  struct Case {
+    std::string_view capabilities, method, params;
+    bool allowed;
+  };
+  for (const Case& test : {
+           Case{"{}", "elicitation/create", "{}", false},
+           Case{R"({"elicitation":{}})", "elicitation/create", "{}", true},
+           Case{R"({"elicitation":{}})", "elicitation/create", R"({"mode":"form"})", true},
+           Case{R"({"elicitation":{}})", "elicitation/create", R"({"mode":"url"})", false},
+           Case{R"({"elicitation":{"url":{}}})", "elicitation/create", R"({"mode":"url"})", true},
+           Case{R"({"elicitation":{"url":{}}})", "elicitation/create", "{}", false},
+           Case{R"({"elicitation":{"url":{},"form":{}}})", "elicitation/create", "{}", true},
+           Case{R"({"elicitation":{"url":{},"form":{}}})", "elicitation/create", R"({"mode":"voice"})",
+                false},
+           Case{R"({"elicitation":null})", "elicitation/create", "{}", false},
+           Case{"{}", "sampling/createMessage", "{}", false},
+           Case{R"({"sampling":{}})", "sampling/createMessage", "{}", true},
+           Case{R"({"sampling":{}})", "sampling/createMessage", R"({"tools":[]})", false},
+           Case{R"({"sampling":{}})", "sampling/createMessage", R"({"toolChoice":{}})", false},
+           Case{R"({"sampling":{"tools":{}}})", "sampling/createMessage", R"({"tools":[]})", true},
+           Case{"{}", "roots/list", "{}", false},
+           Case{R"({"roots":{}})", "roots/list", "{}", true},
+       }) {
+    Stage stage;
+    stage.call(1, modern_meta(test.capabilities));
+    stage.from_server(
+        fmt::format(R"({{"jsonrpc":"2.0","id":7,"method":"{}","params":{}}})", test.method, test.params));
+    EXPECT_EQ(stage.up().size(), test.allowed ? 1U : 0U) << test.capabilities << test.method << test.params;
+    const Lines down = stage.down();
+    ASSERT_EQ(down.size(), test.allowed ? 0U : 1U);
+    if (!test.allowed) {
+      EXPECT_EQ(error_of(down[0], "code"), "-32601");
+    }
+  }
+}
+
+TEST(ModernCalls, the_retrys_capabilities_count_from_then_on) {
+  Stage stage;
+  stage.call(1);
+  stage.ask("1");
+  stage.retry(2, "secret1", R"({"elicitation-1":{"action":"accept"}})", modern_meta("{}"));
+  stage.up();
+  stage.down();
+  stage.ask("2");
+  EXPECT_TRUE(stage.up().empty());
+  EXPECT_EQ(error_of(stage.down().at(0), "code"), "-32601");
+}
+
+// requestState.
+
+TEST(ModernCallsState, it_works_once) {
+  Stage stage;
+  stage.call(1);
+  stage.ask("1");
+  stage.retry(2, "secret1", R"({"elicitation-1":{"action":"accept"}})");
+  stage.up();
+  stage.down();
+  stage.retry(3, "secret1", R"({"elicitation-1":{"action":"accept"}})");
+  expect_refused(stage, "3");
+}
+
+TEST(ModernCallsState, a_wrong_one_is_refused_with_what_to_do_and_nothing_reaches_the_server) {
+  Stage stage;
+  stage.call(1);
+  stage.ask("1");
+  stage.up();
+  stage.retry(2, "secret7");
+  EXPECT_NE(error_of(stage.ends.up.at(0), "message").find("Call again without requestState"),
+            std::string::npos);
+  expect_refused(stage, "2");
+  int id = 2;
+  for (const std::string& state :
+       {std::string("null"), std::string("3"), std::string(R"({"a":1})"), std::string(R"([])"),
+        std::string(R"("")"), '"' + std::string(1 << 20, 's') + '"'}) {
+    ++id;
+    stage.from_client(modern_request(std::to_string(id), "tools/call",
+                                     R"("name":"t","arguments":{"a":1},"requestState":)" + state));
+    expect_refused(stage, std::to_string(id));
+    EXPECT_FALSE(stage.facade.has_parked(state));
+  }
+  stage.retry(99, "secret1", R"({"elicitation-1":{"action":"accept"}})");
+  EXPECT_EQ(stage.down().size(), 1U);
+}
+
+TEST(ModernCallsState, it_asks_for_no_log_level_when_it_is_refused) {
+  Stage stage;
+  stage.retry(2, "secret1", "", modern_meta("{}", R"(,"io.modelcontextprotocol/logLevel":"debug")"));
+  expect_refused(stage, "2");
+}
+
+TEST(ModernCallsState, it_expires) {
+  Stage stage;
+  stage.call(1);
+  stage.ask("1");
+  stage.up();
+  stage.clock.pass(ModernFacade::usual_patience);
+  stage.retry(2, "secret1", R"({"elicitation-1":{"action":"accept"}})");
+  expect_refused(stage, "2");
+}
+
+TEST(ModernCallsState, another_calls_is_refused_and_still_good_for_its_own) {
+  Stage stage;
+  stage.call(1);
+  stage.ask("1");
+  stage.up();
+  const std::string state = R"("requestState":"secret1")";
+  stage.from_client(modern_request("2", "tools/call", R"("name":"t","arguments":{"a":2},)" + state));
+  expect_refused(stage, "2");
+  stage.from_client(modern_request("3", "tools/call", R"("name":"u","arguments":{"a":1},)" + state));
+  expect_refused(stage, "3");
+  stage.from_client(modern_request("4", "prompts/get", R"("name":"t","arguments":{"a":1},)" + state));
+  expect_refused(stage, "4");
+  stage.from_client(modern_request("5", "tools/list", R"("name":"t","arguments":{"a":1},)" + state));
+  expect_refused(stage, "5");
+  stage.retry(6, "secret1", R"({"elicitation-1":{"action":"accept"}})");
+  EXPECT_EQ(stage.down().size(), 1U);
+}
+
+TEST(ModernCallsState, another_clients_is_refused_and_still_good_for_its_own) {
+  Stage stage;
+  stage.call(1, modern_meta(), 4);
+  stage.ask("1");
+  stage.up();
+  stage.retry(2, "secret1", R"({"elicitation-1":{"action":"accept"}})", modern_meta(), 5);
+  expect_refused(stage, "2");
+  stage.retry(3, "secret1", R"({"elicitation-1":{"action":"accept"}})", modern_meta(), 4);
+  EXPECT_EQ(stage.down().size(), 1U);
+}
+
+TEST(ModernCallsState, a_malformed_response_is_refused_and_the_state_still_good) {
+  Stage stage;
+  stage.call(1);
+  stage.ask("1");
+  stage.up();
+  int id = 1;
+  for (const std::string_view responses :
+       {"[]", "null", "3", R"({"elicitation-1":null})", R"({"elicitation-1":[]})", R"({"elicitation-1":{}})",
+        R"({"elicitation-1":{"error":{"code":1,"message":"no"}}})", R"({"elicitation-1":{"action":"maybe"}})",
+        R"({"elicitation-1":{"action":"accept"},"elicitation-1":{"action":"cancel"}})",
+        R"({"elicitation-1":{"action":"accept"}},"inputResponses":{})"}) {
+    stage.retry(++id, "secret1", responses);
+    expect_refused(stage, std::to_string(id));
+  }
+  stage.retry(50, "secret1", R"({"elicitation\u002d1":{"action":"accept"}})");
+  EXPECT_EQ(stage.down().size(), 1U);
+}
+
+TEST(ModernCallsState, malformed_samples_and_roots_are_refused) {
+  Stage stage;
+  stage.call(1);
+  stage.from_server(R"({"jsonrpc":"2.0","id":1,"method":"roots/list"})");
+  stage.from_server(R"({"jsonrpc":"2.0","id":2,"method":"sampling/createMessage","params":{}})");
+  stage.up();
+  stage.retry(2, "secret1", R"({"roots-1":{"roots":{}}})");
+  expect_refused(stage, "2");
+  stage.retry(3, "secret1", R"({"roots-1":{"roots":[]}})");
+  stage.up();
+  stage.down();
+  stage.retry(4, "secret2", R"({"sampling-2":{"role":"assistant"}})");
+  expect_refused(stage, "4");
+  stage.retry(5, "secret2", R"({"sampling-2":{"content":[]}})");
+  EXPECT_EQ(stage.down().size(), 1U);
+}
+
+// Progress.
+
+TEST(ModernCallsProgress, of_a_call_in_its_first_round_passes_as_it_is) {
+  Stage stage;
+  stage.call(1, meta_with_token(1));
+  stage.from_server(progress("1", "1"));
+  EXPECT_EQ(stage.up(), Lines{progress("1", "1")});
+}
+
+TEST(ModernCallsProgress, is_held_while_parked_and_goes_on_under_the_retrys_token) {
+  Stage stage;
+  stage.call(1, meta_with_token(1));
+  stage.ask("1");
+  stage.up();
+  stage.from_server(progress("1", "1"));
+  stage.from_server(progress("1", "2"));
+  EXPECT_TRUE(stage.up().empty());
+  stage.retry(2, "secret1", R"({"elicitation-1":{"action":"accept"}})", meta_with_token(2));
+  EXPECT_EQ(stage.up(), Lines{progress("2", "2")});
+  stage.from_server(progress("1", "3"));
+  EXPECT_EQ(stage.up(), Lines{progress("2", "3")});
+  stage.from_server(result_answer("1", done));
+  stage.up();
+  stage.from_server(progress("1", "4"));
+  EXPECT_TRUE(stage.up().empty());
+}
+
+TEST(ModernCallsProgress, reaches_nobody_if_the_retry_has_no_token) {
+  Stage stage;
+  stage.call(1, meta_with_token(1));
+  stage.ask("1");
+  stage.up();
+  stage.from_server(progress("1", "1"));
+  stage.retry(2, "secret1", R"({"elicitation-1":{"action":"accept"}})");
+  stage.from_server(progress("1", "2"));
+  EXPECT_TRUE(stage.up().empty());
+}
+
+// The end of calls and questions.
+
+TEST(ModernCallsEnd, a_question_that_the_server_takes_back_is_asked_no_more_and_its_response_ignored) {
+  Stage stage;
+  stage.call(1);
+  stage.ask(R"("a")");
+  stage.ask(R"("b")");
+  stage.up();
+  stage.from_server(cancellation(R"("a")", ""));
+  stage.from_server(cancellation(R"("b")", ""));
+  EXPECT_TRUE(stage.up().empty());
+  stage.retry(2, "secret1", R"({"elicitation-1":{"action":"accept"}})");
+  EXPECT_TRUE(stage.down().empty());
+  EXPECT_TRUE(stage.up().empty());
+  stage.from_server(result_answer("1", done));
+  EXPECT_EQ(stage.up(), Lines{result_answer("2", done_now)});
+}
+
+TEST(ModernCallsEnd, a_cancelled_retry_is_cancelled_under_the_id_that_the_server_knows) {
+  Stage stage;
+  stage.call(1);
+  stage.ask("1");
+  stage.retry(2, "secret1", R"({"elicitation-1":{"action":"accept"}})");
+  stage.up();
+  stage.down();
+  stage.from_client(cancellation("1", "that one is answered"));
+  EXPECT_TRUE(stage.down().empty());
+  stage.from_client(cancellation("2", "enough"));
+  EXPECT_EQ(stage.down(), Lines{cancellation("1", "enough")});
+  stage.from_server(result_answer("1", done));
+  EXPECT_TRUE(stage.up().empty());
+}
+
+TEST(ModernCallsEnd, a_parked_call_whose_client_never_comes_back_is_cancelled_and_its_questions_answered) {
+  Stage stage;
+  stage.call(1);
+  stage.ask(R"("a")");
+  stage.from_server(R"({"jsonrpc":"2.0","id":"b","method":"roots/list"})");
+  stage.up();
+  stage.clock.pass(ModernFacade::usual_patience - 1ms);
+  stage.facade.expire();
+  EXPECT_TRUE(stage.down().empty());
+  stage.clock.pass(1ms);
+  stage.facade.expire();
+  const Lines down = stage.down();
+  ASSERT_EQ(down.size(), 3U);
+  EXPECT_EQ(down[0], cancellation("1", "the client did not come back with what was asked"));
+  EXPECT_EQ(down[1], R"({"jsonrpc":"2.0","id":"a","result":{"action":"cancel"}})");
+  EXPECT_EQ(id_of(down[2]), R"("b")");
+  EXPECT_EQ(error_of(down[2], "code"), "-32601");
+  EXPECT_TRUE(stage.facade.idle());
+  stage.from_server(result_answer("1", done));
+  EXPECT_TRUE(stage.up().empty());
+  stage.facade.expire();
+  EXPECT_TRUE(stage.down().empty());
+}
+
+TEST(ModernCallsEnd, a_sample_that_was_asked_for_in_vain_is_an_error_to_the_server) {
+  Stage stage;
+  stage.call(1);
+  stage.from_server(R"({"jsonrpc":"2.0","id":"b","method":"sampling/createMessage","params":{}})");
+  stage.up();
+  stage.clock.pass(ModernFacade::usual_patience);
+  stage.facade.expire();
+  EXPECT_EQ(error_of(stage.down().at(1), "code"), "-32603");
+}
+
+TEST(ModernCallsEnd, a_finished_call_whose_client_never_comes_back_is_not_cancelled) {
+  Stage stage;
+  stage.call(1);
+  stage.ask(R"("a")");
+  stage.from_server(result_answer("1", done));
+  stage.clock.pass(ModernFacade::usual_patience);
+  stage.facade.expire();
+  EXPECT_EQ(stage.down(), Lines{R"({"jsonrpc":"2.0","id":"a","result":{"action":"cancel"}})"});
+}
+
+TEST(ModernCallsEnd, each_round_has_its_own_time) {
+  Stage stage;
+  stage.call(1);
+  stage.ask("1");
+  stage.clock.pass(ModernFacade::usual_patience - 1ms);
+  stage.retry(2, "secret1");
+  stage.clock.pass(ModernFacade::usual_patience - 1ms);
+  stage.facade.expire();
+  EXPECT_TRUE(stage.down().empty());
+  EXPECT_FALSE(stage.facade.idle());
+}
+
+TEST(ModernCallsEnd, the_loss_of_a_parked_call_is_an_error_for_its_retry) {
+  Stage stage;
+  stage.call(1);
+  stage.ask("1");
+  stage.up();
+  EXPECT_EQ(stage.facade.lost("1"), "");
+  stage.retry(2, "secret1", R"({"elicitation-1":{"action":"accept"}})");
+  const Lines up = stage.up();
+  ASSERT_EQ(up.size(), 1U);
+  EXPECT_EQ(id_of(up[0]), "2");
+  EXPECT_EQ(error_of(up[0], "code"), "-32603");
+}
+
+TEST(ModernCallsEnd, the_loss_of_a_call_in_its_second_round_is_known_by_the_retrys_id) {
+  Stage stage;
+  stage.call(1);
+  stage.ask("1");
+  stage.retry(2, "secret1", R"({"elicitation-1":{"action":"accept"}})");
+  EXPECT_EQ(stage.facade.lost("1"), "2");
+}
+
+// Bounds.
+
+TEST(ModernCallsBounds, at_most_64_calls_are_parked_and_the_oldest_is_given_up) {
+  Stage stage;
+  for (int id = 1; id <= 64; ++id) {
+    stage.call(id);
+    stage.ask(std::to_string(id));
+  }
+  EXPECT_TRUE(stage.down().empty());
+  stage.retry(100, "secret1");  // asked again: now the second is the oldest
+  stage.call(65);
+  stage.ask("65");
+  const Lines down = stage.down();
+  ASSERT_EQ(down.size(), 2U);
+  EXPECT_EQ(down[0], cancellation("2", "the client did not come back with what was asked"));
+  EXPECT_EQ(down[1], R"({"jsonrpc":"2.0","id":2,"result":{"action":"cancel"}})");
+}
+
+TEST(ModernCallsBounds, at_most_32_questions_wait_for_one_call) {
+  Stage stage;
+  stage.call(1);
+  for (int id = 1; id <= 32; ++id) stage.ask(std::to_string(id));
+  EXPECT_TRUE(stage.down().empty());
+  stage.ask("33");
+  const Lines down = stage.down();
+  ASSERT_EQ(down.size(), 1U);
+  EXPECT_EQ(id_of(down[0]), "33");
+  EXPECT_EQ(error_of(down[0], "code"), "-32603");
+}
+
+TEST(ModernCallsBounds, a_server_that_asks_for_ever_makes_one_round_each_and_can_be_cancelled) {
+  Stage stage;
+  stage.call(1);
+  int id = 1;
+  for (int round = 1; round <= 200; ++round) {
+    stage.ask(std::to_string(round));
+    EXPECT_EQ(id_of(stage.up().at(0)), std::to_string(id));
+    stage.retry(++id, fmt::format("secret{}", round),
+                fmt::format(R"({{"elicitation-{}":{}}})", round, accepted));
+    EXPECT_EQ(stage.down().size(), 1U);
+  }
+  stage.from_client(cancellation(std::to_string(id), "enough"));
+  EXPECT_EQ(stage.down(), Lines{cancellation("1", "enough")});
+}
+
+TEST(ModernCallsBounds, a_question_that_comes_twice_under_one_id_is_asked_once) {
+  Stage stage;
+  stage.call(1);
+  stage.ask("1");
+  stage.ask("1");
+  stage.retry(2, "secret1", R"({"elicitation-1":{"action":"accept"}})");
+  EXPECT_EQ(stage.down().size(), 1U);
+  EXPECT_TRUE(stage.facade.idle());
+}
+
+TEST(ModernCallsBounds, a_question_that_is_nested_too_deeply_for_an_answer_is_refused) {
+  Stage stage;
+  stage.call(1);
+  const std::string deep = std::string(1021, '[') + std::string(1021, ']');
+  stage.ask("1", R"({"x":)" + deep + "}");
+  EXPECT_TRUE(stage.up().empty());
+  EXPECT_EQ(error_of(stage.down().at(0), "code"), "-32602");
+}
+
+// -32042.
+
+constexpr std::string_view urls =
+    R"({"jsonrpc":"2.0","id":1,"error":{"code":-32042,"message":"first","data":{"elicitations":[{"mode":"url","elicitationId":"e","url":"https://a","message":"A"},{"url":"https://b","message":"B"}]}}})";
+
+TEST(ModernCallsUrls, the_error_becomes_questions_and_the_retry_is_a_new_call) {
+  Stage stage;
+  stage.call(1);
+  stage.from_server(std::string(urls));
+  const Lines up = stage.up();
+  ASSERT_EQ(up.size(), 1U);
+  EXPECT_EQ(
+      up[0],
+      R"({"jsonrpc":"2.0","id":1,"result":{"resultType":"input_required","inputRequests":{"elicitation-1":{"method":"elicitation/create","params":{"mode":"url","elicitationId":"e","url":"https://a","message":"A"}},"elicitation-2":{"method":"elicitation/create","params":{"mode":"url","url":"https://b","message":"B"}}},"requestState":"secret1"}})");
+  stage.from_server(result_answer("1", done));
+  stage.ask("7");  // it has no call any more
+  EXPECT_TRUE(stage.up().empty());
+  EXPECT_EQ(error_of(stage.down().at(0), "code"), "-32601");
+
+  stage.retry(2, "secret1", R"({"elicitation-1":{"action":"accept"}})");
+  EXPECT_TRUE(stage.down().empty());
+  EXPECT_NE(result_of(stage.up().at(0), "inputRequests").find("https://b"), std::string::npos);
+  stage.retry(3, "secret2", R"({"elicitation-2":{"action":"accept"}})");
+  EXPECT_EQ(stage.down(), Lines{modern_request("3", "tools/call", R"("name":"t","arguments":{"a":1})")});
+  stage.from_server(result_answer("3", done));
+  EXPECT_EQ(stage.up(), Lines{result_answer("3", done_now)});
+  EXPECT_TRUE(stage.facade.idle());
+}
+
+TEST(ModernCallsUrls, a_user_who_does_not_agree_ends_the_call) {
+  Stage stage;
+  stage.call(1);
+  stage.from_server(std::string(urls));
+  stage.up();
+  stage.retry(2, "secret1", R"({"elicitation-1":{"action":"accept"},"elicitation-2":{"action":"decline"}})");
+  EXPECT_TRUE(stage.down().empty());
+  const Lines up = stage.up();
+  ASSERT_EQ(up.size(), 1U);
+  EXPECT_EQ(id_of(up[0]), "2");
+  EXPECT_EQ(result_of(up[0], "isError"), "true");
+  EXPECT_EQ(result_of(up[0], "resultType"), R"("complete")");
+  EXPECT_TRUE(stage.facade.idle());
+}
+
+TEST(ModernCallsUrls, a_user_who_does_not_agree_ends_a_read_with_an_error) {
+  Stage stage;
+  stage.from_client(modern_request("1", "resources/read", R"("uri":"a")"));
+  stage.from_server(std::string(urls));
+  stage.up();
+  stage.down();
+  stage.from_client(modern_request(
+      "2", "resources/read",
+      R"("uri":"a","requestState":"secret1","inputResponses":{"elicitation-1":{"action":"cancel"}})"));
+  EXPECT_EQ(error_of(stage.up().at(0), "code"), "-32603");
+}
+
+TEST(ModernCallsUrls, a_client_without_url_mode_is_told_which_capability_it_lacks) {
+  Stage stage;
+  stage.call(1, modern_meta(R"({"elicitation":{"form":{}}})"));
+  stage.from_server(std::string(urls));
+  const Lines up = stage.up();
+  ASSERT_EQ(up.size(), 1U);
+  EXPECT_EQ(id_of(up[0]), "1");
+  EXPECT_EQ(error_of(up[0], "code"), "-32021");
+  EXPECT_EQ(error_of(up[0], "data"), R"({"requiredCapabilities":{"elicitation":{"url":{}}}})");
+  EXPECT_TRUE(stage.facade.idle());
+}
+
+TEST(ModernCallsUrls, the_code_is_never_passed_on) {
+  Stage stage;
+  for (const std::string_view data :
+       {"", R"(,"data":{})", R"(,"data":{"elicitations":[]})",
+        R"(,"data":{"elicitations":[{"mode":"form","url":"a"}]})", R"(,"data":{"elicitations":[3]})"}) {
+    stage.call(1);
+    stage.from_server(
+        fmt::format(R"({{"jsonrpc":"2.0","id":1,"error":{{"code":-32042,"message":"m"{}}}}})", data));
+    EXPECT_EQ(
+        stage.up(),
+        Lines{fmt::format(R"({{"jsonrpc":"2.0","id":1,"error":{{"code":-32603,"message":"m"{}}}}})", data)});
+  }
+  stage.from_client(modern_request("1", "tools/list"));
+  stage.from_server(std::string(urls));
+  EXPECT_EQ(error_of(stage.up().at(0), "code"), "-32603");
+}
+
+TEST(ModernCallsUrls, when_nobody_comes_back_the_server_has_nothing_to_cancel) {
+  Stage stage;
+  stage.call(1);
+  stage.from_server(std::string(urls));
+  stage.clock.pass(ModernFacade::usual_patience);
+  stage.facade.expire();
+  EXPECT_TRUE(stage.down().empty());
+  EXPECT_TRUE(stage.facade.idle());
+}
+
+}  // namespace
+}  // namespace mcpivot

@@ -1,0 +1,48 @@
+// A question that a legacy server asks in the middle of a call, and its translation into one of the
+// `inputRequests` of a modern answer.
+//
+// Any thread.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "rpc/message.h"
+
+namespace mcpivot {
+
+struct Question {
+  enum class What : std::uint8_t { elicitation, sampling, roots };
+
+  What what = What::elicitation;
+  std::string id;       // by which the server knows it, as JSON text; empty: it waits for no answer
+  std::string request;  // {"method":…,"params":…}, the params byte for byte
+  std::string key;      // by which the client knows it
+  bool asked = false;   // the client has it
+
+  std::string_view params() const;
+};
+
+// A request of the server's as a question, if it is one that a client may be asked.
+std::optional<Question> question_in(const Message& request);
+
+// The questions in an error -32042 ("open these URLs, then call again"). Empty: the error doesn't say which.
+std::vector<Question> url_questions(const Message& error);
+
+// Why a client with these capabilities must not be asked this; empty: it may be.
+std::string why_not_ask(const Question& question, std::string_view capabilities);
+
+// Whether this can be the client's answer to it. The server checks the rest itself.
+bool answers(const Question& question, std::string_view response);
+
+// The answer that the server gets when the client's will never come.
+std::string no_answer(const Question& question);
+
+// The answer to the client's request with this id: these questions first.
+std::string input_required(std::string_view id, std::span<const Question> questions, std::string_view state);
+
+}  // namespace mcpivot

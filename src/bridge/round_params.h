@@ -1,0 +1,41 @@
+// The parts of a modern request's params that concern its rounds, which a legacy server must not see; and a
+// digest of the rest, by which a retry is known for the request that it repeats.
+//
+// Any thread.
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "rpc/edit.h"
+#include "rpc/message.h"
+
+namespace mcpivot {
+
+struct RoundParams {
+  // These members, with their commas: `inputResponses`, `requestState`, and `task`, because tasks stay within
+  // their era.
+  std::vector<Span> cut;
+  Span responses;  // the value of `inputResponses`
+  bool responses_twice = false;
+};
+
+RoundParams round_params(const Message& request);
+
+// Of its method and of all members of its params but `_meta`, `inputResponses` and `requestState`, as they
+// are spelled and in their order.
+std::string request_digest(const Message& request);
+
+// What this part of the message will be when the edits have been made.
+inline std::string_view text_after(const Message& message, Span span, std::span<const Edit> edits) {
+  for (const Edit& edit : edits)
+    if (span && edit.where == span) return edit.with;
+  return message.text(span);
+}
+
+// Adds edits of somebody else's, but for those within what is cut.
+void add_edits(Edits& to, std::span<const Edit> edits, std::span<const Span> cut = {});
+
+}  // namespace mcpivot
