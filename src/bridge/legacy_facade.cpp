@@ -82,6 +82,7 @@ void LegacyFacade::from_client(const Message& message, std::span<const Edit> edi
 void LegacyFacade::on_request(const Message& message, std::span<const Edit> edits) {
   listen_.use();
   const std::string_view id = text_of(message, edits, message.id);
+  if (own_id(id) <= 0) return ends_.to_server(message, edits);  // not the generation's
   switch (message.known) {
     case Method::initialize:
       return initialize(id, message);
@@ -100,7 +101,6 @@ void LegacyFacade::on_request(const Message& message, std::span<const Edit> edit
 
 void LegacyFacade::initialize(std::string_view id, const Message& message) {
   const std::int64_t own = own_id(id);
-  if (own <= 0) return say(error_answer(id, code::invalid_request, "initialize needs a number for its id"));
   RequestStamp stamp;
   stamp.set(message.text(message.params), level_);
   const std::string line = request_line(discover_id(own), "server/discover",
@@ -135,7 +135,6 @@ void LegacyFacade::pass_request(std::string_view id, const Message& message, std
     return pass_request(changed->text(changed->id), *changed, {});
   }
   const std::int64_t own = own_id(id);
-  if (own <= 0) return ends_.to_server(message, edits);
   if (message.text(message.params).starts_with('['))
     return say(error_answer(id, code::invalid_params, "params must be an object"));
   Edits all;
@@ -163,17 +162,8 @@ void LegacyFacade::on_notification(const Message& message, std::span<const Edit>
 
 void LegacyFacade::on_cancelled(const Message& message, std::span<const Edit> edits) {
   const std::string_view id = text_of(message, edits, message.request_id);
-  const auto waiter = std::ranges::find_if(waiters_, [&](const Waiter& one) { return same_id(one.id, id); });
-  if (waiter != waiters_.end()) {
-    const Waiter gone = std::move(*waiter);
-    waiters_.erase(waiter);
-    const auto wants_it = [&](const Waiter& one) { return one.subscribes && one.uri == gone.uri; };
-    if (!gone.subscribes || listen_.honours(gone.uri) || std::ranges::any_of(waiters_, wants_it)) return;
-    UpstreamListen::Filter wanted = listen_.wanted();
-    wanted.uris.erase(gone.uri);
-    return listen_.want(std::move(wanted), listen_meta());
-  }
   const std::int64_t own = own_id(id);
+  if (waits(own)) return subscribe_no_more(own);
   const auto at = calls_.find(own);
   if (at == calls_.end()) return ends_.to_server(message, edits);
   const int round = at->second.round;
@@ -205,7 +195,7 @@ void LegacyFacade::on_server_answer(const Message& message) {
   const std::string_view id = message.text(message.id);
   if (const std::int64_t own = own_id(id); own != 0) {
     const auto at = calls_.find(own);
-    if (at == calls_.end()) return ends_.to_client(message, {});
+    if (at == calls_.end()) return waits(own) ? void() : ends_.to_client(message, {});
     const Call& call = at->second;
     if (call.round == 0 && !call.input && call.method != Method::initialize) on_answer(at, message);
     return;
@@ -277,7 +267,7 @@ std::string LegacyFacade::lost(std::string_view id) {
   const auto ours = read_facade_id(id);
   const std::int64_t own = ours ? ours->own : own_id(id);
   const auto at = calls_.find(own);
-  if (at == calls_.end()) return ours ? std::string() : std::string(id);
+  if (at == calls_.end()) return ours || own == 0 || waits(own) ? std::string() : std::string(id);
   const Call& call = at->second;
   const bool discovers = call.method == Method::initialize;
   const bool current = !ours                                    ? call.round == 0 && !discovers

@@ -65,7 +65,7 @@ class LegacyFacade final : public Bridge, private UpstreamListen::Owner {
 
   // A subscription that the server hasn't acknowledged.
   struct Waiter {
-    std::string id;
+    std::int64_t own;
     std::string uri;
     bool subscribes;
   };
@@ -79,6 +79,8 @@ class LegacyFacade final : public Bridge, private UpstreamListen::Owner {
   void set_level(std::string_view id, const Message& message);
   void subscribe(std::string_view id, const Message& message);
   void unsubscribe(std::string_view id, const Message& message);
+  void subscribe_no_more(std::int64_t own);
+  bool waits(std::int64_t own) const;
   void pass_request(std::string_view id, const Message& message, std::span<const Edit> edits);
 
   // Of the server.

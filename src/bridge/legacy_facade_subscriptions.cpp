@@ -1,11 +1,13 @@
 // A legacy client's subscriptions to resources, as parts of the one listen that is held.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "bridge/legacy_facade.h"
 #include "rpc/answers.h"
 #include "rpc/json_cursor.h"
+#include "rpc/request_table.h"
 
 namespace mcpivot {
 
@@ -22,7 +24,7 @@ void LegacyFacade::subscribe(std::string_view id, const Message& message) {
     return say(error_answer(
         id, code::invalid_request,
         fmt::format("there are {} subscriptions already, which is the limit", limits_.subscriptions)));
-  waiters_.push_back({std::string(id), uri, true});
+  waiters_.push_back({own_id(id), uri, true});
   wanted.uris.insert(uri);
   listen_.want(std::move(wanted), listen_meta());
   listen_.hurry();
@@ -36,7 +38,23 @@ void LegacyFacade::unsubscribe(std::string_view id, const Message& message) {
   if (wanted.uris.erase(uri) == 0) return say(result_answer(id, "{}"));
   listen_.want(std::move(wanted), listen_meta());
   if (listen_.settled()) return say(result_answer(id, "{}"));
-  waiters_.push_back({std::string(id), uri, false});
+  waiters_.push_back({own_id(id), uri, false});
+}
+
+bool LegacyFacade::waits(std::int64_t own) const {
+  return std::ranges::find(waiters_, own, &Waiter::own) != waiters_.end();
+}
+
+// The client takes back a request that waits.
+void LegacyFacade::subscribe_no_more(std::int64_t own) {
+  const auto waiter = std::ranges::find(waiters_, own, &Waiter::own);
+  const Waiter gone = std::move(*waiter);
+  waiters_.erase(waiter);
+  const auto wants_it = [&](const Waiter& one) { return one.subscribes && one.uri == gone.uri; };
+  if (!gone.subscribes || listen_.honours(gone.uri) || std::ranges::any_of(waiters_, wants_it)) return;
+  UpstreamListen::Filter wanted = listen_.wanted();
+  wanted.uris.erase(gone.uri);
+  listen_.want(std::move(wanted), listen_meta());
 }
 
 // A waiter is served by the first listen that was opened with what it wanted. One that has changed its mind
@@ -50,10 +68,10 @@ void LegacyFacade::on_listening(const UpstreamListen::Filter& asked, const Upstr
     if (!in_effect && !changed_mind && !listen_.settled()) return false;
     if (in_effect && waiter.subscribes && !honoured.uris.contains(waiter.uri)) {
       listen_.give_up(waiter.uri);
-      lines.push_back(error_answer(waiter.id, code::invalid_params,
+      lines.push_back(error_answer(IdText(waiter.own).view(), code::invalid_params,
                                    "the server doesn't accept a subscription to " + waiter.uri));
     } else {
-      lines.push_back(result_answer(waiter.id, "{}"));
+      lines.push_back(result_answer(IdText(waiter.own).view(), "{}"));
     }
     return true;
   });
@@ -75,10 +93,10 @@ void LegacyFacade::on_refused(int code, std::string_view why) {
     if (waiter.subscribes) {
       listen_.give_up(waiter.uri);
       lines.push_back(
-          error_answer(waiter.id, code,
+          error_answer(IdText(waiter.own).view(), code,
                        fmt::format("the server doesn't accept a subscription to {}: {}", waiter.uri, why)));
     } else {
-      lines.push_back(result_answer(waiter.id, "{}"));
+      lines.push_back(result_answer(IdText(waiter.own).view(), "{}"));
     }
   }
   for (const std::string& line : lines) say(line);
