@@ -44,6 +44,8 @@ class Bridge {
   // A request toward the server, under this id as JSON text, will have no answer. The id under which the
   // generation knows it; empty if it doesn't, and nobody needs to be told.
   virtual std::string lost(std::string_view id) = 0;
+  // The version in which the server is spoken to, as JSON text, if it is not a fixed one; empty: not known.
+  virtual std::string_view version() const { return {}; }
   // What waits too long for a client is given up.
   virtual void expire() {}
   // Whether something is under way that the generation doesn't know of: calls that wait for their clients.

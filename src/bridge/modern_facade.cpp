@@ -199,6 +199,10 @@ void ModernFacade::log(const Message& message) {
   ends_.keep_log(log_line_of(message));
 }
 
+std::string_view ModernFacade::version() const {
+  return find_member(initialize_result_, "protocolVersion");
+}
+
 std::string ModernFacade::lost(std::string_view id) {
   if (!initialize_id_.empty() && same_id(id, initialize_id_)) {
     initialize_id_.clear();

@@ -45,6 +45,7 @@ class ModernFacade final : public Bridge {
   void from_client(const Message& message, std::span<const Edit> edits, std::uint64_t client);
   void from_server(const Message& message) override;
   std::string lost(std::string_view id) override;
+  std::string_view version() const override;
   void expire() override { calls_.expire(); }
   bool idle() const override { return calls_.parked() == 0; }
   bool has_parked(std::string_view request_state) const override { return calls_.has_parked(request_state); }

@@ -34,7 +34,8 @@ bool ProgressShift::lift(const Message& progress, Edits& edits) {
   const bool later = begins_ || base_ != 0;
   if (!value) return !later;
   if (begins_) {
-    base_ = *value > 0 ? highest_ : highest_ - *value + 1;
+    // A server that goes on counting needs no help.
+    base_ = *value > highest_ ? 0 : *value > 0 ? highest_ : highest_ - *value + 1;
     begins_ = false;
   }
   const double lifted = base_ + *value;

@@ -40,6 +40,7 @@ json::object described(const Member& member, const Routes::Cost& cost) {
                       {"trouble", status.trouble},
                       {"command", status.command},
                       {"version", status.version},
+                      {"protocol", status.protocol},
                       {"tools", cost.tools},
                       {"tokens", cost.tokens()},
                       {"waiting", status.waiting},

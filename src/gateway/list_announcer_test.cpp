@@ -28,7 +28,7 @@ class Announcing : public testing::Test {
 
   std::vector<std::string> said;
   simulation::VirtualTime timers;
-  ListAnnouncer announcer{timers, [this](std::string_view method) { said.emplace_back(method); }};
+  ListAnnouncer announcer{timers, [this](ListKind kind) { said.emplace_back(words(kind).notification); }};
 };
 
 TEST_F(Announcing, a_change_is_told_at_once_and_once) {

@@ -70,6 +70,16 @@ void Generation::meet(Era server, std::string_view hello, Era client) {
   if (server != client) build_bridge();
 }
 
+std::string Generation::protocol() const {
+  const std::string_view bridges = bridge_ ? bridge_->version() : std::string_view();
+  const std::string_view version = era_ == Era::modern ? modern_version
+                                   : bridges.empty()
+                                       ? find_member(initialize_result_, "protocolVersion")
+                                       : bridges;
+  return fmt::format("{} ({} era{})", version.empty() ? "unknown" : string_value(version), text(era_),
+                     bridge_ ? ", bridged" : "");
+}
+
 void Generation::build_bridge() {
   bridge_ = make_bridge(era_, *this, clock_, hello_, initialize_result_);
 }

@@ -64,7 +64,8 @@ class Generation final : public Link::Handler,
   // builds one.
   void meet(Era server, std::string_view hello, Era client);
   Era era() const { return era_; }
-  bool bridged() const { return bridge_ != nullptr; }
+  // "2026-07-28 (modern era)", and whether clients of the other one are bridged to it.
+  std::string protocol() const;
 
   // A modern client's: from now on the server tells of changes to the lists that it announced in this answer
   // to `server/discover`, and to these resources (URIs as JSON text).
@@ -104,7 +105,9 @@ class Generation final : public Link::Handler,
 
   // It gets nothing new, and its owner wants to know when it is idle.
   void drain() { draining_ = true; }
-  bool idle() const { return asked_.size() == 0 && tasks_.empty() && (!bridge_ || bridge_->idle()); }
+  bool idle() const { return asked_.size() == 0 && tasks_.empty() && !parks(); }
+  // Whether calls wait in the bridge for their clients.
+  bool parks() const { return bridge_ && !bridge_->idle(); }
   // Ends it within twice the patience. on_death() follows.
   void end(std::chrono::milliseconds patience);
   // The same after this time; while it has tasks, after as long as a call may take.
@@ -190,7 +193,7 @@ class Generation final : public Link::Handler,
                    std::span<const Edit> edits);
   void follow_task(const Requests::Request& request, const Message& answer);
   void tell_if_idle() {
-    if (draining_ && asked_.size() == 0 && (!bridge_ || bridge_->idle())) owner_.on_idle(*this);
+    if (draining_ && asked_.size() == 0 && !parks()) owner_.on_idle(*this);
   }
   void die(const Backend::Ending& ending);
   // A message of a client's, or one of our own.

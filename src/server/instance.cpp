@@ -413,7 +413,7 @@ void Instance::watch_overdue_calls() {
           config.name, describe(request), duration_text(config.call_timeout), after_overdue(*generation));
       clients_.refuse(request.origin, failure_answer(request.known, request.id(), words));
     }
-    if (generation->open() > 0 || !generation->idle()) watch_overdue_calls();
+    if (generation->open() > 0 || generation->parks()) watch_overdue_calls();
   });
 }
 
@@ -432,6 +432,7 @@ Status Instance::status() const {
   status.version = offer_.version();
   status.executable = world_.files().program_of(config_in_use().command);
   if (current_) {
+    status.protocol = current_->protocol();
     status.newer_on_disk = !current_->config().cli && status.executable && current_file_ &&
                            !status.executable->stamp.looks_like(current_file_->stamp);
     status.life = {.generation = current_->number(),

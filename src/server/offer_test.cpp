@@ -38,7 +38,7 @@ constexpr const char* second_version = R"({"serverInfo":{"name":"s","version":"2
 
 class OfferTest : public testing::Test {
  protected:
-  StartCache cache() { return {files_, config_, std::nullopt, "{}"}; }
+  StartCache cache() { return {files_, config_, std::nullopt, "{}", Era::legacy}; }
   static std::vector<FetchedLists::Refusal> no_tools() { return {{ListKind::tools, "out of cheese"}}; }
 
   OneText files_;

@@ -31,7 +31,7 @@ class StartCacheFiles : public testing::Test {
     catalog_.add_page(ListKind::tools, R"({"tools":[{"name":"a"}]})");
     save();
   }
-  StartCache cache() { return {files_, config_, std::nullopt, "{}"}; }
+  StartCache cache() { return {files_, config_, std::nullopt, "{}", Era::legacy}; }
   void save() { cache().save(R"({"capabilities":{}})", catalog_); }
 
   KeptTexts files_;

@@ -26,6 +26,7 @@ std::string Status::text() const {
   line("state", state);
   line("trouble", trouble);
   line("version", version);
+  line("protocol", protocol);
   if (executable)
     line("executable", executable->text(at) + (newer_on_disk ? "; newer on disk than running" : ""));
   if (life) {

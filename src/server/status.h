@@ -42,6 +42,7 @@ struct Status {
   std::string command;  // as the user gave it
   bool daemon = false;  // what begins and ends are sessions with it
   std::string version;  // as the server tells it
+  std::string protocol;  // "2026-07-28 (modern era)"
   std::optional<FileFacts> executable;
   bool newer_on_disk = false;  // than what runs
 
