@@ -160,6 +160,15 @@ TEST_F(LegacySubscriptions, can_be_cancelled_while_it_waits) {
   EXPECT_EQ(at(down(), {"params", "requestId"}), R"("listen-1")");
 }
 
+TEST_F(LegacySubscriptions, one_that_waits_is_not_answered_by_a_server_that_was_never_asked_for_it) {
+  subscribe(4, "a");
+  answer("4", "{}");
+  EXPECT_TRUE(ends.up.empty());
+  EXPECT_EQ(facade.lost("4"), "");
+  acknowledge(1, R"({"resourceSubscriptions":["a"]})");
+  EXPECT_EQ(up(), done);
+}
+
 TEST_F(LegacySubscriptions, have_a_limit) {
   LegacyFacadeEnds others;
   LegacyFacade small(others, "{}", {.rounds = 1, .questions = 1, .subscriptions = 1});

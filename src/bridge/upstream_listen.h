@@ -25,7 +25,7 @@ class UpstreamListen {
     bool tools = false;
     bool prompts = false;
     bool resources = false;
-    std::set<std::string, std::less<>> uris;  // as values, not as JSON text
+    std::set<std::string, std::less<>> uris{};  // as values, not as JSON text
 
     bool empty() const { return !tools && !prompts && !resources && uris.empty(); }
     bool operator==(const Filter&) const = default;

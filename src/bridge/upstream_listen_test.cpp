@@ -1,0 +1,132 @@
+#include "bridge/upstream_listen.h"
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <vector>
+
+#include "rpc/json_cursor.h"
+
+namespace mcpivot {
+namespace {
+
+using Verdict = UpstreamListen::Verdict;
+
+struct Listener final : UpstreamListen::Owner {
+  void send_listen(std::string_view line) override { sent.emplace_back(line); }
+  void on_listening(const UpstreamListen::Filter&, const UpstreamListen::Filter& honours, bool) override {
+    honoured = honours;
+    ++acknowledged;
+  }
+  void on_refused(int code, std::string_view why) override {
+    refusals.push_back(fmt::format("{} {}", code, why));
+  }
+
+  std::vector<std::string> sent, refusals;
+  UpstreamListen::Filter honoured;
+  int acknowledged = 0;
+};
+
+Verdict hear(UpstreamListen& listen, std::string_view method, std::string_view id) {
+  const std::string line = fmt::format(
+      R"({{"jsonrpc":"2.0","method":"notifications/{}","params":{{"_meta":{{"io.modelcontextprotocol/subscriptionId":{}}},"notifications":{{"toolsListChanged":true}}}}}})",
+      method, id);
+  return listen.from_server(*read_message(line));
+}
+
+TEST(UpstreamListen, two_on_one_connection_do_not_meet) {
+  Listener one, other;
+  UpstreamListen a(one, "a"), b(other, "b");
+  a.want({.tools = true}, R"("x":1)");
+  b.want({.prompts = true}, "");
+  EXPECT_EQ(
+      one.sent.at(0),
+      R"({"jsonrpc":"2.0","id":"a-1","method":"subscriptions/listen","params":{"_meta":{"x":1},"notifications":{"toolsListChanged":true}}})");
+  EXPECT_EQ(find_member(other.sent.at(0), "id"), R"("b-1")");
+  hear(b, "subscriptions/acknowledged", R"("a-1")");
+  EXPECT_EQ(other.acknowledged, 0);
+  hear(a, "subscriptions/acknowledged", R"("a-1")");
+  EXPECT_EQ(one.acknowledged, 1);
+  EXPECT_TRUE(one.honoured.tools);
+  EXPECT_EQ(hear(a, "tools/list_changed", R"("a-1")"), Verdict::pass);
+  EXPECT_EQ(hear(b, "tools/list_changed", R"("a-1")"), Verdict::done);
+  EXPECT_EQ(b.from_server(*read_message(R"({"jsonrpc":"2.0","id":"a-1","result":{}})")), Verdict::foreign);
+  EXPECT_EQ(a.from_server(*read_message(R"({"jsonrpc":"2.0","id":"a-1","result":{}})")), Verdict::done);
+  EXPECT_FALSE(b.lost(R"("a-1")"));
+}
+
+TEST(UpstreamListen, what_has_no_subscription_is_none_of_its_business) {
+  Listener owner;
+  UpstreamListen listen(owner);
+  for (const std::string_view line :
+       {R"({"jsonrpc":"2.0","method":"notifications/tools/list_changed"})",
+        R"({"jsonrpc":"2.0","id":1,"result":{}})",
+        R"({"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}})"})
+    EXPECT_EQ(listen.from_server(*read_message(line)), Verdict::foreign) << line;
+}
+
+TEST(UpstreamListen, nothing_is_sent_when_the_same_is_wanted_again) {
+  Listener owner;
+  UpstreamListen listen(owner);
+  listen.want({}, "");
+  EXPECT_TRUE(owner.sent.empty());
+  listen.want({.tools = true}, "");
+  listen.want({.tools = true}, "");
+  EXPECT_EQ(owner.sent.size(), 1U);
+  hear(listen, "subscriptions/acknowledged", R"("listen-1")");
+  listen.want({.tools = true}, "");
+  for (int i = 0; i < 100; ++i) listen.expire();
+  EXPECT_EQ(owner.sent.size(), 1U);
+}
+
+TEST(UpstreamListen, the_old_one_is_cancelled_only_once_the_new_one_is_acknowledged) {
+  Listener owner;
+  UpstreamListen listen(owner);
+  listen.want({.tools = true}, "");
+  hear(listen, "subscriptions/acknowledged", R"("listen-1")");
+  listen.want({.tools = true, .prompts = true}, "");
+  EXPECT_EQ(owner.sent.size(), 2U);
+  hear(listen, "subscriptions/acknowledged", R"("listen-2")");
+  ASSERT_EQ(owner.sent.size(), 3U);
+  EXPECT_EQ(find_member(find_member(owner.sent[2], "params"), "requestId"), R"("listen-1")");
+}
+
+TEST(UpstreamListen, the_new_one_takes_over_from_an_old_one_that_ended_meanwhile) {
+  Listener owner;
+  UpstreamListen listen(owner);
+  listen.want({.tools = true}, "");
+  hear(listen, "subscriptions/acknowledged", R"("listen-1")");
+  listen.want({.tools = true, .prompts = true}, "");
+  listen.from_server(*read_message(R"({"jsonrpc":"2.0","id":"listen-1","result":{}})"));
+  for (int i = 0; i < 10; ++i) listen.expire();
+  EXPECT_EQ(owner.sent.size(), 2U);  // the new one is on its way
+  hear(listen, "subscriptions/acknowledged", R"("listen-2")");
+  EXPECT_EQ(owner.sent.size(), 2U);
+  EXPECT_EQ(owner.acknowledged, 2);
+}
+
+TEST(UpstreamListen, a_listen_that_lasted_is_opened_again_soon) {
+  Listener owner;
+  UpstreamListen listen(owner);
+  listen.want({.tools = true}, "");
+  for (std::size_t i = 1; i <= 5; ++i) {
+    hear(listen, "subscriptions/acknowledged", fmt::format(R"("listen-{}")", i));
+    listen.expire();
+    EXPECT_TRUE(listen.lost(fmt::format(R"("listen-{}")", i)));
+    listen.expire();
+    EXPECT_EQ(owner.sent.size(), i + 1);
+  }
+}
+
+TEST(UpstreamListen, a_refusal_says_why) {
+  Listener owner;
+  UpstreamListen listen(owner);
+  listen.want({.tools = true}, "");
+  listen.from_server(*read_message(
+      R"({"jsonrpc":"2.0","id":"listen-1","error":{"code":-32601,"message":"no \"such\" thing"}})"));
+  EXPECT_EQ(owner.refusals, std::vector<std::string>{R"(-32601 no "such" thing)"});
+  EXPECT_FALSE(listen.supported());
+}
+
+}  // namespace
+}  // namespace mcpivot
