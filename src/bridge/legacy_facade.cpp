@@ -7,7 +7,6 @@
 #include <optional>
 #include <utility>
 
-#include "base/contains.h"
 #include "bridge/facade_ids.h"
 #include "bridge/members.h"
 #include "mcp/era.h"
@@ -195,7 +194,10 @@ void LegacyFacade::on_server_answer(const Message& message) {
   const std::string_view id = message.text(message.id);
   if (const std::int64_t own = own_id(id); own != 0) {
     const auto at = calls_.find(own);
-    if (at == calls_.end()) return waits(own) ? void() : ends_.to_client(message, {});
+    if (at == calls_.end()) {
+      if (!waits(own)) ends_.to_client(message, {});
+      return;
+    }
     const Call& call = at->second;
     if (call.round == 0 && !call.input && call.method != Method::initialize) on_answer(at, message);
     return;
