@@ -130,6 +130,7 @@ class Report {
     line("env", list_text(keys_of(source, "env")));
     line("builds", spelled(source, "build"));
     line("watches", watched(server));
+    if (server.sharing == Sharing::shared) line("sharing", "one instance for all clients");
     if (server.swap == SwapMode::stop_first) line("swap", "the old one stops before a new one starts");
     line("replays", spelled(source, "replay"));
     line("limits", limits(source));

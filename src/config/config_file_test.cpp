@@ -82,6 +82,16 @@ TEST(ConfigFile, so_do_vs_code_s_and_a_bare_map) {
   EXPECT_TRUE(bare.gateway.remember);
 }
 
+TEST(ConfigFile, says_whether_clients_share_a_server) {
+  EXPECT_EQ(with(R"("command": "x")").gateway.servers[0].server.sharing, Sharing::per_client);
+  EXPECT_EQ(with(R"("command": "x", "sharing": "per-client")").gateway.servers[0].server.sharing,
+            Sharing::per_client);
+  EXPECT_EQ(with(R"("command": "x", "sharing": "shared")").gateway.servers[0].server.sharing,
+            Sharing::shared);
+  EXPECT_THAT(problems(with(R"("command": "x", "sharing": "both")")),
+              ElementsAre(HasSubstr(R"(must be "per-client" or "shared")")));
+}
+
 TEST(ConfigFile, says_all_that_a_command_line_can_say) {
   const LoadedConfig config =
       with(R"("command": "./dev", "args": ["-v"], "cwd": "sub/..", "build": "make", "watch": ["src/**"],

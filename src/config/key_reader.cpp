@@ -52,6 +52,7 @@ T& into(const Target& target) {
 void choose(std::size_t which, const Target& target) {
   if (auto* const* index = std::get_if<std::size_t*>(&target)) **index = which;
   if (auto* const* swap = std::get_if<SwapMode*>(&target)) **swap = static_cast<SwapMode>(which);
+  if (auto* const* sharing = std::get_if<Sharing*>(&target)) **sharing = static_cast<Sharing>(which);
   if (auto* const* start = std::get_if<StartMode*>(&target)) **start = static_cast<StartMode>(which);
   if (auto* const* front = std::get_if<Front*>(&target)) **front = static_cast<Front>(which);
   if (auto* const* era = std::get_if<std::optional<Era>*>(&target))

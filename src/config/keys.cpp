@@ -14,6 +14,7 @@ using std::string_view;
 
 constexpr std::array<string_view, 5> types{"stdio", "http", "sse", "streamable-http", "streamableHttp"};
 constexpr std::array<string_view, 2> swaps{"overlap", "stop-first"};
+constexpr std::array<string_view, 2> sharings{"per-client", "shared"};
 constexpr std::array<string_view, 2> starts{"eager", "lazy"};
 constexpr std::array<string_view, 2> styles{"prefixed", "bare"};
 constexpr std::array<string_view, 3> eras{"auto", "legacy", "modern"};
@@ -173,6 +174,15 @@ constexpr std::array all_server_keys{
             "`auto` asks it",
         .in_server = IN_SERVER(entry.server.era),
         .choices = eras},
+    Key{.name = "sharing",
+        .type = KeyType::choice,
+        .kinds = for_all,
+        .fallback = "per-client",
+        .words =
+            "`per-client`: each client has an instance of its own; `shared`: all clients of this mcpivot "
+            "use one, which can't ask them anything, and whose log messages and stderr they don't see",
+        .in_server = IN_SERVER(entry.server.sharing),
+        .choices = sharings},
     Key{.name = "replay",
         .type = KeyType::replay,
         .kinds = for_stdio | for_http,

@@ -27,6 +27,11 @@ enum class SwapMode : std::uint8_t {
   stop_first  // for servers that cannot run twice
 };
 
+enum class Sharing : std::uint8_t {
+  per_client,  // every client has an instance of its own
+  shared       // all clients use one
+};
+
 // A CLI that describes its own tools and runs once per call. Its program is the server's command.
 struct CliConfig {
   std::vector<std::string> schema_args{"schema", "--json"};  // print the schema
@@ -71,6 +76,7 @@ struct ServerConfig {
   bool passes_stderr = true;  // on to our own, where clients look for it
   std::optional<Era> era;  // of the server; not given: it is asked
   SwapMode swap = SwapMode::overlap;
+  Sharing sharing = Sharing::per_client;
   std::vector<ReplayRule> replay;
   std::size_t max_message = 10'000'000;  // longest message toward the client, in bytes
 

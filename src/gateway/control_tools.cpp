@@ -67,7 +67,7 @@ ControlNames names_under(Compat compat) {
 
 ControlNames control_names(Compat compat, const ServerConfig& server) {
   ControlNames names = names_under(compat);
-  if (!prints_to_us(server)) names.logs = {};
+  if (!prints_to_us(server) || server.sharing == Sharing::shared) names.logs = {};
   return names;
 }
 
@@ -140,7 +140,6 @@ struct ControlTools::Running {
   Asker asker;
   const Clients& clients;
   std::string server;  // by its name: it may be gone before the call ends
-  bool tells_model;    // whoever asked is an AI's client, and passes the answer on
   std::string id;
   std::string token;
   const Clock& clock;
@@ -309,6 +308,17 @@ Member* ControlTools::pick_or_refuse(const Call& call, const Fits& fits) const {
   return nullptr;
 }
 
+// What a server that is shared prints may be about other clients' calls.
+Member* ControlTools::pick_readable(const Call& call) const {
+  Member* const member = pick_or_refuse(call);
+  if (member == nullptr || !member->instance().is_shared() || call.asker.client != fleet_.reader())
+    return member;
+  refuse(call, fmt::format("[mcpivot] \"{}\" is shared with other clients, and its stderr may tell of their "
+                           "calls. \"mcpivot logs {}\" in a terminal shows it.",
+                           member->name(), member->name()));
+  return nullptr;
+}
+
 void ControlTools::rebuild(const Call& call) {
   Member* const member = pick_or_refuse(call, can_build);
   if (member == nullptr) return;
@@ -339,7 +349,9 @@ void ControlTools::status(const Call& call) {
   if (all) {
     text += overview();
   } else if (const Member* member = pick_or_refuse(call)) {
-    text += member->instance().status().text();
+    Status status = member->instance().status();
+    status.untold = fleet_.notices();
+    text += status.text();
     if (offers_choice()) text += fmt::format("active: {}\n", member->active() ? "yes" : "no");
   } else {
     return;
@@ -374,7 +386,7 @@ std::string ControlTools::overview() const {
 }
 
 void ControlTools::logs(const Call& call) {
-  const Member* const member = pick_or_refuse(call);
+  const Member* const member = pick_readable(call);
   if (member == nullptr) return;
   const std::string text =
       output_tail(member->instance(), {.lines = number_argument(call.arguments, "lines", usual_log_lines),
@@ -497,7 +509,7 @@ void ControlTools::sitter_info(const Call& call) {
 }
 
 void ControlTools::sitter_logs(const Call& call) {
-  const Member* const member = pick_or_refuse(call);
+  const Member* const member = pick_readable(call);
   if (member == nullptr) return;
   const bool since_spawn = find_member(call.arguments, "since_spawn") == "true";
   const std::string text = output_tail(
@@ -587,7 +599,6 @@ std::shared_ptr<ControlTools::Running> ControlTools::begin(const Call& call, Ins
       std::shared_ptr<Running>(new Running{.asker = call.asker,
                                            .clients = clients_,
                                            .server = server.name(),
-                                           .tells_model = server.client() == call.asker.client,
                                            .id = std::string(message.text(message.id)),
                                            .token = std::string(message.text(message.progress_token)),
                                            .clock = world_.timers(),
@@ -600,10 +611,9 @@ std::shared_ptr<ControlTools::Running> ControlTools::begin(const Call& call, Ins
 void ControlTools::end(const std::shared_ptr<Running>& running, const ReloadOutcome& outcome) {
   if (!running) return;
   running_.remove(running);
-  // Of what was too late to stop, or was done from a terminal, the model must know.
-  const bool untold = running->withdrawn || !running->tells_model;
-  Instance* const server = outcome.ok && untold ? find_server(running->server) : nullptr;
-  if (server != nullptr) server->add_notice(outcome.text);
+  // Of what was too late to stop, or was done from a terminal or by another client, the model must know.
+  if (Instance* const server = outcome.ok ? find_server(running->server) : nullptr)
+    server->add_notice(outcome.text, {&running->asker.client, running->withdrawn ? 0UL : 1UL});
   if (!running->withdrawn)
     clients_.answer(running->asker, tool_answer(running->id, outcome.text, !outcome.ok));
 }

@@ -31,6 +31,9 @@ class ControlTools {
   class Fleet {
    public:
     virtual ~Fleet() = default;
+    // The AI's client whose fleet it is; and what is due to its model.
+    virtual ClientId reader() const = 0;
+    virtual const std::string& notices() const = 0;
     virtual Members& members() = 0;
     virtual const Presentation& presentation() const = 0;
     // What is wrong with the configuration, in one line; empty: nothing.
@@ -98,6 +101,8 @@ class ControlTools {
   std::expected<Member*, std::string> pick(std::string_view arguments, const Fits& fits = {}) const;
   // The same; the caller is told if that is not clear, and null returned.
   Member* pick_or_refuse(const Call& call, const Fits& fits = {}) const;
+  // The same for one whose stderr the caller may see.
+  Member* pick_readable(const Call& call) const;
 
   // What the tools do.
   void rebuild(const Call& call);

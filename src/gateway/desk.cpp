@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <iterator>
 #include <optional>
 #include <utility>
@@ -14,15 +13,13 @@
 #include "gateway/control_arguments.h"
 #include "log/log.h"
 #include "mcp/initialize.h"
+#include "mcp/log_levels.h"
+#include "mcp/notice.h"
 #include "rpc/answers.h"
 #include "rpc/json_cursor.h"
 
 namespace mcpivot {
 namespace {
-
-// Those of the MCP specification.
-constexpr std::array<std::string_view, 8> log_levels{"debug", "info",     "notice", "warning",
-                                                     "error", "critical", "alert",  "emergency"};
 
 // Where in a message a part of it is.
 Span span_of(const Message& message, std::string_view part) {
@@ -94,9 +91,16 @@ std::unique_ptr<Member> Desk::make_member(ServerEntry entry) {
   Instance::Watcher& watcher = *this;
   const auto& server = servers_.at(entry.server.name);
   const InstanceId id{client_, ++last_instance_};
-  auto member = std::make_unique<Member>(world_, clients_, server, id, std::move(entry), notices_, watcher);
-  by_number_.emplace(id.number, member.get());
+  auto member = std::make_unique<Member>(world_, clients_, server, id, std::move(entry), watcher);
+  by_instance_.emplace(member->instance().id(), member.get());
   member->set_active(active);
+  return member;
+}
+
+std::unique_ptr<Member> Desk::make_successor(const Member& old, ServerEntry entry) {
+  auto member = make_member(std::move(entry));
+  member->set_active(member->entry().active.value_or(old.active()));
+  member->instance().restore(client_, old.instance().memory(client_), {});
   return member;
 }
 
@@ -116,8 +120,8 @@ ClientState Desk::state() const {
                     .questions = clients_[client_].questions()};
   for (const auto& member : members_)
     state.servers[member->name()] = {.active = member->active(),
-                                     .replay = member->instance().memory(),
-                                     .tasks = member->instance().tasks()};
+                                     .replay = member->instance().memory(client_),
+                                     .tasks = member->instance().tasks(client_)};
   return state;
 }
 
@@ -132,9 +136,9 @@ void Desk::restore(const ClientState& state) {
   for (const auto& member : members_) {
     if (const auto known = state.servers.find(member->name()); known != state.servers.end()) {
       member->set_active(known->second.active);
-      member->instance().restore(known->second.replay, known->second.tasks);
+      member->instance().restore(client_, known->second.replay, known->second.tasks);
     }
-    if (!hello_.empty()) member->instance().hello(hello_, era_, {});
+    if (!hello_.empty()) member->instance().hello(client_, hello_, era_, {});
   }
 }
 
@@ -183,8 +187,9 @@ void Desk::configure(GatewayConfig config) {
   for (ServerEntry& entry : config.servers) {
     const auto old = std::ranges::find_if(
         old_ones, [&](const auto& member) { return member && member->name() == entry.server.name; });
-    if (old == old_ones.end()) {
-      members_.push_back(make_member(entry));
+    const bool stays = old != old_ones.end() && (*old)->entry().server.sharing == entry.server.sharing;
+    if (!stays) {
+      members_.push_back(old == old_ones.end() ? make_member(entry) : make_successor(**old, entry));
       changes.emplace_back(members_.back().get(), std::nullopt);
     } else {
       members_.push_back(std::move(*old));
@@ -208,8 +213,8 @@ void Desk::configure(GatewayConfig config) {
 void Desk::welcome(Member& member) {
   log_info("{}: it is in the configuration now", member.name());
   start(member);
-  if (!hello_.empty()) member.instance().hello(hello_, era_, {});
-  if (!level_.empty()) member.instance().apply_setting(*read_message(level_));
+  if (!hello_.empty()) member.instance().hello(client_, hello_, era_, {});
+  if (!level_.empty()) member.instance().set_level(client_, *read_message(level_));
 }
 
 void Desk::change(Member& member, ServerEntry entry) {
@@ -228,8 +233,8 @@ void Desk::retire(std::unique_ptr<Member> gone) {
   Member& member = leaving_.add(std::move(gone));
   forget_start(member);
   member.set_active(false);
-  member.instance().retire([this, &member] {
-    by_number_.erase(member.instance().id().number);
+  member.retire([this, &member] {
+    by_instance_.erase(member.instance().id());
     leaving_.ended(member);
   });
 }
@@ -240,8 +245,8 @@ void Desk::shut_down(std::chrono::milliseconds patience, std::function<void()> d
   for (const std::string& line : listens_.farewells()) clients_.answer({.client = client_}, line);
   listens_ = {};
   const auto one_less = after_all(members_.size() + leaving_.all().size() + 1, std::move(done));
-  for (const auto& member : members_) member->instance().shut_down(patience, one_less);
-  for (const auto& member : leaving_.all()) member->instance().shut_down(patience, one_less);
+  for (const auto& member : members_) member->shut_down(patience, one_less);
+  for (const auto& member : leaving_.all()) member->shut_down(patience, one_less);
   one_less();
 }
 
@@ -260,10 +265,25 @@ void Desk::on_list_changed(const Instance& instance, ListKind kind) {
   // What an inactive one has decides which of the others' names can do without a prefix.
   const bool names_depend =
       std::ranges::any_of(members_, [](const auto& other) { return other->naming() == Naming::bare; });
-  if (tells_model(instance) || names_depend) announcer_.changed(kind);
+  if (is_active(instance) || names_depend) announcer_.changed(kind);
 }
 
-// Every client has instances of its own, so what is for nobody in particular is for this one.
+void Desk::pass_answer(const Instance& instance, const Generation::Requests::Request& request,
+                       ToClient& said) {
+  if (request.known != Method::tools_call || notices_.empty() || request.origin.client != client_)
+    return clients_.pass(said);
+  const Item* tool = request.name().empty()
+                         ? nullptr
+                         : instance.catalog().find(ListKind::tools, string_value(request.name()));
+  const NoticeInAnswer notice(said.message, notices_.text(),
+                              tool != nullptr ? std::string_view(tool->json) : std::string_view());
+  notice.add_to(said.edits);
+  said.changed = notice.fits();
+  if (notice.fits()) notices_.carried(notice.delivered());
+  clients_.pass(said);
+}
+
+// From an instance of its client's own, what is for nobody in particular is for that one.
 void Desk::pass(const Instance& instance, ToClient& said) {
   if (said.to.client == ClientId::nobody) {
     said.to.client = client_;
@@ -294,25 +314,30 @@ void Desk::mark_logger(const Instance& instance, ToClient& said) const {
   }
 }
 
-// Only of those that are in its context.
-bool Desk::tells_model(const Instance& instance) const {
+bool Desk::is_active(const Instance& instance) const {
   const Member* const member = member_of(instance.id());
   return member != nullptr && member->active();
 }
 
-std::string Desk::shown_name(const Instance& instance, ListKind kind, const std::string& own) {
+// Only of those that are in its context.
+void Desk::tell_model(const Instance& instance, const std::string& words, std::span<const ClientId> know) {
+  if (!contains(know, client_) && is_active(instance)) notices_.add(words);
+}
+
+std::string Desk::shown_name(const Instance& instance, ClientId /*client*/, ListKind kind,
+                             const std::string& own) {
   const Member* const member = member_of(instance.id());
   return member == nullptr ? own : names().shown(*member, kind, own);
 }
 
-bool Desk::allows_call(const Instance& instance, std::string_view name) const {
+bool Desk::allows_call(const Instance& instance, ClientId /*client*/, std::string_view name) const {
   const Member* const member = member_of(instance.id());
   return member != nullptr && member->allows_call(name);
 }
 
 Member* Desk::member_of(InstanceId id) const {
-  const auto found = by_number_.find(id.number);
-  return found == by_number_.end() ? nullptr : found->second;
+  const auto found = by_instance_.find(id);
+  return found == by_instance_.end() ? nullptr : found->second;
 }
 
 const Routes& Desk::routes() {
@@ -426,8 +451,8 @@ void Desk::initialize(Asker asker, const Message& message) {
     clients_[asker.client].agreed_version(find_member(result, "protocolVersion"));
     clients_.answer(asker, result_answer(id, result));
   };
-  if (presentation_.client_waits) return lone().hello(hello_, era_, std::move(answer));
-  for (const auto& member : members_) member->instance().hello(hello_, era_, {});
+  if (presentation_.client_waits) return lone().hello(client_, hello_, era_, std::move(answer));
+  for (const auto& member : members_) member->instance().hello(client_, hello_, era_, {});
   answer();
 }
 
@@ -436,8 +461,10 @@ std::string Desk::initialize_result() const {
   if (!presentation_.shows_handshake) return gateway_initialize_result(hello_, instructions());
   std::string theirs = lone().initialize_result();
   if (is_discover_result(theirs)) theirs = initialize_result_of(theirs, agreed_version(hello_));
-  const std::string result = theirs.empty() ? gateway_initialize_result(hello_, words_of_trouble())
-                                            : widened_initialize_result(theirs);
+  std::string result = theirs.empty() ? gateway_initialize_result(hello_, words_of_trouble())
+                                      : widened_initialize_result(theirs);
+  // The server has agreed with us on a version, not with this client.
+  if (lone().is_shared()) result = with_version(result, agreed_version(hello_));
   return config_.trouble.empty() ? result : with_words(result, words_of_config());
 }
 
@@ -565,7 +592,7 @@ void Desk::set_level(Asker asker, const Message& message) {
                             fmt::format("Unknown log level {}; there are: {}",
                                         quote(as_utf8(level.substr(0, 40))), fmt::join(log_levels, ", "))));
   if (!presentation_.passes_through) level_ = message.raw;
-  for (const auto& member : members_) member->instance().apply_setting(message);
+  for (const auto& member : members_) member->instance().set_level(client_, message);
   clients_.answer(asker, result_answer(message.text(message.id), "{}"));
 }
 
@@ -575,8 +602,9 @@ void Desk::request_other(Asker asker, const Message& message) {
   const std::string method = string_value(message.text(message.method));
   if (method.starts_with("tasks/")) {
     const std::string_view task = find_member(message.text(message.params), "taskId");
-    const auto keeper = std::ranges::find_if(
-        members_, [&](const auto& member) { return !task.empty() && member->instance().has_task(task); });
+    const auto keeper = std::ranges::find_if(members_, [&](const auto& member) {
+      return !task.empty() && member->instance().owner_of_task(task) == asker.client;
+    });
     if (keeper != members_.end()) return pass(**keeper, asker, message);
     if (!task.empty())
       return clients_.refuse(asker, error_answer(message.text(message.id), code::invalid_params,
@@ -588,7 +616,7 @@ void Desk::request_other(Asker asker, const Message& message) {
 
 void Desk::request_unless(bool lacking, std::string_view otherwise, Asker asker, const Message& message) {
   if (!lacking) return lone().request(asker, message);
-  lone().remember_setting(message);
+  lone().remember_setting(client_, message);
   clients_.answer(asker, result_answer(message.text(message.id), otherwise));
 }
 

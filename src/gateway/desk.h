@@ -22,6 +22,7 @@
 #include "gateway/member.h"
 #include "gateway/presentation.h"
 #include "gateway/routes.h"
+#include "mcp/notice_board.h"
 
 namespace mcpivot {
 
@@ -73,12 +74,19 @@ class Desk final : private Instance::Watcher, private ControlTools::Fleet {
   void on_writable(const Instance& instance) override;
   void on_catalog(const Instance& /*instance*/) override { stale_ = Stale::names; }
   void on_list_changed(const Instance& instance, ListKind kind) override;
+  void pass_answer(const Instance& instance, const Generation::Requests::Request& request,
+                   ToClient& said) override;
   void pass(const Instance& instance, ToClient& said) override;
-  bool tells_model(const Instance& instance) const override;
-  std::string shown_name(const Instance& instance, ListKind kind, const std::string& own) override;
-  bool allows_call(const Instance& instance, std::string_view name) const override;
+  bool is_active(const Instance& instance) const override;
+  void tell_model(const Instance& instance, const std::string& words,
+                  std::span<const ClientId> know) override;
+  std::string shown_name(const Instance& instance, ClientId client, ListKind kind,
+                         const std::string& own) override;
+  bool allows_call(const Instance& instance, ClientId client, std::string_view name) const override;
 
   // ControlTools::Fleet
+  ClientId reader() const override { return client_; }
+  const std::string& notices() const override { return notices_.text(); }
   Members& members() override { return members_; }
   const Presentation& presentation() const override { return presentation_; }
   const std::string& trouble() const override { return config_.trouble; }
@@ -93,6 +101,8 @@ class Desk final : private Instance::Watcher, private ControlTools::Fleet {
   // Whose instance it is; null: that has ended.
   Member* member_of(InstanceId id) const;
   std::unique_ptr<Member> make_member(ServerEntry entry);
+  // In the place of one of the same name, which is shared, or no longer is.
+  std::unique_ptr<Member> make_successor(const Member& old, ServerEntry entry);
   void start_next();
   void start(Member& member);
   void watch_start(Member& member);
@@ -167,7 +177,7 @@ class Desk final : private Instance::Watcher, private ControlTools::Fleet {
   Presentation presentation_;
   ActiveMemory memory_;
   NoticeBoard notices_;
-  std::map<std::uint32_t, Member*> by_number_;  // those of both, by the numbers of their instances
+  std::map<InstanceId, Member*> by_instance_;  // those of both
   Members members_;
   Leaving<Member> leaving_;  // no longer configured; their calls end
   Alarm next_start_;

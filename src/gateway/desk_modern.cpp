@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <memory>
 #include <utility>
 
@@ -11,6 +10,7 @@
 #include "gateway/desk.h"
 #include "log/log.h"
 #include "mcp/initialize.h"
+#include "mcp/log_levels.h"
 #include "rpc/answers.h"
 #include "rpc/json_cursor.h"
 
@@ -19,9 +19,6 @@ namespace {
 
 // Servers whose era isn't known are asked, but a client waits no longer than this for the answer.
 constexpr std::chrono::milliseconds patience_for_eras{2'000};
-
-constexpr std::array<std::string_view, 8> log_levels{R"("debug")", R"("info")",     R"("notice")", R"("warning")",
-                                                     R"("error")", R"("critical")", R"("alert")",  R"("emergency")"};
 
 std::string unsupported_version(const Message& request) {
   return fmt::format(
@@ -47,7 +44,7 @@ std::string fault_in_meta(const Message& request) {
   const std::string_view info = find_member(meta, meta_key::client_info);
   if (!info.empty() && !info.starts_with('{')) return fault(meta_key::client_info, "must be an object");
   const std::string_view level = find_member(meta, meta_key::log_level);
-  if (!level.empty() && !contains(log_levels, level))
+  if (!level.empty() && !contains(log_levels, string_value(level)))
     return fault(meta_key::log_level, fmt::format("must be one of {}", fmt::join(log_levels, ", ")));
   return {};
 }
@@ -81,7 +78,7 @@ void Desk::meet(const Message& message) {
   hello_ = hello_of(message.text(message.meta));
   era_ = Era::modern;
   control_.set_era(era_);
-  for (const auto& member : members_) member->instance().hello(hello_, era_, {});
+  for (const auto& member : members_) member->instance().hello(client_, hello_, era_, {});
 }
 
 // --- server/discover ---------------------------------------------------------------------------------------
@@ -170,7 +167,7 @@ void Desk::subscribe() {
     for (const std::string& uri : uris)
       if (presentation_.passes_through || routes().resource(string_value(uri)) == member.get())
         theirs.push_back(uri);
-    member->instance().listen(std::move(theirs));
+    member->instance().listen(client_, std::move(theirs));
   }
 }
 

@@ -6,19 +6,41 @@
 namespace mcpivot {
 
 Member::Member(World& world, Clients& clients, std::shared_ptr<Server> server, InstanceId id,
-               ServerEntry entry, NoticeBoard& notices, Instance::Watcher& watcher)
+               ServerEntry entry, Instance::Watcher& watcher)
     : entry_(std::move(entry)),
+      client_(id.client),
       server_(std::move(server)),
-      instance_(world, clients, *server_, id, entry_.server, notices, watcher),
       tools_(entry_.tools),
-      idle_(world.timers()) {}
+      idle_(world.timers()) {
+  if (entry_.server.sharing == Sharing::shared) {
+    shared_ = server_->join(clients, entry_.server, client_, watcher);
+    instance_ = &shared_->instance();
+  } else {
+    own_ = std::make_unique<Instance>(world, clients, *server_, id, entry_.server, watcher);
+    instance_ = own_.get();
+  }
+}
+
+Member::~Member() {
+  if (shared_) shared_->drop(client_);
+}
+
+void Member::retire(std::function<void()> done) {
+  if (shared_) return shared_->retire(client_, std::move(done));
+  own_->retire(std::move(done));
+}
+
+void Member::shut_down(std::chrono::milliseconds patience, std::function<void()> done) {
+  if (shared_) return shared_->leave(client_, patience, std::move(done));
+  own_->shut_down(patience, std::move(done));
+}
 
 void Member::start() {
   started_ = true;
   if (entry_.start == StartMode::lazy) {
-    instance_.start_later();
-  } else {
-    instance_.start();
+    instance_->start_later();
+  } else if (!instance_->stopped_on_request()) {  // by one who shares it
+    instance_->start();
   }
   if (!active_) rest_later();
 }
@@ -27,7 +49,7 @@ void Member::configure(ServerEntry entry) {
   const bool same_server = entry.server == entry_.server;
   entry_ = std::move(entry);
   tools_ = ToolFilter(entry_.tools);
-  if (!same_server) instance_.configure(entry_.server);
+  if (!same_server) instance_->configure(entry_.server);
 }
 
 // A name that isn't a string is one that the server might read as it likes.
@@ -40,7 +62,7 @@ void Member::set_active(bool active) {
   active_ = active;
   if (active_) {
     idle_.cancel();
-    if (started_ && entry_.start == StartMode::eager) instance_.start("it was activated");
+    if (started_ && entry_.start == StartMode::eager) instance_->start("it was activated");
   } else {
     rest_later();
   }
@@ -50,7 +72,7 @@ void Member::rest_later() {
   if (!entry_.idle_stop) return;
   idle_.set(*entry_.idle_stop, [this] {
     if (active_) return;
-    instance_.rest();
+    instance_->rest();
     rest_later();  // somebody may call one of its tools all the same
   });
 }

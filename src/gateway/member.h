@@ -1,9 +1,11 @@
-// One of a client's servers: its instance, how it is shown, and whether its tools are in the client's
-// context.
+// One of a client's servers: its instance, or the one that it shares with others, how it is shown, and
+// whether its tools are in the client's context.
 //
 // One thread.
 #pragma once
 
+#include <chrono>
+#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -17,11 +19,13 @@ namespace mcpivot {
 class Member {
  public:
   // The others must outlive it; the watcher hears of its instance.
+  // `id` is for an instance of the client's own.
   Member(World& world, Clients& clients, std::shared_ptr<Server> server, InstanceId id, ServerEntry entry,
-         NoticeBoard& notices, Instance::Watcher& watcher);
+         Instance::Watcher& watcher);
+  ~Member();
 
-  Instance& instance() { return instance_; }
-  const Instance& instance() const { return instance_; }
+  Instance& instance() { return *instance_; }
+  const Instance& instance() const { return *instance_; }
   const ServerEntry& entry() const { return entry_; }
   const std::string& name() const { return entry_.server.name; }
 
@@ -29,6 +33,12 @@ class Member {
   void start();
   // Another configuration under the same name.
   void configure(ServerEntry entry);
+  // It is no longer in the configuration: its calls may end, then it does. `done` must not destroy it at
+  // once.
+  void retire(std::function<void()> done);
+  // The client leaves, or mcpivot ends: for good, within twice the patience. What others use goes on without
+  // it.
+  void shut_down(std::chrono::milliseconds patience, std::function<void()> done);
 
   bool active() const { return active_; }
   // An inactive one stays warm, for as long as its entry says.
@@ -47,8 +57,11 @@ class Member {
   void rest_later();
 
   ServerEntry entry_;
+  ClientId client_;
   std::shared_ptr<Server> server_;
-  Instance instance_;
+  std::unique_ptr<Instance> own_;  // one of these
+  std::shared_ptr<SharedInstance> shared_;
+  Instance* instance_;
   ToolFilter tools_;
   Alarm idle_;
   bool started_ = false;  // it was told to start, now or at its first use

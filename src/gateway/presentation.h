@@ -39,9 +39,18 @@ constexpr Presentation behind_gateway{.marks_names = true,
                                       .client_waits = false,
                                       .offers_choice = true};
 
+// As it is, but mcpivot judges what can't be asked of a server that doesn't know who asks: whose settings and
+// tasks they are.
+constexpr Presentation shared_alone{.marks_names = false,
+                                    .shows_handshake = true,
+                                    .passes_through = false,
+                                    .client_waits = true,
+                                    .offers_choice = false};
+
 // A server that was left out because of errors counts: when they are fixed, there are several.
 inline const Presentation& presentation_of(const GatewayConfig& config) {
-  return config.servers.size() == 1 && config.left_out == 0 ? as_it_is : behind_gateway;
+  if (config.servers.size() != 1 || config.left_out > 0) return behind_gateway;
+  return config.servers.front().server.sharing == Sharing::shared ? shared_alone : as_it_is;
 }
 
 }  // namespace mcpivot

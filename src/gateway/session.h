@@ -41,6 +41,7 @@ class Session final : public Link::Handler, private Peer {
   void answer(std::uint32_t batch, const Message& inside, std::span<const Edit> around) override;
   void withdrawn(std::uint32_t batch) override;
   bool full() const override { return link_.full(); }
+  bool overflows() const override { return link_.overflows(); }
   void announce(std::string_view line) override;
   void agreed_version(std::string_view version) override { batches_allowed_ = version == R"("2025-03-26")"; }
   void resume() override { link_.resume(); }

@@ -42,6 +42,7 @@ class PipeLink final : public Link, public Corkable, public std::enable_shared_f
   void send(const Message& message, std::span<const Edit> edits) override;
   void send(std::string_view line) override;
   bool full() const override { return outbox_.bytes() > high_water; }
+  bool overflows() const override { return outbox_.bytes() > overflow; }
   void pause() override { paused_ = true; }
   bool paused() const { return paused_; }
   void resume() override;
@@ -62,6 +63,7 @@ class PipeLink final : public Link, public Corkable, public std::enable_shared_f
  private:
   // More than this waiting: the peer is too slow, stop feeding it. Less than that again: go on.
   static constexpr std::size_t high_water = 1024 * 1024;
+  static constexpr std::size_t overflow = 64 * high_water;
   static constexpr std::size_t low_water = 256 * 1024;
 
   std::uint64_t taken_by_peer() const;

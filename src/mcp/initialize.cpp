@@ -107,6 +107,18 @@ std::string gateway_discover_result(std::string_view instructions, bool modern) 
   return widened_discover_result(ours, modern);
 }
 
+std::string own_hello() {
+  return fmt::format(
+      R"({{"protocolVersion":{},"capabilities":{{}},"clientInfo":{{"name":"mcpivot","version":"{}"}}}})",
+      versions.back(), MCPIVOT_VERSION);
+}
+
+std::string with_version(std::string_view initialize_result, std::string_view version) {
+  const std::vector<std::pair<std::string_view, std::string>> changed{
+      {"protocolVersion", std::string(version)}};
+  return with_members(initialize_result, changed);
+}
+
 std::string with_words(std::string_view initialize_result, std::string_view words) {
   const std::string_view theirs = find_member(initialize_result, "instructions");
   std::string text(words);

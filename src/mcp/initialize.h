@@ -17,7 +17,15 @@ std::string widened_initialize_result(std::string_view server_result);
 // latest.
 std::string_view agreed_version(std::string_view client_params);
 
-// The same in our own name: for several servers, or for one that could not be started, or not in time.
+// The params of `initialize` in our own name, for a server that clients share: without any capability by
+// which it could ask one of them something.
+std::string own_hello();
+
+// The result with this version, as JSON text.
+std::string with_version(std::string_view initialize_result, std::string_view version);
+
+// What a client gets for its `initialize` in our own name: for several servers, or for one that could not be
+// started, or not in time.
 std::string gateway_initialize_result(std::string_view client_params, std::string_view instructions);
 
 // The same for `server/discover`: the server's own result, or one in our own name. `modern`: whether the modern

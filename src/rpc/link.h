@@ -42,6 +42,8 @@ class Link {
   virtual void send(const Message& message, std::span<const Edit> edits) = 0;
   virtual void send(std::string_view line) = 0;
   virtual bool full() const = 0;
+  // Far more waits than is full, for a peer that does not read.
+  virtual bool overflows() const { return false; }
 
   // Where the last message ends in all that was ever sent; and whether the peer may have seen what ends
   // there.

@@ -31,6 +31,8 @@ class Peer {
   virtual void answer(std::uint32_t batch, const Message& inside, std::span<const Edit> around) = 0;
   // It does not read as fast as it is sent to.
   virtual bool full() const = 0;
+  // The same for so long that even those who can't wait for it must say no more.
+  virtual bool overflows() const { return false; }
 
   // One of its requests has no answer, because it took it back.
   virtual void withdrawn(std::uint32_t /*batch*/) {}
@@ -51,6 +53,8 @@ class Clients {
  public:
   // The id of one who will come.
   ClientId next() { return static_cast<ClientId>(++last_); }
+  // The id of an instance that clients will share.
+  InstanceId next_shared() { return {ClientId::nobody, ++last_shared_}; }
   // It has come; it must be removed before it is gone.
   void add(ClientId id, Peer& peer);
   void remove(ClientId id);
@@ -95,6 +99,7 @@ class Clients {
   };
   std::vector<Entry> entries_;  // in the order of their ids
   std::uint64_t last_ = 0;
+  std::uint32_t last_shared_ = 0;
   Observer* observer_ = nullptr;
   const Clock* clock_ = nullptr;
   bool observed_ = false;

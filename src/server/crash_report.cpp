@@ -75,7 +75,7 @@ std::string crash_report(const Death& death, std::string_view doing, std::string
   if (death.manner->comes_and_goes)
     return text + "Next: look whether it took effect before you call it again; mcpivot connects by itself.";
   const std::string lines = telling_lines(death.stderr_lines);
-  text += lines.empty() ? "It wrote nothing to stderr.\n" : lines;
+  if (death.tells_stderr) text += lines.empty() ? "It wrote nothing to stderr.\n" : lines;
   text += "Next: it is being started again; mend the cause";
   const ControlNames& tools = death.control;
   if (!tools.rebuild.empty()) {

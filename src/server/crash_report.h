@@ -22,6 +22,7 @@ struct Death {
   std::string how;  // "was killed by SIGSEGV"
   std::chrono::milliseconds after{0};
   std::vector<std::string> stderr_lines;   // of this generation
+  bool tells_stderr = true;                // else it may tell of other clients' calls
   ControlNames control{};                  // what the model can call next
   const Manner* manner = &process_manner;  // of its kind
   std::string because;                     // why we ended it ourselves; empty: it died on its own

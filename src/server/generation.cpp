@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "base/contains.h"
 #include "bridge/make_bridge.h"
 #include "log/log.h"
 #include "mcp/catalog.h"
@@ -242,6 +241,7 @@ void Generation::forget(ClientId client) {
        asked_.take_if([&](const Requests::Request& open) { return is_from(open.origin); }))
     send(cancellation(IdText(taken.own).view(), "whoever asked is gone"), taken.own);
   asked_.drop_tokens(is_from);
+  std::erase_if(tasks_, [&](const auto& task) { return task.second == client; });
   tell_if_idle();
 }
 
@@ -279,6 +279,10 @@ std::vector<Generation::Open> Generation::take_open() {
 
 std::size_t Generation::calls() const {
   return asked_.count_if([](const Requests::Request& open) { return !open.kept.empty(); });
+}
+
+bool Generation::is_asked(Method method) const {
+  return asked_.count_if([&](const Requests::Request& open) { return open.known == method; }) > 0;
 }
 
 std::vector<Generation::Requests::Request> Generation::take_overdue(std::chrono::milliseconds patience) {
@@ -363,8 +367,8 @@ void Generation::follow_task(const Requests::Request& request, const Message& an
     const std::string_view id = find_member(find_member(answer.text(answer.result), "task"), "taskId");
     if (id.empty()) return;
     last_task_ = clock_.now();
-    if (tasks_.size() < most_tasks) tasks_.emplace(id);
-    begun_tasks_.emplace_back(id);
+    if (tasks_.size() < most_tasks) tasks_.emplace(id, request.origin.client);
+    begun_tasks_.emplace_back(id, request.origin.client);
     if (begun_tasks_.size() > most_tasks) begun_tasks_.pop_front();
     return;
   }
@@ -374,8 +378,9 @@ void Generation::follow_task(const Requests::Request& request, const Message& an
   tasks_.erase(std::string(find_member(asked.text(asked.params), "taskId")));
 }
 
-bool Generation::has_task(std::string_view id) const {
-  return contains(begun_tasks_, id);
+ClientId Generation::owner_of_task(std::string_view id) const {
+  const auto begun = std::ranges::find(begun_tasks_, id, [](const auto& task) { return task.first; });
+  return begun == begun_tasks_.end() ? ClientId::nobody : begun->second;
 }
 
 void Generation::on_progress(const Message& message, std::span<const Edit> edits) {

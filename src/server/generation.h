@@ -11,7 +11,6 @@
 #include <functional>
 #include <map>
 #include <memory>
-#include <set>
 #include <string>
 #include <vector>
 
@@ -121,16 +120,17 @@ class Generation final : public Link::Handler,
   std::vector<Open> take_open();
   std::size_t open() const { return asked_.size(); }
   std::size_t calls() const;  // those of clients alone
-  // A task (of MCP 2025-11-25) that was begun here; also when it has ended, because it can still be asked
-  // for.
-  bool has_task(std::string_view id) const;
+  bool is_asked(Method method) const;
+  // Who began a task (of MCP 2025-11-25) here; also when it has ended, because it can still be asked for.
+  // Nobody: there was none.
+  ClientId owner_of_task(std::string_view id) const;
   // Tasks whose results nobody has fetched yet.
   std::size_t tasks() const { return tasks_.size(); }
   // Whether it has a call that this request, which bears a requestState, goes on with.
   bool has_parked(const Message& request) const {
     return bridge_ && bridge_->has_parked(request.text(request.request_state));
   }
-  const std::set<std::string>& open_tasks() const { return tasks_; }
+  const std::map<std::string, ClientId>& open_tasks() const { return tasks_; }
   // When the last one was begun.
   Clock::Time last_task() const { return last_task_; }
   // What has been asked longer ago than this, without an answer or progress since; it is cancelled at the
@@ -225,11 +225,11 @@ class Generation final : public Link::Handler,
   Clock::Time started_;
   Requests asked_;
   std::map<std::int64_t, OnAnswer> inquiries_;  // questions of our own, by their ids in asked_
-  std::set<std::string> tasks_;
+  std::map<std::string, ClientId> tasks_;
   Clock::Time last_task_{};
   Clock::Time last_asked_{};
-  std::deque<std::string> begun_tasks_;  // the latest of them, ended or not
-  bool batches_ = false;                 // its protocol version has them
+  std::deque<std::pair<std::string, ClientId>> begun_tasks_;  // the latest of them, ended or not
+  bool batches_ = false;                                      // its protocol version has them
   bool answered_ = false;
   bool draining_ = false;
   bool ending_ = false;

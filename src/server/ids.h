@@ -4,6 +4,7 @@
 // nobody is found, and nothing happens.
 #pragma once
 
+#include <compare>
 #include <cstdint>
 
 #include "base/era.h"
@@ -21,11 +22,11 @@ struct Asker {
   bool operator==(const Asker&) const = default;
 };
 
-// A server as one client uses it.
+// A server as one client uses it; or, if that is nobody, as all clients who share it do.
 struct InstanceId {
   ClientId client = ClientId::nobody;
   std::uint32_t number = 0;
-  bool operator==(const InstanceId&) const = default;
+  auto operator<=>(const InstanceId&) const = default;
 };
 
 // One of an instance's lives.

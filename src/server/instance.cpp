@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/contains.h"
 #include "log/log.h"
 #include "mcp/initialize.h"
-#include "mcp/notice.h"
 #include "rpc/answers.h"
 #include "rpc/json_cursor.h"
 
@@ -28,17 +28,18 @@ std::string after_overdue(const Generation& generation) {
 }  // namespace
 
 Instance::Instance(World& world, Clients& clients, Source& source, InstanceId id, ServerConfig config,
-                   NoticeBoard& notices, Watcher& watcher)
+                   Watcher& watcher)
     : world_(world),
       clients_(clients),
       source_(source),
       id_(id),
-      notices_(notices),
       watcher_(watcher),
+      replay_(id.client),
       waiting_(world.timers(), config.queue_timeout,
                [this](const WaitingRoom::Waiting& overdue) {
                  const Message message = overdue.message.message();
-                 if (Generation* generation = serving(); generation != nullptr && may_pass(message)) {
+                 if (Generation* generation = serving();
+                     generation != nullptr && may_pass(overdue.asker, message)) {
                    generation->request(overdue.asker, message, overdue.sent_before);
                    return watch_overdue_calls();
                  }
@@ -96,8 +97,10 @@ void Instance::start(const std::string& reason) {
 
 void Instance::start_later() {
   lazy_ = true;
-  life_.explain("it starts at its first use");
-  if (knows_client()) learn_tools();
+  const auto* const stopped = life_.get<Life::Stopped>();
+  if (stopped != nullptr && stopped->why == Life::Stopped::Why::unstarted)
+    life_.explain("it starts at its first use");
+  if (knows_client() && !stopped_on_request()) learn_tools();
 }
 
 // Nothing is known of a lazy one that never ran: it is started once, so that there is something to list.
@@ -105,22 +108,28 @@ void Instance::learn_tools() {
   if (lazy_ && !offer_.known()) start("to learn its tools");
 }
 
-void Instance::hello(std::string_view params, Era era, std::function<void()> then) {
-  replay_.hello = params.empty() ? "{}" : std::string(params);
-  client_era_ = era;
+// Of many clients none is the server's: it knows mcpivot alone, and was told so before any of them came.
+void Instance::hello(ClientId client, std::string_view params, Era era, std::function<void()> then) {
+  if (client == id_.client) {
+    replay_.hello = params.empty() ? "{}" : std::string(params);
+    client_era_ = era;
+  }
   if (!offer_.known() && !life_.is<Life::Failed>()) recall_last_run();
   learn_tools();
   if (birth_ && birth_->generation && !birth_->handshake && !birth_->asked_era && !birth_->starts_over) {
     birth_->was_asked_era && era == Era::legacy ? end_to_start_over() : shake_hands();
   }
   if (!then) return offer_.open_lists();
-  settled_.push_back({.then = std::move(then)});
+  settled_.push_back({.then = std::move(then), .asker = {.client = client}});
   wait_to_settle();
 }
 
 void Instance::wait_to_settle() {
   const bool hopeless = ends() || (!birth_ && (life_.is<Life::Failed>() || life_.is<Life::Stopped>()));
   if (offer_.known() || hopeless) return settle();
+  // Another client that waits already has been promised an end.
+  const ClientId last = settled_.back().asker.client;
+  if (std::ranges::any_of(settled_, [&](const Settling& one) { return one.asker.client != last; })) return;
   patience_timer_.set(first_handshake, [this] {
     life_.explain(fmt::format("it has not finished its handshake after {}", duration_text(first_handshake)));
     settle();
@@ -157,7 +166,8 @@ void Instance::keep_for_next_run() const {
 void Instance::request(ToServer& asked) {
   const Asker asker = asked.asker;
   const Message& message = asked.message;
-  if (!may_pass(message.known, asked.name)) return refuse_call(asker, message, asked.name);
+  if (!may_pass(asker.client, message.known, asked.name)) return refuse_call(asker, message, asked.name);
+  if (message.known == Method::resources_unsubscribe && is_shared()) return unsubscribe(asker, message);
   if (!leaving_.empty() && (message.known == Method::other || message.request_state))
     if (Generation* keeper = keeper_of(message)) return keeper->request(asked);
   if (Generation* generation = serving()) {
@@ -178,8 +188,8 @@ void Instance::request(ToServer& asked) {
 
 // Whether the user lets this through. Asked whenever something is about to be sent: the rules may have
 // changed while it waited.
-bool Instance::may_pass(Method method, std::string_view name) const {
-  return method != Method::tools_call || watcher_.allows_call(*this, name);
+bool Instance::may_pass(ClientId client, Method method, std::string_view name) const {
+  return method != Method::tools_call || watcher_.allows_call(*this, client, name);
 }
 
 void Instance::refuse_call(Asker asker, const Message& message, std::string_view spelled) const {
@@ -199,41 +209,88 @@ Generation* Instance::keeper_of(const Message& message) const {
   }
   if (!string_value(message.text(message.method)).starts_with("tasks/")) return nullptr;
   const std::string_view task = find_member(message.text(message.params), "taskId");
-  const auto keeper = std::ranges::find_if(
-      leaving_, [&](const auto& generation) { return !generation->ending() && generation->has_task(task); });
+  const auto keeper = std::ranges::find_if(leaving_, [&](const auto& generation) {
+    return !generation->ending() && generation->owner_of_task(task) != ClientId::nobody;
+  });
   return keeper == leaving_.end() ? nullptr : keeper->get();
 }
 
-void Instance::remember_setting(const Message& message) {
+void Instance::remember_setting(ClientId client, const Message& message) {
   if (message.known == Method::complete) return;
-  replay_.learn_setting(message.known, message.text(message.params));
+  replay_.learn_setting(client, message.known, message.text(message.params));
 }
 
-void Instance::listen(std::vector<std::string> uris) {
+// A server that is shared speaks the legacy era with us, whatever its clients speak.
+void Instance::listen(ClientId client, std::vector<std::string> uris) {
+  if (is_shared()) return subscribe_to(client, uris);
   listened_ = std::move(uris);
   if (current_) current_->listen(listened_);
 }
 
+void Instance::subscribe_to(ClientId client, const std::vector<std::string>& uris) {
+  std::vector<std::string> wanted;
+  for (const std::string& uri : uris) wanted.push_back(fmt::format(R"({{"uri":{}}})", uri));
+  const bool can = current_ && !current_->ending() && takes_subscriptions(initialize_result());
+  for (const std::string& params : wanted) {
+    const bool is_new = !replay_.is_subscribed(string_value(find_member(params, "uri")));
+    replay_.learn_setting(client, Method::resources_subscribe, params);
+    if (can && is_new) current_->inquire("resources/subscribe", params, [](const Message&) {});
+  }
+  for (const std::string& params : replay_.subscriptions_of(client)) {
+    if (contains(wanted, params)) continue;
+    replay_.learn_setting(client, Method::resources_unsubscribe, params);
+    unsubscribe_if_unwanted(params);
+  }
+}
+
+// A server that knows none of its clients is told nothing of one of them.
 void Instance::notify(const Message& message) {
-  if (Generation* generation = serving()) return generation->notify(message);
-  if (life_.is<Life::Starting>() && waiting_.add({}, message, 0)) return;
+  if (Generation* generation = is_shared() ? nullptr : serving()) return generation->notify(message);
+  if (life_.is<Life::Starting>() && !is_shared() && waiting_.add({}, message, 0)) return;
   clients_.saw({.way = Seen::Way::to_server,
                 .what = Seen::What::dropped,
                 .client = client(),
                 .server = config_->name,
                 .raw = message.raw,
                 .message = &message,
-                .why = "a notification for a server that does not run"});
+                .why = is_shared() ? "a notification for a server that others use, too"
+                                   : "a notification for a server that does not run"});
 }
 
-void Instance::apply_setting(const Message& message) {
-  remember_setting(message);
+void Instance::set_level(ClientId client, const Message& message) {
+  remember_setting(client, message);
+  tell_level();
+}
+
+void Instance::tell_level() {
   if (current_ && !current_->ending() && has_capability(initialize_result(), "logging"))
-    current_->inquire(string_value(message.text(message.method)), message.text(message.params),
-                      [](const Message&) {});
+    current_->inquire("logging/setLevel", replay_.level(), [](const Message&) {});
+}
+
+// What one client no longer wants another may.
+void Instance::unsubscribe(Asker asker, const Message& message) {
+  remember_setting(asker.client, message);
+  clients_.answer(asker, result_answer(message.text(message.id), "{}"));
+  unsubscribe_if_unwanted(std::string(message.text(message.params)));
+}
+
+// While somebody subscribes, it may be to this: then the server says more than anybody wants to hear.
+void Instance::unsubscribe_if_unwanted(const std::string& params) {
+  if (!current_ || current_->ending() || !takes_subscriptions(initialize_result())) return;
+  if (replay_.is_subscribed(string_value(find_member(params, "uri")))) return;
+  if (!current_->is_asked(Method::resources_subscribe))
+    current_->inquire("resources/unsubscribe", params, [](const Message&) {});
 }
 
 void Instance::forget(ClientId client) {
+  if (is_shared()) {
+    const std::string level = replay_.level();
+    const std::vector<std::string> subscriptions = replay_.subscriptions_of(client);
+    replay_.forget(client);
+    for (const std::string& params : subscriptions) unsubscribe_if_unwanted(params);
+    if (!replay_.level().empty() && replay_.level() != level) tell_level();
+    std::erase_if(earlier_tasks_, [&](const auto& task) { return task.second == client; });
+  }
   waiting_.forget(client);
   std::erase_if(settled_, [&](const Settling& one) { return one.asker.client == client; });
   for (const auto& generation : {current_.get(), unborn()})
@@ -248,22 +305,29 @@ Generation* Instance::find(GenerationId id) const {
   return found == leaving_.end() ? nullptr : found->get();
 }
 
-std::vector<std::string> Instance::tasks() const {
-  std::set<std::string> all = earlier_tasks_;
+std::vector<std::string> Instance::tasks(ClientId client) const {
+  std::map<std::string, ClientId> all = earlier_tasks_;
   if (current_) all.insert(current_->open_tasks().begin(), current_->open_tasks().end());
   for (const auto& generation : leaving_)
     all.insert(generation->open_tasks().begin(), generation->open_tasks().end());
-  return {all.begin(), all.end()};
+  std::vector<std::string> tasks;
+  for (const auto& [id, owner] : all)
+    if (owner == client) tasks.push_back(id);
+  return tasks;
 }
 
-void Instance::restore(Replay::Memory memory, const std::vector<std::string>& tasks) {
-  replay_.set_memory(std::move(memory));
-  earlier_tasks_.insert(tasks.begin(), tasks.end());
+void Instance::restore(ClientId client, Replay::Memory memory, const std::vector<std::string>& tasks) {
+  replay_.set_memory(client, std::move(memory));
+  for (const std::string& id : tasks) earlier_tasks_.emplace(id, client);
 }
 
-bool Instance::has_task(std::string_view id) const {
-  return earlier_tasks_.contains(std::string(id)) || (current_ && current_->has_task(id)) ||
-         std::ranges::any_of(leaving_, [&](const auto& generation) { return generation->has_task(id); });
+ClientId Instance::owner_of_task(std::string_view id) const {
+  const auto earlier = earlier_tasks_.find(std::string(id));
+  if (earlier != earlier_tasks_.end()) return earlier->second;
+  ClientId owner = current_ ? current_->owner_of_task(id) : ClientId::nobody;
+  for (const auto& generation : leaving_)
+    if (owner == ClientId::nobody) owner = generation->owner_of_task(id);
+  return owner;
 }
 
 bool Instance::cancel(ClientId client, const Message& cancelled) {
@@ -312,7 +376,7 @@ void Instance::release_waiting() {
     const Message message = waiting.message.message();
     if (!waiting.is_request()) {
       serving()->notify(message);
-    } else if (may_pass(message)) {
+    } else if (may_pass(waiting.asker, message)) {
       serving()->request(waiting.asker, message, waiting.sent_before);
     } else {
       refuse_call(waiting.asker, message, message.text(message.name));
@@ -325,7 +389,7 @@ void Instance::refuse(Asker asker, const Message& message, const std::string& wh
   std::string words = fmt::format("[mcpivot] server \"{}\" {}: {}", config_->name, manner().absent, why);
   // What was stopped has nothing to do with its last words; and how a start failed has them already.
   const bool tells = state() != State::stopped && why.find('\n') == std::string::npos;
-  const std::string lines = tells ? telling_lines(ring_.lines_of(past_.starts)) : std::string();
+  const std::string lines = tells ? telling_lines(stderr_for_clients(past_.starts)) : std::string();
   if (!lines.empty()) words += fmt::format(".\n{}", lines);
   clients_.refuse(asker, failure_answer(message.known, message.text(message.id), words));
 }
@@ -334,23 +398,29 @@ void Instance::refuse(Asker asker, const Message& message, const std::string& wh
 
 void Instance::on_answer(const Generation::Requests::Request& request, ToClient& said) {
   replay_.learn(request, said.message);
-  if (request.known != Method::tools_call || notices_.empty() || request.origin.client != client())
-    return watcher_.pass(*this, said);
-  const Item* tool =
-      request.name().empty() ? nullptr : catalog().find(ListKind::tools, string_value(request.name()));
-  const NoticeInAnswer notice(said.message, notices_.text(),
-                              tool != nullptr ? std::string_view(tool->json) : std::string_view());
-  notice.add_to(said.edits);
-  said.changed = notice.fits();
-  if (notice.fits()) notices_.carried(notice.delivered());
-  watcher_.pass(*this, said);
+  watcher_.pass_answer(*this, request, said);
+}
+
+// There is no client who could answer: it has gone; or there are several, and which of them is meant is not
+// known, so that none is asked.
+void Instance::answer_question(Generation& from, const Message& question) const {
+  const std::string_view id = question.text(question.id);
+  if (!is_shared()) return from.answer(error_answer(id, code::connection_closed, "no client is connected"));
+  if (question.known == Method::ping) return from.answer(result_answer(id, "{}"));
+  from.answer(error_answer(id, code::method_not_found,
+                           fmt::format("Method not found: {}: several clients share this server, and none of "
+                                       "them is asked",
+                                       string_value(question.text(question.method)))));
+}
+
+// What a server that is shared prints may be about anybody's calls.
+std::vector<std::string> Instance::stderr_for_clients(int generation) const {
+  return is_shared() ? std::vector<std::string>() : ring_.lines_of(generation);
 }
 
 void Instance::on_said(Generation& from, ToClient& said) {
   const Message& message = said.message;
-  if (message.kind == Kind::request && !clients_.has(client()))
-    return from.answer(
-        error_answer(message.text(message.id), code::connection_closed, "no client is connected"));
+  if (message.kind == Kind::request && !clients_.has(client())) return answer_question(from, message);
   if (knows_client() && message.kind == Kind::notification) {
     if (message.known == Method::tools_changed) return list_changed(from, ListKind::tools);
     if (message.known == Method::prompts_changed) return list_changed(from, ListKind::prompts);
@@ -389,6 +459,8 @@ void Instance::refetch(ListKind kind) {
   });
 }
 
+// A server that is shared is never stopped by one who does not read: what that one asked for waits in its own
+// link, which reads no more of its requests while it is full, and grows no further when it overflows.
 bool Instance::clients_full() const {
   return clients_[client()].full();
 }
@@ -417,10 +489,6 @@ void Instance::watch_overdue_calls() {
   });
 }
 
-void Instance::add_notice(const std::string& words) {
-  if (watcher_.tells_model(*this)) notices_.add(words);
-}
-
 Status Instance::status() const {
   Status status;
   status.at = world_.timers().date();
@@ -447,7 +515,6 @@ Status Instance::status() const {
   status.past = past_;
   if (build_) status.building = world_.timers().since(build_began_);
   status.tools = catalog().list(ListKind::tools).size();
-  status.untold = notices_.text();
   supervisor().describe(status);
   return status;
 }

@@ -1,5 +1,6 @@
-// A server as one client uses it, whatever happens to the processes behind it. The client puts requests to
-// it; it hands them to its current generation, lets them wait while there is none, or answers why not.
+// A server as one client uses it, or as all who share it do, whatever happens to the processes behind it.
+// Clients put requests to it; it hands them to its current generation, lets them wait while there is none, or
+// answers why not. All that it knows of those whom it serves is its Watcher.
 //
 // A new generation is always born beside the current one, if there is one: started, handshake, lists, replay;
 // then it is swapped in, and the old one drains and ends. A birth that fails changes nothing.
@@ -12,12 +13,12 @@
 #include <deque>
 #include <functional>
 #include <list>
+#include <map>
 #include <memory>
-#include <set>
+#include <span>
 #include <string>
 #include <vector>
 
-#include "mcp/notice_board.h"
 #include "server/crash_report.h"
 #include "server/daemon_supervisor.h"
 #include "server/generation.h"
@@ -37,7 +38,8 @@ class Instance final : private Generation::Owner {
  public:
   using State = Life::Shown;
 
-  // Whom instances tell what happens to them, each in its own name.
+  // Whom instances serve, and tell what happens to them, each in its own name: a client's desk, or all those
+  // who share the instance (SharedInstance).
   class Watcher {
    public:
     virtual ~Watcher() = default;
@@ -47,13 +49,21 @@ class Instance final : private Generation::Owner {
     virtual void on_catalog(const Instance& instance) = 0;
     // It offers other things than what clients have seen.
     virtual void on_list_changed(const Instance& instance, ListKind kind) = 0;
-    // What its server says goes on to whom it is for.
+    // Its server's answer to a request goes on to who made that, with what the model is to be told.
+    virtual void pass_answer(const Instance& instance, const Generation::Requests::Request& request,
+                             ToClient& said) = 0;
+    // Whatever else its server says goes on to whom it is for.
     virtual void pass(const Instance& instance, ToClient& said) = 0;
-    // Whether the model wants to hear of it; and what a tool or prompt of its is called there.
-    virtual bool tells_model(const Instance& instance) const = 0;
-    virtual std::string shown_name(const Instance& instance, ListKind kind, const std::string& own) = 0;
-    // Whether the user lets clients call the tool of this name, as JSON spells it; empty: a call without one.
-    virtual bool allows_call(const Instance& instance, std::string_view name) const = 0;
+    // Whether it is in the context of a model; and words for those that it is, but for those who know.
+    virtual bool is_active(const Instance& instance) const = 0;
+    virtual void tell_model(const Instance& instance, const std::string& words,
+                            std::span<const ClientId> know) = 0;
+    // What a tool or prompt of its is called in front of this client.
+    virtual std::string shown_name(const Instance& instance, ClientId client, ListKind kind,
+                                   const std::string& own) = 0;
+    // Whether the user lets this client call the tool of this name, as JSON spells it; empty: a call without
+    // one. Nobody: any of them.
+    virtual bool allows_call(const Instance& instance, ClientId client, std::string_view name) const = 0;
   };
 
   // What all instances of a server share.
@@ -71,25 +81,32 @@ class Instance final : private Generation::Owner {
     virtual void proven(const Instance& by, Clock::Time since) = 0;
     // It was to prove a change and no longer will: somebody else must.
     virtual void gave_up(const Instance& by, const std::string& reason) = 0;
+    // Whether another instance, in whose place it is, has yet to end.
+    virtual bool has_predecessor(const Instance& of) const = 0;
+    // It has ended.
+    virtual void gone(const Instance& instance) = 0;
   };
 
   // The others must outlive it.
   Instance(World& world, Clients& clients, Source& source, InstanceId id, ServerConfig config,
-           NoticeBoard& notices, Watcher& watcher);
+           Watcher& watcher);
   ~Instance() override;
 
   InstanceId id() const { return id_; }
-  // The AI's client whose instance it is. A terminal is none: what it reads no model has read.
+  // The AI's client whose instance it is; nobody: many share it. A terminal is none: what it reads no model
+  // has read.
   ClientId client() const { return id_.client; }
+  bool is_shared() const { return id_.client == ClientId::nobody; }
 
   // Starts it, if it does not run. The first generation shakes hands once a client has.
   void start(const std::string& reason = "first start");
   // It is started by the first request that needs it.
   void start_later();
-  // A client's handshake: the params of its `initialize`, or what a modern one says of itself, as such.
-  // `then` is called when it is known what to answer: the server is ready, has failed, or takes too long.
-  // Without it nobody waits: the client sees the lists as they come.
-  void hello(std::string_view params, Era era, std::function<void()> then);
+  // A client's handshake: the params of its `initialize`, or what a modern one says of itself, as such. They
+  // are those of the server's if it is the only client. `then` is called when it is known what to answer: the
+  // server is ready, has failed, or takes too long. Without it nobody waits: the client sees the lists as
+  // they come.
+  void hello(ClientId client, std::string_view params, Era era, std::function<void()> then);
   // The same for a request that can be answered only when it is known what the server offers; it may be
   // cancelled meanwhile.
   void when_settled(Asker asker, std::string_view id, std::function<void()> then);
@@ -113,23 +130,26 @@ class Instance final : private Generation::Owner {
   void notify(const Message& message);
   // False: no request of this client's with that id is under way here.
   bool cancel(ClientId client, const Message& cancelled);
-  bool has_task(std::string_view id) const;
-  // Those whose results nobody has fetched yet.
-  std::vector<std::string> tasks() const;
-  // What its client told earlier ones, for the next generation.
-  const Replay::Memory& memory() const { return replay_.memory(); }
+  // Who began this task; nobody: there is none.
+  ClientId owner_of_task(std::string_view id) const;
+  // Those of a client whose results it has not fetched yet.
+  std::vector<std::string> tasks(ClientId client) const;
+  // What a client told earlier ones, for the next generation.
+  Replay::Memory memory(ClientId client) const { return replay_.memory(client); }
   // The same client was here before, with another mcpivot.
-  void restore(Replay::Memory memory, const std::vector<std::string>& tasks);
+  void restore(ClientId client, Replay::Memory memory, const std::vector<std::string>& tasks);
+  // Who wants to hear that this resource was updated.
+  std::vector<ClientId> subscribers(std::string_view uri) const { return replay_.subscribers(uri); }
   // One who asked is gone, and nobody waits for its answers any more.
   void forget(ClientId client);
   // One of its generations that lives; null: it is gone.
   Generation* find(GenerationId id) const;
   // The resources (URIs as JSON text) of which a modern client wants to hear.
-  void listen(std::vector<std::string> uris);
+  void listen(ClientId client, std::vector<std::string> uris);
   // A client made a setting that the server cannot take; a later generation may.
-  void remember_setting(const Message& message);
-  // A client made a setting for all servers; nobody waits for the answer.
-  void apply_setting(const Message& message);
+  void remember_setting(ClientId client, const Message& message);
+  // A client set the level for all servers; nobody waits for the answer.
+  void set_level(ClientId client, const Message& message);
 
   struct StopResult {
     bool ok = true;
@@ -153,7 +173,11 @@ class Instance final : private Generation::Owner {
   // Another instance has proved that the server is another one since then: this one follows, at its next call
   // or when it is idle.
   void fall_behind(Clock::Time since);
-  // Stops it alone, because nobody needs it at the moment.
+  // An instance in whose place it is has ended.
+  void predecessor_gone() { live(); }
+  // Whether anything of it runs.
+  bool runs() const { return current_ || birth_ || !leaving_.empty(); }
+  // Stops it alone, if nobody needs it at the moment.
   void rest();
   // Another configuration: a new generation follows it, if it runs.
   void configure(ServerConfig config);
@@ -178,6 +202,8 @@ class Instance final : private Generation::Owner {
   }
   // It ends for good.
   bool ends() const { return life_.is<Life::Leaving>(); }
+  // Somebody wanted it stopped: a call starts it again.
+  bool stopped_on_request() const;
   // Whether its last starts failed, or it died soon after; it may be on its way again.
   bool failed_lately() const { return young_deaths_ > 0; }
   // Why it is not ready, in a sentence.
@@ -188,8 +214,11 @@ class Instance final : private Generation::Owner {
   const OutputRing& ring() const { return ring_; }
   // The last lines that a daemon of our own starting printed.
   std::string daemon_output(std::size_t lines) const { return daemon_.output(lines); }
-  // Words for the model, with the next tool answer, if it wants to hear of this server.
-  void add_notice(const std::string& text);
+  // Words for the model, with the next tool answer, if it wants to hear of this server, and isn't one of
+  // those that know.
+  void add_notice(const std::string& words, std::span<const ClientId> know = {}) {
+    watcher_.tell_model(*this, words, know);
+  }
   Status status() const;
 
  private:
@@ -288,7 +317,6 @@ class Instance final : private Generation::Owner {
   void count_kill(std::string reason);
   void finish_stop();
   void note_end(const Generation& generation, const std::string& how);
-  bool stopped_on_request() const;
   void on_buried(Generation& generation, Death& death);
   void on_ended(Death death);
   void on_crash(const Death& death, const Backend::Ending& ending);
@@ -312,6 +340,12 @@ class Instance final : private Generation::Owner {
   void end_round(const ReloadOutcome& outcome);
 
   void wait_to_settle();
+  void tell_level();
+  void subscribe_to(ClientId client, const std::vector<std::string>& uris);
+  void unsubscribe(Asker asker, const Message& message);
+  void unsubscribe_if_unwanted(const std::string& params);
+  void answer_question(Generation& from, const Message& question) const;
+  std::vector<std::string> stderr_for_clients(int generation) const;
   bool cancel_settling(ClientId client, const Message& cancelled);
   void wait(const ToServer& asked);
   void wait(Asker asker, const Message& message, int sent_before) {
@@ -320,12 +354,14 @@ class Instance final : private Generation::Owner {
   std::string why_not_ready() const;
   void release_waiting();
   // What a generation leaves unanswered is asked again, once, where that does no harm (and if `again` allows
-  // it at all); else its sender is told. Returns how many were told.
-  std::size_t settle_open(Generation& generation, const Death& death, bool again);
+  // it at all); else its sender is told. Returns whose they were.
+  std::vector<ClientId> settle_open(Generation& generation, const Death& death, bool again);
   bool settle(const Generation& generation, Generation::Open& open, const Death& death, bool again);
   void refuse(Asker asker, const Message& message, const std::string& why) const;
-  bool may_pass(Method method, std::string_view name) const;
-  bool may_pass(const Message& message) const { return may_pass(message.known, message.text(message.name)); }
+  bool may_pass(ClientId client, Method method, std::string_view name) const;
+  bool may_pass(Asker asker, const Message& message) const {
+    return may_pass(asker.client, message.known, message.text(message.name));
+  }
   void refuse_call(Asker asker, const Message& message, std::string_view name) const;
   void watch_overdue_calls();
   std::string describe(const Generation::Requests::Request& request) const;
@@ -336,7 +372,6 @@ class Instance final : private Generation::Owner {
   Source& source_;
   InstanceId id_;
   ConfigRef config_;
-  NoticeBoard& notices_;
   Watcher& watcher_;
   OutputRing ring_;
   Replay replay_;
@@ -404,7 +439,7 @@ class Instance final : private Generation::Owner {
   Alarm overdue_timer_;
   Alarm long_birth_timer_;
   Alarm follow_timer_;
-  std::set<std::string> earlier_tasks_;  // of generations of another mcpivot
+  std::map<std::string, ClientId> earlier_tasks_;  // of generations of another mcpivot
   int young_deaths_ = 0;
   bool watching_overdue_ = false;
 

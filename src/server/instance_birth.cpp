@@ -68,7 +68,8 @@ void Instance::shake_hands() {
 
 void Instance::shake_hands(std::shared_ptr<Handshake>& handshake) {
   auto may_make = [this](const Replay::Call& call) {
-    return call.method != "tools/call" || watcher_.allows_call(*this, find_member(call.params, "name"));
+    return call.method != "tools/call" ||
+           watcher_.allows_call(*this, client(), find_member(call.params, "name"));
   };
   handshake = std::make_shared<Handshake>(*unborn(), replay_.hello, client_era_, replay_.calls(),
                                           std::move(may_make));
@@ -153,7 +154,7 @@ void Instance::learn_eras(Era era, bool taken) {
 }
 
 void Instance::ask_era(std::string_view hello, std::function<void()> then) {
-  if (eras_.modern || config_->era || config_->cli || !birth_ || !birth_->generation || birth_->handshake ||
+  if (is_shared() || eras_.modern || config_->era || config_->cli || !birth_ || !birth_->generation || birth_->handshake ||
       birth_->asked_era || birth_->starts_over)
     return then();
   birth_->asked_era = std::move(then);
@@ -250,7 +251,7 @@ void Instance::birth_failed(std::string why, bool ran) {
     eras_futile_ = true;
   }
   if (unborn() != nullptr) {
-    const std::string lines = telling_lines(unborn()->stderr_lines());
+    const std::string lines = telling_lines(stderr_for_clients(unborn()->number()));
     if (!lines.empty()) why += fmt::format("\n{}", lines);
   }
   const int birth = birth_->number;
@@ -295,6 +296,9 @@ void Instance::swap_in(Handshake::Outcome outcome) {
   fatal_replay_.clear();
   for (std::string& dropped : std::exchange(dropped_replays_, {}))
     outcome.failed_replays.push_back(std::move(dropped));
+  // What one client told the server, and what the server said to that, is no business of the others.
+  if (is_shared() && !outcome.failed_replays.empty())
+    outcome.failed_replays = {"some of what its clients had told the last one"};
   const auto old = std::exchange(current_, birth->generation);
   following_ = Following::not_needed;  // what was just born is new enough
   past_.last_start_took = world_.timers().since(current_->started());
@@ -312,8 +316,9 @@ void Instance::swap_in(Handshake::Outcome outcome) {
       (current_->number() > 1 && !silent) || change.was_missing || (change.was_guess && !unchanged);
   std::string diff;
   if (news || !change.first)
-    diff = change.diff.text(
-        [this](ListKind kind, const std::string& own) { return watcher_.shown_name(*this, kind, own); });
+    diff = change.diff.text([this](ListKind kind, const std::string& own) {
+      return watcher_.shown_name(*this, client(), kind, own);
+    });
   if (!change.first) {
     past_.last_diff = unchanged ? "nothing" : diff;
     log_info("{}: changed: {}", config_->name, past_.last_diff);

@@ -46,7 +46,7 @@ Life::Facts Instance::facts() const {
           .comes_and_goes = manner().comes_and_goes,
           .asked = waiting_.size() > 0,
           .serves = serving() != nullptr && following_ != Following::now,
-          .others = !leaving_.empty(),
+          .others = !leaving_.empty() || source_.has_predecessor(*this),
           .stop_wanted = !stops_.empty(),
           .stops = daemon_.stopping() || ends(current_) || std::ranges::any_of(leaving_, ends),
           .held = daemon_.stopping(),
@@ -152,7 +152,8 @@ void Instance::perform(const Life::Effect& effect) {
     case Life::Do::tell_stopped:
       return finish_stop();
     case Life::Do::tell_gone:
-      return std::exchange(shut_down_, nullptr)();
+      std::exchange(shut_down_, nullptr)();
+      return source_.gone(*this);
   }
 }
 
@@ -243,7 +244,8 @@ void Instance::on_crash(const Death& death, const Backend::Ending& ending) {
   count_young_death(*current_, death.after < death.manner->young);
   happens(Life::Lost{loss.words}, [this, dead = current_, death, crash = loss.crash] {
     current_.reset();
-    if (settle_open(*dead, death, true) == 0 && crash) add_notice(crash_report(death, {}, {}));
+    const std::vector<ClientId> told = settle_open(*dead, death, true);
+    if (crash) add_notice(crash_report(death, {}, {}), told);
     watcher_.on_writable(*this);  // nobody may wait for a dead server to read
   });
 }
@@ -259,7 +261,8 @@ std::string Instance::describe(const Generation::Requests::Request& request) con
   std::string words = string_value(request.method());
   if (request.name().empty()) return words;
   const ListKind kind = request.known == Method::prompts_get ? ListKind::prompts : ListKind::tools;
-  return words + fmt::format(" of \"{}\"", watcher_.shown_name(*this, kind, string_value(request.name())));
+  return words + fmt::format(" of \"{}\"", watcher_.shown_name(*this, request.origin.client, kind,
+                                                               string_value(request.name())));
 }
 
 Death Instance::describe_death(Generation& generation, std::string how) const {
@@ -267,16 +270,17 @@ Death Instance::describe_death(Generation& generation, std::string how) const {
           .generation = generation.number(),
           .how = std::move(how),
           .after = world_.timers().since(generation.started()),
-          .stderr_lines = generation.stderr_lines(),
+          .stderr_lines = stderr_for_clients(generation.number()),
+          .tells_stderr = !is_shared(),
           .control = config_->control,
           .manner = &generation.backend().manner(),
           .because = {}};
 }
 
-std::size_t Instance::settle_open(Generation& generation, const Death& death, bool again) {
-  std::size_t told = 0;
+std::vector<ClientId> Instance::settle_open(Generation& generation, const Death& death, bool again) {
+  std::vector<ClientId> told;
   for (Generation::Open& open : generation.take_open())
-    told += settle(generation, open, death, again) ? 1 : 0;
+    if (settle(generation, open, death, again)) told.push_back(open.request.origin.client);
   return told;
 }
 
@@ -288,7 +292,8 @@ bool Instance::settle(const Generation& generation, Generation::Open& open, cons
                          ? catalog().find(ListKind::tools, string_value(request.name()))
                          : nullptr;
   const bool safe = !reached || is_read(request.known) || (tool != nullptr && is_safe_to_repeat(*tool));
-  if (again && safe && !ends() && request.sent_before < manner.most_tries && may_pass(message)) {
+  if (again && safe && !ends() && request.sent_before < manner.most_tries &&
+      may_pass(request.origin, message)) {
     if (Generation* next = serving()) {
       next->request(request.origin, message, request.sent_before + 1);
       watch_overdue_calls();

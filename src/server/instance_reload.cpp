@@ -187,7 +187,10 @@ void Instance::give_up_round() {
   if (unproven) source_.gave_up(*this, reason);
 }
 
+// Each of those who share it says so.
 void Instance::configure(ServerConfig config) {
+  if (config.build.empty()) config.control.rebuild = {};
+  if (config == *config_) return;
   adopt(std::move(config));
   happens(Life::Configured{}, [this] {
     if (ends() || state() == State::stopped) return;  // the next start finds it

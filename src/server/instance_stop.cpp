@@ -66,7 +66,7 @@ void Instance::note_end(const Generation& generation, const std::string& how) {
 
 void Instance::rest() {
   if (!current_ || current_->ending() || current_->calls() > 0 || reloads_.under_way()) return;
-  if (has_work()) return;
+  if (has_work() || watcher_.is_active(*this)) return;
   forget_to_follow();
   happens(Life::Rest{});
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/contains.h"
+#include "mcp/log_levels.h"
 #include "rpc/edit.h"
 #include "rpc/json_cursor.h"
 
@@ -23,6 +24,17 @@ bool same_uri(std::string_view params, std::string_view other) {
   return same_id(find_member(params, "uri"), find_member(other, "uri"));
 }
 
+// Servers may tell of a part of what was subscribed to.
+bool is_part(std::string_view uri, std::string_view of) {
+  if (of.empty() || !uri.starts_with(of)) return false;
+  return uri.size() == of.size() || of.ends_with('/') || contains(std::string_view("/?#"), uri[of.size()]);
+}
+
+// The fewer, the more is said.
+std::size_t rank_of_level(std::string_view params) {
+  return rank_of(string_value(find_member(params, "level")));
+}
+
 }  // namespace
 
 void Replay::learn(const Generation::Requests::Request& request, const Message& answer) {
@@ -31,21 +43,22 @@ void Replay::learn(const Generation::Requests::Request& request, const Message& 
                        request.known == Method::resources_unsubscribe;
   if ((!call && !setting) || answer.kind != Kind::result) return;
   const Message asked = request.kept.message();
-  if (setting) return learn_setting(request.known, asked.text(asked.params));
-  learn_call(asked, answer);
+  if (setting) return learn_setting(request.origin.client, request.known, asked.text(asked.params));
+  learn_call(request.origin.client, asked, answer);
 }
 
-void Replay::learn_setting(Method method, std::string_view params) {
+void Replay::learn_setting(ClientId by, Method method, std::string_view params) {
+  Settings& settings = settings_[whose(by)];
   if (method == Method::set_level) {
-    memory_.log_level = params;
+    settings.log_level = params;
     return;
   }
-  std::erase_if(memory_.subscriptions, [&](const std::string& kept) { return same_uri(kept, params); });
-  if (method == Method::resources_subscribe) memory_.subscriptions.emplace_back(params);
+  std::erase_if(settings.subscriptions, [&](const std::string& kept) { return same_uri(kept, params); });
+  if (method == Method::resources_subscribe) settings.subscriptions.emplace_back(params);
 }
 
 // How a task ends is not known yet, and nobody would fetch the result of another one.
-void Replay::learn_call(const Message& request, const Message& answer) {
+void Replay::learn_call(ClientId by, const Message& request, const Message& answer) {
   if (request.task || find_member(answer.text(answer.result), "isError") == "true") return;
   const std::string line =
       spliced(request.raw, Edits().replace(request.progress_token, token_of_nobody).list());
@@ -54,29 +67,89 @@ void Replay::learn_call(const Message& request, const Message& answer) {
   for (const ReplayRule& rule : rules_) {
     if (!request.name || string_value(request.text(request.name)) != rule.tool) continue;
     if (!has_argument(params, rule)) continue;
-    std::erase_if(memory_.calls, [&](const Kept& kept) { return kept.rule == rule; });
-    memory_.calls.push_back({rule, std::string(params)});
+    std::erase_if(calls_, [&](const Made& made) { return made.call.rule == rule; });
+    calls_.push_back({whose(by), {rule, std::string(params)}});
     return;
   }
 }
 
+std::string Replay::level() const {
+  std::string most;
+  for (const auto& [client, settings] : settings_)
+    if (!settings.log_level.empty() &&
+        (most.empty() || rank_of_level(settings.log_level) < rank_of_level(most)))
+      most = settings.log_level;
+  return most;
+}
+
+std::vector<std::string> Replay::subscriptions_of(ClientId client) const {
+  const auto found = settings_.find(client);
+  return found == settings_.end() ? std::vector<std::string>() : found->second.subscriptions;
+}
+
+bool Replay::is_subscribed(std::string_view uri) const {
+  for (const auto& [client, settings] : settings_)
+    for (const std::string& params : settings.subscriptions)
+      if (string_value(find_member(params, "uri")) == uri) return true;
+  return false;
+}
+
+std::vector<ClientId> Replay::subscribers(std::string_view uri) const {
+  std::vector<ClientId> all;
+  for (const auto& [client, settings] : settings_)
+    if (std::ranges::any_of(settings.subscriptions, [&](const std::string& params) {
+          return is_part(uri, string_value(find_member(params, "uri")));
+        }))
+      all.push_back(client);
+  return all;
+}
+
+Replay::Memory Replay::memory(ClientId client) const {
+  Memory memory;
+  if (const auto found = settings_.find(client); found != settings_.end()) {
+    memory.log_level = found->second.log_level;
+    memory.subscriptions = found->second.subscriptions;
+  }
+  for (const Made& made : calls_)
+    if (made.by == client) memory.calls.push_back(made.call);
+  return memory;
+}
+
+// What others have called since counts.
+void Replay::set_memory(ClientId client, Memory memory) {
+  settings_[client] = {std::move(memory.log_level), std::move(memory.subscriptions)};
+  for (Kept& call : memory.calls)
+    if (std::ranges::none_of(calls_, [&](const Made& made) { return made.call.rule == call.rule; }))
+      calls_.push_back({client, std::move(call)});
+}
+
 std::vector<Replay::Call> Replay::calls() const {
   std::vector<Call> calls;
-  if (!memory_.log_level.empty()) calls.push_back({"logging/setLevel", memory_.log_level, "the log level"});
-  for (const std::string& params : memory_.subscriptions)
-    calls.push_back(
-        {"resources/subscribe", params, "the subscription of " + std::string(find_member(params, "uri"))});
-  for (const Kept& kept : memory_.calls)
+  if (const std::string most = level(); !most.empty())
+    calls.push_back({"logging/setLevel", most, "the log level"});
+  std::vector<std::string> subscribed;
+  for (const auto& [client, settings] : settings_)
+    for (const std::string& params : settings.subscriptions) {
+      if (std::ranges::any_of(subscribed, [&](const std::string& one) { return same_uri(one, params); }))
+        continue;
+      subscribed.push_back(params);
+      calls.push_back(
+          {"resources/subscribe", params, "the subscription of " + std::string(find_member(params, "uri"))});
+    }
+  for (const auto& [by, kept] : calls_)
     if (contains(rules_, kept.rule))
       calls.push_back({"tools/call", kept.params, "the call of " + kept.rule.tool});
   return calls;
 }
 
 void Replay::drop(const Call& call) {
-  if (call.method == "logging/setLevel") memory_.log_level.clear();
-  if (call.method == "resources/subscribe") std::erase(memory_.subscriptions, call.params);
+  for (auto& [client, settings] : settings_) {
+    if (call.method == "logging/setLevel" && settings.log_level == call.params) settings.log_level.clear();
+    if (call.method == "resources/subscribe")
+      std::erase_if(settings.subscriptions, [&](const auto& kept) { return same_uri(kept, call.params); });
+  }
   if (call.method == "tools/call")
-    std::erase_if(memory_.calls, [&](const Kept& kept) { return kept.params == call.params; });
+    std::erase_if(calls_, [&](const Made& made) { return made.call.params == call.params; });
 }
 
 }  // namespace mcpivot

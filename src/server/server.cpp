@@ -58,6 +58,32 @@ void Server::reload(const std::string& reason) {
   if (!all.empty()) all.front()->follow_sources(reason);
 }
 
+std::shared_ptr<SharedInstance> Server::join(Clients& clients, const ServerConfig& config, ClientId client,
+                                             Instance::Watcher& desk) {
+  auto shared = shared_.lock();
+  if (!shared || shared->instance().ends()) {
+    shared = std::make_shared<SharedInstance>(world_, clients, *this, config);
+    shared_ = shared;
+  }
+  shared->join(client, desk);
+  return shared;
+}
+
+// Clients' own instances run side by side. But one that is shared takes the place of all that came before it,
+// and whatever comes after it takes its place; one that cannot run twice waits for them.
+bool Server::has_predecessor(const Instance& of) const {
+  for (const Instance* const other : instances_) {
+    if (other == &of) return false;
+    if ((other->is_shared() || of.is_shared()) && other->runs()) return true;
+  }
+  return false;
+}
+
+void Server::gone(const Instance& instance) {
+  for (Instance* const other : std::vector(instances_))
+    if (other->is_shared() || instance.is_shared()) other->predecessor_gone();
+}
+
 void Server::reload_begins() {
   if (++reloads_ == 1 && watch_) watch_->reload_begins();
 }

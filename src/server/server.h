@@ -1,5 +1,5 @@
 // A server as the user configured it: its configuration, its build, and the watch over its files. What lives
-// are its instances, one for each client.
+// are its instances: one for each client, or one for all of them.
 //
 // A change is proved by one instance, the one that was used last: only when a new generation of its serves do
 // the others follow, each at its next call or when it is idle. So a build that is broken takes nothing away
@@ -15,6 +15,7 @@
 
 #include "server/instance.h"
 #include "server/shared_build.h"
+#include "server/shared_instance.h"
 
 namespace mcpivot {
 
@@ -33,6 +34,10 @@ class Server final : public Instance::Source {
   void reload(const std::string& reason);
 
   const std::vector<Instance*>& instances() const { return instances_; }
+  // The one that all clients share, this one among them from now on: it is made for the first, and ends with
+  // the last. They must leave it before they are gone.
+  std::shared_ptr<SharedInstance> join(Clients& clients, const ServerConfig& config, ClientId client,
+                                       Instance::Watcher& desk);
 
   // Instance::Source
   void add(Instance& instance) override { instances_.push_back(&instance); }
@@ -44,6 +49,8 @@ class Server final : public Instance::Source {
   void reload_ends() override;
   void proven(const Instance& by, Clock::Time since) override;
   void gave_up(const Instance& by, const std::string& reason) override;
+  bool has_predecessor(const Instance& of) const override;
+  void gone(const Instance& instance) override;
 
  private:
   void watch(const ServerConfig& config);
@@ -56,6 +63,7 @@ class Server final : public Instance::Source {
   int reloads_ = 0;      // under way: what they write starts no other
   bool closed_ = false;  // nothing begins any more
   std::vector<Instance*> instances_;
+  std::weak_ptr<SharedInstance> shared_;  // belongs to those who share it
 };
 
 }  // namespace mcpivot

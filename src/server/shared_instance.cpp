@@ -1,0 +1,161 @@
+#include "server/shared_instance.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "mcp/initialize.h"
+#include "rpc/answers.h"
+#include "rpc/json_cursor.h"
+
+namespace mcpivot {
+
+SharedInstance::SharedInstance(World& world, Clients& clients, Instance::Source& source,
+                               const ServerConfig& config)
+    : clients_(clients), instance_(world, clients, source, clients.next_shared(), config, *this) {
+  instance_.hello(ClientId::nobody, own_hello(), Era::legacy, {});
+}
+
+// --- who shares it
+
+void SharedInstance::join(ClientId client, Instance::Watcher& desk) {
+  sharers_.push_back({.client = client, .desk = &desk});
+}
+
+void SharedInstance::drop(ClientId client) {
+  std::erase_if(sharers_, [&](const Sharer& sharer) { return sharer.client == client; });
+}
+
+void SharedInstance::leave(ClientId client, std::chrono::milliseconds patience, std::function<void()> done) {
+  drop(client);
+  if (!sharers_.empty()) return done();
+  last_ones_.push_back(std::move(done));
+  end_ = End::under_way;
+  instance_.shut_down(patience, [this] { on_gone(); });
+}
+
+void SharedInstance::retire(ClientId client, std::function<void()> done) {
+  if (end_ == End::over) return done();
+  const auto found = std::ranges::find(sharers_, client, &Sharer::client);
+  if (found == sharers_.end()) return done();
+  found->when_gone = std::move(done);
+  if (std::exchange(end_, End::under_way) == End::none) instance_.retire([this] { on_gone(); });
+}
+
+void SharedInstance::on_gone() {
+  end_ = End::over;
+  auto all = std::exchange(last_ones_, {});
+  for (Sharer& sharer : sharers_)
+    if (sharer.when_gone) all.push_back(std::exchange(sharer.when_gone, nullptr));
+  for (const auto& done : all) done();
+}
+
+Instance::Watcher* SharedInstance::desk_of(ClientId client) const {
+  const auto found = std::ranges::find(sharers_, client, &Sharer::client);
+  return found == sharers_.end() ? nullptr : found->desk;
+}
+
+// What one of them does about it may make others come or go.
+template <class Do>
+void SharedInstance::each(Do&& what) {
+  std::vector<ClientId> clients;
+  for (const Sharer& sharer : sharers_) clients.push_back(sharer.client);
+  for (const ClientId client : clients)
+    if (Instance::Watcher* const desk = desk_of(client)) what(*desk);
+}
+
+// --- what concerns everybody
+
+void SharedInstance::on_writable(const Instance& instance) {
+  each([&](Instance::Watcher& desk) { desk.on_writable(instance); });
+}
+
+void SharedInstance::on_catalog(const Instance& instance) {
+  each([&](Instance::Watcher& desk) { desk.on_catalog(instance); });
+}
+
+void SharedInstance::on_list_changed(const Instance& instance, ListKind kind) {
+  each([&](Instance::Watcher& desk) { desk.on_list_changed(instance, kind); });
+}
+
+bool SharedInstance::is_active(const Instance& instance) const {
+  return std::ranges::any_of(sharers_,
+                             [&](const Sharer& sharer) { return sharer.desk->is_active(instance); });
+}
+
+void SharedInstance::tell_model(const Instance& instance, const std::string& words,
+                                std::span<const ClientId> know) {
+  each([&](Instance::Watcher& desk) { desk.tell_model(instance, words, know); });
+}
+
+// In words for all of them, as the first of them sees it: they have the same configuration.
+std::string SharedInstance::shown_name(const Instance& instance, ClientId client, ListKind kind,
+                                       const std::string& own) {
+  Instance::Watcher* desk = desk_of(client);
+  if (desk == nullptr && !sharers_.empty()) desk = sharers_.front().desk;
+  return desk == nullptr ? own : desk->shown_name(instance, client, kind, own);
+}
+
+// A terminal has no desk of its own, and a call that is made again was somebody's.
+bool SharedInstance::allows_call(const Instance& instance, ClientId client, std::string_view name) const {
+  if (const Instance::Watcher* const desk = desk_of(client)) return desk->allows_call(instance, client, name);
+  return std::ranges::any_of(
+      sharers_, [&](const Sharer& sharer) { return sharer.desk->allows_call(instance, client, name); });
+}
+
+// --- what concerns one
+
+void SharedInstance::pass_answer(const Instance& instance, const Generation::Requests::Request& request,
+                                 ToClient& said) {
+  if (clients_[said.to.client].overflows())
+    return clients_.refuse(
+        said.to,
+        failure_answer(request.known, request.id(),
+                       fmt::format("[mcpivot] server \"{}\" answered, but the answer was dropped: too "
+                                   "much waits for this client, which does not read.",
+                                   instance.name())));
+  if (Instance::Watcher* const desk = desk_of(said.to.client))
+    return desk->pass_answer(instance, request, said);
+  clients_.pass(said);  // a terminal's
+}
+
+void SharedInstance::pass(const Instance& instance, ToClient& said) {
+  const bool addressed = said.to.client != ClientId::nobody;
+  const std::vector<ClientId> to = addressed ? std::vector{said.to.client} : addressees(instance, said.message);
+  if (to.empty()) return drop_message(said, "nobody knows for which of its clients it is");
+  for (const ClientId client : to) {
+    Instance::Watcher* const desk = desk_of(client);
+    if (clients_[client].overflows()) {
+      drop_message(said, "too much waits for its client, which does not read");
+    } else if (addressed) {
+      clients_.pass(said);
+    } else if (desk != nullptr) {  // as if it were its client's own
+      said.to = {};
+      desk->pass(instance, said);
+    }
+  }
+}
+
+// Whom a notification is for that doesn't say so itself.
+std::vector<ClientId> SharedInstance::addressees(const Instance& instance, const Message& message) const {
+  if (message.kind != Kind::notification) return {};
+  const std::string method = string_value(message.text(message.method));
+  if (method == "notifications/resources/updated")
+    return instance.subscribers(string_value(message.text(message.uri)));
+  if (method != "notifications/tasks/status") return {};
+  const ClientId owner = instance.owner_of_task(find_member(message.text(message.params), "taskId"));
+  return owner == ClientId::nobody ? std::vector<ClientId>() : std::vector{owner};
+}
+
+void SharedInstance::drop_message(const ToClient& said, std::string_view why) const {
+  clients_.saw({.way = Seen::Way::from_server,
+                .what = Seen::What::dropped,
+                .server = instance_.name(),
+                .generation = said.from,
+                .raw = said.message.raw,
+                .message = &said.message,
+                .why = why});
+}
+
+}  // namespace mcpivot
