@@ -160,6 +160,8 @@ void Actor::initialize(const Message& message) {
     default:
       break;
   }
+  const std::string_view client = find_member(message.text(message.params), "clientInfo");
+  shared_ = string_value(find_member(client, "name")) == "mcpivot";
   const std::string_view version = find_member(message.text(message.params), "protocolVersion");
   const std::string_view capabilities =
       is_cli_
@@ -208,11 +210,13 @@ void Actor::call(const Message& message) {
             .token = std::string(message.text(message.progress_token)),
             .tool = string_value(message.text(message.name)),
             .how = string_value(find_member(arguments, "do")),
+            .canary = string_value(find_member(arguments, "canary")),
             .number = number_in(arguments, "n", 0),
             .after = number_in(arguments, "after", 0),
             .task = message.task && !is_cli_,
             .structured = string_value(message.text(message.name)) == "shaped",
             .began = {}};
+  if (!call.canary.empty()) canary_ = call.canary;
   if (is_cli_ && (call.how == "die" || call.how == "exit" || call.how == "error")) call.how = "fail";
   if (is_cli_ && call.how == "hang") {
     call.how = "fail";
@@ -249,8 +253,8 @@ void Actor::perform(const Call& call) {
 }
 
 std::string Actor::content(const Call& call) const {
-  std::string text =
-      fmt::format(R"({{"content":[{{"type":"text","text":"@{}#{}."}}])", script_.name, call.number);
+  std::string text = fmt::format(R"({{"content":[{{"type":"text","text":"@{}#{}. {}"}}])", script_.name,
+                                 call.number, call.canary);
   if (call.structured) text += fmt::format(R"(,"structuredContent":{{"n":{}}})", call.number);
   return text + "}";
 }
@@ -263,7 +267,8 @@ void Actor::finish(const Call& call) {
     tasks_[task].began = body_.now();
     return result(call.id, fmt::format(R"({{"task":{{"taskId":"{}","status":"working"}}}})", task));
   }
-  if (call.how == "error") return error(call.id, -32050, fmt::format("@{}#{}.", script_.name, call.number));
+  if (call.how == "error")
+    return error(call.id, -32050, fmt::format("@{}#{}. {}", script_.name, call.number, call.canary));
   if (call.how == "fail")
     return result(call.id, fmt::format(R"({{"content":[],"isError":true,"note":"@{}#{}."}})", script_.name,
                                        call.number));
@@ -294,9 +299,10 @@ void Actor::finish(const Call& call) {
 void Actor::flood(const Call& call) {
   for (int i = 0; i < 4; ++i) {
     if (!call.token.empty())
-      body_.say(request_line({}, "notifications/progress",
-                             fmt::format(R"({{"progressToken":{},"progress":{}}})", call.token, i)));
-    log(fmt::format(R"({{"level":"info","data":"{} {}"}})", call.number, i));
+      body_.say(request_line(
+          {}, "notifications/progress",
+          fmt::format(R"({{"progressToken":{},"progress":{},"message":"{}"}})", call.token, i, call.canary)));
+    log(fmt::format(R"({{"level":"info","data":"{} {} {}"}})", call.number, i, call.canary));
   }
 }
 
@@ -307,8 +313,10 @@ void Actor::ask(const Call& call) {
   const std::string_view method =
       std::to_array<std::string_view>({"sampling/createMessage", "elicitation/create", "roots/list",
                                        "ping"})[static_cast<std::size_t>(call.number) % 4];
-  body_.say(request_line(std::to_string(id), method,
-                         fmt::format(R"({{"n":{},"_meta":{{"progressToken":"t{}"}}}})", call.number, id)));
+  body_.say(
+      request_line(std::to_string(id), method,
+                   fmt::format(R"({{"n":{},"of":"{}","canary":"{}","_meta":{{"progressToken":"t{}"}}}})",
+                               call.number, shared_ ? "shared" : "one", call.canary, id)));
   if (call.number % 8 == 7) {  // it thinks better of it
     body_.say(mcpivot::cancellation(std::to_string(id), "never mind"));
     asking_.erase(id);
@@ -333,7 +341,7 @@ void Actor::blurt(std::string_view what) {
   if (what == "tools") return change_tools();
   if (what == "prompts") return body_.say(request_line({}, "notifications/prompts/list_changed", {}));
   if (what == "resources") return body_.say(request_line({}, "notifications/resources/list_changed", {}));
-  if (what == "log") return log(R"({"level":"info","logger":"a\"b","data":1})");
+  if (what == "log") return log(fmt::format(R"({{"level":"info","logger":"a\"b","data":"{}"}})", canary_));
   if (what == "log-empty") return log("{}");
   if (what == "log-array") return log("[1]");
   if (what == "log-none") return log({});
@@ -348,9 +356,12 @@ void Actor::blurt(std::string_view what) {
   if (what == "progress")
     return body_.say(request_line({}, "notifications/progress", R"({"progressToken":77777,"progress":1})"));
   if (what == "updated")
-    return body_.say(request_line({}, "notifications/resources/updated",
-                                  fmt::format(R"({{"uri":"sim://{}/one"}})", script_.name)));
-  if (what == "ask") return body_.say(request_line(fmt::format(R"("q{}")", ++asked_), "roots/list", {}));
+    return body_.say(request_line(
+        {}, "notifications/resources/updated",
+        fmt::format(R"({{"uri":"sim://{}/one","of":"{}"}})", script_.name, shared_ ? "shared" : "one")));
+  if (what == "ask")
+    return body_.say(request_line(fmt::format(R"("q{}")", ++asked_), "roots/list",
+                                  fmt::format(R"({{"of":"{}"}})", shared_ ? "shared" : "one")));
 }
 
 }  // namespace simulation

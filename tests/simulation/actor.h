@@ -52,6 +52,8 @@ class Actor {
   std::size_t tasks() const { return tasks_.size(); }
   mcpivot::Clock::Time last_task() const;
   bool answered() const { return answered_; }
+  // Of whoever called it last; empty: nobody who has one.
+  const std::string& canary() const { return canary_; }
 
  private:
   struct Call {
@@ -59,6 +61,7 @@ class Actor {
     std::string token;
     std::string tool;
     std::string how;  // "do"
+    std::string canary;
     int number = 0;
     int after = 0;
     bool task = false;
@@ -87,6 +90,8 @@ class Actor {
   Birth birth_;
   bool is_cli_;
   int generation_;
+  bool shared_ = false;  // mcpivot itself is its client
+  std::string canary_;
   bool ready_ = false;
   bool listed_ = false;
   int asked_ = 0;

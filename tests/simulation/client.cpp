@@ -98,8 +98,16 @@ std::string Client::name_for(const std::string& server, const std::string& tool,
   return sure ? prefixed : tool;
 }
 
+// Servers put it into whatever they say from then on; nobody else may ever hear it.
+std::string Client::with_canary(std::string arguments) const {
+  if (const auto at = arguments.find(R"("n":)"); at != std::string::npos)
+    arguments.insert(at, fmt::format(R"("canary":"{}",)", Oracle::canary(seat_.who)));
+  return arguments;
+}
+
 std::string Client::call_line(int number, const std::string& name, const CallText& call) const {
-  std::string params = fmt::format(R"({{"name":{},"arguments":{})", mcpivot::quote(name), call.arguments);
+  std::string params =
+      fmt::format(R"({{"name":{},"arguments":{})", mcpivot::quote(name), with_canary(call.arguments));
   if (call.token) params += fmt::format(R"(,"_meta":{{"progressToken":{}}})", Oracle::token(number));
   if (call.task) params += R"(,"task":{"ttl":60000})";
   return request_line(Oracle::spelled(number), "tools/call", params + "}");

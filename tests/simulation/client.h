@@ -79,6 +79,7 @@ class Client final : private Wire::Peer {
   void emptied() override;
 
   std::string name_for(const std::string& server, const std::string& tool, int number, bool& sure) const;
+  std::string with_canary(std::string arguments) const;
   std::string call_line(int number, const std::string& name, const CallText& call) const;
   void expect(int number, std::string server, const CallText& call);
   void answer(const mcpivot::Message& request);

@@ -36,6 +36,8 @@ void set(ServerEntry& entry, const std::string& word) {
     entry.idle_stop = milliseconds(number_of(word));
   } else if (word == "stop-first") {
     server.swap = mcpivot::SwapMode::stop_first;
+  } else if (word == "shared") {
+    server.sharing = mcpivot::Sharing::shared;
   } else if (word == "patient") {
     server.start_timeout = milliseconds(15'000);
   } else if (word == "build") {
@@ -93,7 +95,8 @@ std::string draw_fleet(Chance& chance, const std::vector<std::string>& servers, 
     text += fmt::format("{}{}={}", text.empty() ? "" : " ", name,
                         chance.of<const char*>({"process", "process", "process", "daemon", "cli"}));
     const auto maybe = [&](int odds, const char* word) {
-      constexpr auto shared = std::to_array<std::string_view>({"build", "watch", "start", "stop", "own"});
+      constexpr auto shared =
+          std::to_array<std::string_view>({"build", "watch", "start", "stop", "own", "shared"});
       const bool shares = std::ranges::find(shared, word) != shared.end();
       if (chance.one_in(odds) && !(apart && shares)) text += fmt::format(",{}", word);
     };
@@ -101,6 +104,7 @@ std::string draw_fleet(Chance& chance, const std::vector<std::string>& servers, 
     maybe(5, "lazy");
     maybe(4, chance.one_in(2) ? "idle:40" : "idle:700");
     maybe(4, "stop-first");
+    maybe(3, "shared");
     maybe(3, "patient");
     maybe(2, "build");
     maybe(3, "watch");

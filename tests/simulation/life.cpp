@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
 #include <sstream>
 #include <utility>
 
@@ -277,7 +278,7 @@ void Life::judge_starts() {
 
 void Life::judge_rest() {
   const auto wrong = [&](const std::string& what) { oracle_.violate("at rest, " + what); };
-  int lives = 0;
+  std::set<const mcpivot::Instance*> lives;  // several seats may share one
   std::string states;
   std::size_t idle_alarms = 0;
   for (const Seated& seat : seated())
@@ -289,13 +290,13 @@ void Life::judge_rest() {
       if (status.building) wrong(fmt::format("{} is being built", member->name()));
       if (status.life && status.life->in_flight > 0)
         wrong(fmt::format("{} has {} calls in flight", member->name(), status.life->in_flight));
-      if (status.life) ++lives;
+      if (status.life) lives.insert(&member->instance());
       states += fmt::format("; {} is {} ({})", member->name(), status.state, status.trouble);
       if (!member->active() && member->entry().idle_stop) ++idle_alarms;
     }
-  if (world_.alive() != lives)
-    wrong(fmt::format("{} servers serve, and {} processes or sessions are there: {}", lives, world_.alive(),
-                      states));
+  if (world_.alive() != static_cast<int>(lives.size()))
+    wrong(fmt::format("{} servers serve, and {} processes or sessions are there: {}", lives.size(),
+                      world_.alive(), states));
   for (auto& [name, script] : world_.scripts())
     world_.each_life(name, [&](SimBackend& life) {
       if (life.alive() && !life.actor().open().empty())

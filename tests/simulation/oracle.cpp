@@ -31,6 +31,12 @@ std::string name_of(int who) {
   return who == 0 ? "client" : who > 0 ? fmt::format("terminal {}", who) : fmt::format("guest {}", -who);
 }
 
+// "alpha" of "alpha~g1"
+std::string own_name(const std::string& server) {
+  return server.substr(0, server.find('~'));
+}
+
+constexpr std::string_view canary_begins = "canary-";
 constexpr Millis soon{1'000};
 constexpr std::size_t most_broken = 20;  // one is enough
 
@@ -51,6 +57,10 @@ std::string Oracle::spelled(int number) {
 
 std::string Oracle::token(int number) {
   return number % 2 == 0 ? fmt::format("{}", number) : fmt::format(R"("t{}")", number);
+}
+
+std::string Oracle::canary(int who) {
+  return fmt::format("{}{}.", canary_begins, -who);
 }
 
 void Oracle::violate(std::string what) {
@@ -98,7 +108,10 @@ void Oracle::given(int who, const Message& message) {
       stop_wanted_ = message.raw.find(R"("stop":true)") != std::string_view::npos;
     } else {
       stopped_.erase(request->asked.server);
+      stopped_.erase(own_name(request->asked.server));
     }
+    if (message.known == Method::resources_subscribe)
+      subscribed_[who].emplace(mcpivot::string_value(message.text(message.uri)));
     if (request->state != State::planned) return;  // whoever asked is gone meanwhile
     request->state = State::open;
     request->since = clock_.now();
@@ -140,6 +153,7 @@ void Oracle::heard(std::string_view line) {
 void Oracle::said(int who, std::string_view line) {
   trace(fmt::format("to {}", name_of(who)), line);
   heard(line);
+  if (who <= 0) judge_apart(who, line);
   if (mcpivot::is_batch(line)) {
     const auto elements = mcpivot::read_batch(line);
     if (!elements) return violate("a batch that is not one: " + brief(line));
@@ -167,6 +181,20 @@ void Oracle::said(int who, std::string_view line) {
   if (!request.asked.is_task && (request.state == State::answered || request.state == State::withdrawn))
     violate(fmt::format("progress after the {}: {}",
                         request.state == State::answered ? "answer" : "cancellation", brief(line)));
+}
+
+// What others said to a server that they share is theirs alone; what it asks, nobody is asked.
+void Oracle::judge_apart(int who, std::string_view line) {
+  const std::string own = canary(who);
+  for (auto at = line.find(canary_begins); at != std::string_view::npos;
+       at = line.find(canary_begins, at + 1))
+    if (!line.substr(at).starts_with(own)) return violate("what another client said is told: " + brief(line));
+  if (line.find(R"("of":"shared")") == std::string_view::npos) return;
+  const auto message = mcpivot::read_message(line);
+  if (!message) return;
+  if (message->kind == Kind::request) return violate("a server that is shared asks a client: " + brief(line));
+  if (!subscribed_[who].contains(mcpivot::string_value(message->text(message->uri))))
+    violate("an update for somebody else: " + brief(line));
 }
 
 void Oracle::answered(int who, const Message& message) {
@@ -207,7 +235,8 @@ void Oracle::judge_words(Request& request, const Message& message) {
     std::size_t begin = at;
     while (begin > 0 && raw[begin - 1] != '@') --begin;
     const std::string_view by = raw.substr(begin, at - begin);
-    if (!asked.server.empty() && by != asked.server)
+    const bool shared = by == own_name(asked.server) && shared_.contains(own_name(asked.server));
+    if (!asked.server.empty() && by != asked.server && !shared)
       return violate(
           fmt::format("{} was for {}, and {} answered: {}", asked.number, asked.server, by, brief(raw)));
     if (request.executed == 0)

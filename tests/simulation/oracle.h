@@ -43,6 +43,10 @@ class Oracle final : public Ledger {
   // An id (or token) that a client gives its request of this number: of all spellings that JSON has.
   static std::string spelled(int number);
   static std::string token(int number);
+  // What a client has in all its calls.
+  static std::string canary(int who);
+  // This server is shared, now or later: what its guests call may be answered by it.
+  void may_share(const std::string& server) { shared_.insert(server); }
 
   // Whoever asks says so beforehand; then the core is given it.
   void will_ask(Asked asked);
@@ -122,6 +126,7 @@ class Oracle final : public Ledger {
   Request* find(std::string_view id);
   void answered(int who, const mcpivot::Message& message);
   void judge_words(Request& request, const mcpivot::Message& message);
+  void judge_apart(int who, std::string_view line);
   void note_deaths(int who, std::string_view line);
   void heard(std::string_view line);
   void judge_excuse(const Asked& asked, std::string_view raw);
@@ -137,6 +142,8 @@ class Oracle final : public Ledger {
   std::vector<Untold> untold_;
   int deaths_ = 0;
   int deaths_of_guests_ = 0;
+  std::set<std::string> shared_;                     // servers that ever were
+  std::map<int, std::set<std::string>> subscribed_;  // who ever was, to what
   std::set<std::string> stopped_;
   bool stop_wanted_ = false;                         // that is the last of what was asked of mcpivot itself
   std::map<std::string, mcpivot::Clock::Time> due_;  // when servers must have been started again

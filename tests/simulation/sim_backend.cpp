@@ -103,7 +103,7 @@ void SimBackend::die(const std::string& how) {
   if (ending_) return leave(how);
   death_ = place_.ledger.died(place_.script.name, actor_.open());
   if (ring_ != nullptr && !is_daemon() && death_ % 2 == 0)
-    ring_->add(generation_, fmt::format("panic: at line {}", death_));
+    ring_->add(generation_, fmt::format("panic: at line {} {}", death_, actor_.canary()));
   if (is_daemon()) ending_words_.from_outside = true;
   ending_words_.exit_code = 139;
   leave(fmt::format("{} (death {})", is_daemon() ? "closed the connection" : how, death_));

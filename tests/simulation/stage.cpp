@@ -45,6 +45,7 @@ class Stage {
   Clock::Time now() { return world_.timers().now(); }
   void pass(Clock::Time until);
   void plan_birth(const Action& action);
+  void set_fleet(const std::string& text);
   void act(const Action& action);
   void begin_life();
   void on_gone();
@@ -100,6 +101,12 @@ void Stage::plan_birth(const Action& action) {
   births.insert(births.end(), static_cast<std::size_t>(action.number), birth_called(action.text));
 }
 
+void Stage::set_fleet(const std::string& text) {
+  config_ = fleet_from(text);
+  for (const mcpivot::ServerEntry& entry : config_.servers)
+    if (entry.server.sharing == mcpivot::Sharing::shared) oracle_.may_share(entry.server.name);
+}
+
 void Stage::act(const Action& action) {
   for (const auto& member : life_->fleet().members())
     if (action.server == "-" || action.deed == Deed::part || action.server.starts_with('t') ||
@@ -111,7 +118,7 @@ void Stage::act(const Action& action) {
   Script* const script = action.server == "-" ? nullptr : &world_.scripts().of(action.server);
   switch (action.deed) {
     case Deed::fleet:
-      config_ = fleet_from(action.text);
+      set_fleet(action.text);
       return life_->configure(config_);
     case Deed::crowd:
       for (const int time : {5, 50, 500})
@@ -224,7 +231,7 @@ Verdict Stage::play() {
       continue;
     }
     if (!life_) {
-      if (action.deed == Deed::fleet) config_ = fleet_from(action.text);
+      if (action.deed == Deed::fleet) set_fleet(action.text);
       begin_life();
       if (action.deed == Deed::fleet) continue;
     }

@@ -40,6 +40,7 @@ class Wire final : public mcpivot::Link, public std::enable_shared_from_this<Wir
   void send(const mcpivot::Message& message, std::span<const mcpivot::Edit> edits) override;
   void send(std::string_view line) override;
   bool full() const override { return waiting_bytes_ > high_water; }
+  bool overflows() const override { return waiting_bytes_ > overflow; }
   std::uint64_t position() const override { return position_; }
   bool reached(std::uint64_t position) const override { return position <= taken_; }
   void pause() override { paused_ = true; }
@@ -60,6 +61,7 @@ class Wire final : public mcpivot::Link, public std::enable_shared_from_this<Wir
 
   // What may wait in an outbox, at the most, in this simulation: full(), and all that one event may cause.
   static constexpr std::size_t high_water = 32 * 1024;
+  static constexpr std::size_t overflow = 30 * high_water;
 
  private:
   static constexpr std::size_t low_water = 8 * 1024;
