@@ -1,6 +1,7 @@
 #include "server/generation.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "bridge/make_bridge.h"
 #include "log/log.h"
@@ -241,7 +242,12 @@ void Generation::forget(ClientId client) {
        asked_.take_if([&](const Requests::Request& open) { return is_from(open.origin); }))
     send(cancellation(IdText(taken.own).view(), "whoever asked is gone"), taken.own);
   asked_.drop_tokens(is_from);
-  std::erase_if(tasks_, [&](const auto& task) { return task.second == client; });
+  for (const auto& [id, owner] : std::exchange(tasks_, {})) {
+    if (owner != client)
+      tasks_.emplace(id, owner);
+    else if (!ending_)
+      inquire("tasks/cancel", fmt::format(R"({{"taskId":{}}})", id), [](const Message&) {});
+  }
   tell_if_idle();
 }
 

@@ -66,6 +66,7 @@ class Drawing {
   static std::size_t index(Deed deed) { return static_cast<std::size_t>(deed); }
 
   void add(Deed deed, std::string server, int number, std::string text) {
+    if (text.ends_with("+task")) last_task_ = fmt::format("{}-{}-{}", server, chance_.between(1, 3), number);
     plan_.actions.push_back({at_, deed, std::move(server), number, std::move(text)});
   }
   std::string server() { return servers[static_cast<std::size_t>(chance_.below(most_servers_))]; }
@@ -283,6 +284,9 @@ class Drawing {
       case 8:
         return fmt::format(R"(prompts/get {{"name":"{}__greet"}})", name);
       case 9:
+        if (!last_task_.empty() && chance_.one_in(2))  // whoever began it
+          return fmt::format(R"(tasks/{} {{"taskId":"{}"}})", chance_.of<const char*>({"get", "result"}),
+                             last_task_);
         return fmt::format(R"(tasks/{} {{"taskId":"{}-{}-{}"}})",
                            chance_.of<const char*>({"get", "result", "cancel"}), name, chance_.between(1, 3),
                            std::max(1, last_request_ - chance_.below(20)));
@@ -303,6 +307,7 @@ class Drawing {
   Plan plan_;
   long at_ = 0;
   int last_request_ = 0;
+  std::string last_task_;  // its id, if it came to that
   int most_servers_ = 1;
   int hurry_ = 1'000;
   int crowds_ = 0;
