@@ -1,0 +1,46 @@
+// What a request of the modern era repeats in HTTP headers, so that gateways can route it without reading its
+// body: the protocol version, the method, the name of what is asked for, and the arguments that a tool's
+// schema marks with `x-mcp-header`. A server rejects a request whose headers and body differ.
+//
+// Plain data. Any thread.
+#pragma once
+
+#include <expected>
+#include <functional>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "mcp/catalog.h"
+#include "rpc/message.h"
+
+namespace mcpivot {
+
+// An argument that goes into a header as well.
+struct MirroredArgument {
+  std::vector<std::string> path;  // the keys that lead to it, from `arguments` on
+  std::string header;             // Mcp-Param-Region
+};
+
+// Those of a tool, in the order of its schema; or what is wrong with what the schema says of them.
+std::expected<std::vector<MirroredArgument>, std::string> mirrored_arguments(std::string_view tool);
+
+// A text as the value of a header. What a header can't carry as it is becomes =?base64?…?=.
+std::string header_value(std::string_view text);
+
+class MirroredHeaders {
+ public:
+  // From now on these are the tools. Takes those out that a client of this transport must not offer, because
+  // their schemas say wrong things of headers, and tells why.
+  using OnRejected = std::function<void(const std::string& tool, const std::string& why)>;
+  void learn(std::vector<Item>& tools, const OnRejected& on_rejected);
+
+  // The headers of a message as it is sent, each with its line end.
+  std::string of(const Message& message) const;
+
+ private:
+  std::map<std::string, std::vector<MirroredArgument>, std::less<>> tools_;  // that have any
+};
+
+}  // namespace mcpivot
