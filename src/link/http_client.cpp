@@ -29,6 +29,8 @@ using std::chrono::steady_clock;
 // daemon's question can never wait for the very call that waits for it.
 constexpr std::size_t most_connections = 128;
 constexpr std::size_t more_for_brief = 16;
+// Further standing ones count as the others do.
+constexpr std::size_t most_standing = 16;
 // Node closes idle connections after 5 s, and a request that crosses that would be lost.
 constexpr milliseconds idle_patience{4'000};
 constexpr std::size_t usual_room = 16 * 1024;
@@ -97,6 +99,7 @@ class HttpClient::Connection : public std::enable_shared_from_this<Connection> {
 
   enum class State : std::uint8_t { connecting, idle, busy, closed };
   State state = State::connecting;
+  bool standing = false;  // what it is busy with has no end
   std::vector<std::function<void(const std::string&)>> probes;
   steady_clock::time_point idle_until{};
 
@@ -123,6 +126,7 @@ class HttpClient::Connection : public std::enable_shared_from_this<Connection> {
 
   void begin(Waiting waiting) {
     state = State::busy;
+    standing = waiting.request.standing;
     exchange_ = std::move(waiting.exchange);
     kept_ = true;
     parser_.emplace([this](std::string_view piece) { on_body(piece); });
@@ -237,6 +241,7 @@ class HttpClient::Connection : public std::enable_shared_from_this<Connection> {
     }
     const auto exchange = std::exchange(exchange_, nullptr);
     timer_.cancel();
+    standing = false;
     const auto self = shared_from_this();
     // What follows an answer that is complete belongs to nobody.
     kept_ = kept_ && written_ && parser_->keep_alive() && filled_ == 0;
@@ -356,8 +361,8 @@ void HttpClient::dispatch() {
     auto first = waiting_.begin();
     const auto busy = static_cast<std::size_t>(
         std::ranges::count(connections_, Connection::State::busy, &Connection::state));
-    if (busy >= most_connections)
-      first = std::ranges::find_if(waiting_, [](const Waiting& waiting) { return waiting.request.brief; });
+    if (busy - put_aside() >= most_connections)
+      first = std::ranges::find_if(waiting_, [](const Waiting& waiting) { return waiting.urgent(); });
     if (first == waiting_.end()) return;
     Waiting next = std::move(*first);
     waiting_.erase(first);
@@ -366,12 +371,17 @@ void HttpClient::dispatch() {
   }
   const auto connecting = static_cast<std::size_t>(
       std::ranges::count(connections_, Connection::State::connecting, &Connection::state));
-  const bool brief = std::ranges::any_of(waiting_, [](const Waiting& w) { return w.request.brief; });
-  for (std::size_t i = connecting; i < waiting_.size() && may_open(brief); ++i) open({});
+  const bool urgent = std::ranges::any_of(waiting_, [](const Waiting& w) { return w.urgent(); });
+  for (std::size_t i = connecting; i < waiting_.size() && may_open(urgent); ++i) open({});
 }
 
-bool HttpClient::may_open(bool brief) const {
-  return connections_.size() < most_connections + (brief ? more_for_brief : 0);
+std::size_t HttpClient::put_aside() const {
+  const auto standing = std::ranges::count(connections_, true, &Connection::standing);
+  return std::min(static_cast<std::size_t>(standing), most_standing);
+}
+
+bool HttpClient::may_open(bool urgent) const {
+  return connections_.size() - put_aside() < most_connections + (urgent ? more_for_brief : 0);
 }
 
 void HttpClient::open(std::function<void(const std::string&)> probe) {

@@ -60,7 +60,8 @@ struct HttpRequest {
   std::string headers;  // more of them, each with its line end
   std::string body;
   std::chrono::milliseconds patience{0};  // until the head of the answer is there; 0: for ever
-  bool brief = false;  // has no long answer to wait for, and need not wait for others that have
+  bool brief = false;     // has no long answer to wait for, and need not wait for others that have
+  bool standing = false;  // its answer is a stream without an end, so a connection of its own is put aside
 };
 
 class HttpClient {
@@ -92,10 +93,12 @@ class HttpClient {
   struct Waiting {
     HttpRequest request;
     std::shared_ptr<HttpExchange> exchange;
+    bool urgent() const { return request.brief || request.standing; }
   };
 
   void dispatch();
-  bool may_open(bool brief) const;
+  std::size_t put_aside() const;
+  bool may_open(bool urgent) const;
   void open(std::function<void(const std::string&)> probe);
   void on_opened(const std::shared_ptr<Connection>& connection, const std::string& trouble);
   void on_free(const std::shared_ptr<Connection>& connection);
