@@ -17,6 +17,7 @@ namespace {
 using std::chrono::milliseconds;
 
 constexpr std::size_t most_text = 16 * 1024;
+constexpr std::size_t most_error = 1024 * 1024;  // as JSON
 constexpr std::size_t text_shown = 300;
 constexpr int most_redirects = 5;
 constexpr int most_breaks = 5;
@@ -50,6 +51,17 @@ std::string words_of(std::string_view body) {
   return message.starts_with('"') ? string_value(message) : excerpt(body);
 }
 
+// The error object in a body that is a JSON-RPC error, whether it has an id or not; else nothing.
+std::string_view error_in(std::string_view body) {
+  JsonCursor cursor(body);
+  if (!cursor.value() || !cursor.end() || string_value(find_member(body, "jsonrpc")) != "2.0") return {};
+  const std::string_view error = find_member(body, "error");
+  int code = 0;
+  const std::string_view number = find_member(error, "code");
+  const bool numbered = std::from_chars(number.data(), number.data() + number.size(), code).ec == std::errc();
+  return numbered && find_member(error, "message").starts_with('"') ? error : std::string_view();
+}
+
 }  // namespace
 
 // --- what they have in common
@@ -60,7 +72,8 @@ void HttpLink::Exchange::on_head(const HttpHead& head) {
 }
 
 void HttpLink::Exchange::on_body(std::string_view piece) {
-  text_ += piece.substr(0, most_text - std::min(most_text, text_.size()));
+  const std::size_t most = head_.content_type == "application/json" ? most_error : most_text;
+  text_ += piece.substr(0, most - std::min(most, text_.size()));
 }
 
 bool HttpLink::Exchange::is_forgotten() const {
@@ -104,7 +117,7 @@ HttpLink::Call::Call(std::shared_ptr<HttpLink> link, Outgoing outgoing)
       timer_(link_->context_.loop) {}
 
 void HttpLink::Call::post() {
-  link_->client_->send(link_->request("POST", outgoing_.body), shared_from_this());
+  link_->client_->send(link_->request(outgoing_), shared_from_this());
 }
 
 void HttpLink::Call::on_begun() {
@@ -151,7 +164,7 @@ void HttpLink::Call::on_json_complete() {
     return fail(code::internal_error,
                 fmt::format("it answered with something that is no MCP message ({}): {}",
                             message.error().reason, excerpt(text)));
-  if (!message->is_answer() || own_id(message->text(message->id)) != own_id(outgoing_.id)) {
+  if (!message->is_answer() || !is_own(message->text(message->id))) {
     if (message->is_answer() && message->id)
       return fail(code::internal_error, "it answered something that was not asked");
     if (message->is_answer()) return on_refused();
@@ -169,8 +182,7 @@ void HttpLink::Call::on_events(std::string_view piece) {
   while (auto event = parser_.next(piece)) {
     if (!event->type.empty() && event->type != "message") continue;
     if (event->over) {
-      answered_ =
-          answered_ || (event->over->method().empty() && own_id(event->over->id()) == own_id(outgoing_.id));
+      answered_ = answered_ || (event->over->method().empty() && is_own(event->over->id()));
       link_->handler_->on_oversize(*event->over, link_->options_.limit);
     } else {
       char* const data = parser_.buffer()->data();
@@ -178,8 +190,7 @@ void HttpLink::Call::on_events(std::string_view piece) {
         link_->deliver_batch(data, event->data.size());
         answered_ = true;
       } else if (const auto message = link_->read(data, event->data.size(), parser_.buffer())) {
-        const bool answer =
-            message->is_answer() && own_id(message->text(message->id)) == own_id(outgoing_.id);
+        const bool answer = message->is_answer() && is_own(message->text(message->id));
         if (answer && outgoing_.known == Method::initialize) link_->agreed(*message);
         if (answer) {
           answered_ = true;
@@ -205,8 +216,7 @@ void HttpLink::Call::on_done() {
   if (is_redirect()) {
     const auto target = redirected();
     if (!target) return fail(code::internal_error, "it " + target.error());
-    HttpRequest request =
-        resuming_ ? link_->stream_request(parser_.last_id()) : link_->request("POST", outgoing_.body);
+    HttpRequest request = resuming_ ? link_->stream_request(parser_.last_id()) : link_->request(outgoing_);
     request.target = *target;
     return link_->client_->send(std::move(request), self);
   }
@@ -242,11 +252,20 @@ void HttpLink::Call::on_error_status() {
     return link_->lost(outgoing_.id, true,
                        "broke the stream of its answer and could not resume it: " + complaint());
   }
+  // One that answers in JSON-RPC takes POSTs here: it is of the modern era, or refuses this one message.
+  const bool refuses_post = head_.status == 405;
   const bool perhaps_old =
-      head_.status == 400 || head_.status == 404 || head_.status == 405 || head_.status == 406;
-  if (perhaps_old && outgoing_.known == Method::initialize && !link_->old_transport())
+      refuses_post ||
+      ((head_.status == 400 || head_.status == 404 || head_.status == 406) && error_in(text_).empty());
+  if (perhaps_old && outgoing_.known == Method::initialize && !link_->old_transport() && !link_->modern())
     return link_->try_old_transport(shared_from_this());
   on_refused();
+}
+
+// Ours are numbers; a bridge between the eras has requests of its own, whose ids are strings.
+bool HttpLink::Call::is_own(std::string_view id) const {
+  const std::int64_t number = own_id(outgoing_.id);
+  return number != 0 ? own_id(id) == number : same_id(id, outgoing_.id);
 }
 
 // An error that concerns this request alone.
@@ -254,10 +273,20 @@ void HttpLink::Call::on_refused() {
   const std::string_view body = body_ ? std::string_view(body_->data(), body_size_) : std::string_view(text_);
   if (head_.status == 401 || head_.status == 403)
     return fail(code::connection_closed, fmt::format("it {}. {}", complaint(), link_->options_.advice));
+  // Whoever decides which era the daemon speaks needs its own words.
+  if (link_->modern() || outgoing_.known == Method::initialize) {
+    std::string error(error_in(body));
+    std::ranges::replace_if(error, [](char c) { return c == '\n' || c == '\r'; }, ' ');
+    const std::string line = fmt::format(R"({{"jsonrpc":"2.0","id":{},"error":{}}})", outgoing_.id, error);
+    if (!error.empty() && read_message(line)) {
+      const auto self = shared_from_this();
+      finish();
+      return link_->deliver_own(line);
+    }
+  }
   const auto message = read_message(body);
   if (message && message->kind == Kind::error &&
-      (!message->id || message->text(message->id) == "null" ||
-       own_id(message->text(message->id)) == own_id(outgoing_.id))) {
+      (!message->id || message->text(message->id) == "null" || is_own(message->text(message->id)))) {
     const std::string_view number = find_member(message->text(message->error), "code");
     int code = code::internal_error;
     std::from_chars(number.data(), number.data() + number.size(), code);
@@ -286,7 +315,7 @@ void HttpLink::Call::stream_ended(bool broken, const std::string& why) {
   if (parser_.last_id() != resumed_at_) breaks_ = 0;
   resumed_at_ = parser_.last_id();
   breaks_ += broken ? 1 : 0;
-  if (!parser_.last_id().empty() && breaks_ <= most_breaks) return resume_later(broken);
+  if (!parser_.last_id().empty() && breaks_ <= most_breaks && !link_->modern()) return resume_later(broken);
   if (broken) return link_->doubt(shared_from_this(), why);
   finish();
   link_->lost(outgoing_.id, true, why);
@@ -322,7 +351,7 @@ HttpLink::Brief::Brief(std::shared_ptr<HttpLink> link, Outgoing outgoing)
     : Exchange(std::move(link)), outgoing_(std::move(outgoing)) {}
 
 void HttpLink::Brief::post() {
-  HttpRequest request = link_->request("POST", outgoing_.body);
+  HttpRequest request = link_->request(outgoing_);
   request.brief = true;
   request.patience = brief_patience;
   link_->client_->send(std::move(request), shared_from_this());
@@ -343,7 +372,7 @@ void HttpLink::Brief::on_done() {
   if (is_down()) return link_->down(outgoing_.position, complaint());
   if (is_redirect()) {
     if (const auto target = redirected()) {
-      HttpRequest request = link_->request("POST", outgoing_.body);
+      HttpRequest request = link_->request(outgoing_);
       request.target = *target;
       return link_->client_->send(std::move(request), self);
     }

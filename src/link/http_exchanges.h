@@ -42,6 +42,8 @@ class HttpLink::Call final : public Exchange, public std::enable_shared_from_thi
   const std::string& id() const { return outgoing_.id; }
   std::uint64_t position() const { return outgoing_.position; }
   bool begun() const { return begun_; }
+  // It is a subscription, and its stream is open.
+  bool listens() const { return outgoing_.known == Method::listen && is_stream(); }
   void post();
   // Says that the request failed, and is done with it.
   void fail(int code, const std::string& why);
@@ -60,6 +62,7 @@ class HttpLink::Call final : public Exchange, public std::enable_shared_from_thi
   void on_events(std::string_view piece);
   void on_error_status();
   void on_refused();
+  bool is_own(std::string_view id) const;
   void stream_ended(bool broken, const std::string& why);
   void resume_later(bool broken);
   void resume_stream();

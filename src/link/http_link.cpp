@@ -56,7 +56,15 @@ void HttpLink::start(Handler& handler) {
 
 // --- out
 
+void HttpLink::learn_tools(std::vector<Item>& tools) {
+  if (!modern()) return;
+  mirrored_.learn(tools, [this](const std::string& tool, const std::string& why) {
+    log_warn("{}: the tool \"{}\" is left out: {}", options_.peer, tool, why);
+  });
+}
+
 void HttpLink::send(const Message& message, std::span<const Edit> edits) {
+  if (modern()) return send_modern(spliced(message.raw, edits));
   take({.body = spliced(message.raw, edits),
         .id = message.kind == Kind::request ? std::string(text_with(message, edits, message.id))
                                             : std::string(),
@@ -68,6 +76,23 @@ void HttpLink::send(const Message& message, std::span<const Edit> edits) {
 
 void HttpLink::send(std::string_view line) {
   if (const auto message = read_message(line)) send(*message, {});
+}
+
+// The headers repeat what is sent, whatever the edits made of it: so it is read again.
+void HttpLink::send_modern(std::string body) {
+  const auto message = read_message(body);
+  if (!message) return log_warn("{}: a message can't be sent: {}", options_.peer, message.error().reason);
+  if (message->is_answer()) return log_debug("{}: a modern server takes no answers", options_.peer);
+  if (message->known == Method::cancelled) {
+    // The daemon sees the end of the request's connection; there is nothing to say besides.
+    ++position_;
+    return drop_call(std::string(message->text(message->request_id)));
+  }
+  Outgoing outgoing{.body = {}, .headers = mirrored_.of(*message), .id = {}, .cancels = {}};
+  if (message->kind == Kind::request) outgoing.id = message->text(message->id);
+  outgoing.known = message->known;
+  outgoing.body = std::move(body);
+  take(std::move(outgoing));
 }
 
 void HttpLink::take(Outgoing outgoing) {
@@ -95,12 +120,12 @@ void HttpLink::post(Outgoing outgoing) {
       return drop_call(outgoing.cancels);  // it was never asked
   }
   // What follows the end of the handshake must not overtake it on another connection.
-  if (outgoing.known == Method::initialized) holding_ = true;
+  if (outgoing.known == Method::initialized && !modern()) holding_ = true;
   std::make_shared<Brief>(shared_from_this(), std::move(outgoing))->post();
 }
 
 void HttpLink::on_initialized() {
-  if (ended_) return;
+  if (ended_ || modern()) return;
   if (!old_transport()) listen_at(target_);
   release();
 }
@@ -127,19 +152,24 @@ void HttpLink::drop_call(const std::string& id) {
   client_->cancel(*call);
 }
 
-HttpRequest HttpLink::request(std::string_view method, std::string body) const {
+HttpRequest HttpLink::request(const Outgoing& outgoing) const {
   static constexpr std::string_view headers =
       "Accept: application/json, text/event-stream\r\nContent-Type: application/json\r\n";
-  return {.method = method,
+  return {.method = "POST",
           .target = old_transport() ? old_target_ : target_,
-          .headers = std::string(headers) + session_headers_,
-          .body = std::move(body)};
+          .headers = std::string(headers) + session_headers_ + outgoing.headers,
+          .body = outgoing.body,
+          .standing = modern() && outgoing.known == Method::listen};
 }
 
 HttpRequest HttpLink::stream_request(const std::string& last_id) const {
   std::string headers = "Accept: text/event-stream\r\nCache-Control: no-store\r\n" + session_headers_;
   if (!last_id.empty()) headers += "Last-Event-ID: " + last_id + "\r\n";
   return {.method = "GET", .target = target_, .headers = std::move(headers), .body = {}};
+}
+
+bool HttpLink::listening() const {
+  return listening_ || std::ranges::any_of(calls_, [](const auto& call) { return call.second->listens(); });
 }
 
 bool HttpLink::full() const {

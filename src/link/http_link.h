@@ -5,6 +5,10 @@
 // What the daemon says of its own accord comes over one GET that stays open. A stream that breaks is resumed
 // where the daemon lets us.
 //
+// In the modern era there are POSTs alone: no session, no GET, nothing to resume. A request's cancellation is
+// the end of its connection, and what the daemon says of its own accord is the answer to
+// `subscriptions/listen`, a stream without an end.
+//
 // The link ends when the daemon cannot be reached any more, or no longer knows the session. The loss of a
 // single answer is told by on_lost(), and an HTTP error becomes the error answer of the one request that got
 // it.
@@ -20,7 +24,9 @@
 #include <unordered_map>
 
 #include "link/http_client.h"
+#include "link/mirrored_headers.h"
 #include "link/pipe_link.h"
+#include "mcp/era.h"
 #include "rpc/link.h"
 
 namespace mcpivot {
@@ -39,6 +45,10 @@ class HttpLink final : public Link, public std::enable_shared_from_this<HttpLink
   ~HttpLink() override { close(); }
 
   void start(Handler& handler);
+  // Of what is sent from now on. Legacy, unless told otherwise.
+  void speak(Era era) { era_ = era; }
+  // The daemon's tools, in the modern era; takes those out that must not be offered.
+  void learn_tools(std::vector<Item>& tools);
   // Ends the session; `done` is called when the daemon has been told, or at once if there is nothing to tell.
   void end_session(std::chrono::milliseconds patience, std::function<void()> done);
 
@@ -57,9 +67,10 @@ class HttpLink final : public Link, public std::enable_shared_from_this<HttpLink
   bool forgotten() const { return forgotten_; }
   // Or: nobody takes connections there.
   bool was_unreachable() const { return unreachable_; }
+  bool modern() const { return era_ == Era::modern; }
   bool old_transport() const { return !old_target_.empty(); }
   bool has_session() const { return !session_id_.empty(); }
-  bool listening() const { return listening_; }
+  bool listening() const;
   std::size_t connections() const { return client_->connections(); }
 
  private:
@@ -73,16 +84,18 @@ class HttpLink final : public Link, public std::enable_shared_from_this<HttpLink
   // A message on its way out.
   struct Outgoing {
     std::string body;
-    std::string id;       // of a request
-    std::string cancels;  // the id of a request that is taken back
+    std::string headers{};  // that repeat it
+    std::string id;         // of a request
+    std::string cancels;    // the id of a request that is taken back
     Method known = Method::other;
     std::uint64_t position = 0;
   };
 
+  void send_modern(std::string body);
   void take(Outgoing outgoing);
   void post(Outgoing outgoing);
   void release();
-  HttpRequest request(std::string_view method, std::string body) const;
+  HttpRequest request(const Outgoing& outgoing) const;
   HttpRequest stream_request(const std::string& last_id) const;
 
   // For exchanges, to hand on what came. Bytes are made one line, in place.
@@ -112,6 +125,8 @@ class HttpLink final : public Link, public std::enable_shared_from_this<HttpLink
   LinkContext& context_;
   std::unique_ptr<HttpClient> client_;
   Options options_;
+  Era era_ = Era::legacy;
+  MirroredHeaders mirrored_;
   std::string target_;      // where to POST; a redirect may change it
   std::string old_target_;  // the same in the old transport; empty: that is not spoken
   Handler* handler_ = nullptr;

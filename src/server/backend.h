@@ -13,10 +13,12 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <vector>
 
+#include "base/era.h"
 #include "base/output_ring.h"
 #include "config/server_config.h"
-#include "base/era.h"
+#include "mcp/catalog.h"
 #include "rpc/link.h"
 #include "server/manner.h"
 
@@ -43,8 +45,12 @@ class Backend {
   // Nobody is called any more, and nothing is kept open.
   virtual void close() = 0;
 
-  // Before the first message: the era of the server at its other end, for those whose bytes travel otherwise.
+  // Which era its generation speaks, for transports in which that makes a difference. Said before the first
+  // message; legacy otherwise.
   virtual void speak(Era) {}
+  // The tools of its server, whenever they have been listed. Takes those out that a client of this transport
+  // must not offer.
+  virtual void learn_tools(std::vector<Item>& /*tools*/) {}
 
   // The handler of the link passes these on.
   virtual void on_link_broken(std::string_view) {}

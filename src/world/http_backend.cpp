@@ -74,7 +74,8 @@ void HttpBackend::ended(const std::string& how, bool forgotten) {
 
 void HttpBackend::describe(const Describe& line) const {
   line("transport", link_->old_transport() ? "HTTP+SSE (2024-11-05)" : "Streamable HTTP");
-  line("session", link_->has_session() ? "the daemon gave an id" : "the daemon gave no id");
+  if (!link_->modern())
+    line("session", link_->has_session() ? "the daemon gave an id" : "the daemon gave no id");
   line("own stream", link_->listening() ? "open" : "");
   line("connections", std::to_string(link_->connections()));
 }

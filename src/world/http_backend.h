@@ -23,6 +23,8 @@ class HttpBackend final : public Backend, public std::enable_shared_from_this<Ht
 
   Link& link() override { return *link_; }
   void start(Link::Handler& handler, OnEnd on_end) override;
+  void speak(Era era) override { link_->speak(era); }
+  void learn_tools(std::vector<Item>& tools) override { link_->learn_tools(tools); }
   void end(std::chrono::milliseconds patience) override;
   void close() override;
   void on_link_end(std::string_view why) override;
