@@ -1,8 +1,15 @@
 // An MCP server over HTTP that misbehaves as it is told: by its options for all requests, by the tool
 // "misbehave" for a single call. One thread per connection, blocking: each misdeed is a few lines in a row.
 //
+// It is of the legacy era, the modern one or both (--era). In the modern one it rejects a request whose
+// headers don't say what its body says, and writes down when the client closes a connection that it still
+// works for.
+//
 // It prints "listening on PORT", then serves until it is killed.
+#include <sys/socket.h>
 #include <unistd.h>
+
+#include <algorithm>
 
 #include <boost/asio/connect.hpp>
 #include <boost/asio/ip/tcp.hpp>
@@ -16,7 +23,10 @@
 #include <map>
 #include <mutex>
 #include <set>
+#include <sstream>
 #include <thread>
+
+#include "fake/modern_check.h"
 
 namespace {
 
@@ -38,6 +48,7 @@ struct Options {
   bool forgetful = false;       // forgets each session as soon as it has listed its tools
   bool bad_request = false;     // an unknown session is a 400, as some servers have it
   unsigned short tunnel = 0;    // CONNECT to anywhere leads to this port
+  std::string era = "legacy";   // or modern, or both
 } options;
 
 // What all connections share.
@@ -47,6 +58,13 @@ std::set<std::string> sessions;
 std::map<std::string, std::shared_ptr<tcp::socket>> streams;  // by session
 std::map<std::string, json::value> late_answers;              // by the event id behind which they come
 json::array answers;                                          // what clients answered
+struct Listen {                                               // a subscription
+  std::shared_ptr<tcp::socket> socket;
+  json::value id;
+  json::value filter;
+};
+std::map<int, Listen> listens;
+int last_listen = 0;
 int released = 0;
 int waiting = 0;
 std::int64_t polls = 0;  // so often whoever resumes is sent away first
@@ -54,8 +72,11 @@ std::int64_t polls = 0;  // so often whoever resumes is sent away first
 struct Request {
   std::string method, target, head, body;
   std::string header(const std::string& name) const {
-    const auto at = head.find("\r\n" + name + ": ");
-    if (at == std::string::npos) return {};
+    const auto same = [](char a, char b) { return std::tolower(a) == std::tolower(b); };
+    const std::string line = "\r\n" + name + ": ";
+    const auto found = std::search(head.begin(), head.end(), line.begin(), line.end(), same);
+    if (found == head.end()) return {};
+    const auto at = static_cast<std::size_t>(found - head.begin());
     const auto begin = at + name.size() + 4;
     return head.substr(begin, head.find("\r\n", begin) - begin);
   }
@@ -117,10 +138,11 @@ class Connection {
     return (id.empty() ? "" : "id: " + id + "\n") + "event: message\ndata: " + json::serialize(message) +
            "\n\n";
   }
-  static json::object result(const json::value& id, const json::value& value) {
-    return {{"jsonrpc", "2.0"}, {"id", id}, {"result", value}};
+  json::object result(const json::value& id, json::object value) const {
+    if (modern_ && !value.contains("resultType")) value["resultType"] = "complete";
+    return {{"jsonrpc", "2.0"}, {"id", id}, {"result", std::move(value)}};
   }
-  static json::object text_result(const json::value& id, std::string_view text) {
+  json::object text_result(const json::value& id, std::string_view text) const {
     return result(id, {{"content", json::array{{{"type", "text"}, {"text", text}}}}});
   }
   static json::object error(const json::value& id, int code, std::string_view message) {
@@ -131,6 +153,10 @@ class Connection {
     if (request.method == "CONNECT") return tunnel();
     if (!options.header.empty() && request.head.find("\r\n" + options.header + "\r\n") == std::string::npos)
       return reply(401, "text/plain", "who are you?");
+    if (options.era == "modern" && request.method != "POST") {
+      journal(request.method, "refused");
+      return reply(405, "text/plain", "no");
+    }
     if (request.method == "GET") return get(request);
     if (request.method == "DELETE") {
       const std::scoped_lock lock(mutex);
@@ -143,7 +169,122 @@ class Connection {
     if (!options.redirect.empty() && request.target != options.redirect)
       return reply(307, "", "", "Location: " + options.redirect + "\r\n");
     if (options.status != 0) return reply(options.status, "text/plain", "as told");
-    post(request, json::parse(request.body).as_object());
+    const json::object message = json::parse(request.body).as_object();
+    modern_ = options.era == "modern" || (options.era == "both" && fake::is_modern(message));
+    if (modern_) return modern_post(request, message);
+    post(request, message);
+  }
+
+  // --- the modern era
+
+  void modern_post(const Request& request, const json::object& message) {
+    const json::value id = message.contains("id") ? message.at("id") : json::value();
+    const json::value* method = message.if_contains("method");
+    auto refuse = [&](int status, int code, const std::string& words, const json::value& data = {}) {
+      journal("refused", std::to_string(code) + " " + words);
+      json::object body = error(id, code, words);
+      if (id.is_null()) body.erase("id");
+      if (!data.is_null()) body["error"].as_object()["data"] = data;
+      reply(status, "application/json", json::serialize(body));
+    };
+    if (method != nullptr && *method == "initialize")
+      return refuse(400, -32022, "Unsupported protocol version",
+                    {{"supported", json::array{fake::modern_version}}, {"requested", "2025-11-25"}});
+    const auto header = [&](const std::string& name) { return request.header(name); };
+    const fake::Fault fault = fake::modern_fault(header, message, list_tools());
+    if (fault.code == -32022)
+      return refuse(fault.status, fault.code, fault.words,
+                    {{"supported", json::array{fake::modern_version}},
+                     {"requested", request.header("MCP-Protocol-Version")}});
+    if (fault.status != 0) return refuse(fault.status, fault.code, fault.words);
+    const json::value* params = message.if_contains("params");
+    if (!message.contains("id")) {
+      journal(json::value_to<std::string>(*method), params == nullptr ? "" : json::serialize(*params));
+      return reply(202, "", "");
+    }
+    auto answer_list = [&](json::object list) {
+      list["ttlMs"] = 0;
+      list["cacheScope"] = "private";
+      reply(200, "application/json", json::serialize(result(id, std::move(list))));
+    };
+    if (*method == "server/discover") {
+      journal("server/discover", "");
+      return answer_list(
+          {{"supportedVersions", json::array{fake::modern_version}},
+           {"capabilities", {{"tools", {{"listChanged", true}}}, {"logging", json::object()}}},
+           {"_meta",
+            {{"io.modelcontextprotocol/serverInfo", {{"name", "fake-daemon"}, {"version", options.life}}}}}});
+    }
+    if (*method == "tools/list") return answer_list({{"tools", list_tools()}});
+    if (*method == "resources/read") return answer_list({{"contents", json::array()}});
+    if (*method == "prompts/get")
+      return reply(200, "application/json", json::serialize(result(id, {{"messages", json::array()}})));
+    if (*method == "subscriptions/listen") return listen(id, params->as_object());
+    if (*method != "tools/call") return refuse(404, -32601, "Method not found");
+    call(request, {}, id, params->as_object());
+  }
+
+  // Until the client closes the connection, or we do.
+  void listen(const json::value& id, const json::object& params) {
+    const json::value filter = params.at("notifications");
+    std::unique_lock lock(mutex);
+    begin_events("X-Accel-Buffering: no\r\n");
+    const int number = ++last_listen;
+    listens[number] = {socket_, id, filter};
+    journal("listen", json::serialize(filter));
+    write(chunk(":\r\n") + chunk(event(on_subscription("notifications/subscriptions/acknowledged",
+                                                       listens[number], {{"notifications", filter}}))));
+    await(lock, [&] { return !listens.contains(number); }, "listen");
+    if (listens.erase(number) > 0) throw std::runtime_error("closed by the client");
+  }
+
+  static json::object on_subscription(std::string_view method, const Listen& listen,
+                                      json::object params = {}) {
+    params["_meta"] = {{fake::subscription_key, listen.id}};
+    return {{"jsonrpc", "2.0"}, {"method", method}, {"params", std::move(params)}};
+  }
+
+  // Called with the lock: to all subscriptions that want it.
+  static std::size_t announce(std::string_view method, const char* wish) {
+    std::size_t count = 0;
+    for (auto& [number, listen] : listens) {
+      const json::value* wanted = listen.filter.as_object().if_contains(wish);
+      if (wanted == nullptr || *wanted != json::value(true)) continue;
+      ++count;
+      asio::write(*listen.socket,
+                  asio::buffer(chunk(": still here\n\n") + chunk(event(on_subscription(method, listen)))));
+    }
+    return count;
+  }
+
+  // Ends all subscriptions: with an answer, or by closing the connection.
+  void end_listens(bool gracefully) {
+    for (auto& [number, listen] : std::exchange(listens, {})) {
+      if (gracefully) {
+        const json::object end = result(listen.id, {{"_meta", {{fake::subscription_key, listen.id}}}});
+        asio::write(*listen.socket, asio::buffer(chunk(event(end)) + "0\r\n\r\n"));
+      } else {
+        listen.socket->shutdown(tcp::socket::shutdown_both);
+      }
+    }
+    changed.notify_all();
+  }
+
+  bool closed_by_client() const {
+    char byte = 0;
+    return ::recv(socket_->native_handle(), &byte, 1, MSG_PEEK | MSG_DONTWAIT) == 0;
+  }
+
+  // Waits for something, or until the client closes the connection, which in the modern era takes the request
+  // back.
+  template <class Ready>
+  void await(std::unique_lock<std::mutex>& lock, Ready ready, const std::string& what) {
+    if (!modern_) return changed.wait(lock, ready);
+    while (!changed.wait_for(lock, std::chrono::milliseconds(10), ready)) {
+      if (!closed_by_client()) continue;
+      journal("closed", what);
+      return;
+    }
   }
 
   void tunnel() {
@@ -238,6 +379,7 @@ class Connection {
       return reply(202, "", "");
     }
     const json::value& id = message.at("id");
+    if (*method == "server/discover") return answer(request, error(id, -32601, "Method not found"));
     if (*method == "tools/list" && options.forgetful) {
       const std::scoped_lock lock(mutex);
       sessions.clear();
@@ -263,8 +405,20 @@ class Connection {
     }
   }
 
-  static json::array list_tools() {
+  json::array list_tools() const {
     json::array list;
+    if (modern_) {
+      json::object properties{
+          {"region", {{"type", "string"}, {"x-mcp-header", "Region"}}},
+          {"count", {{"type", "integer"}, {"x-mcp-header", "Count"}}},
+          {"where",
+           {{"type", "object"}, {"properties", {{"zone", {{"type", "string"}, {"x-mcp-header", "Zone"}}}}}}}};
+      list.push_back({{"name", "route"}, {"inputSchema", {{"type", "object"}, {"properties", properties}}}});
+      // No client may offer this one.
+      list.push_back(
+          {{"name", "wrong_route"}, {"inputSchema", {{"type", "object"}, {"x-mcp-header", "Root"}}}});
+      list.push_back({{"name", "change"}, {"inputSchema", {{"type", "object"}}}});
+    }
     auto add = [&](std::string_view name, bool reads) {
       list.push_back({{"name", name},
                       {"inputSchema", {{"type", "object"}}},
@@ -295,10 +449,34 @@ class Connection {
       const int seen = released;
       journal(name, json::serialize(arguments));  // whoever reads it may count on us to wait
       changed.notify_all();
-      changed.wait(lock, [&] { return released > seen; });
+      const bool streams_it = arguments.contains("stream");
+      if (streams_it) {
+        begin_events();
+        const json::value given_meta = params.contains("_meta") ? params.at("_meta") : json::value();
+        if (const json::value* token = fake::member(&given_meta, "progressToken"))
+          write(chunk(event({{"jsonrpc", "2.0"},
+                             {"method", "notifications/progress"},
+                             {"params", {{"progressToken", *token}, {"progress", 1}}}})));
+      }
+      await(lock, [&] { return released > seen; }, name);
       --waiting;
+      const bool done = released > seen;
       lock.unlock();
+      if (!done) throw std::runtime_error("closed by the client");
+      if (streams_it) return write(chunk(event(text_result(id, "released"))) + "0\r\n\r\n");
       return answer(request, text_result(id, "released"));
+    }
+    if (name == "change") {  // of the list of tools, for those who listen
+      const std::scoped_lock lock(mutex);
+      const std::size_t told = announce("notifications/tools/list_changed", "toolsListChanged");
+      return reply(200, "application/json", json::serialize(text_result(id, std::to_string(told))));
+    }
+    if (name == "ask" && modern_) {
+      const json::value* responses = params.if_contains("inputResponses");
+      if (responses != nullptr) return answer(request, text_result(id, json::serialize(*responses)));
+      return answer(request, result(id, {{"resultType", "input_required"},
+                                         {"inputRequests", {{"q", {{"method", "roots/list"}}}}},
+                                         {"requestState", "a state"}}));
     }
     if (name == "release") {
       const std::scoped_lock lock(mutex);
@@ -330,6 +508,8 @@ class Connection {
       lock.unlock();
       return answer(request, text_result(id, said));
     }
+    if (name == "mirror" && modern_)
+      return answer(request, result(id, {{"content", json::array()}, {"structuredContent", arguments}}));
     if (name == "mirror") {  // the bytes of the arguments, which stand last
       constexpr std::string_view key = "\"arguments\":";
       const auto begin = request.body.find(key) + key.size();
@@ -424,6 +604,11 @@ class Connection {
       changed.notify_all();
       return answer(request, good);
     }
+    if (how == "end listens" || how == "break listens") {
+      const std::scoped_lock lock(mutex);
+      end_listens(how == "end listens");
+      return answer(request, good);
+    }
     if (how == "forget") {
       const std::scoped_lock lock(mutex);
       sessions.clear();
@@ -440,6 +625,7 @@ class Connection {
 
   std::shared_ptr<tcp::socket> socket_;
   std::string input_;
+  bool modern_ = false;  // what is being served
 };
 
 void parse(const std::vector<std::string>& arguments) {
@@ -468,6 +654,8 @@ void parse(const std::vector<std::string>& arguments) {
       options.old = true;
     else if (name == "--forgetful")
       options.forgetful = true;
+    else if (name == "--era")
+      options.era = value();
     else if (name == "--bad-request")
       options.bad_request = true;
     else if (name == "--tunnel")
