@@ -70,6 +70,8 @@ class Generation final : public Link::Handler,
   // to `server/discover`, and to these resources (URIs as JSON text).
   void listen(std::string_view discover_result);
   void listen(const std::vector<std::string>& uris);
+  // Its tools, whenever they have been listed; some may not be offered.
+  void learn_tools(std::vector<Item>& tools) { backend_->learn_tools(tools); }
   // Now and then: what has waited too long is given up, what was lost is opened again.
   void expire();
 
