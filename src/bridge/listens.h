@@ -24,6 +24,7 @@ class Listens {
   void open(std::int64_t id, const Message& listen, std::string_view capabilities);
   // It is taken back, and has no answer. False: it isn't open.
   bool close(std::int64_t id);
+  bool is_open(std::int64_t id) const { return open_.contains(id); }
 
   // A list has changed, or a resource: everybody who listens for that is told. False: nobody does.
   bool announce(const Message& change);

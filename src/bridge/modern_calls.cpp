@@ -261,7 +261,7 @@ bool ModernCalls::cancel(std::int64_t id, const Message& cancelled, std::span<co
   const auto resumed = resumed_.find(id);
   const std::int64_t below = resumed != resumed_.end() ? resumed->second : id;
   const auto found = calls_.find(below);
-  if (found == calls_.end()) return has_ended(id);
+  if (found == calls_.end()) return is_over(id);
   if (found->second.above != id) return true;  // that request has its answer
   take(found);
   if (below == id) return ends_.to_server(cancelled, edits), true;
@@ -276,7 +276,7 @@ bool ModernCalls::cancel(std::int64_t id, const Message& cancelled, std::span<co
 bool ModernCalls::answer(const Message& message) {
   const std::int64_t below = own_id(message.text(message.id));
   const auto found = calls_.find(below);
-  if (found == calls_.end()) return has_ended(below);
+  if (found == calls_.end()) return is_over(below);
   if (found->second.parking) {
     hold_answer(below, message);
   } else {
@@ -298,8 +298,8 @@ void ModernCalls::hold_answer(std::int64_t below, const Message& answer) {
 }
 
 ModernCalls::Call ModernCalls::take(Calls::iterator call) {
-  ended_[next_ended_++ % ended_.size()] = call->first;
-  if (call->second.above != call->first) resumed_.erase(call->second.above);
+  note_ended(call->first);
+  if (resumed_.erase(call->second.above) > 0) note_ended(call->second.above);
   return std::move(calls_.extract(call).mapped());
 }
 
@@ -344,7 +344,7 @@ bool ModernCalls::ask_for_urls(std::int64_t below, Call& call, const Message& er
 bool ModernCalls::progress(const Message& message) {
   const std::int64_t below = own_id(message.text(message.progress_token));
   const auto found = calls_.find(below);
-  if (found == calls_.end()) return has_ended(below);
+  if (found == calls_.end()) return is_over(below);
   const Call& call = found->second;
   if (call.parking) {
     if (call.parking->answer.empty()) call.parking->progress.keep(message);
@@ -373,6 +373,9 @@ void ModernCalls::ask(Question question) {
   const auto refuse_it = [&](int code, std::string_view why) {
     ends_.to_server(error_answer(question.id, code, why));
   };
+  const std::string_view params = question.params();
+  if (!params.starts_with('{') && !(params.empty() && question.what == Question::What::roots))
+    return refuse_it(code::invalid_params, "params must be an object");
   const std::int64_t below = carrier();
   if (below == 0)
     return refuse_it(code::method_not_found,
@@ -409,7 +412,7 @@ std::int64_t ModernCalls::carrier() const {
 
 std::optional<std::int64_t> ModernCalls::lost(std::int64_t id) {
   const auto found = calls_.find(id);
-  if (found == calls_.end()) return has_ended(id) ? std::optional<std::int64_t>(0) : std::nullopt;
+  if (found == calls_.end()) return is_over(id) ? std::optional<std::int64_t>(0) : std::nullopt;
   if (found->second.parking) {
     const std::string line = error_answer(IdText(id).view(), code::internal_error, lost_while_parked);
     hold_answer(id, *read_message(line));
@@ -434,8 +437,9 @@ std::int64_t ModernCalls::find_state(std::string_view request_state) const {
   return found == states_.end() ? 0 : found->second;
 }
 
-bool ModernCalls::has_ended(std::int64_t id) const {
-  return id != 0 && contains(ended_, id);
+// The server has never seen the id of a retry either.
+bool ModernCalls::is_over(std::int64_t id) const {
+  return id != 0 && (resumed_.contains(id) || contains(ended_, id));
 }
 
 void ModernCalls::refuse(std::int64_t id, int code, std::string_view why) {
@@ -444,6 +448,7 @@ void ModernCalls::refuse(std::int64_t id, int code, std::string_view why) {
 
 // An answer of our own, in which others may have nested too much.
 void ModernCalls::say(std::int64_t id, std::string_view answer) {
+  note_ended(id);
   if (const auto message = read_message(answer)) return ends_.to_client(*message, {});
   const std::string error =
       error_answer(IdText(id).view(), code::internal_error, "the server's questions are nested too deeply");

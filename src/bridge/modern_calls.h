@@ -77,6 +77,9 @@ class ModernCalls {
   // none; nothing: it isn't one of these.
   std::optional<std::int64_t> lost(std::int64_t id);
 
+  // This request has been answered without the server, which doesn't know it.
+  void note_ended(std::int64_t id) { ended_[next_ended_++ % ended_.size()] = id; }
+
   // The level that the one running request that asked for log messages has named, if it is one.
   std::optional<int> wanted_log_level() const;
 
@@ -134,7 +137,8 @@ class ModernCalls {
   std::int64_t find_state(std::string_view request_state) const;
   void refuse(std::int64_t id, int code, std::string_view why);
   void say(std::int64_t id, std::string_view answer);
-  bool has_ended(std::int64_t id) const;
+  // Whether what the server says of this id is for nobody.
+  bool is_over(std::int64_t id) const;
 
   Bridge::Ends& ends_;
   const Clock& clock_;
@@ -145,7 +149,7 @@ class ModernCalls {
   std::map<std::string, std::int64_t, std::less<>> states_;  // of parked calls
   std::uint64_t turns_ = 0;
   std::uint64_t keys_ = 0;
-  // The server's ids of the latest that ended: what it says of them still is for nobody.
+  // The ids of the latest that ended: what the server still says of them is for nobody.
   std::array<std::int64_t, 256> ended_{};
   std::size_t next_ended_ = 0;
 };

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <utility>
+#include <vector>
 
 #include "bridge/round_params.h"
 #include "mcp/era.h"
@@ -56,15 +57,19 @@ void ModernFacade::modern_request(const Message& message, std::span<const Edit> 
   const std::string_view spelled = text_after(message, message.id, edits);
   const std::int64_t id = own_id(spelled);
   if (id <= 0) return refuse(spelled, code::invalid_request, "the id must be a positive number");
-  if (is_gone(message))
+  if (is_gone(message)) {
+    calls_.note_ended(id);
     return refuse(spelled, code::method_not_found,
                   fmt::format("{} does not exist in protocol version 2026-07-28",
                               string_value(message.text(message.method))));
+  }
   if (initialize_result_.empty()) return initialize(message, edits, id, client);
   switch (message.known) {
     case Method::discover:
+      calls_.note_ended(id);
       return answer(spelled, discover_result_of(initialize_result_));
     case Method::listen:
+      calls_.note_ended(id);
       return listens_.open(id, message, find_member(initialize_result_, "capabilities"));
     default:
       return calls_.request(id, message, edits, client);
@@ -84,7 +89,7 @@ void ModernFacade::legacy_request(const Message& message, std::span<const Edit> 
 
 void ModernFacade::cancel(const Message& message, std::span<const Edit> edits) {
   const std::int64_t id = own_id(text_after(message, message.request_id, edits));
-  if (std::erase_if(waiting_, [&](const Waiting& waiting) { return waiting.id == id; }) > 0) return;
+  if (stop_waiting(id)) return;
   if (listens_.close(id) || calls_.cancel(id, message, edits)) return;
   neighbours_.erase(id);
   ends_.to_server(message, edits);
@@ -101,17 +106,19 @@ void ModernFacade::initialize(const Message& message, std::span<const Edit> edit
 
 void ModernFacade::initialized(const Message& answer) {
   initialize_id_.clear();
-  const std::vector<Waiting> waiting = std::exchange(waiting_, {});
   if (answer.kind == Kind::error) {
     const std::string_view error = answer.text(answer.error);
-    return fail(waiting,
-                fmt::format("the server rejected `initialize`: {} (code {})",
-                            string_value(find_member(error, "message")), find_member(error, "code")));
+    return fail_waiting(fmt::format("the server rejected `initialize`: {} (code {})",
+                                    string_value(find_member(error, "message")), find_member(error, "code")));
   }
-  const std::string_view result = answer.text(answer.result);
-  if (!learn(result)) return fail(waiting, "the server's answer to `initialize` names no protocolVersion");
+  if (!learn(answer.text(answer.result)))
+    return fail_waiting("the server's answer to `initialize` names no protocolVersion");
   ends_.to_server(request_line({}, "notifications/initialized", {}));
-  for (const Waiting& next : waiting) from_client(next.request.message(), {}, next.client);
+  while (!waiting_.empty()) {
+    const Waiting next = std::move(waiting_.front());
+    waiting_.pop_front();
+    from_client(next.request.message(), {}, next.client);
+  }
 }
 
 bool ModernFacade::learn(std::string_view initialize_result) {
@@ -121,8 +128,18 @@ bool ModernFacade::learn(std::string_view initialize_result) {
   return true;
 }
 
-void ModernFacade::fail(const std::vector<Waiting>& waiting, std::string_view why) {
-  for (const Waiting& next : waiting) refuse(IdText(next.id).view(), code::internal_error, why);
+// Those that wait now. What is asked in the meantime makes another attempt.
+void ModernFacade::fail_waiting(std::string_view why) {
+  std::vector<std::int64_t> ids;
+  for (const Waiting& next : waiting_) ids.push_back(next.id);
+  for (const std::int64_t id : ids)
+    if (stop_waiting(id)) refuse(IdText(id).view(), code::internal_error, why);
+}
+
+bool ModernFacade::stop_waiting(std::int64_t id) {
+  if (std::erase_if(waiting_, [&](const Waiting& waiting) { return waiting.id == id; }) == 0) return false;
+  calls_.note_ended(id);
+  return true;
 }
 
 void ModernFacade::from_server(const Message& message) {
@@ -139,8 +156,11 @@ void ModernFacade::server_answered(const Message& message) {
   const std::string_view id = message.text(message.id);
   if (!initialize_id_.empty() && same_id(id, initialize_id_)) return initialized(message);
   if (id.starts_with(own_ids)) return;  // nobody wants to know
-  if (calls_.answer(message)) return;
   const std::int64_t own = own_id(id);
+  // It has never seen some, whatever it says.
+  if (listens_.is_open(own) || std::ranges::find(waiting_, own, &Waiting::id) != waiting_.end() ||
+      calls_.answer(message))
+    return;
   neighbours_.erase(own);
   if (own != 0 && own == handshake_) {
     handshake_ = 0;
@@ -206,12 +226,11 @@ std::string_view ModernFacade::version() const {
 std::string ModernFacade::lost(std::string_view id) {
   if (!initialize_id_.empty() && same_id(id, initialize_id_)) {
     initialize_id_.clear();
-    std::vector<Waiting> waiting = std::exchange(waiting_, {});
-    if (waiting.empty()) return {};
-    const std::string first(IdText(waiting.front().id).view());
-    waiting.erase(waiting.begin());
-    fail(waiting, "the server was lost before it answered `initialize`");
-    return first;
+    if (waiting_.empty()) return {};
+    const std::int64_t first = waiting_.front().id;
+    stop_waiting(first);
+    fail_waiting("the server was lost before it answered `initialize`");
+    return std::string(IdText(first).view());
   }
   if (id.starts_with(own_ids)) return {};
   const std::int64_t own = own_id(id);

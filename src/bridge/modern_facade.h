@@ -15,10 +15,10 @@
 
 #include <chrono>
 #include <cstdint>
+#include <deque>
 #include <set>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "base/clock.h"
 #include "bridge/bridge.h"
@@ -67,7 +67,8 @@ class ModernFacade final : public Bridge {
   void initialize(const Message& message, std::span<const Edit> edits, std::int64_t id, std::uint64_t client);
   void initialized(const Message& answer);
   bool learn(std::string_view initialize_result);
-  void fail(const std::vector<Waiting>& waiting, std::string_view why);
+  void fail_waiting(std::string_view why);
+  bool stop_waiting(std::int64_t id);
 
   void server_answered(const Message& message);
   void server_notified(const Message& message);
@@ -85,7 +86,7 @@ class ModernFacade final : public Bridge {
   std::string initialize_result_;
   std::string initialize_id_;  // while it is under way, as JSON text
   int initialize_count_ = 0;
-  std::vector<Waiting> waiting_;  // for that
+  std::deque<Waiting> waiting_;  // for that
   // Of legacy clients:
   std::int64_t handshake_ = 0;         // an `initialize` that passed
   std::set<std::int64_t> neighbours_;  // calls during which the server may ask

@@ -132,4 +132,25 @@ inline std::string id_of(const std::string& line) {
   return std::string(message.text(message.id));
 }
 
+// A result of a server, and what becomes of it; and a response to a question.
+inline const std::string done = R"({"content":[]})";
+inline const std::string done_now = R"({"resultType":"complete","content":[]})";
+constexpr std::string_view accepted = R"({"action":"accept","content":{"n":1}})";
+
+inline std::string progress(std::string_view token, std::string_view value) {
+  return fmt::format(
+      R"({{"jsonrpc":"2.0","method":"notifications/progress","params":{{"progressToken":{},"progress":{}}}}})",
+      token, value);
+}
+inline std::string meta_with_token(int token) {
+  return modern_meta(everything, fmt::format(R"(,"progressToken":{})", token));
+}
+inline void expect_refused(Stage& stage, std::string_view id) {
+  const Lines up = stage.up();
+  ASSERT_EQ(up.size(), 1U);
+  EXPECT_EQ(id_of(up[0]), id);
+  EXPECT_EQ(error_of(up[0], "code"), "-32602");
+  EXPECT_TRUE(stage.down().empty());
+}
+
 }  // namespace mcpivot
