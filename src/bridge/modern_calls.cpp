@@ -92,8 +92,7 @@ void ModernCalls::resume(std::int64_t id, const Message& retry, std::span<const 
   if (below == 0) return refuse(id, code::invalid_params, bad_state);
   Call& call = calls_.at(below);
   Parking& parking = *call.parking;
-  if (parking.expires <= clock_.now() || call.client != client || call.method != retry.known ||
-      parking.digest != request_digest(retry))
+  if (parking.expires <= clock_.now() || call.client != client || parking.digest != request_digest(retry))
     return refuse(id, code::invalid_params, bad_state);
   const auto responses = responses_in(retry, params, parking.questions);
   if (!responses) return refuse(id, code::invalid_params, responses.error());

@@ -124,6 +124,17 @@ TEST(ModernCalls, unknown_keys_are_ignored_and_missing_ones_asked_again) {
   EXPECT_EQ(result_of(stage.up().at(0), "requestState"), R"("secret4")");
 }
 
+TEST(ModernCalls, a_question_that_the_client_has_not_seen_cannot_be_answered) {
+  Stage stage;
+  stage.call(1);
+  stage.ask("1");
+  stage.ask("2");
+  stage.up();
+  stage.retry(2, "secret1", R"({"":{"action":"accept"},"elicitation-2":{"action":"accept"}})");
+  EXPECT_TRUE(stage.down().empty());
+  EXPECT_EQ(result_of(stage.up().at(0), "resultType"), R"("input_required")");
+}
+
 TEST(ModernCalls, a_carrier_that_finishes_while_parked_keeps_its_result_for_the_retry) {
   Stage stage;
   stage.call(1);

@@ -354,6 +354,8 @@ TEST(ModernFacadeLogs, a_request_that_wants_logs_sets_the_level_first_if_it_is_m
   EXPECT_TRUE(stage.up().empty());
   stage.from_client(modern_request("2", "tools/list", "", meta_with_level("error")));
   EXPECT_EQ(stage.down().size(), 1U);
+  stage.from_client(modern_request("6", "tools/list", "", meta_with_level("warning")));
+  EXPECT_EQ(stage.down().size(), 1U);
   stage.from_client(modern_request("3", "tools/list", "", meta_with_level("debug")));
   EXPECT_EQ(stage.down().size(), 2U);
   stage.from_client(R"({"jsonrpc":"2.0","id":4,"method":"logging/setLevel","params":{"level":"alert"}})");
