@@ -531,7 +531,10 @@ class Connection {
     if (how == "not json") return reply(200, type, "this is no JSON");
     if (how == "empty") return reply(200, type, "");
     if (how == "accepted") return reply(202, "", "");
-    if (how == "other id") return reply(200, type, json::serialize(text_result(987654, "whose?")));
+    if (how == "other id")
+      return reply(
+          200, type,
+          json::serialize(text_result(arguments.contains("id") ? arguments.at("id") : 987654, "whose?")));
     if (how == "status")
       return reply(static_cast<int>(arguments.at("code").as_int64()), "text/plain", "because I was told to");
     if (how == "rpc error") return reply(400, type, json::serialize(error(nullptr, -32099, "a reason")));

@@ -268,6 +268,14 @@ TEST(ModernHttp, an_error_is_the_servers_own_whatever_its_status) {
   EXPECT_THAT(talk.lost, IsEmpty());
 }
 
+TEST(ModernHttp, an_answer_under_another_name_is_none_even_if_both_are_strings) {
+  const Daemon daemon(modern);
+  Talk talk(daemon);
+  talk.call(R"("bridge-1")", "misbehave", R"({"how":"other id","id":"bridge-2"})");
+  EXPECT_THAT(talk.answer(R"("bridge-1")"), HasSubstr("not asked"));
+  EXPECT_FALSE(talk.has_answer(R"("bridge-2")"));
+}
+
 // How a legacy server shows itself to whoever probes it.
 TEST(ModernHttp, any_refusal_of_a_probe_is_an_answer_at_once) {
   for (const Strings& options :
