@@ -87,6 +87,8 @@ class Generation final : public Link::Handler,
   std::int64_t inquire(std::string_view method, std::string_view params, OnAnswer on_answer);
   // It takes too long: it is cancelled at the server, and nobody is called.
   void inquire_no_more(std::int64_t inquiry);
+  // Its tools have been listed. Takes those out that must not be offered.
+  void learn_tools(std::vector<Item>& tools) { backend_->learn_tools(tools); }
   // A notification from a client, passed on as it is; or one of our own.
   void notify(const Message& message);
   void notify(std::string_view line) { send(line); }

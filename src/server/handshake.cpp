@@ -49,6 +49,8 @@ struct Fetch : std::enable_shared_from_this<Fetch> {
       refuse(kind, fmt::format("was answered without a list of {}", words(kind).member));
     } else {
       next = lists.catalog.add_page(kind, result);
+      if (kind == ListKind::tools && !next.starts_with('"'))
+        generation.learn_tools(lists.catalog.list(ListKind::tools));
     }
     if (next.starts_with('"')) {
       if (number < most_pages && next != cursor) return page(kind, next, number + 1);
