@@ -109,6 +109,7 @@ class Talk final : public Link::Handler {
   };
   std::vector<Lost> lost;
   std::optional<Backend::Ending> ending;
+  std::function<void()> on_said;  // called with each thing that it said
 
   // A modern request; `params` are the members of it besides _meta.
   void ask(const std::string& id, const std::string& method, const std::string& params = {}) {
@@ -154,7 +155,10 @@ class Talk final : public Link::Handler {
     return {};
   }
 
-  void on_message(const Message& message) override { said.emplace_back(message.raw); }
+  void on_message(const Message& message) override {
+    said.emplace_back(message.raw);
+    if (on_said) on_said();
+  }
   void on_batch(std::string_view line) override { said.emplace_back(line); }
   void on_unreadable(std::string_view line, const Refusal&) override { said.emplace_back(line); }
   void on_oversize(const Skim&, std::size_t) override {}
@@ -332,6 +336,18 @@ TEST(ModernHttp, a_cancellation_closes_the_connection_of_its_request_and_says_no
   EXPECT_THAT(talk.lost, IsEmpty());
   EXPECT_THAT(daemon.journal(),
               AllOf(Not(Contains(HasSubstr("cancelled"))), Not(Contains(HasSubstr("refused")))));
+}
+
+TEST(ModernHttp, a_request_may_be_taken_back_while_its_stream_is_being_read) {
+  const Daemon daemon(modern);
+  Talk talk(daemon);
+  talk.on_said = [&] { talk.cancel("1"); };
+  talk.call("1", "events");  // a notification and the answer, in one piece
+  ASSERT_TRUE(talk.wait([&] { return !talk.said.empty(); }));
+  talk.call("2", "echo");
+  talk.answer("2");
+  EXPECT_FALSE(talk.has_answer("1"));
+  EXPECT_THAT(talk.lost, IsEmpty());
 }
 
 TEST(ModernHttp, a_notification_is_posted_and_an_answer_is_not) {
