@@ -9,6 +9,7 @@
 // It keeps no time of its own: whoever owns it calls expire() now and then. One thread.
 #pragma once
 
+#include <cstdint>
 #include <span>
 #include <string>
 #include <string_view>
@@ -39,7 +40,10 @@ class Bridge {
   virtual ~Bridge() = default;
 
   // What the generation sends: requests, notifications, cancellations, and answers to what the server asked.
-  virtual void from_client(const Message& message, std::span<const Edit> edits) = 0;
+  // `client` tells apart those who share the server: a call that waits goes on for the one that made it. 0:
+  // it is ours.
+  virtual void from_client(const Message& message, std::span<const Edit> edits, std::uint64_t client) = 0;
+  void from_client(const Message& message, std::span<const Edit> edits) { from_client(message, edits, 0); }
   virtual void from_server(const Message& message) = 0;
   // A request toward the server, under this id as JSON text, will have no answer. The id under which the
   // generation knows it; empty if it doesn't, and nobody needs to be told.

@@ -66,7 +66,7 @@ std::string LegacyFacade::listen_meta() const {
   return meta_members(hello_);
 }
 
-void LegacyFacade::from_client(const Message& message, std::span<const Edit> edits) {
+void LegacyFacade::from_client(const Message& message, std::span<const Edit> edits, std::uint64_t /*client*/) {
   if (message.is_answer()) {
     on_client_answer(message, edits);
   } else if (message.version) {

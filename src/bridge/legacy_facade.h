@@ -50,7 +50,8 @@ class LegacyFacade final : public Bridge, private UpstreamListen::Owner {
   // once the client is initialized.
   void listen(std::string_view discover_result);
 
-  void from_client(const Message& message, std::span<const Edit> edits) override;
+  using Bridge::from_client;
+  void from_client(const Message& message, std::span<const Edit> edits, std::uint64_t client) override;
   void from_server(const Message& message) override;
   std::string lost(std::string_view id) override;
   void expire() override { listen_.expire(); }

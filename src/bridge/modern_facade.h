@@ -38,11 +38,8 @@ class ModernFacade final : public Bridge {
   ModernFacade(Ends& ends, const Clock& clock, std::string initialize_result = {},
                std::chrono::milliseconds patience = usual_patience);
 
-  void from_client(const Message& message, std::span<const Edit> edits) override {
-    from_client(message, edits, 0);
-  }
-  // The same for one of several clients: a parked call goes on for the client that made it, and no other.
-  void from_client(const Message& message, std::span<const Edit> edits, std::uint64_t client);
+  using Bridge::from_client;
+  void from_client(const Message& message, std::span<const Edit> edits, std::uint64_t client) override;
   void from_server(const Message& message) override;
   std::string lost(std::string_view id) override;
   std::string_view version() const override;

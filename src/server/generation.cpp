@@ -130,7 +130,7 @@ void Generation::request(ToServer& asked) {
   asked.edits.replace(message.id, id.view()).replace(message.progress_token, id.view());
   if (clients_.observed()) [[unlikely]]
     see_request(asked, asked.name != message.text(message.name), own);
-  put(message, asked.edits.list());
+  put(asked.asker.client, message, asked.edits.list());
   if (listen_) listen_->use();
   Requests::Request* const request = asked_.find(own);
   if (request == nullptr) return;  // a bridge has answered it already
@@ -164,7 +164,7 @@ void Generation::send(ClientId client, const Message& message, const Edits& edit
                   .raw = message.raw,
                   .edits = edits.list(),
                   .message = &message});
-  put(message, edits.list());
+  put(client, message, edits.list());
 }
 
 void Generation::send(std::string_view line, std::int64_t pair) {

@@ -70,8 +70,6 @@ class Generation final : public Link::Handler,
   // to `server/discover`, and to these resources (URIs as JSON text).
   void listen(std::string_view discover_result);
   void listen(const std::vector<std::string>& uris);
-  // Its tools, whenever they have been listed; some may not be offered.
-  void learn_tools(std::vector<Item>& tools) { backend_->learn_tools(tools); }
   // Now and then: what has waited too long is given up, what was lost is opened again.
   void expire();
 
@@ -182,8 +180,9 @@ class Generation final : public Link::Handler,
 
   void build_bridge();
   // To the server, by way of the bridge if there is one.
-  void put(const Message& message, std::span<const Edit> edits) {
-    bridge_ ? bridge_->from_client(message, edits) : link_.send(message, edits);
+  void put(ClientId client, const Message& message, std::span<const Edit> edits) {
+    if (!bridge_) return link_.send(message, edits);
+    bridge_->from_client(message, edits, static_cast<std::uint64_t>(client));
   }
   // What the server says, in the era of whoever it is for.
   void take(const Message& message, std::span<const Edit> edits);

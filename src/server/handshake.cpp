@@ -56,7 +56,6 @@ struct Fetch : std::enable_shared_from_this<Fetch> {
       if (number < most_pages && next != cursor) return page(kind, next, number + 1);
       refuse(kind, fmt::format("does not come to an end (after {} pages)", number));
     }
-    if (kind == ListKind::tools) generation.learn_tools(lists.catalog.list(kind));
     if (--open == 0) on_done(std::move(lists));
   }
 
