@@ -52,6 +52,7 @@ function expected_names(without) {
     ...(instrumented ? [] : ['package.npm']), // packages hold the program as it is released
     'demo',
     'search_quality',
+    'eras',
     'simulation_again',
     'simulation_apart',
     'simulation_scenarios',

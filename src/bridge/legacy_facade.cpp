@@ -250,6 +250,10 @@ void LegacyFacade::on_server_notification(const Message& message) {
       return ends_.to_client(message, edits.list());
     }
     case UpstreamListen::Verdict::foreign:
+      // The core may listen, too; nobody else does.
+      if ((message.subscription || message.known == Method::acknowledged) &&
+          own_id(message.text(message.subscription)) <= static_cast<std::int64_t>(UpstreamListen::core_ids))
+        return;
       break;
   }
   // A modern server may cancel nothing but a subscription. To the client this would be one of its questions.

@@ -145,7 +145,7 @@ UpstreamListen::Verdict UpstreamListen::from_server(const Message& message) {
 
 UpstreamListen::Verdict UpstreamListen::judge(const Message& message) const {
   const std::uint64_t number = number_of(message.text(message.subscription));
-  if (number == 0) return Verdict::done;
+  if (number == 0) return Verdict::foreign;
   // Before its acknowledgement a listen says nothing that the old one doesn't say too.
   const bool known = held_ ? held_->number == number : opening_.has_value() && opening_->number == number;
   if (!known) return Verdict::done;
@@ -161,7 +161,8 @@ UpstreamListen::Verdict UpstreamListen::judge(const Message& message) const {
 
 UpstreamListen::Verdict UpstreamListen::on_acknowledged(const Message& message) {
   const std::uint64_t number = number_of(message.text(message.subscription));
-  if (number == 0 || !opening_ || opening_->number != number) return Verdict::done;
+  if (number == 0) return Verdict::foreign;
+  if (!opening_ || opening_->number != number) return Verdict::done;
   const Filter asked = opening_->filter;
   const Filter honoured = filter_of(find_member(message.text(message.params), "notifications"));
   opening_.reset();

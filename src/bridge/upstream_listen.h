@@ -43,6 +43,9 @@ class UpstreamListen {
     virtual void on_refused(int code, std::string_view why) = 0;
   };
 
+  // Where the core's own begin, which has numbers for ids: no table of requests counts so far.
+  static constexpr std::uint64_t core_ids = 1'000'000'000'000;
+
   // Its ids are "listen-1" and so on; or, for a connection on which all ids are numbers, those above `base`.
   explicit UpstreamListen(Owner& owner, std::uint64_t base = 0) : owner_(owner), base_(base) {}
 
@@ -65,7 +68,7 @@ class UpstreamListen {
   bool supported() const { return supported_; }
 
   enum class Verdict : std::uint8_t {
-    foreign,  // not about a subscription
+    foreign,  // not about a subscription of its own
     done,     // dealt with, or to be dropped
     pass,     // a change that clients want to hear of, once its subscription id is taken off
   };

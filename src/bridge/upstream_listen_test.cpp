@@ -36,23 +36,23 @@ Verdict hear(UpstreamListen& listen, std::string_view method, std::string_view i
 
 TEST(UpstreamListen, two_on_one_connection_do_not_meet) {
   Listener one, other;
-  UpstreamListen a(one, "a"), b(other, "b");
+  UpstreamListen a(one), b(other, 1'000);
   a.want({.tools = true}, R"("x":1)");
   b.want({.prompts = true}, "");
   EXPECT_EQ(
       one.sent.at(0),
-      R"({"jsonrpc":"2.0","id":"a-1","method":"subscriptions/listen","params":{"_meta":{"x":1},"notifications":{"toolsListChanged":true}}})");
-  EXPECT_EQ(find_member(other.sent.at(0), "id"), R"("b-1")");
-  hear(b, "subscriptions/acknowledged", R"("a-1")");
+      R"({"jsonrpc":"2.0","id":"listen-1","method":"subscriptions/listen","params":{"_meta":{"x":1},"notifications":{"toolsListChanged":true}}})");
+  EXPECT_EQ(find_member(other.sent.at(0), "id"), "1001");
+  hear(b, "subscriptions/acknowledged", R"("listen-1")");
   EXPECT_EQ(other.acknowledged, 0);
-  hear(a, "subscriptions/acknowledged", R"("a-1")");
+  hear(a, "subscriptions/acknowledged", R"("listen-1")");
   EXPECT_EQ(one.acknowledged, 1);
   EXPECT_TRUE(one.honoured.tools);
-  EXPECT_EQ(hear(a, "tools/list_changed", R"("a-1")"), Verdict::pass);
-  EXPECT_EQ(hear(b, "tools/list_changed", R"("a-1")"), Verdict::done);
-  EXPECT_EQ(b.from_server(*read_message(R"({"jsonrpc":"2.0","id":"a-1","result":{}})")), Verdict::foreign);
-  EXPECT_EQ(a.from_server(*read_message(R"({"jsonrpc":"2.0","id":"a-1","result":{}})")), Verdict::done);
-  EXPECT_FALSE(b.lost(R"("a-1")"));
+  EXPECT_EQ(hear(a, "tools/list_changed", R"("listen-1")"), Verdict::pass);
+  EXPECT_EQ(hear(b, "tools/list_changed", R"("listen-1")"), Verdict::foreign);
+  EXPECT_EQ(b.from_server(*read_message(R"({"jsonrpc":"2.0","id":"listen-1","result":{}})")), Verdict::foreign);
+  EXPECT_EQ(a.from_server(*read_message(R"({"jsonrpc":"2.0","id":"listen-1","result":{}})")), Verdict::done);
+  EXPECT_FALSE(b.lost(R"("listen-1")"));
 }
 
 TEST(UpstreamListen, what_has_no_subscription_is_none_of_its_business) {

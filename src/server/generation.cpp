@@ -15,8 +15,6 @@ namespace {
 // Batches exist in one version of the protocol only.
 constexpr std::string_view version_with_batches = R"("2025-03-26")";
 constexpr std::size_t most_tasks = 1024;
-// No table of requests counts so far.
-constexpr std::uint64_t listen_ids = 1'000'000'000'000;
 // Progress keeps a call alive, but not longer than so many times the limit for one without.
 constexpr int most_patience = 6;
 
@@ -65,7 +63,7 @@ void Generation::meet(Era server, std::string_view hello, Era client) {
   era_ = server;
   bridge_.reset();
   UpstreamListen::Owner& owner = *this;
-  listen_ = client == Era::modern ? std::make_unique<UpstreamListen>(owner, listen_ids) : nullptr;
+  listen_ = client == Era::modern ? std::make_unique<UpstreamListen>(owner, UpstreamListen::core_ids) : nullptr;
   backend_->speak(server);
   if (server != client) build_bridge();
 }

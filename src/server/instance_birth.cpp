@@ -160,7 +160,8 @@ void Instance::ask_era(std::string_view hello, std::function<void()> then) {
   birth_->asked_era = std::move(then);
   birth_->was_asked_era = true;
   unborn()->meet(Era::modern, hello, Era::modern);
-  unborn()->inquire("server/discover", {}, [this](const Message& answer) {
+  unborn()->inquire("server/discover", {}, [this, birth = birth_->number](const Message& answer) {
+    if (!birth_ || birth_->number != birth || !birth_->asked_era) return;  // nobody wants to know any more
     const std::string result(answer.kind == Kind::result ? answer.text(answer.result) : std::string_view());
     const bool taken = offers_modern(result);
     if (taken) eras_.discovered = result;
