@@ -241,7 +241,7 @@ void Desk::retire(std::unique_ptr<Member> gone) {
 
 void Desk::shut_down(std::chrono::milliseconds patience, std::function<void()> done) {
   to_start_.clear();
-  discovers_.clear();
+  answer_discovers();
   for (const std::string& line : listens_.farewells()) clients_.answer({.client = client_}, line);
   listens_ = {};
   const auto one_less = after_all(members_.size() + leaving_.all().size() + 1, std::move(done));
