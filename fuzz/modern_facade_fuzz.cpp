@@ -167,7 +167,7 @@ class Play : public Bridge::Ends {
     const IdText text(id);
     Edits edits;
     edits.replace(message->id, text.view()).replace(message->progress_token, text.view());
-    facade_.from_client(*message, edits.list(), data_.ConsumeIntegralInRange(0, 7) == 0 ? 1 : 0);
+    facade_.from_client(*message, edits.list(), data_.ConsumeIntegralInRange(0, 7) == 0 ? 2 : 1);
   }
 
   void answer() {
@@ -197,7 +197,7 @@ class Play : public Bridge::Ends {
     const std::int64_t id = data_.ConsumeIntegralInRange<std::int64_t>(1, last_id_ + 1);
     const std::string line = cancellation(std::to_string(id), "");
     if (requests_.contains(id)) requests_[id].ended = true;
-    facade_.from_client(*read_message(line), {});
+    facade_.from_client(*read_message(line), {}, 1);
   }
   void lose() {
     const std::string id = some(server_open_);
@@ -225,7 +225,7 @@ class Play : public Bridge::Ends {
     if (!message || line.find('q') != std::string::npos) return;
     if (!server && message->kind == Kind::request) return modern(line);
     if (server) return from_server(line);
-    if (message->known != Method::cancelled) facade_.from_client(*message, {});
+    if (message->known != Method::cancelled) facade_.from_client(*message, {}, 1);
   }
 
   void from_server(const std::string& line) {

@@ -13,6 +13,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "rpc/edit.h"
 #include "rpc/message.h"
@@ -52,10 +53,14 @@ class Bridge {
   virtual std::string_view version() const { return {}; }
   // What waits too long for a client is given up.
   virtual void expire() {}
+  // A client has gone: what waits for it is given up.
+  virtual void forget(std::uint64_t /*client*/) {}
   // Whether something is under way that the generation doesn't know of: calls that wait for their clients.
   virtual bool idle() const { return true; }
   // Whether a request with this requestState (JSON text) goes on with a call that waits here.
   virtual bool has_parked(std::string_view /*request_state*/) const { return false; }
+  // The requestStates (values) of all calls that wait here.
+  virtual std::vector<std::string> parked_states() const { return {}; }
 };
 
 }  // namespace mcpivot

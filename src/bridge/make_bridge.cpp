@@ -8,9 +8,11 @@
 namespace mcpivot {
 
 std::unique_ptr<Bridge> make_bridge(Era server, Bridge::Ends& ends, const Clock& clock, std::string_view hello,
-                                    std::string_view initialize_result) {
+                                    std::string_view initialize_result, bool shared) {
   if (server == Era::modern) return std::make_unique<LegacyFacade>(ends, std::string(hello));
-  return std::make_unique<ModernFacade>(ends, clock, std::string(initialize_result));
+  auto facade = std::make_unique<ModernFacade>(ends, clock, std::string(initialize_result));
+  if (shared) facade->share();
+  return facade;
 }
 
 }  // namespace mcpivot

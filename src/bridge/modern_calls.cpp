@@ -21,6 +21,8 @@ constexpr std::size_t longest_state = 256;
 constexpr std::string_view bad_state =
     "this requestState is not valid for this request: it is unknown, expired, already used or another "
     "request's. Call again without requestState and inputResponses.";
+// Those that make the core's own calls, which nobody can be asked in.
+constexpr std::uint64_t nobody = 0;
 constexpr std::string_view lost_while_parked =
     "the server was lost while the call waited for the client's input. The call may have taken effect; "
     "mcpivot did not retry it.";
@@ -77,7 +79,7 @@ void ModernCalls::begin(std::int64_t id, const Message& message, std::span<const
   call.client = client;
   if (!level.empty()) call.level = log_level(level);
   call.has_token = static_cast<bool>(message.progress_token);
-  if (is_carrier(message.known)) call.asked.keep(message);
+  if (is_carrier(message.known)) call.asked.keep(message, edits);
   if (!level.empty()) logs_.want(level);
   if (params.cut.empty()) return ends_.to_server(message, edits);
   Edits all;
@@ -92,7 +94,9 @@ void ModernCalls::resume(std::int64_t id, const Message& retry, std::span<const 
   if (below == 0) return refuse(id, code::invalid_params, bad_state);
   Call& call = calls_.at(below);
   Parking& parking = *call.parking;
-  if (parking.expires <= clock_.now() || call.client != client || parking.digest != request_digest(retry))
+  const KeptMessage as_sent(retry, edits);
+  if (parking.expires <= clock_.now() || call.client != client ||
+      parking.digest != request_digest(as_sent.message()))
     return refuse(id, code::invalid_params, bad_state);
   const auto responses = responses_in(retry, params, parking.questions);
   if (!responses) return refuse(id, code::invalid_params, responses.error());
@@ -102,7 +106,7 @@ void ModernCalls::resume(std::int64_t id, const Message& retry, std::span<const 
   call.above = id;
   resumed_[id] = below;
   call.has_token = static_cast<bool>(retry.progress_token);
-  call.asked.keep(retry);
+  call.asked = as_sent;
   const std::string_view level = log_level_of(retry);
   call.level = level.empty() ? std::nullopt : log_level(level);
   bool accepted = true;
@@ -256,6 +260,22 @@ void ModernCalls::expire() {
   }
 }
 
+void ModernCalls::forget(std::uint64_t client) {
+  std::vector<std::int64_t> theirs;
+  for (const auto& [state, below] : states_)
+    if (calls_.at(below).client == client) theirs.push_back(below);
+  for (const std::int64_t below : theirs) {
+    const auto found = calls_.find(below);
+    if (found != calls_.end() && found->second.parking && found->second.above == 0) give_up(below);
+  }
+}
+
+std::vector<std::string> ModernCalls::states() const {
+  std::vector<std::string> all;
+  for (const auto& [state, below] : states_) all.push_back(state);
+  return all;
+}
+
 bool ModernCalls::cancel(std::int64_t id, const Message& cancelled, std::span<const Edit> edits) {
   const auto resumed = resumed_.find(id);
   const std::int64_t below = resumed != resumed_.end() ? resumed->second : id;
@@ -402,7 +422,7 @@ void ModernCalls::ask(Question question) {
 std::int64_t ModernCalls::carrier() const {
   std::int64_t parked = 0;
   for (const auto& [below, call] : calls_) {
-    if (!is_carrier(call.method)) continue;
+    if (!is_carrier(call.method) || call.client == nobody) continue;
     if (!call.parking) return below;
     if (parked == 0 && !call.parking->ended && call.parking->answer.empty()) parked = below;
   }

@@ -85,7 +85,10 @@ class ModernCalls {
 
   // Gives up the calls whose clients have not come back in time.
   void expire();
+  // The same for those of a client that has gone.
+  void forget(std::uint64_t client);
   std::size_t parked() const { return states_.size(); }
+  std::vector<std::string> states() const;
   bool has_parked(std::string_view request_state) const { return find_state(request_state) != 0; }
 
  private:

@@ -182,8 +182,8 @@ void ModernFacade::server_notified(const Message& message) {
       if (!listens_.announce(message)) pass_up(message);
       return;
     case Method::resource_updated:
-      listens_.announce(message);
-      if (listens_.is_subscribed_elsewhere(message)) pass_up(message);
+      // What nobody listens for may be a legacy client's, who subscribed before there was a bridge.
+      if (!listens_.announce(message) || listens_.is_subscribed_elsewhere(message)) pass_up(message);
       return;
     case Method::cancelled: {
       const std::string id(message.text(message.request_id));
@@ -198,6 +198,9 @@ void ModernFacade::server_notified(const Message& message) {
 
 void ModernFacade::server_asked(const Message& message) {
   if (message.known == Method::ping) return ends_.to_server(result_answer(message.text(message.id), "{}"));
+  if (shared_)
+    return ends_.to_server(error_answer(message.text(message.id), code::method_not_found,
+                                        "several clients share this server, and none of them can be asked"));
   auto question = question_in(message);
   if (!question) {
     return ends_.to_server(error_answer(

@@ -6,8 +6,7 @@
 // legacy clients that use the same server. While such a client has a call open and no modern one has, the
 // server's questions pass too.
 //
-// A list's change that nobody listens for passes without a subscription id, because the core wants to know; a
-// resource's change is dropped then. Log messages go up while exactly one running request asked for them, at
+// A change that nobody listens for passes without a subscription id: the core wants to know. Log messages go up while exactly one running request asked for them, at
 // the level that it asked for; all others are kept with what the server writes to stderr.
 //
 // One thread.
@@ -44,8 +43,13 @@ class ModernFacade final : public Bridge {
   std::string lost(std::string_view id) override;
   std::string_view version() const override;
   void expire() override { calls_.expire(); }
+  void forget(std::uint64_t client) override { calls_.forget(client); }
+  std::vector<std::string> parked_states() const override { return calls_.states(); }
   bool idle() const override { return calls_.parked() == 0; }
   bool has_parked(std::string_view request_state) const override { return calls_.has_parked(request_state); }
+
+  // Several clients use it: whom a question is for can't be known, so none is asked.
+  void share() { shared_ = true; }
 
   // The server's answer to `initialize`; empty until it is there.
   const std::string& initialize_result() const { return initialize_result_; }
@@ -83,6 +87,7 @@ class ModernFacade final : public Bridge {
   std::string initialize_result_;
   std::string initialize_id_;  // while it is under way, as JSON text
   int initialize_count_ = 0;
+  bool shared_ = false;
   std::deque<Waiting> waiting_;  // for that
   // Of legacy clients:
   std::int64_t handshake_ = 0;         // an `initialize` that passed

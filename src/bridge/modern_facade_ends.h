@@ -78,7 +78,7 @@ class Stage {
   explicit Stage(std::string_view initialize_result = able_server)
       : facade(ends, clock, std::string(initialize_result)) {}
 
-  void from_client(const std::string& line, std::uint64_t client = 0) {
+  void from_client(const std::string& line, std::uint64_t client = 1) {
     const auto message = read_message(line);
     ASSERT_TRUE(message) << line;
     facade.from_client(*message, {}, client);
@@ -93,7 +93,7 @@ class Stage {
   Lines down() { return std::exchange(ends.down, {}); }
 
   // A call, whose way to the server is not what the test is about.
-  void call(int id, const std::string& meta = modern_meta(), std::uint64_t client = 0) {
+  void call(int id, const std::string& meta = modern_meta(), std::uint64_t client = 1) {
     from_client(modern_request(std::to_string(id), "tools/call", R"("name":"t","arguments":{"a":1})", meta),
                 client);
     ends.down.clear();
@@ -104,7 +104,7 @@ class Stage {
   }
   // The retry of call().
   void retry(int id, std::string_view state, std::string_view responses = "",
-             const std::string& meta = modern_meta(), std::uint64_t client = 0) {
+             const std::string& meta = modern_meta(), std::uint64_t client = 1) {
     from_client(
         modern_request(std::to_string(id), "tools/call",
                        fmt::format(R"("name":"t","arguments":{{"a":1}},"requestState":"{}"{}{})", state,

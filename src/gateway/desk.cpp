@@ -145,7 +145,7 @@ void Desk::restore(const ClientState& state) {
 // A client that asks for the protocol versions alone, of servers whose eras are known, needs none of them: some
 // do so in a process of its own, which they end at once.
 void Desk::start() {
-  if (offers_modern()) return;
+  if (!shaken() && offers_modern()) return;
   wake();
 }
 
@@ -207,6 +207,7 @@ void Desk::configure(GatewayConfig config) {
   }
   for (const ListKind kind : {ListKind::tools, ListKind::prompts, ListKind::resources})
     announcer_.changed(kind);
+  if (!listens_.empty()) subscribe();
   tell_since(before);
 }
 
@@ -385,6 +386,7 @@ void Desk::set_active(Member& member, bool active) {
   std::set<std::string> names;
   for (const auto& other : members_)
     if (other->active()) names.insert(other->name());
+  if (!listens_.empty()) subscribe();
   memory_.save(names);
 }
 

@@ -72,7 +72,10 @@ class Desk final : private Instance::Watcher, private ControlTools::Fleet {
  private:
   // Instance::Watcher
   void on_writable(const Instance& instance) override;
-  void on_catalog(const Instance& /*instance*/) override { stale_ = Stale::names; }
+  void on_catalog(const Instance& /*instance*/) override {
+    stale_ = Stale::names;
+    if (!listens_.empty()) subscribe();  // whose a resource is may have changed
+  }
   void on_list_changed(const Instance& instance, ListKind kind) override;
   void pass_answer(const Instance& instance, const Generation::Requests::Request& request,
                    ToClient& said) override;

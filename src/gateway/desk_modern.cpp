@@ -20,10 +20,10 @@ namespace {
 // Servers whose era isn't known are asked, but a client waits no longer than this for the answer.
 constexpr std::chrono::milliseconds patience_for_eras{2'000};
 
-std::string unsupported_version(const Message& request) {
+std::string unsupported_version(const Message& request, bool modern = true) {
   return fmt::format(
       R"({{"jsonrpc":"2.0","id":{},"error":{{"code":{},"message":"Unsupported protocol version","data":{{"supported":{},"requested":{}}}}}}})",
-      request.text(request.id), code::unsupported_version, all_versions(), request.text(request.version));
+      request.text(request.id), code::unsupported_version, all_versions(modern), request.text(request.version));
 }
 
 // What is wrong with what a modern request must say of itself, as an answer; empty: nothing.
@@ -100,8 +100,10 @@ std::optional<bool> Desk::offers_modern() const {
 }
 
 void Desk::discover(Asker asker, const Message& message) {
+  if (message.version && !message.text(message.version).starts_with('"'))
+    return clients_.refuse(asker, fault_in_meta(message));
   if (message.version && !same_id(message.text(message.version), modern_version))
-    return clients_.refuse(asker, unsupported_version(message));
+    return clients_.refuse(asker, unsupported_version(message, offers_modern().value_or(false)));
   asker.era = Era::modern;
   discovers_.push_back({asker, std::string(message.text(message.id))});
   if (offers_modern()) return answer_discovers();
@@ -114,7 +116,7 @@ void Desk::discover(Asker asker, const Message& message) {
     --*left;
     if (!discovers_.empty() && (*left == 0 || offers_modern())) answer_discovers();
   };
-  for (const auto& member : members_) member->instance().ask_era(hello, one_less);
+  for (const auto& member : members_) member->instance().ask_era(client_, hello, one_less);
   one_less();
 }
 
@@ -136,6 +138,10 @@ std::string Desk::discover_result(bool modern) const {
 // --- subscriptions/listen ----------------------------------------------------------------------------------
 
 void Desk::listen(Asker asker, const Message& message) {
+  if (!find_member(message.text(message.params), "notifications").starts_with('{'))
+    return clients_.refuse(
+        asker, error_answer(message.text(message.id), code::invalid_params,
+                            "params.notifications must be an object that says what to listen for"));
   const std::string acknowledged = listens_.open(message);
   if (acknowledged.empty())
     return clients_.refuse(asker, error_answer(message.text(message.id), code::invalid_request,

@@ -46,6 +46,7 @@ void Gateway::configure(const GatewayConfig& config) {
     servers_.insert(std::move(known));
   }
   for (const auto& [name, gone] : old) gone->close();
+  config_.front = config.front;
   config_.servers = config.servers;
   config_.left_out = config.left_out;
   config_.names = config.names;

@@ -272,7 +272,7 @@ bool HttpLink::Call::is_own(std::string_view id) const {
 void HttpLink::Call::on_refused() {
   const std::string_view body = body_ ? std::string_view(body_->data(), body_size_) : std::string_view(text_);
   if (head_.status == 401 || head_.status == 403)
-    return fail(code::connection_closed, fmt::format("it {}. {}", complaint(), link_->options_.advice));
+    return fail(code::connection_closed, fmt::format("it {}. {}", complaint(), link_->options_.advice), head_.status);
   // Whoever decides which era the daemon speaks needs its own words.
   if (link_->modern() || outgoing_.known == Method::initialize) {
     std::string error(error_in(body));
@@ -292,15 +292,17 @@ void HttpLink::Call::on_refused() {
     std::from_chars(number.data(), number.data() + number.size(), code);
     return fail(code, words_of(body));
   }
-  fail(code::internal_error, "it " + (text_.empty() && body_ ? "answered: " + excerpt(body) : complaint()));
+  fail(code::internal_error, "it " + (text_.empty() && body_ ? "answered: " + excerpt(body) : complaint()),
+       head_.status);
 }
 
-void HttpLink::Call::fail(int code, const std::string& why) {
+void HttpLink::Call::fail(int code, const std::string& why, int status) {
   if (finished_) return;
   const auto self = shared_from_this();
   finish();
   log_debug("{}: request {} failed: {}", link_->options_.peer, outgoing_.id, why);
-  link_->deliver_own(error_answer(outgoing_.id, code, fmt::format("{}: {}", link_->options_.peer, why)));
+  const std::string data = status == 0 ? std::string() : fmt::format(R"({{"httpStatus":{}}})", status);
+  link_->deliver_own(error_answer(outgoing_.id, code, fmt::format("{}: {}", link_->options_.peer, why), data));
 }
 
 void HttpLink::Call::finish() {

@@ -46,7 +46,8 @@ class HttpLink::Call final : public Exchange, public std::enable_shared_from_thi
   bool listens() const { return outgoing_.known == Method::listen && is_stream(); }
   void post();
   // Says that the request failed, and is done with it.
-  void fail(int code, const std::string& why);
+  // `status`: of the answer that it failed with, if it had one.
+  void fail(int code, const std::string& why, int status = 0);
   void fail_as_refused() { on_refused(); }
   void finish();
 

@@ -55,7 +55,10 @@ std::string with_meta(std::string_view request, std::string_view members) {
     return fmt::format("{}{}{}{}", request.substr(0, object.begin + 1), text, empty ? "" : ",",
                        request.substr(object.begin + 1));
   };
-  if (message->meta) return inserted(message->meta, members);
+  if (message->text(message->meta).starts_with('{')) return inserted(message->meta, members);
+  if (message->meta)
+    return fmt::format("{}{{{}}}{}", request.substr(0, message->meta.begin), members,
+                       request.substr(message->meta.end()));
   const std::string meta = fmt::format(R"("_meta":{{{}}})", members);
   if (message->text(message->params).starts_with('{')) return inserted(message->params, meta);
   return fmt::format(R"({},"params":{{{}}}}})", request.substr(0, request.rfind('}')), meta);
@@ -94,6 +97,10 @@ std::string with_result_type(std::string_view answer) {
 
 bool is_discover_result(std::string_view result) {
   return find_member(result, "supportedVersions").starts_with('[');
+}
+
+bool is_input_required(std::string_view result) {
+  return same_id(find_member(result, "resultType"), R"("input_required")");
 }
 
 bool offers_modern(std::string_view discover_result) {

@@ -59,6 +59,8 @@ std::string with_result_type(std::string_view answer);
 
 // Whether this is a server's answer to `server/discover`, and not one to `initialize`.
 bool is_discover_result(std::string_view result);
+// Whether a result asks the client for input: the call isn't over.
+bool is_input_required(std::string_view result);
 // Whether it offers the modern version.
 bool offers_modern(std::string_view discover_result);
 

@@ -6,10 +6,10 @@
 
 namespace mcpivot {
 
-std::string error_answer(std::string_view id, int code, std::string_view message) {
+std::string error_answer(std::string_view id, int code, std::string_view message, std::string_view data) {
   const std::string id_member = id.empty() ? std::string() : fmt::format(R"("id":{},)", id);
-  return fmt::format(R"({{"jsonrpc":"2.0",{}"error":{{"code":{},"message":{}}}}})", id_member, code,
-                     quote(message));
+  return fmt::format(R"({{"jsonrpc":"2.0",{}"error":{{"code":{},"message":{}{}{}}}}})", id_member, code,
+                     quote(message), data.empty() ? "" : R"(,"data":)", data);
 }
 
 std::string request_line(std::string_view id, std::string_view method, std::string_view params) {

@@ -20,7 +20,8 @@ constexpr int resource_not_found = -32002;
 }  // namespace code
 
 // `id` as its sender spelled it; empty: there was none to read, and MCP does not allow null.
-std::string error_answer(std::string_view id, int code, std::string_view message);
+// `data` is JSON text; empty: none.
+std::string error_answer(std::string_view id, int code, std::string_view message, std::string_view data = {});
 
 // A request of our own, or a notification if the id is empty. `params` is JSON text; empty: none.
 std::string request_line(std::string_view id, std::string_view method, std::string_view params);

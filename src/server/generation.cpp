@@ -61,7 +61,7 @@ void Generation::meet(Era server, std::string_view hello, Era client) {
   hello_ = hello;
   dialect_ = client;
   era_ = server;
-  bridge_.reset();
+  retired_ = std::move(bridge_);  // it may be what called us
   UpstreamListen::Owner& owner = *this;
   listen_ = client == Era::modern ? std::make_unique<UpstreamListen>(owner, UpstreamListen::core_ids) : nullptr;
   backend_->speak(server);
@@ -79,7 +79,8 @@ std::string Generation::protocol() const {
 }
 
 void Generation::build_bridge() {
-  bridge_ = make_bridge(era_, *this, clock_, hello_, initialize_result_);
+  const bool shared = id_.instance.client == ClientId::nobody;
+  bridge_ = make_bridge(era_, *this, clock_, hello_, initialize_result_, shared);
 }
 
 void Generation::listen(std::string_view discover_result) {
@@ -95,8 +96,13 @@ void Generation::listen(const std::vector<std::string>& uris) {
 }
 
 // What changed while nobody listened is not known, so everything may have.
-void Generation::on_listening(const UpstreamListen::Filter&, const UpstreamListen::Filter&, bool gap) {
+void Generation::on_listening(const UpstreamListen::Filter&, const UpstreamListen::Filter& honoured, bool gap) {
   if (!gap) return;
+  for (const std::string& uri : honoured.uris) {
+    const std::string line =
+        request_line({}, "notifications/resources/updated", fmt::format(R"({{"uri":{}}})", quote(uri)));
+    pass(*read_message(line), {});
+  }
   for (const ListKind kind : {ListKind::tools, ListKind::prompts, ListKind::resources}) {
     const std::string line = request_line({}, words(kind).notification, {});
     pass(*read_message(line), {});
@@ -203,6 +209,10 @@ void Generation::inquire_no_more(std::int64_t inquiry) {
   send(cancellation(IdText(inquiry).view(), "it took too long"), inquiry);
 }
 
+void Generation::drop_inquiry(std::int64_t inquiry) {
+  if (inquiries_.erase(inquiry) > 0) asked_.close(inquiry);
+}
+
 void Generation::notify(const Message& message) {
   send(id_.instance.client, message, {});
 }
@@ -217,7 +227,7 @@ void Generation::answer_inquiry(std::int64_t own, const Message& message, std::s
 }
 
 std::int64_t Generation::own_of(std::string_view id) {
-  return own_id(bridge_ && own_id(id) == 0 ? bridge_->lost(id) : std::string(id));
+  return own_id(bridge_ ? bridge_->lost(id) : std::string(id));
 }
 
 bool Generation::cancel(ClientId client, const Message& cancelled) {
@@ -240,6 +250,7 @@ void Generation::forget(ClientId client) {
        asked_.take_if([&](const Requests::Request& open) { return is_from(open.origin); }))
     send(cancellation(IdText(taken.own).view(), "whoever asked is gone"), taken.own);
   asked_.drop_tokens(is_from);
+  if (bridge_) bridge_->forget(static_cast<std::uint64_t>(client));
   for (const auto& [id, owner] : std::exchange(tasks_, {})) {
     if (owner != client)
       tasks_.emplace(id, owner);
@@ -310,6 +321,7 @@ void Generation::on_message(const Message& message) {
   if (clients_.observed()) [[unlikely]]
     saw(Seen::What::passed, message.raw, &message);
   bridge_ ? bridge_->from_server(message) : take(message, {});
+  retired_.reset();
   if (owner_.clients_full()) link_.pause();
 }
 
@@ -352,7 +364,8 @@ void Generation::on_answer(const Message& message, std::span<const Edit> edits) 
   if (request->kept.empty()) {
     if (request->known == Method::initialize && message.kind == Kind::result) {
       initialize_result_ = message.text(message.result);
-      batches_ = find_member(initialize_result_, "protocolVersion") == version_with_batches;
+      batches_ = era_ == Era::legacy &&
+                 find_member(initialize_result_, "protocolVersion") == version_with_batches;
     }
     asked_.close(own);
     answer_inquiry(own, message, edits);

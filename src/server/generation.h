@@ -85,6 +85,8 @@ class Generation final : public Link::Handler,
   std::int64_t inquire(std::string_view method, std::string_view params, OnAnswer on_answer);
   // It takes too long: it is cancelled at the server, and nobody is called.
   void inquire_no_more(std::int64_t inquiry);
+  // Nobody wants to know any more; the server isn't told.
+  void drop_inquiry(std::int64_t inquiry);
   // Its tools have been listed. Takes those out that must not be offered.
   void learn_tools(std::vector<Item>& tools) { backend_->learn_tools(tools); }
   // A notification from a client, passed on as it is; or one of our own.
@@ -109,6 +111,12 @@ class Generation final : public Link::Handler,
   bool idle() const { return asked_.size() == 0 && tasks_.empty() && !parks(); }
   // Whether calls wait in the bridge for their clients.
   bool parks() const { return bridge_ && !bridge_->idle(); }
+  // The requestStates (values) of those that do.
+  std::vector<std::string> parked_states() const {
+    return bridge_ ? bridge_->parked_states() : std::vector<std::string>();
+  }
+  // Whether requestStates are the bridge's, which no other generation knows; else they are the server's own.
+  bool owns_states() const { return era_ == Era::legacy; }
   // Ends it within twice the patience. on_death() follows.
   void end(std::chrono::milliseconds patience);
   // The same after this time; while it has tasks, after as long as a call may take.
@@ -219,6 +227,7 @@ class Generation final : public Link::Handler,
   OutputRing& ring_;
   Owner& owner_;
   std::unique_ptr<Bridge> bridge_;  // some client is of another era than the server
+  std::unique_ptr<Bridge> retired_;
   std::unique_ptr<UpstreamListen> listen_;  // for a modern client
   std::string hello_;               // of the client whose handshake this is
   std::string initialize_result_;   // of a legacy server

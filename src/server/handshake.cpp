@@ -65,6 +65,12 @@ struct Fetch : std::enable_shared_from_this<Fetch> {
   }
 };
 
+// A server that wants other credentials, or is broken, has said nothing of its era.
+bool speaks_of_era(const Message& error) {
+  const std::string_view status = find_member(find_member(error.text(error.error), "data"), "httpStatus");
+  return status != "401" && status != "403" && !status.starts_with('5');
+}
+
 // Whether a server can take such a call at all.
 bool takes(Era era, std::string_view initialize_result, std::string_view method) {
   if (era == Era::modern) return method == "tools/call";  // settings are not made once and for all there
@@ -107,9 +113,9 @@ void Handshake::start(std::function<void()> on_open, OnDone on_done) {
     if (auto self = weak.lock()) self->on_opened(answer);
   };
   if (era_ == Era::legacy) {
-    generation_.inquire("initialize", hello_, on_answer);
+    opening_ = generation_.inquire("initialize", hello_, on_answer);
   } else {
-    generation_.inquire("server/discover", {}, on_answer);
+    opening_ = generation_.inquire("server/discover", {}, on_answer);
   }
 }
 
@@ -117,7 +123,8 @@ void Handshake::on_opened(const Message& answer) {
   const std::string_view method = era_ == Era::legacy ? "initialize" : "server/discover";
   if (answer.kind != Kind::result)
     return on_done_(
-        std::unexpected(Failure{fmt::format("the server rejected `{}`: {}", method, error_text(answer)), true}));
+        std::unexpected(Failure{fmt::format("the server rejected `{}`: {}", method, error_text(answer)),
+                                speaks_of_era(answer)}));
   outcome_.initialize_result = answer.text(answer.result);
   if (const std::string fault = fault_in_handshake(era_, outcome_.initialize_result); !fault.empty())
     return on_done_(std::unexpected(
@@ -168,12 +175,13 @@ void Handshake::replay_from(std::size_t index) {
       calls_[index].method, calls_[index].params, [weak = weak_from_this(), index](const Message& answer) {
         auto self = weak.lock();
         if (!self) return;
-        const bool failed =
-            answer.kind != Kind::result || find_member(answer.text(answer.result), "isError") == "true";
-        if (failed)
-          self->outcome_.failed_replays.push_back(
-              fmt::format("{} ({})", self->calls_[index].label,
-                          answer.kind == Kind::result ? std::string("isError") : error_text(answer)));
+        const std::string_view result = answer.text(answer.result);
+        const std::string why = answer.kind != Kind::result               ? error_text(answer)
+                                : find_member(result, "isError") == "true" ? "isError"
+                                : is_input_required(result)                ? "it asks for input"
+                                                                           : "";
+        if (!why.empty())
+          self->outcome_.failed_replays.push_back(fmt::format("{} ({})", self->calls_[index].label, why));
         self->replay_from(index + 1);
       });
 }

@@ -52,6 +52,8 @@ class Handshake : public std::enable_shared_from_this<Handshake> {
   // `on_open` is called when the server has taken the era, before anything else is asked of it.
   void start(std::function<void()> on_open, OnDone on_done);
   bool opened() const { return opened_; }
+  // The server has taken the other era: no answer is wanted.
+  void withdraw() { generation_.drop_inquiry(opening_); }
   // The time is up. True: all that was missing were calls to be made again, and it is done without them.
   bool finish_without_replay(std::string_view why);
   // The call that is being made again, if it has come to that.
@@ -71,6 +73,7 @@ class Handshake : public std::enable_shared_from_this<Handshake> {
   MayMake may_make_;
   std::function<void()> on_open_;
   OnDone on_done_;
+  std::int64_t opening_ = 0;  // the first question
   bool opened_ = false;
   Outcome outcome_;
 };

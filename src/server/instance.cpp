@@ -116,9 +116,7 @@ void Instance::hello(ClientId client, std::string_view params, Era era, std::fun
   }
   if (!offer_.known() && !life_.is<Life::Failed>()) recall_last_run();
   learn_tools();
-  if (birth_ && birth_->generation && !birth_->handshake && !birth_->asked_era && !birth_->starts_over) {
-    birth_->was_asked_era && era == Era::legacy ? end_to_start_over() : shake_hands();
-  }
+  open_handshake();
   if (!then) return offer_.open_lists();
   settled_.push_back({.then = std::move(then), .asker = {.client = client}});
   wait_to_settle();
@@ -170,7 +168,16 @@ void Instance::request(ToServer& asked) {
   if (message.known == Method::resources_unsubscribe && is_shared()) return unsubscribe(asker, message);
   if (!leaving_.empty() && (message.known == Method::other || message.request_state))
     if (Generation* keeper = keeper_of(message)) return keeper->request(asked);
+  if (message.request_state)
+    if (const LostCall* const lost = find_lost(message)) return refuse_lost(asker, message, lost->words);
   if (Generation* generation = serving()) {
+    if (asker.era != generation->era() && needs_task(message, asked.name))
+      return refuse_lost(asker, message,
+                         fmt::format("[mcpivot] the tool {} of server \"{}\" runs only as a task, and tasks of "
+                                     "{} can't be used by a client of the {} era.",
+                                     asked.name, config_->name,
+                                     generation->era() == Era::modern ? "2026-07-28" : "2025-11-25",
+                                     text(asker.era)));
     if (following_ == Following::soon && must_follow(*generation, message)) {
       wait(asked);
       return follow();
@@ -184,6 +191,24 @@ void Instance::request(ToServer& asked) {
   if (failed != nullptr && !failed->ran) return refuse(asker, message, std::string(trouble()));
   wait(asked);
   live();  // one that shakes hands later takes it at once
+}
+
+// A call that this one goes on with was lost with its generation.
+const Instance::LostCall* Instance::find_lost(const Message& message) const {
+  const std::string state = string_value(message.text(message.request_state));
+  const auto found = std::ranges::find(lost_calls_, state, &LostCall::state);
+  return found == lost_calls_.end() ? nullptr : &*found;
+}
+
+void Instance::refuse_lost(Asker asker, const Message& message, const std::string& words) const {
+  clients_.refuse(asker, failure_answer(message.known, message.text(message.id), words));
+}
+
+bool Instance::needs_task(const Message& message, std::string_view name) const {
+  if (message.known != Method::tools_call) return false;
+  const Item* const tool = catalog().find(ListKind::tools, string_value(name));
+  return tool != nullptr &&
+         find_member(find_member(tool->json, "execution"), "taskSupport") == R"("required")";
 }
 
 // Whether the user lets this through. Asked whenever something is about to be sent: the rules may have
@@ -283,6 +308,7 @@ void Instance::unsubscribe_if_unwanted(const std::string& params) {
 }
 
 void Instance::forget(ClientId client) {
+  std::erase_if(era_askers_, [&](const EraAsker& asker) { return asker.client == client; });
   if (is_shared()) {
     const std::string level = replay_.level();
     const std::vector<std::string> subscriptions = replay_.subscriptions_of(client);
@@ -377,7 +403,8 @@ void Instance::release_waiting() {
     if (!waiting.is_request()) {
       serving()->notify(message);
     } else if (may_pass(waiting.asker, message)) {
-      serving()->request(waiting.asker, message, waiting.sent_before);
+      Generation* const keeper = message.request_state ? keeper_of(message) : nullptr;
+      (keeper != nullptr ? keeper : serving())->request(waiting.asker, message, waiting.sent_before);
     } else {
       refuse_call(waiting.asker, message, message.text(message.name));
     }

@@ -119,7 +119,7 @@ class Instance final : private Generation::Owner {
   const Eras& eras() const { return eras_; }
   // Asks a server that is about to shake hands whether it takes the modern era; `then` when that is known, or
   // can't be known now.
-  void ask_era(std::string_view hello, std::function<void()> then);
+  void ask_era(ClientId client, std::string_view hello, std::function<void()> then);
 
   // Every request is answered, sooner or later, and once.
   void request(ToServer& asked);
@@ -239,7 +239,7 @@ class Instance final : private Generation::Owner {
     Era era = Era::legacy;                         // in which the server is spoken to
     std::optional<std::string> refusal{};          // why it did not take the other one
     bool starts_over = false;                      // when what was started has ended, in this era
-    std::function<void()> asked_era{};             // somebody waits for what it says of its era
+    bool asks_era = false;                         // it is asked whether it takes the modern one
     bool was_asked_era = false;                    // and may have taken that for its first message
     std::array<bool, all_lists.size()> changed{};  // lists, since we asked for them
     Alarm overdue;
@@ -294,12 +294,15 @@ class Instance final : private Generation::Owner {
   void on_handshake(const Handshake& by, std::expected<Handshake::Outcome, Handshake::Failure> outcome);
   void on_born(Handshake::Outcome outcome);
   Era era_to_try() const;
-  bool may_switch_era() const;
+  bool may_switch_era(bool refused = false) const;
   void switch_era(std::string why);
   void end_to_start_over();
   void start_over();
+  void put_era_question();
   void end_asking();
-  void learn_eras(Era era, bool taken);
+  void tell_era_askers();
+  void open_handshake();
+  void learn_eras(const Eras& now);
   bool dies_unborn(const Backend::Ending& ending);
   void birth_failed(std::string why, bool ran);
   void blame_replay();
@@ -363,6 +366,11 @@ class Instance final : private Generation::Owner {
     return may_pass(asker.client, message.known, message.text(message.name));
   }
   void refuse_call(Asker asker, const Message& message, std::string_view name) const;
+  struct LostCall;
+  const LostCall* find_lost(const Message& message) const;
+  void refuse_lost(Asker asker, const Message& message, const std::string& words) const;
+  bool needs_task(const Message& message, std::string_view name) const;
+  void remember_lost(const Generation& generation, const Death& death);
   void watch_overdue_calls();
   std::string describe(const Generation::Requests::Request& request) const;
   Death describe_death(Generation& generation, std::string how) const;
@@ -382,6 +390,18 @@ class Instance final : private Generation::Owner {
   std::vector<std::string> listened_;  // resources of which the client wants to hear
   Eras eras_;                // of the program that was last started or looked at
   bool eras_futile_ = false;  // it took neither, the last time
+  struct EraAsker {
+    ClientId client;
+    std::function<void()> then;
+  };
+  std::vector<EraAsker> era_askers_;
+  std::string era_hello_;  // in whose name it is asked
+  // Calls that waited for their clients in generations that are gone, by their requestStates.
+  struct LostCall {
+    std::string state;
+    std::string words;
+  };
+  std::deque<LostCall> lost_calls_;
   std::uint64_t generations_ = 0;
   WaitingRoom waiting_;
 

@@ -21,6 +21,8 @@ constexpr milliseconds quick_birth{2'000};
 
 // A server that has said nothing for so long is asked in the other era, too.
 constexpr milliseconds silence{5'000};
+// One that is only asked for its era has less time: a client waits for that.
+constexpr milliseconds era_patience{2'000};
 
 // Who has no use for the other lists does not miss them.
 std::string why_no_tools(const std::vector<FetchedLists::Refusal>& refusals) {
@@ -40,6 +42,7 @@ void Instance::bear(const std::string& reason) {
   birth_->generation = std::move(*generation);
   if (sources_unwatched_) long_birth_timer_.set(quick_birth, [this] { watch_again(); });
   if (knows_client()) return shake_hands();
+  if (!era_askers_.empty()) put_era_question();
   // It may be long until a client comes; those who asked for this must not wait for that.
   if (reloads_.round() != Life::Round::bears) return;
   const std::string words = unused_report(config_->name, number, unborn()->backend().where());
@@ -62,7 +65,9 @@ void Instance::shake_hands() {
   if (!birth_->refusal) birth_->era = era_to_try();
   unborn()->meet(birth_->era, replay_.hello, client_era_);
   shake_hands(birth_->handshake);
-  if (birth_ && birth_->handshake && !birth_->handshake->opened() && may_switch_era())
+  // A bridge can't be taken away while it waits for the server; and then it is known what the server takes.
+  if (birth_ && birth_->handshake && !birth_->handshake->opened() && birth_->era == client_era_ &&
+      may_switch_era())
     birth_->silence.set(silence, [this] { on_silence(); });
 }
 
@@ -88,8 +93,9 @@ Era Instance::era_to_try() const {
   return eras_.refuses(client_era_) && !eras_.refuses(other(client_era_)) ? other(client_era_) : client_era_;
 }
 
-bool Instance::may_switch_era() const {
-  return !config_->era && !config_->cli && !birth_->refusal && !eras_futile_;
+// One that said no is asked in the other era each time; one that said nothing, or died, only once.
+bool Instance::may_switch_era(bool refused) const {
+  return !config_->era && !config_->cli && !birth_->refusal && (refused || !eras_futile_);
 }
 
 // Some servers take the era of their first message for good, so the other one has a start of its own.
@@ -117,7 +123,7 @@ void Instance::start_over() {
   auto generation = start_generation(past_.starts);
   if (!generation) return birth_failed(generation.error(), false);
   birth_->generation = std::move(*generation);
-  if (knows_client()) shake_hands();
+  open_handshake();
 }
 
 // It may be slow, or not know what it was asked: it is asked in the other era as well, and its first good
@@ -133,6 +139,7 @@ void Instance::on_silence() {
 void Instance::on_opened(const Handshake& by) {
   birth_->silence.cancel();
   if (!birth_->other) return;
+  (&by == birth_->other.get() ? birth_->handshake : birth_->other)->withdraw();
   if (&by == birth_->other.get()) {
     birth_->refusal = fmt::format("it said nothing for {}", duration_text(silence));
     birth_->era = other(birth_->era);
@@ -144,37 +151,70 @@ void Instance::on_opened(const Handshake& by) {
 }
 
 // What it takes is remembered for the next run; across builds it is taken for what it was.
-void Instance::learn_eras(Era era, bool taken) {
-  const Eras before = eras_;
-  eras_.of(era) = taken;
+void Instance::learn_eras(const Eras& now) {
+  const Eras before = std::exchange(eras_, now);
   const auto& file = birth_ ? birth_->file : current_file_;
   const bool same_file =
       !file || (current_file_ && file->path == current_file_->path && file->stamp.looks_like(current_file_->stamp));
   if (eras_ != before || !same_file) EraCache(world_.files(), *config_, file).save(eras_);
 }
 
-void Instance::ask_era(std::string_view hello, std::function<void()> then) {
-  if (is_shared() || eras_.modern || config_->era || config_->cli || !birth_ || !birth_->generation || birth_->handshake ||
-      birth_->asked_era || birth_->starts_over)
+// A server that isn't known is started for it. One that is shared has a handshake of ours, and isn't asked.
+void Instance::ask_era(ClientId client, std::string_view hello, std::function<void()> then) {
+  if (eras_.modern || config_->era || config_->cli || is_shared() || current_ || ends() ||
+      (birth_ && birth_->handshake) || life_.is<Life::Failed>())
     return then();
-  birth_->asked_era = std::move(then);
+  era_askers_.push_back({client, std::move(then)});
+  era_hello_ = hello;
+  if (birth_) {
+    if (birth_->generation && !birth_->asks_era && !birth_->starts_over) put_era_question();
+  } else {
+    start("to learn its protocol era");
+  }
+}
+
+void Instance::put_era_question() {
+  birth_->asks_era = true;
   birth_->was_asked_era = true;
-  unborn()->meet(Era::modern, hello, Era::modern);
-  unborn()->inquire("server/discover", {}, [this, birth = birth_->number](const Message& answer) {
-    if (!birth_ || birth_->number != birth || !birth_->asked_era) return;  // nobody wants to know any more
-    const std::string result(answer.kind == Kind::result ? answer.text(answer.result) : std::string_view());
-    const bool taken = offers_modern(result);
-    if (taken) eras_.discovered = result;
-    learn_eras(Era::modern, taken);
-    if (!taken) end_to_start_over();
+  unborn()->meet(Era::modern, era_hello_, Era::modern);
+  birth_->silence.set(era_patience, [this] {
+    end_to_start_over();
     end_asking();
   });
+  const auto on_answer = [this, birth = birth_->number, of = unborn()->id()](const Message& answer) {
+    // Nobody may want to know any more.
+    if (!birth_ || birth_->number != birth || !birth_->asks_era || unborn()->id() != of) return;
+    const std::string result(answer.kind == Kind::result ? answer.text(answer.result) : std::string_view());
+    Eras now = eras_;
+    now.modern = offers_modern(result);
+    if (*now.modern) now.discovered = result;
+    learn_eras(now);
+    if (!*now.modern) end_to_start_over();
+    end_asking();
+  };
+  unborn()->inquire("server/discover", {}, on_answer);
 }
 
 void Instance::end_asking() {
-  const auto then = std::exchange(birth_->asked_era, nullptr);
-  if (birth_->generation && !birth_->handshake && !birth_->starts_over && knows_client()) shake_hands();
-  if (then) then();
+  if (birth_) {
+    birth_->asks_era = false;
+    birth_->silence.cancel();
+    open_handshake();
+  }
+  tell_era_askers();
+}
+
+void Instance::tell_era_askers() {
+  for (const auto& [client, then] : std::exchange(era_askers_, {})) then();
+}
+
+// As soon as there is a client and a server that can be spoken to. One that was asked for its era may have
+// taken that for its first message.
+void Instance::open_handshake() {
+  if (!knows_client() || !birth_ || !birth_->generation || birth_->handshake || birth_->asks_era ||
+      birth_->starts_over)
+    return;
+  birth_->was_asked_era && client_era_ == Era::legacy ? end_to_start_over() : shake_hands();
 }
 
 // What was started has ended before it was good for anything. True: that is no failure yet.
@@ -184,8 +224,10 @@ bool Instance::dies_unborn(const Backend::Ending& ending) {
     return true;
   }
   if (ending.unreachable || ending.from_outside || birth_->generation->ending()) return false;
-  if (birth_->asked_era) {
-    learn_eras(Era::modern, false);
+  if (birth_->asks_era) {
+    Eras now = eras_;
+    now.modern = false;
+    learn_eras(now);
     end_to_start_over();
     end_asking();
     return true;
@@ -217,7 +259,10 @@ void Instance::on_handshake(const Handshake& by,
                             std::expected<Handshake::Outcome, Handshake::Failure> outcome) {
   if (outcome) return on_born(std::move(*outcome));
   // As long as it may still take the other era, this is no news.
-  if (&by == birth_->other.get()) return birth_->other.reset();
+  if (&by == birth_->other.get()) {
+    unborn()->meet(birth_->era, replay_.hello, client_era_);
+    return birth_->other.reset();
+  }
   if (birth_->other) {
     birth_->handshake = std::exchange(birth_->other, nullptr);
     birth_->refusal = std::move(outcome.error().why);
@@ -225,7 +270,7 @@ void Instance::on_handshake(const Handshake& by,
     return;
   }
   late_replay_.clear();
-  if (outcome.error().refused && may_switch_era()) return switch_era(std::move(outcome.error().why));
+  if (outcome.error().refused && may_switch_era(true)) return switch_era(std::move(outcome.error().why));
   birth_failed(std::move(outcome.error().why), true);
 }
 
@@ -234,10 +279,13 @@ void Instance::on_born(Handshake::Outcome outcome) {
   // A server that cannot list what it had offered takes nobody's place.
   std::string worse = offer_.why_worse(outcome.lists.refusals);
   if (!worse.empty()) return birth_failed(std::move(worse), true);
-  if (birth_->refusal) eras_.of(other(birth_->era)) = false;
-  if (client_era_ == Era::modern && birth_->era == Era::modern) eras_.discovered = outcome.initialize_result;
-  learn_eras(birth_->era, true);
+  Eras now = eras_;
+  now.of(birth_->era) = true;
+  if (birth_->refusal) now.of(other(birth_->era)) = false;
+  if (client_era_ == Era::modern) now.discovered = outcome.initialize_result;
+  learn_eras(now);
   eras_futile_ = false;
+  tell_era_askers();
   const int birth = birth_->number;
   happens(Life::Born{birth}, [this, birth, outcome = std::move(outcome)]() mutable {
     if (birth_ && birth_->number == birth) swap_in(std::move(outcome));
@@ -289,7 +337,7 @@ void Instance::abandon_birth() {
     leaving_.push_back(birth->generation);
     if (!birth->generation->ending()) birth->generation->end(farewell);
   }
-  if (birth->asked_era) birth->asked_era();
+  tell_era_askers();
 }
 
 void Instance::swap_in(Handshake::Outcome outcome) {

@@ -18,6 +18,8 @@ using std::chrono::milliseconds;
 // Until one that is on its way is looked for again.
 constexpr milliseconds look_again{100};
 
+constexpr std::size_t most_lost_calls = 64;
+
 // Methods that change nothing: if the server dies over one, it can be asked again.
 bool is_read(Method method) {
   switch (method) {
@@ -278,10 +280,19 @@ Death Instance::describe_death(Generation& generation, std::string how) const {
 }
 
 std::vector<ClientId> Instance::settle_open(Generation& generation, const Death& death, bool again) {
+  remember_lost(generation, death);
   std::vector<ClientId> told;
   for (Generation::Open& open : generation.take_open())
     if (settle(generation, open, death, again)) told.push_back(open.request.origin.client);
   return told;
+}
+
+// Those that waited for their clients have nobody to tell now: they are told when they come back.
+void Instance::remember_lost(const Generation& generation, const Death& death) {
+  for (std::string& state : generation.parked_states())
+    lost_calls_.push_back({std::move(state), crash_report(death, "a call that waited for the client's input",
+                                                          generation.backend().manner().unsure)});
+  while (lost_calls_.size() > most_lost_calls) lost_calls_.pop_front();
 }
 
 bool Instance::settle(const Generation& generation, Generation::Open& open, const Death& death, bool again) {
@@ -291,8 +302,9 @@ bool Instance::settle(const Generation& generation, Generation::Open& open, cons
   const Item* tool = request.known == Method::tools_call && !request.name().empty()
                          ? catalog().find(ListKind::tools, string_value(request.name()))
                          : nullptr;
+  const bool resumes = message.request_state && generation.owns_states();  // what nobody else knows of
   const bool safe = !reached || is_read(request.known) || (tool != nullptr && is_safe_to_repeat(*tool));
-  if (again && safe && !ends() && request.sent_before < manner.most_tries &&
+  if (again && safe && !resumes && !ends() && request.sent_before < manner.most_tries &&
       may_pass(request.origin, message)) {
     if (Generation* next = serving()) {
       next->request(request.origin, message, request.sent_before + 1);

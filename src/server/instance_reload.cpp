@@ -79,14 +79,14 @@ void Instance::fall_behind(Clock::Time since) {
 // What is called from now on should be what the others call; but where two cannot run side by side, not at
 // the price of calls that are under way.
 bool Instance::must_follow(const Generation& serving, const Message& message) const {
-  if (message.known != Method::tools_call || build_) return false;
-  return config_->swap == SwapMode::overlap || serving.calls() == 0;
+  if (message.known != Method::tools_call || build_ || serving.has_parked(message)) return false;
+  return config_->swap == SwapMode::overlap || (serving.calls() == 0 && !serving.parks());
 }
 
 // Calls under way, or tasks that somebody may yet fetch; but not for ever.
 bool Instance::has_work() const {
   const auto since_last_task = world_.timers().now() - current_->last_task();
-  return current_->calls() > 0 ||
+  return current_->calls() > 0 || current_->parks() ||
          (current_->tasks() > 0 && since_last_task < current_->config().call_timeout);
 }
 

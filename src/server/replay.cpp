@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/contains.h"
+#include "mcp/era.h"
 #include "mcp/log_levels.h"
 #include "rpc/edit.h"
 #include "rpc/json_cursor.h"
@@ -59,7 +60,9 @@ void Replay::learn_setting(ClientId by, Method method, std::string_view params) 
 
 // How a task ends is not known yet, and nobody would fetch the result of another one.
 void Replay::learn_call(ClientId by, const Message& request, const Message& answer) {
-  if (request.task || find_member(answer.text(answer.result), "isError") == "true") return;
+  const std::string_view result = answer.text(answer.result);
+  if (request.task || request.request_state || is_input_required(result)) return;
+  if (find_member(result, "isError") == "true") return;
   const std::string line =
       spliced(request.raw, Edits().replace(request.progress_token, token_of_nobody).list());
   const Message repeated = *read_message(line);
