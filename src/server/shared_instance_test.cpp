@@ -1,0 +1,386 @@
+#include "server/shared_instance.h"
+
+#include <gmock/gmock.h>
+
+#include <memory>
+
+#include "fleet.h"
+#include "gateway/gateway.h"
+#include "ledger.h"
+#include "rpc/answers.h"
+#include "rpc/json_cursor.h"
+#include "sim_backend.h"
+#include "sim_world.h"
+
+namespace mcpivot {
+namespace {
+
+using namespace std::chrono_literals;
+using simulation::SimBackend;
+using testing::Contains;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::Not;
+using testing::SizeIs;
+
+// Clients of one gateway, in virtual time. Both use the same ids: each thinks that it is alone.
+class SharedServer : public testing::Test, private simulation::Ledger {
+ protected:
+  class Client final : public Peer {
+   public:
+    Client(SharedServer& test, std::string name)
+        : test_(test), desk_(&test.gateway->open()), id_(desk_->client()), name_(std::move(name)) {
+      test_.clients.add(id_, *this);
+      desk_->start();
+      ask("initialize", fmt::format(R"({{"protocolVersion":"2025-06-18","capabilities":{{"roots":{{}}}},)"
+                                    R"("clientInfo":{{"name":"{}","version":"1"}}}})",
+                                    name_));
+      test_.pass(50ms);
+    }
+    ~Client() override { leave(); }
+
+    void leave(std::chrono::milliseconds patience = 100ms, std::chrono::milliseconds then = 1s) {
+      if (desk_ == nullptr) return;
+      test_.clients.remove(id_);
+      test_.gateway->close(id_, patience);
+      desk_ = nullptr;
+      test_.pass(then);
+    }
+    std::string send(std::string_view method, std::string_view params) {
+      const std::string id = std::to_string(++last_id_);
+      const std::string line = request_line(id, method, params);
+      desk_->request({.client = id_}, *read_message(line));
+      return id;
+    }
+    std::string ask(std::string_view method, std::string_view params) {
+      const std::string id = send(method, params);
+      test_.pass(500ms);
+      return answer_to(id);
+    }
+    // In whose arguments its own name is: servers repeat it.
+    std::string start_call(const std::string& how = {}) {
+      return send("tools/call",
+                  fmt::format(R"({{"name":"{}","arguments":{{"n":0,"canary":"{}"{}}}}})", tool, name_, how));
+    }
+    std::string call(const std::string& how = {}) {
+      const std::string id = start_call(how);
+      test_.pass(500ms);
+      return answer_to(id);
+    }
+    std::string answer_to(std::string_view id) const {
+      for (const std::string& line : heard)
+        if (const auto message = read_message(line);
+            message && message->is_answer() && message->text(message->id) == id)
+          return line;
+      return {};
+    }
+    void cancel(std::string_view id) {
+      const std::string line = cancellation(id, "never mind");
+      desk_->cancel(id_, *read_message(line));
+    }
+    void notify(std::string_view method) {
+      const std::string line = request_line({}, method, {});
+      desk_->notify(*read_message(line));
+    }
+    Desk& desk() { return *desk_; }
+    Instance& instance() { return desk_->fleet().members().front()->instance(); }
+
+    std::vector<std::string> heard;
+    bool stuffed = false;
+    std::string tool = "work";
+
+   private:
+    void pass(ToClient& said) override { heard.push_back(spliced(said.message.raw, said.edits.list())); }
+    void answer(std::uint32_t, std::string_view line) override { heard.emplace_back(line); }
+    void answer(std::uint32_t, const Message& inside, std::span<const Edit> around) override {
+      heard.push_back(spliced(inside.raw, around));
+    }
+    void announce(std::string_view line) override { heard.emplace_back(line); }
+    bool full() const override { return stuffed; }
+    bool overflows() const override { return stuffed; }
+
+    SharedServer& test_;
+    Desk* desk_;
+    ClientId id_;
+    std::string name_;
+    int last_id_ = 0;
+  };
+
+  void open(std::string_view fleet) {
+    gateway = std::make_unique<Gateway>(world, clients, simulation::fleet_from(fleet));
+    ann = std::make_unique<Client>(*this, "canary-ann");
+    bob = std::make_unique<Client>(*this, "canary-bob");
+  }
+  void SetUp() override { open("alpha=process,shared,replay"); }
+  void TearDown() override {
+    for (const auto& [client, name] : {std::pair(ann.get(), "canary-bob"), {bob.get(), "canary-ann"}})
+      EXPECT_THAT(client->heard, Not(Contains(HasSubstr(name))));
+    ann.reset();
+    bob.reset();
+    gateway.reset();
+    EXPECT_EQ(world.alive(), 0);
+  }
+  void pass(std::chrono::milliseconds time) {
+    const auto until = world.timers().now() + time;
+    while (world.timers().step(until)) continue;
+  }
+  void blurt(std::string_view what) {
+    world.each_life("alpha", [&](SimBackend& life) { life.blurt(what); });
+    pass(50ms);
+  }
+  void kill() {
+    world.each_life("alpha", [](SimBackend& life) { life.kill("was killed by SIGKILL"); });
+    pass(1s);
+  }
+  std::vector<std::string> sent(std::string_view method) const {
+    std::vector<std::string> lines;
+    for (const std::string& line : lines_)
+      if (find_member(line, "method") == quote(method)) lines.push_back(line);
+    return lines;
+  }
+  // Ledger
+  void executed(int, const std::string&) override {}
+  int died(const std::string&, const std::vector<int>&) override { return 2; }
+  void buried(const std::string&, pid_t, int, bool) override {}
+  void born(const std::string&) override {}
+  void runs_twice(const std::string&) override { ADD_FAILURE() << "it runs twice"; }
+  bool serves(const std::string&, pid_t) const override { return true; }
+  void ended_with_tasks(const std::string&, simulation::Millis) override {}
+  void sent_to(const std::string&, std::string_view line) override { lines_.emplace_back(line); }
+
+  simulation::SimWorld world{1, *this};
+  Clients clients;
+  std::unique_ptr<Gateway> gateway;
+  std::unique_ptr<Client> ann;
+  std::unique_ptr<Client> bob;
+
+ private:
+  std::vector<std::string> lines_;
+};
+
+// --- one for all
+
+TEST_F(SharedServer, runs_once_and_answers_each_of_its_clients) {
+  EXPECT_EQ(world.alive(), 1);
+  EXPECT_EQ(&ann->instance(), &bob->instance());
+  EXPECT_THAT(ann->call(), HasSubstr("canary-ann"));
+  EXPECT_THAT(bob->call(), HasSubstr("canary-bob"));
+}
+
+TEST_F(SharedServer, shakes_hands_with_mcpivot_alone) {
+  ASSERT_THAT(sent("initialize"), SizeIs(1));
+  EXPECT_THAT(sent("initialize")[0], HasSubstr(R"("capabilities":{},"clientInfo":{"name":"mcpivot")"));
+}
+
+TEST_F(SharedServer, is_shown_as_it_is_in_the_version_of_each_client) {
+  EXPECT_THAT(bob->answer_to("1"), HasSubstr(R"("serverInfo":{"name":"alpha")"));
+  EXPECT_THAT(bob->answer_to("1"), HasSubstr(R"("protocolVersion":"2025-06-18")"));
+}
+
+TEST_F(SharedServer, outlives_a_client_and_ends_with_the_last) {
+  ann->leave();
+  EXPECT_EQ(world.alive(), 1);
+  EXPECT_THAT(bob->call(), HasSubstr("canary-bob"));
+  bob->leave();
+  EXPECT_EQ(world.alive(), 0);
+}
+
+TEST_F(SharedServer, is_another_one_for_a_client_that_comes_when_all_have_left) {
+  ann->leave();
+  bob->leave();
+  Client cleo(*this, "canary-cleo");
+  EXPECT_THAT(cleo.call(), HasSubstr("canary-cleo"));
+  EXPECT_EQ(world.alive(), 1);
+}
+
+TEST_F(SharedServer, that_was_stopped_is_not_started_by_a_client_that_comes_but_by_its_call) {
+  ann->ask("tools/call", R"({"name":"pivot_restart","arguments":{"stop":true}})");
+  ASSERT_EQ(world.alive(), 0);
+  Client cleo(*this, "canary-cleo");
+  EXPECT_EQ(world.alive(), 0);
+  EXPECT_THAT(cleo.call(), HasSubstr("canary-cleo"));
+}
+
+// --- what is whose
+
+TEST_F(SharedServer, a_cancellation_does_not_touch_the_call_of_another_with_the_same_id) {
+  const std::string of_ann = ann->start_call(R"(,"after":200)");
+  const std::string of_bob = bob->start_call(R"(,"after":200)");
+  ASSERT_EQ(of_ann, of_bob);
+  ann->cancel(of_ann);
+  pass(500ms);
+  EXPECT_EQ(ann->answer_to(of_ann), "");
+  EXPECT_THAT(bob->answer_to(of_bob), HasSubstr("canary-bob"));
+}
+
+TEST_F(SharedServer, progress_goes_to_who_asked) {
+  ann->send("tools/call", R"({"name":"work","arguments":{"n":0,"canary":"canary-ann","do":"flood"},)"
+                          R"("_meta":{"progressToken":"t"}})");
+  pass(100ms);
+  EXPECT_THAT(ann->heard, Contains(HasSubstr("notifications/progress")));
+  EXPECT_THAT(bob->heard, Not(Contains(HasSubstr("notifications/progress"))));
+}
+
+TEST_F(SharedServer, a_log_message_goes_to_nobody) {
+  ann->call();
+  blurt("log");
+  for (const Client* client : {ann.get(), bob.get()})
+    EXPECT_THAT(client->heard, Not(Contains(HasSubstr("notifications/message"))));
+}
+
+TEST_F(SharedServer, a_changed_list_is_told_to_everybody) {
+  blurt("tools");
+  pass(1s);
+  for (const Client* client : {ann.get(), bob.get()})
+    EXPECT_THAT(client->heard, Contains(HasSubstr("notifications/tools/list_changed")));
+}
+
+TEST_F(SharedServer, an_update_goes_to_who_subscribed) {
+  const char* const one = R"({"uri":"sim://alpha/one"})";
+  const auto updates = [](const Client& client) {
+    return std::ranges::count_if(
+        client.heard, [](const auto& line) { return line.find("resources/updated") != std::string::npos; });
+  };
+  ann->ask("resources/subscribe", one);
+  blurt("updated");
+  EXPECT_EQ(updates(*ann), 1);
+  EXPECT_EQ(updates(*bob), 0);
+  bob->ask("resources/subscribe", one);
+  ann->ask("resources/unsubscribe", one);
+  EXPECT_THAT(sent("resources/unsubscribe"), IsEmpty()) << "somebody still wants it";
+  blurt("updated");
+  EXPECT_EQ(updates(*ann), 1);
+  EXPECT_EQ(updates(*bob), 1);
+  bob->leave();
+  EXPECT_THAT(sent("resources/unsubscribe"), SizeIs(1)) << "with the last who wanted it";
+}
+
+TEST_F(SharedServer, a_question_is_refused_and_asks_nobody) {
+  blurt("ask");
+  const std::string answered = ann->call(R"(,"do":"ask")");
+  EXPECT_THAT(answered, HasSubstr("canary-ann")) << "the server goes on";
+  for (const Client* client : {ann.get(), bob.get()})
+    EXPECT_THAT(client->heard, Not(Contains(HasSubstr("roots/list"))));
+}
+
+TEST_F(SharedServer, a_task_is_known_to_who_began_it_alone) {
+  ann->send("tools/call",
+            R"({"name":"work","arguments":{"n":7,"canary":"canary-ann"},"task":{"ttl":60000}})");
+  pass(100ms);
+  const char* const task = R"({"taskId":"alpha-1-7"})";
+  EXPECT_THAT(bob->ask("tasks/result", task), HasSubstr("Unknown task"));
+  EXPECT_THAT(bob->ask("tasks/list", "{}"), HasSubstr("Method not found"));
+  EXPECT_THAT(ann->ask("tasks/get", task), HasSubstr("working"));
+  ann->leave();
+  EXPECT_THAT(sent("tasks/cancel"), ElementsAre(HasSubstr(task)));
+}
+
+TEST_F(SharedServer, what_a_client_says_of_itself_does_not_reach_it) {
+  ann->notify("notifications/roots/list_changed");
+  pass(50ms);
+  EXPECT_THAT(sent("notifications/roots/list_changed"), IsEmpty());
+}
+
+// --- what the next generation is told
+
+TEST_F(SharedServer, the_most_verbose_level_counts) {
+  ann->ask("logging/setLevel", R"({"level":"debug"})");
+  bob->ask("logging/setLevel", R"({"level":"error"})");
+  EXPECT_THAT(sent("logging/setLevel").back(), HasSubstr("debug"));
+  ann->leave();
+  EXPECT_THAT(sent("logging/setLevel").back(), HasSubstr("error"));
+}
+
+TEST_F(SharedServer, whoevers_call_was_the_last_is_replayed) {
+  ann->tool = bob->tool = "again";
+  ann->call();
+  bob->call();
+  const std::size_t before = sent("tools/call").size();
+  kill();
+  const std::vector<std::string> calls = sent("tools/call");
+  ASSERT_EQ(calls.size(), before + 1);
+  EXPECT_THAT(calls.back(), HasSubstr("canary-bob"));
+}
+
+// --- how it ends
+
+TEST_F(SharedServer, a_crash_names_to_each_its_own_call_and_shows_nobody_stderr) {
+  const std::string of_ann = ann->start_call(R"(,"do":"hang")");
+  const std::string other = bob->send("prompts/get", R"({"name":"greet"})");
+  const std::string of_bob = bob->start_call(R"(,"do":"die","after":20)");
+  pass(1s);
+  EXPECT_THAT(ann->answer_to(of_ann), HasSubstr(R"(tools/call of \"work\")"));
+  EXPECT_THAT(bob->answer_to(of_bob), HasSubstr("was killed by SIGSEGV"));
+  EXPECT_NE(bob->answer_to(other), "");
+  for (const Client* client : {ann.get(), bob.get()})
+    EXPECT_THAT(client->heard, Not(Contains(HasSubstr("panic"))));
+}
+
+TEST_F(SharedServer, a_crash_is_told_to_those_too_whose_call_it_was_not) {
+  ann->call(R"(,"do":"die")");
+  EXPECT_THAT(bob->desk().state().notices, HasSubstr("was killed by SIGSEGV"));
+}
+
+TEST_F(SharedServer, a_restart_is_told_to_the_others) {
+  const std::string answer = ann->ask("tools/call", R"({"name":"pivot_restart","arguments":{}})");
+  EXPECT_THAT(answer, HasSubstr("generation 2"));
+  EXPECT_THAT(bob->call(), HasSubstr("generation 2"));
+  EXPECT_THAT(ann->call(), Not(HasSubstr("generation 2"))) << "it has been told";
+}
+
+TEST_F(SharedServer, its_stderr_is_shown_to_no_client) {
+  EXPECT_THAT(ann->ask("tools/call", R"({"name":"pivot_logs","arguments":{}})"),
+              HasSubstr("is shared with other clients"));
+}
+
+TEST_F(SharedServer, a_client_that_does_not_read_gets_an_error_and_stops_nobody) {
+  bob->stuffed = true;
+  const std::string id = bob->start_call();
+  pass(100ms);
+  EXPECT_THAT(bob->answer_to(id), HasSubstr("does not read"));
+  EXPECT_THAT(ann->call(), HasSubstr("canary-ann"));
+}
+
+// --- another configuration
+
+TEST_F(SharedServer, another_configuration_starts_it_again_once) {
+  gateway->configure(simulation::fleet_from("alpha=process,shared,replay,v:2"));
+  pass(2s);
+  EXPECT_EQ(ann->instance().status().past.starts, 2);
+}
+
+TEST_F(SharedServer, that_is_shared_no_longer_is_started_for_each) {
+  gateway->configure(simulation::fleet_from("alpha=process,stop-first"));
+  pass(2s);
+  EXPECT_NE(&ann->instance(), &bob->instance());
+  EXPECT_EQ(world.alive(), 2);
+  EXPECT_THAT(ann->call(), HasSubstr("canary-ann"));
+  gateway->configure(simulation::fleet_from("alpha=process,stop-first,shared"));
+  pass(2s);
+  EXPECT_EQ(&ann->instance(), &bob->instance());
+  EXPECT_EQ(world.alive(), 1);
+  EXPECT_THAT(bob->call(), HasSubstr("canary-bob"));
+}
+
+TEST_F(SharedServer, that_cannot_run_twice_waits_for_the_one_before_it) {
+  gateway->configure(simulation::fleet_from("alpha=process,shared,stop-first"));
+  pass(2s);
+  ASSERT_EQ(world.alive(), 1);
+  world.scripts().of("alpha").slow_to_end = true;
+  ann->leave(500ms, 0ms);
+  bob->leave(500ms, 0ms);
+  Desk& next = gateway->open();
+  next.start();
+  pass(100ms);
+  EXPECT_EQ(world.alive(), 1) << "the first has not ended";
+  pass(2s);
+  EXPECT_EQ(world.alive(), 1);
+  EXPECT_EQ(next.fleet().members().front()->instance().state(), Instance::State::ready);
+  gateway->close(next.client(), 100ms);
+  world.scripts().of("alpha").slow_to_end = false;
+  pass(2s);
+}
+
+}  // namespace
+}  // namespace mcpivot
