@@ -247,8 +247,9 @@ void Life::on(const Rest&) {
 }
 
 // What is being born would be born of the old one.
+// What is stopped and waits for room has nothing yet that could be too old.
 void Life::on(const Configured&) {
-  drop_birth();
+  if (!is<Stopped>() || next_ != Next::room) drop_birth();
 }
 
 void Life::on(const Retired& event) {

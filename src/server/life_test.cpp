@@ -405,9 +405,12 @@ TEST(Life, a_reload_while_it_rests_begins_when_it_has_ended) {
 TEST(Life, another_configuration_ends_a_birth_of_the_old_one) {
   Life life = starting();
   EXPECT_THAT(does(life, Life::Configured{}), ElementsAre(Do::end_birth));
-  Life waits = waiting_for_room();
-  EXPECT_THAT(does(waits, Life::Configured{}), IsEmpty());
-  EXPECT_EQ(waits.coming(), Next::nothing);
+}
+
+TEST(Life, another_configuration_leaves_a_start_that_waits_for_room_as_it_is) {
+  Life life = waiting_for_room();
+  EXPECT_THAT(does(life, Life::Configured{}), IsEmpty());
+  EXPECT_EQ(life.coming(), Next::room);
 }
 
 TEST(Life, one_that_is_taken_out_finishes_its_calls_and_nothing_more) {
