@@ -122,7 +122,8 @@ void SharedInstance::pass_answer(const Instance& instance, const Generation::Req
 
 void SharedInstance::pass(const Instance& instance, ToClient& said) {
   const bool addressed = said.to.client != ClientId::nobody;
-  const std::vector<ClientId> to = addressed ? std::vector{said.to.client} : addressees(instance, said.message);
+  const std::vector<ClientId> to =
+      addressed ? std::vector{said.to.client} : addressees(instance, said.message);
   if (to.empty()) return drop_message(said, "nobody knows for which of its clients it is");
   for (const ClientId client : to) {
     Instance::Watcher* const desk = desk_of(client);
