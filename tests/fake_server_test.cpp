@@ -7,7 +7,7 @@
 #include <csignal>
 #include <fstream>
 
-#include "lives.h"
+#include "eras.h"
 
 namespace harness {
 namespace {
@@ -179,6 +179,88 @@ TEST(Harness, looks_at_processes) {
   EXPECT_TRUE(process_alive(getpid()));
   EXPECT_GT(rss_kb(getpid()), 0);
   EXPECT_GE(open_fds(getpid()), 3U);
+}
+
+// ---- The modern era.
+
+TEST(FakeServer, of_the_modern_era_wants_every_request_to_say_who_asks) {
+  Client client(direct({"--era", "modern"}));
+  EXPECT_EQ(code_of(client.request("initialize", {{"protocolVersion", "2025-11-25"}})), -32022);
+  EXPECT_EQ(code_of(client.request("tools/list")), -32602);
+  client.meta = {{version_key, modern_version}};
+  EXPECT_EQ(code_of(client.request("tools/list")), -32602);
+  client.meta = modern_meta();
+  const json::object discovered = client.request("server/discover");
+  EXPECT_EQ(versions_in(discovered), Strings{modern_version});
+  EXPECT_EQ(discovered.at("result").at("ttlMs"), 0);
+  EXPECT_EQ(client.call("echo").at("result").at("resultType"), "complete");
+  for (const char* gone : {"ping", "logging/setLevel", "resources/subscribe", "tasks/get"})
+    EXPECT_EQ(code_of(client.request(gone)), -32601) << gone;
+}
+
+TEST(FakeServer, of_both_eras_takes_that_of_its_first_message_for_good) {
+  Client modern(direct({"--era", "both"}));
+  modern.meta = modern_meta();
+  EXPECT_EQ(versions_in(modern.request("server/discover")), (Strings{modern_version, "2025-11-25"}));
+  modern.meta.reset();
+  EXPECT_EQ(code_of(modern.request("initialize", {{"protocolVersion", "2025-11-25"}})), -32022);
+
+  Client legacy(direct({"--era", "both"}));
+  legacy.initialize();
+  legacy.meta = modern_meta();
+  EXPECT_EQ(code_of(legacy.request("server/discover")), -32601);
+}
+
+TEST(FakeServer, that_is_deaf_says_nothing_to_the_other_era) {
+  Client client(direct({"--era", "legacy", "--deaf"}));
+  client.meta = modern_meta();
+  const auto unheard = client.send("server/discover");
+  client.meta.reset();
+  client.initialize();
+  EXPECT_TRUE(client.answers.empty()) << "to " << unheard;
+
+  Client other(direct({"--era", "modern", "--deaf"}));
+  other.send("initialize", {{"protocolVersion", "2025-11-25"}});
+  other.meta = modern_meta();
+  other.request("server/discover");
+  EXPECT_TRUE(other.answers.empty());
+}
+
+TEST(FakeServer, requires_answers_round_after_round_in_either_era) {
+  const json::array two = {round_of(elicitation("1"), "s1"), round_of(elicitation("2"), "s2")};
+  Client modern(direct({"--era", "modern"}));
+  modern.meta = modern_meta();
+  json::object params = call_of("require", rounds(two));
+  json::object answer = modern.request("tools/call", params);
+  for (int round = 1; round <= 2; ++round) {
+    ASSERT_TRUE(wants_input(answer));
+    answer = modern.request("tools/call", retry_of(params, answer, {{"round", round}}));
+  }
+  EXPECT_EQ(text_of(answer), R"([{"inputResponses":{"q":{"round":1}},"requestState":"s1"},)"
+                             R"({"inputResponses":{"q":{"round":2}},"requestState":"s2"}])");
+
+  Client legacy(direct({}));
+  legacy.initialize();
+  const auto id = legacy.send("tools/call", params);
+  for (int round = 1; round <= 2; ++round)
+    legacy.answer(legacy.expect_request("elicitation/create"), {{"round", round}});
+  EXPECT_EQ(text_of(legacy.await(id)), R"([{"q":{"round":1}},{"q":{"round":2}}])");
+}
+
+TEST(FakeServer, tells_a_listener_what_it_listens_for_and_nobody_else) {
+  Client client(direct({"--era", "modern"}));
+  client.meta = modern_meta();
+  const auto tools = listen(client, {{"toolsListChanged", true}});
+  const auto resource = listen(client, {{"resourceSubscriptions", json::array{"fake://hello"}}});
+  client.call("mutate");
+  client.call("touch", {{"uri", "fake://hello"}});
+  client.call("touch", {{"uri", "fake://else"}});
+  ASSERT_EQ(client.notifications.size(), 2U);
+  EXPECT_EQ(subscription_of(client.notifications[0]), tools);
+  EXPECT_EQ(subscription_of(client.notifications[1]), resource);
+  client.notify("notifications/cancelled", {{"requestId", tools}});
+  client.call("mutate");
+  EXPECT_EQ(client.notifications.size(), 2U);
 }
 
 }  // namespace

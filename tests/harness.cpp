@@ -25,6 +25,16 @@ json::object message_of(std::string_view method, const json::value& params) {
   return message;
 }
 
+// Members that it has already stay as they are.
+json::value with_meta(const json::value& params, const json::object& meta) {
+  json::object all = params.is_null() ? json::object() : params.as_object();
+  json::object merged = meta;
+  if (const json::value* own = all.if_contains("_meta"))
+    for (const auto& [key, value] : own->as_object()) merged[key] = value;
+  all["_meta"] = std::move(merged);
+  return all;
+}
+
 json::object call_params(std::string_view tool, const json::object& arguments) {
   return {{"name", tool}, {"arguments", arguments}};
 }
@@ -145,7 +155,7 @@ bool Client::receive(Deadline deadline) {
 }
 
 std::int64_t Client::send(std::string_view method, const json::value& params) {
-  json::object message = message_of(method, params);
+  json::object message = message_of(method, meta ? with_meta(params, *meta) : params);
   message["id"] = next_id_;
   child_.send_line(json::serialize(message));
   return next_id_++;

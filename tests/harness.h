@@ -159,6 +159,10 @@ class Client {
   void answer(const boost::json::object& request, const boost::json::value& result);
   void refuse(const boost::json::object& request, int code, std::string_view message);
 
+  // What each request says of its client from now on, in `params._meta`: it is a modern one (2026-07-28), and
+  // needs no handshake.
+  std::optional<boost::json::object> meta;
+
   // Takes one message of any kind and keeps it; false at the deadline or the end.
   bool receive(Deadline deadline);
   std::deque<boost::json::object> notifications;

@@ -52,6 +52,7 @@ void set_die_at(Options& o, const std::string& when) {
       {"after-initialize", DieAt::after_initialize},
       {"initialized", DieAt::initialized},
       {"tools-list", DieAt::tools_list},
+      {"discover", DieAt::discover},
   };
   if (const auto found = moments.find(when); found != moments.end()) {
     o.die_at = found->second;
@@ -66,12 +67,24 @@ void set_fork(Options& o, const std::string& kind) {
   o.fork = kind;
 }
 
+void set_era(Options& o, const std::string& era) {
+  if (era != "legacy" && era != "modern" && era != "both")
+    throw std::runtime_error("'" + era + "' is no era");
+  o.era = era;
+}
+
+void set_listen(Options& o, const std::string& how) {
+  if (how != "refuse" && how != "hold" && how != "end")
+    throw std::runtime_error("'" + how + "' is no way to listen");
+  o.listen = how;
+}
+
 using Text = const std::string&;
 
 constexpr auto option_table = std::to_array<Option>({
     {"die", "WHEN",
-     "dies at WHEN: start, before-initialize, after-initialize (its answer), initialized, tools-list\n"
-     "(asked for), or a number: after that many answered tool calls",
+     "dies at WHEN: start, before-initialize, after-initialize (its answer), initialized, discover or\n"
+     "tools-list (asked for), or a number: after that many answered tool calls",
      set_die_at},
     {"how", "HOW", "how it dies: an exit code (1) or a signal's name (SIGSEGV)",
      [](Options& o, Text t) { o.die_how = t; }},
@@ -86,6 +99,15 @@ constexpr auto option_table = std::to_array<Option>({
      [](Options& o, Text t) { o.refuse.insert(key_and_value(t)); }},
     {"answer", "METHOD=JSON", "answers METHOD with this result (repeatable)",
      [](Options& o, Text t) { o.answers.insert(key_and_value(t)); }},
+    {"era", "ERA",
+     "the protocol era that it has: legacy (up to 2025-11-25, the default), modern (2026-07-28), or\n"
+     "both: it takes that of its first message, for good",
+     set_era},
+    {"deaf", nullptr, "says nothing to requests of the other era; else it refuses them",
+     [](Options& o, Text) { o.deaf = true; }},
+    {"listen", "HOW",
+     "what it does with subscriptions/listen: refuse, hold (never acknowledges), or end (at once)",
+     set_listen},
     {"garbage", "TEXT", "prints TEXT as a line to stdout before its first message",
      [](Options& o, Text t) { o.garbage = t; }},
     {"early", nullptr,

@@ -14,7 +14,16 @@
 namespace fake {
 
 // The moment of a death that was asked for. `calls` counts answered tool calls.
-enum class DieAt { never, start, before_initialize, after_initialize, initialized, tools_list, calls };
+enum class DieAt {
+  never,
+  start,
+  before_initialize,
+  after_initialize,
+  initialized,
+  discover,
+  tools_list,
+  calls
+};
 
 struct Options {
   std::vector<std::string> arguments;  // the command line as it came
@@ -44,6 +53,10 @@ struct Options {
   bool ignore_eof = false;
   std::string fork;  // "plain" or "stubborn"
   long stderr_flood = 0;
+
+  std::string era = "legacy";  // or "modern", or "both": the first message decides
+  bool deaf = false;           // says nothing to the other era, not even no
+  std::string listen;          // what is wrong with its subscriptions/listen; empty: nothing
 
   std::string garbage;
   bool early = false;

@@ -50,7 +50,8 @@ void die(const std::string& how) {
   _exit(2);
 }
 
-Server::Server(const Options& options) : options_(options), wire_(options_) {}
+Server::Server(const Options& options)
+    : options_(options), wire_(options_), modern_(options.era == "modern") {}
 
 void Server::run() {
   const auto wake = [this] {
@@ -100,7 +101,7 @@ void Server::receive(std::string_view line) {
 }
 
 void Server::receive_request(const json::object& message, const std::string& method) {
-  if (options_.hold.contains(method)) return;
+  if (!admits(message, method) || options_.hold.contains(method)) return;
   const json::value& id = message.at("id");
   const json::object params = object_or_empty(message, "params");
   if (const auto delay = options_.delay.find(method); delay != options_.delay.end())
@@ -116,6 +117,7 @@ void Server::receive_notification(const json::object& message, std::string_view 
     if (options_.early) ask(next_request_id(), "roots/list", nullptr, [](const json::object&) {});
   } else if (method == "notifications/cancelled" && params.contains("requestId")) {
     open_.erase(json::serialize(params.at("requestId")));
+    listens_.erase(json::serialize(params.at("requestId")));
     cancelled_.push_back(params.at("requestId"));
   }
 }
@@ -163,12 +165,15 @@ void Server::handle(const json::value& id, const std::string& method, const json
   const bool lacks = options_.without.contains(capability) ||
                      (method.ends_with("subscribe") && options_.without.contains("subscribe"));
   if (method == "tools/call" && !lacks) return handle_call(id, params);
+  if (modern_ && method == "server/discover") return wire_.result(id, in_its_era(method, discover()));
+  if (modern_ && method == "subscriptions/listen") return listen(id, params);
   const auto found = methods().find(method);
   if (found == methods().end() || lacks) return wire_.error(id, -32601, "Method not found: " + method);
   try {
-    wire_.result(id, (this->*found->second)(params));
+    wire_.result(id, in_its_era(method, (this->*found->second)(params)));
   } catch (const Refusal& refusal) {
-    wire_.error(id, refusal.code, refusal.message);
+    if (!modern_ || refusal.code != -32002) return wire_.error(id, refusal.code, refusal.message);
+    wire_.error(id, -32602, refusal.message, {{"uri", text_or(params, "uri", "")}});
   }
   if (method == "initialize" && options_.die_at == DieAt::after_initialize) die(options_.die_how);
 }
@@ -183,6 +188,9 @@ void Server::handle_call(const json::value& id, const json::object& params) {
   Call call{id, object_or_empty(params, "arguments"), nullptr};
   const json::object meta = object_or_empty(params, "_meta");
   if (meta.contains("progressToken")) call.progress_token = meta.at("progressToken");
+  call.log_level = log_level_of(meta);
+  for (const char* key : {"inputResponses", "requestState"})
+    if (params.contains(key)) call.round[key] = params.at(key);
   ++calls_;
   if (!run_tool(*this, name, call, [&] { write_journal(name, call.arguments); }))
     wire_.error(id, -32602, "Unknown tool: " + name);
@@ -205,8 +213,9 @@ void Server::answer(const Call& call, std::string_view text, bool is_error) {
 
 void Server::answer_with(const Call& call, const json::value& result) {
   if (options_.unknown_id) wire_.result(987654321, {{"content", json::array{}}});
-  wire_.result(call.id, result);
-  if (options_.twice) wire_.result(call.id, result);
+  const json::value whole = in_its_era("tools/call", result);
+  wire_.result(call.id, whole);
+  if (options_.twice) wire_.result(call.id, whole);
   ++answered_calls_;
   if (options_.die_at == DieAt::calls && answered_calls_ >= options_.die_after_calls) die(options_.die_how);
 }
@@ -217,24 +226,26 @@ void Server::ask(const json::value& id, std::string_view method, const json::val
   wire_.request(id, method, params);
 }
 
-void Server::log(std::string_view level, std::string_view text) {
+void Server::log(const Call& call, std::string_view level, std::string_view text) {
   static const std::array<std::string_view, 8> levels = {"debug", "info",     "notice", "warning",
                                                          "error", "critical", "alert",  "emergency"};
   const auto rank = [](std::string_view name) { return std::ranges::find(levels, name); };
-  if (rank(level) >= rank(log_level_))
+  if (modern_ && call.log_level.empty()) return;
+  if (rank(level) >= rank(modern_ ? call.log_level : log_level_))
     wire_.notify("notifications/message", {{"level", level}, {"logger", options_.name}, {"data", text}});
 }
 
 void Server::mutate() {
   ++mutations_;
-  wire_.notify("notifications/tools/list_changed", nullptr);
+  announce("notifications/tools/list_changed", "toolsListChanged");
 }
 
 json::object Server::state() const {
   json::array subscriptions;
   for (const std::string& uri : subscriptions_) subscriptions.emplace_back(uri);
-  return {{"life", options_.life},   {"initialized", initialized_},    {"logLevel", log_level_},
-          {"cancelled", cancelled_}, {"subscriptions", subscriptions}, {"client", client_}};
+  return {{"life", options_.life},     {"initialized", initialized_},    {"logLevel", log_level_},
+          {"cancelled", cancelled_},   {"subscriptions", subscriptions}, {"client", client_},
+          {"listens", listens_.size()}};
 }
 
 json::value Server::paged(const char* key, json::array all, const json::object& params) const {
@@ -249,10 +260,7 @@ json::value Server::paged(const char* key, json::array all, const json::object& 
   return result;
 }
 
-json::value Server::initialize(const json::object& params) {
-  if (options_.die_at == DieAt::before_initialize) die(options_.die_how);
-  client_ = params;
-  if (options_.early) wire_.notify("notifications/tools/list_changed", nullptr);
+json::object Server::capabilities() const {
   json::object capabilities = {{"tools", {{"listChanged", true}}},
                                {"prompts", {{"listChanged", true}}},
                                {"resources", {{"subscribe", true}, {"listChanged", true}}},
@@ -260,8 +268,14 @@ json::value Server::initialize(const json::object& params) {
                                {"completions", json::object{}}};
   if (options_.without.contains("subscribe")) capabilities["resources"].as_object().erase("subscribe");
   for (const std::string& word : options_.without) capabilities.erase(word);
+  return capabilities;
+}
+
+json::value Server::initialize(const json::object& params) {
+  client_ = params;
+  if (options_.early) wire_.notify("notifications/tools/list_changed", nullptr);
   json::object result = {{"protocolVersion", text_or(params, "protocolVersion", "2025-06-18")},
-                         {"capabilities", capabilities},
+                         {"capabilities", capabilities()},
                          {"serverInfo", {{"name", options_.name}, {"version", options_.version}}}};
   if (options_.protocol) result["protocolVersion"] = *options_.protocol;
   if (options_.protocol && options_.protocol->is_null()) result.erase("protocolVersion");

@@ -1,6 +1,7 @@
 // A small, proper MCP server: the handshake, lists with pages, prompts, resources, logging, completion,
-// timers, cancellation, and requests of its own to the client. What it does on a tool call is in tools.h. One
-// thread; `run()` returns when stdin ends.
+// timers, cancellation, and requests of its own to the client; of the legacy era, the modern one (2026-07-28)
+// or whichever its first message is of. What it does on a tool call is in tools.h. One thread; `run()`
+// returns when stdin ends.
 #pragma once
 
 #include <boost/json.hpp>
@@ -21,6 +22,8 @@ struct Call {
   boost::json::value id;
   boost::json::object arguments;
   boost::json::value progress_token;  // null if there is none
+  std::string log_level{};            // that a modern one asks for
+  boost::json::object round{};        // what a modern retry brings: inputResponses, requestState
 };
 
 class Server {
@@ -42,10 +45,14 @@ class Server {
   void ask(const boost::json::value& id, std::string_view method, const boost::json::value& params,
            std::function<void(const boost::json::object&)> on_answer);
   boost::json::value next_request_id() { return next_request_id_++; }
-  void log(std::string_view level, std::string_view text);
-  void mutate();  // one more tool, and a notification
+  void log(const Call& call, std::string_view level, std::string_view text);
+  void mutate();                       // one more tool, and a notification
+  void touch(const std::string& uri);  // this resource has changed
+  bool is_modern() const { return modern_; }
   long calls() const { return calls_; }
   std::set<std::string> tasks_;
+  // For tools that answer differently when they are called again, by what they choose.
+  std::map<std::string, boost::json::array> rounds;
   std::string seen() const;
   const std::string& last_line() const { return seen_.back(); }
   boost::json::object state() const;
@@ -65,6 +72,16 @@ class Server {
   void handle(const boost::json::value& id, const std::string& method, const boost::json::object& params);
   void handle_call(const boost::json::value& id, const boost::json::object& params);
   void remember(std::string_view line);
+  boost::json::object capabilities() const;
+
+  // The modern era, in server_modern.cpp.
+  bool admits(const boost::json::object& message, const std::string& method);
+  boost::json::value in_its_era(const std::string& method, boost::json::value result) const;
+  boost::json::value discover() const;
+  void listen(const boost::json::value& id, const boost::json::object& params);
+  void announce(std::string_view method, const char* wish);
+  static std::string log_level_of(const boost::json::object& meta);
+
   void fire_timers();
   void write_journal(std::string_view tool, const boost::json::object& arguments) const;
   boost::json::value paged(const char* key, boost::json::array all, const boost::json::object& params) const;
@@ -86,7 +103,10 @@ class Server {
   const Options options_;
   Wire wire_;
   std::multimap<std::chrono::steady_clock::time_point, std::function<void()>> timers_;
-  std::set<std::string> open_;  // ids, serialised
+  bool modern_;                                                                        // speaks that era
+  bool pinned_ = false;                                                                // for good
+  std::map<std::string, std::pair<boost::json::value, boost::json::object>> listens_;  // id and filter
+  std::set<std::string> open_;                                                         // ids, serialised
   std::map<std::string, std::function<void(const boost::json::object&)>> asked_;
   long next_request_id_ = 0;
   long calls_ = 0;

@@ -119,7 +119,7 @@ void notify(Server& server, const Call& call) {
 }
 
 void log(Server& server, const Call& call) {
-  server.log(text(call, "level", "info"), text(call, "text"));
+  server.log(call, text(call, "level", "info"), text(call, "text"));
   server.answer(call, "logged");
 }
 
@@ -160,6 +160,83 @@ void fail(Server& server, const Call& call) {
 void rpc_error(Server& server, const Call& call) {
   server.wire().error(call.id, static_cast<int>(number(call, "code", -32000)),
                       text(call, "message", "an error"), any(call, "data"));
+}
+
+// The first time; then it succeeds.
+void rpc_error_once(Server& server, const Call& call) {
+  json::array& before = server.rounds[json::serialize(call.arguments)];
+  before.emplace_back(1);
+  if (before.size() == 1) return rpc_error(server, call);
+  server.answer(call, "called " + std::to_string(before.size()) + " times");
+}
+
+void touch(Server& server, const Call& call) {
+  server.touch(text(call, "uri"));
+  server.answer(call, "touched");
+}
+
+// Tool `require`: one round after another, each of which is an object with inputRequests and, in the modern
+// era, requestState. The last answer has all that was said to it. In the legacy era the questions are
+// requests.
+struct Rounds {
+  static json::array& said(Server& server, const Call& call) {
+    return server.rounds[json::serialize(call.arguments)];
+  }
+  static void report(Server& server, const Call& call) {
+    if (call.progress_token.is_null()) return;
+    for (int step = 1; step <= number(call, "steps"); ++step)
+      server.wire().notify("notifications/progress",
+                           {{"progressToken", call.progress_token}, {"progress", step}});
+  }
+  static void end(Server& server, const Call& call) {
+    if (truth(call, "hang")) return;
+    if (server.finish(call)) server.answer(call, json::serialize(said(server, call)));
+    server.rounds.erase(json::serialize(call.arguments));
+  }
+  static void require(Server& server, const Call& call) {
+    const json::array all = any(call, "rounds").as_array();
+    json::array& so_far = said(server, call);
+    if (call.round.empty()) so_far.clear();
+    if (!call.round.empty()) so_far.emplace_back(call.round);
+    report(server, call);
+    if (so_far.size() >= all.size() && !truth(call, "for_ever")) {
+      server.begin(call);
+      return end(server, call);
+    }
+    json::object result = all.at(std::min(so_far.size(), all.size() - 1)).as_object();
+    result["resultType"] = "input_required";
+    server.answer_with(call, result);
+  }
+  static void ask(Server& server, const Call& call, std::size_t round) {
+    const json::array all = any(call, "rounds").as_array();
+    if (!server.is_open(call)) return;
+    report(server, call);
+    if (round == all.size()) return end(server, call);
+    said(server, call).emplace_back(json::object());
+    const json::object questions = all.at(round).at("inputRequests").as_object();
+    for (const auto& [key, question] : questions) {
+      const json::value* params = question.as_object().if_contains("params");
+      server.ask(
+          server.next_request_id(), question.at("method").as_string(), params ? *params : json::value(),
+          [&server, call, round, key = std::string(key), size = questions.size()](const json::object& got) {
+            json::object& answers = said(server, call).back().as_object();
+            const json::value* result = got.if_contains("result");
+            answers[key] = result != nullptr ? *result : got.at("error");
+            if (answers.size() == size) ask(server, call, round + 1);
+          });
+    }
+  }
+  static void run(Server& server, const Call& call) {
+    if (server.is_modern()) return require(server, call);
+    server.begin(call);
+    ask(server, call, 0);
+  }
+};
+
+void structured_value(Server& server, const Call& call) {
+  server.answer_with(
+      call, json::object{{"content", json::array{json::object{{"type", "text"}, {"text", "structured"}}}},
+                         {"structuredContent", any(call, "value")}});
 }
 
 void structured(Server& server, const Call& call) {
@@ -218,6 +295,12 @@ constexpr auto tool_table = std::to_array<Tool>({
     {"mutate", "", "Adds a tool and says that the list has changed.", mutate},
     {"fail", "text:string", "Answers with isError.", fail},
     {"rpc_error", "code:integer message:string data:object", "Answers with a JSON-RPC error.", rpc_error},
+    {"rpc_error_once", "code:integer message:string data:object",
+     "Answers with a JSON-RPC error the first time, and counts how often it was called.", rpc_error_once},
+    {"touch", "uri:string", "Says that this resource has changed, to those who listen.", touch},
+    {"require", "rounds:array steps:integer for_ever:boolean hang:boolean",
+     "Needs answers, round after round, and answers with them. It reports progress in each.", Rounds::run},
+    {"structured_value", "value:string", "Answers with this value as structuredContent.", structured_value},
     {"structured", "", "Answers with its arguments as structuredContent.", structured},
     {"mirror", "", "Answers with the very bytes of its arguments as structuredContent.", mirror},
     {"tear", "", "Dies in the middle of its answer.", tear},
