@@ -81,6 +81,14 @@ bool HttpLink::Exchange::is_forgotten() const {
   return head_.status == 404 || (head_.status == 400 && mentions_session(text_));
 }
 
+// Another daemon listens there now, and what we say makes no sense to it: a legacy one misses a session, which
+// a modern one doesn't have; a modern one misses the version that it knows.
+bool HttpLink::Exchange::is_of_other_era() const {
+  if (link_->modern()) return (head_.status == 400 || head_.status == 404) && mentions_session(text_);
+  const std::string_view code = find_member(error_in(text_), "code");
+  return head_.status == 400 && (code == "-32020" || code == "-32022");
+}
+
 bool HttpLink::Exchange::is_redirect() const {
   return (head_.status == 301 || head_.status == 302 || head_.status == 307 || head_.status == 308) &&
          !head_.location.empty();
@@ -244,7 +252,11 @@ void HttpLink::Call::on_failed(const HttpFailure& failure) {
 }
 
 void HttpLink::Call::on_error_status() {
-  if (is_forgotten()) return link_->forget_session(resuming_ ? 0 : outgoing_.position);
+  // A listen is opened again by itself; to end the session for it would cost the calls that are on their way.
+  const bool decides = outgoing_.known != Method::initialize && outgoing_.known != Method::discover &&
+                       outgoing_.known != Method::listen;
+  if (is_forgotten() || (decides && is_of_other_era()))
+    return link_->forget_session(resuming_ ? 0 : outgoing_.position);
   // A gateway that lost the daemon in the middle of it says 502; 503 says that it was not even tried.
   if (is_down()) return link_->down(!resuming_ && head_.status == 503 ? outgoing_.position : 0, complaint());
   if (resuming_) {

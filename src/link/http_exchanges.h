@@ -20,6 +20,7 @@ class HttpLink::Exchange : public HttpExchange {
   bool is_stream() const { return ok() && head_.content_type == "text/event-stream"; }
   // The daemon says that it does not know our session.
   bool is_forgotten() const;
+  bool is_of_other_era() const;
   // It, or the gateway in front of it, says that it is down.
   bool is_down() const { return head_.status >= 502 && head_.status <= 504; }
   bool is_redirect() const;
