@@ -219,7 +219,7 @@ void LegacyFacade::on_discovered(std::int64_t own, const Message& message) {
   const IdText id(own);
   if (message.kind == Kind::error) {
     const std::string_view words = find_member(message.text(message.error), "message");
-    const std::string more = quote("the server rejected server/discover: " + string_value(words));
+    const std::string more = quote("the server rejected `server/discover`: " + string_value(words));
     Edits edits;
     edits.replace(message.id, id.view());
     if (words.starts_with('"')) edits.replace(span_in(message.raw, words), more);

@@ -59,7 +59,7 @@ TEST_F(LegacyHandshake, a_failed_discover_is_an_error_that_says_what_the_server_
       R"({"jsonrpc":"2.0","id":"discover-1","error":{"code":-32022,"message":"too \"old\"","data":{"supported":["2027-01-01"]}}})");
   EXPECT_EQ(
       up(),
-      R"({"jsonrpc":"2.0","id":1,"error":{"code":-32022,"message":"the server rejected server/discover: too \"old\"","data":{"supported":["2027-01-01"]}}})");
+      R"({"jsonrpc":"2.0","id":1,"error":{"code":-32022,"message":"the server rejected `server/discover`: too \"old\"","data":{"supported":["2027-01-01"]}}})");
 }
 
 TEST_F(LegacyHandshake, a_server_that_does_not_offer_the_modern_version_is_an_error) {

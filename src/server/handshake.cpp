@@ -121,10 +121,12 @@ void Handshake::start(std::function<void()> on_open, OnDone on_done) {
 
 void Handshake::on_opened(const Message& answer) {
   const std::string_view method = era_ == Era::legacy ? "initialize" : "server/discover";
-  if (answer.kind != Kind::result)
-    return on_done_(
-        std::unexpected(Failure{fmt::format("the server rejected `{}`: {}", method, error_text(answer)),
-                                speaks_of_era(answer)}));
+  if (answer.kind != Kind::result) {
+    const std::string words = error_text(answer);  // a bridge says itself what was rejected
+    return on_done_(std::unexpected(Failure{
+        words.starts_with("the server ") ? words : fmt::format("the server rejected `{}`: {}", method, words),
+        speaks_of_era(answer)}));
+  }
   outcome_.initialize_result = answer.text(answer.result);
   if (const std::string fault = fault_in_handshake(era_, outcome_.initialize_result); !fault.empty())
     return on_done_(std::unexpected(
