@@ -233,7 +233,9 @@ bool Instance::dies_unborn(const Backend::Ending& ending) {
     return true;
   }
   const bool opened = !birth_->handshake || birth_->handshake->opened();
-  if (opened || !may_switch_era() || eras_.of(birth_->era).value_or(false)) return false;
+  if (opened || !may_switch_era()) return false;
+  // One that has taken this era crashes, most likely. If it does so again, it may be another program by now.
+  if (std::exchange(eras_.of(birth_->era), std::nullopt).value_or(false)) return false;
   switch_era(fmt::format("it {}{}", ending.how, birth_->generation->backend().manner().unborn));
   return true;
 }
