@@ -53,6 +53,34 @@ inline Strings of_era(Era era, const Strings& more = {}) {
   return arguments;
 }
 
+// Several runs of mcpivot with the same command, in the same folder, with the same cache.
+class EraRuns {
+ public:
+  explicit EraRuns(Strings server) : server_(std::move(server)) {
+    server_.insert(server_.begin(), {"--lives", "lives"});
+  }
+  ClientOptions run(const Strings& options = {}) const {
+    Strings all = {"--cwd", folder_.path()};
+    all.insert(all.end(), options.begin(), options.end());
+    return {.options = all, .server = server_, .environment = {{"XDG_CACHE_HOME", folder_.path() / "cache"}}};
+  }
+  // What the server is told beside its command line, from its next start on.
+  void script(const boost::json::object& options) const {
+    std::ofstream(folder() / "script.new") << options;
+    std::filesystem::rename(folder() / "script.new", folder() / "script");
+  }
+  const std::filesystem::path& folder() const { return folder_.path(); }
+  // How often the server was started.
+  int starts() const {
+    const std::string lives = content_of(folder_.path() / "lives");
+    return lives.empty() ? 0 : std::stoi(lives);
+  }
+
+ private:
+  TemporaryDirectory folder_;
+  Strings server_;
+};
+
 // Both eras of the client, with both of its server.
 struct EraPair {
   Era client;

@@ -117,28 +117,6 @@ TEST_P(EraOfRequests, other_keys_in_meta_make_no_request_modern) {
 
 // ---- server/discover.
 
-// Several runs of mcpivot with the same command, in the same folder, with the same cache.
-class EraRuns {
- public:
-  explicit EraRuns(Strings server) : server_(std::move(server)) {
-    server_.insert(server_.begin(), {"--lives", "lives"});
-  }
-  ClientOptions run(const Strings& options = {}) const {
-    Strings all = {"--cwd", folder_.path()};
-    all.insert(all.end(), options.begin(), options.end());
-    return {.options = all, .server = server_, .environment = {{"XDG_CACHE_HOME", folder_.path() / "cache"}}};
-  }
-  // How often the server was started.
-  int starts() const {
-    const std::string lives = content_of(folder_.path() / "lives");
-    return lives.empty() ? 0 : std::stoi(lives);
-  }
-
- private:
-  TemporaryDirectory folder_;
-  Strings server_;
-};
-
 json::object discover(Client& client, Deadline deadline = soon()) {
   client.meta = modern_meta();
   return client.request("server/discover", nullptr, deadline);

@@ -1,0 +1,290 @@
+// A server is spoken to in its client's era if it takes that, and else in the other one. What it takes is
+// found out once, and again when it turns out to be wrong.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "daemons.h"
+#include "eras.h"
+
+namespace harness {
+namespace {
+
+namespace json = boost::json;
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+using testing::AllOf;
+using testing::Contains;
+using testing::HasSubstr;
+using testing::Not;
+using testing::StartsWith;
+
+Era other(Era era) {
+  return era == Era::modern ? Era::legacy : Era::modern;
+}
+
+// "2026-07-28 (modern era)", as the status has it.
+std::string protocol_of(Client& client) {
+  return status_of(client, "protocol");
+}
+
+std::string protocol_in(Era era) {
+  return era == Era::modern ? "2026-07-28 (modern era" : "2025-11-25 (legacy era";
+}
+
+void client_restarts(Client& client) {
+  EXPECT_FALSE(is_error(client.call("pivot_restart")));
+}
+
+class EraRefused : public testing::TestWithParam<std::tuple<Era, const char*>> {
+ protected:
+  Era client_era() const { return std::get<0>(GetParam()); }
+  // A server of the other era that refuses this client's in this way.
+  Strings server() const {
+    const Era its = other(client_era());
+    if (std::string(std::get<1>(GetParam())) == "error") return of_era(its);
+    return of_era(its, {"--die", its == Era::legacy ? "discover" : "before-initialize"});
+  }
+};
+
+INSTANTIATE_TEST_SUITE_P(Ways, EraRefused,
+                         testing::Combine(testing::Values(Era::legacy, Era::modern),
+                                          testing::Values("error", "exit")),
+                         [](const auto& way) {
+                           return text(std::get<0>(way.param)) + "_client_" + std::get<1>(way.param);
+                         });
+
+TEST_P(EraRefused, at_once_and_the_other_one_is_tried_in_a_fresh_process) {
+  const EraRuns runs(server());
+  Client client(runs.run());
+  greet(client, client_era());
+  EXPECT_EQ(own(client, "echo", {{"text", "on"}}), "on");
+  EXPECT_EQ(runs.starts(), 2);
+  EXPECT_THAT(protocol_of(client), StartsWith(protocol_in(other(client_era()))));
+  EXPECT_EQ(status_of(client, "crashes"), "0");
+  EXPECT_EQ(status_of(client, "generation"), "1") << "one start as far as the user is concerned";
+}
+
+TEST_P(EraRefused, and_asked_no_second_time_not_even_by_the_next_run) {
+  const EraRuns runs(server());
+  {
+    Client first(runs.run());
+    greet(first, client_era());
+    client_restarts(first);
+    EXPECT_EQ(runs.starts(), 3);
+  }
+  Client second(runs.run());
+  greet(second, client_era());
+  EXPECT_EQ(own(second, "echo", {{"text", "on"}}), "on");
+  EXPECT_EQ(runs.starts(), 4);
+}
+
+TEST_P(EraRefused, and_asked_again_when_the_server_has_become_one_of_that_era) {
+  const EraRuns runs({"--script", "script"});
+  const Strings options = server();
+  json::object refusing = {{"era", options[1]}};
+  if (options.size() > 2) refusing["die"] = options[3];
+  runs.script(refusing);
+  {
+    Client first(runs.run());
+    greet(first, client_era());
+    EXPECT_THAT(protocol_of(first), StartsWith(protocol_in(other(client_era()))));
+  }
+  json::object changed = {{"era", text(client_era())}};
+  if (options.size() > 2) changed["die"] = client_era() == Era::legacy ? "discover" : "before-initialize";
+  runs.script(changed);
+  {
+    Client second(runs.run());
+    greet(second, client_era());
+    EXPECT_EQ(own(second, "echo", {{"text", "on"}}), "on");
+    EXPECT_THAT(protocol_of(second), StartsWith(protocol_in(client_era())));
+  }
+  // An exit may as well be a crash, so that the same era is tried a second time.
+  const int starts = options.size() > 2 ? 5 : 4;
+  EXPECT_EQ(runs.starts(), starts);
+  Client third(runs.run());
+  greet(third, client_era());
+  EXPECT_EQ(own(third, "echo", {{"text", "on"}}), "on");
+  EXPECT_EQ(runs.starts(), starts + 1);
+}
+
+// ---- Servers that take what they get.
+
+TEST(EraOfServers, is_that_of_the_client_if_the_server_has_both) {
+  for (const Era era : {Era::legacy, Era::modern}) {
+    const EraRuns runs({"--era", "both"});
+    Client client(runs.run());
+    greet(client, era);
+    EXPECT_THAT(protocol_of(client), AllOf(StartsWith(protocol_in(era)), Not(HasSubstr("bridge"))));
+    EXPECT_EQ(runs.starts(), 1);
+  }
+}
+
+TEST(EraOfServers, is_what_the_user_says) {
+  for (const Era era : {Era::legacy, Era::modern}) {
+    for (const Era client_era : {Era::legacy, Era::modern}) {
+      const EraRuns runs({"--era", "both"});
+      Client client(runs.run({"--era", text(era)}));
+      greet(client, client_era);
+      EXPECT_THAT(protocol_of(client), StartsWith(protocol_in(era)));
+      EXPECT_EQ(runs.starts(), 1);
+    }
+    Client configured(with({{"a", server({"--era", "both"}, {{"era", text(era)}})}}));
+    greet(configured, other(era));
+    EXPECT_THAT(protocol_of(configured), AllOf(StartsWith(protocol_in(era)), HasSubstr("bridge")));
+  }
+}
+
+TEST(EraOfServers, that_the_user_names_and_the_server_does_not_have_is_an_error_that_says_so) {
+  const EraRuns runs(of_era(Era::legacy));
+  Client client(runs.run({"--era", "modern", "--start-timeout", "1s"}));
+  const std::string words = json::serialize(client.initialize());
+  EXPECT_THAT(words, HasSubstr("rejected `server/discover`: Method not found"));
+}
+
+// ---- Silence. Its limit is 5 s, which is waited for once.
+
+TEST(EraOfServers, that_say_nothing_is_the_other_one_and_known_from_then_on) {
+  const EraRuns runs(of_era(Era::modern, {"--deaf"}));
+  {
+    Client first(runs.run());
+    const auto began = std::chrono::steady_clock::now();
+    first.meta.reset();
+    const auto id = first.send("initialize", {{"protocolVersion", "2025-11-25"},
+                                              {"capabilities", json::object()},
+                                              {"clientInfo", {{"name", "test"}, {"version", "1"}}}});
+    EXPECT_TRUE(first.await(id, in(seconds(10))).contains("result"));
+    EXPECT_GE(std::chrono::steady_clock::now() - began, milliseconds(4'900));
+    first.notify("notifications/initialized");
+    EXPECT_EQ(own(first, "echo", {{"text", "on"}}), "on");
+    EXPECT_EQ(runs.starts(), 1) << "it is asked in the same process";
+    EXPECT_THAT(protocol_of(first), StartsWith(protocol_in(Era::modern)));
+  }
+  Client second(runs.run());
+  second.initialize("2025-06-18");  // another kind of client, so that nothing but the era is known
+  EXPECT_EQ(own(second, "echo", {{"text", "on"}}), "on");
+}
+
+// ---- Neither.
+
+TEST(EraOfServers, that_take_neither_is_reported_in_the_clients_own_era_and_not_tried_in_a_loop) {
+  const Strings refusing = {
+      "--refuse", "initialize=no legacy here", "--refuse", "server/discover=no modern here", "--tap", "tap"};
+  for (const Era era : {Era::legacy, Era::modern}) {
+    const EraRuns runs(refusing);
+    Client client(runs.run({"--queue-timeout", "500ms"}));
+    if (era == Era::modern) client.meta = modern_meta();
+    if (era == Era::legacy) client.initialize();
+    const std::string first = era == Era::legacy ? "the server rejected `initialize`: no legacy here"
+                                                 : "the server rejected `server/discover`: no modern here";
+    EXPECT_THAT(text_of(client.call("echo")), HasSubstr(first));
+    ASSERT_TRUE(wait_until([&] { return runs.starts() >= 4; }, soon()));
+    client.call("pivot_status");
+    const std::string others = era == Era::legacy ? "server/discover" : "\"initialize\"";
+    const Strings asked = lines_of(runs.folder() / "tap");
+    EXPECT_EQ(std::ranges::count_if(asked, [&](const std::string& line) { return line.contains(others); }), 1)
+        << "the other era is tried once";
+  }
+}
+
+TEST(EraOfServers, that_crash_at_once_is_a_crash_and_tells_of_it) {
+  const EraRuns runs({"--die", "start", "--how", "7"});
+  Client client(runs.run({"--start-timeout", "1s"}));
+  EXPECT_THAT(json::serialize(client.initialize()), HasSubstr("exited with code 7"));
+}
+
+// ---- Servers that can't run twice.
+
+TEST(EraOfServers, that_cannot_run_twice_is_found_out_one_process_after_the_other) {
+  for (const Era era : {Era::legacy, Era::modern}) {
+    const TemporaryDirectory folder;
+    const Strings command = {
+        "sh",
+        "-c",
+        "echo start >> starts; flock -n lock true || echo twice >> overlap; exec flock lock \"$@\"",
+        "sh",
+        fake_server_binary(),
+        "--era",
+        text(other(era))};
+    Client client({.options = {"--swap", "stop-first", "--cwd", folder.path()}, .command = command});
+    greet(client, era);
+    EXPECT_EQ(own(client, "echo", {{"text", "on"}}), "on");
+    EXPECT_EQ(lines_of(folder.path() / "starts").size(), 2U);
+    client.call("pivot_restart");
+    EXPECT_EQ(own(client, "echo", {{"text", "on"}}), "on");
+    EXPECT_EQ(lines_of(folder.path() / "starts").size(), 3U);
+    EXPECT_EQ(content_of(folder.path() / "overlap"), "");
+  }
+}
+
+// ---- A change of the era in the middle of a session.
+
+TEST(EraOfServers, can_change_with_a_new_generation) {
+  for (const Era client_era : {Era::legacy, Era::modern}) {
+    for (const Era before : {Era::legacy, Era::modern}) {
+      SCOPED_TRACE(text(client_era) + " client, " + text(before) + " server at first");
+      const EraRuns runs({"--script", "script"});
+      runs.script({{"era", text(before)}});
+      Client client(runs.run());
+      greet(client, client_era);
+      EXPECT_THAT(protocol_of(client), StartsWith(protocol_in(before)));
+      runs.script({{"era", text(other(before))}, {"tool", "fresh"}});
+      client.child().signal(SIGHUP);
+      ASSERT_TRUE(wait_status(client, "generation", "2"));
+      EXPECT_THAT(protocol_of(client), StartsWith(protocol_in(other(before))));
+      const json::object answer = client.call("echo", {{"text", "on"}});
+      EXPECT_EQ(own_text(answer), "on");
+      EXPECT_THAT(text_of(answer), HasSubstr("tools: +fresh"));
+      EXPECT_THAT(tools_of(client), Contains("fresh"));
+    }
+  }
+}
+
+// ---- Where it is shown.
+
+TEST(EraShown, by_status_in_a_terminal_and_by_doctor) {
+  Client client(with({{"old", server({})}, {"new", server({"--era", "modern"})}}));
+  start(client, {"old", "new"});
+  const auto said = [&](const Strings& words) { return run_mcpivot(words, client.directory()).out; };
+  EXPECT_THAT(said({"status", "old"}), HasSubstr("protocol: 2025-06-18 (legacy era)"));
+  EXPECT_THAT(said({"status", "new"}),
+              AllOf(HasSubstr("protocol: 2026-07-28 (modern era"), HasSubstr("bridge")));
+  const std::string doctor =
+      run_mcpivot({"doctor"}, client.directory(), {{"FAKE", fake_server_binary()}}).out;
+  EXPECT_THAT(doctor, AllOf(HasSubstr("protocol 2025-11-25 (legacy era)"),
+                            HasSubstr("protocol 2026-07-28 (modern era)")));
+}
+
+// ---- Daemons.
+
+TEST(EraOfDaemons, is_found_out_like_that_of_processes) {
+  for (const Era client_era : {Era::legacy, Era::modern}) {
+    for (const char* daemon_era : {"legacy", "modern", "both"}) {
+      SCOPED_TRACE(text(client_era) + " client, daemon of " + daemon_era);
+      const FakeDaemon daemon({"--era", daemon_era});
+      Client client(to(daemon.url()));
+      greet(client, client_era);
+      EXPECT_EQ(own(client, "echo", {{"text", "on"}}), "on");
+      const std::string spoken = daemon_era == std::string("both") ? text(client_era) : daemon_era;
+      EXPECT_THAT(protocol_of(client), HasSubstr("(" + spoken + " era"));
+    }
+  }
+}
+
+TEST(EraOfDaemons, is_asked_again_when_the_daemon_has_been_replaced) {
+  for (const Era client_era : {Era::legacy, Era::modern}) {
+    for (const Era before : {Era::legacy, Era::modern}) {
+      SCOPED_TRACE(text(client_era) + " client, " + text(before) + " daemon at first");
+      FakeDaemon daemon({"--era", text(before)});
+      Client client(to(daemon.url()));
+      greet(client, client_era);
+      EXPECT_EQ(own(client, "echo", {{"text", "on"}}), "on");
+      daemon.restart({"--era", text(other(before))});
+      // What is under way when the new one is noticed may fail; nothing is made twice.
+      EXPECT_TRUE(wait_until([&] { return own(client, "echo", {{"text", "on"}}) == "on"; }, soon()));
+      EXPECT_THAT(protocol_of(client), HasSubstr("(" + text(other(before)) + " era"));
+    }
+  }
+}
+
+}  // namespace
+}  // namespace harness
