@@ -4,7 +4,8 @@
 // build changes. ECHO_TOOLS in the environment makes it list more tools, ECHO_START_MS makes it start slowly.
 // All messages of one read() are answered with one write().
 //
-// usage: echo_server [--start-ms N] [--stubborn]; stubborn, it has a helper and both outlive the end of stdin
+// usage: echo_server [--start-ms N] [--stubborn] [--modern]; stubborn, it has a helper and both outlive the end of
+// stdin; modern, it speaks protocol version 2026-07-28 and nothing else
 #include <sys/uio.h>
 #include <unistd.h>
 
@@ -155,15 +156,22 @@ class EchoServer {
 
   void flush() { output_.flush(); }
 
+  void speak_modern() { modern_ = true; }
+
  private:
+  static constexpr std::string_view discovered =
+      R"({"resultType":"complete","supportedVersions":["2026-07-28"],"capabilities":{"tools":{}},"ttlMs":0,"cacheScope":"private"})";
+
   void answer(const Request& request) {
     output_.begin();
     output_.append(R"({"jsonrpc":"2.0","id":)");
     output_.append(request.id);
     if (request.method == R"("tools/call")")
       call(request.params);
-    else if (request.method == R"("initialize")")
+    else if (request.method == R"("initialize")" && !modern_)
       initialize(request.params);
+    else if (request.method == R"("server/discover")" && modern_)
+      result(discovered);
     else if (const std::string_view fixed = fixed_result(request.method); !fixed.empty())
       result(fixed);
     else
@@ -256,6 +264,7 @@ class EchoServer {
 
   Output output_;
   std::map<size_t, std::string> texts_;
+  bool modern_ = false;
 };
 
 // Answers every complete line and returns how many bytes they were. Before `fresh` there is no line's end.
@@ -282,6 +291,7 @@ int main(int argc, char** argv) {
   if (stubborn && fork() == 0)
     for (;;) pause();
   EchoServer server;
+  if (std::ranges::find(arguments, "--modern") != arguments.end()) server.speak_modern();
   std::vector<char> buffer(read_size);
   size_t used = 0;
   for (;;) {

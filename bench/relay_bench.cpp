@@ -29,7 +29,7 @@ constexpr std::string_view usage =
     "\n"
     "Measures what a proxy in front of an MCP server costs: no proxy, a bare byte relay (the floor), mcpivot "
     "and\n"
-    "mcp-sitter, all on one core, in turns. Prints medians, then the bars that mcpivot must clear.\n"
+    "mcp-sitter, and mcpivot between the two protocol eras, all on one core, in turns. Prints medians, then the bars that mcpivot must clear.\n"
     "\n"
     "  --rounds N    rounds in each of three passes (default 10); every subject has a turn in each round\n"
     "  --quick       one pass of 4 rounds: a first impression in a few seconds\n"
@@ -79,6 +79,9 @@ std::vector<Contestant> invite(const fs::path& folder, const std::string& server
   contestants.push_back(contestant("floor", {folder / "byte_relay", server}));
   contestants.push_back(contestant("mcpivot", {folder / "mcpivot", "--log", "/dev/null", "--", server}));
   contestants.push_back(contestant("mcp-sitter", {sitter, server}));
+  // A legacy client in front of a modern server.
+  contestants.push_back(
+      contestant("bridged", {folder / "mcpivot", "--log", "/dev/null", "--", server, "--modern"}));
   return contestants;
 }
 
@@ -109,7 +112,7 @@ int main(int argc, char** argv) {
   const std::string header = circumstances(options.plan, cores);
   run_contest(contestants, options.plan, cores, server);
 
-  const Cast cast{contestants[0], contestants[1], contestants[2], contestants[3]};
+  const Cast cast{contestants[0], contestants[1], contestants[2], contestants[3], contestants[4]};
   const std::vector<Bar> bars = judge(cast);
   fmt::print("{}\n{}\n{}", header, table(cast), lines_of(bars));
   if (const std::string remarks = notes(cast); !remarks.empty()) fmt::print("\n{}", remarks);

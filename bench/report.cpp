@@ -31,8 +31,8 @@ const RowInfo& info_of(Row row) {
   return *std::find_if(rows.begin(), rows.end(), [row](const RowInfo& info) { return info.row == row; });
 }
 
-std::array<const Contestant*, 4> all(const Cast& cast) {
-  return {&cast.direct, &cast.floor, &cast.mcpivot, &cast.mcp_sitter};
+std::array<const Contestant*, 5> all(const Cast& cast) {
+  return {&cast.direct, &cast.floor, &cast.mcpivot, &cast.mcp_sitter, &cast.bridged};
 }
 
 std::optional<double> value_of(const Contestant& contestant, Row row) {
@@ -76,7 +76,7 @@ std::string lead_cell(std::optional<double> value) {
   return fmt::format("{}, {:.2f}×", *value > 1 ? "yes" : "NO", *value);
 }
 
-using Line = std::array<std::string, 8>;
+using Line = std::array<std::string, 10>;
 
 Line heading(const Cast& cast) {
   return {"",
@@ -86,14 +86,17 @@ Line heading(const Cast& cast) {
           cast.mcpivot.name,
           "mcpivot/floor",
           cast.mcp_sitter.name,
-          "mcpivot ahead"};
+          "mcpivot ahead",
+          cast.bridged.name,
+          "bridged/mcpivot"};
 }
 
 Line line_of(const Cast& cast, const RowInfo& info) {
   return {std::string(info.label),     std::string(info.unit),
           cell(cast.direct, info),     cell(cast.floor, info),
           cell(cast.mcpivot, info),    ratio_cell(ratio(cast.mcpivot, cast.floor, info.row)),
-          cell(cast.mcp_sitter, info), lead_cell(lead(cast, info))};
+          cell(cast.mcp_sitter, info), lead_cell(lead(cast, info)),
+          cell(cast.bridged, info),    ratio_cell(ratio(cast.bridged, cast.mcpivot, info.row))};
 }
 
 // Why there is nothing to compare.
@@ -138,6 +141,18 @@ Bar judge_lead(const Cast& cast) {
   return {behind.empty() ? Verdict::pass : Verdict::fail, asked + behind};
 }
 
+constexpr double most_for_a_bridge = 1.5;
+
+Bar judge_bridge(const Cast& cast) {
+  const std::string asked =
+      fmt::format("200 B round trip between the eras, p50: at most {:.2f}× one that passes", most_for_a_bridge);
+  const auto measured = ratio(cast.bridged, cast.mcpivot, Row::round_trip_p50);
+  if (!measured)
+    return {Verdict::fail, fmt::format("{}; {}", asked, reason_for_nothing({&cast.bridged, &cast.mcpivot}))};
+  return {*measured <= most_for_a_bridge ? Verdict::pass : Verdict::fail,
+          fmt::format("{}; measured {}", asked, ratio_cell(measured))};
+}
+
 std::string_view word_for(Verdict verdict) {
   switch (verdict) {
     case Verdict::pass:
@@ -165,8 +180,8 @@ std::string json_row(const Cast& cast, const RowInfo& info) {
 std::string table(const Cast& cast) {
   std::string text;
   const auto add = [&text](const Line& line) {
-    text += fmt::format("{:<27}{:<8}{:>14}{:>14}{:>14}{:>14}{:>14}{:>14}\n", line[0], line[1], line[2],
-                        line[3], line[4], line[5], line[6], line[7]);
+    text += fmt::format("{:<27}{:<8}{:>14}{:>14}{:>14}{:>14}{:>14}{:>14}{:>14}{:>17}\n", line[0], line[1],
+                        line[2], line[3], line[4], line[5], line[6], line[7], line[8], line[9]);
   };
   add(heading(cast));
   for (const RowInfo& info : rows) add(line_of(cast, info));
@@ -175,9 +190,10 @@ std::string table(const Cast& cast) {
 
 std::vector<Bar> judge(const Cast& cast) {
   std::vector<Bar> bars;
-  bars.reserve(rules.size() + 1);
+  bars.reserve(rules.size() + 2);
   for (const Rule& rule : rules) bars.push_back(judge_rule(cast, rule));
   bars.push_back(judge_lead(cast));
+  bars.push_back(judge_bridge(cast));
   return bars;
 }
 

@@ -20,6 +20,7 @@ struct Cast {
   const Contestant& floor;
   const Contestant& mcpivot;
   const Contestant& mcp_sitter;
+  const Contestant& bridged;  // mcpivot between a client and a server of different eras
 };
 
 std::string table(const Cast& cast);
