@@ -294,7 +294,8 @@ class Drawing {
         return fmt::format(R"(completion/complete {{"ref":{{"type":"ref/prompt","name":"{}__greet"}}}})",
                            name);
       case 11:
-        return "server/discover";
+        // What a server takes is known to all once one has asked.
+        return apart_ ? "ping" : "server/discover";
       case 12:
         return "odd/method {}";
       default:
