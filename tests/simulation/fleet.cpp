@@ -38,6 +38,8 @@ void set(ServerEntry& entry, const std::string& word) {
     server.swap = mcpivot::SwapMode::stop_first;
   } else if (word == "shared") {
     server.sharing = mcpivot::Sharing::shared;
+  } else if (word == "era:legacy") {
+    server.era = mcpivot::Era::legacy;
   } else if (word == "patient") {
     server.start_timeout = milliseconds(15'000);
   } else if (word == "build") {
@@ -100,6 +102,7 @@ std::string draw_fleet(Chance& chance, const std::vector<std::string>& servers, 
       const bool shares = std::ranges::find(shared, word) != shared.end();
       if (chance.one_in(odds) && !(apart && shares)) text += fmt::format(",{}", word);
     };
+    if (apart) text += ",era:legacy";  // what a server takes is known to all once one has asked
     maybe(2, chance.one_in(4) ? "inactive" : "active");
     maybe(5, "lazy");
     maybe(4, chance.one_in(2) ? "idle:40" : "idle:700");
