@@ -294,7 +294,7 @@ class Instance final : private Generation::Owner {
   void on_handshake(const Handshake& by, std::expected<Handshake::Outcome, Handshake::Failure> outcome);
   void on_born(Handshake::Outcome outcome);
   Era era_to_try() const;
-  bool may_switch_era(bool refused = false) const;
+  bool may_switch_era() const;
   void switch_era(std::string why);
   void end_to_start_over();
   void start_over();
@@ -390,6 +390,7 @@ class Instance final : private Generation::Owner {
   std::vector<std::string> listened_;  // resources of which the client wants to hear
   Eras eras_;                // of the program that was last started or looked at
   bool eras_futile_ = false;  // it took neither, the last time
+  std::optional<FileFacts> futile_file_;  // the program that did
   struct EraAsker {
     ClientId client;
     std::function<void()> then;

@@ -24,6 +24,12 @@ constexpr milliseconds silence{5'000};
 // One that is only asked for its era has less time: a client waits for that.
 constexpr milliseconds era_patience{2'000};
 
+// Whether this is the program that it was; of one without a file that is not known.
+bool same_file(const std::optional<FileFacts>& now, const std::optional<FileFacts>& before) {
+  if (!now) return true;
+  return before && now->path == before->path && now->stamp.looks_like(before->stamp);
+}
+
 // Who has no use for the other lists does not miss them.
 std::string why_no_tools(const std::vector<FetchedLists::Refusal>& refusals) {
   const auto tools = std::ranges::find(refusals, ListKind::tools, &FetchedLists::Refusal::kind);
@@ -93,9 +99,10 @@ Era Instance::era_to_try() const {
   return eras_.refuses(client_era_) && !eras_.refuses(other(client_era_)) ? other(client_era_) : client_era_;
 }
 
-// One that said no is asked in the other era each time; one that said nothing, or died, only once.
-bool Instance::may_switch_era(bool refused) const {
-  return !config_->era && !config_->cli && !birth_->refusal && (refused || !eras_futile_);
+// Once for each program: one that takes neither era isn't started twice each time.
+bool Instance::may_switch_era() const {
+  return !config_->era && !config_->cli && !birth_->refusal &&
+         !(eras_futile_ && same_file(futile_file_, birth_->file));
 }
 
 // Some servers take the era of their first message for good, so the other one has a start of its own.
@@ -154,9 +161,7 @@ void Instance::on_opened(const Handshake& by) {
 void Instance::learn_eras(const Eras& now) {
   const Eras before = std::exchange(eras_, now);
   const auto& file = birth_ ? birth_->file : current_file_;
-  const bool same_file =
-      !file || (current_file_ && file->path == current_file_->path && file->stamp.looks_like(current_file_->stamp));
-  if (eras_ != before || !same_file) EraCache(world_.files(), *config_, file).save(eras_);
+  if (eras_ != before || !same_file(file, current_file_)) EraCache(world_.files(), *config_, file).save(eras_);
 }
 
 // A server that isn't known is started for it. One that is shared has a handshake of ours, and isn't asked.
@@ -272,7 +277,7 @@ void Instance::on_handshake(const Handshake& by,
     return;
   }
   late_replay_.clear();
-  if (outcome.error().refused && may_switch_era(true)) return switch_era(std::move(outcome.error().why));
+  if (outcome.error().refused && may_switch_era()) return switch_era(std::move(outcome.error().why));
   birth_failed(std::move(outcome.error().why), true);
 }
 
@@ -300,6 +305,7 @@ void Instance::birth_failed(std::string why, bool ran) {
     log_info("{}: nor does it take the {} era: {}", config_->name, text(birth_->era), why);
     why = *birth_->refusal;
     eras_futile_ = true;
+    futile_file_ = birth_->file;
   }
   if (unborn() != nullptr) {
     const std::string lines = telling_lines(stderr_for_clients(unborn()->number()));
@@ -418,9 +424,7 @@ void Instance::tell_birth(const std::string& words, bool news) {
 std::string Instance::program_line(const std::optional<FileFacts>& before,
                                    const std::string& version_before) const {
   const std::string version = offer_.version();
-  const bool same_file = !current_file_ || (before && before->path == current_file_->path &&
-                                            before->stamp.looks_like(current_file_->stamp));
-  if (same_file && version == version_before) return {};
+  if (same_file(current_file_, before) && version == version_before) return {};
   const ServerConfig& config = current_->config();
   const std::string name = config.command.argv.empty() ? std::string() : config.command.argv[0];
   return supervisor_for(config).program_line(
