@@ -4,8 +4,8 @@
 // build changes. ECHO_TOOLS in the environment makes it list more tools, ECHO_START_MS makes it start slowly.
 // All messages of one read() are answered with one write().
 //
-// usage: echo_server [--start-ms N] [--stubborn] [--modern]; stubborn, it has a helper and both outlive the end of
-// stdin; modern, it speaks protocol version 2026-07-28 and nothing else
+// usage: echo_server [--start-ms N] [--stubborn] [--modern]; stubborn, it has a helper and both outlive the
+// end of stdin; modern, it speaks protocol version 2026-07-28 and nothing else
 #include <sys/uio.h>
 #include <unistd.h>
 

@@ -144,8 +144,8 @@ Bar judge_lead(const Cast& cast) {
 constexpr double most_for_a_bridge = 1.5;
 
 Bar judge_bridge(const Cast& cast) {
-  const std::string asked =
-      fmt::format("200 B round trip between the eras, p50: at most {:.2f}× one that passes", most_for_a_bridge);
+  const std::string asked = fmt::format(
+      "200 B round trip between the eras, p50: at most {:.2f}× one that passes", most_for_a_bridge);
   const auto measured = ratio(cast.bridged, cast.mcpivot, Row::round_trip_p50);
   if (!measured)
     return {Verdict::fail, fmt::format("{}; {}", asked, reason_for_nothing({&cast.bridged, &cast.mcpivot}))};

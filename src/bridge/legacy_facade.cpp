@@ -7,10 +7,12 @@
 #include <optional>
 #include <utility>
 
+#include "base/contains.h"
 #include "bridge/facade_ids.h"
 #include "bridge/members.h"
 #include "mcp/era.h"
 #include "mcp/initialize.h"
+#include "mcp/log_levels.h"
 #include "rpc/answers.h"
 #include "rpc/json_cursor.h"
 #include "rpc/request_table.h"
@@ -19,10 +21,6 @@ namespace mcpivot {
 namespace {
 
 constexpr std::size_t most_spare_calls = 32;
-
-constexpr std::array<std::string_view, 8> levels{R"("debug")",   R"("info")",     R"("notice")",
-                                                 R"("warning")", R"("error")",    R"("critical")",
-                                                 R"("alert")",   R"("emergency")"};
 
 // What lies there once the edits are made.
 std::string_view text_of(const Message& message, std::span<const Edit> edits, Span where) {
@@ -66,7 +64,8 @@ std::string LegacyFacade::listen_meta() const {
   return meta_members(hello_);
 }
 
-void LegacyFacade::from_client(const Message& message, std::span<const Edit> edits, std::uint64_t /*client*/) {
+void LegacyFacade::from_client(const Message& message, std::span<const Edit> edits,
+                               std::uint64_t /*client*/) {
   if (message.is_answer()) {
     on_client_answer(message, edits);
   } else if (message.version) {
@@ -115,13 +114,11 @@ void LegacyFacade::initialize(std::string_view id, const Message& message) {
 }
 
 void LegacyFacade::set_level(std::string_view id, const Message& message) {
-  const std::string_view wanted = find_member(message.text(message.params), "level");
-  const auto level = std::ranges::find_if(levels, [&](std::string_view one) { return same_id(one, wanted); });
-  if (level == levels.end())
-    return say(
-        error_answer(id, code::invalid_params,
-                     "the level must be debug, info, notice, warning, error, critical, alert or emergency"));
-  level_ = *level;
+  const std::string level = string_value(find_member(message.text(message.params), "level"));
+  if (!contains(log_levels, level))
+    return say(error_answer(id, code::invalid_params,
+                            fmt::format("the level must be one of {}", fmt::join(log_levels, ", "))));
+  level_ = quote(level);
   stamp_.set(hello_, level_);
   say(result_answer(id, "{}"));
 }

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "mcp/era.h"
+#include "mcp/resource_uri.h"
 #include "rpc/answers.h"
 #include "rpc/json_cursor.h"
 #include "rpc/request_table.h"
@@ -43,13 +44,6 @@ std::set<std::string> strings_in(std::string_view array) {
     return true;
   });
   return strings;
-}
-
-// A server may tell of a part of what was subscribed to.
-bool is_within(std::string_view uri, std::string_view subscribed) {
-  if (!uri.starts_with(subscribed)) return false;
-  return uri.size() == subscribed.size() || subscribed.ends_with('/') ||
-         std::string_view("/?#").find(uri[subscribed.size()]) != std::string_view::npos;
 }
 
 std::string tag_of(std::int64_t id) {

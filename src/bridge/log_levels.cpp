@@ -2,24 +2,15 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <array>
-
+#include "mcp/log_levels.h"
 #include "rpc/answers.h"
 #include "rpc/json_cursor.h"
 
 namespace mcpivot {
-namespace {
-
-constexpr std::array<std::string_view, 8> levels{"debug", "info",     "notice", "warning",
-                                                 "error", "critical", "alert",  "emergency"};
-
-}  // namespace
 
 std::optional<int> log_level(std::string_view json_string) {
-  const auto found = std::ranges::find(levels, string_value(json_string));
-  if (found == levels.end()) return std::nullopt;
-  return static_cast<int>(found - levels.begin());
+  const std::size_t rank = rank_of(string_value(json_string));
+  return rank < log_levels.size() ? std::optional(static_cast<int>(rank)) : std::nullopt;
 }
 
 void LogLevels::want(std::string_view level) {
@@ -28,7 +19,7 @@ void LogLevels::want(std::string_view level) {
   set_ = wanted;
   ends_.to_server(
       request_line(fmt::format(R"("mcpivot-level-{}")", ++sent_), "logging/setLevel",
-                   fmt::format(R"({{"level":"{}"}})", levels[static_cast<std::size_t>(*wanted)])));
+                   fmt::format(R"({{"level":"{}"}})", log_levels[static_cast<std::size_t>(*wanted)])));
 }
 
 std::string log_line_of(const Message& notification) {

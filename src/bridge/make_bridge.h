@@ -10,10 +10,10 @@
 
 namespace mcpivot {
 
-// `hello`: the words of the client whose handshake the server has, or will have. `initialize_result`: what the
-// server said to them, if it is a legacy one that has been initialized. `shared`: by several clients, so that a
-// server's question could be for any of them. The others must outlive the bridge.
-std::unique_ptr<Bridge> make_bridge(Era server, Bridge::Ends& ends, const Clock& clock, std::string_view hello,
-                                    std::string_view initialize_result, bool shared);
+// `hello`: the words of the client whose handshake the server has, or will have. `initialize_result`: what
+// the server said to them, if it is a legacy one that has been initialized. `shared`: by several clients, so
+// that a server's question could be for any of them. The others must outlive the bridge.
+std::unique_ptr<Bridge> make_bridge(Era server, Bridge::Ends& ends, const Clock& clock,
+                                    std::string_view hello, std::string_view initialize_result, bool shared);
 
 }  // namespace mcpivot

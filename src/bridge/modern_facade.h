@@ -6,8 +6,9 @@
 // legacy clients that use the same server. While such a client has a call open and no modern one has, the
 // server's questions pass too.
 //
-// A change that nobody listens for passes without a subscription id: the core wants to know. Log messages go up while exactly one running request asked for them, at
-// the level that it asked for; all others are kept with what the server writes to stderr.
+// A change that nobody listens for passes without a subscription id: the core wants to know. Log messages go
+// up while exactly one running request asked for them, at the level that it asked for; all others are kept
+// with what the server writes to stderr.
 //
 // One thread.
 #pragma once

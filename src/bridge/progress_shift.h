@@ -1,5 +1,5 @@
-// Keeps a call's progress increasing when it takes several rounds at the server: a round may count from its own
-// beginning, while the client sees one call.
+// Keeps a call's progress increasing when it takes several rounds at the server: a round may count from its
+// own beginning, while the client sees one call.
 //
 // One thread.
 #pragma once

@@ -50,7 +50,8 @@ TEST(UpstreamListen, two_on_one_connection_do_not_meet) {
   EXPECT_TRUE(one.honoured.tools);
   EXPECT_EQ(hear(a, "tools/list_changed", R"("listen-1")"), Verdict::pass);
   EXPECT_EQ(hear(b, "tools/list_changed", R"("listen-1")"), Verdict::foreign);
-  EXPECT_EQ(b.from_server(*read_message(R"({"jsonrpc":"2.0","id":"listen-1","result":{}})")), Verdict::foreign);
+  EXPECT_EQ(b.from_server(*read_message(R"({"jsonrpc":"2.0","id":"listen-1","result":{}})")),
+            Verdict::foreign);
   EXPECT_EQ(a.from_server(*read_message(R"({"jsonrpc":"2.0","id":"listen-1","result":{}})")), Verdict::done);
   EXPECT_FALSE(b.lost(R"("listen-1")"));
 }

@@ -182,9 +182,9 @@ void check_http_options(const CLI::App& app, ServerConfig& server) {
 
 // The servers are in a file: then nothing on the command line can be about one of them.
 void take_config(const CLI::App& app, GatewayConfig& gateway) {
-  for (const char* name :
-       {"--url", "--tools-from", "--name", "--cwd", "--env", "--build", "--watch", "--no-watch", "--swap",
-        "--replay", "--era", "--drain", "--call-timeout", "--start-timeout", "--queue-timeout", "--max-message"})
+  for (const char* name : {"--url", "--tools-from", "--name", "--cwd", "--env", "--build", "--watch",
+                           "--no-watch", "--swap", "--replay", "--era", "--drain", "--call-timeout",
+                           "--start-timeout", "--queue-timeout", "--max-message"})
     if (app.count(name) > 0)
       throw CLI::ValidationError(name, "is about one server; with a configuration file, say it there");
   if (!gateway.servers.front().server.command.argv.empty())
@@ -248,9 +248,10 @@ void add_server_options(CLI::App& app, ServerConfig& server, ServerTexts& texts)
                  "(2026-07-28). Default: ask it")
       ->check(CLI::IsMember({"auto", "legacy", "modern"}))
       ->option_text("ERA");
-  app.add_option("--front", texts.front,
-                 "Whether clients that have both protocol eras are offered the modern one: modern, legacy, or "
-                 "auto (the default): if a server has it")
+  app.add_option(
+         "--front", texts.front,
+         "Whether clients that have both protocol eras are offered the modern one: modern, legacy, or "
+         "auto (the default): if a server has it")
       ->check(CLI::IsMember({"auto", "legacy", "modern"}))
       ->option_text("ERA");
   app.add_option("--max-message", server.max_message,

@@ -169,9 +169,9 @@ constexpr std::array all_server_keys{
         .type = KeyType::choice,
         .kinds = for_stdio | for_http,
         .fallback = "auto",
-        .words =
-            "The protocol era to speak with the server: `legacy` (up to 2025-11-25) or `modern` (2026-07-28); "
-            "`auto` asks it",
+        .words = "The protocol era to speak with the server: `legacy` (up to 2025-11-25) or `modern` "
+                 "(2026-07-28); "
+                 "`auto` asks it",
         .in_server = IN_SERVER(entry.server.era),
         .choices = eras},
     Key{.name = "sharing",
@@ -324,8 +324,9 @@ constexpr std::array all_file_keys{
         .type = KeyType::choice,
         .kinds = for_all,
         .fallback = "auto",
-        .words = "Whether clients that have both protocol eras are offered the modern one (2026-07-28): `modern`, "
-                 "`legacy`, or `auto`: if a server has it",
+        .words =
+            "Whether clients that have both protocol eras are offered the modern one (2026-07-28): `modern`, "
+            "`legacy`, or `auto`: if a server has it",
         .in_file = [](GatewayConfig& config) -> Target { return &config.front; },
         .choices = eras},
     Key{.name = "remember",

@@ -41,11 +41,11 @@ struct WatchTarget {
 };
 
 // Where a value goes. What it points to says what a value is made of, its KeyType how it is written.
-using Target = std::variant<std::monostate, bool*, std::optional<bool>*, std::string*, Texts*,
-                            std::optional<Texts>*, Pairs*, Names*, std::chrono::milliseconds*,
-                            std::optional<std::chrono::milliseconds>*, std::size_t*, SwapMode*, Sharing*,
-                            StartMode*, Naming*, Front*, std::optional<Era>*, std::vector<ReplayRule>*,
-                            WatchTarget>;
+using Target =
+    std::variant<std::monostate, bool*, std::optional<bool>*, std::string*, Texts*, std::optional<Texts>*,
+                 Pairs*, Names*, std::chrono::milliseconds*, std::optional<std::chrono::milliseconds>*,
+                 std::size_t*, SwapMode*, Sharing*, StartMode*, Naming*, Front*, std::optional<Era>*,
+                 std::vector<ReplayRule>*, WatchTarget>;
 
 enum class KeyType : std::uint8_t {
   ignored,     // known, and of no meaning to us

@@ -74,7 +74,7 @@ struct ServerConfig {
       watch;  // globs, relative to the command's folder; none: its own executable or script
   bool watching = true;
   bool passes_stderr = true;  // on to our own, where clients look for it
-  std::optional<Era> era;  // of the server; not given: it is asked
+  std::optional<Era> era;     // of the server; not given: it is asked
   SwapMode swap = SwapMode::overlap;
   Sharing sharing = Sharing::per_client;
   std::vector<ReplayRule> replay;

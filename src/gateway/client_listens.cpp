@@ -6,6 +6,7 @@
 
 #include "base/contains.h"
 #include "mcp/era.h"
+#include "mcp/resource_uri.h"
 #include "rpc/answers.h"
 #include "rpc/json_cursor.h"
 
@@ -39,11 +40,12 @@ std::string ClientListens::open(const Message& request) {
   if (open_.size() >= most_listens) return {};
   const std::string_view wanted = find_member(request.text(request.params), "notifications");
   const auto wants = [&](std::string_view key) { return find_member(wanted, key) == "true"; };
-  const Listen& listen = open_.emplace_back(Listen{.id = std::string(request.text(request.id)),
-                                                   .tools = wants("toolsListChanged"),
-                                                   .prompts = wants("promptsListChanged"),
-                                                   .resources = wants("resourcesListChanged"),
-                                                   .uris = strings_in(find_member(wanted, "resourceSubscriptions"))});
+  const Listen& listen =
+      open_.emplace_back(Listen{.id = std::string(request.text(request.id)),
+                                .tools = wants("toolsListChanged"),
+                                .prompts = wants("promptsListChanged"),
+                                .resources = wants("resourcesListChanged"),
+                                .uris = strings_in(find_member(wanted, "resourceSubscriptions"))});
   std::string granted;
   const auto grant = [&](std::string_view key, std::string_view value) {
     granted += fmt::format(R"({}"{}":{})", granted.empty() ? "" : ",", key, value);
@@ -74,9 +76,11 @@ std::vector<std::string> ClientListens::changed(ListKind kind) const {
 // The server's own params pass, under each subscription's id.
 std::vector<std::string> ClientListens::updated(const Message& notification) const {
   std::vector<std::string> lines;
-  const std::string_view uri = notification.text(notification.uri);
+  const std::string uri = string_value(notification.text(notification.uri));
   for (const Listen& listen : open_) {
-    if (!std::ranges::any_of(listen.uris, [&](const std::string& one) { return same_id(one, uri); })) continue;
+    if (!std::ranges::any_of(listen.uris,
+                             [&](const std::string& one) { return is_within(uri, string_value(one)); }))
+      continue;
     std::string line(notification.raw);
     if (notification.subscription) {
       line.replace(notification.subscription.begin, notification.subscription.size, listen.id);

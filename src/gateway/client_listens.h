@@ -1,6 +1,6 @@
-// What a modern client listens to: its `subscriptions/listen` requests, which stay open until it cancels them.
-// They end here, whatever the servers are: a server that is restarted, replaced or of the legacy era makes no
-// difference to them.
+// What a modern client listens to: its `subscriptions/listen` requests, which stay open until it cancels
+// them. They end here, whatever the servers are: a server that is restarted, replaced or of the legacy era
+// makes no difference to them.
 //
 // Plain data; one thread.
 #pragma once

@@ -23,7 +23,7 @@ struct ClientState {
 
   std::string hello;  // the params of its `initialize`, with its capabilities; empty: it has not come to that
   Era era = Era::legacy;
-  std::string level;  // its last logging/setLevel, a whole message
+  std::string level;                         // its last logging/setLevel, a whole message
   std::string notices;                       // due to the model
   std::map<std::string, Naming> names_seen;  // how servers' tools were called, by the servers' names
   std::map<std::string, OfServer> servers;   // by name

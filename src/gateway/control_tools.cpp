@@ -101,8 +101,8 @@ const std::array<ControlTools::Tool, 16> ControlTools::tools{{
     {Compat::none, Tool::When::activation, "pivot_activate",
      "Put a server's tools into the list of tools. Part of its name is enough.", "server", "", false,
      &ControlTools::activate},
-    {Compat::none, Tool::When::activation, "pivot_deactivate", "Take a server's tools out of the list.", "server",
-     "", false, &ControlTools::deactivate},
+    {Compat::none, Tool::When::activation, "pivot_deactivate", "Take a server's tools out of the list.",
+     "server", "", false, &ControlTools::deactivate},
     {Compat::none, Tool::When::choice, "pivot_search",
      "Find tools of all servers, active or not, by what you want to do.", "",
      R"("query":{"type":"string"},"limit":{"type":"integer"})", true, &ControlTools::search},
@@ -229,7 +229,8 @@ std::string ControlTools::why_not(std::string_view name) const {
   if (tool->when == Tool::When::logging)
     return "mcpivot did not start what is behind it, and so does not see what that prints";
   if (tool->when == Tool::When::activation && offers_choice())
-    return "in protocol version 2026-07-28 the list of tools doesn't change because of a call; pivot_search and "
+    return "in protocol version 2026-07-28 the list of tools doesn't change because of a call; pivot_search "
+           "and "
            "pivot_call reach every server, active or not";
   return fmt::format("there is one server only, \"{}\", and it is always active",
                      fleet_.members().front()->name());

@@ -51,8 +51,8 @@ class ControlTools {
   ControlTools(World& world, Clients& clients, Fleet& fleet, Compat compat)
       : world_(world), clients_(clients), fleet_(fleet), compat_(compat), started_(world.timers().now()) {}
 
-  // For a modern client, whose lists may not change because of what it asks: it activates nothing, and reaches
-  // inactive servers by search and call.
+  // For a modern client, whose lists may not change because of what it asks: it activates nothing, and
+  // reaches inactive servers by search and call.
   void set_era(Era era) { era_ = era; }
 
   // Definitions as in the result of tools/list, separated by commas.

@@ -78,7 +78,8 @@ Desk::Desk(World& world, Clients& clients, const Servers& servers, ClientId clie
                  [this](ListKind kind) {
                    const std::string_view method = words(kind).notification;
                    if (era_ == Era::legacy) clients_[client_].announce(request_line({}, method, {}));
-                   for (const std::string& line : listens_.changed(kind)) clients_.answer({.client = client_}, line);
+                   for (const std::string& line : listens_.changed(kind))
+                     clients_.answer({.client = client_}, line);
                    log_info("sent {}", method);
                  }),
       discover_timer_(world.timers()) {
@@ -142,8 +143,8 @@ void Desk::restore(const ClientState& state) {
   }
 }
 
-// A client that asks for the protocol versions alone, of servers whose eras are known, needs none of them: some
-// do so in a process of its own, which they end at once.
+// A client that asks for the protocol versions alone, of servers whose eras are known, needs none of them:
+// some do so in a process of its own, which they end at once.
 void Desk::start() {
   if (!shaken() && offers_modern()) return;
   wake();
@@ -299,8 +300,7 @@ void Desk::pass(const Instance& instance, ToClient& said) {
 void Desk::mark_logger(const Instance& instance, ToClient& said) const {
   const Message& message = said.message;
   const std::string_view params = message.text(message.params);
-  if (!params.starts_with('{') || message.kind != Kind::notification ||
-      message.known != Method::log_message)
+  if (!params.starts_with('{') || message.kind != Kind::notification || message.known != Method::log_message)
     return;
   const std::string_view own = find_member(params, "logger");
   const std::string logger = quote(
@@ -477,11 +477,9 @@ void Desk::list(Asker asker, const Message& message, ListKind kind) {
     const std::string ours = kind == ListKind::tools ? control_.definitions() : std::string();
     const std::string before =
         fmt::format(R"({{"jsonrpc":"2.0","id":{},"result":{{"{}":[)", id, words(kind).member);
-    const std::string after =
-        fmt::format("{}{}]{}}}}}", items.raw.empty() || ours.empty() ? "" : ",", ours,
-                    asker.era == Era::modern
-                        ? R"(,"resultType":"complete","ttlMs":0,"cacheScope":"private")"
-                        : "");
+    const std::string after = fmt::format(
+        "{}{}]{}}}}}", items.raw.empty() || ours.empty() ? "" : ",", ours,
+        asker.era == Era::modern ? R"(,"resultType":"complete","ttlMs":0,"cacheScope":"private")" : "");
     clients_.answer(asker, items, Edits().insert(0, before).insert(items.raw.size(), after).list());
   };
   if (!presentation_.client_waits) return answer();
@@ -557,10 +555,10 @@ void Desk::request_resource(Asker asker, const Message& message) {
   const std::string uri = message.uri ? string_value(message.text(message.uri)) : std::string();
   Member* const member = routes().resource(uri);
   if (member == nullptr)
-    return clients_.refuse(asker, error_answer(message.text(message.id),
-                                               asker.era == Era::modern ? code::invalid_params
-                                                                        : code::resource_not_found,
-                                               fmt::format("No active server has the resource {}", uri)));
+    return clients_.refuse(
+        asker, error_answer(message.text(message.id),
+                            asker.era == Era::modern ? code::invalid_params : code::resource_not_found,
+                            fmt::format("No active server has the resource {}", uri)));
   if (!reads && !takes_subscriptions(member->instance().initialize_result()))
     return clients_.answer(asker, result_answer(message.text(message.id), "{}"));
   pass(*member, asker, message);

@@ -14,11 +14,11 @@
 
 #include "config/config.h"
 #include "gateway/active_memory.h"
+#include "gateway/client_listens.h"
 #include "gateway/client_state.h"
 #include "gateway/control_tools.h"
 #include "gateway/leaving.h"
 #include "gateway/list_announcer.h"
-#include "gateway/client_listens.h"
 #include "gateway/member.h"
 #include "gateway/presentation.h"
 #include "gateway/routes.h"

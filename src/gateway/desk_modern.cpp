@@ -1,5 +1,5 @@
-// What modern clients ask of their desk: which versions there are, what they listen to, and requests that each
-// say who asks. Everything else is routed like a legacy client's.
+// What modern clients ask of their desk: which versions there are, what they listen to, and requests that
+// each say who asks. Everything else is routed like a legacy client's.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -23,7 +23,8 @@ constexpr std::chrono::milliseconds patience_for_eras{2'000};
 std::string unsupported_version(const Message& request, bool modern = true) {
   return fmt::format(
       R"({{"jsonrpc":"2.0","id":{},"error":{{"code":{},"message":"Unsupported protocol version","data":{{"supported":{},"requested":{}}}}}}})",
-      request.text(request.id), code::unsupported_version, all_versions(modern), request.text(request.version));
+      request.text(request.id), code::unsupported_version, all_versions(modern),
+      request.text(request.version));
 }
 
 // What is wrong with what a modern request must say of itself, as an answer; empty: nothing.
@@ -34,8 +35,9 @@ std::string fault_in_meta(const Message& request) {
   };
   const std::string_view version = request.text(request.version);
   if (version.empty())
-    return fault(meta_key::version, "is missing: this client's requests are of protocol version 2026-07-28, "
-                                    "and each of them names it");
+    return fault(meta_key::version,
+                 "is missing: this client's requests are of protocol version 2026-07-28, "
+                 "and each of them names it");
   if (!version.starts_with('"')) return fault(meta_key::version, "must be a string");
   if (!same_id(version, modern_version)) return unsupported_version(request);
   const std::string_view meta = request.text(request.meta);
@@ -185,8 +187,9 @@ void Desk::pass_unasked(const Instance& instance, ToClient& said) {
   if (era_ == Era::legacy) return clients_.pass(said);
   if (message.kind == Kind::request) {
     if (Generation* const asker = find(said.from))
-      asker->answer(error_answer(message.text(message.id), code::method_not_found,
-                                 "the client is of protocol version 2026-07-28, which has no requests from servers"));
+      asker->answer(
+          error_answer(message.text(message.id), code::method_not_found,
+                       "the client is of protocol version 2026-07-28, which has no requests from servers"));
     return;
   }
   if (message.known == Method::log_message) return clients_.pass(said);

@@ -81,8 +81,8 @@ bool HttpLink::Exchange::is_forgotten() const {
   return head_.status == 404 || (head_.status == 400 && mentions_session(text_));
 }
 
-// Another daemon listens there now, and what we say makes no sense to it: a legacy one misses a session, which
-// a modern one doesn't have; a modern one misses the version that it knows.
+// Another daemon listens there now, and what we say makes no sense to it: a legacy one misses a session,
+// which a modern one doesn't have; a modern one misses the version that it knows.
 bool HttpLink::Exchange::is_of_other_era() const {
   if (link_->modern()) return (head_.status == 400 || head_.status == 404) && mentions_session(text_);
   const std::string_view code = find_member(error_in(text_), "code");
@@ -284,7 +284,8 @@ bool HttpLink::Call::is_own(std::string_view id) const {
 void HttpLink::Call::on_refused() {
   const std::string_view body = body_ ? std::string_view(body_->data(), body_size_) : std::string_view(text_);
   if (head_.status == 401 || head_.status == 403)
-    return fail(code::connection_closed, fmt::format("it {}. {}", complaint(), link_->options_.advice), head_.status);
+    return fail(code::connection_closed, fmt::format("it {}. {}", complaint(), link_->options_.advice),
+                head_.status);
   // Whoever decides which era the daemon speaks needs its own words.
   if (link_->modern() || outgoing_.known == Method::initialize) {
     std::string error(error_in(body));
@@ -314,7 +315,8 @@ void HttpLink::Call::fail(int code, const std::string& why, int status) {
   finish();
   log_debug("{}: request {} failed: {}", link_->options_.peer, outgoing_.id, why);
   const std::string data = status == 0 ? std::string() : fmt::format(R"({{"httpStatus":{}}})", status);
-  link_->deliver_own(error_answer(outgoing_.id, code, fmt::format("{}: {}", link_->options_.peer, why), data));
+  link_->deliver_own(
+      error_answer(outgoing_.id, code, fmt::format("{}: {}", link_->options_.peer, why), data));
 }
 
 void HttpLink::Call::finish() {

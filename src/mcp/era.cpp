@@ -67,9 +67,9 @@ std::string with_meta(std::string_view request, std::string_view members) {
 std::string initialize_result_of(std::string_view discover_result, std::string_view version) {
   const std::string_view info = find_member(find_member(discover_result, "_meta"), meta_key::server_info);
   const std::string_view instructions = find_member(discover_result, "instructions");
-  std::string result = fmt::format(
-      R"({{"protocolVersion":{},"capabilities":{},"serverInfo":{})", version,
-      or_else(find_member(discover_result, "capabilities"), "{}"), or_else(info, unnamed_client));
+  std::string result =
+      fmt::format(R"({{"protocolVersion":{},"capabilities":{},"serverInfo":{})", version,
+                  or_else(find_member(discover_result, "capabilities"), "{}"), or_else(info, unnamed_client));
   if (instructions.starts_with('"')) result += fmt::format(R"(,"instructions":{})", instructions);
   return result + "}";
 }

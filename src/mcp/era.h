@@ -1,6 +1,6 @@
 // The two protocol eras, and what a client says of itself in the words of either. The legacy era (up to
-// 2025-11-25) opens with `initialize`; in the modern one (2026-07-28) every request says in `params._meta` what
-// `initialize` said once.
+// 2025-11-25) opens with `initialize`; in the modern one (2026-07-28) every request says in `params._meta`
+// what `initialize` said once.
 //
 // Inside mcpivot a client's words are kept as a *hello*: the params of `initialize`. A modern client's are
 // turned into one, and any client's hello into the members of a `_meta`.
@@ -17,7 +17,9 @@
 namespace mcpivot {
 
 // Of a client's request or notification.
-inline Era era_of(const Message& message) { return message.version ? Era::modern : Era::legacy; }
+inline Era era_of(const Message& message) {
+  return message.version ? Era::modern : Era::legacy;
+}
 
 // The one modern version, and the latest legacy one, as JSON text.
 constexpr std::string_view modern_version = R"("2026-07-28")";

@@ -35,8 +35,9 @@ TEST(Era, what_a_modern_client_says_of_itself_becomes_a_hello_and_back) {
 }
 
 TEST(Era, a_client_that_says_nothing_of_itself_still_has_a_hello) {
-  EXPECT_EQ(hello_of("{}"),
-            R"({"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"unknown","version":"0"}})");
+  EXPECT_EQ(
+      hello_of("{}"),
+      R"({"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"unknown","version":"0"}})");
   EXPECT_EQ(
       meta_members(R"({"capabilities":[]})"),
       R"("io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{})");
@@ -46,8 +47,9 @@ TEST(Era, tasks_of_one_era_are_not_promised_in_the_other) {
   EXPECT_EQ(find_member("{" + meta_members(R"({"capabilities":{"tasks":{},"roots":{}}})") + "}",
                         meta_key::client_capabilities),
             R"({"roots":{}})");
-  EXPECT_EQ(find_member(discover_result_of(R"({"capabilities":{"tasks":{"list":{}},"tools":{}}})"), "capabilities"),
-            R"({"tools":{}})");
+  EXPECT_EQ(
+      find_member(discover_result_of(R"({"capabilities":{"tasks":{"list":{}},"tools":{}}})"), "capabilities"),
+      R"({"tools":{}})");
 }
 
 TEST(Era, a_discovery_becomes_a_handshake) {

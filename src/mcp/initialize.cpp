@@ -101,9 +101,9 @@ std::string widened_discover_result(std::string_view server_result, bool modern)
 }
 
 std::string gateway_discover_result(std::string_view instructions, bool modern) {
-  const std::string ours = fmt::format(
-      R"({{"instructions":{},"_meta":{{"{}":{{"name":"mcpivot","version":"{}"}}}}}})", quote(instructions),
-      meta_key::server_info, MCPIVOT_VERSION);
+  const std::string ours =
+      fmt::format(R"({{"instructions":{},"_meta":{{"{}":{{"name":"mcpivot","version":"{}"}}}}}})",
+                  quote(instructions), meta_key::server_info, MCPIVOT_VERSION);
   return widened_discover_result(ours, modern);
 }
 

@@ -28,8 +28,8 @@ std::string with_version(std::string_view initialize_result, std::string_view ve
 // started, or not in time.
 std::string gateway_initialize_result(std::string_view client_params, std::string_view instructions);
 
-// The same for `server/discover`: the server's own result, or one in our own name. `modern`: whether the modern
-// era is offered.
+// The same for `server/discover`: the server's own result, or one in our own name. `modern`: whether the
+// modern era is offered.
 std::string widened_discover_result(std::string_view server_result, bool modern);
 std::string gateway_discover_result(std::string_view instructions, bool modern);
 

@@ -115,9 +115,8 @@ enum Param { name, uri, request_id, progress_token, meta, task, request_state, p
 constexpr std::array<std::string_view, param_count> param_names{
     "name", "uri", "requestId", "progressToken", "_meta", "task", "requestState"};
 enum Meta { meta_token, meta_version, meta_subscription, meta_count };
-constexpr std::array<std::string_view, meta_count> meta_names{"progressToken",
-                                                              "io.modelcontextprotocol/protocolVersion",
-                                                              "io.modelcontextprotocol/subscriptionId"};
+constexpr std::array<std::string_view, meta_count> meta_names{
+    "progressToken", "io.modelcontextprotocol/protocolVersion", "io.modelcontextprotocol/subscriptionId"};
 
 // One pass over a message's line. Keeps what it found until it is known what kind of message it is.
 class Reader {

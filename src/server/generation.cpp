@@ -63,7 +63,8 @@ void Generation::meet(Era server, std::string_view hello, Era client) {
   era_ = server;
   retired_ = std::move(bridge_);  // it may be what called us
   UpstreamListen::Owner& owner = *this;
-  listen_ = client == Era::modern ? std::make_unique<UpstreamListen>(owner, UpstreamListen::core_ids) : nullptr;
+  listen_ =
+      client == Era::modern ? std::make_unique<UpstreamListen>(owner, UpstreamListen::core_ids) : nullptr;
   backend_->speak(server);
   if (server != client) build_bridge();
 }
@@ -71,9 +72,8 @@ void Generation::meet(Era server, std::string_view hello, Era client) {
 std::string Generation::protocol() const {
   const std::string_view bridges = bridge_ ? bridge_->version() : std::string_view();
   const std::string_view version = era_ == Era::modern ? modern_version
-                                   : bridges.empty()
-                                       ? find_member(initialize_result_, "protocolVersion")
-                                       : bridges;
+                                   : bridges.empty()   ? find_member(initialize_result_, "protocolVersion")
+                                                       : bridges;
   return fmt::format("{} ({} era{})", version.empty() ? "unknown" : string_value(version), text(era_),
                      bridge_ ? ", bridged" : "");
 }
@@ -96,7 +96,8 @@ void Generation::listen(const std::vector<std::string>& uris) {
 }
 
 // What changed while nobody listened is not known, so everything may have.
-void Generation::on_listening(const UpstreamListen::Filter&, const UpstreamListen::Filter& honoured, bool gap) {
+void Generation::on_listening(const UpstreamListen::Filter&, const UpstreamListen::Filter& honoured,
+                              bool gap) {
   if (!gap) return;
   for (const std::string& uri : honoured.uris) {
     const std::string line =
@@ -345,8 +346,7 @@ void Generation::pass(const Message& message, std::span<const Edit> edits) {
 
 // On its own, it leaves on_answer() the registers that it needs.
 [[gnu::noinline]] void Generation::pass_answer(std::int64_t own, const Requests::Request& request,
-                                               const Message& message,
-                                               std::span<const Edit> edits) {
+                                               const Message& message, std::span<const Edit> edits) {
   ToClient said{.message = message, .from = id_, .to = request.origin, .pair = own};
   if (!edits.empty()) said.edits.add_all(edits, message.id);
   said.edits.replace(message.id, request.id());
@@ -364,8 +364,8 @@ void Generation::on_answer(const Message& message, std::span<const Edit> edits) 
   if (request->kept.empty()) {
     if (request->known == Method::initialize && message.kind == Kind::result) {
       initialize_result_ = message.text(message.result);
-      batches_ = era_ == Era::legacy &&
-                 find_member(initialize_result_, "protocolVersion") == version_with_batches;
+      batches_ =
+          era_ == Era::legacy && find_member(initialize_result_, "protocolVersion") == version_with_batches;
     }
     asked_.close(own);
     answer_inquiry(own, message, edits);

@@ -229,11 +229,11 @@ class Generation final : public Link::Handler,
   std::unique_ptr<Bridge> bridge_;  // some client is of another era than the server
   std::unique_ptr<Bridge> retired_;
   std::unique_ptr<UpstreamListen> listen_;  // for a modern client
-  std::string hello_;               // of the client whose handshake this is
-  std::string initialize_result_;   // of a legacy server
-  Era dialect_ = Era::legacy;       // in which we put our own questions
-  Era era_ = Era::legacy;           // of the server
-  Alarm late_;  // it was to end by then
+  std::string hello_;                       // of the client whose handshake this is
+  std::string initialize_result_;           // of a legacy server
+  Era dialect_ = Era::legacy;               // in which we put our own questions
+  Era era_ = Era::legacy;                   // of the server
+  Alarm late_;                              // it was to end by then
   Clock::Time started_;
   Requests asked_;
   std::map<std::int64_t, OnAnswer> inquiries_;  // questions of our own, by their ids in asked_

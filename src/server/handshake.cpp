@@ -129,8 +129,8 @@ void Handshake::on_opened(const Message& answer) {
   }
   outcome_.initialize_result = answer.text(answer.result);
   if (const std::string fault = fault_in_handshake(era_, outcome_.initialize_result); !fault.empty())
-    return on_done_(std::unexpected(
-        Failure{fmt::format("its answer to {} isn't what MCP asks for: {}", method, fault)}));
+    return on_done_(
+        std::unexpected(Failure{fmt::format("its answer to {} isn't what MCP asks for: {}", method, fault)}));
   if (era_ == Era::modern && !offers_modern(outcome_.initialize_result))
     return on_done_(std::unexpected(
         Failure{fmt::format("it doesn't offer protocol version {}", string_value(modern_version)), true}));
@@ -178,7 +178,7 @@ void Handshake::replay_from(std::size_t index) {
         auto self = weak.lock();
         if (!self) return;
         const std::string_view result = answer.text(answer.result);
-        const std::string why = answer.kind != Kind::result               ? error_text(answer)
+        const std::string why = answer.kind != Kind::result                ? error_text(answer)
                                 : find_member(result, "isError") == "true" ? "isError"
                                 : is_input_required(result)                ? "it asks for input"
                                                                            : "";

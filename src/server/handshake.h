@@ -1,5 +1,5 @@
-// Brings a new generation to where its predecessor was: shakes hands in the client's name and era, fetches its
-// lists, repeats what the client had told the predecessor. No client sees any of it.
+// Brings a new generation to where its predecessor was: shakes hands in the client's name and era, fetches
+// its lists, repeats what the client had told the predecessor. No client sees any of it.
 //
 // Belongs to whoever waits for its end, and may be dropped at any time: it then ends in silence. One thread.
 #pragma once

@@ -172,12 +172,12 @@ void Instance::request(ToServer& asked) {
     if (const LostCall* const lost = find_lost(message)) return refuse_lost(asker, message, lost->words);
   if (Generation* generation = serving()) {
     if (asker.era != generation->era() && needs_task(message, asked.name))
-      return refuse_lost(asker, message,
-                         fmt::format("[mcpivot] the tool {} of server \"{}\" runs only as a task, and tasks of "
-                                     "{} can't be used by a client of the {} era.",
-                                     asked.name, config_->name,
-                                     generation->era() == Era::modern ? "2026-07-28" : "2025-11-25",
-                                     text(asker.era)));
+      return refuse_lost(
+          asker, message,
+          fmt::format("[mcpivot] the tool {} of server \"{}\" runs only as a task, and tasks of "
+                      "{} can't be used by a client of the {} era.",
+                      asked.name, config_->name,
+                      generation->era() == Era::modern ? "2026-07-28" : "2025-11-25", text(asker.era)));
     if (following_ == Following::soon && must_follow(*generation, message)) {
       wait(asked);
       return follow();

@@ -387,9 +387,9 @@ class Instance final : private Generation::Owner {
   std::string fatal_replay_;                  // what was being repeated when the last birth failed
   std::vector<std::string> dropped_replays_;  // and which were given up for that; not told yet
   Era client_era_ = Era::legacy;
-  std::vector<std::string> listened_;  // resources of which the client wants to hear
-  Eras eras_;                // of the program that was last started or looked at
-  bool eras_futile_ = false;  // it took neither, the last time
+  std::vector<std::string> listened_;     // resources of which the client wants to hear
+  Eras eras_;                             // of the program that was last started or looked at
+  bool eras_futile_ = false;              // it took neither, the last time
   std::optional<FileFacts> futile_file_;  // the program that did
   struct EraAsker {
     ClientId client;

@@ -58,8 +58,7 @@ void Instance::bear(const std::string& reason) {
 // Whatever goes wrong is a birth that failed: without descriptors, for example, a link throws.
 std::expected<std::shared_ptr<Generation>, std::string> Instance::start_generation(int number) {
   try {
-    return Generation::start(world_, clients_, config_,
-                             {id_, ++generations_, number}, ring_, *this,
+    return Generation::start(world_, clients_, config_, {id_, ++generations_, number}, ring_, *this,
                              current_ ? &current_->backend() : nullptr);
   } catch (const std::exception& error) {
     return std::unexpected(fmt::format("cannot start it: {}", error.what()));
@@ -161,7 +160,8 @@ void Instance::on_opened(const Handshake& by) {
 void Instance::learn_eras(const Eras& now) {
   const Eras before = std::exchange(eras_, now);
   const auto& file = birth_ ? birth_->file : current_file_;
-  if (eras_ != before || !same_file(file, current_file_)) EraCache(world_.files(), *config_, file).save(eras_);
+  if (eras_ != before || !same_file(file, current_file_))
+    EraCache(world_.files(), *config_, file).save(eras_);
 }
 
 // A server that isn't known is started for it. One that is shared has a handshake of ours, and isn't asked.
@@ -219,7 +219,7 @@ void Instance::open_handshake() {
   if (!knows_client() || !birth_ || !birth_->generation || birth_->handshake || birth_->asks_era ||
       birth_->starts_over)
     return;
-  birth_->was_asked_era && client_era_ == Era::legacy ? end_to_start_over() : shake_hands();
+  birth_->was_asked_era&& client_era_ == Era::legacy ? end_to_start_over() : shake_hands();
 }
 
 // What was started has ended before it was good for anything. True: that is no failure yet.

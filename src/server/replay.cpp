@@ -5,6 +5,7 @@
 #include "base/contains.h"
 #include "mcp/era.h"
 #include "mcp/log_levels.h"
+#include "mcp/resource_uri.h"
 #include "rpc/edit.h"
 #include "rpc/json_cursor.h"
 
@@ -23,12 +24,6 @@ constexpr std::string_view token_of_nobody = R"("repeated by mcpivot")";
 
 bool same_uri(std::string_view params, std::string_view other) {
   return same_id(find_member(params, "uri"), find_member(other, "uri"));
-}
-
-// Servers may tell of a part of what was subscribed to.
-bool is_part(std::string_view uri, std::string_view of) {
-  if (of.empty() || !uri.starts_with(of)) return false;
-  return uri.size() == of.size() || of.ends_with('/') || contains(std::string_view("/?#"), uri[of.size()]);
 }
 
 // The fewer, the more is said.
@@ -101,7 +96,7 @@ std::vector<ClientId> Replay::subscribers(std::string_view uri) const {
   std::vector<ClientId> all;
   for (const auto& [client, settings] : settings_)
     if (std::ranges::any_of(settings.subscriptions, [&](const std::string& params) {
-          return is_part(uri, string_value(find_member(params, "uri")));
+          return is_within(uri, string_value(find_member(params, "uri")));
         }))
       all.push_back(client);
   return all;

@@ -38,10 +38,10 @@ struct Status {
   std::chrono::system_clock::time_point at{};  // that is how it was then
   std::string server;
   std::string state;
-  std::string trouble;  // why it is not ready
-  std::string command;  // as the user gave it
-  bool daemon = false;  // what begins and ends are sessions with it
-  std::string version;  // as the server tells it
+  std::string trouble;   // why it is not ready
+  std::string command;   // as the user gave it
+  bool daemon = false;   // what begins and ends are sessions with it
+  std::string version;   // as the server tells it
   std::string protocol;  // "2026-07-28 (modern era)"
   std::optional<FileFacts> executable;
   bool newer_on_disk = false;  // than what runs

@@ -32,16 +32,16 @@ void Trial::start(std::string_view hello, milliseconds patience, std::function<v
 void Trial::shake_hands(Era era) {
   era_ = era;
   starts_over_ = false;
-  auto generation =
-      Generation::start(world_, nobody_, config_, {.instance = {}, .birth = ++births_, .number = 1}, ring_, *this,
-                        nullptr);
+  auto generation = Generation::start(
+      world_, nobody_, config_, {.instance = {}, .birth = ++births_, .number = 1}, ring_, *this, nullptr);
   if (!generation) {
     settle(std::unexpected(generation.error()));
     return std::exchange(gone_, nullptr)();
   }
   generation_ = std::move(*generation);
   generation_->meet(era, hello_, Era::legacy);
-  handshake_ = std::make_shared<Handshake>(*generation_, hello_, Era::legacy, std::vector<Replay::Call>(), nullptr);
+  handshake_ =
+      std::make_shared<Handshake>(*generation_, hello_, Era::legacy, std::vector<Replay::Call>(), nullptr);
   const auto keep = handshake_;
   keep->start([] {}, [this](auto outcome) { on_handshake(std::move(outcome)); });
 }

@@ -1,6 +1,6 @@
 // Starts a server once, as a client would, to see whether it works: it shakes hands, says what it offers, and
-// is ended. Unlike an Instance it tries nothing twice but the other protocol era, remembers no earlier run, and keeps what the process
-// wrote to stderr to itself.
+// is ended. Unlike an Instance it tries nothing twice but the other protocol era, remembers no earlier run,
+// and keeps what the process wrote to stderr to itself.
 //
 // Whoever has it waits for the end, and looks at the outcome then. One thread.
 #pragma once
