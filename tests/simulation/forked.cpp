@@ -141,7 +141,8 @@ bool play_seeds(std::uint64_t first, int events, double seconds, Progress& progr
   const auto begin = Clock::now();
   const auto passed = [&] { return std::chrono::duration<double>(Clock::now() - begin).count(); };
   const std::string crash = in_child([&] {
-    for (std::uint64_t seed = first; passed() < seconds && !shared->failed; ++seed) {
+    // The first in any case: on a busy machine the time may be over before it begins.
+    for (std::uint64_t seed = first; (seed == first || passed() < seconds) && !shared->failed; ++seed) {
       shared->seed = seed;
       ::alarm(longest_play);
       const Plan plan = draw_plan(seed, events);
