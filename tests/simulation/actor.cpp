@@ -6,6 +6,7 @@
 #include <array>
 #include <charconv>
 
+#include "mcp/era.h"
 #include "rpc/answers.h"
 #include "rpc/json_cursor.h"
 
@@ -30,14 +31,20 @@ int number_in(std::string_view object, std::string_view key, int fallback) {
 }  // namespace
 
 Actor::Actor(Body& body, Script& script, Ledger& ledger, Birth birth, bool is_cli, int generation)
-    : body_(body), script_(script), ledger_(ledger), birth_(birth), is_cli_(is_cli), generation_(generation) {
+    : body_(body),
+      script_(script),
+      ledger_(ledger),
+      birth_(birth),
+      tongue_(is_cli ? Tongue() : script.tongue),
+      is_cli_(is_cli),
+      generation_(generation) {
   // What a CLI's schema command does wrong, its client sees as a refusal; it has a time limit of its own.
   if (is_cli_ && birth_ != Birth::slow && birth_ != Birth::good) birth_ = Birth::rejects;
 }
 
 void Actor::start() {
   if (birth_ == Birth::dies_at_once) body_.after(Millis(2), [this] { body_.die("exited with code 3"); });
-  if (birth_ == Birth::asks_early) body_.say(R"({"jsonrpc":"2.0","id":"early","method":"roots/list"})");
+  if (birth_ == Birth::asks_early) put(R"("early")", "roots/list", {});
 }
 
 std::vector<int> Actor::open() const {
@@ -53,6 +60,9 @@ mcpivot::Clock::Time Actor::last_task() const {
 }
 
 void Actor::result(std::string_view id, std::string_view result) {
+  if (is_modern() && result.find("resultType") == std::string_view::npos)
+    return body_.say(mcpivot::result_answer(
+        id, fmt::format(R"({{"resultType":"complete"{}{})", result == "{}" ? "" : ",", result.substr(1))));
   body_.say(mcpivot::result_answer(id, result));
 }
 
@@ -69,32 +79,57 @@ void Actor::hear(std::string_view line) {
   if (!message) return;
   if (message->kind == mcpivot::Kind::request) return on_request(*message);
   if (message->is_answer()) {
-    int id = 0;
-    const std::string_view text = message->text(message->id);
-    std::from_chars(text.data(), text.data() + text.size(), id);
-    if (const auto found = asking_.find(id); found != asking_.end()) {
-      const Call call = found->second;
-      asking_.erase(found);
-      finish(call);
-    }
+    on_answer(*message);
   } else if (message->known == Method::initialized) {
+    if (is_modern()) ledger_.wrong(script_.name, "is of the modern era, and was told: " + std::string(line));
     if (birth_ == Birth::dies_while_listing) body_.die("was killed by SIGABRT");
   } else if (message->known == Method::cancelled) {
     stop(std::string(message->text(message->request_id)));
   }
 }
 
+void Actor::put(const std::string& id, std::string_view method, std::string_view params) {
+  questions_.insert(id);
+  body_.say(request_line(id, method, params));
+}
+
+void Actor::on_answer(const Message& message) {
+  const std::string text(message.text(message.id));
+  if (questions_.erase(text) == 0 && !withdrawn_.contains(text))
+    return ledger_.wrong(script_.name,
+                         "was answered what it did not ask, or twice: " + std::string(message.raw));
+  int id = 0;
+  std::from_chars(text.data(), text.data() + text.size(), id);
+  const auto found = asking_.find(id);
+  if (found == asking_.end()) return;
+  const Call call = found->second;
+  asking_.erase(found);
+  const std::string_view result = message.text(message.result);
+  if (message.kind == mcpivot::Kind::result && result != "{}" &&
+      find_member(result, "action") != R"("cancel")" &&
+      string_value(find_member(result, "to")) != fmt::format("{}/{}", id, call.number))
+    ledger_.wrong(script_.name, "was given the answer to another question: " + std::string(message.raw));
+  finish(call);
+}
+
+void Actor::withdraw(const std::string& id, std::string_view why) {
+  questions_.erase(id);
+  withdrawn_.insert(id);  // its answer may be on its way
+  body_.say(mcpivot::cancellation(id, why));
+}
+
 // Nobody wants this call any more, nor the task that it may have begun just now, nor what it asked the
 // client.
 void Actor::stop(const std::string& id) {
   open_.erase(id);
+  listens_.erase(id);
   std::erase_if(tasks_, [&](const auto& task) { return task.second.id == id; });
   for (auto asking = asking_.begin(); asking != asking_.end();) {
     if (asking->second.id != id) {
       ++asking;
       continue;
     }
-    body_.say(mcpivot::cancellation(std::to_string(asking->first), "the call was cancelled"));
+    withdraw(std::to_string(asking->first), "the call was cancelled");
     asking = asking_.erase(asking);
   }
 }
@@ -102,17 +137,25 @@ void Actor::stop(const std::string& id) {
 void Actor::on_request(const Message& message) {
   const std::string_view id = message.text(message.id);
   if (birth_ == Birth::hangs) return;
-  if (birth_ == Birth::slow && !ready_ && message.known == Method::initialize) {
-    body_.after(Millis(900),
-                [this, line = std::string(message.raw)] { initialize(*mcpivot::read_message(line)); });
+  const bool opens = message.known == Method::initialize || message.known == Method::discover;
+  if ((birth_ == Birth::slow || birth_ == Birth::late) && !ready_ && !slept_ && opens) {
+    slept_ = true;
+    body_.after(Millis(birth_ == Birth::slow ? 900 : 2'400),
+                [this, line = std::string(message.raw)] { on_request(*mcpivot::read_message(line)); });
     return;
   }
+  if (!takes_era(message)) return;
+  if (is_modern() && !judge_modern(message)) return;
   if (is_cli_ && message.known != Method::initialize && message.known != Method::tools_list &&
       message.known != Method::tools_call && message.known != Method::ping)
     return error(id, mcpivot::code::method_not_found, "Method not found");
   switch (message.known) {
     case Method::initialize:
       return initialize(message);
+    case Method::discover:
+      return discover(message);
+    case Method::listen:
+      return listen(message);
     case Method::tools_list:
       return list(message, ListKind::tools);
     case Method::prompts_list:
@@ -128,7 +171,7 @@ void Actor::on_request(const Message& message) {
     case Method::prompts_get:
       return result(id, R"({"messages":[]})");
     case Method::resources_read:
-      return result(id, R"({"contents":[]})");
+      return result(id, is_modern() ? R"({"contents":[],"ttlMs":5,"cacheScope":"private"})" : R"({"contents":[]})");
     default:
       break;
   }
@@ -178,6 +221,7 @@ void Actor::initialize(const Message& message) {
 
 void Actor::list(const Message& message, ListKind kind) {
   const std::string_view id = message.text(message.id);
+  if (birth_ == Birth::dies_while_listing && is_modern()) return body_.die("was killed by SIGABRT");
   if (birth_ == Birth::refuses_lists && !listed_) {
     listed_ = kind == ListKind::tools;
     return error(id, mcpivot::code::internal_error, "the index is locked");
@@ -190,15 +234,16 @@ void Actor::list(const Message& message, ListKind kind) {
   if (birth_ == Birth::endless_pages && !cursor.empty())
     return result(id, R"({"tools":[],"nextCursor":"more"})");
   const std::string& whose = script_.lists_of.empty() ? script_.name : script_.lists_of;
+  const std::string end = is_modern() ? R"(,"ttlMs":60000,"cacheScope":"public"})" : "}";
   switch (kind) {
     case ListKind::tools:
-      return result(id, "{" + tools_of(whose, script_.revision) + "}");
+      return result(id, "{" + tools_of(whose, script_.revision) + end);
     case ListKind::prompts:
-      return result(id, "{" + prompts_of(whose) + "}");
+      return result(id, "{" + prompts_of(whose) + end);
     case ListKind::resources:
-      return result(id, "{" + resources_of(whose) + "}");
+      return result(id, "{" + resources_of(whose) + end);
     case ListKind::templates:
-      return result(id, "{" + templates_of(whose) + "}");
+      return result(id, "{" + templates_of(whose) + end);
   }
 }
 
@@ -211,9 +256,12 @@ void Actor::call(const Message& message) {
             .tool = string_value(message.text(message.name)),
             .how = string_value(find_member(arguments, "do")),
             .canary = string_value(find_member(arguments, "canary")),
+            .level = string_value(find_member(message.text(message.meta), mcpivot::meta_key::log_level)),
+            .capabilities =
+                std::string(find_member(message.text(message.meta), mcpivot::meta_key::client_capabilities)),
             .number = number_in(arguments, "n", 0),
             .after = number_in(arguments, "after", 0),
-            .task = message.task && !is_cli_,
+            .task = message.task && !is_cli_ && !is_modern(),
             .structured = string_value(message.text(message.name)) == "shaped",
             .began = {}};
   if (!call.canary.empty()) canary_ = call.canary;
@@ -227,7 +275,11 @@ void Actor::call(const Message& message) {
       std::string::npos)
     return error(call.id, mcpivot::code::invalid_params,
                  fmt::format("@{} has no {}", script_.name, call.tool));
+  if (!is_modern() &&
+      (message.request_state || !find_member(message.text(message.params), "inputResponses").empty()))
+    ledger_.wrong(script_.name, "is of the legacy era, and was sent a retry: " + std::string(message.raw));
   open_[call.id] = call.number;
+  if (is_modern() && resume(call, message)) return;
   ledger_.executed(call.number, script_.name);
   // A server may not survive what it is told again, though it did the first time.
   if (call.tool == "again" && call.how == "die-after")
@@ -242,7 +294,8 @@ void Actor::perform(const Call& call) {
   if (!open_.contains(call.id)) return;  // cancelled
   if (call.how == "die") return body_.die("was killed by SIGSEGV");
   if (call.how == "exit") return body_.die("exited with code 0");
-  if (call.how == "ask") return ask(call);
+  if (call.how == "ask")
+    return is_modern() && !is_rudely_asked(call) ? require_input(call, 1, {}) : ask(call);
   if (call.how == "lose") {
     open_.erase(call.id);
     return body_.lose(call.id, true);
@@ -302,7 +355,8 @@ void Actor::flood(const Call& call) {
       body_.say(request_line(
           {}, "notifications/progress",
           fmt::format(R"({{"progressToken":{},"progress":{},"message":"{}"}})", call.token, i, call.canary)));
-    log(fmt::format(R"({{"level":"info","data":"{} {} {}"}})", call.number, i, call.canary));
+    if (!is_modern() || call.level == "debug" || call.level == "info")
+      log(fmt::format(R"({{"level":"info","data":"{} {} {}"}})", call.number, i, call.canary));
   }
 }
 
@@ -313,12 +367,11 @@ void Actor::ask(const Call& call) {
   const std::string_view method =
       std::to_array<std::string_view>({"sampling/createMessage", "elicitation/create", "roots/list",
                                        "ping"})[static_cast<std::size_t>(call.number) % 4];
-  body_.say(
-      request_line(std::to_string(id), method,
-                   fmt::format(R"({{"n":{},"of":"{}","canary":"{}","_meta":{{"progressToken":"t{}"}}}})",
-                               call.number, shared_ ? "shared" : "one", call.canary, id)));
+  put(std::to_string(id), method,
+      fmt::format(R"({{"n":{},"key":"{}","of":"{}","canary":"{}","_meta":{{"progressToken":"t{}"}}}})",
+                  call.number, id, shared_ ? "shared" : "one", call.canary, id));
   if (call.number % 8 == 7) {  // it thinks better of it
-    body_.say(mcpivot::cancellation(std::to_string(id), "never mind"));
+    withdraw(std::to_string(id), "never mind");
     asking_.erase(id);
     finish(call);
   }
@@ -326,21 +379,25 @@ void Actor::ask(const Call& call) {
 
 void Actor::change_tools() {
   ++script_.revision;
-  body_.say(request_line({}, "notifications/tools/list_changed", {}));
+  announce("notifications/tools/list_changed", {});
 }
 
 void Actor::heal() {
   if (birth_ == Birth::hangs) return;
   birth_ = Birth::good;
+  tongue_.listening = Tongue::Listening::good;
+  for (auto& [id, listen] : listens_) acknowledge(listen);
   if (!ready_ || is_cli_) return;
   for (const char* list : {"tools", "prompts", "resources"})
-    body_.say(request_line({}, fmt::format("notifications/{}/list_changed", list), {}));
+    announce(fmt::format("notifications/{}/list_changed", list), {});
 }
 
 void Actor::blurt(std::string_view what) {
   if (what == "tools") return change_tools();
-  if (what == "prompts") return body_.say(request_line({}, "notifications/prompts/list_changed", {}));
-  if (what == "resources") return body_.say(request_line({}, "notifications/resources/list_changed", {}));
+  if (what == "prompts") return announce("notifications/prompts/list_changed", {});
+  if (what == "resources") return announce("notifications/resources/list_changed", {});
+  // A modern one logs what belongs to a call.
+  if (is_modern() && (what.starts_with("log") || what == "flood")) return;
   if (what == "log") return log(fmt::format(R"({{"level":"info","logger":"a\"b","data":"{}"}})", canary_));
   if (what == "log-empty") return log("{}");
   if (what == "log-array") return log("[1]");
@@ -356,12 +413,11 @@ void Actor::blurt(std::string_view what) {
   if (what == "progress")
     return body_.say(request_line({}, "notifications/progress", R"({"progressToken":77777,"progress":1})"));
   if (what == "updated")
-    return body_.say(request_line(
-        {}, "notifications/resources/updated",
-        fmt::format(R"({{"uri":"sim://{}/one","of":"{}"}})", script_.name, shared_ ? "shared" : "one")));
-  if (what == "ask")
-    return body_.say(request_line(fmt::format(R"("q{}")", ++asked_), "roots/list",
-                                  fmt::format(R"({{"of":"{}"}})", shared_ ? "shared" : "one")));
+    return announce("notifications/resources/updated", fmt::format(R"({{"uri":"sim://{}/one","of":"{}"}})",
+                                                                   script_.name, shared_ ? "shared" : "one"));
+  if (what == "ask" && (!is_modern() || tongue_.rude))
+    return put(fmt::format(R"("q{}")", ++asked_), "roots/list",
+               fmt::format(R"({{"of":"{}"}})", shared_ ? "shared" : "one"));
 }
 
 }  // namespace simulation

@@ -2,15 +2,20 @@
 // arguments say ({"do":"die","after":5}): answer, fail, hang, die, talk nonsense, ask back, flood, change its
 // tools, begin a task.
 //
+// It takes the era of its first message for good, as servers with the official SDK do. What it does in the
+// modern one is in actor_modern.cpp.
+//
 // It knows nothing of what it lives in: that is its body, which must outlive it.
 #pragma once
 
 #include <functional>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
 
+#include "base/era.h"
 #include "ledger.h"
 #include "mcp/catalog.h"
 #include "rpc/message.h"
@@ -54,6 +59,16 @@ class Actor {
   bool answered() const { return answered_; }
   // Of whoever called it last; empty: nobody who has one.
   const std::string& canary() const { return canary_; }
+  // The era of its first message; nothing: there was none that it understood.
+  std::optional<mcpivot::Era> era() const { return era_; }
+  // Whether it ended, or said no, because of the era.
+  bool refused_era() const { return refused_era_; }
+  // Its listens: those that it has acknowledged and not ended; and whether it has been good to all of them.
+  std::size_t listens() const { return listens_.size(); }
+  bool hears_listens() const { return tongue_.listening == Tongue::Listening::good && !was_rude_; }
+  // Questions of its own that have no answer and were not taken back.
+  std::size_t questions() const { return questions_.size(); }
+  int revision() const { return script_.revision; }
 
  private:
   struct Call {
@@ -62,6 +77,8 @@ class Actor {
     std::string tool;
     std::string how;  // "do"
     std::string canary;
+    std::string level;         // of log messages, in the modern era
+    std::string capabilities;  // of who calls, in the modern era
     int number = 0;
     int after = 0;
     bool task = false;
@@ -69,7 +86,16 @@ class Actor {
     mcpivot::Clock::Time began{};  // as a task
   };
 
+  struct Listen {
+    std::set<std::string> methods;  // of notifications
+    std::set<std::string> uris;
+    bool acknowledged = false;
+    std::string acknowledgement;
+  };
+
   void stop(const std::string& id);
+  void on_answer(const mcpivot::Message& message);
+  bool takes_era(const mcpivot::Message& message);
   void on_request(const mcpivot::Message& message);
   void initialize(const mcpivot::Message& message);
   void list(const mcpivot::Message& message, mcpivot::ListKind kind);
@@ -79,6 +105,24 @@ class Actor {
   void flood(const Call& call);
   void ask(const Call& call);
   void change_tools();
+  // A question of its own.
+  void put(const std::string& id, std::string_view method, std::string_view params);
+  void withdraw(const std::string& id, std::string_view why);
+  // To whoever wants to hear it, in its era.
+  void announce(std::string_view method, std::string_view params);
+
+  // In the modern era.
+  bool is_modern() const { return era_ == mcpivot::Era::modern; }
+  bool judge_modern(const mcpivot::Message& message);
+  bool is_rudely_asked(const Call& call) const { return tongue_.rude && call.number % 8 == 3; }
+  void discover(const mcpivot::Message& message);
+  void listen(const mcpivot::Message& message);
+  void acknowledge(Listen& listen);
+  // The call is answered with what it takes to go on.
+  void require_input(const Call& call, int round, const std::set<std::string>& missing);
+  // It was called again with that; false: it wasn't.
+  bool resume(const Call& call, const mcpivot::Message& message);
+
   void result(std::string_view id, std::string_view result);
   void error(std::string_view id, int code, std::string_view words);
   std::string content(const Call& call) const;
@@ -88,17 +132,25 @@ class Actor {
   Script& script_;
   Ledger& ledger_;
   Birth birth_;
+  Tongue tongue_;
+  std::optional<mcpivot::Era> era_;
+  bool refused_era_ = false;
+  bool was_rude_ = false;  // to a listen
   bool is_cli_;
   int generation_;
   bool shared_ = false;  // mcpivot itself is its client
   std::string canary_;
   bool ready_ = false;
+  bool slept_ = false;
   bool listed_ = false;
   int asked_ = 0;
   bool answered_ = false;              // a call
   std::map<std::string, int> open_;    // number by id
   std::map<int, Call> asking_;         // calls that wait for the client, by the id of the question
   std::map<std::string, Call> tasks_;  // by their ids
+  std::set<std::string> questions_;    // the ids of those that have no answer
+  std::set<std::string> withdrawn_;
+  std::map<std::string, Listen> listens_;  // by their ids, as JSON text
 };
 
 }  // namespace simulation

@@ -37,6 +37,7 @@ class Bookkeeper final : public mcpivot::Observer {
   Oracle& oracle_;
   mcpivot::Clock::Time last_{};
   std::map<Asked, int> open_;
+  std::set<Asked> listens_;                                                 // which stay open
   std::map<std::pair<Generation, std::int64_t>, Asked> sent_;               // what servers work on
   std::map<std::pair<mcpivot::ClientId, std::int64_t>, Generation> asked_;  // what clients are asked
   std::set<mcpivot::ClientId> gone_;

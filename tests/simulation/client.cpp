@@ -24,6 +24,8 @@ constexpr Millis longest_handshake{10'500};
 // A call waits 2 s at most and takes 2.5 s at most, and that for each of the six times that one to a daemon
 // may be made.
 constexpr Millis longest_call{35'000};
+// What isn't known after 2 s is not waited for.
+constexpr Millis longest_discover{2'500};
 
 // What servers may still say to a client that does not read: what was under way, and why calls failed.
 constexpr std::size_t most_unread = 1'500'000;
@@ -65,26 +67,48 @@ bool Client::keeps_transcript = false;
 
 // --- what it asks
 
-void Client::hello(int number, const std::string& version) {
+void Client::hello(int number, const std::string& how) {
   if (std::exchange(greeted_, true)) return;
+  const bool blind = how.ends_with("-blind");
+  if (how.starts_with("mixed")) speech_ = Speech::mixed;
+  if (how.starts_with("modern")) speech_ = Speech::modern;
+  if (speech_ == Speech::legacy && how != "dual") return initialize(number, how);
+  if (blind) return;
+  if (speech_ == Speech::mixed) return initialize(number, "2025-11-25");
+  if (how == "dual") speech_ = Speech::dual;
+  discover_ = number;
+  ask(number, "server/discover", {});
+}
+
+void Client::initialize(int number, const std::string& version) {
   hello_ = number;
   oracle_.will_ask(
       {.number = number, .who = seat_.who, .server = {}, .cancellable = false, .limit = longest_handshake});
   wire_->say(request_line(
       Oracle::spelled(number), "initialize",
       fmt::format(
-          R"({{"protocolVersion":"{}","capabilities":{{"roots":{{}}}},"clientInfo":{{"name":"sim{}","version":"1"}}}})",
-          version, seat_.guest)));
+          R"({{"protocolVersion":"{}","capabilities":{},"clientInfo":{{"name":"sim{}","version":"1"}}}})",
+          version, capabilities(), seat_.guest)));
 }
 
 void Client::ready() {
-  if (!greeted_ || std::exchange(ready_, true)) return;
+  if (hello_ == 0 || std::exchange(ready_, true)) return;
   wire_->say(request_line({}, "notifications/initialized", {}));
 }
 
+void Client::put(const Asked& asked, const std::string& method, std::string members) {
+  wire_->say(line_of(asked, method, std::move(members)));
+}
+
 void Client::ask(int number, const std::string& method, const std::string& params) {
-  oracle_.will_ask({.number = number, .who = seat_.who, .server = {}});
+  Asked asked{.number = number, .who = seat_.who, .server = {}};
+  asked.modern = speaks_modern(number);
+  if (method == "server/discover") asked.limit = longest_discover;
   if (!greeted_) early_.insert(Oracle::spelled(number));
+  if (asked.modern && (params.empty() || params.starts_with('{')))
+    return put(asked, method, params.empty() ? "" : params.substr(1, params.size() - 2));
+  asked.modern = false;
+  oracle_.will_ask(asked);
   wire_->say(request_line(Oracle::spelled(number), method, params));
 }
 
@@ -105,27 +129,26 @@ std::string Client::with_canary(std::string arguments) const {
   return arguments;
 }
 
-std::string Client::call_line(int number, const std::string& name, const CallText& call) const {
-  std::string params =
-      fmt::format(R"({{"name":{},"arguments":{})", mcpivot::quote(name), with_canary(call.arguments));
-  if (call.token) params += fmt::format(R"(,"_meta":{{"progressToken":{}}})", Oracle::token(number));
-  if (call.task) params += R"(,"task":{"ttl":60000})";
-  return request_line(Oracle::spelled(number), "tools/call", params + "}");
+std::string Client::call_members(const std::string& name, const CallText& call) const {
+  std::string members =
+      fmt::format(R"("name":{},"arguments":{})", mcpivot::quote(name), with_canary(call.arguments));
+  if (call.task) members += R"(,"task":{"ttl":60000})";
+  return members;
 }
 
-void Client::expect(int number, std::string server, const CallText& call) {
-  const bool may_repeat = call.tool == "look" || call.tool == "put" || call.tool == "again";
+Asked Client::expected(int number, std::string server, const CallText& call) const {
   if (!server.empty()) server += seat_.guest;
-  oracle_.will_ask({.number = number,
-                    .who = seat_.who,
-                    .server = std::move(server),
-                    .may_repeat = may_repeat,
-                    .is_call = true,
-                    .has_token = call.token,
-                    .is_task = call.task,
-                    .is_prompt = is_prompt(call.arguments),
-                    .in_batch = call.in_batch,
-                    .limit = call.in_batch ? 3 * longest_call : longest_call});
+  return {.number = number,
+          .who = seat_.who,
+          .server = std::move(server),
+          .may_repeat = call.tool == "look" || call.tool == "put" || call.tool == "again",
+          .is_call = true,
+          .has_token = call.token,
+          .is_task = call.task,
+          .is_prompt = is_prompt(call.arguments),
+          .in_batch = call.in_batch,
+          .limit = call.in_batch ? 3 * longest_call : longest_call,
+          .modern = !call.in_batch && speaks_modern(number)};
 }
 
 void Client::call(const std::string& server, int number, const CallText& call) {
@@ -136,24 +159,22 @@ void Client::call(const std::string& server, int number, const CallText& call) {
 
 void Client::call_named(const std::string& name, const std::string& server, int number,
                         const CallText& call) {
-  expect(number, server, call);
-  wire_->say(call_line(number, name, call));
+  put(expected(number, server, call), "tools/call", call_members(name, call));
 }
 
 void Client::call_through(const std::string& server, int number, const CallText& call) {
-  expect(number, server, call);
   CallText wrapped = call;
   wrapped.arguments = fmt::format(R"({{"tool":"{}__{}","arguments":{}}})", server, call.tool, call.arguments);
-  wire_->say(call_line(number, "pivot_call", wrapped));
+  put(expected(number, server, call), "tools/call", call_members("pivot_call", wrapped));
 }
 
 void Client::control(int number, const std::string& text) {
   std::istringstream words(text);
   CallText call;
   words >> call.tool >> call.arguments;
-  call.token = text.ends_with("+token");
-  oracle_.will_ask({.number = number, .who = seat_.who, .server = {}, .has_token = call.token});
-  wire_->say(call_line(number, call.tool, call));
+  Asked asked{.number = number, .who = seat_.who, .server = {}, .has_token = text.ends_with("+token")};
+  asked.modern = speaks_modern(number);
+  put(asked, "tools/call", call_members(call.tool, call));
 }
 
 void Client::batch(const std::string& server, int number, const std::string& text) {
@@ -164,17 +185,20 @@ void Client::batch(const std::string& server, int number, const std::string& tex
     call.in_batch = true;
     bool sure = false;
     const std::string name = name_for(server, call.tool, i, sure);
-    expect(i, sure ? server : std::string(), call);
-    lines += (lines.empty() ? "" : ",") + call_line(i, name, call);
+    lines += (lines.empty() ? "" : ",") + line_of(expected(i, sure ? server : std::string(), call),
+                                                  "tools/call", call_members(name, call));
   }
   wire_->say("[" + lines + "]");
 }
 
 void Client::cancel(int number) {
+  tool_listens_.erase(number);
+  listens_.erase(Oracle::spelled(number));
   wire_->say(mcpivot::cancellation(Oracle::spelled(number), "never mind"));
 }
 
 void Client::notify(const std::string& method, const std::string& params) {
+  if (method == "notifications/initialized" && speech_ == Speech::modern) return;  // there is no such thing
   if (method == "notifications/initialized") ready_ = true;  // so it will be told what changes
   wire_->say(request_line({}, method, params));
 }
@@ -211,26 +235,46 @@ void Client::hear(std::string_view line) {
   const auto message = mcpivot::read_message(line);
   if (!message) return;
   if (message->kind == Kind::request) return answer(*message);
+  if (message->is_answer()) return hear_answer(*message);
   if (message->known == Method::cancelled) {
     asked_.erase(std::string(message->text(message->request_id)));
-  } else if (message->known == Method::tools_changed && ready_) {
-    const int number = own_number();
-    ask(number, "tools/list", {});
-  } else if (message->kind == Kind::result) {
-    const std::string_view result = message->text(message->result);
-    const bool is_handshake = hello_ != 0 && message->text(message->id) == Oracle::spelled(hello_);
-    if (is_handshake) batches_ = find_member(result, "protocolVersion") == R"("2025-03-26")";
-    if (!result.starts_with(R"({"tools":[)") || early_.contains(message->text(message->id))) return;
-    const auto before = std::exchange(names_, {});
-    constexpr std::string_view key = R"({"name":")";
-    for (auto at = result.find(key); at != std::string_view::npos; at = result.find(key, at)) {
-      at += key.size();
-      names_.emplace(result.substr(at, result.find('"', at) - at));
-    }
-    if (listed_ && check_ != 0 && message->text(message->id) == Oracle::spelled(check_))
-      list_differs_ = names_ != before;
-    listed_ = true;
+  } else if (message->known == Method::acknowledged) {
+    const std::string_view wanted = find_member(message->text(message->params), "notifications");
+    const auto listen = listens_.find(message->text(message->subscription));
+    if (listen == listens_.end() || find_member(wanted, "toolsListChanged") != "true") return;
+    tool_listens_.insert(listen->second);
+    ask(own_number(), "tools/list", {});
+  } else if (message->known == Method::tools_changed && (ready_ || message->subscription)) {
+    ask(own_number(), "tools/list", {});
   }
+}
+
+void Client::hear_answer(const Message& message) {
+  const std::string_view id = message.text(message.id);
+  const std::string_view result = message.text(message.result);
+  if (hello_ != 0 && id == Oracle::spelled(hello_))
+    batches_ = find_member(result, "protocolVersion") == R"("2025-03-26")";
+  if (is_undecided() && id == Oracle::spelled(discover_)) return decide(result);
+  if (const auto kept = kept_.extract(std::string(id)); !kept.empty())
+    if (find_member(result, "resultType") == R"("input_required")") come_back(kept.mapped(), result);
+  if (const auto ended = listens_.extract(std::string(id)); !ended.empty())
+    tool_listens_.erase(ended.mapped());
+  if (message.kind == Kind::result) learn_names(message);
+}
+
+void Client::learn_names(const Message& message) {
+  const std::string_view id = message.text(message.id);
+  const std::string_view result = message.text(message.result);
+  if (!result.starts_with(R"({"tools":[)") || early_.contains(id)) return;
+  const auto before = std::exchange(names_, {});
+  constexpr std::string_view key = R"({"name":")";
+  for (auto at = result.find(key); at != std::string_view::npos; at = result.find(key, at)) {
+    at += key.size();
+    names_.emplace(result.substr(at, result.find('"', at) - at));
+  }
+  const bool is_told = ready_ || !tool_listens_.empty();  // of changes
+  if (listed_ && check_ != 0 && id == Oracle::spelled(check_)) list_differs_ = names_ != before;
+  listed_ = is_told;
 }
 
 // Soon, late or never; with progress, or an error.
@@ -241,7 +285,10 @@ void Client::answer(const Message& request) {
   asked_.emplace(request.text(request.id));
   if (number % 7 == 3) return;
   std::string line = number % 5 == 4 ? mcpivot::error_answer(request.text(request.id), -1, "declined")
-                                     : mcpivot::result_answer(request.text(request.id), R"({"roots":[]})");
+                                     : mcpivot::result_answer(
+                                           request.text(request.id),
+                                           response_to(mcpivot::string_value(request.text(request.method)),
+                                                       request.text(request.params)));
   if (request.progress_token && number % 3 == 0)
     notify("notifications/progress",
            fmt::format(R"({{"progressToken":{},"progress":1}})", request.text(request.progress_token)));

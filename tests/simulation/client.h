@@ -1,10 +1,16 @@
 // A simulated AI client: it asks what the plan says, answers what servers ask it, fetches a list again when
-// it is told that it changed, and tells the oracle all that it hears.
+// it is told that it changed, and tells the oracle all that it hears. Some are of the legacy era, some of the
+// modern one, some of both, and some mix them.
+//
+// What it does about answers that require input is in client_modern.cpp.
 #pragma once
 
+#include <functional>
+#include <map>
 #include <memory>
 #include <set>
 #include <string>
+#include <vector>
 
 #include "oracle.h"
 #include "plan.h"
@@ -25,6 +31,9 @@ struct CallText {
 };
 CallText call_from(const std::string& text, int number);
 
+// What a client answers to a server's question, so that the server knows it again.
+std::string response_to(const std::string& method, std::string_view params);
+
 class Client final : private Wire::Peer {
  public:
   // `who` is as the oracle has it; `guest` is "~g1", behind the names of its servers.
@@ -39,7 +48,9 @@ class Client final : private Wire::Peer {
   void start(mcpivot::Link::Handler& handler) { wire_->start(handler); }
   const Wire& wire() const { return *wire_; }
 
-  void hello(int number, const std::string& version);
+  // `how`: the version of a legacy client; "modern", "dual" or "mixed", and "-blind" behind it: it doesn't
+  // ask or shake hands first.
+  void hello(int number, const std::string& how);
   void ready();
   void call(const std::string& server, int number, const CallText& call);
   void call_through(const std::string& server, int number, const CallText& call);
@@ -48,6 +59,8 @@ class Client final : private Wire::Peer {
   void control(int number, const std::string& text);
   void batch(const std::string& server, int number, const std::string& text);
   void ask(int number, const std::string& method, const std::string& params);
+  // "tools,prompts,sim://alpha/one"; only a client that has the modern era does that.
+  void listen(int number, const std::string& text);
   void cancel(int number);
   void notify(const std::string& method, const std::string& params);
   void noise(int kind);
@@ -61,6 +74,9 @@ class Client final : private Wire::Peer {
   // What it was told last, it would be told again: asks for the list, to compare.
   void check_list();
   bool list_is_right() const { return !list_differs_; }
+  // It waits to be told which eras there are, and does nothing else until then.
+  bool is_undecided() const { return speech_ == Speech::dual; }
+  void when_decided(std::function<void()> what) { held_.push_back(std::move(what)); }
 
   // All that it was told, if anybody wants to know.
   static bool keeps_transcript;
@@ -71,6 +87,14 @@ class Client final : private Wire::Peer {
   int own_number() { return first_own_number + ++own_numbers_; }
 
  private:
+  enum class Speech : std::uint8_t { legacy, modern, dual, mixed };
+  // A request that may be answered with what it takes to go on.
+  struct Kept {
+    std::string method;
+    std::string members;  // of its params
+    Asked asked;
+  };
+
   void hear(std::string_view line) override;
   void hear_end() override {}
   void given(const mcpivot::Message& message) override { oracle_.given(seat_.who, message); }
@@ -80,9 +104,26 @@ class Client final : private Wire::Peer {
 
   std::string name_for(const std::string& server, const std::string& tool, int number, bool& sure) const;
   std::string with_canary(std::string arguments) const;
-  std::string call_line(int number, const std::string& name, const CallText& call) const;
-  void expect(int number, std::string server, const CallText& call);
+  Asked expected(int number, std::string server, const CallText& call) const;
+  // Asks, in its own era. The line, if it is one of a batch.
+  std::string line_of(Asked asked, const std::string& method, std::string members);
+  void put(const Asked& asked, const std::string& method, std::string members);
+  std::string call_members(const std::string& name, const CallText& call) const;
   void answer(const mcpivot::Message& request);
+  void hear_answer(const mcpivot::Message& message);
+  void learn_names(const mcpivot::Message& message);
+
+  // In the modern era.
+  bool speaks_modern(int number) const;
+  std::string meta(const Asked& asked) const;
+  std::string capabilities() const;
+  void decide(std::string_view discovered);
+  void initialize(int number, const std::string& version);
+  void come_back(const Kept& kept, std::string_view result);
+  // Calls again. `state` and `responses` are JSON text, or empty.
+  void retry(const Kept& kept, const std::string& state, const std::string& responses,
+             Asked::Honesty honesty);
+  void later(Millis time, std::function<void()> what);
 
   VirtualTime& time_;
   Oracle& oracle_;
@@ -97,8 +138,13 @@ class Client final : private Wire::Peer {
   bool listed_ = false;
   bool list_differs_ = false;
   std::function<void()> when_known_;
-  std::string version_;
-  int hello_ = 0;  // its number
+  int hello_ = 0;     // its number
+  int discover_ = 0;  // the number of the request that decides the era
+  Speech speech_ = Speech::legacy;
+  std::vector<std::function<void()>> held_;
+  std::map<std::string, Kept, std::less<>> kept_;    // by id
+  std::map<std::string, int, std::less<>> listens_;  // their numbers by their ids
+  std::set<int> tool_listens_;                       // for tools, acknowledged
   bool greeted_ = false;
   bool ready_ = false;
   bool batches_ = false;  // the handshake allows them

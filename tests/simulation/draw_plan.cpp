@@ -2,7 +2,9 @@
 // and how often. Runs in which everything fails at once reach less than runs in which a few things do.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
+#include <map>
 #include <vector>
 
 #include "chance.h"
@@ -18,12 +20,12 @@ constexpr int events_of_an_action = 4;  // about
 
 class Drawing {
  public:
-  Drawing(std::uint64_t seed, bool apart) : chance_(seed), apart_(apart) {
+  Drawing(std::uint64_t seed, bool apart) : chance_(seed), eras_(seed_of(seed, "eras")), apart_(apart) {
     plan_.chance = chance_.next();
     most_servers_ = chance_.of({1, 1, 2, 3, 5});
     silent_ = chance_.one_in(12);
     hurry_ = chance_.of({300, 1'000, 3'000, 10'000});
-    for (int& weight : weights_) weight = chance_.of({0, 1, 1, 4});
+    for (std::size_t i = 0; i < index(Deed::tongue); ++i) weights_[i] = chance_.of({0, 1, 1, 4});
     weights_[index(Deed::call)] = chance_.of({20, 60, 120});
     weights_[index(Deed::through)] = chance_.of({4, 20});
     weights_[index(Deed::control)] = chance_.of({1, 4, 12});
@@ -38,6 +40,7 @@ class Drawing {
     weights_[index(Deed::guest)] = chance_.of({0, 0, 4, 40});
     weights_[index(Deed::part)] = weights_[index(Deed::guest)] > 0 ? 1 : 0;
     for (int& taste : tastes_) taste = chance_.of({0, 1, 3});
+    draw_eras();
     if (!apart_) return;
     weights_[index(Deed::guest)] = 40;
     for (const Deed shared : {Deed::hup, Deed::save, Deed::replace, Deed::builds, Deed::daemon, Deed::disk,
@@ -46,6 +49,7 @@ class Drawing {
   }
 
   Plan draw(int events) {
+    for (const auto& [name, tongue] : tongues_) add(Deed::tongue, name, 0, tongue);
     // Only at its very first start a server has left nothing in the cache that a handshake could be answered
     // from; and somebody who does nothing else waits to the end of it.
     if (chance_.one_in(2))
@@ -71,13 +75,74 @@ class Drawing {
   }
   std::string server() { return servers[static_cast<std::size_t>(chance_.below(most_servers_))]; }
   std::string fleet() {
-    return draw_fleet(chance_, {servers.begin(), servers.begin() + most_servers_}, apart_);
+    return with_eras(draw_fleet(chance_, {servers.begin(), servers.begin() + most_servers_}, apart_));
+  }
+
+  // Two seeds of five have the legacy era alone. The others differ from what they were without eras in
+  // nothing that is drawn elsewhere.
+  void draw_eras() {
+    if (eras_.below(5) < 2) return;
+    speeches_ = eras_.of<const char*>({"l", "m", "d", "mmd", "lmdx", "x"});
+    if (apart_) speeches_ = eras_.of<const char*>({"l", "m"});
+    guest_kinds_ = eras_.of<const char*>({"g", "m", "gm", "gmdx"});
+    if (apart_) guest_kinds_ = "gm";
+    for (const char* const name : servers)
+      if (eras_.below(4) > 0) tongues_[name] = tongue();
+    fixes_eras_ = apart_ || eras_.one_in(5);
+    weights_[index(Deed::tongue)] = fixes_eras_ ? 0 : eras_.of({0, 0, 1});
+    weights_[index(Deed::listen)] = eras_.of({0, 2, 8});
+    if (eras_.one_in(2)) tastes_[asking] = 6;
+  }
+
+  std::string tongue() {
+    std::string text = eras_.of<const char*>({"modern", "modern", "dual", "dual", "legacy", "modern+mute",
+                                              "modern+exits", "legacy+mute", "legacy+exits"});
+    if (eras_.one_in(4)) text += eras_.of<const char*>({"+refuses", "+unknown", "+ends", "+unheard"});
+    if (eras_.one_in(3)) text += "+rude";
+    return text;
+  }
+
+  // Where the user says which era a server has, it is one that it has.
+  std::string with_eras(std::string fleet) {
+    if (fixes_eras_)
+      for (const auto& [name, tongue] : tongues_) {
+        const auto at = fleet.find(name + "=");
+        if (at == std::string::npos || fleet.compare(at + name.size() + 1, 3, "cli") == 0) continue;
+        const bool modern = tongue.starts_with("dual") ? eras_.one_in(2) : tongue.starts_with("modern");
+        fleet.insert(std::min(fleet.find(' ', at), fleet.size()), modern ? ",era:modern" : ",era:legacy");
+      }
+    if (!tongues_.empty() && eras_.one_in(8))
+      fleet += eras_.of<const char*>({" front:modern", " front:legacy"});
+    return fleet;
+  }
+
+  char one_of(const std::string& letters) {
+    return letters[static_cast<std::size_t>(eras_.below(static_cast<int>(letters.size())))];
+  }
+  std::string guest_name() {
+    const int number = chance_.between(1, 2);
+    return fmt::format("{}{}", guest_kinds_ == "g" ? 'g' : one_of(guest_kinds_), number);
   }
   int request() { return ++last_request_; }
 
   void greet() {
     if (silent_ || chance_.one_in(12)) return;  // this one never does
-    add(Deed::hello, "-", request(), chance_.of<const char*>({"2025-06-18", "2025-11-25", "2025-03-26"}));
+    std::string how = chance_.of<const char*>({"2025-06-18", "2025-11-25", "2025-03-26"});
+    switch (speeches_.empty() ? 'l' : one_of(speeches_)) {
+      case 'm':
+        how = eras_.one_in(2) ? "modern" : "modern-blind";
+        break;
+      case 'd':
+        how = "dual";
+        break;
+      case 'x':
+        how = eras_.one_in(2) ? "mixed" : "mixed-blind";
+        break;
+      default:
+        break;
+    }
+    add(Deed::hello, "-", request(), how);
+    if (!how.starts_with('2') && eras_.one_in(2)) add(Deed::listen, "-", request(), listen());
     at_ += chance_.below(20'000);
     if (!chance_.one_in(12)) add(Deed::ready, "-", 0, "");
   }
@@ -170,10 +235,10 @@ class Drawing {
       case Deed::guest:
         return guest();
       case Deed::part:
-        return add(deed, fmt::format("g{}", chance_.between(1, 2)), 0, "");
+        return add(deed, guest_name(), 0, "");
       case Deed::kill:
         if (weights_[index(Deed::guest)] > 0 && chance_.one_in(2))
-          return add(deed, fmt::format("{}~g{}", server(), chance_.between(1, 2)), 0, "");
+          return add(deed, server() + "~" + guest_name(), 0, "");
         return add(deed, server(), 0, "");
       case Deed::save:
       case Deed::replace:
@@ -186,16 +251,27 @@ class Drawing {
       case Deed::daemon:
         return add(deed, server(), 0, chance_.of<const char*>({"up", "down", "up", "forget"}));
       case Deed::births:
-        return add(deed, server(), chance_.of({1, 1, 2, 5}),
-                   std::string(name_of(static_cast<Birth>(chance_.below(static_cast<int>(Birth::count))))));
+        return births();
       case Deed::builds:
         return add(deed, server(), chance_.of({0, 30, 30, 700, -1}),
                    chance_.of<const char*>({"ok", "news", "fails"}));
       case Deed::slow:
         return add(deed, server(), chance_.below(2), "");
+      case Deed::tongue:
+        return add(deed, server(), chance_.below(2), tongue());
+      case Deed::listen:
+        return add(deed, "-", request(), listen());
       default:
         return add(deed, "-", 0, "");
     }
+  }
+
+  void births() {
+    const std::string name = server();
+    const int times = chance_.of({1, 1, 2, 5});
+    const auto birth = static_cast<Birth>(chance_.below(static_cast<int>(Birth::late)));
+    const bool late = !speeches_.empty() && eras_.one_in(8);
+    add(Deed::births, name, times, std::string(name_of(late ? Birth::late : birth)));
   }
 
   // To a server that does not start, as often as not: then they wait.
@@ -210,8 +286,16 @@ class Drawing {
     last_request_ += crowd_size;
   }
 
+  std::string listen() {
+    std::string text = eras_.of<const char*>({"tools", "tools,prompts,resources", "resources", ""});
+    if (eras_.one_in(2))
+      text += fmt::format("{}sim://{}/one", text.empty() ? "" : ",",
+                          servers[static_cast<std::size_t>(eras_.below(most_servers_))]);
+    return text;
+  }
+
   void guest() {
-    const std::string name = fmt::format("g{}", chance_.between(1, 2));
+    const std::string name = guest_name();
     const auto act = [&](Deed deed, std::string at, int number, const std::string& text) {
       add(Deed::guest, std::move(at), number, fmt::format("{} {} {}", name, name_of(deed), text));
     };
@@ -227,6 +311,7 @@ class Drawing {
       case 4:
         return act(Deed::deaf, "-", chance_.of({5, 50, 1'500}), "");
       default:
+        if (!speeches_.empty() && eras_.one_in(12)) return act(Deed::listen, "-", request(), listen());
         return act(Deed::call, server(), request(), call_text());
     }
   }
@@ -304,7 +389,13 @@ class Drawing {
   }
 
   Chance chance_;
-  bool apart_;  // the client and its guests share nothing
+  Chance eras_;
+  std::string speeches_;           // letters, one for each kind of client that comes; empty: legacy ones
+  std::string guest_kinds_ = "g";  // the same for guests
+  std::map<std::string, std::string> tongues_;  // of servers that aren't just legacy
+  bool fixes_eras_ = false;                     // the configuration says which era servers have
+  static constexpr std::size_t asking = 14;     // of tastes_
+  bool apart_;                                  // the client and its guests share nothing
   Plan plan_;
   long at_ = 0;
   int last_request_ = 0;

@@ -62,6 +62,10 @@ void set(ServerEntry& entry, const std::string& word) {
     server.http.stop = "pkill daemon";
   } else if (word == "own") {
     if (!server.command.argv.empty()) server.command.argv = {"/own/shared"};
+  } else if (word == "era:legacy") {
+    server.era = mcpivot::Era::legacy;
+  } else if (word == "era:modern") {
+    server.era = mcpivot::Era::modern;
   } else if (word.starts_with("v:")) {
     server.command.env = {{"V", word.substr(2)}};
   } else {
@@ -135,6 +139,10 @@ GatewayConfig fleet_from(std::string_view text) {
   for (std::string word; words >> word;) {
     if (word == "bare") {
       config.names = mcpivot::Naming::bare;
+    } else if (word == "front:modern") {
+      config.front = mcpivot::Front::modern;
+    } else if (word == "front:legacy") {
+      config.front = mcpivot::Front::legacy;
     } else if (word == "left-out") {
       config.left_out = 1;
       config.trouble = "line 7: no such key";

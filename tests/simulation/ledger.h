@@ -28,6 +28,12 @@ class Ledger {
   virtual void runs_twice(const std::string& server) = 0;
   virtual bool serves(const std::string& server, pid_t pid) const = 0;
   virtual void ended_with_tasks(const std::string& server, std::chrono::milliseconds since_last) = 0;
+  // It was sent a retry with a requestState that is none of its own, or was used before.
+  virtual void bad_retry(int number, const std::string& server, const std::string& state) = 0;
+  // It was sent a good one, with or without all that it had asked for.
+  virtual void resumed(int number, const std::string& server, bool complete) = 0;
+  // Something reached a server that no client could have meant.
+  virtual void wrong(const std::string& server, const std::string& what) = 0;
   // The core sends this to a server.
   virtual void sent_to(const std::string& server, std::string_view line) = 0;
 };

@@ -112,7 +112,12 @@ Life::Guest::Guest(Life& life, int who, const std::string& name)
   life.world_.set_guest(desk.client(), name);
   desk.start();
   client.start(session);
-  client.hello(client.own_number(), "2025-06-18");
+  // "g1", "m1", "d1", "x1": the first letter is its era.
+  const char* const how = name.starts_with('m')   ? "modern"
+                          : name.starts_with('d') ? "dual"
+                          : name.starts_with('x') ? "mixed"
+                                                  : "2025-06-18";
+  client.hello(client.own_number(), how);
   client.ready();
 }
 
@@ -200,6 +205,8 @@ void Life::act(const Action& action) {
 }
 
 void Life::act_as(Client& client, const Action& action) {
+  if (client.is_undecided() && action.deed != Deed::hello && action.deed != Deed::deaf)
+    return client.when_decided([this, &client, action] { act_as(client, action); });
   switch (action.deed) {
     case Deed::hello:
       return client.hello(action.number, action.text);
@@ -223,6 +230,8 @@ void Life::act_as(Client& client, const Action& action) {
     }
     case Deed::cancel:
       return client.cancel(action.number);
+    case Deed::listen:
+      return client.listen(action.number, action.text);
     case Deed::notify: {
       const auto [method, params] = first_word(action.text);
       return client.notify(method, params);

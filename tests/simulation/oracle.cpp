@@ -115,13 +115,15 @@ void Oracle::given(int who, const Message& message) {
     if (request->state != State::planned) return;  // whoever asked is gone meanwhile
     request->state = State::open;
     request->since = clock_.now();
+    given_request(who, *request, message);
   } else if (message.known == Method::cancelled && message.request_id) {
     Request* const request = find(message.text(message.request_id));
     if (request == nullptr || request->state != State::open || request->asked.who != who ||
         !request->asked.cancellable)
       return;
     request->state = State::withdrawn;
-    cancelled_ = request->asked.number;
+    if (request->asked.of == 0) cancelled_ = request->asked.number;
+    if (request->goes_on) cancelled_ = request->asked.of;
   }
 }
 
@@ -171,6 +173,7 @@ void Oracle::said(int who, std::string_view line) {
   if (!message)
     return violate(fmt::format("what was said is no message ({}): {}", message.error().reason, brief(line)));
   if (message->is_answer() && message->id) return answered(who, *message);
+  judge_unasked(who, *message);
   if (message->known != Method::progress) return;
   const std::string_view token_text = message->text(message->progress_token);
   const auto found = requests_.find(number_in(token_text));
@@ -189,10 +192,13 @@ void Oracle::judge_apart(int who, std::string_view line) {
   for (auto at = line.find(canary_begins); at != std::string_view::npos;
        at = line.find(canary_begins, at + 1))
     if (!line.substr(at).starts_with(own)) return violate("what another client said is told: " + brief(line));
-  if (line.find(R"("of":"shared")") == std::string_view::npos) return;
+  if (line.find(R"("of":"shared)") == std::string_view::npos) return;
   const auto message = mcpivot::read_message(line);
   if (!message) return;
-  if (message->kind == Kind::request) return violate("a server that is shared asks a client: " + brief(line));
+  // One of the modern era asks by its answers, and so whoever asked it.
+  if (message->is_answer() && line.find(R"("of":"shared")") == std::string_view::npos) return;
+  if (message->kind == Kind::request || message->is_answer())
+    return violate("a server that is shared asks a client: " + brief(line));
   if (!subscribed_[who].contains(mcpivot::string_value(message->text(message->uri))))
     violate("an update for somebody else: " + brief(line));
 }
@@ -217,10 +223,11 @@ void Oracle::answered(int who, const Message& message) {
       return violate(fmt::format("{} is answered before it was asked: {}", number, brief(message.raw)));
   }
   request->state = State::answered;
-  if (const auto took = clock_.since(request->since); took > request->asked.limit)
+  if (const auto took = clock_.since(request->since);
+      took > request->asked.limit && !request->asked.is_listen)
     violate(fmt::format("{} is answered after {} ms: {}", number, took.count(), brief(message.raw)));
   note_deaths(who, message.raw);
-  judge_words(*request, message);
+  if (judge_era(who, *request, message)) judge_words(*request, message);
 }
 
 // By its own server, with its own number; or by mcpivot, which says so.
@@ -228,7 +235,8 @@ void Oracle::judge_words(Request& request, const Message& message) {
   const Asked& asked = request.asked;
   if (!asked.is_call) return;
   const std::string_view raw = message.raw;
-  const std::string mark = fmt::format("#{}.", asked.number);
+  const int number = asked.of == 0 ? asked.number : asked.of;
+  const std::string mark = fmt::format("#{}.", number);
   const auto at = raw.find(mark);
   const bool by_us = raw.find("[mcpivot]") != std::string_view::npos;
   if (at != std::string_view::npos) {
@@ -239,7 +247,8 @@ void Oracle::judge_words(Request& request, const Message& message) {
     if (!asked.server.empty() && by != asked.server && !shared)
       return violate(
           fmt::format("{} was for {}, and {} answered: {}", asked.number, asked.server, by, brief(raw)));
-    if (request.executed == 0)
+    count_use(asked);
+    if (requests_.at(number).executed == 0)
       return violate(fmt::format("{} was answered, but never executed", asked.number));
     request.well = true;
     return;
@@ -280,7 +289,7 @@ void Oracle::executed(int number, const std::string& server) {
   if (found == requests_.end())
     return violate(fmt::format("{} executed {}, which nobody asked for", server, number));
   Request& request = found->second;
-  if (++request.executed > 1 && !request.asked.may_repeat)
+  if (++request.executed > 1 + request.extra && !request.asked.may_repeat)
     violate(fmt::format("{} was executed twice, the second time by {}", number, server));
 }
 
@@ -356,10 +365,10 @@ bool Oracle::was_answered_well(int number) const {
   return found != requests_.end() && found->second.well;
 }
 
-void Oracle::judge_end() {
+void Oracle::judge_end(bool of_mcpivot) {
   std::vector<int> never;
   for (const auto& [number, request] : requests_)
-    if (request.state == State::open) never.push_back(number);
+    if (request.state == State::open && (of_mcpivot || !request.asked.is_listen)) never.push_back(number);
   std::ranges::sort(never);
   for (const int number : never) violate(fmt::format("{} is never answered", number));
 }

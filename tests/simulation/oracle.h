@@ -4,6 +4,8 @@
 // A promise that is broken is a sentence in broken(); the run goes on.
 #pragma once
 
+#include <fmt/format.h>
+
 #include <deque>
 #include <functional>
 #include <map>
@@ -34,6 +36,21 @@ struct Asked {
   bool cancellable = true;
   bool in_batch = false;  // its answer may lie there when it is cancelled
   Millis limit{100'000};
+
+  // Of the modern era: what each answer must have depends on the request.
+  bool modern = false;
+  bool faulty = false;     // its `_meta` is none
+  bool carries = false;    // its answer may be `input_required`
+  bool cacheable = false;  // its answer says for how long
+  bool logs = false;       // it wants log messages
+  // A retry: of which call, with which requestState; and that it is forged, or used before.
+  int of = 0;
+  std::string state{};
+  enum class Honesty : std::uint8_t { good, odd, forged } honesty = Honesty::good;
+  // A listen: for which notifications, and resources.
+  bool is_listen = false;
+  std::set<std::string> methods{};
+  std::set<std::string> uris{};
 };
 
 class Oracle final : public Ledger {
@@ -69,8 +86,15 @@ class Oracle final : public Ledger {
     return is_current && is_current(server, pid);
   }
   void ended_with_tasks(const std::string& server, Millis since_last) override;
+  void bad_retry(int number, const std::string& server, const std::string& state) override;
+  void resumed(int number, const std::string& server, bool complete) override;
+  void wrong(const std::string& server, const std::string& what) override {
+    violate(fmt::format("{} {}", server, brief(what)));
+  }
   // The plan does something: what was to happen by itself may not.
   void meddled() { due_.clear(); }
+  // The configuration is another one: names may mean other servers.
+  void reconfigured() { reconfigured_ = clock_.now(); }
   // Somebody had this server stopped: it stays so until it is asked something, or somebody wants it back.
   void stopped(const std::string& server) {
     if (stop_wanted_) stopped_.insert(server);
@@ -93,11 +117,18 @@ class Oracle final : public Ledger {
   std::function<int(const std::string& server)> whose;
   // Nobody in this plan ever stops reading, or hangs from the start.
   bool all_listen = false;
+  // In this plan there are never so many calls at once that some are given up for others.
+  bool no_crowds = false;
+
+  // Whether this client is of the modern era, as it has shown so far.
+  bool is_modern(int who) const { return modern_.contains(who); }
+  // A requestState that another client than this one was given; empty: there is none.
+  std::string state_of_another(int who) const;
 
   bool was_answered(int number) const;
   bool was_answered_well(int number) const;
-  // When all must be over.
-  void judge_end();
+  // When all must be over; at the end of mcpivot, what stays open otherwise, too.
+  void judge_end(bool of_mcpivot);
   // Whoever died in silence must have been told of by now.
   void judge_deaths(int who);
   // mcpivot ends: what it has not told it never will.
@@ -119,7 +150,10 @@ class Oracle final : public Ledger {
     State state = State::none;
     bool well = false;  // answered by its own server
     int executed = 0;
-    int death = 0;  // of its server, while it was under way
+    int extra = 0;  // how often it may be, beyond once
+    int death = 0;              // of its server, while it was under way
+    bool goes_on = false;       // a retry, and its call waits for it
+    bool acknowledged = false;  // a listen
     mcpivot::Clock::Time since{};
   };
 
@@ -130,6 +164,13 @@ class Oracle final : public Ledger {
   void note_deaths(int who, std::string_view line);
   void heard(std::string_view line);
   void judge_excuse(const Asked& asked, std::string_view raw);
+  // Of the modern era.
+  void given_request(int who, Request& request, const mcpivot::Message& message);
+  void judge_unasked(int who, const mcpivot::Message& message);
+  void judge_subscription(int who, const mcpivot::Message& message);
+  // False: there is no more to be judged.
+  bool judge_era(int who, Request& request, const mcpivot::Message& message);
+  void count_use(const Asked& asked);
   std::string brief(std::string_view line) const;
 
   const mcpivot::Clock& clock_;
@@ -147,6 +188,13 @@ class Oracle final : public Ledger {
   std::set<std::string> stopped_;
   bool stop_wanted_ = false;                         // that is the last of what was asked of mcpivot itself
   std::map<std::string, mcpivot::Clock::Time> due_;  // when servers must have been started again
+  std::set<int> modern_;                             // clients
+  std::set<int> shaken_;                             // those that ever said `initialize`
+  std::set<int> want_logs_;                          // those that ever asked for log messages
+  std::map<int, std::string> states_;                // the latest requestState of each
+  std::map<std::string, int> uses_;                  // of a requestState that came to something
+  std::set<std::string> odd_states_;                 // such as clients were not given
+  mcpivot::Clock::Time reconfigured_{};
   std::vector<std::string> broken_;
   mcpivot::ContentHash hash_;
   std::uint64_t said_ = 0;

@@ -11,9 +11,10 @@ namespace simulation {
 namespace {
 
 constexpr auto names = std::to_array<std::string_view>(
-    {"fleet", "trouble", "hup",  "quit",   "disk",   "hello",  "ready",  "call",   "through", "control",
-     "batch", "crowd",   "ask",  "cancel", "notify", "noise",  "deaf",   "vanish", "guest",   "part",
-     "type",  "leave",   "kill", "blurt",  "daemon", "births", "builds", "save",   "replace", "slow"});
+    {"fleet",   "trouble", "hup",    "quit",  "disk",    "hello",  "ready",  "call",
+     "through", "control", "batch",  "crowd", "ask",     "cancel", "notify", "noise",
+     "deaf",    "vanish",  "guest",  "part",  "type",    "leave",  "kill",   "blurt",
+     "daemon",  "births",  "builds", "save",  "replace", "slow",   "tongue", "listen"});
 static_assert(names.size() == static_cast<std::size_t>(Deed::count));
 
 }  // namespace

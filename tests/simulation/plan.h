@@ -47,7 +47,10 @@ enum class Deed : std::uint8_t {
   builds,
   save,
   replace,
-  slow,  // it ends as late as it may
+  slow,    // it ends as late as it may
+  tongue,  // the eras that its program has from now on (1: in another file)
+  // of clients of the modern era
+  listen,
   count
 };
 std::string_view name_of(Deed deed);

@@ -11,7 +11,7 @@ namespace {
 
 constexpr auto names = std::to_array<std::string_view>(
     {"good", "cannot-execute", "dies-at-once", "dies-in-handshake", "dies-while-listing", "hangs", "slow",
-     "rejects", "no-version", "garbage", "refuses-lists", "endless-pages", "asks-early", "throws"});
+     "rejects", "no-version", "garbage", "refuses-lists", "endless-pages", "asks-early", "throws", "late"});
 static_assert(names.size() == static_cast<std::size_t>(Birth::count));
 
 constexpr int revisions = 5;  // then they begin again
@@ -34,6 +34,35 @@ Birth birth_called(std::string_view name) {
   return static_cast<Birth>(found - names.begin());
 }
 
+Tongue tongue_called(std::string_view text) {
+  Tongue tongue;
+  while (!text.empty()) {
+    const std::string_view word = text.substr(0, text.find('+'));
+    text.remove_prefix(std::min(word.size() + 1, text.size()));
+    if (word == "legacy" || word == "modern" || word == "dual") {
+      tongue.legacy = word != "modern";
+      tongue.modern = word != "legacy";
+    } else if (word == "mute") {
+      tongue.foreign = Tongue::Foreign::silence;
+    } else if (word == "exits") {
+      tongue.foreign = Tongue::Foreign::exit;
+    } else if (word == "refuses") {
+      tongue.listening = Tongue::Listening::refuses;
+    } else if (word == "unknown") {
+      tongue.listening = Tongue::Listening::unknown;
+    } else if (word == "ends") {
+      tongue.listening = Tongue::Listening::ends;
+    } else if (word == "unheard") {
+      tongue.listening = Tongue::Listening::silence;
+    } else if (word == "rude") {
+      tongue.rude = true;
+    } else {
+      throw std::runtime_error(fmt::format("no tongue is called \"{}\"", word));
+    }
+  }
+  return tongue;
+}
+
 Birth Script::next_birth() {
   if (births.empty()) return Birth::good;
   const Birth birth = births.front();
@@ -53,6 +82,7 @@ void Script::heal() {
   builds.clear();
   daemon_up = true;
   slow_to_end = false;
+  tongue.listening = Tongue::Listening::good;
 }
 
 Script& Scripts::of(const std::string& name) {

@@ -28,10 +28,26 @@ enum class Birth : std::uint8_t {
   endless_pages,
   asks_early,
   throws,  // the backend does, while it is made
+  late,    // it takes longer for its handshake than it is waited for in one era alone
   count
 };
 std::string_view name_of(Birth birth);
 Birth birth_called(std::string_view name);  // throws if there is none
+
+// Which protocol eras a server's program has, and what it does with the first message of one that it hasn't.
+struct Tongue {
+  enum class Foreign : std::uint8_t { error, silence, exit };
+  // What it does with `subscriptions/listen`.
+  enum class Listening : std::uint8_t { good, refuses, unknown, ends, silence };
+
+  bool legacy = true;
+  bool modern = false;
+  Foreign foreign = Foreign::error;
+  Listening listening = Listening::good;
+  bool rude = false;  // asks what it may not, sends requests in the modern era, asks for ever
+};
+// "dual", "modern+mute+ends"; throws if there is a word in it that means nothing.
+Tongue tongue_called(std::string_view text);
 
 struct BuildPlan {
   bool ok = true;
@@ -40,6 +56,16 @@ struct BuildPlan {
 };
 
 class SimBackend;
+
+// A call of a modern server's that was answered `input_required`. Any process of the program can go on with
+// it.
+struct Round {
+  int number = 0;  // of the call
+  int round = 0;
+  std::set<std::string> keys;  // what was asked
+  bool used = false;
+};
+using Rounds = std::map<std::string, Round, std::less<>>;  // by their requestState
 
 struct Script {
   std::string name;
@@ -50,6 +76,8 @@ struct Script {
   std::deque<BuildPlan> builds;
   bool daemon_up = true;
   bool slow_to_end = false;
+  Tongue tongue;
+  std::shared_ptr<Rounds> rounds = std::make_shared<Rounds>();
   std::set<int> again;                           // the calls of "again" that it has seen: those are replayed
   std::vector<std::weak_ptr<SimBackend>> lives;  // those that run, or ran
 

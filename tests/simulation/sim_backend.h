@@ -36,6 +36,7 @@ class SimBackend final : public mcpivot::Backend,
   void start(mcpivot::Link::Handler& handler, OnEnd on_end) override;
   void end(Millis patience) override;
   void close() override;
+  void speak(mcpivot::Era era) override { spoken_ = era; }
   const mcpivot::Manner& manner() const override {
     return is_daemon() ? mcpivot::daemon_manner : mcpivot::process_manner;
   }
@@ -53,14 +54,15 @@ class SimBackend final : public mcpivot::Backend,
   bool alive() const { return alive_; }
   mcpivot::InstanceId instance() const { return place_.of; }
   bool ending() const { return ending_; }
+  // What the core takes it for.
+  mcpivot::Era spoken() const { return spoken_; }
+  bool is_cli() const { return config_->cli.has_value(); }
+  bool is_daemon() const { return config_->is_daemon(); }
   void heal() {
     if (alive_ && reached_) actor_.heal();
   }
 
  private:
-  bool is_cli() const { return config_->cli.has_value(); }
-  bool is_daemon() const { return config_->is_daemon(); }
-
   // Wire::Peer
   void hear(std::string_view line) override;
   void hear_end() override;
@@ -91,6 +93,7 @@ class SimBackend final : public mcpivot::Backend,
   OnEnd on_end_;
   Ending ending_words_;
   int death_ = 0;  // its number, if it died of itself
+  mcpivot::Era spoken_ = mcpivot::Era::legacy;
   bool alive_ = true;
   bool ending_ = false;  // the core wants it to
   bool reached_ = true;  // of a daemon: there is one

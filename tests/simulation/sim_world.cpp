@@ -168,6 +168,8 @@ std::expected<std::shared_ptr<mcpivot::Backend>, std::string> SimWorld::make_bac
   const bool for_guest = guest != guests_.end();
   Script& script = scripts_.of(for_guest ? fmt::format("{}~{}", config->name, guest->second) : config->name);
   script.revision = server.revision;
+  script.tongue = server.tongue;
+  script.rounds = server.rounds;
   const Birth birth = script.next_birth();
   ledger_.born(script.name);
   if (birth == Birth::throws) throw std::runtime_error("assign: Too many open files");

@@ -45,6 +45,7 @@ class Stage {
   Clock::Time now() { return world_.timers().now(); }
   void pass(Clock::Time until);
   void plan_birth(const Action& action);
+  void set_tongue(const Action& action);
   void set_fleet(const std::string& text);
   void act(const Action& action);
   void begin_life();
@@ -82,7 +83,7 @@ void Stage::begin_life() {
 
 // mcpivot says that it has ended: everybody has been answered, and no process is left.
 void Stage::on_gone() {
-  oracle_.judge_end();
+  oracle_.judge_end(true);
   for (const Life::Seated& seat : life_->seated()) seat.client.link().close();
   for (int who = -numbers_.guests; who <= numbers_.terminals; ++who) oracle_.gone(who);
   oracle_.forget_deaths();
@@ -101,8 +102,15 @@ void Stage::plan_birth(const Action& action) {
   births.insert(births.end(), static_cast<std::size_t>(action.number), birth_called(action.text));
 }
 
+void Stage::set_tongue(const Action& action) {
+  Script& script = world_.scripts().of(action.server);
+  script.tongue = tongue_called(action.text);
+  if (action.number == 1) ++script.stamp;
+}
+
 void Stage::set_fleet(const std::string& text) {
   config_ = fleet_from(text);
+  oracle_.reconfigured();
   for (const mcpivot::ServerEntry& entry : config_.servers)
     if (entry.server.sharing == mcpivot::Sharing::shared) oracle_.may_share(entry.server.name);
 }
@@ -137,6 +145,8 @@ void Stage::act(const Action& action) {
       return world_.set_daemon(action.server, action.text == "up");
     case Deed::births:
       return plan_birth(action);
+    case Deed::tongue:
+      return set_tongue(action);
     case Deed::builds:
       script->builds.push_back(
           {.ok = action.text != "fails", .took = action.number, .news = action.text == "news"});
@@ -214,7 +224,7 @@ void Stage::rest() {
     seat.client.check_list();
     pass(now() + Millis(1'000));
   }
-  oracle_.judge_end();
+  oracle_.judge_end(false);
   life_->judge_rest();
 }
 
@@ -223,11 +233,13 @@ Verdict Stage::play() {
     return action.deed == Deed::deaf || action.text.find("deaf") != std::string::npos ||
            action.text == name_of(Birth::hangs);
   });
+  oracle_.no_crowds =
+      std::ranges::none_of(plan_.actions, [](const Action& action) { return action.deed == Deed::crowd; });
   const auto begin = now();
   for (std::size_t i = 0; i < plan_.actions.size(); ++i) {
     const Action& action = plan_.actions[i];
-    if (!life_ && action.deed == Deed::births) {
-      plan_birth(action);
+    if (!life_ && (action.deed == Deed::births || action.deed == Deed::tongue)) {
+      action.deed == Deed::births ? plan_birth(action) : set_tongue(action);
       continue;
     }
     if (!life_) {
@@ -243,7 +255,7 @@ Verdict Stage::play() {
   if (!life_) begin_life();
   rest();
   life_->end([this] {
-    oracle_.judge_end();
+    oracle_.judge_end(true);
     if (world_.alive() > 0)
       oracle_.violate(fmt::format("mcpivot has ended, and {} servers run", world_.alive()));
     circling_ = true;  // nothing more happens
