@@ -244,8 +244,8 @@ void Desk::retire(std::unique_ptr<Member> gone) {
 void Desk::shut_down(std::chrono::milliseconds patience, std::function<void()> done) {
   to_start_.clear();
   answer_discovers();
-  for (const std::string& line : listens_.farewells()) clients_.answer({.client = client_}, line);
-  listens_ = {};
+  ends_ = true;
+  end_listens();
   const auto one_less = after_all(members_.size() + leaving_.all().size() + 1, std::move(done));
   for (const auto& member : members_) member->shut_down(patience, one_less);
   for (const auto& member : leaving_.all()) member->shut_down(patience, one_less);

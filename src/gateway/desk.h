@@ -140,6 +140,7 @@ class Desk final : private Instance::Watcher, private ControlTools::Fleet {
   std::string discover_result(bool modern) const;
   void answer_discovers();
   void listen(Asker asker, const Message& message);
+  void end_listens();
   bool close_listen(ClientId client, const Message& cancelled);
   void subscribe();
   void pass_unasked(const Instance& instance, ToClient& said);
@@ -207,6 +208,7 @@ class Desk final : private Instance::Watcher, private ControlTools::Fleet {
   std::vector<Discover> discovers_;  // wait for what servers say of their era
   Alarm discover_timer_;
   bool awake_ = false;
+  bool ends_ = false;  // with mcpivot
   std::string hello_;  // the params of the client's `initialize`, or what a modern one says of itself
   std::string level_;  // its last logging/setLevel, as a whole message
 };

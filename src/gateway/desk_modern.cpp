@@ -149,7 +149,13 @@ void Desk::listen(Asker asker, const Message& message) {
     return clients_.refuse(asker, error_answer(message.text(message.id), code::invalid_request,
                                                "this client has 64 subscriptions open; cancel one first"));
   clients_.answer(asker, acknowledged);
+  if (ends_) return end_listens();
   subscribe();
+}
+
+void Desk::end_listens() {
+  for (const std::string& line : listens_.farewells()) clients_.answer({.client = client_}, line);
+  listens_ = {};
 }
 
 bool Desk::close_listen(ClientId client, const Message& cancelled) {
