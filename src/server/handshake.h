@@ -69,7 +69,7 @@ class Handshake : public std::enable_shared_from_this<Handshake> {
   Era era_;
   std::vector<Replay::Call> calls_;
   std::size_t replaying_ = static_cast<std::size_t>(-1);  // which of them
-  std::int64_t inquiry_ = 0;                              // by which it is asked
+  std::int64_t inquiry_ = 0;                              // by which it is asked, or the era
   MayMake may_make_;
   std::function<void()> on_open_;
   OnDone on_done_;

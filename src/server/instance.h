@@ -290,6 +290,7 @@ class Instance final : private Generation::Owner {
   void shake_hands(std::shared_ptr<Handshake>& handshake);
   void on_opened(const Handshake& by);
   void on_birth_overdue();
+  std::chrono::milliseconds silence() const;
   void on_silence();
   void on_handshake(const Handshake& by, std::expected<Handshake::Outcome, Handshake::Failure> outcome);
   void on_born(Handshake::Outcome outcome);
@@ -389,8 +390,8 @@ class Instance final : private Generation::Owner {
   Era client_era_ = Era::legacy;
   std::vector<std::string> listened_;     // resources of which the client wants to hear
   Eras eras_;                             // of the program that was last started or looked at
-  bool eras_futile_ = false;              // it took neither, the last time
-  std::optional<FileFacts> futile_file_;  // the program that did
+  // It took neither, the last time: the next time it is started in one of them alone, and then in both again.
+  bool eras_futile_ = false;
   struct EraAsker {
     ClientId client;
     std::function<void()> then;

@@ -19,8 +19,9 @@ using std::chrono::milliseconds;
 // hang, and what is saved then may be what fixes it.
 constexpr milliseconds quick_birth{2'000};
 
-// A server that has said nothing for so long is asked in the other era, too.
-constexpr milliseconds silence{5'000};
+// A server that has said nothing for so long is asked in the other era, too; half of the time that it has to
+// start, if that is less.
+constexpr milliseconds longest_silence{5'000};
 // One that is only asked for its era has less time: a client waits for that.
 constexpr milliseconds era_patience{2'000};
 
@@ -71,9 +72,9 @@ void Instance::shake_hands() {
   unborn()->meet(birth_->era, replay_.hello, client_era_);
   shake_hands(birth_->handshake);
   // A bridge can't be taken away while it waits for the server; and then it is known what the server takes.
-  if (birth_ && birth_->handshake && !birth_->handshake->opened() && birth_->era == client_era_ &&
-      may_switch_era())
-    birth_->silence.set(silence, [this] { on_silence(); });
+  const bool waits = birth_ && birth_->handshake && !birth_->handshake->opened();
+  if (waits && birth_->era == client_era_ && may_switch_era() && !eras_.of(birth_->era).value_or(false))
+    birth_->silence.set(silence(), [this] { on_silence(); });
 }
 
 void Instance::shake_hands(std::shared_ptr<Handshake>& handshake) {
@@ -98,10 +99,8 @@ Era Instance::era_to_try() const {
   return eras_.refuses(client_era_) && !eras_.refuses(other(client_era_)) ? other(client_era_) : client_era_;
 }
 
-// Once for each program: one that takes neither era isn't started twice each time.
 bool Instance::may_switch_era() const {
-  return !config_->era && !config_->cli && !birth_->refusal &&
-         !(eras_futile_ && same_file(futile_file_, birth_->file));
+  return !config_->era && !config_->cli && !birth_->refusal && !eras_futile_;
 }
 
 // Some servers take the era of their first message for good, so the other one has a start of its own.
@@ -134,10 +133,14 @@ void Instance::start_over() {
 
 // It may be slow, or not know what it was asked: it is asked in the other era as well, and its first good
 // answer decides.
+std::chrono::milliseconds Instance::silence() const {
+  return std::min(longest_silence, config_->start_timeout / 2);
+}
+
 void Instance::on_silence() {
   if (!birth_->handshake || birth_->handshake->opened()) return;
   log_info("{}: no answer for {} in the {} era; asking in the other one as well", config_->name,
-           duration_text(silence), text(birth_->era));
+           duration_text(silence()), text(birth_->era));
   unborn()->meet(other(birth_->era), replay_.hello, client_era_);
   shake_hands(birth_->other);
 }
@@ -147,7 +150,7 @@ void Instance::on_opened(const Handshake& by) {
   if (!birth_->other) return;
   (&by == birth_->other.get() ? birth_->handshake : birth_->other)->withdraw();
   if (&by == birth_->other.get()) {
-    birth_->refusal = fmt::format("it said nothing for {}", duration_text(silence));
+    birth_->refusal = fmt::format("it said nothing for {}", duration_text(silence()));
     birth_->era = other(birth_->era);
     birth_->handshake = std::move(birth_->other);
   } else {
@@ -219,7 +222,8 @@ void Instance::open_handshake() {
   if (!knows_client() || !birth_ || !birth_->generation || birth_->handshake || birth_->asks_era ||
       birth_->starts_over)
     return;
-  birth_->was_asked_era&& client_era_ == Era::legacy ? end_to_start_over() : shake_hands();
+  if (birth_->was_asked_era && client_era_ == Era::legacy) return end_to_start_over();
+  shake_hands();
 }
 
 // What was started has ended before it was good for anything. True: that is no failure yet.
@@ -267,8 +271,8 @@ void Instance::on_handshake(const Handshake& by,
   if (outcome) return on_born(std::move(*outcome));
   // As long as it may still take the other era, this is no news.
   if (&by == birth_->other.get()) {
-    unborn()->meet(birth_->era, replay_.hello, client_era_);
-    return birth_->other.reset();
+    birth_->other.reset();
+    return unborn()->meet(birth_->era, replay_.hello, client_era_);
   }
   if (birth_->other) {
     birth_->handshake = std::exchange(birth_->other, nullptr);
@@ -304,9 +308,10 @@ void Instance::birth_failed(std::string why, bool ran) {
   if (birth_->refusal) {
     log_info("{}: nor does it take the {} era: {}", config_->name, text(birth_->era), why);
     why = *birth_->refusal;
-    eras_futile_ = true;
-    futile_file_ = birth_->file;
+  } else if (birth_->handshake && !birth_->handshake->opened()) {
+    eras_.of(birth_->era).reset();  // it may be another program by now
   }
+  eras_futile_ = birth_->refusal.has_value();
   if (unborn() != nullptr) {
     const std::string lines = telling_lines(stderr_for_clients(unborn()->number()));
     if (!lines.empty()) why += fmt::format("\n{}", lines);
