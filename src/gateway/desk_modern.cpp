@@ -80,6 +80,8 @@ void Desk::meet(const Message& message) {
   hello_ = hello_of(message.text(message.meta));
   era_ = Era::modern;
   control_.set_era(era_);
+  // Who waits for a lone server's lists has seen none that could change when it is there.
+  if (presentation_.client_waits) return lone().hello(client_, hello_, era_, [] {});
   for (const auto& member : members_) member->instance().hello(client_, hello_, era_, {});
 }
 

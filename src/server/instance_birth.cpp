@@ -404,8 +404,11 @@ void Instance::swap_in(Handshake::Outcome outcome) {
   const bool worth_telling =
       news && (change.was_missing || !unchanged || current_->backend().news_if_unchanged());
   tell_birth(birth_report(told), worth_telling || !told.no_tools.empty());
-  for (const ListKind kind : all_lists)
+  for (const ListKind kind : all_lists) {
+    // Templates are announced with the resources.
+    if (kind == ListKind::templates && offer_.announces(change, ListKind::resources, news)) continue;
     if (offer_.announces(change, kind, news)) watcher_.on_list_changed(*this, kind);
+  }
   for (const ListKind kind : all_lists)
     if (birth->changed[static_cast<std::size_t>(kind)]) refetch(kind);
   if (old) last_used_ = std::max(last_used_, old->last_asked());
