@@ -1,0 +1,221 @@
+// `subscriptions/listen` ends at mcpivot in every pair: it outlives servers, keeps none of them busy, and is
+// told each change once.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "eras.h"
+
+namespace harness {
+namespace {
+
+namespace json = boost::json;
+using std::chrono::milliseconds;
+using testing::Contains;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::SizeIs;
+
+const json::object everything = {
+    {"toolsListChanged", true}, {"promptsListChanged", true}, {"resourcesListChanged", true}};
+
+std::string run(Client& client, const Strings& arguments) {
+  return run_mcpivot(arguments, client.directory()).out;
+}
+
+class EraListens : public testing::TestWithParam<Era> {
+ protected:
+  EraListens() { greet(client_, Era::modern); }
+  Client client_{{.server = of_era(GetParam(), {"--tap", "tap"})}};
+};
+
+INSTANTIATE_TEST_SUITE_P(Servers, EraListens, testing::Values(Era::legacy, Era::modern),
+                         [](const auto& era) { return text(era.param); });
+
+TEST_P(EraListens, several_hear_each_what_they_asked_for) {
+  const auto tools = listen(client_, {{"toolsListChanged", true}});
+  const auto both = listen(client_, {{"toolsListChanged", true}, {"promptsListChanged", false}});
+  listen(client_, {{"promptsListChanged", true}});
+  listen(client_, json::object());
+  settle(client_);
+  client_.call("mutate");
+  std::set<std::int64_t> heard;
+  for (int i = 0; i < 2; ++i)
+    heard.insert(subscription_of(client_.expect_notification("notifications/tools/list_changed")).as_int64());
+  EXPECT_THAT(heard, testing::ElementsAre(tools, both));
+  settle(client_);
+  EXPECT_THAT(client_.notifications, IsEmpty());
+}
+
+TEST_P(EraListens, the_first_lists_are_no_change) {
+  Client client({.server = of_era(GetParam(), {"--delay", "tools/list=50"})});
+  client.meta = modern_meta();
+  listen(client, everything);
+  EXPECT_THAT(tools_of(client), Contains("echo"));
+  client.call("sleep", {{"ms", 600}});  // longer than announcements are held back
+  EXPECT_THAT(client.notifications, IsEmpty());
+}
+
+TEST_P(EraListens, is_acknowledged_with_what_it_will_hear) {
+  client_.send("subscriptions/listen", {{"notifications",
+                                         {{"toolsListChanged", true},
+                                          {"promptsListChanged", false},
+                                          {"resourceSubscriptions", json::array{"fake://hello"}},
+                                          {"noSuchThing", true}}}});
+  const json::object first = client_.expect_notification("notifications/subscriptions/acknowledged");
+  EXPECT_EQ(
+      first.at("params").at("notifications"),
+      (json::object{{"toolsListChanged", true}, {"resourceSubscriptions", json::array{"fake://hello"}}}));
+}
+
+TEST_P(EraListens, one_that_is_cancelled_hears_nothing_more_and_has_no_answer) {
+  const auto gone = listen(client_, everything);
+  const auto stays = listen(client_, everything);
+  client_.notify("notifications/cancelled", {{"requestId", gone}});
+  settle(client_);
+  client_.call("mutate");
+  EXPECT_EQ(subscription_of(client_.expect_notification("notifications/tools/list_changed")), stays);
+  settle(client_);
+  EXPECT_THAT(client_.notifications, IsEmpty());
+  EXPECT_THAT(client_.answers, IsEmpty());
+}
+
+TEST_P(EraListens, all_end_with_their_result_when_mcpivot_ends) {
+  const auto one = listen(client_, everything);
+  const auto two = listen(client_, json::object());
+  client_.child().close_stdin();
+  for (const auto id : {one, two}) {
+    const json::object answer = client_.await(id);
+    EXPECT_EQ(answer.at("result").at("resultType"), "complete");
+    EXPECT_EQ(answer.at("result").at("_meta").at(subscription_key), json::value(id));
+  }
+  EXPECT_TRUE(client_.child().wait_exit(soon()));
+}
+
+TEST_P(EraListens, ids_may_be_texts) {
+  client_.child().send_line(
+      json::serialize(json::object{{"jsonrpc", "2.0"},
+                                   {"id", "listen:\"0\""},
+                                   {"method", "subscriptions/listen"},
+                                   {"params", {{"_meta", modern_meta()}, {"notifications", everything}}}}));
+  EXPECT_EQ(subscription_of(client_.expect_notification("notifications/subscriptions/acknowledged")),
+            "listen:\"0\"");
+  settle(client_);
+  client_.call("mutate");
+  EXPECT_EQ(subscription_of(client_.expect_notification("notifications/tools/list_changed")), "listen:\"0\"");
+}
+
+TEST_P(EraListens, are_limited) {
+  for (int i = 0; i < 64; ++i) listen(client_, json::object());
+  EXPECT_TRUE(client_.request("subscriptions/listen", {{"notifications", json::object()}}).contains("error"));
+  EXPECT_FALSE(is_error(client_.call("echo")));
+}
+
+TEST_P(EraListens, that_say_not_what_they_want_are_refused_or_hear_nothing) {
+  for (const json::value& wrong :
+       {json::value(nullptr), json::value(7), json::value(json::array()), json::value("all")}) {
+    const auto id = client_.send("subscriptions/listen", {{"notifications", wrong}});
+    EXPECT_EQ(code_of(client_.await(id)), -32602) << wrong;
+  }
+  EXPECT_EQ(code_of(client_.request("subscriptions/listen")), -32602);
+  listen(client_, {{"toolsListChanged", "yes"}, {"resourceSubscriptions", json::array{7, json::object()}}});
+  settle(client_);
+  client_.call("mutate");
+  settle(client_);
+  EXPECT_THAT(client_.notifications, IsEmpty());
+}
+
+TEST_P(EraListens, a_hundred_thousand_resources_harm_nobody) {
+  json::array uris;
+  for (int i = 0; i < 100'000; ++i) uris.emplace_back("fake://item/" + std::to_string(i));
+  listen(client_, {{"resourceSubscriptions", uris}});
+  EXPECT_FALSE(is_error(client_.call("echo")));
+}
+
+// ---- Nothing is busy because of them.
+
+TEST(EraListensIdle, a_server_rests_though_it_is_listened_to) {
+  for (const Era client_era : {Era::legacy, Era::modern}) {
+    for (const Era server_era : {Era::legacy, Era::modern}) {
+      SCOPED_TRACE(text(client_era) + " client, " + text(server_era) + " server");
+      Client client(with({{"alpha", server({}, {{"active", true}})},
+                          {"beta", server(of_era(server_era), {{"idle_stop", "100ms"}})}}));
+      greet(client, client_era);
+      if (client_era == Era::modern) {
+        listen(client, everything);
+        listen(client, {{"resourceSubscriptions", json::array{"fake://hello"}}});
+      }
+      wait_ready(client, {"alpha"});
+      EXPECT_TRUE(wait_until(
+          [&] { return own(client, "pivot_status", {{"server", "beta"}}).contains("nobody needed it"); },
+          soon()));
+      EXPECT_EQ(own(client, "pivot_call", {{"tool", "beta__echo"}, {"arguments", {{"text", "up"}}}}), "up");
+    }
+  }
+}
+
+// ---- Servers whose own listens are odd.
+
+TEST(EraUpstreamListen, that_is_refused_unanswered_or_ended_costs_nothing_but_the_news) {
+  for (const char* how : {"refuse", "hold", "end"}) {
+    for (const Era era : {Era::legacy, Era::modern}) {
+      SCOPED_TRACE(std::string(how) + ", " + text(era) + " client");
+      Client client({.server = {"--era", "modern", "--listen", how, "--tap", "tap"}});
+      greet(client, era);
+      for (int i = 0; i < 20; ++i) EXPECT_EQ(own(client, "echo", {{"text", "on"}}), "on");
+      const Strings lines = lines_of(client.directory() / "tap");
+      const auto asked = std::ranges::count_if(
+          lines, [](const std::string& line) { return line.contains("subscriptions/listen"); });
+      EXPECT_GE(asked, 1);
+      EXPECT_LE(asked, 6) << "it is not asked in a loop";
+      const pid_t old = server_pid(client);
+      client.call("pivot_restart");
+      EXPECT_TRUE(wait_gone({old}));
+    }
+  }
+}
+
+TEST(EraUpstreamListen, of_a_legacy_client_is_changed_by_its_subscriptions) {
+  Client client({.server = {"--era", "modern"}});
+  greet(client, Era::legacy);
+  EXPECT_TRUE(client.request("resources/subscribe", {{"uri", "fake://hello"}}).contains("result"));
+  EXPECT_TRUE(client.request("resources/subscribe", {{"uri", "fake://item/1"}}).contains("result"));
+  EXPECT_EQ(state_of(client).at("listens"), 1) << "there is one, whatever it asks for";
+  client.call("touch", {{"uri", "fake://item/1"}});
+  EXPECT_EQ(client.expect_notification("notifications/resources/updated").at("params").at("uri"),
+            "fake://item/1");
+  EXPECT_TRUE(client.request("resources/unsubscribe", {{"uri", "fake://item/1"}}).contains("result"));
+  client.call("touch", {{"uri", "fake://item/1"}});
+  client.call("touch", {{"uri", "fake://hello"}});
+  const json::object told = client.expect_notification("notifications/resources/updated");
+  EXPECT_EQ(told.at("params").at("uri"), "fake://hello");
+  EXPECT_FALSE(told.at("params").as_object().contains("_meta") &&
+               told.at("params").at("_meta").as_object().contains(subscription_key));
+  settle(client);
+  EXPECT_THAT(client.notifications, IsEmpty());
+  EXPECT_EQ(state_of(client).at("listens"), 1);
+}
+
+TEST(EraUpstreamListen, that_is_refused_refuses_a_subscription) {
+  Client client({.server = {"--era", "modern", "--listen", "refuse"}});
+  greet(client, Era::legacy);
+  EXPECT_TRUE(client.request("resources/subscribe", {{"uri", "fake://hello"}}).contains("error"));
+}
+
+// ---- What a terminal does.
+
+TEST(EraTerminal, modern_listeners_hear_what_it_activates) {
+  Client client(with(two()));
+  greet(client, Era::modern);
+  wait_ready(client, {"alpha", "beta"});
+  const auto id = listen(client, everything);
+  EXPECT_THAT(tools_of(client), testing::Not(Contains("beta__echo")));
+  EXPECT_THAT(run(client, {"activate", "beta"}), HasSubstr("beta__echo"));
+  EXPECT_EQ(subscription_of(client.expect_notification("notifications/tools/list_changed")), id);
+  EXPECT_THAT(tools_of(client), Contains("beta__echo"));
+  EXPECT_EQ(run_mcpivot({"deactivate", "beta"}, client.directory()).exit_code, 0);
+  EXPECT_EQ(subscription_of(client.expect_notification("notifications/tools/list_changed")), id);
+  EXPECT_THAT(tools_of(client), testing::Not(Contains("beta__echo")));
+}
+
+}  // namespace
+}  // namespace harness
