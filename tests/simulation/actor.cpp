@@ -171,7 +171,8 @@ void Actor::on_request(const Message& message) {
     case Method::prompts_get:
       return result(id, R"({"messages":[]})");
     case Method::resources_read:
-      return result(id, is_modern() ? R"({"contents":[],"ttlMs":5,"cacheScope":"private"})" : R"({"contents":[]})");
+      return result(
+          id, is_modern() ? R"({"contents":[],"ttlMs":5,"cacheScope":"private"})" : R"({"contents":[]})");
     default:
       break;
   }

@@ -33,6 +33,7 @@ class Actor {
     // Nothing happens if it is dead by then.
     virtual void after(Millis time, std::function<void()> what) = 0;
     virtual void die(const std::string& how) = 0;
+    virtual bool can_exit() const = 0;  // a daemon doesn't end with one of its sessions
     virtual void stop_reading(Millis time) = 0;
     virtual std::size_t longest_message() const = 0;
     // One of the requests that it was sent will have no answer, though it goes on (daemons alone).

@@ -68,7 +68,7 @@ bool Actor::takes_era(const Message& message) {
   if (era_ && (era_ == spoken || !opens)) return true;
   refused_era_ = refused_era_ || !era_;
   if (!era_ && tongue_.foreign == Tongue::Foreign::silence) return false;
-  if (!era_ && tongue_.foreign == Tongue::Foreign::exit)
+  if (!era_ && tongue_.foreign == Tongue::Foreign::exit && body_.can_exit())
     return body_.die("exited with code 64, because of the era"), false;
   if (spoken == Era::modern) {
     error(message.text(message.id), mcpivot::code::method_not_found, "Method not found (of the other era)");
@@ -200,8 +200,8 @@ void Actor::require_input(const Call& call, int round, const std::set<std::strin
   std::string more;
   if (!requests.empty()) more += fmt::format(R"(,"inputRequests":{{{}}})", requests);
   if (!no_state) {
-    const std::string state =
-        fmt::format("state \"{}\" of {}, {}, {}", script_.rounds->size() + 1, script_.name, call.number, round);
+    const std::string state = fmt::format("state \"{}\" of {}, {}, {}", script_.rounds->size() + 1,
+                                          script_.name, call.number, round);
     more += fmt::format(R"(,"requestState":{})", mcpivot::quote(state));
     (*script_.rounds)[state] = std::move(next);
   }

@@ -28,13 +28,24 @@ constexpr Millis longest_call{35'000};
 constexpr Millis longest_discover{2'500};
 
 // What servers may still say to a client that does not read: what was under way, and why calls failed.
-constexpr std::size_t most_unread = 1'500'000;
+constexpr std::size_t most_unread = 1'600'000;
 
 // Whether a server does something about such a call by itself: some it never answers, or when others let it.
 bool is_prompt(const std::string& arguments) {
   for (const char* never : {"\"hang\"", "\"lose\"", "\"ask\"", "\"deaf\""})
     if (arguments.find(never) != std::string::npos) return false;
   return true;
+}
+
+// How many there were before depends on others.
+std::string without_secrets(std::string_view line) {
+  std::string text(line);
+  constexpr std::string_view secret = "secret";
+  for (auto at = text.find(secret); at != std::string::npos; at = text.find(secret, at + 1)) {
+    const auto end = text.find_first_not_of("0123456789", at + secret.size());
+    text.erase(at + secret.size(), end - at - secret.size());
+  }
+  return text;
 }
 
 }  // namespace
@@ -198,7 +209,7 @@ void Client::cancel(int number) {
 }
 
 void Client::notify(const std::string& method, const std::string& params) {
-  if (method == "notifications/initialized" && speech_ == Speech::modern) return;  // there is no such thing
+  if (method == "notifications/initialized" && speech_ != Speech::legacy && hello_ == 0) return;
   if (method == "notifications/initialized") ready_ = true;  // so it will be told what changes
   wire_->say(request_line({}, method, params));
 }
@@ -226,7 +237,7 @@ void Client::noise(int kind) {
 
 void Client::sent(std::string_view line) {
   oracle_.said(seat_.who, line);
-  if (keeps_transcript) transcript_ += fmt::format("{}\n", line);
+  if (keeps_transcript) transcript_ += fmt::format("{}\n", without_secrets(line));
   if (wire_->waiting_bytes() > most_unread)
     oracle_.violate(fmt::format("{} bytes wait for a client that does not read", wire_->waiting_bytes()));
 }
@@ -272,7 +283,9 @@ void Client::learn_names(const Message& message) {
     at += key.size();
     names_.emplace(result.substr(at, result.find('"', at) - at));
   }
-  const bool is_told = ready_ || !tool_listens_.empty();  // of changes
+  // Of changes; and what one that mixes eras asks may be refused.
+  const bool is_told =
+      speech_ == Speech::legacy ? ready_ : speech_ == Speech::modern && !tool_listens_.empty();
   if (listed_ && check_ != 0 && id == Oracle::spelled(check_)) list_differs_ = names_ != before;
   listed_ = is_told;
 }

@@ -76,6 +76,7 @@ class Client final : private Wire::Peer {
   bool list_is_right() const { return !list_differs_; }
   // It waits to be told which eras there are, and does nothing else until then.
   bool is_undecided() const { return speech_ == Speech::dual; }
+  bool has_modern() const { return speech_ != Speech::legacy; }
   void when_decided(std::function<void()> what) { held_.push_back(std::move(what)); }
 
   // All that it was told, if anybody wants to know.

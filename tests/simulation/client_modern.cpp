@@ -139,6 +139,7 @@ void Client::come_back(const Kept& kept, std::string_view result) {
   const std::string state(find_member(result, "requestState"));
   const std::string_view requests = find_member(result, "inputRequests");
   std::string all;
+  std::string wrong;
   if (!requests.empty()) {
     mcpivot::JsonCursor cursor(requests);
     cursor.object([&](const mcpivot::JsonCursor::Key& key) {
@@ -148,6 +149,7 @@ void Client::come_back(const Kept& kept, std::string_view result) {
       all += fmt::format(
           R"({}"{}":{})", all.empty() ? "" : ",", key.text,
           response_to(string_value(find_member(request, "method")), find_member(request, "params")));
+      wrong = fmt::format(R"({{"{}":7}})", key.text);
       return true;
     });
     all = "{" + all + "}";
@@ -180,7 +182,7 @@ void Client::come_back(const Kept& kept, std::string_view result) {
       if (!state.empty()) again(soon + Millis(1), state, all, Honesty::odd);
       return;
     case 7:  // with what can't be an answer
-      if (!state.empty() && !all.empty()) again(soon, state, R"({"first":7})", Honesty::odd);
+      if (!state.empty() && !all.empty()) again(soon, state, wrong, Honesty::odd);
       return again(late, state, all, Honesty::good);
     case 8: {  // in another call
       Kept other = kept;

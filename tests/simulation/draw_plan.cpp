@@ -87,7 +87,10 @@ class Drawing {
     guest_kinds_ = eras_.of<const char*>({"g", "m", "gm", "gmdx"});
     if (apart_) guest_kinds_ = "gm";
     for (const char* const name : servers)
-      if (eras_.below(4) > 0) tongues_[name] = tongue();
+      if (eras_.below(4) > 0)
+        tongues_[name] = tongue();
+      else if (apart_)  // what is learned of a server's era is known to all
+        tongues_[name] = "legacy";
     fixes_eras_ = apart_ || eras_.one_in(5);
     weights_[index(Deed::tongue)] = fixes_eras_ ? 0 : eras_.of({0, 0, 1});
     weights_[index(Deed::listen)] = eras_.of({0, 2, 8});

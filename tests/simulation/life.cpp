@@ -285,6 +285,47 @@ void Life::judge_starts() {
                                     seat.client.seat().guest, member->instance().trouble()));
 }
 
+bool Life::is_at_work() {
+  bool at_work = false;
+  for (auto& [name, script] : world_.scripts())
+    world_.each_life(name, [&](const SimBackend& life) {
+      at_work = at_work || (life.alive() && !life.actor().open().empty());
+    });
+  return at_work;
+}
+
+std::string Life::script_of(const Seated& seat, const Member& member) const {
+  return member.instance().is_shared() ? member.name() : member.name() + seat.client.seat().guest;
+}
+
+void Life::each_server(const std::function<void(const Seated&, const Member&, SimBackend&)>& what) {
+  for (const Seated& seat : seated())
+    for (const auto& member : seat.desk.fleet().members())
+      if (member->instance().status().life)
+        world_.each_life(script_of(seat, *member), [&](SimBackend& life) {
+          if (life.alive() && !life.ending() && !life.is_cli()) what(seat, *member, life);
+        });
+}
+
+void Life::change_tools() {
+  std::set<const SimBackend*> changed;  // several seats may share one
+  each_server([&](const Seated&, const Member&, SimBackend& life) {
+    if (changed.insert(&life).second) life.blurt("tools");
+  });
+}
+
+void Life::judge_changes() {
+  each_server([&](const Seated&, const Member& member, const SimBackend& life) {
+    if (life.actor().era() == mcpivot::Era::modern && !life.actor().hears_listens()) return;
+    const int extra = life.actor().revision() % tool_revisions;
+    for (int i = 1; i < tool_revisions; ++i)
+      if ((member.instance().catalog().find(mcpivot::ListKind::tools, fmt::format("extra{}", i)) !=
+           nullptr) != (i == extra))
+        return oracle_.violate(
+            fmt::format("{} has said that its tools changed, and mcpivot has the old ones", member.name()));
+  });
+}
+
 void Life::judge_rest() {
   const auto wrong = [&](const std::string& what) { oracle_.violate("at rest, " + what); };
   std::set<const mcpivot::Instance*> lives;  // several seats may share one
@@ -311,6 +352,14 @@ void Life::judge_rest() {
       if (life.alive() && !life.actor().open().empty())
         wrong(fmt::format("{} still works on {}, which nobody waits for", name, life.actor().open().front()));
     });
+  each_server([&](const Seated& seat, const Member& member, const SimBackend& life) {
+    if (life.spoken() != life.actor().era().value_or(life.spoken()))
+      wrong(fmt::format("{} is taken for a server of the other era", member.name()));
+    const bool told = oracle_.is_modern(seat.client.seat().who) || member.instance().is_shared() ||
+                      life.actor().era() == mcpivot::Era::modern;
+    if (told && life.actor().questions() > 0)
+      wrong(fmt::format("{} has asked something, and was not answered", member.name()));
+  });
   for (const Seated& seat : seated()) {
     if (seat.client.asked() > 0)
       wrong(fmt::format("the client has {} questions that nobody waits for", seat.client.asked()));

@@ -56,10 +56,18 @@ class Life {
   void judge_bounds();
   // Time enough has passed, in a world that works: nothing is on its way any more.
   void judge_starts();
+  // Whether a server has calls that it hasn't answered.
+  bool is_at_work();
+  // The servers have other tools from now on, and say so; mcpivot must have heard it.
+  void change_tools();
+  void judge_changes();
   // Everybody has been answered, and nothing is left over.
   void judge_rest();
 
  private:
+  std::string script_of(const Seated& seat, const mcpivot::Member& member) const;
+  // Each server that a seat's instance has now.
+  void each_server(const std::function<void(const Seated&, const mcpivot::Member&, SimBackend&)>& what);
   void type(const Action& action);
   void act_as(Client& client, const Action& action);
   void act_as_guest(const Action& action);

@@ -134,6 +134,11 @@ void Oracle::taken() {
 }
 
 void Oracle::gone(int who) {
+  modern_.erase(who);
+  mixed_.erase(who);
+  shaken_.erase(who);
+  want_logs_.erase(who);
+  questions_.erase(who);
   for (auto& [number, request] : requests_) {
     if (request.asked.who != who) continue;
     if (request.state == State::open || request.state == State::planned) request.state = State::abandoned;
@@ -173,6 +178,7 @@ void Oracle::said(int who, std::string_view line) {
   if (!message)
     return violate(fmt::format("what was said is no message ({}): {}", message.error().reason, brief(line)));
   if (message->is_answer() && message->id) return answered(who, *message);
+  if (message->kind == Kind::request) questions_[who].emplace(message->text(message->id));
   judge_unasked(who, *message);
   if (message->known != Method::progress) return;
   const std::string_view token_text = message->text(message->progress_token);

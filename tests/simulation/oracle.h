@@ -121,7 +121,7 @@ class Oracle final : public Ledger {
   bool no_crowds = false;
 
   // Whether this client is of the modern era, as it has shown so far.
-  bool is_modern(int who) const { return modern_.contains(who); }
+  bool is_modern(int who) const { return modern_.contains(who) && !mixed_.contains(who); }
   // A requestState that another client than this one was given; empty: there is none.
   std::string state_of_another(int who) const;
 
@@ -150,7 +150,7 @@ class Oracle final : public Ledger {
     State state = State::none;
     bool well = false;  // answered by its own server
     int executed = 0;
-    int extra = 0;  // how often it may be, beyond once
+    int extra = 0;              // how often it may be, beyond once
     int death = 0;              // of its server, while it was under way
     bool goes_on = false;       // a retry, and its call waits for it
     bool acknowledged = false;  // a listen
@@ -189,8 +189,10 @@ class Oracle final : public Ledger {
   bool stop_wanted_ = false;                         // that is the last of what was asked of mcpivot itself
   std::map<std::string, mcpivot::Clock::Time> due_;  // when servers must have been started again
   std::set<int> modern_;                             // clients
+  std::set<int> mixed_;                              // those that ever made a request of the legacy era
   std::set<int> shaken_;                             // those that ever said `initialize`
   std::set<int> want_logs_;                          // those that ever asked for log messages
+  std::map<int, std::set<std::string>> questions_;   // the ids of those that each was asked
   std::map<int, std::string> states_;                // the latest requestState of each
   std::map<std::string, int> uses_;                  // of a requestState that came to something
   std::set<std::string> odd_states_;                 // such as clients were not given

@@ -14,8 +14,6 @@ constexpr auto names = std::to_array<std::string_view>(
      "rejects", "no-version", "garbage", "refuses-lists", "endless-pages", "asks-early", "throws", "late"});
 static_assert(names.size() == static_cast<std::size_t>(Birth::count));
 
-constexpr int revisions = 5;  // then they begin again
-
 std::string tool(std::string_view name, std::string_view more) {
   return fmt::format(
       R"({{"name":"{}","description":"does {} \u00e9","inputSchema":{{"type":"object","properties":{{"n":{{"type":"integer"}}}}}}{}}})",
@@ -97,7 +95,7 @@ void Scripts::heal() {
 
 const std::string& tools_of(const std::string& server, int revision) {
   static std::map<std::pair<std::string, int>, std::string> made;
-  const int shown = revision % revisions;
+  const int shown = revision % tool_revisions;
   std::string& text = made[{server, shown}];
   if (!text.empty()) return text;
   text = R"("tools":[)";

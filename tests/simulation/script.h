@@ -99,6 +99,7 @@ class Scripts {
   std::map<std::string, Script> scripts_;
 };
 
+constexpr int tool_revisions = 5;  // then they begin again
 // The lists of a server at a revision, as the inside of an answer's result.
 const std::string& tools_of(const std::string& server, int revision);
 std::string prompts_of(const std::string& server);

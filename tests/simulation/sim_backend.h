@@ -73,6 +73,7 @@ class SimBackend final : public mcpivot::Backend,
   void say(std::string line) override;
   void after(Millis time, std::function<void()> what) override;
   void die(const std::string& how) override;
+  bool can_exit() const override { return !is_daemon(); }
   void stop_reading(Millis time) override;
   std::size_t longest_message() const override { return config_->max_message; }
   void lose(const std::string& id, bool reached) override;

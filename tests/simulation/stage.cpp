@@ -18,6 +18,7 @@ using mcpivot::Clock;
 constexpr Millis recovery{100'000};
 constexpr Millis answer_time{40'000};
 constexpr Millis quiet{200'000};
+constexpr Millis longest_parking{620'000};
 constexpr Millis farewell{5'000};
 constexpr std::uint64_t most_events = 5'000'000;  // it goes round in circles
 
@@ -215,6 +216,9 @@ void Stage::rest() {
   if (!client.greeted()) pass(now() + answer_time);
   if (!client.greeted()) client.hello(client.own_number(), "2025-06-18");
   client.ready();
+  // A server is spoken to when its client has asked for something that it has.
+  for (const Life::Seated& seat : life_->seated())
+    if (seat.client.has_modern()) seat.client.ask(seat.client.own_number(), "tools/list", {});
   pass(now() + recovery);
   life_->judge_starts();
   // The client first, so that it makes no difference to it whether there are guests.
@@ -224,6 +228,14 @@ void Stage::rest() {
     seat.client.check_list();
     pass(now() + Millis(1'000));
   }
+  // A call whose client doesn't come back is kept for 10 minutes.
+  if (life_->is_at_work()) pass(now() + longest_parking);
+  // What changes by itself at last, everybody learns who wants to.
+  life_->change_tools();
+  pass(now() + Millis(2'000));
+  life_->judge_changes();
+  for (const Life::Seated& seat : life_->seated()) seat.client.check_list();
+  pass(now() + Millis(1'000));
   oracle_.judge_end(false);
   life_->judge_rest();
 }
