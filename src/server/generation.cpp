@@ -135,8 +135,8 @@ void Generation::request(ToServer& asked) {
   asked.edits.replace(message.id, id.view()).replace(message.progress_token, id.view());
   if (clients_.observed()) [[unlikely]]
     see_request(asked, asked.name != message.text(message.name), own);
+  if (listen_) listen_->use();  // before it: whether the request has reached the server is read off its place
   put(asked.asker.client, message, asked.edits.list());
-  if (listen_) listen_->use();
   Requests::Request* const request = asked_.find(own);
   if (request == nullptr) return;  // a bridge has answered it already
   request->sent_before = asked.sent_before;
