@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/contains.h"
+#include "bridge/log_levels.h"
 #include "log/log.h"
 #include "mcp/initialize.h"
 #include "rpc/answers.h"
@@ -456,6 +457,9 @@ void Instance::on_said(Generation& from, ToClient& said) {
       return list_changed(from, ListKind::resources);
     }
   }
+  // A modern client is told what belongs to a request of its own, and there is none.
+  if (message.known == Method::log_message && client_era_ == Era::modern && from.calls() == 0)
+    return ring_.add(from.number(), log_line_of(message));
   watcher_.pass(*this, said);
 }
 
