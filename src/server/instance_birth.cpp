@@ -309,7 +309,7 @@ void Instance::birth_failed(std::string why, bool ran) {
     log_info("{}: nor does it take the {} era: {}", config_->name, text(birth_->era), why);
     why = *birth_->refusal;
   } else if (birth_->handshake && !birth_->handshake->opened()) {
-    eras_.of(birth_->era).reset();  // it may be another program by now
+    eras_.legacy = eras_.modern = std::nullopt;  // it may be another program by now
   }
   eras_futile_ = birth_->refusal.has_value();
   if (unborn() != nullptr) {
