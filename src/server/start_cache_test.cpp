@@ -72,5 +72,61 @@ TEST_F(StartCacheFiles, a_file_is_named_by_the_sha256_of_what_may_be_secret) {
   for (const auto& [name, text] : files_.texts) EXPECT_EQ(name.find(".json"), 64U) << name;
 }
 
+// --- eras
+
+class EraCacheFiles : public testing::Test {
+ protected:
+  EraCacheFiles() { config_.command.argv = {"/bin/server"}; }
+  EraCache cache(const std::optional<FileFacts>& program = std::nullopt) {
+    return {files_, config_, program};
+  }
+
+  KeptTexts files_;
+  ServerConfig config_;
+};
+
+TEST_F(EraCacheFiles, what_was_saved_is_loaded_and_what_is_not_known_stays_so) {
+  EXPECT_EQ(cache().load(), Eras());
+  for (const auto legacy : {std::optional<bool>(), std::optional(false), std::optional(true)}) {
+    for (const auto modern : {std::optional<bool>(), std::optional(false), std::optional(true)}) {
+      for (const char* discovered : {"", R"({"supportedVersions":["2026-07-28"],"x":"a\"b"})"}) {
+        const Eras eras{.legacy = legacy, .modern = modern, .discovered = discovered};
+        cache().save(eras);
+        EXPECT_EQ(cache().load(), eras);
+      }
+    }
+  }
+}
+
+TEST_F(EraCacheFiles, another_command_environment_or_program_is_another_server) {
+  const FileFacts before{.path = "/bin/server", .stamp = {.device = 1, .inode = 2, .size = 3, .modified = 4}};
+  cache(before).save({.legacy = true, .modern = false});
+  FileFacts after = before;
+  after.stamp.modified = 5;
+  EXPECT_EQ(cache(after).load(), Eras());
+  EXPECT_EQ(cache().load(), Eras());
+  EXPECT_EQ(cache(before).load().modern, false);
+  config_.command.env = {{"KEY", "secret"}};
+  EXPECT_EQ(cache(before).load(), Eras());
+  for (const auto& [name, text] : files_.texts) EXPECT_EQ((name + text).find("secret"), std::string::npos);
+}
+
+TEST_F(EraCacheFiles, are_kept_apart_from_what_the_server_offers) {
+  cache().save({.legacy = true, .modern = true});
+  const StartCache offers(files_, config_, std::nullopt, "{}", Era::modern);
+  EXPECT_FALSE(offers.load().has_value());
+  offers.save(R"({"capabilities":{}})", {});
+  EXPECT_EQ(cache().load(), (Eras{.legacy = true, .modern = true}));
+}
+
+TEST_F(EraCacheFiles, a_damaged_file_says_nothing) {
+  cache().save({.legacy = true, .modern = true});
+  for (const char* text : {"", "{", "[]\n", "{}", "{\"legacy\":1,\"modern\":\"true\"}\n",
+                           "{\"legacy\":true}\n{}\n", "{\"legacy\":true,\"x\":\"\xff\"}\n"}) {
+    files_.texts.begin()->second = text;
+    EXPECT_EQ(cache().load(), Eras()) << text;
+  }
+}
+
 }  // namespace
 }  // namespace mcpivot

@@ -1,0 +1,119 @@
+#include "gateway/client_listens.h"
+
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+
+namespace mcpivot {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::SizeIs;
+
+std::string open(ClientListens& listens, std::string_view id, std::string_view filter) {
+  const std::string line = fmt::format(
+      R"({{"jsonrpc":"2.0","id":{},"method":"subscriptions/listen","params":{{"_meta":{{}},"notifications":{}}}}})",
+      id, filter);
+  return listens.open(*read_message(line));
+}
+
+std::vector<std::string> update(const ClientListens& listens, std::string_view params) {
+  const std::string line =
+      fmt::format(R"({{"jsonrpc":"2.0","method":"notifications/resources/updated","params":{}}})", params);
+  return listens.updated(*read_message(line));
+}
+
+TEST(ClientListens, one_is_acknowledged_under_its_own_id_with_what_it_will_hear) {
+  ClientListens listens;
+  EXPECT_EQ(open(listens, R"("a")", R"({"toolsListChanged":true,"promptsListChanged":false,"other":true})"),
+            R"({"jsonrpc":"2.0","method":"notifications/subscriptions/acknowledged","params":{"_meta":)"
+            R"({"io.modelcontextprotocol/subscriptionId":"a"},"notifications":{"toolsListChanged":true}}})");
+  EXPECT_THAT(open(listens, "7", R"({"resourceSubscriptions":["x://1",7,"x://2"]})"),
+              HasSubstr(R"("notifications":{"resourceSubscriptions":["x://1","x://2"]}})"));
+  EXPECT_THAT(open(listens, "8", R"({"resourcesListChanged":true,"resourceSubscriptions":"x://1"})"),
+              HasSubstr(R"("notifications":{"resourcesListChanged":true}})"));
+}
+
+TEST(ClientListens, each_hears_what_it_wants_under_its_own_id) {
+  ClientListens listens;
+  open(listens, "1", R"({"toolsListChanged":true})");
+  open(listens, "2", R"({"toolsListChanged":true,"promptsListChanged":true})");
+  EXPECT_THAT(listens.changed(ListKind::tools), ElementsAre(HasSubstr(R"(Id":1})"), HasSubstr(R"(Id":2})")));
+  EXPECT_THAT(listens.changed(ListKind::prompts),
+              ElementsAre(R"({"jsonrpc":"2.0","method":"notifications/prompts/list_changed","params":)"
+                          R"({"_meta":{"io.modelcontextprotocol/subscriptionId":2}}})"));
+  EXPECT_THAT(listens.changed(ListKind::resources), IsEmpty());
+}
+
+TEST(ClientListens, templates_change_with_the_resources) {
+  ClientListens listens;
+  open(listens, "1", R"({"resourcesListChanged":true})");
+  EXPECT_THAT(listens.changed(ListKind::templates), ElementsAre(HasSubstr("resources/list_changed")));
+}
+
+TEST(ClientListens, a_resource_is_the_same_however_it_is_spelled) {
+  ClientListens listens;
+  open(listens, "1", R"({"resourceSubscriptions":["x:\/\/1"]})");
+  EXPECT_THAT(update(listens, R"({"uri":"x://1"})"), SizeIs(1));
+  EXPECT_THAT(update(listens, R"({"uri":"x://2"})"), IsEmpty());
+}
+
+TEST(ClientListens, an_update_passes_with_all_that_its_server_says_and_the_listeners_id) {
+  ClientListens listens;
+  open(listens, "1", R"({"resourceSubscriptions":["x://1"]})");
+  open(listens, R"("two")", R"({"resourceSubscriptions":["x://1","x://2"]})");
+  EXPECT_THAT(update(listens, R"({"uri":"x://1","more":1.50})"),
+              ElementsAre(R"({"jsonrpc":"2.0","method":"notifications/resources/updated","params":{"_meta":)"
+                          R"({"io.modelcontextprotocol/subscriptionId":1},"uri":"x://1","more":1.50}})",
+                          HasSubstr(R"(Id":"two"},"uri")")));
+  EXPECT_THAT(
+      update(listens, R"({"uri":"x://2","_meta":{"io.modelcontextprotocol/subscriptionId":"ours","k":1}})"),
+      ElementsAre(R"({"jsonrpc":"2.0","method":"notifications/resources/updated","params":{"uri":"x://2",)"
+                  R"("_meta":{"io.modelcontextprotocol/subscriptionId":"two","k":1}}})"));
+}
+
+TEST(ClientListens, one_that_is_closed_hears_nothing_more) {
+  ClientListens listens;
+  open(listens, "1", R"({"toolsListChanged":true,"resourceSubscriptions":["x://1"]})");
+  EXPECT_FALSE(listens.close(R"("1")")) << "a text is not a number";
+  EXPECT_TRUE(listens.close("1"));
+  EXPECT_FALSE(listens.close("1"));
+  EXPECT_TRUE(listens.empty());
+  EXPECT_THAT(listens.changed(ListKind::tools), IsEmpty());
+  EXPECT_THAT(update(listens, R"({"uri":"x://1"})"), IsEmpty());
+  EXPECT_THAT(listens.uris(), IsEmpty());
+}
+
+TEST(ClientListens, a_resource_that_several_want_is_named_once) {
+  ClientListens listens;
+  open(listens, "1", R"({"resourceSubscriptions":["x://1","x://2"]})");
+  open(listens, "2", R"({"resourceSubscriptions":["x://2","x://3"]})");
+  EXPECT_THAT(listens.uris(), ElementsAre(R"("x://1")", R"("x://2")", R"("x://3")"));
+}
+
+TEST(ClientListens, end_with_a_result_each) {
+  ClientListens listens;
+  open(listens, R"("a")", "{}");
+  open(listens, "2", "{}");
+  EXPECT_THAT(listens.farewells(),
+              ElementsAre(R"({"jsonrpc":"2.0","id":"a","result":{"resultType":"complete","_meta":)"
+                          R"({"io.modelcontextprotocol/subscriptionId":"a"}}})",
+                          HasSubstr(R"("id":2,"result")")));
+}
+
+TEST(ClientListens, are_limited) {
+  ClientListens listens;
+  for (int id = 1; id <= 64; ++id) EXPECT_NE(open(listens, std::to_string(id), "{}"), "");
+  EXPECT_EQ(open(listens, "65", "{}"), "");
+  listens.close("1");
+  EXPECT_NE(open(listens, "65", "{}"), "");
+  std::string many;
+  for (int i = 0; i < 5'000; ++i) many += fmt::format(R"({}"x://{}")", i == 0 ? "" : ",", i);
+  listens.close("2");
+  open(listens, "66", fmt::format(R"({{"resourceSubscriptions":[{}]}})", many));
+  EXPECT_THAT(listens.uris(), SizeIs(1024));
+}
+
+}  // namespace
+}  // namespace mcpivot
