@@ -117,6 +117,26 @@ TEST(Discover, does_not_offer_what_no_server_has) {
   }
 }
 
+TEST(Discover, offers_what_one_of_the_servers_has) {
+  for (const char* fleet : {"beta=process", two}) {
+    Visitor visitor(fleet);
+    visitor.world().scripts().of("beta").tongue.modern = true;
+    visitor.desk().start();
+    EXPECT_THAT(visitor.ask("server/discover", modern()), HasSubstr(R"("supportedVersions":["2026-07-28")"))
+        << fleet;
+    EXPECT_LT(visitor.now(), 2s);
+  }
+}
+
+TEST(Discover, does_not_wait_for_the_others_once_one_server_has_it) {
+  Visitor visitor(two);
+  visitor.world().scripts().of("alpha").births = {Birth::hangs};
+  visitor.world().scripts().of("beta").tongue.modern = true;
+  visitor.desk().start();
+  EXPECT_THAT(visitor.ask("server/discover", modern()), HasSubstr(R"("supportedVersions":["2026-07-28")"));
+  EXPECT_LT(visitor.now(), 1s);
+}
+
 TEST(Discover, waits_for_a_server_that_hangs_for_two_seconds) {
   for (const char* fleet : {one, two}) {
     Visitor visitor(fleet);
@@ -207,6 +227,22 @@ TEST(ModernListen, without_a_filter_is_malformed) {
   EXPECT_THAT(visitor.ask("subscriptions/listen", modern()), HasSubstr(R"("code":-32602)"));
   EXPECT_THAT(visitor.ask("subscriptions/listen", modern(R"("notifications":[])")),
               HasSubstr(R"("code":-32602)"));
+}
+
+TEST(ModernListen, to_a_resource_subscribes_at_its_server_and_at_the_next_generation) {
+  Visitor visitor(one);
+  visitor.desk().start();
+  visitor.ask("tools/list", modern());
+  visitor.pass(2s);
+  const std::string id = listen(visitor, R"({"resourceSubscriptions":["x://1"]})");
+  visitor.pass(2s);
+  EXPECT_THAT(visitor.lines_to("alpha", "resources/subscribe"), SizeIs(1));
+  visitor.world().each_life("alpha", [](simulation::SimBackend& life) { life.kill("was killed"); });
+  visitor.pass(5s);
+  EXPECT_THAT(visitor.lines_to("alpha", "resources/subscribe"), SizeIs(2));
+  cancel(visitor, id);
+  visitor.pass(2s);
+  EXPECT_THAT(visitor.lines_to("alpha", "resources/unsubscribe"), SizeIs(1));
 }
 
 }  // namespace
