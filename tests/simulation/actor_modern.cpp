@@ -200,8 +200,8 @@ void Actor::require_input(const Call& call, int round, const std::set<std::strin
   std::string more;
   if (!requests.empty()) more += fmt::format(R"(,"inputRequests":{{{}}})", requests);
   if (!no_state) {
-    const std::string state = fmt::format("state \"{}\" of {}, {}, {}", script_.rounds->size() + 1,
-                                          script_.name, call.number, round);
+    const std::string state =
+        fmt::format("state \"{}\" of {}, {}, {}", ++script_.last_state, script_.name, call.number, round);
     more += fmt::format(R"(,"requestState":{})", mcpivot::quote(state));
     (*script_.rounds)[state] = std::move(next);
   }

@@ -173,7 +173,8 @@ void Client::come_back(const Kept& kept, std::string_view result) {
       again(soon, R"("forged")", all, Honesty::forged);
       return again(late, state, all, Honesty::good);
     case 5: {
-      const std::string another = oracle_.state_of_another(seat_.who);
+      // Whom it is compared with has nobody to take it from.
+      const std::string another = keeps_transcript ? "" : oracle_.state_of_another(seat_.who);
       if (!another.empty()) again(soon, mcpivot::quote(another), all, Honesty::forged);
       return again(late, state, all, Honesty::good);
     }

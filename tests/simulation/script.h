@@ -78,6 +78,7 @@ struct Script {
   bool slow_to_end = false;
   Tongue tongue;
   std::shared_ptr<Rounds> rounds = std::make_shared<Rounds>();
+  int last_state = 0;
   std::set<int> again;                           // the calls of "again" that it has seen: those are replayed
   std::vector<std::weak_ptr<SimBackend>> lives;  // those that run, or ran
 
