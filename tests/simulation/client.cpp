@@ -29,6 +29,8 @@ constexpr Millis longest_discover{2'500};
 
 // What servers may still say to a client that does not read: what was under way, and why calls failed.
 constexpr std::size_t most_unread = 1'600'000;
+// With the log messages that such a client didn't ask for, which stand with its servers' stderr.
+constexpr std::size_t most_unread_modern = 6'000'000;
 
 // Whether a server does something about such a call by itself: some it never answers, or when others let it.
 bool is_prompt(const std::string& arguments) {
@@ -238,7 +240,7 @@ void Client::noise(int kind) {
 void Client::sent(std::string_view line) {
   oracle_.said(seat_.who, line);
   if (keeps_transcript) transcript_ += fmt::format("{}\n", without_secrets(line));
-  if (wire_->waiting_bytes() > most_unread)
+  if (wire_->waiting_bytes() > (has_modern() ? most_unread_modern : most_unread))
     oracle_.violate(fmt::format("{} bytes wait for a client that does not read", wire_->waiting_bytes()));
 }
 

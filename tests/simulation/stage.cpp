@@ -228,8 +228,8 @@ void Stage::rest() {
     seat.client.check_list();
     pass(now() + Millis(1'000));
   }
-  // A call whose client doesn't come back is kept for 10 minutes.
-  if (life_->is_at_work()) pass(now() + longest_parking);
+  // A call whose client doesn't come back is kept for 10 minutes, and so is its answer.
+  if (life_->is_at_work() || world_.timers().set() > 0) pass(now() + longest_parking);
   // What changes by itself at last, everybody learns who wants to.
   life_->change_tools();
   pass(now() + Millis(2'000));
