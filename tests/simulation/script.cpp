@@ -94,9 +94,10 @@ void Scripts::heal() {
 }
 
 const std::string& tools_of(const std::string& server, int revision) {
-  static std::map<std::pair<std::string, int>, std::string> made;
+  static std::map<std::pair<bool, int>, std::string> made;
+  const bool clashes = server == "delta";  // with one of mcpivot's
   const int shown = revision % tool_revisions;
-  std::string& text = made[{server, shown}];
+  std::string& text = made[{clashes, shown}];
   if (!text.empty()) return text;
   text = R"("tools":[)";
   text += tool("work", "") + ",";
@@ -106,7 +107,7 @@ const std::string& tools_of(const std::string& server, int revision) {
   text += tool("hidden", "") + ",";
   text += tool("shaped", R"(,"outputSchema":{"type":"object","additionalProperties":true})");
   if (shown > 0) text += "," + tool(fmt::format("extra{}", shown), "");
-  if (server == "delta") text += "," + tool("pivot_status", "");  // clashes with one of mcpivot's
+  if (clashes) text += "," + tool("pivot_status", "");
   text += "]";
   return text;
 }
