@@ -131,12 +131,12 @@ void Instance::start_over() {
   open_handshake();
 }
 
-// It may be slow, or not know what it was asked: it is asked in the other era as well, and its first good
-// answer decides.
 std::chrono::milliseconds Instance::silence() const {
   return std::min(longest_silence, config_->start_timeout / 2);
 }
 
+// It may be slow, or not know what it was asked: it is asked in the other era as well, and its first good
+// answer decides.
 void Instance::on_silence() {
   if (!birth_->handshake || birth_->handshake->opened()) return;
   log_info("{}: no answer for {} in the {} era; asking in the other one as well", config_->name,
