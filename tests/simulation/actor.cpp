@@ -315,6 +315,7 @@ std::string Actor::content(const Call& call) const {
 
 void Actor::finish(const Call& call) {
   if (open_.erase(call.id) == 0) return;
+  ledger_.finished(call.number);
   if (call.task) {
     const std::string task = fmt::format("{}-{}-{}", script_.name, generation_, call.number);
     tasks_[task] = call;

@@ -70,6 +70,7 @@ bool Actor::takes_era(const Message& message) {
   if (!era_ && tongue_.foreign == Tongue::Foreign::silence) return false;
   if (!era_ && tongue_.foreign == Tongue::Foreign::exit && body_.can_exit())
     return body_.die("exited with code 64, because of the era"), false;
+  if (!era_) ledger_.refused_era(script_.name);
   if (spoken == Era::modern) {
     error(message.text(message.id), mcpivot::code::method_not_found, "Method not found (of the other era)");
   } else {

@@ -157,16 +157,34 @@ void Life::look(Visits& visits) {
     auto& seen = seen_[member.get()];
     if (seen == state) continue;
     visits.step(std::exchange(seen, state), state);
+    judge_era(*member, state);
     if (state == mcpivot::Instance::State::stopped && member->instance().status().waiting == 0 &&
         member->instance().trouble().find("stopped on request") != std::string::npos)
       oracle_.stopped(member->name());
   }
 }
 
+// One that says no to an era is started in the other one at once; that alone is no failure. After one, it may
+// be tried in one era alone.
+void Life::judge_era(const Member& member, mcpivot::Instance::State state) {
+  Tries& tries = tries_[&member];
+  const std::string server = script_of({client_, desk_}, member);
+  const bool refused = oracle_.has_refused_era(server) &&
+                       member.instance().trouble().find("other era)") != std::string_view::npos;
+  if (state == mcpivot::Instance::State::failed && !tries.failed && !member.instance().config().era &&
+      refused && oracle_.starts_of(server) == tries.starts + 1)
+    oracle_.violate(fmt::format("{} has the other era, and is said to have failed: {}", member.name(),
+                                member.instance().trouble()));
+  tries.failed =
+      state != mcpivot::Instance::State::ready && (tries.failed || state == mcpivot::Instance::State::failed);
+  if (state != mcpivot::Instance::State::starting) tries.starts = oracle_.starts_of(server);
+}
+
 void Life::configure(const mcpivot::GatewayConfig& config) {
   if (ending_) return;
   gateway_.configure(config);
   seen_.clear();
+  for (const auto& member : fleet().members()) tries_[member.get()].failed = true;
   for (const auto& member : fleet().members()) seen_[member.get()] = member->instance().state();
 }
 

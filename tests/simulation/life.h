@@ -68,6 +68,7 @@ class Life {
   std::string script_of(const Seated& seat, const mcpivot::Member& member) const;
   // Each server that a seat's instance has now.
   void each_server(const std::function<void(const Seated&, const mcpivot::Member&, SimBackend&)>& what);
+  void judge_era(const mcpivot::Member& member, mcpivot::Instance::State state);
   void type(const Action& action);
   void act_as(Client& client, const Action& action);
   void act_as_guest(const Action& action);
@@ -95,6 +96,11 @@ class Life {
   std::map<std::string, Terminal*> terminal_at_;
   std::list<std::unique_ptr<Terminal>> terminals_;  // those that left, too: nobody may call them
   std::map<const mcpivot::Member*, mcpivot::Instance::State> seen_;
+  struct Tries {
+    bool failed = false;  // since it was last ready
+    int starts = 0;       // before those that are under way
+  };
+  std::map<const mcpivot::Member*, Tries> tries_;
   std::function<void()> gone_;
   bool has_pivot_call_;
   bool ending_ = false;

@@ -93,6 +93,8 @@ Oracle::Request* Oracle::find(std::string_view id) {
 void Oracle::will_ask(Asked asked) {
   Request& request = requests_[asked.number];
   if (request.state != State::none) return violate(fmt::format("the plan uses {} twice", asked.number));
+  // Another kind of server, in the place of the one that asked, takes this for a call of its own.
+  if (asked.of != 0 && asked.state.empty()) ++requests_[asked.of].extra;
   request.asked = std::move(asked);
   request.state = State::planned;
 }
@@ -280,6 +282,11 @@ void Oracle::judge_excuse(const Asked& asked, std::string_view raw) {
   if (all_listen && asked.is_prompt && says("did not answer"))
     return violate(
         fmt::format("{} was answered, but mcpivot says that it was not: {}", asked.number, brief(raw)));
+  const auto call = requests_.find(asked.of == 0 ? asked.number : asked.of);
+  if (all_listen && says("did not answer") && call->second.finished > mcpivot::Clock::Time() &&
+      clock_.since(call->second.finished) > soon)
+    return violate(fmt::format("{} was answered long ago, but mcpivot says that it was not: {}", asked.number,
+                               brief(raw)));
   const mcpivot::Instance* const server =
       server_called && !asked.server.empty() ? server_called(asked.server) : nullptr;
   if (server != nullptr && server->state() == mcpivot::Instance::State::ready && says("for it to start") &&
@@ -297,6 +304,11 @@ void Oracle::executed(int number, const std::string& server) {
   Request& request = found->second;
   if (++request.executed > 1 + request.extra && !request.asked.may_repeat)
     violate(fmt::format("{} was executed twice, the second time by {}", number, server));
+}
+
+void Oracle::finished(int number) {
+  if (const auto found = requests_.find(number); found != requests_.end())
+    found->second.finished = clock_.now();
 }
 
 int Oracle::died(const std::string& server, const std::vector<int>& open) {
@@ -321,6 +333,8 @@ void Oracle::buried(const std::string& server, pid_t pid, int death, bool answer
 
 // One that was good for something is started again at once.
 void Oracle::born(const std::string& server) {
+  refused_era_.erase(server);
+  ++starts_[server];
   if (stopped_.erase(server) > 0)
     violate(fmt::format("{} was stopped on request, and is started though nobody asks for it", server));
   const auto due = due_.find(server);

@@ -86,6 +86,14 @@ class Oracle final : public Ledger {
     return is_current && is_current(server, pid);
   }
   void ended_with_tasks(const std::string& server, Millis since_last) override;
+  void finished(int number) override;
+  void refused_era(const std::string& server) override { refused_era_.insert(server); }
+  int starts_of(const std::string& server) const {
+    const auto found = starts_.find(server);
+    return found == starts_.end() ? 0 : found->second;
+  }
+  // Whether the last process of this one has done so.
+  bool has_refused_era(const std::string& server) const { return refused_era_.contains(server); }
   void bad_retry(int number, const std::string& server, const std::string& state) override;
   void resumed(int number, const std::string& server, bool complete) override;
   void wrong(const std::string& server, const std::string& what) override {
@@ -150,10 +158,11 @@ class Oracle final : public Ledger {
     State state = State::none;
     bool well = false;  // answered by its own server
     int executed = 0;
-    int extra = 0;              // how often it may be, beyond once
-    int death = 0;              // of its server, while it was under way
-    bool goes_on = false;       // a retry, and its call waits for it
-    bool acknowledged = false;  // a listen
+    mcpivot::Clock::Time finished{};  // by its server, the last time
+    int extra = 0;                    // how often it may be, beyond once
+    int death = 0;                    // of its server, while it was under way
+    bool goes_on = false;             // a retry, and its call waits for it
+    bool acknowledged = false;        // a listen
     mcpivot::Clock::Time since{};
   };
 
@@ -188,14 +197,16 @@ class Oracle final : public Ledger {
   std::set<std::string> stopped_;
   bool stop_wanted_ = false;                         // that is the last of what was asked of mcpivot itself
   std::map<std::string, mcpivot::Clock::Time> due_;  // when servers must have been started again
-  std::set<int> modern_;                             // clients
-  std::set<int> mixed_;                              // those that ever made a request of the legacy era
-  std::set<int> shaken_;                             // those that ever said `initialize`
-  std::set<int> want_logs_;                          // those that ever asked for log messages
-  std::map<int, std::set<std::string>> questions_;   // the ids of those that each was asked
-  std::map<int, std::string> states_;                // the latest requestState of each
-  std::map<std::string, int> uses_;                  // of a requestState that came to something
-  std::set<std::string> odd_states_;                 // such as clients were not given
+  std::map<std::string, int> starts_;
+  std::set<std::string> refused_era_;               // servers whose last process did
+  std::set<int> modern_;                            // clients
+  std::set<int> mixed_;                             // those that ever made a request of the legacy era
+  std::set<int> shaken_;                            // those that ever said `initialize`
+  std::set<int> want_logs_;                         // those that ever asked for log messages
+  std::map<int, std::set<std::string>> questions_;  // the ids of those that each was asked
+  std::map<int, std::string> states_;               // the latest requestState of each
+  std::map<std::string, int> uses_;                 // of a requestState that came to something
+  std::set<std::string> odd_states_;                // such as clients were not given
   mcpivot::Clock::Time reconfigured_{};
   std::vector<std::string> broken_;
   mcpivot::ContentHash hash_;

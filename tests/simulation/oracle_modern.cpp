@@ -36,8 +36,6 @@ void Oracle::given_request(int who, Request& request, const Message& message) {
   if (asked.of == 0) return;
   if (asked.honesty != Asked::Honesty::good) odd_states_.insert(asked.state);
   const auto call = requests_.find(asked.of);
-  // Another kind of server, in the place of the one that asked, takes this for a call of its own.
-  if (asked.state.empty() && call != requests_.end()) ++call->second.extra;
   request.goes_on = asked.honesty == Asked::Honesty::good && call != requests_.end() &&
                     call->second.since > reconfigured_ && no_crowds && is_at_work && is_at_work(asked.of);
 }
