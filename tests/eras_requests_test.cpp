@@ -179,6 +179,7 @@ TEST(EraDiscovery, needs_no_start_of_a_server_that_is_known) {
       Client first(runs.run());
       discover(first);
       greet(first, era);
+      EXPECT_EQ(own(first, "echo", {{"text", "on"}}), "on");  // it has been started again after the question
     }
     const int before = runs.starts();
     Client second(runs.run());
