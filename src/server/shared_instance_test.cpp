@@ -144,6 +144,8 @@ class SharedServer : public testing::Test, private simulation::Ledger {
   void bad_retry(int, const std::string&, const std::string&) override {}
   void resumed(int, const std::string&, bool) override {}
   void wrong(const std::string&, const std::string&) override {}
+  void finished(int) override {}
+  void refused_era(const std::string&) override {}
   int died(const std::string&, const std::vector<int>&) override { return 2; }
   void buried(const std::string&, pid_t, int, bool) override {}
   void born(const std::string&) override {}
