@@ -305,13 +305,17 @@ void Instance::on_born(Handshake::Outcome outcome) {
 
 // `ran`: its program did, at least.
 void Instance::birth_failed(std::string why, bool ran) {
-  if (birth_->refusal) {
+  const bool opened = birth_->handshake && birth_->handshake->opened();
+  if (birth_->refusal && opened) {  // it takes this era; what failed came after that
+    eras_.of(birth_->era) = true;
+    eras_.of(other(birth_->era)) = false;
+  } else if (birth_->refusal) {
     log_info("{}: nor does it take the {} era: {}", config_->name, text(birth_->era), why);
     why = *birth_->refusal;
-  } else if (birth_->handshake && !birth_->handshake->opened()) {
+  } else if (birth_->handshake && !opened) {
     eras_.legacy = eras_.modern = std::nullopt;  // it may be another program by now
   }
-  eras_futile_ = birth_->refusal.has_value();
+  eras_futile_ = birth_->refusal && !opened;
   if (unborn() != nullptr) {
     const std::string lines = telling_lines(stderr_for_clients(unborn()->number()));
     if (!lines.empty()) why += fmt::format("\n{}", lines);

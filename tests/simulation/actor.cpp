@@ -44,7 +44,8 @@ Actor::Actor(Body& body, Script& script, Ledger& ledger, Birth birth, bool is_cl
 
 void Actor::start() {
   if (birth_ == Birth::dies_at_once) body_.after(Millis(2), [this] { body_.die("exited with code 3"); });
-  if (birth_ == Birth::asks_early) put(R"("early")", "roots/list", {});
+  // Before its era is known, one that may be modern asks nothing.
+  if (birth_ == Birth::asks_early && !tongue_.modern) put(R"("early")", "roots/list", {});
 }
 
 std::vector<int> Actor::open() const {

@@ -30,7 +30,7 @@ constexpr Millis longest_discover{2'500};
 // What servers may still say to a client that does not read: what was under way, and why calls failed.
 constexpr std::size_t most_unread = 1'600'000;
 // With the log messages that such a client didn't ask for, which stand with its servers' stderr.
-constexpr std::size_t most_unread_modern = 6'000'000;
+constexpr std::size_t most_unread_modern = 100'000'000;
 
 // Whether a server does something about such a call by itself: some it never answers, or when others let it.
 bool is_prompt(const std::string& arguments) {

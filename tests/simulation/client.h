@@ -76,6 +76,10 @@ class Client final : private Wire::Peer {
   bool list_is_right() const { return !list_differs_; }
   // It waits to be told which eras there are, and does nothing else until then.
   bool is_undecided() const { return speech_ == Speech::dual; }
+  // Whether it does its part when it is asked in a call of this number, in one round.
+  bool comes_back(int number) const;
+  // One that mixes eras has calls refused.
+  bool asks_at_rest() const { return speech_ != Speech::mixed; }
   bool has_modern() const { return speech_ != Speech::legacy; }
   void when_decided(std::function<void()> what) { held_.push_back(std::move(what)); }
 

@@ -110,6 +110,10 @@ void Client::listen(int number, const std::string& text) {
 
 // --- rounds
 
+bool Client::comes_back(int number) const {
+  return number % 3 == 0 && number % 7 != 3 && number % 5 < 3 && number % 8 < 3 && number / 4 % 11 > 8;
+}
+
 void Client::later(Millis time, std::function<void()> what) {
   time_.later(time, [weak = std::weak_ptr(wire_), what = std::move(what)] {
     if (!weak.expired()) what();

@@ -29,8 +29,8 @@ class Ledger {
   virtual bool serves(const std::string& server, pid_t pid) const = 0;
   virtual void ended_with_tasks(const std::string& server, std::chrono::milliseconds since_last) = 0;
   // It has answered this call; and it has said no to an era, though it has the other one.
-  virtual void finished(int number) = 0;
-  virtual void refused_era(const std::string& server) = 0;
+  virtual void finished(int /*number*/) {}
+  virtual void refused_era(const std::string& /*server*/) {}
   // It was sent a retry with a requestState that is none of its own, or was used before.
   virtual void bad_retry(int number, const std::string& server, const std::string& state) = 0;
   // It was sent a good one, with or without all that it had asked for.

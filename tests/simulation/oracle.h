@@ -135,6 +135,8 @@ class Oracle final : public Ledger {
 
   bool was_answered(int number) const;
   bool was_answered_well(int number) const;
+  // The same, or one of its retries was.
+  bool was_answered_in_rounds(int number) const;
   // When all must be over; at the end of mcpivot, what stays open otherwise, too.
   void judge_end(bool of_mcpivot);
   // Whoever died in silence must have been told of by now.

@@ -2,6 +2,8 @@
 // becomes of a call that takes several rounds.
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "mcp/era.h"
 #include "oracle.h"
 #include "rpc/json_cursor.h"
@@ -90,7 +92,8 @@ bool Oracle::judge_era(int who, Request& request, const Message& message) {
     return type != "input_required";
   }
   if (type != "complete" && type != "input_required") wrong("has an answer without a resultType");
-  if (asked.cacheable && (find_member(result, "ttlMs").empty() || find_member(result, "cacheScope").empty()))
+  if (asked.cacheable && type == "complete" &&
+      (find_member(result, "ttlMs").empty() || find_member(result, "cacheScope").empty()))
     wrong("has an answer that doesn't say how long it is good");
   if (type != "input_required") return true;
   if (!asked.carries) wrong("can't require input");
@@ -110,6 +113,12 @@ void Oracle::count_use(const Asked& asked) {
   if (++uses_[asked.state] > 1)
     violate(
         fmt::format("the requestState {} is good for more than one retry ({})", asked.state, asked.number));
+}
+
+bool Oracle::was_answered_in_rounds(int number) const {
+  return was_answered_well(number) || std::ranges::any_of(requests_, [&](const auto& entry) {
+           return entry.second.asked.of == number && entry.second.well;
+         });
 }
 
 std::string Oracle::state_of_another(int who) const {

@@ -53,6 +53,8 @@ class Stage {
   void on_gone();
   void rest();
   bool call_each(const Life::Seated& seat);
+  void call(const Life::Seated& seat, const mcpivot::Member& member, int number, const char* text);
+  void ask_back(const Life::Seated& seat, const mcpivot::Member& member);
   void restart(const Life::Seated& seat, const std::string& name);
 
   const Plan& plan_;
@@ -177,6 +179,32 @@ void Stage::restart(const Life::Seated& seat, const std::string& name) {
   pass(now() + Millis(5'000));
 }
 
+void Stage::call(const Life::Seated& seat, const mcpivot::Member& member, int number, const char* text) {
+  const std::string shown = seat.desk.fleet().names().shown(member, mcpivot::ListKind::tools, "work");
+  CallText call = call_from(text, number);
+  if (!member.active()) {
+    call.arguments = fmt::format(R"({{"tool":"{}","arguments":{}}})", shown, call.arguments);
+    seat.client.call_named("pivot_call", member.name(), number, call);
+  } else {
+    seat.client.call_named(shown, member.name(), number, call);
+  }
+}
+
+// A server that asks back in a call is answered, and so is the call: at the latest the fourth time, because
+// clients don't always do their part.
+void Stage::ask_back(const Life::Seated& seat, const mcpivot::Member& member) {
+  for (int i = 0; i < 4; ++i) {
+    int number = seat.client.own_number();
+    while (!seat.client.comes_back(number)) number = seat.client.own_number();
+    call(seat, member, number, R"(work ,"do":"ask")");
+    const auto until = now() + Millis(6'000);
+    while (!circling_ && !oracle_.was_answered_in_rounds(number) && now() < until) pass(now() + Millis(50));
+    if (circling_ || oracle_.was_answered_in_rounds(number)) return;
+  }
+  oracle_.violate(
+      fmt::format("{}{} asks back, and its calls come to nothing", member.name(), seat.client.seat().guest));
+}
+
 // Every server that there is answers again.
 bool Stage::call_each(const Life::Seated& seat) {
   std::vector<std::string> names;
@@ -190,20 +218,14 @@ bool Stage::call_each(const Life::Seated& seat) {
       // One that refused to list its tools, and rests, has none that could be called.
       if (member->instance().catalog().list(mcpivot::ListKind::tools).empty()) restart(seat, name);
       const int number = seat.client.own_number();
-      const std::string shown = seat.desk.fleet().names().shown(*member, mcpivot::ListKind::tools, "work");
-      CallText call = call_from("work", number);
-      if (!member->active()) {
-        call.arguments = fmt::format(R"({{"tool":"{}","arguments":{}}})", shown, call.arguments);
-        seat.client.call_named("pivot_call", name, number, call);
-      } else {
-        seat.client.call_named(shown, name, number, call);
-      }
+      call(seat, *member, number, "work");
       const auto until = now() + answer_time;
       while (!circling_ && !oracle_.was_answered(number) && now() < until) pass(now() + Millis(5));
       good = oracle_.was_answered_well(number);
     }
     if (!good) oracle_.violate(fmt::format("{}{} does not recover", name, seat.client.seat().guest));
     any = any || (good && member->active());
+    if (good && seat.client.asks_at_rest()) ask_back(seat, *member);
   }
   return any;
 }

@@ -60,8 +60,6 @@ class Visitor final : private mcpivot::Peer, private Ledger {
   void runs_twice(const std::string& /*server*/) override {}
   bool serves(const std::string& /*server*/, pid_t /*pid*/) const override { return true; }
   void ended_with_tasks(const std::string& /*server*/, Millis /*since_last*/) override {}
-  void finished(int /*number*/) override {}
-  void refused_era(const std::string& /*server*/) override {}
   void bad_retry(int /*number*/, const std::string& /*server*/, const std::string& /*state*/) override {}
   void resumed(int /*number*/, const std::string& /*server*/, bool /*complete*/) override {}
   void wrong(const std::string& /*server*/, const std::string& /*what*/) override {}
