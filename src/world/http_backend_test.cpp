@@ -98,6 +98,7 @@ class Talk final : public Link::Handler {
   ~Talk() override {
     backend->close();
     loop_.poll();
+    backend.reset();  // its timers live in the loop, which ends before it
   }
 
   std::shared_ptr<Backend> backend;
