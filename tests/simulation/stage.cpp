@@ -17,6 +17,9 @@ using mcpivot::Clock;
 // After the plan: until what was begun has come to an end; for one answer; and for everything to be quiet.
 constexpr Millis recovery{100'000};
 constexpr Millis answer_time{40'000};
+// A server that was known to speak one era and says nothing in it now: until its start is given up, and the
+// next one has tried the other.
+constexpr Millis second_start{20'000};
 constexpr Millis quiet{200'000};
 constexpr Millis longest_parking{620'000};
 constexpr Millis farewell{5'000};
@@ -222,6 +225,7 @@ bool Stage::call_each(const Life::Seated& seat) {
       const auto until = now() + answer_time;
       while (!circling_ && !oracle_.was_answered(number) && now() < until) pass(now() + Millis(5));
       good = oracle_.was_answered_well(number);
+      if (!good) pass(now() + second_start);
     }
     if (!good) oracle_.violate(fmt::format("{}{} does not recover", name, seat.client.seat().guest));
     any = any || (good && member->active());
