@@ -106,7 +106,8 @@ void LegacyFacade::on_client_answer(const Message& message, std::span<const Edit
   const std::string line = spliced(message.raw, edits);
   const auto answer = read_message(line);
   const auto id = answer ? read_facade_id(answer->text(answer->id)) : std::nullopt;
-  if (!id || id->what != FacadeId::What::ask) return;  // a modern server never asked
+  if (!id) return ends_.to_server(message, edits);  // asked before its era was known
+  if (id->what != FacadeId::What::ask) return;
   const auto at = calls_.find(id->own);
   if (at == calls_.end() || at->second.round != id->round || !at->second.input) return;
   InputRound& input = *at->second.input;
