@@ -17,7 +17,7 @@
 #include "config/config_file.h"
 #include "control/control_socket.h"
 #include "gateway/gateway.h"
-#include "gateway/session.h"
+#include "gateway/link_client.h"
 #include "log/last_resort.h"
 #include "log/log.h"
 #include "proc/exit_status.h"
@@ -237,7 +237,7 @@ class Program {
   Clients clients_;
   Gateway gateway_;
   Desk& desk_;
-  Session session_;
+  LinkClient session_;
   ControlSocket control_;
   boost::asio::signal_set signals_;
   boost::asio::signal_set reload_signal_;

@@ -40,12 +40,17 @@ class Speaker {
       serve(visitor);
   }
   void serve(int visitor) const {
-    std::array<char, 4096> asked;
     for (const std::string& line : lines_) {
-      if (::read(visitor, asked.data(), asked.size()) <= 0) return;
+      if (!read_question(visitor)) return;
       if (!line.empty() && ::send(visitor, line.data(), line.size(), MSG_NOSIGNAL) < 0) return;
-      if (line.empty()) ::read(visitor, asked.data(), asked.size());
+      if (line.empty()) read_question(visitor);
     }
+  }
+  // One, and no more: two may have come by then.
+  static bool read_question(int visitor) {
+    for (char next = 0; next != '\n';)
+      if (::read(visitor, &next, 1) <= 0) return false;
+    return true;
   }
 
   int listener_;

@@ -36,12 +36,13 @@ std::vector<std::string> strings_in(std::string_view list) {
 
 }  // namespace
 
-std::string ClientListens::open(const Message& request) {
+std::string ClientListens::open(std::uint32_t exchange, const Message& request) {
   if (open_.size() >= most_listens) return {};
   const std::string_view wanted = find_member(request.text(request.params), "notifications");
   const auto wants = [&](std::string_view key) { return find_member(wanted, key) == "true"; };
   const Listen& listen =
-      open_.emplace_back(Listen{.id = std::string(request.text(request.id)),
+      open_.emplace_back(Listen{.exchange = exchange,
+                                .id = std::string(request.text(request.id)),
                                 .tools = wants("toolsListChanged"),
                                 .prompts = wants("promptsListChanged"),
                                 .resources = wants("resourcesListChanged"),
@@ -58,24 +59,31 @@ std::string ClientListens::open(const Message& request) {
                       fmt::format(R"({{{},"notifications":{{{}}}}})", tag(listen.id), granted));
 }
 
-bool ClientListens::close(std::string_view id) {
-  return std::erase_if(open_, [&](const Listen& listen) { return same_id(listen.id, id); }) > 0;
+std::optional<std::uint32_t> ClientListens::close(std::uint32_t exchange, std::string_view id) {
+  const auto found = std::ranges::find_if(open_, [&](const Listen& listen) {
+    return (exchange == 0 || listen.exchange == exchange) && same_id(listen.id, id);
+  });
+  if (found == open_.end()) return std::nullopt;
+  const std::uint32_t closed = found->exchange;
+  open_.erase(found);
+  return closed;
 }
 
-std::vector<std::string> ClientListens::changed(ListKind kind) const {
+std::vector<ClientListens::Line> ClientListens::changed(ListKind kind) const {
   const auto wanted = kind == ListKind::tools     ? &Listen::tools
                       : kind == ListKind::prompts ? &Listen::prompts
                                                   : &Listen::resources;
-  std::vector<std::string> lines;
+  std::vector<Line> lines;
   for (const Listen& listen : open_)
     if (listen.*wanted)
-      lines.push_back(request_line({}, words(kind).notification, fmt::format("{{{}}}", tag(listen.id))));
+      lines.push_back({listen.exchange,
+                       request_line({}, words(kind).notification, fmt::format("{{{}}}", tag(listen.id)))});
   return lines;
 }
 
 // The server's own params pass, under each subscription's id.
-std::vector<std::string> ClientListens::updated(const Message& notification) const {
-  std::vector<std::string> lines;
+std::vector<ClientListens::Line> ClientListens::updated(const Message& notification) const {
+  std::vector<Line> lines;
   const std::string uri = string_value(notification.text(notification.uri));
   for (const Listen& listen : open_) {
     if (!std::ranges::any_of(listen.uris,
@@ -84,19 +92,21 @@ std::vector<std::string> ClientListens::updated(const Message& notification) con
     std::string line(notification.raw);
     if (notification.subscription) {
       line.replace(notification.subscription.begin, notification.subscription.size, listen.id);
-      lines.push_back(std::move(line));
+      lines.push_back({listen.exchange, std::move(line)});
     } else {
-      lines.push_back(with_meta(line, fmt::format(R"("{}":{})", meta_key::subscription, listen.id)));
+      lines.push_back(
+          {listen.exchange, with_meta(line, fmt::format(R"("{}":{})", meta_key::subscription, listen.id))});
     }
   }
   return lines;
 }
 
-std::vector<std::string> ClientListens::farewells() const {
-  std::vector<std::string> lines;
+std::vector<ClientListens::Line> ClientListens::farewells() const {
+  std::vector<Line> lines;
   for (const Listen& listen : open_)
     lines.push_back(
-        result_answer(listen.id, fmt::format(R"({{"resultType":"complete",{}}})", tag(listen.id))));
+        {listen.exchange,
+         result_answer(listen.id, fmt::format(R"({{"resultType":"complete",{}}})", tag(listen.id)))});
   return lines;
 }
 

@@ -5,6 +5,8 @@
 // Plain data; one thread.
 #pragma once
 
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -16,23 +18,31 @@ namespace mcpivot {
 
 class ClientListens {
  public:
+  // What one of them is told, in the exchange that it came with.
+  struct Line {
+    std::uint32_t exchange;
+    std::string text;
+  };
+
   // Returns what the client is told first; or, if it has too many of them already, nothing.
-  std::string open(const Message& request);
-  // False: it has none of this id.
-  bool close(std::string_view id);
+  std::string open(std::uint32_t exchange, const Message& request);
+  // The exchange of the one that is closed: the one of this id that came in this exchange, or, if that is 0,
+  // in any. Nothing: there is none.
+  std::optional<std::uint32_t> close(std::uint32_t exchange, std::string_view id);
   bool empty() const { return open_.empty(); }
 
   // The notifications that tell of this, one for each that wants to hear it.
-  std::vector<std::string> changed(ListKind kind) const;
-  std::vector<std::string> updated(const Message& notification) const;
+  std::vector<Line> changed(ListKind kind) const;
+  std::vector<Line> updated(const Message& notification) const;
   // The answers that end them, because mcpivot ends.
-  std::vector<std::string> farewells() const;
+  std::vector<Line> farewells() const;
   // The resources that any of them wants to hear of, each once, as JSON text.
   std::vector<std::string> uris() const;
 
  private:
   struct Listen {
-    std::string id;  // as the client spelled it
+    std::uint32_t exchange = 0;
+    std::string id{};  // as the client spelled it
     bool tools = false;
     bool prompts = false;
     bool resources = false;

@@ -11,17 +11,24 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::SizeIs;
 
-std::string open(ClientListens& listens, std::string_view id, std::string_view filter) {
+std::string open(ClientListens& listens, std::string_view id, std::string_view filter,
+                 std::uint32_t exchange = 0) {
   const std::string line = fmt::format(
       R"({{"jsonrpc":"2.0","id":{},"method":"subscriptions/listen","params":{{"_meta":{{}},"notifications":{}}}}})",
       id, filter);
-  return listens.open(*read_message(line));
+  return listens.open(exchange, *read_message(line));
+}
+
+std::vector<std::string> texts(const std::vector<ClientListens::Line>& lines) {
+  std::vector<std::string> texts;
+  for (const auto& line : lines) texts.push_back(line.text);
+  return texts;
 }
 
 std::vector<std::string> update(const ClientListens& listens, std::string_view params) {
   const std::string line =
       fmt::format(R"({{"jsonrpc":"2.0","method":"notifications/resources/updated","params":{}}})", params);
-  return listens.updated(*read_message(line));
+  return texts(listens.updated(*read_message(line)));
 }
 
 TEST(ClientListens, one_is_acknowledged_under_its_own_id_with_what_it_will_hear) {
@@ -39,17 +46,18 @@ TEST(ClientListens, each_hears_what_it_wants_under_its_own_id) {
   ClientListens listens;
   open(listens, "1", R"({"toolsListChanged":true})");
   open(listens, "2", R"({"toolsListChanged":true,"promptsListChanged":true})");
-  EXPECT_THAT(listens.changed(ListKind::tools), ElementsAre(HasSubstr(R"(Id":1})"), HasSubstr(R"(Id":2})")));
-  EXPECT_THAT(listens.changed(ListKind::prompts),
+  EXPECT_THAT(texts(listens.changed(ListKind::tools)),
+              ElementsAre(HasSubstr(R"(Id":1})"), HasSubstr(R"(Id":2})")));
+  EXPECT_THAT(texts(listens.changed(ListKind::prompts)),
               ElementsAre(R"({"jsonrpc":"2.0","method":"notifications/prompts/list_changed","params":)"
                           R"({"_meta":{"io.modelcontextprotocol/subscriptionId":2}}})"));
-  EXPECT_THAT(listens.changed(ListKind::resources), IsEmpty());
+  EXPECT_THAT(texts(listens.changed(ListKind::resources)), IsEmpty());
 }
 
 TEST(ClientListens, templates_change_with_the_resources) {
   ClientListens listens;
   open(listens, "1", R"({"resourcesListChanged":true})");
-  EXPECT_THAT(listens.changed(ListKind::templates), ElementsAre(HasSubstr("resources/list_changed")));
+  EXPECT_THAT(texts(listens.changed(ListKind::templates)), ElementsAre(HasSubstr("resources/list_changed")));
 }
 
 TEST(ClientListens, a_resource_is_the_same_however_it_is_spelled) {
@@ -76,13 +84,25 @@ TEST(ClientListens, an_update_passes_with_all_that_its_server_says_and_the_liste
 TEST(ClientListens, one_that_is_closed_hears_nothing_more) {
   ClientListens listens;
   open(listens, "1", R"({"toolsListChanged":true,"resourceSubscriptions":["x://1"]})");
-  EXPECT_FALSE(listens.close(R"("1")")) << "a text is not a number";
-  EXPECT_TRUE(listens.close("1"));
-  EXPECT_FALSE(listens.close("1"));
+  EXPECT_FALSE(listens.close(0, R"("1")")) << "a text is not a number";
+  EXPECT_TRUE(listens.close(0, "1"));
+  EXPECT_FALSE(listens.close(0, "1"));
   EXPECT_TRUE(listens.empty());
-  EXPECT_THAT(listens.changed(ListKind::tools), IsEmpty());
+  EXPECT_THAT(texts(listens.changed(ListKind::tools)), IsEmpty());
   EXPECT_THAT(update(listens, R"({"uri":"x://1"})"), IsEmpty());
   EXPECT_THAT(listens.uris(), IsEmpty());
+}
+
+TEST(ClientListens, two_of_one_id_are_told_apart_by_their_exchanges) {
+  ClientListens listens;
+  open(listens, "1", R"({"toolsListChanged":true})", 5);
+  open(listens, "1", R"({"toolsListChanged":true})", 6);
+  ASSERT_THAT(listens.changed(ListKind::tools), SizeIs(2));
+  EXPECT_EQ(listens.changed(ListKind::tools)[1].exchange, 6u);
+  EXPECT_FALSE(listens.close(7, "1"));
+  EXPECT_EQ(listens.close(6, "1"), 6u);
+  ASSERT_THAT(listens.farewells(), SizeIs(1));
+  EXPECT_EQ(listens.farewells()[0].exchange, 5u);
 }
 
 TEST(ClientListens, a_resource_that_several_want_is_named_once) {
@@ -96,7 +116,7 @@ TEST(ClientListens, end_with_a_result_each) {
   ClientListens listens;
   open(listens, R"("a")", "{}");
   open(listens, "2", "{}");
-  EXPECT_THAT(listens.farewells(),
+  EXPECT_THAT(texts(listens.farewells()),
               ElementsAre(R"({"jsonrpc":"2.0","id":"a","result":{"resultType":"complete","_meta":)"
                           R"({"io.modelcontextprotocol/subscriptionId":"a"}}})",
                           HasSubstr(R"("id":2,"result")")));
@@ -106,11 +126,11 @@ TEST(ClientListens, are_limited) {
   ClientListens listens;
   for (int id = 1; id <= 64; ++id) EXPECT_NE(open(listens, std::to_string(id), "{}"), "");
   EXPECT_EQ(open(listens, "65", "{}"), "");
-  listens.close("1");
+  listens.close(0, "1");
   EXPECT_NE(open(listens, "65", "{}"), "");
   std::string many;
   for (int i = 0; i < 5'000; ++i) many += fmt::format(R"({}"x://{}")", i == 0 ? "" : ",", i);
-  listens.close("2");
+  listens.close(0, "2");
   open(listens, "66", fmt::format(R"({{"resourceSubscriptions":[{}]}})", many));
   EXPECT_THAT(listens.uris(), SizeIs(1024));
 }

@@ -154,8 +154,8 @@ struct ControlTools::Running {
     if (token.empty() || withdrawn || now - last_progress < progress_pace) return;
     last_progress = now;
     const auto elapsed = std::chrono::duration_cast<milliseconds>(now - started);
-    clients.answer(
-        {.client = asker.client},
+    clients.tell(
+        asker,
         request_line({}, "notifications/progress",
                      fmt::format(R"({{"progressToken":{},"progress":{},"message":{}}})", token, ++steps,
                                  quote(fmt::format("{} ({})", line, duration_text(elapsed))))));
@@ -248,9 +248,9 @@ std::string ControlTools::no_servers() const {
   return fmt::format("there is no server: {}", trouble.empty() ? "the configuration names none" : trouble);
 }
 
-bool ControlTools::cancel(ClientId client, const Message& cancelled) {
+bool ControlTools::cancel(Asker by, const Message& cancelled) {
   for (const auto& running : running_) {
-    if (running->withdrawn || running->asker.client != client ||
+    if (running->withdrawn || !by.speaks_for(running->asker) ||
         !same_id(running->id, cancelled.text(cancelled.request_id)))
       continue;
     running->withdrawn = true;

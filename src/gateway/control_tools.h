@@ -62,7 +62,7 @@ class ControlTools {
   // Answers a call of one of these tools, at once or later.
   void call(Asker asker, const Message& message);
   // The client takes such a call back. False: none of them.
-  bool cancel(ClientId client, const Message& cancelled);
+  bool cancel(Asker by, const Message& cancelled);
 
   // One who called is gone. What it began goes on.
   void forget(ClientId client);

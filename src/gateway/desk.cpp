@@ -78,8 +78,8 @@ Desk::Desk(World& world, Clients& clients, const Servers& servers, ClientId clie
                  [this](ListKind kind) {
                    const std::string_view method = words(kind).notification;
                    if (era_ == Era::legacy) clients_[client_].announce(request_line({}, method, {}));
-                   for (const std::string& line : listens_.changed(kind))
-                     clients_.answer({.client = client_}, line);
+                   for (const auto& [exchange, line] : listens_.changed(kind))
+                     clients_.tell({.client = client_, .exchange = exchange}, line);
                    log_info("sent {}", method);
                  }),
       discover_timer_(world.timers()) {
@@ -650,14 +650,14 @@ std::string Desk::client_name() const {
   return name.starts_with('"') ? string_value(name) : std::string();
 }
 
-void Desk::cancel(ClientId client, const Message& cancelled) {
-  if (control_.cancel(client, cancelled) || close_listen(client, cancelled)) return;
+void Desk::cancel(Asker by, const Message& cancelled) {
+  if (control_.cancel(by, cancelled) || close_listen(by, cancelled)) return;
   for (const Members* some : {&std::as_const(members_), &leaving_.all()})
     for (const auto& member : *some)
-      if (member->instance().cancel(client, cancelled)) return;
+      if (member->instance().cancel(by, cancelled)) return;
   clients_.saw({.way = Seen::Way::from_client,
                 .what = Seen::What::dropped,
-                .client = client,
+                .client = by.client,
                 .raw = cancelled.raw,
                 .message = &cancelled,
                 .why = "a cancellation of what is not under way"});

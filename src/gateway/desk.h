@@ -50,7 +50,7 @@ class Desk final : private Instance::Watcher, private ControlTools::Fleet {
 
   void request(Asker asker, const Message& message);
   void notify(const Message& message);
-  void cancel(ClientId client, const Message& cancelled);
+  void cancel(Asker by, const Message& cancelled);
   // The generation that asked a client something; null: it is gone, and wants no answer any more.
   Generation* find(GenerationId id) const;
 
@@ -141,7 +141,7 @@ class Desk final : private Instance::Watcher, private ControlTools::Fleet {
   void answer_discovers();
   void listen(Asker asker, const Message& message);
   void end_listens();
-  bool close_listen(ClientId client, const Message& cancelled);
+  bool close_listen(Asker by, const Message& cancelled);
   void subscribe();
   void pass_unasked(const Instance& instance, ToClient& said);
 

@@ -146,31 +146,33 @@ void Desk::listen(Asker asker, const Message& message) {
     return clients_.refuse(
         asker, error_answer(message.text(message.id), code::invalid_params,
                             "params.notifications must be an object that says what to listen for"));
-  const std::string acknowledged = listens_.open(message);
+  const std::string acknowledged = listens_.open(asker.exchange, message);
   if (acknowledged.empty())
     return clients_.refuse(asker, error_answer(message.text(message.id), code::invalid_request,
                                                "this client has 64 subscriptions open; cancel one first"));
-  clients_.answer(asker, acknowledged);
+  clients_.tell(asker, acknowledged);
   if (ends_) return end_listens();
   subscribe();
 }
 
 void Desk::end_listens() {
-  for (const std::string& line : listens_.farewells()) clients_.answer({.client = client_}, line);
+  for (const auto& [exchange, line] : listens_.farewells())
+    clients_.answer({.client = client_, .exchange = exchange}, line);
   listens_ = {};
 }
 
-bool Desk::close_listen(ClientId client, const Message& cancelled) {
+bool Desk::close_listen(Asker by, const Message& cancelled) {
   const std::string_view id = cancelled.text(cancelled.request_id);
   const auto waits = std::ranges::find_if(
-      discovers_, [&](const Discover& one) { return one.asker.client == client && same_id(one.id, id); });
+      discovers_, [&](const Discover& one) { return by.speaks_for(one.asker) && same_id(one.id, id); });
   if (waits != discovers_.end()) {
     clients_.withdrawn(waits->asker, cancelled);
     discovers_.erase(waits);
     return true;
   }
-  if (client != client_ || !listens_.close(id)) return false;
-  clients_.withdrawn({.client = client, .era = Era::modern}, cancelled);
+  const auto closed = by.client == client_ ? listens_.close(by.exchange, id) : std::nullopt;
+  if (!closed) return false;
+  clients_.withdrawn({.client = client_, .exchange = *closed, .era = Era::modern}, cancelled);
   subscribe();
   return true;
 }
@@ -191,7 +193,8 @@ void Desk::subscribe() {
 void Desk::pass_unasked(const Instance& instance, ToClient& said) {
   const Message& message = said.message;
   if (message.known == Method::resource_updated)
-    for (const std::string& line : listens_.updated(message)) clients_.answer({.client = client_}, line);
+    for (const auto& [exchange, line] : listens_.updated(message))
+      clients_.tell({.client = client_, .exchange = exchange}, line);
   if (era_ == Era::legacy) return clients_.pass(said);
   if (message.kind == Kind::request) {
     if (Generation* const asker = find(said.from))

@@ -40,7 +40,7 @@ std::string listen(Visitor& visitor, std::string_view filter) {
 void cancel(Visitor& visitor, std::string_view id) {
   const std::string line =
       request_line({}, "notifications/cancelled", fmt::format(R"({{"requestId":{}}})", id));
-  visitor.desk().cancel(visitor.desk().client(), *read_message(line));
+  visitor.desk().cancel({.client = visitor.desk().client()}, *read_message(line));
 }
 
 // --- what a request must say of itself

@@ -22,12 +22,11 @@ std::string refusal_text(const Refusal& refusal) {
 
 }  // namespace
 
-Session::Session(Link& link, Clients& clients, Desk& desk, std::function<void(std::string_view)> on_end)
-    : link_(link),
+Session::Session(Outlet& outlet, Clients& clients, Desk& desk)
+    : outlet_(outlet),
       clients_(clients),
       desk_(desk),
       id_(desk.client()),
-      on_end_(std::move(on_end)),
       asked_(desk.clock()),
       initialized_(desk.shaken()) {
   clients_.add(id_, *this);
@@ -42,55 +41,27 @@ void Session::pass(ToClient& said) {
     if (said.message.kind == Kind::request) return ask(said.from, said.message);
     return ask_no_more(said.from, said.message);
   }
-  if (said.to.batch == 0) return link_.send(said.message, said.edits.list());
-  answer(said.to.batch, said.message, said.edits.list());
+  if (said.message.is_answer()) return outlet_.answer(said.to.exchange, said.message, said.edits.list());
+  outlet_.tell(said.to.exchange, said.message, said.edits.list());
 }
 
-void Session::answer(std::uint32_t batch, const Message& inside, std::span<const Edit> around) {
-  if (batch == 0) return link_.send(inside, around);
-  answer(batch, spliced(inside.raw, around));
-}
-
-void Session::answer(std::uint32_t batch, std::string_view line) {
-  if (batch == 0) return link_.send(line);
-  const auto found = batches_.find(batch);
-  if (found == batches_.end()) return;
-  std::string& answers = found->second.answers;
-  answers += answers.empty() ? '[' : ',';
-  answers += line;
-  settle_one(batch);
-}
-
-void Session::withdrawn(std::uint32_t batch) {
-  if (batch != 0) settle_one(batch);
-}
-
-// Sends what has been collected, if nothing is missing any more. A batch of notifications is not answered.
-void Session::settle_one(std::uint32_t batch) {
-  const auto found = batches_.find(batch);
-  if (found == batches_.end() || --found->second.expected > 0) return;
-  const std::string answers = std::move(found->second.answers);
-  batches_.erase(found);
-  if (!answers.empty()) link_.send(answers + "]");
-}
-
-void Session::say(std::string_view line, Seen::What what) {
+void Session::say(std::string_view line) {
   if (clients_.observed())
-    clients_.saw({.way = Seen::Way::to_client, .what = what, .client = id_, .raw = line});
-  link_.send(line);
+    clients_.saw({.way = Seen::Way::to_client, .what = Seen::What::made, .client = id_, .raw = line});
+  outlet_.tell(0, line);
 }
 
-void Session::send(GenerationId from, const Message& message, const Edits& edits, std::int64_t pair) {
-  if (clients_.observed())
-    clients_.saw({.way = Seen::Way::to_client,
-                  .what = Seen::What::passed,
-                  .client = id_,
-                  .generation = from,
-                  .pair = pair,
-                  .raw = message.raw,
-                  .edits = edits.list(),
-                  .message = &message});
-  link_.send(message, edits.list());
+void Session::see_sent(GenerationId from, const Message& message, const Edits& edits,
+                       std::int64_t pair) const {
+  if (!clients_.observed()) return;
+  clients_.saw({.way = Seen::Way::to_client,
+                .what = Seen::What::passed,
+                .client = id_,
+                .generation = from,
+                .pair = pair,
+                .raw = message.raw,
+                .edits = edits.list(),
+                .message = &message});
 }
 
 void Session::saw(Seen::What what, std::string_view raw, const Message* message, std::string_view why) const {
@@ -103,22 +74,16 @@ void Session::saw(Seen::What what, std::string_view raw, const Message* message,
                 .why = why});
 }
 
-void Session::on_message(const Message& message) {
-  take(0, message);
-  pause_if_full();
-}
-
-// A message from the client, on its own or in a batch.
-void Session::take(std::uint32_t batch, const Message& message) {
+void Session::take(std::uint32_t exchange, const Message& message) {
   if (clients_.observed()) saw(Seen::What::passed, message.raw, &message);
   if (message.is_answer()) {
     on_answer(message);
   } else if (message.kind == Kind::request) {
-    desk_.request({.client = id_, .batch = batch}, message);
+    desk_.request({.client = id_, .exchange = exchange}, message);
   } else if (message.known == Method::progress) {
     on_progress(message);
   } else if (message.known == Method::cancelled && message.request_id) {
-    desk_.cancel(id_, message);
+    desk_.cancel({.client = id_}, message);
   } else {
     desk_.notify(message);
     if (message.known != Method::initialized) return;
@@ -146,40 +111,19 @@ void Session::on_progress(const Message& message) {
   if (Generation* const asker = desk_.find(token->origin)) asker->progress(message, token->text);
 }
 
-void Session::on_batch(std::string_view line) {
-  auto elements =
-      batches_allowed_
-          ? read_batch(line)
-          : std::unexpected(Refusal{Refusal::not_a_message,
-                                    "only protocol version 2025-03-26 has batches; send the messages "
-                                    "one by one",
-                                    {}});
-  if (!elements) return on_unreadable(line, elements.error());
-  const std::uint32_t batch = ++last_batch_;
-  Batch& opened = batches_[batch];
-  opened.expected = 1;  // ourselves, so that it stays open until every element has been sent
-  for (const std::string_view element : *elements) {
-    auto message = read_message(element);
-    if (!message || message->kind == Kind::request) ++opened.expected;
-    if (message) {
-      take(batch, *message);
-    } else {
-      saw(Seen::What::refused, element, nullptr, message.error().reason);
-      clients_.refuse({.client = id_, .batch = batch},
-                      error_answer(message.error().id, message.error().code, refusal_text(message.error())));
-    }
-  }
-  settle_one(batch);
-  pause_if_full();
+void Session::abandon(std::uint32_t exchange, std::string_view id) {
+  const std::string line = cancellation(id, "the client closed the stream");
+  const auto message = read_message(line);
+  if (message) desk_.cancel({.client = id_, .exchange = exchange}, *message);
 }
 
-void Session::on_unreadable(std::string_view line, const Refusal& refusal) {
+void Session::refuse(std::uint32_t exchange, std::string_view line, const Refusal& refusal) {
   saw(Seen::What::refused, line, nullptr, refusal.reason);
-  say(error_answer(refusal.id, refusal.code, refusal_text(refusal)), Seen::What::refused);
-  pause_if_full();
+  clients_.refuse({.client = id_, .exchange = exchange},
+                  error_answer(refusal.id, refusal.code, refusal_text(refusal)));
 }
 
-void Session::on_oversize(const Skim& skim, std::size_t limit) {
+void Session::refuse_oversize(const Skim& skim, std::size_t limit) {
   const std::string why =
       skim.size() > limit
           ? fmt::format("the message is {} bytes, over the limit of {} for messages from a client",
@@ -187,12 +131,13 @@ void Session::on_oversize(const Skim& skim, std::size_t limit) {
           : fmt::format("mcpivot has no memory for a message of {} bytes", skim.size());
   saw(Seen::What::refused, {}, nullptr, fmt::format("{} (method {}, id {})", why, skim.method(), skim.id()));
   if (!skim.method().empty()) {
-    if (!skim.id().empty()) say(error_answer(skim.id(), code::invalid_request, why), Seen::What::refused);
+    if (!skim.id().empty())
+      clients_.refuse({.client = id_}, error_answer(skim.id(), code::invalid_request, why));
   } else if (auto request = asked_.take(own_id(skim.id()))) {
     if (Generation* const asker = desk_.find(request->origin))
       asker->answer(error_answer(request->id(), code::internal_error, "the client answered, but " + why));
   } else {
-    say(error_answer(skim.id(), code::invalid_request, why), Seen::What::refused);
+    clients_.refuse({.client = id_}, error_answer(skim.id(), code::invalid_request, why));
   }
 }
 
@@ -217,7 +162,8 @@ void Session::put(GenerationId from, const Message& request) {
   const IdText id(own);
   Edits edits;
   edits.replace(request.id, id.view()).replace(request.progress_token, id.view());
-  send(from, request, edits, own);
+  see_sent(from, request, edits, own);
+  outlet_.ask(request, edits.list());
 }
 
 void Session::ask_no_more(GenerationId from, const Message& cancelled) {
@@ -231,7 +177,9 @@ void Session::ask_no_more(GenerationId from, const Message& cancelled) {
   asked_.close(own);
   const IdText id(own);
   Edits edits;
-  send(from, cancelled, edits.replace(cancelled.request_id, id.view()), own);
+  edits.replace(cancelled.request_id, id.view());
+  see_sent(from, cancelled, edits, own);
+  outlet_.tell(0, cancelled, edits.list());
 }
 
 void Session::forget(GenerationId from) {
@@ -245,20 +193,6 @@ std::vector<std::string> Session::questions() const {
   std::vector<std::string> ids;
   for (const std::int64_t id : asked_.ids()) ids.emplace_back(IdText(id).view());
   return ids;
-}
-
-void Session::pause_if_full() {
-  // Answers of our own go to the client without a server in between, so its own link counts too.
-  if (desk_.full() || link_.full()) link_.pause();
-}
-
-void Session::on_writable() {
-  desk_.clients_writable();
-  if (!desk_.full()) link_.resume();
-}
-
-void Session::on_end(std::string_view why) {
-  on_end_(why);
 }
 
 }  // namespace mcpivot

@@ -42,7 +42,7 @@ void Clients::answer(Asker to, const Message& inside, std::span<const Edit> arou
          .client = to.client,
          .raw = inside.raw,
          .edits = around});
-  (*this)[to.client].answer(to.batch, inside, around);
+  (*this)[to.client].answer(to.exchange, inside, around);
 }
 
 void Clients::withdrawn(Asker by, const Message& cancellation) const {
@@ -52,7 +52,7 @@ void Clients::withdrawn(Asker by, const Message& cancellation) const {
          .client = by.client,
          .raw = cancellation.raw,
          .message = &cancellation});
-  (*this)[by.client].withdrawn(by.batch);
+  (*this)[by.client].withdrawn(by.exchange);
 }
 
 void Clients::observe(Observer& observer, const Clock& clock, bool all) {
@@ -84,10 +84,16 @@ void Clients::see(const ToClient& said) const {
        .message = &said.message});
 }
 
+void Clients::tell(Asker to, std::string_view line) const {
+  if (observed())
+    saw({.way = Seen::Way::to_client, .what = Seen::What::made, .client = to.client, .raw = line});
+  (*this)[to.client].tell(to.exchange, line);
+}
+
 void Clients::say(Asker to, Seen::What what, std::string_view line) const {
   if (observed()) saw({.way = Seen::Way::to_client, .what = what, .client = to.client, .raw = line});
-  if (to.era == Era::legacy) return (*this)[to.client].answer(to.batch, line);
-  (*this)[to.client].answer(to.batch, with_result_type(line));
+  if (to.era == Era::legacy) return (*this)[to.client].answer(to.exchange, line);
+  (*this)[to.client].answer(to.exchange, with_result_type(line));
 }
 
 }  // namespace mcpivot

@@ -26,16 +26,18 @@ class Peer {
 
   // What a server says. A question gets an id of the client's session.
   virtual void pass(ToClient& said) = 0;
-  // An answer or a notification of our own making; a large one is written from where it lies.
-  virtual void answer(std::uint32_t batch, std::string_view line) = 0;
-  virtual void answer(std::uint32_t batch, const Message& inside, std::span<const Edit> around) = 0;
+  // An answer of our own making; a large one is written from where it lies.
+  virtual void answer(std::uint32_t exchange, std::string_view line) = 0;
+  virtual void answer(std::uint32_t exchange, const Message& inside, std::span<const Edit> around) = 0;
+  // A notification of our own making, which belongs to this exchange.
+  virtual void tell(std::uint32_t /*exchange*/, std::string_view line) { answer(0, line); }
   // It does not read as fast as it is sent to.
   virtual bool full() const = 0;
   // The same for so long that even those who can't wait for it must say no more.
   virtual bool overflows() const { return false; }
 
   // One of its requests has no answer, because it took it back.
-  virtual void withdrawn(std::uint32_t /*batch*/) {}
+  virtual void withdrawn(std::uint32_t /*exchange*/) {}
   // A notification that it may miss before it is initialized: it waits until then.
   virtual void announce(std::string_view /*line*/) {}
   // The protocol version that the handshake ended with, as JSON text.
@@ -76,6 +78,8 @@ class Clients {
   }
   // What we say ourselves; and why we say no, in the place of an answer.
   void answer(Asker to, std::string_view line) const { say(to, Seen::What::made, line); }
+  // A notification of our own.
+  void tell(Asker to, std::string_view line) const;
   void refuse(Asker to, std::string_view line) const { say(to, Seen::What::refused, line); }
   void answer(Asker to, const Message& inside, std::span<const Edit> around) const;
   // It has taken back what this cancellation names, and gets no answer.

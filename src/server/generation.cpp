@@ -231,15 +231,14 @@ std::int64_t Generation::own_of(std::string_view id) {
   return own_id(bridge_ ? bridge_->lost(id) : std::string(id));
 }
 
-bool Generation::cancel(ClientId client, const Message& cancelled) {
+bool Generation::cancel(Asker by, const Message& cancelled) {
   const std::string_view id = cancelled.text(cancelled.request_id);
-  const std::int64_t own =
-      asked_.find_original(id, [&](const Asker& asker) { return asker.client == client; });
+  const std::int64_t own = asked_.find_original(id, [&](const Asker& asker) { return by.speaks_for(asker); });
   if (own == 0) return false;
   const Asker asker = asked_.find(own)->origin;
   asked_.close(own);
   const IdText own_text(own);
-  send(client, cancelled, Edits().replace(cancelled.request_id, own_text.view()), own);
+  send(by.client, cancelled, Edits().replace(cancelled.request_id, own_text.view()), own);
   clients_.withdrawn(asker, cancelled);
   tell_if_idle();
   return true;
@@ -406,7 +405,7 @@ void Generation::on_progress(const Message& message, std::span<const Edit> edits
   asked_.touch(own);
   if (!token)
     return saw(Seen::What::dropped, message.raw, &message, "progress under a token that is not known");
-  ToClient said{.message = message, .from = id_, .to = {.client = token->origin.client}, .pair = own};
+  ToClient said{.message = message, .from = id_, .to = token->origin, .pair = own};
   said.edits.add_all(edits, message.progress_token);
   said.edits.replace(message.progress_token, token->text);
   owner_.on_said(*this, said);

@@ -93,7 +93,7 @@ class Generation final : public Link::Handler,
   void notify(const Message& message);
   void notify(std::string_view line) { send(line); }
   // A client takes a request back. False: this generation does not know it.
-  bool cancel(ClientId client, const Message& cancelled);
+  bool cancel(Asker by, const Message& cancelled);
   // A client is gone: what it asked is cancelled, and nobody is told.
   void forget(ClientId client);
   // A client's answer to a request of this server's, which the server knows by this id.

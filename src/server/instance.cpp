@@ -357,21 +357,21 @@ ClientId Instance::owner_of_task(std::string_view id) const {
   return owner;
 }
 
-bool Instance::cancel(ClientId client, const Message& cancelled) {
+bool Instance::cancel(Asker by, const Message& cancelled) {
   const auto has = [&](Generation* generation) {
-    return generation != nullptr && generation->cancel(client, cancelled);
+    return generation != nullptr && generation->cancel(by, cancelled);
   };
   if (has(current_.get()) || has(unborn())) return true;
   if (std::ranges::any_of(leaving_, [&](const auto& generation) { return has(generation.get()); }))
     return true;
-  const auto waited = waiting_.cancel(client, cancelled);
+  const auto waited = waiting_.cancel(by, cancelled);
   if (waited) clients_.withdrawn(*waited, cancelled);
-  return waited || cancel_settling(client, cancelled);
+  return waited || cancel_settling(by, cancelled);
 }
 
-bool Instance::cancel_settling(ClientId client, const Message& cancelled) {
+bool Instance::cancel_settling(Asker by, const Message& cancelled) {
   const auto found = std::ranges::find_if(settled_, [&](const Settling& one) {
-    return one.asker.client == client && same_id(one.id, cancelled.text(cancelled.request_id));
+    return by.speaks_for(one.asker) && same_id(one.id, cancelled.text(cancelled.request_id));
   });
   if (found == settled_.end()) return false;
   const Asker asker = found->asker;

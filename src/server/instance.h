@@ -129,7 +129,7 @@ class Instance final : private Generation::Owner {
   }
   void notify(const Message& message);
   // False: no request of this client's with that id is under way here.
-  bool cancel(ClientId client, const Message& cancelled);
+  bool cancel(Asker by, const Message& cancelled);
   // Who began this task; nobody: there is none.
   ClientId owner_of_task(std::string_view id) const;
   // Those of a client whose results it has not fetched yet.
@@ -350,7 +350,7 @@ class Instance final : private Generation::Owner {
   void unsubscribe_if_unwanted(const std::string& params);
   void answer_question(Generation& from, const Message& question) const;
   std::vector<std::string> stderr_for_clients(int generation) const;
-  bool cancel_settling(ClientId client, const Message& cancelled);
+  bool cancel_settling(Asker by, const Message& cancelled);
   void wait(const ToServer& asked);
   void wait(Asker asker, const Message& message, int sent_before) {
     wait(ToServer(asker, message, sent_before));
@@ -388,8 +388,8 @@ class Instance final : private Generation::Owner {
   std::string fatal_replay_;                  // what was being repeated when the last birth failed
   std::vector<std::string> dropped_replays_;  // and which were given up for that; not told yet
   Era client_era_ = Era::legacy;
-  std::vector<std::string> listened_;     // resources of which the client wants to hear
-  Eras eras_;                             // of the program that was last started or looked at
+  std::vector<std::string> listened_;  // resources of which the client wants to hear
+  Eras eras_;                          // of the program that was last started or looked at
   // It took neither, the last time: the next time it is started in one of them alone, and then in both again.
   bool eras_futile_ = false;
   struct EraAsker {

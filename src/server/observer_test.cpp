@@ -106,7 +106,7 @@ TEST_F(Observed, an_answer_for_one_who_has_gone_is_dropped) {
 TEST_F(Observed, a_call_that_is_taken_back_ends_as_cancelled) {
   const std::string id = visitor.send("tools/call", R"({"name":"beta__work","arguments":{"do":"hang"}})");
   const std::string line = cancellation(id, "never mind");
-  visitor.desk().cancel(visitor.desk().client(), *read_message(line));
+  visitor.desk().cancel({.client = visitor.desk().client()}, *read_message(line));
   EXPECT_THAT(recorder.of(Way::from_client), ElementsAre(What::cancelled));
   EXPECT_EQ(visitor.answer_to(id), "");
 }

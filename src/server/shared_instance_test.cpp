@@ -77,7 +77,7 @@ class SharedServer : public testing::Test, private simulation::Ledger {
     }
     void cancel(std::string_view id) {
       const std::string line = cancellation(id, "never mind");
-      desk_->cancel(id_, *read_message(line));
+      desk_->cancel({.client = id_}, *read_message(line));
     }
     void notify(std::string_view method) {
       const std::string line = request_line({}, method, {});

@@ -15,11 +15,11 @@ bool WaitingRoom::add(Asker asker, const Message& message, int sent_before, std:
   return true;
 }
 
-std::optional<Asker> WaitingRoom::cancel(ClientId client, const Message& cancelled) {
+std::optional<Asker> WaitingRoom::cancel(Asker by, const Message& cancelled) {
   const std::string_view id = cancelled.text(cancelled.request_id);
   auto found = std::ranges::find_if(waiting_, [&](const Waiting& waiting) {
     const Message message = waiting.message.message();
-    return waiting.asker.client == client && same_id(message.text(message.id), id);
+    return by.speaks_for(waiting.asker) && same_id(message.text(message.id), id);
   });
   if (found == waiting_.end()) return std::nullopt;
   const Asker asker = found->asker;

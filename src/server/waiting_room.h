@@ -35,7 +35,7 @@ class WaitingRoom {
   // False: the room is full.
   bool add(Asker asker, const Message& message, int sent_before, std::span<const Edit> edits = {});
   // A client takes its request back: who asked for it. Null: it is not here.
-  std::optional<Asker> cancel(ClientId client, const Message& cancelled);
+  std::optional<Asker> cancel(Asker by, const Message& cancelled);
   // A client is gone, and nobody waits for its requests any more.
   void forget(ClientId client) {
     std::erase_if(waiting_, [&](const Waiting& waiting) { return waiting.asker.client == client; });

@@ -81,6 +81,8 @@ class Client final : private Wire::Peer {
   // One that mixes eras has calls refused.
   bool asks_at_rest() const { return speech_ != Speech::mixed; }
   bool has_modern() const { return speech_ != Speech::legacy; }
+  // Whether it asks that in the modern era.
+  bool speaks_modern(int number) const;
   void when_decided(std::function<void()> what) { held_.push_back(std::move(what)); }
 
   // All that it was told, if anybody wants to know.
@@ -119,7 +121,6 @@ class Client final : private Wire::Peer {
   void learn_names(const mcpivot::Message& message);
 
   // In the modern era.
-  bool speaks_modern(int number) const;
   std::string meta(const Asked& asked) const;
   std::string capabilities() const;
   void decide(std::string_view discovered);

@@ -12,7 +12,7 @@
 #include "bookkeeper.h"
 #include "client.h"
 #include "gateway/gateway.h"
-#include "gateway/session.h"
+#include "gateway/link_client.h"
 #include "sim_world.h"
 #include "terminal.h"
 #include "visits.h"
@@ -83,13 +83,13 @@ class Life {
   mcpivot::Clients clients_;
   mcpivot::Gateway gateway_;
   mcpivot::Desk& desk_;
-  mcpivot::Session session_;
+  mcpivot::LinkClient session_;
   mcpivot::ControlTools typed_;  // as the control socket has its own
   struct Guest {
     Guest(Life& life, int who, const std::string& name);
     Client client;
     mcpivot::Desk& desk;
-    mcpivot::Session session;
+    mcpivot::LinkClient session;
   };
   std::map<std::string, std::unique_ptr<Guest>> guests_;
   std::vector<std::unique_ptr<Guest>> parting_;

@@ -242,9 +242,13 @@ void Stage::rest() {
   if (!client.greeted()) pass(now() + answer_time);
   if (!client.greeted()) client.hello(client.own_number(), "2025-06-18");
   client.ready();
-  // A server is spoken to when its client has asked for something that it has.
-  for (const Life::Seated& seat : life_->seated())
-    if (seat.client.has_modern()) seat.client.ask(seat.client.own_number(), "tools/list", {});
+  // A server is spoken to when its client has shaken hands, or has asked for something in the modern era.
+  for (const Life::Seated& seat : life_->seated()) {
+    if (!seat.client.has_modern()) continue;
+    int number = seat.client.own_number();
+    while (!seat.client.speaks_modern(number)) number = seat.client.own_number();
+    seat.client.ask(number, "tools/list", {});
+  }
   pass(now() + recovery);
   life_->judge_starts();
   // The client first, so that it makes no difference to it whether there are guests.

@@ -1,4 +1,4 @@
-#include "gateway/session.h"
+#include "gateway/link_client.h"
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>
@@ -107,7 +107,7 @@ class SessionOf {
   simulation::Visitor visitor;
   KeepingLink link;
   std::vector<std::string> ends;
-  std::optional<Session> session;
+  std::optional<LinkClient> session;
 };
 
 std::string call(std::string_view id, std::string_view arguments = "{}") {
