@@ -29,10 +29,6 @@ bool is_true(std::string_view object, std::string_view key) {
   return find_member(object, key) == "true";
 }
 
-bool is_empty_object(std::string_view object) {
-  return object.find_first_not_of(" \t\r\n", 1) == object.size() - 1;
-}
-
 std::set<std::string> strings_in(std::string_view array) {
   std::set<std::string> strings;
   if (!array.starts_with('[')) return strings;
@@ -57,12 +53,12 @@ void tag(const Message& change, std::int64_t id, Edits& edits) {
   if (change.subscription) {
     edits.replace(change.subscription, edits.keep(IdText(id).view()));
   } else if (meta.starts_with('{')) {
-    edits.insert(change.meta.begin + 1, edits.keep(tag_of(id) + (is_empty_object(meta) ? "" : ",")));
+    edits.insert(change.meta.begin + 1, edits.keep(tag_of(id) + (is_empty_container(meta) ? "" : ",")));
   } else if (change.meta) {
     edits.replace(change.meta, edits.keep("{" + tag_of(id) + "}"));
   } else if (params.starts_with('{')) {
     edits.insert(change.params.begin + 1, edits.keep(fmt::format(R"("_meta":{{{}}}{})", tag_of(id),
-                                                                 is_empty_object(params) ? "" : ",")));
+                                                                 is_empty_container(params) ? "" : ",")));
   } else if (change.params) {
     edits.replace(change.params, edits.keep(fmt::format(R"({{"_meta":{{{}}}}})", tag_of(id))));
   } else {

@@ -39,6 +39,12 @@ std::string_view log_level_of(const Message& request) {
   return find_member(meta, meta_key::log_level);
 }
 
+// What is cut out needs no edits.
+bool lies_within(Span where, std::span<const Span> cut) {
+  return std::ranges::any_of(
+      cut, [&](Span gone) { return where.begin >= gone.begin && where.end() <= gone.end(); });
+}
+
 std::string_view word(Question::What what) {
   switch (what) {
     case Question::What::elicitation:
@@ -83,7 +89,8 @@ void ModernCalls::begin(std::int64_t id, const Message& message, std::span<const
   if (!level.empty()) logs_.want(level);
   if (params.cut.empty()) return ends_.to_server(message, edits);
   Edits all;
-  add_edits(all, edits, params.cut);
+  for (const Edit& edit : edits)
+    if (!lies_within(edit.where, params.cut)) all.add_all({&edit, 1});
   for (const Span gone : params.cut) all.replace(gone, "");
   ends_.to_server(message, all.list());
 }
@@ -286,9 +293,8 @@ bool ModernCalls::cancel(std::int64_t id, const Message& cancelled, std::span<co
   if (below == id) return ends_.to_server(cancelled, edits), true;
   const IdText known(below);
   Edits all;
-  for (const Edit& edit : edits)
-    if (edit.where != cancelled.request_id) add_edits(all, {&edit, 1});
-  ends_.to_server(cancelled, all.replace(cancelled.request_id, known.view()).list());
+  all.add_all(edits, cancelled.request_id).replace(cancelled.request_id, known.view());
+  ends_.to_server(cancelled, all.list());
   return true;
 }
 

@@ -50,10 +50,8 @@ std::string with_meta(std::string_view request, std::string_view members) {
   const auto message = read_message(request);
   if (!message || message->version) return std::string(request);
   const auto inserted = [&](Span object, std::string_view text) {
-    const std::string_view inside = object.of(request).substr(1);
-    const bool empty = inside.find_first_not_of(" \t") == inside.find('}');
-    return fmt::format("{}{}{}{}", request.substr(0, object.begin + 1), text, empty ? "" : ",",
-                       request.substr(object.begin + 1));
+    return fmt::format("{}{}{}{}", request.substr(0, object.begin + 1), text,
+                       is_empty_container(object.of(request)) ? "" : ",", request.substr(object.begin + 1));
   };
   if (message->text(message->meta).starts_with('{')) return inserted(message->meta, members);
   if (message->meta)
@@ -90,9 +88,8 @@ std::string with_result_type(std::string_view answer) {
   if (!message || message->kind != Kind::result) return std::string(answer);
   const std::string_view result = message->text(message->result);
   if (!result.starts_with('{') || !find_member(result, "resultType").empty()) return std::string(answer);
-  const bool empty = result.find_first_not_of(" \t", 1) == result.find('}');
   return fmt::format(R"({}"resultType":"complete"{}{})", answer.substr(0, message->result.begin + 1),
-                     empty ? "" : ",", answer.substr(message->result.begin + 1));
+                     is_empty_container(result) ? "" : ",", answer.substr(message->result.begin + 1));
 }
 
 bool is_discover_result(std::string_view result) {
