@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "mcp/catalog.h"
+#include "mcp/listen_filter.h"
 #include "rpc/message.h"
 
 namespace mcpivot {
@@ -27,16 +27,13 @@ class ClientListens {
   std::vector<std::string> updated(const Message& notification) const;
   // The answers that end them, because mcpivot ends.
   std::vector<std::string> farewells() const;
-  // The resources that any of them wants to hear of, each once, as JSON text.
-  std::vector<std::string> uris() const;
+  // The resources that any of them wants to hear of.
+  Uris uris() const;
 
  private:
   struct Listen {
     std::string id;  // as the client spelled it
-    bool tools = false;
-    bool prompts = false;
-    bool resources = false;
-    std::vector<std::string> uris{};  // as JSON text
+    ListenFilter wanted;
   };
   std::vector<Listen> open_;
 };
