@@ -29,10 +29,6 @@ bool covers(std::span<const Edit> edits, Span where) {
          });
 }
 
-bool may_require_input(Method method) {
-  return method == Method::tools_call || method == Method::prompts_get || method == Method::resources_read;
-}
-
 }  // namespace
 
 LegacyFacade::LegacyFacade(Ends& ends, std::string hello, Limits limits)

@@ -78,7 +78,7 @@ void ModernFacade::modern_request(const Message& message, std::span<const Edit> 
 
 void ModernFacade::legacy_request(const Message& message, std::span<const Edit> edits) {
   const std::int64_t id = own_id(edited(message.raw, message.id, edits));
-  if (is_carrier(message.known) && id > 0) neighbours_.insert(id);
+  if (may_require_input(message.known) && id > 0) neighbours_.insert(id);
   if (message.known == Method::initialize) handshake_ = id;
   if (message.known == Method::set_level)
     logs_.set_elsewhere(find_member(message.text(message.params), "level"));
