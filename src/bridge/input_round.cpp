@@ -2,9 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <array>
-#include <optional>
 #include <set>
 
 #include "rpc/json_cursor.h"
@@ -12,15 +9,6 @@
 
 namespace mcpivot {
 namespace {
-
-constexpr std::array<std::string_view, 3> methods{"elicitation/create", "sampling/createMessage",
-                                                  "roots/list"};
-
-std::optional<InputRound::Ask> ask_of(std::string_view method) {
-  const auto found = std::ranges::find(methods, string_value(method));
-  if (found == methods.end()) return std::nullopt;
-  return static_cast<InputRound::Ask>(found - methods.begin());
-}
 
 // To some servers null is the same as absent.
 bool is_absent(std::string_view value) {
@@ -37,23 +25,19 @@ std::expected<InputRound::Question, std::string> question_of(std::string_view ke
     return std::unexpected(fmt::format("asked a question ({}) that isn't an object", shown(key)));
   const std::string_view method = find_member(request, "method");
   const std::string_view params = find_member(request, "params");
-  const auto ask = ask_of(method);
+  const auto ask = ask_of(string_value(method));
   if (!ask)
     return std::unexpected(method.empty()
                                ? fmt::format("asked a question ({}) without a method", shown(key))
                                : fmt::format("asked for {}, which clients can't be asked", shown(method)));
   if (!params.empty() && !params.starts_with('{'))
     return std::unexpected(fmt::format("asked for {} with params that aren't an object", method_of(*ask)));
-  if (params.empty() && *ask != InputRound::Ask::roots)
+  if (params.empty() && *ask != Ask::roots)
     return std::unexpected(fmt::format("asked for {} without params", method_of(*ask)));
   return InputRound::Question{.key = std::string(key), .ask = *ask, .params = std::string(params)};
 }
 
 }  // namespace
-
-std::string_view method_of(InputRound::Ask ask) {
-  return methods[static_cast<std::size_t>(ask)];
-}
 
 std::expected<InputRound, std::string> InputRound::read(const ResultParts& parts,
                                                         std::size_t most_questions) {
@@ -109,35 +93,8 @@ std::string InputRound::response_members() const {
   return members;
 }
 
-std::string missing_capability(const InputRound::Question& question, std::string_view hello) {
-  const std::string_view capabilities = find_member(hello, "capabilities");
-  const auto lacks = [](std::string_view object, std::string_view key) {
-    return is_absent(find_member(object, key));
-  };
-  switch (question.ask) {
-    case InputRound::Ask::roots:
-      return lacks(capabilities, "roots") ? "roots" : "";
-    case InputRound::Ask::sampling: {
-      if (lacks(capabilities, "sampling")) return "sampling";
-      const bool tools = !lacks(question.params, "tools") || !lacks(question.params, "toolChoice");
-      return tools && lacks(find_member(capabilities, "sampling"), "tools") ? "sampling.tools" : "";
-    }
-    case InputRound::Ask::elicitation:
-      break;
-  }
-  if (lacks(capabilities, "elicitation")) return "elicitation";
-  const std::string_view modes = find_member(capabilities, "elicitation");
-  const std::string_view wanted = find_member(question.params, "mode");
-  const std::string mode = wanted.empty() ? "form" : string_value(wanted);
-  // One that names neither mode has forms: they are older than modes.
-  if (mode == "form" && (!lacks(modes, "form") || lacks(modes, "url"))) return "";
-  if (mode == "url" && !lacks(modes, "url")) return "";
-  return "elicitation." + (mode == "form" || mode == "url" ? mode : std::string(shown(wanted)));
-}
-
 bool wants_elicitation_id(const InputRound::Question& question) {
-  return question.ask == InputRound::Ask::elicitation &&
-         same_id(find_member(question.params, "mode"), R"("url")") &&
+  return question.ask == Ask::elicitation && same_id(find_member(question.params, "mode"), R"("url")") &&
          find_member(question.params, "elicitationId").empty();
 }
 

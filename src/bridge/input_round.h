@@ -10,14 +10,13 @@
 #include <string_view>
 #include <vector>
 
+#include "bridge/ask.h"
 #include "bridge/legacy_results.h"
 
 namespace mcpivot {
 
 class InputRound {
  public:
-  enum class Ask : std::uint8_t { elicitation, sampling, roots };
-
   struct Question {
     std::string key;  // as JSON text, as the server spelled it
     Ask ask;
@@ -44,11 +43,6 @@ class InputRound {
   std::size_t unanswered_ = 0;
   std::string state_;  // requestState, as JSON text; empty: none
 };
-
-std::string_view method_of(InputRound::Ask ask);
-
-// What a client with this hello would need to be asked this, and doesn't have; empty: nothing.
-std::string missing_capability(const InputRound::Question& question, std::string_view hello);
 
 // Whether it needs an id that the modern era doesn't have; the params with it.
 bool wants_elicitation_id(const InputRound::Question& question);

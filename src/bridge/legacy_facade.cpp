@@ -22,31 +22,11 @@ namespace {
 
 constexpr std::size_t most_spare_calls = 32;
 
-// What lies there once the edits are made.
-std::string_view text_of(const Message& message, std::span<const Edit> edits, Span where) {
-  if (where)
-    for (const Edit& edit : edits)
-      if (edit.where == where) return edit.with;
-  return message.text(where);
-}
-
-void add(Edits& edits, const Edit& edit) {
-  if (edit.where) {
-    edits.replace(edit.where, edit.with);
-  } else {
-    edits.insert(edit.where.begin, edit.with);
-  }
-}
-
 // Whether one of the edits replaces more than a value within it.
 bool covers(std::span<const Edit> edits, Span where) {
   return where && std::ranges::any_of(edits, [&](const Edit& edit) {
            return edit.where.begin <= where.begin && edit.where.end() >= where.end();
          });
-}
-
-bool may_require_input(Method method) {
-  return method == Method::tools_call || method == Method::prompts_get || method == Method::resources_read;
 }
 
 }  // namespace
@@ -79,7 +59,7 @@ void LegacyFacade::from_client(const Message& message, std::span<const Edit> edi
 
 void LegacyFacade::on_request(const Message& message, std::span<const Edit> edits) {
   listen_.use();
-  const std::string_view id = text_of(message, edits, message.id);
+  const std::string_view id = edited(message.raw, message.id, edits);
   if (own_id(id) <= 0) return ends_.to_server(message, edits);  // not the generation's
   switch (message.known) {
     case Method::initialize:
@@ -134,7 +114,7 @@ void LegacyFacade::pass_request(std::string_view id, const Message& message, std
   if (message.text(message.params).starts_with('['))
     return say(error_answer(id, code::invalid_params, "params must be an object"));
   Edits all;
-  for (const Edit& edit : edits) add(all, edit);
+  all.add_all(edits);
   // The modern era has no such tasks: the call runs to its end, as with any server that doesn't have them.
   if (message.task)
     remove_members(message.raw, message.params, all,
@@ -157,7 +137,7 @@ void LegacyFacade::on_notification(const Message& message, std::span<const Edit>
 }
 
 void LegacyFacade::on_cancelled(const Message& message, std::span<const Edit> edits) {
-  const std::string_view id = text_of(message, edits, message.request_id);
+  const std::string_view id = edited(message.raw, message.request_id, edits);
   const std::int64_t own = own_id(id);
   if (waits(own)) return subscribe_no_more(own);
   const auto at = calls_.find(own);
@@ -170,9 +150,8 @@ void LegacyFacade::on_cancelled(const Message& message, std::span<const Edit> ed
   if (round == 0 && !discovers) return ends_.to_server(message, edits);
   const std::string current = discovers ? discover_id(own) : retry_id(own, round);
   Edits all;
-  for (const Edit& edit : edits)
-    if (edit.where != message.request_id) add(all, edit);
-  ends_.to_server(message, all.replace(message.request_id, current).list());
+  all.add_all(edits, message.request_id).replace(message.request_id, current);
+  ends_.to_server(message, all.list());
 }
 
 void LegacyFacade::from_server(const Message& message) {
@@ -219,7 +198,7 @@ void LegacyFacade::on_discovered(std::int64_t own, const Message& message) {
     const std::string more = quote("the server rejected `server/discover`: " + string_value(words));
     Edits edits;
     edits.replace(message.id, id.view());
-    if (words.starts_with('"')) edits.replace(span_in(message.raw, words), more);
+    if (words.starts_with('"')) edits.replace(span_of(message.raw, words), more);
     return ends_.to_client(message, edits.list());
   }
   const std::string_view result = message.text(message.result);

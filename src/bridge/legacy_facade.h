@@ -101,8 +101,7 @@ class LegacyFacade final : public Bridge, private UpstreamListen::Owner {
 
   // UpstreamListen::Owner
   void send_listen(std::string_view line) override { ends_.to_server(line); }
-  void on_listening(const UpstreamListen::Filter& asked, const UpstreamListen::Filter& honoured,
-                    bool gap) override;
+  void on_listening(const ListenFilter& asked, const ListenFilter& honoured, bool gap) override;
   void on_refused(int code, std::string_view why) override;
   std::string listen_meta() const;
 

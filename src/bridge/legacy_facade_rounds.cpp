@@ -74,7 +74,9 @@ void LegacyFacade::on_input_required(Calls::iterator at, const ResultParts& part
   std::vector<std::string> lines;
   for (const InputRound::Question& question : input->questions()) {
     const std::string_view method = method_of(question.ask);
-    if (const std::string lacks = missing_capability(question, hello_); !lacks.empty())
+    if (const std::string lacks =
+            missing_capability(question.ask, question.params, find_member(hello_, "capabilities"));
+        !lacks.empty())
       return fail(own,
                   fmt::format("the server asked for {} in {}, but the client doesn't have the capability {}",
                               method, name_of(call.method), lacks));
@@ -118,7 +120,7 @@ void LegacyFacade::on_client_answer(const Message& message, std::span<const Edit
   bool last = false;
   if (answer->kind == Kind::result) {
     last = input.answer(question, answer->text(answer->result));
-  } else if (question.ask == InputRound::Ask::elicitation) {
+  } else if (question.ask == Ask::elicitation) {
     last = input.answer(question, R"({"action":"cancel"})");
   } else {
     const std::string_view error = answer->text(answer->error);

@@ -18,7 +18,7 @@ void LegacyFacade::subscribe(std::string_view id, const Message& message) {
     return say(error_answer(id, code::method_not_found,
                             "the server doesn't have subscriptions/listen, so nobody can subscribe to it"));
   const std::string uri = string_value(message.text(message.uri));
-  UpstreamListen::Filter wanted = listen_.wanted();
+  ListenFilter wanted = listen_.wanted();
   if (wanted.uris.contains(uri) && listen_.honours(uri)) return say(result_answer(id, "{}"));
   if (wanted.uris.size() >= limits_.subscriptions)
     return say(error_answer(
@@ -33,7 +33,7 @@ void LegacyFacade::subscribe(std::string_view id, const Message& message) {
 void LegacyFacade::unsubscribe(std::string_view id, const Message& message) {
   if (!message.text(message.uri).starts_with('"'))
     return say(error_answer(id, code::invalid_params, "resources/unsubscribe needs a uri"));
-  UpstreamListen::Filter wanted = listen_.wanted();
+  ListenFilter wanted = listen_.wanted();
   const std::string uri = string_value(message.text(message.uri));
   if (wanted.uris.erase(uri) == 0) return say(result_answer(id, "{}"));
   listen_.want(std::move(wanted), listen_meta());
@@ -52,15 +52,14 @@ void LegacyFacade::subscribe_no_more(std::int64_t own) {
   waiters_.erase(waiter);
   const auto wants_it = [&](const Waiter& one) { return one.subscribes && one.uri == gone.uri; };
   if (!gone.subscribes || listen_.honours(gone.uri) || std::ranges::any_of(waiters_, wants_it)) return;
-  UpstreamListen::Filter wanted = listen_.wanted();
+  ListenFilter wanted = listen_.wanted();
   wanted.uris.erase(gone.uri);
   listen_.want(std::move(wanted), listen_meta());
 }
 
 // A waiter is served by the first listen that was opened with what it wanted. One that has changed its mind
 // meanwhile need not wait for that.
-void LegacyFacade::on_listening(const UpstreamListen::Filter& asked, const UpstreamListen::Filter& honoured,
-                                bool gap) {
+void LegacyFacade::on_listening(const ListenFilter& asked, const ListenFilter& honoured, bool gap) {
   std::vector<std::string> lines;
   std::erase_if(waiters_, [&](const Waiter& waiter) {
     const bool in_effect = asked.uris.contains(waiter.uri) == waiter.subscribes;

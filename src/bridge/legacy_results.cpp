@@ -19,7 +19,7 @@ void fit_tools(std::string_view raw, std::string_view tools, Edits& edits) {
     const std::string_view tool = where.of(tools);
     const std::string_view schema = find_member(tool, "outputSchema");
     if (!schema.empty() && !is_object_schema(schema))
-      remove_members(raw, span_in(raw, tool), edits,
+      remove_members(raw, span_of(raw, tool), edits,
                      [](std::string_view key, std::string_view) { return key == "outputSchema"; });
     return true;
   });
@@ -69,7 +69,7 @@ void fit_error(const Message& answer, Method asked, Edits& edits) {
   const std::string_view error = answer.text(answer.error);
   const std::string_view code = find_member(error, "code");
   if (code == "-32602" && find_member(find_member(error, "data"), "uri").starts_with('"'))
-    edits.replace(span_in(answer.raw, code), "-32002");
+    edits.replace(span_of(answer.raw, code), "-32002");
 }
 
 }  // namespace mcpivot

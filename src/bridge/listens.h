@@ -12,6 +12,7 @@
 #include <string_view>
 
 #include "bridge/bridge.h"
+#include "mcp/listen_filter.h"
 
 namespace mcpivot {
 
@@ -34,17 +35,11 @@ class Listens {
   bool is_subscribed_elsewhere(const Message& update) const;
 
  private:
-  struct Listen {
-    std::set<Method> lists;
-    std::set<std::string> uris;
-    bool wants(const Message& change) const;
-  };
-
   bool is_wanted(const std::string& uri) const;
   void send(std::string_view method, std::string_view uri);
 
   Bridge::Ends& ends_;
-  std::map<std::int64_t, Listen> open_;
+  std::map<std::int64_t, ListenFilter> open_;
   std::set<std::string> elsewhere_;
   int sent_ = 0;
 };

@@ -13,11 +13,6 @@
 
 namespace mcpivot {
 
-// Where a part of the raw bytes lies in them.
-inline Span span_in(std::string_view raw, std::string_view part) {
-  return {static_cast<std::uint32_t>(part.data() - raw.data()), static_cast<std::uint32_t>(part.size())};
-}
-
 // Takes out those members of the object that fits(key, value) names; the key comes without escapes. Returns
 // how many are left. To add one, insert it at the object's end: no edit of this function ends behind that.
 template <class Fits>

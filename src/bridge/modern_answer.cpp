@@ -25,13 +25,6 @@ bool is_cacheable(Method asked) {
   }
 }
 
-// Where a value that was found in the message lies.
-Span place_of(const Message& message, std::string_view value) {
-  if (value.empty()) return {};
-  return {static_cast<std::uint32_t>(value.data() - message.raw.data()),
-          static_cast<std::uint32_t>(value.size())};
-}
-
 }  // namespace
 
 bool make_modern(const Message& answer, Method asked, Edits& edits) {
@@ -78,7 +71,7 @@ int error_code(const Message& error) {
 }
 
 void replace_code(const Message& error, int code, Edits& edits) {
-  edits.replace(place_of(error, find_member(error.text(error.error), "code")),
+  edits.replace(span_of(error.raw, find_member(error.text(error.error), "code")),
                 edits.keep(fmt::format("{}", code)));
 }
 

@@ -27,8 +27,10 @@ constexpr std::string_view lost_while_parked =
     "the server was lost while the call waited for the client's input. The call may have taken effect; "
     "mcpivot did not retry it.";
 
-std::string_view capabilities_of(const Message& request) {
-  return find_member(request.text(request.meta), meta_key::client_capabilities);
+// What the client would need to be asked this in its request, and doesn't have; empty: nothing.
+std::string missing_capability(const Question& question, const Message& request) {
+  return missing_capability(question.ask, question.params(),
+                            find_member(request.text(request.meta), meta_key::client_capabilities));
 }
 
 // As JSON text, or empty. Most requests have none, and the search is quicker than to read the members.
@@ -39,16 +41,10 @@ std::string_view log_level_of(const Message& request) {
   return find_member(meta, meta_key::log_level);
 }
 
-std::string_view word(Question::What what) {
-  switch (what) {
-    case Question::What::elicitation:
-      return "elicitation";
-    case Question::What::sampling:
-      return "sampling";
-    case Question::What::roots:
-      break;
-  }
-  return "roots";
+// What is cut out needs no edits.
+bool lies_within(Span where, std::span<const Span> cut) {
+  return std::ranges::any_of(
+      cut, [&](Span gone) { return where.begin >= gone.begin && where.end() <= gone.end(); });
 }
 
 }  // namespace
@@ -79,11 +75,12 @@ void ModernCalls::begin(std::int64_t id, const Message& message, std::span<const
   call.client = client;
   if (!level.empty()) call.level = log_level(level);
   call.has_token = static_cast<bool>(message.progress_token);
-  if (is_carrier(message.known)) call.asked.keep(message, edits);
+  if (may_require_input(message.known)) call.asked.keep(message, edits);
   if (!level.empty()) logs_.want(level);
   if (params.cut.empty()) return ends_.to_server(message, edits);
   Edits all;
-  add_edits(all, edits, params.cut);
+  for (const Edit& edit : edits)
+    if (!lies_within(edit.where, params.cut)) all.add_all({&edit, 1});
   for (const Span gone : params.cut) all.replace(gone, "");
   ends_.to_server(message, all.list());
 }
@@ -209,7 +206,7 @@ void ModernCalls::park(std::int64_t below) {
   Call& call = calls_.at(below);
   Parking& parking = *call.parking;
   for (Question& question : parking.questions) {
-    if (question.key.empty()) question.key = fmt::format("{}-{}", word(question.what), ++keys_);
+    if (question.key.empty()) question.key = fmt::format("{}-{}", capability_of(question.ask), ++keys_);
     question.asked = true;
   }
   if (parking.digest.empty()) parking.digest = request_digest(call.asked.message());
@@ -286,9 +283,8 @@ bool ModernCalls::cancel(std::int64_t id, const Message& cancelled, std::span<co
   if (below == id) return ends_.to_server(cancelled, edits), true;
   const IdText known(below);
   Edits all;
-  for (const Edit& edit : edits)
-    if (edit.where != cancelled.request_id) add_edits(all, {&edit, 1});
-  ends_.to_server(cancelled, all.replace(cancelled.request_id, known.view()).list());
+  all.add_all(edits, cancelled.request_id).replace(cancelled.request_id, known.view());
+  ends_.to_server(cancelled, all.list());
   return true;
 }
 
@@ -339,11 +335,11 @@ void ModernCalls::deliver(std::int64_t below, Call call, const Message& answer) 
 
 // False: this error passes, under another code.
 bool ModernCalls::ask_for_urls(std::int64_t below, Call& call, const Message& error) {
-  if (!is_carrier(call.method)) return false;
+  if (!may_require_input(call.method)) return false;
   std::vector<Question> questions = url_questions(error);
   if (questions.empty()) return false;
   if (questions.size() > most_questions) questions.resize(most_questions);
-  if (!why_not_ask(questions.front(), capabilities_of(call.asked.message())).empty()) {
+  if (!missing_capability(questions.front(), call.asked.message()).empty()) {
     say(call.above,
         fmt::format(
             R"({{"jsonrpc":"2.0","id":{},"error":{{"code":{},"message":{},"data":{{"requiredCapabilities":{{"elicitation":{{"url":{{}}}}}}}}}}}})",
@@ -393,7 +389,7 @@ void ModernCalls::ask(Question question) {
     ends_.to_server(error_answer(question.id, code, why));
   };
   const std::string_view params = question.params();
-  if (!params.starts_with('{') && !(params.empty() && question.what == Question::What::roots))
+  if (!params.starts_with('{') && !(params.empty() && question.ask == Ask::roots))
     return refuse_it(code::invalid_params, "params must be an object");
   const std::int64_t below = carrier();
   if (below == 0)
@@ -401,8 +397,8 @@ void ModernCalls::ask(Question question) {
                      "the client can be asked only during a tools/call, prompts/get or resources/read of its "
                      "own, and none is open");
   Call& call = calls_.at(below);
-  if (const std::string why = why_not_ask(question, capabilities_of(call.asked.message())); !why.empty())
-    return refuse_it(code::method_not_found, why);
+  if (const std::string lacks = missing_capability(question, call.asked.message()); !lacks.empty())
+    return refuse_it(code::method_not_found, "the client doesn't have the capability " + lacks);
   // In the client's answer it is nested deeper than here.
   if (!read_message(input_required("0", {&question, 1}, "")))
     return refuse_it(code::invalid_params, "the params are nested too deeply");
@@ -422,7 +418,7 @@ void ModernCalls::ask(Question question) {
 std::int64_t ModernCalls::carrier() const {
   std::int64_t parked = 0;
   for (const auto& [below, call] : calls_) {
-    if (!is_carrier(call.method) || call.client == nobody) continue;
+    if (!may_require_input(call.method) || call.client == nobody) continue;
     if (!call.parking) return below;
     if (parked == 0 && !call.parking->ended && call.parking->answer.empty()) parked = below;
   }

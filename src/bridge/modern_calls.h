@@ -46,11 +46,6 @@
 
 namespace mcpivot {
 
-// The methods whose answer may be `input_required`.
-constexpr bool is_carrier(Method method) {
-  return method == Method::tools_call || method == Method::prompts_get || method == Method::resources_read;
-}
-
 class ModernCalls {
  public:
   static constexpr std::size_t most_parked = 64;     // the oldest is given up for one more

@@ -49,12 +49,12 @@ void ModernFacade::from_client(const Message& message, std::span<const Edit> edi
     return legacy_request(message, edits);
   }
   if (message.known == Method::cancelled && message.kind == Kind::notification) return cancel(message, edits);
-  if (message.is_answer()) asked_.erase(std::string(text_after(message, message.id, edits)));
+  if (message.is_answer()) asked_.erase(std::string(edited(message.raw, message.id, edits)));
   ends_.to_server(message, edits);
 }
 
 void ModernFacade::modern_request(const Message& message, std::span<const Edit> edits, std::uint64_t client) {
-  const std::string_view spelled = text_after(message, message.id, edits);
+  const std::string_view spelled = edited(message.raw, message.id, edits);
   const std::int64_t id = own_id(spelled);
   if (id <= 0) return refuse(spelled, code::invalid_request, "the id must be a positive number");
   if (is_gone(message)) {
@@ -77,8 +77,8 @@ void ModernFacade::modern_request(const Message& message, std::span<const Edit> 
 }
 
 void ModernFacade::legacy_request(const Message& message, std::span<const Edit> edits) {
-  const std::int64_t id = own_id(text_after(message, message.id, edits));
-  if (is_carrier(message.known) && id > 0) neighbours_.insert(id);
+  const std::int64_t id = own_id(edited(message.raw, message.id, edits));
+  if (may_require_input(message.known) && id > 0) neighbours_.insert(id);
   if (message.known == Method::initialize) handshake_ = id;
   if (message.known == Method::set_level)
     logs_.set_elsewhere(find_member(message.text(message.params), "level"));
@@ -88,7 +88,7 @@ void ModernFacade::legacy_request(const Message& message, std::span<const Edit> 
 }
 
 void ModernFacade::cancel(const Message& message, std::span<const Edit> edits) {
-  const std::int64_t id = own_id(text_after(message, message.request_id, edits));
+  const std::int64_t id = own_id(edited(message.raw, message.request_id, edits));
   if (stop_waiting(id)) return;
   if (listens_.close(id) || calls_.cancel(id, message, edits)) return;
   neighbours_.erase(id);

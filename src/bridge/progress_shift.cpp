@@ -6,7 +6,6 @@
 #include <cmath>
 #include <optional>
 
-#include "bridge/members.h"
 #include "rpc/json_cursor.h"
 
 namespace mcpivot {
@@ -44,10 +43,10 @@ bool ProgressShift::lift(const Message& progress, Edits& edits) {
   reported_ = true;
   if (base_ == 0) return true;
   std::array<char, 512> text;
-  edits.replace(span_in(progress.raw, spelled), edits.keep(plain(lifted, text)));
+  edits.replace(span_of(progress.raw, spelled), edits.keep(plain(lifted, text)));
   const std::string_view total = find_member(params, "total");
   if (const auto of = number(total); of && std::isfinite(base_ + *of))
-    edits.replace(span_in(progress.raw, total), edits.keep(plain(base_ + *of, text)));
+    edits.replace(span_of(progress.raw, total), edits.keep(plain(base_ + *of, text)));
   return true;
 }
 

@@ -8,8 +8,6 @@
 namespace mcpivot {
 namespace {
 
-constexpr std::string_view elicitation_method = "elicitation/create";
-
 bool is_object(std::string_view value) {
   return value.starts_with('{');
 }
@@ -22,16 +20,10 @@ std::string_view Question::params() const {
 
 std::optional<Question> question_in(const Message& request) {
   const std::string method = string_value(request.text(request.method));
+  const auto ask = ask_of(method);
+  if (!ask) return std::nullopt;
   Question question;
-  if (method == elicitation_method) {
-    question.what = Question::What::elicitation;
-  } else if (method == "sampling/createMessage") {
-    question.what = Question::What::sampling;
-  } else if (method == "roots/list") {
-    question.what = Question::What::roots;
-  } else {
-    return std::nullopt;
-  }
+  question.ask = *ask;
   question.id = request.text(request.id);
   question.request = fmt::format(R"({{"method":"{}")", method);
   if (request.params) question.request += fmt::format(R"(,"params":{})", request.text(request.params));
@@ -51,7 +43,7 @@ std::vector<Question> url_questions(const Message& error) {
     if (!find_member(params, "url").starts_with('"') || (!mode.empty() && string_value(mode) != "url"))
       return false;
     Question question;
-    question.request = fmt::format(R"({{"method":"{}","params":{}{}}})", elicitation_method,
+    question.request = fmt::format(R"({{"method":"{}","params":{}{}}})", method_of(Ask::elicitation),
                                    mode.empty() ? R"({"mode":"url",)" : "{", params.substr(1));
     questions.push_back(std::move(question));
     return true;
@@ -60,47 +52,25 @@ std::vector<Question> url_questions(const Message& error) {
   return questions;
 }
 
-std::string why_not_ask(const Question& question, std::string_view capabilities) {
-  const std::string_view params = question.params();
-  if (question.what == Question::What::roots)
-    return is_object(find_member(capabilities, "roots")) ? "" : "the client has no roots";
-  if (question.what == Question::What::sampling) {
-    const std::string_view sampling = find_member(capabilities, "sampling");
-    if (!is_object(sampling)) return "the client does no sampling";
-    const bool tools = !find_member(params, "tools").empty() || !find_member(params, "toolChoice").empty();
-    return tools && !is_object(find_member(sampling, "tools")) ? "the client does no sampling with tools"
-                                                               : "";
-  }
-  const std::string_view elicitation = find_member(capabilities, "elicitation");
-  if (!is_object(elicitation)) return "the client does no elicitation";
-  const bool url = is_object(find_member(elicitation, "url"));
-  const bool form = is_object(find_member(elicitation, "form")) || !url;
-  const std::string_view spelled = find_member(params, "mode");
-  const std::string mode = spelled.empty() ? "form" : string_value(spelled);
-  if ((mode == "form" && form) || (mode == "url" && url)) return "";
-  return fmt::format("the client does no elicitation in mode \"{}\"", mode);
-}
-
 bool answers(const Question& question, std::string_view response) {
   if (!is_object(response)) return false;
-  switch (question.what) {
-    case Question::What::elicitation: {
+  switch (question.ask) {
+    case Ask::elicitation: {
       const std::string action = string_value(find_member(response, "action"));
       return action == "accept" || action == "decline" || action == "cancel";
     }
-    case Question::What::sampling: {
+    case Ask::sampling: {
       const std::string_view content = find_member(response, "content");
       return is_object(content) || content.starts_with('[');
     }
-    case Question::What::roots:
+    case Ask::roots:
       return find_member(response, "roots").starts_with('[');
   }
   return false;
 }
 
 std::string no_answer(const Question& question) {
-  if (question.what == Question::What::elicitation)
-    return result_answer(question.id, R"({"action":"cancel"})");
+  if (question.ask == Ask::elicitation) return result_answer(question.id, R"({"action":"cancel"})");
   return error_answer(question.id, code::internal_error, "the client did not answer");
 }
 

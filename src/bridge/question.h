@@ -4,21 +4,19 @@
 // Any thread.
 #pragma once
 
-#include <cstdint>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "bridge/ask.h"
 #include "rpc/message.h"
 
 namespace mcpivot {
 
 struct Question {
-  enum class What : std::uint8_t { elicitation, sampling, roots };
-
-  What what = What::elicitation;
+  Ask ask = Ask::elicitation;
   std::string id;       // by which the server knows it, as JSON text; empty: it waits for no answer
   std::string request;  // {"method":…,"params":…}, the params byte for byte
   std::string key;      // by which the client knows it
@@ -32,9 +30,6 @@ std::optional<Question> question_in(const Message& request);
 
 // The questions in an error -32042 ("open these URLs, then call again"). Empty: the error doesn't say which.
 std::vector<Question> url_questions(const Message& error);
-
-// Why a client with these capabilities must not be asked this; empty: it may be.
-std::string why_not_ask(const Question& question, std::string_view capabilities);
 
 // Whether this can be the client's answer to it. The server checks the rest itself.
 bool answers(const Question& question, std::string_view response);

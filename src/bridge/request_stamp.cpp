@@ -56,7 +56,7 @@ void RequestStamp::put(const Message& request, Edits& edits) const {
       left = remove_members(request.raw, request.params, edits,
                             [](std::string_view key, std::string_view) { return lower(key) == "_meta"; });
     } else {
-      left = params[params.find_first_not_of(" \t\r\n", 1)] == '}' ? 0 : 1;
+      left = is_empty_container(params) ? 0 : 1;
     }
     edits.insert(end_of(request.params), left > 0 ? more_meta_ : meta_member_);
   } else if (request.text(request.meta).starts_with('{')) {

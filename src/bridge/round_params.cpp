@@ -66,18 +66,4 @@ std::string request_digest(const Message& request) {
   return sha256(salient);
 }
 
-void add_edits(Edits& to, std::span<const Edit> edits, std::span<const Span> cut) {
-  for (const Edit& edit : edits) {
-    const auto covers = [&](Span gone) {
-      return edit.where.begin >= gone.begin && edit.where.end() <= gone.end();
-    };
-    if (std::ranges::any_of(cut, covers)) continue;
-    if (edit.where) {
-      to.replace(edit.where, edit.with);
-    } else {
-      to.insert(edit.where.begin, edit.with);
-    }
-  }
-}
-
 }  // namespace mcpivot

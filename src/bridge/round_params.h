@@ -28,14 +28,4 @@ RoundParams round_params(const Message& request);
 // are spelled and in their order.
 std::string request_digest(const Message& request);
 
-// What this part of the message will be when the edits have been made.
-inline std::string_view text_after(const Message& message, Span span, std::span<const Edit> edits) {
-  for (const Edit& edit : edits)
-    if (span && edit.where == span) return edit.with;
-  return message.text(span);
-}
-
-// Adds edits of somebody else's, but for those within what is cut.
-void add_edits(Edits& to, std::span<const Edit> edits, std::span<const Span> cut = {});
-
 }  // namespace mcpivot

@@ -18,54 +18,15 @@ constexpr std::string_view prefix = "listen-";
 // Waits double up to this many uses.
 constexpr unsigned most_doublings = 6;
 
-std::string json_of(const UpstreamListen::Filter& filter) {
-  std::string members;
-  const auto add = [&](std::string_view key, std::string_view value) {
-    members += fmt::format(R"({}"{}":{})", members.empty() ? "" : ",", key, value);
-  };
-  if (filter.tools) add("toolsListChanged", "true");
-  if (filter.prompts) add("promptsListChanged", "true");
-  if (filter.resources) add("resourcesListChanged", "true");
-  if (!filter.uris.empty()) {
-    std::string list;
-    for (const std::string& uri : filter.uris) list += (list.empty() ? "" : ",") + quote(uri);
-    add("resourceSubscriptions", "[" + list + "]");
-  }
-  return "{" + members + "}";
-}
-
-UpstreamListen::Filter filter_of(std::string_view notifications) {
-  UpstreamListen::Filter filter;
-  filter.tools = find_member(notifications, "toolsListChanged") == "true";
-  filter.prompts = find_member(notifications, "promptsListChanged") == "true";
-  filter.resources = find_member(notifications, "resourcesListChanged") == "true";
-  const std::string_view uris = find_member(notifications, "resourceSubscriptions");
-  if (!uris.starts_with('[')) return filter;
-  JsonCursor cursor(uris);
-  cursor.array([&] {
-    Span uri;
-    if (!cursor.value(uri)) return false;
-    if (uri.of(uris).starts_with('"')) filter.uris.insert(string_value(uri.of(uris)));
-    return true;
-  });
-  return filter;
-}
-
 }  // namespace
 
 void UpstreamListen::want_lists(std::string_view discover_result, std::string_view meta) {
-  const std::string_view capabilities = find_member(discover_result, "capabilities");
-  const auto announces = [&](std::string_view list) {
-    return find_member(find_member(capabilities, list), "listChanged") == "true";
-  };
-  Filter wanted = wanted_;
-  wanted.tools = announces("tools");
-  wanted.prompts = announces("prompts");
-  wanted.resources = announces("resources");
+  ListenFilter wanted = announced_lists(find_member(discover_result, "capabilities"));
+  wanted.uris = wanted_.uris;
   want(std::move(wanted), meta);
 }
 
-void UpstreamListen::want(Filter wanted, std::string_view meta) {
+void UpstreamListen::want(ListenFilter wanted, std::string_view meta) {
   meta_ = meta;
   if (wanted == wanted_) return;
   wanted_ = std::move(wanted);
@@ -94,7 +55,7 @@ void UpstreamListen::open() {
   opening_ = Stream{++last_number_, wanted_};
   owner_.send_listen(
       request_line(id_of(last_number_), "subscriptions/listen",
-                   fmt::format(R"({{"_meta":{{{}}},"notifications":{}}})", meta_, json_of(wanted_))));
+                   fmt::format(R"({{"_meta":{{{}}},"notifications":{}}})", meta_, text_of(wanted_))));
 }
 
 void UpstreamListen::cancel(const Stream& stream, std::string_view why) {
@@ -163,8 +124,8 @@ UpstreamListen::Verdict UpstreamListen::on_acknowledged(const Message& message) 
   const std::uint64_t number = number_of(message.text(message.subscription));
   if (number == 0) return Verdict::foreign;
   if (!opening_ || opening_->number != number) return Verdict::done;
-  const Filter asked = opening_->filter;
-  const Filter honoured = filter_of(find_member(message.text(message.params), "notifications"));
+  const ListenFilter asked = opening_->filter;
+  const ListenFilter honoured = listen_filter_of(find_member(message.text(message.params), "notifications"));
   opening_.reset();
   const auto old = std::exchange(held_, Stream{number, honoured});
   if (old) cancel(*old, "replaced by another subscription");

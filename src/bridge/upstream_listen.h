@@ -11,34 +11,24 @@
 
 #include <cstdint>
 #include <optional>
-#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
 
+#include "mcp/listen_filter.h"
 #include "rpc/message.h"
 
 namespace mcpivot {
 
 class UpstreamListen {
  public:
-  struct Filter {
-    bool tools = false;
-    bool prompts = false;
-    bool resources = false;
-    std::set<std::string, std::less<>> uris{};  // as values, not as JSON text
-
-    bool empty() const { return !tools && !prompts && !resources && uris.empty(); }
-    bool operator==(const Filter&) const = default;
-  };
-
   class Owner {
    public:
     virtual ~Owner() = default;
     virtual void send_listen(std::string_view line) = 0;
     // What was asked for is in effect, as far as the server honours it. `gap`: there was no listen for a
     // while, and changes may have been missed.
-    virtual void on_listening(const Filter& asked, const Filter& honoured, bool gap) = 0;
+    virtual void on_listening(const ListenFilter& asked, const ListenFilter& honoured, bool gap) = 0;
     // The server refused, and why. What was in effect before still is.
     virtual void on_refused(int code, std::string_view why) = 0;
   };
@@ -50,10 +40,10 @@ class UpstreamListen {
   explicit UpstreamListen(Owner& owner, std::uint64_t base = 0) : owner_(owner), base_(base) {}
 
   // From now on this is wanted. `meta`: the members of `_meta` that each request must have.
-  void want(Filter wanted, std::string_view meta);
+  void want(ListenFilter wanted, std::string_view meta);
   // The same, with the lists whose changes this answer to `server/discover` announces.
   void want_lists(std::string_view discover_result, std::string_view meta);
-  const Filter& wanted() const { return wanted_; }
+  const ListenFilter& wanted() const { return wanted_; }
   // The server won't tell of this one, and it is no longer wanted.
   void give_up(std::string_view uri);
   // Whether the server tells of it.
@@ -86,7 +76,7 @@ class UpstreamListen {
  private:
   struct Stream {
     std::uint64_t number;
-    Filter filter;  // asked for, or once it is acknowledged: honoured
+    ListenFilter filter;  // asked for, or once it is acknowledged: honoured
   };
 
   void settle();
@@ -104,7 +94,7 @@ class UpstreamListen {
   Owner& owner_;
   std::uint64_t base_;
   std::string meta_;
-  Filter wanted_;
+  ListenFilter wanted_;
   bool changed_ = false;           // since the last one was opened
   std::optional<Stream> held_;     // acknowledged
   std::optional<Stream> opening_;  // not yet

@@ -14,7 +14,7 @@ using Verdict = UpstreamListen::Verdict;
 
 struct Listener final : UpstreamListen::Owner {
   void send_listen(std::string_view line) override { sent.emplace_back(line); }
-  void on_listening(const UpstreamListen::Filter&, const UpstreamListen::Filter& honours, bool) override {
+  void on_listening(const ListenFilter&, const ListenFilter& honours, bool) override {
     honoured = honours;
     ++acknowledged;
   }
@@ -23,7 +23,7 @@ struct Listener final : UpstreamListen::Owner {
   }
 
   std::vector<std::string> sent, refusals;
-  UpstreamListen::Filter honoured;
+  ListenFilter honoured;
   int acknowledged = 0;
 };
 

@@ -3,10 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
-#include "base/contains.h"
-#include "mcp/era.h"
-#include "mcp/resource_uri.h"
 #include "rpc/answers.h"
 #include "rpc/json_cursor.h"
 
@@ -17,46 +15,15 @@ namespace {
 constexpr std::size_t most_listens = 64;
 constexpr std::size_t most_uris = 1024;
 
-std::string tag(std::string_view id) {
-  return fmt::format(R"("_meta":{{"{}":{}}})", meta_key::subscription, id);
-}
-
-std::vector<std::string> strings_in(std::string_view list) {
-  std::vector<std::string> found;
-  if (!list.starts_with('[')) return found;
-  JsonCursor cursor(list);
-  cursor.array([&] {
-    Span value;
-    if (!cursor.value(value)) return false;
-    if (value.of(list).starts_with('"') && found.size() < most_uris) found.emplace_back(value.of(list));
-    return true;
-  });
-  return found;
-}
-
 }  // namespace
 
 std::string ClientListens::open(std::uint32_t exchange, const Message& request) {
   if (open_.size() >= most_listens) return {};
-  const std::string_view wanted = find_member(request.text(request.params), "notifications");
-  const auto wants = [&](std::string_view key) { return find_member(wanted, key) == "true"; };
+  ListenFilter wanted = listen_filter_of(find_member(request.text(request.params), "notifications"));
+  while (wanted.uris.size() > most_uris) wanted.uris.erase(std::prev(wanted.uris.end()));
   const Listen& listen =
-      open_.emplace_back(Listen{.exchange = exchange,
-                                .id = std::string(request.text(request.id)),
-                                .tools = wants("toolsListChanged"),
-                                .prompts = wants("promptsListChanged"),
-                                .resources = wants("resourcesListChanged"),
-                                .uris = strings_in(find_member(wanted, "resourceSubscriptions"))});
-  std::string granted;
-  const auto grant = [&](std::string_view key, std::string_view value) {
-    granted += fmt::format(R"({}"{}":{})", granted.empty() ? "" : ",", key, value);
-  };
-  if (listen.tools) grant("toolsListChanged", "true");
-  if (listen.prompts) grant("promptsListChanged", "true");
-  if (listen.resources) grant("resourcesListChanged", "true");
-  if (!listen.uris.empty()) grant("resourceSubscriptions", fmt::format("[{}]", fmt::join(listen.uris, ",")));
-  return request_line({}, "notifications/subscriptions/acknowledged",
-                      fmt::format(R"({{{},"notifications":{{{}}}}})", tag(listen.id), granted));
+      open_.emplace_back(exchange, std::string(request.text(request.id)), std::move(wanted));
+  return listen_acknowledged(listen.id, listen.wanted);
 }
 
 std::optional<std::uint32_t> ClientListens::close(std::uint32_t exchange, std::string_view id) {
@@ -70,34 +37,20 @@ std::optional<std::uint32_t> ClientListens::close(std::uint32_t exchange, std::s
 }
 
 std::vector<ClientListens::Line> ClientListens::changed(ListKind kind) const {
-  const auto wanted = kind == ListKind::tools     ? &Listen::tools
-                      : kind == ListKind::prompts ? &Listen::prompts
-                                                  : &Listen::resources;
   std::vector<Line> lines;
   for (const Listen& listen : open_)
-    if (listen.*wanted)
-      lines.push_back({listen.exchange,
-                       request_line({}, words(kind).notification, fmt::format("{{{}}}", tag(listen.id)))});
+    if (listen.wanted.has(kind))
+      lines.push_back({listen.exchange, request_line({}, words(kind).notification,
+                                                     fmt::format("{{{}}}", subscription_meta(listen.id)))});
   return lines;
 }
 
 // The server's own params pass, under each subscription's id.
 std::vector<ClientListens::Line> ClientListens::updated(const Message& notification) const {
   std::vector<Line> lines;
-  const std::string uri = string_value(notification.text(notification.uri));
-  for (const Listen& listen : open_) {
-    if (!std::ranges::any_of(listen.uris,
-                             [&](const std::string& one) { return is_within(uri, string_value(one)); }))
-      continue;
-    std::string line(notification.raw);
-    if (notification.subscription) {
-      line.replace(notification.subscription.begin, notification.subscription.size, listen.id);
-      lines.push_back({listen.exchange, std::move(line)});
-    } else {
-      lines.push_back(
-          {listen.exchange, with_meta(line, fmt::format(R"("{}":{})", meta_key::subscription, listen.id))});
-    }
-  }
+  for (const Listen& listen : open_)
+    if (listen.wanted.wants(notification))
+      lines.push_back({listen.exchange, with_subscription(notification, listen.id)});
   return lines;
 }
 
@@ -105,16 +58,14 @@ std::vector<ClientListens::Line> ClientListens::farewells() const {
   std::vector<Line> lines;
   for (const Listen& listen : open_)
     lines.push_back(
-        {listen.exchange,
-         result_answer(listen.id, fmt::format(R"({{"resultType":"complete",{}}})", tag(listen.id)))});
+        {listen.exchange, result_answer(listen.id, fmt::format(R"({{"resultType":"complete",{}}})",
+                                                               subscription_meta(listen.id)))});
   return lines;
 }
 
-std::vector<std::string> ClientListens::uris() const {
-  std::vector<std::string> all;
-  for (const Listen& listen : open_)
-    for (const std::string& uri : listen.uris)
-      if (!contains(all, uri)) all.push_back(uri);
+Uris ClientListens::uris() const {
+  Uris all;
+  for (const Listen& listen : open_) all.insert(listen.wanted.uris.begin(), listen.wanted.uris.end());
   return all;
 }
 

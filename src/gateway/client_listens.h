@@ -11,7 +11,7 @@
 #include <string_view>
 #include <vector>
 
-#include "mcp/catalog.h"
+#include "mcp/listen_filter.h"
 #include "rpc/message.h"
 
 namespace mcpivot {
@@ -36,17 +36,14 @@ class ClientListens {
   std::vector<Line> updated(const Message& notification) const;
   // The answers that end them, because mcpivot ends.
   std::vector<Line> farewells() const;
-  // The resources that any of them wants to hear of, each once, as JSON text.
-  std::vector<std::string> uris() const;
+  // The resources that any of them wants to hear of.
+  Uris uris() const;
 
  private:
   struct Listen {
-    std::uint32_t exchange = 0;
-    std::string id{};  // as the client spelled it
-    bool tools = false;
-    bool prompts = false;
-    bool resources = false;
-    std::vector<std::string> uris{};  // as JSON text
+    std::uint32_t exchange;
+    std::string id;  // as the client spelled it
+    ListenFilter wanted;
   };
   std::vector<Listen> open_;
 };

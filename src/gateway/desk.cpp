@@ -21,12 +21,6 @@
 namespace mcpivot {
 namespace {
 
-// Where in a message a part of it is.
-Span span_of(const Message& message, std::string_view part) {
-  return {static_cast<std::uint32_t>(part.data() - message.raw.data()),
-          static_cast<std::uint32_t>(part.size())};
-}
-
 // Whether a server is known not to have this: before its first handshake nobody knows.
 bool lacks(const Instance& server, std::string_view capability) {
   const std::string& theirs = server.initialize_result();
@@ -36,11 +30,6 @@ bool lacks(const Instance& server, std::string_view capability) {
 bool lacks_subscriptions(const Instance& server) {
   const std::string& theirs = server.initialize_result();
   return !theirs.empty() && !takes_subscriptions(theirs);
-}
-
-bool is_empty_object(std::string_view object) {
-  const auto first = object.find_first_not_of(" \t\r\n", 1);
-  return first != std::string_view::npos && object[first] == '}';
 }
 
 // A name as JSON spells it, decoded; copied only if it is spelled with escapes.
@@ -309,9 +298,9 @@ void Desk::mark_logger(const Instance& instance, ToClient& said) const {
   if (own.empty()) {
     said.edits.insert(
         message.params.begin + 1,
-        said.edits.keep(fmt::format(R"("logger":{}{})", logger, is_empty_object(params) ? "" : ",")));
+        said.edits.keep(fmt::format(R"("logger":{}{})", logger, is_empty_container(params) ? "" : ",")));
   } else {
-    said.edits.replace(span_of(message, own), said.edits.keep(logger));
+    said.edits.replace(span_of(message.raw, own), said.edits.keep(logger));
   }
 }
 
@@ -579,7 +568,7 @@ void Desk::request_completion(Asker asker, const Message& message) {
       !has_capability(member->instance().initialize_result(), "completions"))
     return clients_.answer(asker, result_answer(message.text(message.id), nothing));
   if (prompt == nullptr) return pass(*member, asker, message);
-  pass_renamed(*prompt, asker, message, span_of(message, name));
+  pass_renamed(*prompt, asker, message, span_of(message.raw, name));
 }
 
 // A lone server judges the level itself, if it can; else we do, and keep it for when it can.

@@ -179,12 +179,11 @@ bool Desk::close_listen(Asker by, const Message& cancelled) {
 
 // Each server is told of the resources that are its own.
 void Desk::subscribe() {
-  const std::vector<std::string> uris = listens_.uris();
+  const Uris uris = listens_.uris();
   for (const auto& member : members_) {
-    std::vector<std::string> theirs;
+    Uris theirs;
     for (const std::string& uri : uris)
-      if (presentation_.passes_through || routes().resource(string_value(uri)) == member.get())
-        theirs.push_back(uri);
+      if (presentation_.passes_through || routes().resource(uri) == member.get()) theirs.insert(uri);
     member->instance().listen(client_, std::move(theirs));
   }
 }

@@ -30,12 +30,6 @@ void make_one_line(char* data, std::size_t size) {
   std::replace_if(data, data + size, [](char c) { return c == '\n' || c == '\r'; }, ' ');
 }
 
-std::string_view text_with(const Message& message, std::span<const Edit> edits, Span where) {
-  for (const Edit& edit : edits)
-    if (edit.where == where) return edit.with;
-  return message.text(where);
-}
-
 }  // namespace
 
 HttpLink::HttpLink(LinkContext& context, std::unique_ptr<HttpClient> client, Options options)
@@ -66,10 +60,10 @@ void HttpLink::learn_tools(std::vector<Item>& tools) {
 void HttpLink::send(const Message& message, std::span<const Edit> edits) {
   if (modern()) return send_modern(spliced(message.raw, edits));
   take({.body = spliced(message.raw, edits),
-        .id = message.kind == Kind::request ? std::string(text_with(message, edits, message.id))
+        .id = message.kind == Kind::request ? std::string(edited(message.raw, message.id, edits))
                                             : std::string(),
         .cancels = message.known == Method::cancelled && message.request_id
-                       ? std::string(text_with(message, edits, message.request_id))
+                       ? std::string(edited(message.raw, message.request_id, edits))
                        : std::string(),
         .known = message.known});
 }

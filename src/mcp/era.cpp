@@ -49,19 +49,24 @@ std::string meta_members(std::string_view hello, std::string_view level) {
 std::string with_meta(std::string_view request, std::string_view members) {
   const auto message = read_message(request);
   if (!message || message->version) return std::string(request);
+  return with_meta_members(*message, members);
+}
+
+std::string with_meta_members(const Message& message, std::string_view members) {
+  const std::string_view raw = message.raw;
   const auto inserted = [&](Span object, std::string_view text) {
-    const std::string_view inside = object.of(request).substr(1);
-    const bool empty = inside.find_first_not_of(" \t") == inside.find('}');
-    return fmt::format("{}{}{}{}", request.substr(0, object.begin + 1), text, empty ? "" : ",",
-                       request.substr(object.begin + 1));
+    return fmt::format("{}{}{}{}", raw.substr(0, object.begin + 1), text,
+                       is_empty_container(object.of(raw)) ? "" : ",", raw.substr(object.begin + 1));
   };
-  if (message->text(message->meta).starts_with('{')) return inserted(message->meta, members);
-  if (message->meta)
-    return fmt::format("{}{{{}}}{}", request.substr(0, message->meta.begin), members,
-                       request.substr(message->meta.end()));
+  const auto replaced = [&](Span value, std::string_view text) {
+    return fmt::format("{}{}{}", raw.substr(0, value.begin), text, raw.substr(value.end()));
+  };
+  if (message.text(message.meta).starts_with('{')) return inserted(message.meta, members);
+  if (message.meta) return replaced(message.meta, fmt::format("{{{}}}", members));
   const std::string meta = fmt::format(R"("_meta":{{{}}})", members);
-  if (message->text(message->params).starts_with('{')) return inserted(message->params, meta);
-  return fmt::format(R"({},"params":{{{}}}}})", request.substr(0, request.rfind('}')), meta);
+  if (message.text(message.params).starts_with('{')) return inserted(message.params, meta);
+  if (message.params) return replaced(message.params, fmt::format("{{{}}}", meta));
+  return fmt::format(R"({},"params":{{{}}}}})", raw.substr(0, raw.rfind('}')), meta);
 }
 
 std::string initialize_result_of(std::string_view discover_result, std::string_view version) {
@@ -90,9 +95,8 @@ std::string with_result_type(std::string_view answer) {
   if (!message || message->kind != Kind::result) return std::string(answer);
   const std::string_view result = message->text(message->result);
   if (!result.starts_with('{') || !find_member(result, "resultType").empty()) return std::string(answer);
-  const bool empty = result.find_first_not_of(" \t", 1) == result.find('}');
   return fmt::format(R"({}"resultType":"complete"{}{})", answer.substr(0, message->result.begin + 1),
-                     empty ? "" : ",", answer.substr(message->result.begin + 1));
+                     is_empty_container(result) ? "" : ",", answer.substr(message->result.begin + 1));
 }
 
 bool is_discover_result(std::string_view result) {

@@ -50,6 +50,8 @@ std::string meta_members(std::string_view hello, std::string_view level = {});
 
 // A request (a line) with these members in its `_meta`; one that is modern already stays as it is.
 std::string with_meta(std::string_view request, std::string_view members);
+// A request or notification with these members at the beginning of its `_meta`, whatever that has.
+std::string with_meta_members(const Message& message, std::string_view members);
 
 // A server's answer to `server/discover` as an answer to `initialize` in this version (JSON text), and the
 // other way round. The bytes of capabilities, instructions and serverInfo stay as they are.

@@ -5,18 +5,6 @@
 #include "rpc/json_cursor.h"
 
 namespace mcpivot {
-namespace {
-
-std::size_t offset(const Message& message, std::string_view part) {
-  return static_cast<std::size_t>(part.data() - message.raw.data());
-}
-
-bool is_empty_container(std::string_view json) {
-  return json.find_first_not_of(" \t\r\n", 1) == json.size() - 1;
-}
-
-}  // namespace
-
 NoticeInAnswer::NoticeInAnswer(const Message& answer, std::string_view notice, std::string_view tool) {
   if (answer.kind == Kind::result) {
     into_result(answer, notice, tool);
@@ -29,7 +17,7 @@ void NoticeInAnswer::into_result(const Message& answer, std::string_view notice,
   const std::string_view result = answer.text(answer.result);
   const std::string_view content = find_member(result, "content");
   if (!content.starts_with('[')) return;
-  text_.at = offset(answer, content) + 1;
+  text_.at = span_of(answer.raw, content).begin + 1;
   text_.text =
       fmt::format(R"({{"type":"text","text":{}}}{})", quote(notice), is_empty_container(content) ? "" : ",");
   const std::string_view structured = find_member(result, "structuredContent");
@@ -37,7 +25,7 @@ void NoticeInAnswer::into_result(const Message& answer, std::string_view notice,
   const std::string_view schema = find_member(tool, "outputSchema");
   if (structured.starts_with('{') && !schema.empty() &&
       find_member(schema, "additionalProperties") != "false") {
-    structured_.at = offset(answer, structured) + 1;
+    structured_.at = span_of(answer.raw, structured).begin + 1;
     structured_.text =
         fmt::format(R"("_mcpivot":{}{})", quote(notice), is_empty_container(structured) ? "" : ",");
   }
@@ -47,7 +35,7 @@ void NoticeInAnswer::into_error(const Message& answer, std::string_view notice) 
   const std::string_view message = find_member(answer.text(answer.error), "message");
   if (!message.starts_with('"')) return;
   const std::string quoted = quote(fmt::format("{}\n\n", notice));
-  text_.at = offset(answer, message) + 1;
+  text_.at = span_of(answer.raw, message).begin + 1;
   text_.text = quoted.substr(1, quoted.size() - 2);
   delivered_ = true;
 }

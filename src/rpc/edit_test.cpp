@@ -28,6 +28,21 @@ TEST(Edits, of_what_is_absent_are_none) {
   EXPECT_TRUE(Edits().replace(Span(), "x").empty());
 }
 
+TEST(Edits, an_absent_value_is_not_what_was_put_in_at_the_beginning) {
+  Edits edits;
+  edits.insert(0, "x").replace({2, 1}, "y");
+  EXPECT_EQ(edited("abc", Span(), edits.list()), "");
+  EXPECT_EQ(edited("abc", {2, 1}, edits.list()), "y");
+  EXPECT_EQ(edited("abc", {1, 1}, edits.list()), "b");
+}
+
+TEST(Span, of_a_part_is_where_it_lies_and_an_empty_part_is_absent) {
+  const std::string_view raw = "abcdef";
+  EXPECT_EQ(span_of(raw, raw.substr(2, 3)), (Span{2, 3}));
+  EXPECT_FALSE(span_of(raw, raw.substr(2, 0)));
+  EXPECT_FALSE(span_of(raw, std::string_view()));
+}
+
 TEST(Edits, keep_texts_of_any_length_as_long_as_they_live) {
   Edits edits;
   std::string expected;

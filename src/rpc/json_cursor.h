@@ -108,6 +108,11 @@ class JsonCursor {
 // The value of a member of this object, or nothing if there is none or the text is no object.
 std::string_view find_member(std::string_view object, std::string_view key);
 
+// Whether this object or array has nothing in it: what is put in first then has no comma behind it.
+inline bool is_empty_container(std::string_view json) {
+  return json.find_first_not_of(" \t\r\n", 1) == json.size() - 1;
+}
+
 // The text of a JSON string without its quotes, unescaped. The input must have been validated. Always UTF-8:
 // for half a surrogate pair stands U+FFFD.
 std::string unescape(std::string_view text);

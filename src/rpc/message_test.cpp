@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "rpc/edit.h"
+#include "rpc/json_cursor.h"
 
 namespace mcpivot {
 namespace {
@@ -162,6 +163,13 @@ TEST(Message, half_a_surrogate_pair_becomes_the_character_for_what_is_none) {
             "b");
   EXPECT_EQ(string_value(R"("\udc00")"), "\xEF\xBF\xBD");
   EXPECT_EQ(string_value(R"("\ud83d\ude00")"), "\xF0\x9F\x98\x80");
+}
+
+TEST(Json, a_container_is_empty_whatever_blanks_it_has) {
+  for (const std::string_view empty : {"{}", "[]", "{ \t\r\n}", "[ ]"})
+    EXPECT_TRUE(is_empty_container(empty)) << empty;
+  for (const std::string_view full : {R"({"a":{}})", "[{}]", "[[]]", "[ 1 ]"})
+    EXPECT_FALSE(is_empty_container(full)) << full;
 }
 
 }  // namespace

@@ -19,4 +19,10 @@ struct Span {
   bool operator==(const Span&) const = default;
 };
 
+// Where a part of the raw bytes lies in them; an empty part is absent.
+inline Span span_of(std::string_view raw, std::string_view part) {
+  if (part.empty()) return {};
+  return {static_cast<std::uint32_t>(part.data() - raw.data()), static_cast<std::uint32_t>(part.size())};
+}
+
 }  // namespace mcpivot

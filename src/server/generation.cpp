@@ -87,17 +87,15 @@ void Generation::listen(std::string_view discover_result) {
   if (listen_) listen_->want_lists(discover_result, meta_members(hello_));
 }
 
-void Generation::listen(const std::vector<std::string>& uris) {
+void Generation::listen(const Uris& uris) {
   if (!listen_) return;
-  UpstreamListen::Filter wanted = listen_->wanted();
-  wanted.uris.clear();
-  for (const std::string& uri : uris) wanted.uris.insert(string_value(uri));
+  ListenFilter wanted = listen_->wanted();
+  wanted.uris = uris;
   listen_->want(std::move(wanted), meta_members(hello_));
 }
 
 // What changed while nobody listened is not known, so everything may have.
-void Generation::on_listening(const UpstreamListen::Filter&, const UpstreamListen::Filter& honoured,
-                              bool gap) {
+void Generation::on_listening(const ListenFilter&, const ListenFilter& honoured, bool gap) {
   if (!gap) return;
   for (const std::string& uri : honoured.uris) {
     const std::string line =

@@ -67,9 +67,9 @@ class Generation final : public Link::Handler,
   std::string protocol() const;
 
   // A modern client's: from now on the server tells of changes to the lists that it announced in this answer
-  // to `server/discover`, and to these resources (URIs as JSON text).
+  // to `server/discover`, and to these resources.
   void listen(std::string_view discover_result);
-  void listen(const std::vector<std::string>& uris);
+  void listen(const Uris& uris);
   // Now and then: what has waited too long is given up, what was lost is opened again.
   void expire();
 
@@ -181,8 +181,7 @@ class Generation final : public Link::Handler,
 
   // UpstreamListen::Owner
   void send_listen(std::string_view line) override { send(line); }
-  void on_listening(const UpstreamListen::Filter& asked, const UpstreamListen::Filter& honoured,
-                    bool gap) override;
+  void on_listening(const ListenFilter& asked, const ListenFilter& honoured, bool gap) override;
   void on_refused(int code, std::string_view why) override;
   bool is_heard(const Message& message, std::span<const Edit> edits);
 

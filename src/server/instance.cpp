@@ -247,15 +247,15 @@ void Instance::remember_setting(ClientId client, const Message& message) {
 }
 
 // A server that is shared speaks the legacy era with us, whatever its clients speak.
-void Instance::listen(ClientId client, std::vector<std::string> uris) {
+void Instance::listen(ClientId client, Uris uris) {
   if (is_shared()) return subscribe_to(client, uris);
   listened_ = std::move(uris);
   if (current_) current_->listen(listened_);
 }
 
-void Instance::subscribe_to(ClientId client, const std::vector<std::string>& uris) {
+void Instance::subscribe_to(ClientId client, const Uris& uris) {
   std::vector<std::string> wanted;
-  for (const std::string& uri : uris) wanted.push_back(fmt::format(R"({{"uri":{}}})", uri));
+  for (const std::string& uri : uris) wanted.push_back(fmt::format(R"({{"uri":{}}})", quote(uri)));
   const bool can = current_ && !current_->ending() && takes_subscriptions(initialize_result());
   for (const std::string& params : wanted) {
     const bool is_new = !replay_.is_subscribed(string_value(find_member(params, "uri")));

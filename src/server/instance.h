@@ -144,8 +144,8 @@ class Instance final : private Generation::Owner {
   void forget(ClientId client);
   // One of its generations that lives; null: it is gone.
   Generation* find(GenerationId id) const;
-  // The resources (URIs as JSON text) of which a modern client wants to hear.
-  void listen(ClientId client, std::vector<std::string> uris);
+  // The resources of which a modern client wants to hear.
+  void listen(ClientId client, Uris uris);
   // A client made a setting that the server cannot take; a later generation may.
   void remember_setting(ClientId client, const Message& message);
   // A client set the level for all servers; nobody waits for the answer.
@@ -345,7 +345,7 @@ class Instance final : private Generation::Owner {
 
   void wait_to_settle();
   void tell_level();
-  void subscribe_to(ClientId client, const std::vector<std::string>& uris);
+  void subscribe_to(ClientId client, const Uris& uris);
   void unsubscribe(Asker asker, const Message& message);
   void unsubscribe_if_unwanted(const std::string& params);
   void answer_question(Generation& from, const Message& question) const;
@@ -388,8 +388,8 @@ class Instance final : private Generation::Owner {
   std::string fatal_replay_;                  // what was being repeated when the last birth failed
   std::vector<std::string> dropped_replays_;  // and which were given up for that; not told yet
   Era client_era_ = Era::legacy;
-  std::vector<std::string> listened_;  // resources of which the client wants to hear
-  Eras eras_;                          // of the program that was last started or looked at
+  Uris listened_;  // resources of which the client wants to hear
+  Eras eras_;      // of the program that was last started or looked at
   // It took neither, the last time: the next time it is started in one of them alone, and then in both again.
   bool eras_futile_ = false;
   struct EraAsker {
