@@ -82,6 +82,7 @@ class Play final : public Bridge::Ends {
   }
   void to_server(std::string_view line) override { sent(std::string(line)); }
   void keep_log(std::string_view) override {}
+  void wake_bridge(std::chrono::milliseconds) override {}
   std::string secret() override { return "secret"; }
 
   // For a look at a finding: MCPIVOT_TRACE=1.

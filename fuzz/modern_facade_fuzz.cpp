@@ -289,6 +289,7 @@ class Play : public Bridge::Ends {
   void keep_log(std::string_view line) override {
     check(line.find('\n') == std::string_view::npos, "a log message is one line");
   }
+  void wake_bridge(std::chrono::milliseconds) override {}
   std::string secret() override { return fmt::format("s{}", ++secrets_); }
 
   static std::set<std::string> keys_in(std::string_view object) {

@@ -54,13 +54,13 @@ TEST(Doctor, reports_all_servers_though_some_name_no_protocol_version_that_there
               AllOf(HasSubstr("ok    good: ready in "), HasSubstr("protocol 2025-06-18 (legacy era)")));
 }
 
-TEST(Doctor, starts_each_server_once_and_shows_what_it_printed_under_its_own_finding) {
+TEST(Doctor, starts_a_failing_server_once_in_each_era_and_shows_what_it_printed_under_its_own_finding) {
   const TemporaryDirectory home;
   const Outcome said = doctor(home.path(), R"({"mcpServers": {
     "failing": {"command": "sh", "args": ["-c", "echo started >> starts; echo no database >&2; exit 1"]},
     "slow": {"command": "${FAKE}", "args": ["--delay", "initialize=500"]},
     "chatty": {"command": "${FAKE}", "args": ["--stderr-flood", "3"]}}})");
-  EXPECT_EQ(content_of(home.path() / "starts"), "started\n");
+  EXPECT_EQ(content_of(home.path() / "starts"), "started\nstarted\n");
   EXPECT_THAT(said.out, HasSubstr("BAD   failing: it exited with code 1 before it was ready\n"
                                   "      stderr, last lines:\n"
                                   "        no database\n"
@@ -173,6 +173,19 @@ TEST(Doctor, tells_the_era_and_version_of_each_server) {
   EXPECT_THAT(said.out, HasSubstr("protocol 2025-11-25 (legacy era), version 3.4.5"));
   EXPECT_THAT(said.out,
               HasSubstr("BAD   neither: the server rejected `initialize`: Unsupported protocol version"));
+}
+
+TEST(Doctor, asks_a_server_that_exits_in_one_era_in_the_other) {
+  const TemporaryDirectory home;
+  const Outcome said = doctor(home.path(), R"({"mcpServers": {
+    "modern": {"command": "${FAKE}", "args": ["--era", "modern", "--die", "before-initialize"]},
+    "pinned": {"command": "${FAKE}", "era": "legacy", "args": ["--era", "modern", "--die", "before-initialize"]},
+    "late": {"command": "${FAKE}", "args": ["--die", "after-initialize", "--how", "7", "--tap", "tap"]}}})");
+  EXPECT_THAT(said.out, HasSubstr("ok    modern: ready in "));
+  EXPECT_THAT(said.out, HasSubstr("protocol 2026-07-28 (modern era)"));
+  EXPECT_THAT(said.out, HasSubstr("BAD   pinned: it exited with code 1 before it was ready"));
+  EXPECT_THAT(said.out, HasSubstr("BAD   late: it exited with code 7 before it was ready"));
+  EXPECT_THAT(content_of(home.path() / "tap"), Not(HasSubstr("server/discover"))) << "it had taken its era";
 }
 
 TEST(Doctor, passes_over_a_running_mcpivot_of_its_own_version) {

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "eras.h"
 #include "lives.h"
 
 namespace harness {
@@ -370,7 +371,7 @@ TEST(Capabilities, of_an_impossible_kind_end_nothing) {
 TEST(Capabilities, discovery_offers_no_modern_version_in_front_of_a_legacy_server_which_is_asked_once) {
   Client client({.server = {"--tap", "tap"}});
   for (int i = 0; i < 2; ++i) {
-    const json::object answer = client.request("server/discover", json::object{});
+    const json::object answer = client.request("server/discover", {{"_meta", modern_meta()}});
     EXPECT_EQ(answer.at("result").at("supportedVersions"),
               (json::array{"2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"}));
   }

@@ -6,9 +6,11 @@
 // answer for each under that id. Requests that the bridge makes itself have strings for ids, so the two never
 // meet. What is of the server's own era already passes as it is.
 //
-// It keeps no time of its own: whoever owns it calls expire() now and then. One thread.
+// It keeps no time of its own: whoever owns it calls expire() now and then, and wake() when it is asked to.
+// One thread.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <span>
 #include <string>
@@ -34,6 +36,8 @@ class Bridge {
     virtual void to_client(const Message& message, std::span<const Edit> edits) = 0;
     // What the server said is for nobody: it goes where its stderr goes.
     virtual void keep_log(std::string_view line) = 0;
+    // wake() is to be called after this time; another one said before no longer counts.
+    virtual void wake_bridge(std::chrono::milliseconds after) = 0;
     // A text that nobody can guess, of letters and digits.
     virtual std::string secret() = 0;
   };
@@ -53,6 +57,7 @@ class Bridge {
   virtual std::string_view version() const { return {}; }
   // What waits too long for a client is given up.
   virtual void expire() {}
+  virtual void wake() {}
   // A client has gone: what waits for it is given up.
   virtual void forget(std::uint64_t /*client*/) {}
   // Whether something is under way that the generation doesn't know of: calls that wait for their clients.

@@ -55,6 +55,7 @@ class LegacyFacade final : public Bridge, private UpstreamListen::Owner {
   void from_server(const Message& message) override;
   std::string lost(std::string_view id) override;
   void expire() override { listen_.expire(); }
+  void wake() override { listen_.wake(); }
 
  private:
   struct Call {
@@ -103,6 +104,7 @@ class LegacyFacade final : public Bridge, private UpstreamListen::Owner {
   void send_listen(std::string_view line) override { ends_.to_server(line); }
   void on_listening(const ListenFilter& asked, const ListenFilter& honoured, bool gap) override;
   void on_refused(int code, std::string_view why) override;
+  void wake_listen(std::chrono::milliseconds after) override { ends_.wake_bridge(after); }
   std::string listen_meta() const;
 
   Call& open(std::int64_t own, Method method);

@@ -10,6 +10,7 @@
 #include <functional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "bridge/bridge.h"
 #include "rpc/json_cursor.h"
@@ -28,6 +29,7 @@ class LegacyFacadeEnds final : public Bridge::Ends {
     if (on_client) on_client(std::string(up.back()));
   }
   void keep_log(std::string_view line) override { logged.emplace_back(line); }
+  void wake_bridge(std::chrono::milliseconds after) override { pauses.push_back(after); }
   std::string secret() override { return fmt::format("secret{}", ++secrets); }
 
   // The oldest line that wasn't taken yet, or nothing.
@@ -35,7 +37,8 @@ class LegacyFacadeEnds final : public Bridge::Ends {
   std::string next_up() { return take(up); }
 
   std::deque<std::string> down, up, logged;
-  bool readable = true;  // every line so far
+  std::vector<std::chrono::milliseconds> pauses;  // after which it wants to be woken
+  bool readable = true;                           // every line so far
   std::function<void(const std::string&)> on_client;
   int secrets = 0;
 

@@ -41,6 +41,7 @@ class WrittenEnds : public Bridge::Ends {
     if (on_up) on_up(up.back());
   }
   void keep_log(std::string_view line) override { logs.emplace_back(line); }
+  void wake_bridge(std::chrono::milliseconds) override {}
   std::string secret() override { return fmt::format("secret{}", ++secrets); }
 
   Lines up, down, logs;

@@ -18,6 +18,10 @@ constexpr std::string_view prefix = "listen-";
 // Waits double up to this many uses.
 constexpr unsigned most_doublings = 6;
 
+// The same for those that nobody's use opens again; and one that lasts longer than this is no failure.
+constexpr std::chrono::milliseconds first_pause{1'000};
+constexpr std::chrono::milliseconds longest_pause{30'000};
+
 }  // namespace
 
 void UpstreamListen::want_lists(std::string_view discover_result, std::string_view meta) {
@@ -67,15 +71,24 @@ void UpstreamListen::approach() {
   if (--wait_ == 0 && !opening_ && !held_ && !wanted_.empty() && supported_) open();
 }
 
-void UpstreamListen::fall_back() {
+void UpstreamListen::fall_back(bool refused) {
   if (held_ || !supported_) return;
-  wait_ = 1U << std::min(failures_, most_doublings);
-  ++failures_;
+  const unsigned doublings = std::min(failures_++, most_doublings);
+  wait_ = 1U << doublings;
+  refused_ = refused;
+  if (!refused) owner_.wake_listen(std::min(first_pause * (1U << doublings), longest_pause));
+}
+
+void UpstreamListen::wake() {
+  if (held_) {
+    failures_ = 0;
+  } else if (wait_ > 0 && !refused_) {
+    wait_ = 1;
+    approach();
+  }
 }
 
 void UpstreamListen::expire() {
-  // It has lasted a while, so the next end of it is not a refusal.
-  if (held_) failures_ = 0;
   use();
 }
 
@@ -90,7 +103,7 @@ UpstreamListen::Verdict UpstreamListen::from_server(const Message& message) {
       const std::string_view spelled = find_member(error, "code");
       int number_of_error = code::internal_error;
       std::from_chars(spelled.data(), spelled.data() + spelled.size(), number_of_error);
-      on_ended(number, number_of_error, string_value(find_member(error, "message")));
+      on_ended(number, number_of_error, string_value(find_member(error, "message")), true);
     }
     return Verdict::done;
   }
@@ -129,22 +142,23 @@ UpstreamListen::Verdict UpstreamListen::on_acknowledged(const Message& message) 
   opening_.reset();
   const auto old = std::exchange(held_, Stream{number, honoured});
   if (old) cancel(*old, "replaced by another subscription");
+  if (failures_ > 0) owner_.wake_listen(longest_pause);
   settle();
   owner_.on_listening(asked, honoured, std::exchange(gap_, false));
   return Verdict::done;
 }
 
-void UpstreamListen::on_ended(std::uint64_t number, int code, std::string_view why) {
+void UpstreamListen::on_ended(std::uint64_t number, int code, std::string_view why, bool refused) {
   if (opening_ && opening_->number == number) {
     opening_.reset();
     changed_ = false;
     if (code == code::method_not_found) supported_ = false;
-    fall_back();
+    fall_back(refused);
     owner_.on_refused(code, why);
   } else if (held_ && held_->number == number) {
     held_.reset();
     gap_ = true;
-    if (!opening_) fall_back();
+    if (!opening_) fall_back(false);
   }
 }
 

@@ -2,13 +2,16 @@
 //
 // A listen can't be changed while it is open. When something else is wanted, a new one is opened, and the old
 // one is cancelled as soon as the server has acknowledged the new one; so nothing is missed, and what comes
-// twice meanwhile is dropped. A listen that the server ends is opened again, but only when the server is used
-// or time passes, and each time later: a server that refuses is not asked in a loop. One without the method
-// is never asked again.
+// twice meanwhile is dropped.
+//
+// A listen that the server ends, or that is lost, is opened again: when the server is used, or after 1 s at
+// the latest, and each time later, up to 30 s. One that the server refuses is tried again only when the
+// server is used, each time later, and never if it doesn't have the method: nobody asks in a loop.
 //
 // One thread. The owner is called last, and may want something else at once.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -31,6 +34,8 @@ class UpstreamListen {
     virtual void on_listening(const ListenFilter& asked, const ListenFilter& honoured, bool gap) = 0;
     // The server refused, and why. What was in effect before still is.
     virtual void on_refused(int code, std::string_view why) = 0;
+    // wake() is to be called after this time; another one said before no longer counts.
+    virtual void wake_listen(std::chrono::milliseconds after) = 0;
   };
 
   // Where the core's own begin, which has numbers for ids: no table of requests counts so far.
@@ -72,6 +77,8 @@ class UpstreamListen {
       approach();
   }
   void expire();
+  // What the owner was asked to do.
+  void wake();
 
  private:
   struct Stream {
@@ -83,9 +90,9 @@ class UpstreamListen {
   void open();
   void cancel(const Stream& stream, std::string_view why);
   void approach();
-  void fall_back();
+  void fall_back(bool refused);
   Verdict on_acknowledged(const Message& message);
-  void on_ended(std::uint64_t number, int code, std::string_view why);
+  void on_ended(std::uint64_t number, int code, std::string_view why, bool refused = false);
   Verdict judge(const Message& message) const;
   // The number in an id of ours (JSON text), or 0.
   std::uint64_t number_of(std::string_view id) const;
@@ -101,6 +108,7 @@ class UpstreamListen {
   std::uint64_t last_number_ = 0;
   bool supported_ = true;
   bool gap_ = false;
+  bool refused_ = false;   // the last one
   unsigned failures_ = 0;  // in a row
   unsigned wait_ = 0;      // how many uses or expirations until it is opened again; 0: it isn't due
 };

@@ -22,7 +22,10 @@ struct Listener final : UpstreamListen::Owner {
     refusals.push_back(fmt::format("{} {}", code, why));
   }
 
+  void wake_listen(std::chrono::milliseconds after) override { pauses.push_back(after.count()); }
+
   std::vector<std::string> sent, refusals;
+  std::vector<std::int64_t> pauses;  // after which it wants to be woken
   ListenFilter honoured;
   int acknowledged = 0;
 };
@@ -112,11 +115,68 @@ TEST(UpstreamListen, a_listen_that_lasted_is_opened_again_soon) {
   listen.want({.tools = true}, "");
   for (std::size_t i = 1; i <= 5; ++i) {
     hear(listen, "subscriptions/acknowledged", fmt::format(R"("listen-{}")", i));
-    listen.expire();
+    listen.wake();
     EXPECT_TRUE(listen.lost(fmt::format(R"("listen-{}")", i)));
     listen.expire();
     EXPECT_EQ(owner.sent.size(), i + 1);
   }
+}
+
+TEST(UpstreamListen, one_that_ends_again_and_again_is_opened_again_later_each_time_up_to_30_seconds) {
+  Listener owner;
+  UpstreamListen listen(owner);
+  listen.want({.tools = true}, "");
+  std::vector<std::int64_t> pauses;
+  for (std::size_t i = 1; i <= 8; ++i) {
+    const std::string id = fmt::format(R"("listen-{}")", i);
+    hear(listen, "subscriptions/acknowledged", id);
+    listen.from_server(*read_message(fmt::format(R"({{"jsonrpc":"2.0","id":{},"result":{{}}}})", id)));
+    EXPECT_EQ(owner.sent.size(), i) << "not at once";
+    pauses.push_back(owner.pauses.back());
+    listen.wake();
+    EXPECT_EQ(owner.sent.size(), i + 1);
+  }
+  EXPECT_EQ(pauses, (std::vector<std::int64_t>{1'000, 2'000, 4'000, 8'000, 16'000, 30'000, 30'000, 30'000}));
+}
+
+TEST(UpstreamListen, one_that_stays_up_for_30_seconds_was_no_failure) {
+  Listener owner;
+  UpstreamListen listen(owner);
+  listen.want({.tools = true}, "");
+  for (const char* id : {R"("listen-1")", R"("listen-2")", R"("listen-3")"}) {
+    hear(listen, "subscriptions/acknowledged", id);
+    if (owner.sent.size() == 3) {
+      EXPECT_EQ(owner.pauses.back(), 30'000);
+      listen.wake();
+    }
+    EXPECT_TRUE(listen.lost(id));
+    if (owner.sent.size() < 3) listen.wake();
+  }
+  EXPECT_EQ(owner.pauses.back(), 1'000);
+}
+
+TEST(UpstreamListen, one_that_is_refused_is_never_opened_by_time_alone) {
+  Listener owner;
+  UpstreamListen listen(owner);
+  listen.want({.tools = true}, "");
+  listen.from_server(
+      *read_message(R"({"jsonrpc":"2.0","id":"listen-1","error":{"code":-32603,"message":"no"}})"));
+  EXPECT_TRUE(owner.pauses.empty());
+  listen.wake();  // asked for before the refusal
+  EXPECT_EQ(owner.sent.size(), 1U);
+  listen.use();
+  EXPECT_EQ(owner.sent.size(), 2U);
+}
+
+TEST(UpstreamListen, one_that_nobody_wants_any_more_is_not_opened_again) {
+  Listener owner;
+  UpstreamListen listen(owner);
+  listen.want({.tools = true}, "");
+  hear(listen, "subscriptions/acknowledged", R"("listen-1")");
+  EXPECT_TRUE(listen.lost(R"("listen-1")"));
+  listen.want({}, "");
+  listen.wake();
+  EXPECT_EQ(owner.sent.size(), 1U);
 }
 
 TEST(UpstreamListen, a_refusal_says_why) {

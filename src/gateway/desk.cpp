@@ -385,7 +385,8 @@ void Desk::request(Asker asker, const Message& message) {
   asker.era = era_of(message);
   if (message.known == Method::discover) return discover(asker, message);
   wake();
-  if (asker.era == Era::modern || era_ == Era::modern) return request_modern(asker, message);
+  if (asker.era == Era::modern || era_ == Era::modern || message.known == Method::listen)
+    return request_modern(asker, message);
   if (message.known == Method::initialize) return initialize(asker, message);
   if (!shakes_hands()) return request_unshaken(asker, message);
   route(asker, message);

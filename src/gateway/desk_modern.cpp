@@ -35,9 +35,9 @@ std::string fault_in_meta(const Message& request) {
   };
   const std::string_view version = request.text(request.version);
   if (version.empty())
-    return fault(meta_key::version,
-                 "is missing: this client's requests are of protocol version 2026-07-28, "
-                 "and each of them names it");
+    return fault(
+        meta_key::version,
+        "is missing: this is a request of protocol version 2026-07-28, which each of them must name");
   if (!version.starts_with('"')) return fault(meta_key::version, "must be a string");
   if (!same_id(version, modern_version)) return unsupported_version(request);
   const std::string_view meta = request.text(request.meta);
@@ -104,11 +104,10 @@ std::optional<bool> Desk::offers_modern() const {
 }
 
 void Desk::discover(Asker asker, const Message& message) {
-  if (message.version && !message.text(message.version).starts_with('"'))
-    return clients_.refuse(asker, fault_in_meta(message));
-  if (message.version && !same_id(message.text(message.version), modern_version))
+  const std::string_view version = message.text(message.version);
+  if (version.starts_with('"') && !same_id(version, modern_version))
     return clients_.refuse(asker, unsupported_version(message, offers_modern().value_or(false)));
-  asker.era = Era::modern;
+  if (const std::string fault = fault_in_meta(message); !fault.empty()) return clients_.refuse(asker, fault);
   discovers_.push_back({asker, std::string(message.text(message.id))});
   if (offers_modern()) return answer_discovers();
   if (discovers_.size() > 1) return;

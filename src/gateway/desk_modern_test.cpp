@@ -107,6 +107,22 @@ TEST(ModernClient, has_no_activation_in_its_list) {
 
 // --- server/discover
 
+// Only a modern request can mean these, so one that does not say what it must is malformed.
+TEST(ModernOnly, methods_that_do_not_say_what_every_modern_request_must_are_refused) {
+  for (const char* fleet : {one, two}) {
+    for (const char* method : {"server/discover", "subscriptions/listen"}) {
+      Visitor visitor(fleet);
+      visitor.desk().start();
+      for (const std::string params : {"", "{}", R"({"_meta":{}})", R"({"notifications":{}})"})
+        EXPECT_THAT(visitor.ask(method, params), AllOf(HasSubstr("-32602"), HasSubstr(meta_key::version)))
+            << method << params;
+      EXPECT_THAT(visitor.ask(method, fmt::format(R"({{"_meta":{{"{}":"2026-07-28"}}}})", meta_key::version)),
+                  AllOf(HasSubstr("-32602"), HasSubstr(meta_key::client_capabilities)));
+      EXPECT_FALSE(visitor.desk().shaken()) << "it stays free to choose its era";
+    }
+  }
+}
+
 TEST(Discover, does_not_offer_what_no_server_has) {
   for (const char* fleet : {one, two, "alpha=cli", ""}) {
     Visitor visitor(fleet);

@@ -50,6 +50,8 @@ Generation::Generation(World& world, const Clients& clients, ConfigRef config, G
       ring_(ring),
       owner_(owner),
       late_(world.timers()),
+      bridge_wake_(world.timers()),
+      listen_wake_(world.timers()),
       started_(world.timers().now()),
       asked_(world.timers()) {}
 
@@ -62,6 +64,8 @@ void Generation::meet(Era server, std::string_view hello, Era client) {
   dialect_ = client;
   era_ = server;
   retired_ = std::move(bridge_);  // it may be what called us
+  bridge_wake_.cancel();
+  listen_wake_.cancel();
   UpstreamListen::Owner& owner = *this;
   listen_ =
       client == Era::modern ? std::make_unique<UpstreamListen>(owner, UpstreamListen::core_ids) : nullptr;
@@ -110,6 +114,19 @@ void Generation::on_listening(const ListenFilter&, const ListenFilter& honoured,
 
 void Generation::on_refused(int code, std::string_view why) {
   log_info("{}: it doesn't tell of changes: {} ({})", config_->name, why, code);
+}
+
+// One that is to end needs no news.
+void Generation::wake_listen(std::chrono::milliseconds after) {
+  listen_wake_.set(after, [this] {
+    if (listen_ && !draining_ && !ending_ && !dead_) listen_->wake();
+  });
+}
+
+void Generation::wake_bridge(std::chrono::milliseconds after) {
+  bridge_wake_.set(after, [this] {
+    if (bridge_ && !draining_ && !ending_ && !dead_) bridge_->wake();
+  });
 }
 
 // Whether a message was about what we listen to, and needs nothing more.

@@ -177,12 +177,14 @@ class Generation final : public Link::Handler,
   void to_server(std::string_view line) override { link_.send(line); }
   void to_client(const Message& message, std::span<const Edit> edits) override { take(message, edits); }
   void keep_log(std::string_view line) override { ring_.add(number(), std::string(line)); }
+  void wake_bridge(std::chrono::milliseconds after) override;
   std::string secret() override { return world_.secret(); }
 
   // UpstreamListen::Owner
   void send_listen(std::string_view line) override { send(line); }
   void on_listening(const ListenFilter& asked, const ListenFilter& honoured, bool gap) override;
   void on_refused(int code, std::string_view why) override;
+  void wake_listen(std::chrono::milliseconds after) override;
   bool is_heard(const Message& message, std::span<const Edit> edits);
 
   void build_bridge();
@@ -233,6 +235,8 @@ class Generation final : public Link::Handler,
   Era dialect_ = Era::legacy;               // in which we put our own questions
   Era era_ = Era::legacy;                   // of the server
   Alarm late_;                              // it was to end by then
+  Alarm bridge_wake_;
+  Alarm listen_wake_;
   Clock::Time started_;
   Requests asked_;
   std::map<std::int64_t, OnAnswer> inquiries_;  // questions of our own, by their ids in asked_

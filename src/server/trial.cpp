@@ -33,7 +33,8 @@ void Trial::shake_hands(Era era) {
   era_ = era;
   starts_over_ = false;
   auto generation = Generation::start(
-      world_, nobody_, config_, {.instance = {}, .birth = ++births_, .number = 1}, ring_, *this, nullptr);
+      world_, nobody_, config_, {.instance = {}, .birth = ++births_, .number = static_cast<int>(births_)},
+      ring_, *this, nullptr);
   if (!generation) {
     settle(std::unexpected(generation.error()));
     return std::exchange(gone_, nullptr)();
@@ -49,7 +50,7 @@ void Trial::shake_hands(Era era) {
 void Trial::on_handshake(std::expected<Handshake::Outcome, Handshake::Failure> outcome) {
   if (outcome) {
     settle(std::move(*outcome));
-  } else if (outcome.error().refused && !refusal_ && !config_->era && !config_->cli) {
+  } else if (outcome.error().refused && may_switch_era()) {
     refusal_ = std::move(outcome.error().why);
     starts_over_ = true;
   } else {
@@ -84,14 +85,26 @@ void Trial::on_said(Generation& from, ToClient& said) {
 }
 
 void Trial::on_death(Generation& generation, const Backend::Ending& ending) {
+  const bool opened = handshake_ && handshake_->opened();
   handshake_.reset();
+  std::string why = fmt::format("it {}{}", ending.how, generation.backend().manner().unborn);
+  // Some servers end at a first message that they do not know.
+  if (!starts_over_ && !opened && !ending.unreachable && !ending.from_outside && may_switch_era()) {
+    refusal_ = why;
+    starts_over_ = true;
+  }
   if (starts_over_ && !settled_) return shake_hands(other(era_));
-  settle(std::unexpected(fmt::format("it {}{}", ending.how, generation.backend().manner().unborn)));
+  settle(std::unexpected(refusal_.value_or(std::move(why))));
   std::exchange(gone_, nullptr)();
 }
 
+bool Trial::may_switch_era() const {
+  return !settled_ && !refusal_ && !config_->era && !config_->cli;
+}
+
+// What is told of a failure is its first one.
 std::string Trial::stderr_text() const {
-  return telling_lines(ring_.lines_of(0));
+  return telling_lines(ring_.lines_of(1));
 }
 
 }  // namespace mcpivot

@@ -44,6 +44,7 @@ class Trial final : private Generation::Owner {
   void on_death(Generation& generation, const Backend::Ending& ending) override;
 
   void shake_hands(Era era);
+  bool may_switch_era() const;
   void on_handshake(std::expected<Handshake::Outcome, Handshake::Failure> outcome);
   void wait_for_handshake(std::chrono::milliseconds patience);
   // The first word counts.
@@ -55,7 +56,7 @@ class Trial final : private Generation::Owner {
   OutputRing ring_;
   Alarm deadline_;
   std::string hello_;
-  std::optional<std::string> refusal_;  // of the first era that it was asked in
+  std::optional<std::string> refusal_;  // why it did not take the first era that it was asked in
   Era era_ = Era::legacy;
   bool starts_over_ = false;  // when what was started has ended
   std::shared_ptr<Generation> generation_;
