@@ -26,7 +26,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::size_t longest_file = 64 * 1024;
+constexpr std::size_t longest_key_file = 64 * 1024;
 constexpr std::size_t most_keys = 64;
 
 bool is_key_id(std::string_view text) {
@@ -150,13 +150,13 @@ std::expected<SessionKeys, std::string> SessionKeys::parse(const std::string& na
 }
 
 std::expected<SessionKeys, std::string> SessionKeys::load(const std::string& path) {
-  const auto text = read_private_file(path, longest_file);
+  const auto text = read_private_file(path, longest_key_file);
   if (!text) return std::unexpected(text.error().words);
   return parse(path, text->view());
 }
 
 std::expected<SessionKeys, std::string> SessionKeys::load_or_make(const std::string& path) {
-  auto text = read_private_file(path, longest_file);
+  auto text = read_private_file(path, longest_key_file);
   if (!text && text.error().missing) {
     if (const auto made = make_file(path); !made) return std::unexpected(made.error());
     return load(path);
