@@ -1,0 +1,58 @@
+// Files with secrets in them. They are read only if nobody else can read or change them, and what was read is
+// wiped from memory when it is no longer needed.
+//
+// Any thread.
+#pragma once
+
+#include <cstddef>
+#include <expected>
+#include <memory>
+#include <string>
+#include <string_view>
+
+namespace mcpivot {
+
+// Overwritten when it goes. It is never copied: a copy would have to be wiped, too.
+class SecretText {
+ public:
+  explicit SecretText(std::size_t room) : bytes_(std::make_unique<char[]>(room)), room_(room) {}
+  ~SecretText();
+  SecretText(SecretText&&) = default;
+  SecretText& operator=(SecretText&&) = delete;
+
+  char* data() { return bytes_.get(); }
+  std::size_t room() const { return room_; }
+  void resize(std::size_t size) { size_ = size; }
+  std::string_view view() const { return {bytes_.get(), size_}; }
+
+ private:
+  std::unique_ptr<char[]> bytes_;
+  std::size_t room_;
+  std::size_t size_ = 0;
+};
+
+struct PrivateFileError {
+  bool missing = false;  // there is no such file
+  std::string words;     // "FILE ..."; says what to do
+};
+
+// A regular file that belongs to our user, with no rights for anybody else, of at most `limit` bytes.
+std::expected<SecretText, PrivateFileError> read_private_file(const std::string& path, std::size_t limit);
+
+// Goes through a text line by line, and through each line word by word. Empty lines are left out, and
+// comments: a word that begins with #, and what follows it.
+class Lines {
+ public:
+  explicit Lines(std::string_view text);
+  bool next();  // false: there are no more
+  std::size_t number() const { return number_; }
+  // The next word of this line; empty: there are no more.
+  std::string_view word();
+
+ private:
+  std::string_view rest_;
+  std::string_view line_;
+  std::size_t number_ = 0;
+};
+
+}  // namespace mcpivot

@@ -1,0 +1,173 @@
+#include "front/session_keys.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <openssl/crypto.h>
+#include <openssl/rand.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <stdexcept>
+
+#include "base/base64.h"
+#include "base/files.h"
+#include "base/secret.h"
+#include "base/text.h"
+#include "front/private_file.h"
+
+namespace mcpivot {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::size_t longest_key_file = 64 * 1024;
+constexpr std::size_t most_keys = 64;
+
+bool is_key_id(std::string_view text) {
+  return !text.empty() && text.size() <= SessionKey::longest_id && std::ranges::all_of(text, [](char c) {
+    return is_digit(c) || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '-' || c == '_';
+  });
+}
+
+// As `openssl rand -base64 32` prints it, or in base64url; false: that isn't 32 bytes.
+bool read_key(std::string_view text, SessionKey& key) {
+  if (text.size() > 44) return false;
+  while (text.ends_with('=')) text.remove_suffix(1);
+  std::string url(text);
+  std::ranges::replace(url, '+', '-');
+  std::ranges::replace(url, '/', '_');
+  auto bytes = from_base64url(url);
+  const bool right = bytes && bytes->size() == key.bytes.size();
+  if (right) std::memcpy(key.bytes.data(), bytes->data(), key.bytes.size());
+  OPENSSL_cleanse(url.data(), url.size());
+  if (bytes) OPENSSL_cleanse(bytes->data(), bytes->size());
+  return right;
+}
+
+std::string file_with_a_new_key() {
+  std::string bytes(sizeof(SessionKey::bytes), '\0');
+  if (RAND_bytes(reinterpret_cast<unsigned char*>(bytes.data()), static_cast<int>(bytes.size())) != 1)
+    throw std::runtime_error("the system gives no random numbers");
+  std::string text = fmt::format(
+      "# mcpivot seals session ids with the first key and opens them with all of these. To rotate, add a "
+      "new\n"
+      "# first line: KEYID $(openssl rand -base64 32)\n"
+      "{} {}\n",
+      random_text().substr(0, 8), base64url(bytes));
+  OPENSSL_cleanse(bytes.data(), bytes.size());
+  return text;
+}
+
+// Gives the draft its name, unless somebody has that already. Not every file system has hard links.
+bool name_it(const std::string& draft, const std::string& path) {
+  if (::link(draft.c_str(), path.c_str()) == 0) return true;
+  if (errno == EEXIST) return false;
+  return ::renameat2(AT_FDCWD, draft.c_str(), AT_FDCWD, path.c_str(), RENAME_NOREPLACE) == 0;
+}
+
+void sync_folder(const std::string& folder) {
+  const int opened = ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (opened < 0) return;
+  ::fsync(opened);
+  ::close(opened);
+}
+
+// Makes the file, complete from its first moment on. That it exists is no error: somebody else was faster.
+std::expected<void, std::string> make_file(const std::string& path) {
+  const auto failed = [&](int error) {
+    return std::unexpected(fmt::format("{} can't be made: {}", path, std::strerror(error)));
+  };
+  std::string folder = fs::path(path).parent_path();
+  if (folder.empty()) folder = ".";
+  std::error_code ignored;
+  fs::create_directories(fs::path(folder).parent_path(), ignored);
+  if (::mkdir(folder.c_str(), 0700) != 0 && errno != EEXIST) return failed(errno);
+  std::string draft = path + ".XXXXXX";
+  const int descriptor = ::mkostemp(draft.data(), O_CLOEXEC);  // with the mode 0600
+  if (descriptor < 0) return failed(errno);
+  std::string text = file_with_a_new_key();
+  bool good = write_all(descriptor, text) && ::fsync(descriptor) == 0;
+  int error = errno;
+  OPENSSL_cleanse(text.data(), text.size());
+  if (::close(descriptor) != 0 && good) {
+    good = false;
+    error = errno;
+  }
+  if (good && !name_it(draft, path) && errno != EEXIST) {
+    good = false;
+    error = errno;
+  }
+  ::unlink(draft.c_str());
+  if (!good) return failed(error);
+  sync_folder(folder);
+  return {};
+}
+
+}  // namespace
+
+SessionKey::~SessionKey() {
+  OPENSSL_cleanse(bytes.data(), bytes.size());
+}
+
+std::expected<SessionKeys, std::string> SessionKeys::parse(const std::string& name, std::string_view text) {
+  SessionKeys keys;
+  Lines lines(text);
+  const auto wrong = [&](std::string_view words) {
+    return std::unexpected(fmt::format("{}:{}: {}", name, lines.number(), words));
+  };
+  // Without copies in memory that a growing vector would leave behind.
+  keys.keys_.reserve(most_keys);
+  while (lines.next()) {
+    if (keys.keys_.size() == most_keys)
+      return wrong(
+          fmt::format("more than {} keys; delete those that nothing valid was sealed with", most_keys));
+    SessionKey key;
+    const std::string_view id = lines.word();
+    // An id that isn't one may be a key in the wrong place, so it isn't shown.
+    if (!is_key_id(id))
+      return wrong(fmt::format("a line is KEYID KEY; a key id has up to {} letters, digits, - and _",
+                               SessionKey::longest_id));
+    if (keys.find(id) != nullptr) return wrong(fmt::format("the key id {} appears twice", id));
+    key.id = id;
+    if (!read_key(lines.word(), key))
+      return wrong(
+          fmt::format("the key {} isn't 32 bytes in base64; make one with: openssl rand -base64 32", id));
+    if (!lines.word().empty()) return wrong("a line is KEYID KEY, and there is more on this one");
+    keys.keys_.push_back(key);
+  }
+  if (keys.keys_.empty())
+    return std::unexpected(
+        fmt::format("{} has no key in it; delete it, and mcpivot makes a new one, or add a line: "
+                    "KEYID $(openssl rand -base64 32)",
+                    name));
+  return keys;
+}
+
+std::expected<SessionKeys, std::string> SessionKeys::load(const std::string& path) {
+  const auto text = read_private_file(path, longest_key_file);
+  if (!text) return std::unexpected(text.error().words);
+  return parse(path, text->view());
+}
+
+std::expected<SessionKeys, std::string> SessionKeys::load_or_make(const std::string& path) {
+  auto text = read_private_file(path, longest_key_file);
+  if (!text && text.error().missing) {
+    if (const auto made = make_file(path); !made) return std::unexpected(made.error());
+    return load(path);
+  }
+  if (!text) return std::unexpected(text.error().words);
+  return parse(path, text->view());
+}
+
+const SessionKey* SessionKeys::find(std::string_view id) const {
+  const auto found = std::ranges::find(keys_, id, &SessionKey::id);
+  return found == keys_.end() ? nullptr : &*found;
+}
+
+}  // namespace mcpivot

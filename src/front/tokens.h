@@ -1,0 +1,57 @@
+// Who may come in over HTTP: the tokens of --token-file.
+//
+//     # NAME  TOKEN  [PROFILE]
+//     alice   3b1f...        work
+//     alice   9c77...        work     # the next one: several lines may have one name
+//     ci      77ab...
+//
+// Of a token only its SHA-256 stays in memory, and none is ever shown.
+//
+// Plain data. Any thread.
+#pragma once
+
+#include <cstddef>
+#include <expected>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace mcpivot {
+
+class Tokens {
+ public:
+  static constexpr std::size_t shortest = 16;
+  static constexpr std::size_t longest = 4096;
+  static constexpr std::size_t longest_name = 128;  // of a profile, too
+
+  struct Holder {
+    std::string name;
+    std::string profile;  // empty: none was given
+    // Names the line. A line with another name, token or profile has another id: whatever came in by a line
+    // whose id is gone (has()) must end.
+    std::string id;
+    bool operator==(const Holder&) const = default;
+  };
+
+  // `name` is the file's, for errors: "FILE:3: ...". A text without tokens is none: then nobody may come in.
+  static std::expected<Tokens, std::string> parse(const std::string& name, std::string_view text);
+
+  // The file must belong to our user and be closed to others.
+  static std::expected<Tokens, std::string> load(const std::string& path);
+
+  // How long it takes tells nothing of the tokens: every one of them is compared, to its end.
+  std::optional<Holder> find(std::string_view token) const;
+  bool has(std::string_view id) const;
+  std::size_t size() const { return entries_.size(); }
+
+ private:
+  struct Entry {
+    std::string hash;  // in hexadecimal digits
+    std::size_t line;
+    Holder holder;
+  };
+  std::vector<Entry> entries_;
+};
+
+}  // namespace mcpivot
