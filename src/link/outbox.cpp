@@ -39,6 +39,17 @@ void Outbox::add(std::string_view line) {
   bytes_ += line.size() + 1;
 }
 
+void Outbox::append(std::string_view bytes) {
+  tail() += bytes;
+  bytes_ += bytes.size();
+}
+
+void Outbox::take(std::string bytes) {
+  if (bytes.size() < worth_sharing) return append(bytes);
+  bytes_ += bytes.size();
+  chunks_.push_back({std::move(bytes), nullptr, {}});
+}
+
 std::size_t Outbox::gather(std::span<iovec> pieces) const {
   std::size_t count = 0;
   for (std::size_t i = first_; i < chunks_.size() && count < pieces.size(); ++i) {

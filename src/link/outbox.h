@@ -23,6 +23,9 @@ class Outbox {
   // A message with these edits, which must be in the order of their places, as one line.
   void add(const Message& message, std::span<const Edit> edits);
   void add(std::string_view line);
+  // Bytes as they are; a large block isn't copied.
+  void append(std::string_view bytes);
+  void take(std::string bytes);
 
   bool empty() const { return bytes_ == 0; }
   std::size_t bytes() const { return bytes_; }

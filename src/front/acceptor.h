@@ -1,0 +1,42 @@
+// Lets clients in at one listening socket. When no descriptor is left, it pauses and goes on: those who come
+// wait in the kernel's queue meanwhile.
+//
+// One thread.
+#pragma once
+
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/posix/stream_descriptor.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "front/listening_socket.h"
+
+namespace mcpivot {
+
+class Acceptor : public std::enable_shared_from_this<Acceptor> {
+ public:
+  // The descriptor is the callee's, and doesn't block.
+  using OnPeer = std::function<void(int descriptor, std::string peer)>;
+
+  Acceptor(boost::asio::io_context& loop, ListeningSocket socket, OnPeer on_peer);
+  void start();
+  // Nobody is called any more.
+  void close();
+
+  const std::string& address() const { return socket_.address; }
+
+ private:
+  void wait();
+  void accept();
+  void pause(const char* why);
+
+  ListeningSocket socket_;  // its file; the descriptor is the next one's
+  boost::asio::posix::stream_descriptor descriptor_;
+  boost::asio::steady_timer pause_;
+  OnPeer on_peer_;
+  bool refusing_ = false;  // nobody could be let in since
+};
+
+}  // namespace mcpivot

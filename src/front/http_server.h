@@ -1,0 +1,88 @@
+// Lets clients in over HTTP/1.1 and hands their requests on: connections, framing, TLS, limits and
+// back-pressure are its business, what a request means is not.
+//
+// Only ids cross from here to those who answer and back. An id whose client is gone, or whose answer has
+// ended, is not known any more; whatever is said about it does nothing.
+//
+// One thread. The handler is called from the event loop, never from within a call to the server. SIGPIPE must
+// be ignored.
+#pragma once
+
+#include <boost/asio/io_context.hpp>
+#include <cstddef>
+#include <cstdint>
+#include <expected>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "front/http_limits.h"
+#include "front/http_message.h"
+#include "front/listen_address.h"
+#include "link/cork.h"
+
+namespace mcpivot {
+
+class HttpServer {
+ public:
+  class Handler {
+   public:
+    virtual ~Handler() = default;
+    // The head of a request is there, and its body has not been read. An answer refuses it; if a body was
+    // announced, the connection is closed behind that answer.
+    virtual std::optional<HttpAnswer> judge(const HttpAsk& ask) = 0;
+    virtual void on_request(ReplyId reply, const HttpAsk& ask, std::string body) = 0;
+    // The client closed the connection, or its side of it, before the answer's end; or it was cut off because
+    // it doesn't read. Said once.
+    virtual void on_gone(ReplyId reply) = 0;
+    // A stream that was full has room again.
+    virtual void on_drained(ReplyId reply) = 0;
+  };
+  using Limits = HttpLimits;
+  struct Bound {
+    std::uint16_t port = 0;                // the real one; 0 for a Unix socket
+    std::vector<std::string> addresses{};  // "127.0.0.1:7420"; localhost has two
+  };
+
+  // All of them must outlive the server. While a cork is held, answers wait for it to be pulled.
+  HttpServer(boost::asio::io_context& loop, Corks& corks, Handler& handler, Limits limits = {});
+  ~HttpServer();
+  HttpServer(const HttpServer&) = delete;
+  HttpServer& operator=(const HttpServer&) = delete;
+
+  // The certificate (with its chain) and key, for listeners that want TLS. The error says what is wrong.
+  std::expected<void, std::string> use_tls(const std::string& certificate_file, const std::string& key_file);
+  // Reads the same files again, for connections to come. If that fails, the old certificate stays.
+  std::expected<void, std::string> reload_tls();
+
+  // May be called more than once. The error says what to do.
+  std::expected<Bound, std::string> listen(const ListenAddress& address, bool tls = false);
+  // A connection that somebody else has accepted; the descriptor becomes the server's.
+  void adopt(int descriptor, std::string peer);
+
+  // The whole answer, and its end.
+  void respond(ReplyId reply, HttpAnswer answer);
+  // Or piece by piece, of unknown length.
+  void begin_stream(ReplyId reply, int status, std::string headers);
+  void write(ReplyId reply, std::string bytes);
+  void end(ReplyId reply);
+  // More than limits.stream_bytes wait for this client. on_drained() follows.
+  bool full(ReplyId reply) const;
+  // Closes the connection in the middle of the answer; on_gone() is not called for it.
+  void abort(ReplyId reply);
+
+  // Nobody else is let in. Idle connections are closed, the others when they have been answered.
+  void stop_accepting();
+  // Ends everything. Nobody is called any more.
+  void close();
+
+  // Those that count against the limit.
+  std::size_t connections() const;
+
+ private:
+  class Inside;
+  std::shared_ptr<Inside> inside_;
+};
+
+}  // namespace mcpivot
