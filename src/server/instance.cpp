@@ -128,9 +128,7 @@ void Instance::hello(ClientId client, std::string_view params, Era era, std::fun
 void Instance::wait_to_settle() {
   const bool hopeless = ends() || (!birth_ && (life_.is<Life::Failed>() || life_.is<Life::Stopped>()));
   if (offer_.known() || hopeless) return settle();
-  // Another client that waits already has been promised an end.
-  const ClientId last = settled_.back().asker.client;
-  if (std::ranges::any_of(settled_, [&](const Settling& one) { return one.asker.client != last; })) return;
+  if (settled_.size() > 1) return;  // who waits already has been promised an end
   patience_timer_.set(first_handshake, [this] {
     life_.explain(fmt::format("it has not finished its handshake after {}", duration_text(first_handshake)));
     settle();
