@@ -302,5 +302,22 @@ TEST(EraOfDaemons, is_asked_again_when_the_daemon_has_been_replaced) {
   }
 }
 
+// ---- Headers that repeat arguments.
+
+TEST(EraHeaders, that_a_daemon_finds_wrong_are_learned_again_and_the_call_runs_once) {
+  for (const Era era : {Era::legacy, Era::modern}) {
+    SCOPED_TRACE(text(era) + " client");
+    const FakeDaemon daemon({"--era", "modern"});
+    Client client(to(daemon.url()));
+    greet(client, era);
+    EXPECT_FALSE(is_error(client.call("route", {{"region", "here"}})));
+    client.call("misbehave", {{"how", "new header"}, {"name", "Place"}});
+    const std::size_t before = daemon.times(R"(1 route {"region":"there"})");
+    const json::object answer = client.call("route", {{"region", "there"}});
+    EXPECT_TRUE(answer.contains("result") && !is_error(answer)) << answer;
+    EXPECT_EQ(daemon.times(R"(1 route {"region":"there"})"), before + 1);
+  }
+}
+
 }  // namespace
 }  // namespace harness

@@ -36,19 +36,20 @@ using asio::ip::tcp;
 
 struct Options {
   unsigned short port = 0;
-  std::string journal;          // a file; each call is a line in it
-  std::string life = "1";       // stands before each line
-  std::set<std::string> tools;  // more of them, which do nothing
-  std::string header;           // this line must be among the headers, else 401
-  std::string redirect;         // each POST is sent there first
-  int status = 0;               // each POST is answered with it
-  bool no_stream = false;       // 405 for GET
-  bool no_session = false;      // gives no session id
-  bool old = false;             // speaks HTTP+SSE of 2024-11-05 alone
-  bool forgetful = false;       // forgets each session as soon as it has listed its tools
-  bool bad_request = false;     // an unknown session is a 400, as some servers have it
-  unsigned short tunnel = 0;    // CONNECT to anywhere leads to this port
-  std::string era = "legacy";   // or modern, or both
+  std::string journal;            // a file; each call is a line in it
+  std::string life = "1";         // stands before each line
+  std::set<std::string> tools;    // more of them, which do nothing
+  std::string header;             // this line must be among the headers, else 401
+  std::string redirect;           // each POST is sent there first
+  int status = 0;                 // each POST is answered with it
+  bool no_stream = false;         // 405 for GET
+  bool no_session = false;        // gives no session id
+  bool old = false;               // speaks HTTP+SSE of 2024-11-05 alone
+  bool forgetful = false;         // forgets each session as soon as it has listed its tools
+  bool bad_request = false;       // an unknown session is a 400, as some servers have it
+  unsigned short tunnel = 0;      // CONNECT to anywhere leads to this port
+  std::string era = "legacy";     // or modern, or both
+  std::string region = "Region";  // the header that repeats an argument of this name
 } options;
 
 // What all connections share.
@@ -409,7 +410,7 @@ class Connection {
     json::array list;
     if (modern_) {
       json::object properties{
-          {"region", {{"type", "string"}, {"x-mcp-header", "Region"}}},
+          {"region", {{"type", "string"}, {"x-mcp-header", options.region}}},
           {"count", {{"type", "integer"}, {"x-mcp-header", "Count"}}},
           {"where",
            {{"type", "object"}, {"properties", {{"zone", {{"type", "string"}, {"x-mcp-header", "Zone"}}}}}}}};
@@ -620,6 +621,11 @@ class Connection {
     if (how == "new tool") {
       const std::scoped_lock lock(mutex);
       options.tools.insert("brand_new");
+      return reply(200, type, json::serialize(good));
+    }
+    if (how == "new header") {
+      const std::scoped_lock lock(mutex);
+      options.region = json::value_to<std::string>(arguments.at("name"));
       return reply(200, type, json::serialize(good));
     }
     if (how == "die") ::_exit(1);

@@ -5,7 +5,9 @@
 
 #include "base/contains.h"
 #include "bridge/log_levels.h"
+#include "bridge/modern_answer.h"
 #include "log/log.h"
+#include "mcp/era.h"
 #include "mcp/initialize.h"
 #include "rpc/answers.h"
 #include "rpc/json_cursor.h"
@@ -126,9 +128,7 @@ void Instance::hello(ClientId client, std::string_view params, Era era, std::fun
 void Instance::wait_to_settle() {
   const bool hopeless = ends() || (!birth_ && (life_.is<Life::Failed>() || life_.is<Life::Stopped>()));
   if (offer_.known() || hopeless) return settle();
-  // Another client that waits already has been promised an end.
-  const ClientId last = settled_.back().asker.client;
-  if (std::ranges::any_of(settled_, [&](const Settling& one) { return one.asker.client != last; })) return;
+  if (settled_.size() > 1) return;  // who waits already has been promised an end
   patience_timer_.set(first_handshake, [this] {
     life_.explain(fmt::format("it has not finished its handshake after {}", duration_text(first_handshake)));
     settle();
@@ -424,7 +424,18 @@ void Instance::refuse(Asker asker, const Message& message, const std::string& wh
 
 // --- what servers say --------------------------------------------------------------------------------------
 
+// Over HTTP a call repeats some of its arguments in headers, as its tool's schema says. A daemon that finds
+// them wrong has run nothing, and may have another schema by now.
+bool Instance::has_stale_headers(const Generation::Requests::Request& request, const ToClient& said) const {
+  return said.message.kind == Kind::error && error_code(said.message) == code::header_mismatch &&
+         request.known == Method::tools_call && request.sent_before == 0 && current_ &&
+         current_->id() == said.from && serving() == current_.get() && config_->is_daemon();
+}
+
 void Instance::on_answer(const Generation::Requests::Request& request, ToClient& said) {
+  if (has_stale_headers(request, said) &&
+      waiting_.add(request.origin, request.kept.message(), request.sent_before + 1))
+    return refetch(ListKind::tools);  // which sends it again
   replay_.learn(request, said.message);
   watcher_.pass_answer(*this, request, said);
 }
@@ -477,6 +488,7 @@ void Instance::refetch(ListKind kind) {
   fetch_lists(*current_, {kind}, [this, kind, of = std::weak_ptr(current_)](FetchedLists fetched) {
     if (of.lock() != current_) return;
     if (offer_.end_fetch(kind)) return refetch(kind);
+    if (kind == ListKind::tools) release_waiting();
     if (!fetched.refusals.empty()) {
       log_warn("{}: {}; its last list is kept", config_->name, fetched.refusals[0].why);
       return;

@@ -316,6 +316,7 @@ class Instance final : private Generation::Owner {
   std::string program_line(const std::optional<FileFacts>& before, const std::string& version_before) const;
   void list_changed(Generation& from, ListKind kind);
   void refetch(ListKind kind);
+  bool has_stale_headers(const Generation::Requests::Request& request, const ToClient& said) const;
 
   void count_young_death(const Generation& generation, bool young);
   void count_kill(std::string reason);

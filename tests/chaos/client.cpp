@@ -24,6 +24,16 @@ std::string arguments_with(const std::string& token) {
   return R"({"token":")" + token + R"("})";
 }
 
+// Of the tool `require`: one or two rounds of a question.
+std::string rounds(const std::string& token, std::uint32_t number) {
+  const std::string roots = R"({"inputRequests":{"q":{"method":"roots/list"}},"requestState":"s1"})";
+  const std::string form =
+      R"({"inputRequests":{"q":{"method":"elicitation/create","params":{"message":"Which?","requestedSchema":)"
+      R"({"type":"object","properties":{}}}}},"requestState":"s2"})";
+  return R"({"token":")" + token + R"(","rounds":[)" + (number % 3 == 0 ? roots : form) +
+         (number % 3 == 2 ? "," + roots : "") + "]}";
+}
+
 }  // namespace
 
 const std::vector<Kind>& Client::kinds() {
@@ -37,7 +47,7 @@ const std::vector<Kind>& Client::kinds() {
       {"read", {"alpha", "beta", "daemon"}, 15},
       {"progress", programs, 8},
       {"cancel", programs, 8},
-      {"ask", programs, 5},
+      {"ask", {"alpha", "beta", "gamma"}, 10},
       {"never-answer", programs, 1},
       {"big", programs, 2},
       {"resource", programs, 4},
@@ -69,18 +79,31 @@ std::string Client::request(Request request, const std::string& method, const st
   request.sent = world_.now();
   if (request.deadline == 0) request.deadline = request.sent + patience;
   oracle_.sent(std::move(request));
+  // A modern request always says who asks; a tool call has done so already.
+  std::string all = params;
+  if (modern_ && params.find("\"_meta\"") == std::string::npos)
+    all = params.empty() ? "{" + meta("") + "}" : "{" + meta("") + "," + params.substr(1);
   line(R"({"jsonrpc":"2.0","id":)" + id + R"(,"method":")" + method + "\"" +
-       (params.empty() ? "" : ",\"params\":" + params) + "}");
+       (all.empty() ? "" : ",\"params\":" + all) + "}");
   return id;
+}
+
+std::string Client::meta(const std::string& more) const {
+  if (!modern_) return more.empty() ? "" : R"("_meta":{)" + more + "}";
+  return R"("_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28",)"
+         R"("io.modelcontextprotocol/clientInfo":{"name":"chaos","version":"1"},)"
+         R"("io.modelcontextprotocol/clientCapabilities":{"roots":{},"sampling":{},"elicitation":{}})" +
+         (more.empty() ? "" : "," + more) + "}";
 }
 
 // The arguments stand last, as the mirror wants them.
 std::string Client::call(Request request, const std::string& tool, const std::string& arguments,
                          bool with_progress) {
   request.id = next_id();
-  const std::string meta = with_progress ? R"("_meta":{"progressToken":)" + request.id + "}," : "";
-  return this->request(std::move(request), "tools/call",
-                       R"({"name":")" + tool + "\"," + meta + R"("arguments":)" + arguments + "}");
+  const std::string who = meta(with_progress ? R"("progressToken":)" + request.id : "");
+  return this->request(
+      std::move(request), "tools/call",
+      R"({"name":")" + tool + "\"," + who + (who.empty() ? "" : ",") + R"("arguments":)" + arguments + "}");
 }
 
 std::string Client::call(const std::string& what, const std::string& server, const std::string& tool,
@@ -98,7 +121,35 @@ void Client::cancel_later(const std::string& id, long milliseconds) {
     line(R"({"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":)" + id + "}}");
     Request ping{.id = {}, .what = "ping-behind", .server = "-"};
     ping.token = id;
-    request(std::move(ping), "ping", "");
+    request(std::move(ping), modern_ ? "server/discover" : "ping", "");
+  });
+}
+
+void Client::open_listen(const std::string& id, const std::string& filter) {
+  oracle_.listens(id);
+  line(R"({"jsonrpc":"2.0","id":)" + id + R"(,"method":"subscriptions/listen","params":{)" + meta("") +
+       R"(,"notifications":)" + filter + "}}");
+}
+
+void Client::call_again(const Oracle::Required& required) {
+  const auto found = asking_.find(required.id);
+  if (found == asking_.end()) return;
+  const Asking asking = found->second;
+  asking_.erase(found);
+  if (asking.number % 11 == 0) return;  // its user has gone
+  std::string responses;
+  for (const auto& [key, question] : required.questions)
+    responses +=
+        (responses.empty() ? "\"" : ",\"") + std::string(key) + "\":" +
+        (question.at("method") == "roots/list" ? R"({"roots":[]})" : R"({"action":"accept","content":{}})");
+  world_.after(static_cast<long>(asking.number % 900), [this, asking, responses, state = required.state] {
+    Request again{.id = next_id(), .what = "ask-again", .server = asking.server};
+    again.expect = asking.expect;
+    again.may_fail = true;  // its server may be another one by now, which was not asked
+    asking_[again.id] = asking;
+    request(std::move(again), "tools/call",
+            asking.params.substr(0, asking.params.size() - 1) + R"(,"inputResponses":{)" + responses + "}" +
+                (state.empty() ? "" : R"(,"requestState":)" + state) + "}");
   });
 }
 
@@ -111,7 +162,7 @@ void Client::make(const Action& action) {
   const auto tool = [&](const char* name) { return server + "__" + name; };
 
   if (what == "ping") {
-    request(std::move(made), "ping", "");
+    request(std::move(made), modern_ ? "server/discover" : "ping", "");
   } else if (what == "list") {
     const char* lists[] = {"tools/list", "prompts/list", "resources/list", "resources/templates/list"};
     request(std::move(made), lists[number % 4], "");
@@ -136,9 +187,18 @@ void Client::make(const Action& action) {
         call(std::move(made), tool("sleep"), R"({"token":")" + token + R"(","ms":600,"steps":6})", true);
     cancel_later(id, number % 700);
   } else if (what == "ask") {
-    made.token = token;
-    made.expect = "roots";
-    call(std::move(made), tool("ask"), R"({"token":")" + token + R"(","method":"roots/list"})");
+    if (!is_modern(server)) made.token = token;  // a modern one executes each round
+    // The answer to its last question: of those before, a server that was restarted knows nothing.
+    made.expect = number % 3 == 1 ? "accept" : "roots";
+    made.id = next_id();
+    const bool through = server == "gamma";  // it isn't active
+    const std::string arguments =
+        through ? R"({"tool":"gamma__require","arguments":)" + rounds(token, number) + "}"
+                : rounds(token, number);
+    const std::string params = R"({"name":")" + (through ? "pivot_call" : tool("require")) + "\"," +
+                               (modern_ ? meta("") + "," : "") + R"("arguments":)" + arguments + "}";
+    asking_[made.id] = {server, params, made.expect, number};
+    request(std::move(made), "tools/call", params);
   } else if (what == "never-answer") {  // it sleeps for longer than a call may take
     made.may_fail = true;
     call(std::move(made), tool("sleep"), R"({"ms":60000})");
@@ -160,9 +220,19 @@ void Client::make(const Action& action) {
     request(std::move(made), "completion/complete",
             R"({"ref":{"type":"ref/prompt","name":")" + tool("greet") +
                 R"("},"argument":{"name":"name","value":")" + token + "\"}}");
+  } else if (what == "subscribe" && modern_) {
+    const std::string id = "\"listen-" + token + "\"";
+    open_listen(id, R"({"toolsListChanged":true,"resourceSubscriptions":["fake://hello"]})");
+    world_.after(static_cast<long>(number % 3'000), [this, id] {
+      line(R"({"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":)" + id + "}}");
+    });
   } else if (what == "subscribe") {
     request(std::move(made), number % 2 == 0 ? "resources/subscribe" : "resources/unsubscribe",
             R"({"uri":"fake://hello"})");
+  } else if (what == "level" && modern_) {
+    request(std::move(made), "tools/call",
+            R"({"name":"alpha__log",)" + meta(R"("io.modelcontextprotocol/logLevel":"debug")") +
+                R"(,"arguments":{"text":"x"}})");
   } else if (what == "level") {
     request(std::move(made), "logging/setLevel",
             number % 2 == 0 ? R"({"level":"debug"})" : R"({"level":"error"})");
@@ -182,14 +252,20 @@ void Client::make(const Action& action) {
   }
 }
 
-void Client::initialize() {
-  request({.id = "0", .what = "initialize", .server = "-"}, "initialize",
-          R"({"protocolVersion":"2025-06-18","capabilities":{"roots":{},"sampling":{},"elicitation":{}},)"
-          R"("clientInfo":{"name":"chaos","version":"1"}})");
+void Client::greet() {
+  const Request first{.id = "0", .what = "greeting", .server = "-"};
+  if (modern_)
+    request(first, "server/discover", "");
+  else
+    request(first, "initialize",
+            R"({"protocolVersion":"2025-06-18","capabilities":{"roots":{},"sampling":{},"elicitation":{}},)"
+            R"("clientInfo":{"name":"chaos","version":"1"}})");
   while (!oracle_.was_answered("0"))
     if (world_.now() > 10'000 || !listen(world_.now() + 50))
       throw std::runtime_error("mcpivot does not answer");
-  line(R"({"jsonrpc":"2.0","method":"notifications/initialized"})");
+  if (!modern_) return line(R"({"jsonrpc":"2.0","method":"notifications/initialized"})");
+  open_listen("\"listen\"",
+              R"({"toolsListChanged":true,"promptsListChanged":true,"resourcesListChanged":true})");
 }
 
 bool Client::listen(long until) {
@@ -200,6 +276,7 @@ bool Client::listen(long until) {
     if (text) {
       const std::string answer = oracle_.received(*text, world_.now());
       if (!answer.empty()) line(answer);
+      for (const Oracle::Required& required : oracle_.take_required()) call_again(required);
       if (left <= 0) return true;
       continue;
     }

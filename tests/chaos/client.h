@@ -2,6 +2,7 @@
 // oracle.
 #pragma once
 
+#include <map>
 #include <string>
 #include <vector>
 
@@ -13,10 +14,12 @@ namespace chaos {
 
 class Client {
  public:
-  Client(World& world, Oracle& oracle) : world_(world), oracle_(oracle) {}
+  Client(World& world, Oracle& oracle, bool modern) : world_(world), oracle_(oracle), modern_(modern) {
+    if (modern_) oracle_.is_modern();
+  }
 
   static const std::vector<Kind>& kinds();
-  void initialize();
+  void greet();
   void make(const Action& action);  // a request of these kinds
 
   // A tool call that stands by itself; returns its id. `arguments` is JSON.
@@ -33,9 +36,20 @@ class Client {
   std::string call(Request request, const std::string& tool, const std::string& arguments,
                    bool with_progress = false);
   void cancel_later(const std::string& id, long milliseconds);
+  void open_listen(const std::string& id, const std::string& filter);
+  // A modern client's: the call once more, with the answers to what was asked.
+  void call_again(const Oracle::Required& required);
+  std::string meta(const std::string& more) const;
 
   World& world_;
   Oracle& oracle_;
+  bool modern_;
+  // Calls that ask back, by their ids.
+  struct Asking {
+    std::string server, params, expect;
+    std::uint32_t number;
+  };
+  std::map<std::string, Asking> asking_;
   long next_ = 0;
   long next_token_ = 0;
 };

@@ -29,15 +29,22 @@ struct Options {
   std::string replay{};
   std::string trace = "chaos.trace";
   std::vector<std::string> only{};
+  std::string era{};  // of the client; empty: the seed decides
+
+  bool modern() const { return era.empty() ? seed / 2 % 2 == 1 : era == "modern"; }
 };
 
 std::string usage() {
-  return "usage: chaos [--seconds N] [--seed S] [--only FAULT]… [--replay FILE] [--trace FILE]\n\n"
-         "A client works through mcpivot with six servers behind it (processes, an HTTP daemon, a CLI), "
-         "while\n"
-         "everything around it breaks. Then each promise is judged. Exit code 1: one was broken.\n\n"
+  return "usage: chaos [--seconds N] [--seed S] [--era ERA] [--only FAULT]… [--replay FILE] [--trace "
+         "FILE]\n\n"
+         "A client works through mcpivot with six servers behind it (processes of both protocol eras, an "
+         "HTTP\n"
+         "daemon, a CLI), while everything around it breaks. Then each promise is judged. Exit code 1: one "
+         "was\n"
+         "broken.\n\n"
          "  --seconds N    how long (60)\n"
          "  --seed S       decides what happens when (random, and printed)\n"
+         "  --era ERA      the client's: legacy or modern (the seed decides)\n"
          "  --only FAULT   only faults of that kind (repeatable)\n"
          "  --replay FILE  what is in this file, instead of what a seed gives: a trace, or part of one\n"
          "  --trace FILE   where to write what happened if a promise was broken (chaos.trace)\n\n"
@@ -64,6 +71,8 @@ Options read_options(const std::vector<std::string>& arguments) {
       options.replay = value;
     else if (name == "--trace")
       options.trace = value;
+    else if (name == "--era" && (value == "legacy" || value == "modern"))
+      options.era = value;
     else if (name == "--only")
       options.only.push_back(value);
     else
@@ -98,11 +107,11 @@ struct Aftermath {
 
 class Run {
  public:
-  explicit Run(const Programs& programs)
-      : world_(programs), client_(world_, oracle_), tormentor_(world_, client_, oracle_) {}
+  Run(const Programs& programs, bool modern)
+      : world_(programs), client_(world_, oracle_, modern), tormentor_(world_, client_, oracle_) {}
 
   void play(const std::vector<Action>& plan) {
-    client_.initialize();
+    client_.greet();
     warm_up();
     const long offset = world_.now();
     for (const Action& action : plan) {
@@ -263,9 +272,10 @@ int report(Run& run, const Options& options, const std::vector<Action>& plan,
         << run.oracle().trace() << "# mcpivot's stderr\n";
   std::istringstream said(run.world().pivot().stderr_text());
   for (std::string line; std::getline(said, line);) trace << "# " << line << "\n";
-  std::cout << "Again, with the same seed: --seed " << options.seed << " --seconds " << options.seconds
+  const std::string era = options.modern() ? " --era modern" : " --era legacy";
+  std::cout << "Again, with the same seed: --seed " << options.seed << " --seconds " << options.seconds << era
             << "\nWhat happened is in " << options.trace
-            << "; play it, or a part of it, again with: --replay " << options.trace << "\n";
+            << "; play it, or a part of it, again with: --replay " << options.trace << era << "\n";
   return 1;
 }
 
@@ -275,11 +285,12 @@ int main(int argc, char** argv) {
   try {
     const Options options = read_options({argv + 1, argv + argc});
     const std::vector<Action> plan = plan_for(options);
-    std::cout << "chaos: seed " << options.seed << ", " << options.seconds << " s, "
-              << std::ranges::count_if(plan, &Action::is_fault) << " faults, "
+    std::cout << "chaos: seed " << options.seed << ", " << (options.modern() ? "modern" : "legacy")
+              << " client, " << options.seconds << " s, " << std::ranges::count_if(plan, &Action::is_fault)
+              << " faults, "
               << std::ranges::count_if(plan, [](const Action& action) { return !action.is_fault; })
               << " requests" << std::endl;
-    Run run({MCPIVOT_BINARY, FAKE_SERVER_BINARY, FAKE_DAEMON_BINARY, FAKE_CLI_BINARY});
+    Run run({MCPIVOT_BINARY, FAKE_SERVER_BINARY, FAKE_DAEMON_BINARY, FAKE_CLI_BINARY}, options.modern());
     run.play(plan);
     const auto executed = run.world().executed();
     const auto after = run.end(options.seed % 2 == 1);

@@ -88,16 +88,48 @@ std::string Oracle::received(const std::string& line, long now) {
       answer(json::serialize(*id), message, line, now);
     return {};
   }
-  if (id != nullptr) return R"({"jsonrpc":"2.0","id":)" + json::serialize(*id) + R"(,"result":{"roots":[]}})";
-  if (*method == "notifications/progress") {
+  if (id != nullptr) {
+    if (modern_)
+      violate(Promise::connection, now, "a modern client was sent a request: " + shortened(line, 200));
+    return R"({"jsonrpc":"2.0","id":)" + json::serialize(*id) + R"(,"result":)" +
+           (*method == "elicitation/create" ? R"({"action":"accept","content":{}})" : R"({"roots":[]})") +
+           "}";
+  }
+  notified(message, line, now);
+  return {};
+}
+
+void Oracle::notified(const json::object& message, const std::string& line, long now) {
+  const json::value& method = message.at("method");
+  if (method == "notifications/progress") {
     const std::string token = json::serialize(message.at("params").at("progressToken"));
     const auto found = index_.find(token);
     if (found == index_.end())
       violate(Promise::one_answer, now, "progress of what nobody asked for: " + shortened(line, 200));
     else if (requests_[found->second].answers > 0)
       violate(Promise::one_answer, now, "progress after the answer: " + shortened(line, 200));
+    return;
   }
-  return {};
+  if (!modern_ || method == "notifications/message") return;
+  boost::system::error_code failed;
+  const json::value* subscription =
+      message.at("params").find_pointer("/_meta/io.modelcontextprotocol~1subscriptionId", failed);
+  if (subscription == nullptr || !listens_.contains(json::serialize(*subscription)))
+    violate(Promise::connection, now, "news that nobody listens for: " + shortened(line, 200));
+}
+
+// What every answer to a modern client has to say of itself; and one that requires input is only a step.
+void Oracle::judge_modern(const Request& request, const json::object& message, long now) {
+  const json::value* result = message.if_contains("result");
+  if (result == nullptr) return;
+  const json::value* type = result->is_object() ? result->get_object().if_contains("resultType") : nullptr;
+  if (type == nullptr)
+    return violate(Promise::connection, now, request.what + " " + request.id + " has no resultType");
+  if (*type != "input_required") return;
+  const json::value* questions = result->get_object().if_contains("inputRequests");
+  const json::value* state = result->get_object().if_contains("requestState");
+  required_.push_back({request.id, questions ? questions->as_object() : json::object(),
+                       state ? json::serialize(*state) : std::string()});
 }
 
 void Oracle::answer(const std::string& id, const json::object& message, const std::string& line, long now) {
@@ -114,8 +146,12 @@ void Oracle::answer(const std::string& id, const json::object& message, const st
   request.is_failure = is_failure(message);
   const std::string words = words_of(message);
   if (words.find("[mcpivot]") != std::string::npos) told_.emplace_back(now, words);
+  const std::size_t steps = required_.size();
+  if (modern_) judge_modern(request, message, now);
   if (request.is_failure)
     request.text = words;
+  else if (required_.size() > steps)
+    request.expect.clear();
   else if (!request.expect.empty() && line.find(request.expect) == std::string::npos)
     violate(Promise::bytes, now,
             request.what + " " + id + " expected " + shortened(request.expect, 200) + " and got " +

@@ -4,7 +4,9 @@
 
 #include <boost/json.hpp>
 #include <map>
+#include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace chaos {
@@ -59,11 +61,21 @@ class Oracle {
   void sent(Request request);
   void cancelled(const std::string& id, long now);
   void felt(Fault fault) { faults_.push_back(std::move(fault)); }
+  // The client is of the modern era; and it has this listen, which stays open and has no answer.
+  void is_modern() { modern_ = true; }
+  void listens(const std::string& id) { listens_.insert(id); }
 
   // A line from mcpivot. If it is a request of the client, the line to answer it with comes back.
   std::string received(const std::string& line, long now);
   void connection_ended(long now);
   void terminal_hangs(const std::string& command, long now);
+  // The answers that required input since the last time.
+  struct Required {
+    std::string id;  // of the request
+    boost::json::object questions;
+    std::string state;  // as JSON
+  };
+  std::vector<Required> take_required() { return std::exchange(required_, {}); }
   bool is_over(long now) const;  // nothing is waited for any more
   bool was_answered(const std::string& id) const;
   const Request& request(const std::string& id) const { return requests_.at(index_.at(id)); }
@@ -80,6 +92,8 @@ class Oracle {
 
   void violate(Promise promise, long at, std::string what);
   void answer(const std::string& id, const boost::json::object& message, const std::string& line, long now);
+  void notified(const boost::json::object& message, const std::string& line, long now);
+  void judge_modern(const Request& request, const boost::json::object& message, long now);
   void judge_request(const Request& request, const std::map<std::string, int>& executed, long now);
   void judge_deaths();
   void count(Promise promise, long begin, long end, bool kept);
@@ -90,6 +104,9 @@ class Oracle {
   std::vector<Violation> violations_;
   std::vector<std::pair<long, std::string>> told_;  // what tool answers said of servers
   Counts counts_;
+  bool modern_ = false;
+  std::set<std::string> listens_;
+  std::vector<Required> required_;
   bool ended_ = false;
 };
 

@@ -162,8 +162,8 @@ void World::write_config() const {
                                time(limits::build) + "}";
   const auto program = [&](const std::string& name, const std::string& more) {
     return quoted(name) + R"(: {"command": "programs/)" + name + R"(", "args": ["--journal", ")" +
-           (folder() / ("journal-" + name)).native() + R"(", "--hint", "state=readOnlyHint"], )" + more +
-           timeouts + "}";
+           (folder() / ("journal-" + name)).native() + R"(", "--hint", "state=readOnlyHint", "--era", ")" +
+           (is_modern(name) ? "modern" : "legacy") + R"("], )" + more + timeouts + "}";
   };
   std::string text = R"({"mcpServers": {)";
   text +=

@@ -1,6 +1,6 @@
 // What stands behind mcpivot, and mcpivot itself: a folder with programs, a configuration, six servers of
-// three kinds, terminals beside it, and the means to hurt each of them. It knows nothing of what is asked of
-// it.
+// three kinds and both protocol eras, terminals beside it, and the means to hurt each of them. It knows
+// nothing of what is asked of it.
 #pragma once
 
 #include <chrono>
@@ -29,6 +29,11 @@ constexpr long drain = 1'000;
 constexpr long queue = 3'000;
 constexpr long build = 5'000;
 }  // namespace limits
+
+// Whether a server is of the modern era: half of those that are programs.
+inline bool is_modern(const std::string& server) {
+  return server == "beta" || server == "extra";
+}
 
 class World {
  public:

@@ -246,14 +246,33 @@ void structured(Server& server, const Call& call) {
   server.answer_with(call, result);
 }
 
-// The bytes of the arguments as they came; they stand last in the message.
+// The object at the beginning of this JSON text.
+std::string_view object_at(std::string_view text) {
+  int depth = 0;
+  bool quoted = false;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    if (quoted && text[i] == '\\') {
+      ++i;
+    } else if (text[i] == '"') {
+      quoted = !quoted;
+    } else if (!quoted && text[i] == '{') {
+      ++depth;
+    } else if (!quoted && text[i] == '}' && --depth == 0) {
+      return text.substr(0, i + 1);
+    }
+  }
+  return text;
+}
+
+// The bytes of the arguments as they came.
 void mirror(Server& server, const Call& call) {
-  const std::string& line = server.last_line();
+  const std::string_view line = server.last_line();
   constexpr std::string_view key = "\"arguments\":";
-  const auto begin = line.find(key) + key.size();
-  server.wire().raw(R"({"jsonrpc":"2.0","id":)" + json::serialize(call.id) +
-                    R"(,"result":{"content":[{"type":"text","text":"mirrored"}],"structuredContent":)" +
-                    line.substr(begin, line.size() - begin - 2) + "}}\n");
+  const std::string arguments(object_at(line.substr(line.find(key) + key.size())));
+  server.wire().raw(R"({"jsonrpc":"2.0","id":)" + json::serialize(call.id) + R"(,"result":{)" +
+                    (server.is_modern() ? R"("resultType":"complete",)" : "") +
+                    R"("content":[{"type":"text","text":"mirrored"}],"structuredContent":)" + arguments +
+                    "}}\n");
 }
 
 void tear(Server& server, const Call& call) {
