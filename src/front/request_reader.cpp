@@ -30,6 +30,11 @@ bool is_method_character(char c) {
          std::string_view("!#$%&'*+-.^_`|~").find(c) != std::string_view::npos;
 }
 
+// "GET /path HTTP/9.9"
+bool names_http(std::string_view line) {
+  return std::ranges::count(line, ' ') == 2 && line.substr(line.rfind(' ')).starts_with(" HTTP/");
+}
+
 }  // namespace
 
 // Keeps the head and the body. Trailers are read, and belong to nobody.
@@ -157,7 +162,7 @@ RequestReader::Step RequestReader::parse_head(std::string_view head) {
   error_code error;
   parser.put(boost::asio::buffer(head.data(), head.size()), error);
   if (error == http::error::header_limit) return refuse(431, "The request has too many headers.");
-  if (error == http::error::bad_version && head.substr(0, head.find('\r')).find(" HTTP/") != head.npos)
+  if (error == http::error::bad_version && names_http(head.substr(0, head.find('\r'))))
     return refuse(505, "This server speaks HTTP/1.1.");
   if (error && error != http::error::need_more)
     return refuse(400, "The request can't be read: " + error.message() + ".");
