@@ -34,7 +34,7 @@ together(install client_files client_text json_edit toml_edit)
 together(install import_rules installer)
 together(link outbox proxy sse_parser)
 together(link http_exchanges http_link)
-together(mcp catalog era initialize notice)
+together(mcp catalog era initialize notice request_meta)
 together(proc build_runner process program_run stderr_reader)
 together(proc exit_status guard launcher port_holder same_program terminal)
 # message.cpp and json_cursor.cpp stay alone: together with others g++ inlines less of what reads every message.

@@ -1,30 +1,18 @@
 #include "app/run.h"
 
 #include <fcntl.h>
-#include <link.h>
-#include <malloc.h>
+#include <fmt/format.h>
 #include <signal.h>
-#include <sys/mman.h>
 #include <unistd.h>
 
-#include <algorithm>
-#include <boost/asio/io_context.hpp>
-#include <boost/asio/signal_set.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <memory>
 
-#include "base/files.h"
-#include "config/config_file.h"
+#include "app/engine.h"
+#include "app/serve.h"
 #include "control/control_socket.h"
-#include "gateway/gateway.h"
 #include "gateway/link_client.h"
-#include "log/last_resort.h"
 #include "log/log.h"
-#include "proc/exit_status.h"
-#include "proc/guard.h"
-#include "server/logging_observer.h"
-#include "watch/replacement_watcher.h"
-#include "world/real_world.h"
 
 namespace mcpivot {
 namespace {
@@ -33,10 +21,6 @@ using std::chrono::milliseconds;
 
 // Longest message that we take from a client.
 constexpr std::size_t client_message_limit = 64 * 1024 * 1024;
-// A server has this long to go after its stdin is closed, and as long again after SIGTERM. Clients (Claude
-// Code among them) kill us half a second after they asked us to end.
-constexpr milliseconds patience{100};
-constexpr milliseconds signal_burst{50};
 // For a client that still reads, to be told the last answers.
 constexpr milliseconds last_answers{150};
 
@@ -55,216 +39,61 @@ class SharedDescriptor {
   int flags_;
 };
 
-// Large messages come and go; without this, malloc would learn to keep their memory.
-void return_large_blocks_to_the_system() {
-  ::mallopt(M_MMAP_THRESHOLD, 128 * 1024);
-  ::mallopt(M_TRIM_THRESHOLD, 256 * 1024);
-}
-
-// Most of what is mapped of the program and its libraries by now, only the start needed: reading the command
-// line, the configuration, relocations. It is let go, and comes back from the page cache where it is used.
-void forget_the_start() {
-  ::dl_iterate_phdr(
-      [](dl_phdr_info* object, std::size_t, void*) {
-        for (int i = 0; i < object->dlpi_phnum; ++i) {
-          const auto& segment = object->dlpi_phdr[i];
-          if (segment.p_type != PT_LOAD || (segment.p_flags & PF_W) != 0) continue;
-          const std::uintptr_t page = ~static_cast<std::uintptr_t>(::getpagesize() - 1);
-          const std::uintptr_t begin = (object->dlpi_addr + segment.p_vaddr) & page;
-          const std::uintptr_t end = object->dlpi_addr + segment.p_vaddr + segment.p_memsz;
-          // NOLINTNEXTLINE(performance-no-int-to-ptr): the kernel gives addresses as numbers
-          ::madvise(reinterpret_cast<void*>(begin), end - begin, MADV_DONTNEED);
-        }
-        return 0;
-      },
-      nullptr);
-}
-
-// The first error in one line, for whoever is told at once, and what to do about it.
-std::string trouble_in(const LoadedConfig& loaded) {
-  if (!loaded.has_errors()) return {};
-  const std::string file = absolute_path(loaded.gateway.file).lexically_normal();
-  const auto is_error = [](const Problem& problem) { return problem.severity == Problem::Severity::error; };
-  std::string text = problem_text(file, *std::ranges::find_if(loaded.problems, is_error));
-  std::ranges::replace(text, '\n', ' ');
-  if (const auto errors = std::ranges::count_if(loaded.problems, is_error); errors > 1)
-    text += fmt::format(" ({} more: \"mcpivot check {}\" lists them)", errors - 1, file);
-  return text + ". Mend the file: it is read again when it is saved.";
-}
-
-// The configuration that the options stand for: what they say, or what the file says that they name. What is
-// wrong with the file goes to the log.
-LoadedConfig configuration(const GatewayConfig& given) {
-  LoadedConfig loaded;
-  if (given.file.empty()) {
-    loaded.gateway = given;
-    return loaded;
-  }
-  loaded = load_config(given.file);
-  loaded.gateway.file = given.file;
-  loaded.gateway.compat = given.compat;
-  if (given.front != Front::automatic) loaded.gateway.front = given.front;
-  loaded.gateway.left_out =
-      static_cast<std::size_t>(std::ranges::count(loaded.left_out, false, &LeftOut::disabled));
-  loaded.gateway.trouble = trouble_in(loaded);
-  for (const Problem& problem : loaded.problems) log_warn("{}", problem_text(given.file, problem));
-  return loaded;
-}
-
-std::string errors_in(const LoadedConfig& loaded) {
-  std::string text;
-  for (const Problem& problem : loaded.problems)
-    if (problem.severity == Problem::Severity::error)
-      text += fmt::format("\n{}", problem_text(loaded.gateway.file, problem));
-  return text;
-}
-
+// For one client, on stdin and stdout.
 class Program {
  public:
   Program(const Options& options, Guard& guard)
-      : context_{.loop = loop_},
-        client_(std::make_shared<PipeLink>(context_, "client",
-                                           PipeLink::Ends{stdin_.duplicate(), stdout_.duplicate()},
-                                           client_message_limit)),
-        options_(options),
-        loaded_(configuration(options.gateway)),
-        world_(context_, guard),
-        gateway_(world_, clients_, loaded_.gateway),
-        desk_(gateway_.open()),
-        session_(*client_, clients_, desk_,
-                 [this](std::string_view why) { shut_down(fmt::format("the client {}", why)); }),
-        control_(context_, world_, clients_, desk_, options.log.name),
-        signals_(loop_, SIGINT, SIGTERM),
-        reload_signal_(loop_, SIGHUP),
-        burst_(loop_),
-        deadline_(loop_) {
-    clients_.observe(message_log_, world_.timers(), log_enabled(LogLevel::trace));
-  }
+      : engine_(options, guard, [this](const std::string& signal) { shut_down(signal); }),
+        link_(std::make_shared<PipeLink>(engine_.context(), "client",
+                                         PipeLink::Ends{stdin_.duplicate(), stdout_.duplicate()},
+                                         client_message_limit)),
+        desk_(engine_.gateway().open()),
+        client_(*link_, engine_.clients(), desk_,
+                [this](std::string_view why) { shut_down(fmt::format("the client {}", why)); }),
+        control_(engine_.context(), engine_.world(), engine_.clients(), desk_, options.log.name),
+        deadline_(engine_.loop()) {}
 
   int run() {
-    signals_.async_wait([this](const boost::system::error_code& error, int signal) {
-      if (error) return;
-      exit_code_ = 128 + signal;
-      shut_down(signal_name(signal));
-    });
-    reload_on_signal();
-    hold_reload_signal(false);
-    watch_configuration();
+    engine_.start();
     desk_.start();
     control_.open();
-    client_->start(session_);
-    forget_the_start();
-    run_loop();
-    client_->close();
-    return exit_code_;
+    link_->start(client_);
+    const int exit_code = engine_.run();
+    link_->close();
+    return exit_code;
   }
 
  private:
-  // A mistake of ours must not cost the client its connection: it is told, and the rest goes on.
-  void run_loop() {
-    for (bool done = false; !done;) {
-      try {
-        loop_.run();
-        done = true;
-      } catch (const std::exception& error) {
-        report_mistake("event loop", error.what());
-      }
-    }
-  }
-
-  void reload_on_signal() {
-    reload_signal_.async_wait([this](const boost::system::error_code& error, int) {
-      if (error) return;
-      if (!std::exchange(reload_due_, true)) reload_soon();
-      reload_on_signal();
-    });
-  }
-
-  // A burst of signals is one wish; each reload of its own would be a start of every server.
-  void reload_soon() {
-    burst_.expires_after(signal_burst);
-    burst_.async_wait([this](const boost::system::error_code& error) {
-      if (error) return;
-      reload_due_ = false;
-      log_info("reloading after SIGHUP");
-      if (!shutting_down_) gateway_.reload("after SIGHUP");
-    });
-  }
-
-  void watch_configuration() {
-    if (options_.gateway.file.empty()) return;
-    if (loaded_.has_errors())
-      gateway_.add_notice(fmt::format("[mcpivot] the configuration has errors:{}", errors_in(loaded_)));
-    configuration_watch_ = std::make_unique<ReplacementWatcher>(
-        loop_, options_.gateway.file, ReplacementWatcher::Options(), [this] { configuration_changed(); },
-        [](const std::string& problem) { log_warn("{}", problem); });
-  }
-
-  // A file with errors changes nothing: what runs goes on as it was.
-  void configuration_changed() {
-    if (shutting_down_) return;
-    log_info("{} changed", options_.gateway.file);
-    const LoadedConfig loaded = configuration(options_.gateway);
-    if (!loaded.has_errors()) return gateway_.configure(loaded.gateway);
-    gateway_.set_trouble(loaded.gateway.trouble);
-    gateway_.add_notice(fmt::format(
-        "[mcpivot] the configuration was changed, and has errors; nothing was done:{}", errors_in(loaded)));
-  }
-
   void shut_down(const std::string& why) {
-    if (shutting_down_) return;
-    shutting_down_ = true;
-    log_info("ending: {}", why);
-    gateway_.shut_down(patience, [this] { finish(); });
+    engine_.shut_down(why, [this] { finish(); });
   }
 
   // The servers have ended; the client may still have to read what they said last.
   void finish() {
-    client_->finish();
-    deadline_.expires_after(client_->drained() ? milliseconds(0) : last_answers);
-    deadline_.async_wait([this](const boost::system::error_code&) { loop_.stop(); });
+    link_->finish();
+    deadline_.expires_after(link_->drained() ? milliseconds(0) : last_answers);
+    deadline_.async_wait([this](const boost::system::error_code&) { engine_.loop().stop(); });
   }
 
-  boost::asio::io_context loop_{BOOST_ASIO_CONCURRENCY_HINT_UNSAFE_IO};  // one thread: no locks for it
   SharedDescriptor stdin_{STDIN_FILENO};
   SharedDescriptor stdout_{STDOUT_FILENO};
-  LinkContext context_;
-  std::shared_ptr<PipeLink> client_;
-  const Options& options_;
-  LoadedConfig loaded_;
-  RealWorld world_;
-  LoggingObserver message_log_;
-  Clients clients_;
-  Gateway gateway_;
+  Engine engine_;
+  std::shared_ptr<PipeLink> link_;
   Desk& desk_;
-  LinkClient session_;
+  LinkClient client_;
   ControlSocket control_;
-  boost::asio::signal_set signals_;
-  boost::asio::signal_set reload_signal_;
-  boost::asio::steady_timer burst_;
   boost::asio::steady_timer deadline_;
-  std::unique_ptr<ReplacementWatcher> configuration_watch_;
-  bool reload_due_ = false;  // when the burst of signals is over
-  bool shutting_down_ = false;
-  int exit_code_ = 0;
 };
 
 }  // namespace
 
-void hold_reload_signal(bool held) {
-  sigset_t signals;
-  ::sigemptyset(&signals);
-  ::sigaddset(&signals, SIGHUP);
-  ::sigprocmask(held ? SIG_BLOCK : SIG_UNBLOCK, &signals, nullptr);
-}
-
 int run(const Options& options) {
-  return_large_blocks_to_the_system();
   Guard guard;
   const bool guarded = guard.start();
   ::signal(SIGPIPE, SIG_IGN);
   set_up_log(options.log);
   if (!guarded) log_warn("cannot fork a guard: if mcpivot is killed with SIGKILL, servers may stay behind");
+  if (options.serve) return serve(options, guard);
   Program program(options, guard);
   return program.run();
 }

@@ -1,15 +1,36 @@
-// The program's main course: a client on our stdin and stdout, a server behind us, until one of them wants to
-// end.
+// The program's main course: a client on our stdin and stdout, or many over HTTP, servers behind us, until
+// one of them wants to end.
 #pragma once
+
+#include <chrono>
+#include <optional>
+#include <string>
+#include <vector>
 
 #include "config/config.h"
 #include "log/log.h"
 
 namespace mcpivot {
 
+// For clients that come over HTTP.
+struct ServeOptions {
+  std::vector<std::string> listens;
+  std::string certificate;
+  std::string key;
+  std::string public_url;
+  std::vector<std::string> hosts;
+  std::vector<std::string> origins;
+  std::string token_file;
+  bool no_auth = false;
+  std::string session_key_file;
+  std::chrono::milliseconds session_idle{std::chrono::minutes(10)};
+  std::chrono::milliseconds drain{std::chrono::seconds(10)};
+};
+
 struct Options {
   LogOptions log;
   GatewayConfig gateway;
+  std::optional<ServeOptions> serve;  // not given: one client, on stdin and stdout
 };
 
 // SIGHUP means reload to a proxy, from its first moment on: main() holds it before it does anything else, and

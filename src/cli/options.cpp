@@ -37,8 +37,11 @@ Example: an HTTP daemon, which may be restarted as often as you like
 The server speaks MCP over stdin and stdout; so does mcpivot. Its stderr goes to mcpivot's stderr and log.)";
 
 std::vector<std::string> usage() {
-  return {"mcpivot [OPTIONS] [--config FILE]", "mcpivot [OPTIONS] -- COMMAND [ARG...]",
-          "mcpivot [OPTIONS] --url URL", "mcpivot [OPTIONS] --tools-from CLI",
+  return {"mcpivot [OPTIONS] [--config FILE]",
+          "mcpivot [OPTIONS] -- COMMAND [ARG...]",
+          "mcpivot [OPTIONS] --url URL",
+          "mcpivot [OPTIONS] --tools-from CLI",
+          "mcpivot serve --listen ADDRESS [OPTIONS] [--config FILE | -- COMMAND... | ...]",
           "mcpivot check|install|status|... [ARG...]  (below; each has a --help)"};
 }
 
@@ -181,11 +184,11 @@ void check_http_options(const CLI::App& app, ServerConfig& server) {
 }
 
 // The servers are in a file: then nothing on the command line can be about one of them.
-void take_config(const CLI::App& app, GatewayConfig& gateway) {
+void take_config(const CLI::App& app, GatewayConfig& gateway, bool serves) {
   for (const char* name : {"--url", "--tools-from", "--name", "--cwd", "--env", "--build", "--watch",
                            "--no-watch", "--swap", "--replay", "--era", "--drain", "--call-timeout",
                            "--start-timeout", "--queue-timeout", "--max-message"})
-    if (app.count(name) > 0)
+    if (app.count(name) > 0 && !(serves && std::string_view(name) == "--drain"))
       throw CLI::ValidationError(name, "is about one server; with a configuration file, say it there");
   if (!gateway.servers.front().server.command.argv.empty())
     throw CLI::ValidationError("--config", "give either a file or a command behind \"--\", not both");
@@ -193,6 +196,70 @@ void take_config(const CLI::App& app, GatewayConfig& gateway) {
   if (!file) throw CLI::ValidationError("--config", file.error());
   gateway.file = *file;
   gateway.servers.clear();
+}
+
+constexpr const char* serve_footer = R"(
+Example: the servers of a file, for every client on this machine
+  mcpivot serve --listen 127.0.0.1:7420 --config mcpivot.json
+  claude mcp add --transport http all http://127.0.0.1:7420/mcp
+
+Example: for other machines, each with a token of its own
+  mcpivot serve --listen '*:7420' --cert cert.pem --key key.pem --token-file tokens -- node server.js
+
+Each client has servers of its own, started when it first needs them, unless the configuration says
+"sharing": "shared".)";
+
+// Of clients that come over HTTP.
+struct ServeTexts {
+  ServeOptions options{};
+  std::string session_idle{};
+};
+
+CLI::App* add_serve_command(CLI::App& app, ServeTexts& texts) {
+  CLI::App* const serve = add_command(app, "serve", "--listen ADDRESS [OPTIONS] [-- COMMAND [ARG...]]",
+                                      "Serve many clients over Streamable HTTP, each kept apart");
+  serve->fallthrough();
+  serve->footer(serve_footer);
+  ServeOptions& options = texts.options;
+  serve
+      ->add_option("--listen", options.listens,
+                   "Where clients come in (repeatable): 127.0.0.1:7420, localhost:7420, '*:7420' for all "
+                   "addresses, or unix:PATH")
+      ->option_text("ADDRESS")
+      ->allow_extra_args(false)
+      ->required();
+  serve
+      ->add_option("--token-file", options.token_file,
+                   "Who may come in: lines of NAME TOKEN [PROFILE]; needed beyond this machine")
+      ->option_text("FILE");
+  serve->add_flag("--no-auth", options.no_auth, "Let in whoever can reach an address beyond this machine");
+  serve
+      ->add_option("--cert", options.certificate,
+                   "Serve https with this certificate; read again when it changes")
+      ->option_text("FILE");
+  serve->add_option("--key", options.key, "The certificate's key")->option_text("FILE");
+  serve
+      ->add_option("--public-url", options.public_url,
+                   "How clients call us, if something stands in front: https://example.com/mcp")
+      ->option_text("URL");
+  serve->add_option("--allow-host", options.hosts, "A further name in Host that is ours (repeatable)")
+      ->option_text("NAME")
+      ->allow_extra_args(false);
+  serve
+      ->add_option("--allow-origin", options.origins,
+                   "Web pages of this origin may send requests (repeatable): https://example.com, or *")
+      ->option_text("ORIGIN")
+      ->allow_extra_args(false);
+  serve
+      ->add_option("--session-key-file", options.session_key_file,
+                   "The key that session ids are sealed with (default: session.key under "
+                   "$XDG_STATE_HOME/mcpivot, made when it is missing)")
+      ->option_text("FILE");
+  serve
+      ->add_option("--session-idle", texts.session_idle,
+                   "How long a client may do nothing before its servers end (default: 10m)")
+      ->option_text("TIME");
+  return serve;
 }
 
 // What is said of a server in texts that have to be read first.
@@ -311,6 +378,19 @@ Compat compat_of(const std::string& program) {
   return program == "mcpflip" ? Compat::mcpflip : Compat::none;
 }
 
+void take_serve(ServeTexts& texts, const ServerTexts& server, Options& options) {
+  ServeOptions& serve = texts.options;
+  if (serve.certificate.empty() != serve.key.empty())
+    throw CLI::ValidationError(serve.key.empty() ? "--cert" : "--key", "--cert and --key go together");
+  if (!texts.session_idle.empty()) serve.session_idle = duration("--session-idle", texts.session_idle);
+  if (const std::string& drain = server.durations.at("--drain"); !drain.empty())
+    serve.drain = duration("--drain", drain);
+  if (!serve.public_url.empty())
+    if (const auto url = parse_url(serve.public_url); !url)
+      throw CLI::ValidationError("--public-url", url.error());
+  options.serve = serve;
+}
+
 Invocation wrong(std::string why) {
   Invocation invocation;
   invocation.exit_code = usage_error;
@@ -323,9 +403,11 @@ struct CommandLine {
   Invocation invocation{};
   ServerTexts texts{};
   CliTexts cli{};
+  ServeTexts serving{};
   std::string shell{};
   CLI::App app{description, "mcpivot"};
   CLI::App* check = nullptr;
+  CLI::App* serve = nullptr;
   CLI::App* man = nullptr;
   CLI::App* completion = nullptr;
   CLI::App* complete = nullptr;
@@ -359,6 +441,7 @@ CommandLine::CommandLine() {
   app.option_defaults()->group("CLIs that describe their own tools");
   add_cli_options(app, cli);
   app.option_defaults()->group("Options");
+  serve = add_serve_command(app, serving);
   check = add_command(app, "check", "[FILE | --tools-from CLI]",
                       "Say what a configuration file means, or what --tools-from would serve, "
                       "and every problem in it");
@@ -404,6 +487,7 @@ Invocation parse_command_line(std::vector<std::string> arguments) {
     if (*line.complete) invocation.out = completions(app, server.command.argv, running_names);
     if (!invocation.out.empty()) return invocation;
     take_texts(line.texts, server);
+    if (*line.serve) take_serve(line.serving, line.texts, options);
     options.gateway.compat = compat_of(line.texts.compat);
     options.gateway.front = front_of(line.texts.front);
     take_cli(app, line.cli, server);
@@ -416,7 +500,7 @@ Invocation parse_command_line(std::vector<std::string> arguments) {
     }
     const bool no_server = server.command.argv.empty() && !server.is_daemon();
     if (!options.gateway.file.empty() || (no_server && find_config({}))) {
-      take_config(app, options.gateway);
+      take_config(app, options.gateway, options.serve.has_value());
       options.log.name = "mcpivot";
       invocation.run = true;
       return invocation;

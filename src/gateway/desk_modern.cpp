@@ -10,7 +10,7 @@
 #include "gateway/desk.h"
 #include "log/log.h"
 #include "mcp/initialize.h"
-#include "mcp/log_levels.h"
+#include "mcp/request_meta.h"
 #include "rpc/answers.h"
 #include "rpc/json_cursor.h"
 
@@ -19,37 +19,6 @@ namespace {
 
 // Servers whose era isn't known are asked, but a client waits no longer than this for the answer.
 constexpr std::chrono::milliseconds patience_for_eras{2'000};
-
-std::string unsupported_version(const Message& request, bool modern = true) {
-  return fmt::format(
-      R"({{"jsonrpc":"2.0","id":{},"error":{{"code":{},"message":"Unsupported protocol version","data":{{"supported":{},"requested":{}}}}}}})",
-      request.text(request.id), code::unsupported_version, all_versions(modern),
-      request.text(request.version));
-}
-
-// What is wrong with what a modern request must say of itself, as an answer; empty: nothing.
-std::string fault_in_meta(const Message& request) {
-  const auto fault = [&](std::string_view key, std::string_view what) {
-    return error_answer(request.text(request.id), code::invalid_params,
-                        fmt::format("params._meta: \"{}\" {}", key, what));
-  };
-  const std::string_view version = request.text(request.version);
-  if (version.empty())
-    return fault(
-        meta_key::version,
-        "is missing: this is a request of protocol version 2026-07-28, which each of them must name");
-  if (!version.starts_with('"')) return fault(meta_key::version, "must be a string");
-  if (!same_id(version, modern_version)) return unsupported_version(request);
-  const std::string_view meta = request.text(request.meta);
-  if (!find_member(meta, meta_key::client_capabilities).starts_with('{'))
-    return fault(meta_key::client_capabilities, "must be an object");
-  const std::string_view info = find_member(meta, meta_key::client_info);
-  if (!info.empty() && !info.starts_with('{')) return fault(meta_key::client_info, "must be an object");
-  const std::string_view level = find_member(meta, meta_key::log_level);
-  if (!level.empty() && !contains(log_levels, string_value(level)))
-    return fault(meta_key::log_level, fmt::format("must be one of {}", fmt::join(log_levels, ", ")));
-  return {};
-}
 
 }  // namespace
 

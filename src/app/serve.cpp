@@ -1,0 +1,178 @@
+#include "app/serve.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <memory>
+#include <utility>
+
+#include "app/engine.h"
+#include "base/user_folders.h"
+#include "control/control_socket.h"
+#include "front/http_gate.h"
+#include "front/http_server.h"
+#include "front/session_keys.h"
+#include "log/log.h"
+
+namespace mcpivot {
+namespace {
+
+using std::chrono::milliseconds;
+
+// For what was answered last, to be written.
+constexpr milliseconds last_answers{150};
+
+// What can't be served as it was asked for.
+struct Unfit {
+  std::string why;
+};
+
+template <class Value>
+Value value_or_unfit(std::expected<Value, std::string> made) {
+  if (!made) throw Unfit{made.error()};
+  return std::move(*made);
+}
+
+std::vector<ListenAddress> addresses_in(const ServeOptions& options) {
+  std::vector<ListenAddress> addresses;
+  for (const std::string& text : options.listens)
+    addresses.push_back(value_or_unfit(parse_listen_address(text)));
+  for (const ListenAddress& address : addresses)
+    if (!address.is_local() && options.token_file.empty() && !options.no_auth)
+      throw Unfit{fmt::format(
+          "--listen {}: other machines could come in there. Give them tokens with --token-file FILE, or say "
+          "--no-auth if everybody who reaches it may use these servers.",
+          address.text())};
+  return addresses;
+}
+
+Admission admission_of(const ServeOptions& options) {
+  AdmissionRules rules{.listens = addresses_in(options),
+                       .hosts = options.hosts,
+                       .origins = options.origins,
+                       .public_url = options.public_url,
+                       .tokens = {}};
+  if (!options.token_file.empty()) rules.tokens = value_or_unfit(Tokens::load(options.token_file));
+  return Admission(std::move(rules));
+}
+
+SessionSeal seal_of(const ServeOptions& options) {
+  if (!options.session_key_file.empty())
+    return SessionSeal(value_or_unfit(SessionKeys::load(options.session_key_file)));
+  const std::string folder = state_folder();
+  if (folder.empty())
+    throw Unfit{
+        "there is no home folder to keep the key of session ids in; name a file with "
+        "--session-key-file."};
+  return SessionSeal(value_or_unfit(SessionKeys::load_or_make(folder + "/session.key")));
+}
+
+// Each client has servers of its own: they are started when it first needs them.
+void start_when_needed(GatewayConfig& config) {
+  for (ServerEntry& entry : config.servers) entry.start = StartMode::lazy;
+}
+
+class ServingProgram {
+ public:
+  ServingProgram(const Options& options, Guard& guard)
+      : options_(*options.serve),
+        engine_(
+            options, guard, [this](const std::string& signal) { shut_down(signal); }, start_when_needed),
+        gate_(engine_.world(), engine_.clients(), engine_.gateway(), admission_of(options_),
+              seal_of(options_), {.session_idle = options_.session_idle}),
+        server_(engine_.loop(), engine_.context().corks, gate_),
+        desk_(engine_.gateway().open()),
+        control_(engine_.context(), engine_.world(), engine_.clients(), desk_, options.log.name),
+        deadline_(engine_.loop()) {
+    gate_.serve(server_);
+  }
+
+  int run() {
+    listen();
+    watch_files();
+    engine_.start();
+    control_.open();
+    const int exit_code = engine_.run();
+    server_.close();
+    return exit_code;
+  }
+
+ private:
+  void listen() {
+    const bool tls = !options_.certificate.empty();
+    if (tls)
+      if (const auto used = server_.use_tls(options_.certificate, options_.key); !used)
+        throw Unfit{used.error()};
+    for (const ListenAddress& address : addresses_in(options_)) {
+      const bool on_socket = address.kind == ListenAddress::Kind::unix_socket;
+      const auto bound = value_or_unfit(server_.listen(address, tls && !on_socket));
+      if (on_socket) tell(address.text());
+      for (const std::string& one : bound.addresses)
+        tell(fmt::format("{}://{}/mcp", tls ? "https" : "http", one));
+    }
+  }
+  static void tell(const std::string& where) {
+    log_info("listening on {}", where);
+    std::fprintf(stderr, "mcpivot: listening on %s\n", where.c_str());
+  }
+
+  void watch(const std::string& file, std::function<void()> changed) {
+    if (file.empty()) return;
+    watches_.push_back(std::make_unique<ReplacementWatcher>(
+        engine_.loop(), file, ReplacementWatcher::Options(), std::move(changed),
+        [](const std::string& problem) { log_warn("{}", problem); }));
+  }
+  void watch_files() {
+    watch(options_.token_file, [this] {
+      if (auto tokens = Tokens::load(options_.token_file)) {
+        gate_.use(std::move(*tokens));
+      } else {
+        log_warn("{}; the tokens stay as they were", tokens.error());
+      }
+    });
+    const auto reload_tls = [this] {
+      if (const auto loaded = server_.reload_tls(); !loaded)
+        log_warn("{}; the old certificate stays", loaded.error());
+    };
+    watch(options_.certificate, reload_tls);
+    watch(options_.key, reload_tls);
+  }
+
+  // Calls under way are answered first, then the servers end.
+  void shut_down(const std::string& why) {
+    log_info("{}: answering what is under way", why);
+    gate_.drain(options_.drain, [this, why] {
+      server_.stop_accepting();
+      engine_.shut_down(why, [this] { finish(); });
+    });
+  }
+  void finish() {
+    gate_.close();
+    deadline_.expires_after(last_answers);
+    deadline_.async_wait([this](const boost::system::error_code&) { engine_.loop().stop(); });
+  }
+
+  const ServeOptions& options_;
+  Engine engine_;
+  HttpGate gate_;
+  HttpServer server_;
+  Desk& desk_;  // what terminals see
+  ControlSocket control_;
+  boost::asio::steady_timer deadline_;
+  std::vector<std::unique_ptr<ReplacementWatcher>> watches_;
+};
+
+}  // namespace
+
+int serve(const Options& options, Guard& guard) {
+  try {
+    ServingProgram program(options, guard);
+    return program.run();
+  } catch (const Unfit& unfit) {
+    std::fprintf(stderr, "mcpivot serve: %s\n", unfit.why.c_str());
+    return 2;
+  }
+}
+
+}  // namespace mcpivot

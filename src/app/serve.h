@@ -1,0 +1,12 @@
+// mcpivot for many clients, who come over HTTP.
+#pragma once
+
+#include "app/run.h"
+#include "proc/guard.h"
+
+namespace mcpivot {
+
+// Returns the exit code.
+int serve(const Options& options, Guard& guard);
+
+}  // namespace mcpivot

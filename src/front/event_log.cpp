@@ -1,0 +1,86 @@
+#include "front/event_log.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+
+namespace mcpivot {
+namespace {
+
+template <class Number>
+bool read_number(std::string_view text, Number& number) {
+  const char* const end = text.data() + text.size();
+  const auto [rest, error] = std::from_chars(text.data(), end, number);
+  return error == std::errc() && rest == end;
+}
+
+}  // namespace
+
+std::string event_text(std::string_view id, std::string_view data) {
+  std::string text;
+  text.reserve(id.size() + data.size() + 20);
+  if (!id.empty()) text.append("id: ").append(id).append("\n");
+  // A message that came over HTTP may have line breaks between its values.
+  while (true) {
+    const auto line_end = data.find_first_of("\r\n");
+    text.append("data: ").append(data.substr(0, line_end)).append("\n");
+    if (line_end == std::string_view::npos) break;
+    data.remove_prefix(line_end + (data.substr(line_end).starts_with("\r\n") ? 2 : 1));
+  }
+  return text.append("\n");
+}
+
+std::optional<EventLog::Place> EventLog::read_id(std::string_view id) {
+  const auto dash = id.find('-');
+  Place place;
+  if (dash == std::string_view::npos || !read_number(id.substr(0, dash), place.stream) ||
+      !read_number(id.substr(dash + 1), place.number))
+    return std::nullopt;
+  return place;
+}
+
+std::string EventLog::id_of(std::uint32_t stream) {
+  return fmt::format("{}-{}", stream, ++last_);
+}
+
+std::string EventLog::add(std::uint32_t stream, std::string_view data, bool sent) {
+  std::string text = event_text(id_of(stream), data);
+  bytes_ += text.size();
+  events_.push_back({{stream, last_}, text, sent});
+  while (events_.size() > 1 && (events_.size() > most_events || bytes_ > most_bytes)) {
+    bytes_ -= events_.front().text.size();
+    events_.pop_front();
+  }
+  return text;
+}
+
+std::string EventLog::prime(std::uint32_t stream) {
+  return fmt::format("id: {}\ndata: \n\n", id_of(stream));
+}
+
+std::vector<std::string> EventLog::after(Place place) {
+  std::vector<std::string> texts;
+  for (Event& event : events_) {
+    if (event.place.stream != place.stream || event.place.number <= place.number) continue;
+    event.sent = true;
+    texts.push_back(event.text);
+  }
+  return texts;
+}
+
+std::vector<std::string> EventLog::unsent(std::uint32_t stream) {
+  std::vector<std::string> texts;
+  for (Event& event : events_) {
+    if (event.place.stream != stream || event.sent) continue;
+    event.sent = true;
+    texts.push_back(event.text);
+  }
+  return texts;
+}
+
+bool EventLog::has(std::uint32_t stream) const {
+  return std::ranges::any_of(events_, [&](const Event& event) { return event.place.stream == stream; });
+}
+
+}  // namespace mcpivot

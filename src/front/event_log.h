@@ -1,0 +1,59 @@
+// What a legacy session was sent on its streams, for as long as it may ask for it again: an event has an id
+// that names its stream and its place there, and a client whose connection broke goes on behind the last one
+// that it got (`Last-Event-ID`).
+//
+// Bounded: the oldest are forgotten first. Plain data, one thread.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace mcpivot {
+
+// One event as it is written: an id, if it has one, and the lines of its data.
+std::string event_text(std::string_view id, std::string_view data);
+
+class EventLog {
+ public:
+  static constexpr std::size_t most_events = 1024;
+  static constexpr std::size_t most_bytes = 4 * 1024 * 1024;
+
+  // A place in a stream. Streams have the numbers of the exchanges that they belong to; 0 is the one for what
+  // belongs to none.
+  struct Place {
+    std::uint32_t stream = 0;
+    std::uint64_t number = 0;
+    bool operator==(const Place&) const = default;
+  };
+  static std::optional<Place> read_id(std::string_view id);
+
+  // Keeps it, and returns it as it is written. `sent`: there is a connection that it leaves on.
+  std::string add(std::uint32_t stream, std::string_view data, bool sent);
+  // An event without data, by which a client learns where it is.
+  std::string prime(std::uint32_t stream);
+  // What comes behind this place in its stream; they are sent now.
+  std::vector<std::string> after(Place place);
+  // What of a stream was never sent; it is now.
+  std::vector<std::string> unsent(std::uint32_t stream);
+  // Whether it has anything of a stream.
+  bool has(std::uint32_t stream) const;
+
+ private:
+  struct Event {
+    Place place;
+    std::string text;
+    bool sent;
+  };
+  std::string id_of(std::uint32_t stream);
+
+  std::deque<Event> events_;
+  std::size_t bytes_ = 0;
+  std::uint64_t last_ = 0;  // ids are unique among all streams of the session
+};
+
+}  // namespace mcpivot

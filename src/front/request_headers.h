@@ -1,0 +1,22 @@
+// What a modern request says in its headers must be what its body says: others on the way may have decided by
+// the headers alone.
+//
+// Any thread.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "front/http_message.h"
+#include "rpc/message.h"
+
+namespace mcpivot {
+
+// What is wrong with them, in words; empty: nothing.
+std::string fault_in_headers(const HttpAsk& ask, const Message& request);
+
+// A header's value as the text that it stands for: =?base64?…?= is decoded. Nothing: it can't be.
+std::optional<std::string> decoded_header(std::string_view value);
+
+}  // namespace mcpivot

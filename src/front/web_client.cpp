@@ -1,0 +1,349 @@
+#include "front/web_client.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "mcp/era.h"
+#include "rpc/answers.h"
+#include "rpc/json_cursor.h"
+
+namespace mcpivot {
+namespace {
+
+// An answer that takes longer comes in a stream, which shows that somebody is at work, and can be resumed.
+constexpr std::chrono::milliseconds patience_for_json{1'000};
+// So that nobody on the way takes a quiet stream for a dead one.
+constexpr std::chrono::milliseconds sign_of_life{15'000};
+
+const std::string json_headers = "Content-Type: application/json\r\n";
+const std::string event_headers =
+    "Content-Type: text/event-stream\r\nCache-Control: no-cache, no-transform\r\nX-Accel-Buffering: no\r\n";
+
+// Between values a message may have line breaks; toward a server each message is a line.
+void make_one_line(std::string& text) {
+  std::ranges::replace_if(text, [](char c) { return c == '\n' || c == '\r'; }, ' ');
+}
+
+// What the modern era says of an answer by its status as well.
+int status_of(Era era, const Message& answer) {
+  if (era == Era::legacy || answer.kind != Kind::error) return 200;
+  const std::string_view error = find_member(answer.text(answer.error), "code");
+  if (error == "-32601") return 404;
+  if (error == "-32020" || error == "-32021" || error == "-32022") return 400;
+  return 200;
+}
+
+}  // namespace
+
+WebClient::WebClient(HttpServer& server, Timers& timers, Clients& clients, Desk& desk, Era era, Owner& owner)
+    : server_(server),
+      timers_(timers),
+      desk_(desk),
+      era_(era),
+      owner_(owner),
+      keep_alive_(timers),
+      last_used_(timers.now()),
+      session_(*this, clients, desk) {}
+
+WebClient::~WebClient() {
+  close(503);
+}
+
+std::size_t WebClient::calls() const {
+  return static_cast<std::size_t>(
+      std::ranges::count_if(exchanges_, [](const auto& entry) { return entry.second->call; }));
+}
+
+// --- what the client says ----------------------------------------------------------------------------------
+
+void WebClient::post(ReplyId reply, std::string body, std::string headers) {
+  last_used_ = timers_.now();
+  make_one_line(body);
+  if (is_batch(body)) return post_batch(reply, body, std::move(headers));
+  const auto message = read_message(body);
+  if (!message) return refuse(reply, message.error(), headers);
+  if (message->kind != Kind::request) {
+    session_.take(0, *message);
+    return respond(reply, {.status = 202, .headers = std::move(headers)});
+  }
+  const std::uint32_t number = open(reply, std::move(headers));
+  Exchange& exchange = *exchanges_.at(number);
+  exchange.id = message->text(message->id);
+  exchange.initializes = message->known == Method::initialize;
+  exchange.call = message->known == Method::tools_call || message->known == Method::prompts_get ||
+                  message->known == Method::resources_read;
+  exchange.logs = !find_member(message->text(message->meta), meta_key::log_level).empty();
+  session_.take(number, *message);
+}
+
+void WebClient::refuse(ReplyId reply, const Refusal& refusal, const std::string& headers) {
+  respond(reply, {.status = 400,
+                  .headers = json_headers + headers,
+                  .body = error_answer(refusal.id, refusal.code, refusal.reason)});
+}
+
+void WebClient::post_batch(ReplyId reply, std::string_view body, std::string headers) {
+  const auto elements =
+      batches_ ? read_batch(body)
+               : std::unexpected(Refusal{Refusal::not_a_message,
+                                         "only protocol version 2025-03-26 has batches; send the messages "
+                                         "one by one",
+                                         {}});
+  if (!elements) return refuse(reply, elements.error(), headers);
+  const std::uint32_t number = open(reply, std::move(headers));
+  exchanges_.at(number)->batch = true;  // one more is expected: ourselves, until all of it has been sent
+  for (const std::string_view element : *elements) {
+    const auto message = read_message(element);
+    if (!message || message->kind == Kind::request) ++exchanges_.at(number)->expected;
+    if (message) {
+      session_.take(number, *message);
+    } else {
+      session_.refuse(number, element, message.error());
+    }
+  }
+  settle_one(number, {});
+}
+
+std::uint32_t WebClient::open(ReplyId reply, std::string headers) {
+  const std::uint32_t number = ++last_exchange_;
+  auto exchange = std::make_unique<Exchange>(timers_);
+  exchange->reply = reply;
+  exchange->headers = std::move(headers);
+  exchange->patience.set(patience_for_json, [this, number] {
+    if (const auto found = exchanges_.find(number); found != exchanges_.end())
+      begin_stream(number, *found->second);
+  });
+  exchanges_.emplace(number, std::move(exchange));
+  by_reply_.emplace(reply, number);
+  return number;
+}
+
+void WebClient::listen(ReplyId reply, std::string_view last_event, const std::string& headers) {
+  last_used_ = timers_.now();
+  const auto place = EventLog::read_id(last_event);
+  const std::uint32_t stream = place ? place->stream : 0;
+  begin_events(reply, headers);
+  if (stream == 0) {
+    // The one before it may be open only for us: a client has one of them.
+    if (listener_ != ReplyId::none) end(listener_);
+    listener_ = reply;
+    if (primes_ && !place) write(reply, events_.prime(0));
+    if (place)
+      for (std::string& text : events_.after(*place)) write(reply, std::move(text));
+    for (std::string& text : events_.unsent(0)) write(reply, std::move(text));
+    return;
+  }
+  for (std::string& text : events_.after(*place)) write(reply, std::move(text));
+  const auto found = exchanges_.find(stream);
+  if (found == exchanges_.end()) return end(reply);  // its answer was among them
+  Exchange& exchange = *found->second;
+  if (exchange.reply != ReplyId::none) {
+    by_reply_.erase(exchange.reply);
+    end(exchange.reply);
+  }
+  exchange.reply = reply;
+  exchange.streams = true;
+  by_reply_.emplace(reply, stream);
+}
+
+void WebClient::gone(ReplyId reply) {
+  if (reply == listener_) {
+    listener_ = ReplyId::none;
+    return drained();
+  }
+  const auto found = by_reply_.find(reply);
+  if (found == by_reply_.end()) return;
+  const std::uint32_t number = found->second;
+  by_reply_.erase(found);
+  Exchange& exchange = *exchanges_.at(number);
+  exchange.reply = ReplyId::none;
+  if (era_ == Era::modern) {
+    const std::string id = exchange.id;
+    exchanges_.erase(number);
+    session_.abandon(number, id);
+  }
+  drained();
+}
+
+void WebClient::drained() {
+  if (!std::exchange(full_, false)) return;
+  desk_.clients_writable();
+}
+
+// --- what it is told ---------------------------------------------------------------------------------------
+
+void WebClient::answer(std::uint32_t exchange, const Message& message, std::span<const Edit> edits) {
+  settle(exchange, message, spliced(message.raw, edits));
+}
+
+void WebClient::answer(std::uint32_t exchange, std::string_view line) {
+  const auto message = read_message(line);
+  if (message) settle(exchange, *message, std::string(line));
+}
+
+void WebClient::settle(std::uint32_t number, const Message& message, std::string text) {
+  const auto found = exchanges_.find(number);
+  if (found == exchanges_.end()) return;
+  Exchange& exchange = *found->second;
+  if (exchange.batch || exchange.streams || exchange.reply == ReplyId::none)
+    return settle_one(number, std::move(text));
+  HttpAnswer answer{.status = status_of(era_, message), .headers = json_headers + exchange.headers};
+  if (exchange.initializes && message.kind == Kind::result) answer.headers += owner_.on_opened(*this);
+  answer.body = std::move(text);
+  const ReplyId reply = exchange.reply;
+  finish(number);
+  respond(reply, std::move(answer));
+}
+
+// One of those that are expected is there, or will not come. Empty: it has no text.
+void WebClient::settle_one(std::uint32_t number, std::string text) {
+  const auto found = exchanges_.find(number);
+  if (found == exchanges_.end()) return;
+  Exchange& exchange = *found->second;
+  const bool collects = exchange.batch && !exchange.streams && exchange.reply != ReplyId::none;
+  if (!text.empty() && collects) {
+    exchange.answers += exchange.answers.empty() ? '[' : ',';
+    exchange.answers += text;
+  } else if (!text.empty()) {
+    say(number, text);
+  }
+  if (--exchange.expected > 0) return;
+  const ReplyId reply = exchange.reply;
+  const bool streams = exchange.streams;
+  const std::string answers = std::move(exchange.answers);
+  const std::string headers = std::move(exchange.headers);
+  finish(number);
+  if (reply == ReplyId::none) return;
+  if (streams) return end(reply);
+  if (answers.empty()) return respond(reply, {.status = 202, .headers = headers});
+  respond(reply, {.status = 200, .headers = json_headers + headers, .body = answers + "]"});
+}
+
+void WebClient::withdrawn(std::uint32_t exchange) {
+  settle_one(exchange, {});
+}
+
+void WebClient::respond(ReplyId reply, HttpAnswer answer) {
+  owner_.on_done(reply);
+  server_.respond(reply, std::move(answer));
+}
+
+void WebClient::end(ReplyId reply) {
+  owner_.on_done(reply);
+  server_.end(reply);
+}
+
+void WebClient::finish(std::uint32_t number) {
+  const auto found = exchanges_.find(number);
+  by_reply_.erase(found->second->reply);
+  exchanges_.erase(found);
+  last_used_ = timers_.now();
+}
+
+void WebClient::tell(std::uint32_t exchange, const Message& message, std::span<const Edit> edits) {
+  if (exchange == 0 && message.known == Method::log_message)
+    exchange = era_ == Era::modern ? only_one_with_logs() : only_call();
+  tell(exchange, spliced(message.raw, edits));
+}
+
+void WebClient::tell(std::uint32_t exchange, std::string_view line) {
+  if (exchange != 0 && !exchanges_.contains(exchange)) return;  // progress that came after the answer
+  if (exchange == 0 && era_ == Era::modern) return;             // there is no place for it
+  say(exchange, line);
+}
+
+void WebClient::ask(const Message& request, std::span<const Edit> edits) {
+  say(only_call(), spliced(request.raw, edits));
+}
+
+std::uint32_t WebClient::only_call() const {
+  std::uint32_t only = 0;
+  for (const auto& [number, exchange] : exchanges_) {
+    if (!exchange->call) continue;
+    if (only != 0) return 0;
+    only = number;
+  }
+  return only;
+}
+
+std::uint32_t WebClient::only_one_with_logs() const {
+  std::uint32_t only = 0;
+  for (const auto& [number, exchange] : exchanges_) {
+    if (!exchange->logs) continue;
+    if (only != 0) return 0;
+    only = number;
+  }
+  return only;
+}
+
+void WebClient::agreed_version(std::string_view version) {
+  batches_ = version == R"("2025-03-26")";
+  primes_ = version == R"("2025-11-25")";
+}
+
+// --- streams -----------------------------------------------------------------------------------------------
+
+void WebClient::say(std::uint32_t number, std::string_view text) {
+  ReplyId reply = listener_;
+  if (number != 0) {
+    Exchange& exchange = *exchanges_.at(number);
+    begin_stream(number, exchange);
+    reply = exchange.reply;
+  }
+  if (era_ == Era::modern) return write(reply, event_text({}, text));
+  const bool sent = reply != ReplyId::none;
+  std::string event = events_.add(number, text, sent);
+  if (sent) write(reply, std::move(event));
+}
+
+void WebClient::begin_stream(std::uint32_t number, Exchange& exchange) {
+  if (std::exchange(exchange.streams, true)) return;
+  exchange.patience.cancel();
+  if (exchange.reply == ReplyId::none) return;
+  begin_events(exchange.reply, exchange.headers);
+  if (primes_) write(exchange.reply, events_.prime(number));
+  // What of a batch was collected leaves by itself.
+  if (exchange.answers.empty()) return;
+  write(exchange.reply, events_.add(number, std::exchange(exchange.answers, {}) + "]", true));
+}
+
+void WebClient::begin_events(ReplyId reply, const std::string& headers) {
+  server_.begin_stream(reply, 200, event_headers + headers);
+  keep_alive();
+}
+
+void WebClient::write(ReplyId reply, std::string text) {
+  if (reply == ReplyId::none) return;
+  server_.write(reply, std::move(text));
+  full_ = full_ || server_.full(reply);
+}
+
+void WebClient::keep_alive() {
+  keep_alive_.set(sign_of_life, [this] {
+    bool any = listener_ != ReplyId::none;
+    if (any) server_.write(listener_, ":\n\n");
+    for (const auto& [number, exchange] : exchanges_) {
+      if (!exchange->streams || exchange->reply == ReplyId::none) continue;
+      any = true;
+      server_.write(exchange->reply, ":\n\n");
+    }
+    if (any) keep_alive();
+  });
+}
+
+void WebClient::close(int status) {
+  if (listener_ != ReplyId::none) end(std::exchange(listener_, ReplyId::none));
+  for (const auto& [number, exchange] : std::exchange(exchanges_, {})) {
+    if (exchange->reply == ReplyId::none) continue;
+    if (exchange->streams) {
+      end(exchange->reply);
+    } else {
+      respond(exchange->reply, plain_answer(status, "The session has ended."));
+    }
+  }
+  by_reply_.clear();
+}
+
+}  // namespace mcpivot

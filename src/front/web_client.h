@@ -1,0 +1,130 @@
+// A client that comes over HTTP. Each of its requests is an exchange, with an answer of its own: JSON, or a
+// stream of events as soon as there is more to say than the answer, or the answer takes its time.
+//
+// In the legacy era it is a session: what belongs to no exchange waits for the stream that it opens with GET,
+// a stream that breaks can be resumed, and a client that goes away in the middle has cancelled nothing. In
+// the modern era each exchange stands for itself, and to close it is to cancel it.
+//
+// One thread.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "front/event_log.h"
+#include "front/http_server.h"
+#include "gateway/desk.h"
+#include "gateway/outlet.h"
+#include "gateway/session.h"
+#include "server/timers.h"
+
+namespace mcpivot {
+
+class WebClient final : private Outlet {
+ public:
+  class Owner {
+   public:
+    virtual ~Owner() = default;
+    // It has shaken hands: the headers of the answer, with the session's id, which is only known now.
+    virtual std::string on_opened(WebClient& client) = 0;
+    // This one has been answered, or will not be.
+    virtual void on_done(ReplyId reply) = 0;
+  };
+
+  // The others must outlive it.
+  WebClient(HttpServer& server, Timers& timers, Clients& clients, Desk& desk, Era era, Owner& owner);
+  ~WebClient() override;
+  WebClient(const WebClient&) = delete;
+  WebClient& operator=(const WebClient&) = delete;
+
+  ClientId id() const { return desk_.client(); }
+  Desk& desk() { return desk_; }
+  Era era() const { return era_; }
+  Clock::Time last_used() const { return last_used_; }
+  // It waits for something, or listens.
+  bool busy() const { return !exchanges_.empty() || listener_ != ReplyId::none; }
+  // The calls under way.
+  std::size_t calls() const;
+  // No more of its requests can be under way.
+  bool crowded() const { return exchanges_.size() >= most_exchanges; }
+
+  // A POST with this body. `headers` go with its answer.
+  void post(ReplyId reply, std::string body, std::string headers);
+  // A GET: the session's own stream, or another one behind this event.
+  void listen(ReplyId reply, std::string_view last_event, const std::string& headers);
+  void gone(ReplyId reply);
+  void drained();
+  // Every open stream is ended, and what was not answered gets this status.
+  void close(int status);
+  // The version that it shook hands with, when it is known from elsewhere.
+  void set_version(std::string_view version) { agreed_version(version); }
+
+ private:
+  struct Exchange {
+    explicit Exchange(Timers& timers) : patience(timers) {}
+    ReplyId reply = ReplyId::none;  // none: the connection is gone
+    std::string headers{};
+    std::string id{};  // of the request; empty for a batch
+    int expected = 1;  // answers
+    bool batch = false;
+    bool call = false;  // in which a server may ask something
+    bool logs = false;  // wants log messages
+    bool initializes = false;
+    bool streams = false;
+    std::string answers{};  // of a batch
+    Alarm patience;         // until it becomes a stream
+  };
+  using Exchanges = std::map<std::uint32_t, std::unique_ptr<Exchange>>;
+  static constexpr std::size_t most_exchanges = 256;
+
+  // Outlet
+  void answer(std::uint32_t exchange, const Message& message, std::span<const Edit> edits) override;
+  void answer(std::uint32_t exchange, std::string_view line) override;
+  void withdrawn(std::uint32_t exchange) override;
+  void tell(std::uint32_t exchange, const Message& message, std::span<const Edit> edits) override;
+  void tell(std::uint32_t exchange, std::string_view line) override;
+  void ask(const Message& request, std::span<const Edit> edits) override;
+  void agreed_version(std::string_view version) override;
+  bool full() const override { return full_; }
+  bool overflows() const override { return false; }  // the server cuts it off instead
+  void resume() override {}
+
+  void post_batch(ReplyId reply, std::string_view body, std::string headers);
+  std::uint32_t open(ReplyId reply, std::string headers);
+  void refuse(ReplyId reply, const Refusal& refusal, const std::string& headers);
+  void end(ReplyId reply);
+  void respond(ReplyId reply, HttpAnswer answer);
+  void settle(std::uint32_t number, const Message& message, std::string text);
+  void settle_one(std::uint32_t number, std::string text);
+  // What belongs to a call, if there is no doubt which; else to none.
+  std::uint32_t only_call() const;
+  std::uint32_t only_one_with_logs() const;
+  void say(std::uint32_t number, std::string_view text);
+  void begin_stream(std::uint32_t number, Exchange& exchange);
+  void begin_events(ReplyId reply, const std::string& headers);
+  void write(ReplyId reply, std::string text);
+  void finish(std::uint32_t number);
+  void keep_alive();
+
+  HttpServer& server_;
+  Timers& timers_;
+  Desk& desk_;
+  const Era era_;
+  Owner& owner_;
+  Exchanges exchanges_;
+  std::map<ReplyId, std::uint32_t> by_reply_;
+  std::uint32_t last_exchange_ = 0;
+  ReplyId listener_ = ReplyId::none;  // the GET
+  EventLog events_;
+  Alarm keep_alive_;
+  Clock::Time last_used_;
+  bool full_ = false;
+  bool batches_ = false;  // its version has them
+  bool primes_ = false;   // its version has events without data
+  Session session_;
+};
+
+}  // namespace mcpivot
