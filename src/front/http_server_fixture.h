@@ -127,6 +127,10 @@ class RawClient {
     EXPECT_EQ(::connect(descriptor_, reinterpret_cast<sockaddr*>(&to), sizeof(to)), 0)
         << std::strerror(errno);
   }
+  struct Descriptor {
+    int number;
+  };
+  RawClient(HttpServerTest& test, Descriptor descriptor) : test_(test), descriptor_(descriptor.number) {}
   ~RawClient() { close(); }
   RawClient(const RawClient&) = delete;
   RawClient& operator=(const RawClient&) = delete;
