@@ -182,9 +182,14 @@ class RawClient {
     Heard result;
     test_.until([&] {
       listen();
-      result = parse(to_head);
+      result = take_answer(to_head);
       return result.whole || ended;
     });
+    return result;
+  }
+  // If all of it has been heard.
+  Heard take_answer(bool to_head = false) {
+    Heard result = parse(to_head);
     if (result.whole) heard.erase(0, used_);
     return result;
   }
