@@ -2,7 +2,7 @@
 // cut; the link on top of it answers each request at most once, and only with messages that are whole.
 //
 // The sockets are made up here: connecting and writing always succeed, and each connection reads the next
-// part of the input. (mcpivot has no HTTP server side so far.)
+// part of the input.
 #include <boost/asio/error.hpp>
 #include <boost/asio/post.hpp>
 #include <deque>

@@ -127,6 +127,10 @@ class RawClient {
     EXPECT_EQ(::connect(descriptor_, reinterpret_cast<sockaddr*>(&to), sizeof(to)), 0)
         << std::strerror(errno);
   }
+  struct Descriptor {
+    int number;
+  };
+  RawClient(HttpServerTest& test, Descriptor descriptor) : test_(test), descriptor_(descriptor.number) {}
   ~RawClient() { close(); }
   RawClient(const RawClient&) = delete;
   RawClient& operator=(const RawClient&) = delete;
@@ -178,9 +182,14 @@ class RawClient {
     Heard result;
     test_.until([&] {
       listen();
-      result = parse(to_head);
+      result = take_answer(to_head);
       return result.whole || ended;
     });
+    return result;
+  }
+  // If all of it has been heard.
+  Heard take_answer(bool to_head = false) {
+    Heard result = parse(to_head);
     if (result.whole) heard.erase(0, used_);
     return result;
   }
