@@ -26,14 +26,14 @@ constexpr std::size_t most_written = 1024 * 1024;
 }  // namespace
 
 HttpConnection::HttpConnection(const Context& context, std::uint64_t id, int descriptor,
-                               std::unique_ptr<Wire> wire, HttpAsk from)
+                               std::unique_ptr<Wire> wire, const HttpAsk& from)
     : context_(context),
       id_(id),
       socket_(context.loop, descriptor),
       wire_(std::move(wire)),
       timer_(context.loop),
       reader_({.header_bytes = context.limits.header_bytes, .body_bytes = context.limits.body_bytes}, from),
-      peer_(std::move(from.peer)),
+      peer_(from.peer),
       since_(Clock::now()),
       last_read_(since_),
       last_write_(since_) {}
@@ -158,6 +158,7 @@ void HttpConnection::read_requests() {
   reading_requests_ = true;
   std::size_t used = 0;
   while (state_ == State::head || state_ == State::body) {
+    if (std::exchange(stale_, false)) reader_.next();
     std::string_view rest = std::string_view(in_).substr(used);
     const RequestReader::Step step = reader_.read(rest);
     used = in_.size() - rest.size();
@@ -273,7 +274,7 @@ void HttpConnection::end_answer() {
 
 void HttpConnection::next_request() {
   state_ = State::head;
-  reader_.next();
+  stale_ = true;  // and forgotten later: whoever has just answered may still be looking at the request
   since_ = Clock::now();
   if (reading_requests_ || in_.empty()) return;
   // Through the loop: whoever has just answered must not be asked the next thing from within.
@@ -337,6 +338,7 @@ void HttpConnection::flush() {
       written += count;
     }
     if (written > 0) last_write_ = Clock::now();
+    if (state_ == State::head && in_.empty() && !first_) since_ = last_write_;
     const bool low = out_.bytes() <= context_.limits.stream_bytes / 4;
     if (was_full_ && low) {
       was_full_ = false;
@@ -362,8 +364,8 @@ void HttpConnection::finish() {
 
 void HttpConnection::cut() {
   if (state_ == State::closed) return;
+  if (has_reply()) reset_by_us();
   reply_ = ReplyId::none;
-  reset_by_us();
   drop();
 }
 
@@ -416,7 +418,8 @@ HttpConnection::Clock::time_point HttpConnection::deadline() const {
     case State::handshake:
       return since_ + limits.header_time;
     case State::head:
-      return since_ + (first_ || !in_.empty() ? limits.header_time : limits.idle);
+      if (first_ || !in_.empty()) return since_ + limits.header_time;
+      return out_.empty() ? since_ + limits.idle : last_write_ + limits.write_stall;
     case State::body:
       return last_read_ + limits.body_stall;
     case State::answering:
@@ -450,26 +453,16 @@ void HttpConnection::set_timer() {
 }
 
 void HttpConnection::on_deadline() {
-  switch (state_) {
-    case State::handshake:
-    case State::lingering:
-    case State::closed:
-      return drop();
-    case State::head:
-      if (in_.empty()) return drop();
-      [[fallthrough]];
-    case State::body: {
-      HttpAnswer late = plain_answer(408, "The request took too long to arrive.");
-      late.close = true;
-      return put(std::move(late));
-    }
-    case State::answering:
-    case State::streaming:
-    case State::writing:
-      log_warn("HTTP client {}: it has not read anything for {} s; it was cut off", peer_,
-               std::chrono::duration_cast<std::chrono::seconds>(context_.limits.write_stall).count());
-      return lose("it doesn't read");
+  const bool in_request = state_ == State::body || (state_ == State::head && !in_.empty());
+  if (in_request) {
+    HttpAnswer late = plain_answer(408, "The request took too long to arrive.");
+    late.close = true;
+    return put(std::move(late));
   }
+  if (out_.empty()) return drop();
+  log_warn("HTTP client {}: it has not read anything for {} s; it was cut off", peer_,
+           std::chrono::duration_cast<std::chrono::seconds>(context_.limits.write_stall).count());
+  lose("it doesn't read");
 }
 
 }  // namespace mcpivot

@@ -60,7 +60,7 @@ class HttpConnection final : public Corkable, public std::enable_shared_from_thi
 
   // Owns the descriptor, which must not block. `from` tells where the client is.
   HttpConnection(const Context& context, std::uint64_t id, int descriptor, std::unique_ptr<Wire> wire,
-                 HttpAsk from);
+                 const HttpAsk& from);
 
   std::uint64_t id() const { return id_; }
   void start();
@@ -137,7 +137,8 @@ class HttpConnection final : public Corkable, public std::enable_shared_from_thi
   Clock::time_point last_read_;   // something came
   Clock::time_point last_write_;  // something was taken, or began to wait
   Clock::time_point timer_at_ = Clock::time_point::max();
-  bool first_ = true;  // nothing has been asked yet
+  bool first_ = true;   // nothing has been asked yet
+  bool stale_ = false;  // what the reader knows is of the last request
   bool turned_away_ = false;
   bool close_after_ = false;  // this answer
   bool bodiless_ = false;     // this answer: HEAD, or a status without one

@@ -7,6 +7,8 @@
 namespace mcpivot {
 namespace {
 
+constexpr std::size_t worth_keeping = 16 * 1024;
+
 char small(char c) {
   return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
 }
@@ -40,6 +42,7 @@ void HttpAsk::clear() {
   method.clear();
   target.clear();
   text_.clear();
+  if (text_.capacity() > worth_keeping) std::string().swap(text_);
   fields_.clear();
 }
 

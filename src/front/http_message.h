@@ -32,7 +32,6 @@ class HttpAsk {
   bool repeated(std::string_view name) const;
 
   void add(std::string_view name, std::string_view value);
-  std::size_t headers() const { return fields_.size(); }
   // Forgets the request, not where it came from.
   void clear();
 

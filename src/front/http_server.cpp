@@ -1,5 +1,8 @@
 #include "front/http_server.h"
 
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -54,7 +57,7 @@ class HttpServer::Inside final : public HttpConnection::Owner, public std::enabl
         from.peer = std::move(peer);
         from.secure = tls;
         from.local_port = port;
-        welcome(descriptor, std::move(from));
+        welcome(descriptor, from);
       };
       acceptors_.push_back(std::make_shared<Acceptor>(loop_, std::move(socket), std::move(on_peer)));
       acceptors_.back()->start();
@@ -62,17 +65,20 @@ class HttpServer::Inside final : public HttpConnection::Owner, public std::enabl
     return bound;
   }
 
-  void welcome(int descriptor, HttpAsk from) {
+  void welcome(int descriptor, const HttpAsk& from) {
     const bool too_many = connections() >= limits_.connections;
     if (handler_ == nullptr || (too_many && turned_away_ >= most_turned_away)) {
       ::close(descriptor);
       return;
     }
+    // Else the kernel tries for a quarter of an hour to reach a peer that is gone without a word.
+    const auto patience = static_cast<unsigned>(limits_.write_stall.count());
+    ::setsockopt(descriptor, IPPROTO_TCP, TCP_USER_TIMEOUT, &patience, sizeof(patience));
     auto wire = from.secure ? tls_->wire(descriptor) : plain_wire(descriptor);
     const HttpConnection::Context context{
         .loop = loop_, .corks = corks_, .limits = limits_, .owner = *this, .room = room_};
-    const auto connection = std::make_shared<HttpConnection>(context, ++last_connection_, descriptor,
-                                                             std::move(wire), std::move(from));
+    const auto connection =
+        std::make_shared<HttpConnection>(context, ++last_connection_, descriptor, std::move(wire), from);
     connections_.emplace(connection->id(), connection);
     if (!too_many) {
       if (connections() <= limits_.connections / 2) told_full_ = false;
@@ -174,7 +180,7 @@ class HttpServer::Inside final : public HttpConnection::Owner, public std::enabl
   bool stopping_ = false;
 };
 
-HttpServer::HttpServer(boost::asio::io_context& loop, Corks& corks, Handler& handler, Limits limits)
+HttpServer::HttpServer(boost::asio::io_context& loop, Corks& corks, Handler& handler, const Limits& limits)
     : inside_(std::make_shared<Inside>(loop, corks, handler, limits)) {}
 
 HttpServer::~HttpServer() {
@@ -197,14 +203,14 @@ std::expected<HttpServer::Bound, std::string> HttpServer::listen(const ListenAdd
 void HttpServer::adopt(int descriptor, std::string peer) {
   HttpAsk from;
   from.peer = std::move(peer);
-  inside_->welcome(descriptor, std::move(from));
+  inside_->welcome(descriptor, from);
 }
 
 void HttpServer::respond(ReplyId reply, HttpAnswer answer) {
   if (const auto connection = inside_->find(reply)) connection->respond(std::move(answer));
 }
 
-void HttpServer::begin_stream(ReplyId reply, int status, std::string headers) {
+void HttpServer::begin_stream(ReplyId reply, int status, std::string_view headers) {
   if (const auto connection = inside_->find(reply)) connection->begin_stream(status, headers);
 }
 

@@ -15,6 +15,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "front/http_limits.h"
@@ -46,7 +47,7 @@ class HttpServer {
   };
 
   // All of them must outlive the server. While a cork is held, answers wait for it to be pulled.
-  HttpServer(boost::asio::io_context& loop, Corks& corks, Handler& handler, Limits limits = {});
+  HttpServer(boost::asio::io_context& loop, Corks& corks, Handler& handler, const Limits& limits = {});
   ~HttpServer();
   HttpServer(const HttpServer&) = delete;
   HttpServer& operator=(const HttpServer&) = delete;
@@ -64,7 +65,7 @@ class HttpServer {
   // The whole answer, and its end.
   void respond(ReplyId reply, HttpAnswer answer);
   // Or piece by piece, of unknown length.
-  void begin_stream(ReplyId reply, int status, std::string headers);
+  void begin_stream(ReplyId reply, int status, std::string_view headers);
   void write(ReplyId reply, std::string bytes);
   void end(ReplyId reply);
   // More than limits.stream_bytes wait for this client. on_drained() follows.
@@ -74,10 +75,11 @@ class HttpServer {
 
   // Nobody else is let in. Idle connections are closed, the others when they have been answered.
   void stop_accepting();
-  // Ends everything. Nobody is called any more.
+  // Ends everything now; what has not been written is lost. Nobody is called any more.
   void close();
 
-  // Those that count against the limit.
+  // Those that count against the limit. One that has been answered and is to be closed counts until the
+  // client has closed it, too, or limits.linger is over.
   std::size_t connections() const;
 
  private:

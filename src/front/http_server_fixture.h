@@ -39,6 +39,7 @@ class ScriptedHandler : public HttpServer::Handler {
   void on_request(ReplyId reply, const HttpAsk& ask, std::string body) override {
     requests.push_back({reply, ask, std::move(body)});
     if (then) then(requests.back());
+    after += ask.method + " " + ask.target + " " + std::string(ask.header("host")) + ";";
   }
   void on_gone(ReplyId reply) override { gone.push_back(reply); }
   void on_drained(ReplyId reply) override { drained.push_back(reply); }
@@ -47,6 +48,7 @@ class ScriptedHandler : public HttpServer::Handler {
   std::function<void(const Request&)> then;
   int judged = 0;
   std::vector<Request> requests;
+  std::string after;  // what was to be seen of the requests when they had been handled
   std::vector<ReplyId> gone;
   std::vector<ReplyId> drained;
 };

@@ -276,6 +276,21 @@ TEST_F(HttpServerLimitsTest, a_client_that_reads_slowly_is_not) {
   EXPECT_GT(client.answer().body.size(), 4'000'000U);
 }
 
+TEST_F(HttpServerLimitsTest, a_connection_is_not_idle_while_its_last_answer_is_still_being_read) {
+  start({.idle = milliseconds(30)});
+  const std::string body(600'000, 'x');  // more than the sockets hold, and less than makes a stream full
+  answer_all(body);
+  int ends[2];
+  ASSERT_EQ(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, ends), 0);
+  server->adopt(ends[0], "here");
+  RawClient client(*this, RawClient::Descriptor{ends[1]});
+  client.say(get());
+  const auto then = std::chrono::steady_clock::now() + milliseconds(100);
+  until([&] { return std::chrono::steady_clock::now() >= then; });
+  EXPECT_EQ(client.answer().body, body);
+  EXPECT_TRUE(client.hears_the_end()) << "now it is";
+}
+
 TEST_F(HttpServerLimitsTest, a_stream_that_overflows_is_cut_off_and_told_of_from_the_loop) {
   start({.stream_bytes = 1'000, .overflow_bytes = 10'000'000});
   RawClient client(*this);

@@ -61,6 +61,16 @@ TEST_F(HttpServerTest, a_stream_arrives_piece_by_piece_and_the_connection_goes_o
   EXPECT_TRUE(handler.gone.empty());
 }
 
+TEST_F(HttpServerTest, a_request_can_be_looked_at_after_it_was_answered) {
+  start();
+  answer_all();
+  RawClient client(*this);
+  client.say(get() + "PUT /other HTTP/1.1\r\nHost: b\r\n\r\n");
+  EXPECT_EQ(client.answer().status, 200);
+  EXPECT_EQ(client.answer().status, 200);
+  EXPECT_EQ(handler.after, "GET /mcp localhost;PUT /other b;");
+}
+
 TEST_F(HttpServerTest, pipelined_requests_are_answered_in_their_order_one_at_a_time) {
   start();
   RawClient client(*this);

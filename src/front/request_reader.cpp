@@ -60,7 +60,7 @@ class RequestReader::Parser final : public http::basic_parser<true> {
   void on_response_impl(int, view, int, error_code&) override {}
   void on_field_impl(http::field, view name, view value, error_code& error) override {
     if (in_body_) return;
-    if (ask_.headers() >= most_headers) {
+    if (++headers_ > most_headers) {
       error = http::error::header_limit;
       return;
     }
@@ -90,6 +90,7 @@ class RequestReader::Parser final : public http::basic_parser<true> {
 
   HttpAsk& ask_;
   std::size_t most_;
+  std::size_t headers_ = 0;
   bool in_body_ = false;
 };
 

@@ -146,6 +146,9 @@ TEST(RequestReader, many_small_headers_are_too_many) {
   for (int i = 0; i < 1000; ++i) headers += "a" + std::to_string(i) + ": \r\n";
   const RequestReader::Limits large{.header_bytes = 100'000, .body_bytes = 100};
   EXPECT_EQ(read(with(headers), 1'000'000, large).refused, 431);
+  headers.clear();
+  for (int i = 0; i < 1000; ++i) headers += "a: b\r\n";
+  EXPECT_EQ(read(with(headers), 1'000'000, large).refused, 431) << "also if they are all the same";
 }
 
 TEST(RequestReader, a_body_may_be_as_large_as_the_limit_and_no_larger) {

@@ -37,7 +37,10 @@ class TlsWire final : public Wire {
   }
 
   Result shake_hands() override {
-    if (!tls_) return {.now = Now::broken};
+    if (!tls_) {
+      after_failure_ = plain_wire(descriptor_);
+      return {.now = Now::broken};
+    }
     ::ERR_clear_error();
     const int result = ::SSL_accept(tls_.get());
     if (result == 1) return {};
@@ -80,7 +83,7 @@ class TlsWire final : public Wire {
     return {.now = verdict(result)};
   }
 
-  bool holds_bytes() const override { return ::SSL_pending(tls_.get()) > 0; }
+  bool holds_bytes() const override { return !after_failure_ && ::SSL_pending(tls_.get()) > 0; }
 
   void finish() override {
     ::ERR_clear_error();
