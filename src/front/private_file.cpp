@@ -3,16 +3,20 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <openssl/crypto.h>
+#include <stdio.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <cstring>
+#include <filesystem>
 
 #include "base/text.h"
 
 namespace mcpivot {
 namespace {
+
+namespace fs = std::filesystem;
 
 class Descriptor {
  public:
@@ -74,6 +78,24 @@ std::expected<SecretText, PrivateFileError> read_private_file(const std::string&
   if (got != size) return failed("was changed while it was being read; try again");
   text.resize(got);
   return text;
+}
+
+bool make_private_folder(const std::string& path_of_file) {
+  const fs::path folder = fs::path(path_of_file).parent_path();
+  if (folder.empty()) return true;
+  std::error_code ignored;
+  fs::create_directories(folder.parent_path(), ignored);
+  return ::mkdir(folder.c_str(), 0700) == 0 || errno == EEXIST;
+}
+
+bool place_new_file(const std::string& draft, const std::string& path) {
+  bool placed = ::link(draft.c_str(), path.c_str()) == 0;
+  if (!placed && errno != EEXIST)  // not every file system has hard links
+    placed = ::renameat2(AT_FDCWD, draft.c_str(), AT_FDCWD, path.c_str(), RENAME_NOREPLACE) == 0;
+  const int error = errno;
+  ::unlink(draft.c_str());
+  errno = error;
+  return placed;
 }
 
 Lines::Lines(std::string_view text) : rest_(text) {

@@ -1,5 +1,5 @@
-// Files with secrets in them. They are read only if nobody else can read or change them, and what was read is
-// wiped from memory when it is no longer needed.
+// Files with secrets in them. They are made for our user alone, read only if nobody else can read or change
+// them, and what was read is wiped from memory when it is no longer needed.
 //
 // Any thread.
 #pragma once
@@ -38,6 +38,14 @@ struct PrivateFileError {
 
 // A regular file that belongs to our user, with no rights for anybody else, of at most `limit` bytes.
 std::expected<SecretText, PrivateFileError> read_private_file(const std::string& path, std::size_t limit);
+
+// Makes the folder that a file is to be in, for our user alone, unless it exists. False: errno tells why.
+bool make_private_folder(const std::string& path_of_file);
+
+// Gives a finished draft its name, unless there is such a file by now: of several who do this at once, one
+// wins, and nobody ever sees half a file. The draft is gone then. False: errno tells why; EEXIST: another
+// won.
+bool place_new_file(const std::string& draft, const std::string& path);
 
 // Goes through a text line by line, and through each line word by word. Empty lines are left out, and
 // comments: a word that begins with #, and what follows it.

@@ -4,9 +4,7 @@
 #include <fmt/format.h>
 #include <openssl/crypto.h>
 #include <openssl/rand.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -64,15 +62,8 @@ std::string file_with_a_new_key() {
   return text;
 }
 
-// Gives the draft its name, unless somebody has that already. Not every file system has hard links.
-bool name_it(const std::string& draft, const std::string& path) {
-  if (::link(draft.c_str(), path.c_str()) == 0) return true;
-  if (errno == EEXIST) return false;
-  return ::renameat2(AT_FDCWD, draft.c_str(), AT_FDCWD, path.c_str(), RENAME_NOREPLACE) == 0;
-}
-
-void sync_folder(const std::string& folder) {
-  const int opened = ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+void sync_folder(const fs::path& folder) {
+  const int opened = ::open(folder.empty() ? "." : folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (opened < 0) return;
   ::fsync(opened);
   ::close(opened);
@@ -83,11 +74,7 @@ std::expected<void, std::string> make_file(const std::string& path) {
   const auto failed = [&](int error) {
     return std::unexpected(fmt::format("{} can't be made: {}", path, std::strerror(error)));
   };
-  std::string folder = fs::path(path).parent_path();
-  if (folder.empty()) folder = ".";
-  std::error_code ignored;
-  fs::create_directories(fs::path(folder).parent_path(), ignored);
-  if (::mkdir(folder.c_str(), 0700) != 0 && errno != EEXIST) return failed(errno);
+  if (!make_private_folder(path)) return failed(errno);
   std::string draft = path + ".XXXXXX";
   const int descriptor = ::mkostemp(draft.data(), O_CLOEXEC);  // with the mode 0600
   if (descriptor < 0) return failed(errno);
@@ -99,13 +86,12 @@ std::expected<void, std::string> make_file(const std::string& path) {
     good = false;
     error = errno;
   }
-  if (good && !name_it(draft, path) && errno != EEXIST) {
-    good = false;
-    error = errno;
+  if (!good) {
+    ::unlink(draft.c_str());
+    return failed(error);
   }
-  ::unlink(draft.c_str());
-  if (!good) return failed(error);
-  sync_folder(folder);
+  if (!place_new_file(draft, path) && errno != EEXIST) return failed(errno);
+  sync_folder(fs::path(path).parent_path());
   return {};
 }
 

@@ -1,0 +1,405 @@
+#include "front/session_db.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sqlite3.h>
+#include <stdlib.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <utility>
+
+#include "front/private_file.h"
+
+namespace mcpivot {
+namespace {
+
+using std::chrono::seconds;
+using std::chrono::sys_seconds;
+using Trouble = SessionDb::Trouble;
+
+constexpr int schema = 1;
+constexpr int application = 0x6d637076;  // "mcpv": whose file it is
+// For another mcpivot to finish what it is writing. What can't be written then is tried again later.
+constexpr int longest_wait_ms = 500;
+
+std::int64_t count_of(sys_seconds time) {
+  return time.time_since_epoch().count();
+}
+
+std::unexpected<SessionDb::Error> refused(const std::string& path, std::string_view words,
+                                          Trouble trouble = Trouble::refused) {
+  return std::unexpected(SessionDb::Error{trouble, fmt::format("{} {}", path, words)});
+}
+
+// Held while a database is made or put aside, both of which happen once in a while; those who only open one
+// don't need it.
+class FileLock {
+ public:
+  explicit FileLock(const std::string& path)
+      : descriptor_(::open((path + ".lock").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600)) {
+    while (good() && ::flock(descriptor_, LOCK_EX) != 0 && errno == EINTR) {
+    }
+  }
+  ~FileLock() {
+    if (good()) ::close(descriptor_);
+  }
+  FileLock(const FileLock&) = delete;
+  FileLock& operator=(const FileLock&) = delete;
+  bool good() const { return descriptor_ >= 0; }
+
+ private:
+  int descriptor_;
+};
+
+}  // namespace
+
+// A statement that is run, with its arguments.
+class SessionDb::Statement {
+ public:
+  Statement(SessionDb& db, const char* sql) : db_(db) {
+    code_ = sqlite3_prepare_v2(db.database_.get(), sql, -1, &statement_, nullptr);
+  }
+  ~Statement() { sqlite3_finalize(statement_); }
+  Statement(const Statement&) = delete;
+  Statement& operator=(const Statement&) = delete;
+
+  Statement& with(const std::string& text) {
+    if (code_ == SQLITE_OK)
+      code_ = sqlite3_bind_text64(statement_, ++bound_, text.data(), text.size(), SQLITE_STATIC, SQLITE_UTF8);
+    return *this;
+  }
+  Statement& with(std::int64_t number) {
+    if (code_ == SQLITE_OK) code_ = sqlite3_bind_int64(statement_, ++bound_, number);
+    return *this;
+  }
+  Statement& with(sys_seconds time) { return with(count_of(time)); }
+
+  // Whether there is a row, the first or the next one.
+  std::expected<bool, Error> row() {
+    if (code_ == SQLITE_OK) code_ = sqlite3_step(statement_);
+    const int came = std::exchange(code_, SQLITE_OK);
+    if (came != SQLITE_ROW && came != SQLITE_DONE) return std::unexpected(db_.error(came));
+    return came == SQLITE_ROW;
+  }
+  std::expected<void, Error> run() {
+    while (true) {
+      const auto more = row();
+      if (!more) return std::unexpected(more.error());
+      if (!*more) return {};
+    }
+  }
+  std::string text(int column) const {
+    const unsigned char* bytes = sqlite3_column_text(statement_, column);
+    if (bytes == nullptr) return {};
+    return {reinterpret_cast<const char*>(bytes),
+            static_cast<std::size_t>(sqlite3_column_bytes(statement_, column))};
+  }
+  std::int64_t number(int column) const { return sqlite3_column_int64(statement_, column); }
+  sys_seconds time(int column) const { return sys_seconds(seconds(number(column))); }
+
+ private:
+  SessionDb& db_;
+  sqlite3_stmt* statement_ = nullptr;
+  int code_ = SQLITE_OK;
+  int bound_ = 0;
+};
+
+void SessionDb::Close::operator()(sqlite3* database) const {
+  sqlite3_close_v2(database);
+}
+
+SessionDb::SessionDb(std::string path, Identity identity, sqlite3* database)
+    : path_(std::move(path)), identity_(identity), database_(database) {}
+
+SessionDb::Identity SessionDb::identity_of(const std::string& path) {
+  struct stat file{};
+  if (::stat(path.c_str(), &file) != 0) return {};
+  return {file.st_dev, file.st_ino};
+}
+
+bool SessionDb::in_place() const {
+  return identity_of(path_) == identity_;
+}
+
+// --- errors ----------------------------------------------------------------------------------------------
+
+SessionDb::Error SessionDb::error(int code) const {
+  const auto say = [&](Trouble trouble, std::string_view words) {
+    return Error{trouble, fmt::format("{} {}", path_, words)};
+  };
+  const int system = sqlite3_system_errno(database_.get());
+  const char* why = system != 0 ? std::strerror(system) : sqlite3_errstr(code);
+  if (code == SQLITE_READONLY_DBMOVED) return say(Trouble::moved, "was moved away");
+  switch (code & 0xff) {
+    case SQLITE_CORRUPT:
+    case SQLITE_NOTADB:
+      return say(Trouble::damaged, "is damaged");
+    case SQLITE_BUSY:
+    case SQLITE_LOCKED:
+      return say(Trouble::passing, "is locked by another process");
+    case SQLITE_FULL:
+      return say(Trouble::passing, "can't be written: the disk is full, or the database has reached 1 GiB");
+    case SQLITE_READONLY:
+      return say(Trouble::passing, "can't be written: it is read-only");
+    case SQLITE_CANTOPEN:
+      return say(Trouble::passing, fmt::format("can't be opened: {}", why));
+    case SQLITE_IOERR:
+      return say(Trouble::passing, fmt::format("can't be read or written: {}", why));
+    default:
+      return say(Trouble::passing, fmt::format("can't be used: {}", sqlite3_errmsg(database_.get())));
+  }
+}
+
+// --- opening ---------------------------------------------------------------------------------------------
+
+// A new database gets its name when it is complete: SQLite doesn't wait for another process that is just
+// switching to the log.
+std::expected<void, SessionDb::Error> SessionDb::make(const std::string& path) {
+  const auto failed = [&] {
+    return refused(path, fmt::format("can't be made: {}", std::strerror(errno)), Trouble::passing);
+  };
+  if (!make_private_folder(path)) return failed();
+  std::string draft = path + ".XXXXXX";
+  const int made =
+      ::mkostemp(draft.data(), O_CLOEXEC);  // with the mode 0600, which SQLite's other files get, too
+  if (made < 0) return failed();
+  ::close(made);
+  if (const auto complete = open_file(draft, path); !complete) {
+    for (const char* part : {"-wal", "-shm", ""}) ::unlink((draft + part).c_str());
+    return std::unexpected(complete.error());
+  }
+  const FileLock lock(path);
+  if (!lock.good()) return failed();
+  // What a deleted database left behind would be taken for the log of the new one. As long as there is no
+  // database and we have the lock, nobody uses it.
+  if (identity_of(path) == Identity{})
+    for (const char* part : {"-wal", "-shm"}) ::unlink((path + part).c_str());
+  if (!place_new_file(draft, path) && errno != EEXIST) return failed();
+  return {};
+}
+
+// The file itself, by whatever name; errors have the one that it should have.
+std::expected<SessionDb, SessionDb::Error> SessionDb::open_file(const std::string& file,
+                                                                const std::string& path) {
+  const Identity identity = identity_of(file);
+  sqlite3* database = nullptr;
+  const int code =
+      sqlite3_open_v2(file.c_str(), &database, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, nullptr);
+  SessionDb db(path, identity, database);
+  if (database == nullptr) return refused(path, "can't be opened: out of memory", Trouble::passing);
+  if (code != SQLITE_OK) return std::unexpected(db.error(code));
+  if (const auto ready = db.set_up(); !ready) return std::unexpected(ready.error());
+  return db;
+}
+
+// The file is never opened but by SQLite: when a process closes a file, all its locks on that file go, those
+// of SQLite, too.
+std::expected<SessionDb, SessionDb::Error> SessionDb::open_once(const std::string& path) {
+  const auto failed = [&](std::string_view what) {
+    return refused(path, fmt::format("can't be {}: {}", what, std::strerror(errno)), Trouble::passing);
+  };
+  struct stat file{};
+  if (::stat(path.c_str(), &file) != 0) {
+    if (errno != ENOENT) return failed("read");
+    if (const auto made = make(path); !made) return std::unexpected(made.error());
+    if (::stat(path.c_str(), &file) != 0) return failed("read");
+  }
+  if (!S_ISREG(file.st_mode)) return refused(path, "isn't a regular file");
+  if (file.st_uid != ::geteuid())
+    return refused(path, fmt::format("belongs to another user (uid {}; mcpivot runs as uid {})", file.st_uid,
+                                     ::geteuid()));
+  if ((file.st_mode & 077U) != 0 && ::chmod(path.c_str(), 0600) != 0) return failed("closed to other users");
+  return open_file(path, path);
+}
+
+std::expected<SessionDb, SessionDb::Error> SessionDb::open(const std::string& path) {
+  Identity seen = identity_of(path);
+  auto opened = open_once(path);
+  if (opened || opened.error().trouble != Trouble::damaged) return opened;
+  auto aside = put_aside(path, seen);
+  if (!aside) return std::unexpected(aside.error());
+  opened = open_once(path);
+  if (opened) opened->note_ = std::move(*aside);
+  return opened;
+}
+
+std::expected<SessionDb, SessionDb::Error> SessionDb::replaced(SessionDb damaged) {
+  const std::string path = damaged.path_;
+  const Identity seen = damaged.identity_;
+  damaged.database_.reset();
+  auto aside = put_aside(path, seen);
+  if (!aside) return std::unexpected(aside.error());
+  auto opened = open_once(path);
+  if (opened) opened->note_ = std::move(*aside);
+  return opened;
+}
+
+// Another mcpivot may see the damage, too: only the first of them moves the file. Whoever has it open goes on
+// with it under its new name, until it sees the damage or that it is no longer in place.
+std::expected<std::string, SessionDb::Error> SessionDb::put_aside(const std::string& path, Identity damaged) {
+  const auto failed = [&] {
+    return refused(path, fmt::format("is damaged, and can't be put aside: {}", std::strerror(errno)));
+  };
+  const FileLock lock(path);
+  if (!lock.good()) return failed();
+  const std::string aside = path + ".damaged";
+  bool good = true;
+  if (identity_of(path) == damaged) {
+    // The database itself goes last: with the log of another one, a new one would be damaged, too.
+    for (const char* part : {"-wal", "-shm", ""}) {
+      if (::rename((path + part).c_str(), (aside + part).c_str()) == 0) continue;
+      good = errno == ENOENT && *part != '\0';
+      if (!good) break;
+      ::unlink((aside + part).c_str());  // of an earlier one
+    }
+  }
+  if (!good) return failed();
+  return fmt::format("{} was damaged and is now {}; a new one was begun, without what sessions had set", path,
+                     aside);
+}
+
+std::expected<void, SessionDb::Error> SessionDb::set_up() {
+  sqlite3_extended_result_codes(database_.get(), 1);
+  sqlite3_busy_timeout(database_.get(), longest_wait_ms);
+  if (const auto careful = run("PRAGMA trusted_schema = OFF; PRAGMA cell_size_check = ON"); !careful)
+    return careful;
+  const auto version = number("PRAGMA user_version");
+  if (!version) return std::unexpected(version.error());
+  const auto owner = number("PRAGMA application_id");
+  if (!owner) return std::unexpected(owner.error());
+  const auto tables = number("SELECT count(*) FROM sqlite_schema");
+  if (!tables) return std::unexpected(tables.error());
+  if (*owner != application && (*owner != 0 || *version != 0 || *tables != 0))
+    return refused(path_, "isn't a database of mcpivot's");
+  if (*version > schema)
+    return refused(path_, fmt::format("was written by a newer mcpivot (schema {}; this one knows {})",
+                                      *version, schema));
+  if (sqlite3_db_readonly(database_.get(), "main") != 0)
+    return refused(path_, "can't be written: it is read-only", Trouble::passing);
+  // A commit is then an append to the log: quick, and complete when we are killed right after it.
+  if (const auto fast = run("PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL;"
+                            "PRAGMA journal_size_limit = 16777216; PRAGMA max_page_count = 262144");
+      !fast)
+    return fast;
+  return *version == schema ? std::expected<void, Error>() : make_tables();
+}
+
+// Another mcpivot may be at it, too: the second one finds the tables.
+std::expected<void, SessionDb::Error> SessionDb::make_tables() {
+  return run(
+      fmt::format("BEGIN IMMEDIATE;"
+                  "CREATE TABLE IF NOT EXISTS sessions(uid TEXT PRIMARY KEY, principal TEXT NOT NULL,"
+                  " profile TEXT NOT NULL, hello TEXT NOT NULL, state TEXT NOT NULL,"
+                  " updated INTEGER NOT NULL, expires INTEGER NOT NULL);"
+                  "CREATE INDEX IF NOT EXISTS sessions_by_end ON sessions(expires);"
+                  "CREATE TABLE IF NOT EXISTS revocations(uid TEXT PRIMARY KEY, until INTEGER NOT NULL);"
+                  "CREATE INDEX IF NOT EXISTS revocations_by_end ON revocations(until);"
+                  "PRAGMA application_id = {}; PRAGMA user_version = {};"
+                  "COMMIT",
+                  application, schema)
+          .c_str());
+}
+
+// --- what it is for --------------------------------------------------------------------------------------
+
+// One or more statements. Should one fail, no transaction stays open.
+std::expected<void, SessionDb::Error> SessionDb::run(const char* sql) {
+  const int code = sqlite3_exec(database_.get(), sql, nullptr, nullptr, nullptr);
+  if (code == SQLITE_OK) return {};
+  Error failed = error(code);
+  if (sqlite3_get_autocommit(database_.get()) == 0)
+    sqlite3_exec(database_.get(), "ROLLBACK", nullptr, nullptr, nullptr);
+  return std::unexpected(std::move(failed));
+}
+
+std::expected<std::int64_t, SessionDb::Error> SessionDb::number(const char* sql) {
+  Statement asked(*this, sql);
+  const auto row = asked.row();
+  if (!row) return std::unexpected(row.error());
+  return *row ? asked.number(0) : 0;
+}
+
+std::expected<void, SessionDb::Error> SessionDb::put(const SessionRecord& record) {
+  return Statement(*this,
+                   "INSERT OR REPLACE INTO sessions(uid, principal, profile, hello, state, updated, expires)"
+                   " SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7 WHERE ?1 NOT IN (SELECT uid FROM revocations)")
+      .with(record.uid)
+      .with(record.principal)
+      .with(record.profile)
+      .with(record.hello)
+      .with(record.state)
+      .with(record.updated)
+      .with(record.expires)
+      .run();
+}
+
+std::expected<SessionDb::Found, SessionDb::Error> SessionDb::get(const std::string& uid) {
+  Found found;
+  Statement ended(*this, "SELECT until FROM revocations WHERE uid = ?1");
+  const auto revoked = ended.with(uid).row();
+  if (!revoked) return std::unexpected(revoked.error());
+  if (*revoked) {
+    found.revoked = {uid, ended.time(0)};
+    return found;
+  }
+  Statement asked(*this,
+                  "SELECT principal, profile, hello, state, updated, expires FROM sessions WHERE uid = ?1");
+  const auto row = asked.with(uid).row();
+  if (!row) return std::unexpected(row.error());
+  if (*row)
+    found.record = {.uid = uid,
+                    .principal = asked.text(0),
+                    .profile = asked.text(1),
+                    .hello = asked.text(2),
+                    .state = asked.text(3),
+                    .updated = asked.time(4),
+                    .expires = asked.time(5)};
+  return found;
+}
+
+std::expected<void, SessionDb::Error> SessionDb::revoke(std::span<const Revocation> revocations) {
+  const auto all = [&]() -> std::expected<void, Error> {
+    for (const Revocation& one : revocations) {
+      auto done = Statement(*this,
+                            "INSERT INTO revocations(uid, until) VALUES(?1, ?2)"
+                            " ON CONFLICT(uid) DO UPDATE SET until = max(until, excluded.until)")
+                      .with(one.uid)
+                      .with(one.until)
+                      .run();
+      if (done) done = Statement(*this, "DELETE FROM sessions WHERE uid = ?1").with(one.uid).run();
+      if (!done) return done;
+    }
+    return {};
+  };
+  if (const auto safe = run("PRAGMA synchronous = FULL; BEGIN IMMEDIATE"); !safe) return safe;
+  auto done = all();
+  if (done) done = run("COMMIT");
+  if (!done && sqlite3_get_autocommit(database_.get()) == 0) (void)run("ROLLBACK");
+  (void)run("PRAGMA synchronous = NORMAL");
+  return done;
+}
+
+std::expected<std::vector<Revocation>, SessionDb::Error> SessionDb::revocations(sys_seconds now,
+                                                                                std::size_t most) {
+  std::vector<Revocation> all;
+  Statement asked(*this, "SELECT uid, until FROM revocations WHERE until > ?1 ORDER BY until DESC LIMIT ?2");
+  asked.with(now).with(static_cast<std::int64_t>(most));
+  while (true) {
+    const auto row = asked.row();
+    if (!row) return std::unexpected(row.error());
+    if (!*row) return all;
+    all.push_back({asked.text(0), asked.time(1)});
+  }
+}
+
+std::expected<void, SessionDb::Error> SessionDb::forget_expired(sys_seconds now) {
+  if (auto done = Statement(*this, "DELETE FROM sessions WHERE expires <= ?1").with(now).run(); !done)
+    return done;
+  return Statement(*this, "DELETE FROM revocations WHERE until <= ?1").with(now).run();
+}
+
+}  // namespace mcpivot

@@ -1,0 +1,108 @@
+// The SQLite database behind the store of sessions: one file, 0600, which several mcpivots may share.
+//
+// Everything here may block, on the disk or for a moment on another process. One thread at a time.
+#pragma once
+
+#include <sys/types.h>
+
+#include <chrono>
+#include <cstdint>
+#include <expected>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+struct sqlite3;
+
+namespace mcpivot {
+
+// What is kept of a session.
+struct SessionRecord {
+  std::string uid;
+  std::string principal;
+  std::string profile;
+  std::string hello;  // the params of `initialize`, as JSON text
+  std::string state;  // what came later, as JSON text
+  std::chrono::sys_seconds updated;
+  std::chrono::sys_seconds expires;
+  bool operator==(const SessionRecord&) const = default;
+};
+
+// A session that was ended; until then, its id must not bring it back.
+struct Revocation {
+  std::string uid;
+  std::chrono::sys_seconds until;
+  bool operator==(const Revocation&) const = default;
+};
+
+class SessionDb {
+ public:
+  enum class Trouble : std::uint8_t {
+    passing,  // a full disk, a lock: the next time it may work
+    damaged,  // replaced() begins a new one
+    moved,    // somebody took the file away: open() again
+    refused,  // not ours to change
+  };
+  struct Error {
+    Trouble trouble = Trouble::passing;
+    std::string words;  // "FILE ..."
+  };
+  // An answer, and whether the session was revoked, perhaps by another mcpivot.
+  struct Found {
+    std::optional<SessionRecord> record;
+    std::optional<Revocation> revoked;
+  };
+
+  // Makes the file, and its folder, if need be. A damaged one is put aside as FILE.damaged, and note() tells
+  // that. One that is of a newer mcpivot, or not mcpivot's at all, is left alone: that is an error.
+  static std::expected<SessionDb, Error> open(const std::string& path);
+  // The same for one that turned out to be damaged after it was opened.
+  static std::expected<SessionDb, Error> replaced(SessionDb damaged);
+
+  // Not for a session that was revoked.
+  std::expected<void, Error> put(const SessionRecord& record);
+  std::expected<Found, Error> get(const std::string& uid);
+  // All or none of them. That survives even a power cut; the rest survives only our own end. The records of
+  // these sessions go.
+  std::expected<void, Error> revoke(std::span<const Revocation> revocations);
+  // Those that hold longest come first.
+  std::expected<std::vector<Revocation>, Error> revocations(std::chrono::sys_seconds now, std::size_t most);
+  std::expected<void, Error> forget_expired(std::chrono::sys_seconds now);
+
+  // Whether the file that is found under this name is still the one that was opened.
+  bool in_place() const;
+  // What happened when it was opened; empty: nothing worth telling.
+  const std::string& note() const { return note_; }
+
+ private:
+  struct Identity {
+    dev_t device = 0;
+    ino_t inode = 0;
+    bool operator==(const Identity&) const = default;
+  };
+  struct Close {
+    void operator()(sqlite3* database) const;
+  };
+  class Statement;
+
+  SessionDb(std::string path, Identity identity, sqlite3* database);
+  static Identity identity_of(const std::string& path);
+  static std::expected<void, Error> make(const std::string& path);
+  static std::expected<SessionDb, Error> open_file(const std::string& file, const std::string& path);
+  static std::expected<SessionDb, Error> open_once(const std::string& path);
+  static std::expected<std::string, Error> put_aside(const std::string& path, Identity damaged);
+  std::expected<void, Error> set_up();
+  std::expected<void, Error> make_tables();
+  std::expected<void, Error> run(const char* sql);
+  std::expected<std::int64_t, Error> number(const char* sql);
+  Error error(int code) const;
+
+  std::string path_;
+  std::string note_;
+  Identity identity_;
+  std::unique_ptr<sqlite3, Close> database_;
+};
+
+}  // namespace mcpivot
