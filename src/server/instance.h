@@ -391,7 +391,8 @@ class Instance final : private Generation::Owner {
   Era client_era_ = Era::legacy;
   Uris listened_;  // resources of which the client wants to hear
   Eras eras_;      // of the program that was last started or looked at
-  // It took neither, the last time: the next time it is started in one of them alone, and then in both again.
+  // It took neither, the last time, and is tried again: in one of them alone, and then in both again. What
+  // somebody asks for is tried in both.
   bool eras_futile_ = false;
   struct EraAsker {
     ClientId client;

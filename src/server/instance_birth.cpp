@@ -41,6 +41,7 @@ std::string why_no_tools(const std::vector<FetchedLists::Refusal>& refusals) {
 
 void Instance::bear(const std::string& reason) {
   forget_to_follow();
+  if (reloads_.round() == Life::Round::bears) eras_futile_ = false;  // somebody wants to know whether it works
   const int number = ++past_.starts;
   birth_ = std::make_unique<Birth>(world_.timers(), life_.births(), reason,
                                    world_.files().program_of(config_->command));
@@ -315,7 +316,7 @@ void Instance::birth_failed(std::string why, bool ran) {
   } else if (birth_->handshake && !opened) {
     eras_.legacy = eras_.modern = std::nullopt;  // it may be another program by now
   }
-  eras_futile_ = birth_->refusal && !opened;
+  eras_futile_ = birth_->refusal && !opened && !current_;
   if (unborn() != nullptr) {
     const std::string lines = telling_lines(stderr_for_clients(unborn()->number()));
     if (!lines.empty()) why += fmt::format("\n{}", lines);

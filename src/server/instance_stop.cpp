@@ -23,6 +23,7 @@ void Instance::stop(std::function<void(const StopResult&)> done) {
   stops_.push_back(std::move(done));
   daemon_.forget_renewal();
   forget_to_follow();
+  eras_futile_ = false;
   happens(Life::Stop{.words = stop->words, .at_once = stop->at_once});
 }
 

@@ -165,7 +165,7 @@ void Life::look(Visits& visits) {
 }
 
 // One that says no to an era is started in the other one at once; that alone is no failure. After one, it may
-// be tried in one era alone.
+// be tried in one era alone, until it is stopped.
 void Life::judge_era(const Member& member, mcpivot::Instance::State state) {
   Tries& tries = tries_[&member];
   const std::string server = script_of({client_, desk_}, member);
@@ -175,8 +175,8 @@ void Life::judge_era(const Member& member, mcpivot::Instance::State state) {
       refused && oracle_.starts_of(server) == tries.starts + 1)
     oracle_.violate(fmt::format("{} has the other era, and is said to have failed: {}", member.name(),
                                 member.instance().trouble()));
-  tries.failed =
-      state != mcpivot::Instance::State::ready && (tries.failed || state == mcpivot::Instance::State::failed);
+  const bool afresh = state == mcpivot::Instance::State::ready || state == mcpivot::Instance::State::stopped;
+  tries.failed = !afresh && (tries.failed || state == mcpivot::Instance::State::failed);
   if (state != mcpivot::Instance::State::starting) tries.starts = oracle_.starts_of(server);
 }
 
