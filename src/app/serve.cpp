@@ -13,6 +13,7 @@
 #include "front/http_gate.h"
 #include "front/http_server.h"
 #include "front/session_keys.h"
+#include "front/session_store.h"
 #include "log/log.h"
 
 namespace mcpivot {
@@ -22,6 +23,11 @@ using std::chrono::milliseconds;
 
 // For what was answered last, to be written.
 constexpr milliseconds last_answers{150};
+constexpr milliseconds last_writes{1'000};
+
+std::chrono::sys_seconds now() {
+  return std::chrono::floor<std::chrono::seconds>(std::chrono::system_clock::now());
+}
 
 // What can't be served as it was asked for.
 struct Unfit {
@@ -68,9 +74,11 @@ SessionSeal seal_of(const ServeOptions& options) {
   return SessionSeal(value_or_unfit(SessionKeys::load_or_make(folder + "/session.key")));
 }
 
-// Each client has servers of its own: they are started when it first needs them.
-void start_when_needed(GatewayConfig& config) {
+// Each client has servers of its own, which are started when it first needs them; and may not build or
+// restart them, nor read what they print.
+void adapt(GatewayConfig& config) {
   for (ServerEntry& entry : config.servers) entry.start = StartMode::lazy;
+  config.powers = {.build = false, .restart = false, .logs = false};
 }
 
 class ServingProgram {
@@ -78,8 +86,9 @@ class ServingProgram {
   ServingProgram(const Options& options, Guard& guard)
       : options_(*options.serve),
         engine_(
-            options, guard, [this](const std::string& signal) { shut_down(signal); }, start_when_needed),
-        gate_(engine_.world(), engine_.clients(), engine_.gateway(), admission_of(options_),
+            options, guard, [this](const std::string& signal) { shut_down(signal); }, adapt),
+        store_(engine_.loop(), state_folder() + "/sessions.db"),
+        gate_(engine_.world(), engine_.clients(), engine_.gateway(), store_, admission_of(options_),
               seal_of(options_), {.session_idle = options_.session_idle}),
         server_(engine_.loop(), engine_.context().corks, gate_),
         desk_(engine_.gateway().open()),
@@ -89,12 +98,14 @@ class ServingProgram {
   }
 
   int run() {
+    if (const auto opened = store_.open(now()); !opened) log_warn("{}", opened.error());
     listen();
     watch_files();
     engine_.start();
     control_.open();
     const int exit_code = engine_.run();
     server_.close();
+    store_.close(last_writes);
     return exit_code;
   }
 
@@ -155,6 +166,7 @@ class ServingProgram {
 
   const ServeOptions& options_;
   Engine engine_;
+  SessionStore store_;
   HttpGate gate_;
   HttpServer server_;
   Desk& desk_;  // what terminals see

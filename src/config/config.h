@@ -51,6 +51,14 @@ enum class Front : std::uint8_t {
   modern
 };
 
+// Which control tools a client has beyond those that look and choose.
+struct Powers {
+  bool build = true;
+  bool restart = true;  // and stop
+  bool logs = true;
+  bool operator==(const Powers&) const = default;
+};
+
 struct GatewayConfig {
   std::vector<ServerEntry> servers;
   std::size_t left_out = 0;  // that the file names too, but with errors
@@ -58,6 +66,7 @@ struct GatewayConfig {
   bool remember = false;  // which servers were active, across runs
   Compat compat = Compat::none;
   Front front = Front::automatic;
+  Powers powers{};
   std::string file;     // where it came from; empty: the command line
   std::string trouble;  // what is wrong with it, in one line; empty: nothing
 };

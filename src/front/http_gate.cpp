@@ -20,7 +20,8 @@ namespace {
 
 using std::chrono::milliseconds;
 
-constexpr milliseconds patience{100};  // for a server whose client has gone
+constexpr milliseconds patience{100};   // for a server whose client has gone
+constexpr milliseconds save_pace{100};  // for what sessions have set
 constexpr std::string_view json_type = "Content-Type: application/json\r\n";
 constexpr std::string_view endpoint = "/mcp";
 
@@ -53,14 +54,16 @@ HttpAnswer busy(std::string_view words) {
 
 }  // namespace
 
-HttpGate::HttpGate(World& world, Clients& clients, Gateway& gateway, Admission admission, SessionSeal seal,
-                   Settings settings)
+HttpGate::HttpGate(World& world, Clients& clients, Gateway& gateway, SessionStore& store, Admission admission,
+                   SessionSeal seal, Settings settings)
     : world_(world),
       clients_(clients),
       gateway_(gateway),
+      store_(store),
       admission_(std::move(admission)),
       seal_(std::move(seal)),
       settings_(settings),
+      save_(world.timers()),
       idle_(world.timers()),
       drain_(world.timers()) {
   end_idle();
@@ -111,14 +114,14 @@ void HttpGate::on_request(ReplyId reply, const HttpAsk& ask, std::string body) {
   const auto visitor = admission_.admit(ask);
   if (!visitor) return server_->respond(reply, visitor.error());
   Visit visit{.reply = reply,
-              .ask = ask,
               .who = *visitor,
               .profile = *profile_in(path_of(ask)),
+              .session = std::string(ask.header("Mcp-Session-Id")),
               .headers = admission_.page_headers(ask)};
   if (visit.profile.empty()) visit.profile = visitor->profile;
-  if (ask.method == "GET") return listen(visit);
-  if (ask.method == "DELETE") return end_session(visit);
-  post(std::move(visit), std::move(body));
+  if (ask.method == "GET") return listen(std::move(visit), ask);
+  if (ask.method == "DELETE") return end_session(std::move(visit));
+  post(std::move(visit), ask, std::move(body));
 }
 
 void HttpGate::answer(const Visit& visit, HttpAnswer answer) {
@@ -130,32 +133,39 @@ void HttpGate::refuse(const Visit& visit, int status, std::string_view id, int c
   answer(visit, {.status = status, .headers = std::string(json_type), .body = error_answer(id, code, words)});
 }
 
-void HttpGate::post(Visit visit, std::string body) {
+void HttpGate::post(Visit visit, const HttpAsk& ask, std::string body) {
   const bool batch = is_batch(body);
   const auto message = read_message(body);
   if (!batch && !message)
     return refuse(visit, 400, message.error().id, message.error().code, message.error().reason);
-  if (!batch)
-    log_info("http: {} {} from {}{}{}", visit.ask.method,
-             message->is_answer() ? "answer" : string_value(message->text(message->method)), visit.ask.peer,
-             visit.who.principal.empty() ? "" : ", ", visit.who.principal);
-  const std::string version(visit.ask.header("MCP-Protocol-Version"));
+  log_info("http: {} from {}{}{}",
+           batch                  ? "batch"
+           : message->is_answer() ? "answer"
+                                  : string_value(message->text(message->method)),
+           ask.peer, visit.who.principal.empty() ? "" : ", ", visit.who.principal);
+  const std::string version(ask.header("MCP-Protocol-Version"));
   const bool modern = !batch && (message->version || fmt::format("\"{}\"", version) == modern_version ||
                                  message->known == Method::discover || message->known == Method::listen);
-  if (modern) return post_modern(std::move(visit), *message, std::move(body));
+  if (modern) return post_modern(visit, ask, *message, std::move(body));
   if (!version.empty() && !is_protocol_version(version))
     return refuse(visit, 400, batch ? "" : message->text(message->id), code::invalid_request,
                   "Unsupported MCP-Protocol-Version; there are " + all_versions());
-  post_legacy(std::move(visit), batch ? nullptr : &*message, std::move(body));
+  const bool begins = !batch && message->known == Method::initialize && visit.session.empty();
+  if (!begins)
+    return in_session(std::move(visit), [this, body = std::move(body)](Life& life, const Visit& in) mutable {
+      hand_over(life, in, std::move(body));
+    });
+  if (lives_.size() >= settings_.most_clients) return answer(visit, busy("There are too many sessions."));
+  hand_over(open(visit, Era::legacy, random_text()), visit, std::move(body));
 }
 
-void HttpGate::post_modern(Visit visit, const Message& message, std::string body) {
+void HttpGate::post_modern(const Visit& visit, const HttpAsk& ask, const Message& message, std::string body) {
   const std::string_view id = message.text(message.id);
   if (message.kind == Kind::notification) return answer(visit, {.status = 202});
   if (message.kind != Kind::request)
     return refuse(visit, 400, {}, code::invalid_request,
                   "Protocol version 2026-07-28 has no answers from clients; send inputResponses.");
-  if (const std::string fault = fault_in_headers(visit.ask, message); !fault.empty())
+  if (const std::string fault = fault_in_headers(ask, message); !fault.empty())
     return refuse(visit, 400, id, code::header_mismatch, fault);
   if (const std::string fault = fault_in_meta(message); !fault.empty())
     return answer(visit, {.status = 400, .headers = std::string(json_type), .body = fault});
@@ -168,63 +178,72 @@ void HttpGate::post_modern(Visit visit, const Message& message, std::string body
   hand_over(life, visit, std::move(body));
 }
 
-void HttpGate::post_legacy(Visit visit, const Message* message, std::string body) {
-  const bool begins = message != nullptr && message->known == Method::initialize;
-  if (begins && !visit.ask.has("Mcp-Session-Id")) {
-    if (lives_.size() >= settings_.most_clients) return answer(visit, busy("There are too many sessions."));
-    return hand_over(open(visit, Era::legacy, random_text()), visit, std::move(body));
-  }
-  if (Life* const life = session_of(visit)) hand_over(*life, visit, std::move(body));
-}
-
 void HttpGate::hand_over(Life& life, const Visit& visit, std::string body) {
   if (life.client->crowded()) return answer(visit, busy("This client has too many requests under way."));
   by_reply_.emplace(visit.reply, life.client->id());
+  save_soon(life.client->id());
   life.client->post(visit.reply, std::move(body), visit.headers);
 }
 
-void HttpGate::listen(const Visit& visit) {
-  HttpAnswer no_stream = plain_answer(405, "Only sessions have a stream of their own.");
-  no_stream.headers += "Allow: POST, OPTIONS\r\n";
-  if (!visit.ask.has("Mcp-Session-Id")) return answer(visit, std::move(no_stream));
-  if (!lists(visit.ask.header("Accept"), "text/event-stream"))
+void HttpGate::listen(Visit visit, const HttpAsk& ask) {
+  if (visit.session.empty()) {
+    HttpAnswer no_stream = plain_answer(405, "Only sessions have a stream of their own.");
+    no_stream.headers += "Allow: POST, OPTIONS\r\n";
+    return answer(visit, std::move(no_stream));
+  }
+  if (!lists(ask.header("Accept"), "text/event-stream"))
     return answer(visit, plain_answer(406, "Accept must list text/event-stream."));
-  Life* const life = session_of(visit);
-  if (life == nullptr) return;
-  by_reply_.emplace(visit.reply, life->client->id());
-  life->client->listen(visit.reply, visit.ask.header("Last-Event-ID"), visit.headers);
+  in_session(std::move(visit),
+             [this, last_event = std::string(ask.header("Last-Event-ID"))](Life& life, const Visit& in) {
+               by_reply_.emplace(in.reply, life.client->id());
+               life.client->listen(in.reply, last_event, in.headers);
+             });
 }
 
-void HttpGate::end_session(const Visit& visit) {
-  if (!visit.ask.has("Mcp-Session-Id")) {
+void HttpGate::end_session(Visit visit) {
+  if (visit.session.empty()) {
     HttpAnswer no_session = plain_answer(405, "Only a session can be ended.");
     no_session.headers += "Allow: POST, OPTIONS\r\n";
     return answer(visit, std::move(no_session));
   }
-  Life* const life = session_of(visit);
-  if (life == nullptr) return;
-  revoked_.insert(life->uid);
-  end(life->client->id());
-  answer(visit, {.status = 204});
+  const auto ticket = ticket_of(visit);
+  if (!ticket) return;
+  if (const auto live = sessions_.find(ticket->uid); live != sessions_.end()) end(live->second);
+  // It is answered when that will hold after our end, too.
+  store_.revoke(ticket->uid, ticket->expires, [this, visit](bool) { answer(visit, {.status = 204}); });
 }
 
 // --- sessions ----------------------------------------------------------------------------------------------
 
-HttpGate::Life* HttpGate::session_of(const Visit& visit) {
-  if (!visit.ask.has("Mcp-Session-Id")) {
+// Nothing: the request has been answered.
+std::optional<SessionTicket> HttpGate::ticket_of(const Visit& visit) {
+  if (visit.session.empty()) {
     refuse(visit, 400, {}, code::invalid_request, "Mcp-Session-Id is missing: send `initialize` first.");
-    return nullptr;
+    return std::nullopt;
   }
-  const auto ticket = seal_.open(visit.ask.header("Mcp-Session-Id"), now());
+  const auto ticket = seal_.open(visit.session, now());
   // To others than its owner it does not exist.
-  if (!ticket || ticket->principal != visit.who.principal || ticket->profile != visit.profile ||
-      revoked_.contains(ticket->uid)) {
-    refuse(visit, 404, {}, code::invalid_request,
-           "There is no such session. Send `initialize` to begin one.");
-    return nullptr;
-  }
-  const auto found = sessions_.find(ticket->uid);
-  return found != sessions_.end() ? &lives_.at(found->second) : restore(visit, *ticket);
+  if (ticket && ticket->principal == visit.who.principal && ticket->profile == visit.profile &&
+      !store_.revoked(ticket->uid))
+    return *ticket;
+  refuse(visit, 404, {}, code::invalid_request, "There is no such session. Send `initialize` to begin one.");
+  return std::nullopt;
+}
+
+void HttpGate::in_session(Visit visit, Do then) {
+  const auto ticket = ticket_of(visit);
+  if (!ticket) return;
+  if (const auto live = sessions_.find(ticket->uid); live != sessions_.end())
+    return then(lives_.at(live->second), visit);
+  store_.get(ticket->uid, [this, visit = std::move(visit), ticket = *ticket,
+                           then = std::move(then)](const std::optional<SessionRecord>& record) mutable {
+    // Others may have come back, or ended it, meanwhile.
+    if (!ticket_of(visit)) return;
+    if (const auto live = sessions_.find(ticket.uid); live != sessions_.end())
+      return then(lives_.at(live->second), visit);
+    if (draining_) return answer(visit, busy("mcpivot is ending."));
+    if (Life* const life = restore(visit, ticket, record)) then(*life, visit);
+  });
 }
 
 HttpGate::Life& HttpGate::open(const Visit& visit, Era era, std::string uid) {
@@ -247,20 +266,31 @@ HttpGate::Life& HttpGate::seat(const Visit& visit, Desk& desk, Era era, std::str
   return life;
 }
 
-// We issued its id, and know nothing else of it: mcpivot was started again, or the session was idle.
-HttpGate::Life* HttpGate::restore(const Visit& visit, const SessionTicket& ticket) {
+// We issued its id; mcpivot was started again since, or the session was idle. Null: it has been answered.
+HttpGate::Life* HttpGate::restore(const Visit& visit, const SessionTicket& ticket,
+                                  const std::optional<SessionRecord>& record) {
   if (lives_.size() >= settings_.most_clients) {
     answer(visit, busy("There are too many sessions."));
     return nullptr;
   }
   Desk& desk = gateway_.open();
   ClientState state;
-  state.hello = ticket.hello;
+  bool known = false;
+  if (record) {
+    if (auto kept = client_state_from(record->state)) {
+      state = std::move(*kept);
+      known = true;
+    }
+    if (state.hello.empty()) state.hello = record->hello;
+  }
+  if (state.hello.empty()) state.hello = ticket.hello;
   desk.restore(state);
-  desk.add_notice(
-      "[mcpivot] this session goes on in a new run of mcpivot, or after a long rest: its servers were started "
-      "again, and anything that they kept in memory is gone.");
+  desk.add_notice(fmt::format(
+      "[mcpivot] this session goes on after mcpivot was started again, or after a long rest. Its servers are "
+      "started anew: anything that they kept in memory is gone.{}",
+      known ? "" : " The log level, subscriptions and activations of this session are gone, too."));
   Life& life = seat(visit, desk, Era::legacy, ticket.uid);
+  life.expires = ticket.expires;
   life.client->set_version(fmt::format("\"{}\"", ticket.version));
   desk.start();
   log_info("http: client {} is back{}{}", static_cast<std::uint64_t>(desk.client()),
@@ -271,7 +301,8 @@ HttpGate::Life* HttpGate::restore(const Visit& visit, const SessionTicket& ticke
 std::string HttpGate::on_opened(WebClient& client) {
   const auto found = lives_.find(client.id());
   if (found == lives_.end() || found->second.uid.empty()) return {};
-  const Life& life = found->second;
+  Life& life = found->second;
+  life.expires = now() + settings_.session_life;
   const std::string hello = client.desk().state().hello;
   const SessionTicket ticket{.uid = life.uid,
                              .principal = life.who.principal,
@@ -279,13 +310,39 @@ std::string HttpGate::on_opened(WebClient& client) {
                              .version = string_value(agreed_version(hello)),
                              .hello = hello,
                              .issued = now(),
-                             .expires = now() + settings_.session_life};
+                             .expires = life.expires};
+  save(life);
   return fmt::format("Mcp-Session-Id: {}\r\n", seal_.seal(ticket));
+}
+
+// What a request changes is known when it has been answered; several are written down at once.
+void HttpGate::save_soon(ClientId client) {
+  if (!to_save_.insert(client).second || to_save_.size() > 1) return;
+  save_.set(save_pace, [this] {
+    for (const ClientId id : std::exchange(to_save_, {}))
+      if (const auto found = lives_.find(id); found != lives_.end()) save(found->second);
+  });
+}
+
+void HttpGate::save(Life& life) {
+  if (life.uid.empty() || life.expires == std::chrono::sys_seconds()) return;
+  const ClientState state = life.client->desk().state();
+  std::string text = to_json(state);
+  const std::size_t hash = std::hash<std::string>()(text);
+  if (std::exchange(life.saved, hash) == hash) return;
+  store_.put({.uid = life.uid,
+              .principal = life.who.principal,
+              .profile = life.profile,
+              .hello = state.hello,
+              .state = std::move(text),
+              .updated = now(),
+              .expires = life.expires});
 }
 
 void HttpGate::end(ClientId client) {
   const auto found = lives_.find(client);
   if (found == lives_.end()) return;
+  save(found->second);
   Life life = std::move(found->second);
   lives_.erase(found);
   sessions_.erase(life.uid);
@@ -302,6 +359,7 @@ void HttpGate::end_idle() {
     for (const auto& [id, life] : lives_)
       if (!life.client->busy() && life.client->last_used() < since) idle.push_back(id);
     for (const ClientId id : idle) end(id);
+    store_.tidy(now());
     end_idle();
   });
 }
@@ -349,7 +407,10 @@ void HttpGate::drain(milliseconds time, std::function<void()> done) {
 }
 
 void HttpGate::close() {
-  for (auto& [id, life] : lives_) life.client->close(503);
+  for (auto& [id, life] : lives_) {
+    save(life);
+    life.client->close(503);
+  }
 }
 
 }  // namespace mcpivot

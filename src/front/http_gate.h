@@ -20,6 +20,7 @@
 #include "front/admission.h"
 #include "front/http_server.h"
 #include "front/session_seal.h"
+#include "front/session_store.h"
 #include "front/web_client.h"
 #include "gateway/gateway.h"
 
@@ -34,8 +35,8 @@ class HttpGate final : public HttpServer::Handler, private WebClient::Owner {
   };
 
   // The others must outlive it. The server comes later, because it needs the gate.
-  HttpGate(World& world, Clients& clients, Gateway& gateway, Admission admission, SessionSeal seal,
-           Settings settings);
+  HttpGate(World& world, Clients& clients, Gateway& gateway, SessionStore& store, Admission admission,
+           SessionSeal seal, Settings settings);
   ~HttpGate() override;
   void serve(HttpServer& server) { server_ = &server; }
 
@@ -61,6 +62,8 @@ class HttpGate final : public HttpServer::Handler, private WebClient::Owner {
     Visitor who;
     std::string profile;
     std::string uid;  // of a legacy session; empty: it is a modern client
+    std::chrono::sys_seconds expires{};
+    std::size_t saved = 0;  // of what was written down last
     std::unique_ptr<WebClient> client;
   };
 
@@ -71,30 +74,36 @@ class HttpGate final : public HttpServer::Handler, private WebClient::Owner {
   // What a request is about.
   struct Visit {
     ReplyId reply;
-    const HttpAsk& ask;
     Visitor who;
     std::string profile;
+    std::string session;  // its id; empty: none
     std::string headers;  // of whatever answers it
   };
-  void post(Visit visit, std::string body);
-  void post_modern(Visit visit, const Message& message, std::string body);
-  void post_legacy(Visit visit, const Message* message, std::string body);
-  void listen(const Visit& visit);
-  void end_session(const Visit& visit);
+  using Do = std::function<void(Life& life, const Visit& visit)>;
+
+  void post(Visit visit, const HttpAsk& ask, std::string body);
+  void post_modern(const Visit& visit, const HttpAsk& ask, const Message& message, std::string body);
+  void listen(Visit visit, const HttpAsk& ask);
+  void end_session(Visit visit);
   void answer(const Visit& visit, HttpAnswer answer);
   void refuse(const Visit& visit, int status, std::string_view id, int code, std::string_view words);
-  // The session that the request names; null: it has been answered.
-  Life* session_of(const Visit& visit);
+  std::optional<SessionTicket> ticket_of(const Visit& visit);
+  // In the session that the request names, now or when it has been restored; if there is none, that is the
+  // answer.
+  void in_session(Visit visit, Do then);
   Life& open(const Visit& visit, Era era, std::string uid);
   Life& seat(const Visit& visit, Desk& desk, Era era, std::string uid);
-  Life* restore(const Visit& visit, const SessionTicket& ticket);
+  Life* restore(const Visit& visit, const SessionTicket& ticket, const std::optional<SessionRecord>& record);
   void hand_over(Life& life, const Visit& visit, std::string body);
+  void save_soon(ClientId client);
+  void save(Life& life);
   void end(ClientId client);
   void end_idle();
 
   World& world_;
   Clients& clients_;
   Gateway& gateway_;
+  SessionStore& store_;
   HttpServer* server_ = nullptr;
   Admission admission_;
   SessionSeal seal_;
@@ -103,7 +112,8 @@ class HttpGate final : public HttpServer::Handler, private WebClient::Owner {
   std::map<std::string, ClientId> sessions_;  // by uid
   std::map<Modern, ClientId> modern_;
   std::map<ReplyId, ClientId> by_reply_;
-  std::set<std::string> revoked_;  // uids
+  std::set<ClientId> to_save_;
+  Alarm save_;
   Alarm idle_;
   Alarm drain_;
   bool draining_ = false;

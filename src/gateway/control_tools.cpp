@@ -65,8 +65,11 @@ ControlNames names_under(Compat compat) {
 
 }  // namespace
 
-ControlNames control_names(Compat compat, const ServerConfig& server) {
+ControlNames control_names(Compat compat, Powers powers, const ServerConfig& server) {
   ControlNames names = names_under(compat);
+  if (!powers.build) names.rebuild = {};
+  if (!powers.restart) names.restart = {};
+  if (!powers.logs) names.logs = {};
   if (!prints_to_us(server) || server.sharing == Sharing::shared) names.logs = {};
   return names;
 }
@@ -169,8 +172,15 @@ struct ControlTools::Running {
   }
 };
 
+bool ControlTools::is_granted(const Tool& tool) const {
+  if (tool.when == Tool::When::buildable) return powers_.build;
+  if (tool.when == Tool::When::logging) return powers_.logs;
+  const bool restarts = tool.run == &ControlTools::restart || tool.run == &ControlTools::sitter_kill;
+  return !restarts || powers_.restart;
+}
+
 bool ControlTools::is_listed(const Tool& tool) const {
-  if (tool.of != compat_) return false;
+  if (tool.of != compat_ || !is_granted(tool)) return false;
   if (tool.when == Tool::When::choice) return offers_choice();
   if (tool.when == Tool::When::activation) return offers_choice() && era_ == Era::legacy;
   if (tool.when == Tool::When::always) return true;
@@ -225,6 +235,7 @@ std::string ControlTools::why_not(std::string_view name) const {
   const auto tool = std::ranges::find(tools, name, &Tool::name);
   if (tool == tools.end()) return "mcpivot has no such tool";
   if (tool->of != compat_) return "--compat lists other tools in its place";
+  if (!is_granted(*tool)) return "over HTTP clients have it only if their profile grants it";
   if (tool->when == Tool::When::buildable) return "no server here has a build command (--build)";
   if (tool->when == Tool::When::logging)
     return "mcpivot did not start what is behind it, and so does not see what that prints";

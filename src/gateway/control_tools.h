@@ -23,7 +23,7 @@
 namespace mcpivot {
 
 // What the tools are called, for words about this server.
-ControlNames control_names(Compat compat, const ServerConfig& server);
+ControlNames control_names(Compat compat, Powers powers, const ServerConfig& server);
 
 class ControlTools {
  public:
@@ -48,8 +48,13 @@ class ControlTools {
   };
 
   // The fleet must outlive the tools.
-  ControlTools(World& world, Clients& clients, Fleet& fleet, Compat compat)
-      : world_(world), clients_(clients), fleet_(fleet), compat_(compat), started_(world.timers().now()) {}
+  ControlTools(World& world, Clients& clients, Fleet& fleet, Compat compat, Powers powers = {})
+      : world_(world),
+        clients_(clients),
+        fleet_(fleet),
+        compat_(compat),
+        powers_(powers),
+        started_(world.timers().now()) {}
 
   // For a modern client, whose lists may not change because of what it asks: it activates nothing, and
   // reaches inactive servers by search and call.
@@ -90,6 +95,7 @@ class ControlTools {
   bool offers_choice() const { return fleet_.presentation().offers_choice; }
   const Tool* find(std::string_view name) const;
   bool is_listed(const Tool& tool) const;
+  bool is_granted(const Tool& tool) const;
   static std::string properties_of(const Tool& tool, bool with_server);
   void answer(const Call& call, const std::string& text, bool failed = false) const;
   void refuse(const Call& call, const std::string& words) const { answer(call, words, true); }
@@ -131,6 +137,7 @@ class ControlTools {
   Clients& clients_;
   Fleet& fleet_;
   Compat compat_;
+  Powers powers_;
   Era era_ = Era::legacy;
   std::list<std::shared_ptr<Running>> running_;
   ToolSearch index_;

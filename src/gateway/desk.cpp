@@ -62,7 +62,7 @@ Desk::Desk(World& world, Clients& clients, const Servers& servers, ClientId clie
       memory_(world.files(), config_.remember ? config_.file : std::string()),
       leaving_(world.timers()),
       next_start_(world.timers()),
-      control_(world, clients, *this, config_.compat),
+      control_(world, clients, *this, config_.compat, config_.powers),
       announcer_(world.timers(),
                  [this](ListKind kind) {
                    const std::string_view method = words(kind).notification;
@@ -76,7 +76,7 @@ Desk::Desk(World& world, Clients& clients, const Servers& servers, ClientId clie
 }
 
 std::unique_ptr<Member> Desk::make_member(ServerEntry entry) {
-  entry.server.control = control_names(config_.compat, entry.server);
+  entry.server.control = control_names(config_.compat, config_.powers, entry.server);
   const bool active = is_active_at_first(entry);
   Instance::Watcher& watcher = *this;
   const auto& server = servers_.at(entry.server.name);
@@ -209,7 +209,7 @@ void Desk::welcome(Member& member) {
 }
 
 void Desk::change(Member& member, ServerEntry entry) {
-  entry.server.control = control_names(config_.compat, entry.server);
+  entry.server.control = control_names(config_.compat, config_.powers, entry.server);
   if (member.entry().active != entry.active && entry.active) {
     member.set_active(*entry.active);
     forget_start(member);
