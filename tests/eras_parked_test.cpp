@@ -295,6 +295,22 @@ TEST_F(EraParked, a_call_whose_server_crashes_is_told_so_by_the_retry) {
   EXPECT_THAT(required, SizeIs(1));
 }
 
+TEST(EraStopFirst, a_retry_that_comes_while_the_server_of_its_call_ends_is_told_so) {
+  Client client({.options = {"--swap", "stop-first", "--build", "true", "--drain", "50ms"},
+                 .server = {"--journal", "journal", "--ignore-eof"}});
+  greet(client, Era::modern);
+  const json::object params = call_of("require", rounds({round_of(form)}));
+  const json::object answer = client.request("tools/call", params);
+  ASSERT_TRUE(wants_input(answer));
+  const auto rebuild = client.send_call("pivot_rebuild");
+  ASSERT_TRUE(wait_until([&] { return !own(client, "pivot_status").contains("state: ready"); }, soon()));
+  const json::object late = client.request("tools/call", retry_of(params, answer, accepted()));
+  EXPECT_TRUE(is_error(late));
+  EXPECT_THAT(text_of(late), HasSubstr("waited for the client's input"));
+  EXPECT_FALSE(is_error(client.await(rebuild)));
+  EXPECT_EQ(own(client, "echo", {{"text", "on"}}), "on");
+}
+
 TEST_F(EraParked, a_call_goes_on_in_its_own_generation_when_there_is_a_new_one) {
   const json::object params = call_of("require", rounds({round_of(form), round_of(roots)}));
   const json::object answer = client_.request("tools/call", params);

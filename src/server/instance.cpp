@@ -169,8 +169,7 @@ void Instance::request(ToServer& asked) {
   if (message.known == Method::resources_unsubscribe && is_shared()) return unsubscribe(asker, message);
   if (!leaving_.empty() && (message.known == Method::other || message.request_state))
     if (Generation* keeper = keeper_of(message)) return keeper->request(asked);
-  if (message.request_state)
-    if (const LostCall* const lost = find_lost(message)) return refuse_lost(asker, message, lost->words);
+  if (const LostCall* const lost = find_lost(message)) return refuse_lost(asker, message, lost->words);
   if (Generation* generation = serving()) {
     if (asker.era != generation->era() && needs_task(message, asked.name))
       return refuse_lost(
@@ -196,6 +195,7 @@ void Instance::request(ToServer& asked) {
 
 // A call that this one goes on with was lost with its generation.
 const Instance::LostCall* Instance::find_lost(const Message& message) const {
+  if (!message.request_state) return nullptr;
   const std::string state = string_value(message.text(message.request_state));
   const auto found = std::ranges::find(lost_calls_, state, &LostCall::state);
   return found == lost_calls_.end() ? nullptr : &*found;
@@ -403,6 +403,8 @@ void Instance::release_waiting() {
     const Message message = waiting.message.message();
     if (!waiting.is_request()) {
       serving()->notify(message);
+    } else if (const LostCall* const lost = find_lost(message)) {
+      refuse_lost(waiting.asker, message, lost->words);
     } else if (may_pass(waiting.asker, message)) {
       Generation* const keeper = message.request_state ? keeper_of(message) : nullptr;
       (keeper != nullptr ? keeper : serving())->request(waiting.asker, message, waiting.sent_before);

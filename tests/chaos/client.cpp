@@ -78,11 +78,18 @@ std::string Client::request(Request request, const std::string& method, const st
   const std::string id = request.id;
   request.sent = world_.now();
   if (request.deadline == 0) request.deadline = request.sent + patience;
+  const std::string server = request.server;
+  const std::string expect = request.expect;
   oracle_.sent(std::move(request));
   // A modern request always says who asks; a tool call has done so already.
   std::string all = params;
   if (modern_ && params.find("\"_meta\"") == std::string::npos)
     all = params.empty() ? "{" + meta("") + "}" : "{" + meta("") + "," + params.substr(1);
+  // A legacy server doesn't say in which call it asks: any that is open may have to carry the question.
+  if (modern_ && (method == "tools/call" || method == "prompts/get" || method == "resources/read"))
+    asking_.try_emplace(id, Asking{server, method, all, expect, 1});
+  if (next_ % 64 == 0)
+    std::erase_if(asking_, [&](const auto& one) { return oracle_.was_answered(one.first); });
   line(R"({"jsonrpc":"2.0","id":)" + id + R"(,"method":")" + method + "\"" +
        (all.empty() ? "" : ",\"params\":" + all) + "}");
   return id;
@@ -145,10 +152,13 @@ void Client::call_again(const Oracle::Required& required) {
   world_.after(static_cast<long>(asking.number % 900), [this, asking, responses, state = required.state] {
     Request again{.id = next_id(), .what = "ask-again", .server = asking.server};
     again.expect = asking.expect;
-    again.may_fail = true;  // its server may be another one by now, which was not asked
-    asking_[again.id] = asking;
-    request(std::move(again), "tools/call",
-            asking.params.substr(0, asking.params.size() - 1) + R"(,"inputResponses":{)" + responses + "}" +
+    std::string params = asking.params;
+    if (const auto token = params.find(R"("progressToken":)"); token < params.find(R"("arguments":)"))
+      params.replace(token + 16, params.find_first_of(",}", token) - token - 16, again.id);
+    asking_[again.id] = {asking.server, asking.method, params, asking.expect, asking.number};
+    params.pop_back();
+    request(std::move(again), asking.method,
+            params + R"(,"inputResponses":{)" + responses + "}" +
                 (state.empty() ? "" : R"(,"requestState":)" + state) + "}");
   });
 }
@@ -197,7 +207,7 @@ void Client::make(const Action& action) {
                 : rounds(token, number);
     const std::string params = R"({"name":")" + (through ? "pivot_call" : tool("require")) + "\"," +
                                (modern_ ? meta("") + "," : "") + R"("arguments":)" + arguments + "}";
-    asking_[made.id] = {server, params, made.expect, number};
+    if (modern_) asking_[made.id] = {server, "tools/call", params, made.expect, number};
     request(std::move(made), "tools/call", params);
   } else if (what == "never-answer") {  // it sleeps for longer than a call may take
     made.may_fail = true;

@@ -44,9 +44,9 @@ class Client {
   World& world_;
   Oracle& oracle_;
   bool modern_;
-  // Calls that ask back, by their ids.
+  // A modern client's requests that may be answered with a question, by their ids.
   struct Asking {
-    std::string server, params, expect;
+    std::string server, method, params, expect;
     std::uint32_t number;
   };
   std::map<std::string, Asking> asking_;

@@ -232,8 +232,13 @@ void Oracle::judge_request(const Request& request, const std::map<std::string, i
     count(Promise::says_why, request.sent, end, says);
   }
   if (request.what == "broken-build") {
-    // Whoever else hurts the server at that time may be told instead.
-    const bool told = request.is_failure && request.text.find("mcpivot") != std::string::npos;
+    // Whoever else hurts the server at that time may be told instead, or have had the build that fails.
+    const bool others_build = std::ranges::any_of(faults_, [&](const Fault& fault) {
+      return (fault.what.starts_with("hangup") || fault.what == "terminal") && fault.begin <= end &&
+             fault.end >= request.sent;
+    });
+    const bool told =
+        (request.is_failure && request.text.find("mcpivot") != std::string::npos) || others_build;
     if (!told) violate(Promise::broken_build, end, what + ", got: " + shortened(request.text, 300));
     count(Promise::broken_build, request.sent, end, told);
   }
