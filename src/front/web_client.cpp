@@ -72,6 +72,8 @@ void WebClient::post(ReplyId reply, std::string body, std::string headers) {
   Exchange& exchange = *exchanges_.at(number);
   exchange.id = message->text(message->id);
   exchange.initializes = message->known == Method::initialize;
+  // Its answer has the session's id in a header, and there are no headers before there is an answer.
+  if (exchange.initializes) exchange.patience.cancel();
   exchange.call = message->known == Method::tools_call || message->known == Method::prompts_get ||
                   message->known == Method::resources_read;
   exchange.logs = !find_member(message->text(message->meta), meta_key::log_level).empty();
@@ -286,6 +288,8 @@ void WebClient::agreed_version(std::string_view version) {
 // --- streams -----------------------------------------------------------------------------------------------
 
 void WebClient::say(std::uint32_t number, std::string_view text) {
+  if (const auto found = exchanges_.find(number); found != exchanges_.end() && found->second->initializes)
+    number = 0;
   ReplyId reply = listener_;
   if (number != 0) {
     Exchange& exchange = *exchanges_.at(number);
