@@ -89,7 +89,6 @@ std::optional<HttpAnswer> HttpGate::judge(const HttpAsk& ask) {
   };
   if (!visitor->profile.empty() && *profile != visitor->profile && !profile->empty())
     return refuse(plain_answer(404, "There is no such profile."));
-  if (draining_) return refuse(busy("mcpivot is ending."));
   if (ask.method != "POST" && ask.method != "GET" && ask.method != "DELETE") {
     HttpAnswer answer = plain_answer(405, "Messages are sent with POST.");
     answer.headers += "Allow: POST, GET, DELETE, OPTIONS\r\n";
@@ -135,6 +134,9 @@ void HttpGate::post(Visit visit, std::string body) {
   const auto message = read_message(body);
   if (!batch && !message)
     return refuse(visit, 400, message.error().id, message.error().code, message.error().reason);
+  // Answers are still taken: a call under way may wait for one.
+  if (draining_ && (batch || message->kind == Kind::request))
+    return answer(visit, busy("mcpivot is ending."));
   if (!batch)
     log_info("http: {} {} from {}{}{}", visit.ask.method,
              message->is_answer() ? "answer" : string_value(message->text(message->method)), visit.ask.peer,
@@ -216,9 +218,9 @@ HttpGate::Life* HttpGate::session_of(const Visit& visit) {
     return nullptr;
   }
   const auto ticket = seal_.open(visit.ask.header("Mcp-Session-Id"), now());
-  // To others than its owner it does not exist.
+  // To others than its owner it does not exist, nor when it is gone and its id doesn't say how it began.
   if (!ticket || ticket->principal != visit.who.principal || ticket->profile != visit.profile ||
-      revoked_.contains(ticket->uid)) {
+      revoked_.contains(ticket->uid) || (!ticket->hello_inside && !sessions_.contains(ticket->uid))) {
     refuse(visit, 404, {}, code::invalid_request,
            "There is no such session. Send `initialize` to begin one.");
     return nullptr;
@@ -249,8 +251,8 @@ HttpGate::Life& HttpGate::seat(const Visit& visit, Desk& desk, Era era, std::str
 
 // We issued its id, and know nothing else of it: mcpivot was started again, or the session was idle.
 HttpGate::Life* HttpGate::restore(const Visit& visit, const SessionTicket& ticket) {
-  if (lives_.size() >= settings_.most_clients) {
-    answer(visit, busy("There are too many sessions."));
+  if (draining_ || lives_.size() >= settings_.most_clients) {
+    answer(visit, busy(draining_ ? "mcpivot is ending." : "There are too many sessions."));
     return nullptr;
   }
   Desk& desk = gateway_.open();
@@ -328,7 +330,7 @@ void HttpGate::on_drained(ReplyId reply) {
   const auto found = by_reply_.find(reply);
   if (found == by_reply_.end()) return;
   const auto life = lives_.find(found->second);
-  if (life != lives_.end()) life->second.client->drained();
+  if (life != lives_.end()) life->second.client->drained(reply);
 }
 
 void HttpGate::drain(milliseconds time, std::function<void()> done) {
