@@ -74,10 +74,13 @@ SessionSeal seal_of(const ServeOptions& options) {
   return SessionSeal(value_or_unfit(SessionKeys::load_or_make(folder + "/session.key")));
 }
 
-// Each client has servers of its own, which are started when it first needs them; and may not build or
-// restart them, nor read what they print.
+// Each client has servers of its own, which are started when it first needs them, without our own secrets;
+// and may not build or restart them, nor read what they print.
 void adapt(GatewayConfig& config) {
-  for (ServerEntry& entry : config.servers) entry.start = StartMode::lazy;
+  for (ServerEntry& entry : config.servers) {
+    entry.start = StartMode::lazy;
+    entry.server.command.own_env_only = true;
+  }
   config.powers = {.build = false, .restart = false, .logs = false};
 }
 

@@ -33,6 +33,9 @@ std::expected<std::string, std::string> find_program(const std::string& name,
   return std::unexpected("cannot start '" + name + "': no such program in PATH");
 }
 
+constexpr std::array<std::string_view, 11> needed_by_all{
+    "PATH", "HOME", "LANG", "LC_ALL", "LC_CTYPE", "LOGNAME", "SHELL", "TERM", "TMPDIR", "TZ", "USER"};
+
 }  // namespace
 
 std::expected<std::string, std::string> find_program(const Command& command) {
@@ -44,7 +47,8 @@ std::vector<std::string> environment_of(const Command& command) {
   for (char** entry = environ; *entry != nullptr; ++entry) {
     const std::string_view text = *entry;
     const auto equals = text.find('=');
-    if (equals != std::string_view::npos)
+    if (equals != std::string_view::npos &&
+        (!command.own_env_only || contains(needed_by_all, text.substr(0, equals))))
       values[std::string(text.substr(0, equals))] = text.substr(equals + 1);
   }
   for (const auto& [key, value] : command.env) values[key] = value;

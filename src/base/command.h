@@ -12,6 +12,7 @@ struct Command {
   std::vector<std::string> argv;  // argv[0] is looked up in PATH if it has no slash
   std::string cwd;                // empty: ours. A relative argv[0] with a slash starts from here
   std::vector<std::pair<std::string, std::string>> env;  // put over our own environment
+  bool own_env_only = false;  // of ours it gets only what every program needs: PATH, HOME and the like
   bool operator==(const Command&) const = default;
 };
 

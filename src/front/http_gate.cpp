@@ -92,7 +92,6 @@ std::optional<HttpAnswer> HttpGate::judge(const HttpAsk& ask) {
   };
   if (!visitor->profile.empty() && *profile != visitor->profile && !profile->empty())
     return refuse(plain_answer(404, "There is no such profile."));
-  if (draining_) return refuse(busy("mcpivot is ending."));
   if (ask.method != "POST" && ask.method != "GET" && ask.method != "DELETE") {
     HttpAnswer answer = plain_answer(405, "Messages are sent with POST.");
     answer.headers += "Allow: POST, GET, DELETE, OPTIONS\r\n";
@@ -138,6 +137,9 @@ void HttpGate::post(Visit visit, const HttpAsk& ask, std::string body) {
   const auto message = read_message(body);
   if (!batch && !message)
     return refuse(visit, 400, message.error().id, message.error().code, message.error().reason);
+  // Answers are still taken: a call under way may wait for one.
+  if (draining_ && (batch || message->kind == Kind::request))
+    return answer(visit, busy("mcpivot is ending."));
   log_info("http: {} from {}{}{}",
            batch                  ? "batch"
            : message->is_answer() ? "answer"
@@ -226,8 +228,12 @@ std::optional<SessionTicket> HttpGate::ticket_of(const Visit& visit) {
   if (ticket && ticket->principal == visit.who.principal && ticket->profile == visit.profile &&
       !store_.revoked(ticket->uid))
     return *ticket;
-  refuse(visit, 404, {}, code::invalid_request, "There is no such session. Send `initialize` to begin one.");
+  no_session(visit);
   return std::nullopt;
+}
+
+void HttpGate::no_session(const Visit& visit) {
+  refuse(visit, 404, {}, code::invalid_request, "There is no such session. Send `initialize` to begin one.");
 }
 
 void HttpGate::in_session(Visit visit, Do then) {
@@ -241,7 +247,6 @@ void HttpGate::in_session(Visit visit, Do then) {
     if (!ticket_of(visit)) return;
     if (const auto live = sessions_.find(ticket.uid); live != sessions_.end())
       return then(lives_.at(live->second), visit);
-    if (draining_) return answer(visit, busy("mcpivot is ending."));
     if (Life* const life = restore(visit, ticket, record)) then(*life, visit);
   });
 }
@@ -269,11 +274,10 @@ HttpGate::Life& HttpGate::seat(const Visit& visit, Desk& desk, Era era, std::str
 // We issued its id; mcpivot was started again since, or the session was idle. Null: it has been answered.
 HttpGate::Life* HttpGate::restore(const Visit& visit, const SessionTicket& ticket,
                                   const std::optional<SessionRecord>& record) {
-  if (lives_.size() >= settings_.most_clients) {
-    answer(visit, busy("There are too many sessions."));
+  if (draining_ || lives_.size() >= settings_.most_clients) {
+    answer(visit, busy(draining_ ? "mcpivot is ending." : "There are too many sessions."));
     return nullptr;
   }
-  Desk& desk = gateway_.open();
   ClientState state;
   bool known = false;
   if (record) {
@@ -284,6 +288,11 @@ HttpGate::Life* HttpGate::restore(const Visit& visit, const SessionTicket& ticke
     if (state.hello.empty()) state.hello = record->hello;
   }
   if (state.hello.empty()) state.hello = ticket.hello;
+  if (state.hello.empty()) {  // it was too long for the id, and isn't in the store
+    no_session(visit);
+    return nullptr;
+  }
+  Desk& desk = gateway_.open();
   desk.restore(state);
   desk.add_notice(fmt::format(
       "[mcpivot] this session goes on after mcpivot was started again, or after a long rest. Its servers are "
@@ -386,7 +395,7 @@ void HttpGate::on_drained(ReplyId reply) {
   const auto found = by_reply_.find(reply);
   if (found == by_reply_.end()) return;
   const auto life = lives_.find(found->second);
-  if (life != lives_.end()) life->second.client->drained();
+  if (life != lives_.end()) life->second.client->drained(reply);
 }
 
 void HttpGate::drain(milliseconds time, std::function<void()> done) {

@@ -88,6 +88,7 @@ class HttpGate final : public HttpServer::Handler, private WebClient::Owner {
   void answer(const Visit& visit, HttpAnswer answer);
   void refuse(const Visit& visit, int status, std::string_view id, int code, std::string_view words);
   std::optional<SessionTicket> ticket_of(const Visit& visit);
+  void no_session(const Visit& visit);
   // In the session that the request names, now or when it has been restored; if there is none, that is the
   // answer.
   void in_session(Visit visit, Do then);

@@ -45,6 +45,7 @@ WebClient::WebClient(HttpServer& server, Timers& timers, Clients& clients, Desk&
       owner_(owner),
       keep_alive_(timers),
       last_used_(timers.now()),
+      room_(timers),
       session_(*this, clients, desk) {}
 
 WebClient::~WebClient() {
@@ -72,6 +73,8 @@ void WebClient::post(ReplyId reply, std::string body, std::string headers) {
   Exchange& exchange = *exchanges_.at(number);
   exchange.id = message->text(message->id);
   exchange.initializes = message->known == Method::initialize;
+  // Its answer has the session's id in a header, and there are no headers before there is an answer.
+  if (exchange.initializes) exchange.patience.cancel();
   exchange.call = message->known == Method::tools_call || message->known == Method::prompts_get ||
                   message->known == Method::resources_read;
   exchange.logs = !find_member(message->text(message->meta), meta_key::log_level).empty();
@@ -149,9 +152,11 @@ void WebClient::listen(ReplyId reply, std::string_view last_event, const std::st
 }
 
 void WebClient::gone(ReplyId reply) {
+  last_used_ = timers_.now();
+  drained(reply);
   if (reply == listener_) {
     listener_ = ReplyId::none;
-    return drained();
+    return;
   }
   const auto found = by_reply_.find(reply);
   if (found == by_reply_.end()) return;
@@ -164,12 +169,13 @@ void WebClient::gone(ReplyId reply) {
     exchanges_.erase(number);
     session_.abandon(number, id);
   }
-  drained();
 }
 
-void WebClient::drained() {
-  if (!std::exchange(full_, false)) return;
-  desk_.clients_writable();
+void WebClient::drained(ReplyId reply) {
+  if (full_.erase(reply) == 0 || !full_.empty()) return;
+  room_.set(std::chrono::milliseconds(0), [this] {
+    if (!full()) desk_.clients_writable();
+  });
 }
 
 // --- what it is told ---------------------------------------------------------------------------------------
@@ -233,6 +239,7 @@ void WebClient::respond(ReplyId reply, HttpAnswer answer) {
 void WebClient::end(ReplyId reply) {
   owner_.on_done(reply);
   server_.end(reply);
+  drained(reply);
 }
 
 void WebClient::finish(std::uint32_t number) {
@@ -286,6 +293,8 @@ void WebClient::agreed_version(std::string_view version) {
 // --- streams -----------------------------------------------------------------------------------------------
 
 void WebClient::say(std::uint32_t number, std::string_view text) {
+  if (const auto found = exchanges_.find(number); found != exchanges_.end() && found->second->initializes)
+    number = 0;
   ReplyId reply = listener_;
   if (number != 0) {
     Exchange& exchange = *exchanges_.at(number);
@@ -317,7 +326,7 @@ void WebClient::begin_events(ReplyId reply, const std::string& headers) {
 void WebClient::write(ReplyId reply, std::string text) {
   if (reply == ReplyId::none) return;
   server_.write(reply, std::move(text));
-  full_ = full_ || server_.full(reply);
+  if (server_.full(reply)) full_.insert(reply);
 }
 
 void WebClient::keep_alive() {

@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <string_view>
 
@@ -56,7 +57,7 @@ class WebClient final : private Outlet {
   // A GET: the session's own stream, or another one behind this event.
   void listen(ReplyId reply, std::string_view last_event, const std::string& headers);
   void gone(ReplyId reply);
-  void drained();
+  void drained(ReplyId reply);
   // Every open stream is ended, and what was not answered gets this status.
   void close(int status);
   // The version that it shook hands with, when it is known from elsewhere.
@@ -88,7 +89,7 @@ class WebClient final : private Outlet {
   void tell(std::uint32_t exchange, std::string_view line) override;
   void ask(const Message& request, std::span<const Edit> edits) override;
   void agreed_version(std::string_view version) override;
-  bool full() const override { return full_; }
+  bool full() const override { return !full_.empty(); }
   bool overflows() const override { return false; }  // the server cuts it off instead
   void resume() override {}
 
@@ -121,7 +122,8 @@ class WebClient final : private Outlet {
   EventLog events_;
   Alarm keep_alive_;
   Clock::Time last_used_;
-  bool full_ = false;
+  std::set<ReplyId> full_;  // streams that their client doesn't read as fast as they are written
+  Alarm room_;              // the servers go on, when nobody is in the middle of anything
   bool batches_ = false;  // its version has them
   bool primes_ = false;   // its version has events without data
   Session session_;

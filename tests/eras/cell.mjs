@@ -1,5 +1,5 @@
 // One cell of the matrix, in a process of its own so that it can be ended whatever hangs:
-//   node cell.mjs '{"server":…,"client":…,"mcpivot":…,"http":…,"limit":…,"scratch":…}'
+//   node cell.mjs '{"server":…,"client":…,"mcpivot":…,"http":…,"serve":…,"limit":…,"scratch":…}'
 // Prints a line of JSON for each question: { name, failed?: reason, milliseconds }.
 import { spawn } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
@@ -12,7 +12,7 @@ import { asked } from './lib/expected.mjs';
 import { questions, restart_questions } from './lib/questions.mjs';
 import { servers } from './lib/words.mjs';
 
-const { server, client, mcpivot, http, limit, scratch } = JSON.parse(process.argv[2]);
+const { server, client, mcpivot, http, serve, limit, scratch } = JSON.parse(process.argv[2]);
 
 const pids = join(scratch, 'pids');
 const build = join(scratch, 'build');
@@ -43,18 +43,23 @@ const world = {
 // A client that has the modern era only isn't offered it by an mcpivot whose servers are all legacy, unless told to.
 const front = client === 'v2-pinned' && !servers[server].eras.includes('modern') ? ['--front', 'modern'] : [];
 const command = [process.execPath, fileURLToPath(new URL('server.mjs', import.meta.url)), server];
-let daemon;
-/** What the client is to connect to: a command line, or a URL. */
-async function target() {
-  if (!http) return mcpivot ? [mcpivot, ...front, '--cwd', scratch, '--watch', 'build', '--', ...command] : command;
-  const port = await free_port();
-  daemon = spawn(command[0], [...command.slice(1), '--http', String(port)], {
-    env: { ...process.env, ...env },
-    stdio: 'ignore',
-  });
+const daemons = [];
+/** Starts what listens on this port, and waits until it does; its URL. */
+async function listening(port, [program, ...args]) {
+  daemons.push(spawn(program, args, { env: { ...process.env, ...env }, stdio: 'ignore' }));
   const url = new URL(`http://127.0.0.1:${port}/mcp`);
   while (!(await fetch(url).then(() => true, () => false))) await sleep(50); // ended by the cell's limit
-  return mcpivot ? [mcpivot, ...front, '--url', url.href] : url;
+  return url;
+}
+/** What the client is to connect to: a command line, or a URL. */
+async function target() {
+  const port = http && (await free_port());
+  const url = http && (await listening(port, [...command, '--http', String(port)]));
+  if (!mcpivot) return url || command;
+  const options = [...front, ...(http ? ['--url', url.href] : ['--cwd', scratch, '--watch', 'build', '--', ...command])];
+  if (!serve) return [mcpivot, ...options];
+  const own = await free_port();
+  return listening(own, [mcpivot, 'serve', '--listen', `127.0.0.1:${own}`, ...options]);
 }
 
 class Late extends Error {}
@@ -104,5 +109,5 @@ if (peer) {
   }
   await within(limit, () => peer.client.close()).catch(() => {});
 }
-daemon?.kill('SIGKILL');
+for (const daemon of daemons) daemon.kill('SIGKILL');
 process.exit(0);

@@ -1,7 +1,9 @@
 // Every server with every client, and what of the protocol works between them:
-//   node matrix.mjs [--mcpivot PATH] [--row SERVER] [--column CLIENT] [--http] [--json] [--limit SECONDS] [--jobs N]
+//   node matrix.mjs [--mcpivot PATH] [--row SERVER] [--column CLIENT] [--http] [--serve] [--json] [--limit SECONDS]
+//     [--jobs N]
 // Without --mcpivot the client talks to the server itself; with it, mcpivot stands between them. --http: the server is
-// a daemon, and mcpivot reaches it with --url. Ends with 1 if a cell is below what lib/expected.mjs expects of it.
+// a daemon, and mcpivot reaches it with --url. --serve: the client reaches mcpivot over HTTP. Ends with 1 if a cell is
+// below what lib/expected.mjs expects of it.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
@@ -17,11 +19,11 @@ import { servers } from './lib/words.mjs';
 const cell_program = fileURLToPath(new URL('cell.mjs', import.meta.url));
 
 /** Asks one cell everything: { server, client, passed, of, expected, failures: [{ name, failed }], seconds }. */
-export async function cell(server, client, { mcpivot, http = false, limit = 10 } = {}) {
+export async function cell(server, client, { mcpivot, http = false, serve = false, limit = 10 } = {}) {
   const restarts = Boolean(mcpivot) && !http;
   const names = asked(server, { restarts });
   const scratch = mkdtempSync(join(tmpdir(), 'mcpivot-eras-'));
-  const task = { server, client, mcpivot: mcpivot && resolve(mcpivot), http, limit: limit * 1000, scratch };
+  const task = { server, client, mcpivot: mcpivot && resolve(mcpivot), http, serve, limit: limit * 1000, scratch };
   const began = performance.now();
   // A group of its own, so that its end is the end of all that it started.
   const child = spawn(process.execPath, [cell_program, JSON.stringify(task)], {
@@ -104,6 +106,7 @@ if (import.meta.main ?? process.argv[1] === fileURLToPath(import.meta.url)) {
       row: { type: 'string', multiple: true },
       column: { type: 'string', multiple: true },
       http: { type: 'boolean' },
+      serve: { type: 'boolean' },
       json: { type: 'boolean' },
       limit: { type: 'string', default: '10' },
       jobs: { type: 'string', default: '2' },
@@ -123,6 +126,7 @@ if (import.meta.main ?? process.argv[1] === fileURLToPath(import.meta.url)) {
     columns: values.column,
     mcpivot: values.mcpivot,
     http: values.http,
+    serve: values.serve,
     limit: Number(values.limit),
     jobs: Number(values.jobs),
   });
