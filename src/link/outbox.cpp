@@ -47,7 +47,7 @@ void Outbox::append(std::string_view bytes) {
 void Outbox::take(std::string bytes) {
   if (bytes.size() < worth_sharing) return append(bytes);
   bytes_ += bytes.size();
-  chunks_.push_back({std::move(bytes), nullptr, {}});
+  chunks_.push_back({std::move(bytes), nullptr, {}, true});
 }
 
 std::size_t Outbox::gather(std::span<iovec> pieces) const {
@@ -90,7 +90,8 @@ void Outbox::consume(std::size_t count) {
 
 // The block that small pieces go to.
 std::string& Outbox::tail() {
-  if (chunks_.size() == first_ || chunks_.back().buffer || chunks_.back().copied.size() >= full_block)
+  if (chunks_.size() == first_ || chunks_.back().buffer || chunks_.back().whole ||
+      chunks_.back().copied.size() >= full_block)
     chunks_.emplace_back();
   return chunks_.back().copied;
 }

@@ -40,6 +40,7 @@ class Outbox {
     std::string copied;       // either these bytes,
     BufferRef buffer;         // or,
     std::string_view shared;  // in that buffer, these
+    bool whole = false;       // nothing is added to it: that might copy it
     std::string_view bytes() const { return buffer ? shared : std::string_view(copied); }
   };
 

@@ -64,5 +64,23 @@ TEST(Outbox, copies_small_messages) {
   EXPECT_EQ(drain(outbox, 100), "small\n");
 }
 
+TEST(Outbox, takes_bytes_as_they_are_and_does_not_copy_large_ones) {
+  for (const std::size_t step : {1UL, 4096UL, 1'000'000UL}) {
+    Outbox outbox;
+    std::string large(50'000, 'l');
+    const std::string expected = "head" + large + "small" + "tail";
+    const char* where = large.data();
+    outbox.append("head");
+    outbox.take(std::move(large));
+    outbox.take("small");
+    outbox.append("tail");
+    EXPECT_EQ(outbox.bytes(), expected.size());
+    std::array<iovec, 4> pieces;
+    ASSERT_EQ(outbox.gather(pieces), 3U);
+    EXPECT_EQ(pieces[1].iov_base, where);
+    EXPECT_EQ(drain(outbox, step), expected);
+  }
+}
+
 }  // namespace
 }  // namespace mcpivot
