@@ -3,8 +3,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <array>
 #include <map>
 #include <string_view>
+
+#include "base/contains.h"
 
 extern char** environ;  // NOLINT(readability-redundant-declaration): POSIX leaves it to us to declare it
 

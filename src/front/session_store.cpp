@@ -11,7 +11,7 @@ namespace mcpivot {
 
 using std::chrono::sys_seconds;
 
-SessionStore::SessionStore(boost::asio::io_context& loop, std::string path, Limits limits)
+SessionStore::SessionStore(boost::asio::io_context& loop, std::string path, const Limits& limits)
     : loop_(loop), path_(std::move(path)), limits_(limits), self_(std::make_shared<SessionStore*>(this)) {
   const SessionWorker::Limits of_worker{.waiting = limits.waiting,
                                         .waiting_bytes = limits.waiting_bytes,

@@ -37,7 +37,7 @@ class SessionStore {
   using Done = std::function<void(bool)>;
   using Got = std::function<void(std::optional<SessionRecord>)>;
 
-  SessionStore(boost::asio::io_context& loop, std::string path, Limits limits);
+  SessionStore(boost::asio::io_context& loop, std::string path, const Limits& limits);
   SessionStore(boost::asio::io_context& loop, std::string path)
       : SessionStore(loop, std::move(path), Limits{}) {}
   // Closes it, within a second.

@@ -39,7 +39,7 @@ SessionRecord record_of(const std::string& uid, const std::string& state = "{}")
 // A store with its loop, and what is asked of it waited for.
 class Kept {
  public:
-  explicit Kept(const std::string& path, SessionStore::Limits limits = {.retry = milliseconds{10}})
+  explicit Kept(const std::string& path, const SessionStore::Limits& limits = {.retry = milliseconds{10}})
       : store_(std::in_place, loop, path, limits) {
     opened = store_->open(now);
   }

@@ -11,7 +11,7 @@ namespace mcpivot {
 
 using std::chrono::sys_seconds;
 
-SessionWorker::SessionWorker(std::string path, Limits limits, Tell tell)
+SessionWorker::SessionWorker(std::string path, const Limits& limits, Tell tell)
     : path_(std::move(path)), limits_(limits), tell_(std::move(tell)) {}
 
 void SessionWorker::start(std::optional<SessionDb> db, std::string trouble) {

@@ -45,7 +45,7 @@ class SessionWorker : public std::enable_shared_from_this<SessionWorker> {
   };
   using Tell = std::function<void(Answer)>;
 
-  SessionWorker(std::string path, Limits limits, Tell tell);
+  SessionWorker(std::string path, const Limits& limits, Tell tell);
 
   // Starts the thread. Without a database, one is opened when there is something to do.
   void start(std::optional<SessionDb> db, std::string trouble);
