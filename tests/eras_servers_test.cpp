@@ -255,6 +255,26 @@ TEST(EraOfServers, can_change_with_a_new_generation) {
   }
 }
 
+TEST(EraOfServers, is_found_out_again_when_somebody_restarts_one_that_took_neither_the_last_time) {
+  for (const Era client_era : {Era::legacy, Era::modern}) {
+    const EraRuns runs({"--script", "script"});
+    const json::object good = {{"era", text(other(client_era))}};
+    json::object broken = good;
+    broken["die"] = "start";
+    runs.script(good);
+    Client client(runs.run());
+    greet(client, client_era);
+    runs.script(broken);
+    // The first time it is taken for what it was, the second time it is tried in both eras.
+    EXPECT_TRUE(is_error(client.call("pivot_restart")));
+    EXPECT_TRUE(is_error(client.call("pivot_restart")));
+    runs.script(good);
+    client_restarts(client);
+    EXPECT_EQ(own(client, "echo", {{"text", "on"}}), "on");
+    EXPECT_THAT(protocol_of(client), StartsWith(protocol_in(other(client_era))));
+  }
+}
+
 // ---- Where it is shown.
 
 TEST(EraShown, by_status_in_a_terminal_and_by_doctor) {

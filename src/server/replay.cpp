@@ -22,6 +22,11 @@ bool has_argument(std::string_view params, const ReplayRule& rule) {
 // A token of the client's own might be an id of ours, toward the server.
 constexpr std::string_view token_of_nobody = R"("repeated by mcpivot")";
 
+// With what was asked in an earlier round, which the next server has not asked.
+bool goes_on_with_a_call(const Message& request) {
+  return request.request_state || !find_member(request.text(request.params), "inputResponses").empty();
+}
+
 bool same_uri(std::string_view params, std::string_view other) {
   return same_id(find_member(params, "uri"), find_member(other, "uri"));
 }
@@ -56,7 +61,7 @@ void Replay::learn_setting(ClientId by, Method method, std::string_view params) 
 // How a task ends is not known yet, and nobody would fetch the result of another one.
 void Replay::learn_call(ClientId by, const Message& request, const Message& answer) {
   const std::string_view result = answer.text(answer.result);
-  if (request.task || request.request_state || is_input_required(result)) return;
+  if (request.task || goes_on_with_a_call(request) || is_input_required(result)) return;
   if (find_member(result, "isError") == "true") return;
   const std::string line =
       spliced(request.raw, Edits().replace(request.progress_token, token_of_nobody).list());
