@@ -34,6 +34,10 @@ bool is_loopback(std::string_view name) {
 
 }  // namespace
 
+Admission::Admission(AdmissionRules rules) : rules_(std::move(rules)) {
+  for (std::string& host : rules_.hosts) host = lower(host);
+}
+
 // A name that leads to us though we know nothing of it may belong to a web page that has made it lead here.
 bool Admission::is_our_name(std::string_view name) const {
   const std::string known(name);
@@ -49,6 +53,7 @@ bool Admission::is_our_name(std::string_view name) const {
       case ListenAddress::Kind::everywhere:
         return is_loopback(known) || is_address(known);
       case ListenAddress::Kind::ip:
+        if (address.host == "0.0.0.0" || address.host == "::") return is_loopback(known) || is_address(known);
         return address.host == known || (is_loopback(address.host) && is_loopback(known));
     }
     return false;

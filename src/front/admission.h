@@ -33,7 +33,7 @@ struct Visitor {
 
 class Admission {
  public:
-  explicit Admission(AdmissionRules rules) : rules_(std::move(rules)) {}
+  explicit Admission(AdmissionRules rules);
 
   // The error is the answer.
   std::expected<Visitor, HttpAnswer> admit(const HttpAsk& ask) const;

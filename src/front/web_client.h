@@ -124,8 +124,8 @@ class WebClient final : private Outlet {
   Clock::Time last_used_;
   std::set<ReplyId> full_;  // streams that their client doesn't read as fast as they are written
   Alarm room_;              // the servers go on, when nobody is in the middle of anything
-  bool batches_ = false;  // its version has them
-  bool primes_ = false;   // its version has events without data
+  bool batches_ = false;    // its version has them
+  bool primes_ = false;     // its version has events without data
   Session session_;
 };
 

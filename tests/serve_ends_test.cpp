@@ -1,0 +1,129 @@
+// What ends `mcpivot serve` and its clients, and who goes on afterwards.
+#include <sys/wait.h>
+
+#include <csignal>
+
+#include "serves.h"
+
+namespace harness {
+namespace {
+
+namespace json = boost::json;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::Not;
+using testing::SizeIs;
+
+TEST(ServeEnds, a_session_outlives_mcpivot_and_the_model_is_told) {
+  Serve serve;
+  WebClient client(serve);
+  client.initialize();
+  const pid_t before = std::stoi(own_text(client.call("pid")));
+  serve.child().signal(SIGKILL);
+  ASSERT_TRUE(serve.child().wait_exit(soon()));
+  EXPECT_TRUE(wait_gone({before}));
+  serve.start();
+
+  const json::object answer = client.call("pid");
+  EXPECT_NE(own_text(answer), std::to_string(before));
+  EXPECT_THAT(text_of(answer), HasSubstr("[mcpivot] this session goes on"));
+  EXPECT_THAT(json::serialize(client.call("pid")), Not(HasSubstr("[mcpivot]")));
+  // It can be asked things, as the one before could.
+  Connection call = client.send_call("ask", {{"method", "roots/list"}});
+  ASSERT_TRUE(call.read_head().is_stream());
+  client.answer(*call.read_message(), {{"roots", json::array()}});
+  EXPECT_THAT(own_text(*call.read_message()), HasSubstr("roots"));
+}
+
+TEST(ServeEnds, a_call_in_flight_is_answered_before_sigterm_ends_it_and_nothing_new_is_taken) {
+  Serve serve;
+  WebClient client(serve);
+  client.initialize();
+  Connection hears = client.listen();
+  Connection call = client.send_call("ask", {{"method", "roots/list"}});
+  ASSERT_TRUE(call.read_head().is_stream());
+  const auto question = call.read_message();
+  const std::vector<pid_t> servers = serve.servers();
+  ASSERT_THAT(servers, SizeIs(1));
+
+  serve.child().signal(SIGTERM);
+  ASSERT_TRUE(wait_until([&] { return serve.ask("GET", "/readyz").status == 503; }, soon()));
+  const Reply refused = serve.post(R"({"jsonrpc":"2.0","id":7,"method":"tools/list"})", client.headers());
+  EXPECT_EQ(refused.status, 503);
+  EXPECT_EQ(refused.header("Retry-After"), "1");
+  EXPECT_EQ(client.answer(*question, {{"roots", json::array()}}).status, 202);
+  EXPECT_THAT(own_text(*call.read_message()), HasSubstr("roots"));
+  EXPECT_EQ(call.read_message(), std::nullopt);
+  EXPECT_EQ(hears.read_message(), std::nullopt);
+  EXPECT_EQ(serve.child().wait_exit(soon()), W_EXITCODE(128 + SIGTERM, 0));
+  EXPECT_TRUE(wait_gone(servers));
+}
+
+TEST(ServeEnds, a_call_that_takes_longer_than_the_drain_does_not_keep_it_alive) {
+  Serve serve({"--drain", "300ms"});
+  WebClient client(serve);
+  client.initialize();
+  Connection call = client.send_call("sleep", {{"ms", for_ever}, {"steps", 60'000}}, "mine");
+  ASSERT_TRUE(call.read_head().is_stream());
+  serve.child().signal(SIGTERM);
+  EXPECT_EQ(serve.child().wait_exit(soon()), W_EXITCODE(128 + SIGTERM, 0));
+  std::optional<json::object> last;
+  while (auto message = call.read_message()) last = message;
+  ASSERT_TRUE(last);
+  EXPECT_FALSE(last->contains("method")) << json::serialize(*last);  // even so it has an answer
+}
+
+TEST(ServeEnds, servers_of_an_idle_client_end_and_its_session_goes_on_when_it_comes_back) {
+  const Serve serve({"--session-idle", "300ms"});
+  WebClient client(serve);
+  client.initialize();
+  const pid_t before = std::stoi(own_text(client.call("pid")));
+  EXPECT_TRUE(wait_gone({before}));
+  const json::object answer = client.call("pid");
+  EXPECT_NE(own_text(answer), std::to_string(before));
+  EXPECT_THAT(text_of(answer), HasSubstr("[mcpivot] this session goes on"));
+}
+
+TEST(ServeEnds, a_client_that_listens_or_waits_is_not_idle) {
+  const Serve serve({"--session-idle", "100ms"});
+  WebClient waits(serve);
+  waits.initialize();
+  Connection call = waits.send_call("sleep", {{"ms", 1000}});
+  WebClient listens(serve);
+  listens.initialize();
+  Connection hears = listens.listen();
+  const std::string server = own_text(listens.call("pid"));
+  EXPECT_EQ(own_text(waits.await(call)), "slept 1000 ms");  // in a stream, since it takes its time
+  EXPECT_EQ(own_text(listens.call("pid")), server);
+}
+
+TEST(ServeEnds, a_modern_client_needs_no_session_to_be_idle_and_come_back) {
+  const Serve serve({"--session-idle", "300ms"}, {"--era", "modern"});
+  WebClient client(serve, Era::modern);
+  const pid_t before = std::stoi(own_text(client.call("pid")));
+  EXPECT_TRUE(wait_gone({before}));
+  EXPECT_NE(own_text(client.call("pid")), std::to_string(before));
+}
+
+TEST(ServeEnds, two_hundred_sessions_that_were_left_leave_no_process_and_no_descriptor_behind) {
+  Serve serve({"--session-idle", "500ms"});
+  const auto settled = [&] { return serve.servers().empty(); };
+  {
+    WebClient warm(serve);  // whatever is opened once and kept
+    warm.initialize();
+  }
+  ASSERT_TRUE(wait_until(settled, in_a_while()));
+  const std::size_t before = open_fds(serve.child().pid());
+  for (int i = 0; i < 200; ++i) {
+    WebClient client(serve);
+    client.initialize();
+    if (i % 2 == 0) client.listen();
+    if (i % 4 == 1) client.send_call("sleep", {{"ms", 50}});
+  }
+  EXPECT_TRUE(wait_until(settled, in_a_while()));
+  EXPECT_TRUE(wait_until([&] { return open_fds(serve.child().pid()) <= before; }, in_a_while()))
+      << before << " before, now " << open_fds(serve.child().pid());
+}
+
+}  // namespace
+}  // namespace harness

@@ -1,0 +1,218 @@
+// Clients of `mcpivot serve`: their sessions and streams, and that they are kept apart.
+#include "serves.h"
+
+namespace harness {
+namespace {
+
+namespace json = boost::json;
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::Not;
+using testing::SizeIs;
+
+json::object state_of(WebClient& client) {
+  return json::parse(own_text(client.call("state"))).as_object();
+}
+
+// Up to the first message of a stream, which is progress.
+void wait_for_progress(Connection& call) {
+  ASSERT_TRUE(call.read_head().is_stream());
+  ASSERT_EQ(call.read_message()->at("method"), "notifications/progress");
+}
+
+TEST(Serve, two_clients_have_servers_of_their_own_and_hear_nothing_of_each_other) {
+  const Serve serve;
+  WebClient first(serve);
+  WebClient second(serve);
+  for (WebClient* client : {&first, &second}) client->initialize();
+  Connection first_hears = first.listen();
+  Connection second_hears = second.listen();
+  EXPECT_NE(own_text(first.call("pid")), own_text(second.call("pid")));
+  EXPECT_THAT(serve.servers(), SizeIs(2));
+
+  // All that can be said, under the same ids and tokens.
+  const auto use = [](WebClient& client, const std::string& canary) {
+    client.next_id = 100;
+    EXPECT_EQ(own_text(client.call("echo", {{"text", canary}})), canary);
+    client.call("notify", {{"method", "notifications/custom"}, {"params", {{"text", canary}}}});
+    client.call("log", {{"level", "error"}, {"text", canary}});
+    client.call("stderr", {{"text", canary}});
+    Connection asks = client.send_call(
+        "ask", {{"method", "elicitation/create"}, {"id", "same"}, {"params", {{"message", canary}}}});
+    EXPECT_TRUE(asks.read_head().is_stream());
+    const auto question = asks.read_message();
+    EXPECT_EQ(question->at("method"), "elicitation/create");
+    EXPECT_EQ(client.answer(*question, {{"action", "accept"}, {"content", {{"text", canary}}}}).status, 202);
+    EXPECT_THAT(own_text(*asks.read_message()), HasSubstr(canary));
+    Connection sleeps = client.send_call("sleep", {{"ms", 20}, {"steps", 2}}, canary);
+    client.await(sleeps);
+    client.heard += asks.heard();
+  };
+  use(first, "canary-of-the-first");
+  use(second, "canary-of-the-second");
+  for (auto [client, stream] : {std::pair(&first, &first_hears), std::pair(&second, &second_hears)}) {
+    client->call("seen");
+    client->call("pivot_logs");
+    client->call("pivot_status");
+    client->call("notify", {{"method", "notifications/marker"}});
+    while (stream->read_message()->at("method") != "notifications/marker") {
+    }
+    client->heard += stream->heard();
+  }
+  EXPECT_THAT(first.heard, AllOf(HasSubstr("canary-of-the-first"), Not(HasSubstr("canary-of-the-second"))));
+  EXPECT_THAT(second.heard, AllOf(HasSubstr("canary-of-the-second"), Not(HasSubstr("canary-of-the-first"))));
+}
+
+TEST(Serve, a_session_that_was_ended_does_not_exist_any_more) {
+  const Serve serve;
+  WebClient client(serve);
+  client.initialize();
+  const pid_t server = std::stoi(own_text(client.call("pid")));
+  Connection hears = client.listen();
+  EXPECT_EQ(client.end().status, 204);
+  EXPECT_EQ(hears.read_message(), std::nullopt);
+  EXPECT_TRUE(wait_gone({server}));
+  EXPECT_EQ(client.notify("notifications/initialized").status, 404);
+  EXPECT_EQ(client.end().status, 404);
+}
+
+TEST(Serve, an_answer_to_initialize_that_takes_long_has_the_session_id) {
+  const Serve serve({}, {"--delay", "initialize=1500"});
+  WebClient client(serve);
+  client.initialize();
+  EXPECT_NE(client.session, "");
+  EXPECT_EQ(own_text(client.call("echo", {{"text", "hello"}})), "hello");
+}
+
+TEST(Serve, the_stream_of_a_session_hears_once_that_a_new_generation_has_other_tools) {
+  const Serve serve({}, {"--lives", "lives", "--life", "2+", "--tool", "extra"});
+  WebClient client(serve);
+  client.initialize();
+  client.request("tools/list");
+  Connection hears = client.listen();
+  client.call("pivot_restart");
+  EXPECT_THAT(json::serialize(client.request("tools/list")), HasSubstr("extra"));
+  client.call("notify", {{"method", "notifications/marker"}});
+  int changes = 0;
+  while (true) {
+    const auto message = hears.read_message();
+    ASSERT_TRUE(message);
+    if (message->at("method") == "notifications/marker") break;
+    changes += message->at("method") == "notifications/tools/list_changed";
+  }
+  EXPECT_EQ(changes, 1);
+  // Nor does it come again on the next stream.
+  hears.close();
+  Connection again = client.listen(hears.last_id());
+  client.call("notify", {{"method", "notifications/marker"}});
+  EXPECT_EQ(again.read_message()->at("method"), "notifications/marker");
+}
+
+TEST(Serve, what_was_said_while_nobody_listened_is_heard_by_the_next_who_does) {
+  const Serve serve;
+  WebClient client(serve);
+  client.initialize();
+  client.call("notify", {{"method", "notifications/marker"}});
+  Connection hears = client.listen();
+  EXPECT_EQ(hears.read_message()->at("method"), "notifications/marker");
+}
+
+TEST(Serve, a_legacy_client_that_lost_its_connection_goes_on_where_it_was_and_has_cancelled_nothing) {
+  const Serve serve;
+  WebClient client(serve);
+  client.initialize();
+  Connection call = client.send_call("sleep", {{"ms", 1000}, {"steps", 4}}, "mine");
+  wait_for_progress(call);
+  const std::string seen = call.last_id();
+  call.close();
+
+  Connection resumed = client.listen(seen);
+  for (int step = 2; step <= 4; ++step) {
+    const auto progress = resumed.read_message();
+    ASSERT_TRUE(progress);
+    EXPECT_EQ(progress->at("params").at("progress"), step);
+  }
+  EXPECT_EQ(own_text(*resumed.read_message()), "slept 1000 ms");
+  EXPECT_EQ(resumed.read_message(), std::nullopt);  // the stream of a call ends with its answer
+  EXPECT_THAT(state_of(client).at("cancelled").as_array(), SizeIs(0));
+  // It can be asked for again.
+  Connection once_more = client.listen(seen);
+  while (auto message = once_more.read_message())
+    if (!message->contains("method")) {
+      EXPECT_EQ(own_text(*message), "slept 1000 ms");
+    }
+}
+
+TEST(Serve, an_answer_that_came_while_the_client_was_away_waits_for_it) {
+  const Serve serve;
+  WebClient client(serve);
+  client.initialize();
+  Connection call = client.send_call("ask", {{"method", "roots/list"}});
+  ASSERT_TRUE(call.read_head().is_stream());
+  const auto question = call.read_message();
+  const std::string seen = call.last_id();
+  call.close();
+  client.answer(*question, {{"roots", json::array()}});
+  client.call("echo");
+  Connection resumed = client.listen(seen);
+  EXPECT_THAT(own_text(*resumed.read_message()), HasSubstr("roots"));
+}
+
+TEST(Serve, a_modern_client_that_closes_the_connection_has_cancelled_that_call_and_no_other) {
+  const Serve serve({}, {"--era", "modern"});
+  WebClient client(serve, Era::modern);
+  WebClient other(serve, Era::modern);  // without a token the two are one to mcpivot, but their ids are not
+  Connection call = client.send_call("sleep", {{"ms", for_ever}, {"steps", 60'000}}, "mine");
+  Connection others = other.send_call("sleep", {{"ms", 2000}, {"steps", 2}}, "mine");
+  wait_for_progress(call);
+  call.close();
+  EXPECT_TRUE(wait_until([&] { return state_of(client).at("cancelled").as_array().size() == 1; }, soon()));
+  EXPECT_EQ(own_text(other.await(others)), "slept 2000 ms");
+  EXPECT_THAT(state_of(client).at("cancelled").as_array(), SizeIs(1));
+}
+
+TEST(Serve, a_legacy_call_is_cancelled_by_saying_so_and_its_stream_ends) {
+  const Serve serve;
+  WebClient client(serve);
+  client.initialize();
+  const std::int64_t id = client.next_id;
+  Connection call = client.send_call("sleep", {{"ms", for_ever}, {"steps", 60'000}}, "mine");
+  wait_for_progress(call);
+  EXPECT_EQ(client.notify("notifications/cancelled", {{"requestId", id}}).status, 202);
+  EXPECT_TRUE(wait_until([&] { return state_of(client).at("cancelled").as_array().size() == 1; }, soon()));
+  while (const auto message = call.read_message()) EXPECT_TRUE(message->contains("method"));
+}
+
+TEST(Serve, a_large_answer_on_a_stream_to_a_slow_reader_does_not_stop_the_session) {
+  const Serve serve;
+  WebClient client(serve);
+  client.initialize();
+  Connection call = client.send_call("ask", {{"method", "roots/list"}});
+  ASSERT_TRUE(call.read_head().is_stream());
+  const auto question = call.read_message();
+  // More than the sockets hold, and nobody reads it.
+  const std::string large(8'000'000, 'x');
+  EXPECT_EQ(client.answer(*question, {{"roots", json::array()}, {"_meta", {{"large", large}}}}).status, 202);
+  for (int i = 0; i < 3; ++i) EXPECT_EQ(own_text(client.call("echo", {{"text", "hello"}})), "hello");
+  EXPECT_THAT(own_text(*call.read_message(in_a_while())), SizeIs(testing::Gt(large.size())));
+  EXPECT_EQ(own_text(client.call("echo", {{"text", "hello"}})), "hello");
+}
+
+TEST(Serve, a_batch_is_answered_with_a_batch_in_the_one_version_that_has_them) {
+  const Serve serve;
+  const std::string batch =
+      R"([{"jsonrpc":"2.0","id":"a","method":"ping"},{"jsonrpc":"2.0","method":"notifications/none"},)"
+      R"({"jsonrpc":"2.0","id":"b","method":"tools/call","params":{"name":"echo","arguments":{"text":"hello"}}}])";
+  WebClient client(serve);
+  client.initialize("2025-03-26");
+  const Reply reply = serve.post(batch, client.headers());
+  EXPECT_EQ(reply.status, 200);
+  EXPECT_THAT(json::parse(reply.body).as_array(), SizeIs(2));
+  EXPECT_EQ(serve.post(R"([{"jsonrpc":"2.0","method":"notifications/none"}])", client.headers()).status, 202);
+  WebClient newer(serve);
+  newer.initialize("2025-06-18");
+  EXPECT_EQ(serve.post(batch, newer.headers()).status, 400);
+}
+
+}  // namespace
+}  // namespace harness
