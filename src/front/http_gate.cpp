@@ -165,6 +165,11 @@ void HttpGate::post_modern(Visit visit, const Message& message, std::string body
     return answer(visit, busy("There are too many clients."));
   Life& life = found == modern_.end() ? open(visit, Era::modern, {}) : lives_.at(found->second);
   if (found == modern_.end()) modern_.emplace(key, life.client->id());
+  if (message.known == Method::tools_call) {
+    const std::string_view tool = life.client->desk().tool(string_value(message.text(message.name)));
+    if (const std::string fault = fault_in_arguments(visit.ask, message, tool); !fault.empty())
+      return refuse(visit, 400, id, code::header_mismatch, fault);
+  }
   hand_over(life, visit, std::move(body));
 }
 
@@ -258,7 +263,8 @@ HttpGate::Life* HttpGate::restore(const Visit& visit, const SessionTicket& ticke
   state.hello = ticket.hello;
   desk.restore(state);
   desk.add_notice(
-      "[mcpivot] this session goes on in a new run of mcpivot, or after a long rest: its servers were started "
+      "[mcpivot] this session goes on in a new run of mcpivot, or after a long rest: its servers were "
+      "started "
       "again, and anything that they kept in memory is gone.");
   Life& life = seat(visit, desk, Era::legacy, ticket.uid);
   life.client->set_version(fmt::format("\"{}\"", ticket.version));
