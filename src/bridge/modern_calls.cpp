@@ -33,6 +33,22 @@ std::string missing_capability(const Question& question, const Message& request)
                             find_member(request.text(request.meta), meta_key::client_capabilities));
 }
 
+// The error that tells a client which capability its request takes: "sampling.tools" is
+// {"sampling":{"tools":{}}}.
+std::string lacking(std::int64_t id, std::string_view capability, std::string_view why) {
+  std::string required = "{}";
+  for (auto dot = capability.rfind('.');; dot = capability.rfind('.')) {
+    const bool outermost = dot == std::string_view::npos;
+    required =
+        fmt::format(R"({{{}:{}}})", quote(outermost ? capability : capability.substr(dot + 1)), required);
+    if (outermost) break;
+    capability = capability.substr(0, dot);
+  }
+  return fmt::format(
+      R"({{"jsonrpc":"2.0","id":{},"error":{{"code":{},"message":{},"data":{{"requiredCapabilities":{}}}}}}})",
+      id, code::missing_capability, quote(why), required);
+}
+
 // As JSON text, or empty. Most requests have none, and the search is quicker than to read the members.
 std::string_view log_level_of(const Message& request) {
   const std::string_view meta = request.text(request.meta);
@@ -319,6 +335,11 @@ ModernCalls::Call ModernCalls::take(Calls::iterator call) {
 }
 
 void ModernCalls::deliver(std::int64_t below, Call call, const Message& answer) {
+  if (answer.kind == Kind::error && !call.lacks.empty())
+    return say(call.above, lacking(call.above, call.lacks,
+                                   fmt::format("the server asked for what takes the capability {}, which the "
+                                               "client doesn't have",
+                                               call.lacks)));
   if (answer.kind == Kind::error && error_code(answer) == code::url_elicitation_required &&
       ask_for_urls(below, call, answer))
     return;
@@ -340,12 +361,9 @@ bool ModernCalls::ask_for_urls(std::int64_t below, Call& call, const Message& er
   if (questions.empty()) return false;
   if (questions.size() > most_questions) questions.resize(most_questions);
   if (!missing_capability(questions.front(), call.asked.message()).empty()) {
-    say(call.above,
-        fmt::format(
-            R"({{"jsonrpc":"2.0","id":{},"error":{{"code":{},"message":{},"data":{{"requiredCapabilities":{{"elicitation":{{"url":{{}}}}}}}}}}}})",
-            call.above, code::missing_capability,
-            quote("the server needs the user to open a URL first, and the client does no elicitation in mode "
-                  "\"url\"")));
+    say(call.above, lacking(call.above, "elicitation.url",
+                            "the server needs the user to open a URL first, and the client does no "
+                            "elicitation in mode \"url\""));
     return true;
   }
   call.parking = std::make_unique<Parking>();
@@ -397,8 +415,10 @@ void ModernCalls::ask(Question question) {
                      "the client can be asked only during a tools/call, prompts/get or resources/read of its "
                      "own, and none is open");
   Call& call = calls_.at(below);
-  if (const std::string lacks = missing_capability(question, call.asked.message()); !lacks.empty())
+  if (const std::string lacks = missing_capability(question, call.asked.message()); !lacks.empty()) {
+    if (is_only_carrier(below)) call.lacks = lacks;
     return refuse_it(code::method_not_found, "the client doesn't have the capability " + lacks);
+  }
   // In the client's answer it is nested deeper than here.
   if (!read_message(input_required("0", {&question, 1}, "")))
     return refuse_it(code::invalid_params, "the params are nested too deeply");
@@ -423,6 +443,13 @@ std::int64_t ModernCalls::carrier() const {
     if (parked == 0 && !call.parking->ended && call.parking->answer.empty()) parked = below;
   }
   return parked;
+}
+
+// Whether a question can only have been asked in this call.
+bool ModernCalls::is_only_carrier(std::int64_t below) const {
+  return std::ranges::none_of(calls_, [&](const auto& entry) {
+    return entry.first != below && may_require_input(entry.second.method);
+  });
 }
 
 std::optional<std::int64_t> ModernCalls::lost(std::int64_t id) {

@@ -103,6 +103,7 @@ class ModernCalls {
     std::uint64_t client = 0;
     std::optional<int> level;  // of log messages
     bool has_token = false;
+    std::string lacks;  // a capability for which the server was refused a question
     KeptMessage asked;  // the latest request for it, if it can carry questions
     std::unique_ptr<Parking> parking;
   };
@@ -132,6 +133,7 @@ class ModernCalls {
   void hold_answer(std::int64_t below, const Message& answer);
 
   std::int64_t carrier() const;
+  bool is_only_carrier(std::int64_t below) const;
   std::int64_t find_state(std::string_view request_state) const;
   void refuse(std::int64_t id, int code, std::string_view why);
   void say(std::int64_t id, std::string_view answer);

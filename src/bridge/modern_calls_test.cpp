@@ -265,6 +265,45 @@ TEST(ModernCalls, what_the_calls_own_capabilities_do_not_allow_is_refused_to_the
   }
 }
 
+TEST(ModernCalls, a_call_that_fails_for_lack_of_a_capability_tells_the_client_which) {
+  struct Case {
+    std::string_view capabilities, method, params, required;
+  };
+  for (const Case& test : {
+           Case{"{}", "sampling/createMessage", "{}", R"({"sampling":{}})"},
+           Case{R"({"sampling":{}})", "sampling/createMessage", R"({"tools":[]})",
+                R"({"sampling":{"tools":{}}})"},
+       }) {
+    Stage stage;
+    stage.call(1, modern_meta(test.capabilities));
+    stage.from_server(
+        fmt::format(R"({{"jsonrpc":"2.0","id":7,"method":"{}","params":{}}})", test.method, test.params));
+    stage.from_server(error_answer("1", -32601, "The client can't do it"));
+    const Lines up = stage.up();
+    ASSERT_EQ(up.size(), 1U);
+    EXPECT_EQ(id_of(up[0]), "1");
+    EXPECT_EQ(error_of(up[0], "code"), "-32021");
+    EXPECT_EQ(error_of(up[0], "data"), fmt::format(R"({{"requiredCapabilities":{}}})", test.required));
+  }
+}
+
+TEST(ModernCalls, a_call_that_succeeds_without_the_capability_has_its_result) {
+  Stage stage;
+  stage.call(1, modern_meta("{}"));
+  stage.ask("1");
+  stage.from_server(result_answer("1", done));
+  EXPECT_EQ(stage.up(), Lines{result_answer("1", done_now)});
+}
+
+TEST(ModernCalls, an_error_passes_if_the_refused_question_may_be_another_calls) {
+  Stage stage;
+  stage.call(1, modern_meta("{}"));
+  stage.call(2, modern_meta("{}"));
+  stage.ask("1");
+  stage.from_server(error_answer("1", -32000, "Something else"));
+  EXPECT_EQ(error_of(stage.up().at(0), "code"), "-32000");
+}
+
 TEST(ModernCalls, the_retrys_capabilities_count_from_then_on) {
   Stage stage;
   stage.call(1);

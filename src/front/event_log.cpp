@@ -56,7 +56,7 @@ std::string EventLog::add(std::uint32_t stream, std::string_view data, bool sent
 }
 
 std::string EventLog::prime(std::uint32_t stream) {
-  return fmt::format("id: {}\ndata: \n\n", id_of(stream));
+  return fmt::format("id: {}\nretry: {}\ndata: \n\n", id_of(stream), retry.count());
 }
 
 std::vector<std::string> EventLog::after(Place place) {

@@ -5,6 +5,7 @@
 // Bounded: the oldest are forgotten first. Plain data, one thread.
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
@@ -34,6 +35,8 @@ class EventLog {
 
   // Keeps it, and returns it as it is written. `sent`: there is a connection that it leaves on.
   std::string add(std::uint32_t stream, std::string_view data, bool sent);
+  // How long a client waits before it comes back, if its stream breaks.
+  static constexpr std::chrono::milliseconds retry{500};
   // An event without data, by which a client learns where it is.
   std::string prime(std::uint32_t stream);
   // What comes behind this place in its stream; they are sent now.

@@ -13,7 +13,7 @@ TEST(EventLog, an_event_has_an_id_that_names_its_stream) {
   EventLog log;
   EXPECT_EQ(log.add(7, R"({"a":1})", true), "id: 7-1\ndata: {\"a\":1}\n\n");
   EXPECT_EQ(log.add(0, "{}", true), "id: 0-2\ndata: {}\n\n");
-  EXPECT_EQ(log.prime(9), "id: 9-3\ndata: \n\n");
+  EXPECT_EQ(log.prime(9), "id: 9-3\nretry: 500\ndata: \n\n");
   EXPECT_EQ(EventLog::read_id("7-1"), (EventLog::Place{7, 1}));
   for (const char* bad : {"", "7", "-1", "7-", "x-1", "7-1x", "99999999999-1", "7--1"})
     EXPECT_FALSE(EventLog::read_id(bad)) << bad;

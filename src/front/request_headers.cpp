@@ -3,8 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
 
 #include "base/base64.h"
+#include "link/mirrored_headers.h"
+#include "rpc/json_cursor.h"
 
 namespace mcpivot {
 namespace {
@@ -21,6 +24,25 @@ std::string differs(std::string_view name, std::string_view header, std::string_
                      header.substr(0, 200), body.substr(0, 200));
 }
 
+std::string unreadable(std::string_view name) {
+  return fmt::format("Header mismatch: the {} header can't be read", name);
+}
+
+std::optional<double> number_in(std::string_view text) {
+  double number = 0;
+  const char* const end = text.data() + text.size();
+  const auto [rest, trouble] = std::from_chars(text.data(), end, number);
+  if (trouble != std::errc() || rest != end) return std::nullopt;
+  return number;
+}
+
+// 42 and 42.0 are the same integer.
+bool is_same(std::string_view header, std::string_view body, bool integer) {
+  if (header == body || !integer) return header == body;
+  const auto number = number_in(header);
+  return number && number == number_in(body);
+}
+
 }  // namespace
 
 std::optional<std::string> decoded_header(std::string_view value) {
@@ -31,8 +53,10 @@ std::optional<std::string> decoded_header(std::string_view value) {
     return std::string(value);
   value.remove_prefix(sentinel_begin.size());
   value.remove_suffix(sentinel_end.size());
-  // The alphabet with + and /, and perhaps padded.
-  while (value.ends_with('=')) value.remove_suffix(1);
+  // The alphabet with + and /, and padded.
+  if (value.size() % 4 != 0) return std::nullopt;
+  for (int padding = 0; padding < 2 && value.ends_with('='); ++padding) value.remove_suffix(1);
+  if (value.find_first_of("-_") != std::string_view::npos) return std::nullopt;
   std::string text(value);
   std::ranges::replace(text, '+', '-');
   std::ranges::replace(text, '/', '_');
@@ -57,8 +81,27 @@ std::string fault_in_headers(const HttpAsk& ask, const Message& request) {
   const std::string name = string_value(request.text(has_name ? request.name : request.uri));
   if (!ask.has(name_header)) return missing(name_header);
   const auto decoded = decoded_header(ask.header(name_header));
-  if (!decoded) return fmt::format("Header mismatch: the {} header can't be read", name_header);
+  if (!decoded) return unreadable(name_header);
   if (*decoded != name) return differs(name_header, *decoded, name);
+  return {};
+}
+
+std::string fault_in_arguments(const HttpAsk& ask, const Message& call, std::string_view tool) {
+  const auto mirrored = mirrored_arguments(tool);
+  if (!mirrored) return {};  // the schema is wrong: no client can know what the headers should be
+  const std::string_view arguments = find_member(call.text(call.params), "arguments");
+  for (const MirroredArgument& argument : *mirrored) {
+    const auto given = mirrored_text(argument, arguments);
+    if (!ask.has(argument.header)) {
+      if (given) return missing(argument.header);
+      continue;
+    }
+    const auto said = decoded_header(ask.header(argument.header));
+    if (!said) return unreadable(argument.header);
+    if (!given)
+      return fmt::format("Header mismatch: there is an {} header, but no such argument", argument.header);
+    if (!is_same(*said, *given, argument.integer)) return differs(argument.header, *said, *given);
+  }
   return {};
 }
 

@@ -16,6 +16,10 @@ namespace mcpivot {
 // What is wrong with them, in words; empty: nothing.
 std::string fault_in_headers(const HttpAsk& ask, const Message& request);
 
+// The same for the arguments of a call of this tool, as its server describes it, that go into headers as
+// well.
+std::string fault_in_arguments(const HttpAsk& ask, const Message& call, std::string_view tool);
+
 // A header's value as the text that it stands for: =?base64?…?= is decoded. Nothing: it can't be.
 std::optional<std::string> decoded_header(std::string_view value);
 

@@ -12,8 +12,11 @@
 namespace mcpivot {
 namespace {
 
-// An answer that takes longer comes in a stream, which shows that somebody is at work, and can be resumed.
-constexpr std::chrono::milliseconds patience_for_json{1'000};
+// An answer that takes longer comes in a stream, which shows that somebody is at work. A legacy one can be
+// resumed, so it begins soon; a modern answer's status depends on what is in it, so it is waited for.
+constexpr std::chrono::milliseconds patience_of(Era era) {
+  return std::chrono::milliseconds(era == Era::legacy ? 1'000 : 10'000);
+}
 // So that nobody on the way takes a quiet stream for a dead one.
 constexpr std::chrono::milliseconds sign_of_life{15'000};
 
@@ -114,7 +117,7 @@ std::uint32_t WebClient::open(ReplyId reply, std::string headers) {
   auto exchange = std::make_unique<Exchange>(timers_);
   exchange->reply = reply;
   exchange->headers = std::move(headers);
-  exchange->patience.set(patience_for_json, [this, number] {
+  exchange->patience.set(patience_of(era_), [this, number] {
     if (const auto found = exchanges_.find(number); found != exchanges_.end())
       begin_stream(number, *found->second);
   });
@@ -257,7 +260,8 @@ void WebClient::tell(std::uint32_t exchange, const Message& message, std::span<c
 
 void WebClient::tell(std::uint32_t exchange, std::string_view line) {
   if (exchange != 0 && !exchanges_.contains(exchange)) return;  // progress that came after the answer
-  if (exchange == 0 && era_ == Era::modern) return;             // there is no place for it
+  if (exchange != 0 && exchanges_.at(exchange)->initializes) exchange = 0;
+  if (exchange == 0 && era_ == Era::modern) return;  // there is no place for it
   say(exchange, line);
 }
 

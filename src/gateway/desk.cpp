@@ -635,6 +635,13 @@ Generation* Desk::find(GenerationId id) const {
   return member == nullptr ? nullptr : member->instance().find(id);
 }
 
+std::string_view Desk::tool(std::string_view name) {
+  const Routes::Target* const target = names().tool(name);
+  if (target == nullptr) return {};
+  const Item* const item = target->member->instance().catalog().find(ListKind::tools, target->own);
+  return item == nullptr ? std::string_view() : std::string_view(item->json);
+}
+
 std::string Desk::client_name() const {
   const std::string_view name = find_member(find_member(hello_, "clientInfo"), "name");
   return name.starts_with('"') ? string_value(name) : std::string();

@@ -59,6 +59,8 @@ class Desk final : private Instance::Watcher, private ControlTools::Fleet {
   ControlTools::Fleet& fleet() { return *this; }
   void forget(ClientId client);
   const Clock& clock() const { return world_.timers(); }
+  // The tool that the client calls so, as its server describes it; empty: none is known.
+  std::string_view tool(std::string_view name);
   // What the client calls itself; empty before the handshake.
   std::string client_name() const;
 

@@ -119,7 +119,7 @@ class SchemaScan {
                          annotation);
     if (!names_.insert(lower(header)).second)
       return fmt::format("the {} \"{}\" appears twice", annotation, header);
-    found.push_back({path_, "Mcp-Param-" + std::string(header)});
+    found.push_back({path_, "Mcp-Param-" + std::string(header), *type == "integer"});
     return {};
   }
 
@@ -167,6 +167,15 @@ std::expected<std::vector<MirroredArgument>, std::string> mirrored_arguments(std
   return std::move(scan.found);
 }
 
+std::optional<std::string> mirrored_text(const MirroredArgument& argument, std::string_view arguments) {
+  std::string_view value = arguments;
+  for (const std::string& key : argument.path) value = find_member(value, key);
+  if (value.starts_with('"')) return string_value(value);
+  std::string text = text_of(value);
+  if (text.empty()) return std::nullopt;
+  return text;
+}
+
 std::string header_value(std::string_view text) {
   const bool ambiguous = text.starts_with(sentinel_begin) && text.ends_with(sentinel_end);
   if (is_plain(text) && !ambiguous) return std::string(text);
@@ -205,13 +214,8 @@ std::string MirroredHeaders::of(const Message& message) const {
   if (tool == tools_.end()) return lines;
   const std::string_view arguments = find_member(message.text(message.params), "arguments");
   for (const MirroredArgument& argument : tool->second) {
-    std::string_view value = arguments;
-    for (const std::string& key : argument.path) value = find_member(value, key);
-    if (value.starts_with('"')) {
-      add(lines, argument.header, header_value(string_value(value)));
-    } else if (const std::string text = text_of(value); !text.empty()) {
-      add(lines, argument.header, text);
-    }
+    if (const auto text = mirrored_text(argument, arguments))
+      add(lines, argument.header, header_value(*text));
   }
   return lines;
 }

@@ -8,6 +8,7 @@
 #include <expected>
 #include <functional>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -21,10 +22,15 @@ namespace mcpivot {
 struct MirroredArgument {
   std::vector<std::string> path;  // the keys that lead to it, from `arguments` on
   std::string header;             // Mcp-Param-Region
+  bool integer = false;           // its schema says so; else it is a string or a boolean
 };
 
 // Those of a tool, in the order of its schema; or what is wrong with what the schema says of them.
 std::expected<std::vector<MirroredArgument>, std::string> mirrored_arguments(std::string_view tool);
+
+// What an argument's header stands for. Nothing: there is no header, because the argument isn't given, or
+// isn't of a type that goes into one.
+std::optional<std::string> mirrored_text(const MirroredArgument& argument, std::string_view arguments);
 
 // A text as the value of a header. What a header can't carry as it is becomes =?base64?…?=.
 std::string header_value(std::string_view text);

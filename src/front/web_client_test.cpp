@@ -1,0 +1,104 @@
+#include "front/web_client.h"
+
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+
+#include <optional>
+#include <string>
+
+#include "front/http_server_fixture.h"
+#include "rpc/answers.h"
+#include "sim_backend.h"
+#include "visitor.h"
+
+namespace mcpivot {
+namespace {
+
+using namespace std::chrono_literals;
+using testing::HasSubstr;
+
+// A client that comes over HTTP to the desk of a visitor, who leaves its place to it. The servers live in
+// virtual time, the socket is real.
+class WebClientTest : public HttpServerTest, private WebClient::Owner {
+ public:
+  void begin(Era era, simulation::Birth birth = simulation::Birth::good) {
+    start();
+    visitor.emplace("alpha=process");
+    visitor->world().scripts().of("alpha").births.push_back(birth);
+    visitor->clients().remove(visitor->desk().client());
+    WebClient::Owner& owner = *this;
+    client.emplace(*server, visitor->world().timers(), visitor->clients(), visitor->desk(), era, owner);
+    handler.then = [this](const ScriptedHandler::Request& request) {
+      client->post(request.reply, request.body, {});
+    };
+    visitor->desk().start();
+  }
+  // Sends it and lets so much time pass at the servers, in small steps.
+  void send(RawClient& wire, std::string_view body, std::chrono::milliseconds time) {
+    const std::size_t before = handler.requests.size();
+    wire.say(post(body));
+    ASSERT_TRUE(until([&] { return handler.requests.size() > before; }));
+    for (; time > 0ms; time -= 50ms) {
+      visitor->pass(50ms);
+      settle();
+    }
+  }
+
+  std::optional<simulation::Visitor> visitor;
+  std::optional<WebClient> client;
+
+ protected:
+  void TearDown() override { client.reset(); }
+
+ private:
+  std::string on_opened(WebClient& /*client*/) override { return "Mcp-Session-Id: s-1\r\n"; }
+  void on_done(ReplyId /*reply*/) override {}
+};
+
+constexpr std::string_view hello =
+    R"({"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{}}})";
+
+TEST_F(WebClientTest, a_slow_server_s_handshake_still_comes_with_the_session_s_id) {
+  begin(Era::legacy, simulation::Birth::late);
+  RawClient wire(*this);
+  send(wire, hello, 30s);
+  const Heard answer = wire.answer();
+  EXPECT_EQ(answer.status, 200);
+  EXPECT_EQ(answer.header("Mcp-Session-Id"), "s-1");
+  EXPECT_EQ(answer.header("Content-Type"), "application/json");
+  EXPECT_THAT(answer.body, HasSubstr(R"("protocolVersion":"2025-11-25")"));
+}
+
+TEST_F(WebClientTest, an_answer_that_takes_its_time_comes_in_a_stream_that_says_when_to_come_back) {
+  begin(Era::legacy);
+  RawClient wire(*this);
+  send(wire, hello, 1s);
+  EXPECT_EQ(wire.answer().status, 200);
+  send(wire, R"({"jsonrpc":"2.0","method":"notifications/initialized"})", 100ms);
+  EXPECT_EQ(wire.answer().status, 202);
+  send(
+      wire,
+      R"({"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"work","arguments":{"after":3000}}})",
+      5s);
+  const Heard answer = wire.answer();
+  EXPECT_EQ(answer.header("Content-Type"), "text/event-stream");
+  EXPECT_THAT(answer.body,
+              testing::MatchesRegex("id: [^\n]+\nretry: [0-9]+\ndata: \n\nid: [^\n]+\ndata: .*\n\n"));
+  EXPECT_THAT(answer.body, HasSubstr(R"("id":2)"));
+}
+
+TEST_F(WebClientTest, a_modern_answer_that_takes_some_seconds_still_has_its_status) {
+  begin(Era::modern, simulation::Birth::late);
+  RawClient wire(*this);
+  send(
+      wire,
+      R"({"jsonrpc":"2.0","id":2,"method":"nonsense","params":{"_meta":{"io.modelcontextprotocol/protocolVersion":)"
+      R"("2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}}})",
+      9s);
+  const Heard answer = wire.answer();
+  EXPECT_EQ(answer.status, 404);
+  EXPECT_THAT(answer.body, HasSubstr("-32601"));
+}
+
+}  // namespace
+}  // namespace mcpivot
