@@ -148,9 +148,9 @@ class RawClient {
     test_.until([&] {
       const ssize_t count = ::send(descriptor_, bytes.data(), bytes.size(), MSG_DONTWAIT | MSG_NOSIGNAL);
       if (count > 0) bytes.remove_prefix(static_cast<std::size_t>(count));
-      if (count < 0 && errno != EAGAIN) return true;
-      listen();
-      return bytes.empty();
+      unheard = unheard || (count < 0 && errno != EAGAIN);
+      if (!unheard) listen();
+      return bytes.empty() || unheard;
     });
   }
   // Reads what is there.
@@ -203,6 +203,7 @@ class RawClient {
   std::string heard;
   bool ended = false;
   bool reset = false;
+  bool unheard = false;  // something could not be said
 
  private:
   Heard parse(bool to_head) {

@@ -215,6 +215,7 @@ TEST_F(HttpServerTest, a_refusal_is_read_by_a_client_that_sends_its_whole_body_f
   handler.on_judge = [](const HttpAsk&) { return plain_answer(403, "no"); };
   RawClient client(*this);
   client.say(post(std::string(4'000'000, 'x')));
+  EXPECT_FALSE(client.unheard);
   EXPECT_EQ(client.answer().status, 403);
   EXPECT_FALSE(client.reset);
   client.close();

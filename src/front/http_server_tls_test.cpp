@@ -210,6 +210,32 @@ TEST_F(HttpServerTlsTest, large_bodies_pass_both_ways_also_when_the_client_reads
   EXPECT_EQ(heard.body, large);
 }
 
+TEST_F(HttpServerTlsTest, what_could_not_be_written_may_grow_before_it_is_tried_again) {
+  start_tls({.stream_bytes = 0});  // full as soon as something waits
+  TlsClient client(*this);
+  ASSERT_TRUE(client.connect());
+  client.say(get());
+  ASSERT_TRUE(until([&] { return handler.requests.size() == 1; }));
+  const ReplyId reply = handler.requests[0].reply;
+  server->begin_stream(reply, 200, "");
+  std::string all;
+  const auto write = [&] {
+    const std::string piece(1000, static_cast<char>('a' + all.size() / 1000 % 26));
+    all += piece;
+    server->write(reply, piece);
+  };
+  settle();
+  while (!server->full(reply)) {
+    write();
+    settle();
+  }
+  for (int i = 0; i < 50; ++i) write();
+  server->end(reply);
+  const Heard heard = client.answer();
+  EXPECT_TRUE(heard.whole);
+  EXPECT_EQ(heard.body, all);
+}
+
 TEST_F(HttpServerTlsTest, a_stream_that_waits_for_its_reader_says_when_it_has_room_again) {
   start_tls({.stream_bytes = 500'000});
   TlsClient client(*this);
