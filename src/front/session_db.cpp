@@ -140,7 +140,7 @@ SessionDb::Error SessionDb::error(int code) const {
       return say(Trouble::damaged, "is damaged");
     case SQLITE_BUSY:
     case SQLITE_LOCKED:
-      return say(Trouble::passing, "is locked by another process");
+      return say(Trouble::locked, "is locked by another process");
     case SQLITE_FULL:
       return say(Trouble::passing, "can't be written: the disk is full, or the database has reached 1 GiB");
     case SQLITE_READONLY:

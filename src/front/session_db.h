@@ -40,7 +40,8 @@ struct Revocation {
 class SessionDb {
  public:
   enum class Trouble : std::uint8_t {
-    passing,  // a full disk, a lock: the next time it may work
+    locked,   // by another process, for longer than we wait
+    passing,  // a full disk, say: later it may work
     damaged,  // replaced() begins a new one
     moved,    // somebody took the file away: open() again
     refused,  // not ours to change

@@ -125,6 +125,8 @@ void SessionWorker::work() {
     } catch (const std::exception& error) {  // no memory, say
       if (!lock.owns_lock()) lock.lock();
       failed(fmt::format("{} can't be used: {}", path_, error.what()));
+      tell({.numbers = std::exchange(in_hand_, {})});
+      complete_ = false;
     }
   }
   if (something_to_write()) complete_ = false;
@@ -144,18 +146,22 @@ void SessionWorker::do_one(Lock& lock) {
   if (!questions_.empty() && !closing_) {
     Question question = std::move(questions_.front());
     questions_.pop_front();
+    in_hand_ = {question.number};
     return answer(std::move(question), lock);
   }
   if (write_failed_ && !closing_ && Clock::now() < again_) return;
   if (!endings_.empty()) {
     Ending ending = std::move(endings_.front());
     endings_.pop_front();
+    in_hand_ = ending.numbers;
     return end(std::move(ending), lock);
   }
   if (!order_.empty()) {
     const std::string uid = std::move(order_.front());
     order_.pop_front();
-    return write(take(records_.find(uid)), lock);
+    Waiting waiting = take(records_.find(uid));
+    in_hand_ = waiting.numbers;
+    return write(std::move(waiting), lock);
   }
   if (tidy_) tidy_up(*std::exchange(tidy_, std::nullopt), lock);
 }
@@ -188,7 +194,11 @@ void SessionWorker::write(Waiting waiting, Lock& lock) {
   lock.lock();
   written ? worked() : failed(written.error().words);
   tell({.numbers = std::exchange(waiting.numbers, {}), .good = written.has_value()});
-  if (!written && !records_.contains(waiting.record.uid)) keep(std::move(waiting));
+  if (written || records_.contains(waiting.record.uid)) return;
+  if (!may_try_again(written.error())) return;
+  bytes_ += waiting.size();
+  order_.push_front(waiting.record.uid);
+  records_.emplace(order_.front(), std::move(waiting));
 }
 
 void SessionWorker::end(Ending ending, Lock& lock) {
@@ -197,11 +207,14 @@ void SessionWorker::end(Ending ending, Lock& lock) {
   lock.lock();
   written ? worked() : failed(written.error().words);
   tell({.numbers = std::exchange(ending.numbers, {}), .good = written.has_value()});
-  if (written) return;
-  if (closing_)
-    complete_ = false;
-  else
-    endings_.push_front(std::move(ending));
+  if (!written && may_try_again(written.error())) endings_.push_front(std::move(ending));
+}
+
+// When we close, there is time for others to let go of it, but not for room on the disk.
+bool SessionWorker::may_try_again(const SessionDb::Error& error) {
+  if (!closing_ || error.trouble == SessionDb::Trouble::locked) return true;
+  complete_ = false;
+  return false;
 }
 
 void SessionWorker::tidy_up(sys_seconds now, Lock& lock) {
@@ -225,17 +238,6 @@ SessionWorker::Waiting SessionWorker::take(std::unordered_map<std::string, Waiti
   Waiting taken = std::move(record->second);
   records_.erase(record);
   return taken;
-}
-
-// Back into the queue, in front of the others; if we close, there is no second attempt.
-void SessionWorker::keep(Waiting waiting) {
-  if (closing_) {
-    complete_ = false;
-    return;
-  }
-  bytes_ += waiting.size();
-  order_.push_front(waiting.record.uid);
-  records_.emplace(order_.front(), std::move(waiting));
 }
 
 // Nobody shall wait for the next attempt: all who wait are told now.

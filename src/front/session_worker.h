@@ -86,7 +86,7 @@ class SessionWorker : public std::enable_shared_from_this<SessionWorker> {
   void end(Ending ending, Lock& lock);
   void tidy_up(std::chrono::sys_seconds now, Lock& lock);
   Waiting take(std::unordered_map<std::string, Waiting>::iterator record);
-  void keep(Waiting waiting);
+  bool may_try_again(const SessionDb::Error& error);
   void failed(const std::string& words);
   void worked();
   void set_trouble(const std::string& words);
@@ -113,7 +113,8 @@ class SessionWorker : public std::enable_shared_from_this<SessionWorker> {
   std::deque<std::string> order_;  // of the records
   std::deque<Ending> endings_;
   std::optional<std::chrono::sys_seconds> tidy_;
-  std::size_t bytes_ = 0;  // of the records
+  std::vector<std::uint64_t> in_hand_;  // what the thread is working on
+  std::size_t bytes_ = 0;               // of the records
   std::string trouble_;
   bool write_failed_ = false;  // what waits is tried again at this time
   Clock::time_point again_{};
