@@ -179,7 +179,7 @@ void HttpGate::post_modern(const Visit& visit, const HttpAsk& ask, const Message
   if (found == modern_.end()) modern_.emplace(key, life.client->id());
   if (message.known == Method::tools_call) {
     const std::string_view tool = life.client->desk().tool(string_value(message.text(message.name)));
-    if (const std::string fault = fault_in_arguments(visit.ask, message, tool); !fault.empty())
+    if (const std::string fault = fault_in_arguments(ask, message, tool); !fault.empty())
       return refuse(visit, 400, id, code::header_mismatch, fault);
   }
   hand_over(life, visit, std::move(body));

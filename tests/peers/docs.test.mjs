@@ -147,7 +147,7 @@ describe('the documentation', () => {
           assert.ok(page.includes(`\`${option}`), `mcpivot ${command} has ${option}, which is not there`);
     }
     for (const [, option] of page.matchAll(/^\| `(--[a-z-]+)/gm))
-      assert.ok(help().includes(option), `${option} is there, but not in --help`);
+      assert.ok((help() + help('serve')).includes(option), `${option} is there, but not in --help`);
   });
 
   test('the picture of the demo is of the demo as it is', () => {
