@@ -41,7 +41,7 @@ std::vector<std::string> usage() {
           "mcpivot [OPTIONS] -- COMMAND [ARG...]",
           "mcpivot [OPTIONS] --url URL",
           "mcpivot [OPTIONS] --tools-from CLI",
-          "mcpivot serve --listen ADDRESS [OPTIONS] [--config FILE | -- COMMAND... | ...]",
+          "mcpivot serve --listen ADDRESS [OPTIONS] [-- COMMAND...]",
           "mcpivot check|install|status|... [ARG...]  (below; each has a --help)"};
 }
 
