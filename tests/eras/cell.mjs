@@ -59,7 +59,9 @@ async function target() {
   const options = [...front, ...(http ? ['--url', url.href] : ['--cwd', scratch, '--watch', 'build', '--', ...command])];
   if (!serve) return [mcpivot, ...options];
   const own = await free_port();
-  return listening(own, [mcpivot, 'serve', '--listen', `127.0.0.1:${own}`, ...options]);
+  // Of mcpivot's own environment a server behind `serve` gets next to nothing.
+  const named = http ? [] : Object.entries(env).flatMap(([name, value]) => ['--env', `${name}=${value}`]);
+  return listening(own, [mcpivot, 'serve', '--listen', `127.0.0.1:${own}`, ...named, ...options]);
 }
 
 class Late extends Error {}

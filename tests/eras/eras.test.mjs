@@ -19,7 +19,7 @@ const ways = {
 };
 
 for (const [way, how] of Object.entries(ways)) {
-  describe(way, { concurrency: 4 }, () => {
+  describe(way, { concurrency: 2 }, () => {
     for (const server of Object.keys(servers)) {
       for (const client of client_names) {
         if (!deep && server !== 'v2-modern' && client !== 'v2-pinned') continue;
