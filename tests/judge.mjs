@@ -57,7 +57,7 @@ function expected_names(without) {
     'simulation_again',
     'simulation_apart',
     'simulation_scenarios',
-    ...(without.includes('deep') ? [] : ['chaos', 'chaos_modern', 'simulation']),
+    ...(without.includes('deep') ? [] : ['chaos', 'chaos_modern', 'conformance', 'simulation']),
   ];
 }
 

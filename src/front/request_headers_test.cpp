@@ -22,7 +22,9 @@ TEST(HeaderValue, stands_for_itself_unless_it_is_encoded) {
   EXPECT_EQ(decoded_header("SGVsbG8=?="), "SGVsbG8=?=");
   EXPECT_EQ(decoded_header("=?base64?SGVsbG8=?="), "Hello");
   EXPECT_EQ(decoded_header("=?base64?8J+Ygg==?="), "\xf0\x9f\x98\x82");
-  EXPECT_EQ(decoded_header("=?base64?" "?="), "");
+  EXPECT_EQ(decoded_header("=?base64?"
+                           "?="),
+            "");
 }
 
 TEST(HeaderValue, that_is_not_proper_base64_is_nothing) {

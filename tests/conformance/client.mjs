@@ -1,0 +1,80 @@
+// The client that the conformance suite tests: client.mjs URL, with the scenario in the suite's variables.
+//
+// With MCPIVOT set, the client talks to `mcpivot --url URL` over stdio, so that it is mcpivot whose HTTP side is
+// tested; without it the client goes to the URL itself.
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
+import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
+
+const url = process.argv.at(-1);
+const scenario = process.env.MCP_CONFORMANCE_SCENARIO;
+const version = process.env.MCP_CONFORMANCE_PROTOCOL_VERSION;
+const modern = version === '2026-07-28';
+const mcpivot = process.env.MCPIVOT;
+const { toolCalls } = JSON.parse(process.env.MCP_CONFORMANCE_CONTEXT ?? '{}');
+
+const client = new Client(
+  { name: 'mcpivot-conformance', version: '1.0.0' },
+  {
+    capabilities: { elicitation: { form: { applyDefaults: true } }, sampling: {}, roots: {} },
+    versionNegotiation: { mode: modern ? { pin: version } : 'legacy' },
+  },
+);
+const confirmed = { action: 'accept', content: { confirmed: true } };
+client.setRequestHandler('elicitation/create', ({ params }) =>
+  params.requestedSchema.properties.confirmed ? confirmed : { action: 'accept', content: {} },
+);
+
+const args = ['--front', modern ? 'modern' : 'legacy', '--url', url];
+await client.connect(
+  mcpivot
+    ? new StdioClientTransport({ command: mcpivot, args, env: process.env })
+    : new StreamableHTTPClientTransport(new URL(url)),
+);
+
+/** The lists that the server says it has. */
+const capabilities = client.getServerCapabilities() ?? {};
+const list = async (kind, method) => (capabilities[kind] ? (await client[method]())[kind] : []);
+/** mcpivot's own are none of the suite's; and it doesn't wait for a server that takes its time. */
+async function list_tools() {
+  const has_none = scenario === 'initialize' || scenario === 'request-metadata';
+  for (const end = Date.now() + 10_000; ; await sleep(50)) {
+    const tools = ((await client.listTools()).tools ?? []).filter(({ name }) => !name.startsWith('pivot_'));
+    if (tools.length > 0 || has_none || Date.now() > end) return tools;
+  }
+}
+const tools = await list_tools();
+const call = (name, given = {}) => client.callTool({ name, arguments: given }, { timeout: 20_000 });
+
+const example = { string: 'text', number: 1, integer: 1, boolean: true };
+const examples = ({ properties = {}, required = [] }) =>
+  Object.fromEntries(required.map((name) => [name, example[properties[name]?.type] ?? {}]));
+
+const steps = {
+  async tools_call() {
+    await call('add_numbers', { a: 2, b: 3 });
+  },
+  async 'json-schema-2020-12-preservation'() {
+    const { inputSchema } = tools.find(({ name }) => name === 'json_schema_2020_12_tool');
+    await call('json_schema_echo', { schema: inputSchema });
+  },
+  // Both calls at once: what the one is asked must not come with the other.
+  async 'sep-2322-client-request-state'() {
+    await Promise.all([call('test_mrtr_echo_state'), call('test_mrtr_unrelated')]);
+    await call('test_mrtr_no_state');
+    await call('test_mrtr_no_result_type');
+  },
+  async 'http-custom-headers'() {
+    for (const { name, arguments: given } of toolCalls) await call(name, given);
+  },
+  async 'json-schema-ref-no-deref'() {},
+  async 'request-metadata'() {},
+};
+/** All that is listed, once. */
+async function everything() {
+  for (const { name, inputSchema } of tools) await call(name, examples(inputSchema));
+  for (const { name } of await list('prompts', 'listPrompts')) await client.getPrompt({ name });
+  for (const { uri } of await list('resources', 'listResources')) await client.readResource({ uri });
+}
+await (steps[scenario] ?? everything)();
+await client.close();
