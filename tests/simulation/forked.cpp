@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <malloc.h>
 #include <sys/mman.h>
+#include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -15,10 +16,16 @@
 namespace simulation {
 namespace {
 
-constexpr unsigned longest_play = 60;  // seconds; then it hangs
+constexpr int longest_play = 60;  // seconds; then it hangs
 constexpr std::size_t longest_reason = 4'000;
 // What a play may leave behind: caches of the simulation's own that grow with the first ones.
 constexpr std::size_t most_left = 64UL * 1024;
+
+// From now on, in the time that it works: on a busy machine a play can take minutes.
+void limit_play() {
+  const itimerval limit = {.it_interval = {}, .it_value = {.tv_sec = longest_play, .tv_usec = 0}};
+  ::setitimer(ITIMER_VIRTUAL, &limit, nullptr);
+}
 
 std::size_t memory_in_use() {
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
@@ -77,8 +84,8 @@ std::string in_child(Do&& what) {
   int status = 0;
   ::waitpid(child, &status, 0);
   if (WIFSIGNALED(status))
-    return WTERMSIG(status) == SIGALRM ? "it hangs"
-                                       : fmt::format("it crashed: {}", ::strsignal(WTERMSIG(status)));
+    return WTERMSIG(status) == SIGVTALRM ? "it hangs"
+                                         : fmt::format("it crashed: {}", ::strsignal(WTERMSIG(status)));
   return WEXITSTATUS(status) == 0 ? std::string() : fmt::format("it ended with code {}", WEXITSTATUS(status));
 }
 
@@ -101,7 +108,7 @@ std::string kind_of(const std::string& failure) {
 std::string failure_of(const Plan& plan) {
   Shared<Reason> reason;
   const std::string crash = in_child([&] {
-    ::alarm(longest_play);
+    limit_play();
     Visits visits;
     std::uint64_t events = 0;
     // Twice: the first one warms up, and the same seed gives the same play.
@@ -144,7 +151,7 @@ bool play_seeds(std::uint64_t first, int events, double seconds, Progress& progr
     // The first in any case: on a busy machine the time may be over before it begins.
     for (std::uint64_t seed = first; (seed == first || passed() < seconds) && !shared->failed; ++seed) {
       shared->seed = seed;
-      ::alarm(longest_play);
+      limit_play();
       const Plan plan = draw_plan(seed, events);
       shared->failed = !judge(plan, shared->visits, shared->events, seed > first + 4).empty();
       ++shared->seeds;
