@@ -194,8 +194,7 @@ TEST_F(LegacyRounds, an_answer_to_what_was_not_asked_changes_nothing) {
   down();
   require("7", fmt::format(R"({{"a":{},"b":{}}})", roots, roots));
   up(), up();
-  for (const std::string_view id :
-       {R"("ask-7-0-2")", R"("ask-7-1-0")", R"("ask-8-0-0")", R"("retry-7-1")"}) {
+  for (const std::string_view id : {R"("ask-7-0-2")", R"("ask-7-1-0")", R"("ask-8-0-0")", R"("retry-7-1")"}) {
     client_answers(id, "{}");
     client_refuses(id, "no");
   }

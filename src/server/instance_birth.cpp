@@ -41,7 +41,8 @@ std::string why_no_tools(const std::vector<FetchedLists::Refusal>& refusals) {
 
 void Instance::bear(const std::string& reason) {
   forget_to_follow();
-  if (reloads_.round() == Life::Round::bears) eras_futile_ = false;  // somebody wants to know whether it works
+  if (reloads_.round() == Life::Round::bears)
+    eras_futile_ = false;  // somebody wants to know whether it works
   const int number = ++past_.starts;
   birth_ = std::make_unique<Birth>(world_.timers(), life_.births(), reason,
                                    world_.files().program_of(config_->command));

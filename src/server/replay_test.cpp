@@ -30,7 +30,8 @@ TEST(Replay, repeats_a_call_that_succeeded) {
 TEST(Replay, does_not_repeat_the_answers_to_what_an_earlier_server_asked) {
   EXPECT_EQ(repeated(R"({"name":"log_in","inputResponses":{"a":{}},"requestState":"s"})"), 0U);
   EXPECT_EQ(repeated(R"({"name":"log_in","requestState":"s"})"), 0U);
-  EXPECT_EQ(repeated(R"({"name":"log_in","inputResponses":{"a":{}}})"), 0U) << "a server needs no requestState";
+  EXPECT_EQ(repeated(R"({"name":"log_in","inputResponses":{"a":{}}})"), 0U)
+      << "a server needs no requestState";
 }
 
 }  // namespace

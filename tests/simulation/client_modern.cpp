@@ -191,7 +191,8 @@ void Client::come_back(const Kept& kept, std::string_view result) {
       return again(late, state, all, Honesty::good);
     case 8: {  // in another call
       Kept other = kept;
-      // pivot_call passes on what it knows alone, so the difference must lie in the arguments of what it calls.
+      // pivot_call passes on what it knows alone, so the difference must lie in the arguments of what it
+      // calls.
       const auto arguments = other.members.find(R"("canary":)");
       if (arguments == std::string::npos) {
         other.members += R"(,"other":1)";
