@@ -18,6 +18,13 @@ std::string unsupported_version(const Message& request, bool modern) {
       request.text(request.version));
 }
 
+bool wants_modern_again(const Message& answer) {
+  const std::string_view error = answer.text(answer.error);
+  if (find_member(error, "code") != std::to_string(code::unsupported_version)) return false;
+  const std::string_view supported = find_member(find_member(error, "data"), "supported");
+  return offers_modern(fmt::format(R"({{"supportedVersions":{}}})", supported.empty() ? "[]" : supported));
+}
+
 std::string fault_in_meta(const Message& request) {
   const auto fault = [&](std::string_view key, std::string_view what) {
     return error_answer(request.text(request.id), code::invalid_params,

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "mcp/initialize.h"
+#include "mcp/request_meta.h"
 #include "rpc/answers.h"
 #include "rpc/json_cursor.h"
 
@@ -114,9 +115,14 @@ void Handshake::start(std::function<void()> on_open, OnDone on_done) {
   };
   if (era_ == Era::legacy) {
     opening_ = generation_.inquire("initialize", hello_, on_answer);
-  } else {
-    opening_ = generation_.inquire("server/discover", {}, on_answer);
+    return;
   }
+  const auto on_first_answer = [weak = weak_from_this(), on_answer](const Message& answer) {
+    const auto self = weak.lock();
+    if (!self || !wants_modern_again(answer)) return on_answer(answer);
+    self->opening_ = self->generation_.inquire("server/discover", {}, on_answer);
+  };
+  opening_ = generation_.inquire("server/discover", {}, on_first_answer);
 }
 
 void Handshake::on_opened(const Message& answer) {

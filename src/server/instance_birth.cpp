@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "log/log.h"
+#include "mcp/request_meta.h"
 #include "rpc/json_cursor.h"
 #include "server/birth_report.h"
 #include "server/instance.h"
@@ -184,16 +185,17 @@ void Instance::ask_era(ClientId client, std::string_view hello, std::function<vo
 }
 
 void Instance::put_era_question() {
-  birth_->asks_era = true;
+  const bool again = std::exchange(birth_->asks_era, true);
   birth_->was_asked_era = true;
   unborn()->meet(Era::modern, era_hello_, Era::modern);
   birth_->silence.set(era_patience, [this] {
     end_to_start_over();
     end_asking();
   });
-  const auto on_answer = [this, birth = birth_->number, of = unborn()->id()](const Message& answer) {
+  const auto on_answer = [this, again, birth = birth_->number, of = unborn()->id()](const Message& answer) {
     // Nobody may want to know any more.
     if (!birth_ || birth_->number != birth || !birth_->asks_era || unborn()->id() != of) return;
+    if (!again && wants_modern_again(answer)) return put_era_question();
     const std::string result(answer.kind == Kind::result ? answer.text(answer.result) : std::string_view());
     Eras now = eras_;
     now.modern = offers_modern(result);
