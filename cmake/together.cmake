@@ -25,6 +25,7 @@ together(clitools call_pool captured_output cli_result cli_run kept_files schema
 together(config config_file key_docs key_reader keys server_draft units)
 together(config credentials env_file jsonc nearest problem_list tool_pattern variables)
 together(control control_client running_mcpivots)
+together(front acceptor http_message listen_address listening_socket wire)
 together(front private_file session_keys session_seal tokens)
 together(front session_db session_store session_worker)
 together(gateway active_memory client_state control_arguments client_listens list_announcer output_tail sitter_answers tool_filter)
