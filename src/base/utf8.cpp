@@ -91,4 +91,12 @@ std::string as_utf8(std::string_view text) {
   return result;
 }
 
+std::string shown_text(std::string_view text, std::size_t most) {
+  std::string shown = as_utf8(text.substr(0, most));
+  for (char& c : shown)
+    if (static_cast<unsigned char>(c) < ' ' || c == 0x7f) c = '?';
+  if (text.size() > most) shown += "…";
+  return shown;
+}
+
 }  // namespace mcpivot

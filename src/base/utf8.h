@@ -27,4 +27,7 @@ constexpr bool continues_character(char byte) {
 // whatever isn't (or was cut in the middle of a character) replaced by question marks.
 std::string as_utf8(std::string_view text);
 
+// For a log or an error: the beginning of what somebody sent, in one line and without control characters.
+std::string shown_text(std::string_view text, std::size_t most = 80);
+
 }  // namespace mcpivot

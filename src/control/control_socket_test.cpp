@@ -20,6 +20,7 @@
 #include "control/temporary_runtime_folder.h"
 #include "sim_backend.h"
 #include "visitor.h"
+#include "world/few_descriptors.h"
 
 namespace mcpivot {
 namespace {
@@ -347,22 +348,11 @@ TEST_F(TheControlSocket, turns_away_a_process_of_another_user) {
   EXPECT_TRUE(terminal()->ask("status").as_object().contains("result"));
 }
 
-// Whatever is ready happens, with so many descriptors that can still be opened. Nothing else does meanwhile:
-// sanitizers need descriptors, too, when they meet a class for the first time. So another loop goes first.
+// Whatever is ready happens, with so many descriptors that can still be opened.
 void poll_with_descriptors(boost::asio::io_context& loop, int more) {
-  boost::asio::io_context first;
-  boost::asio::steady_timer timer(first, std::chrono::hours(1));
-  timer.async_wait([](const boost::system::error_code&) {});
-  first.poll();
-  rlimit usual{};
-  ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &usual), 0);
-  const int next = ::dup(0);
-  ::close(next);
-  const rlimit few{static_cast<rlim_t>(next + more), usual.rlim_max};
   loop.restart();
-  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &few), 0);
+  const FewDescriptors few(more);
   loop.poll();
-  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &usual), 0);
 }
 
 TEST_F(TheControlSocket, lets_a_terminal_wait_while_there_is_no_descriptor) {

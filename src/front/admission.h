@@ -45,6 +45,10 @@ class Admission {
   // The file of tokens is another one.
   void use(Tokens tokens) { rules_.tokens = std::move(tokens); }
   bool has_token(std::string_view id) const { return rules_.tokens && rules_.tokens->has(id); }
+  // Whether any token lets this one in.
+  bool lets_in(const Visitor& who) const {
+    return !rules_.tokens || rules_.tokens->lets_in(who.principal, who.profile);
+  }
 
  private:
   bool is_our_host(const HttpAsk& ask) const;

@@ -31,9 +31,13 @@ std::string event_text(std::string_view id, std::string_view data) {
   return text.append("\n");
 }
 
-std::optional<EventLog::Place> EventLog::read_id(std::string_view id) {
-  const auto dash = id.find('-');
+std::optional<EventLog::Place> EventLog::read_id(std::string_view id) const {
   Place place;
+  const auto life = id.find('-');
+  if (life == std::string_view::npos) return std::nullopt;
+  place.ours = id.substr(0, life) == life_;
+  id.remove_prefix(life + 1);
+  const auto dash = id.find('-');
   if (dash == std::string_view::npos || !read_number(id.substr(0, dash), place.stream) ||
       !read_number(id.substr(dash + 1), place.number))
     return std::nullopt;
@@ -41,7 +45,7 @@ std::optional<EventLog::Place> EventLog::read_id(std::string_view id) {
 }
 
 std::string EventLog::id_of(std::uint32_t stream) {
-  return fmt::format("{}-{}", stream, ++last_);
+  return fmt::format("{}-{}-{}", life_, stream, ++last_);
 }
 
 std::string EventLog::add(std::uint32_t stream, std::string_view data, bool sent) {

@@ -12,6 +12,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace mcpivot {
@@ -29,9 +30,14 @@ class EventLog {
   struct Place {
     std::uint32_t stream = 0;
     std::uint64_t number = 0;
+    bool ours = true;  // false: in an earlier life of the session, of which nothing is known
     bool operator==(const Place&) const = default;
   };
-  static std::optional<Place> read_id(std::string_view id);
+
+  // `life` is unlike any other's of the session: ids must never mean two things. Letters and digits.
+  explicit EventLog(std::string life) : life_(std::move(life)) {}
+
+  std::optional<Place> read_id(std::string_view id) const;
 
   // Keeps it, and returns it as it is written. `sent`: there is a connection that it leaves on.
   std::string add(std::uint32_t stream, std::string_view data, bool sent);
@@ -54,6 +60,7 @@ class EventLog {
   };
   std::string id_of(std::uint32_t stream);
 
+  const std::string life_;
   std::deque<Event> events_;
   std::size_t bytes_ = 0;
   std::uint64_t last_ = 0;  // ids are unique among all streams of the session

@@ -10,13 +10,14 @@ using testing::IsEmpty;
 using testing::SizeIs;
 
 TEST(EventLog, an_event_has_an_id_that_names_its_stream) {
-  EventLog log;
-  EXPECT_EQ(log.add(7, R"({"a":1})", true), "id: 7-1\ndata: {\"a\":1}\n\n");
-  EXPECT_EQ(log.add(0, "{}", true), "id: 0-2\ndata: {}\n\n");
-  EXPECT_EQ(log.prime(9), "id: 9-3\nretry: 500\ndata: \n\n");
-  EXPECT_EQ(EventLog::read_id("7-1"), (EventLog::Place{7, 1}));
-  for (const char* bad : {"", "7", "-1", "7-", "x-1", "7-1x", "99999999999-1", "7--1"})
-    EXPECT_FALSE(EventLog::read_id(bad)) << bad;
+  EventLog log("a");
+  EXPECT_EQ(log.add(7, R"({"a":1})", true), "id: a-7-1\ndata: {\"a\":1}\n\n");
+  EXPECT_EQ(log.add(0, "{}", true), "id: a-0-2\ndata: {}\n\n");
+  EXPECT_EQ(log.prime(9), "id: a-9-3\nretry: 500\ndata: \n\n");
+  EXPECT_EQ(log.read_id("a-7-1"), (EventLog::Place{7, 1, true}));
+  EXPECT_EQ(log.read_id("b-7-1"), (EventLog::Place{7, 1, false}));
+  for (const char* bad : {"", "a", "a-7", "a--1", "a-7-", "a-x-1", "a-7-1x", "a-99999999999-1", "a-7--1"})
+    EXPECT_FALSE(log.read_id(bad)) << bad;
 }
 
 TEST(EventLog, data_with_line_breaks_has_a_field_for_each_line) {
@@ -24,7 +25,7 @@ TEST(EventLog, data_with_line_breaks_has_a_field_for_each_line) {
 }
 
 TEST(EventLog, what_comes_behind_an_event_is_of_its_own_stream_alone) {
-  EventLog log;
+  EventLog log("a");
   const auto first = log.add(1, "a", true);
   log.add(2, "b", true);
   const auto third = log.add(1, "c", false);
@@ -36,7 +37,7 @@ TEST(EventLog, what_comes_behind_an_event_is_of_its_own_stream_alone) {
 }
 
 TEST(EventLog, what_was_never_sent_is_sent_once) {
-  EventLog log;
+  EventLog log("a");
   log.add(0, "sent", true);
   const auto waits = log.add(0, "waits", false);
   EXPECT_THAT(log.unsent(0), ElementsAre(waits));
@@ -44,7 +45,7 @@ TEST(EventLog, what_was_never_sent_is_sent_once) {
 }
 
 TEST(EventLog, is_bounded_in_number_and_size) {
-  EventLog log;
+  EventLog log("a");
   for (std::size_t i = 0; i < EventLog::most_events + 10; ++i) log.add(0, "x", false);
   EXPECT_THAT(log.unsent(0), SizeIs(EventLog::most_events));
   const std::string large(EventLog::most_bytes / 2, 'x');

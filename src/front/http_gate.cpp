@@ -7,6 +7,7 @@
 
 #include "base/secret.h"
 #include "base/text.h"
+#include "base/utf8.h"
 #include "front/request_headers.h"
 #include "log/log.h"
 #include "mcp/era.h"
@@ -22,6 +23,8 @@ using std::chrono::milliseconds;
 
 constexpr milliseconds patience{100};   // for a server whose client has gone
 constexpr milliseconds save_pace{100};  // for what sessions have set
+// A client that went away from a call may come back for its answer; not for ever.
+constexpr milliseconds longest_absence{std::chrono::hours(1)};
 constexpr std::string_view json_type = "Content-Type: application/json\r\n";
 constexpr std::string_view endpoint = "/mcp";
 
@@ -82,7 +85,7 @@ std::optional<HttpAnswer> HttpGate::judge(const HttpAsk& ask) {
   if (ask.method == "OPTIONS") return admission_.preflight(ask);
   const auto visitor = admission_.admit(ask);
   if (!visitor) {
-    log_info("http: {} {} {} from {}: {}", ask.method, path, ask.header("Mcp-Method"), ask.peer,
+    log_info("http: {} {} from {}: {}", shown_text(ask.method), shown_text(path), ask.peer,
              visitor.error().status);
     return visitor.error();
   }
@@ -90,7 +93,7 @@ std::optional<HttpAnswer> HttpGate::judge(const HttpAsk& ask) {
     answer.headers += admission_.page_headers(ask);
     return answer;
   };
-  if (!visitor->profile.empty() && *profile != visitor->profile && !profile->empty())
+  if (!profile->empty() && *profile != visitor->profile)
     return refuse(plain_answer(404, "There is no such profile."));
   if (ask.method != "POST" && ask.method != "GET" && ask.method != "DELETE") {
     HttpAnswer answer = plain_answer(405, "Messages are sent with POST.");
@@ -143,7 +146,7 @@ void HttpGate::post(Visit visit, const HttpAsk& ask, std::string body) {
   log_info("http: {} from {}{}{}",
            batch                  ? "batch"
            : message->is_answer() ? "answer"
-                                  : string_value(message->text(message->method)),
+                                  : shown_text(string_value(message->text(message->method))),
            ask.peer, visit.who.principal.empty() ? "" : ", ", visit.who.principal);
   const std::string version(ask.header("MCP-Protocol-Version"));
   const bool modern = !batch && (message->version || fmt::format("\"{}\"", version) == modern_version ||
@@ -187,12 +190,12 @@ void HttpGate::post_modern(const Visit& visit, const HttpAsk& ask, const Message
 
 void HttpGate::hand_over(Life& life, const Visit& visit, std::string body) {
   if (life.client->crowded()) return answer(visit, busy("This client has too many requests under way."));
-  by_reply_.emplace(visit.reply, life.client->id());
-  save_soon(life.client->id());
+  by_reply_.emplace(visit.reply, Under{life.client->id(), visit.who.token});
   life.client->post(visit.reply, std::move(body), visit.headers);
 }
 
 void HttpGate::listen(Visit visit, const HttpAsk& ask) {
+  if (draining_) return answer(visit, busy("mcpivot is ending."));
   if (visit.session.empty()) {
     HttpAnswer no_stream = plain_answer(405, "Only sessions have a stream of their own.");
     no_stream.headers += "Allow: POST, OPTIONS\r\n";
@@ -202,7 +205,8 @@ void HttpGate::listen(Visit visit, const HttpAsk& ask) {
     return answer(visit, plain_answer(406, "Accept must list text/event-stream."));
   in_session(std::move(visit),
              [this, last_event = std::string(ask.header("Last-Event-ID"))](Life& life, const Visit& in) {
-               by_reply_.emplace(in.reply, life.client->id());
+               if (!server_->knows(in.reply)) return;  // it went while the session was restored
+               by_reply_.emplace(in.reply, Under{life.client->id(), in.who.token});
                life.client->listen(in.reply, last_event, in.headers);
              });
 }
@@ -217,7 +221,8 @@ void HttpGate::end_session(Visit visit) {
   if (!ticket) return;
   if (const auto live = sessions_.find(ticket->uid); live != sessions_.end()) end(live->second);
   // It is answered when that will hold after our end, too.
-  store_.revoke(ticket->uid, ticket->expires, [this, visit](bool) { answer(visit, {.status = 204}); });
+  store_.revoke(ticket->uid, now() + settings_.session_life,
+                [this, visit](bool) { answer(visit, {.status = 204}); });
 }
 
 // --- sessions ----------------------------------------------------------------------------------------------
@@ -248,7 +253,8 @@ void HttpGate::in_session(Visit visit, Do then) {
     return then(lives_.at(live->second), visit);
   store_.get(ticket->uid, [this, visit = std::move(visit), ticket = *ticket,
                            then = std::move(then)](const std::optional<SessionRecord>& record) mutable {
-    // Others may have come back, or ended it, meanwhile.
+    // Others may have come back, or ended it, meanwhile, or the token may be gone.
+    if (!visit.who.token.empty() && !admission_.has_token(visit.who.token)) return no_session(visit);
     if (!ticket_of(visit)) return;
     if (const auto live = sessions_.find(ticket.uid); live != sessions_.end())
       return then(lives_.at(live->second), visit);
@@ -318,15 +324,17 @@ std::string HttpGate::on_opened(WebClient& client) {
   Life& life = found->second;
   life.expires = now() + settings_.session_life;
   const std::string hello = client.desk().state().hello;
-  const SessionTicket ticket{.uid = life.uid,
-                             .principal = life.who.principal,
-                             .profile = life.profile,
-                             .version = string_value(agreed_version(hello)),
-                             .hello = hello,
-                             .issued = now(),
-                             .expires = life.expires};
+  const SessionTicket ticket{
+      .uid = life.uid,
+      .principal = life.who.principal,
+      .profile = life.profile,
+      .version = string_value(client.version().empty() ? agreed_version(hello) : client.version()),
+      .hello = hello,
+      .issued = now(),
+      .expires = life.expires};
   save(life);
-  return fmt::format("Mcp-Session-Id: {}\r\n", seal_.seal(ticket));
+  const std::string id = seal_.seal(ticket);
+  return id.empty() ? std::string() : fmt::format("Mcp-Session-Id: {}\r\n", id);
 }
 
 // What a request changes is known when it has been answered; several are written down at once.
@@ -369,9 +377,11 @@ void HttpGate::end(ClientId client) {
 void HttpGate::end_idle() {
   idle_.set(std::max(settings_.session_idle / 4, milliseconds(50)), [this] {
     const auto since = world_.timers().now() - settings_.session_idle;
+    const auto long_since = world_.timers().now() - std::max(settings_.session_idle, longest_absence);
     std::vector<ClientId> idle;
     for (const auto& [id, life] : lives_)
-      if (!life.client->busy() && life.client->last_used() < since) idle.push_back(id);
+      if (!life.client->waits() && life.client->last_used() < (life.client->abandoned() ? long_since : since))
+        idle.push_back(id);
     for (const ClientId id : idle) end(id);
     store_.tidy(now());
     end_idle();
@@ -380,10 +390,24 @@ void HttpGate::end_idle() {
 
 void HttpGate::use(Tokens tokens) {
   admission_.use(std::move(tokens));
+  std::vector<ReplyId> cut;
+  for (const auto& [reply, under] : by_reply_)
+    if (!under.token.empty() && !admission_.has_token(under.token)) cut.push_back(reply);
+  for (const ReplyId reply : cut) {
+    server_->abort(reply);
+    on_gone(reply);
+  }
   std::vector<ClientId> gone;
   for (const auto& [id, life] : lives_)
-    if (!life.who.token.empty() && !admission_.has_token(life.who.token)) gone.push_back(id);
+    if (!life.who.token.empty() && !admission_.lets_in(life.who)) gone.push_back(id);
   for (const ClientId id : gone) end(id);
+}
+
+void HttpGate::on_done(ReplyId reply) {
+  const auto found = by_reply_.find(reply);
+  if (found == by_reply_.end()) return;
+  save_soon(found->second.client);
+  by_reply_.erase(found);
 }
 
 // --- the ends of requests ----------------------------------------------------------------------------------
@@ -391,7 +415,7 @@ void HttpGate::use(Tokens tokens) {
 void HttpGate::on_gone(ReplyId reply) {
   const auto found = by_reply_.find(reply);
   if (found == by_reply_.end()) return;
-  const auto life = lives_.find(found->second);
+  const auto life = lives_.find(found->second.client);
   by_reply_.erase(found);
   if (life != lives_.end()) life->second.client->gone(reply);
 }
@@ -399,7 +423,7 @@ void HttpGate::on_gone(ReplyId reply) {
 void HttpGate::on_drained(ReplyId reply) {
   const auto found = by_reply_.find(reply);
   if (found == by_reply_.end()) return;
-  const auto life = lives_.find(found->second);
+  const auto life = lives_.find(found->second.client);
   if (life != lives_.end()) life->second.client->drained(reply);
 }
 
@@ -420,11 +444,13 @@ void HttpGate::drain(milliseconds time, std::function<void()> done) {
   Look{*this, until}();
 }
 
+// The server is still there, so that everybody is told.
 void HttpGate::close() {
-  for (auto& [id, life] : lives_) {
-    save(life);
-    life.client->close(503);
-  }
+  draining_ = true;
+  for (auto& [id, life] : lives_) save(life);
+  sessions_.clear();
+  modern_.clear();
+  lives_.clear();
 }
 
 }  // namespace mcpivot

@@ -69,7 +69,7 @@ class HttpGate final : public HttpServer::Handler, private WebClient::Owner {
 
   // WebClient::Owner
   std::string on_opened(WebClient& client) override;
-  void on_done(ReplyId reply) override { by_reply_.erase(reply); }
+  void on_done(ReplyId reply) override;
 
   // What a request is about.
   struct Visit {
@@ -109,16 +109,20 @@ class HttpGate final : public HttpServer::Handler, private WebClient::Owner {
   Admission admission_;
   SessionSeal seal_;
   Settings settings_;
-  std::map<ClientId, Life> lives_;
   std::map<std::string, ClientId> sessions_;  // by uid
   std::map<Modern, ClientId> modern_;
-  std::map<ReplyId, ClientId> by_reply_;
+  struct Under {
+    ClientId client;
+    std::string token;  // that it came in with
+  };
+  std::map<ReplyId, Under> by_reply_;
   std::set<ClientId> to_save_;
   Alarm save_;
   Alarm idle_;
   Alarm drain_;
   bool draining_ = false;
   std::function<void()> drained_;
+  std::map<ClientId, Life> lives_;  // goes first: clients tell the others that they have gone
 };
 
 }  // namespace mcpivot

@@ -222,6 +222,10 @@ void HttpServer::end(ReplyId reply) {
   if (const auto connection = inside_->find(reply)) connection->end();
 }
 
+bool HttpServer::knows(ReplyId reply) const {
+  return inside_->find(reply) != nullptr;
+}
+
 bool HttpServer::full(ReplyId reply) const {
   const auto connection = inside_->find(reply);
   return connection && connection->full();

@@ -68,6 +68,8 @@ class HttpServer {
   void begin_stream(ReplyId reply, int status, std::string_view headers);
   void write(ReplyId reply, std::string bytes);
   void end(ReplyId reply);
+  // Whether it still waits for its answer, or the end of it.
+  bool knows(ReplyId reply) const;
   // More than limits.stream_bytes wait for this client. on_drained() follows.
   bool full(ReplyId reply) const;
   // Closes the connection in the middle of the answer; on_gone() is not called for it.

@@ -8,6 +8,7 @@
 #include <string>
 
 #include "front/http_server_fixture.h"
+#include "world/few_descriptors.h"
 
 namespace mcpivot {
 namespace {
@@ -188,17 +189,12 @@ TEST_F(HttpServerLimitsTest, when_no_descriptor_is_left_clients_wait_until_there
   answer_all();
   std::list<RawClient> clients;
   for (int i = 0; i < 3; ++i) clients.emplace_back(*this);  // connected, and in the kernel's queue
-  rlimit old{};
-  ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &old), 0);
-  const int next = ::dup(0);
-  ASSERT_GE(next, 0);
-  ::close(next);
-  const rlimit none{.rlim_cur = static_cast<rlim_t>(next), .rlim_max = old.rlim_max};
-  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &none), 0);
   for (RawClient& client : clients) client.say(get());
-  settle();
+  {
+    const FewDescriptors none(0);
+    settle();
+  }
   EXPECT_EQ(server->connections(), 0U);
-  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &old), 0);
   for (RawClient& client : clients) EXPECT_EQ(client.answer().status, 200);
 }
 

@@ -6,6 +6,7 @@
 #include <charconv>
 
 #include "base/base64.h"
+#include "base/utf8.h"
 #include "link/mirrored_headers.h"
 #include "rpc/json_cursor.h"
 
@@ -21,7 +22,7 @@ std::string missing(std::string_view name) {
 
 std::string differs(std::string_view name, std::string_view header, std::string_view body) {
   return fmt::format("Header mismatch: {} header value '{}' does not match body value '{}'", name,
-                     header.substr(0, 200), body.substr(0, 200));
+                     shown_text(header), shown_text(body));
 }
 
 std::string unreadable(std::string_view name) {

@@ -95,4 +95,10 @@ bool Tokens::has(std::string_view id) const {
   return std::ranges::any_of(entries_, [&](const Entry& entry) { return entry.holder.id == id; });
 }
 
+bool Tokens::lets_in(std::string_view name, std::string_view profile) const {
+  return std::ranges::any_of(entries_, [&](const Entry& entry) {
+    return entry.holder.name == name && entry.holder.profile == profile;
+  });
+}
+
 }  // namespace mcpivot

@@ -43,6 +43,8 @@ class Tokens {
   // How long it takes tells nothing of the tokens: every one of them is compared, to its end.
   std::optional<Holder> find(std::string_view token) const;
   bool has(std::string_view id) const;
+  // Whether there is a line for this name with this profile.
+  bool lets_in(std::string_view name, std::string_view profile) const;
   std::size_t size() const { return entries_.size(); }
 
  private:

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/secret.h"
 #include "mcp/era.h"
 #include "rpc/answers.h"
 #include "rpc/json_cursor.h"
@@ -46,6 +47,7 @@ WebClient::WebClient(HttpServer& server, Timers& timers, Clients& clients, Desk&
       desk_(desk),
       era_(era),
       owner_(owner),
+      events_(random_text()),
       keep_alive_(timers),
       last_used_(timers.now()),
       room_(timers),
@@ -53,6 +55,12 @@ WebClient::WebClient(HttpServer& server, Timers& timers, Clients& clients, Desk&
 
 WebClient::~WebClient() {
   close(503);
+}
+
+bool WebClient::waits() const {
+  return listener_ != ReplyId::none || std::ranges::any_of(exchanges_, [](const auto& entry) {
+           return entry.second->reply != ReplyId::none;
+         });
 }
 
 std::size_t WebClient::calls() const {
@@ -80,7 +88,8 @@ void WebClient::post(ReplyId reply, std::string body, std::string headers) {
   if (exchange.initializes) exchange.patience.cancel();
   exchange.call = message->known == Method::tools_call || message->known == Method::prompts_get ||
                   message->known == Method::resources_read;
-  exchange.logs = !find_member(message->text(message->meta), meta_key::log_level).empty();
+  exchange.logs = message->known != Method::listen &&
+                  !find_member(message->text(message->meta), meta_key::log_level).empty();
   session_.take(number, *message);
 }
 
@@ -98,12 +107,17 @@ void WebClient::post_batch(ReplyId reply, std::string_view body, std::string hea
                                          "one by one",
                                          {}});
   if (!elements) return refuse(reply, elements.error(), headers);
+  if (elements->size() > most_exchanges)
+    return refuse(
+        reply, {Refusal::not_a_message, fmt::format("a batch has at most {} messages", most_exchanges), {}},
+        headers);
   const std::uint32_t number = open(reply, std::move(headers));
   exchanges_.at(number)->batch = true;  // one more is expected: ourselves, until all of it has been sent
   for (const std::string_view element : *elements) {
     const auto message = read_message(element);
     if (!message || message->kind == Kind::request) ++exchanges_.at(number)->expected;
     if (message) {
+      if (message->known == Method::tools_call) exchanges_.at(number)->call = true;
       session_.take(number, *message);
     } else {
       session_.refuse(number, element, message.error());
@@ -128,30 +142,36 @@ std::uint32_t WebClient::open(ReplyId reply, std::string headers) {
 
 void WebClient::listen(ReplyId reply, std::string_view last_event, const std::string& headers) {
   last_used_ = timers_.now();
-  const auto place = EventLog::read_id(last_event);
-  const std::uint32_t stream = place ? place->stream : 0;
+  const auto place = events_.read_id(last_event);
+  if (place && place->stream != 0) return resume_stream(reply, *place, headers);
   begin_events(reply, headers);
-  if (stream == 0) {
-    // The one before it may be open only for us: a client has one of them.
-    if (listener_ != ReplyId::none) end(listener_);
-    listener_ = reply;
-    if (primes_ && !place) write(reply, events_.prime(0));
-    if (place)
-      for (std::string& text : events_.after(*place)) write(reply, std::move(text));
-    for (std::string& text : events_.unsent(0)) write(reply, std::move(text));
-    return;
-  }
-  for (std::string& text : events_.after(*place)) write(reply, std::move(text));
-  const auto found = exchanges_.find(stream);
-  if (found == exchanges_.end()) return end(reply);  // its answer was among them
+  // The one before it may be open only for us: a client has one of them.
+  if (listener_ != ReplyId::none) end(listener_);
+  listener_ = reply;
+  if (primes_ && !place) write(reply, events_.prime(0));
+  if (place && place->ours)
+    for (std::string& text : events_.after(*place)) write(reply, std::move(text));
+  for (std::string& text : events_.unsent(0)) write(reply, std::move(text));
+}
+
+// One that is over, or was in an earlier life of the session, has nothing more to say: 204 tells the client
+// not to come again.
+void WebClient::resume_stream(ReplyId reply, EventLog::Place place, const std::string& headers) {
+  const auto found = place.ours ? exchanges_.find(place.stream) : exchanges_.end();
+  const bool goes_on = found != exchanges_.end() && !found->second->initializes;
+  if (goes_on) begin_stream(place.stream, *found->second);
+  auto missed = place.ours ? events_.after(place) : std::vector<std::string>();
+  if (missed.empty() && !goes_on) return respond(reply, {.status = 204, .headers = headers});
+  begin_events(reply, headers);
+  for (std::string& text : missed) write(reply, std::move(text));
+  if (!goes_on) return end(reply);
   Exchange& exchange = *found->second;
   if (exchange.reply != ReplyId::none) {
     by_reply_.erase(exchange.reply);
     end(exchange.reply);
   }
   exchange.reply = reply;
-  exchange.streams = true;
-  by_reply_.emplace(reply, stream);
+  by_reply_.emplace(reply, place.stream);
 }
 
 void WebClient::gone(ReplyId reply) {
@@ -254,7 +274,7 @@ void WebClient::finish(std::uint32_t number) {
 
 void WebClient::tell(std::uint32_t exchange, const Message& message, std::span<const Edit> edits) {
   if (exchange == 0 && message.known == Method::log_message)
-    exchange = era_ == Era::modern ? only_one_with_logs() : only_call();
+    exchange = era_ == Era::modern ? only_one_with_logs() : likely_call();
   tell(exchange, spliced(message.raw, edits));
 }
 
@@ -266,17 +286,18 @@ void WebClient::tell(std::uint32_t exchange, std::string_view line) {
 }
 
 void WebClient::ask(const Message& request, std::span<const Edit> edits) {
-  say(only_call(), spliced(request.raw, edits));
+  say(likely_call(), spliced(request.raw, edits));
 }
 
-std::uint32_t WebClient::only_call() const {
-  std::uint32_t only = 0;
+std::uint32_t WebClient::likely_call() const {
+  std::uint32_t latest = 0;
+  int calls = 0;
   for (const auto& [number, exchange] : exchanges_) {
-    if (!exchange->call) continue;
-    if (only != 0) return 0;
-    only = number;
+    if (!exchange->call || exchange->reply == ReplyId::none) continue;
+    latest = number;
+    ++calls;
   }
-  return only;
+  return calls <= 1 || listener_ == ReplyId::none ? latest : 0;
 }
 
 std::uint32_t WebClient::only_one_with_logs() const {
@@ -290,6 +311,7 @@ std::uint32_t WebClient::only_one_with_logs() const {
 }
 
 void WebClient::agreed_version(std::string_view version) {
+  version_ = version;
   batches_ = version == R"("2025-03-26")";
   primes_ = version == R"("2025-11-25")";
 }
@@ -334,7 +356,9 @@ void WebClient::write(ReplyId reply, std::string text) {
 }
 
 void WebClient::keep_alive() {
+  if (std::exchange(beats_, true)) return;
   keep_alive_.set(sign_of_life, [this] {
+    beats_ = false;
     bool any = listener_ != ReplyId::none;
     if (any) server_.write(listener_, ":\n\n");
     for (const auto& [number, exchange] : exchanges_) {
@@ -351,6 +375,9 @@ void WebClient::close(int status) {
   for (const auto& [number, exchange] : std::exchange(exchanges_, {})) {
     if (exchange->reply == ReplyId::none) continue;
     if (exchange->streams) {
+      if (!exchange->id.empty())
+        write(exchange->reply,
+              event_text({}, error_answer(exchange->id, code::connection_closed, "the session has ended")));
       end(exchange->reply);
     } else {
       respond(exchange->reply, plain_answer(status, "The session has ended."));

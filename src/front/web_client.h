@@ -46,7 +46,9 @@ class WebClient final : private Outlet {
   Era era() const { return era_; }
   Clock::Time last_used() const { return last_used_; }
   // It waits for something, or listens.
-  bool busy() const { return !exchanges_.empty() || listener_ != ReplyId::none; }
+  bool waits() const;
+  // Something is under way that it went away from.
+  bool abandoned() const { return !exchanges_.empty() && !waits(); }
   // The calls under way.
   std::size_t calls() const;
   // No more of its requests can be under way.
@@ -62,6 +64,7 @@ class WebClient final : private Outlet {
   void close(int status);
   // The version that it shook hands with, when it is known from elsewhere.
   void set_version(std::string_view version) { agreed_version(version); }
+  const std::string& version() const { return version_; }
 
  private:
   struct Exchange {
@@ -94,14 +97,16 @@ class WebClient final : private Outlet {
   void resume() override {}
 
   void post_batch(ReplyId reply, std::string_view body, std::string headers);
+  void resume_stream(ReplyId reply, EventLog::Place place, const std::string& headers);
   std::uint32_t open(ReplyId reply, std::string headers);
   void refuse(ReplyId reply, const Refusal& refusal, const std::string& headers);
   void end(ReplyId reply);
   void respond(ReplyId reply, HttpAnswer answer);
   void settle(std::uint32_t number, const Message& message, std::string text);
   void settle_one(std::uint32_t number, std::string text);
-  // What belongs to a call, if there is no doubt which; else to none.
-  std::uint32_t only_call() const;
+  // Where something goes that may belong to any call: to the only one, if there is no doubt; else to the
+  // client's own stream; else to the latest, so that it arrives at all.
+  std::uint32_t likely_call() const;
   std::uint32_t only_one_with_logs() const;
   void say(std::uint32_t number, std::string_view text);
   void begin_stream(std::uint32_t number, Exchange& exchange);
@@ -124,6 +129,8 @@ class WebClient final : private Outlet {
   Clock::Time last_used_;
   std::set<ReplyId> full_;  // streams that their client doesn't read as fast as they are written
   Alarm room_;              // the servers go on, when nobody is in the middle of anything
+  std::string version_;     // as JSON text
+  bool beats_ = false;      // signs of life are due
   bool batches_ = false;    // its version has them
   bool primes_ = false;     // its version has events without data
   Session session_;

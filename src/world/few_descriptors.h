@@ -1,0 +1,37 @@
+// For tests: as long as it lives, only so many more descriptors can be opened.
+//
+// Sanitizers need descriptors, too, when they meet a class for the first time. So a loop of its own goes
+// first, and whatever else happens meanwhile should have happened before.
+#pragma once
+
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <chrono>
+
+namespace mcpivot {
+
+class FewDescriptors {
+ public:
+  explicit FewDescriptors(int more) {
+    boost::asio::io_context first;
+    boost::asio::steady_timer timer(first, std::chrono::hours(1));
+    timer.async_wait([](const boost::system::error_code&) {});
+    first.poll();
+    ::getrlimit(RLIMIT_NOFILE, &usual_);
+    const int next = ::dup(0);
+    ::close(next);
+    const rlimit few{static_cast<rlim_t>(next + more), usual_.rlim_max};
+    ::setrlimit(RLIMIT_NOFILE, &few);
+  }
+  ~FewDescriptors() { ::setrlimit(RLIMIT_NOFILE, &usual_); }
+  FewDescriptors(const FewDescriptors&) = delete;
+  FewDescriptors& operator=(const FewDescriptors&) = delete;
+
+ private:
+  rlimit usual_{};
+};
+
+}  // namespace mcpivot
