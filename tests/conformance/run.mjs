@@ -95,6 +95,26 @@ async function run_suite(name, args, env = process.env) {
   }
 }
 
+/** A first client of this revision: the suite's patience is for servers that run, and whose era is known. */
+async function warm_up(url, revision) {
+  const meta = { 'io.modelcontextprotocol/protocolVersion': revision, 'io.modelcontextprotocol/clientCapabilities': {} };
+  const hello = { protocolVersion: revision, capabilities: {}, clientInfo: { name: 'first', version: '1' } };
+  const [method, params] = revisions[revision] === 'modern' ? ['tools/list', { _meta: meta }] : ['initialize', hello];
+  const response = await fetch(url, {
+    method: 'POST',
+    headers: {
+      'Content-Type': 'application/json',
+      Accept: 'application/json, text/event-stream',
+      'Mcp-Method': method,
+      'MCP-Protocol-Version': revision,
+    },
+    body: JSON.stringify({ jsonrpc: '2.0', id: 1, method, params }),
+    signal: AbortSignal.timeout(60_000),
+  });
+  const text = await response.text();
+  if (!response.ok) throw new Error(`${method} was answered ${response.status}: ${text}`);
+}
+
 const node = process.execPath;
 async function serve_directly(name, { server, revision }) {
   const direct = start(node, ['server.mjs', server, 'http']);
@@ -113,7 +133,9 @@ async function serve_through(name, { server, revision, upstream }) {
     // A client that has only the modern era needs it in front of legacy servers.
     const front = server === 'legacy' && revision === own_revision.modern ? ['--front', 'modern'] : [];
     gate = start(mcpivot, ['serve', '--listen', '127.0.0.1:0', ...front, ...behind], { env });
-    return await run_suite(name, ['server', '--url', await url_of(gate, gate.stderr), '--requirements', revision]);
+    const url = await url_of(gate, gate.stderr);
+    await warm_up(url, revision);
+    return await run_suite(name, ['server', '--url', url, '--requirements', revision]);
   } finally {
     await end(gate);
     await end(daemon);
