@@ -394,7 +394,8 @@ void HttpGate::use(Tokens tokens) {
   for (const auto& [reply, under] : by_reply_)
     if (!under.token.empty() && !admission_.has_token(under.token)) cut.push_back(reply);
   for (const ReplyId reply : cut) {
-    server_->abort(reply);
+    server_->end(reply);    // a stream
+    server_->abort(reply);  // anything else
     on_gone(reply);
   }
   std::vector<ClientId> gone;

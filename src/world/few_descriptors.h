@@ -16,10 +16,7 @@ namespace mcpivot {
 class FewDescriptors {
  public:
   explicit FewDescriptors(int more) {
-    boost::asio::io_context first;
-    boost::asio::steady_timer timer(first, std::chrono::hours(1));
-    timer.async_wait([](const boost::system::error_code&) {});
-    first.poll();
+    poll_a_loop();
     ::getrlimit(RLIMIT_NOFILE, &usual_);
     const int next = ::dup(0);
     ::close(next);
@@ -31,6 +28,13 @@ class FewDescriptors {
   FewDescriptors& operator=(const FewDescriptors&) = delete;
 
  private:
+  static void poll_a_loop() {
+    boost::asio::io_context loop;
+    boost::asio::steady_timer timer(loop, std::chrono::hours(1));
+    timer.async_wait([](const boost::system::error_code&) {});
+    loop.poll();
+  }
+
   rlimit usual_{};
 };
 
