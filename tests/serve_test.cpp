@@ -1,6 +1,4 @@
 // Clients of `mcpivot serve`: their sessions and streams, and that they are kept apart.
-#include <fstream>
-
 #include "serves.h"
 
 namespace harness {
@@ -230,6 +228,15 @@ TEST(Serve, a_large_answer_on_a_stream_to_a_slow_reader_does_not_stop_the_sessio
   for (int i = 0; i < 3; ++i) EXPECT_EQ(own_text(client.call("echo", {{"text", "hello"}})), "hello");
   EXPECT_THAT(own_text(*call.read_message(in_a_while())), SizeIs(testing::Gt(large.size())));
   EXPECT_EQ(own_text(client.call("echo", {{"text", "hello"}})), "hello");
+}
+
+TEST(Serve, servers_get_the_environment_that_they_were_given_and_nothing_of_mcpivots) {
+  const Serve serve({"--env", "GIVEN=yes"});
+  WebClient client(serve);
+  client.initialize();
+  EXPECT_EQ(own_text(client.call("env", {{"name", "GIVEN"}})), "yes");
+  EXPECT_FALSE(is_error(client.call("env", {{"name", "PATH"}})));
+  EXPECT_TRUE(is_error(client.call("env", {{"name", "XDG_STATE_HOME"}})));
 }
 
 TEST(Serve, a_batch_is_answered_with_a_batch_in_the_one_version_that_has_them) {
