@@ -35,6 +35,48 @@ TEST(ServeEnds, a_session_outlives_mcpivot_and_the_model_is_told) {
   EXPECT_THAT(own_text(*call.read_message()), HasSubstr("roots"));
 }
 
+TEST(ServeEnds, what_a_session_set_outlives_mcpivot_and_so_does_its_end) {
+  Serve serve;
+  WebClient client(serve);
+  client.initialize();
+  client.request("logging/setLevel", {{"level", "error"}});
+  client.request("resources/subscribe", {{"uri", "fake://hello"}});
+  WebClient ended(serve);
+  ended.initialize();
+  EXPECT_EQ(ended.end().status, 204);
+  serve.child().signal(SIGTERM);
+  ASSERT_TRUE(serve.child().wait_exit(soon()));
+  serve.start();
+
+  const json::object state = json::parse(own_text(client.call("state"))).as_object();
+  EXPECT_EQ(state.at("logLevel"), "error");
+  EXPECT_THAT(json::serialize(state.at("subscriptions")), HasSubstr("fake://hello"));
+  EXPECT_EQ(ended.notify("notifications/initialized").status, 404);
+}
+
+// How often the log says this.
+std::size_t logged(const Serve& serve, const std::string& words) {
+  std::string all;
+  for (const auto& file : std::filesystem::directory_iterator(serve.directory() / "state" / "mcpivot"))
+    if (file.path().extension() == ".log") all += content_of(file.path());
+  const Strings lines = lines_in(all);
+  return static_cast<std::size_t>(
+      std::ranges::count_if(lines, [&](const std::string& line) { return line.ends_with(words); }));
+}
+
+TEST(ServeEnds, a_client_that_leaves_while_its_session_is_restored_is_idle) {
+  Serve serve({"--session-idle", "200ms"});
+  std::vector<WebClient> clients;
+  for (int i = 0; i < 20; ++i) clients.emplace_back(serve).initialize();
+  EXPECT_TRUE(wait_until([&] { return logged(serve, "has gone") == 20; }, soon()));
+  for (const WebClient& client : clients) {
+    Connection connection(serve.address());
+    connection.send(request_text("GET", "/mcp", client.headers() + "Accept: text/event-stream\r\n", {}));
+  }
+  EXPECT_TRUE(wait_until([&] { return logged(serve, "is back") == 20; }, soon()));
+  EXPECT_TRUE(wait_until([&] { return logged(serve, "has gone") == 40; }, soon()));
+}
+
 TEST(ServeEnds, a_call_in_flight_is_answered_before_sigterm_ends_it_and_nothing_new_is_taken) {
   Serve serve;
   WebClient client(serve);

@@ -52,7 +52,6 @@ TEST(Serve, two_clients_have_servers_of_their_own_and_hear_nothing_of_each_other
   use(second, "canary-of-the-second");
   for (auto [client, stream] : {std::pair(&first, &first_hears), std::pair(&second, &second_hears)}) {
     client->call("seen");
-    client->call("pivot_logs");
     client->call("pivot_status");
     client->call("notify", {{"method", "notifications/marker"}});
     while (stream->read_message()->at("method") != "notifications/marker") {
@@ -101,6 +100,7 @@ TEST(Serve, the_stream_of_a_session_hears_once_that_a_new_generation_has_other_t
     if (method == "notifications/tools/list_changed") break;
   }
   EXPECT_THAT(json::serialize(client.request("tools/list")), HasSubstr("extra"));
+  EXPECT_THAT(text_of(client.call("echo")), HasSubstr("+extra"));
   client.call("notify", {{"method", "notifications/marker"}});
   while (true) {
     const std::string method = next_method();
@@ -113,6 +113,17 @@ TEST(Serve, the_stream_of_a_session_hears_once_that_a_new_generation_has_other_t
   Connection again = client.listen(hears.last_id());
   client.call("notify", {{"method", "notifications/marker"}});
   EXPECT_EQ(again.read_message()->at("method"), "notifications/marker");
+}
+
+TEST(Serve, clients_may_not_restart_servers_nor_read_what_they_print) {
+  const Serve serve;
+  WebClient client(serve);
+  client.initialize();
+  const std::string tools = json::serialize(client.request("tools/list"));
+  for (const char* tool : {"pivot_restart", "pivot_logs"}) {
+    EXPECT_THAT(tools, Not(HasSubstr(tool)));
+    EXPECT_TRUE(is_error(client.call(tool))) << tool;
+  }
 }
 
 TEST(Serve, what_was_said_while_nobody_listened_is_heard_by_the_next_who_does) {
@@ -165,6 +176,20 @@ TEST(Serve, an_answer_that_came_while_the_client_was_away_waits_for_it) {
   EXPECT_THAT(own_text(*resumed.read_message()), HasSubstr("roots"));
 }
 
+TEST(Serve, a_client_that_does_not_listen_is_asked_what_belongs_to_one_of_several_calls) {
+  const Serve serve;
+  WebClient client(serve);
+  client.initialize();
+  Connection waits = client.send_call("sleep", {{"ms", for_ever}, {"steps", 60'000}}, "mine");
+  wait_for_progress(waits);
+  Connection asks = client.send_call("ask", {{"method", "roots/list"}});
+  ASSERT_TRUE(asks.read_head().is_stream());
+  const auto question = asks.read_message();
+  EXPECT_EQ(question->at("method"), "roots/list");
+  client.answer(*question, {{"roots", json::array()}});
+  EXPECT_THAT(own_text(*asks.read_message()), HasSubstr("roots"));
+}
+
 TEST(Serve, a_modern_client_that_closes_the_connection_has_cancelled_that_call_and_no_other) {
   const Serve serve({}, {"--era", "modern"});
   WebClient client(serve, Era::modern);
@@ -203,6 +228,15 @@ TEST(Serve, a_large_answer_on_a_stream_to_a_slow_reader_does_not_stop_the_sessio
   for (int i = 0; i < 3; ++i) EXPECT_EQ(own_text(client.call("echo", {{"text", "hello"}})), "hello");
   EXPECT_THAT(own_text(*call.read_message(in_a_while())), SizeIs(testing::Gt(large.size())));
   EXPECT_EQ(own_text(client.call("echo", {{"text", "hello"}})), "hello");
+}
+
+TEST(Serve, servers_get_the_environment_that_they_were_given_and_nothing_of_mcpivots) {
+  const Serve serve({"--env", "GIVEN=yes"});
+  WebClient client(serve);
+  client.initialize();
+  EXPECT_EQ(own_text(client.call("env", {{"name", "GIVEN"}})), "yes");
+  EXPECT_FALSE(is_error(client.call("env", {{"name", "PATH"}})));
+  EXPECT_TRUE(is_error(client.call("env", {{"name", "XDG_STATE_HOME"}})));
 }
 
 TEST(Serve, a_batch_is_answered_with_a_batch_in_the_one_version_that_has_them) {

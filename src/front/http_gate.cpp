@@ -251,14 +251,19 @@ void HttpGate::in_session(Visit visit, Do then) {
   if (!ticket) return;
   if (const auto live = sessions_.find(ticket->uid); live != sessions_.end())
     return then(lives_.at(live->second), visit);
+  const ReplyId reply = visit.reply;
+  looked_up_.emplace(reply, false);
   store_.get(ticket->uid, [this, visit = std::move(visit), ticket = *ticket,
                            then = std::move(then)](const std::optional<SessionRecord>& record) mutable {
+    const auto looked_up = looked_up_.extract(visit.reply);
     // Others may have come back, or ended it, meanwhile, or the token may be gone.
     if (!visit.who.token.empty() && !admission_.has_token(visit.who.token)) return no_session(visit);
     if (!ticket_of(visit)) return;
-    if (const auto live = sessions_.find(ticket.uid); live != sessions_.end())
-      return then(lives_.at(live->second), visit);
-    if (Life* const life = restore(visit, ticket, record)) then(*life, visit);
+    const auto live = sessions_.find(ticket.uid);
+    Life* const life = live != sessions_.end() ? &lives_.at(live->second) : restore(visit, ticket, record);
+    if (life == nullptr) return;
+    then(*life, visit);
+    if (looked_up && looked_up.mapped()) on_gone(visit.reply);
   });
 }
 
@@ -414,6 +419,7 @@ void HttpGate::on_done(ReplyId reply) {
 // --- the ends of requests ----------------------------------------------------------------------------------
 
 void HttpGate::on_gone(ReplyId reply) {
+  if (const auto looked_up = looked_up_.find(reply); looked_up != looked_up_.end()) looked_up->second = true;
   const auto found = by_reply_.find(reply);
   if (found == by_reply_.end()) return;
   const auto life = lives_.find(found->second.client);

@@ -116,6 +116,7 @@ class HttpGate final : public HttpServer::Handler, private WebClient::Owner {
     std::string token;  // that it came in with
   };
   std::map<ReplyId, Under> by_reply_;
+  std::map<ReplyId, bool> looked_up_;  // waits for the store; true: whoever sent it has gone meanwhile
   std::set<ClientId> to_save_;
   Alarm save_;
   Alarm idle_;

@@ -30,7 +30,9 @@ const env = {
 const world = {
   /** Kills the process that serves now: the youngest. */
   kill_server() {
-    process.kill(Number(readFileSync(pids, 'utf8').trim().split('\n').at(-1)), 'SIGKILL');
+    const pid = Number(readFileSync(pids, 'utf8').trim().split('\n').at(-1));
+    if (!pid) throw new Error('no server has said its pid'); // 0 would be all of us
+    process.kill(pid, 'SIGKILL');
   },
   build_name: () => readFileSync(build, 'utf8'),
   /** Another build, in the file that mcpivot watches; its name. */
