@@ -39,6 +39,9 @@ class Desk final : private Instance::Watcher, private ControlTools::Fleet {
   void restore(const ClientState& state);
   // Whether its client has shaken hands.
   bool shaken() const { return !hello_.empty(); }
+  bool is_modern() const { return era_ == Era::modern; }
+  // A server's question to a client that can't be asked.
+  void refuse_question(GenerationId from, const Message& question);
   void start();
   // The configuration is another one: servers come, go and change, each on its own.
   void configure(GatewayConfig config);

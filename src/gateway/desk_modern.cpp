@@ -156,6 +156,13 @@ void Desk::subscribe() {
   }
 }
 
+void Desk::refuse_question(GenerationId from, const Message& question) {
+  if (Generation* const asker = find(from))
+    asker->answer(
+        error_answer(question.text(question.id), code::method_not_found,
+                     "the client is of protocol version 2026-07-28, which has no requests from servers"));
+}
+
 // A modern client is told nothing that it did not ask for.
 void Desk::pass_unasked(const Instance& instance, ToClient& said) {
   const Message& message = said.message;
@@ -163,13 +170,7 @@ void Desk::pass_unasked(const Instance& instance, ToClient& said) {
     for (const auto& [exchange, line] : listens_.updated(message))
       clients_.tell({.client = client_, .exchange = exchange}, line);
   if (era_ == Era::legacy) return clients_.pass(said);
-  if (message.kind == Kind::request) {
-    if (Generation* const asker = find(said.from))
-      asker->answer(
-          error_answer(message.text(message.id), code::method_not_found,
-                       "the client is of protocol version 2026-07-28, which has no requests from servers"));
-    return;
-  }
+  if (message.kind == Kind::request) return refuse_question(said.from, message);
   if (message.known == Method::log_message) return clients_.pass(said);
   if (message.known != Method::resource_updated)
     clients_.saw({.way = Seen::Way::from_server,

@@ -80,6 +80,7 @@ void Session::take(std::uint32_t exchange, const Message& message) {
     on_answer(message);
   } else if (message.kind == Kind::request) {
     desk_.request({.client = id_, .exchange = exchange}, message);
+    if (!held_.empty() && desk_.is_modern()) refuse_held();
   } else if (message.known == Method::progress) {
     on_progress(message);
   } else if (message.known == Method::cancelled && message.request_id) {
@@ -154,6 +155,12 @@ void Session::ask(GenerationId from, const Message& request) {
     asker->answer(
         error_answer(request.text(request.id), code::connection_closed, "the client is not initialized yet"));
   }
+}
+
+// The client that they waited for has turned out to be modern, and will never say that it is initialized.
+void Session::refuse_held() {
+  for (const Held& held : std::exchange(held_, {})) desk_.refuse_question(held.from, held.request.message());
+  announcements_.clear();
 }
 
 // Gives the server's request an id of our own and sends it.

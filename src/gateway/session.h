@@ -61,6 +61,7 @@ class Session final : private Peer {
   void on_progress(const Message& message);
   void ask(GenerationId from, const Message& request);
   void ask_no_more(GenerationId from, const Message& cancelled);
+  void refuse_held();
   void put(GenerationId from, const Message& request);
 
   Outlet& outlet_;

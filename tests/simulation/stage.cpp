@@ -37,6 +37,10 @@ bool wakes(Deed deed) {
   }
 }
 
+bool has_tools(const mcpivot::Member& member) {
+  return !member.instance().catalog().list(mcpivot::ListKind::tools).empty();
+}
+
 class Stage {
  public:
   Stage(const Plan& plan, Visits& visits)
@@ -218,8 +222,11 @@ bool Stage::call_each(const Life::Seated& seat) {
     if (member == nullptr || (!member->active() && !life_->has_pivot_call())) continue;
     bool good = false;
     for (int i = 0; i < 3 && !good; ++i) {
-      // One that refused to list its tools, and rests, has none that could be called.
-      if (member->instance().catalog().list(mcpivot::ListKind::tools).empty()) restart(seat, name);
+      // One that refused to list its tools, and rests, has none that could be called: their bare names may
+      // mean another server's until it has listed them.
+      if (!has_tools(*member)) restart(seat, name);
+      const auto listed = now() + second_start;
+      while (!circling_ && !has_tools(*member) && now() < listed) pass(now() + Millis(50));
       const int number = seat.client.own_number();
       call(seat, *member, number, "work");
       const auto until = now() + answer_time;
