@@ -1,6 +1,4 @@
 // Who `mcpivot serve` lets in, and what it says to everybody else.
-#include <fstream>
-
 #include "serves.h"
 
 namespace harness {
@@ -13,20 +11,8 @@ using testing::StartsWith;
 
 constexpr const char* ping = R"({"jsonrpc":"2.0","id":1,"method":"ping"})";
 
-std::string bearer(const std::string& token) {
-  return "Authorization: Bearer " + token + "\r\n";
-}
-
 const std::string alices = "alice-0123456789abcdef";
 const std::string bobs = "bob-0123456789abcdef00";
-
-// A file in which these lines stand, closed to others.
-std::string token_file(const fs::path& path, const std::string& lines) {
-  std::ofstream(path.string() + ".new") << lines;
-  fs::permissions(path.string() + ".new", fs::perms::owner_read | fs::perms::owner_write);
-  fs::rename(path.string() + ".new", path);
-  return path;
-}
 
 TEST(ServeAdmission, requests_that_cannot_be_served_are_told_what_is_wrong) {
   const Serve serve;
@@ -129,7 +115,7 @@ TEST(ServeAdmission, a_browser_learns_what_a_page_may_send) {
 
 TEST(ServeAdmission, tokens_are_needed_and_a_session_is_nobodys_but_its_owners) {
   const TemporaryDirectory folder;
-  const std::string file = token_file(folder.path() / "tokens", "alice " + alices + "\nbob " + bobs + "\n");
+  const std::string file = private_file(folder.path() / "tokens", "alice " + alices + "\nbob " + bobs + "\n");
   const Serve serve({"--token-file", file});
   const Reply nobody = serve.post(ping);
   EXPECT_EQ(nobody.status, 401);
@@ -154,7 +140,7 @@ TEST(ServeAdmission, tokens_are_needed_and_a_session_is_nobodys_but_its_owners) 
 TEST(ServeAdmission, a_token_that_is_taken_out_ends_its_streams_and_servers_and_no_others) {
   const TemporaryDirectory folder;
   const fs::path file = folder.path() / "tokens";
-  token_file(file, "alice " + alices + "\nbob " + bobs + "\n");
+  private_file(file, "alice " + alices + "\nbob " + bobs + "\n");
   Serve serve({"--token-file", file});
   WebClient alice(serve, Era::legacy, bearer(alices));
   WebClient bob(serve, Era::legacy, bearer(bobs));
@@ -165,7 +151,7 @@ TEST(ServeAdmission, a_token_that_is_taken_out_ends_its_streams_and_servers_and_
   Connection alice_hears = alice.listen();
   Connection bob_hears = bob.listen();
 
-  token_file(file, "alice " + alices + "\n");
+  private_file(file, "alice " + alices + "\n");
   EXPECT_EQ(bob_hears.read_message(in(std::chrono::seconds(20))), std::nullopt);
   EXPECT_TRUE(wait_gone({bobs_server}));
   EXPECT_EQ(bob.notify("notifications/initialized").status, 401);

@@ -126,17 +126,26 @@ TEST(ServeEnds, servers_of_an_idle_client_end_and_its_session_goes_on_when_it_co
   EXPECT_THAT(text_of(answer), HasSubstr("[mcpivot] this session goes on"));
 }
 
-TEST(ServeEnds, a_client_that_listens_or_waits_is_not_idle) {
+TEST(ServeEnds, a_client_that_waits_is_not_idle) {
   const Serve serve({"--session-idle", "100ms"});
   WebClient waits(serve);
   waits.initialize();
   Connection call = waits.send_call("sleep", {{"ms", 1000}});
-  WebClient listens(serve);
-  listens.initialize();
-  Connection hears = listens.listen();
-  const std::string server = own_text(listens.call("pid"));
   EXPECT_EQ(own_text(waits.await(call)), "slept 1000 ms");  // in a stream, since it takes its time
-  EXPECT_EQ(own_text(listens.call("pid")), server);
+}
+
+TEST(ServeEnds, a_client_that_only_listens_keeps_its_stream_and_no_server) {
+  const Serve serve({"--session-idle", "200ms"});
+  WebClient client(serve);
+  client.initialize();
+  Connection hears = client.listen();
+  const pid_t before = std::stoi(own_text(client.call("pid")));
+  EXPECT_TRUE(wait_gone({before}));
+  const json::object answer = client.call("notify", {{"method", "notifications/marker"}});
+  EXPECT_THAT(text_of(answer),
+              HasSubstr("was ended because nothing was asked of it for a long time. The next "
+                        "call starts it again; what it held in memory is gone."));
+  EXPECT_EQ(hears.read_message()->at("method"), "notifications/marker");
 }
 
 TEST(ServeEnds, a_modern_client_needs_no_session_to_be_idle_and_come_back) {

@@ -5,6 +5,7 @@
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <unistd.h>
+#include <fstream>
 
 #include <algorithm>
 #include <cstring>
@@ -154,6 +155,19 @@ std::string request_text(std::string_view method, std::string_view target, const
   return text + "\r\n" + std::string(body);
 }
 
+Headers bearer(const std::string& token) {
+  return "Authorization: Bearer " + token + "\r\n";
+}
+
+std::string private_file(const std::filesystem::path& path, const std::string& text) {
+  const std::filesystem::path fresh = path.string() + ".new";
+  std::ofstream(fresh) << text;
+  std::filesystem::permissions(fresh,
+                               std::filesystem::perms::owner_read | std::filesystem::perms::owner_write);
+  std::filesystem::rename(fresh, path);
+  return path;
+}
+
 Serve::Serve(Strings options, Strings server, Strings listen)
     : command_{mcpivot_binary(), "serve"}, on_socket_(listen.front().starts_with("unix:")) {
   std::filesystem::copy_file(fake_server_binary(), directory() / "fake_server");
@@ -196,8 +210,8 @@ Reply Serve::ask(std::string_view method, std::string_view target, const Headers
 constexpr const char* json_headers =
     "Content-Type: application/json\r\nAccept: application/json, text/event-stream\r\n";
 
-Reply Serve::post(std::string_view body, const Headers& headers) const {
-  return ask("POST", "/mcp", json_headers + headers, body);
+Reply Serve::post(std::string_view body, const Headers& headers, std::string_view target) const {
+  return ask("POST", target, json_headers + headers, body);
 }
 
 std::vector<pid_t> Serve::servers() const {
@@ -250,7 +264,7 @@ Connection WebClient::send(std::string_view method, const json::value& params) {
     message["params"] = with;
   }
   Connection connection(serve_.address());
-  connection.send(request_text("POST", "/mcp", all, json::serialize(message)));
+  connection.send(request_text("POST", target, all, json::serialize(message)));
   return connection;
 }
 
@@ -296,7 +310,7 @@ json::object WebClient::call(std::string_view tool, const json::object& argument
 }
 
 Reply WebClient::post(std::string_view body) {
-  Reply reply = serve_.post(body, headers());
+  Reply reply = serve_.post(body, headers(), target);
   heard += reply.head + reply.body;
   return reply;
 }
@@ -316,14 +330,14 @@ Connection WebClient::listen(const std::string& last_event) {
   Headers all = headers() + "Accept: text/event-stream\r\n";
   if (!last_event.empty()) all += "Last-Event-ID: " + last_event + "\r\n";
   Connection connection(serve_.address());
-  connection.send(request_text("GET", "/mcp", all, {}));
+  connection.send(request_text("GET", target, all, {}));
   const Reply head = connection.read_head();
   if (head.status != 200 || !head.is_stream()) throw std::runtime_error("no stream: " + head.head);
   return connection;
 }
 
 Reply WebClient::end() {
-  return serve_.ask("DELETE", "/mcp", headers());
+  return serve_.ask("DELETE", target, headers());
 }
 
 }  // namespace harness

@@ -26,6 +26,11 @@ struct Address {
 // Each of them ends in "\r\n".
 using Headers = std::string;
 
+// The header with a token.
+Headers bearer(const std::string& token);
+// Puts a file with this text in the place of what was there, closed to others.
+std::string private_file(const std::filesystem::path& path, const std::string& text);
+
 struct Reply {
   int status = 0;
   std::string head;
@@ -89,7 +94,7 @@ class Serve {
   Reply ask(std::string_view method, std::string_view target, const Headers& headers = {},
             std::string_view body = {}) const;
   // With a body that is JSON, as a client sends it.
-  Reply post(std::string_view body, const Headers& headers = {}) const;
+  Reply post(std::string_view body, const Headers& headers = {}, std::string_view target = "/mcp") const;
   // The servers' processes.
   std::vector<pid_t> servers() const;
 
@@ -128,6 +133,7 @@ class WebClient {
   boost::json::object await(Connection& connection, Deadline deadline = soon());
 
   Headers headers() const;               // of each of its requests
+  std::string target = "/mcp";           // where it comes in
   std::string session;                   // its id
   std::string heard;                     // every byte of all answers so far
   std::deque<boost::json::object> told;  // what came before answers

@@ -158,7 +158,7 @@ void Engine::reload_soon() {
 
 void Engine::watch_configuration() {
   if (options_.gateway.file.empty()) return;
-  if (loaded_.has_errors())
+  if (loaded_.has_errors() && !options_.serve)
     gateway_.add_notice(fmt::format("[mcpivot] the configuration has errors:{}", errors_in(loaded_)));
   configuration_watch_ = std::make_unique<ReplacementWatcher>(
       loop_, options_.gateway.file, ReplacementWatcher::Options(), [this] { configuration_changed(); },
@@ -172,6 +172,7 @@ void Engine::configuration_changed() {
   const LoadedConfig loaded = configuration();
   if (!loaded.has_errors()) return gateway_.configure(loaded.gateway);
   gateway_.set_trouble(loaded.gateway.trouble);
+  if (options_.serve) return;  // it is none of the clients' business; the log has it
   gateway_.add_notice(fmt::format(
       "[mcpivot] the configuration was changed, and has errors; nothing was done:{}", errors_in(loaded)));
 }

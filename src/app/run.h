@@ -24,6 +24,8 @@ struct ServeOptions {
   bool no_auth = false;
   std::string session_key_file;
   std::chrono::milliseconds session_idle{std::chrono::minutes(10)};
+  Sharing sharing = Sharing::per_client;  // of servers that don't say
+  std::size_t max_instances = 256;        // of servers that are clients' own
   std::chrono::milliseconds drain{std::chrono::seconds(10)};
 };
 

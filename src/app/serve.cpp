@@ -75,12 +75,15 @@ SessionSeal seal_of(const ServeOptions& options) {
 }
 
 // Each client has servers of its own, which are started when it first needs them, without our own secrets;
-// and may not build or restart them, nor read what they print.
-void adapt(GatewayConfig& config) {
+// and may not build or restart them, nor read what they print. What it activated is kept with its session.
+void adapt(GatewayConfig& config, Sharing sharing) {
   for (ServerEntry& entry : config.servers) {
     entry.start = StartMode::lazy;
     entry.server.command.own_env_only = true;
+    if (!entry.sharing) entry.server.sharing = sharing;
   }
+  config.remember = false;
+  if (!config.trouble.empty()) config.trouble = "the configuration has errors, which mcpivot's log names";
   config.powers = {.build = false, .restart = false, .logs = false};
 }
 
@@ -89,10 +92,12 @@ class ServingProgram {
   ServingProgram(const Options& options, Guard& guard)
       : options_(*options.serve),
         engine_(
-            options, guard, [this](const std::string& signal) { shut_down(signal); }, adapt),
+            options, guard, [this](const std::string& signal) { shut_down(signal); },
+            [this](GatewayConfig& config) { adapt(config, options_.sharing); }),
         store_(engine_.loop(), state_folder() + "/sessions.db"),
         gate_(engine_.world(), engine_.clients(), engine_.gateway(), store_, admission_of(options_),
-              seal_of(options_), {.session_idle = options_.session_idle}),
+              seal_of(options_),
+              {.session_idle = options_.session_idle, .most_instances = options_.max_instances}),
         server_(engine_.loop(), engine_.context().corks, gate_),
         desk_(engine_.gateway().open()),
         control_(engine_.context(), engine_.world(), engine_.clients(), desk_, options.log.name),

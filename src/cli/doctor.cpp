@@ -185,7 +185,7 @@ std::string wrong_with_version(std::string_view initialize_result) {
 // What a server's tools take in a context.
 Routes::Cost cost_of(const Catalog& catalog, const ServerEntry& entry, bool prefixed) {
   Routes::Cost cost;
-  const ToolFilter filter(entry.tools);
+  const ToolFilter filter(entry);
   for (const Item& tool : catalog.list(ListKind::tools)) {
     if (!filter.allows(tool.key)) continue;
     ++cost.tools;

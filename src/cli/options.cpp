@@ -213,6 +213,7 @@ Each client has servers of its own, started when it first needs them, unless the
 struct ServeTexts {
   ServeOptions options{};
   std::string session_idle{};
+  std::string sharing{};
 };
 
 CLI::App* add_serve_command(CLI::App& app, ServeTexts& texts) {
@@ -259,6 +260,17 @@ CLI::App* add_serve_command(CLI::App& app, ServeTexts& texts) {
       ->add_option("--session-idle", texts.session_idle,
                    "How long a client may do nothing before its servers end (default: 10m)")
       ->option_text("TIME");
+  serve
+      ->add_option("--sharing", texts.sharing,
+                   "per-client (the default): each client has its own instance of a server; shared: all have "
+                   "one. For servers that don't say \"sharing\" themselves")
+      ->option_text("HOW")
+      ->check(CLI::IsMember({"per-client", "shared"}));
+  serve
+      ->add_option("--max-instances", options.max_instances,
+                   "How many servers that are clients' own may run at once (default: 256)")
+      ->option_text("NUMBER")
+      ->check(CLI::Range(std::size_t{1}, std::size_t{100'000}));
   return serve;
 }
 
@@ -382,6 +394,7 @@ void take_serve(ServeTexts& texts, const ServerTexts& server, Options& options) 
   ServeOptions& serve = texts.options;
   if (serve.certificate.empty() != serve.key.empty())
     throw CLI::ValidationError(serve.key.empty() ? "--cert" : "--key", "--cert and --key go together");
+  if (texts.sharing == "shared") serve.sharing = Sharing::shared;
   if (!texts.session_idle.empty()) serve.session_idle = duration("--session-idle", texts.session_idle);
   if (const std::string& drain = server.durations.at("--drain"); !drain.empty())
     serve.drain = duration("--drain", drain);

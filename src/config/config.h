@@ -32,7 +32,9 @@ struct ServerEntry {
   std::optional<bool> active;  // in the context from the start; not said: only if it is alone
   StartMode start = StartMode::eager;
   std::optional<std::chrono::milliseconds> idle_stop;  // an inactive one is stopped after this time
+  std::optional<Sharing> sharing;                      // as the file says it; the server has what holds
   ToolRules tools;
+  ToolRules granted{};  // what the client's profile allows and denies as well
   bool operator==(const ServerEntry&) const = default;
 };
 
@@ -59,6 +61,15 @@ struct Powers {
   bool operator==(const Powers&) const = default;
 };
 
+// What clients that come in by its name see, and may do.
+struct Profile {
+  std::optional<std::vector<std::string>> servers;  // not given: all
+  ToolRules tools;                                  // only allow and deny
+  std::optional<std::vector<std::string>> active;   // not given: as each server's entry says
+  std::vector<std::string> control;                 // of control_grants
+  bool operator==(const Profile&) const = default;
+};
+
 struct GatewayConfig {
   std::vector<ServerEntry> servers;
   std::size_t left_out = 0;  // that the file names too, but with errors
@@ -67,8 +78,9 @@ struct GatewayConfig {
   Compat compat = Compat::none;
   Front front = Front::automatic;
   Powers powers{};
-  std::string file;     // where it came from; empty: the command line
-  std::string trouble;  // what is wrong with it, in one line; empty: nothing
+  std::map<std::string, Profile> profiles{};  // by name
+  std::string file;                           // where it came from; empty: the command line
+  std::string trouble;                        // what is wrong with it, in one line; empty: nothing
 };
 
 }  // namespace mcpivot

@@ -61,7 +61,8 @@ class FileReader {
     const bool is_bare = std::ranges::none_of(document.members, is_container);
     for (JsoncMember& member : document.members) {
       if (is_bare) {
-        (member.value.kind == Kind::object ? bare.value : settings).members.push_back(std::move(member));
+        const bool server = member.value.kind == Kind::object && !is_profiles(member);
+        (server ? bare.value : settings).members.push_back(std::move(member));
       } else if (!is_container(member)) {
         settings.members.push_back(std::move(member));
       } else if (container == nullptr) {
@@ -79,6 +80,8 @@ class FileReader {
     warn_unknown(unknown);
     if (container == nullptr) container = &bare;
     read_servers(*container);
+    for (const JsoncMember& member : settings.members)
+      if (is_profiles(member)) check_profiles(member.value);
     if (config_.gateway.servers.empty() && config_.left_out.empty() && problems_.errors() == 0)
       problems_.warning(container->place,
                         "there is no server in this file; put one into \"mcpServers\", like "
@@ -89,6 +92,10 @@ class FileReader {
   static bool is_container(const JsoncMember& member) {
     return contains(containers, member.key) &&
            !(member.value.kind == Kind::object && looks_like_a_server(member.value));
+  }
+
+  static bool is_profiles(const JsoncMember& member) {
+    return member.key == "profiles" && !looks_like_a_server(member.value);
   }
 
   static bool looks_like_a_server(const JsoncValue& value) {
@@ -136,6 +143,27 @@ class FileReader {
     if (meant.empty() || looks_like_a_server(member.value)) return false;
     problems_.error(member.place, fmt::format("unknown key \"{}\"; did you mean \"{}\"?", member.key, meant));
     return true;
+  }
+
+  // A profile that names a server which isn't there is not what its author meant, and is not there either.
+  void check_profiles(const JsoncValue& profiles) {
+    std::vector<std::string_view> names;
+    for (const ServerEntry& entry : config_.gateway.servers) names.push_back(entry.server.name);
+    for (const LeftOut& left_out : config_.left_out) names.push_back(left_out.name);
+    for (const JsoncMember& profile : profiles.members)
+      for (const char* key : {"servers", "active"}) {
+        const JsoncValue* const list = profile.value.find(key);
+        if (list == nullptr) continue;
+        for (const JsoncValue& name : list->elements) {
+          if (name.kind != Kind::string || contains(names, std::string_view(name.text))) continue;
+          const auto meant = nearest(name.text, names);
+          problems_.error(name.place,
+                          fmt::format("\"{}\" of profile \"{}\" names \"{}\", and there is no such server{}",
+                                      key, profile.key, name.text,
+                                      meant.empty() ? "" : fmt::format("; did you mean \"{}\"?", meant)));
+          config_.gateway.profiles.erase(profile.key);
+        }
+      }
   }
 
   void read_server(JsoncMember& member) {

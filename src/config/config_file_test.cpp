@@ -408,6 +408,7 @@ TEST(ConfigFile, every_key_of_the_table_takes_a_value) {
     switch (key.type) {
       case KeyType::ignored:
       case KeyType::group:
+      case KeyType::named:
         return "{}";
       case KeyType::flag:
         return "true";
@@ -432,6 +433,8 @@ TEST(ConfigFile, every_key_of_the_table_takes_a_value) {
         return "\"1MB\"";
       case KeyType::count:
         return std::to_string(key.most);
+      case KeyType::choices:
+        return "[\"" + std::string(key.choices.back()) + "\"]";
       case KeyType::choice:
         return "\"" + std::string(key.choices.back()) + "\"";
     }

@@ -101,8 +101,15 @@ json::object value_schema(const Key& key) {
       for (const std::string_view choice : key.choices) choices.emplace_back(choice);
       return {{"enum", choices}};
     }
+    case KeyType::choices: {
+      json::array choices;
+      for (const std::string_view choice : key.choices) choices.emplace_back(choice);
+      return {{"type", "array"}, {"items", {{"enum", choices}}}};
+    }
     case KeyType::group:
       return group_schema(key.keys);
+    case KeyType::named:
+      return map_of(group_schema(key.keys));
   }
   return {};
 }
@@ -174,14 +181,18 @@ std::string type_text(const Key& key) {
       return "size";
     case KeyType::count:
       return fmt::format("number, {} to {}", key.least, key.most);
-    case KeyType::choice: {
-      std::string text;
+    case KeyType::choice:
+    case KeyType::choices: {
+      std::string text(key.type == KeyType::choices ? "list of " : "");
+      const char* separator = "";
       for (const std::string_view choice : key.choices)
-        text += fmt::format("{}`{}`", text.empty() ? "" : ", ", choice);
+        text += fmt::format("{}`{}`", std::exchange(separator, ", "), choice);
       return text;
     }
     case KeyType::group:
       return "object";
+    case KeyType::named:
+      return "object of objects";
   }
   return "";
 }
@@ -199,7 +210,8 @@ void add_rows(std::span<const Key> keys, const std::string& prefix, bool with_ki
     const std::string kinds = with_kinds ? fmt::format(" {} |", kinds_text(key.kinds)) : "";
     to += fmt::format("| `{}{}` |{} {} | {} | {} |\n", prefix, key.name, kinds, type_text(key), key.fallback,
                       key.words);
-    add_rows(key.keys, fmt::format("{}{}.", prefix, key.name), with_kinds, to);
+    const std::string inner = fmt::format("{}{}", key.name, key.type == KeyType::named ? ".NAME" : "");
+    add_rows(key.keys, fmt::format("{}{}.", prefix, inner), with_kinds, to);
   }
 }
 

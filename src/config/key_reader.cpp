@@ -52,7 +52,8 @@ T& into(const Target& target) {
 void choose(std::size_t which, const Target& target) {
   if (auto* const* index = std::get_if<std::size_t*>(&target)) **index = which;
   if (auto* const* swap = std::get_if<SwapMode*>(&target)) **swap = static_cast<SwapMode>(which);
-  if (auto* const* sharing = std::get_if<Sharing*>(&target)) **sharing = static_cast<Sharing>(which);
+  if (auto* const* sharing = std::get_if<std::optional<Sharing>*>(&target))
+    **sharing = static_cast<Sharing>(which);
   if (auto* const* start = std::get_if<StartMode*>(&target)) **start = static_cast<StartMode>(which);
   if (auto* const* front = std::get_if<Front*>(&target)) **front = static_cast<Front>(which);
   if (auto* const* era = std::get_if<std::optional<Era>*>(&target))
@@ -155,12 +156,12 @@ void KeyReader::read_value(const Key& key, const JsoncValue& value, const std::s
       return;
     }
     case KeyType::tool_globs:
-      if (auto* const* list = std::get_if<std::optional<Texts>*>(&target))
-        return read_texts(key, value, where, (*list)->emplace());
-      return read_texts(key, value, where, into<Texts>(target));
     case KeyType::texts:
+    case KeyType::choices:
     case KeyType::command:
     case KeyType::replay: {
+      if (auto* const* list = std::get_if<std::optional<Texts>*>(&target))
+        return read_texts(key, value, where, (*list)->emplace());
       if (key.type != KeyType::replay) return read_texts(key, value, where, into<Texts>(target));
       Texts rules;
       read_texts(key, value, where, rules);
@@ -193,6 +194,8 @@ void KeyReader::read_value(const Key& key, const JsoncValue& value, const std::s
     case KeyType::bytes:
     case KeyType::count:
       return read_number(key, value, where, into<std::size_t>(target));
+    case KeyType::named:
+      return read_profiles(key, value, where, into<std::map<std::string, Profile>>(target));
     case KeyType::choice: {
       if (value.kind != Kind::string) return refuse(key, value, where);
       const auto filled = text(value, where);
@@ -221,6 +224,9 @@ void KeyReader::read_texts(const Key& key, const JsoncValue& value, const std::s
       if (const auto pattern = ToolPattern::compile(*filled); !pattern)
         problems_.error(element.place, fmt::format("{}: {}", where, pattern.error()));
     }
+    if (key.type == KeyType::choices && std::ranges::find(key.choices, *filled) == key.choices.end())
+      problems_.error(element.place, fmt::format("\"{}\" in {} is unknown; it must be {}", *filled, where,
+                                                 allowed_text(key)));
     if (key.type == KeyType::replay && !parse_replay_rule(*filled))
       problems_.error(element.place,
                       fmt::format("an element of {} is wrong; it must be {}", where, allowed_text(key)));
@@ -273,6 +279,31 @@ void KeyReader::read_globs(const Key& key, const JsoncValue& value, const std::s
   if (value.kind != Kind::array) return add(value);
   for (const JsoncValue& element : value.elements) add(element);
   *into.watching = !value.elements.empty();
+}
+
+// One with errors is not there, and so lets nobody in.
+void KeyReader::read_profiles(const Key& key, const JsoncValue& value, const std::string& where,
+                              std::map<std::string, Profile>& into) {
+  if (value.kind != Kind::object) return refuse(key, value, where);
+  refuse_duplicates(value, where);
+  for (const JsoncMember& member : value.members) {
+    const std::size_t errors_before = problems_.errors();
+    const std::string whose = fmt::format("profile \"{}\"", member.key);
+    Profile profile;
+    if (!is_tool_name(member.key))
+      problems_.error(member.place,
+                      fmt::format("the name of a profile is part of an address: \"{}\" must be 1 to {} "
+                                  "letters, digits, '_' and '-'",
+                                  member.key, longest_tool_name));
+    if (member.value.kind != Kind::object) {
+      problems_.error(member.value.place, fmt::format("{} must be an object like {{\"servers\": [\"dev\"]}}, "
+                                                      "not {}",
+                                                      whose, kind_text(member.value.kind)));
+    } else {
+      read(member.value, key.keys, whose, [&](const Key& inner) { return inner.in_profile(profile); });
+    }
+    if (problems_.errors() == errors_before) into.insert_or_assign(member.key, std::move(profile));
+  }
 }
 
 void KeyReader::read_number(const Key& key, const JsoncValue& value, const std::string& where,

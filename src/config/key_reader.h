@@ -6,6 +6,7 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <optional>
 #include <span>
 #include <string>
@@ -47,6 +48,8 @@ class KeyReader {
   void read_texts(const Key& key, const JsoncValue& value, const std::string& where, Texts& into);
   void read_pairs(const Key& key, const JsoncValue& value, const std::string& where, Pairs& into);
   void read_globs(const Key& key, const JsoncValue& value, const std::string& where, const WatchTarget& into);
+  void read_profiles(const Key& key, const JsoncValue& value, const std::string& where,
+                     std::map<std::string, Profile>& into);
   void read_number(const Key& key, const JsoncValue& value, const std::string& where, std::size_t& into);
   void check_new_names(const JsoncValue& value, const std::string& where, const Pairs& names);
   // The text of a string, filled in. Nothing: that was an error, and has been told.

@@ -181,7 +181,7 @@ constexpr std::array all_server_keys{
         .words =
             "`per-client`: each client has an instance of its own; `shared`: all clients of this mcpivot "
             "use one, which can't ask them anything, and whose log messages and stderr they don't see",
-        .in_server = IN_SERVER(entry.server.sharing),
+        .in_server = IN_SERVER(entry.sharing),
         .choices = sharings},
     Key{.name = "replay",
         .type = KeyType::replay,
@@ -305,6 +305,54 @@ constexpr std::array all_server_keys{
 
 #undef IN_SERVER
 
+#define IN_PROFILE(member) [](Profile& profile) -> Target { return &profile.member; }
+
+constexpr std::array profile_tool_keys{
+    Key{.name = "allow",
+        .type = KeyType::tool_globs,
+        .kinds = for_all,
+        .fallback = "all",
+        .words = "Only tools that match one of these: their own name, or SERVER__TOOL by a pattern with `__`",
+        .in_profile = IN_PROFILE(tools.allow)},
+    Key{.name = "deny",
+        .type = KeyType::tool_globs,
+        .kinds = for_all,
+        .fallback = "",
+        .words = "No tool whose own name, or SERVER__TOOL, matches; stronger than `allow`",
+        .in_profile = IN_PROFILE(tools.deny)},
+};
+
+constexpr std::array profile_keys{
+    Key{.name = "servers",
+        .type = KeyType::texts,
+        .kinds = for_all,
+        .fallback = "all",
+        .words = "The servers that are there",
+        .in_profile = IN_PROFILE(servers)},
+    Key{.name = "tools",
+        .type = KeyType::group,
+        .kinds = for_all,
+        .fallback = "",
+        .words = "Which of their tools are there, of those that the servers' own entries let through",
+        .keys = profile_tool_keys},
+    Key{.name = "active",
+        .type = KeyType::texts,
+        .kinds = for_all,
+        .fallback = "as the servers' own entries say",
+        .words = "The servers whose tools are in the client's context from the start",
+        .in_profile = IN_PROFILE(active)},
+    Key{.name = "control",
+        .type = KeyType::choices,
+        .kinds = for_all,
+        .fallback = "none",
+        .words = "What clients may do beyond calling tools: `build` servers, `restart` and stop them, read "
+                 "their `logs`",
+        .in_profile = IN_PROFILE(control),
+        .choices = control_grants},
+};
+
+#undef IN_PROFILE
+
 constexpr std::array all_file_keys{
     Key{.name = "$schema",
         .type = KeyType::ignored,
@@ -335,6 +383,15 @@ constexpr std::array all_file_keys{
         .fallback = "false",
         .words = "Keep across runs which servers were activated and deactivated",
         .in_file = [](GatewayConfig& config) -> Target { return &config.remember; }},
+    Key{.name = "profiles",
+        .type = KeyType::named,
+        .kinds = for_all,
+        .fallback = "",
+        .words =
+            "What clients of `mcpivot serve` see that come in at `/mcp/NAME`, by that name; `default` is "
+            "for `/mcp` itself",
+        .in_file = [](GatewayConfig& config) -> Target { return &config.profiles; },
+        .keys = profile_keys},
     Key{.name = "inputs",
         .type = KeyType::ignored,
         .kinds = for_all,
@@ -401,8 +458,12 @@ std::string allowed_text(const Key& key) {
       return fmt::format("a whole number from {} to {}", key.least, key.most);
     case KeyType::choice:
       return one_of(key.choices);
+    case KeyType::choices:
+      return fmt::format("a list, of {}", one_of(key.choices));
     case KeyType::group:
       return "an object";
+    case KeyType::named:
+      return "an object with objects as values, by name";
   }
   return "something else";
 }

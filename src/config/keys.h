@@ -4,6 +4,7 @@
 // Constant data. Any thread.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <map>
@@ -40,12 +41,15 @@ struct WatchTarget {
   bool* watching;
 };
 
+// What a profile can grant beyond looking and choosing.
+inline constexpr std::array<std::string_view, 3> control_grants{"build", "restart", "logs"};
+
 // Where a value goes. What it points to says what a value is made of, its KeyType how it is written.
 using Target =
     std::variant<std::monostate, bool*, std::optional<bool>*, std::string*, Texts*, std::optional<Texts>*,
                  Pairs*, Names*, std::chrono::milliseconds*, std::optional<std::chrono::milliseconds>*,
-                 std::size_t*, SwapMode*, Sharing*, StartMode*, Naming*, Front*, std::optional<Era>*,
-                 std::vector<ReplayRule>*, WatchTarget>;
+                 std::size_t*, SwapMode*, std::optional<Sharing>*, StartMode*, Naming*, Front*,
+                 std::optional<Era>*, std::vector<ReplayRule>*, WatchTarget, std::map<std::string, Profile>*>;
 
 enum class KeyType : std::uint8_t {
   ignored,     // known, and of no meaning to us
@@ -66,7 +70,9 @@ enum class KeyType : std::uint8_t {
   bytes,       // "8MB", or a number
   count,       // a number
   choice,      // one of a few words
-  group        // an object with keys of its own
+  choices,     // a list of them
+  group,       // an object with keys of its own
+  named        // an object: from a name to an object with keys of its own
 };
 
 // Which servers a key is for, as bits.
@@ -84,8 +90,9 @@ struct Key {
   std::string_view words;     // what it is, for people
   Target (*in_server)(Draft&) = nullptr;
   Target (*in_file)(GatewayConfig&) = nullptr;  // for keys that stand beside the servers
+  Target (*in_profile)(Profile&) = nullptr;
   std::span<const std::string_view> choices{};
-  std::span<const Key> keys{};                  // of a group
+  std::span<const Key> keys{};                  // of a group, or of what is named
   std::span<const std::string_view> aliases{};  // what clients call it
   std::uint64_t least = 0;                      // of a size or count
   std::uint64_t most = 0;

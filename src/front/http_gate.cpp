@@ -93,8 +93,7 @@ std::optional<HttpAnswer> HttpGate::judge(const HttpAsk& ask) {
     answer.headers += admission_.page_headers(ask);
     return answer;
   };
-  if (!profile->empty() && *profile != visitor->profile)
-    return refuse(plain_answer(404, "There is no such profile."));
+  if (!profile_of(*visitor, *profile)) return refuse(plain_answer(404, "There is no such profile."));
   if (ask.method != "POST" && ask.method != "GET" && ask.method != "DELETE") {
     HttpAnswer answer = plain_answer(405, "Messages are sent with POST.");
     answer.headers += "Allow: POST, GET, DELETE, OPTIONS\r\n";
@@ -109,18 +108,26 @@ std::optional<HttpAnswer> HttpGate::judge(const HttpAsk& ask) {
   return std::nullopt;
 }
 
+// Who has a token that is bound to one has that one, wherever it comes in.
+std::optional<std::string> HttpGate::profile_of(const Visitor& who, const std::string& asked_for) const {
+  const std::string& profile = asked_for.empty() ? who.profile : asked_for;
+  if ((!who.profile.empty() && profile != who.profile) || !gateway_.has_profile(profile)) return std::nullopt;
+  return profile;
+}
+
 // --- requests ----------------------------------------------------------------------------------------------
 
 void HttpGate::on_request(ReplyId reply, const HttpAsk& ask, std::string body) {
   // Once more: the tokens may be others by now.
   const auto visitor = admission_.admit(ask);
   if (!visitor) return server_->respond(reply, visitor.error());
+  const auto profile = profile_of(*visitor, *profile_in(path_of(ask)));
+  if (!profile) return server_->respond(reply, plain_answer(404, "There is no such profile."));
   Visit visit{.reply = reply,
               .who = *visitor,
-              .profile = *profile_in(path_of(ask)),
+              .profile = *profile,
               .session = std::string(ask.header("Mcp-Session-Id")),
               .headers = admission_.page_headers(ask)};
-  if (visit.profile.empty()) visit.profile = visitor->profile;
   if (ask.method == "GET") return listen(std::move(visit), ask);
   if (ask.method == "DELETE") return end_session(std::move(visit));
   post(std::move(visit), ask, std::move(body));
@@ -155,13 +162,17 @@ void HttpGate::post(Visit visit, const HttpAsk& ask, std::string body) {
   if (!version.empty() && !is_protocol_version(version))
     return refuse(visit, 400, batch ? "" : message->text(message->id), code::invalid_request,
                   "Unsupported MCP-Protocol-Version; there are " + all_versions());
+  const Asks asks = batch || (message->kind == Kind::request && message->known != Method::ping)
+                        ? Asks::something
+                        : Asks::nothing;
   const bool begins = !batch && message->known == Method::initialize && visit.session.empty();
   if (!begins)
-    return in_session(std::move(visit), [this, body = std::move(body)](Life& life, const Visit& in) mutable {
-      hand_over(life, in, std::move(body));
-    });
+    return in_session(std::move(visit),
+                      [this, body = std::move(body), asks](Life& life, const Visit& in) mutable {
+                        hand_over(life, in, std::move(body), asks);
+                      });
   if (lives_.size() >= settings_.most_clients) return answer(visit, busy("There are too many sessions."));
-  hand_over(open(visit, Era::legacy, random_text()), visit, std::move(body));
+  hand_over(open(visit, Era::legacy, random_text()), visit, std::move(body), asks);
 }
 
 void HttpGate::post_modern(const Visit& visit, const HttpAsk& ask, const Message& message, std::string body) {
@@ -185,11 +196,29 @@ void HttpGate::post_modern(const Visit& visit, const HttpAsk& ask, const Message
     if (const std::string fault = fault_in_arguments(ask, message, tool); !fault.empty())
       return refuse(visit, 400, id, code::header_mismatch, fault);
   }
-  hand_over(life, visit, std::move(body));
+  hand_over(life, visit, std::move(body),
+            message.known == Method::discover ? Asks::nothing : Asks::something);
 }
 
-void HttpGate::hand_over(Life& life, const Visit& visit, std::string body) {
+bool HttpGate::has_room_for(const Life& life) {
+  if (life.client->desk().own_servers().resting == 0) return true;
+  std::size_t working = 0;
+  std::vector<WebClient*> idle;
+  for (const auto& [id, other] : lives_) {
+    const std::size_t own = other.client->desk().own_servers().working;
+    working += own;
+    if (own > 0 && &other != &life && other.client->calls() == 0) idle.push_back(other.client.get());
+  }
+  if (working < settings_.most_instances) return true;
+  std::ranges::sort(idle, {}, &WebClient::last_used);
+  return std::ranges::any_of(
+      idle, [](WebClient* one) { return one->desk().rest("to make room for another client"); });
+}
+
+void HttpGate::hand_over(Life& life, const Visit& visit, std::string body, Asks asks) {
   if (life.client->crowded()) return answer(visit, busy("This client has too many requests under way."));
+  if (asks == Asks::something && !has_room_for(life))
+    return answer(visit, busy("All servers that may run at once are at work for others. Try again later."));
   by_reply_.emplace(visit.reply, Under{life.client->id(), visit.who.token});
   life.client->post(visit.reply, std::move(body), visit.headers);
 }
@@ -268,7 +297,7 @@ void HttpGate::in_session(Visit visit, Do then) {
 }
 
 HttpGate::Life& HttpGate::open(const Visit& visit, Era era, std::string uid) {
-  Desk& desk = gateway_.open();
+  Desk& desk = gateway_.open(visit.profile);
   Life& life = seat(visit, desk, era, std::move(uid));
   desk.start();
   log_info("http: client {} has come{}{}", static_cast<std::uint64_t>(desk.client()),
@@ -308,7 +337,7 @@ HttpGate::Life* HttpGate::restore(const Visit& visit, const SessionTicket& ticke
     no_session(visit);
     return nullptr;
   }
-  Desk& desk = gateway_.open();
+  Desk& desk = gateway_.open(visit.profile);
   desk.restore(state);
   desk.add_notice(fmt::format(
       "[mcpivot] this session goes on after mcpivot was started again, or after a long rest. Its servers are "
@@ -385,9 +414,15 @@ void HttpGate::end_idle() {
     const auto long_since = world_.timers().now() - std::max(settings_.session_idle, longest_absence);
     std::vector<ClientId> idle;
     for (const auto& [id, life] : lives_)
-      if (!life.client->waits() && life.client->last_used() < (life.client->abandoned() ? long_since : since))
+      if (!gateway_.has_profile(life.profile) ||
+          (!life.client->waits() &&
+           life.client->last_used() < (life.client->abandoned() ? long_since : since)))
         idle.push_back(id);
     for (const ClientId id : idle) end(id);
+    // Who only listens keeps its stream, and no servers.
+    for (const auto& [id, life] : lives_)
+      if (life.client->calls() == 0 && life.client->last_used() < since)
+        life.client->desk().rest("because nothing was asked of it for a long time");
     store_.tidy(now());
     end_idle();
   });

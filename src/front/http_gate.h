@@ -32,6 +32,7 @@ class HttpGate final : public HttpServer::Handler, private WebClient::Owner {
     std::chrono::milliseconds session_idle{std::chrono::minutes(10)};
     std::chrono::seconds session_life{std::chrono::hours(24 * 30)};
     std::size_t most_clients = 10'000;
+    std::size_t most_instances = 256;  // of servers that are clients' own
   };
 
   // The others must outlive it. The server comes later, because it needs the gate.
@@ -81,6 +82,8 @@ class HttpGate final : public HttpServer::Handler, private WebClient::Owner {
   };
   using Do = std::function<void(Life& life, const Visit& visit)>;
 
+  // The profile that a visitor has who asks for this one; nothing: there is none for it.
+  std::optional<std::string> profile_of(const Visitor& who, const std::string& asked_for) const;
   void post(Visit visit, const HttpAsk& ask, std::string body);
   void post_modern(const Visit& visit, const HttpAsk& ask, const Message& message, std::string body);
   void listen(Visit visit, const HttpAsk& ask);
@@ -95,7 +98,11 @@ class HttpGate final : public HttpServer::Handler, private WebClient::Owner {
   Life& open(const Visit& visit, Era era, std::string uid);
   Life& seat(const Visit& visit, Desk& desk, Era era, std::string uid);
   Life* restore(const Visit& visit, const SessionTicket& ticket, const std::optional<SessionRecord>& record);
-  void hand_over(Life& life, const Visit& visit, std::string body);
+  enum class Asks : std::uint8_t { nothing, something };  // for which a server may have to be started
+  void hand_over(Life& life, const Visit& visit, std::string body, Asks asks);
+  // Whether another server may be started for this client, if need be because the one that has been idle for
+  // longest is ended.
+  bool has_room_for(const Life& life);
   void save_soon(ClientId client);
   void save(Life& life);
   void end(ClientId client);

@@ -59,6 +59,7 @@ class ControlTools {
   // For a modern client, whose lists may not change because of what it asks: it activates nothing, and
   // reaches inactive servers by search and call.
   void set_era(Era era) { era_ = era; }
+  void set_powers(Powers powers) { powers_ = powers; }
 
   // Definitions as in the result of tools/list, separated by commas.
   std::string definitions() const;

@@ -171,6 +171,8 @@ void Desk::configure(GatewayConfig config) {
   config_.names = config.names;
   config_.front = config.front;
   config_.trouble = config.trouble;
+  config_.powers = config.powers;
+  control_.set_powers(config_.powers);
   presentation_ = presentation_of(config_);
   Members old_ones = std::exchange(members_, {});
   std::vector<std::pair<Member*, std::optional<ServerEntry>>> changes;  // no entry: it is new
@@ -239,6 +241,29 @@ void Desk::shut_down(std::chrono::milliseconds patience, std::function<void()> d
   for (const auto& member : members_) member->shut_down(patience, one_less);
   for (const auto& member : leaving_.all()) member->shut_down(patience, one_less);
   one_less();
+}
+
+Desk::Own Desk::own_servers() const {
+  Own own;
+  for (const auto& member : members_)
+    if (!member->instance().is_shared()) ++(member->instance().works() ? own.working : own.resting);
+  return own;
+}
+
+bool Desk::rest(const std::string& why) {
+  bool any = false;
+  for (const auto& member : members_) {
+    Instance& instance = member->instance();
+    if (instance.is_shared() || !instance.is_idle()) continue;
+    if (member->active())
+      notices_.add(
+          fmt::format("[mcpivot] \"{}\" was ended {}. The next call starts it again; what it held in memory "
+                      "is gone.",
+                      member->name(), why));
+    instance.rest();
+    any = true;
+  }
+  return any;
 }
 
 // --- what servers say --------------------------------------------------------------------------------------

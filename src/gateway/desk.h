@@ -51,6 +51,16 @@ class Desk final : private Instance::Watcher, private ControlTools::Fleet {
   void add_notice(const std::string& words) { notices_.add(words); }
   void shut_down(std::chrono::milliseconds patience, std::function<void()> done);
 
+  // How many of its client's own servers work, and how many would at their next use.
+  struct Own {
+    std::size_t working = 0;
+    std::size_t resting = 0;
+  };
+  Own own_servers() const;
+  // Ends those of them that are idle, until their next use. The model is told why, and what that means.
+  // False: none is idle.
+  bool rest(const std::string& why);
+
   void request(Asker asker, const Message& message);
   void notify(const Message& message);
   void cancel(Asker by, const Message& cancelled);

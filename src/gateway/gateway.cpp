@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/after_all.h"
+#include "config/profile.h"
 
 namespace mcpivot {
 
@@ -17,10 +18,26 @@ Desk& Gateway::open() {
   return *desks_.emplace_back(std::make_unique<Desk>(world_, clients_, servers_, clients_.next(), config_));
 }
 
+Desk& Gateway::open(const std::string& profile) {
+  const ClientId client = clients_.next();
+  profiles_.emplace(client, profile);
+  return *desks_.emplace_back(std::make_unique<Desk>(world_, clients_, servers_, client, seen_by(client)));
+}
+
+bool Gateway::has_profile(std::string_view name) const {
+  return mcpivot::has_profile(config_, name);
+}
+
+GatewayConfig Gateway::seen_by(ClientId client) const {
+  const auto found = profiles_.find(client);
+  return found == profiles_.end() ? config_ : seen_through(config_, found->second);
+}
+
 void Gateway::close(ClientId client, std::chrono::milliseconds patience) {
   const auto found = std::ranges::find(desks_, client, [](const auto& desk) { return desk->client(); });
   if (found == desks_.end()) return;
   (*found)->forget(client);
+  profiles_.erase(client);
   if (ending_) return;  // its servers end already
   Desk& desk = closing_.add(std::move(*found));
   desks_.erase(found);
@@ -51,7 +68,8 @@ void Gateway::configure(const GatewayConfig& config) {
   config_.left_out = config.left_out;
   config_.names = config.names;
   config_.trouble = config.trouble;
-  for (const auto& desk : desks_) desk->configure(config_);
+  config_.profiles = config.profiles;
+  for (const auto& desk : desks_) desk->configure(seen_by(desk->client()));
 }
 
 void Gateway::set_trouble(const std::string& line) {

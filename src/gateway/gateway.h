@@ -6,8 +6,10 @@
 
 #include <chrono>
 #include <functional>
+#include <map>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "config/config.h"
@@ -21,8 +23,11 @@ class Gateway {
   // The world and the clients must outlive it.
   Gateway(World& world, Clients& clients, GatewayConfig config);
 
-  // For a client that will come.
+  // For a client that will come: with everything that is configured, or with what this profile shows of it.
   Desk& open();
+  Desk& open(const std::string& profile);
+  // Whether there is such a profile; the empty one always is.
+  bool has_profile(std::string_view name) const;
   // The client has gone: its servers end, each within twice the patience, and then its desk.
   void close(ClientId client, std::chrono::milliseconds patience);
 
@@ -37,12 +42,16 @@ class Gateway {
   void shut_down(std::chrono::milliseconds patience, std::function<void()> done);
 
  private:
+  // The configuration, as this client sees it.
+  GatewayConfig seen_by(ClientId client) const;
+
   World& world_;
   Clients& clients_;
   GatewayConfig config_;
   Servers servers_;
   std::vector<std::unique_ptr<Desk>> desks_;
-  Leaving<Desk> closing_;  // their clients are gone; their servers end
+  std::map<ClientId, std::string> profiles_;  // of those that have one
+  Leaving<Desk> closing_;                     // their clients are gone; their servers end
   bool ending_ = false;
 };
 

@@ -10,7 +10,7 @@ Member::Member(World& world, Clients& clients, std::shared_ptr<Server> server, I
     : entry_(std::move(entry)),
       client_(id.client),
       server_(std::move(server)),
-      tools_(entry_.tools),
+      tools_(entry_),
       idle_(world.timers()) {
   if (entry_.server.sharing == Sharing::shared) {
     shared_ = server_->join(clients, entry_.server, client_, watcher);
@@ -48,7 +48,7 @@ void Member::start() {
 void Member::configure(ServerEntry entry) {
   const bool same_server = entry.server == entry_.server;
   entry_ = std::move(entry);
-  tools_ = ToolFilter(entry_.tools);
+  tools_ = ToolFilter(entry_);
   if (!same_server) instance_->configure(entry_.server);
 }
 
@@ -72,7 +72,7 @@ void Member::rest_later() {
   if (!entry_.idle_stop) return;
   idle_.set(*entry_.idle_stop, [this] {
     if (active_) return;
-    instance_->rest();
+    if (!instance_->is_active()) instance_->rest();
     rest_later();  // somebody may call one of its tools all the same
   });
 }

@@ -1,4 +1,8 @@
-// Which of a server's tools the user lets through: the patterns `allow` and `deny` of its entry.
+// Which of a server's tools a client may see and call: what the server's entry lets through (`tools`), and of
+// that what the client's profile does (`granted`).
+//
+// A profile is about several servers: a pattern with "__" in it means SERVER__TOOL, any other a tool's own
+// name. What a profile denies is meant either way, so that no spelling lets through what it was to deny.
 //
 // It fails closed: a pattern that doesn't compile lets nothing through. Reading the configuration refuses
 // such a pattern before it gets here.
@@ -6,6 +10,7 @@
 // Any thread.
 #pragma once
 
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -16,18 +21,31 @@ namespace mcpivot {
 
 class ToolFilter {
  public:
-  explicit ToolFilter(const ToolRules& rules);
+  explicit ToolFilter(const ServerEntry& entry);
   // By the server's own name for it.
   bool allows(std::string_view tool) const;
   // Whether there may be tools that it doesn't let through.
-  bool restricts() const { return !all_allowed_ || !deny_.empty(); }
+  bool restricts() const { return own_.restricts() || granted_.restricts(); }
 
  private:
-  static bool compile(const std::vector<std::string>& texts, std::vector<ToolPattern>& into);
+  struct Pattern {
+    ToolPattern pattern;
+    bool qualified;  // has a server's name in front
+  };
+  using Patterns = std::vector<Pattern>;
+  struct Rules {
+    explicit Rules(const ToolRules& rules);
+    bool restricts() const { return !all_allowed || !deny.empty(); }
+    static bool compile(const std::vector<std::string>& texts, Patterns& into);
 
-  bool all_allowed_;
-  std::vector<ToolPattern> allow_;
-  std::vector<ToolPattern> deny_;
+    bool all_allowed;
+    Patterns allow;
+    Patterns deny;
+  };
+
+  std::string prefix_;
+  Rules own_;
+  Rules granted_;
 };
 
 }  // namespace mcpivot

@@ -5,8 +5,14 @@
 namespace mcpivot {
 namespace {
 
+ServerEntry entry_with(const ToolRules& rules) {
+  ServerEntry entry;
+  entry.tools = rules;
+  return entry;
+}
+
 TEST(ToolFilter, lets_everything_through_without_rules) {
-  const ToolFilter filter(ToolRules{});
+  const ToolFilter filter(ServerEntry{});
   EXPECT_TRUE(filter.allows("anything"));
   EXPECT_FALSE(filter.restricts());
 }
@@ -14,7 +20,7 @@ TEST(ToolFilter, lets_everything_through_without_rules) {
 TEST(ToolFilter, an_empty_allow_lets_nothing_through) {
   ToolRules rules;
   rules.allow.emplace();
-  const ToolFilter filter(rules);
+  const ToolFilter filter(entry_with(rules));
   EXPECT_FALSE(filter.allows("anything"));
   EXPECT_TRUE(filter.restricts());
 }
@@ -23,7 +29,7 @@ TEST(ToolFilter, deny_is_stronger_than_allow) {
   ToolRules rules;
   rules.allow = {"db/*"};
   rules.deny = {"*delete*"};
-  const ToolFilter filter(rules);
+  const ToolFilter filter(entry_with(rules));
   EXPECT_TRUE(filter.allows("db/read"));
   EXPECT_FALSE(filter.allows("db/delete"));
   EXPECT_FALSE(filter.allows("other"));
@@ -33,11 +39,42 @@ TEST(ToolFilter, a_pattern_that_does_not_compile_lets_nothing_through) {
   for (const char* bad : {"{delete,read", "dele[te"}) {
     ToolRules denied;
     denied.deny = {"harmless", bad};
-    EXPECT_FALSE(ToolFilter(denied).allows("read")) << bad;
+    EXPECT_FALSE(ToolFilter(entry_with(denied)).allows("read")) << bad;
     ToolRules allowed;
     allowed.allow = {"read", bad};
-    EXPECT_FALSE(ToolFilter(allowed).allows("read")) << bad;
+    EXPECT_FALSE(ToolFilter(entry_with(allowed)).allows("read")) << bad;
   }
+}
+
+ServerEntry granted(std::optional<std::vector<std::string>> allow, std::vector<std::string> deny = {}) {
+  ServerEntry entry;
+  entry.server.name = "db";
+  entry.granted.allow = std::move(allow);
+  entry.granted.deny = std::move(deny);
+  return entry;
+}
+
+TEST(ToolFilter, a_profile_takes_away_and_never_gives) {
+  ServerEntry entry = granted({{"*"}});
+  entry.tools.deny = {"drop"};
+  EXPECT_FALSE(ToolFilter(entry).allows("drop"));
+  EXPECT_TRUE(ToolFilter(entry).allows("read"));
+  EXPECT_FALSE(ToolFilter(granted({std::vector<std::string>()})).allows("read"));
+}
+
+TEST(ToolFilter, a_pattern_of_a_profile_with_two_underscores_means_server_and_tool) {
+  EXPECT_TRUE(ToolFilter(granted({{"db__read*"}})).allows("read_all"));
+  EXPECT_FALSE(ToolFilter(granted({{"mail__read*"}})).allows("read_all"));
+  EXPECT_TRUE(ToolFilter(granted({{"read*"}})).allows("read_all"));
+  EXPECT_FALSE(ToolFilter(granted({{"d*"}})).allows("read_all")) << "its server's name is no reason";
+}
+
+TEST(ToolFilter, what_a_profile_denies_is_meant_with_and_without_the_server) {
+  for (const char* pattern : {"delete_*", "db__delete_*", "db__*", "*delete*"})
+    EXPECT_FALSE(ToolFilter(granted({}, {pattern})).allows("delete_all")) << pattern;
+  EXPECT_FALSE(ToolFilter(granted({}, {"my__tool"})).allows("my__tool"));
+  EXPECT_TRUE(ToolFilter(granted({}, {"mail__*"})).allows("delete_all"));
+  EXPECT_FALSE(ToolFilter(granted({}, {"dele[te"})).allows("read")) << "a bad pattern lets nothing through";
 }
 
 }  // namespace

@@ -175,10 +175,17 @@ class Instance final : private Generation::Owner {
   void fall_behind(Clock::Time since);
   // An instance in whose place it is has ended.
   void predecessor_gone() { live(); }
+  // Whether it serves, or will as soon as it has started.
+  bool works() const { return birth_ || (current_ && !current_->ending()); }
   // Whether anything of it runs.
   bool runs() const { return current_ || birth_ || !leaving_.empty(); }
-  // Stops it alone, if nobody needs it at the moment.
+  // Whether it serves, and nobody needs it at the moment: nothing is under way, and nobody waits for news of
+  // a resource.
+  bool is_idle() const;
+  // Stops it until its next use, if it is idle.
   void rest();
+  // Whether it is in the context of any of its clients.
+  bool is_active() const { return watcher_.is_active(*this); }
   // Another configuration: a new generation follows it, if it runs.
   void configure(ServerConfig config);
   // It is no longer in the configuration: its calls may end, then it does. `done` must not destroy it at

@@ -65,9 +65,13 @@ void Instance::note_end(const Generation& generation, const std::string& how) {
   stopping_command_ = generation.config().command;
 }
 
+bool Instance::is_idle() const {
+  return current_ && !current_->ending() && !reloads_.under_way() && !has_work() &&
+         !replay_.has_subscriptions();
+}
+
 void Instance::rest() {
-  if (!current_ || current_->ending() || current_->calls() > 0 || reloads_.under_way()) return;
-  if (has_work() || watcher_.is_active(*this)) return;
+  if (!is_idle()) return;
   forget_to_follow();
   happens(Life::Rest{});
 }

@@ -90,6 +90,11 @@ std::vector<std::string> Replay::subscriptions_of(ClientId client) const {
   return found == settings_.end() ? std::vector<std::string>() : found->second.subscriptions;
 }
 
+bool Replay::has_subscriptions() const {
+  return std::ranges::any_of(settings_,
+                             [](const auto& entry) { return !entry.second.subscriptions.empty(); });
+}
+
 bool Replay::is_subscribed(std::string_view uri) const {
   for (const auto& [client, settings] : settings_)
     for (const std::string& params : settings.subscriptions)

@@ -41,6 +41,7 @@ class Replay {
   // The params of what a client subscribed to.
   std::vector<std::string> subscriptions_of(ClientId client) const;
   bool is_subscribed(std::string_view uri) const;
+  bool has_subscriptions() const;
   // Who wants to hear that this resource was updated, or that of which it is a part.
   std::vector<ClientId> subscribers(std::string_view uri) const;
 

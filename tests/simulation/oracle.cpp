@@ -114,6 +114,8 @@ void Oracle::given(int who, const Message& message) {
     }
     if (message.known == Method::resources_subscribe)
       subscribed_[who].emplace(mcpivot::string_value(message.text(message.uri)));
+    if (request->asked.of != 0 && request->asked.honesty != Asked::Honesty::good)
+      odd_states_.insert(request->asked.state);
     if (request->state != State::planned) return;  // whoever asked is gone meanwhile
     request->state = State::open;
     request->since = clock_.now();

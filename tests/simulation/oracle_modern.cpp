@@ -36,7 +36,6 @@ void Oracle::given_request(int who, Request& request, const Message& message) {
   if (asked.logs) want_logs_.insert(who);
   if (asked.is_listen) subscribed_[who].insert(asked.uris.begin(), asked.uris.end());
   if (asked.of == 0) return;
-  if (asked.honesty != Asked::Honesty::good) odd_states_.insert(asked.state);
   const auto call = requests_.find(asked.of);
   request.goes_on = asked.honesty == Asked::Honesty::good && call != requests_.end() &&
                     call->second.since > reconfigured_ && no_crowds && is_at_work && is_at_work(asked.of);

@@ -1,0 +1,100 @@
+#include "config/profile.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "config/config_file.h"
+
+namespace mcpivot {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+LoadedConfig with_profiles(const std::string& profiles) {
+  return read_config(R"({"mcpServers": {"db": {"command": "x", "active": true}, "mail": {"command": "y"}},
+  "profiles": )" + profiles +
+                         "}",
+                     "/files", [](const char*) -> const char* { return nullptr; });
+}
+
+std::vector<std::string> errors(const LoadedConfig& config) {
+  std::vector<std::string> lines;
+  for (const Problem& problem : config.problems)
+    if (problem.severity == Problem::Severity::error) lines.push_back(problem_text("f", problem));
+  return lines;
+}
+
+std::vector<std::string> servers(const GatewayConfig& config) {
+  std::vector<std::string> names;
+  for (const ServerEntry& entry : config.servers) names.push_back(entry.server.name);
+  return names;
+}
+
+TEST(Profile, shows_the_servers_that_it_names_and_grants_what_it_says) {
+  const LoadedConfig config = with_profiles(
+      R"({"ops": {"servers": ["mail"], "tools": {"deny": ["delete_*"]}, "active": ["mail"], "control": ["logs"]}})");
+  EXPECT_THAT(errors(config), IsEmpty());
+  const GatewayConfig seen = seen_through(config.gateway, "ops");
+  EXPECT_THAT(servers(seen), ElementsAre("mail"));
+  EXPECT_EQ(seen.servers[0].active, true);
+  EXPECT_THAT(seen.servers[0].granted.deny, ElementsAre("delete_*"));
+  EXPECT_EQ(seen.powers, (Powers{.build = false, .restart = false, .logs = true}));
+}
+
+TEST(Profile, without_keys_shows_everything_and_grants_nothing) {
+  const GatewayConfig seen = seen_through(with_profiles(R"({"all": {}})").gateway, "all");
+  EXPECT_THAT(servers(seen), ElementsAre("db", "mail"));
+  EXPECT_EQ(seen.servers[0].active, true);
+  EXPECT_EQ(seen.powers, (Powers{.build = false, .restart = false, .logs = false}));
+}
+
+TEST(Profile, that_is_not_there_shows_nothing) {
+  const LoadedConfig config = with_profiles(R"({"all": {}})");
+  EXPECT_FALSE(has_profile(config.gateway, "ops"));
+  const GatewayConfig seen = seen_through(config.gateway, "ops");
+  EXPECT_THAT(servers(seen), IsEmpty());
+  EXPECT_EQ(seen.powers, (Powers{.build = false, .restart = false, .logs = false}));
+}
+
+TEST(Profile, called_default_is_what_clients_without_one_see) {
+  const LoadedConfig config = with_profiles(R"({"default": {"servers": ["db"]}})");
+  EXPECT_TRUE(has_profile(config.gateway, ""));
+  EXPECT_THAT(servers(seen_through(config.gateway, "")), ElementsAre("db"));
+  EXPECT_THAT(servers(seen_through(with_profiles("{}").gateway, "")), ElementsAre("db", "mail"));
+}
+
+TEST(Profile, with_errors_is_not_there) {
+  for (const auto& [text, words] : std::vector<std::pair<std::string, std::string>>{
+           {R"({"ops": {"servers": ["mial"]}})",
+            "names \"mial\", and there is no such server; did you mean \"mail\"?"},
+           {R"({"ops": {"active": ["nope"]}})", "names \"nope\""},
+           {R"({"ops": {"tools": {"deny": ["dele[te"]}}})", "dele[te"},
+           {R"({"ops": {"control": ["biuld"]}})", "\"biuld\" in \"control\" of profile \"ops\" is unknown"},
+           {R"({"ops": {"control": true}})", "must be a list"},
+           {R"({"ops": {"servers": "mail"}})", "must be a list of strings"},
+           {R"({"ops": 7})", "must be an object"},
+           {R"({"ops": {"servers": [7]}})", "must be a string"},
+           {R"({"a/b": {}})", "is part of an address"},
+           {R"({"": {}})", "is part of an address"},
+       }) {
+    const LoadedConfig config = with_profiles(text);
+    ASSERT_EQ(errors(config).size(), 1U) << text << testing::PrintToString(errors(config));
+    EXPECT_THAT(errors(config)[0], HasSubstr(words));
+    EXPECT_THAT(config.gateway.profiles, IsEmpty()) << text;
+    EXPECT_EQ(config.gateway.servers.size(), 2U);
+  }
+}
+
+TEST(Profile, stands_beside_servers_in_a_bare_map_too) {
+  const LoadedConfig config =
+      read_config(R"({"db": {"command": "x"}, "profiles": {"ops": {"servers": ["db"]}}})", "/files",
+                  [](const char*) -> const char* { return nullptr; });
+  EXPECT_THAT(errors(config), IsEmpty());
+  EXPECT_THAT(servers(config.gateway), ElementsAre("db"));
+  EXPECT_TRUE(has_profile(config.gateway, "ops"));
+}
+
+}  // namespace
+}  // namespace mcpivot
