@@ -215,7 +215,7 @@ struct ServeTexts {
   std::string session_idle{};
 };
 
-CLI::App* add_serve_command(CLI::App& app, ServeTexts& texts) {
+CLI::App* add_serve_command(CLI::App& app, ServeTexts& texts, std::string& drain) {
   CLI::App* const serve = add_command(app, "serve", "--listen ADDRESS [OPTIONS] [-- COMMAND [ARG...]]",
                                       "Serve many clients over Streamable HTTP, each kept apart");
   serve->fallthrough();
@@ -258,6 +258,12 @@ CLI::App* add_serve_command(CLI::App& app, ServeTexts& texts) {
   serve
       ->add_option("--session-idle", texts.session_idle,
                    "How long a client may do nothing before its servers end (default: 10m)")
+      ->option_text("TIME");
+  // The one option of all servers that means more here.
+  serve
+      ->add_option("--drain", drain,
+                   "How long calls in flight may take to finish when mcpivot ends, and on an old server "
+                   "(default: 10s)")
       ->option_text("TIME");
   return serve;
 }
@@ -441,7 +447,7 @@ CommandLine::CommandLine() {
   app.option_defaults()->group("CLIs that describe their own tools");
   add_cli_options(app, cli);
   app.option_defaults()->group("Options");
-  serve = add_serve_command(app, serving);
+  serve = add_serve_command(app, serving, texts.durations.at("--drain"));
   check = add_command(app, "check", "[FILE | --tools-from CLI]",
                       "Say what a configuration file means, or what --tools-from would serve, "
                       "and every problem in it");
