@@ -2,6 +2,7 @@
 #include <sys/wait.h>
 
 #include <csignal>
+#include <fstream>
 
 #include "serves.h"
 
@@ -75,6 +76,49 @@ TEST(ServeEnds, a_client_that_leaves_while_its_session_is_restored_is_idle) {
   }
   EXPECT_TRUE(wait_until([&] { return logged(serve, "is back") == 20; }, soon()));
   EXPECT_TRUE(wait_until([&] { return logged(serve, "has gone") == 40; }, soon()));
+}
+
+// A file with these keys, closed to others.
+void write_keys(const std::filesystem::path& path, const std::string& lines) {
+  std::ofstream(path.string() + ".new") << lines;
+  std::filesystem::permissions(path.string() + ".new",
+                               std::filesystem::perms::owner_read | std::filesystem::perms::owner_write);
+  std::filesystem::rename(path.string() + ".new", path);
+}
+
+const std::string first_key = "k1 AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=\n";
+const std::string second_key = "k2 BBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBA=\n";
+
+TEST(ServeEnds, keys_are_replaced_while_it_runs_and_a_bad_file_changes_nothing) {
+  const TemporaryDirectory keys;
+  const std::string file = keys.path() / "keys";
+  write_keys(file, first_key);
+  Serve serve({"--session-key-file", file});
+  WebClient client(serve);
+  client.initialize();
+  EXPECT_THAT(client.session, testing::StartsWith("k1."));
+  write_keys(file, second_key + first_key);
+  ASSERT_TRUE(wait_until([&] { return logged(serve, "was read again") == 1; }, soon()));
+  WebClient later(serve);
+  later.initialize();
+  EXPECT_THAT(later.session, testing::StartsWith("k2."));
+  EXPECT_EQ(client.notify("notifications/none").status, 202);
+  write_keys(file, "k3 nonsense\n");
+  ASSERT_TRUE(
+      wait_until([&] { return logged(serve, "the keys of session ids stay as they were") == 1; }, soon()));
+  EXPECT_EQ(client.notify("notifications/none").status, 202);
+  write_keys(file, second_key);
+  ASSERT_TRUE(wait_until([&] { return logged(serve, "was read again") == 2; }, soon()));
+  EXPECT_EQ(client.notify("notifications/none").status, 404);
+  EXPECT_EQ(later.notify("notifications/none").status, 202);
+}
+
+TEST(ServeEnds, without_a_home_folder_the_store_is_next_to_the_key) {
+  const TemporaryDirectory keys;
+  write_keys(keys.path() / "keys", first_key);
+  Serve serve({"--session-key-file", keys.path() / "keys"}, {}, {"127.0.0.1:0"},
+              {{"HOME", ""}, {"XDG_STATE_HOME", ""}});
+  EXPECT_TRUE(std::filesystem::exists(keys.path() / "sessions.db"));
 }
 
 TEST(ServeEnds, a_call_in_flight_is_answered_before_sigterm_ends_it_and_nothing_new_is_taken) {

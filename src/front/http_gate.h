@@ -43,6 +43,8 @@ class HttpGate final : public HttpServer::Handler, private WebClient::Owner {
   // The file of tokens is another one: whoever came in with one that is gone is sent away.
   void use(Tokens tokens);
   // From now on nobody gets an answer to anything new. `done` is called when what is under way has been
+  // The file of keys is another one: ids that no key of it opens are not known any more.
+  void use(SessionKeys keys) { seal_.use(std::move(keys)); }
   // answered, or after this time.
   void drain(std::chrono::milliseconds patience, std::function<void()> done);
   // Ends every stream.
