@@ -55,6 +55,12 @@ TEST(ServeEnds, what_a_session_set_outlives_mcpivot_and_so_does_its_end) {
   EXPECT_EQ(ended.notify("notifications/initialized").status, 404);
 }
 
+json::object hello_of(const std::string& name) {
+  return {{"protocolVersion", "2025-11-25"},
+          {"capabilities", json::object()},
+          {"clientInfo", {{"name", name}, {"version", "1"}}}};
+}
+
 // How often the log says this.
 std::size_t logged(const Serve& serve, const std::string& words) {
   std::string all;
@@ -76,6 +82,47 @@ TEST(ServeEnds, a_client_that_leaves_while_its_session_is_restored_is_idle) {
   }
   EXPECT_TRUE(wait_until([&] { return logged(serve, "is back") == 20; }, soon()));
   EXPECT_TRUE(wait_until([&] { return logged(serve, "has gone") == 40; }, soon()));
+}
+
+TEST(ServeEnds, a_client_that_leaves_before_its_handshake_is_answered_leaves_no_session_and_no_server) {
+  const Serve serve({}, {"--delay", "initialize=600000"});
+  {
+    WebClient client(serve);
+    Connection connection = client.send("initialize", hello_of("test"));
+    ASSERT_TRUE(wait_until([&] { return serve.servers().size() == 1; }, soon()));
+  }
+  EXPECT_TRUE(wait_until([&] { return serve.servers().empty(); }, soon()));
+  EXPECT_EQ(logged(serve, "has gone"), 1);
+}
+
+TEST(ServeEnds, a_handshake_that_is_too_long_for_the_id_is_answered_when_the_store_has_it) {
+  Serve serve;
+  const json::object hello = hello_of(std::string(3000, 'n'));
+  WebClient client(serve);
+  const auto initialize = [&] { return client.send("initialize", hello).read(); };
+  const Reply opened = initialize();
+  ASSERT_EQ(opened.status, 200);
+  serve.child().signal(SIGKILL);
+  ASSERT_TRUE(serve.child().wait_exit(soon()));
+  serve.start();
+  client.session = opened.header("Mcp-Session-Id");
+  EXPECT_EQ(client.notify("notifications/initialized").status, 202);
+
+  // Without a store such an id would be worth nothing after our end: none is given out.
+  serve.child().signal(SIGKILL);
+  ASSERT_TRUE(serve.child().wait_exit(soon()));
+  for (const char* part : {"", "-wal", "-shm"})
+    std::filesystem::remove(serve.directory() / ("state/mcpivot/sessions.db" + std::string(part)));
+  std::filesystem::create_directory(serve.directory() / "state/mcpivot/sessions.db");
+  serve.start();
+  client.session.clear();
+  const Reply refused = initialize();
+  EXPECT_EQ(refused.status, 503);
+  EXPECT_EQ(refused.header("Mcp-Session-Id"), "");
+  EXPECT_THAT(refused.body, HasSubstr("session store"));
+  EXPECT_TRUE(wait_until([&] { return serve.servers().empty(); }, soon()));
+  client.initialize();  // a short one needs no store
+  EXPECT_NE(client.session, "");
 }
 
 // A file with these keys, closed to others.

@@ -219,11 +219,38 @@ void WebClient::settle(std::uint32_t number, const Message& message, std::string
   if (exchange.batch || exchange.streams || exchange.reply == ReplyId::none)
     return settle_one(number, std::move(text));
   HttpAnswer answer{.status = status_of(era_, message), .headers = json_headers + exchange.headers};
-  if (exchange.initializes && message.kind == Kind::result) answer.headers += owner_.on_opened(*this);
   answer.body = std::move(text);
+  if (exchange.initializes && message.kind == Kind::result) {
+    const auto headers = owner_.on_opened(*this);
+    if (!headers) {
+      exchange.held = std::move(answer);
+      return;
+    }
+    answer.headers += *headers;
+  }
   const ReplyId reply = exchange.reply;
   finish(number);
   respond(reply, std::move(answer));
+}
+
+void WebClient::opened(const std::string& headers) {
+  let_go([&](HttpAnswer& answer) { answer.headers += headers; });
+}
+
+void WebClient::not_opened(HttpAnswer instead) {
+  let_go([&](HttpAnswer& answer) { answer = std::move(instead); });
+}
+
+// The answer that waits for one of these.
+void WebClient::let_go(const std::function<void(HttpAnswer&)>& change) {
+  const auto found =
+      std::ranges::find_if(exchanges_, [](const auto& entry) { return entry.second->held.has_value(); });
+  if (found == exchanges_.end()) return;
+  HttpAnswer answer = std::move(*found->second->held);
+  change(answer);
+  const ReplyId reply = found->second->reply;
+  finish(found->first);
+  if (reply != ReplyId::none) respond(reply, std::move(answer));
 }
 
 // One of those that are expected is there, or will not come. Empty: it has no text.
