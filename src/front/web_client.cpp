@@ -18,6 +18,8 @@ namespace {
 constexpr std::chrono::milliseconds patience_of(Era era) {
   return std::chrono::milliseconds(era == Era::legacy ? 1'000 : 10'000);
 }
+// How soon a client is back whose connection broke, if it comes at all. We ask for half a second.
+constexpr std::chrono::milliseconds longest_reconnection{10'000};
 // So that nobody on the way takes a quiet stream for a dead one.
 constexpr std::chrono::milliseconds sign_of_life{15'000};
 
@@ -187,6 +189,7 @@ void WebClient::gone(ReplyId reply) {
   by_reply_.erase(found);
   Exchange& exchange = *exchanges_.at(number);
   exchange.reply = ReplyId::none;
+  exchange.left = timers_.now();
   if (era_ == Era::modern) {
     const std::string id = exchange.id;
     exchanges_.erase(number);
@@ -318,13 +321,23 @@ void WebClient::ask(const Message& request, std::span<const Edit> edits) {
 
 std::uint32_t WebClient::likely_call() const {
   std::uint32_t latest = 0;
+  bool latest_connected = false;
   int calls = 0;
   for (const auto& [number, exchange] : exchanges_) {
-    if (!exchange->call || exchange->reply == ReplyId::none) continue;
-    latest = number;
+    const bool connected = exchange->reply != ReplyId::none;
+    if (!exchange->call || (!connected && !comes_back(*exchange))) continue;
+    if (connected || !latest_connected) latest = number;
+    latest_connected = latest_connected || connected;
     ++calls;
   }
   return calls <= 1 || listener_ == ReplyId::none ? latest : 0;
+}
+
+// A connection may break at any time and ends neither the stream nor the call, says the specification; and
+// what belongs to a call should not go to the session's own stream. But one who has stayed away is not waited
+// for.
+bool WebClient::comes_back(const Exchange& exchange) const {
+  return exchange.streams && exchange.named && timers_.now() - exchange.left < longest_reconnection;
 }
 
 std::uint32_t WebClient::only_one_with_logs() const {
@@ -356,6 +369,7 @@ void WebClient::say(std::uint32_t number, std::string_view text) {
   }
   if (era_ == Era::modern) return write(reply, event_text({}, text));
   const bool sent = reply != ReplyId::none;
+  if (sent && number != 0) exchanges_.at(number)->named = true;
   std::string event = events_.add(number, text, sent);
   if (sent) write(reply, std::move(event));
 }
@@ -366,8 +380,10 @@ void WebClient::begin_stream(std::uint32_t number, Exchange& exchange) {
   if (exchange.reply == ReplyId::none) return;
   begin_events(exchange.reply, exchange.headers);
   if (primes_) write(exchange.reply, events_.prime(number));
+  exchange.named = primes_;
   // What of a batch was collected leaves by itself.
   if (exchange.answers.empty()) return;
+  exchange.named = true;
   write(exchange.reply, events_.add(number, std::exchange(exchange.answers, {}) + "]", true));
 }
 

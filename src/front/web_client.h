@@ -84,6 +84,8 @@ class WebClient final : private Outlet {
     bool logs = false;  // wants log messages
     bool initializes = false;
     bool streams = false;
+    bool named = false;                // an event that its client can go on behind has been sent
+    Clock::Time left{};                // when the connection went
     std::string answers{};             // of a batch
     std::optional<HttpAnswer> held{};  // waits for opened()
     Alarm patience;                    // until it becomes a stream
@@ -115,6 +117,8 @@ class WebClient final : private Outlet {
   // Where something goes that may belong to any call: to the only one, if there is no doubt; else to the
   // client's own stream; else to the latest, so that it arrives at all.
   std::uint32_t likely_call() const;
+  // Its connection broke a moment ago, and its client knows where to go on.
+  bool comes_back(const Exchange& exchange) const;
   std::uint32_t only_one_with_logs() const;
   void say(std::uint32_t number, std::string_view text);
   void begin_stream(std::uint32_t number, Exchange& exchange);
