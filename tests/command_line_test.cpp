@@ -52,6 +52,10 @@ TEST(CommandLine, help_names_every_option) {
   }
 }
 
+TEST(CommandLine, the_help_of_serve_names_the_drain) {
+  EXPECT_THAT(run({"serve", "--help"}).out, HasSubstr("--drain TIME"));
+}
+
 TEST(CommandLine, every_help_fits_into_80_columns) {
   for (const char* command :
        {"", "check", "install", "uninstall", "init", "doctor", "completion", "man", "status", "reload",

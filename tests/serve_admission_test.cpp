@@ -97,6 +97,14 @@ TEST(ServeAdmission, names_and_pages_that_are_not_ours_are_turned_away) {
   EXPECT_THAT(app.header("Access-Control-Expose-Headers"), HasSubstr("Mcp-Session-Id"));
 }
 
+TEST(ServeAdmission, a_target_with_a_host_is_served_if_that_host_is_ours) {
+  const Serve serve;
+  const Headers headers = "Content-Type: application/json\r\nAccept: application/json, text/event-stream\r\n";
+  EXPECT_EQ(serve.ask("POST", "http://localhost/mcp", headers, ping).status, 400);  // let in: no session
+  EXPECT_EQ(serve.ask("POST", "http://evil.example/mcp", headers, ping).status, 403);
+  EXPECT_EQ(serve.ask("POST", "http://localhost/mcp", headers + "Host: evil.example\r\n", ping).status, 400);
+}
+
 TEST(ServeAdmission, a_browser_learns_what_a_page_may_send) {
   const Serve serve({"--allow-origin", "https://app.example"});
   const Reply may = serve.ask("OPTIONS", "/mcp",

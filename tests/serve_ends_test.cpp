@@ -2,6 +2,7 @@
 #include <sys/wait.h>
 
 #include <csignal>
+#include <fstream>
 
 #include "serves.h"
 
@@ -54,6 +55,12 @@ TEST(ServeEnds, what_a_session_set_outlives_mcpivot_and_so_does_its_end) {
   EXPECT_EQ(ended.notify("notifications/initialized").status, 404);
 }
 
+json::object hello_of(const std::string& name) {
+  return {{"protocolVersion", "2025-11-25"},
+          {"capabilities", json::object()},
+          {"clientInfo", {{"name", name}, {"version", "1"}}}};
+}
+
 // How often the log says this.
 std::size_t logged(const Serve& serve, const std::string& words) {
   std::string all;
@@ -75,6 +82,90 @@ TEST(ServeEnds, a_client_that_leaves_while_its_session_is_restored_is_idle) {
   }
   EXPECT_TRUE(wait_until([&] { return logged(serve, "is back") == 20; }, soon()));
   EXPECT_TRUE(wait_until([&] { return logged(serve, "has gone") == 40; }, soon()));
+}
+
+TEST(ServeEnds, a_client_that_leaves_before_its_handshake_is_answered_leaves_no_session_and_no_server) {
+  const Serve serve({}, {"--delay", "initialize=600000"});
+  {
+    WebClient client(serve);
+    Connection connection = client.send("initialize", hello_of("test"));
+    ASSERT_TRUE(wait_until([&] { return serve.servers().size() == 1; }, soon()));
+  }
+  EXPECT_TRUE(wait_until([&] { return serve.servers().empty(); }, soon()));
+  EXPECT_EQ(logged(serve, "has gone"), 1);
+}
+
+TEST(ServeEnds, a_handshake_that_is_too_long_for_the_id_is_answered_when_the_store_has_it) {
+  Serve serve;
+  const json::object hello = hello_of(std::string(3000, 'n'));
+  WebClient client(serve);
+  const auto initialize = [&] { return client.send("initialize", hello).read(); };
+  const Reply opened = initialize();
+  ASSERT_EQ(opened.status, 200);
+  serve.child().signal(SIGKILL);
+  ASSERT_TRUE(serve.child().wait_exit(soon()));
+  serve.start();
+  client.session = opened.header("Mcp-Session-Id");
+  EXPECT_EQ(client.notify("notifications/initialized").status, 202);
+
+  // Without a store such an id would be worth nothing after our end: none is given out.
+  serve.child().signal(SIGKILL);
+  ASSERT_TRUE(serve.child().wait_exit(soon()));
+  for (const char* part : {"", "-wal", "-shm"})
+    std::filesystem::remove(serve.directory() / ("state/mcpivot/sessions.db" + std::string(part)));
+  std::filesystem::create_directory(serve.directory() / "state/mcpivot/sessions.db");
+  serve.start();
+  client.session.clear();
+  const Reply refused = initialize();
+  EXPECT_EQ(refused.status, 503);
+  EXPECT_EQ(refused.header("Mcp-Session-Id"), "");
+  EXPECT_THAT(refused.body, HasSubstr("session store"));
+  EXPECT_TRUE(wait_until([&] { return serve.servers().empty(); }, soon()));
+  client.initialize();  // a short one needs no store
+  EXPECT_NE(client.session, "");
+}
+
+// A file with these keys, closed to others.
+void write_keys(const std::filesystem::path& path, const std::string& lines) {
+  std::ofstream(path.string() + ".new") << lines;
+  std::filesystem::permissions(path.string() + ".new",
+                               std::filesystem::perms::owner_read | std::filesystem::perms::owner_write);
+  std::filesystem::rename(path.string() + ".new", path);
+}
+
+const std::string first_key = "k1 AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=\n";
+const std::string second_key = "k2 BBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBA=\n";
+
+TEST(ServeEnds, keys_are_replaced_while_it_runs_and_a_bad_file_changes_nothing) {
+  const TemporaryDirectory keys;
+  const std::string file = keys.path() / "keys";
+  write_keys(file, first_key);
+  Serve serve({"--session-key-file", file});
+  WebClient client(serve);
+  client.initialize();
+  EXPECT_THAT(client.session, testing::StartsWith("k1."));
+  write_keys(file, second_key + first_key);
+  ASSERT_TRUE(wait_until([&] { return logged(serve, "was read again") == 1; }, soon()));
+  WebClient later(serve);
+  later.initialize();
+  EXPECT_THAT(later.session, testing::StartsWith("k2."));
+  EXPECT_EQ(client.notify("notifications/none").status, 202);
+  write_keys(file, "k3 nonsense\n");
+  ASSERT_TRUE(
+      wait_until([&] { return logged(serve, "the keys of session ids stay as they were") == 1; }, soon()));
+  EXPECT_EQ(client.notify("notifications/none").status, 202);
+  write_keys(file, second_key);
+  ASSERT_TRUE(wait_until([&] { return logged(serve, "was read again") == 2; }, soon()));
+  EXPECT_EQ(client.notify("notifications/none").status, 404);
+  EXPECT_EQ(later.notify("notifications/none").status, 202);
+}
+
+TEST(ServeEnds, without_a_home_folder_the_store_is_next_to_the_key) {
+  const TemporaryDirectory keys;
+  write_keys(keys.path() / "keys", first_key);
+  Serve serve({"--session-key-file", keys.path() / "keys"}, {}, {"127.0.0.1:0"},
+              {{"HOME", ""}, {"XDG_STATE_HOME", ""}});
+  EXPECT_TRUE(std::filesystem::exists(keys.path() / "sessions.db"));
 }
 
 TEST(ServeEnds, a_call_in_flight_is_answered_before_sigterm_ends_it_and_nothing_new_is_taken) {

@@ -176,6 +176,30 @@ TEST(Serve, an_answer_that_came_while_the_client_was_away_waits_for_it) {
   EXPECT_THAT(own_text(*resumed.read_message()), HasSubstr("roots"));
 }
 
+TEST(Serve, a_question_of_a_call_whose_stream_broke_waits_for_that_stream) {
+  const Serve serve;
+  WebClient client(serve);
+  client.initialize();
+  Connection hears = client.listen();
+  const json::object round = {{"inputRequests", {{"r", {{"method", "roots/list"}}}}}};
+  Connection call = client.send_call("require", {{"rounds", {round, round}}});
+  ASSERT_TRUE(call.read_head().is_stream());
+  const auto first = call.read_message();
+  ASSERT_EQ(first->at("method"), "roots/list");
+  const std::string seen = call.last_id();
+  call.close();
+  client.request("ping");  // by then it has seen that the connection is gone
+  client.answer(*first, {{"roots", json::array()}});
+
+  Connection resumed = client.listen(seen);
+  const auto second = resumed.read_message();
+  ASSERT_EQ(second->at("method"), "roots/list");
+  client.answer(*second, {{"roots", json::array()}});
+  EXPECT_THAT(own_text(*resumed.read_message()), HasSubstr("roots"));
+  client.call("notify", {{"method", "notifications/marker"}});
+  EXPECT_EQ(hears.read_message()->at("method"), "notifications/marker");  // and nothing else
+}
+
 TEST(Serve, a_client_that_does_not_listen_is_asked_what_belongs_to_one_of_several_calls) {
   const Serve serve;
   WebClient client(serve);

@@ -168,8 +168,10 @@ std::string private_file(const std::filesystem::path& path, const std::string& t
   return path;
 }
 
-Serve::Serve(Strings options, Strings server, Strings listen)
-    : command_{mcpivot_binary(), "serve"}, on_socket_(listen.front().starts_with("unix:")) {
+Serve::Serve(Strings options, Strings server, Strings listen, Environment environment)
+    : command_{mcpivot_binary(), "serve"},
+      environment_(std::move(environment)),
+      on_socket_(listen.front().starts_with("unix:")) {
   std::filesystem::copy_file(fake_server_binary(), directory() / "fake_server");
   for (const std::string& address : listen) command_.insert(command_.end(), {"--listen", address});
   command_.insert(command_.end(), options.begin(), options.end());
@@ -184,6 +186,7 @@ void Serve::start() {
   child_.reset();
   Environment environment = private_folders(directory());
   environment.emplace_back("FAKE", directory() / "fake_server");
+  environment.insert(environment.end(), environment_.begin(), environment_.end());
   child_.emplace(command_, environment, directory());
   if (on_socket_) {
     address_.path = command_[3].substr(5);

@@ -84,7 +84,8 @@ class Connection {
 // A run of `mcpivot serve OPTIONS -- fake_server ARGUMENTS`, in a folder of its own.
 class Serve {
  public:
-  explicit Serve(Strings options = {}, Strings server = {}, Strings listen = {"127.0.0.1:0"});
+  explicit Serve(Strings options = {}, Strings server = {}, Strings listen = {"127.0.0.1:0"},
+                 Environment environment = {});
 
   // Another one in the same folder, after this one has ended.
   void start();
@@ -101,6 +102,7 @@ class Serve {
  private:
   TemporaryDirectory directory_;
   Strings command_;
+  Environment environment_;
   bool on_socket_;
   std::optional<Child> child_;
   Address address_;

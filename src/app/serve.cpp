@@ -4,10 +4,12 @@
 #include <unistd.h>
 
 #include <cstdio>
+#include <filesystem>
 #include <memory>
 #include <utility>
 
 #include "app/engine.h"
+#include "base/files.h"
 #include "base/user_folders.h"
 #include "control/control_socket.h"
 #include "front/http_gate.h"
@@ -63,15 +65,28 @@ Admission admission_of(const ServeOptions& options) {
   return Admission(std::move(rules));
 }
 
-SessionSeal seal_of(const ServeOptions& options) {
-  if (!options.session_key_file.empty())
-    return SessionSeal(value_or_unfit(SessionKeys::load(options.session_key_file)));
+// Empty: there is no place for it.
+std::string key_file_of(const ServeOptions& options) {
+  if (!options.session_key_file.empty()) return absolute_path(options.session_key_file);
   const std::string folder = state_folder();
-  if (folder.empty())
+  return folder.empty() ? folder : folder + "/session.key";
+}
+
+// Without a home folder it is next to the key.
+std::string store_of(const ServeOptions& options) {
+  const std::string folder = state_folder();
+  if (!folder.empty()) return folder + "/sessions.db";
+  return std::filesystem::path(key_file_of(options)).replace_filename("sessions.db");
+}
+
+SessionSeal seal_of(const ServeOptions& options) {
+  const std::string file = key_file_of(options);
+  if (file.empty())
     throw Unfit{
         "there is no home folder to keep the key of session ids in; name a file with "
         "--session-key-file."};
-  return SessionSeal(value_or_unfit(SessionKeys::load_or_make(folder + "/session.key")));
+  const bool given = !options.session_key_file.empty();
+  return SessionSeal(value_or_unfit(given ? SessionKeys::load(file) : SessionKeys::load_or_make(file)));
 }
 
 // Each client has servers of its own, which are started when it first needs them, without our own secrets;
@@ -94,7 +109,7 @@ class ServingProgram {
         engine_(
             options, guard, [this](const std::string& signal) { shut_down(signal); },
             [this](GatewayConfig& config) { adapt(config, options_.sharing); }),
-        store_(engine_.loop(), state_folder() + "/sessions.db"),
+        store_(engine_.loop(), store_of(options_)),
         gate_(engine_.world(), engine_.clients(), engine_.gateway(), store_, admission_of(options_),
               seal_of(options_),
               {.session_idle = options_.session_idle, .most_instances = options_.max_instances}),
@@ -148,6 +163,15 @@ class ServingProgram {
         gate_.use(std::move(*tokens));
       } else {
         log_warn("{}; the tokens stay as they were", tokens.error());
+      }
+    });
+    const std::string keys_file = key_file_of(options_);
+    watch(keys_file, [this, keys_file] {
+      if (auto keys = SessionKeys::load(keys_file)) {
+        gate_.use(std::move(*keys));
+        log_info("{} was read again", keys_file);
+      } else {
+        log_warn("{}; the keys of session ids stay as they were", keys.error());
       }
     });
     const auto reload_tls = [this] {

@@ -216,7 +216,7 @@ struct ServeTexts {
   std::string sharing{};
 };
 
-CLI::App* add_serve_command(CLI::App& app, ServeTexts& texts) {
+CLI::App* add_serve_command(CLI::App& app, ServeTexts& texts, std::string& drain) {
   CLI::App* const serve = add_command(app, "serve", "--listen ADDRESS [OPTIONS] [-- COMMAND [ARG...]]",
                                       "Serve many clients over Streamable HTTP, each kept apart");
   serve->fallthrough();
@@ -271,6 +271,12 @@ CLI::App* add_serve_command(CLI::App& app, ServeTexts& texts) {
                    "How many servers that are clients' own may run at once (default: 256)")
       ->option_text("NUMBER")
       ->check(CLI::Range(std::size_t{1}, std::size_t{100'000}));
+  // The one option of all servers that means more here.
+  serve
+      ->add_option("--drain", drain,
+                   "How long calls in flight may take to finish when mcpivot ends, and on an old server "
+                   "(default: 10s)")
+      ->option_text("TIME");
   return serve;
 }
 
@@ -454,7 +460,7 @@ CommandLine::CommandLine() {
   app.option_defaults()->group("CLIs that describe their own tools");
   add_cli_options(app, cli);
   app.option_defaults()->group("Options");
-  serve = add_serve_command(app, serving);
+  serve = add_serve_command(app, serving, texts.durations.at("--drain"));
   check = add_command(app, "check", "[FILE | --tools-from CLI]",
                       "Say what a configuration file means, or what --tools-from would serve, "
                       "and every problem in it");

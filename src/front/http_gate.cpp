@@ -352,11 +352,11 @@ HttpGate::Life* HttpGate::restore(const Visit& visit, const SessionTicket& ticke
   return &life;
 }
 
-std::string HttpGate::on_opened(WebClient& client) {
+std::optional<std::string> HttpGate::on_opened(WebClient& client) {
   const auto found = lives_.find(client.id());
-  if (found == lives_.end() || found->second.uid.empty()) return {};
+  if (found == lives_.end() || found->second.uid.empty()) return "";
   Life& life = found->second;
-  life.expires = now() + settings_.session_life;
+  const auto expires = now() + settings_.session_life;
   const std::string hello = client.desk().state().hello;
   const SessionTicket ticket{
       .uid = life.uid,
@@ -365,10 +365,37 @@ std::string HttpGate::on_opened(WebClient& client) {
       .version = string_value(client.version().empty() ? agreed_version(hello) : client.version()),
       .hello = hello,
       .issued = now(),
-      .expires = life.expires};
-  save(life);
+      .expires = expires};
   const std::string id = seal_.seal(ticket);
-  return id.empty() ? std::string() : fmt::format("Mcp-Session-Id: {}\r\n", id);
+  std::string headers = id.empty() ? std::string() : fmt::format("Mcp-Session-Id: {}\r\n", id);
+  const auto sealed = seal_.open(id, now());
+  if (sealed && !sealed->hello_inside) {
+    open_when_saved(life, expires, std::move(headers));
+    return std::nullopt;
+  }
+  life.expires = expires;
+  save(life);
+  return headers;
+}
+
+// The handshake is too long for the id. An id that can't be gone on with after our end must not be given out.
+void HttpGate::open_when_saved(Life& life, std::chrono::sys_seconds expires, std::string headers) {
+  const ClientId client = life.client->id();
+  store_.put(record_of(life, expires), [this, client, uid = life.uid, expires,
+                                        headers = std::move(headers)](bool kept) {
+    const auto found = lives_.find(client);
+    if (kept && found != lives_.end()) {
+      found->second.expires = expires;
+      return found->second.client->opened(headers);
+    }
+    store_.revoke(uid, expires);  // nobody will ever have its id
+    if (found == lives_.end()) return;
+    constexpr std::string_view why =
+        "the handshake is too long for a session id, and could not be written to the session store";
+    log_warn("http: client {} is turned away: {}", static_cast<std::uint64_t>(client), why);
+    found->second.client->not_opened(busy(fmt::format("No session: {}.", why)));
+    end(client);
+  });
 }
 
 // What a request changes is known when it has been answered; several are written down at once.
@@ -382,17 +409,21 @@ void HttpGate::save_soon(ClientId client) {
 
 void HttpGate::save(Life& life) {
   if (life.uid.empty() || life.expires == std::chrono::sys_seconds()) return;
-  const ClientState state = life.client->desk().state();
-  std::string text = to_json(state);
-  const std::size_t hash = std::hash<std::string>()(text);
+  SessionRecord record = record_of(life, life.expires);
+  const std::size_t hash = std::hash<std::string>()(record.state);
   if (std::exchange(life.saved, hash) == hash) return;
-  store_.put({.uid = life.uid,
-              .principal = life.who.principal,
-              .profile = life.profile,
-              .hello = state.hello,
-              .state = std::move(text),
-              .updated = now(),
-              .expires = life.expires});
+  store_.put(std::move(record));
+}
+
+SessionRecord HttpGate::record_of(Life& life, std::chrono::sys_seconds expires) {
+  const ClientState state = life.client->desk().state();
+  return {.uid = life.uid,
+          .principal = life.who.principal,
+          .profile = life.profile,
+          .hello = state.hello,
+          .state = to_json(state),
+          .updated = now(),
+          .expires = expires};
 }
 
 void HttpGate::end(ClientId client) {
@@ -459,7 +490,10 @@ void HttpGate::on_gone(ReplyId reply) {
   if (found == by_reply_.end()) return;
   const auto life = lives_.find(found->second.client);
   by_reply_.erase(found);
-  if (life != lives_.end()) life->second.client->gone(reply);
+  if (life == lives_.end()) return;
+  life->second.client->gone(reply);
+  // Nobody knows the id of a session whose handshake had no answer.
+  if (!life->second.uid.empty() && life->second.expires == std::chrono::sys_seconds()) end(life->first);
 }
 
 void HttpGate::on_drained(ReplyId reply) {

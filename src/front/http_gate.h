@@ -12,6 +12,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
@@ -43,6 +44,8 @@ class HttpGate final : public HttpServer::Handler, private WebClient::Owner {
 
   // The file of tokens is another one: whoever came in with one that is gone is sent away.
   void use(Tokens tokens);
+  // The file of keys is another one: ids that no key of it opens are not known any more.
+  void use(SessionKeys keys) { seal_.use(std::move(keys)); }
   // From now on nobody gets an answer to anything new. `done` is called when what is under way has been
   // answered, or after this time.
   void drain(std::chrono::milliseconds patience, std::function<void()> done);
@@ -62,14 +65,14 @@ class HttpGate final : public HttpServer::Handler, private WebClient::Owner {
   struct Life {
     Visitor who;
     std::string profile;
-    std::string uid;  // of a legacy session; empty: it is a modern client
-    std::chrono::sys_seconds expires{};
-    std::size_t saved = 0;  // of what was written down last
+    std::string uid;                     // of a legacy session; empty: it is a modern client
+    std::chrono::sys_seconds expires{};  // nothing yet: its handshake hasn't been answered
+    std::size_t saved = 0;               // of what was written down last
     std::unique_ptr<WebClient> client;
   };
 
   // WebClient::Owner
-  std::string on_opened(WebClient& client) override;
+  std::optional<std::string> on_opened(WebClient& client) override;
   void on_done(ReplyId reply) override;
 
   // What a request is about.
@@ -104,7 +107,9 @@ class HttpGate final : public HttpServer::Handler, private WebClient::Owner {
   // longest is ended.
   bool has_room_for(const Life& life);
   void save_soon(ClientId client);
+  static SessionRecord record_of(Life& life, std::chrono::sys_seconds expires);
   void save(Life& life);
+  void open_when_saved(Life& life, std::chrono::sys_seconds expires, std::string headers);
   void end(ClientId client);
   void end_idle();
 

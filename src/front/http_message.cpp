@@ -38,6 +38,13 @@ void HttpAsk::add(std::string_view name, std::string_view value) {
   fields_.push_back({.name = name_piece, .value = keep(value)});
 }
 
+void HttpAsk::set(std::string_view name, std::string_view value) {
+  const Field* const known = find(name);
+  if (known == nullptr) return add(name, value);
+  Field& field = fields_[static_cast<std::size_t>(known - fields_.data())];
+  field = {.name = field.name, .value = keep(value)};
+}
+
 void HttpAsk::clear() {
   method.clear();
   target.clear();

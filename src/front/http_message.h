@@ -19,7 +19,7 @@ enum class ReplyId : std::uint64_t { none = 0 };
 class HttpAsk {
  public:
   std::string method;
-  std::string target;  // as it was sent
+  std::string target;  // the path, and what follows it; or whatever else was sent
   std::string peer;    // "127.0.0.1", "::1", or "unix"
   bool secure = false;
   std::uint16_t local_port = 0;  // of the listener; 0 for a Unix socket
@@ -32,6 +32,8 @@ class HttpAsk {
   bool repeated(std::string_view name) const;
 
   void add(std::string_view name, std::string_view value);
+  // In the place of what was sent.
+  void set(std::string_view name, std::string_view value);
   // Forgets the request, not where it came from.
   void clear();
 

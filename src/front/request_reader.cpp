@@ -30,6 +30,21 @@ bool is_method_character(char c) {
          std::string_view("!#$%&'*+-.^_`|~").find(c) != std::string_view::npos;
 }
 
+// "http://host/path" is a request as proxies get it, and means "/path" at that host, whatever `Host` says
+// (RFC 9112, 3.2.2). False: it has a host that can't be one.
+bool take_host_of_target(HttpAsk& ask) {
+  const std::string start = lower(std::string_view(ask.target).substr(0, 8));
+  const std::size_t scheme = start == "https://" ? 8 : start.starts_with("http://") ? 7 : 0;
+  if (scheme == 0) return true;
+  const std::size_t end = std::min(ask.target.find_first_of("/?", scheme), ask.target.size());
+  const std::string host = ask.target.substr(scheme, end - scheme);
+  if (host.empty() || host.find('@') != std::string::npos) return false;
+  ask.set("Host", host);
+  ask.target.erase(0, end);
+  if (!ask.target.starts_with('/')) ask.target.insert(0, "/");
+  return true;
+}
+
 // "GET /path HTTP/9.9"
 bool names_http(std::string_view line) {
   return std::ranges::count(line, ' ') == 2 && line.substr(line.rfind(' ')).starts_with(" HTTP/");
@@ -178,6 +193,7 @@ RequestReader::Step RequestReader::check_head() {
   announces_body_ = parser.chunked() || parser.content_length().value_or(0) > 0;
   if (ask_.repeated("host")) return refuse(400, "The request has more than one Host header.");
   if (!is_http_1_0_ && !ask_.has("host")) return refuse(400, "The request has no Host header.");
+  if (!take_host_of_target(ask_)) return refuse(400, "The request's target names no host.");
   // Whoever reads only one of these sees a request that ends somewhere else.
   if (ask_.has("transfer-encoding")) {
     if (is_http_1_0_ || ask_.has("content-length"))

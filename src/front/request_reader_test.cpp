@@ -131,6 +131,24 @@ TEST(RequestReader, refuses_what_two_programs_could_read_differently) {
   }
 }
 
+TEST(RequestReader, a_target_with_a_host_is_a_path_at_that_host_whatever_the_host_header_says) {
+  const auto read_head = [](const std::string& target) {
+    RequestReader reader(usual, {});
+    const std::string text = "GET " + target + " HTTP/1.1\r\nHost: other\r\n\r\n";
+    std::string_view bytes = text;
+    if (reader.read(bytes) != Step::head) return std::string("refused");
+    return reader.ask().target + " at " + std::string(reader.ask().header("host"));
+  };
+  EXPECT_EQ(read_head("/mcp"), "/mcp at other");
+  EXPECT_EQ(read_head("http://here:7420/mcp?a=b"), "/mcp?a=b at here:7420");
+  EXPECT_EQ(read_head("HTTPS://[::1]/mcp"), "/mcp at [::1]");
+  EXPECT_EQ(read_head("http://here"), "/ at here");
+  EXPECT_EQ(read_head("http://here?q"), "/?q at here");
+  EXPECT_EQ(read_head("ftp://here/mcp"), "ftp://here/mcp at other");
+  for (const char* wrong : {"http:///mcp", "http://", "http://localhost@evil/mcp"})
+    EXPECT_EQ(read_head(wrong), "refused") << wrong;
+}
+
 TEST(RequestReader, a_head_may_be_as_large_as_the_limit_and_no_larger) {
   const std::size_t rest = with("X: \r\n").size();
   for (const std::size_t step : {1UL, 100UL, 1'000'000UL}) {

@@ -18,6 +18,8 @@ namespace {
 constexpr std::chrono::milliseconds patience_of(Era era) {
   return std::chrono::milliseconds(era == Era::legacy ? 1'000 : 10'000);
 }
+// How soon a client is back whose connection broke, if it comes at all. We ask for half a second.
+constexpr std::chrono::milliseconds longest_reconnection{10'000};
 // So that nobody on the way takes a quiet stream for a dead one.
 constexpr std::chrono::milliseconds sign_of_life{15'000};
 
@@ -187,6 +189,7 @@ void WebClient::gone(ReplyId reply) {
   by_reply_.erase(found);
   Exchange& exchange = *exchanges_.at(number);
   exchange.reply = ReplyId::none;
+  exchange.left = timers_.now();
   if (era_ == Era::modern) {
     const std::string id = exchange.id;
     exchanges_.erase(number);
@@ -219,11 +222,38 @@ void WebClient::settle(std::uint32_t number, const Message& message, std::string
   if (exchange.batch || exchange.streams || exchange.reply == ReplyId::none)
     return settle_one(number, std::move(text));
   HttpAnswer answer{.status = status_of(era_, message), .headers = json_headers + exchange.headers};
-  if (exchange.initializes && message.kind == Kind::result) answer.headers += owner_.on_opened(*this);
   answer.body = std::move(text);
+  if (exchange.initializes && message.kind == Kind::result) {
+    const auto headers = owner_.on_opened(*this);
+    if (!headers) {
+      exchange.held = std::move(answer);
+      return;
+    }
+    answer.headers += *headers;
+  }
   const ReplyId reply = exchange.reply;
   finish(number);
   respond(reply, std::move(answer));
+}
+
+void WebClient::opened(const std::string& headers) {
+  let_go([&](HttpAnswer& answer) { answer.headers += headers; });
+}
+
+void WebClient::not_opened(HttpAnswer instead) {
+  let_go([&](HttpAnswer& answer) { answer = std::move(instead); });
+}
+
+// The answer that waits for one of these.
+void WebClient::let_go(const std::function<void(HttpAnswer&)>& change) {
+  const auto found =
+      std::ranges::find_if(exchanges_, [](const auto& entry) { return entry.second->held.has_value(); });
+  if (found == exchanges_.end()) return;
+  HttpAnswer answer = std::move(*found->second->held);
+  change(answer);
+  const ReplyId reply = found->second->reply;
+  finish(found->first);
+  if (reply != ReplyId::none) respond(reply, std::move(answer));
 }
 
 // One of those that are expected is there, or will not come. Empty: it has no text.
@@ -291,13 +321,23 @@ void WebClient::ask(const Message& request, std::span<const Edit> edits) {
 
 std::uint32_t WebClient::likely_call() const {
   std::uint32_t latest = 0;
+  bool latest_connected = false;
   int calls = 0;
   for (const auto& [number, exchange] : exchanges_) {
-    if (!exchange->call || exchange->reply == ReplyId::none) continue;
-    latest = number;
+    const bool connected = exchange->reply != ReplyId::none;
+    if (!exchange->call || (!connected && !comes_back(*exchange))) continue;
+    if (connected || !latest_connected) latest = number;
+    latest_connected = latest_connected || connected;
     ++calls;
   }
   return calls <= 1 || listener_ == ReplyId::none ? latest : 0;
+}
+
+// A connection may break at any time and ends neither the stream nor the call, says the specification; and
+// what belongs to a call should not go to the session's own stream. But one who has stayed away is not waited
+// for.
+bool WebClient::comes_back(const Exchange& exchange) const {
+  return exchange.streams && exchange.named && timers_.now() - exchange.left < longest_reconnection;
 }
 
 std::uint32_t WebClient::only_one_with_logs() const {
@@ -329,6 +369,7 @@ void WebClient::say(std::uint32_t number, std::string_view text) {
   }
   if (era_ == Era::modern) return write(reply, event_text({}, text));
   const bool sent = reply != ReplyId::none;
+  if (sent && number != 0) exchanges_.at(number)->named = true;
   std::string event = events_.add(number, text, sent);
   if (sent) write(reply, std::move(event));
 }
@@ -339,8 +380,10 @@ void WebClient::begin_stream(std::uint32_t number, Exchange& exchange) {
   if (exchange.reply == ReplyId::none) return;
   begin_events(exchange.reply, exchange.headers);
   if (primes_) write(exchange.reply, events_.prime(number));
+  exchange.named = primes_;
   // What of a batch was collected leaves by itself.
   if (exchange.answers.empty()) return;
+  exchange.named = true;
   write(exchange.reply, events_.add(number, std::exchange(exchange.answers, {}) + "]", true));
 }
 

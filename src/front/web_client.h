@@ -9,8 +9,10 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
@@ -29,8 +31,9 @@ class WebClient final : private Outlet {
   class Owner {
    public:
     virtual ~Owner() = default;
-    // It has shaken hands: the headers of the answer, with the session's id, which is only known now.
-    virtual std::string on_opened(WebClient& client) = 0;
+    // It has shaken hands: the headers of the answer, with the session's id, which is only known now. None:
+    // the answer waits for opened().
+    virtual std::optional<std::string> on_opened(WebClient& client) = 0;
     // This one has been answered, or will not be.
     virtual void on_done(ReplyId reply) = 0;
   };
@@ -60,6 +63,9 @@ class WebClient final : private Outlet {
   void listen(ReplyId reply, std::string_view last_event, const std::string& headers);
   void gone(ReplyId reply);
   void drained(ReplyId reply);
+  // The answer to its handshake leaves, with these headers; or another one in its place.
+  void opened(const std::string& headers);
+  void not_opened(HttpAnswer instead);
   // Every open stream is ended, and what was not answered gets this status.
   void close(int status);
   // The version that it shook hands with, when it is known from elsewhere.
@@ -78,8 +84,11 @@ class WebClient final : private Outlet {
     bool logs = false;  // wants log messages
     bool initializes = false;
     bool streams = false;
-    std::string answers{};  // of a batch
-    Alarm patience;         // until it becomes a stream
+    bool named = false;                // an event that its client can go on behind has been sent
+    Clock::Time left{};                // when the connection went
+    std::string answers{};             // of a batch
+    std::optional<HttpAnswer> held{};  // waits for opened()
+    Alarm patience;                    // until it becomes a stream
   };
   using Exchanges = std::map<std::uint32_t, std::unique_ptr<Exchange>>;
   static constexpr std::size_t most_exchanges = 256;
@@ -102,11 +111,14 @@ class WebClient final : private Outlet {
   void refuse(ReplyId reply, const Refusal& refusal, const std::string& headers);
   void end(ReplyId reply);
   void respond(ReplyId reply, HttpAnswer answer);
+  void let_go(const std::function<void(HttpAnswer&)>& change);
   void settle(std::uint32_t number, const Message& message, std::string text);
   void settle_one(std::uint32_t number, std::string text);
   // Where something goes that may belong to any call: to the only one, if there is no doubt; else to the
   // client's own stream; else to the latest, so that it arrives at all.
   std::uint32_t likely_call() const;
+  // Its connection broke a moment ago, and its client knows where to go on.
+  bool comes_back(const Exchange& exchange) const;
   std::uint32_t only_one_with_logs() const;
   void say(std::uint32_t number, std::string_view text);
   void begin_stream(std::uint32_t number, Exchange& exchange);

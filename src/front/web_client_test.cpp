@@ -51,7 +51,7 @@ class WebClientTest : public HttpServerTest, private WebClient::Owner {
   void TearDown() override { client.reset(); }
 
  private:
-  std::string on_opened(WebClient& /*client*/) override { return "Mcp-Session-Id: s-1\r\n"; }
+  std::optional<std::string> on_opened(WebClient& /*client*/) override { return "Mcp-Session-Id: s-1\r\n"; }
   void on_done(ReplyId /*reply*/) override {}
 };
 
