@@ -53,11 +53,20 @@ std::vector<ListenAddress> addresses_in(const ServeOptions& options) {
   return addresses;
 }
 
+TrustedProxies proxies_in(const ServeOptions& options) {
+  TrustedProxies proxies;
+  for (const std::string& text : options.trusted_proxies)
+    if (const auto added = proxies.add(text); !added)
+      throw Unfit{fmt::format("--trusted-proxy: {}.", added.error())};
+  return proxies;
+}
+
 Admission admission_of(const ServeOptions& options) {
   AdmissionRules rules{.listens = addresses_in(options),
                        .hosts = options.hosts,
                        .origins = options.origins,
                        .public_url = options.public_url,
+                       .proxies = proxies_in(options),
                        .tokens = {}};
   if (!options.token_file.empty()) rules.tokens = value_or_unfit(Tokens::load(options.token_file));
   return Admission(std::move(rules));
