@@ -50,6 +50,11 @@ std::vector<ListenAddress> addresses_in(const ServeOptions& options) {
           "--listen {}: other machines could come in there. Give them tokens with --token-file FILE, or say "
           "--no-auth if everybody who reaches it may use these servers.",
           address.text())};
+  if (!options.trusted_proxies.empty() && options.token_file.empty() && !options.no_auth)
+    throw Unfit{
+        "--trusted-proxy: whoever reaches the proxy could come in. Give them tokens with --token-file FILE, "
+        "or "
+        "say --no-auth if the proxy decides who may come in."};
   return addresses;
 }
 
@@ -115,10 +120,10 @@ class ServingProgram {
     watch_files();
     engine_.start();
     control_.open();
-    const int exit_code = engine_.run();
+    engine_.run();
     server_.close();
     store_.close(last_writes);
-    return exit_code;
+    return 0;  // it was asked to end; what runs containers takes anything else for a crash
   }
 
  private:
