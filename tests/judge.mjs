@@ -54,6 +54,7 @@ function expected_names(without) {
     'demo',
     'search_quality',
     'eras',
+    'nginx',
     'simulation_again',
     'simulation_apart',
     'simulation_scenarios',

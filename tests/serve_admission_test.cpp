@@ -5,6 +5,7 @@ namespace harness {
 namespace {
 
 namespace fs = std::filesystem;
+using testing::AllOf;
 using testing::HasSubstr;
 using testing::Not;
 using testing::StartsWith;
@@ -103,6 +104,59 @@ TEST(ServeAdmission, a_target_with_a_host_is_served_if_that_host_is_ours) {
   EXPECT_EQ(serve.ask("POST", "http://localhost/mcp", headers, ping).status, 400);  // let in: no session
   EXPECT_EQ(serve.ask("POST", "http://evil.example/mcp", headers, ping).status, 403);
   EXPECT_EQ(serve.ask("POST", "http://localhost/mcp", headers + "Host: evil.example\r\n", ping).status, 400);
+}
+
+// "http: … from ADDRESS" in the log.
+std::string audited(const Serve& serve, const std::string& what) {
+  std::string line;
+  EXPECT_TRUE(wait_until(
+      [&] {
+        for (const auto& file : fs::recursive_directory_iterator(serve.directory())) {
+          if (file.path().extension() != ".log") continue;
+          for (const std::string& each : lines_in(content_of(file.path())))
+            if (const auto at = each.find("http: " + what); at != std::string::npos) line = each.substr(at);
+        }
+        return !line.empty();
+      },
+      soon()));
+  return line;
+}
+
+TEST(ServeAdmission, a_trusted_proxy_says_where_a_request_comes_from_and_nobody_else_does) {
+  const Headers forged = "Host: localhost\r\nX-Forwarded-For: 192.0.2.66, 203.0.113.9, 10.0.0.7\r\n";
+  const Serve trusting({"--no-auth", "--trusted-proxy", "127.0.0.1", "--trusted-proxy", "10.0.0.0/8"});
+  EXPECT_EQ(trusting.post(ping, forged).status, 400);
+  EXPECT_EQ(audited(trusting, "ping"), "http: ping from 203.0.113.9");
+  EXPECT_EQ(trusting.ask("DELETE", "/mcp", forged).status, 405);
+  EXPECT_EQ(audited(trusting, "DELETE"), "http: DELETE from 203.0.113.9");
+  EXPECT_EQ(trusting.post(ping, forged + "X-Forwarded-Host: evil.example\r\n").status, 403);
+  EXPECT_EQ(audited(trusting, "POST /mcp"), "http: POST /mcp from 203.0.113.9: 403");
+  const Serve wary({"--no-auth", "--trusted-proxy", "10.0.0.0/8", "--trusted-proxy", "unix"});
+  EXPECT_EQ(wary.post(ping, forged + "X-Forwarded-Host: evil.example\r\n").status, 400);
+  EXPECT_EQ(audited(wary, "ping"), "http: ping from 127.0.0.1");
+}
+
+TEST(ServeAdmission, a_proxy_that_cannot_be_trusted_is_an_error_that_says_what_to_write) {
+  for (const auto& [value, advice] : {std::pair{"nginx", "10.0.0.0/8"},
+                                      {"127.0.0.1:80", "without a port"},
+                                      {"10.0.0.0/40", "from 0 to 32"},
+                                      {"10.1.0.0/8", "or 10.0.0.0/8 for the whole network"}}) {
+    const TemporaryDirectory folder;
+    const Outcome outcome = run_mcpivot({"serve", "--listen", "127.0.0.1:0", "--no-auth", "--trusted-proxy",
+                                         value, "--", fake_server_binary()},
+                                        folder.path());
+    EXPECT_EQ(outcome.exit_code, 2) << value;
+    EXPECT_THAT(outcome.err, AllOf(HasSubstr("--trusted-proxy"), HasSubstr(value), HasSubstr(advice)));
+  }
+}
+
+// Loopback alone no longer says that only programs of this machine come in.
+TEST(ServeAdmission, behind_a_proxy_tokens_are_needed_even_on_loopback) {
+  const TemporaryDirectory folder;
+  const Outcome outcome = run_mcpivot(
+      {"serve", "--listen", "127.0.0.1:0", "--trusted-proxy", "127.0.0.1", "--", "true"}, folder.path());
+  EXPECT_EQ(outcome.exit_code, 2);
+  EXPECT_THAT(outcome.err, AllOf(HasSubstr("--token-file"), HasSubstr("--no-auth")));
 }
 
 TEST(ServeAdmission, a_browser_learns_what_a_page_may_send) {

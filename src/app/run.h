@@ -20,6 +20,7 @@ struct ServeOptions {
   std::string public_url;
   std::vector<std::string> hosts;
   std::vector<std::string> origins;
+  std::vector<std::string> trusted_proxies;
   std::string token_file;
   bool no_auth = false;
   std::string session_key_file;

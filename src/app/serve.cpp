@@ -52,7 +52,20 @@ std::vector<ListenAddress> addresses_in(const ServeOptions& options) {
           "--listen {}: other machines could come in there. Give them tokens with --token-file FILE, or say "
           "--no-auth if everybody who reaches it may use these servers.",
           address.text())};
+  if (!options.trusted_proxies.empty() && options.token_file.empty() && !options.no_auth)
+    throw Unfit{
+        "--trusted-proxy: whoever reaches the proxy could come in. Give them tokens with --token-file FILE, "
+        "or "
+        "say --no-auth if the proxy decides who may come in."};
   return addresses;
+}
+
+TrustedProxies proxies_in(const ServeOptions& options) {
+  TrustedProxies proxies;
+  for (const std::string& text : options.trusted_proxies)
+    if (const auto added = proxies.add(text); !added)
+      throw Unfit{fmt::format("--trusted-proxy: {}.", added.error())};
+  return proxies;
 }
 
 Admission admission_of(const ServeOptions& options) {
@@ -60,6 +73,7 @@ Admission admission_of(const ServeOptions& options) {
                        .hosts = options.hosts,
                        .origins = options.origins,
                        .public_url = options.public_url,
+                       .proxies = proxies_in(options),
                        .tokens = {}};
   if (!options.token_file.empty()) rules.tokens = value_or_unfit(Tokens::load(options.token_file));
   return Admission(std::move(rules));
@@ -126,10 +140,10 @@ class ServingProgram {
     watch_files();
     engine_.start();
     control_.open();
-    const int exit_code = engine_.run();
+    engine_.run();
     server_.close();
     store_.close(last_writes);
-    return exit_code;
+    return 0;  // it was asked to end; what runs containers takes anything else for a crash
   }
 
  private:

@@ -252,6 +252,12 @@ CLI::App* add_serve_command(CLI::App& app, ServeTexts& texts, std::string& drain
       ->option_text("ORIGIN")
       ->allow_extra_args(false);
   serve
+      ->add_option("--trusted-proxy", options.trusted_proxies,
+                   "A proxy in front whose X-Forwarded-For, -Proto and -Host count (repeatable): an address, "
+                   "a network, or unix")
+      ->option_text("ADDRESS|CIDR")
+      ->allow_extra_args(false);
+  serve
       ->add_option("--session-key-file", options.session_key_file,
                    "The key that session ids are sealed with (default: session.key under "
                    "$XDG_STATE_HOME/mcpivot, made when it is missing)")

@@ -61,27 +61,39 @@ bool Admission::is_our_name(std::string_view name) const {
   });
 }
 
-bool Admission::is_our_host(const HttpAsk& ask) const {
-  if (ask.peer == "unix") return true;  // no web page gets there
-  const std::string name = name_in(ask.header("Host"));
-  return !name.empty() && is_our_name(name);
+// A trusted proxy's X-Forwarded-Host doesn't replace `Host`: one that isn't told to set it passes on what a
+// web page has put there.
+bool Admission::is_our_host(const HttpAsk& ask, const Caller& caller) const {
+  if (ask.peer == "unix" && !caller.by_proxy) return true;  // no web page gets there
+  const auto is_ours = [this](std::string_view host) {
+    const std::string name = name_in(host);
+    return !name.empty() && is_our_name(name);
+  };
+  std::string_view forwarded = caller.forwarded_host;
+  while (!forwarded.empty()) {
+    const auto comma = forwarded.find(',');
+    if (!is_ours(trimmed(forwarded.substr(0, comma)))) return false;
+    forwarded.remove_prefix(comma == std::string_view::npos ? forwarded.size() : comma + 1);
+  }
+  return is_ours(ask.header("Host"));
 }
 
-bool Admission::is_our_page(const HttpAsk& ask) const {
+bool Admission::is_our_page(const HttpAsk& ask, const Caller& caller) const {
   const std::string_view origin = ask.header("Origin");
   if (contains(rules_.origins, origin) || contains(rules_.origins, "*")) return true;
   const auto url = parse_url(origin);
   if (!url) return false;
   if (!rules_.public_url.empty())
     if (const auto ours = parse_url(rules_.public_url); ours && ours->same_origin(*url)) return true;
-  return url->port == ask.local_port && url->tls == ask.secure && is_our_name(lower(url->host));
+  return url->port == caller.port && url->tls == caller.secure && is_our_name(lower(url->host));
 }
 
 std::expected<Visitor, HttpAnswer> Admission::admit(const HttpAsk& ask) const {
-  if (!is_our_host(ask))
+  const Caller caller = rules_.proxies.caller(ask);
+  if (!is_our_host(ask, caller))
     return std::unexpected(plain_answer(
         403, "This host name is not one of ours. If it should be, start mcpivot with --allow-host NAME."));
-  if (ask.has("Origin") && !is_our_page(ask))
+  if (ask.has("Origin") && !is_our_page(ask, caller))
     return std::unexpected(plain_answer(
         403,
         "Pages of this origin may not send requests. If they should, start mcpivot with --allow-origin "
@@ -108,7 +120,8 @@ std::string Admission::page_headers(const HttpAsk& ask) const {
 }
 
 HttpAnswer Admission::preflight(const HttpAsk& ask) const {
-  if (!is_our_host(ask) || !ask.has("Origin") || !is_our_page(ask))
+  const Caller caller = rules_.proxies.caller(ask);
+  if (!is_our_host(ask, caller) || !ask.has("Origin") || !is_our_page(ask, caller))
     return plain_answer(
         403,
         "Pages of this origin may not send requests. If they should, start mcpivot with --allow-origin "

@@ -13,6 +13,7 @@
 #include "front/http_message.h"
 #include "front/listen_address.h"
 #include "front/tokens.h"
+#include "front/trusted_proxies.h"
 
 namespace mcpivot {
 
@@ -21,6 +22,7 @@ struct AdmissionRules {
   std::vector<std::string> hosts;    // --allow-host: names without ports
   std::vector<std::string> origins;  // --allow-origin: "https://example.com", or "*"
   std::string public_url;            // --public-url: how clients call us
+  TrustedProxies proxies;            // --trusted-proxy: whose word about the client counts
   std::optional<Tokens> tokens;      // none: whoever reaches us may come in
 };
 
@@ -42,6 +44,9 @@ class Admission {
   // The answer to a browser that asks whether a page may send a request.
   HttpAnswer preflight(const HttpAsk& ask) const;
 
+  // Where it comes from: the peer's address, or what a proxy that we trust says instead.
+  std::string address_of(const HttpAsk& ask) const { return rules_.proxies.caller(ask).address; }
+
   // The file of tokens is another one.
   void use(Tokens tokens) { rules_.tokens = std::move(tokens); }
   bool has_token(std::string_view id) const { return rules_.tokens && rules_.tokens->has(id); }
@@ -51,8 +56,8 @@ class Admission {
   }
 
  private:
-  bool is_our_host(const HttpAsk& ask) const;
-  bool is_our_page(const HttpAsk& ask) const;
+  bool is_our_host(const HttpAsk& ask, const Caller& caller) const;
+  bool is_our_page(const HttpAsk& ask, const Caller& caller) const;
   bool is_our_name(std::string_view name) const;
 
   AdmissionRules rules_;

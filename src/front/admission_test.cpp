@@ -47,5 +47,71 @@ TEST(Admission, refuses_pages_of_other_origins) {
     EXPECT_FALSE(admission.admit(ask("localhost:7420", origin))) << origin;
 }
 
+Admission behind_proxy(std::string_view proxy, std::string public_url = {}) {
+  AdmissionRules rules;
+  rules.listens.push_back(*parse_listen_address("127.0.0.1:7420"));
+  rules.listens.push_back(*parse_listen_address("unix:/run/mcpivot.sock"));
+  rules.public_url = std::move(public_url);
+  EXPECT_TRUE(rules.proxies.add(proxy));
+  return Admission(std::move(rules));
+}
+
+HttpAsk forwarded(std::string_view host, std::string_view forwarded_host, std::string_view origin = {}) {
+  HttpAsk asked = ask(host, origin);
+  asked.add("X-Forwarded-Proto", "https");
+  if (!forwarded_host.empty()) asked.add("X-Forwarded-Host", forwarded_host);
+  return asked;
+}
+
+TEST(Admission, behind_a_trusted_proxy_the_public_name_and_its_origin_are_ours) {
+  const Admission admission = behind_proxy("127.0.0.1", "https://pivot.example/mcp");
+  EXPECT_TRUE(admission.admit(forwarded("pivot.example", "", "https://pivot.example")));
+  EXPECT_TRUE(admission.admit(forwarded("127.0.0.1:7420", "pivot.example", "https://pivot.example")));
+  EXPECT_TRUE(admission.admit(forwarded("pivot.example", "Pivot.example:443, localhost")));
+  EXPECT_FALSE(admission.admit(forwarded("pivot.example", "", "http://pivot.example")));
+  EXPECT_FALSE(admission.admit(forwarded("pivot.example", "", "https://other.example")));
+}
+
+TEST(Admission, a_name_that_a_trusted_proxy_was_asked_for_must_be_ours) {
+  const Admission admission = behind_proxy("127.0.0.1", "https://pivot.example/mcp");
+  EXPECT_FALSE(admission.admit(forwarded("evil.example", "")));
+  EXPECT_FALSE(admission.admit(forwarded("localhost", "evil.example")));
+  EXPECT_FALSE(admission.admit(forwarded("localhost", "pivot.example, evil.example")));
+  EXPECT_FALSE(admission.admit(forwarded("localhost", "evil.example, pivot.example")));
+  EXPECT_FALSE(admission.admit(forwarded("localhost", " , pivot.example")));
+}
+
+// One that isn't told to set X-Forwarded-Host passes on what a web page says in it.
+TEST(Admission, the_forwarded_name_does_not_stand_in_for_one_that_is_not_ours) {
+  EXPECT_FALSE(behind_proxy("127.0.0.1").admit(forwarded("evil.example", "localhost")));
+}
+
+TEST(Admission, the_scheme_that_a_trusted_proxy_was_asked_with_is_that_of_our_pages) {
+  const Admission trusting = behind_proxy("127.0.0.1");
+  EXPECT_TRUE(trusting.admit(forwarded("localhost", "", "https://localhost")));
+  EXPECT_TRUE(trusting.admit(forwarded("localhost:8443", "", "https://localhost:8443")));
+  EXPECT_TRUE(trusting.admit(forwarded("localhost:7420", "localhost", "https://localhost")));
+  EXPECT_FALSE(trusting.admit(forwarded("localhost", "", "http://localhost:7420")));
+  EXPECT_TRUE(trusting.admit(ask("localhost:7420", "http://localhost:7420")));
+}
+
+TEST(Admission, headers_of_a_proxy_that_is_not_trusted_change_nothing) {
+  const Admission wary = behind_proxy("192.0.2.1");
+  EXPECT_TRUE(wary.admit(forwarded("localhost", "evil.example", "http://localhost:7420")));
+  EXPECT_FALSE(wary.admit(forwarded("localhost", "", "https://localhost")));
+  HttpAsk asked = forwarded("localhost", "");
+  asked.add("X-Forwarded-For", "203.0.113.9");
+  EXPECT_EQ(wary.address_of(asked), "127.0.0.1");
+  EXPECT_EQ(behind_proxy("127.0.0.1").address_of(asked), "203.0.113.9");
+}
+
+// No web page gets to a Unix socket by itself, but a proxy brings pages there.
+TEST(Admission, by_a_unix_socket_names_are_checked_when_a_proxy_is_trusted_there) {
+  HttpAsk asked = ask("evil.example");
+  asked.peer = "unix";
+  EXPECT_TRUE(behind_proxy("127.0.0.1").admit(asked));
+  EXPECT_FALSE(behind_proxy("unix").admit(asked));
+}
+
 }  // namespace
 }  // namespace mcpivot

@@ -85,7 +85,7 @@ std::optional<HttpAnswer> HttpGate::judge(const HttpAsk& ask) {
   if (ask.method == "OPTIONS") return admission_.preflight(ask);
   const auto visitor = admission_.admit(ask);
   if (!visitor) {
-    log_info("http: {} {} from {}: {}", shown_text(ask.method), shown_text(path), ask.peer,
+    log_info("http: {} {} from {}: {}", shown_text(ask.method), shown_text(path), admission_.address_of(ask),
              visitor.error().status);
     return visitor.error();
   }
@@ -128,6 +128,9 @@ void HttpGate::on_request(ReplyId reply, const HttpAsk& ask, std::string body) {
               .profile = *profile,
               .session = std::string(ask.header("Mcp-Session-Id")),
               .headers = admission_.page_headers(ask)};
+  if (ask.method != "POST")  // what is posted says more of itself
+    log_info("http: {} from {}{}{}", ask.method, admission_.address_of(ask),
+             visit.who.principal.empty() ? "" : ", ", visit.who.principal);
   if (ask.method == "GET") return listen(std::move(visit), ask);
   if (ask.method == "DELETE") return end_session(std::move(visit));
   post(std::move(visit), ask, std::move(body));
@@ -154,7 +157,7 @@ void HttpGate::post(Visit visit, const HttpAsk& ask, std::string body) {
            batch                  ? "batch"
            : message->is_answer() ? "answer"
                                   : shown_text(string_value(message->text(message->method))),
-           ask.peer, visit.who.principal.empty() ? "" : ", ", visit.who.principal);
+           admission_.address_of(ask), visit.who.principal.empty() ? "" : ", ", visit.who.principal);
   const std::string version(ask.header("MCP-Protocol-Version"));
   const bool modern = !batch && (message->version || fmt::format("\"{}\"", version) == modern_version ||
                                  message->known == Method::discover || message->known == Method::listen);

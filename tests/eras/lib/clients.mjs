@@ -63,8 +63,8 @@ export class Peer {
   #ever; // the SDK's own limit: whoever asks gives up before
   #wake = new Set();
 
-  /** To a command line, or to a URL. Connecting may take `limit` milliseconds, waiting for a message half of it. */
-  static async connect(name, to, { env = {}, limit }) {
+  /** To a command line, or to a URL, with these headers. Connecting may take `limit` milliseconds, waiting for a message half of it. */
+  static async connect(name, to, { env = {}, headers = {}, limit }) {
     const peer = new Peer();
     peer.#limit = limit / 2;
     peer.#ever = 10 * limit;
@@ -81,7 +81,7 @@ export class Peer {
     }
     const transport =
       to instanceof URL
-        ? new Http(to)
+        ? new Http(to, { requestInit: { headers } })
         : new Stdio({ command: to[0], args: to.slice(1), env: { ...process.env, ...env }, stderr: 'pipe' });
     let stderr = '';
     transport.stderr?.setEncoding('utf8').on('data', (text) => (stderr = (stderr + text).slice(-300)));
@@ -97,6 +97,11 @@ export class Peer {
 
   get modern() {
     return this.client.getProtocolEra?.() === 'modern';
+  }
+
+  /** The id of its session, if it has one. */
+  get session() {
+    return this.client.transport.sessionId;
   }
 
   async call([name, args = {}], { _meta, ...options } = {}) {

@@ -5,7 +5,8 @@ import { readFileSync } from 'node:fs';
 export class World {
   /** What this "build" of the server is called: what the file said when the process started. */
   build = process.env.ERAS_BUILD ? readFileSync(process.env.ERAS_BUILD, 'utf8').trim() : 'unnamed';
-  added = false;
+  /** Whether there is one more tool; a build whose name ends in + begins with it. */
+  added = this.build.endsWith('+');
   /** Reaches subscribers that no instance knows of; set by a server whose instances live for one request. */
   notify;
   #sessions = new Set();

@@ -1,0 +1,250 @@
+// Clients of both eras reach `mcpivot serve` through nginx, with TLS, as docs/serve.md says: its block is the
+// configuration that is run here.
+//   MCPIVOT=path/to/mcpivot NGINX=path/to/nginx node --test nginx.test.mjs
+import assert from 'node:assert/strict';
+import { execFileSync, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, test } from 'node:test';
+import tls from 'node:tls';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import { blocks_of } from '../peers/lib/blocks.mjs';
+import { free_port } from '../peers/lib/ports.mjs';
+import { Peer } from './lib/clients.mjs';
+
+const here = (path) => fileURLToPath(new URL(path, import.meta.url));
+const mcpivot = process.env.MCPIVOT ?? here('../../build/release/mcpivot');
+const nginx = process.env.NGINX ?? '/usr/sbin/nginx';
+const limit = 40_000;
+const token = 'alice-0123456789abcdef';
+const documented = blocks_of(here('../../docs/serve.md')).blocks.find(({ language }) => language === 'nginx').text;
+
+/** Until it gives something true. */
+async function eventually(what, action) {
+  for (const end = Date.now() + limit; Date.now() < end; await sleep(50)) {
+    const value = await action();
+    if (value) return value;
+  }
+  throw new Error(`waited in vain: ${what}`);
+}
+
+/** Where the documentation has one thing, this place has another. */
+function instead(text, changes) {
+  for (const [documented_word, word] of changes) {
+    assert.ok(text.includes(documented_word), `docs/serve.md has no ${documented_word}`);
+    text = text.replaceAll(documented_word, word);
+  }
+  return text;
+}
+
+/** nginx and mcpivot in a folder of their own. */
+class Place {
+  folder = mkdtempSync(join(tmpdir(), 'mcpivot-nginx-'));
+  #build = join(this.folder, 'build');
+  #children = [];
+  #serve;
+
+  static async make({ server, listen, proxies }) {
+    const place = new Place();
+    place.port = await free_port();
+    const address = listen === 'unix' ? `unix:${join(place.folder, 'sock')}` : `127.0.0.1:${await free_port()}`;
+    writeFileSync(join(place.folder, 'tokens'), `alice ${token}\n`, { mode: 0o600 });
+    place.build('build-1');
+    place.#serve = [
+      'serve',
+      ...['--listen', address, '--token-file', join(place.folder, 'tokens')],
+      ...proxies.flatMap((proxy) => ['--trusted-proxy', proxy]),
+      ...['--public-url', `https://localhost:${place.port}/mcp`],
+      ...['--cwd', place.folder, '--watch', 'build', '--env', `ERAS_BUILD=${place.#build}`],
+      ...['--', process.execPath, here('server.mjs'), server],
+    ];
+    await place.start_mcpivot();
+    await place.#start_nginx(address);
+    return place;
+  }
+
+  build(name) {
+    writeFileSync(this.#build, name);
+  }
+  url(path = '/mcp') {
+    return new URL(`https://localhost:${this.port}${path}`);
+  }
+
+  async start_mcpivot() {
+    const env = { PATH: process.env.PATH, HOME: this.folder, XDG_STATE_HOME: join(this.folder, 'state') };
+    const child = spawn(mcpivot, this.#serve, { env, stdio: ['ignore', 'ignore', 'pipe'] });
+    this.mcpivot = child;
+    let said = '';
+    child.stderr.setEncoding('utf8').on('data', (text) => (said += text));
+    await eventually('mcpivot listens', () => {
+      assert.equal(child.exitCode, null, said);
+      return said.includes('listening on');
+    });
+  }
+  async kill_mcpivot() {
+    const gone = once(this.mcpivot, 'exit');
+    this.mcpivot.kill('SIGKILL');
+    await gone;
+  }
+
+  async #start_nginx(address) {
+    const file = (name) => join(this.folder, name);
+    execFileSync(
+      'openssl',
+      ['req', '-x509', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes', '-days', '2'].concat(
+        ...['-subj', '/CN=localhost', '-addext', 'subjectAltName=DNS:localhost'],
+        ...['-keyout', file('nginx.key'), '-out', file('nginx.pem')],
+      ),
+      { stdio: 'ignore' },
+    );
+    tls.setDefaultCACertificates([...tls.getCACertificates('default'), readFileSync(file('nginx.pem'), 'utf8')]);
+    mkdirSync(file('temporary'));
+    const kinds = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'];
+    const server = instead(documented, [
+      ['listen 443 ssl', `listen 127.0.0.1:${this.port} ssl`],
+      ['server_name mcp.example.com', 'server_name localhost'],
+      ['/etc/nginx/mcp.example.com.', file('nginx.')],
+      ['http://127.0.0.1:7420', `http://${address}`],
+    ]);
+    writeFileSync(
+      file('nginx.conf'),
+      `daemon off; master_process off; pid ${file('pid')}; error_log ${file('error.log')};\nevents {}\n` +
+        `http {\naccess_log off;\n${kinds.map((kind) => `${kind}_temp_path ${file('temporary')};\n`).join('')}${server}}\n`,
+    );
+    const child = spawn(nginx, ['-p', this.folder, '-c', file('nginx.conf')], { stdio: ['ignore', 'ignore', 'pipe'] });
+    this.#children.push(child);
+    await once(child, 'spawn');
+    let said = '';
+    child.stderr.setEncoding('utf8').on('data', (text) => (said += text));
+    await eventually('nginx listens', () => {
+      assert.equal(child.exitCode, null, said);
+      return fetch(this.url()).then(() => true, () => false);
+    });
+  }
+
+  /** The last line of mcpivot's log about this. */
+  audited(what) {
+    return eventually(`"${what}" in the log`, () =>
+      readdirSync(this.folder, { recursive: true })
+        .filter((name) => name.endsWith('.log') && name.includes('mcpivot'))
+        .flatMap((name) => readFileSync(join(this.folder, name), 'utf8').split('\n'))
+        .filter((line) => line.includes(`http: ${what} `))
+        .at(-1)
+        ?.replace(/.*http: /, ''),
+    );
+  }
+
+  async leave() {
+    await this.kill_mcpivot();
+    for (const child of this.#children) {
+      const gone = once(child, 'exit');
+      child.kill('SIGKILL');
+      await gone;
+    }
+    rmSync(this.folder, { recursive: true, force: true });
+  }
+}
+
+async function in_a_place(how, action) {
+  const place = await Place.make(how);
+  try {
+    await action(place);
+  } finally {
+    await place.leave();
+  }
+}
+
+const headers = { Authorization: `Bearer ${token}` };
+const text_of = ({ content }) => content.map(({ text }) => text).join('\n');
+
+/** A call, and how many milliseconds before its answer each progress came. */
+async function with_progress(peer, call) {
+  const times = [];
+  const answer = await peer.call(call, { onprogress: () => times.push(performance.now()) });
+  const end = performance.now();
+  return { answer, before: times.map((time) => end - time) };
+}
+
+const ways = {
+  'on a Unix socket': { listen: 'unix', proxies: ['unix'] },
+  'on loopback': { listen: 'loopback', proxies: ['127.0.0.0/8'] },
+};
+
+for (const [way, how] of Object.entries(ways)) {
+  describe(`nginx in front of mcpivot ${way}`, () => {
+    for (const [client, server] of Object.entries({ v1: 'v1', 'v2-pinned': 'v2-modern' })) {
+      test(`the client ${client} with the server ${server}`, () =>
+        in_a_place({ ...how, server }, async (place) => {
+          const peer = await Peer.connect(client, place.url(), { limit, headers });
+          const session = peer.session;
+          assert.equal(Boolean(session), client === 'v1');
+          assert.equal(text_of(await peer.call(['echo', { text: 'Hello.' }])), 'Hello.');
+
+          // Progress comes when it is made, though the documented nginx buffers what it may buffer.
+          const { answer, before } = await with_progress(peer, ['count', { steps: 20, pause: 150 }]);
+          assert.equal(text_of(answer), 'Counted to 20.');
+          assert.equal(before.length, 20);
+          assert.ok(before[0] > 1500, `the first progress came ${before[0]} ms before the answer`);
+          assert.ok(before[0] - before[18] > 1500, `progress came in a heap: ${before}`);
+
+          // Nothing is under way, so this comes on the stream that the client opened to listen.
+          await peer.listen({ toolsListChanged: true });
+          place.build('build-2+');
+          const changed = ({ method }) => method === 'notifications/tools/list_changed';
+          await peer.until(peer.told, changed, 'list_changed');
+          await eventually('the new tool', async () =>
+            (await peer.ask('listTools')).tools.some(({ name }) => name === 'added'),
+          );
+
+          // The session goes on when mcpivot has been killed and started again.
+          await place.kill_mcpivot();
+          await place.start_mcpivot();
+          const after = text_of(await peer.call(['build']));
+          assert.match(after, /build-2\+$/);
+          assert.equal(peer.session, session);
+          if (session) {
+            assert.match(after, /this session goes on after mcpivot was started again/);
+            const since = peer.told.length;
+            place.build('build-3');
+            await peer.until(peer.told, (each) => changed(each) && peer.told.indexOf(each) >= since, 'second list_changed');
+          }
+          await peer.client.close();
+        }));
+    }
+
+    test('the log has the address of whoever called nginx', () =>
+      in_a_place({ ...how, server: 'v1' }, async (place) => {
+        const post = (method, more = {}) =>
+          fetch(place.url(), {
+            method: 'POST',
+            headers: {
+              ...headers,
+              'Content-Type': 'application/json',
+              Accept: 'application/json, text/event-stream',
+              ...more,
+            },
+            body: JSON.stringify({ jsonrpc: '2.0', id: 1, method }),
+          });
+        assert.equal((await post('ping')).status, 400); // it has no session
+        assert.equal(await place.audited('ping'), 'ping from 127.0.0.1, alice');
+        // This machine's own addresses are trusted on loopback alone.
+        assert.equal((await post('tools/list', { 'X-Forwarded-For': '192.0.2.66, 203.0.113.9' })).status, 400);
+        const client = how.listen === 'unix' ? '127.0.0.1' : '203.0.113.9';
+        assert.equal(await place.audited('tools/list'), `tools/list from ${client}, alice`);
+        assert.equal((await post('ping', { Authorization: 'Bearer wrong-0123456789abcdef' })).status, 401);
+        assert.equal(await place.audited('POST'), 'POST /mcp from 127.0.0.1: 401');
+      }));
+
+    test('pages of the public origin may send requests, and no others', () =>
+      in_a_place({ ...how, server: 'v1' }, async (place) => {
+        const preflight = async (origin) =>
+          (await fetch(place.url(), { method: 'OPTIONS', headers: { Origin: origin } })).status;
+        assert.equal(await preflight(place.url().origin), 204);
+        assert.equal(await preflight(place.url().origin.replace('https', 'http')), 403);
+        assert.equal(await preflight('https://evil.example'), 403);
+      }));
+  });
+}
