@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <memory>
 #include <utility>
@@ -15,6 +16,7 @@
 #include "front/session_keys.h"
 #include "front/session_store.h"
 #include "log/log.h"
+#include "proc/descriptor_limit.h"
 
 namespace mcpivot {
 namespace {
@@ -74,6 +76,13 @@ SessionSeal seal_of(const ServeOptions& options) {
   return SessionSeal(value_or_unfit(SessionKeys::load_or_make(folder + "/session.key")));
 }
 
+// Each of our clients has a connection or two; half of the descriptors are left for servers.
+HttpLimits limits_here() {
+  HttpLimits limits;
+  limits.connections = std::min(limits.connections, raise_descriptor_limit() / 2);
+  return limits;
+}
+
 // Each client has servers of its own, which are started when it first needs them, without our own secrets;
 // and may not build or restart them, nor read what they print.
 void adapt(GatewayConfig& config) {
@@ -93,7 +102,7 @@ class ServingProgram {
         store_(engine_.loop(), state_folder() + "/sessions.db"),
         gate_(engine_.world(), engine_.clients(), engine_.gateway(), store_, admission_of(options_),
               seal_of(options_), {.session_idle = options_.session_idle}),
-        server_(engine_.loop(), engine_.context().corks, gate_),
+        server_(engine_.loop(), engine_.context().corks, gate_, limits_here()),
         desk_(engine_.gateway().open()),
         control_(engine_.context(), engine_.world(), engine_.clients(), desk_, options.log.name),
         deadline_(engine_.loop()) {
