@@ -4,8 +4,9 @@
 // build changes. ECHO_TOOLS in the environment makes it list more tools, ECHO_START_MS makes it start slowly.
 // All messages of one read() are answered with one write().
 //
-// usage: echo_server [--start-ms N] [--stubborn] [--modern]; stubborn, it has a helper and both outlive the
-// end of stdin; modern, it speaks protocol version 2026-07-28 and nothing else
+// usage: echo_server [--start-ms N] [--stubborn] [--modern] [--changing]; stubborn, it has a helper and both
+// outlive the end of stdin; modern, it speaks protocol version 2026-07-28 and nothing else; changing, each
+// build of it lists other tools
 #include <sys/uio.h>
 #include <unistd.h>
 
@@ -124,11 +125,13 @@ constexpr std::string_view text_opening = R"(,"result":{"content":[{"type":"text
 constexpr std::string_view text_closing = "}]}}\n";
 
 // The one tool, and as many others as the benchmark wants to see listed; those cannot be called.
-std::string list_tools() {
+std::string list_tools(bool changing) {
   std::string list =
       R"({"tools":[{"name":"echo","description":"Returns the text, or size bytes of some text",)"
       R"("inputSchema":{"type":"object","properties":{"text":{"type":"string"},)"
       R"("size":{"type":"integer","minimum":0}}}})";
+  if (changing)
+    list += R"(,{"name":"build_)" + std::to_string(own_size) + R"(","inputSchema":{"type":"object"}})";
   const char* count = std::getenv("ECHO_TOOLS");
   const unsigned long tools = count == nullptr ? 1 : std::strtoul(count, nullptr, 10);
   for (unsigned long i = 1; i < tools; ++i)
@@ -157,6 +160,7 @@ class EchoServer {
   void flush() { output_.flush(); }
 
   void speak_modern() { modern_ = true; }
+  void change_tools() { changing_ = true; }
 
  private:
   static constexpr std::string_view discovered =
@@ -178,10 +182,10 @@ class EchoServer {
       error(-32601, "Method not found");
   }
 
-  static std::string_view fixed_result(std::string_view method) {
+  std::string_view fixed_result(std::string_view method) const {
     if (method == R"("ping")") return "{}";
     if (method == R"("tools/list")") {
-      static const std::string tools = list_tools();
+      static const std::string tools = list_tools(changing_);
       return tools;
     }
     if (method == R"("prompts/list")") return R"({"prompts":[]})";
@@ -265,6 +269,7 @@ class EchoServer {
   Output output_;
   std::map<size_t, std::string> texts_;
   bool modern_ = false;
+  bool changing_ = false;
 };
 
 // Answers every complete line and returns how many bytes they were. Before `fresh` there is no line's end.
@@ -292,6 +297,7 @@ int main(int argc, char** argv) {
     for (;;) pause();
   EchoServer server;
   if (std::ranges::find(arguments, "--modern") != arguments.end()) server.speak_modern();
+  if (std::ranges::find(arguments, "--changing") != arguments.end()) server.change_tools();
   std::vector<char> buffer(read_size);
   size_t used = 0;
   for (;;) {

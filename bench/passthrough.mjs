@@ -336,6 +336,7 @@ const ways = {
     ]),
   },
   from_http: {
+    mcpivot: from_http((server, port) => [mcpivot, 'serve', '--listen', `127.0.0.1:${port}`, '--', ...server]),
     'mcp-proxy': from_http((server, port) => [
       node,
       rivals('mcp-proxy/dist/bin/mcp-proxy.mjs'),

@@ -110,6 +110,7 @@ void ask_hub(std::uint16_t port, const std::string& what) {
 void ask_for_reload(Running& running) {
   const Subject& subject = running.subject();
   if (subject.reload == Reload::tool) running.send_call_of(subject.reload_tool, subject.reload_arguments);
+  if (subject.reload == Reload::signal) kill(running.process()->pid(), SIGHUP);
   if (subject.reload != Reload::hub) return;
   ask_hub(running.port(), "stop");
   ask_hub(running.port(), "start");

@@ -9,13 +9,12 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <charconv>
-#include <cstring>
 #include <deque>
 #include <map>
 #include <vector>
 
 #include "front.h"
+#include "http_answer.h"
 
 namespace {
 
@@ -39,39 +38,14 @@ int connect_to(std::uint16_t port) {
   return fd;
 }
 
-std::string lower(std::string_view text) {
-  std::string out(text);
-  std::ranges::transform(out, out.begin(),
-                         [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  return out;
-}
-
-// The value of a header; `head` is in its own spelling, `name` in lower case.
-std::string header(const std::string& head, const std::string& name) {
-  const auto at = lower(head).find("\r\n" + name + ":");
-  if (at == std::string::npos) return {};
-  auto begin = head.find_first_not_of(' ', at + name.size() + 3);
-  return head.substr(begin, head.find("\r\n", begin) - begin);
-}
-
 // One connection and the answer that it is reading.
 struct Connection {
   int fd = -1;
   std::int64_t id = -1;  // of the request on its way
   bool busy = false;
   bool stream = false;  // the one that carries all answers
-  std::string raw;      // not yet understood
-  std::string head;     // empty: it has not come yet
-  std::string body;
-  size_t searched = 0;  // no line of the body ends before this
-  std::string event;    // for old SSE: the name of the event
-  bool chunked = false;
-  bool events = false;
-  size_t left = 0;  // of the body, or of the chunk
-  bool in_chunk = false;
-  bool done = false;
   bool answered = false;
-  int status = 0;
+  HttpAnswer answer;
 };
 
 class HttpFront : public Front {
@@ -198,83 +172,23 @@ class HttpFront : public Front {
     Connection& connection = found->second;
     const ssize_t got = recv(fd, buffer_.data(), buffer_.size(), 0);
     if (got <= 0) return lose(connection);
-    connection.raw.append(buffer_.data(), static_cast<size_t>(got));
-    read_head(connection);
-    if (connection.head.empty()) return;
-    read_body(connection);
-    if (connection.events) read_events(connection);
-    if (connection.done) finish(connection);
-  }
-
-  void read_head(Connection& connection) {
-    if (!connection.head.empty()) return;
-    const auto end = connection.raw.find("\r\n\r\n");
-    if (end == std::string::npos) return;
-    connection.head = connection.raw.substr(0, end + 2);
-    connection.raw.erase(0, end + 4);
-    connection.status = std::atoi(connection.head.c_str() + std::min<size_t>(9, connection.head.size()));
-    connection.chunked = lower(header(connection.head, "transfer-encoding")) == "chunked";
-    connection.events = header(connection.head, "content-type").starts_with("text/event-stream");
-    connection.left = std::strtoul(header(connection.head, "content-length").c_str(), nullptr, 10);
-    if (const std::string session = header(connection.head, "mcp-session-id"); !session.empty())
+    connection.answer.take({buffer_.data(), static_cast<size_t>(got)});
+    if (!connection.answer.has_head()) return;
+    if (const std::string session = connection.answer.header("mcp-session-id"); !session.empty())
       session_ = session;
-  }
-
-  static void read_body(Connection& connection) {
-    if (!connection.chunked) {
-      const size_t take = std::min(connection.left, connection.raw.size());
-      connection.body.append(connection.raw, 0, take);
-      connection.raw.erase(0, take);
-      connection.left -= take;
-      connection.done = connection.left == 0;
-      return;
-    }
-    size_t at = 0;
-    while (!connection.done) {
-      if (!connection.in_chunk) {
-        const auto end = connection.raw.find("\r\n", at);
-        if (end == std::string::npos) break;
-        connection.left = std::strtoul(connection.raw.c_str() + at, nullptr, 16) + 2;  // and the line's end
-        if (connection.left == 2) connection.done = connection.raw.size() >= end + 4;
-        if (connection.left == 2) {
-          if (connection.done) at = end + 4;
-          break;
-        }
-        at = end + 2;
-        connection.in_chunk = true;
-      }
-      const size_t take = std::min(connection.left, connection.raw.size() - at);
-      // The last two bytes of a chunk are no part of the body.
-      const size_t text = connection.left > 2 ? std::min(take, connection.left - 2) : 0;
-      connection.body.append(connection.raw, at, text);
-      at += take;
-      connection.left -= take;
-      if (connection.left > 0) break;
-      connection.in_chunk = false;
-    }
-    connection.raw.erase(0, at);
+    if (connection.answer.is_stream()) read_events(connection);
+    if (connection.answer.has_ended()) finish(connection);
   }
 
   void read_events(Connection& connection) {
-    size_t at = 0;
-    for (size_t end = connection.body.find('\n', connection.searched); end != std::string::npos;
-         end = connection.body.find('\n', at)) {
-      std::string_view line(connection.body.data() + at, end - at);
-      at = end + 1;
-      if (line.ends_with('\r')) line.remove_suffix(1);
-      if (line.starts_with("event:")) connection.event = line.substr(line.find_first_not_of(' ', 6));
-      if (!line.starts_with("data:")) continue;
-      line.remove_prefix(line.starts_with("data: ") ? 6 : 5);
-      if (line.empty()) continue;
-      if (connection.stream && connection.event == "endpoint") {
-        address_.path = line;
+    connection.answer.read_events([&](std::string_view event, std::string_view data) {
+      if (connection.stream && event == "endpoint") {
+        address_.path = data;
         has_endpoint_ = true;
-        continue;
+      } else {
+        deliver(connection, data);
       }
-      deliver(connection, line);
-    }
-    connection.body.erase(0, at);
-    connection.searched = connection.body.size();
+    });
   }
 
   void deliver(Connection& connection, std::string_view text) {
@@ -284,20 +198,18 @@ class HttpFront : public Front {
   }
 
   void finish(Connection& connection) {
-    if (!connection.answered && connection.status >= 400)
-      tell(connection.id,
-           "HTTP " + std::to_string(connection.status) + ": " + connection.body.substr(0, 200));
-    else if (!connection.events && !connection.answered && !address_.old_sse && !connection.body.empty())
-      deliver(connection, connection.body);
-    const int fd = connection.fd;
-    if (lower(header(connection.head, "connection")) == "close") {
+    const HttpAnswer& answer = connection.answer;
+    if (!connection.answered && answer.status() >= 400)
+      tell(connection.id, "HTTP " + std::to_string(answer.status()) + ": " + answer.body().substr(0, 200));
+    else if (!answer.is_stream() && !connection.answered && !address_.old_sse && !answer.body().empty())
+      deliver(connection, answer.body());
+    if (answer.closes()) {
       connection.answered = true;
       return lose(connection);
     }
     connection.busy = false;
-    connection.raw.clear();
-    connection.head.clear();
-    idle_.push_back(fd);
+    connection.answer = HttpAnswer();
+    idle_.push_back(connection.fd);
   }
 
   // Some listen before they serve: their first answers are errors.

@@ -35,15 +35,15 @@ std::vector<std::string> with(std::vector<std::string> command, const std::vecto
   return command;
 }
 
-// mcp-hub reads a file. (Its `dev`, which is to start a server again when files change, keeps the server from
-// starting at all in 4.2.1: "i is not a function".)
-fs::path hub_file(const Place& place, const Behind& behind, std::uint16_t port) {
-  const fs::path file = place.scratch / fmt::format("hub-{}.json", port);
+// For those who read a file. (mcp-hub's `dev`, which is to start a server again when files change, keeps the
+// server from starting at all in 4.2.1: "i is not a function".)
+fs::path config_file(const Place& place, const Behind& behind, std::uint16_t port) {
+  const fs::path file = place.scratch / fmt::format("config-{}.json", port);
   std::string args;
   for (size_t i = 1; i < behind.server.size(); ++i)
     args += fmt::format("{}\"{}\"", args.empty() ? "" : ",", behind.server[i]);
-  std::ofstream(file) << fmt::format(R"({{"mcpServers":{{"e":{{"command":"{}","args":[{}]}}}}}})",
-                                     behind.server[0], args);
+  std::ofstream(file) << fmt::format(R"({{"mcpServers":{{"e":{{"command":"{}","args":[{}]{}}}}}}})",
+                                     behind.server[0], args, behind.shared ? R"(,"sharing":"shared")" : "");
   return file;
 }
 
@@ -55,6 +55,12 @@ std::vector<std::string> command_of(const Subject& subject, const Place& place, 
   if (subject.role == Role::direct) return behind.server;
   if (subject.role == Role::floor) return with({program}, behind.server);
   if (subject.role == Role::ours) {
+    if (subject.way == Way::from_http) {
+      const std::vector<std::string> start = {program,           "serve", "--listen",
+                                              "127.0.0.1:" + at, "--log", "/dev/null"};
+      if (behind.shared) return with(start, {"--config", config_file(place, behind, port)});
+      return with(with(start, {"--"}), behind.server);
+    }
     const std::vector<std::string> start = {program, "--log", "/dev/null"};
     if (subject.way == Way::to_http) return with(start, {"--url", url});
     return with(with(start, {"--"}), behind.server);
@@ -66,7 +72,7 @@ std::vector<std::string> command_of(const Subject& subject, const Place& place, 
     return with({"node", program, "--host", "127.0.0.1", "--port", at, "--server", "stream", "--"},
                 behind.server);
   if (subject.name == "mcp-hub")
-    return {"node", program, "--port", at, "--config", hub_file(place, behind, port)};
+    return {"node", program, "--port", at, "--config", config_file(place, behind, port)};
   if (subject.way == Way::to_http)
     return {"node", program, "--streamableHttp", url, "--outputTransport", "stdio", "--logLevel", "none"};
   std::string line;
@@ -103,6 +109,7 @@ std::vector<Subject> all_subjects() {
       {.name = "mcpivot", .way = Way::to_http, .role = Role::ours},
       {.name = "mcp-remote", .way = Way::to_http},
       {.name = "supergateway", .way = Way::to_http},
+      {.name = "mcpivot", .way = Way::from_http, .role = Role::ours, .reload = Reload::signal},
       {.name = "mcp-proxy", .way = Way::from_http},
       {.name = "supergateway", .way = Way::from_http},
       {.name = "mcp-hub", .way = Way::from_http, .tool = "e__echo", .reload = Reload::hub},

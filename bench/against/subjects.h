@@ -20,7 +20,7 @@ std::string_view name_of(Way way);
 enum class Role { direct, floor, ours, rival };
 
 // How to ask a subject for a new server.
-enum class Reload { none, tool, hub };
+enum class Reload { none, tool, hub, signal };
 
 struct Subject {
   std::string name;
@@ -50,6 +50,7 @@ struct Behind {
   std::vector<std::string> server;
   std::uint16_t daemon_port = 0;
   bool keep_cache = false;  // mcpivot may remember the server
+  bool shared = false;      // all clients of mcpivot have one server
 };
 
 // A running subject, with the front on which we are its client.

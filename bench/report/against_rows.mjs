@@ -16,26 +16,18 @@ export const ways = [
     key: 'from_http',
     title: 'An HTTP client, a server on pipes (HTTP to stdio)',
     note:
-      'These rivals offer HTTP to the client, mcpivot does not: its column is the one of the first table, its client ' +
-      'speaks over pipes. So what counts here is what is added to the direct way of each kind: for the rivals to a ' +
-      'client of an HTTP daemon ("no proxy"), for mcpivot to a client of a server on pipes. mcp-hub answers over the ' +
-      'older HTTP+SSE.',
+      '"No proxy" is a client of an HTTP daemon, as in the second table. mcpivot is `mcpivot serve`, with a server for ' +
+      'each client, as supergateway has it; mcp-proxy and mcp-hub have one for all. mcp-hub answers over the older ' +
+      'HTTP+SSE.',
     subjects: ['no proxy', 'mcpivot', 'mcp-proxy', 'supergateway', 'mcp-hub'],
   },
 ];
 
-/** Where a subject's results stand. */
-export function results_of(results, way, subject) {
-  if (way !== 'from_http') return results[way]?.[subject];
-  if (subject === 'mcpivot') return results.stdio?.mcpivot;
-  if (subject === 'no proxy') return results.to_http?.['no proxy'];
-  return results.from_http?.[subject];
-}
+/** Where a subject's results stand. A daemon without a proxy is the same, whatever the client of a proxy speaks. */
+export const results_of = (results, way, subject) =>
+  (way === 'from_http' && subject === 'no proxy' ? results.to_http : results[way])?.[subject];
 /** What is added to: the direct way of the same kind. */
-export const direct_of = (results, way, subject) =>
-  way === 'stdio' || (way === 'from_http' && subject === 'mcpivot')
-    ? results.stdio?.['no proxy']
-    : results.to_http?.['no proxy'];
+export const direct_of = (results, way) => results_of(results, way, 'no proxy');
 
 export function time(us) {
   const sign = us < 0 ? '−' : '';
@@ -188,7 +180,7 @@ function compare(a, b) {
 /** Whether mcpivot leads all rivals of this way in this row: { verdict: yes | tie | NO | undefined, text }. */
 export function judge(row, results, way) {
   const rivals = way.subjects.filter((name) => !['no proxy', 'bare relay', 'mcpivot'].includes(name));
-  const of = (name) => [results_of(results, way.key, name), direct_of(results, way.key, name)];
+  const of = (name) => [results_of(results, way.key, name), direct_of(results, way.key)];
   if (row.score) {
     const ours = row.score(of('mcpivot')[0]);
     const theirs = rivals.map((name) => ({ name, score: row.score(of(name)[0]) })).filter(({ score }) => score);
@@ -206,10 +198,8 @@ export function judge(row, results, way) {
   if (ours === undefined) return row.cell(...of('mcpivot')) === '–' ? {} : { verdict: 'NO', text: '**no**: it failed' };
   if (!theirs.length) return failed.length ? { verdict: 'yes', text: 'yes, it alone' } : {};
   const best = theirs.reduce((a, b) => ((row.less ? a.value <= b.value : a.value >= b.value) ? a : b));
-  // On one way the whole times are compared; across ways only what is added can be.
-  const whole = row.whole && way.key !== 'from_http';
-  const mine = whole ? row.whole(of('mcpivot')[0]) : ours;
-  const other = whole ? row.whole(of(best.name)[0]) : best.value;
+  const mine = row.whole ? row.whole(of('mcpivot')[0]) : ours;
+  const other = row.whole ? row.whole(of(best.name)[0]) : best.value;
   const factor = row.less ? other / mine : mine / other;
   if (row.less ? mine < other : mine > other)
     return { verdict: 'yes', text: factor > 0 && isFinite(factor) ? `yes, ${+factor.toPrecision(3)}×` : 'yes' };

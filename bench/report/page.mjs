@@ -26,11 +26,11 @@ function bars(results, value) {
   const all = [];
   for (const way of ways)
     for (const name of way.subjects) {
-      if (way.key === 'from_http' && ['mcpivot', 'no proxy'].includes(name)) continue;
+      if (way.key === 'from_http' && name === 'no proxy') continue;
       const own = results_of(results, way.key, name);
       if (!own || (name === 'no proxy' && value(own, own) === 0)) continue;
       const label = { stdio: name, to_http: `${name}, to HTTP`, from_http: `${name}, from HTTP` }[way.key];
-      all.push({ label, kind: kind_of(name), value: value(own, direct_of(results, way.key, name)) });
+      all.push({ label, kind: kind_of(name), value: value(own, direct_of(results, way.key)) });
     }
   return all;
 }
@@ -72,7 +72,7 @@ function way_section(way, results) {
   const lines = [];
   for (const row of rows) {
     const cells = subjects.map((name) =>
-      row.cell(results_of(results, way.key, name), direct_of(results, way.key, name), name),
+      row.cell(results_of(results, way.key, name), direct_of(results, way.key), name),
     );
     if (cells.every((cell) => cell === '–')) continue;
     if (way.key === 'from_http' && subjects.every((name, i) => name === 'mcpivot' || name === 'no proxy' || cells[i] === '–')) continue;

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <filesystem>
 #include <memory>
@@ -17,6 +18,7 @@
 #include "front/session_keys.h"
 #include "front/session_store.h"
 #include "log/log.h"
+#include "proc/descriptor_limit.h"
 
 namespace mcpivot {
 namespace {
@@ -103,6 +105,13 @@ SessionSeal seal_of(const ServeOptions& options) {
   return SessionSeal(value_or_unfit(given ? SessionKeys::load(file) : SessionKeys::load_or_make(file)));
 }
 
+// Each of our clients has a connection or two; half of the descriptors are left for servers.
+HttpLimits limits_here() {
+  HttpLimits limits;
+  limits.connections = std::min(limits.connections, raise_descriptor_limit() / 2);
+  return limits;
+}
+
 // Each client has servers of its own, which are started when it first needs them, without our own secrets;
 // and may not build or restart them, nor read what they print. What it activated is kept with its session.
 void adapt(GatewayConfig& config, Sharing sharing) {
@@ -127,7 +136,7 @@ class ServingProgram {
         gate_(engine_.world(), engine_.clients(), engine_.gateway(), store_, admission_of(options_),
               seal_of(options_),
               {.session_idle = options_.session_idle, .most_instances = options_.max_instances}),
-        server_(engine_.loop(), engine_.context().corks, gate_),
+        server_(engine_.loop(), engine_.context().corks, gate_, limits_here()),
         desk_(engine_.gateway().open()),
         control_(engine_.context(), engine_.world(), engine_.clients(), desk_, options.log.name),
         deadline_(engine_.loop()) {

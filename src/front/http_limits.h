@@ -9,7 +9,7 @@
 namespace mcpivot {
 
 struct HttpLimits {
-  std::size_t connections = 1024;
+  std::size_t connections = 16 * 1024;
   std::size_t header_bytes = 64 * 1024;
   std::size_t body_bytes = 64 * 1024 * 1024;
   std::size_t pipelined_bytes = 64 * 1024;        // what is read ahead while an answer is awaited

@@ -16,6 +16,7 @@
 #include <filesystem>
 
 #include "base/is_ready.h"
+#include "proc/descriptor_limit.h"
 #include "proc/end_now.h"
 
 namespace mcpivot {
@@ -51,6 +52,7 @@ struct ChildSide {
   ::close_range(3, static_cast<unsigned>(failure) - 1, 0);
   ::close_range(static_cast<unsigned>(failure) + 1, ~0U, 0);
   reset_signals();
+  restore_descriptor_limit();
 
   ExecFailure report{ExecFailure::chdir, 0};
   if (side.cwd == nullptr || ::chdir(side.cwd) == 0) {

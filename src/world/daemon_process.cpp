@@ -21,6 +21,7 @@
 #include "base/user_folders.h"
 #include "base/utf8.h"
 #include "log/log.h"
+#include "proc/descriptor_limit.h"
 #include "proc/end_now.h"
 #include "proc/exit_status.h"
 #include "server/crash_report.h"
@@ -88,6 +89,7 @@ struct Detached {
   ::dup2(out >= 0 ? out : null, 2);
   ::close_range(3, ~0U, 0);
   reset_signals();
+  restore_descriptor_limit();
   if (what.cwd == nullptr || ::chdir(what.cwd) == 0) ::execve(what.argv[0], what.argv, what.environment);
   constexpr std::string_view words = "mcpivot: cannot run /bin/sh in that folder\n";
   [[maybe_unused]] const auto written = ::write(2, words.data(), words.size());
