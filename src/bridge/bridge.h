@@ -34,6 +34,11 @@ class Bridge {
     // The generation gets this as if the server had said it. Message and edits are valid during the call, in
     // which the generation may send the next thing.
     virtual void to_client(const Message& message, std::span<const Edit> edits) = 0;
+    // The same for what this client is asked, or no longer asked: nobody else may see it.
+    virtual void ask(std::uint64_t /*client*/, const Message& message) { to_client(message, {}); }
+    // How this client introduced itself (the params of its `initialize`), if several share the server. Empty:
+    // it didn't, or there is only one.
+    virtual std::string_view hello_of(std::uint64_t /*client*/) const { return {}; }
     // What the server said is for nobody: it goes where its stderr goes.
     virtual void keep_log(std::string_view line) = 0;
     // wake() is to be called after this time; another one said before no longer counts.

@@ -44,20 +44,19 @@ std::string LegacyFacade::listen_meta() const {
   return meta_members(hello_);
 }
 
-void LegacyFacade::from_client(const Message& message, std::span<const Edit> edits,
-                               std::uint64_t /*client*/) {
+void LegacyFacade::from_client(const Message& message, std::span<const Edit> edits, std::uint64_t client) {
   if (message.is_answer()) {
-    on_client_answer(message, edits);
+    on_client_answer(message, edits, client);
   } else if (message.version) {
     ends_.to_server(message, edits);
   } else if (message.kind == Kind::request) {
-    on_request(message, edits);
+    on_request(message, edits, client);
   } else {
     on_notification(message, edits);
   }
 }
 
-void LegacyFacade::on_request(const Message& message, std::span<const Edit> edits) {
+void LegacyFacade::on_request(const Message& message, std::span<const Edit> edits, std::uint64_t client) {
   listen_.use();
   const std::string_view id = edited(message.raw, message.id, edits);
   if (own_id(id) <= 0) return ends_.to_server(message, edits);  // not the generation's
@@ -73,7 +72,7 @@ void LegacyFacade::on_request(const Message& message, std::span<const Edit> edit
     case Method::resources_unsubscribe:
       return unsubscribe(id, message);
     default:
-      return pass_request(id, message, edits);
+      return pass_request(id, message, edits, client);
   }
 }
 
@@ -100,15 +99,33 @@ void LegacyFacade::set_level(std::string_view id, const Message& message) {
                             fmt::format("the level must be one of {}", fmt::join(log_levels, ", "))));
   level_ = quote(level);
   stamp_.set(hello_, level_);
+  sharers_.clear();  // their stamps have the old one
   say(result_answer(id, "{}"));
 }
 
-void LegacyFacade::pass_request(std::string_view id, const Message& message, std::span<const Edit> edits) {
+const LegacyFacade::Sharer* LegacyFacade::sharer(std::uint64_t client) {
+  const std::string_view hello = ends_.hello_of(client);
+  if (hello.empty()) return nullptr;
+  Sharer& sharer = sharers_[client];
+  if (sharer.hello == hello) return &sharer;
+  sharer.hello = hello;
+  sharer.stamp.set(hello, level_);
+  sharer.capabilities = find_member(hello, "capabilities");
+  const std::string line =
+      request_line("1", "ping", fmt::format(R"({{"_meta":{{{}}}}})", sharer.stamp.members()));
+  if (read_message(line)) return &sharer;
+  sharer.stamp.set(hello_, level_);  // it is nested too deeply for a request: the server isn't told
+  sharer.capabilities = "{}";
+  return &sharer;
+}
+
+void LegacyFacade::pass_request(std::string_view id, const Message& message, std::span<const Edit> edits,
+                                std::uint64_t client) {
   if (covers(edits, message.params) || covers(edits, message.meta)) {
     const std::string line = spliced(message.raw, edits);
     const auto changed = read_message(line);
     if (!changed) return say(error_answer(id, code::invalid_params, changed.error().reason));
-    return pass_request(changed->text(changed->id), *changed, {});
+    return pass_request(changed->text(changed->id), *changed, {}, client);
   }
   const std::int64_t own = own_id(id);
   if (message.text(message.params).starts_with('['))
@@ -119,8 +136,10 @@ void LegacyFacade::pass_request(std::string_view id, const Message& message, std
   if (message.task)
     remove_members(message.raw, message.params, all,
                    [](std::string_view key, std::string_view) { return key == "task"; });
-  stamp_.put(message, all);
+  const Sharer* const one = sharer(client);
+  (one != nullptr ? one->stamp : stamp_).put(message, all);
   Call& call = open(own, message.known);
+  call.client = client;
   if (may_require_input(message.known)) call.kept.keep(message, all.list());
   ends_.to_server(message, all.list());
 }
@@ -143,10 +162,11 @@ void LegacyFacade::on_cancelled(const Message& message, std::span<const Edit> ed
   const auto at = calls_.find(own);
   if (at == calls_.end()) return ends_.to_server(message, edits);
   const int round = at->second.round;
+  const std::uint64_t client = at->second.client;
   const auto input = std::move(at->second.input);
   const bool discovers = at->second.method == Method::initialize;
   close(at);
-  if (input) return withdraw(own, round, *input);
+  if (input) return withdraw(own, client, round, *input);
   if (round == 0 && !discovers) return ends_.to_server(message, edits);
   const std::string current = discovers ? discover_id(own) : retry_id(own, round);
   Edits all;
@@ -281,6 +301,7 @@ void LegacyFacade::close(Calls::iterator at) {
   call.input.reset();
   call.progress = {};
   call.round = 0;
+  call.client = 0;
   spare_.push_back(std::move(node));
 }
 

@@ -9,6 +9,10 @@
 //   sent again with the answers, round after round; to the client it is one call.
 // - Subscriptions become one `subscriptions/listen` that is held (UpstreamListen).
 //
+// Several clients may share the server, which then knows each by its requests: those have the capabilities of
+// whoever makes them, and what the server asks in its answer, that client is asked. Requests of our own have
+// those of the hello.
+//
 // A call is known by the generation's own id, which is a number. The ids of what is sent from here say what
 // it belongs to: "discover-7", "retry-7-2", "ask-7-2-0" for the first question after the second retry. One
 // thread.
@@ -55,17 +59,26 @@ class LegacyFacade final : public Bridge, private UpstreamListen::Owner {
   void from_server(const Message& message) override;
   std::string lost(std::string_view id) override;
   void expire() override { listen_.expire(); }
+  void forget(std::uint64_t client) override { sharers_.erase(client); }
   void wake() override { listen_.wake(); }
 
  private:
   struct Call {
     Method method = Method::other;
+    std::uint64_t client = 0;
     int round = 0;       // how often it was sent again
     KeptMessage kept{};  // as the server saw it first, if it may require input
     ProgressShift progress{};
     std::unique_ptr<InputRound> input{};  // while the client is asked
   };
   using Calls = std::unordered_map<std::int64_t, Call>;
+
+  // One of several clients, and what its requests carry.
+  struct Sharer {
+    std::string hello;
+    std::string capabilities;
+    RequestStamp stamp;
+  };
 
   // A subscription that the server hasn't acknowledged.
   struct Waiter {
@@ -75,17 +88,20 @@ class LegacyFacade final : public Bridge, private UpstreamListen::Owner {
   };
 
   // Of the client.
-  void on_request(const Message& message, std::span<const Edit> edits);
+  void on_request(const Message& message, std::span<const Edit> edits, std::uint64_t client);
   void on_notification(const Message& message, std::span<const Edit> edits);
   void on_cancelled(const Message& message, std::span<const Edit> edits);
-  void on_client_answer(const Message& message, std::span<const Edit> edits);
+  void on_client_answer(const Message& message, std::span<const Edit> edits, std::uint64_t client);
   void initialize(std::string_view id, const Message& message);
   void set_level(std::string_view id, const Message& message);
   void subscribe(std::string_view id, const Message& message);
   void unsubscribe(std::string_view id, const Message& message);
   void subscribe_no_more(std::int64_t own);
   bool waits(std::int64_t own) const;
-  void pass_request(std::string_view id, const Message& message, std::span<const Edit> edits);
+  void pass_request(std::string_view id, const Message& message, std::span<const Edit> edits,
+                    std::uint64_t client);
+  // Null: it is the only client, or said nothing of itself.
+  const Sharer* sharer(std::uint64_t client);
 
   // Of the server.
   void on_server_answer(const Message& message);
@@ -98,7 +114,7 @@ class LegacyFacade final : public Bridge, private UpstreamListen::Owner {
   void on_input_required(Calls::iterator at, const ResultParts& parts);
   void ask(std::int64_t own, const std::vector<std::string>& lines);
   void send_again(std::int64_t own);
-  void withdraw(std::int64_t own, int round, const InputRound& input);
+  void withdraw(std::int64_t own, std::uint64_t client, int round, const InputRound& input);
 
   // UpstreamListen::Owner
   void send_listen(std::string_view line) override { ends_.to_server(line); }
@@ -120,6 +136,7 @@ class LegacyFacade final : public Bridge, private UpstreamListen::Owner {
   std::string level_;       // as JSON text; empty: none was set
   std::string discovered_;  // the server's result
   RequestStamp stamp_;
+  std::unordered_map<std::uint64_t, Sharer> sharers_;
   UpstreamListen listen_{*this};
   std::vector<Waiter> waiters_;
   Calls calls_;

@@ -72,10 +72,12 @@ void LegacyFacade::on_input_required(Calls::iterator at, const ResultParts& part
   if (!input) return fail(own, "the server " + input.error());
 
   std::vector<std::string> lines;
+  const Sharer* const one = sharer(call.client);
+  const std::string_view capabilities =
+      one != nullptr ? one->capabilities : find_member(hello_, "capabilities");
   for (const InputRound::Question& question : input->questions()) {
     const std::string_view method = method_of(question.ask);
-    if (const std::string lacks =
-            missing_capability(question.ask, question.params, find_member(hello_, "capabilities"));
+    if (const std::string lacks = missing_capability(question.ask, question.params, capabilities);
         !lacks.empty())
       return fail(own,
                   fmt::format("the server asked for {} in {}, but the client doesn't have the capability {}",
@@ -96,15 +98,17 @@ void LegacyFacade::on_input_required(Calls::iterator at, const ResultParts& part
 // The client may answer while it is being asked, or take the call back.
 void LegacyFacade::ask(std::int64_t own, const std::vector<std::string>& lines) {
   const int round = calls_.at(own).round;
+  const std::uint64_t client = calls_.at(own).client;
   for (std::size_t i = 0; i < lines.size(); ++i) {
     const auto at = calls_.find(own);
     if (at == calls_.end() || at->second.round != round || !at->second.input) return;
     at->second.input->questions()[i].state = State::open;
-    say(lines[i]);
+    ends_.ask(client, *read_message(lines[i]));
   }
 }
 
-void LegacyFacade::on_client_answer(const Message& message, std::span<const Edit> edits) {
+void LegacyFacade::on_client_answer(const Message& message, std::span<const Edit> edits,
+                                    std::uint64_t client) {
   const std::string line = spliced(message.raw, edits);
   const auto answer = read_message(line);
   const auto id = answer ? read_facade_id(answer->text(answer->id)) : std::nullopt;
@@ -112,6 +116,8 @@ void LegacyFacade::on_client_answer(const Message& message, std::span<const Edit
   if (id->what != FacadeId::What::ask) return;
   const auto at = calls_.find(id->own);
   if (at == calls_.end() || at->second.round != id->round || !at->second.input) return;
+  // Nobody answers for another one, but we may for anybody.
+  if (client != 0 && at->second.client != client && sharer(at->second.client) != nullptr) return;
   InputRound& input = *at->second.input;
   if (id->question >= input.questions().size()) return;
   InputRound::Question& question = input.questions()[id->question];
@@ -147,18 +153,21 @@ void LegacyFacade::send_again(std::int64_t own) {
 }
 
 // The client needn't answer what it is being asked.
-void LegacyFacade::withdraw(std::int64_t own, int round, const InputRound& input) {
-  for (std::size_t i = 0; i < input.questions().size(); ++i)
-    if (input.questions()[i].state == State::open)
-      say(cancellation(ask_id(own, round, i), "the call that this belongs to has ended"));
+void LegacyFacade::withdraw(std::int64_t own, std::uint64_t client, int round, const InputRound& input) {
+  for (std::size_t i = 0; i < input.questions().size(); ++i) {
+    if (input.questions()[i].state != State::open) continue;
+    const std::string line = cancellation(ask_id(own, round, i), "the call that this belongs to has ended");
+    ends_.ask(client, *read_message(line));
+  }
 }
 
 void LegacyFacade::fail(std::int64_t own, std::string_view why) {
   const auto at = calls_.find(own);
   const int round = at->second.round;
+  const std::uint64_t client = at->second.client;
   const auto input = std::move(at->second.input);
   close(at);
-  if (input) withdraw(own, round, *input);
+  if (input) withdraw(own, client, round, *input);
   say(error_answer(IdText(own).view(), code::internal_error, why));
 }
 

@@ -213,7 +213,7 @@ TEST(Watching, a_server_that_is_no_longer_configured_ends_its_call_and_is_found_
   Generation* const generation = visitor.desk().find(asker);
   ASSERT_NE(generation, nullptr);
   const std::string answer = R"({"jsonrpc":"2.0","id":1,"result":{}})";
-  generation->answer(*read_message(answer), "1");
+  generation->answer(visitor.desk().client(), *read_message(answer), "1");
   visitor.pass(5s);
   EXPECT_THAT(visitor.answer_to(call), HasSubstr("@beta"));
   EXPECT_EQ(visitor.desk().find(asker), nullptr);

@@ -99,7 +99,7 @@ void Session::on_answer(const Message& message) {
   if (const Requests::Request* open = asked_.find(own); open != nullptr && message.kind == Kind::result)
     asked_.keep_token(own, open->origin);
   if (const auto request = asked_.take(own)) {
-    if (Generation* const asker = desk_.find(request->origin)) asker->answer(message, request->id());
+    if (Generation* const asker = desk_.find(request->origin)) asker->answer(id_, message, request->id());
   } else {
     saw(Seen::What::dropped, message.raw, &message, "an answer that nobody waits for");
   }
@@ -109,7 +109,7 @@ void Session::on_progress(const Message& message) {
   const auto token = asked_.find_token(own_id(message.text(message.progress_token)));
   if (!token)
     return saw(Seen::What::dropped, message.raw, &message, "progress under a token that is not known");
-  if (Generation* const asker = desk_.find(token->origin)) asker->progress(message, token->text);
+  if (Generation* const asker = desk_.find(token->origin)) asker->progress(id_, message, token->text);
 }
 
 void Session::abandon(std::uint32_t exchange, std::string_view id) {

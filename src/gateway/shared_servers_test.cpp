@@ -1,168 +1,16 @@
 #include "server/shared_instance.h"
 
-#include <gmock/gmock.h>
-
-#include <memory>
-
-#include "fleet.h"
-#include "gateway/gateway.h"
-#include "ledger.h"
-#include "rpc/answers.h"
-#include "rpc/json_cursor.h"
-#include "sim_backend.h"
-#include "sim_world.h"
+#include "gateway/shared_fixture.h"
 
 namespace mcpivot {
 namespace {
 
-using namespace std::chrono_literals;
-using simulation::SimBackend;
 using testing::Contains;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::Not;
 using testing::SizeIs;
-
-// Clients of one gateway, in virtual time. Both use the same ids: each thinks that it is alone.
-class SharedServer : public testing::Test, private simulation::Ledger {
- protected:
-  class Client final : public Peer {
-   public:
-    Client(SharedServer& test, std::string name)
-        : test_(test), desk_(&test.gateway->open()), id_(desk_->client()), name_(std::move(name)) {
-      test_.clients.add(id_, *this);
-      desk_->start();
-      ask("initialize", fmt::format(R"({{"protocolVersion":"2025-06-18","capabilities":{{"roots":{{}}}},)"
-                                    R"("clientInfo":{{"name":"{}","version":"1"}}}})",
-                                    name_));
-      test_.pass(50ms);
-    }
-    ~Client() override { leave(); }
-
-    void leave(std::chrono::milliseconds patience = 100ms, std::chrono::milliseconds then = 1s) {
-      if (desk_ == nullptr) return;
-      test_.clients.remove(id_);
-      test_.gateway->close(id_, patience);
-      desk_ = nullptr;
-      test_.pass(then);
-    }
-    std::string send(std::string_view method, std::string_view params) {
-      const std::string id = std::to_string(++last_id_);
-      const std::string line = request_line(id, method, params);
-      desk_->request({.client = id_}, *read_message(line));
-      return id;
-    }
-    std::string ask(std::string_view method, std::string_view params) {
-      const std::string id = send(method, params);
-      test_.pass(500ms);
-      return answer_to(id);
-    }
-    // In whose arguments its own name is: servers repeat it.
-    std::string start_call(const std::string& how = {}) {
-      return send("tools/call",
-                  fmt::format(R"({{"name":"{}","arguments":{{"n":0,"canary":"{}"{}}}}})", tool, name_, how));
-    }
-    std::string call(const std::string& how = {}) {
-      const std::string id = start_call(how);
-      test_.pass(500ms);
-      return answer_to(id);
-    }
-    std::string answer_to(std::string_view id) const {
-      for (const std::string& line : heard)
-        if (const auto message = read_message(line);
-            message && message->is_answer() && message->text(message->id) == id)
-          return line;
-      return {};
-    }
-    void cancel(std::string_view id) {
-      const std::string line = cancellation(id, "never mind");
-      desk_->cancel({.client = id_}, *read_message(line));
-    }
-    void notify(std::string_view method) {
-      const std::string line = request_line({}, method, {});
-      desk_->notify(*read_message(line));
-    }
-    Desk& desk() { return *desk_; }
-    Instance& instance() { return desk_->fleet().members().front()->instance(); }
-
-    std::vector<std::string> heard;
-    bool stuffed = false;
-    std::string tool = "work";
-
-   private:
-    void pass(ToClient& said) override { heard.push_back(spliced(said.message.raw, said.edits.list())); }
-    void answer(std::uint32_t, std::string_view line) override { heard.emplace_back(line); }
-    void answer(std::uint32_t, const Message& inside, std::span<const Edit> around) override {
-      heard.push_back(spliced(inside.raw, around));
-    }
-    void announce(std::string_view line) override { heard.emplace_back(line); }
-    bool full() const override { return stuffed; }
-    bool overflows() const override { return stuffed; }
-
-    SharedServer& test_;
-    Desk* desk_;
-    ClientId id_;
-    std::string name_;
-    int last_id_ = 0;
-  };
-
-  void open(std::string_view fleet) {
-    gateway = std::make_unique<Gateway>(world, clients, simulation::fleet_from(fleet));
-    ann = std::make_unique<Client>(*this, "canary-ann");
-    bob = std::make_unique<Client>(*this, "canary-bob");
-  }
-  void SetUp() override { open("alpha=process,shared,replay"); }
-  void TearDown() override {
-    for (const auto& [client, name] : {std::pair(ann.get(), "canary-bob"), {bob.get(), "canary-ann"}})
-      EXPECT_THAT(client->heard, Not(Contains(HasSubstr(name))));
-    ann.reset();
-    bob.reset();
-    gateway.reset();
-    EXPECT_EQ(world.alive(), 0);
-  }
-  void pass(std::chrono::milliseconds time) {
-    const auto until = world.timers().now() + time;
-    while (world.timers().step(until)) continue;
-  }
-  void blurt(std::string_view what) {
-    world.each_life("alpha", [&](SimBackend& life) { life.blurt(what); });
-    pass(50ms);
-  }
-  void kill() {
-    world.each_life("alpha", [](SimBackend& life) { life.kill("was killed by SIGKILL"); });
-    pass(1s);
-  }
-  std::vector<std::string> sent(std::string_view method) const {
-    std::vector<std::string> lines;
-    for (const std::string& line : lines_)
-      if (find_member(line, "method") == quote(method)) lines.push_back(line);
-    return lines;
-  }
-  // Ledger
-  void executed(int, const std::string&) override {}
-  void bad_retry(int, const std::string&, const std::string&) override {}
-  void resumed(int, const std::string&, bool) override {}
-  void wrong(const std::string&, const std::string&) override {}
-  void finished(int) override {}
-  void refused_era(const std::string&) override {}
-  int died(const std::string&, const std::vector<int>&) override { return 2; }
-  void buried(const std::string&, pid_t, int, bool) override {}
-  void born(const std::string&) override {}
-  void runs_twice(const std::string&) override { ADD_FAILURE() << "it runs twice"; }
-  bool serves(const std::string&, pid_t) const override { return true; }
-  void ended_with_tasks(const std::string&, simulation::Millis) override {}
-  void sent_to(const std::string&, std::string_view line) override { lines_.emplace_back(line); }
-
-  simulation::SimWorld world{1, *this};
-  Clients clients;
-  std::unique_ptr<Gateway> gateway;
-  std::unique_ptr<Client> ann;
-  std::unique_ptr<Client> bob;
-
- private:
-  std::vector<std::string> lines_;
-};
 
 // --- one for all
 

@@ -26,6 +26,13 @@ void Clients::remove(ClientId id) {
   std::erase_if(entries_, [&](const Entry& entry) { return entry.id == id; });
 }
 
+void Clients::forget(GenerationId from) const {
+  if (from.instance.client != ClientId::nobody) return (*this)[from.instance.client].forget(from);
+  std::vector<ClientId> all;
+  for (const Entry& entry : entries_) all.push_back(entry.id);
+  for (const ClientId id : all) (*this)[id].forget(from);
+}
+
 bool Clients::has(ClientId id) const {
   return &(*this)[id] != &nobody;
 }

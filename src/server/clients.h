@@ -68,6 +68,9 @@ class Clients {
     return find(id);
   }
 
+  // A server is gone: whoever may have been asked by it need not answer.
+  void forget(GenerationId from) const;
+
   // Whether it is there.
   bool has(ClientId id) const;
 

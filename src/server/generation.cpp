@@ -275,12 +275,12 @@ void Generation::forget(ClientId client) {
   tell_if_idle();
 }
 
-void Generation::answer(const Message& message, std::string_view id) {
-  send(id_.instance.client, message, Edits().replace(message.id, id), own_id(message.text(message.id)));
+void Generation::answer(ClientId by, const Message& message, std::string_view id) {
+  send(by, message, Edits().replace(message.id, id), own_id(message.text(message.id)));
 }
 
-void Generation::progress(const Message& message, std::string_view token) {
-  send(id_.instance.client, message, Edits().replace(message.progress_token, token));
+void Generation::progress(ClientId by, const Message& message, std::string_view token) {
+  send(by, message, Edits().replace(message.progress_token, token));
 }
 
 void Generation::end(std::chrono::milliseconds patience) {
@@ -355,6 +355,13 @@ void Generation::take(const Message& message, std::span<const Edit> edits) {
 void Generation::pass(const Message& message, std::span<const Edit> edits) {
   ToClient said{.message = message, .from = id_};
   said.edits.add_all(edits);
+  owner_.on_said(*this, said);
+}
+
+// A client of its own is asked whatever its server asks; of several, the one whose call it is.
+void Generation::ask(std::uint64_t client, const Message& message) {
+  if (id_.instance.client != ClientId::nobody) return take(message, {});
+  ToClient said{.message = message, .from = id_, .to = {.client = static_cast<ClientId>(client)}};
   owner_.on_said(*this, said);
 }
 

@@ -43,6 +43,8 @@ class Generation final : public Link::Handler,
     // Anything else: progress, which knows whom it is for, notifications, and questions.
     virtual void on_said(Generation& from, ToClient& said) = 0;
     virtual bool clients_full() const = 0;
+    // How this client introduced itself, if it is one of several. Empty: it didn't, or is the only one.
+    virtual std::string_view hello_of(ClientId /*client*/) const { return {}; }
     virtual void on_writable() = 0;
     // Nothing is open any more, of one that drains; said after each answer that made it so.
     virtual void on_idle(Generation& generation) = 0;
@@ -97,10 +99,10 @@ class Generation final : public Link::Handler,
   // A client is gone: what it asked is cancelled, and nobody is told.
   void forget(ClientId client);
   // A client's answer to a request of this server's, which the server knows by this id.
-  void answer(const Message& message, std::string_view id);
+  void answer(ClientId by, const Message& message, std::string_view id);
   void answer(std::string_view line) { send(line); }
   // A client's progress on such a request; the server's own token is put in.
-  void progress(const Message& message, std::string_view token);
+  void progress(ClientId by, const Message& message, std::string_view token);
 
   bool full() const { return link_.full(); }
   // The clients read again.
@@ -176,6 +178,10 @@ class Generation final : public Link::Handler,
   void to_server(const Message& message, std::span<const Edit> edits) override { link_.send(message, edits); }
   void to_server(std::string_view line) override { link_.send(line); }
   void to_client(const Message& message, std::span<const Edit> edits) override { take(message, edits); }
+  void ask(std::uint64_t client, const Message& message) override;
+  std::string_view hello_of(std::uint64_t client) const override {
+    return owner_.hello_of(static_cast<ClientId>(client));
+  }
   void keep_log(std::string_view line) override { ring_.add(number(), std::string(line)); }
   void wake_bridge(std::chrono::milliseconds after) override;
   std::string secret() override { return world_.secret(); }

@@ -111,11 +111,16 @@ void Instance::learn_tools() {
   if (lazy_ && !offer_.known()) start("to learn its tools");
 }
 
-// Of many clients none is the server's: it knows mcpivot alone, and was told so before any of them came.
+// Of many clients none is the server's: it shakes hands with mcpivot, before any of them comes. Of these it
+// learns by their requests, if it is modern; a modern client's requests say so themselves.
 void Instance::hello(ClientId client, std::string_view params, Era era, std::function<void()> then) {
   if (client == id_.client) {
     replay_.hello = params.empty() ? "{}" : std::string(params);
     client_era_ = era;
+  } else if (era == Era::legacy) {
+    hellos_[client] = params;
+  } else {
+    hellos_.erase(client);
   }
   if (!offer_.known() && !life_.is<Life::Failed>()) recall_last_run();
   learn_tools();
@@ -123,6 +128,11 @@ void Instance::hello(ClientId client, std::string_view params, Era era, std::fun
   if (!then) return offer_.open_lists();
   settled_.push_back({.then = std::move(then), .asker = {.client = client}});
   wait_to_settle();
+}
+
+std::string_view Instance::hello_of(ClientId client) const {
+  const auto found = hellos_.find(client);
+  return found == hellos_.end() ? std::string_view() : std::string_view(found->second);
 }
 
 void Instance::wait_to_settle() {
@@ -311,6 +321,7 @@ void Instance::unsubscribe_if_unwanted(const std::string& params) {
 void Instance::forget(ClientId client) {
   std::erase_if(era_askers_, [&](const EraAsker& asker) { return asker.client == client; });
   if (is_shared()) {
+    hellos_.erase(client);
     const std::string level = replay_.level();
     const std::vector<std::string> subscriptions = replay_.subscriptions_of(client);
     replay_.forget(client);
@@ -442,11 +453,15 @@ void Instance::on_answer(const Generation::Requests::Request& request, ToClient&
   watcher_.pass_answer(*this, request, said);
 }
 
-// There is no client who could answer: it has gone; or there are several, and which of them is meant is not
-// known, so that none is asked.
-void Instance::answer_question(Generation& from, const Message& question) const {
+// There is no client who could answer: it has gone, or doesn't read; or there are several, and which of them
+// is meant is not known, so that none is asked.
+void Instance::answer_question(Generation& from, const ToClient& said) const {
+  const Message& question = said.message;
   const std::string_view id = question.text(question.id);
-  if (!is_shared()) return from.answer(error_answer(id, code::connection_closed, "no client is connected"));
+  if (clients_.has(said.to.client))
+    return from.answer(error_answer(id, code::internal_error, "the client does not read what it is sent"));
+  if (!is_shared() || said.to.client != ClientId::nobody)
+    return from.answer(error_answer(id, code::connection_closed, "no client is connected"));
   if (question.known == Method::ping) return from.answer(result_answer(id, "{}"));
   from.answer(error_answer(id, code::method_not_found,
                            fmt::format("Method not found: {}: several clients share this server, and none of "
@@ -461,7 +476,9 @@ std::vector<std::string> Instance::stderr_for_clients(int generation) const {
 
 void Instance::on_said(Generation& from, ToClient& said) {
   const Message& message = said.message;
-  if (message.kind == Kind::request && !clients_.has(client())) return answer_question(from, message);
+  const bool traced = said.to.client != ClientId::nobody;  // to one of those who share it
+  if (message.kind == Kind::request && !(traced ? can_ask(said.to.client) : clients_.has(client())))
+    return answer_question(from, said);
   if (knows_client() && message.kind == Kind::notification) {
     if (message.known == Method::tools_changed) return list_changed(from, ListKind::tools);
     if (message.known == Method::prompts_changed) return list_changed(from, ListKind::prompts);

@@ -274,6 +274,7 @@ class Instance final : private Generation::Owner {
   void on_answer(const Generation::Requests::Request& request, ToClient& said) override;
   void on_said(Generation& from, ToClient& said) override;
   bool clients_full() const override;
+  std::string_view hello_of(ClientId client) const override;
   void on_writable() override { watcher_.on_writable(*this); }
   void on_idle(Generation& generation) override;
   void on_lost(Generation& generation, Generation::Open lost, std::string_view why) override;
@@ -356,7 +357,8 @@ class Instance final : private Generation::Owner {
   void subscribe_to(ClientId client, const Uris& uris);
   void unsubscribe(Asker asker, const Message& message);
   void unsubscribe_if_unwanted(const std::string& params);
-  void answer_question(Generation& from, const Message& question) const;
+  bool can_ask(ClientId client) const { return clients_.has(client) && !clients_[client].overflows(); }
+  void answer_question(Generation& from, const ToClient& said) const;
   std::vector<std::string> stderr_for_clients(int generation) const;
   bool cancel_settling(Asker by, const Message& cancelled);
   void wait(const ToServer& asked);
@@ -396,8 +398,9 @@ class Instance final : private Generation::Owner {
   std::string fatal_replay_;                  // what was being repeated when the last birth failed
   std::vector<std::string> dropped_replays_;  // and which were given up for that; not told yet
   Era client_era_ = Era::legacy;
-  Uris listened_;  // resources of which the client wants to hear
-  Eras eras_;      // of the program that was last started or looked at
+  std::map<ClientId, std::string> hellos_;  // of those who share it, in the legacy era
+  Uris listened_;                           // resources of which the client wants to hear
+  Eras eras_;                               // of the program that was last started or looked at
   // It took neither, the last time, and is tried again: in one of them alone, and then in both again. What
   // somebody asks for is tried in both.
   bool eras_futile_ = false;

@@ -172,7 +172,7 @@ void Instance::on_lost(Generation& generation, Generation::Open lost, std::strin
 
 void Instance::on_death(Generation& generation, const Backend::Ending& ending) {
   const auto keep = generation.shared_from_this();
-  clients_[client()].forget(generation.id());
+  clients_.forget(generation.id());
   Death death = describe_death(generation, ending.how);
   past_.last_exit_code = ending.exit_code;
   past_.last_lifetime = death.after;

@@ -1,10 +1,11 @@
 // One instance of a server for all clients that share it. It tells each of them what concerns it: answers and
 // progress go to whoever asked, updates of resources to those who subscribed, changes of lists and notices to
 // everybody. What the server says without saying to whom (log messages, for example) nobody is told, because
-// it may be about anybody's calls; and what it asks, nobody is asked.
+// it may be about anybody's calls; and what it asks so, nobody is asked. A modern server asks by the answer
+// to a call, so whoever made that is asked, and nobody else.
 //
 // Toward the server it is mcpivot itself that shakes hands, without the capabilities by which a server asks
-// its client something.
+// its client something. A modern server is told those of each client with that client's requests.
 //
 // A client that does not read stops the others' server as little as anybody else: what it asked for waits in
 // its own link. That reads nothing of the client while it is full, so what can come is what is under way. If

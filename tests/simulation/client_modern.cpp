@@ -43,7 +43,7 @@ bool Client::speaks_modern(int number) const {
 }
 
 std::string Client::capabilities() const {
-  return seat_.who % 3 == 1 ? R"({"roots":{}})" : R"({"roots":{},"sampling":{},"elicitation":{}})";
+  return Oracle::capabilities(seat_.who);
 }
 
 std::string Client::meta(const Asked& asked) const {

@@ -6,6 +6,7 @@
 #include <charconv>
 #include <utility>
 
+#include "mcp/era.h"
 #include "rpc/json_cursor.h"
 
 namespace simulation {
@@ -61,6 +62,10 @@ std::string Oracle::token(int number) {
 
 std::string Oracle::canary(int who) {
   return fmt::format("{}{}.", canary_begins, -who);
+}
+
+std::string Oracle::capabilities(int who) {
+  return -who % 3 == 1 ? R"({"roots":{}})" : R"({"roots":{},"sampling":{},"elicitation":{}})";
 }
 
 void Oracle::violate(std::string what) {
@@ -196,7 +201,8 @@ void Oracle::said(int who, std::string_view line) {
                         request.state == State::answered ? "answer" : "cancellation", brief(line)));
 }
 
-// What others said to a server that they share is theirs alone; what it asks, nobody is asked.
+// What others said to a server that they share is theirs alone. What it asks, nobody is asked, unless it asks
+// by its answer to a call, as modern servers do: then whoever made that call is, and can be.
 void Oracle::judge_apart(int who, std::string_view line) {
   const std::string own = canary(who);
   for (auto at = line.find(canary_begins); at != std::string_view::npos;
@@ -205,8 +211,14 @@ void Oracle::judge_apart(int who, std::string_view line) {
   if (line.find(R"("of":"shared)") == std::string_view::npos) return;
   const auto message = mcpivot::read_message(line);
   if (!message) return;
-  // One of the modern era asks by its answers, and so whoever asked it.
-  if (message->is_answer() && line.find(R"("of":"shared")") == std::string_view::npos) return;
+  if (line.find(R"("of":"shared")") == std::string_view::npos) {
+    if (message->is_answer()) return;
+    const std::string method = mcpivot::string_value(message->text(message->method));
+    const std::string capability = method.substr(0, method.find('/'));
+    if (find_member(capabilities(who), capability).empty())
+      violate("a client is asked what it can't do: " + brief(line));
+    return;
+  }
   if (message->kind == Kind::request || message->is_answer())
     return violate("a server that is shared asks a client: " + brief(line));
   if (!subscribed_[who].contains(mcpivot::string_value(message->text(message->uri))))
@@ -365,6 +377,21 @@ void Oracle::sent_to(const std::string& server, std::string_view line) {
   const bool is_round = message->text(message->id).starts_with(R"("retry-)");
   if (allows && !is_round && !allows(server, tool))
     violate(fmt::format("{} was sent a call of {}, which the configuration forbids", server, tool));
+  judge_capabilities(server, *message);
+}
+
+// A modern server is told what whoever calls can do; a shared one is told of nothing by those who never said
+// so, nor in a call that is made again for its next generation.
+void Oracle::judge_capabilities(const std::string& server, const Message& call) {
+  const std::string_view told = find_member(call.text(call.meta), mcpivot::meta_key::client_capabilities);
+  const auto at = call.raw.find(canary_begins);
+  if (told.empty() || at == std::string_view::npos) return;
+  int who = 0;
+  const std::string_view digits = call.raw.substr(at + canary_begins.size());
+  std::from_chars(digits.data(), digits.data() + digits.size(), who);
+  const bool excused = !shaken_.contains(-who) || mcpivot::same_id(call.text(call.name), R"("again")");
+  if (told != capabilities(-who) && !(told == "{}" && excused && shared_.contains(own_name(server))))
+    violate(fmt::format("{} is told what another client can do: {}", server, brief(call.raw)));
 }
 
 // A death is told wherever its number stands, to whom the server is; "left out" stands for all that were due.

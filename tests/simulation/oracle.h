@@ -62,6 +62,8 @@ class Oracle final : public Ledger {
   static std::string token(int number);
   // What a client has in all its calls.
   static std::string canary(int who);
+  // What a client says that it can do: some can do less.
+  static std::string capabilities(int who);
   // This server is shared, now or later: what its guests call may be answered by it.
   void may_share(const std::string& server) { shared_.insert(server); }
 
@@ -172,6 +174,7 @@ class Oracle final : public Ledger {
   void answered(int who, const mcpivot::Message& message);
   void judge_words(Request& request, const mcpivot::Message& message);
   void judge_apart(int who, std::string_view line);
+  void judge_capabilities(const std::string& server, const mcpivot::Message& call);
   void note_deaths(int who, std::string_view line);
   void heard(std::string_view line);
   void judge_excuse(const Asked& asked, std::string_view raw);
