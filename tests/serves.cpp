@@ -200,7 +200,8 @@ void Serve::start() {
   const std::string& said = child_->stderr_text();
   const std::size_t colon = said.find("listening on http");
   const std::size_t slash = said.find("/mcp\n", colon);
-  address_.port = static_cast<std::uint16_t>(std::stoi(said.substr(said.rfind(':', slash) + 1)));
+  const auto port = static_cast<std::uint16_t>(std::stoi(said.substr(said.rfind(':', slash) + 1)));
+  if (address_.port != port) address_.port = port;  // clients in other threads may read it
 }
 
 Reply Serve::ask(std::string_view method, std::string_view target, const Headers& headers,

@@ -64,6 +64,8 @@ class Connection {
   std::optional<boost::json::object> read_message(Deadline deadline = soon());
   // Of all events so far, the last one's.
   const std::string& last_id() const { return last_id_; }
+  // Until there are more bytes.
+  void wait(Deadline deadline) { receive(deadline); }
   void close();
   // Every byte that came, as it came.
   const std::string& heard() const { return heard_; }

@@ -171,7 +171,9 @@ void Desk::pass_unasked(const Instance& instance, ToClient& said) {
       clients_.tell({.client = client_, .exchange = exchange}, line);
   if (era_ == Era::legacy) return clients_.pass(said);
   if (message.kind == Kind::request) return refuse_question(said.from, message);
-  if (message.known == Method::log_message) return clients_.pass(said);
+  // One that never met this client doesn't know that it must be asked for log messages.
+  if (message.known == Method::log_message && instance.client_era() == Era::modern)
+    return clients_.pass(said);
   if (message.known != Method::resource_updated)
     clients_.saw({.way = Seen::Way::from_server,
                   .what = Seen::What::dropped,

@@ -175,6 +175,8 @@ class Instance final : private Generation::Owner {
   void fall_behind(Clock::Time since);
   // An instance in whose place it is has ended.
   void predecessor_gone() { live(); }
+  // Of the client that it was told of; legacy before that.
+  Era client_era() const { return client_era_; }
   // Whether it serves, or will as soon as it has started.
   bool works() const { return birth_ || (current_ && !current_->ending()); }
   // Whether anything of it runs.
