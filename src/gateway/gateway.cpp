@@ -17,6 +17,20 @@ Desk& Gateway::open() {
   return *desks_.emplace_back(std::make_unique<Desk>(world_, clients_, servers_, clients_.next(), config_));
 }
 
+Desk& Gateway::open_for_terminals() {
+  Desk& terminals = open();
+  terminals.steer_all([this](const std::string& server, bool active) {
+    std::size_t clients = 0;
+    for (const auto& desk : desks_) {
+      if (desk->fleet().steers_all()) continue;
+      desk->activate(server, active);
+      ++clients;
+    }
+    return clients;
+  });
+  return terminals;
+}
+
 void Gateway::close(ClientId client, std::chrono::milliseconds patience) {
   const auto found = std::ranges::find(desks_, client, [](const auto& desk) { return desk->client(); });
   if (found == desks_.end()) return;

@@ -23,6 +23,8 @@ class Gateway {
 
   // For a client that will come.
   Desk& open();
+  // For terminals: what is done there is done for every client.
+  Desk& open_for_terminals();
   // The client has gone: its servers end, each within twice the patience, and then its desk.
   void close(ClientId client, std::chrono::milliseconds patience);
 
