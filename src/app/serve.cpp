@@ -109,18 +109,18 @@ class ServingProgram {
         gate_(engine_.world(), engine_.clients(), engine_.gateway(), store_, admission_of(options_),
               seal_of(options_), {.session_idle = options_.session_idle}),
         server_(engine_.loop(), engine_.context().corks, gate_),
-        desk_(engine_.gateway().open()),
-        control_(engine_.context(), engine_.world(), engine_.clients(), desk_, options.log.name),
+        control_(engine_.context(), engine_.world(), engine_.clients(), engine_.gateway(), gate_,
+                 options.log.name),
         deadline_(engine_.loop()) {
     gate_.serve(server_);
   }
 
   int run() {
     if (const auto opened = store_.open(now()); !opened) log_warn("{}", opened.error());
+    control_.open();
     listen();
     watch_files();
     engine_.start();
-    control_.open();
     const int exit_code = engine_.run();
     server_.close();
     store_.close(last_writes);
@@ -196,7 +196,6 @@ class ServingProgram {
   SessionStore store_;
   HttpGate gate_;
   HttpServer server_;
-  Desk& desk_;  // what terminals see
   ControlSocket control_;
   boost::asio::steady_timer deadline_;
   std::vector<std::unique_ptr<ReplacementWatcher>> watches_;
