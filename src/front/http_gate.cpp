@@ -354,20 +354,21 @@ std::optional<std::string> HttpGate::on_opened(WebClient& client) {
 // The handshake is too long for the id. An id that can't be gone on with after our end must not be given out.
 void HttpGate::open_when_saved(Life& life, std::chrono::sys_seconds expires, std::string headers) {
   const ClientId client = life.client->id();
-  store_.put(record_of(life, expires), [this, client, uid = life.uid, expires,
+  const bool is_new = life.expires == std::chrono::sys_seconds();  // else it shakes hands once more
+  store_.put(record_of(life, expires), [this, client, is_new, uid = life.uid, expires,
                                         headers = std::move(headers)](bool kept) {
     const auto found = lives_.find(client);
     if (kept && found != lives_.end()) {
       found->second.expires = expires;
       return found->second.client->opened(headers);
     }
-    store_.revoke(uid, expires);  // nobody will ever have its id
+    if (is_new) store_.revoke(uid, expires);  // nobody will ever have its id
     if (found == lives_.end()) return;
     constexpr std::string_view why =
         "the handshake is too long for a session id, and could not be written to the session store";
     log_warn("http: client {} is turned away: {}", static_cast<std::uint64_t>(client), why);
     found->second.client->not_opened(busy(fmt::format("No session: {}.", why)));
-    end(client);
+    if (is_new) end(client);
   });
 }
 
