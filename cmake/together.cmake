@@ -18,6 +18,7 @@ together(base base64 command duration_text files hash output_ring secret url use
 together(bridge facade_ids input_round legacy_facade legacy_facade_rounds legacy_facade_subscriptions legacy_results progress_shift request_stamp)
 together(bridge listens log_levels make_bridge modern_answer modern_calls modern_facade question round_params upstream_listen)
 together(cli check check_config)
+together(cli client_table text_table)
 together(cli colours completion_scripts control_command install split_words status_table)
 together(cli completion man_page)
 together(clitools arg_template argument_check arguments compact_json tool_schema)

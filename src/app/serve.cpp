@@ -137,18 +137,18 @@ class ServingProgram {
               seal_of(options_),
               {.session_idle = options_.session_idle, .most_instances = options_.max_instances}),
         server_(engine_.loop(), engine_.context().corks, gate_, limits_here()),
-        desk_(engine_.gateway().open()),
-        control_(engine_.context(), engine_.world(), engine_.clients(), desk_, options.log.name),
+        control_(engine_.context(), engine_.world(), engine_.clients(), engine_.gateway(), gate_,
+                 options.log.name),
         deadline_(engine_.loop()) {
     gate_.serve(server_);
   }
 
   int run() {
     if (const auto opened = store_.open(now()); !opened) log_warn("{}", opened.error());
+    control_.open();
     listen();
     watch_files();
     engine_.start();
-    control_.open();
     engine_.run();
     server_.close();
     store_.close(last_writes);
@@ -224,7 +224,6 @@ class ServingProgram {
   SessionStore store_;
   HttpGate gate_;
   HttpServer server_;
-  Desk& desk_;  // what terminals see
   ControlSocket control_;
   boost::asio::steady_timer deadline_;
   std::vector<std::unique_ptr<ReplacementWatcher>> watches_;

@@ -107,6 +107,13 @@ std::function<std::function<int()>()> add_control_commands(CLI::App& app) {
   call->add_option("TOOL", wish->tool, "Its name, as clients see it")->required()->option_text(" ");
   call->add_option("JSON", wish->arguments, "Its arguments, as a JSON object")->option_text(" ");
 
+  auto* sessions =
+      command("sessions", "[--end ID] [OPTIONS]", "The sessions of an \"mcpivot serve\"", Instance::none);
+  sessions
+      ->add_option("--end", wish->end, "End this one, as its client could; the beginning of its id is enough")
+      ->option_text("ID");
+  sessions->add_flag("--json", wish->as_json, "For programs");
+
   return [wish, commands]() -> std::function<int()> {
     for (const CLI::App* given : commands)
       if (given->parsed()) return [wish, name = given->get_name()] { return control_command(name, *wish); };

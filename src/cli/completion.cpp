@@ -110,7 +110,7 @@ void offer_values(Answer& answer, const CLI::Option& option, const std::string& 
   for (const std::string& choice : choices_of(option)) answer.offer(before + choice);
   if (kind == "FILE" || kind == "GLOB") answer.also("files");
   if (kind == "FOLDER") answer.also("folders");
-  if (kind == "SERVER" || kind == "TOOL" || kind == "PID")
+  if (kind == "SERVER" || kind == "TOOL" || kind == "PID" || kind == "ID")
     for (const std::string& name : names(kind))
       if (name.find('\n') == std::string::npos) answer.offer(before + name);
 }

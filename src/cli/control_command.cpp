@@ -10,6 +10,7 @@
 #include <set>
 #include <system_error>
 
+#include "cli/client_table.h"
 #include "cli/colours.h"
 #include "cli/say.h"
 #include "cli/status_table.h"
@@ -28,9 +29,11 @@ constexpr timespec follow_pace{.tv_sec = 0, .tv_nsec = 200'000'000};
 
 void print_details(const json::object& server) {
   for (const auto& [key, value] : server) {
-    const std::string text = text_in(server, key);
+    const std::string text = value.is_array() ? std::string() : text_in(server, key);
     if (!text.empty()) fmt::print("{}: {}\n", std::string_view(key), text);
   }
+  if (const json::value* all = server.if_contains("instances"))
+    fmt::print("{}", instance_lines(all->as_array()));
 }
 
 // The running mcpivots, as far as the wish leaves them; what they say of themselves.
@@ -51,7 +54,7 @@ Found look_around(const ControlWish& wish) {
     json::object status;
     try {
       client.wait_at_most(status_patience);
-      status = client.ask("status", nullptr).as_object();
+      status = client.ask("status", {{"allClients", wish.as_json}}).as_object();
       client.wait_at_most(std::chrono::seconds(0));
     } catch (const ControlEnded&) {
       continue;  // just now
@@ -59,6 +62,7 @@ Found look_around(const ControlWish& wish) {
       fmt::print(stderr, "mcpivot: one that runs is left out: {}\n", error.what());
       continue;
     }
+    if (wish.many && !status.contains("clients")) continue;
     const bool meant = wish.instance.empty() || text_in(status, "pid") == wish.instance ||
                        text_in(status, "name") == wish.instance;
     if (!meant || (!wish.server.empty() && !has_server(status, wish.server))) continue;
@@ -69,6 +73,8 @@ Found look_around(const ControlWish& wish) {
 }
 
 std::string nobody(const ControlWish& wish) {
+  if (wish.many && wish.instance.empty())
+    return "no \"mcpivot serve\" is running; only its clients have sessions.";
   if (wish.instance.empty() && wish.server.empty())
     return "no mcpivot is running. A client starts one when it connects to it.";
   return fmt::format("no running mcpivot fits {}; \"mcpivot status\" shows them.",
@@ -156,6 +162,12 @@ json::object naming(const ControlWish& wish) {
   return wish.server.empty() ? json::object() : json::object{{"server", wish.server}};
 }
 
+// "dev/2", and with many clients "dev/2 alice (1f3a9c02d4)"
+std::string origin_of(const json::object& line) {
+  const std::string generation = fmt::format("{}/{}", text_in(line, "server"), text_in(line, "generation"));
+  return line.contains("client") ? fmt::format("{} {}", generation, text_in(line, "client")) : generation;
+}
+
 int logs(const ControlWish& wish) {
   ControlClient client = the_one(wish);
   std::uint64_t after = 0;
@@ -170,10 +182,7 @@ int logs(const ControlWish& wish) {
     const auto wanted = static_cast<std::size_t>(std::max(wish.lines, 0));
     const std::size_t skipped = first && lines.size() > wanted ? lines.size() - wanted : 0;
     for (std::size_t i = skipped; i < lines.size(); ++i)
-      fmt::print(
-          "{} {}\n",
-          coloured("2", fmt::format("{}/{}", text_in(lines[i], "server"), text_in(lines[i], "generation"))),
-          text_in(lines[i], "text"));
+      fmt::print("{} {}\n", coloured("2", origin_of(lines[i])), text_in(lines[i], "text"));
     if (!is_read()) return 1;
     after = answer.at("last").to_number<std::uint64_t>();
     first = false;
@@ -193,6 +202,23 @@ int list_tools(const ControlWish& wish) {
                tool.at("active").as_bool() ? "" : " (inactive)",
                description.substr(0, description.find('\n')));
   }
+  return 0;
+}
+
+int sessions(ControlWish wish) {
+  wish.many = true;
+  ControlClient client = the_one(wish);
+  if (!wish.end.empty()) {
+    const json::object ended = client.ask("sessions/end", {{"id", wish.end}}).as_object();
+    fmt::print("ended session {} of {}; its client's next request gets 404\n", text_in(ended, "id"),
+               text_in(ended, "name"));
+    return 0;
+  }
+  const json::object answer = client.ask("sessions", nullptr).as_object();
+  if (wish.as_json)
+    fmt::print("{}\n", json::serialize(answer.at("sessions")));
+  else
+    fmt::print("{}", session_table(answer, terminal_width()));
   return 0;
 }
 
@@ -218,6 +244,7 @@ int control_command(const std::string& name, const ControlWish& wish) {
     if (name == "status") return status(wish);
     if (name == "logs") return logs(wish);
     if (name == "tools") return list_tools(wish);
+    if (name == "sessions") return sessions(wish);
     if (name == "call") return call_tool(wish, wish.tool, object_of(wish.arguments));
     json::object which = naming(wish);
     if (name == "stop") which["stop"] = true;
@@ -247,9 +274,15 @@ std::vector<std::string> running_names(const std::string& kind) {
   for (ControlClient& client : ControlClient::connect_all()) try {
       client.wait_at_most(std::chrono::milliseconds(300));
       if (kind == "TOOL") {
-        const json::value answer = client.ask("tools/list", nullptr);
+        const json::value answer = client.ask("tools/list", {{"onlyKnown", true}});
         for (const json::value& tool : answer.at("tools").as_array())
           names.insert(text_in(tool.as_object(), "name"));
+        continue;
+      }
+      if (kind == "ID") {
+        const json::value answer = client.ask("sessions", nullptr);
+        for (const json::value& session : answer.at("sessions").as_array())
+          names.insert(text_in(session.as_object(), "id"));
         continue;
       }
       const json::object state = client.ask("status", nullptr).as_object();

@@ -1,5 +1,5 @@
 // The commands that talk to a running mcpivot from a terminal: status, reload, restart, stop, logs, activate,
-// deactivate, tools, call.
+// deactivate, tools, call, sessions.
 #pragma once
 
 #include <string>
@@ -13,6 +13,8 @@ struct ControlWish {
   std::string instance;
   std::string tool;
   std::string arguments = "{}";
+  std::string end;    // which session
+  bool many = false;  // only an mcpivot with many clients is meant
   int lines = 50;
   bool as_json = false;
   bool watch = false;
@@ -23,8 +25,8 @@ struct ControlWish {
 // Does what `mcpivot NAME` was asked to. Returns 0, or 1 if that failed.
 int control_command(const std::string& name, const ControlWish& wish);
 
-// What running mcpivots have of that kind, for completions: SERVER, TOOL or PID. Who does not answer is left
-// out.
+// What running mcpivots have of that kind, for completions: SERVER, TOOL, PID, or ID of a session. Who does not answer
+// is left out.
 std::vector<std::string> running_names(const std::string& kind);
 
 }  // namespace mcpivot

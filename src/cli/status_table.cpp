@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/duration_text.h"
+#include "cli/client_table.h"
 #include "cli/colours.h"
 
 namespace mcpivot {
@@ -17,7 +18,19 @@ namespace json = boost::json;
 constexpr std::size_t margin = 2;       // before a line, and between columns
 constexpr std::size_t least_name = 12;  // a name is cut no shorter, as long as a column can go instead
 
-enum Column : std::uint8_t { state, active, generation, pid, up, tools, tokens, crashes, columns };
+enum Column : std::uint8_t {
+  state,
+  active,
+  instances,  // of many clients
+  generation,
+  pid,
+  up,
+  calls,  // of many clients: under way
+  tools,
+  tokens,
+  crashes,
+  columns
+};
 
 struct Header {
   const char* title;
@@ -26,14 +39,19 @@ struct Header {
 };
 constexpr std::array<Header, columns> headers{{{"STATE", 8, true},
                                                {"ACTIVE", 8, true},
+                                               {"INSTANCES", 9, false},
                                                {"GEN", 4, false},
                                                {"PID", 7, false},
                                                {"UP", 8, false},
+                                               {"CALLS", 5, false},
                                                {"TOOLS", 5, false},
                                                {"TOKENS", 7, false},
                                                {"CRASHES", 7, false}}};
 // Which go first when there is no room. The state stays.
-constexpr std::array leaving{pid, tokens, generation, up, crashes, tools, active};
+constexpr std::array leaving{pid, tokens, generation, up, crashes, tools, calls, instances, active};
+// Of an instance of a client's own, and of all instances.
+constexpr std::array for_one{active, generation, pid, up, tokens};
+constexpr std::array for_many{instances, calls};
 
 struct Row {
   std::string name;
@@ -51,6 +69,9 @@ Row row_of(const json::object& server) {
   row.trouble.erase(std::min(row.trouble.find('\n'), row.trouble.size()));
   row.cells[state] = text_in(server, "state");
   row.cells[active] = server.at("active").as_bool() ? "yes" : "no";
+  if (const json::value* all = server.if_contains("instances"))
+    row.cells[instances] = std::to_string(all->as_array().size());
+  row.cells[calls] = text_in(server, "inFlight");
   row.cells[generation] = text_in(server, "generation");
   row.cells[pid] = text_in(server, "pid");
   row.cells[up] =
@@ -74,9 +95,11 @@ struct Layout {
   }
 };
 
-Layout layout_for(std::size_t longest_name, std::optional<std::size_t> width) {
+Layout layout_for(std::size_t longest_name, bool many, std::optional<std::size_t> width) {
   Layout layout{.name = longest_name};
   layout.shown.fill(true);
+  for (const Column column : for_one) layout.shown[column] = !many;
+  for (const Column column : for_many) layout.shown[column] = many;
   if (!width) return layout;
   const std::size_t wanted = std::min(longest_name, least_name);
   for (const Column column : leaving) {
@@ -142,7 +165,7 @@ std::string status_table(const json::object& status, std::optional<std::size_t> 
     rows.push_back(row_of(server.as_object()));
     longest = std::max(longest, columns_of(rows.back().name));
   }
-  const Layout layout = layout_for(longest, width);
+  const Layout layout = layout_for(longest, status.contains("clients"), width);
   std::array<std::string, columns> titles;
   std::ranges::transform(headers, titles.begin(), &Header::title);
   std::string text = title_lines(status, width) + line_of(layout, "SERVER", titles, false);
@@ -154,7 +177,7 @@ std::string status_table(const json::object& status, std::optional<std::size_t> 
     text += std::string(before, ' ') + coloured("33", words) + "\n";
   }
   if (rows.empty()) text += "  no servers: look at its configuration with \"mcpivot check\"\n";
-  return text;
+  return text + client_table(status, width);
 }
 
 }  // namespace mcpivot

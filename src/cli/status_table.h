@@ -1,5 +1,5 @@
-// The table of `mcpivot status`: a line for each server, as wide as the terminal allows. What does not fit is
-// left out, the least telling column first.
+// The table of `mcpivot status`: a line for each server, as wide as the terminal allows, and for an mcpivot
+// with many clients a line for each of them. What does not fit is left out, the least telling column first.
 //
 // Plain functions. One thread.
 #pragma once

@@ -13,12 +13,14 @@
 #include <filesystem>
 
 #include "base/user_folders.h"
+#include "control/described.h"
 #include "control/running_mcpivots.h"
 #include "link/pipe_link.h"
 #include "log/last_resort.h"
 #include "log/log.h"
 #include "rpc/answers.h"
 #include "rpc/json_cursor.h"
+#include "rpc/kept_message.h"
 
 namespace mcpivot {
 namespace {
@@ -31,42 +33,7 @@ constexpr std::size_t most_visitors = 32;
 // Answers that wait to be read, beside the last one.
 constexpr std::size_t most_unread = 64 * 1024 * 1024;
 constexpr std::chrono::milliseconds accept_pause{100};
-
-json::object described(const Member& member, const Routes::Cost& cost) {
-  const Status status = member.instance().status();
-  json::object server{{"name", member.name()},
-                      {"active", member.active()},
-                      {"state", status.state},
-                      {"trouble", status.trouble},
-                      {"command", status.command},
-                      {"version", status.version},
-                      {"protocol", status.protocol},
-                      {"tools", cost.tools},
-                      {"tokens", cost.tokens()},
-                      {"waiting", status.waiting},
-                      {"starts", status.past.starts},
-                      {"kills", status.past.kills},
-                      {"crashes", status.past.crashes},
-                      {"outsideKills", status.past.outside_deaths},
-                      {"lastExit", status.past.last_exit},
-                      {"lastBuild", status.past.last_build},
-                      {"lastRestartChanged", status.past.last_diff}};
-  if (status.life) {
-    server["generation"] = status.life->generation;
-    server["pid"] = status.life->pid;
-    server["uptimeMs"] = status.life->uptime.count();
-    server["startMs"] = status.past.last_start_took.count();
-    server["inFlight"] = status.life->in_flight;
-  }
-  if (status.executable) {
-    server["executable"] = status.executable->path;
-    server["newerOnDisk"] = status.newer_on_disk;
-  }
-  if (status.daemon)  // not ours to kill; what ends are sessions with it
-    for (const char* of_processes : {"kills", "crashes", "outsideKills"}) server.erase(of_processes);
-  for (const auto& [key, value] : status.more) server[key] = value;
-  return server;
-}
+constexpr std::chrono::milliseconds farewell{100};  // for servers that terminals have started
 
 // Where nobody listens. A living process has our number if it is in another container that shares the folder.
 std::string free_path(const std::string& folder) {
@@ -138,9 +105,13 @@ class ControlSocket::Visitor final : public Link::Handler,
     boost::asio::post(owner_.context_.loop, [weak = weak_from_this()] {
       const auto self = weak.lock();
       if (!self) return;
-      self->owner_.desk_.forget(self->id_);
-      self->owner_.tools_.forget(self->id_);
-      self->owner_.visitors_.remove(self);
+      ControlSocket& owner = self->owner_;
+      if (owner.seat_) {
+        owner.seat_->desk.forget(self->id_);
+        owner.seat_->tools.forget(self->id_);
+      }
+      owner.visitors_.remove(self);
+      if (owner.visitors_.empty()) owner.leave_seat();
     });
   }
 
@@ -158,10 +129,14 @@ class ControlSocket::Visitor final : public Link::Handler,
     return false;
   }
 
-  json::object status() const;
+  json::object status(std::string_view params) const;
   std::string tools() const;
   json::value logs(std::string_view params) const;
   void call(const Message& message);
+  void call_server(const std::string& name, const Message& message);
+  void with_tools(std::string_view tool, bool may_start, std::function<void(Visitor&)> then);
+  void list_sessions(std::string_view id) const;
+  void end_session(std::string_view id, std::string_view params) const;
 
   ControlSocket& owner_;
   ClientId id_;
@@ -179,31 +154,71 @@ void ControlSocket::Visitor::on_message(const Message& message) {
   if (message.kind != Kind::request) return;
   const std::string method = string_value(message.text(message.method));
   const std::string_view id = message.text(message.id);
-  if (method == "status") return say(result_answer(id, json::serialize(status())));
+  if (method == "status")
+    return say(result_answer(id, json::serialize(status(message.text(message.params)))));
   if (method == "logs") return say(result_answer(id, json::serialize(logs(message.text(message.params)))));
-  if (message.known == Method::tools_list) return say(result_answer(id, tools()));
+  if (message.known == Method::tools_list) {
+    const bool only_known = find_member(message.text(message.params), "onlyKnown") == "true";
+    return with_tools({}, !only_known,
+                      [id = std::string(id)](Visitor& self) { self.say(result_answer(id, self.tools())); });
+  }
   if (message.known == Method::tools_call) return call(message);
+  if (owner_.crowd_ != nullptr && method == "sessions") return list_sessions(id);
+  if (owner_.crowd_ != nullptr && method == "sessions/end")
+    return end_session(id, message.text(message.params));
   refuse(error_answer(id, code::method_not_found, "Method not found: " + method));
 }
 
-json::object ControlSocket::Visitor::status() const {
-  ControlTools::Fleet& fleet = owner_.desk_.fleet();
+json::object ControlSocket::Visitor::status(std::string_view params) const {
+  Desk& desk = owner_.seat().desk;
+  ControlTools::Fleet& fleet = desk.fleet();
   json::array servers;
-  for (const auto& member : fleet.members())
-    servers.push_back(described(*member, fleet.names().cost(*member)));
+  for (const auto& member : fleet.members()) {
+    const Routes::Cost cost = fleet.names().cost(*member);
+    servers.push_back(owner_.crowd_ == nullptr
+                          ? described(*member, cost)
+                          : described_for_all(*member, cost, fleet.instances(*member),
+                                              [this](ClientId client) { return owner_.label(client); }));
+  }
   std::error_code error;
-  return {{"pid", ::getpid()},
-          {"version", MCPIVOT_VERSION},
-          {"name", owner_.name_},
-          {"client", owner_.desk_.client_name()},
-          {"folder", fs::current_path(error).string()},
-          {"servers", std::move(servers)}};
+  json::object status{{"pid", ::getpid()},
+                      {"version", MCPIVOT_VERSION},
+                      {"name", owner_.name_},
+                      {"client", owner_.crowd_ == nullptr ? desk.client_name() : std::string()},
+                      {"folder", fs::current_path(error).string()},
+                      {"servers", std::move(servers)}};
+  if (owner_.crowd_ != nullptr)
+    describe_clients(status, owner_.crowd_->facts(), find_member(params, "allClients") == "true");
+  return status;
+}
+
+void ControlSocket::Visitor::list_sessions(std::string_view id) const {
+  owner_.crowd_->list_sessions(
+      [&clients = owner_.clients_, to = id_, id = std::string(id)](SessionList list) {
+        json::array sessions;
+        for (const SessionFacts& session : list.sessions) sessions.push_back(described(session));
+        clients.answer({.client = to},
+                       result_answer(id, json::serialize(json::object{{"sessions", std::move(sessions)},
+                                                                      {"leftOut", list.left_out}})));
+      });
+}
+
+void ControlSocket::Visitor::end_session(std::string_view id, std::string_view params) const {
+  const std::string_view wanted = find_member(params, "id");
+  owner_.crowd_->end_session(
+      wanted.starts_with('"') ? string_value(wanted) : std::string(),
+      [&clients = owner_.clients_, to = id_,
+       id = std::string(id)](const std::expected<SessionFacts, std::string>& ended) {
+        if (!ended)
+          return clients.refuse({.client = to}, error_answer(id, code::invalid_params, ended.error()));
+        clients.answer({.client = to}, result_answer(id, json::serialize(described(*ended))));
+      });
 }
 
 // As the servers spell them: what a tree makes of very large numbers is no JSON.
 std::string ControlSocket::Visitor::tools() const {
   std::string all;
-  for (const Routes::Named& tool : owner_.desk_.fleet().names().all_tools()) {
+  for (const Routes::Named& tool : owner_.seat().desk.fleet().names().all_tools()) {
     const std::string_view members = std::string_view(tool.json).substr(0, tool.json.rfind('}'));
     all += fmt::format(R"({}{},"server":{},"active":{}}})", all.empty() ? "" : ",", members,
                        quote(tool.member->name()), tool.member->active());
@@ -219,15 +234,21 @@ json::value ControlSocket::Visitor::logs(std::string_view params) const {
   const std::uint64_t after = after_text.empty() ? 0 : std::strtoull(after_text.c_str(), nullptr, 10);
   json::array lines;
   std::uint64_t last = after;
-  for (const auto& member : owner_.desk_.fleet().members()) {
+  ControlTools::Fleet& fleet = owner_.seat().desk.fleet();
+  for (const auto& member : fleet.members()) {
     if (!name.empty() && member->name() != name) continue;
-    for (const OutputRing::Line& line : member->instance().ring().lines()) {
-      if (line.number <= after) continue;
-      last = std::max(last, line.number);
-      lines.push_back({{"server", member->name()},
-                       {"generation", line.generation},
-                       {"number", line.number},
-                       {"text", line.text}});
+    for (const Instance* const instance : fleet.instances(*member)) {
+      const std::string whose = owner_.crowd_ == nullptr ? std::string() : owner_.label(instance->client());
+      for (const OutputRing::Line& line : instance->ring().lines()) {
+        if (line.number <= after) continue;
+        last = std::max(last, line.number);
+        json::object described{{"server", member->name()},
+                               {"generation", line.generation},
+                               {"number", line.number},
+                               {"text", line.text}};
+        if (!whose.empty()) described["client"] = whose;
+        lines.push_back(std::move(described));
+      }
     }
   }
   std::ranges::sort(lines, {},
@@ -237,24 +258,73 @@ json::value ControlSocket::Visitor::logs(std::string_view params) const {
 
 void ControlSocket::Visitor::call(const Message& message) {
   const std::string name = message.name ? string_value(message.text(message.name)) : std::string();
-  if (owner_.tools_.has(name)) return owner_.tools_.call({.client = id_}, message);
-  ControlTools::Fleet& fleet = owner_.desk_.fleet();
+  Seat& seat = owner_.seat();
+  if (seat.tools.has(name)) return seat.tools.call({.client = id_}, message);
+  with_tools(name, true,
+             [name, kept = KeptMessage(message)](Visitor& self) { self.call_server(name, kept.message()); });
+}
+
+void ControlSocket::Visitor::call_server(const std::string& name, const Message& message) {
+  Seat& seat = owner_.seat();
+  ControlTools::Fleet& fleet = seat.desk.fleet();
   if (const Routes::Target* target = fleet.names().tool(name))
     return fleet.call_tool({.client = id_}, message, *target);
-  const std::string why_not = owner_.tools_.why_not(name);
+  const std::string why_not = seat.tools.why_not(name);
   refuse(error_answer(message.text(message.id), code::invalid_params,
                       why_not.empty() ? "no tool is called " + name : why_not));
 }
 
-ControlSocket::ControlSocket(LinkContext& context, World& world, Clients& clients, Desk& desk,
-                             std::string name)
+// With one client, what that client's servers offer is what there is.
+void ControlSocket::Visitor::with_tools(std::string_view tool, bool may_start,
+                                        std::function<void(Visitor&)> then) {
+  if (owner_.crowd_ == nullptr) return then(*this);
+  owner_.seat().desk.learn_tools(tool, may_start, [weak = weak_from_this(), then = std::move(then)] {
+    if (const auto self = weak.lock(); self && !self->left_) then(*self);
+  });
+}
+
+ControlSocket::ControlSocket(LinkContext& context, World& world, Clients& clients, std::string name)
     : context_(context),
+      world_(world),
       clients_(clients),
-      desk_(desk),
       name_(std::move(name)),
-      tools_(world, clients, desk.fleet(), Compat::none),
       acceptor_(context.loop),
       pause_(context.loop) {}
+
+ControlSocket::ControlSocket(LinkContext& context, World& world, Clients& clients, Desk& desk,
+                             std::string name)
+    : ControlSocket(context, world, clients, std::move(name)) {
+  seat_.emplace(desk, ControlTools(world, clients, desk.fleet(), Compat::none));
+}
+
+ControlSocket::ControlSocket(LinkContext& context, World& world, Clients& clients, Gateway& gateway,
+                             Crowd& crowd, std::string name)
+    : ControlSocket(context, world, clients, std::move(name)) {
+  gateway_ = &gateway;
+  crowd_ = &crowd;
+}
+
+ControlSocket::Seat& ControlSocket::seat() {
+  if (seat_) return *seat_;
+  Desk& desk = gateway_->open_for_terminals();
+  return seat_.emplace(desk, ControlTools(world_, clients_, desk.fleet(), Compat::none));
+}
+
+// What was started by hand ends.
+void ControlSocket::leave_seat() {
+  if (gateway_ == nullptr || !seat_) return;
+  const ClientId client = seat_->desk.client();
+  seat_.reset();
+  gateway_->close(client, farewell);
+}
+
+// Whose an instance is.
+std::string ControlSocket::label(ClientId client) const {
+  if (client == ClientId::nobody) return "shared";
+  if (seat_ && client == seat_->desk.client()) return "terminal";
+  const std::string name = crowd_->label(client);
+  return name.empty() ? "gone" : name;
+}
 
 ControlSocket::~ControlSocket() {
   std::error_code error;

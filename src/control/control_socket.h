@@ -1,8 +1,13 @@
 // The door for people: a socket on which a running mcpivot can be asked and steered from any terminal of the
 // same user.
 //
-// What is spoken there is JSON-RPC, a line a message, like everywhere else: `status` and `logs` of our own,
-// `tools/list` and `tools/call` for the tools of all servers and the control tools.
+// What is spoken there is JSON-RPC, a line a message, like everywhere else: `status`, `logs`, `sessions` and
+// `sessions/end` of our own, `tools/list` and `tools/call` for the tools of all servers and the control
+// tools.
+//
+// With one client, a terminal sees and steers what that client has. With many, it is what all of them have;
+// only tools that are called by hand run in instances of the terminals' own, which end when the last terminal
+// leaves.
 //
 // One thread.
 #pragma once
@@ -12,9 +17,11 @@
 #include <boost/asio/steady_timer.hpp>
 #include <list>
 #include <memory>
+#include <optional>
 #include <string>
 
-#include "gateway/desk.h"
+#include "gateway/crowd.h"
+#include "gateway/gateway.h"
 #include "link/pipe_link.h"
 
 namespace mcpivot {
@@ -23,6 +30,9 @@ class ControlSocket {
  public:
   // All of them must outlive the socket.
   ControlSocket(LinkContext& context, World& world, Clients& clients, Desk& desk, std::string name);
+  // With many clients.
+  ControlSocket(LinkContext& context, World& world, Clients& clients, Gateway& gateway, Crowd& crowd,
+                std::string name);
   ~ControlSocket();
   ControlSocket(const ControlSocket&) = delete;
   ControlSocket& operator=(const ControlSocket&) = delete;
@@ -32,17 +42,29 @@ class ControlSocket {
 
  private:
   class Visitor;
+  // What terminals see and steer.
+  struct Seat {
+    Desk& desk;
+    ControlTools tools;
+  };
   using Acceptor = boost::asio::local::stream_protocol::acceptor;
 
   void accept();
   void accept_later(const std::string& why);
   void welcome(boost::asio::local::stream_protocol::socket socket);
 
+  ControlSocket(LinkContext& context, World& world, Clients& clients, std::string name);
+  Seat& seat();
+  void leave_seat();
+  std::string label(ClientId client) const;
+
   LinkContext& context_;
+  World& world_;
   Clients& clients_;
-  Desk& desk_;
-  std::string name_;  // of this mcpivot, to tell it from others
-  ControlTools tools_;
+  std::string name_;            // of this mcpivot, to tell it from others
+  Gateway* gateway_ = nullptr;  // with many clients, and so below
+  Crowd* crowd_ = nullptr;
+  std::optional<Seat> seat_;  // with many clients there is one while a terminal is there
   Acceptor acceptor_;
   boost::asio::steady_timer pause_;  // after a terminal could not be let in
   bool refusing_ = false;            // since then, none was

@@ -132,7 +132,7 @@ void HttpGate::on_request(ReplyId reply, const HttpAsk& ask, std::string body) {
     log_info("http: {} from {}{}{}", ask.method, admission_.address_of(ask),
              visit.who.principal.empty() ? "" : ", ", visit.who.principal);
   if (ask.method == "GET") return listen(std::move(visit), ask);
-  if (ask.method == "DELETE") return end_session(std::move(visit));
+  if (ask.method == "DELETE") return end_by(std::move(visit));
   post(std::move(visit), ask, std::move(body));
 }
 
@@ -243,7 +243,7 @@ void HttpGate::listen(Visit visit, const HttpAsk& ask) {
              });
 }
 
-void HttpGate::end_session(Visit visit) {
+void HttpGate::end_by(Visit visit) {
   if (visit.session.empty()) {
     HttpAnswer no_session = plain_answer(405, "Only a session can be ended.");
     no_session.headers += "Allow: POST, OPTIONS\r\n";
@@ -251,10 +251,12 @@ void HttpGate::end_session(Visit visit) {
   }
   const auto ticket = ticket_of(visit);
   if (!ticket) return;
-  if (const auto live = sessions_.find(ticket->uid); live != sessions_.end()) end(live->second);
-  // It is answered when that will hold after our end, too.
-  store_.revoke(ticket->uid, now() + settings_.session_life,
-                [this, visit](bool) { answer(visit, {.status = 204}); });
+  revoke(ticket->uid, [this, visit](bool) { answer(visit, {.status = 204}); });
+}
+
+void HttpGate::revoke(const std::string& uid, SessionStore::Done done) {
+  if (const auto live = sessions_.find(uid); live != sessions_.end()) end(live->second);
+  store_.revoke(uid, now() + settings_.session_life, std::move(done));
 }
 
 // --- sessions ----------------------------------------------------------------------------------------------
@@ -384,20 +386,21 @@ std::optional<std::string> HttpGate::on_opened(WebClient& client) {
 // The handshake is too long for the id. An id that can't be gone on with after our end must not be given out.
 void HttpGate::open_when_saved(Life& life, std::chrono::sys_seconds expires, std::string headers) {
   const ClientId client = life.client->id();
-  store_.put(record_of(life, expires), [this, client, uid = life.uid, expires,
+  const bool is_new = life.expires == std::chrono::sys_seconds();  // else it shakes hands once more
+  store_.put(record_of(life, expires), [this, client, is_new, uid = life.uid, expires,
                                         headers = std::move(headers)](bool kept) {
     const auto found = lives_.find(client);
     if (kept && found != lives_.end()) {
       found->second.expires = expires;
       return found->second.client->opened(headers);
     }
-    store_.revoke(uid, expires);  // nobody will ever have its id
+    if (is_new) store_.revoke(uid, expires);  // nobody will ever have its id
     if (found == lives_.end()) return;
     constexpr std::string_view why =
         "the handshake is too long for a session id, and could not be written to the session store";
     log_warn("http: client {} is turned away: {}", static_cast<std::uint64_t>(client), why);
     found->second.client->not_opened(busy(fmt::format("No session: {}.", why)));
-    end(client);
+    if (is_new) end(client);
   });
 }
 
@@ -418,21 +421,24 @@ void HttpGate::save(Life& life) {
   store_.put(std::move(record));
 }
 
-SessionRecord HttpGate::record_of(Life& life, std::chrono::sys_seconds expires) {
+SessionRecord HttpGate::record_of(Life& life, std::chrono::sys_seconds expires) const {
   const ClientState state = life.client->desk().state();
+  const auto idle = world_.timers().now() - life.client->last_used();
   return {.uid = life.uid,
           .principal = life.who.principal,
           .profile = life.profile,
           .hello = state.hello,
           .state = to_json(state),
-          .updated = now(),
+          .updated = now() - std::chrono::floor<std::chrono::seconds>(idle),
           .expires = expires};
 }
 
 void HttpGate::end(ClientId client) {
   const auto found = lives_.find(client);
   if (found == lives_.end()) return;
-  save(found->second);
+  // With the time when it was last used, for those who look into the store.
+  if (!found->second.uid.empty() && found->second.expires != std::chrono::sys_seconds())
+    store_.put(record_of(found->second, found->second.expires));
   Life life = std::move(found->second);
   lives_.erase(found);
   sessions_.erase(life.uid);

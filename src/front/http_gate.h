@@ -9,6 +9,7 @@
 #pragma once
 
 #include <chrono>
+#include <expected>
 #include <functional>
 #include <map>
 #include <memory>
@@ -17,17 +18,19 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "front/admission.h"
 #include "front/http_server.h"
 #include "front/session_seal.h"
 #include "front/session_store.h"
 #include "front/web_client.h"
+#include "gateway/crowd.h"
 #include "gateway/gateway.h"
 
 namespace mcpivot {
 
-class HttpGate final : public HttpServer::Handler, private WebClient::Owner {
+class HttpGate final : public HttpServer::Handler, public Crowd, private WebClient::Owner {
  public:
   struct Settings {
     std::chrono::milliseconds session_idle{std::chrono::minutes(10)};
@@ -53,6 +56,13 @@ class HttpGate final : public HttpServer::Handler, private WebClient::Owner {
   void close();
 
   std::size_t clients() const { return lives_.size(); }
+
+  // Crowd
+  std::vector<ClientFacts> facts() const override;
+  std::string label(ClientId client) const override;
+  void list_sessions(std::function<void(SessionList)> then) override;
+  void end_session(const std::string& id,
+                   std::function<void(std::expected<SessionFacts, std::string>)> then) override;
 
   // HttpServer::Handler
   std::optional<HttpAnswer> judge(const HttpAsk& ask) override;
@@ -90,7 +100,7 @@ class HttpGate final : public HttpServer::Handler, private WebClient::Owner {
   void post(Visit visit, const HttpAsk& ask, std::string body);
   void post_modern(const Visit& visit, const HttpAsk& ask, const Message& message, std::string body);
   void listen(Visit visit, const HttpAsk& ask);
-  void end_session(Visit visit);
+  void end_by(Visit visit);
   void answer(const Visit& visit, HttpAnswer answer);
   void refuse(const Visit& visit, int status, std::string_view id, int code, std::string_view words);
   std::optional<SessionTicket> ticket_of(const Visit& visit);
@@ -107,10 +117,15 @@ class HttpGate final : public HttpServer::Handler, private WebClient::Owner {
   // longest is ended.
   bool has_room_for(const Life& life);
   void save_soon(ClientId client);
-  static SessionRecord record_of(Life& life, std::chrono::sys_seconds expires);
+  SessionRecord record_of(Life& life, std::chrono::sys_seconds expires) const;
   void save(Life& life);
   void open_when_saved(Life& life, std::chrono::sys_seconds expires, std::string headers);
   void end(ClientId client);
+  // For good: it can't be gone on with. `done` comes when that will hold after our end, too.
+  void revoke(const std::string& uid, SessionStore::Done done);
+  SessionFacts facts_of(const Life& life) const;
+  SessionFacts facts_of(const SessionRecord& record) const;
+  SessionList sessions_with(const SessionDb::Listed& stored) const;
   void end_idle();
 
   World& world_;

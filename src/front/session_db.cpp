@@ -361,6 +361,33 @@ std::expected<SessionDb::Found, SessionDb::Error> SessionDb::get(const std::stri
   return found;
 }
 
+std::expected<SessionDb::Listed, SessionDb::Error> SessionDb::list(const std::string& begin, sys_seconds now,
+                                                                   std::size_t most) {
+  Listed listed;
+  Statement all(*this,
+                "SELECT count(*) FROM sessions WHERE substr(uid, 1, length(?1)) = ?1 AND expires > ?2");
+  const auto count = all.with(begin).with(now).row();
+  if (!count) return std::unexpected(count.error());
+  listed.all = *count ? static_cast<std::size_t>(all.number(0)) : 0;
+  Statement asked(
+      *this,
+      "SELECT uid, principal, profile, hello, updated, expires FROM sessions"
+      " WHERE substr(uid, 1, length(?1)) = ?1 AND expires > ?2 ORDER BY updated DESC, uid LIMIT ?3");
+  asked.with(begin).with(now).with(static_cast<std::int64_t>(most));
+  while (true) {
+    const auto row = asked.row();
+    if (!row) return std::unexpected(row.error());
+    if (!*row) return listed;
+    listed.records.push_back({.uid = asked.text(0),
+                              .principal = asked.text(1),
+                              .profile = asked.text(2),
+                              .hello = asked.text(3),
+                              .state = {},
+                              .updated = asked.time(4),
+                              .expires = asked.time(5)});
+  }
+}
+
 std::expected<void, SessionDb::Error> SessionDb::revoke(std::span<const Revocation> revocations) {
   const auto all = [&]() -> std::expected<void, Error> {
     for (const Revocation& one : revocations) {

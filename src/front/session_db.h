@@ -65,6 +65,13 @@ class SessionDb {
   // Not for a session that was revoked.
   std::expected<void, Error> put(const SessionRecord& record);
   std::expected<Found, Error> get(const std::string& uid);
+  // Those whose uid begins so and that have not expired, without their states; what was written last comes
+  // first.
+  struct Listed {
+    std::vector<SessionRecord> records;
+    std::size_t all = 0;  // records has only so many of them
+  };
+  std::expected<Listed, Error> list(const std::string& begin, std::chrono::sys_seconds now, std::size_t most);
   // All or none of them. That survives even a power cut; the rest survives only our own end. The records of
   // these sessions go.
   std::expected<void, Error> revoke(std::span<const Revocation> revocations);

@@ -57,6 +57,10 @@ void SessionStore::get(const std::string& uid, Got got) {
   worker_->get(uid, expect({}, std::move(got)));
 }
 
+void SessionStore::list(const std::string& begin, sys_seconds now, std::size_t most, Listed listed) {
+  worker_->list(begin, now, most, expect({}, {}, std::move(listed)));
+}
+
 void SessionStore::revoke(const std::string& uid, sys_seconds until, Done done) {
   const Revocation revocation{uid, until};
   remember(revocation);
@@ -75,9 +79,10 @@ bool SessionStore::close(std::chrono::milliseconds longest) {
 }
 
 // The number that its answer will have; 0: nobody waits for one, or it is closed.
-std::uint64_t SessionStore::expect(Done done, Got got) {
-  if ((!done && !got) || !self_) return 0;
-  due_.emplace(++last_number_, Due{std::move(done), std::move(got), boost::asio::make_work_guard(loop_)});
+std::uint64_t SessionStore::expect(Done done, Got got, Listed listed) {
+  if ((!done && !got && !listed) || !self_) return 0;
+  due_.emplace(++last_number_,
+               Due{std::move(done), std::move(got), std::move(listed), boost::asio::make_work_guard(loop_)});
   return last_number_;
 }
 
@@ -113,6 +118,7 @@ void SessionStore::receive(SessionWorker::Answer answer) {
     survive("sessions", [&] {
       if (due.mapped().done) due.mapped().done(answer.good);
       if (due.mapped().got) due.mapped().got(std::move(answer.record));
+      if (due.mapped().listed) due.mapped().listed(std::move(answer.listed));
     });
     if (alive.expired()) return;  // the callback closed or destroyed us
   }

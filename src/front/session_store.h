@@ -36,6 +36,7 @@ class SessionStore {
   };
   using Done = std::function<void(bool)>;
   using Got = std::function<void(std::optional<SessionRecord>)>;
+  using Listed = std::function<void(SessionDb::Listed)>;
 
   SessionStore(boost::asio::io_context& loop, std::string path, const Limits& limits);
   SessionStore(boost::asio::io_context& loop, std::string path)
@@ -59,6 +60,10 @@ class SessionStore {
   // then revoked() is true now, even if another mcpivot did it.
   void get(const std::string& uid, Got got);
 
+  // The sessions whose uid begins so, and that have not expired, without their states: those that were
+  // written last. Nothing, if the file can't be read.
+  void list(const std::string& begin, std::chrono::sys_seconds now, std::size_t most, Listed listed);
+
   // Ends a session for good: its record goes, and revoked() is true at once. `done` comes when that is on
   // disk, and survives even a power cut; with false when the first attempt failed.
   void revoke(const std::string& uid, std::chrono::sys_seconds until, Done done = {});
@@ -77,11 +82,12 @@ class SessionStore {
   struct Due {
     Done done;
     Got got;
+    Listed listed;
     boost::asio::executor_work_guard<boost::asio::io_context::executor_type>
         work;  // the loop goes on until then
   };
 
-  std::uint64_t expect(Done done, Got got);
+  std::uint64_t expect(Done done, Got got, Listed listed = {});
   void refuse(Done done);
   static void hand_over(const std::weak_ptr<SessionStore*>& to, SessionWorker::Answer answer);
   void receive(SessionWorker::Answer answer);

@@ -55,6 +55,9 @@ class Kept {
   std::optional<SessionRecord> get(const std::string& uid) {
     return wait<std::optional<SessionRecord>>([&](auto got) { store_->get(uid, got); });
   }
+  SessionDb::Listed list(const std::string& begin = {}, std::size_t most = 100) {
+    return wait<SessionDb::Listed>([&](auto listed) { store_->list(begin, now, most, listed); });
+  }
   void until(const std::function<bool()>& condition) {
     loop.restart();
     const auto work = boost::asio::make_work_guard(loop);
@@ -137,6 +140,40 @@ TEST_F(Sessions, what_was_put_is_there_in_the_next_run) {
   EXPECT_EQ(kept.get("u1"), record);
   EXPECT_EQ(kept.get("u2"), std::nullopt);
   EXPECT_EQ(kept->trouble(), "");
+}
+
+TEST_F(Sessions, are_listed_by_the_beginning_of_their_uids_what_was_written_last_first) {
+  Kept kept(path);
+  SessionRecord old = record_of("abc1");
+  old.updated -= seconds{10};
+  SessionRecord expired = record_of("abc2");
+  expired.expires = now;
+  for (const SessionRecord& record : {old, expired, record_of("abd1"), record_of("b1")}) kept.put(record);
+  const auto uids = [](const SessionDb::Listed& listed) {
+    std::vector<std::string> all;
+    for (const SessionRecord& record : listed.records) all.push_back(record.uid);
+    return all;
+  };
+  EXPECT_THAT(uids(kept.list()), testing::ElementsAre("abd1", "b1", "abc1"));
+  EXPECT_THAT(uids(kept.list("ab")), testing::ElementsAre("abd1", "abc1"));
+  EXPECT_THAT(uids(kept.list("abd")), testing::ElementsAre("abd1"));
+  EXPECT_THAT(uids(kept.list("%")), testing::IsEmpty());
+  const auto newest = kept.list("", 1);
+  EXPECT_THAT(uids(newest), testing::ElementsAre("abd1"));
+  EXPECT_EQ(newest.all, 3U);
+  EXPECT_EQ(newest.records[0].hello, old.hello);
+  kept.revoke("abd1");
+  EXPECT_THAT(uids(kept.list()), testing::ElementsAre("b1", "abc1"));
+}
+
+TEST_F(Sessions, are_listed_also_while_they_wait_for_the_disk) {
+  Kept kept(path);
+  Raw other(path);
+  other.run("BEGIN IMMEDIATE");
+  kept->put(record_of("waits"));
+  kept.until([&] { return !kept->trouble().empty(); });
+  EXPECT_EQ(kept.list().all, 1U);
+  other.run("COMMIT");
 }
 
 TEST_F(Sessions, only_their_user_can_read_them) {

@@ -5,6 +5,7 @@
 #include <signal.h>
 
 #include <exception>
+#include <set>
 #include <utility>
 
 namespace mcpivot {
@@ -65,6 +66,13 @@ void SessionWorker::get(std::string uid, std::uint64_t number) {
   const Lock lock(mutex_);
   if (questions_.size() >= limits_.waiting) return refuse(number);
   questions_.push_back({std::move(uid), number});
+  wake_.notify_one();
+}
+
+void SessionWorker::list(std::string begin, sys_seconds now, std::size_t most, std::uint64_t number) {
+  const Lock lock(mutex_);
+  if (questions_.size() >= limits_.waiting) return refuse(number);
+  questions_.push_back({std::move(begin), number, most, now});
   wake_.notify_one();
 }
 
@@ -166,7 +174,31 @@ void SessionWorker::do_one(Lock& lock) {
   if (tidy_) tidy_up(*std::exchange(tidy_, std::nullopt), lock);
 }
 
+// What waits to be written belongs to it.
+void SessionWorker::answer_list(const Question& question, Lock& lock) {
+  Answer answer{.numbers = {question.number}};
+  const bool hopeless = !db_ && write_failed_;
+  lock.unlock();
+  std::expected<SessionDb::Listed, SessionDb::Error> listed;
+  if (!hopeless) listed = attempt([&] { return db_->list(question.uid, question.now, question.most); });
+  lock.lock();
+  if (!listed)
+    set_trouble(listed.error().words);
+  else
+    answer.listed = std::move(*listed);
+  std::set<std::string> on_disk;
+  for (const SessionRecord& record : answer.listed.records) on_disk.insert(record.uid);
+  for (const auto& [uid, waiting] : records_) {
+    if (!uid.starts_with(question.uid) || on_disk.contains(uid)) continue;
+    answer.listed.records.push_back(waiting.record);
+    answer.listed.records.back().state.clear();
+    ++answer.listed.all;
+  }
+  tell(std::move(answer));
+}
+
 void SessionWorker::answer(Question question, Lock& lock) {
+  if (question.most > 0) return answer_list(question, lock);
   Answer answer{.numbers = {question.number}};
   if (const auto waiting = records_.find(question.uid); waiting != records_.end())
     answer.record = waiting->second.record;

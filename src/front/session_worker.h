@@ -38,6 +38,7 @@ class SessionWorker : public std::enable_shared_from_this<SessionWorker> {
     std::vector<std::uint64_t> numbers{};  // of what is answered
     bool good = false;                     // it is on disk
     std::optional<SessionRecord> record{};
+    SessionDb::Listed listed{};
     std::vector<Revocation> revoked{};     // that are on disk
     std::optional<std::string> trouble{};  // has changed; empty: it is over
     std::string note{};                    // for the log
@@ -52,6 +53,7 @@ class SessionWorker : public std::enable_shared_from_this<SessionWorker> {
 
   void put(SessionRecord record, std::uint64_t number);
   void get(std::string uid, std::uint64_t number);
+  void list(std::string begin, std::chrono::sys_seconds now, std::size_t most, std::uint64_t number);
   void revoke(std::vector<Revocation> revocations, std::uint64_t number);
   void tidy(std::chrono::sys_seconds now);
 
@@ -67,8 +69,10 @@ class SessionWorker : public std::enable_shared_from_this<SessionWorker> {
     std::size_t size() const;
   };
   struct Question {
-    std::string uid;
+    std::string uid;  // or its beginning
     std::uint64_t number;
+    std::size_t most = 0;  // of all that begin so; 0: this one alone
+    std::chrono::sys_seconds now{};
   };
   struct Ending {
     std::vector<Revocation> revocations;
@@ -82,6 +86,7 @@ class SessionWorker : public std::enable_shared_from_this<SessionWorker> {
   bool something_to_write() const;
   void do_one(Lock& lock);
   void answer(Question question, Lock& lock);
+  void answer_list(const Question& question, Lock& lock);
   void write(Waiting waiting, Lock& lock);
   void end(Ending ending, Lock& lock);
   void tidy_up(std::chrono::sys_seconds now, Lock& lock);

@@ -51,7 +51,8 @@ WebClient::WebClient(HttpServer& server, Timers& timers, Clients& clients, Desk&
       owner_(owner),
       events_(random_text()),
       keep_alive_(timers),
-      last_used_(timers.now()),
+      began_(timers.now()),
+      last_used_(began_),
       room_(timers),
       session_(*this, clients, desk) {}
 
@@ -68,6 +69,13 @@ bool WebClient::waits() const {
 std::size_t WebClient::calls() const {
   return static_cast<std::size_t>(
       std::ranges::count_if(exchanges_, [](const auto& entry) { return entry.second->call; }));
+}
+
+std::size_t WebClient::streams() const {
+  const auto open = std::ranges::count_if(exchanges_, [](const auto& entry) {
+    return entry.second->streams && entry.second->reply != ReplyId::none;
+  });
+  return static_cast<std::size_t>(open) + (listener_ == ReplyId::none ? 0 : 1);
 }
 
 // --- what the client says ----------------------------------------------------------------------------------
@@ -90,6 +98,7 @@ void WebClient::post(ReplyId reply, std::string body, std::string headers) {
   if (exchange.initializes) exchange.patience.cancel();
   exchange.call = message->known == Method::tools_call || message->known == Method::prompts_get ||
                   message->known == Method::resources_read;
+  if (exchange.call) ++calls_made_;
   exchange.logs = message->known != Method::listen &&
                   !find_member(message->text(message->meta), meta_key::log_level).empty();
   session_.take(number, *message);
@@ -119,7 +128,10 @@ void WebClient::post_batch(ReplyId reply, std::string_view body, std::string hea
     const auto message = read_message(element);
     if (!message || message->kind == Kind::request) ++exchanges_.at(number)->expected;
     if (message) {
-      if (message->known == Method::tools_call) exchanges_.at(number)->call = true;
+      if (message->known == Method::tools_call) {
+        exchanges_.at(number)->call = true;
+        ++calls_made_;
+      }
       session_.take(number, *message);
     } else {
       session_.refuse(number, element, message.error());

@@ -52,8 +52,12 @@ class WebClient final : private Outlet {
   bool waits() const;
   // Something is under way that it went away from.
   bool abandoned() const { return !exchanges_.empty() && !waits(); }
-  // The calls under way.
+  Clock::Time began() const { return began_; }
+  // The calls under way, and all that it made.
   std::size_t calls() const;
+  std::size_t calls_made() const { return calls_made_; }
+  // That are open.
+  std::size_t streams() const;
   // No more of its requests can be under way.
   bool crowded() const { return exchanges_.size() >= most_exchanges; }
 
@@ -138,7 +142,9 @@ class WebClient final : private Outlet {
   ReplyId listener_ = ReplyId::none;  // the GET
   EventLog events_;
   Alarm keep_alive_;
+  const Clock::Time began_;
   Clock::Time last_used_;
+  std::size_t calls_made_ = 0;
   std::set<ReplyId> full_;  // streams that their client doesn't read as fast as they are written
   Alarm room_;              // the servers go on, when nobody is in the middle of anything
   std::string version_;     // as JSON text

@@ -29,6 +29,7 @@ class WebClientTest : public HttpServerTest, private WebClient::Owner {
     WebClient::Owner& owner = *this;
     client.emplace(*server, visitor->world().timers(), visitor->clients(), visitor->desk(), era, owner);
     handler.then = [this](const ScriptedHandler::Request& request) {
+      if (request.ask.method == "GET") return client->listen(request.reply, {}, {});
       client->post(request.reply, request.body, {});
     };
     visitor->desk().start();
@@ -85,6 +86,38 @@ TEST_F(WebClientTest, an_answer_that_takes_its_time_comes_in_a_stream_that_says_
   EXPECT_THAT(answer.body,
               testing::MatchesRegex("id: [^\n]+\nretry: [0-9]+\ndata: \n\nid: [^\n]+\ndata: .*\n\n"));
   EXPECT_THAT(answer.body, HasSubstr(R"("id":2)"));
+}
+
+TEST_F(WebClientTest, a_question_waits_for_a_call_whose_connection_broke_but_not_for_one_that_was_left) {
+  begin(Era::legacy);
+  RawClient wire(*this);
+  send(wire, hello, 1s);
+  EXPECT_EQ(wire.answer().status, 200);
+  send(wire, R"({"jsonrpc":"2.0","method":"notifications/initialized"})", 100ms);
+  EXPECT_EQ(wire.answer().status, 202);
+  RawClient stream(*this);
+  stream.say(get());
+  ASSERT_TRUE(stream.hears("retry:"));
+  send(
+      wire,
+      R"({"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"work","arguments":{"after":90000}}})",
+      2s);
+  ASSERT_TRUE(wire.hears("retry:"));
+  wire.close();
+  ASSERT_TRUE(until([&] { return !handler.gone.empty(); }));
+  client->gone(handler.gone.front());
+
+  const auto ask = [&] {
+    visitor->world().each_life("alpha", [](simulation::SimBackend& life) { life.blurt("ask"); });
+    visitor->pass(100ms);
+    settle();
+    stream.listen();
+  };
+  ask();
+  EXPECT_THAT(stream.heard, testing::Not(HasSubstr("roots/list")));
+  visitor->pass(10s);
+  ask();
+  EXPECT_TRUE(stream.hears("roots/list"));
 }
 
 TEST_F(WebClientTest, a_modern_answer_that_takes_some_seconds_still_has_its_status) {

@@ -4,7 +4,10 @@
 
 #include <algorithm>
 #include <array>
+#include <iterator>
+#include <set>
 
+#include "base/contains.h"
 #include "base/text.h"
 #include "gateway/control_arguments.h"
 #include "gateway/output_tail.h"
@@ -266,7 +269,7 @@ bool ControlTools::cancel(Asker by, const Message& cancelled) {
       continue;
     running->withdrawn = true;
     clients_.withdrawn(running->asker, cancelled);
-    if (Instance* const server = find_server(running->server)) server->cancel_reload(running.get());
+    fleet_.cancel_reload(running->server, running.get());
     return true;
   }
   return false;
@@ -334,7 +337,7 @@ Member* ControlTools::pick_readable(const Call& call) const {
 void ControlTools::rebuild(const Call& call) {
   Member* const member = pick_or_refuse(call, can_build);
   if (member == nullptr) return;
-  if (can_build(*member)) return reload(call, member->instance(), true);
+  if (can_build(*member)) return reload(call, *member, true);
   const std::string_view restart = member->entry().server.control.restart;
   refuse(call, fmt::format("[mcpivot] \"{}\" has no build command{}.", member->name(),
                            restart.empty() ? "" : fmt::format("; {} restarts it", restart)));
@@ -343,8 +346,8 @@ void ControlTools::rebuild(const Call& call) {
 void ControlTools::restart(const Call& call) {
   Member* const member = pick_or_refuse(call);
   if (member == nullptr) return;
-  if (find_member(call.arguments, "stop") != "true") return reload(call, member->instance(), false);
-  stop(call, member->instance(), [](const Instance::StopResult& stopped) {
+  if (find_member(call.arguments, "stop") != "true") return reload(call, *member, false);
+  stop(call, *member, [](const Instance::StopResult& stopped) {
     if (!stopped.ok) return fmt::format("[mcpivot] {}.", stopped.how);
     std::string words = fmt::format("[mcpivot] stopped: {}. {}", stopped.how, stopped.next);
     if (stopped.others.empty()) return words;
@@ -419,6 +422,13 @@ void ControlTools::switch_to(const Call& call, bool active) {
   Member* const member =
       pick_or_refuse(call, [active](const Member& candidate) { return candidate.active() != active; });
   if (member == nullptr) return;
+  if (fleet_.steers_all()) {
+    const std::size_t clients = fleet_.set_active_for_all(member->name(), active);
+    return answer(call, fmt::format("[mcpivot] \"{}\" is now {} for {}. Those who come later begin with what "
+                                    "the configuration says.",
+                                    member->name(), active ? "active" : "inactive",
+                                    clients == 1 ? "1 client" : fmt::format("{} clients", clients)));
+  }
   const bool was = member->active();
   if (was != active) fleet_.set_active(*member, active);
   std::vector<std::string> names;
@@ -505,7 +515,7 @@ void ControlTools::call_through(const Call& call) {
 }
 
 void ControlTools::sitter_kill(const Call& call) {
-  if (Member* const member = pick_or_refuse(call)) stop(call, member->instance(), sitter_killed);
+  if (Member* const member = pick_or_refuse(call)) stop(call, *member, sitter_killed);
 }
 
 void ControlTools::sitter_state(const Call& call) {
@@ -574,43 +584,76 @@ std::string ControlTools::hint_to_search() const {
   return has("pivot_search") ? ". pivot_search finds tools by what they do." : "";
 }
 
-void ControlTools::reload(const Call& call, Instance& server, bool build) {
-  const auto running = begin(call, server);
+void ControlTools::reload(const Call& call, Member& member, bool build) {
+  const auto running = begin(call, member.name());
   running->break_silence();
-  server.reload({.build = build,
-                 .renew = build,
-                 .reason = "on request",
-                 .progress =
-                     [weak = std::weak_ptr(running)](std::string_view line) {
-                       if (const auto still = weak.lock()) still->tell_progress(line);
-                     },
-                 .done = [this, weak = std::weak_ptr(running)](
-                             const ReloadOutcome& outcome) { end(weak.lock(), outcome); },
-                 .whose = running.get()});
+  fleet_.reload(member, {.build = build,
+                         .renew = build,
+                         .reason = "on request",
+                         .progress =
+                             [weak = std::weak_ptr(running)](std::string_view line) {
+                               if (const auto still = weak.lock()) still->tell_progress(line);
+                             },
+                         .done = [this, weak = std::weak_ptr(running)](
+                                     const ReloadOutcome& outcome) { end(weak.lock(), outcome); },
+                         .whose = running.get()});
 }
 
-void ControlTools::stop(const Call& call, Instance& server,
-                        std::string (*words)(const Instance::StopResult&)) {
+// Of several that were stopped at once, what is worth telling.
+Instance::StopResult ControlTools::gathered(const std::vector<Instance::StopResult>& all) {
+  if (all.size() == 1) return all.front();
+  if (all.empty())
+    return {.how = "no client has a running instance", .pids = {}, .others = {}, .program = {}};
+  Instance::StopResult one{
+      .how = fmt::format("{} instances ended", all.size()), .pids = {}, .others = {}, .program = {}};
+  for (const Instance::StopResult& stopped : all) {
+    if (!stopped.ok) return stopped;
+    std::ranges::copy(stopped.pids, std::back_inserter(one.pids));
+    one.next = stopped.next;
+    one.program = stopped.program;
+  }
+  // Those that each of them found are often the others of ours.
+  std::set<pid_t> foreign;
+  for (const Instance::StopResult& stopped : all)
+    foreign.insert(stopped.others.begin(), stopped.others.end());
+  for (const pid_t ours : one.pids) foreign.erase(ours);
+  one.others.assign(foreign.begin(), foreign.end());
+  return one;
+}
+
+void ControlTools::stop(const Call& call, Member& member, std::string (*words)(const Instance::StopResult&)) {
+  std::vector<Instance*> meant = fleet_.instances(member);
+  if (fleet_.steers_all())
+    std::erase_if(meant, [](const Instance* one) { return !one->runs() || one->ends(); });
   // Who else of ours runs the same program is stopped too: else it would be ended, started again, and hold
   // the file.
-  if (const auto program = world_.files().stoppable_program_of(server.config_in_use().command))
+  const Command& command = meant.empty() ? member.entry().server.command : meant[0]->config_in_use().command;
+  if (const auto program = world_.files().stoppable_program_of(command))
     for (Instance* const other : fleet_.all_instances()) {
       const auto same = world_.files().stoppable_program_of(other->config_in_use().command);
-      if (other != &server && !other->ends() && same && same->path == program->path)
+      if (!contains(meant, other) && !other->ends() && same && same->path == program->path)
         other->stop([](const Instance::StopResult&) {});
     }
-  server.stop([this, weak = std::weak_ptr(begin(call, server)), words](const Instance::StopResult& stopped) {
+  const auto results = std::make_shared<std::vector<Instance::StopResult>>();
+  const auto finish = [this, weak = std::weak_ptr(begin(call, member.name())), words, results] {
+    const Instance::StopResult stopped = gathered(*results);
     end(weak.lock(), {stopped.ok, words(stopped)});
-  });
+  };
+  if (meant.empty()) return finish();
+  for (Instance* const one : meant)
+    one->stop([results, finish, all = meant.size()](const Instance::StopResult& stopped) {
+      results->push_back(stopped);
+      if (results->size() == all) finish();
+    });
 }
 
 // It is ours alone, and gone with us; the handlers that we give away may outlive us.
-std::shared_ptr<ControlTools::Running> ControlTools::begin(const Call& call, Instance& server) {
+std::shared_ptr<ControlTools::Running> ControlTools::begin(const Call& call, const std::string& server) {
   const Message& message = call.message;
   const auto running =
       std::shared_ptr<Running>(new Running{.asker = call.asker,
                                            .clients = clients_,
-                                           .server = server.name(),
+                                           .server = server,
                                            .id = std::string(message.text(message.id)),
                                            .token = std::string(message.text(message.progress_token)),
                                            .clock = world_.timers(),
@@ -624,7 +667,8 @@ void ControlTools::end(const std::shared_ptr<Running>& running, const ReloadOutc
   if (!running) return;
   running_.remove(running);
   // Of what was too late to stop, or was done from a terminal or by another client, the model must know.
-  if (Instance* const server = outcome.ok ? find_server(running->server) : nullptr)
+  Instance* const server = outcome.ok && !fleet_.steers_all() ? find_server(running->server) : nullptr;
+  if (server != nullptr)
     server->add_notice(outcome.text, {&running->asker.client, running->withdrawn ? 0UL : 1UL});
   if (!running->withdrawn)
     clients_.answer(running->asker, tool_answer(running->id, outcome.text, !outcome.ok));

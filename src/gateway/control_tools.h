@@ -13,6 +13,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "config/config.h"
 #include "gateway/presentation.h"
@@ -44,6 +45,15 @@ class ControlTools {
     virtual void set_active(Member& member, bool active) = 0;
     // Of all servers, for all clients.
     virtual std::vector<Instance*> all_instances() const = 0;
+    // Whether what is done to a server is done for every client. Then the one whose fleet it is has only come
+    // to do that.
+    virtual bool steers_all() const = 0;
+    // Those that are meant by a member: the client's own, or everybody's.
+    virtual std::vector<Instance*> instances(Member& member) const = 0;
+    virtual void reload(Member& member, Reload reload) = 0;
+    virtual void cancel_reload(const std::string& server, const void* whose) = 0;
+    // Puts it into every client's list, or takes it out; how many they are.
+    virtual std::size_t set_active_for_all(const std::string& server, bool active) = 0;
     virtual void call_tool(Asker asker, const Message& message, const Routes::Target& target) = 0;
   };
 
@@ -128,9 +138,10 @@ class ControlTools {
   void switch_to(const Call& call, bool active);
   std::string overview() const;
   void index_tools();
-  void reload(const Call& call, Instance& server, bool build);
-  void stop(const Call& call, Instance& server, std::string (*words)(const Instance::StopResult&));
-  std::shared_ptr<Running> begin(const Call& call, Instance& server);
+  void reload(const Call& call, Member& member, bool build);
+  void stop(const Call& call, Member& member, std::string (*words)(const Instance::StopResult&));
+  static Instance::StopResult gathered(const std::vector<Instance::StopResult>& all);
+  std::shared_ptr<Running> begin(const Call& call, const std::string& server);
   void end(const std::shared_ptr<Running>& running, const ReloadOutcome& outcome);
   Instance* find_server(const std::string& name) const;  // null: it is gone
 

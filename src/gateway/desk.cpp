@@ -388,6 +388,44 @@ std::vector<Instance*> Desk::all_instances() const {
   return all;
 }
 
+std::vector<Instance*> Desk::instances(Member& member) const {
+  if (steers_all()) return servers_.at(member.name())->instances();
+  return {&member.instance()};
+}
+
+void Desk::reload(Member& member, Reload reload) {
+  if (steers_all()) return servers_.at(member.name())->reload(member.entry().server, std::move(reload));
+  member.instance().reload(std::move(reload));
+}
+
+void Desk::cancel_reload(const std::string& server, const void* whose) {
+  const auto found = std::ranges::find(members_, server, [](const auto& member) { return member->name(); });
+  if (found == members_.end()) return;
+  if (steers_all()) return servers_.at(server)->cancel_reload(whose);
+  (*found)->instance().cancel_reload(whose);
+}
+
+void Desk::learn_tools(std::string_view tool, bool may_start, std::function<void()> then) {
+  hello_ = own_hello();
+  const auto has_tool = [&](const auto& member) { return tool.starts_with(member->name() + "__"); };
+  const bool named = std::ranges::any_of(members_, has_tool);
+  const auto one_less = after_all(members_.size() + 1, std::move(then));
+  for (const auto& member : members_) {
+    if (named && !has_tool(member)) {
+      one_less();
+      continue;
+    }
+    if (may_start) member->start();
+    member->instance().hello(client_, hello_, era_, one_less);
+  }
+  one_less();
+}
+
+void Desk::activate(const std::string& server, bool active) {
+  const auto found = std::ranges::find(members_, server, [](const auto& member) { return member->name(); });
+  if (found != members_.end() && (*found)->active() != active) set_active(**found, active);
+}
+
 void Desk::set_active(Member& member, bool active) {
   member.set_active(active);
   forget_start(member);

@@ -70,12 +70,24 @@ class Desk final : private Instance::Watcher, private ControlTools::Fleet {
   // For terminals, which steer it and are no clients. One that has asked something and goes must be
   // forgotten.
   ControlTools::Fleet& fleet() { return *this; }
+  // No client comes here: from now on it is there to steer what all clients have. The function puts a server
+  // into their lists, or takes it out.
+  using Activate = std::function<std::size_t(const std::string& server, bool active)>;
+  void steer_all(Activate activate) { activate_all_ = std::move(activate); }
+  // Then it shakes hands in mcpivot's own name, to know the tools of all servers, or of the one that has this
+  // tool. Those of which nothing is known are started for that, if they may be. `then` is called when all is
+  // known that can be.
+  void learn_tools(std::string_view tool, bool may_start, std::function<void()> then);
+  // Somebody else wants a server in the client's list, or not.
+  void activate(const std::string& server, bool active);
   void forget(ClientId client);
   const Clock& clock() const { return world_.timers(); }
   // The tool that the client calls so, as its server describes it; empty: none is known.
   std::string_view tool(std::string_view name);
   // What the client calls itself; empty before the handshake.
   std::string client_name() const;
+  // What it said of itself, as JSON text; empty before the handshake.
+  const std::string& hello() const { return hello_; }
 
   // Whether the client must wait: its server does not read as fast as it is sent to.
   bool full() const { return presentation_.client_waits && lone().full(); }
@@ -112,6 +124,13 @@ class Desk final : private Instance::Watcher, private ControlTools::Fleet {
   const Routes& names() override { return stale_ == Stale::names ? routes() : routes_; }
   void set_active(Member& member, bool active) override;
   std::vector<Instance*> all_instances() const override;
+  bool steers_all() const override { return activate_all_ != nullptr; }
+  std::vector<Instance*> instances(Member& member) const override;
+  void reload(Member& member, Reload reload) override;
+  void cancel_reload(const std::string& server, const void* whose) override;
+  std::size_t set_active_for_all(const std::string& server, bool active) override {
+    return activate_all_(server, active);
+  }
   void call_tool(Asker asker, const Message& message, const Routes::Target& target) override;
 
   // The one that is shown as it is.
@@ -194,6 +213,7 @@ class Desk final : private Instance::Watcher, private ControlTools::Fleet {
   std::uint32_t last_instance_ = 0;
   GatewayConfig config_;
   Presentation presentation_;
+  Activate activate_all_;  // empty: it is a client's own
   ActiveMemory memory_;
   NoticeBoard notices_;
   std::map<InstanceId, Member*> by_instance_;  // those of both

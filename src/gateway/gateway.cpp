@@ -33,6 +33,20 @@ GatewayConfig Gateway::seen_by(ClientId client) const {
   return found == profiles_.end() ? config_ : seen_through(config_, found->second);
 }
 
+Desk& Gateway::open_for_terminals() {
+  Desk& terminals = open();
+  terminals.steer_all([this](const std::string& server, bool active) {
+    std::size_t clients = 0;
+    for (const auto& desk : desks_) {
+      if (desk->fleet().steers_all()) continue;
+      desk->activate(server, active);
+      ++clients;
+    }
+    return clients;
+  });
+  return terminals;
+}
+
 void Gateway::close(ClientId client, std::chrono::milliseconds patience) {
   const auto found = std::ranges::find(desks_, client, [](const auto& desk) { return desk->client(); });
   if (found == desks_.end()) return;

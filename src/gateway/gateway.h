@@ -28,6 +28,8 @@ class Gateway {
   Desk& open(const std::string& profile);
   // Whether there is such a profile; the empty one always is.
   bool has_profile(std::string_view name) const;
+  // For terminals: what is done there is done for every client.
+  Desk& open_for_terminals();
   // The client has gone: its servers end, each within twice the patience, and then its desk.
   void close(ClientId client, std::chrono::milliseconds patience);
 

@@ -1,9 +1,13 @@
 #include "server/server.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <functional>
 #include <iterator>
 #include <utility>
+
+#include "base/duration_text.h"
 
 namespace mcpivot {
 namespace {
@@ -58,6 +62,62 @@ void Server::reload(const std::string& reason) {
   if (!all.empty()) all.front()->follow_sources(reason);
 }
 
+void Server::reload(const ServerConfig& config, Reload reload) {
+  const std::vector<Instance*> all = by_use();
+  const auto first = std::ranges::find_if(all, [](const Instance* instance) { return runs(*instance); });
+  if (first == all.end()) return build_alone(config, std::move(reload));
+  Instance* const instance = *first;
+  Reload proof = reload;
+  proof.changed = true;
+  proof.done = [this, instance, config, reload = std::move(reload)](const ReloadOutcome& outcome) {
+    // Its client left: another one goes on.
+    if (!outcome.ok && instance->ends() && !closed_) {
+      handed_over_ = instance->id();
+      return this->reload(config, reload);
+    }
+    if (!outcome.ok) return reload.done(outcome);
+    instance->add_notice(outcome.text);
+    const auto others = std::ranges::count_if(
+        by_use(), [&](const Instance* other) { return other != instance && runs(*other); });
+    if (others == 0) return reload.done(outcome);
+    reload.done({true, fmt::format("{}\n{} of other clients {}, at the next call or when idle.", outcome.text,
+                                   others == 1 ? "1 instance" : fmt::format("{} instances", others),
+                                   others == 1 ? "follows" : "follow")});
+  };
+  instance->reload(std::move(proof));
+}
+
+void Server::build_alone(const ServerConfig& config, Reload reload) {
+  const std::string absent =
+      fmt::format("No client has a running instance of \"{}\"; the next call starts it.", config.name);
+  if (!reload.build || config.build.empty()) return reload.done({true, fmt::format("[mcpivot] {}", absent)});
+  const auto place = lone_builds_.insert(lone_builds_.end(), LoneBuild{reload.whose, {}});
+  reload_begins();
+  Build::Handlers handlers;
+  handlers.on_line = [tell = std::move(reload.progress)](std::string_view words) {
+    if (tell) tell(words);
+  };
+  handlers.on_done = [this, place, absent, name = config.name, line = config.build,
+                      done = std::move(reload.done)](const Build::Result& result) {
+    const auto keep = std::move(place->build);
+    const auto tell = done;
+    lone_builds_.erase(place);
+    reload_ends();
+    const std::string took = duration_text(result.took);
+    if (result.ok) return tell({true, fmt::format("[mcpivot] built \"{}\" in {}. {}", name, took, absent)});
+    tell({false, fmt::format("[mcpivot] the build of \"{}\" failed: it {} after {}: {}\n{}", name, result.how,
+                             took, line, result.output)});
+  };
+  place->build = builds_.join(config, std::move(handlers));
+}
+
+void Server::cancel_reload(const void* whose) {
+  for (Instance* const instance : std::vector(instances_)) instance->cancel_reload(whose);
+  for (const LoneBuild& lone : lone_builds_)
+    if (lone.whose == whose && lone.build)
+      return lone.build->stop("was stopped, because the request was cancelled");
+}
+
 std::shared_ptr<SharedInstance> Server::join(Clients& clients, const ServerConfig& config, ClientId client,
                                              Instance::Watcher& desk) {
   auto shared = shared_.lock();
@@ -98,7 +158,7 @@ void Server::proven(const Instance& by, Clock::Time since) {
 }
 
 void Server::gave_up(const Instance& by, const std::string& reason) {
-  if (closed_) return;
+  if (closed_ || std::exchange(handed_over_, {}) == by.id()) return;
   for (Instance* const instance : by_use())
     if (instance != &by && runs(*instance)) return instance->follow_sources(reason);
 }

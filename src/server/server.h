@@ -9,7 +9,9 @@
 #pragma once
 
 #include <functional>
+#include <list>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -32,6 +34,10 @@ class Server final : public Instance::Source {
   // Somebody outside wants it started again, after a build if there is one. One instance begins; the others
   // follow.
   void reload(const std::string& reason);
+  // The same for one who waits for what comes of it, and says whether there is to be a build. Nothing is
+  // started for it: if no instance runs, there is the build at most, of what this configuration says.
+  void reload(const ServerConfig& config, Reload reload);
+  void cancel_reload(const void* whose);
 
   const std::vector<Instance*>& instances() const { return instances_; }
   // The one that all clients share, this one among them from now on: it is made for the first, and ends with
@@ -54,6 +60,7 @@ class Server final : public Instance::Source {
 
  private:
   void watch(const ServerConfig& config);
+  void build_alone(const ServerConfig& config, Reload reload);
   // Those that do not end, the one that was used last first.
   std::vector<Instance*> by_use() const;
 
@@ -63,7 +70,13 @@ class Server final : public Instance::Source {
   int reloads_ = 0;      // under way: what they write starts no other
   bool closed_ = false;  // nothing begins any more
   std::vector<Instance*> instances_;
-  std::weak_ptr<SharedInstance> shared_;  // belongs to those who share it
+  struct LoneBuild {
+    const void* whose;
+    std::shared_ptr<Build> build;
+  };
+  std::optional<InstanceId> handed_over_{};  // what it was to prove, another one does already
+  std::list<LoneBuild> lone_builds_;         // no instance waits for them
+  std::weak_ptr<SharedInstance> shared_;     // belongs to those who share it
 };
 
 }  // namespace mcpivot

@@ -1,0 +1,135 @@
+#include "control/described.h"
+
+#include <algorithm>
+
+namespace mcpivot {
+namespace {
+
+namespace json = boost::json;
+
+constexpr std::size_t newest_clients = 20;
+
+// Nothing has come of it yet.
+bool is_unused(const Status& status) {
+  return !status.life && status.waiting == 0 && status.past.starts == 0 && status.state == "stopped";
+}
+
+json::object described_instance(const Status& status, std::string client) {
+  json::object instance{{"client", std::move(client)},      {"state", status.state},
+                        {"trouble", status.trouble},        {"waiting", status.waiting},
+                        {"starts", status.past.starts},     {"crashes", status.past.crashes},
+                        {"lastExit", status.past.last_exit}};
+  if (status.life) {
+    instance["generation"] = status.life->generation;
+    instance["pid"] = status.life->pid;
+    instance["uptimeMs"] = status.life->uptime.count();
+    instance["inFlight"] = status.life->in_flight;
+  }
+  return instance;
+}
+
+json::object described(const ClientFacts& client) {
+  return {{"name", client.name},         {"profile", client.profile},
+          {"session", client.session},   {"era", client.era == Era::modern ? "modern" : "legacy"},
+          {"version", client.version},   {"program", client.program},
+          {"ageMs", client.age.count()}, {"idleMs", client.idle.count()},
+          {"calls", client.made},        {"underWay", client.under_way},
+          {"streams", client.streams}};
+}
+
+}  // namespace
+
+json::object described(const Member& member, const Routes::Cost& cost) {
+  const Status status = member.instance().status();
+  json::object server{{"name", member.name()},
+                      {"active", member.active()},
+                      {"state", status.state},
+                      {"trouble", status.trouble},
+                      {"command", status.command},
+                      {"version", status.version},
+                      {"protocol", status.protocol},
+                      {"tools", cost.tools},
+                      {"tokens", cost.tokens()},
+                      {"waiting", status.waiting},
+                      {"starts", status.past.starts},
+                      {"kills", status.past.kills},
+                      {"crashes", status.past.crashes},
+                      {"outsideKills", status.past.outside_deaths},
+                      {"lastExit", status.past.last_exit},
+                      {"lastBuild", status.past.last_build},
+                      {"lastRestartChanged", status.past.last_diff}};
+  if (status.life) {
+    server["generation"] = status.life->generation;
+    server["pid"] = status.life->pid;
+    server["uptimeMs"] = status.life->uptime.count();
+    server["startMs"] = status.past.last_start_took.count();
+    server["inFlight"] = status.life->in_flight;
+  }
+  if (status.executable) {
+    server["executable"] = status.executable->path;
+    server["newerOnDisk"] = status.newer_on_disk;
+  }
+  if (status.daemon)  // not ours to kill; what ends are sessions with it
+    for (const char* of_processes : {"kills", "crashes", "outsideKills"}) server.erase(of_processes);
+  for (const auto& [key, value] : status.more) server[key] = value;
+  return server;
+}
+
+// The best that any of them is.
+json::object described_for_all(const Member& member, const Routes::Cost& cost,
+                               const std::vector<Instance*>& instances, const Label& label) {
+  constexpr std::array states{"ready", "starting", "failed", "stopped"};
+  json::array all;
+  std::size_t best = states.size() - 1;
+  std::size_t tools = cost.tools;
+  std::size_t in_flight = 0;
+  std::size_t waiting = 0;
+  int starts = 0;
+  int crashes = 0;
+  std::string trouble;
+  for (const Instance* const instance : instances) {
+    const Status status = instance->status();
+    if (is_unused(status)) continue;
+    const auto state = static_cast<std::size_t>(std::ranges::find(states, status.state) - std::begin(states));
+    best = std::min(best, state);
+    if (status.state == "failed" && trouble.empty()) trouble = status.trouble;
+    tools = std::max(tools, cost.tools == 0 ? status.tools : 0);
+    in_flight += status.life ? status.life->in_flight : 0;
+    waiting += status.waiting;
+    starts += status.past.starts;
+    crashes += status.past.crashes;
+    all.push_back(described_instance(status, label(instance->client())));
+  }
+  return {
+      {"name", member.name()}, {"active", member.active()},  {"state", states[best]}, {"trouble", trouble},
+      {"tools", tools},        {"inFlight", in_flight},      {"waiting", waiting},    {"starts", starts},
+      {"crashes", crashes},    {"instances", std::move(all)}};
+}
+
+void describe_clients(json::object& status, const std::vector<ClientFacts>& clients, bool all) {
+  std::size_t calls = 0;
+  std::size_t under_way = 0;
+  std::size_t streams = 0;
+  json::array shown;
+  for (const ClientFacts& client : clients) {
+    calls += client.made;
+    under_way += client.under_way;
+    streams += client.streams;
+    if (all || shown.size() < newest_clients) shown.push_back(described(client));
+  }
+  status["clients"] = std::move(shown);
+  status["totals"] = json::object{
+      {"clients", clients.size()}, {"calls", calls}, {"underWay", under_way}, {"streams", streams}};
+}
+
+json::object described(const SessionFacts& session) {
+  return {{"id", session.id},
+          {"name", session.name},
+          {"profile", session.profile},
+          {"program", session.program},
+          {"live", session.live},
+          {"ageMs", std::chrono::milliseconds(session.age).count()},
+          {"idleMs", std::chrono::milliseconds(session.idle).count()}};
+}
+
+}  // namespace mcpivot

@@ -1,0 +1,162 @@
+// A desk for terminals, which steers what all clients have.
+#include <gmock/gmock.h>
+
+#include <memory>
+#include <optional>
+
+#include "fleet.h"
+#include "gateway/gateway.h"
+#include "oracle.h"
+#include "rpc/answers.h"
+#include "sim_world.h"
+
+namespace mcpivot {
+namespace {
+
+using namespace std::chrono_literals;
+using testing::AllOf;
+using testing::HasSubstr;
+
+// Somebody who asks, in virtual time.
+class Guest final : public Peer {
+ public:
+  Guest(Gateway& gateway, Clients& clients) : gateway_(gateway), clients_(clients), desk_(gateway.open()) {
+    clients_.add(id_, *this);
+    desk_.start();
+    send("initialize", R"({"protocolVersion":"2025-06-18","capabilities":{}})");
+  }
+  ~Guest() override { leave(); }
+  void leave() {
+    if (!here_) return;
+    here_ = false;
+    clients_.remove(id_);
+    gateway_.close(id_, 100ms);
+  }
+  void send(std::string_view method, std::string_view params) {
+    const std::string line = request_line(std::to_string(++last_id_), method, params);
+    desk_.request({.client = id_}, *read_message(line));
+  }
+  void call() { send("tools/call", R"({"name":"work","arguments":{"n":0}})"); }
+  int generation() const {
+    const auto life = desk_.fleet().members().front()->instance().status().life;
+    return life ? life->generation : 0;
+  }
+
+ private:
+  void pass(ToClient&) override {}
+  void answer(std::uint32_t, std::string_view) override {}
+  void answer(std::uint32_t, const Message&, std::span<const Edit>) override {}
+  bool full() const override { return false; }
+
+  Gateway& gateway_;
+  Clients& clients_;
+  Desk& desk_;
+  const ClientId id_ = desk_.client();
+  int last_id_ = 0;
+  bool here_ = true;
+};
+
+class Terminals : public testing::Test {
+ protected:
+  Terminals() : gateway(world, clients, simulation::fleet_from("alpha=process,build")) {}
+  void pass(std::chrono::milliseconds time) {
+    const auto until = world.timers().now() + time;
+    while (world.timers().step(until)) continue;
+  }
+  Guest& come() {
+    guests.push_back(std::make_unique<Guest>(gateway, clients));
+    pass(1s);
+    return *guests.back();
+  }
+  ControlTools::Fleet& fleet() {
+    if (!desk) desk = &gateway.open_for_terminals();
+    return desk->fleet();
+  }
+  void reload(bool build) {
+    fleet().reload(*fleet().members().front(), {.build = build,
+                                                .reason = "on request",
+                                                .progress = {},
+                                                .done = [this](const ReloadOutcome& came) { outcome = came; },
+                                                .whose = this});
+  }
+
+  simulation::SimWorld world{1, oracle};
+  simulation::Oracle oracle{world.timers()};
+  Clients clients;
+  Gateway gateway;
+  std::vector<std::unique_ptr<Guest>> guests;
+  Desk* desk = nullptr;
+  std::optional<ReloadOutcome> outcome;
+};
+
+TEST_F(Terminals, start_nothing_of_their_own) {
+  const Guest& guest = come();
+  EXPECT_EQ(world.alive(), 1);
+  reload(false);
+  pass(5s);
+  ASSERT_TRUE(outcome);
+  EXPECT_TRUE(outcome->ok);
+  EXPECT_EQ(guest.generation(), 2);
+  EXPECT_EQ(world.alive(), 1);
+}
+
+TEST_F(Terminals, renew_the_instances_of_all_clients) {
+  const Guest& first = come();
+  const Guest& second = come();
+  reload(true);
+  pass(5s);
+  ASSERT_TRUE(outcome);
+  EXPECT_THAT(outcome->text,
+              AllOf(HasSubstr("generation 2"), HasSubstr("1 instance of other clients follows")));
+  EXPECT_EQ(first.generation(), 2);
+  EXPECT_EQ(second.generation(), 2);
+}
+
+TEST_F(Terminals, get_what_they_asked_for_though_the_client_that_was_to_prove_it_left) {
+  const Guest& first = come();
+  Guest& second = come();
+  second.call();  // so it is to prove the change
+  pass(1s);
+  reload(true);
+  pass(10ms);
+  ASSERT_EQ(world.builds(), 1);
+  second.leave();
+  pass(10s);
+  ASSERT_TRUE(outcome);
+  EXPECT_TRUE(outcome->ok) << outcome->text;
+  EXPECT_EQ(first.generation(), 2);
+}
+
+TEST_F(Terminals, build_what_nobody_uses_and_can_change_their_minds) {
+  reload(true);
+  pass(1ms);
+  EXPECT_EQ(world.builds(), 1);
+  fleet().cancel_reload("alpha", this);
+  pass(100ms);
+  ASSERT_TRUE(outcome);
+  EXPECT_FALSE(outcome->ok);
+  EXPECT_THAT(outcome->text, HasSubstr("was stopped, because the request was cancelled"));
+  EXPECT_EQ(world.builds(), 0);
+
+  reload(true);
+  pass(10s);
+  EXPECT_TRUE(outcome->ok);
+  EXPECT_THAT(outcome->text, AllOf(HasSubstr("built \"alpha\""), HasSubstr("the next call starts it")));
+  EXPECT_EQ(world.alive(), 0);
+}
+
+TEST_F(Terminals, that_learn_the_tools_have_instances_until_they_leave) {
+  bool known = false;
+  fleet();
+  desk->learn_tools({}, true, [&] { known = true; });
+  pass(5s);
+  EXPECT_TRUE(known);
+  EXPECT_NE(fleet().names().tool("work"), nullptr);
+  EXPECT_EQ(world.alive(), 1);
+  gateway.close(desk->client(), 100ms);
+  pass(5s);
+  EXPECT_EQ(world.alive(), 0);
+}
+
+}  // namespace
+}  // namespace mcpivot
