@@ -11,6 +11,8 @@ option(MCPIVOT_PAGES "Make the man page and the completions, by running the prog
 
 install(TARGETS mcpivot)
 install(FILES share/skill/SKILL.md DESTINATION ${CMAKE_INSTALL_DATADIR}/mcpivot/skill)
+# Also where the prefix is /usr/local, systemd finds it; elsewhere it is a file to copy.
+install(FILES share/systemd/mcpivot.service DESTINATION lib/systemd/system)
 install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/mcpivot RENAME copyright)
 
 if(MCPIVOT_PAGES)

@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <fstream>
+
 #include "harness.h"
 
 namespace harness {
@@ -40,6 +42,28 @@ TEST(InstallPrefix, has_a_program_that_runs_and_finds_its_skill) {
     if (entry.is_symlink()) links.push_back(entry.path());
   ASSERT_EQ(links.size(), 1U) << skill.out;
   EXPECT_EQ(fs::canonical(links[0]), fs::canonical(prefix / "share/mcpivot/skill/SKILL.md"));
+}
+
+// A unit that systemd doesn't understand starts nothing, or leaves out what was to protect the system.
+TEST(InstallPrefix, the_systemd_unit_is_one_that_systemd_understands) {
+  const TemporaryDirectory directory;
+  const fs::path prefix = directory.path() / "prefix";
+  ASSERT_EQ(
+      run({CMAKE_PROGRAM, "--install", BUILD_DIRECTORY, "--prefix", prefix}, directory.path()).exit_code, 0);
+  std::string unit = content_of(prefix / "lib/systemd/system/mcpivot.service");
+  const std::string start = "ExecStart=mcpivot ";  // systemd looks for it in /usr/local/bin and /usr/bin
+  ASSERT_THAT(unit, HasSubstr(start));
+  unit.replace(unit.find(start), start.size(), "ExecStart=" + (prefix / "bin/mcpivot").native() + " ");
+  const std::string file = directory.path() / "mcpivot.service";
+  const auto verify = [&](const std::string& text) {
+    std::ofstream(file) << text;
+    return run({"systemd-analyze", "verify", "--man=no", "--recursive-errors=no", file}, directory.path());
+  };
+  const Outcome verified = verify(unit);
+  EXPECT_EQ(verified.exit_code, 0) << "./dev test installs systemd, for systemd-analyze";
+  EXPECT_EQ(verified.out + verified.err, "");
+  const Outcome wrong = verify(unit + "[Service]\nKillMood=mixed\n");
+  EXPECT_THAT(wrong.out + wrong.err, HasSubstr("KillMood"));  // it does look
 }
 
 // The newest version of glibc that the program asks for; and what other libraries it needs.

@@ -32,19 +32,25 @@ class Descriptor {
   int number_;
 };
 
-// Empty: nobody but us can read or change it.
-std::string why_not_private(const std::string& path, const struct stat& file) {
+// As systemd hands over what a unit loads with LoadCredential=: root's, with a list of who else may read it.
+// The rights of such a list show as those of the group.
+bool is_handed_over_by_root(const struct stat& file) {
+  return file.st_uid == 0 && file.st_gid == 0 && (file.st_mode & 037U) == 0;
+}
+
+}  // namespace
+
+std::string why_not_private(const std::string& path, const struct stat& file, uid_t reader) {
   if (!S_ISREG(file.st_mode)) return "isn't a regular file";
-  if (file.st_uid != ::geteuid())
+  if (reader != 0 && is_handed_over_by_root(file)) return {};
+  if (file.st_uid != reader)
     return fmt::format("belongs to another user (uid {}; mcpivot runs as uid {}); run: chown {} {}",
-                       file.st_uid, ::geteuid(), ::geteuid(), path);
+                       file.st_uid, reader, reader, path);
   if ((file.st_mode & 077U) != 0)
     return fmt::format("is open to other users (mode {:04o}); run: chmod 600 {}", file.st_mode & 07777U,
                        path);
   return {};
 }
-
-}  // namespace
 
 SecretText::~SecretText() {
   if (bytes_) OPENSSL_cleanse(bytes_.get(), room_);
@@ -63,7 +69,7 @@ std::expected<SecretText, PrivateFileError> read_private_file(const std::string&
   struct stat file{};
   if (::fstat(opened.number(), &file) != 0)
     return failed(fmt::format("can't be read: {}", std::strerror(errno)));
-  if (const std::string why = why_not_private(path, file); !why.empty()) return failed(why);
+  if (const std::string why = why_not_private(path, file, ::geteuid()); !why.empty()) return failed(why);
   const auto size = static_cast<std::size_t>(file.st_size);
   if (size > limit) return failed(fmt::format("is too large: at most {} bytes are read", limit));
   SecretText text(size + 1);  // a byte more than there should be: it may be growing

@@ -4,6 +4,8 @@
 // Any thread.
 #pragma once
 
+#include <sys/stat.h>
+
 #include <cstddef>
 #include <expected>
 #include <memory>
@@ -36,7 +38,11 @@ struct PrivateFileError {
   std::string words;     // "FILE ..."; says what to do
 };
 
-// A regular file that belongs to our user, with no rights for anybody else, of at most `limit` bytes.
+// Empty: nobody but this user, and root, can read or change the file.
+std::string why_not_private(const std::string& path, const struct stat& file, uid_t reader);
+
+// A regular file that belongs to our user, with no rights for anybody else (or one that root has given us to
+// read), of at most `limit` bytes.
 std::expected<SecretText, PrivateFileError> read_private_file(const std::string& path, std::size_t limit);
 
 // Makes the folder that a file is to be in, for our user alone, unless it exists. False: errno tells why.

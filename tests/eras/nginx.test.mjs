@@ -4,32 +4,19 @@
 import assert from 'node:assert/strict';
 import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
 import tls from 'node:tls';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { blocks_of } from '../peers/lib/blocks.mjs';
 import { free_port } from '../peers/lib/ports.mjs';
 import { Peer } from './lib/clients.mjs';
+import { eventually, limit, Serving, token } from './lib/serving.mjs';
 
-const here = (path) => fileURLToPath(new URL(path, import.meta.url));
-const mcpivot = process.env.MCPIVOT ?? here('../../build/release/mcpivot');
 const nginx = process.env.NGINX ?? '/usr/sbin/nginx';
-const limit = 40_000;
-const token = 'alice-0123456789abcdef';
-const documented = blocks_of(here('../../docs/serve.md')).blocks.find(({ language }) => language === 'nginx').text;
-
-/** Until it gives something true. */
-async function eventually(what, action) {
-  for (const end = Date.now() + limit; Date.now() < end; await sleep(50)) {
-    const value = await action();
-    if (value) return value;
-  }
-  throw new Error(`waited in vain: ${what}`);
-}
+const docs = fileURLToPath(new URL('../../docs/serve.md', import.meta.url));
+const documented = blocks_of(docs).blocks.find(({ language }) => language === 'nginx').text;
 
 /** Where the documentation has one thing, this place has another. */
 function instead(text, changes) {
@@ -40,58 +27,30 @@ function instead(text, changes) {
   return text;
 }
 
-/** nginx and mcpivot in a folder of their own. */
+/** nginx and mcpivot behind it. */
 class Place {
-  folder = mkdtempSync(join(tmpdir(), 'mcpivot-nginx-'));
-  #build = join(this.folder, 'build');
-  #children = [];
-  #serve;
+  mcpivot = new Serving();
+  #nginx;
 
   static async make({ server, listen, proxies }) {
     const place = new Place();
     place.port = await free_port();
-    const address = listen === 'unix' ? `unix:${join(place.folder, 'sock')}` : `127.0.0.1:${await free_port()}`;
-    writeFileSync(join(place.folder, 'tokens'), `alice ${token}\n`, { mode: 0o600 });
-    place.build('build-1');
-    place.#serve = [
-      'serve',
-      ...['--listen', address, '--token-file', join(place.folder, 'tokens')],
+    const address =
+      listen === 'unix' ? `unix:${join(place.mcpivot.folder, 'sock')}` : `127.0.0.1:${await free_port()}`;
+    await place.mcpivot.begin(server, address, [
       ...proxies.flatMap((proxy) => ['--trusted-proxy', proxy]),
       ...['--public-url', `https://localhost:${place.port}/mcp`],
-      ...['--cwd', place.folder, '--watch', 'build', '--env', `ERAS_BUILD=${place.#build}`],
-      ...['--', process.execPath, here('server.mjs'), server],
-    ];
-    await place.start_mcpivot();
+    ]);
     await place.#start_nginx(address);
     return place;
   }
 
-  build(name) {
-    writeFileSync(this.#build, name);
-  }
-  url(path = '/mcp') {
-    return new URL(`https://localhost:${this.port}${path}`);
-  }
-
-  async start_mcpivot() {
-    const env = { PATH: process.env.PATH, HOME: this.folder, XDG_STATE_HOME: join(this.folder, 'state') };
-    const child = spawn(mcpivot, this.#serve, { env, stdio: ['ignore', 'ignore', 'pipe'] });
-    this.mcpivot = child;
-    let said = '';
-    child.stderr.setEncoding('utf8').on('data', (text) => (said += text));
-    await eventually('mcpivot listens', () => {
-      assert.equal(child.exitCode, null, said);
-      return said.includes('listening on');
-    });
-  }
-  async kill_mcpivot() {
-    const gone = once(this.mcpivot, 'exit');
-    this.mcpivot.kill('SIGKILL');
-    await gone;
+  url() {
+    return new URL(`https://localhost:${this.port}/mcp`);
   }
 
   async #start_nginx(address) {
-    const file = (name) => join(this.folder, name);
+    const file = (name) => join(this.mcpivot.folder, name);
     execFileSync(
       'openssl',
       ['req', '-x509', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes', '-days', '2'].concat(
@@ -114,9 +73,9 @@ class Place {
       `daemon off; master_process off; pid ${file('pid')}; error_log ${file('error.log')};\nevents {}\n` +
         `http {\naccess_log off;\n${kinds.map((kind) => `${kind}_temp_path ${file('temporary')};\n`).join('')}${server}}\n`,
     );
-    const child = spawn(nginx, ['-p', this.folder, '-c', file('nginx.conf')], { stdio: ['ignore', 'ignore', 'pipe'] });
-    this.#children.push(child);
+    const child = spawn(nginx, ['-p', this.mcpivot.folder, '-c', file('nginx.conf')], { stdio: ['ignore', 'ignore', 'pipe'] });
     await once(child, 'spawn');
+    this.#nginx = child;
     let said = '';
     child.stderr.setEncoding('utf8').on('data', (text) => (said += text));
     await eventually('nginx listens', () => {
@@ -125,26 +84,11 @@ class Place {
     });
   }
 
-  /** The last line of mcpivot's log about this. */
-  audited(what) {
-    return eventually(`"${what}" in the log`, () =>
-      readdirSync(this.folder, { recursive: true })
-        .filter((name) => name.endsWith('.log') && name.includes('mcpivot'))
-        .flatMap((name) => readFileSync(join(this.folder, name), 'utf8').split('\n'))
-        .filter((line) => line.includes(`http: ${what} `))
-        .at(-1)
-        ?.replace(/.*http: /, ''),
-    );
-  }
-
   async leave() {
-    await this.kill_mcpivot();
-    for (const child of this.#children) {
-      const gone = once(child, 'exit');
-      child.kill('SIGKILL');
-      await gone;
-    }
-    rmSync(this.folder, { recursive: true, force: true });
+    const gone = once(this.#nginx, 'exit');
+    this.#nginx.kill('SIGKILL');
+    await gone;
+    await this.mcpivot.end();
   }
 }
 
@@ -192,7 +136,7 @@ for (const [way, how] of Object.entries(ways)) {
 
           // Nothing is under way, so this comes on the stream that the client opened to listen.
           await peer.listen({ toolsListChanged: true });
-          place.build('build-2+');
+          place.mcpivot.build('build-2+');
           const changed = ({ method }) => method === 'notifications/tools/list_changed';
           await peer.until(peer.told, changed, 'list_changed');
           await eventually('the new tool', async () =>
@@ -200,15 +144,15 @@ for (const [way, how] of Object.entries(ways)) {
           );
 
           // The session goes on when mcpivot has been killed and started again.
-          await place.kill_mcpivot();
-          await place.start_mcpivot();
+          await place.mcpivot.kill();
+          await place.mcpivot.start();
           const after = text_of(await peer.call(['build']));
           assert.match(after, /build-2\+$/);
           assert.equal(peer.session, session);
           if (session) {
             assert.match(after, /this session goes on after mcpivot was started again/);
             const since = peer.told.length;
-            place.build('build-3');
+            place.mcpivot.build('build-3');
             await peer.until(peer.told, (each) => changed(each) && peer.told.indexOf(each) >= since, 'second list_changed');
           }
           await peer.client.close();
@@ -229,13 +173,13 @@ for (const [way, how] of Object.entries(ways)) {
             body: JSON.stringify({ jsonrpc: '2.0', id: 1, method }),
           });
         assert.equal((await post('ping')).status, 400); // it has no session
-        assert.equal(await place.audited('ping'), 'ping from 127.0.0.1, alice');
+        assert.equal(await place.mcpivot.audited('ping'), 'ping from 127.0.0.1, alice');
         // This machine's own addresses are trusted on loopback alone.
         assert.equal((await post('tools/list', { 'X-Forwarded-For': '192.0.2.66, 203.0.113.9' })).status, 400);
         const client = how.listen === 'unix' ? '127.0.0.1' : '203.0.113.9';
-        assert.equal(await place.audited('tools/list'), `tools/list from ${client}, alice`);
+        assert.equal(await place.mcpivot.audited('tools/list'), `tools/list from ${client}, alice`);
         assert.equal((await post('ping', { Authorization: 'Bearer wrong-0123456789abcdef' })).status, 401);
-        assert.equal(await place.audited('POST'), 'POST /mcp from 127.0.0.1: 401');
+        assert.equal(await place.mcpivot.audited('POST'), 'POST /mcp from 127.0.0.1: 401');
       }));
 
     test('pages of the public origin may send requests, and no others', () =>

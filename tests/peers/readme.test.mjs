@@ -117,6 +117,20 @@ const readme_ways = {
     assert.equal(readFileSync(file, 'utf8'), before);
   },
 
+  "a team's gateway": async (place, block) => {
+    place.write('server.mjs', file_in_quick_starts('server.mjs'));
+    place.write('mcpivot.json', JSON.stringify({ mcpServers: { greeter: { command: 'node', args: ['server.mjs'] } } }));
+    const [tokens, serve, add, ...more] = commands_in({ text: place.text(block.text) });
+    assert.deepEqual(more, []);
+    place.shell(tokens);
+    await place.start_daemon(serve);
+    const client = await place.connect_added(add);
+    assert.equal(await call(client, 'greet', { name: 'Ada' }), 'Hello, Ada!');
+    await place.stop_daemon();
+    await place.start_daemon(serve);
+    assert.match(await call(client, 'greet', { name: 'Ada' }), /this session goes on .*Hello, Ada!$/s);
+  },
+
   'shell beside a running mcpivot': async (place, block) => {
     write_project(place);
     await place.connect(['mcpivot', '--build', 'npm run build', '--', 'node', 'build/index.js']);
@@ -147,7 +161,9 @@ const quick_start_ways = {
     const said = await call(place.client, tool, JSON.parse(args));
     assert.ok(matches(said, place.text(block.text).trimEnd().split('\n')), `it says:\n${said}`);
   },
-  daemon: async (place, block) => {
+  daemon: async (place, block, rest) => {
+    assert.ok(['', 'again'].includes(rest));
+    if (rest === 'again') await place.stop_daemon();
     place.daemon_line = place.text(block.text.trim());
     await place.start_daemon(place.daemon_line);
   },

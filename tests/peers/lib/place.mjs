@@ -1,6 +1,6 @@
 // A home and a folder of their own, in which the commands of the documentation are followed as a reader would:
 // with mcpivot on the PATH, a client that stays connected, and daemons. `claude` is a stand-in that remembers
-// what `claude mcp add` was told; the client that then connects is the official SDK's.
+// what `claude mcp add` was told, be it a command or a URL; the client that then connects is the official SDK's.
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
@@ -9,6 +9,7 @@ import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js';
+import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 import { free_port } from './ports.mjs';
 
 export const mcpivot = process.env.MCPIVOT;
@@ -16,12 +17,18 @@ const modules = fileURLToPath(new URL('../node_modules', import.meta.url));
 const patience = 60_000;
 
 const stand_in = `#!/usr/bin/env node
-const [mcp, add, name, dashes, ...command] = process.argv.slice(2);
-if (mcp !== 'mcp' || add !== 'add' || dashes !== '--') {
-  console.error('claude (stand-in): only "claude mcp add NAME -- COMMAND" is known');
+const [mcp, add, ...rest] = process.argv.slice(2);
+const [option, transport, , url, option_2, header, ...more] = rest;
+const added =
+  mcp !== 'mcp' || add !== 'add' ? undefined
+  : rest[1] === '--' ? { command: rest.slice(2) }
+  : option === '--transport' && transport === 'http' && option_2 === '--header' && more.length === 0 ? { url, header }
+  : undefined;
+if (!added) {
+  console.error('claude (stand-in): only "claude mcp add NAME -- COMMAND" and "claude mcp add --transport http NAME URL --header HEADER" are known');
   process.exit(2);
 }
-require('node:fs').writeFileSync(process.env.HOME + '/added.json', JSON.stringify({ name, command }));
+require('node:fs').writeFileSync(process.env.HOME + '/added.json', JSON.stringify(added));
 `;
 
 const sleep = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
@@ -52,10 +59,11 @@ export class Place {
   #root = mkdtempSync(join(tmpdir(), 'mcpivot-follow-'));
   #clients = [];
   #daemon;
+  #signal;
   home = join(this.#root, 'home');
   folder = join(this.#root, 'project');
 
-  /** Blocks speak of port 8080; here it is one that is free. */
+  /** Blocks speak of port 8080, or 7420; here it is one that is free. */
   static async make() {
     const place = new Place();
     place.port = await free_port();
@@ -78,7 +86,7 @@ export class Place {
   }
 
   text(block) {
-    return block.replaceAll('8080', String(this.port));
+    return block.replaceAll(/8080|7420/g, String(this.port));
   }
   write(name, text) {
     mkdirSync(dirname(join(this.folder, name)), { recursive: true });
@@ -133,10 +141,11 @@ export class Place {
 
   /** A client connects to this command, and stays until the end. */
   async connect([command, ...args], folder = this.folder) {
+    return this.#connect(new StdioClientTransport({ command, args, cwd: folder, env: this.env, stderr: 'ignore' }));
+  }
+  async #connect(transport) {
     const client = new Client({ name: 'a-reader', version: '1' }, { capabilities: {} });
-    await client.connect(
-      new StdioClientTransport({ command, args, cwd: folder, env: this.env, stderr: 'ignore' }),
-    );
+    await client.connect(transport);
     this.#clients.push(client);
     return client;
   }
@@ -150,10 +159,14 @@ export class Place {
   /** The same for what `claude mcp add` was told. */
   async connect_added(block) {
     this.shell(this.text(block));
-    return this.connect(JSON.parse(readFileSync(join(this.home, 'added.json'), 'utf8')).command);
+    const { command, url, header } = JSON.parse(readFileSync(join(this.home, 'added.json'), 'utf8'));
+    if (command) return this.connect(command);
+    const [name, value] = header.split(': ');
+    return this.#connect(new StreamableHTTPClientTransport(new URL(url), { requestInit: { headers: { [name]: value } } }));
   }
 
   async start_daemon(line) {
+    this.#signal = line.startsWith('mcpivot') ? 'SIGINT' : 'SIGKILL'; // whose servers would be left behind
     this.#daemon = spawn('bash', ['-c', `exec ${line.replace(/^(\w+=\S+) /, 'env $1 ')}`], {
       cwd: this.folder,
       env: this.env,
@@ -165,7 +178,7 @@ export class Place {
   async stop_daemon() {
     if (!this.#daemon) return;
     const gone = once(this.#daemon, 'close');
-    process.kill(-this.#daemon.pid, 'SIGKILL');
+    process.kill(-this.#daemon.pid, this.#signal);
     await gone;
     this.#daemon = undefined;
     await eventually(
