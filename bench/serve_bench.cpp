@@ -284,8 +284,10 @@ class ServeBench {
       for (const auto& [row, values] : one.values) {
         const double ratio = row.ends_with("/s") ? value_of(ours, row) / value_of(one, row)
                                                  : value_of(one, row) / value_of(ours, row);
-        if (one.name == "no proxy")
-          fmt::print("     {}: {:.2f} of what is possible without a proxy\n", row, ratio);
+        if (one.name == "no proxy" && row.ends_with("/s"))
+          fmt::print("     {}: {:.2f} times as many as without a proxy\n", row, ratio);
+        else if (one.name == "no proxy")
+          fmt::print("     {}: {:.1f} times as long as without a proxy\n", row, 1 / ratio);
         else
           bar(ratio > 1, fmt::format("{}: ahead of {}: {:.1f} times", row, one.name, ratio));
       }
