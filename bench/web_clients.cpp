@@ -154,7 +154,7 @@ void WebClients::on_ended(Connection& connection) {
   if (!problem.empty() && use != For::call && trouble_.empty()) trouble_ = problem;
   std::string session = answer.header("mcp-session-id");
   if (use == For::stream) client.listens = false;
-  if (use == For::initialized) --shaking_hands_;
+  if (use == For::list) --shaking_hands_;
   if (answer.closes()) {
     if (use == For::call) on_call_ended(connection, problem);
     drop(connection.fd);
@@ -162,6 +162,9 @@ void WebClients::on_ended(Connection& connection) {
     idle_.push_back(connection.fd);
     if (use == For::call) on_call_ended(connection, problem);
   }
+  if (use == For::initialized)
+    send(idle(), For::list, number, "POST", post_headers,
+         R"({"jsonrpc":"2.0","id":1,"method":"tools/list"})");
   if (use != For::initialize) return;
   client.headers = "MCP-Protocol-Version: 2025-06-18\r\n";
   if (!session.empty()) client.headers += "Mcp-Session-Id: " + session + "\r\n";
@@ -176,7 +179,7 @@ void WebClients::on_lost(Connection& connection, const std::string& why) {
     if (!connection.answer.has_head()) --opening_;
     clients_[connection.client].listens = false;
   }
-  if (use == For::initialize || use == For::initialized) --shaking_hands_;
+  if (use == For::initialize || use == For::initialized || use == For::list) --shaking_hands_;
   if (use != For::nothing && use != For::call && trouble_.empty()) trouble_ = why;
   drop(connection.fd);
 }

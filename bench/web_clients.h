@@ -48,7 +48,7 @@ class WebClients {
   WebClients& operator=(const WebClients&) = delete;
 
   size_t size() const { return clients_.size(); }
-  // So many more, after their handshakes. Throws Failure, as all of them.
+  // So many more, who shake hands and ask for the tools. Throws Failure, as all of them.
   void open(size_t count);
   // The last `count` of them, or all, open their own streams.
   void listen(size_t count = SIZE_MAX);
@@ -68,10 +68,10 @@ class WebClients {
   std::vector<size_t> take_list_changes();
 
  private:
-  enum class For : std::uint8_t { nothing, initialize, initialized, call, stream };
+  enum class For : std::uint8_t { nothing, initialize, initialized, list, call, stream };
   struct Client {
     std::string headers;  // with its session, if it has one
-    std::int64_t last_id = 0;
+    std::int64_t last_id = 1;
     size_t list_changes = 0;
     bool listens = false;
   };

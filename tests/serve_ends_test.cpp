@@ -61,27 +61,17 @@ json::object hello_of(const std::string& name) {
           {"clientInfo", {{"name", name}, {"version", "1"}}}};
 }
 
-// How often the log says this.
-std::size_t logged(const Serve& serve, const std::string& words) {
-  std::string all;
-  for (const auto& file : std::filesystem::directory_iterator(serve.directory() / "state" / "mcpivot"))
-    if (file.path().extension() == ".log") all += content_of(file.path());
-  const Strings lines = lines_in(all);
-  return static_cast<std::size_t>(
-      std::ranges::count_if(lines, [&](const std::string& line) { return line.ends_with(words); }));
-}
-
 TEST(ServeEnds, a_client_that_leaves_while_its_session_is_restored_is_idle) {
   Serve serve({"--session-idle", "200ms"});
   std::vector<WebClient> clients;
   for (int i = 0; i < 20; ++i) clients.emplace_back(serve).initialize();
-  EXPECT_TRUE(wait_until([&] { return logged(serve, "has gone") == 20; }, soon()));
+  EXPECT_TRUE(wait_until([&] { return serve.logged("has gone") == 20; }, soon()));
   for (const WebClient& client : clients) {
     Connection connection(serve.address());
     connection.send(request_text("GET", "/mcp", client.headers() + "Accept: text/event-stream\r\n", {}));
   }
-  EXPECT_TRUE(wait_until([&] { return logged(serve, "is back") == 20; }, soon()));
-  EXPECT_TRUE(wait_until([&] { return logged(serve, "has gone") == 40; }, soon()));
+  EXPECT_TRUE(wait_until([&] { return serve.logged("is back") == 20; }, soon()));
+  EXPECT_TRUE(wait_until([&] { return serve.logged("has gone") == 40; }, soon()));
 }
 
 TEST(ServeEnds, a_client_that_leaves_before_its_handshake_is_answered_leaves_no_session_and_no_server) {
@@ -92,7 +82,7 @@ TEST(ServeEnds, a_client_that_leaves_before_its_handshake_is_answered_leaves_no_
     ASSERT_TRUE(wait_until([&] { return serve.servers().size() == 1; }, soon()));
   }
   EXPECT_TRUE(wait_until([&] { return serve.servers().empty(); }, soon()));
-  EXPECT_EQ(logged(serve, "has gone"), 1);
+  EXPECT_EQ(serve.logged("has gone"), 1);
 }
 
 TEST(ServeEnds, a_handshake_that_is_too_long_for_the_id_is_answered_when_the_store_has_it) {
@@ -145,17 +135,17 @@ TEST(ServeEnds, keys_are_replaced_while_it_runs_and_a_bad_file_changes_nothing) 
   client.initialize();
   EXPECT_THAT(client.session, testing::StartsWith("k1."));
   write_keys(file, second_key + first_key);
-  ASSERT_TRUE(wait_until([&] { return logged(serve, "was read again") == 1; }, soon()));
+  ASSERT_TRUE(wait_until([&] { return serve.logged("was read again") == 1; }, soon()));
   WebClient later(serve);
   later.initialize();
   EXPECT_THAT(later.session, testing::StartsWith("k2."));
   EXPECT_EQ(client.notify("notifications/none").status, 202);
   write_keys(file, "k3 nonsense\n");
   ASSERT_TRUE(
-      wait_until([&] { return logged(serve, "the keys of session ids stay as they were") == 1; }, soon()));
+      wait_until([&] { return serve.logged("the keys of session ids stay as they were") == 1; }, soon()));
   EXPECT_EQ(client.notify("notifications/none").status, 202);
   write_keys(file, second_key);
-  ASSERT_TRUE(wait_until([&] { return logged(serve, "was read again") == 2; }, soon()));
+  ASSERT_TRUE(wait_until([&] { return serve.logged("was read again") == 2; }, soon()));
   EXPECT_EQ(client.notify("notifications/none").status, 404);
   EXPECT_EQ(later.notify("notifications/none").status, 202);
 }

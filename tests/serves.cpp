@@ -225,6 +225,15 @@ std::vector<pid_t> Serve::servers() const {
   return found;
 }
 
+std::size_t Serve::logged(std::string_view words) const {
+  std::string all;
+  for (const auto& file : std::filesystem::directory_iterator(directory() / "state" / "mcpivot"))
+    if (file.path().extension() == ".log") all += content_of(file.path());
+  const Strings lines = lines_in(all);
+  return static_cast<std::size_t>(
+      std::ranges::count_if(lines, [&](const std::string& line) { return line.ends_with(words); }));
+}
+
 // --- a client ----------------------------------------------------------------------------------------------
 
 WebClient::WebClient(const Serve& serve, Era era, Headers headers)

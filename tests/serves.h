@@ -100,6 +100,8 @@ class Serve {
   Reply post(std::string_view body, const Headers& headers = {}, std::string_view target = "/mcp") const;
   // The servers' processes.
   std::vector<pid_t> servers() const;
+  // How many lines of the log end in these words.
+  std::size_t logged(std::string_view words) const;
 
  private:
   TemporaryDirectory directory_;

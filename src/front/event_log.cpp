@@ -4,6 +4,9 @@
 
 #include <algorithm>
 #include <charconv>
+#include <iterator>
+
+#include "log/log.h"
 
 namespace mcpivot {
 namespace {
@@ -31,6 +34,29 @@ std::string event_text(std::string_view id, std::string_view data) {
   return text.append("\n");
 }
 
+void EventRoom::resized(EventLog& log, std::size_t before, std::size_t now) {
+  if (before > 0) by_size_.erase({before, &log});
+  if (now > 0) by_size_.emplace(now, &log);
+  bytes_ = bytes_ - before + now;
+  if (bytes_ > most_bytes_) return make_room();
+  if (bytes_ < most_bytes_ / 2) told_ = false;
+}
+
+void EventRoom::make_room() {
+  if (!std::exchange(told_, true))
+    log_warn("what sessions may ask for again takes more than {} MB: the oldest of it is forgotten",
+             most_bytes_ / (1024 * 1024));
+  while (bytes_ > most_bytes_ && !by_size_.empty()) {
+    const auto largest = std::prev(by_size_.end());
+    EventLog& log = *largest->second;
+    bytes_ -= log.bytes_;
+    by_size_.erase(largest);
+    log.forget_oldest();
+    bytes_ += log.bytes_;
+    if (log.bytes_ > 0) by_size_.emplace(log.bytes_, &log);
+  }
+}
+
 std::optional<EventLog::Place> EventLog::read_id(std::string_view id) const {
   Place place;
   const auto life = id.find('-');
@@ -50,13 +76,21 @@ std::string EventLog::id_of(std::uint32_t stream) {
 
 std::string EventLog::add(std::uint32_t stream, std::string_view data, bool sent) {
   std::string text = event_text(id_of(stream), data);
-  bytes_ += text.size();
+  const std::size_t before = bytes_;
   events_.push_back({{stream, last_}, text, sent});
-  while (events_.size() > 1 && (events_.size() > most_events || bytes_ > most_bytes)) {
-    bytes_ -= events_.front().text.size();
-    events_.pop_front();
-  }
+  bytes_ += events_.back().bytes();
+  while (events_.size() > 1 && (events_.size() > most_events || bytes_ > most_bytes)) forget_oldest();
+  room_.resized(*this, before, bytes_);
   return text;
+}
+
+EventLog::~EventLog() {
+  room_.resized(*this, bytes_, 0);
+}
+
+void EventLog::forget_oldest() {
+  bytes_ -= events_.front().bytes();
+  events_.pop_front();
 }
 
 std::string EventLog::prime(std::uint32_t stream) {

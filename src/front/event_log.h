@@ -2,7 +2,10 @@
 // that names its stream and its place there, and a client whose connection broke goes on behind the last one
 // that it got (`Last-Event-ID`).
 //
-// Bounded: the oldest are forgotten first. Plain data, one thread.
+// Bounded: the oldest are forgotten first. All sessions together are bounded, too: the one that keeps the
+// most forgets first, so that nobody takes from the others what they may come back for.
+//
+// One thread.
 #pragma once
 
 #include <chrono>
@@ -10,6 +13,7 @@
 #include <cstdint>
 #include <deque>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -19,6 +23,31 @@ namespace mcpivot {
 
 // One event as it is written: an id, if it has one, and the lines of its data.
 std::string event_text(std::string_view id, std::string_view data);
+
+class EventLog;
+
+// What all logs may keep together.
+class EventRoom {
+ public:
+  static constexpr std::size_t usual_bytes = 256 * 1024 * 1024;
+
+  explicit EventRoom(std::size_t most_bytes = usual_bytes) : most_bytes_(most_bytes) {}
+  EventRoom(const EventRoom&) = delete;
+  EventRoom& operator=(const EventRoom&) = delete;
+
+  std::size_t bytes() const { return bytes_; }
+
+ private:
+  friend class EventLog;
+  // A log keeps so much now. Whichever keeps the most forgets something, if it is too much.
+  void resized(EventLog& log, std::size_t before, std::size_t now);
+  void make_room();
+
+  const std::size_t most_bytes_;
+  std::size_t bytes_ = 0;
+  std::set<std::pair<std::size_t, EventLog*>> by_size_;  // those that keep anything
+  bool told_ = false;                                    // that something was forgotten
+};
 
 class EventLog {
  public:
@@ -34,8 +63,12 @@ class EventLog {
     bool operator==(const Place&) const = default;
   };
 
-  // `life` is unlike any other's of the session: ids must never mean two things. Letters and digits.
-  explicit EventLog(std::string life) : life_(std::move(life)) {}
+  // `life` is unlike any other's of the session: ids must never mean two things. Letters and digits. The room
+  // must outlive it.
+  EventLog(std::string life, EventRoom& room) : life_(std::move(life)), room_(room) {}
+  ~EventLog();
+  EventLog(const EventLog&) = delete;
+  EventLog& operator=(const EventLog&) = delete;
 
   std::optional<Place> read_id(std::string_view id) const;
 
@@ -53,14 +86,18 @@ class EventLog {
   bool has(std::uint32_t stream) const;
 
  private:
+  friend class EventRoom;
   struct Event {
     Place place;
     std::string text;
     bool sent;
+    std::size_t bytes() const { return text.size() + sizeof(Event); }
   };
   std::string id_of(std::uint32_t stream);
+  void forget_oldest();
 
   const std::string life_;
+  EventRoom& room_;
   std::deque<Event> events_;
   std::size_t bytes_ = 0;
   std::uint64_t last_ = 0;  // ids are unique among all streams of the session

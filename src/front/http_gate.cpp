@@ -1,6 +1,7 @@
 #include "front/http_gate.h"
 
 #include <fmt/format.h>
+#include <malloc.h>
 
 #include <algorithm>
 #include <utility>
@@ -25,6 +26,7 @@ constexpr milliseconds patience{100};   // for a server whose client has gone
 constexpr milliseconds save_pace{100};  // for what sessions have set
 // A client that went away from a call may come back for its answer; not for ever.
 constexpr milliseconds longest_absence{std::chrono::hours(1)};
+constexpr std::size_t many_gone = 256;
 constexpr std::string_view json_type = "Content-Type: application/json\r\n";
 constexpr std::string_view endpoint = "/mcp";
 
@@ -316,7 +318,7 @@ HttpGate::Life& HttpGate::seat(const Visit& visit, Desk& desk, Era era, std::str
   life.profile = visit.profile;
   life.uid = std::move(uid);
   WebClient::Owner& owner = *this;
-  life.client = std::make_unique<WebClient>(*server_, world_.timers(), clients_, desk, era, owner);
+  life.client = std::make_unique<WebClient>(*server_, world_.timers(), clients_, events_, desk, era, owner);
   if (!life.uid.empty()) sessions_.emplace(life.uid, desk.client());
   return life;
 }
@@ -463,6 +465,12 @@ void HttpGate::end_idle() {
     for (const auto& [id, life] : lives_)
       if (life.client->calls() == 0 && life.client->last_used() < since)
         life.client->desk().rest("because nothing was asked of it for a long time");
+    gone_ += idle.size();
+    // Of what many clients left, all but the last pages would stay ours for good.
+    if (idle.empty() && gone_ >= many_gone) {
+      gone_ = 0;
+      ::malloc_trim(0);
+    }
     store_.tidy(now());
     end_idle();
   });

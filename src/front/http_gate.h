@@ -147,9 +147,11 @@ class HttpGate final : public HttpServer::Handler, public Crowd, private WebClie
   std::set<ClientId> to_save_;
   Alarm save_;
   Alarm idle_;
+  std::size_t gone_ = 0;  // clients, since memory was last given back
   Alarm drain_;
   bool draining_ = false;
   std::function<void()> drained_;
+  EventRoom events_;
   std::map<ClientId, Life> lives_;  // goes first: clients tell the others that they have gone
 };
 

@@ -43,13 +43,14 @@ int status_of(Era era, const Message& answer) {
 
 }  // namespace
 
-WebClient::WebClient(HttpServer& server, Timers& timers, Clients& clients, Desk& desk, Era era, Owner& owner)
+WebClient::WebClient(HttpServer& server, Timers& timers, Clients& clients, EventRoom& events, Desk& desk,
+                     Era era, Owner& owner)
     : server_(server),
       timers_(timers),
       desk_(desk),
       era_(era),
       owner_(owner),
-      events_(random_text()),
+      events_(random_text(), events),
       keep_alive_(timers),
       began_(timers.now()),
       last_used_(began_),

@@ -39,7 +39,8 @@ class WebClient final : private Outlet {
   };
 
   // The others must outlive it.
-  WebClient(HttpServer& server, Timers& timers, Clients& clients, Desk& desk, Era era, Owner& owner);
+  WebClient(HttpServer& server, Timers& timers, Clients& clients, EventRoom& events, Desk& desk, Era era,
+            Owner& owner);
   ~WebClient() override;
   WebClient(const WebClient&) = delete;
   WebClient& operator=(const WebClient&) = delete;

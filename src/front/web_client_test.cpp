@@ -27,7 +27,8 @@ class WebClientTest : public HttpServerTest, private WebClient::Owner {
     visitor->world().scripts().of("alpha").births.push_back(birth);
     visitor->clients().remove(visitor->desk().client());
     WebClient::Owner& owner = *this;
-    client.emplace(*server, visitor->world().timers(), visitor->clients(), visitor->desk(), era, owner);
+    client.emplace(*server, visitor->world().timers(), visitor->clients(), events, visitor->desk(), era,
+                   owner);
     handler.then = [this](const ScriptedHandler::Request& request) {
       if (request.ask.method == "GET") return client->listen(request.reply, {}, {});
       client->post(request.reply, request.body, {});
@@ -45,6 +46,7 @@ class WebClientTest : public HttpServerTest, private WebClient::Owner {
     }
   }
 
+  EventRoom events;
   std::optional<simulation::Visitor> visitor;
   std::optional<WebClient> client;
 

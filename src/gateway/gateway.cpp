@@ -48,8 +48,10 @@ Desk& Gateway::open_for_terminals() {
 }
 
 void Gateway::close(ClientId client, std::chrono::milliseconds patience) {
-  const auto found = std::ranges::find(desks_, client, [](const auto& desk) { return desk->client(); });
-  if (found == desks_.end()) return;
+  // They are in the order of their ids.
+  const auto found =
+      std::ranges::lower_bound(desks_, client, {}, [](const auto& desk) { return desk->client(); });
+  if (found == desks_.end() || (*found)->client() != client) return;
   (*found)->forget(client);
   profiles_.erase(client);
   if (ending_) return;  // its servers end already

@@ -27,7 +27,7 @@ Session::Session(Outlet& outlet, Clients& clients, Desk& desk)
       clients_(clients),
       desk_(desk),
       id_(desk.client()),
-      asked_(desk.clock()),
+      asked_(Requests::small(desk.clock())),
       initialized_(desk.shaken()) {
   clients_.add(id_, *this);
 }

@@ -75,7 +75,9 @@ class RequestTable {
     std::string_view name() const { return name_at.of(kept.raw()); }
   };
 
-  explicit RequestTable(const Clock& clock) : clock_(clock) {}
+  explicit RequestTable(const Clock& clock) : RequestTable(clock, usual_slots) {}
+  // For a peer that is seldom asked anything, where thousands of tables are kept: as small as can be.
+  static RequestTable small(const Clock& clock) { return RequestTable(clock, 2); }
 
   // A request of somebody else's that goes to the peer, with these edits. Returns our id for it.
   std::int64_t add(const Message& message, Origin origin, std::span<const Edit> edits = {}) {
@@ -134,7 +136,7 @@ class RequestTable {
     request.kept.drop();
     request.id_at = request.token_at = request.method_at = request.name_at = Span();
     slot(id).id = 0;
-    if (--size_ == 0 && slots_.size() > usual_slots) resize(usual_slots);
+    if (--size_ == 0 && slots_.size() > first_slots_) resize(first_slots_);
   }
 
   // Takes a request out of the table.
@@ -224,6 +226,8 @@ class RequestTable {
   static constexpr std::size_t usual_slots = 256;  // a power of two, as all sizes are
   static constexpr std::size_t most_task_tokens = 1024;
 
+  RequestTable(const Clock& clock, std::size_t slots) : clock_(clock), first_slots_(slots), slots_(slots) {}
+
   struct Slot {
     std::int64_t id = 0;  // 0: free
     Request request;
@@ -251,7 +255,8 @@ class RequestTable {
   const Clock& clock_;
   std::int64_t last_id_ = 0;
   std::size_t size_ = 0;
-  std::vector<Slot> slots_ = std::vector<Slot>(usual_slots);
+  const std::size_t first_slots_;
+  std::vector<Slot> slots_;
   std::vector<std::vector<Slot>> outgrown_;  // while somebody holds it
   int holds_ = 0;
   std::unordered_map<std::int64_t, Token> task_tokens_;

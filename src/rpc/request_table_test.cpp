@@ -41,6 +41,18 @@ TEST(RequestTable, gives_each_request_back_once) {
   EXPECT_EQ(table.size(), 0U);
 }
 
+TEST(RequestTable, a_small_one_takes_as_many_as_any_other) {
+  auto table = RequestTable<int>::small(stopped);
+  std::vector<std::int64_t> ids;
+  for (int round = 0; round < 2; ++round) {
+    for (int i = 0; i < 1000; ++i) ids.push_back(table.add(Incoming(std::to_string(i)).message, i));
+    EXPECT_EQ(table.size(), 1000U);
+    for (int i = 0; i < 1000; ++i) EXPECT_EQ(table.take(ids[static_cast<std::size_t>(i)])->origin, i);
+    ids.clear();
+    EXPECT_EQ(table.size(), 0U);
+  }
+}
+
 TEST(RequestTable, one_that_is_never_answered_is_in_nobodys_way) {
   Table table;
   const auto stuck = add(table, "\"stuck\"");

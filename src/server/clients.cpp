@@ -23,7 +23,8 @@ void Clients::add(ClientId id, Peer& peer) {
 }
 
 void Clients::remove(ClientId id) {
-  std::erase_if(entries_, [&](const Entry& entry) { return entry.id == id; });
+  const auto found = std::ranges::lower_bound(entries_, id, {}, &Entry::id);
+  if (found != entries_.end() && found->id == id) entries_.erase(found);
 }
 
 void Clients::forget(GenerationId from) const {
