@@ -25,8 +25,8 @@ struct ControlWish {
 // Does what `mcpivot NAME` was asked to. Returns 0, or 1 if that failed.
 int control_command(const std::string& name, const ControlWish& wish);
 
-// What running mcpivots have of that kind, for completions: SERVER, TOOL, PID, or ID of a session. Who does not answer
-// is left out.
+// What running mcpivots have of that kind, for completions: SERVER, TOOL, PID, or ID of a session. Who does
+// not answer is left out.
 std::vector<std::string> running_names(const std::string& kind);
 
 }  // namespace mcpivot
