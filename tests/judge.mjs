@@ -58,7 +58,7 @@ function expected_names(without) {
     'simulation_again',
     'simulation_apart',
     'simulation_scenarios',
-    ...(without.includes('deep') ? [] : ['chaos', 'chaos_modern', 'conformance', 'simulation']),
+    ...(without.includes('deep') ? [] : ['chaos', 'chaos_modern', 'chaos_crowd', 'conformance', 'simulation']),
   ];
 }
 

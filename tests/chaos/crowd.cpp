@@ -308,11 +308,14 @@ class Guest {
 
   void start_over() {
     if (era_ == Era::modern || client_.session.empty()) return;
+    struct Forgotten {  // also if the answer is lost: it may have been ended
+      WebClient& client;
+      ~Forgotten() { client.session.clear(); }
+    } const forgotten{client_};
     const Reply ended = client_.end();
     if (ended.status != 204) book_.wrong(name() + ": DELETE gets " + std::to_string(ended.status));
     if (ended.status == 204 && client_.notify("notifications/initialized").status != 404)
       book_.wrong(name() + ": a session that was ended goes on");
-    client_.session.clear();
     book_.count("sessions ended");
   }
 
