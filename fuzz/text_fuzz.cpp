@@ -8,6 +8,7 @@
 #include "base/url.h"
 #include "base/utf8.h"
 #include "config/credentials.h"
+#include "front/trusted_proxies.h"
 #include "fuzz.h"
 #include "link/proxy.h"
 #include "rpc/answers.h"
@@ -54,6 +55,22 @@ void check_headers(std::string_view text) {
   check(std::ranges::count(lines, '\r') <= 1, "in every sense");
 }
 
+void check_forwarded(std::string_view network, std::string_view list) {
+  TrustedProxies proxies;
+  if (const auto added = proxies.add(network); !added)
+    check(!added.error().empty(), "a refusal has a reason");
+  check(proxies.add("127.0.0.1").has_value(), "this machine can be trusted");
+  HttpAsk ask;
+  ask.peer = "127.0.0.1";
+  for (const char* name : {"X-Forwarded-For", "X-Forwarded-Host", "X-Forwarded-Proto"}) ask.add(name, list);
+  const std::string address = proxies.caller(ask).address;
+  const auto parsed = parse_ip(address);
+  check(parsed && ip_text(*parsed) == address, "nothing but an address gets into the log");
+  ask.peer = "203.0.113.9";
+  if (!proxies.trusts(ask.peer))
+    check(proxies.caller(ask).address == ask.peer, "a stranger has no say about where it comes from");
+}
+
 std::string ring_text(std::string_view text, std::string_view cuts) {
   OutputRing ring;
   LineAssembler assembler;
@@ -75,6 +92,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const fuzz::Input input(data, size);
   check_urls(input.settings, input.text);
   check_headers(input.text);
+  check_forwarded(input.settings, input.text);
   const std::string whole = ring_text(input.text, "\xff");
   fuzz::check_same(ring_text(input.text, {}), whole, "stderr, byte by byte");
   fuzz::check_same(ring_text(input.text, input.settings), whole, "stderr, in pieces");
