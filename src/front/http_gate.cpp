@@ -26,7 +26,7 @@ constexpr milliseconds patience{100};   // for a server whose client has gone
 constexpr milliseconds save_pace{100};  // for what sessions have set
 // A client that went away from a call may come back for its answer; not for ever.
 constexpr milliseconds longest_absence{std::chrono::hours(1)};
-constexpr std::size_t many_gone = 256;
+constexpr std::size_t many = 256;  // clients: their memory is worth giving back
 constexpr std::string_view json_type = "Content-Type: application/json\r\n";
 constexpr std::string_view endpoint = "/mcp";
 
@@ -465,10 +465,16 @@ void HttpGate::end_idle() {
     for (const auto& [id, life] : lives_)
       if (life.client->calls() == 0 && life.client->last_used() < since)
         life.client->desk().rest("because nothing was asked of it for a long time");
-    gone_ += idle.size();
+    std::size_t freed = idle.size();
+    const auto lately = world_.timers().now() - settings_.session_idle / 4;
+    for (const auto& [id, life] : lives_)
+      if (life.client->calls() == 0 && life.client->last_used() < lately &&
+          life.client->desk().forget_names())
+        ++freed;
+    freed_ += freed;
     // Of what many clients left, all but the last pages would stay ours for good.
-    if (idle.empty() && gone_ >= many_gone) {
-      gone_ = 0;
+    if (freed == 0 && freed_ >= many) {
+      freed_ = 0;
       ::malloc_trim(0);
     }
     store_.tidy(now());

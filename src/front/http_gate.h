@@ -147,7 +147,7 @@ class HttpGate final : public HttpServer::Handler, public Crowd, private WebClie
   std::set<ClientId> to_save_;
   Alarm save_;
   Alarm idle_;
-  std::size_t gone_ = 0;  // clients, since memory was last given back
+  std::size_t freed_ = 0;  // clients whose memory is free, and not given back to the system
   Alarm drain_;
   bool draining_ = false;
   std::function<void()> drained_;

@@ -82,6 +82,11 @@ class ControlTools {
 
   // One who called is gone. What it began goes on.
   void forget(ClientId client);
+  // What searches look in, until the next one.
+  void forget_index() {
+    index_ = ToolSearch();
+    indexed_ = 0;
+  }
 
   // For a client of several servers: what this is.
   std::string instructions() const;

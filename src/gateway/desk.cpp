@@ -266,6 +266,14 @@ bool Desk::rest(const std::string& why) {
   return any;
 }
 
+bool Desk::forget_names() {
+  if (stale_ == Stale::names) return false;
+  stale_ = Stale::names;
+  routes_.forget();
+  control_.forget_index();
+  return true;
+}
+
 // --- what servers say --------------------------------------------------------------------------------------
 
 void Desk::on_writable(const Instance& /*instance*/) {
@@ -358,15 +366,16 @@ Member* Desk::member_of(InstanceId id) const {
 const Routes& Desk::routes() {
   const Stale stale = std::exchange(stale_, Stale::nothing);
   if (stale == Stale::nothing) return routes_;
-  const std::vector<std::string> before = routes_.clashes();
   if (stale == Stale::names) {
     for (const auto& member : members_) member->set_naming(naming_of(*member));
     routes_.build(members_, [this](std::string_view name) { return control_.has(name); });
   } else {
     routes_.list_active(members_);
   }
-  if (routes_.clashes() != before)
-    for (const std::string& clash : routes_.clashes()) log_warn("{}", clash);
+  std::vector<std::string> clashes = routes_.clashes();
+  if (clashes != logged_clashes_)
+    for (const std::string& clash : clashes) log_warn("{}", clash);
+  logged_clashes_ = std::move(clashes);
   return routes_;
 }
 

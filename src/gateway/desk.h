@@ -60,6 +60,9 @@ class Desk final : private Instance::Watcher, private ControlTools::Fleet {
   // Ends those of them that are idle, until their next use. The model is told why, and what that means.
   // False: none is idle.
   bool rest(const std::string& why);
+  // Its client does nothing for now: what can be made again from what servers list is let go until it is
+  // needed. False: there is none of it.
+  bool forget_names();
 
   void request(Asker asker, const Message& message);
   void notify(const Message& message);
@@ -232,6 +235,7 @@ class Desk final : private Instance::Watcher, private ControlTools::Fleet {
   Routes routes_;
   enum class Stale : std::uint8_t { nothing, lists, names };  // what of the routes has to be made anew
   Stale stale_ = Stale::names;
+  std::vector<std::string> logged_clashes_;
   ControlTools control_;
   ListAnnouncer announcer_;
   Era era_ = Era::legacy;  // of the client: modern if it asked before it shook hands

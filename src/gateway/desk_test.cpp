@@ -2,6 +2,8 @@
 
 #include <gmock/gmock.h>
 
+#include <algorithm>
+
 #include "sim_backend.h"
 #include "visitor.h"
 
@@ -132,6 +134,28 @@ TEST(Gateway, tells_servers_apart_by_names) {
   blurt(visitor, "beta", "log-empty");
   EXPECT_THAT(visitor.heard(), Contains(HasSubstr(R"("logger":"beta/a\"b")")));
   EXPECT_THAT(visitor.heard(), Contains(HasSubstr(R"("params":{"logger":"beta"})")));
+}
+
+TEST(Gateway, that_has_forgotten_its_names_gives_the_same_again) {
+  Visitor visitor(two);
+  visitor.arrive();
+  const auto result_of = [](const std::string& answer) { return answer.substr(answer.find("\"result\"")); };
+  const std::string list = result_of(visitor.ask("tools/list", "{}"));
+  const std::string found = result_of(visitor.call("pivot_search", R"({"query":"work"})"));
+  ASSERT_THAT(found, HasSubstr("beta__work"));
+  const auto changes = [&] {
+    return std::ranges::count_if(visitor.heard(), [](const std::string& line) {
+      return line.find("list_changed") != std::string::npos;
+    });
+  };
+  const auto before = changes();
+  EXPECT_TRUE(visitor.desk().forget_names());
+  EXPECT_FALSE(visitor.desk().forget_names());
+  EXPECT_THAT(visitor.call("beta__work"), HasSubstr("@beta"));
+  EXPECT_TRUE(visitor.desk().forget_names());
+  EXPECT_EQ(result_of(visitor.call("pivot_search", R"({"query":"work"})")), found);
+  EXPECT_EQ(result_of(visitor.ask("tools/list", "{}")), list);
+  EXPECT_EQ(changes(), before);
 }
 
 TEST(Gateway, a_single_server_is_one_of_several_while_another_has_errors) {

@@ -83,9 +83,8 @@ bool fits_template(std::string_view uri, std::string_view pattern) {
 }
 
 void Routes::build(const Members& members, const IsReserved& is_reserved) {
-  const std::uint64_t edition = edition_ + 1;
-  *this = Routes();
-  edition_ = edition;
+  forget();
+  ++edition_;
   add_named(ListKind::tools, tools_, members, is_reserved);
   add_named(ListKind::prompts, prompts_, members, {});
   for (const Named& tool : tools_.all) {
@@ -94,6 +93,12 @@ void Routes::build(const Members& members, const IsReserved& is_reserved) {
     cost.bytes += tool.json.size();
   }
   list_active(members);
+}
+
+void Routes::forget() {
+  const std::uint64_t edition = edition_;
+  *this = Routes();
+  edition_ = edition;
 }
 
 void Routes::list_active(const Members& members) {

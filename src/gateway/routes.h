@@ -39,6 +39,8 @@ class Routes {
   // Names everything anew, each server's things in its own way, and lists it. Names that are reserved are
   // never given to a server's tool.
   void build(const Members& members, const IsReserved& is_reserved);
+  // Until it is built again.
+  void forget();
   // The same names, but other servers are active.
   void list_active(const Members& members);
 
