@@ -80,8 +80,10 @@ void adapt(GatewayConfig& config) {
   for (ServerEntry& entry : config.servers) {
     entry.start = StartMode::lazy;
     entry.server.command.own_env_only = true;
+    entry.server.for_many = true;
   }
   config.powers = {.build = false, .restart = false, .logs = false};
+  config.remember = false;  // what one client activates is its own
 }
 
 class ServingProgram {

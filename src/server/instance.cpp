@@ -517,7 +517,8 @@ void Instance::refetch(ListKind kind) {
     // Templates have no notification of their own: the one of the resources, which their server sent, stands
     // for both.
     if (differs || kind != ListKind::templates) watcher_.on_list_changed(*this, kind);
-    if (differs) keep_for_next_run();
+    // It may be so because of what its client did.
+    if (differs && !current_->config().for_many) keep_for_next_run();
   });
 }
 

@@ -241,7 +241,7 @@ void Actor::list(const Message& message, ListKind kind) {
     case ListKind::tools:
       return result(id, "{" + tools_of(whose, script_.revision) + end);
     case ListKind::prompts:
-      return result(id, "{" + prompts_of(whose) + end);
+      return result(id, "{" + prompts_of(whose, body_.for_many() && !shared_ ? " " + canary_ : "") + end);
     case ListKind::resources:
       return result(id, "{" + resources_of(whose) + end);
     case ListKind::templates:

@@ -41,6 +41,8 @@ class Actor {
     // A call of a CLI is a run of its program, which ends by a limit of its own.
     virtual Millis limit_of_calls() const = 0;
     virtual mcpivot::Clock::Time now() const = 0;
+    // Its clients are several: what it lists then depends on who uses it.
+    virtual bool for_many() const = 0;
   };
 
   // `is_cli`: it has tools alone, and what a call does ends that call alone.
