@@ -329,11 +329,8 @@ void Instance::birth_failed(std::string why, bool ran) {
   const int birth = birth_->number;
   blame_replay();
   abandon_birth();
-  Supervisor::Failure failure = supervisor().on_birth_failed({.number = past_.starts,
-                                                              .why = std::move(why),
-                                                              .ran = ran,
-                                                              .asked = waiting_.size() > 0,
-                                                              .ends = ends()});
+  Supervisor::Failure failure = supervisor().on_birth_failed(
+      {.number = past_.starts, .why = std::move(why), .ran = ran, .asked = is_waited_for(), .ends = ends()});
   if (!failure.counts) --past_.starts;
   if (failure.postponed) return happens_first(Life::BirthPostponed{birth, *failure.postponed});
   if (!current_) ++young_deaths_;

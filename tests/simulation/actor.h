@@ -147,8 +147,12 @@ class Actor {
   bool slept_ = false;
   bool listed_ = false;
   int asked_ = 0;
-  bool answered_ = false;              // a call
-  std::map<std::string, int> open_;    // number by id
+  bool answered_ = false;  // a call
+  struct Open {
+    int number;
+    std::string canary;
+  };
+  std::map<std::string, Open> open_;   // by id
   std::map<int, Call> asking_;         // calls that wait for the client, by the id of the question
   std::map<std::string, Call> tasks_;  // by their ids
   std::set<std::string> questions_;    // the ids of those that have no answer
