@@ -37,13 +37,15 @@ std::vector<std::string> with(std::vector<std::string> command, const std::vecto
 
 // For those who read a file. (mcp-hub's `dev`, which is to start a server again when files change, keeps the
 // server from starting at all in 4.2.1: "i is not a function".)
-fs::path config_file(const Place& place, const Behind& behind, std::uint16_t port) {
+fs::path config_file(const Place& place, const Behind& behind, std::uint16_t port,
+                     const std::string& more = {}) {
   const fs::path file = place.scratch / fmt::format("config-{}.json", port);
   std::string args;
   for (size_t i = 1; i < behind.server.size(); ++i)
     args += fmt::format("{}\"{}\"", args.empty() ? "" : ",", behind.server[i]);
-  std::ofstream(file) << fmt::format(R"({{"mcpServers":{{"e":{{"command":"{}","args":[{}]{}}}}}}})",
-                                     behind.server[0], args, behind.shared ? R"(,"sharing":"shared")" : "");
+  std::ofstream(file) << fmt::format(R"({{"mcpServers":{{"e":{{"command":"{}","args":[{}]{}}}}}{}}})",
+                                     behind.server[0], args, behind.shared ? R"(,"sharing":"shared")" : "",
+                                     more);
   return file;
 }
 
@@ -58,8 +60,9 @@ std::vector<std::string> command_of(const Subject& subject, const Place& place, 
     if (subject.way == Way::from_http) {
       const std::vector<std::string> start = {program,           "serve", "--listen",
                                               "127.0.0.1:" + at, "--log", "/dev/null"};
-      if (behind.shared) return with(start, {"--config", config_file(place, behind, port)});
-      return with(with(start, {"--"}), behind.server);
+      // Over HTTP a client restarts a server if its profile lets it.
+      const char* const profile = R"(,"profiles":{"default":{"control":["restart"]}})";
+      return with(start, {"--config", config_file(place, behind, port, profile)});
     }
     const std::vector<std::string> start = {program, "--log", "/dev/null"};
     if (subject.way == Way::to_http) return with(start, {"--url", url});
@@ -109,7 +112,11 @@ std::vector<Subject> all_subjects() {
       {.name = "mcpivot", .way = Way::to_http, .role = Role::ours},
       {.name = "mcp-remote", .way = Way::to_http},
       {.name = "supergateway", .way = Way::to_http},
-      {.name = "mcpivot", .way = Way::from_http, .role = Role::ours, .reload = Reload::signal},
+      {.name = "mcpivot",
+       .way = Way::from_http,
+       .role = Role::ours,
+       .reload = Reload::tool,
+       .reload_tool = "pivot_restart"},
       {.name = "mcp-proxy", .way = Way::from_http},
       {.name = "supergateway", .way = Way::from_http},
       {.name = "mcp-hub", .way = Way::from_http, .tool = "e__echo", .reload = Reload::hub},

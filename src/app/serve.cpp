@@ -119,6 +119,7 @@ void adapt(GatewayConfig& config, Sharing sharing) {
     entry.start = StartMode::lazy;
     entry.server.command.own_env_only = true;
     if (!entry.sharing) entry.server.sharing = sharing;
+    entry.server.for_many = true;
   }
   config.remember = false;
   if (!config.trouble.empty()) config.trouble = "the configuration has errors, which mcpivot's log names";

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/contains.h"
+#include "base/greediest.h"
 #include "bridge/modern_answer.h"
 #include "mcp/era.h"
 #include "rpc/answers.h"
@@ -239,9 +240,13 @@ void ModernCalls::park(std::int64_t below) {
 
 void ModernCalls::make_room() {
   while (states_.size() > most_parked) {
-    const auto oldest = std::ranges::min_element(
-        states_, {}, [&](const auto& state) { return calls_.at(state.second).parking->turn; });
-    give_up(oldest->second);
+    const auto client_of = [&](const auto& state) { return calls_.at(state.second).client; };
+    const std::uint64_t client = greediest(states_, client_of);
+    std::vector<std::int64_t> theirs;
+    for (const auto& state : states_)
+      if (client_of(state) == client) theirs.push_back(state.second);
+    give_up(*std::ranges::min_element(theirs, {},
+                                      [&](std::int64_t below) { return calls_.at(below).parking->turn; }));
   }
 }
 

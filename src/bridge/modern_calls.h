@@ -48,7 +48,8 @@ namespace mcpivot {
 
 class ModernCalls {
  public:
-  static constexpr std::size_t most_parked = 64;     // the oldest is given up for one more
+  // For one more, the oldest is given up of the client that has the most.
+  static constexpr std::size_t most_parked = 64;
   static constexpr std::size_t most_questions = 32;  // of one call; more are refused to the server
 
   ModernCalls(Bridge::Ends& ends, const Clock& clock, LogLevels& logs, std::chrono::milliseconds patience)

@@ -159,6 +159,20 @@ TEST(ModernCallsEnd, the_loss_of_a_call_in_its_second_round_is_known_by_the_retr
 
 // Bounds.
 
+TEST(ModernCallsBounds, the_call_that_is_given_up_is_one_of_the_client_that_has_the_most) {
+  Stage stage;
+  stage.call(1, modern_meta(), 2);
+  stage.ask(R"("q1")");
+  for (int id = 2; id <= 66; ++id) {
+    stage.call(id);
+    stage.ask(fmt::format(R"("q{}")", id));
+  }
+  EXPECT_TRUE(stage.facade.has_parked(R"("secret1")")) << "the only one of its client";
+  EXPECT_FALSE(stage.facade.has_parked(R"("secret2")"));
+  EXPECT_FALSE(stage.facade.has_parked(R"("secret3")"));
+  EXPECT_TRUE(stage.facade.has_parked(R"("secret4")"));
+}
+
 TEST(ModernCallsBounds, at_most_64_calls_are_parked_and_the_oldest_is_given_up) {
   Stage stage;
   for (int id = 1; id <= 64; ++id) {

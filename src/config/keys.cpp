@@ -180,7 +180,8 @@ constexpr std::array all_server_keys{
         .fallback = "per-client",
         .words =
             "`per-client`: each client has an instance of its own; `shared`: all clients of this mcpivot "
-            "use one, which can't ask them anything, and whose log messages and stderr they don't see",
+            "use one, which can ask them something only if it is of the modern era, and whose log messages "
+            "and stderr they don't see",
         .in_server = IN_SERVER(entry.sharing),
         .choices = sharings},
     Key{.name = "replay",

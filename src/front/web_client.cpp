@@ -79,6 +79,17 @@ std::size_t WebClient::streams() const {
   return static_cast<std::size_t>(open) + (listener_ == ReplyId::none ? 0 : 1);
 }
 
+// Each message of a batch counts.
+bool WebClient::crowded() const {
+  std::size_t requests = 0;
+  std::size_t bytes = 0;
+  for (const auto& [number, exchange] : exchanges_) {
+    requests += static_cast<std::size_t>(exchange->expected);
+    bytes += exchange->bytes;
+  }
+  return requests >= most_requests || bytes >= most_bytes;
+}
+
 // --- what the client says ----------------------------------------------------------------------------------
 
 void WebClient::post(ReplyId reply, std::string body, std::string headers) {
@@ -91,7 +102,7 @@ void WebClient::post(ReplyId reply, std::string body, std::string headers) {
     session_.take(0, *message);
     return respond(reply, {.status = 202, .headers = std::move(headers)});
   }
-  const std::uint32_t number = open(reply, std::move(headers));
+  const std::uint32_t number = open(reply, std::move(headers), body.size());
   Exchange& exchange = *exchanges_.at(number);
   exchange.id = message->text(message->id);
   exchange.initializes = message->known == Method::initialize;
@@ -119,11 +130,11 @@ void WebClient::post_batch(ReplyId reply, std::string_view body, std::string hea
                                          "one by one",
                                          {}});
   if (!elements) return refuse(reply, elements.error(), headers);
-  if (elements->size() > most_exchanges)
-    return refuse(
-        reply, {Refusal::not_a_message, fmt::format("a batch has at most {} messages", most_exchanges), {}},
-        headers);
-  const std::uint32_t number = open(reply, std::move(headers));
+  if (elements->size() > most_requests)
+    return refuse(reply,
+                  {Refusal::not_a_message, fmt::format("a batch has at most {} messages", most_requests), {}},
+                  headers);
+  const std::uint32_t number = open(reply, std::move(headers), body.size());
   exchanges_.at(number)->batch = true;  // one more is expected: ourselves, until all of it has been sent
   for (const std::string_view element : *elements) {
     const auto message = read_message(element);
@@ -141,11 +152,12 @@ void WebClient::post_batch(ReplyId reply, std::string_view body, std::string hea
   settle_one(number, {});
 }
 
-std::uint32_t WebClient::open(ReplyId reply, std::string headers) {
+std::uint32_t WebClient::open(ReplyId reply, std::string headers, std::size_t bytes) {
   const std::uint32_t number = ++last_exchange_;
   auto exchange = std::make_unique<Exchange>(timers_);
   exchange->reply = reply;
   exchange->headers = std::move(headers);
+  exchange->bytes = bytes;
   exchange->patience.set(patience_of(era_), [this, number] {
     if (const auto found = exchanges_.find(number); found != exchanges_.end())
       begin_stream(number, *found->second);

@@ -59,8 +59,8 @@ class WebClient final : private Outlet {
   std::size_t calls_made() const { return calls_made_; }
   // That are open.
   std::size_t streams() const;
-  // No more of its requests can be under way.
-  bool crowded() const { return exchanges_.size() >= most_exchanges; }
+  // No more of its requests can be under way, or no more bytes of them.
+  bool crowded() const;
 
   // A POST with this body. `headers` go with its answer.
   void post(ReplyId reply, std::string body, std::string headers);
@@ -82,8 +82,9 @@ class WebClient final : private Outlet {
     explicit Exchange(Timers& timers) : patience(timers) {}
     ReplyId reply = ReplyId::none;  // none: the connection is gone
     std::string headers{};
-    std::string id{};  // of the request; empty for a batch
-    int expected = 1;  // answers
+    std::string id{};       // of the request; empty for a batch
+    int expected = 1;       // answers
+    std::size_t bytes = 0;  // of the request, which is kept until it is answered
     bool batch = false;
     bool call = false;  // in which a server may ask something
     bool logs = false;  // wants log messages
@@ -96,7 +97,8 @@ class WebClient final : private Outlet {
     Alarm patience;                    // until it becomes a stream
   };
   using Exchanges = std::map<std::uint32_t, std::unique_ptr<Exchange>>;
-  static constexpr std::size_t most_exchanges = 256;
+  static constexpr std::size_t most_requests = 256;
+  static constexpr std::size_t most_bytes = 64UL * 1024 * 1024;
 
   // Outlet
   void answer(std::uint32_t exchange, const Message& message, std::span<const Edit> edits) override;
@@ -112,7 +114,7 @@ class WebClient final : private Outlet {
 
   void post_batch(ReplyId reply, std::string_view body, std::string headers);
   void resume_stream(ReplyId reply, EventLog::Place place, const std::string& headers);
-  std::uint32_t open(ReplyId reply, std::string headers);
+  std::uint32_t open(ReplyId reply, std::string headers, std::size_t bytes);
   void refuse(ReplyId reply, const Refusal& refusal, const std::string& headers);
   void end(ReplyId reply);
   void respond(ReplyId reply, HttpAnswer answer);

@@ -135,5 +135,48 @@ TEST_F(WebClientTest, a_modern_answer_that_takes_some_seconds_still_has_its_stat
   EXPECT_THAT(answer.body, HasSubstr("-32601"));
 }
 
+// --- how much of one client may be under way
+
+TEST_F(WebClientTest, each_message_of_a_batch_counts_as_a_request_under_way) {
+  begin(Era::legacy);
+  RawClient wire(*this);
+  send(
+      wire,
+      R"({"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-03-26","capabilities":{}}})",
+      1s);
+  EXPECT_EQ(wire.answer().status, 200);
+  std::string batch;
+  for (int id = 2; id < 257; ++id)
+    batch += fmt::format(
+        R"({}{{"jsonrpc":"2.0","id":{},"method":"tools/call","params":{{"name":"work","arguments":{{"after":500}}}}}})",
+        id == 2 ? "[" : ",", id);
+  send(wire, batch + "]", 100ms);
+  EXPECT_FALSE(client->crowded()) << "there may be one more";
+  RawClient other(*this);
+  send(
+      other,
+      R"({"jsonrpc":"2.0","id":300,"method":"tools/call","params":{"name":"work","arguments":{"after":900}}})",
+      100ms);
+  EXPECT_TRUE(client->crowded());
+  visitor->pass(2s);
+  EXPECT_FALSE(client->crowded());
+}
+
+TEST_F(WebClientTest, no_more_than_64_mb_of_requests_are_under_way) {
+  begin(Era::legacy);
+  RawClient wire(*this);
+  send(wire, hello, 1s);
+  EXPECT_EQ(wire.answer().status, 200);
+  const std::string large = fmt::format(
+      R"({{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{{"name":"work","arguments":{{"after":500,"x":"{}"}}}}}})",
+      std::string(33UL * 1024 * 1024, 'x'));
+  client->post(ReplyId::none, large, {});
+  EXPECT_FALSE(client->crowded());
+  client->post(ReplyId::none, large, {});
+  EXPECT_TRUE(client->crowded());
+  visitor->pass(2s);
+  EXPECT_FALSE(client->crowded());
+}
+
 }  // namespace
 }  // namespace mcpivot

@@ -174,6 +174,8 @@ class Desk final : private Instance::Watcher, private ControlTools::Fleet {
   void meet(const Message& message);
   void discover(Asker asker, const Message& message);
   std::optional<bool> offers_modern() const;
+  std::string words_of_lone() const;
+  bool lacks_words() const;
   std::string discover_result(bool modern) const;
   void answer_discovers();
   void listen(Asker asker, const Message& message);

@@ -72,13 +72,27 @@ std::optional<bool> Desk::offers_modern() const {
   return known ? std::optional(false) : std::nullopt;
 }
 
+// What a server that is shown as it is answers; empty: that is not known.
+std::string Desk::words_of_lone() const {
+  if (!lone().eras().discovered.empty()) return lone().eras().discovered;
+  const std::string& result = lone().initialize_result();
+  return is_discover_result(result) ? result : std::string();
+}
+
+// Where clients are several, it may be that no more is known of it than its era: what it said to another one
+// isn't said to this one.
+bool Desk::lacks_words() const {
+  return presentation_.shows_handshake && lone().config().for_many && lone().eras().modern == true &&
+         words_of_lone().empty();
+}
+
 void Desk::discover(Asker asker, const Message& message) {
   const std::string_view version = message.text(message.version);
   if (version.starts_with('"') && !same_id(version, modern_version))
     return clients_.refuse(asker, unsupported_version(message, offers_modern().value_or(false)));
   if (const std::string fault = fault_in_meta(message); !fault.empty()) return clients_.refuse(asker, fault);
   discovers_.push_back({asker, std::string(message.text(message.id))});
-  if (offers_modern()) return answer_discovers();
+  if (offers_modern() && !lacks_words()) return answer_discovers();
   if (discovers_.size() > 1) return;
   wake();
   discover_timer_.set(patience_for_eras, [this] { answer_discovers(); });
@@ -86,7 +100,7 @@ void Desk::discover(Asker asker, const Message& message) {
   auto left = std::make_shared<std::size_t>(members_.size() + 1);
   const auto one_less = [this, left] {
     --*left;
-    if (!discovers_.empty() && (*left == 0 || offers_modern())) answer_discovers();
+    if (!discovers_.empty() && (*left == 0 || (offers_modern() && !lacks_words()))) answer_discovers();
   };
   for (const auto& member : members_) member->instance().ask_era(client_, hello, one_less);
   one_less();
@@ -101,7 +115,7 @@ void Desk::answer_discovers() {
 
 std::string Desk::discover_result(bool modern) const {
   if (!presentation_.shows_handshake) return gateway_discover_result(instructions(), modern);
-  const std::string& theirs = lone().eras().discovered;
+  const std::string theirs = words_of_lone();
   const std::string result = theirs.empty() ? gateway_discover_result(words_of_trouble(), modern)
                                             : widened_discover_result(theirs, modern);
   return config_.trouble.empty() ? result : with_words(result, words_of_config());

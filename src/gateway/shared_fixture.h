@@ -29,13 +29,14 @@ class SharedServer : public testing::Test, private simulation::Ledger {
  protected:
   class Client final : public Peer {
    public:
-    Client(SharedServer& test, std::string name, std::string_view capabilities = R"({"roots":{}})")
+    Client(SharedServer& test, std::string name, std::string_view capabilities = R"({"roots":{}})",
+           std::string_view as = {})
         : test_(test), desk_(&test.gateway->open()), id_(desk_->client()), name_(std::move(name)) {
       test_.clients.add(id_, *this);
       desk_->start();
       ask("initialize", fmt::format(R"({{"protocolVersion":"2025-06-18","capabilities":{},)"
                                     R"("clientInfo":{{"name":"{}","version":"1"}}}})",
-                                    capabilities, name_));
+                                    capabilities, as.empty() ? std::string_view(name_) : as));
       test_.pass(50ms);
     }
     ~Client() override { leave(); }

@@ -68,6 +68,9 @@ class Backend {
   // Whether each call ends by a limit of its own, so that neither the limit for calls nor the one for
   // draining must be put on it from outside.
   virtual bool calls_have_own_limits() const { return false; }
+  // About how many calls it works on at the same time; the others wait for their turn in it. Where clients
+  // share it, none of them has more than half of them under way.
+  virtual std::size_t calls_at_once() const { return 64; }
   // Further lines for the status.
   using Describe = std::function<void(std::string_view key, const std::string& value)>;
   virtual void describe(const Describe&) const {}

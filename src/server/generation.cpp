@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/greediest.h"
 #include "bridge/make_bridge.h"
 #include "log/log.h"
 #include "mcp/catalog.h"
@@ -14,7 +15,7 @@ namespace {
 
 // Batches exist in one version of the protocol only.
 constexpr std::string_view version_with_batches = R"("2025-03-26")";
-constexpr std::size_t most_tasks = 1024;
+constexpr std::size_t most_tasks = 1024;  // that are known; those of whoever has the most are forgotten first
 // Progress keeps a call alive, but not longer than so many times the limit for one without.
 constexpr int most_patience = 6;
 
@@ -255,7 +256,7 @@ bool Generation::cancel(Asker by, const Message& cancelled) {
   const IdText own_text(own);
   send(by.client, cancelled, Edits().replace(cancelled.request_id, own_text.view()), own);
   clients_.withdrawn(asker, cancelled);
-  tell_if_idle();
+  tell_less();
   return true;
 }
 
@@ -272,7 +273,7 @@ void Generation::forget(ClientId client) {
     else if (!ending_)
       inquire("tasks/cancel", fmt::format(R"({{"taskId":{}}})", id), [](const Message&) {});
   }
-  tell_if_idle();
+  tell_less();
 }
 
 void Generation::answer(ClientId by, const Message& message, std::string_view id) {
@@ -309,6 +310,11 @@ std::vector<Generation::Open> Generation::take_open() {
 
 std::size_t Generation::calls() const {
   return asked_.count_if([](const Requests::Request& open) { return !open.kept.empty(); });
+}
+
+std::size_t Generation::calls_of(ClientId client) const {
+  return asked_.count_if(
+      [&](const Requests::Request& open) { return open.origin.client == client && !open.kept.empty(); });
 }
 
 bool Generation::is_asked(Method method) const {
@@ -397,7 +403,7 @@ void Generation::on_answer(const Message& message, std::span<const Edit> edits) 
     answered_ = true;
     asked_.close(own);
   }
-  tell_if_idle();
+  tell_less();
 }
 
 void Generation::follow_task(const Requests::Request& request, const Message& answer) {
@@ -405,9 +411,12 @@ void Generation::follow_task(const Requests::Request& request, const Message& an
     const std::string_view id = find_member(find_member(answer.text(answer.result), "task"), "taskId");
     if (id.empty()) return;
     last_task_ = clock_.now();
-    if (tasks_.size() < most_tasks) tasks_.emplace(id, request.origin.client);
+    const auto owner = [](const auto& task) { return task.second; };
+    tasks_.emplace(id, request.origin.client);
+    if (tasks_.size() > most_tasks) tasks_.erase(std::ranges::find(tasks_, greediest(tasks_, owner), owner));
     begun_tasks_.emplace_back(id, request.origin.client);
-    if (begun_tasks_.size() > most_tasks) begun_tasks_.pop_front();
+    if (begun_tasks_.size() > most_tasks)
+      begun_tasks_.erase(std::ranges::find(begun_tasks_, greediest(begun_tasks_, owner), owner));
     return;
   }
   const std::string method = string_value(request.method());
@@ -491,7 +500,7 @@ void Generation::fail_answer(const Skim& skim, const std::string& why) {
   if (!skim.method().empty()) return;
   const std::int64_t own = own_of(skim.id());
   if (const auto request = asked_.take(own)) fail(own, *request, code::internal_error, why);
-  tell_if_idle();
+  tell_less();
 }
 
 // Whoever asked gets an error for an answer.
@@ -514,7 +523,7 @@ void Generation::on_lost(std::string_view id, bool reached, std::string_view why
   } else {
     owner_.on_lost(*this, {std::move(*request), reached}, why);
   }
-  tell_if_idle();
+  tell_less();
 }
 
 void Generation::die(const Backend::Ending& ending) {

@@ -48,6 +48,8 @@ class Generation final : public Link::Handler,
     virtual void on_writable() = 0;
     // Nothing is open any more, of one that drains; said after each answer that made it so.
     virtual void on_idle(Generation& generation) = 0;
+    // Something that clients asked is open no more.
+    virtual void on_less() {}
     // One request was lost on the way, while the generation lives on.
     virtual void on_lost(Generation& generation, Open lost, std::string_view why) = 0;
     // It is dead and nothing more comes of it.
@@ -132,6 +134,7 @@ class Generation final : public Link::Handler,
   std::vector<Open> take_open();
   std::size_t open() const { return asked_.size(); }
   std::size_t calls() const;  // those of clients alone
+  std::size_t calls_of(ClientId client) const;
   bool is_asked(Method method) const;
   // Who began a task (of MCP 2025-11-25) here; also when it has ended, because it can still be asked for.
   // Nobody: there was none.
@@ -210,7 +213,8 @@ class Generation final : public Link::Handler,
   void pass_answer(std::int64_t own, const Requests::Request& request, const Message& message,
                    std::span<const Edit> edits);
   void follow_task(const Requests::Request& request, const Message& answer);
-  void tell_if_idle() {
+  void tell_less() {
+    owner_.on_less();
     if (draining_ && asked_.size() == 0 && !parks()) owner_.on_idle(*this);
   }
   void die(const Backend::Ending& ending);

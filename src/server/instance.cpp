@@ -20,6 +20,11 @@ using std::chrono::milliseconds;
 // A client that waits for its handshake is told after this time that the server is not ready.
 constexpr milliseconds first_handshake{10'000};
 
+// How much of what a server works on at once one client of several may have.
+std::size_t share_of(const Generation& generation) {
+  return std::max<std::size_t>(1, generation.backend().calls_at_once() / 2);
+}
+
 // What a model can do about a call that took too long.
 std::string after_overdue(const Generation& generation) {
   if (generation.backend().manner().comes_and_goes) return " Look whether it did before you call it again.";
@@ -38,18 +43,30 @@ Instance::Instance(World& world, Clients& clients, Source& source, InstanceId id
       id_(id),
       watcher_(watcher),
       replay_(id.client),
-      waiting_(world.timers(), config.queue_timeout,
-               [this](const WaitingRoom::Waiting& overdue) {
-                 const Message message = overdue.message.message();
-                 if (Generation* generation = serving();
-                     generation != nullptr && may_pass(overdue.asker, message)) {
-                   generation->request(overdue.asker, message, overdue.sent_before);
-                   return watch_overdue_calls();
-                 }
-                 refuse(overdue.asker, message,
-                        fmt::format("the request waited {} for it to start; {}",
-                                    duration_text(config_->queue_timeout), why_not_ready()));
-               }),
+      waiting_(
+          world.timers(), config.queue_timeout,
+          [this](const WaitingRoom::Waiting& overdue) {
+            const Message message = overdue.message.message();
+            if (Generation* generation = serving();
+                generation != nullptr && may_pass(overdue.asker, message)) {
+              put(*generation, overdue.asker, message, overdue.sent_before);
+              return watch_overdue_calls();
+            }
+            refuse(overdue.asker, message,
+                   fmt::format("the request waited {} for it to start; {}",
+                               duration_text(config_->queue_timeout), why_not_ready()));
+          },
+          [this](const WaitingRoom::Waiting& one) { refuse_crowded(one.asker, one.message.message()); }),
+      turns_(
+          world.timers(), config.call_timeout,
+          [this](const WaitingRoom::Waiting& overdue) {
+            refuse_turn(
+                overdue.asker, overdue.message.message(),
+                fmt::format("waited {} for its turn (--call-timeout)", duration_text(config_->call_timeout)));
+          },
+          [this](const WaitingRoom::Waiting& one) {
+            refuse_turn(one.asker, one.message.message(), "had to make way for another client's");
+          }),
       daemon_(
           world.timers(), [this](const ConfigRef& kept) { return world_.make_keeper(kept); },
           [this](const DaemonSupervisor::Stopped& stopped) { on_daemon_stopped(stopped); }),
@@ -67,6 +84,7 @@ void Instance::adopt(ServerConfig config) {
   if (config.build.empty()) config.control.rebuild = {};
   config_ = std::make_shared<const ServerConfig>(std::move(config));
   waiting_.set_patience(config_->queue_timeout);
+  turns_.set_patience(config_->call_timeout);
   replay_.set_rules(config_->replay);
   if (config_->http.insecure)
     log_warn("{}: --insecure: anybody may pretend to be this daemon", config_->name);
@@ -192,7 +210,7 @@ void Instance::request(ToServer& asked) {
       wait(asked);
       return follow();
     }
-    generation->request(asked);
+    put(*generation, asked);
     return watch_overdue_calls();
   }
   if (ends()) return refuse(asker, message, std::string(trouble()));
@@ -330,6 +348,7 @@ void Instance::forget(ClientId client) {
     std::erase_if(earlier_tasks_, [&](const auto& task) { return task.second == client; });
   }
   waiting_.forget(client);
+  turns_.forget(client);
   std::erase_if(settled_, [&](const Settling& one) { return one.asker.client == client; });
   for (const auto& generation : {current_.get(), unborn()})
     if (generation != nullptr) generation->forget(client);
@@ -375,7 +394,8 @@ bool Instance::cancel(Asker by, const Message& cancelled) {
   if (has(current_.get()) || has(unborn())) return true;
   if (std::ranges::any_of(leaving_, [&](const auto& generation) { return has(generation.get()); }))
     return true;
-  const auto waited = waiting_.cancel(by, cancelled);
+  auto waited = waiting_.cancel(by, cancelled);
+  if (!waited) waited = turns_.cancel(by, cancelled);
   if (waited) clients_.withdrawn(*waited, cancelled);
   return waited || cancel_settling(by, cancelled);
 }
@@ -399,8 +419,46 @@ void Instance::resume() {
 
 void Instance::wait(const ToServer& asked) {
   if (!waiting_.add(asked.asker, asked.message, asked.sent_before, asked.edits.list()))
-    refuse(asked.asker, asked.message,
-           fmt::format("{} requests wait for it already; {}", WaitingRoom::most_waiting, why_not_ready()));
+    refuse_crowded(asked.asker, asked.message);
+}
+
+void Instance::refuse_crowded(Asker asker, const Message& message) const {
+  refuse(asker, message,
+         fmt::format("{} requests wait for it already, or long ones; {}", WaitingRoom::most_waiting,
+                     why_not_ready()));
+}
+
+// What one client has under way must not keep the others waiting, so it has its share of what the server
+// works on at once, and waits for its own calls alone.
+void Instance::put(Generation& generation, ToServer& asked, bool waited) {
+  const ClientId client = asked.asker.client;
+  const bool may_go = !is_shared() || generation.open() < share_of(generation) ||
+                      ((waited || !turns_.has(client)) && generation.calls_of(client) < share_of(generation));
+  if (may_go) return generation.request(asked);
+  if (!turns_.add(asked.asker, asked.message, asked.sent_before, asked.edits.list()))
+    refuse_turn(asked.asker, asked.message, "found no place to wait");
+}
+
+void Instance::refuse_turn(Asker asker, const Message& message, const std::string& what) const {
+  const std::string words = fmt::format(
+      "[mcpivot] server \"{}\" is shared, and works on as many requests of this client as one may have under "
+      "way there; this one {}, and was not sent. Try again when some have ended.",
+      config_->name, what);
+  clients_.refuse(asker, failure_answer(message.known, message.text(message.id), words));
+}
+
+void Instance::take_turns() {
+  std::map<ClientId, bool> have_room;  // looked up once, for the many that wait
+  while (const Generation* const generation = serving()) {
+    const auto next = turns_.take_first([&](ClientId client) {
+      const auto [known, is_new] = have_room.emplace(client, false);
+      if (is_new) known->second = generation->calls_of(client) < share_of(*generation);
+      return known->second;
+    });
+    if (!next) return;
+    have_room.erase(next->asker.client);
+    put_waiting(*next, true);
+  }
 }
 
 // One that follows another client's is ready, and still lets requests wait.
@@ -410,20 +468,30 @@ std::string Instance::why_not_ready() const {
 
 void Instance::release_waiting() {
   if (serving() == nullptr) return;
-  for (const auto& waiting : waiting_.take_all()) {
-    const Message message = waiting.message.message();
-    if (!waiting.is_request()) {
-      serving()->notify(message);
-    } else if (const LostCall* const lost = find_lost(message)) {
-      refuse_lost(waiting.asker, message, lost->words);
-    } else if (may_pass(waiting.asker, message)) {
-      Generation* const keeper = message.request_state ? keeper_of(message) : nullptr;
-      (keeper != nullptr ? keeper : serving())->request(waiting.asker, message, waiting.sent_before);
-    } else {
-      refuse_call(waiting.asker, message, message.text(message.name));
-    }
-  }
+  for (const auto& waiting : take_waiting()) put_waiting(waiting);
   watch_overdue_calls();
+}
+
+// Those who wait for a turn came first.
+std::vector<WaitingRoom::Waiting> Instance::take_waiting() {
+  std::vector<WaitingRoom::Waiting> all;
+  for (WaitingRoom* const room : {&turns_, &waiting_})
+    for (auto& waiting : room->take_all()) all.push_back(std::move(waiting));
+  return all;
+}
+
+void Instance::put_waiting(const WaitingRoom::Waiting& waiting, bool waited) {
+  const Message message = waiting.message.message();
+  if (!waiting.is_request()) {
+    serving()->notify(message);
+  } else if (const LostCall* const lost = find_lost(message)) {
+    refuse_lost(waiting.asker, message, lost->words);
+  } else if (may_pass(waiting.asker, message)) {
+    Generation* const keeper = message.request_state ? keeper_of(message) : nullptr;
+    put(keeper != nullptr ? *keeper : *serving(), waiting.asker, message, waiting.sent_before, waited);
+  } else {
+    refuse_call(waiting.asker, message, message.text(message.name));
+  }
 }
 
 void Instance::refuse(Asker asker, const Message& message, const std::string& why) const {
@@ -517,7 +585,8 @@ void Instance::refetch(ListKind kind) {
     // Templates have no notification of their own: the one of the resources, which their server sent, stands
     // for both.
     if (differs || kind != ListKind::templates) watcher_.on_list_changed(*this, kind);
-    if (differs) keep_for_next_run();
+    // It may be so because of what its client did.
+    if (differs && !current_->config().for_many) keep_for_next_run();
   });
 }
 
@@ -547,6 +616,7 @@ void Instance::watch_overdue_calls() {
           config.name, describe(request), duration_text(config.call_timeout), after_overdue(*generation));
       clients_.refuse(request.origin, failure_answer(request.known, request.id(), words));
     }
+    take_turns();
     if (generation->open() > 0 || generation->parks()) watch_overdue_calls();
   });
 }
@@ -572,7 +642,7 @@ Status Instance::status() const {
     current_->backend().describe(
         [&](std::string_view key, const std::string& value) { status.more.emplace_back(key, value); });
   }
-  status.waiting = waiting_.size();
+  status.waiting = waiting_.size() + turns_.size();
   status.draining = leaving_.size();
   status.past = past_;
   if (build_) status.building = world_.timers().since(build_began_);

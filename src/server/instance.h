@@ -279,6 +279,9 @@ class Instance final : private Generation::Owner {
   std::string_view hello_of(ClientId client) const override;
   void on_writable() override { watcher_.on_writable(*this); }
   void on_idle(Generation& generation) override;
+  void on_less() override {
+    if (turns_.size() > 0) take_turns();
+  }
   void on_lost(Generation& generation, Generation::Open lost, std::string_view why) override;
   void on_death(Generation& generation, const Backend::Ending& ending) override;
 
@@ -367,6 +370,19 @@ class Instance final : private Generation::Owner {
   void wait(Asker asker, const Message& message, int sent_before) {
     wait(ToServer(asker, message, sent_before));
   }
+  // To the server, or, if enough of this client's is under way there, when some of that has ended. Those that
+  // wait come first, unless it is one of them.
+  void put(Generation& generation, ToServer& asked, bool waited = false);
+  void put(Generation& generation, Asker asker, const Message& message, int sent_before,
+           bool waited = false) {
+    ToServer asked(asker, message, sent_before);
+    put(generation, asked, waited);
+  }
+  void put_waiting(const WaitingRoom::Waiting& waiting, bool waited = false);
+  void take_turns();
+  // Whether somebody waits for a generation.
+  bool is_waited_for() const { return waiting_.size() > 0 || (turns_.size() > 0 && serving() == nullptr); }
+  std::vector<WaitingRoom::Waiting> take_waiting();
   std::string why_not_ready() const;
   void release_waiting();
   // What a generation leaves unanswered is asked again, once, where that does no harm (and if `again` allows
@@ -374,6 +390,8 @@ class Instance final : private Generation::Owner {
   std::vector<ClientId> settle_open(Generation& generation, const Death& death, bool again);
   bool settle(const Generation& generation, Generation::Open& open, const Death& death, bool again);
   void refuse(Asker asker, const Message& message, const std::string& why) const;
+  void refuse_crowded(Asker asker, const Message& message) const;
+  void refuse_turn(Asker asker, const Message& message, const std::string& what) const;
   bool may_pass(ClientId client, Method method, std::string_view name) const;
   bool may_pass(Asker asker, const Message& message) const {
     return may_pass(asker.client, message.known, message.text(message.name));
@@ -420,6 +438,7 @@ class Instance final : private Generation::Owner {
   std::deque<LostCall> lost_calls_;
   std::uint64_t generations_ = 0;
   WaitingRoom waiting_;
+  WaitingRoom turns_;  // of clients that have their share under way
 
   Life life_;
   struct Happening {

@@ -172,7 +172,9 @@ void Instance::learn_eras(const Eras& now) {
 
 // A server that isn't known is started for it. One that is shared has a handshake of ours, and isn't asked.
 void Instance::ask_era(ClientId client, std::string_view hello, std::function<void()> then) {
-  if (eras_.modern || config_->era || config_->cli || is_shared() || current_ || ends() ||
+  const bool lacks_words = config_->for_many && eras_.modern == true && eras_.discovered.empty();
+  const bool known = eras_.modern && !lacks_words;
+  if (known || config_->era || config_->cli || is_shared() || current_ || ends() ||
       (birth_ && birth_->handshake) || life_.is<Life::Failed>())
     return then();
   era_askers_.push_back({client, std::move(then)});
@@ -327,11 +329,8 @@ void Instance::birth_failed(std::string why, bool ran) {
   const int birth = birth_->number;
   blame_replay();
   abandon_birth();
-  Supervisor::Failure failure = supervisor().on_birth_failed({.number = past_.starts,
-                                                              .why = std::move(why),
-                                                              .ran = ran,
-                                                              .asked = waiting_.size() > 0,
-                                                              .ends = ends()});
+  Supervisor::Failure failure = supervisor().on_birth_failed(
+      {.number = past_.starts, .why = std::move(why), .ran = ran, .asked = is_waited_for(), .ends = ends()});
   if (!failure.counts) --past_.starts;
   if (failure.postponed) return happens_first(Life::BirthPostponed{birth, *failure.postponed});
   if (!current_) ++young_deaths_;

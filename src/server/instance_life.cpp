@@ -46,7 +46,7 @@ Life::Facts Instance::facts() const {
   return {.round = reloads_.round(),
           .overlaps = config_->swap == SwapMode::overlap,
           .comes_and_goes = manner().comes_and_goes,
-          .asked = waiting_.size() > 0,
+          .asked = is_waited_for(),
           .serves = serving() != nullptr && following_ != Following::now,
           .others = !leaving_.empty() || source_.has_predecessor(*this),
           .stop_wanted = !stops_.empty(),
@@ -160,7 +160,7 @@ void Instance::perform(const Life::Effect& effect) {
 }
 
 void Instance::back_off() {
-  back_off_timer_.set(supervisor().back_off(young_deaths_, waiting_.size() > 0),
+  back_off_timer_.set(supervisor().back_off(young_deaths_, is_waited_for()),
                       [this] { happens(Life::Due{std::string(manner().comes_back)}); });
 }
 
@@ -307,7 +307,7 @@ bool Instance::settle(const Generation& generation, Generation::Open& open, cons
   if (again && safe && !resumes && !ends() && request.sent_before < manner.most_tries &&
       may_pass(request.origin, message)) {
     if (Generation* next = serving()) {
-      next->request(request.origin, message, request.sent_before + 1);
+      put(*next, request.origin, message, request.sent_before + 1);
       watch_overdue_calls();
     } else {
       wait(request.origin, message, request.sent_before + 1);

@@ -29,7 +29,7 @@ void Instance::stop(std::function<void(const StopResult&)> done) {
 
 // Whoever came before the stop does not get what it ends.
 void Instance::refuse_stopped() {
-  for (const auto& waiting : waiting_.take_all())
+  for (const auto& waiting : take_waiting())
     if (waiting.is_request())
       refuse(
           waiting.asker, waiting.message.message(),
@@ -98,7 +98,7 @@ void Instance::finish_stop() {
 }
 
 void Instance::refuse_waiting(const std::string& why) {
-  for (const auto& waiting : waiting_.take_all())
+  for (const auto& waiting : take_waiting())
     if (waiting.is_request())
       refuse(waiting.asker, waiting.message.message(),
              waiting.sent_before > 0 ? why : fmt::format("{}; the request never reached it", why));

@@ -47,9 +47,11 @@ bool is_ours(const std::string& text) {
 StartCache::StartCache(Files& files, const ServerConfig& config, const std::optional<FileFacts>& program,
                        std::string_view hello, Era era)
     : files_(files),
-      name_(name_of(config, program,
-                    {find_member(hello, "protocolVersion"), find_member(hello, "capabilities"),
-                     find_member(hello, "clientInfo"), text(era)}) +
+      name_((config.for_many
+                 ? name_of(config, program, {"one of many", hello, text(era)})
+                 : name_of(config, program,
+                           {find_member(hello, "protocolVersion"), find_member(hello, "capabilities"),
+                            find_member(hello, "clientInfo"), text(era)})) +
             ".json") {}
 
 std::optional<LastRun> StartCache::load() const {
@@ -75,7 +77,7 @@ void StartCache::save(std::string_view initialize_result, const Catalog& catalog
 }
 
 EraCache::EraCache(Files& files, const ServerConfig& config, const std::optional<FileFacts>& program)
-    : files_(files), name_(name_of(config, program, {}) + ".eras.json") {}
+    : files_(files), name_(name_of(config, program, {}) + ".eras.json"), for_many_(config.for_many) {}
 
 Eras EraCache::load() const {
   const auto text = files_.load(Files::Shelf::cache, name_);
@@ -87,7 +89,7 @@ Eras EraCache::load() const {
   };
   return {.legacy = verdict(Era::legacy),
           .modern = verdict(Era::modern),
-          .discovered = std::string(find_member(*text, "discovered"))};
+          .discovered = std::string(for_many_ ? std::string_view() : find_member(*text, "discovered"))};
 }
 
 void EraCache::save(const Eras& eras) const {
@@ -97,7 +99,7 @@ void EraCache::save(const Eras& eras) const {
   };
   if (eras.legacy) add(text(Era::legacy), *eras.legacy ? "true" : "false");
   if (eras.modern) add(text(Era::modern), *eras.modern ? "true" : "false");
-  if (!eras.discovered.empty()) add("discovered", eras.discovered);
+  if (!eras.discovered.empty() && !for_many_) add("discovered", eras.discovered);
   files_.save(Files::Shelf::cache, name_, fmt::format("{{{}}}\n", members));
 }
 

@@ -2,8 +2,11 @@
 // so that the next time a client need not wait for the server to start. A guess: whoever uses it corrects it
 // when the server has spoken.
 //
-// One text for each server, program file and kind of client; the eras are the same for every client. One
-// thread.
+// One text for each server, program file and kind of client; the eras are the same for every client.
+//
+// Where clients are several, another one may read what one has left. So only what a server listed in its
+// handshake is kept, before its client has told it anything but how it introduces itself, and for clients
+// that do so in the same words: their own instance would have listed the same. One thread.
 #pragma once
 
 #include <optional>
@@ -57,6 +60,7 @@ class EraCache {
  private:
   Files& files_;
   std::string name_;
+  bool for_many_;  // what it answered one of them is not for the others
 };
 
 }  // namespace mcpivot

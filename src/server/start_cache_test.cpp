@@ -72,6 +72,20 @@ TEST_F(StartCacheFiles, a_file_is_named_by_the_sha256_of_what_may_be_secret) {
   for (const auto& [name, text] : files_.texts) EXPECT_EQ(name.find(".json"), 64U) << name;
 }
 
+// --- clients that are several
+
+TEST_F(StartCacheFiles, of_many_clients_are_for_those_that_introduce_themselves_in_the_same_words) {
+  config_.for_many = true;
+  const auto cache_of = [&](std::string_view words) {
+    return StartCache(files_, config_, std::nullopt, words, Era::legacy);
+  };
+  EXPECT_FALSE(cache_of("{}").load().has_value()) << "what a single client left is not for them";
+  cache_of(R"({"capabilities":{},"clientInfo":{"name":"a"}})").save(R"({"capabilities":{}})", catalog_);
+  EXPECT_TRUE(cache_of(R"({"capabilities":{},"clientInfo":{"name":"a"}})").load().has_value());
+  EXPECT_FALSE(cache_of(R"({"capabilities":{},"clientInfo":{"name":"b"}})").load().has_value());
+  EXPECT_FALSE(cache_of(R"({"capabilities":{},"clientInfo":{"name":"a"},"x":1})").load().has_value());
+}
+
 // --- eras
 
 class EraCacheFiles : public testing::Test {
@@ -117,6 +131,16 @@ TEST_F(EraCacheFiles, are_kept_apart_from_what_the_server_offers) {
   EXPECT_FALSE(offers.load().has_value());
   offers.save(R"({"capabilities":{}})", {});
   EXPECT_EQ(cache().load(), (Eras{.legacy = true, .modern = true}));
+}
+
+TEST_F(EraCacheFiles, of_many_clients_have_nothing_that_the_server_said_to_one_of_them) {
+  const Eras eras{.legacy = false, .modern = true, .discovered = R"({"instructions":"for you"})"};
+  cache().save(eras);
+  config_.for_many = true;
+  EXPECT_EQ(cache().load(), (Eras{.legacy = false, .modern = true}));
+  cache().save(eras);
+  config_.for_many = false;
+  EXPECT_EQ(cache().load(), (Eras{.legacy = false, .modern = true}));
 }
 
 TEST_F(EraCacheFiles, a_damaged_file_says_nothing) {

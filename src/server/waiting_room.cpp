@@ -1,17 +1,61 @@
 #include "server/waiting_room.h"
 
 #include <algorithm>
+#include <functional>
 #include <utility>
+
+#include "base/contains.h"
+#include "base/greediest.h"
 
 namespace mcpivot {
 
-WaitingRoom::WaitingRoom(Timers& timers, std::chrono::milliseconds patience, OnOverdue on_overdue)
-    : clock_(timers), timer_(timers), patience_(patience), on_overdue_(std::move(on_overdue)) {}
+WaitingRoom::WaitingRoom(Timers& timers, std::chrono::milliseconds patience, OnRefused on_overdue,
+                         OnRefused on_crowded_out)
+    : clock_(timers),
+      timer_(timers),
+      patience_(patience),
+      on_overdue_(std::move(on_overdue)),
+      on_crowded_out_(std::move(on_crowded_out)) {}
 
 bool WaitingRoom::add(Asker asker, const Message& message, int sent_before, std::span<const Edit> edits) {
-  if (waiting_.size() >= most_waiting) return false;
-  waiting_.push_back({asker, KeptMessage(message, edits), sent_before, clock_.now() + patience_});
+  Waiting waiting{asker, KeptMessage(message, edits), sent_before, clock_.now() + patience_};
+  if (!make_room(asker.client, waiting.places())) return false;
+  waiting_.push_back(std::move(waiting));
   set_timer();
+  return true;
+}
+
+// False: it would have more than whoever has the most, and nobody makes way.
+bool WaitingRoom::make_room(ClientId client, std::size_t places) {
+  auto shares = shares_of(
+      waiting_, [](const Waiting& one) { return one.asker.client; },
+      [](const Waiting& one) { return one.places(); });
+  std::size_t taken = 0;
+  std::size_t own = places;
+  for (const auto& [who, share] : shares) {
+    taken += share;
+    if (who == client) own += share;
+  }
+  std::vector<std::size_t> leave;  // where they are, the last first of each client
+  while (taken + places > most_waiting) {
+    const auto most = std::ranges::max_element(shares, {}, [](const auto& share) { return share.second; });
+    if (most == shares.end() || most->first == client || most->second <= own) return false;
+    for (std::size_t at = waiting_.size(); at-- > 0;) {
+      if (waiting_[at].asker.client != most->first || contains(leave, at)) continue;
+      leave.push_back(at);
+      most->second -= waiting_[at].places();
+      taken -= waiting_[at].places();
+      break;
+    }
+  }
+  std::ranges::sort(leave, std::greater());
+  std::vector<Waiting> gone;
+  for (const std::size_t at : leave) {
+    gone.push_back(std::move(waiting_[at]));
+    waiting_.erase(waiting_.begin() + static_cast<std::ptrdiff_t>(at));
+  }
+  for (const Waiting& one : gone)
+    if (one.is_request()) on_crowded_out_(one);
   return true;
 }
 

@@ -35,6 +35,7 @@ class CliBackend final : public Backend, private Link, public std::enable_shared
   std::string_view renewed() const override { return "read its tools anew"; }
   bool news_if_unchanged() const override { return false; }
   bool calls_have_own_limits() const override { return true; }
+  std::size_t calls_at_once() const override { return pool_->jobs(); }
   void describe(const Describe& line) const override;
 
  private:

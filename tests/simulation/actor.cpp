@@ -21,6 +21,9 @@ using mcpivot::string_value;
 
 namespace {
 
+// Calls under way of one client that shares a server; and some that are made again for the next generation.
+constexpr int most_of_one = 32 + 4;
+
 int number_in(std::string_view object, std::string_view key, int fallback) {
   const std::string_view text = find_member(object, key);
   int value = fallback;
@@ -50,7 +53,7 @@ void Actor::start() {
 
 std::vector<int> Actor::open() const {
   std::vector<int> numbers;
-  for (const auto& [id, number] : open_) numbers.push_back(number);
+  for (const auto& [id, open] : open_) numbers.push_back(open.number);
   return numbers;
 }
 
@@ -241,7 +244,7 @@ void Actor::list(const Message& message, ListKind kind) {
     case ListKind::tools:
       return result(id, "{" + tools_of(whose, script_.revision) + end);
     case ListKind::prompts:
-      return result(id, "{" + prompts_of(whose) + end);
+      return result(id, "{" + prompts_of(whose, body_.for_many() && !shared_ ? " " + canary_ : "") + end);
     case ListKind::resources:
       return result(id, "{" + resources_of(whose) + end);
     case ListKind::templates:
@@ -280,7 +283,11 @@ void Actor::call(const Message& message) {
   if (!is_modern() &&
       (message.request_state || !find_member(message.text(message.params), "inputResponses").empty()))
     ledger_.wrong(script_.name, "is of the legacy era, and was sent a retry: " + std::string(message.raw));
-  open_[call.id] = call.number;
+  open_[call.id] = {call.number, call.canary};
+  const auto theirs =
+      std::ranges::count_if(open_, [&](const auto& entry) { return entry.second.canary == call.canary; });
+  if (shared_ && !call.canary.empty() && theirs > most_of_one)
+    ledger_.wrong(script_.name, fmt::format("is shared, and has {} calls of one client to work on", theirs));
   if (is_modern() && resume(call, message)) return;
   ledger_.executed(call.number, script_.name);
   // A server may not survive what it is told again, though it did the first time.

@@ -41,6 +41,8 @@ class Actor {
     // A call of a CLI is a run of its program, which ends by a limit of its own.
     virtual Millis limit_of_calls() const = 0;
     virtual mcpivot::Clock::Time now() const = 0;
+    // Its clients are several: what it lists then depends on who uses it.
+    virtual bool for_many() const = 0;
   };
 
   // `is_cli`: it has tools alone, and what a call does ends that call alone.
@@ -145,8 +147,12 @@ class Actor {
   bool slept_ = false;
   bool listed_ = false;
   int asked_ = 0;
-  bool answered_ = false;              // a call
-  std::map<std::string, int> open_;    // number by id
+  bool answered_ = false;  // a call
+  struct Open {
+    int number;
+    std::string canary;
+  };
+  std::map<std::string, Open> open_;   // by id
   std::map<int, Call> asking_;         // calls that wait for the client, by the id of the question
   std::map<std::string, Call> tasks_;  // by their ids
   std::set<std::string> questions_;    // the ids of those that have no answer

@@ -287,6 +287,11 @@ class Drawing {
     }
     add(Deed::crowd, name, last_request_ + 1, call_text());
     last_request_ += crowd_size;
+    if (weights_[index(Deed::guest)] == 0) return;
+    for (int i = 0; i < 3; ++i) {  // others want to be served, too
+      at_ += chance_.below(20'000);
+      add(Deed::guest, name, request(), fmt::format("{} call work", guest_name()));
+    }
   }
 
   std::string listen() {

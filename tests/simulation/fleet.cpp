@@ -40,6 +40,8 @@ void set(ServerEntry& entry, const std::string& word) {
     server.sharing = mcpivot::Sharing::shared;
   } else if (word == "era:legacy") {
     server.era = mcpivot::Era::legacy;
+  } else if (word == "many") {
+    server.for_many = true;
   } else if (word == "patient") {
     server.start_timeout = milliseconds(15'000);
   } else if (word == "build") {
@@ -124,6 +126,7 @@ std::string draw_fleet(Chance& chance, const std::vector<std::string>& servers, 
     maybe(3, "stop");
     maybe(6, "own");
     maybe(4, chance.one_in(2) ? "v:1" : "v:2");
+    maybe(2, "many");
   }
   if (chance.one_in(8)) text += " bare";
   if (chance.one_in(16)) text += " left-out";

@@ -291,7 +291,7 @@ void Life::judge_bounds() {
   for (const Seated& seat : seated())
     for (const auto& member : seat.desk.fleet().members())
       if (const std::size_t waiting = member->instance().status().waiting;
-          waiting > mcpivot::WaitingRoom::most_waiting)
+          waiting > (member->instance().is_shared() ? 2 : 1) * mcpivot::WaitingRoom::most_waiting)
         oracle_.violate(fmt::format("{} requests wait for {}", waiting, member->name()));
 }
 

@@ -39,6 +39,7 @@ std::string own_name(const std::string& server) {
 
 constexpr std::string_view canary_begins = "canary-";
 constexpr Millis soon{1'000};
+constexpr int least_of_a_crowd = 64;     // whoever has fewer open has not filled any room
 constexpr std::size_t most_broken = 20;  // one is enough
 
 }  // namespace
@@ -296,6 +297,14 @@ void Oracle::judge_excuse(const Asked& asked, std::string_view raw) {
   if (all_listen && asked.is_prompt && says("did not answer"))
     return violate(
         fmt::format("{} was answered, but mcpivot says that it was not: {}", asked.number, brief(raw)));
+  if (says("requests wait for it already")) {
+    const auto open = std::ranges::count_if(requests_, [&](const auto& entry) {
+      return entry.second.asked.who == asked.who && entry.second.state == State::open;
+    });
+    if (open < least_of_a_crowd)
+      return violate(fmt::format("{} finds no room to wait, though its client has {} requests open: {}",
+                                 asked.number, open, brief(raw)));
+  }
   const auto call = requests_.find(asked.of == 0 ? asked.number : asked.of);
   if (all_listen && says("did not answer") && call->second.finished > mcpivot::Clock::Time() &&
       clock_.since(call->second.finished) > soon)

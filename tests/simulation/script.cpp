@@ -112,8 +112,8 @@ const std::string& tools_of(const std::string& server, int revision) {
   return text;
 }
 
-std::string prompts_of(const std::string& server) {
-  return fmt::format(R"("prompts":[{{"name":"greet","description":"of {}"}}])", server);
+std::string prompts_of(const std::string& server, const std::string& canary) {
+  return fmt::format(R"("prompts":[{{"name":"greet","description":"of {}{}"}}])", server, canary);
 }
 
 std::string resources_of(const std::string& server) {

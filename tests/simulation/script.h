@@ -103,7 +103,7 @@ class Scripts {
 constexpr int tool_revisions = 5;  // then they begin again
 // The lists of a server at a revision, as the inside of an answer's result.
 const std::string& tools_of(const std::string& server, int revision);
-std::string prompts_of(const std::string& server);
+std::string prompts_of(const std::string& server, const std::string& canary);
 std::string resources_of(const std::string& server);
 std::string templates_of(const std::string& server);
 

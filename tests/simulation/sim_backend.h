@@ -79,6 +79,7 @@ class SimBackend final : public mcpivot::Backend,
   void lose(const std::string& id, bool reached) override;
   Millis limit_of_calls() const override { return config_->call_timeout; }
   mcpivot::Clock::Time now() const override { return place_.time.now(); }
+  bool for_many() const override { return config_->for_many; }
 
   void leave(const std::string& how);
   void tell_end();

@@ -1,0 +1,38 @@
+// Who has the most of something that many share and that is full: one of theirs goes, should another who has
+// less need a place.
+//
+// Any thread.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <utility>
+#include <vector>
+
+namespace mcpivot {
+
+// How much each has, in the order in which they come.
+template <class Range, class Owner, class Weight>
+auto shares_of(const Range& range, Owner&& owner_of, Weight&& weight_of) {
+  using Who = std::decay_t<decltype(owner_of(*std::begin(range)))>;
+  std::vector<std::pair<Who, std::size_t>> shares;
+  for (const auto& one : range) {
+    const Who who = owner_of(one);
+    const auto known = std::ranges::find(shares, who, [](const auto& share) { return share.first; });
+    if (known == shares.end()) {
+      shares.emplace_back(who, weight_of(one));
+    } else {
+      known->second += weight_of(one);
+    }
+  }
+  return shares;
+}
+
+// The one with the most; of several, whoever came first. There must be something.
+template <class Range, class Owner>
+auto greediest(const Range& range, Owner&& owner_of) {
+  const auto shares = shares_of(range, owner_of, [](const auto&) { return std::size_t{1}; });
+  return std::ranges::max_element(shares, {}, [](const auto& share) { return share.second; })->first;
+}
+
+}  // namespace mcpivot

@@ -1,0 +1,143 @@
+// No client of a shared server can keep the others waiting: it has its share of what the server works on at
+// once, and of the room in which requests wait.
+#include "gateway/shared_fixture.h"
+
+namespace mcpivot {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::SizeIs;
+
+constexpr std::size_t share = 32;  // half of what a process is taken to work on at once
+
+class SharedFairly : public SharedServer {
+ protected:
+  std::vector<std::string> start_calls(Client& client, std::size_t count, const std::string& how) {
+    std::vector<std::string> ids;
+    for (std::size_t i = 0; i < count; ++i) ids.push_back(client.start_call(how));
+    pass(50ms);
+    return ids;
+  }
+  static std::size_t answered(const Client& client, const std::vector<std::string>& ids) {
+    return static_cast<std::size_t>(
+        std::ranges::count_if(ids, [&](const auto& id) { return !client.answer_to(id).empty(); }));
+  }
+  // Nobody serves, and those who ask wait.
+  void hang() {
+    world.scripts().of("alpha").births.push_back(simulation::Birth::hangs);
+    world.each_life("alpha", [](SimBackend& life) { life.kill("was killed by SIGKILL"); });
+    pass(100ms);
+  }
+};
+
+TEST_F(SharedFairly, a_client_has_its_share_under_way_and_the_rest_of_its_calls_wait_for_those) {
+  const auto ids = start_calls(*ann, 100, R"(,"after":500)");
+  EXPECT_THAT(sent("tools/call"), SizeIs(share));
+  EXPECT_EQ(ann->instance().status().waiting, 100 - share);
+  const std::string of_bob = bob->start_call();
+  pass(50ms);
+  EXPECT_THAT(bob->answer_to(of_bob), HasSubstr("canary-bob")) << "it doesn't wait for them";
+  pass(2s);
+  EXPECT_EQ(answered(*ann, ids), 100U);
+  EXPECT_THAT(sent("tools/call"), SizeIs(101)) << "each once";
+}
+
+TEST_F(SharedFairly, calls_that_wait_are_sent_in_the_order_in_which_they_came) {
+  std::vector<std::string> ids;
+  for (int i = 0; i < 40; ++i)
+    ids.push_back(ann->send(
+        "tools/call",
+        fmt::format(R"({{"name":"work","arguments":{{"n":{},"canary":"canary-ann","after":100}}}})", i)));
+  pass(2s);
+  const std::vector<std::string> calls = sent("tools/call");
+  ASSERT_THAT(calls, SizeIs(40));
+  for (std::size_t i = 0; i < calls.size(); ++i)
+    EXPECT_THAT(calls[i], HasSubstr(fmt::format(R"("n":{},)", i)));
+}
+
+TEST_F(SharedFairly, a_call_that_waits_for_its_turn_can_be_taken_back) {
+  start_calls(*ann, share, R"(,"after":500)");
+  const std::string id = ann->start_call();
+  ann->cancel(id);
+  pass(2s);
+  EXPECT_EQ(ann->answer_to(id), "");
+  EXPECT_THAT(sent("tools/call"), SizeIs(share));
+}
+
+TEST_F(SharedFairly, a_call_that_waits_too_long_for_its_turn_is_told_why) {
+  start_calls(*ann, share, R"(,"do":"hang")");
+  const std::string id = ann->start_call();
+  pass(3s);
+  EXPECT_THAT(ann->answer_to(id), AllOf(HasSubstr("waited 2.5 s for its turn"), HasSubstr("was not sent")));
+}
+
+TEST_F(SharedFairly, calls_that_wait_for_their_turn_go_to_the_next_generation) {
+  const auto ids = start_calls(*ann, share, R"(,"do":"hang")");
+  const std::string id = ann->start_call();
+  kill();
+  pass(1s);
+  EXPECT_EQ(answered(*ann, ids), share);
+  EXPECT_THAT(ann->answer_to(id), HasSubstr("@alpha#0."));
+}
+
+TEST_F(SharedFairly, calls_that_wait_for_their_turn_are_answered_when_the_server_is_stopped) {
+  const auto ids = start_calls(*ann, share + 8, R"(,"do":"hang")");
+  bob->ask("tools/call", R"({"name":"pivot_restart","arguments":{"stop":true}})");
+  pass(3s);
+  EXPECT_EQ(answered(*ann, ids), share + 8);
+  EXPECT_EQ(world.alive(), 0) << "they must not start it again";
+}
+
+TEST_F(SharedFairly, calls_of_a_client_that_left_are_not_sent) {
+  start_calls(*ann, share + 8, R"(,"after":500)");
+  ann->leave();
+  pass(2s);
+  EXPECT_THAT(sent("tools/call"), SizeIs(share));
+  EXPECT_THAT(bob->call(), HasSubstr("canary-bob"));
+}
+
+TEST_F(SharedFairly, a_full_waiting_room_makes_room_for_who_has_less_of_it) {
+  hang();
+  const auto ids = start_calls(*ann, WaitingRoom::most_waiting, "");
+  EXPECT_EQ(answered(*ann, ids), 0U);
+  const std::string one_more = ann->start_call();
+  pass(1ms);
+  EXPECT_THAT(ann->answer_to(one_more), HasSubstr("1024 requests wait"));
+  const std::string of_bob = bob->start_call();
+  pass(1ms);
+  EXPECT_EQ(bob->answer_to(of_bob), "") << "it waits";
+  EXPECT_EQ(answered(*ann, ids), 1U);
+  EXPECT_THAT(ann->answer_to(ids.back()), HasSubstr("1024 requests wait")) << "her latest made way";
+  world.each_life("alpha", [](SimBackend& life) { life.kill("was killed by SIGKILL"); });
+  pass(1500ms);
+  EXPECT_THAT(bob->answer_to(of_bob), HasSubstr("canary-bob"));
+}
+
+TEST_F(SharedFairly, what_waited_for_a_start_is_not_sent_all_at_once) {
+  hang();
+  start_calls(*ann, 200, R"(,"after":500)");
+  const std::string of_bob = bob->start_call();
+  world.each_life("alpha", [](SimBackend& life) { life.kill("was killed by SIGKILL"); });
+  for (int i = 0; i < 100 && sent("tools/call").empty(); ++i) pass(20ms);
+  pass(20ms);
+  EXPECT_THAT(sent("tools/call"), SizeIs(share + 1));
+  pass(50ms);
+  EXPECT_THAT(bob->answer_to(of_bob), HasSubstr("canary-bob"));
+}
+
+TEST_F(SharedFairly, one_clients_tasks_do_not_make_anothers_unknown) {
+  const auto begin = [&](Client& client, std::string_view canary, int n) {
+    client.send(
+        "tools/call",
+        fmt::format(R"({{"name":"work","arguments":{{"n":{},"canary":"{}"}},"task":{{"ttl":60000}}}})", n,
+                    canary));
+    pass(5ms);
+  };
+  begin(*bob, "canary-bob", 5000);
+  for (int n = 0; n < 1100; ++n) begin(*ann, "canary-ann", n);
+  EXPECT_THAT(bob->ask("tasks/get", R"({"taskId":"alpha-1-5000"})"), HasSubstr("working"));
+}
+
+}  // namespace
+}  // namespace mcpivot

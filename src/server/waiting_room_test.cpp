@@ -1,0 +1,98 @@
+#include "server/waiting_room.h"
+
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+
+#include "rpc/answers.h"
+#include "virtual_time.h"
+
+namespace mcpivot {
+namespace {
+
+using namespace std::chrono_literals;
+using testing::ElementsAre;
+using testing::IsEmpty;
+
+class Room : public testing::Test {
+ protected:
+  // A request of this client with so many bytes, about.
+  bool add(int client, int id, std::size_t bytes = 0) {
+    const std::string line = request_line(std::to_string(id), "tools/call",
+                                          fmt::format(R"({{"x":"{}"}})", std::string(bytes, 'x')));
+    return room.add({.client = static_cast<ClientId>(client)}, *read_message(line), 0);
+  }
+  static int id_of(const WaitingRoom::Waiting& waiting) {
+    const Message message = waiting.message.message();
+    return std::stoi(std::string(message.text(message.id)));
+  }
+  std::size_t count_of(int client) {
+    std::size_t count = 0;
+    for (const auto& one : room.take_all())
+      if (one.asker.client == static_cast<ClientId>(client)) ++count;
+    return count;
+  }
+  static constexpr int most = static_cast<int>(WaitingRoom::most_waiting);
+
+  simulation::VirtualTime time;
+  std::vector<int> overdue, crowded_out;
+  WaitingRoom room{time, 1000ms, [this](const auto& one) { overdue.push_back(id_of(one)); },
+                   [this](const auto& one) { crowded_out.push_back(id_of(one)); }};
+};
+
+TEST_F(Room, is_full_for_whoever_fills_it) {
+  for (int i = 0; i < most; ++i) ASSERT_TRUE(add(1, i));
+  EXPECT_FALSE(add(1, most));
+  EXPECT_THAT(crowded_out, IsEmpty());
+  EXPECT_EQ(room.size(), WaitingRoom::most_waiting);
+}
+
+TEST_F(Room, has_a_place_for_another_and_the_latest_of_the_first_makes_way) {
+  for (int i = 0; i < most; ++i) add(1, i);
+  EXPECT_TRUE(add(2, 5000));
+  EXPECT_TRUE(add(2, 5001));
+  EXPECT_THAT(crowded_out, ElementsAre(most - 1, most - 2));
+  EXPECT_EQ(room.size(), WaitingRoom::most_waiting);
+}
+
+TEST_F(Room, is_divided_evenly_between_those_who_want_all_of_it) {
+  for (int i = 0; i < most; ++i) add(1, i);
+  for (int i = 0; i < most; ++i) add(2, i);
+  EXPECT_EQ(count_of(1), WaitingRoom::most_waiting / 2);
+}
+
+TEST_F(Room, counts_bytes_too) {
+  const std::size_t half = WaitingRoom::bytes_of_a_place * WaitingRoom::most_waiting / 2;
+  ASSERT_TRUE(add(1, 1, half - 1000));
+  ASSERT_TRUE(add(1, 2, half / 2));
+  EXPECT_FALSE(add(1, 3, half)) << "too much of one";
+  EXPECT_TRUE(add(1, 4)) << "there is room for a short one";
+  EXPECT_TRUE(add(2, 5, half / 2 + 1000));
+  EXPECT_THAT(crowded_out, ElementsAre(4, 2));
+}
+
+TEST_F(Room, lets_nobody_go_for_one_that_has_more_than_they) {
+  const std::size_t most_bytes = WaitingRoom::bytes_of_a_place * WaitingRoom::most_waiting;
+  for (int i = 0; i < most / 2; ++i) add(1, i);
+  EXPECT_FALSE(add(2, 5000, most_bytes));
+  EXPECT_FALSE(add(2, 5001, most_bytes / 4 * 3));
+  EXPECT_THAT(crowded_out, IsEmpty());
+}
+
+TEST_F(Room, lets_the_first_go_whose_client_may) {
+  for (int i = 0; i < 6; ++i) add(1 + i % 2, i);
+  const auto second = [](ClientId client) { return client == static_cast<ClientId>(2); };
+  EXPECT_EQ(id_of(*room.take_first(second)), 1);
+  EXPECT_EQ(id_of(*room.take_first(second)), 3);
+  EXPECT_EQ(room.size(), 4U);
+}
+
+TEST_F(Room, tells_who_waits_too_long_once) {
+  add(1, 1);
+  add(2, 2);
+  while (time.step(time.now() + 2s)) continue;
+  EXPECT_THAT(overdue, ElementsAre(1, 2));
+  EXPECT_EQ(time.set(), 0U);
+}
+
+}  // namespace
+}  // namespace mcpivot
