@@ -276,12 +276,17 @@ void Actor::call(const Message& message) {
     call.after = static_cast<int>(body_.limit_of_calls().count());
   }
   if (is_cli_ && call.how != "fail" && call.how != "large") call.how = "";
+  // What is sent again has the name that it had the first time, not the one that its client knows.
+  const std::string& first = script_.called_as.try_emplace(call.number, call.tool).first->second;
+  const bool is_retry =
+      message.request_state || !find_member(message.text(message.params), "inputResponses").empty();
+  if (!is_retry && call.tool == fmt::format("{}__{}", script_.name, first))
+    ledger_.wrong(script_.name, "is asked again, under another name: " + std::string(message.raw));
   if (tools_of(script_.name, script_.revision).find(fmt::format(R"("name":"{}")", call.tool)) ==
       std::string::npos)
     return error(call.id, mcpivot::code::invalid_params,
                  fmt::format("@{} has no {}", script_.name, call.tool));
-  if (!is_modern() &&
-      (message.request_state || !find_member(message.text(message.params), "inputResponses").empty()))
+  if (!is_modern() && is_retry)
     ledger_.wrong(script_.name, "is of the legacy era, and was sent a retry: " + std::string(message.raw));
   open_[call.id] = {call.number, call.canary};
   const auto theirs =
