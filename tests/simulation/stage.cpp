@@ -37,6 +37,12 @@ bool wakes(Deed deed) {
   }
 }
 
+// Whether somebody may not hear, from now on.
+bool stops_listening(const Action& action) {
+  return action.deed == Deed::deaf || action.text.find("deaf") != std::string::npos ||
+         action.text == name_of(Birth::hangs);
+}
+
 bool has_tools(const mcpivot::Member& member) {
   return !member.instance().catalog().list(mcpivot::ListKind::tools).empty();
 }
@@ -278,16 +284,14 @@ void Stage::rest() {
 }
 
 Verdict Stage::play() {
-  oracle_.all_listen = std::ranges::none_of(plan_.actions, [](const Action& action) {
-    return action.deed == Deed::deaf || action.text.find("deaf") != std::string::npos ||
-           action.text == name_of(Birth::hangs);
-  });
+  oracle_.all_listen = true;
   oracle_.no_crowds =
       std::ranges::none_of(plan_.actions, [](const Action& action) { return action.deed == Deed::crowd; });
   const auto begin = now();
   for (std::size_t i = 0; i < plan_.actions.size(); ++i) {
     const Action& action = plan_.actions[i];
     if (!life_ && (action.deed == Deed::births || action.deed == Deed::tongue)) {
+      if (stops_listening(action)) oracle_.all_listen = false;
       action.deed == Deed::births ? plan_birth(action) : set_tongue(action);
       continue;
     }
@@ -297,6 +301,7 @@ Verdict Stage::play() {
       if (action.deed == Deed::fleet) continue;
     }
     pass(begin + Micros(action.at));
+    if (stops_listening(action)) oracle_.all_listen = false;
     world_.timers().count();
     act(action);
     life_->look(visits_);
