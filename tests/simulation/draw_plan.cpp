@@ -34,7 +34,7 @@ class Drawing {
     weights_[index(Deed::ready)] = 1;
     weights_[index(Deed::hello)] = 1;
     weights_[index(Deed::quit)] = chance_.of({0, 0, 1});
-    weights_[index(Deed::crowd)] = chance_.one_in(10) ? 1 : 0;
+    weights_[index(Deed::crowd)] = chance_.one_in(8) ? 1 : 0;
     crowds_ = 2;
     weights_[index(Deed::vanish)] = chance_.of({0, 0, 1});
     weights_[index(Deed::guest)] = chance_.of({0, 0, 4, 40});
@@ -247,10 +247,12 @@ class Drawing {
       case Deed::replace:
         return add(deed, server(), 0, "");
       case Deed::blurt:
-        return add(deed, server(), 0,
-                   chance_.of<const char*>({"tools", "prompts", "resources", "log", "log-empty", "log-array",
-                                            "log-none", "log-number", "garbage", "answer", "no-id",
-                                            "progress", "updated", "ask", "flood"}));
+        return add(
+            deed,
+            server() + (weights_[index(Deed::guest)] > 0 && chance_.one_in(3) ? "~" + guest_name() : ""), 0,
+            chance_.of<const char*>({"tools", "prompts", "resources", "log", "log-empty", "log-array",
+                                     "log-none", "log-number", "garbage", "answer", "no-id", "progress",
+                                     "updated", "ask", "flood"}));
       case Deed::daemon:
         return add(deed, server(), 0, chance_.of<const char*>({"up", "down", "up", "forget"}));
       case Deed::births:
@@ -288,9 +290,11 @@ class Drawing {
     add(Deed::crowd, name, last_request_ + 1, call_text());
     last_request_ += crowd_size;
     if (weights_[index(Deed::guest)] == 0) return;
+    at_ += 100'000;                // until all of them are there
     for (int i = 0; i < 3; ++i) {  // others want to be served, too
       at_ += chance_.below(20'000);
-      add(Deed::guest, name, request(), fmt::format("{} call work", guest_name()));
+      add(Deed::guest, name, request(),
+          fmt::format("{} {} work", guest_name(), most_servers_ == 1 ? "call" : "through"));
     }
   }
 

@@ -119,6 +119,8 @@ Life::Guest::Guest(Life& life, int who, const std::string& name)
                                                   : "2025-06-18";
   client.hello(client.own_number(), how);
   client.ready();
+  // At once, so that it sees what the last one of its name has left.
+  if (!client.is_undecided()) client.ask(client.own_number(), "prompts/list", {});
 }
 
 // "g1 call work", at a server.

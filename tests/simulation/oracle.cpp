@@ -126,6 +126,8 @@ void Oracle::given(int who, const Message& message) {
     request->state = State::open;
     request->since = clock_.now();
     given_request(who, *request, message);
+  } else if (message.is_answer()) {
+    rounds_[who].erase(std::string(message.text(message.id)));
   } else if (message.known == Method::cancelled && message.request_id) {
     Request* const request = find(message.text(message.request_id));
     if (request == nullptr || request->state != State::open || request->asked.who != who ||
@@ -149,6 +151,7 @@ void Oracle::gone(int who) {
   shaken_.erase(who);
   want_logs_.erase(who);
   questions_.erase(who);
+  rounds_.erase(who);
   for (auto& [number, request] : requests_) {
     if (request.asked.who != who) continue;
     if (request.state == State::open || request.state == State::planned) request.state = State::abandoned;
@@ -189,6 +192,7 @@ void Oracle::said(int who, std::string_view line) {
     return violate(fmt::format("what was said is no message ({}): {}", message.error().reason, brief(line)));
   if (message->is_answer() && message->id) return answered(who, *message);
   if (message->kind == Kind::request) questions_[who].emplace(message->text(message->id));
+  note_question(who, line, *message);
   judge_unasked(who, *message);
   if (message->known != Method::progress) return;
   const std::string_view token_text = message->text(message->progress_token);
@@ -226,6 +230,16 @@ void Oracle::judge_apart(int who, std::string_view line) {
     violate("an update for somebody else: " + brief(line));
 }
 
+// What a client is asked for a call that takes several rounds is over when the call is.
+void Oracle::note_question(int who, std::string_view line, const Message& message) {
+  if (message.known == Method::cancelled) {
+    rounds_[who].erase(std::string(message.text(message.request_id)));
+  } else if (message.kind == Kind::request && line.find(R"("of":"shared-round")") != std::string_view::npos) {
+    rounds_[who][std::string(message.text(message.id))] =
+        number_in(find_member(message.text(message.params), "n"));
+  }
+}
+
 void Oracle::answered(int who, const Message& message) {
   Request* const request = find(message.text(message.id));
   if (request == nullptr) return violate("an answer that nobody asked for: " + brief(message.raw));
@@ -246,6 +260,10 @@ void Oracle::answered(int who, const Message& message) {
       return violate(fmt::format("{} is answered before it was asked: {}", number, brief(message.raw)));
   }
   request->state = State::answered;
+  for (const auto& [id, of] : rounds_[who])
+    if (of == number)
+      return violate(fmt::format("{} is answered, and its client is still asked {}: {}", number, id,
+                                 brief(message.raw)));
   if (const auto took = clock_.since(request->since);
       took > request->asked.limit && !request->asked.is_listen)
     violate(fmt::format("{} is answered after {} ms: {}", number, took.count(), brief(message.raw)));

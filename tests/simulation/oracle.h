@@ -174,6 +174,7 @@ class Oracle final : public Ledger {
   void answered(int who, const mcpivot::Message& message);
   void judge_words(Request& request, const mcpivot::Message& message);
   void judge_apart(int who, std::string_view line);
+  void note_question(int who, std::string_view line, const mcpivot::Message& message);
   void judge_capabilities(const std::string& server, const mcpivot::Message& call);
   void note_deaths(int who, std::string_view line);
   void heard(std::string_view line);
@@ -209,9 +210,11 @@ class Oracle final : public Ledger {
   std::set<int> shaken_;                            // those that ever said `initialize`
   std::set<int> want_logs_;                         // those that ever asked for log messages
   std::map<int, std::set<std::string>> questions_;  // the ids of those that each was asked
-  std::map<int, std::string> states_;               // the latest requestState of each
-  std::map<std::string, int> uses_;                 // of a requestState that came to something
-  std::set<std::string> odd_states_;                // such as clients were not given
+  // Of those in rounds of shared servers: the call that each belongs to, by its id.
+  std::map<int, std::map<std::string, int>> rounds_;
+  std::map<int, std::string> states_;  // the latest requestState of each
+  std::map<std::string, int> uses_;    // of a requestState that came to something
+  std::set<std::string> odd_states_;   // such as clients were not given
   mcpivot::Clock::Time reconfigured_{};
   std::vector<std::string> broken_;
   mcpivot::ContentHash hash_;
