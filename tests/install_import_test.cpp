@@ -151,6 +151,26 @@ TEST_F(InstallImport, importing_later_still_leads_all_the_way_back) {
   EXPECT_FALSE(exists("config/mcpivot/mcpivot.json"));
 }
 
+TEST_F(InstallImport, tells_that_servers_become_inactive_and_that_clients_share_one_file) {
+  write(".claude.json", lived_in);
+  write(".cursor/mcp.json", R"({"mcpServers": {"own": {"command": "x", "active": true}}})");
+  const std::string inactive = "notes, docs are inactive";
+  const std::string share = "all clients share " + config() + " (now: Claude Code)";
+  EXPECT_THAT(good({"install", "claude", "--import", "--dry-run"}).out,
+              AllOf(HasSubstr(inactive), HasSubstr(share)));
+  EXPECT_THAT(good({"install", "claude", "--import"}).out,
+              AllOf(HasSubstr(inactive), HasSubstr("pivot_activate"), HasSubstr(share)));
+  EXPECT_THAT(good({"install", "cursor", "--import"}).out,
+              AllOf(HasSubstr(inactive), HasSubstr("(now: Cursor, Claude Code)")));
+  EXPECT_THAT(run({"install", "--help"}).out, HasSubstr("all clients share"));
+}
+
+TEST_F(InstallImport, a_server_that_is_alone_stays_active_and_nothing_else_is_said) {
+  write(".cursor/mcp.json", R"({"mcpServers": {"own": {"command": "x"}}})");
+  EXPECT_THAT(good({"install", "cursor"}).out, Not(HasSubstr("inactive")));
+  EXPECT_THAT(good({"install", "cursor", "--import"}).out, Not(HasSubstr("inactive")));
+}
+
 // What is registered is what a client would start.
 TEST_F(InstallImport, the_command_that_is_registered_serves_the_servers_that_were_imported) {
   write(".mcp.json", R"({"mcpServers": {"fake": {"command": ")" + fake_server_binary() + R"("}}})");
@@ -158,7 +178,10 @@ TEST_F(InstallImport, the_command_that_is_registered_serves_the_servers_that_wer
   const json::object entry = parsed(".mcp.json").at("mcpServers").as_object().at("mcpivot").as_object();
   ClientOptions options;
   options.direct = true;
-  options.command = {std::string(entry.at("command").as_string())};
+  // By name, in the project's folder, as Claude Code does it.
+  options.environment = {{"PATH", fs::path(mcpivot_binary()).parent_path().native() + ":/usr/bin:/bin"}};
+  options.command = {"/bin/sh", "-c", "cd \"$0\" && exec \"$@\"", folder(),
+                     std::string(entry.at("command").as_string())};
   for (const json::value& argument : entry.at("args").as_array())
     options.command.emplace_back(argument.as_string());
   Client client(options);

@@ -31,12 +31,21 @@ TEST_P(InstallEach, registers_where_the_client_looks_and_leaves_no_trace_after_u
   const auto [client, scope, file, key] = GetParam();
   good({"install", client, "--scope", scope});
   const std::string text = read(file);
-  EXPECT_THAT(text, AllOf(HasSubstr(mcpivot_binary()), HasSubstr("--config")));
+  const bool for_project = std::string_view(scope) == "project";
+  EXPECT_THAT(text, HasSubstr("--config"));
+  if (for_project) {
+    EXPECT_THAT(text, Not(HasSubstr(folder().native()))) << "it is committed";
+    EXPECT_THAT(text, Not(HasSubstr(mcpivot_binary())));
+  } else {
+    EXPECT_THAT(text, HasSubstr(mcpivot_binary()));
+  }
   if (std::string_view(key) != "mcp_servers") {
     const json::object entry = parsed(file).at(key).as_object().at("mcpivot").as_object();
-    EXPECT_EQ(entry.at("command").as_string(), mcpivot_binary());
-    const auto config_file = std::string(entry.at("args").as_array().at(1).as_string());
-    EXPECT_TRUE(fs::path(config_file).is_absolute());
+    EXPECT_EQ(entry.at("command").as_string(), for_project ? "mcpivot" : mcpivot_binary());
+    auto config_file = std::string(entry.at("args").as_array().at(1).as_string());
+    if (const std::string_view open = "${workspaceFolder}"; config_file.starts_with(open))
+      config_file.replace(0, open.size(), folder());
+    EXPECT_TRUE(for_project || fs::path(config_file).is_absolute());
     EXPECT_EQ(run({"check", config_file}).exit_code, 0) << "what is registered can be run";
   } else {
     EXPECT_THAT(text, HasSubstr("[mcp_servers.mcpivot]\ncommand = \""));
@@ -89,6 +98,44 @@ TEST_F(Install, everything_else_in_the_file_stays_to_the_byte) {
   EXPECT_FALSE(exists(".claude.json.mcpivot-backup"));
 }
 
+// Teams commit these files: what they say must hold on other machines.
+TEST_F(Install, a_projects_entry_names_mcpivot_and_its_configuration_without_paths_of_this_machine) {
+  const fs::path bin = fs::path(mcpivot_binary()).parent_path();
+  const Environment in_path{{"PATH", bin.native() + ":/usr/bin:/bin"}};
+  for (const char* client : {"claude", "cursor", "vscode", "codex", "gemini"}) {
+    const Outcome result = run({"install", client, "--scope", "project"}, in_path);
+    EXPECT_EQ(result.exit_code, 0) << result.err;
+    EXPECT_THAT(result.out, Not(HasSubstr("note")));
+  }
+  const std::string here = R"(["--config","mcpivot.json"])";
+  const std::string open = R"(["--config","${workspaceFolder}/mcpivot.json"])";
+  auto args = [&](const char* file, const char* key) {
+    return json::serialize(parsed(file).at(key).at("mcpivot").at("args"));
+  };
+  EXPECT_EQ(args(".mcp.json", "mcpServers"), here);
+  EXPECT_EQ(args(".gemini/settings.json", "mcpServers"), here);
+  EXPECT_EQ(args(".cursor/mcp.json", "mcpServers"), open);
+  EXPECT_EQ(args(".vscode/mcp.json", "servers"), open);
+  EXPECT_EQ(read(".codex/config.toml"),
+            "[mcp_servers.mcpivot]\ncommand = \"mcpivot\"\nargs = [\"--config\", \"mcpivot.json\"]\n");
+  for (const std::string& file : files())
+    if (!file.starts_with("state/")) {
+      EXPECT_THAT(read(file), Not(HasSubstr(folder().native()))) << file;
+    }
+  const Outcome doctor = run({"doctor"}, in_path);
+  for (const char* title : {"Claude Code", "Cursor", "VS Code", "Codex", "Gemini CLI"})
+    EXPECT_THAT(doctor.out, HasSubstr(std::string(title) + " starts mcpivot as \"mcpivot\""));
+  EXPECT_THAT(run({"doctor"}).out, HasSubstr("mcpivot isn't in PATH"));
+}
+
+TEST_F(Install, an_entry_that_runs_mcpivot_by_name_tells_when_path_has_none_or_another) {
+  EXPECT_THAT(good({"install", "claude", "--scope", "project"}).out, HasSubstr("mcpivot isn't in PATH"));
+  write("bin/mcpivot", "#!/bin/sh\n");
+  fs::permissions(folder() / "bin/mcpivot", fs::perms(0755));
+  EXPECT_THAT(run({"install", "cursor", "--scope", "project"}, {{"PATH", folder() / "bin"}}).out,
+              HasSubstr("PATH has another one first: " + (folder() / "bin/mcpivot").native()));
+}
+
 TEST_F(Install, a_dry_run_says_the_same_and_changes_nothing) {
   write(".claude.json", lived_in);
   const Outcome dry = good({"install", "claude", "--import", "--dry-run"});
@@ -105,11 +152,11 @@ TEST_F(Install, alone_lists_the_clients_that_are_there) {
   write(".claude.json", lived_in);
   write(".codex/config.toml", "broken");
   const Outcome result = good({"install"});
-  EXPECT_THAT(result.out,
-              AllOf(HasSubstr("  claude          " + (folder() / ".claude.json").native()),
-                    HasSubstr("--import would move notes, docs behind it"), HasSubstr("cannot be done: "),
-                    HasSubstr("Not found: cursor, vscode, gemini, claude-desktop"),
-                    HasSubstr("Nothing was changed")));
+  EXPECT_THAT(result.out, AllOf(HasSubstr("  claude          " + (folder() / ".claude.json").native()),
+                                HasSubstr("--import would move notes, docs behind it, inactive until needed"),
+                                HasSubstr("cannot be done: "),
+                                HasSubstr("Not found: cursor, vscode, gemini, claude-desktop"),
+                                HasSubstr("Nothing was changed")));
   EXPECT_EQ(files(), (std::vector<std::string>{".claude.json", ".codex/config.toml"}));
 }
 

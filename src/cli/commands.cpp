@@ -22,7 +22,8 @@ void add_common(CLI::App& app, InstallCommand& command) {
          [&command](const std::string& scope) {
            command.scope = scope == "project" ? Scope::project : Scope::user;
          },
-         "user: for every project (the default); project: for the current folder")
+         "user: for every project (the default); project: for the current folder, without paths of this "
+         "machine, so that it can be committed")
       ->check(CLI::IsMember({"user", "project"}))
       ->option_text("SCOPE");
   app.add_option("--name", command.name, "What to call the entry (default: mcpivot)")
@@ -43,7 +44,8 @@ std::function<std::function<int()>()> add_install_commands(CLI::App& app) {
                          "Put mcpivot into a client's list of servers; alone: list the clients found");
   add_common(*in, *install);
   in->add_flag("--import", install->import,
-               "Move the servers that the client has into mcpivot's configuration");
+               "Move the servers that the client has into mcpivot's configuration, which all clients share; "
+               "with more than one server there, they are inactive until needed");
   auto* out =
       add_command(app, "uninstall", "CLIENT [OPTIONS]", "Take it out again, and give imported servers back");
   add_common(*out, *uninstall);

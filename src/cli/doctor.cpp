@@ -14,6 +14,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/command.h"
 #include "base/duration_text.h"
 #include "base/url.h"
 #include "base/utf8.h"
@@ -86,18 +87,24 @@ void look_at_limits(Findings& findings) {
       watches, instances));
 }
 
-// What is wrong with an entry of a client's that starts mcpivot; empty: nothing.
+// What is wrong with an entry of a client's that starts mcpivot; empty: nothing. `folder`: where the client
+// starts it, and what it calls ${workspaceFolder}.
 std::string wrong_with(const JsoncValue& entry, const fs::path& folder) {
   const JsoncValue* command = entry.find("command");
   const fs::path program = command->text;
   if (program.is_absolute() && ::access(program.c_str(), X_OK) != 0)
     return fmt::format("{} is no program that can be run; \"mcpivot install\" writes the right path",
                        program.string());
+  if (!command->text.contains('/') && !find_program({.argv = {command->text}, .cwd = {}, .env = {}}))
+    return fmt::format("{} isn't in PATH; add its folder to PATH", command->text);
   const JsoncValue* arguments = entry.find("args");
   if (arguments == nullptr) return {};
   for (std::size_t i = 0; i + 1 < arguments->elements.size(); ++i) {
     if (arguments->elements[i].text != "--config") continue;
-    const fs::path file = folder / arguments->elements[i + 1].text;
+    std::string named = arguments->elements[i + 1].text;
+    if (constexpr std::string_view open = "${workspaceFolder}/"; named.starts_with(open))
+      named.erase(0, open.size());
+    const fs::path file = folder / named;
     std::error_code error;
     if (!fs::exists(file, error)) return fmt::format("its configuration {} is not there", file.string());
   }
@@ -123,7 +130,8 @@ void look_at_client(const Client& client, Scope scope, const Places& places, Fin
   for (const ClientServer& server : *servers) {
     const JsoncValue* command = server.value.find("command");
     if (command == nullptr || fs::path(command->text).filename() != "mcpivot") continue;
-    const std::string wrong = wrong_with(server.value, fs::path(*file).parent_path());
+    const fs::path folder = scope == Scope::project ? fs::path(places.folder) : fs::path(*file).parent_path();
+    const std::string wrong = wrong_with(server.value, folder);
     if (wrong.empty() && is_another_file(command->text)) {
       findings.doubtful(fmt::format(
           "{} starts {} as \"{}\" ({}), which is another file than this mcpivot; if it should be this one, "

@@ -44,7 +44,8 @@ void describe(const Client& client, const InstallCommand& command, const Places&
   say(fmt::format("  {:<16}{}", "",
                   plan->there_already ? "mcpivot is there already" : "would get an entry for mcpivot"));
   if (!plan->can_move.empty())
-    say(fmt::format("  {:<16}--import would move {} behind it", "", fmt::join(plan->can_move, ", ")));
+    say(fmt::format("  {:<16}--import would move {} behind it{}", "", fmt::join(plan->can_move, ", "),
+                    plan->inactive_with_import ? ", inactive until needed" : ""));
 }
 
 int list_clients(const InstallCommand& command) {
@@ -72,10 +73,11 @@ int list_clients(const InstallCommand& command) {
 void say_next(const Plan& plan, const InstallCommand& command, const Client& client) {
   if (!command.import && !plan.can_move.empty())
     say(
-        fmt::format("The client's own servers are as they were. To put {} behind mcpivot, too:\n"
+        fmt::format("The client's own servers are as they were. To put {} behind mcpivot, too{}:\n"
                     "  mcpivot install {} --import{}",
-                    fmt::join(plan.can_move, ", "), client.name,
-                    command.scope == Scope::project ? " --scope project" : ""));
+                    fmt::join(plan.can_move, ", "),
+                    plan.inactive_with_import ? " (they start inactive; --dry-run explains)" : "",
+                    client.name, command.scope == Scope::project ? " --scope project" : ""));
   if (plan.changes_something()) say(std::string(client.next));
 }
 

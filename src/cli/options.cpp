@@ -13,6 +13,7 @@
 #include "cli/completion.h"
 #include "cli/control_command.h"
 #include "cli/man_page.h"
+#include "cli/server_name.h"
 #include "cli/split_words.h"
 #include "config/config_file.h"
 #include "config/credentials.h"
@@ -98,12 +99,6 @@ void add_cli_options(CLI::App& app, CliTexts& texts) {
       ->transform(CLI::AsSizeValue(false))
       ->check(CLI::Range(std::size_t{1024}, std::size_t{1} << 28))
       ->option_text("BYTES");
-}
-
-// "python3 tools/notes.py" is called after the script, not the interpreter.
-std::string name_giver(const Command& command) {
-  const std::string file = own_file(command);
-  return file.empty() ? command.argv[0] : file;
 }
 
 // The server that --tools-from asks for; nothing to do without it.
@@ -304,7 +299,7 @@ struct ServerTexts {
 
 void add_server_options(CLI::App& app, ServerConfig& server, ServerTexts& texts) {
   app.add_option("--name", server.name,
-                 "What to call the server in messages and logs (default: its file name)")
+                 "What to call the server in messages and logs (default: its script, package or program)")
       ->option_text("NAME");
   app.add_option("--cwd", server.command.cwd, "Run the server in this folder")->option_text("FOLDER");
   app.add_option("--env", texts.variables, "Set a variable in the server's environment (repeatable)")
@@ -545,9 +540,7 @@ Invocation parse_command_line(std::vector<std::string> arguments) {
     invocation.err = err.str();
     return invocation;
   }
-  if (server.name.empty())
-    server.name =
-        std::filesystem::path(server.cli ? name_giver(server.command) : server.command.argv[0]).filename();
+  if (server.name.empty()) server.name = server_name(server.command);
   options.log.name = server.name;
   (*line.check ? invocation.check : invocation.run) = true;
   return invocation;

@@ -46,7 +46,10 @@ struct Client {
   FileFormat format;
   std::string_view key;  // of the servers
   std::string (*user_file)(const Places&);
-  std::string_view project_file;              // in the project's folder; empty: it has none
+  std::string_view project_file;  // in the project's folder; empty: it has none
+  // How that file, which teams commit, names the project's mcpivot.json: by the client's own word for the
+  // open folder if it has one, else from the working folder that it starts servers in.
+  std::string_view project_config;
   std::string_view program;                   // by which it is known to be there; empty: has none
   std::string (*user_folder)(const Places&);  // also a sign of it
   Filling filling;

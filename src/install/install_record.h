@@ -18,25 +18,28 @@ struct MovedServer {
   std::string value{};     // in mcpivot's configuration; empty: one like it was there already
 };
 
-// A file before and after, to see whether it is still as we left it.
-struct WrittenFile {
-  std::string path{};  // behind all links
-  std::optional<std::string> before{};
-  std::string after{};
-  bool exact = true;  // `before` is what to go back to
-};
-
+// One entry of ours in a client's file.
 struct InstallRecord {
   std::string client{};
   std::string scope{};
-  std::string name{};         // of our entry
-  WrittenFile file{};         // the client's
-  std::string made_folder{};  // the outermost folder that was made for it; empty: none
-  bool made_list = false;
-  WrittenFile config{};              // mcpivot's
-  std::string made_config_folder{};  // the same for that one
-  std::string made_state_folder{};   // and for what is remembered
+  std::string name{};
+  std::string file{};               // the client's, behind all links
+  std::string config{};             // mcpivot's, likewise
+  std::string made_state_folder{};  // the outermost folder that was made for what is remembered; empty: none
   std::vector<MovedServer> moved{};
+};
+
+// A file before the first and after the last time we wrote to it. There is one record for each file, not for
+// each entry: a client's file may have several entries of ours, and all clients share one configuration. If
+// each entry kept its own "before", the order of uninstalls would decide what is left over.
+struct FileRecord {
+  std::string path{};  // behind all links
+  std::optional<std::string> before{};
+  std::string after{};
+  bool exact = true;               // nobody else wrote in between: `before` is what to go back to
+  std::string made_folder{};       // the outermost folder that was made for it; empty: none
+  bool made_list = false;          // the client's list of servers is ours
+  std::vector<MovedServer> put{};  // into mcpivot's configuration, by any entry
 };
 
 // Empty: there is no home.
@@ -44,11 +47,16 @@ std::string records_folder();
 // Where the record about our entry in a client's file stands. The file is that behind all links.
 std::string record_path(const std::string& client, const std::string& file, const std::string& name);
 
-std::string record_text(const InstallRecord& record);
-// Nothing: it is no record.
-std::optional<InstallRecord> parse_record(const std::string& text);
+// Where the record about a file stands.
+std::string file_record_path(const std::string& file);
 
-// All that are there.
+std::string record_text(const InstallRecord& record);
+std::string record_text(const FileRecord& record);
+// Nothing: it isn't such a record.
+std::optional<InstallRecord> parse_record(const std::string& text);
+std::optional<FileRecord> parse_file_record(const std::string& text);
+
+// Of all entries.
 std::vector<InstallRecord> all_records();
 
 }  // namespace mcpivot

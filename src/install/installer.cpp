@@ -14,6 +14,7 @@
 #include <utility>
 
 #include "config/config_file.h"
+#include "install/config_text.h"
 #include "install/import_rules.h"
 #include "install/install_record.h"
 #include "install/made_folders.h"
@@ -25,6 +26,7 @@ namespace {
 namespace fs = std::filesystem;
 using Kind = JsoncValue::Kind;
 using std::string;
+using std::string_view;
 
 // Larger files are given back entry by entry: two copies of them would be kept.
 constexpr std::size_t most_remembered = 2UL * 1024 * 1024;
@@ -45,11 +47,6 @@ std::expected<string, string> config_file(Scope scope, const Places& places) {
   return file;
 }
 
-std::unexpected<string> broken(const string& file, const string& words) {
-  return std::unexpected(
-      fmt::format("{}: {}\nThe file is left as it is. Mend that, and try again.", file, words));
-}
-
 bool is_ours(const JsoncValue& entry, const string& program) {
   const JsoncValue* command = entry.find("command");
   const JsoncValue* args = entry.find("args");
@@ -64,65 +61,6 @@ const ClientServer* find_server(const std::vector<ClientServer>& servers, const 
   return found == servers.end() ? nullptr : &*found;
 }
 
-// Where in mcpivot's configuration the servers stand: in a member of their own, or, in a bare map, at the
-// outermost level. Nothing: there is no such place yet.
-std::optional<JsonPath> list_in_config(const JsoncValue& root) {
-  auto is_map = [](const JsoncValue& value) {
-    return value.kind == Kind::object && std::ranges::all_of(value.members, [](const JsoncMember& member) {
-             return member.value.kind == Kind::object;
-           });
-  };
-  for (const char* key : {"mcpServers", "servers"})
-    if (const JsoncValue* list = root.find(key); list != nullptr && is_map(*list)) return JsonPath{key};
-  const bool bare = std::ranges::any_of(
-      root.members, [](const JsoncMember& member) { return member.value.kind == Kind::object; });
-  if (bare) return JsonPath{};
-  return std::nullopt;
-}
-
-// mcpivot's configuration while servers are put into it or taken out.
-class ConfigText {
- public:
-  static std::expected<ConfigText, string> open(const string& file, string text) {
-    const auto root = parse_jsonc(text);
-    if (!root)
-      return broken(file, fmt::format("line {}, column {}: {}", root.error().place.line,
-                                      root.error().place.column, root.error().words));
-    if (root->kind != Kind::object) return broken(file, "it is no object with \"mcpServers\" in it");
-    if (!list_in_config(*root)) {
-      auto with_list = insert_member(text, {}, "mcpServers", "{}", JsonLayout::as_is);
-      if (!with_list) return broken(file, with_list.error());
-      text = std::move(*with_list);
-    }
-    return ConfigText(std::move(text));
-  }
-
-  const string& text() const { return text_; }
-  std::optional<JsoncValue> find(const string& name) const {
-    const auto root = parse_jsonc(text_);
-    JsonPath path = list_in_config(*root).value_or(JsonPath());
-    path.push_back(name);
-    const JsoncValue* value = find_value(*root, path);
-    return value == nullptr ? std::nullopt : std::optional(*value);
-  }
-  std::expected<void, string> add(const string& name, const Imported& server) {
-    return take(insert_member(text_, path(), name, server.text,
-                              server.as_spelled ? JsonLayout::as_is : JsonLayout::fitting));
-  }
-  std::expected<void, string> remove(const string& name) { return take(remove_member(text_, path(), name)); }
-
- private:
-  explicit ConfigText(string text) : text_(std::move(text)) {}
-  JsonPath path() const { return list_in_config(*parse_jsonc(text_)).value_or(JsonPath()); }
-  std::expected<void, string> take(EditedText edited) {
-    if (!edited) return std::unexpected(edited.error());
-    text_ = std::move(*edited);
-    return {};
-  }
-
-  string text_;
-};
-
 JsoncValue our_entry(const Client& client, const string& program, const string& config,
                      const std::vector<string>& variables) {
   JsoncValue entry;
@@ -135,62 +73,116 @@ JsoncValue our_entry(const Client& client, const string& program, const string& 
   return entry;
 }
 
-std::optional<InstallRecord> record_of(const SeenFile& seen) {
-  return seen.text ? parse_record(*seen.text) : std::nullopt;
+// What is remembered of a file, and the record's own file.
+struct Tracked {
+  SeenFile seen;
+  std::optional<FileRecord> record;
+
+  // The file is as we left it, and the way back is known.
+  bool leads_back(const std::optional<string>& text) const {
+    return record && record->exact && text == record->after;
+  }
+};
+
+std::expected<Tracked, string> track(const string& file) {
+  auto seen = look_at_file(file_record_path(file), 0600);
+  if (!seen) return std::unexpected(seen.error());
+  Tracked tracked{std::move(*seen), std::nullopt};
+  if (tracked.seen.text) tracked.record = parse_file_record(*tracked.seen.text);
+  return tracked;
 }
 
-// If we were here before and nobody since, the way back is the one of then.
-WrittenFile remember(const SeenFile& seen, const string& after, const WrittenFile* earlier) {
-  WrittenFile written{.path = seen.path, .before = seen.text, .after = after};
-  if (earlier != nullptr) {
-    const bool untouched = earlier->exact && seen.text == earlier->after;
-    written.before = untouched ? earlier->before : std::nullopt;
-    written.exact = untouched;
+// If we were here before and nobody else since, the way back is the one of then.
+FileRecord remember(const SeenFile& seen, const string& after, const Tracked& tracked) {
+  FileRecord record{.path = seen.path, .before = seen.text, .made_folder = outermost_missing(seen.path)};
+  if (tracked.record) {
+    record = *tracked.record;
+    record.exact = tracked.leads_back(seen.text) || (record.exact && seen.text == record.before);
   }
-  if (after.size() + written.before.value_or("").size() > most_remembered) {
-    written.before.reset();
-    written.after.clear();
-    written.exact = false;
-  }
-  return written;
+  record.after = after;
+  if (record.exact && after.size() + record.before.value_or("").size() <= most_remembered) return record;
+  record.before.reset();
+  record.after.clear();
+  record.exact = false;
+  return record;
+}
+
+// The first backup is the file as it was before us; later ones would only hold what we wrote ourselves.
+Backup backup_for(const SeenFile& seen, const Tracked& tracked) {
+  return tracked.leads_back(seen.text) ? Backup::none : Backup::keep;
+}
+
+// Makes the file what it was before us.
+void restore(Plan& plan, const SeenFile& seen, const FileRecord& record) {
+  plan.changes.push_back({seen, record.before, Backup::none});
+  if (!record.before) plan.unmakes.push_back({seen.path, record.made_folder});
+  if (auto kept = look_at_file(backup_name(seen.path), 0600);
+      kept && kept->text && kept->text == record.before)
+    plan.changes.push_back({std::move(*kept), std::nullopt, Backup::none});
 }
 
 // Whether the entry that a record is about is still in its client's file.
 bool still_there(const InstallRecord& record) {
   const Client* client = find_client(record.client);
-  const auto seen = look_at_file(record.file.path, 0600);
+  const auto seen = look_at_file(record.file, 0600);
   if (client == nullptr || !seen || !seen->text) return false;
   const auto servers = servers_in(*client, *seen->text);
   return !servers || find_server(*servers, record.name) != nullptr;
 }
 
 // The other entries of ours, in this or another client.
-std::vector<InstallRecord> others_than(const InstallRecord& record) {
+std::vector<InstallRecord> others_than(const string& client, const string& file, const string& name) {
   std::vector<InstallRecord> others = all_records();
   std::erase_if(others, [&](const InstallRecord& other) {
-    const bool itself =
-        other.client == record.client && other.file.path == record.file.path && other.name == record.name;
-    return itself || !still_there(other);
+    return other.client == client && other.file == file && other.name == name;
   });
   return others;
 }
 
-// What we put into the configuration stays there for another entry of ours; when that one goes, so does this.
-void hand_over_config(const InstallRecord& from, InstallRecord& to) {
-  if (to.made_config_folder.empty()) to.made_config_folder = from.made_config_folder;
-  if (from.config.exact && to.config.exact && to.config.before == from.config.after)
-    to.config.before = from.config.before;
-  for (const MovedServer& server : from.moved)
-    if (!server.value.empty()) to.moved.push_back({server.name, "", server.value});
+// What is remembered goes last, so one of the others takes over the folder that was made for it.
+std::optional<PlannedChange> hand_over(const InstallRecord& from, InstallRecord to) {
+  if (from.made_state_folder.empty() || !to.made_state_folder.empty()) return std::nullopt;
+  auto seen = look_at_file(record_path(to.client, to.file, to.name), 0600);
+  if (!seen || !seen->text) return std::nullopt;
+  to.made_state_folder = from.made_state_folder;
+  return PlannedChange{std::move(*seen), record_text(to), Backup::none};
 }
 
-// One of the others, which takes over what is theirs, too. `shares`: it reads the same configuration.
-std::optional<PlannedChange> hand_over(const InstallRecord& from, InstallRecord to, bool shares) {
-  auto seen = look_at_file(record_path(to.client, to.file.path, to.name), 0600);
-  if (!seen || !seen->text) return std::nullopt;
-  if (to.made_state_folder.empty()) to.made_state_folder = from.made_state_folder;
-  if (shares) hand_over_config(from, to);
-  return PlannedChange{std::move(*seen), record_text(to), Backup::none};
+// An entry no longer uses its configuration: the last one to go takes along what all of them put there.
+std::expected<void, string> let_go_of_config(Plan& plan, const InstallRecord& record,
+                                             const std::vector<InstallRecord>& others) {
+  const auto seen = look_at_file(record.config, 0600);
+  if (!seen) return std::unexpected(seen.error());
+  const auto sharing = std::ranges::find_if(others, [&](const InstallRecord& other) {
+    return other.config == record.config && still_there(other);
+  });
+  if (sharing != others.end()) {
+    tell(plan, "leaves", "{} as it is: {} uses it, too", seen->path, sharing->client);
+    return {};
+  }
+  auto tracked = track(record.config);
+  if (!tracked) return std::unexpected(tracked.error());
+  if (tracked->leads_back(seen->text)) {
+    if (tracked->record->before != seen->text)
+      tell(plan, "restores", "{}{}", seen->path, tracked->record->before ? "" : ": there was none");
+    restore(plan, *seen, *tracked->record);
+  } else if (seen->text) {
+    auto config = ConfigText::open(seen->path, *seen->text);
+    if (!config) return std::unexpected(config.error());
+    for (const MovedServer& server : tracked->record ? tracked->record->put : record.moved) {
+      const auto there = server.value.empty() ? std::nullopt : config->find(server.name);
+      if (!there) continue;
+      const auto put = parse_jsonc(server.value);
+      if (!put || !same_value(*there, *put)) {
+        tell(plan, "keeps", "{} in {}, too: you changed it there", server.name, seen->path);
+      } else if (const auto gone = config->remove(server.name); !gone) {
+        return broken(seen->path, gone.error());
+      }
+    }
+    plan.changes.push_back({*seen, config->text(), Backup::keep});
+  }
+  plan.changes.push_back({std::move(tracked->seen), std::nullopt, Backup::none});
+  return {};
 }
 
 struct Opened {
@@ -198,7 +190,13 @@ struct Opened {
   std::vector<ClientServer> servers;
   SeenFile record_seen;
   std::optional<InstallRecord> record;
+  Tracked tracked;                    // the client's file
+  std::vector<InstallRecord> others;  // of our entries, in whichever client
 
+  bool shares_file() const {
+    return std::ranges::any_of(
+        others, [&](const InstallRecord& other) { return other.file == seen.path && still_there(other); });
+  }
   string text() const { return seen.text.value_or(""); }
 };
 
@@ -213,9 +211,68 @@ std::expected<Opened, string> open_client(const InstallRequest& request, const P
     return std::unexpected("HOME is not set, so what is done could not be remembered and undone; set it");
   auto record_seen = look_at_file(record_path(string(request.client->name), seen->path, request.name), 0600);
   if (!record_seen) return std::unexpected(record_seen.error());
-  Opened opened{std::move(*seen), std::move(*servers), std::move(*record_seen), {}};
-  opened.record = record_of(opened.record_seen);
+  auto tracked = track(seen->path);
+  if (!tracked) return std::unexpected(tracked.error());
+  auto others = others_than(string(request.client->name), seen->path, request.name);
+  Opened opened{std::move(*seen),    std::move(*servers), std::move(*record_seen), {},
+                std::move(*tracked), std::move(others)};
+  if (opened.record_seen.text) opened.record = parse_record(*opened.record_seen.text);
   return opened;
+}
+
+// What a client's entry runs.
+struct Entry {
+  string program;
+  string config;
+};
+
+// A project's file is committed and read on other machines, so it has no path of this one in it.
+Entry entry_for(const InstallRequest& request, const string& config, const string& program) {
+  if (request.scope == Scope::user) return {program, config};
+  return {"mcpivot", string(request.client->project_config)};
+}
+
+// An entry that calls mcpivot by name finds whatever PATH has first.
+void note_path(Plan& plan, const Places& places, const string& program) {
+  const string first = mcpivot_in_path(places);
+  std::error_code error;
+  if (first.empty())
+    tell(plan, "note", "mcpivot isn't in PATH, and this entry runs it by name; add {} to PATH",
+         fs::path(program).parent_path().string());
+  else if (!fs::equivalent(first, program, error))
+    tell(plan, "note", "this entry runs mcpivot by name, and PATH has another one first: {}", first);
+}
+
+// What an import changes for the model and for other clients.
+void note_import(Plan& plan, const ConfigText& config, const SeenFile& seen, const Client& client,
+                 const std::vector<InstallRecord>& others) {
+  std::vector<string> inactive;
+  const std::vector<string> names = config.names();
+  for (const string& name : names) {
+    const auto server = config.find(name);
+    const JsoncValue* active = server ? server->find("active") : nullptr;
+    if (active == nullptr || active->kind != Kind::boolean || !active->boolean) inactive.push_back(name);
+  }
+  if (names.size() > 1 && !inactive.empty())
+    tell(plan, "note",
+         "{} {} inactive: the tools aren't in the model's list until it activates the server\n"
+         "            (pivot_activate), but it can find and call them (pivot_search, pivot_call). To list a\n"
+         "            server's tools from the start, add \"active\": true to it in {}",
+         fmt::join(inactive, ", "), inactive.size() == 1 ? "is" : "are", seen.path);
+  std::vector<string_view> titles{client.title};
+  for (const InstallRecord& other : others)
+    if (const Client* one = find_client(other.client); one != nullptr && other.config == seen.path &&
+                                                       still_there(other) &&
+                                                       std::ranges::find(titles, one->title) == titles.end())
+      titles.push_back(one->title);
+  tell(plan, "note", "all clients share {} (now: {}), so each of them can use every server in it", seen.path,
+       fmt::join(titles, ", "));
+}
+
+// Nothing of ours is in the client's file any more, and nothing is to be given back to it.
+bool record_is_spent(const Opened& opened) {
+  auto gave = [](const MovedServer& server) { return !server.spelling.empty(); };
+  return !opened.shares_file() && !(opened.record && std::ranges::any_of(opened.record->moved, gave));
 }
 
 string heading(const InstallRequest& request, const SeenFile& seen) {
@@ -269,16 +326,21 @@ std::expected<Plan, string> plan_install(const InstallRequest& request, const Pl
   Plan plan;
   plan.lines.push_back(heading(request, opened->seen));
   plan.there_already = own != nullptr;
-  InstallRecord record{
-      .client = string(client.name), .scope = string(scope_text(request.scope)), .name = request.name};
-  if (opened->record) record.moved = opened->record->moved;
+  InstallRecord record{.client = string(client.name),
+                       .scope = string(scope_text(request.scope)),
+                       .name = request.name,
+                       .file = opened->seen.path,
+                       .config = config_seen->path,
+                       .made_state_folder = request.made_state_folder};
+  if (opened->record) {
+    record.moved = opened->record->moved;
+    record.made_state_folder = opened->record->made_state_folder;
+  }
+  const auto config_tracked = track(config_seen->path);
+  if (!config_tracked) return std::unexpected(config_tracked.error());
+  std::vector<MovedServer> put;
 
   string text = opened->text();
-  record.made_folder = opened->record ? opened->record->made_folder : outermost_missing(opened->seen.path);
-  record.made_config_folder =
-      opened->record ? opened->record->made_config_folder : outermost_missing(config_seen->path);
-  record.made_state_folder = opened->record ? opened->record->made_state_folder : request.made_state_folder;
-  record.made_list = opened->record ? opened->record->made_list : !has_list(client, text);
   std::vector<string> variables;
   const string folder = fs::path(config_seen->path).parent_path();
   auto start = config_seen->text;
@@ -309,7 +371,9 @@ std::expected<Plan, string> plan_install(const InstallRequest& request, const Pl
     auto without = without_server(client, text, server.name);
     if (!without) return broken(opened->seen.path, without.error());
     text = std::move(*without);
+    std::erase_if(record.moved, [&](const MovedServer& moved) { return moved.name == server.name; });
     record.moved.push_back({server.name, server.text, there ? "" : imported->text});
+    if (!there) put.push_back({server.name, "", imported->text});
     variables.insert(variables.end(), imported->variables.begin(), imported->variables.end());
     string note;
     for (const string& key : imported->left_out) note += (note.empty() ? ", without " : ", ") + key;
@@ -321,32 +385,51 @@ std::expected<Plan, string> plan_install(const InstallRequest& request, const Pl
   std::ranges::sort(variables);
   variables.erase(std::ranges::unique(variables).begin(), variables.end());
 
-  const JsoncValue entry = our_entry(client, program, *config_path, variables);
+  const Entry wanted = entry_for(request, *config_path, program);
+  const JsoncValue entry = our_entry(client, wanted.program, wanted.config, variables);
   if (own == nullptr || !same_value(own->value, entry)) {
     auto with = with_server(client, text, request.name, entry);
     if (!with) return broken(opened->seen.path, with.error());
     text = std::move(*with);
-    tell(plan, own == nullptr ? "adds" : "renews", "{}: {} --config {}", request.name, program, *config_path);
+    tell(plan, own == nullptr ? "adds" : "renews", "{}: {} --config {}", request.name, wanted.program,
+         wanted.config);
+    if (request.scope == Scope::project) note_path(plan, places, program);
   } else {
     tell(plan, "keeps", "{}: it is there already", request.name);
   }
+  std::vector<string> names = config->names();
+  names.insert(names.end(), plan.can_move.begin(), plan.can_move.end());
+  std::ranges::sort(names);
+  plan.inactive_with_import = std::ranges::unique(names).begin() - names.begin() > 1;
+  if (request.import) note_import(plan, *config, *config_seen, client, opened->others);
   // What we wrote must be what everybody can read.
   if (const auto check = servers_in(client, text); !check || find_server(*check, request.name) == nullptr)
     return std::unexpected(fmt::format("{}: cannot be edited safely, and is left alone; add this by hand: {}",
                                        opened->seen.path, json_text(entry)));
   if (!config_seen->text) tell(plan, "writes", "{}: your servers, for mcpivot", config_seen->path);
-  if (opened->seen.text && *opened->seen.text != text)
+  // Somebody took out all that was ours: this is a new beginning.
+  Tracked tracked = opened->tracked;
+  if (own == nullptr && record_is_spent(*opened)) tracked.record.reset();
+  const Backup backup = backup_for(opened->seen, tracked);
+  if (backup == Backup::keep && opened->seen.text && *opened->seen.text != text)
     tell(plan, "keeps", "{}: the file as it was", backup_name(opened->seen.path));
-
-  const InstallRecord* earlier = opened->record ? &*opened->record : nullptr;
-  record.file = remember(opened->seen, text, earlier != nullptr ? &earlier->file : nullptr);
-  record.config =
-      remember(*config_seen, config->text(),
-               earlier != nullptr && earlier->config.path == config_seen->path ? &earlier->config : nullptr);
-  plan.changes.push_back({*config_seen, config->text(), Backup::keep});
-  if (text != opened->seen.text || config->text() != config_seen->text)
+  FileRecord file = remember(opened->seen, text, tracked);
+  // An entry that came with the file, as from a colleague's commit, goes, too, when we are uninstalled.
+  if (own != nullptr && !tracked.record) file.exact = false;
+  if (!tracked.record) file.made_list = !has_list(client, opened->text());
+  FileRecord config_file = remember(*config_seen, config->text(), *config_tracked);
+  config_file.put.insert(config_file.put.end(), put.begin(), put.end());
+  plan.changes.push_back({*config_seen, config->text(), backup_for(*config_seen, *config_tracked)});
+  const bool moves_away = opened->record && opened->record->config != config_seen->path;
+  if (text != opened->seen.text || config->text() != config_seen->text || moves_away) {
+    plan.changes.push_back({config_tracked->seen, record_text(config_file), Backup::none});
+    plan.changes.push_back({tracked.seen, record_text(file), Backup::none});
     plan.changes.push_back({opened->record_seen, record_text(record), Backup::none});
-  plan.changes.push_back({opened->seen, text, Backup::keep});
+  }
+  plan.changes.push_back({opened->seen, text, backup});
+  if (moves_away)
+    if (const auto gone = let_go_of_config(plan, *opened->record, opened->others); !gone)
+      return std::unexpected(gone.error());
   for (const SeenFile* seen : {&*config_seen, &opened->seen})
     plan.makes.push_back({seen->path, outermost_missing(seen->path)});
   return plan;
@@ -369,16 +452,14 @@ std::expected<Plan, string> plan_uninstall(const InstallRequest& request, const 
     return plan;
   }
 
-  if (record && record->file.exact && opened->seen.text == record->file.after) {
-    plan.changes.push_back({opened->seen, record->file.before, Backup::none});
+  const bool leads_back = record && opened->tracked.leads_back(opened->seen.text);
+  const bool last_in_file = !opened->shares_file();
+  if (leads_back && last_in_file) {
     tell(plan, "restores", "{}",
-         record->file.before ? "the file as it was, to the byte" : "what was: no such file");
+         opened->tracked.record->before ? "the file as it was, to the byte" : "what was: no such file");
     for (const MovedServer& server : record->moved)
       if (!server.spelling.empty()) tell(plan, "returns", "{}", server.name);
-    if (!record->file.before) plan.unmakes.push_back({opened->seen.path, record->made_folder});
-    if (auto kept = look_at_file(backup_name(opened->seen.path), 0600);
-        kept && kept->text && kept->text == record->file.before)
-      plan.changes.push_back({std::move(*kept), std::nullopt, Backup::none});
+    restore(plan, opened->seen, *opened->tracked.record);
   } else {
     string text = opened->text();
     auto take = [&](EditedText edited) {
@@ -400,50 +481,25 @@ std::expected<Plan, string> plan_uninstall(const InstallRequest& request, const 
         return broken(opened->seen.path, edited.error());
       tell(plan, "returns", "{}", server.name);
     }
-    if (record && record->made_list)
+    if (opened->tracked.record && opened->tracked.record->made_list && last_in_file)
       if (auto edited = take(without_empty_list(client, text)); !edited)
         return broken(opened->seen.path, edited.error());
     plan.changes.push_back({opened->seen,
                             opened->seen.text || !text.empty() ? std::optional(text) : std::nullopt,
-                            Backup::keep});
+                            leads_back ? Backup::none : Backup::keep});
+    // The entries of ours that stay in the file can still go all the way back.
+    if (!last_in_file && opened->tracked.record)
+      plan.changes.push_back(
+          {opened->tracked.seen, record_text(remember(opened->seen, text, opened->tracked)), Backup::none});
   }
+  if (last_in_file) plan.changes.push_back({opened->tracked.seen, std::nullopt, Backup::none});
   if (!record) return plan;
 
-  auto config_seen = look_at_file(record->config.path, 0600);
-  if (!config_seen) return std::unexpected(config_seen.error());
-  const auto others = others_than(*record);
-  const auto sharing = std::ranges::find_if(
-      others, [&](const InstallRecord& other) { return other.config.path == record->config.path; });
-  const bool shared = sharing != others.end();
-  if (!others.empty())
-    if (auto change = hand_over(*record, shared ? *sharing : others.front(), shared))
-      plan.changes.push_back(std::move(*change));
-  if (others.empty()) plan.unmakes_state_folder = record->made_state_folder;
-  if (shared) {
-    tell(plan, "leaves", "{} as it is: {} has it, too", config_seen->path, sharing->client);
-  } else if (record->config.exact && config_seen->text == record->config.after) {
-    if (record->config.before != config_seen->text)
-      tell(plan, "restores", "{}{}", config_seen->path, record->config.before ? "" : ": there was none");
-    plan.changes.push_back({*config_seen, record->config.before, Backup::none});
-    if (!record->config.before) plan.unmakes.push_back({config_seen->path, record->made_config_folder});
-    if (auto kept = look_at_file(backup_name(config_seen->path), 0600);
-        kept && kept->text && kept->text == record->config.before)
-      plan.changes.push_back({std::move(*kept), std::nullopt, Backup::none});
-  } else if (config_seen->text) {
-    auto config = ConfigText::open(config_seen->path, *config_seen->text);
-    if (!config) return std::unexpected(config.error());
-    for (const MovedServer& server : record->moved) {
-      const auto there = server.value.empty() ? std::nullopt : config->find(server.name);
-      if (!there) continue;
-      const auto put = parse_jsonc(server.value);
-      if (!put || !same_value(*there, *put)) {
-        tell(plan, "keeps", "{} in {}, too: you changed it there", server.name, config_seen->path);
-      } else if (const auto gone = config->remove(server.name); !gone) {
-        return broken(config_seen->path, gone.error());
-      }
-    }
-    plan.changes.push_back({*config_seen, config->text(), Backup::keep});
-  }
+  if (const auto gone = let_go_of_config(plan, *record, opened->others); !gone)
+    return std::unexpected(gone.error());
+  if (opened->others.empty()) plan.unmakes_state_folder = record->made_state_folder;
+  if (!opened->others.empty())
+    if (auto change = hand_over(*record, opened->others.front())) plan.changes.push_back(std::move(*change));
   plan.changes.push_back({opened->record_seen, std::nullopt, Backup::none});
   return plan;
 }
@@ -457,6 +513,18 @@ std::expected<void, string> carry_out(const Plan& plan) {
     if (!done) return std::unexpected(fmt::format("{}\n{}", done.error(), undo(plan, backups)));
   }
   for (const MadeFolders& made : plan.unmakes) remove_made_folders(made.file, made.outermost);
+  return {};
+}
+
+string mcpivot_in_path(const Places& places) {
+  const char* path = places.variable("PATH");
+  string_view rest = path == nullptr ? "" : path;
+  while (!rest.empty()) {
+    const auto colon = std::min(rest.find(':'), rest.size());
+    const fs::path file = fs::path(rest.substr(0, colon)) / "mcpivot";
+    if (file.is_absolute() && ::access(file.c_str(), X_OK) == 0) return file.lexically_normal();
+    rest.remove_prefix(std::min(colon + 1, rest.size()));
+  }
   return {};
 }
 

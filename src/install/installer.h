@@ -38,6 +38,7 @@ struct Plan {
   std::vector<std::string> lines{};      // for people
   std::vector<PlannedChange> changes{};  // in this order
   std::vector<std::string> can_move{};   // servers that move, or would with `import`
+  bool inactive_with_import = false;     // those, unless told otherwise: there would be more than one
   std::vector<MadeFolders> makes{};      // go again if the plan fails
   std::vector<MadeFolders> unmakes{};    // go at the end, if nothing is in them
   std::string unmakes_state_folder{};    // for InstallLock::made()
@@ -46,7 +47,7 @@ struct Plan {
   bool changes_something() const;
 };
 
-// `program` is how the client is to start mcpivot.
+// `program` is this mcpivot. An entry for every project runs it by that path; one for a project, by name.
 std::expected<Plan, std::string> plan_install(const InstallRequest& request, const Places& places,
                                               const std::string& program);
 std::expected<Plan, std::string> plan_uninstall(const InstallRequest& request, const Places& places);
@@ -57,6 +58,9 @@ std::expected<void, std::string> carry_out(const Plan& plan);
 // The file by which people would call this program: the one in PATH if it is the same, so that an update
 // that puts another behind that name is found.
 std::string own_program(const Places& places);
+
+// The mcpivot that a client finds which runs it by name; empty: none.
+std::string mcpivot_in_path(const Places& places);
 
 // Two at once would undo each other's work: holds others off until it is gone. It needs a file, and a folder
 // for that, which go with it if they were made for it and nothing is remembered there.

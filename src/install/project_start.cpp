@@ -39,6 +39,10 @@ class Project {
     std::error_code error;
     return fs::exists(folder_ / name, error);
   }
+  bool has_file(const std::string& name) const {
+    std::error_code error;
+    return fs::is_regular_file(folder_ / name, error);
+  }
   std::string read(const std::string& name) const {
     return read_small_file((folder_ / name).string(), longest_file).value_or("");
   }
@@ -138,21 +142,100 @@ std::optional<Proposal> dotnet(const Project& project) {
                   .remark = "Not \"dotnet run\": that prints on stdout, where MCP is spoken."};
 }
 
+std::string text_at(const std::optional<JsoncValue>& root, const JsonPath& path) {
+  const JsoncValue* value = root ? find_value(*root, path) : nullptr;
+  return value != nullptr && value->kind == Kind::string ? value->text : std::string();
+}
+
+std::optional<JsoncValue> read_json(const Project& project, const std::string& file) {
+  auto root = parse_jsonc(project.read(file));
+  return root ? std::optional(std::move(*root)) : std::nullopt;
+}
+
+// The tsconfig that another one extends. Empty: it can't be found.
+std::string extended(const Project& project, const fs::path& folder, const std::string& name) {
+  // A file next to it, or one in a package: "./base", "../base.json", "@tsconfig/node20/tsconfig.json"
+  const bool own = name.starts_with('.') || name.starts_with('/');
+  const fs::path file = own ? folder / name : fs::path("node_modules") / name;
+  for (const fs::path& tried : {file, fs::path(file.string() + ".json"), file / "tsconfig.json"})
+    if (project.has_file(tried.lexically_normal())) return tried.lexically_normal();
+  return {};
+}
+
+// A folder that tsconfig.json names, from the project's folder; empty: it names none.
+std::string tsconfig_folder(const Project& project, const std::string& file, const char* key, int depth = 0) {
+  constexpr int most_extended = 16;  // more is a circle
+  if (depth > most_extended) return {};
+  const auto root = read_json(project, file);
+  const fs::path folder = fs::path(file).parent_path();
+  if (std::string named = text_at(root, {"compilerOptions", key}); !named.empty()) {
+    if (constexpr std::string_view top = "${configDir}/"; named.starts_with(top))
+      return fs::path(named.substr(top.size())).lexically_normal();
+    std::string path = (folder / named / "").lexically_normal().parent_path();
+    return path.empty() ? "." : path;
+  }
+  std::vector<std::string> bases;
+  if (const JsoncValue* extends = root ? root->find("extends") : nullptr) {
+    if (extends->kind == Kind::string) bases.push_back(extends->text);
+    for (const JsoncValue& one : extends->elements) bases.push_back(one.text);
+  }
+  // Of several, the last one wins.
+  for (auto base = bases.rbegin(); base != bases.rend(); ++base) {
+    const std::string found = extended(project, folder, *base);
+    if (found.empty()) continue;
+    if (std::string named = tsconfig_folder(project, found, key, depth + 1); !named.empty()) return named;
+  }
+  return {};
+}
+
+// The file that the compiler makes of the server's source; empty: no source was found.
+std::string compiled(const Project& project, const std::string& tsconfig) {
+  const std::string out = tsconfig_folder(project, tsconfig, "outDir");
+  std::string root = tsconfig_folder(project, tsconfig, "rootDir");
+  for (const char* source : {"src/index", "src/main", "src/server", "index", "main", "server"}) {
+    if (!project.has_file(source + std::string(".ts"))) continue;
+    const fs::path path = source;
+    if (out.empty()) return path.string() + ".js";  // beside its source
+    // Without a rootDir, it is the folder that all sources have in common.
+    if (root.empty()) root = path.has_parent_path() ? path.parent_path().string() : ".";
+    return (fs::path(out) / path.lexically_relative(root)).lexically_normal().string() + ".js";
+  }
+  return out.empty() ? "" : (fs::path(out) / "index.js").lexically_normal().string();
+}
+
+// The tsconfig that the build script names, or the usual one.
+std::string tsconfig_of(const Project& project, const std::string& script) {
+  for (const std::string_view option : {"-p ", "--project "}) {
+    const std::string named = between(script + " ", option, " &;|");
+    for (const std::string& file : {named, named + "/tsconfig.json"})
+      if (!named.empty() && project.has_file(file)) return fs::path(file).lexically_normal();
+  }
+  return "tsconfig.json";
+}
+
 std::optional<Proposal> npm(const Project& project) {
   if (!project.has("package.json")) return std::nullopt;
-  const auto package = parse_jsonc(project.read("package.json"));
-  auto text = [&](const JsonPath& path) {
-    const JsoncValue* value = package ? find_value(*package, path) : nullptr;
-    return value != nullptr && value->kind == Kind::string ? value->text : std::string();
-  };
+  const auto package = read_json(project, "package.json");
+  auto text = [&](const JsonPath& path) { return text_at(package, path); };
   std::string main = text({"bin"});
   const JsoncValue* bins = package ? package->find("bin") : nullptr;
   if (bins != nullptr && !bins->members.empty()) main = bins->members.front().value.text;
   if (main.empty()) main = text({"main"});
   if (main.starts_with("./")) main.erase(0, 2);
-  const bool known = !main.empty();
+  const std::string script = text({"scripts", "build"});
   const bool typescript = project.has("tsconfig.json");
-  if (!known) main = typescript ? "build/index.js" : "index.js";
+  const std::string tsconfig = typescript ? tsconfig_of(project, script) : "";
+  const std::string made = typescript ? compiled(project, tsconfig) : "";
+  const std::string out = typescript ? tsconfig_folder(project, tsconfig, "outDir") : "";
+  // `npm init` writes "main": "index.js" without asking; the compiler decides what there will be.
+  const bool elsewhere =
+      !out.empty() && out != "." && !main.starts_with(out + "/") && !project.has_file(main);
+  bool known = !main.empty() && !elsewhere;
+  if (!known && !made.empty()) {
+    main = made;
+    known = true;
+  }
+  if (!known && main.empty()) main = typescript ? "build/index.js" : "index.js";
   std::string name = text({"name"});
   name = fs::path(name).filename().string();  // without "@scope/"
   Proposal proposal{
@@ -161,9 +244,12 @@ std::optional<Proposal> npm(const Project& project) {
       .command = "node",
       .args = {main},
       .remark = known ? "" : "package.json names no \"main\" or \"bin\": put in the server's file."};
-  if (!text({"scripts", "build"}).empty()) proposal.build = "npm run build --silent";
+  if (!script.empty()) proposal.build = "npm run build --silent";
+  if (script.empty() && typescript) proposal.build = "npx tsc";
   if (typescript) {
     proposal.watch = {"src/**/*.ts", "package.json"};
+    if (!project.has("src")) proposal.watch.front() = "*.ts";
+    proposal.watch.push_back(tsconfig);
   } else if (proposal.build.empty()) {
     proposal.watch = {"*.js", "*.mjs", "src/**/*.js", "src/**/*.mjs"};
   } else {
@@ -215,9 +301,11 @@ std::optional<Proposal> cmake(const Project& project) {
                     .name = name,
                     .command = "build/" + name,
                     .build = "cmake -B build && cmake --build build",
-                    .watch = {"*.c", "*.cpp", "*.h", "CMakeLists.txt"},
+                    .watch = {"*.{c,cc,cpp,cxx,h,hh,hpp}", "CMakeLists.txt"},
                     .remark = known ? "" : "Put in the executable that is the server."};
-  if (project.has("src")) proposal.watch = {"src/**/*.c", "src/**/*.cpp", "src/**/*.h", "CMakeLists.txt"};
+  // Whole folders: sources have too many endings to name them all, and generated ones are elsewhere.
+  if (project.has("src")) proposal.watch = {"src/**", "CMakeLists.txt"};
+  if (project.has("include")) proposal.watch.insert(proposal.watch.end() - 1, "include/**");
   return proposal;
 }
 

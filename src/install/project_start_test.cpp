@@ -64,11 +64,57 @@ TEST_F(ProjectStart, node) {
   EXPECT_EQ(server.name, "notes");
   EXPECT_THAT(server.command.argv, ElementsAre("node", "build/cli.js"));
   EXPECT_EQ(server.build, "npm run build --silent");
-  EXPECT_THAT(server.watch, ElementsAre("src/**/*.ts", "package.json"));
+  EXPECT_THAT(server.watch, ElementsAre("*.ts", "package.json", "tsconfig.json"));
   folder_.remove("tsconfig.json");
   folder_.write("package.json", R"({"main": "server.js"})");
   EXPECT_THAT(proposed().command.argv, ElementsAre("node", "server.js"));
   EXPECT_THAT(proposed().build, IsEmpty());
+}
+
+TEST_F(ProjectStart, typescript_is_run_from_where_the_compiler_puts_it) {
+  folder_.write("package.json", R"({"name": "notes"})");
+  folder_.write("src/index.ts", "");
+  folder_.write("tsconfig.json", R"({
+    // the compiler's
+    "compilerOptions": { /* here */ "outDir": "./dist/", },
+  })");
+  const ServerConfig server = proposed();
+  EXPECT_THAT(server.command.argv, ElementsAre("node", "dist/index.js"));
+  EXPECT_EQ(server.build, "npx tsc");
+  EXPECT_THAT(server.watch, ElementsAre("src/**/*.ts", "package.json", "tsconfig.json"));
+  EXPECT_THAT(start_.text, testing::Not(HasSubstr("put in the server's file")));
+
+  folder_.write("tsconfig.json", R"({"compilerOptions": {"outDir": "out", "rootDir": "."}})");
+  EXPECT_THAT(proposed().command.argv, ElementsAre("node", "out/src/index.js"));
+  folder_.write("tsconfig.json", "{}");
+  EXPECT_THAT(proposed().command.argv, ElementsAre("node", "src/index.js")) << "beside its source";
+}
+
+TEST_F(ProjectStart, an_out_dir_is_found_in_the_files_that_a_tsconfig_extends) {
+  folder_.write("package.json", R"({"name": "notes", "scripts": {"build": "tsc -p config/build.json"}})");
+  folder_.write("src/main.ts", "");
+  folder_.write("tsconfig.json", R"({"compilerOptions": {"outDir": "unused"}})");
+  folder_.write("config/build.json", R"({"extends": ["@tsconfig/node20", "./shared/base"]})");
+  folder_.write("config/shared/base.json",
+                R"({"compilerOptions": {"outDir": "../../made"} /* from here */})");
+  folder_.write("node_modules/@tsconfig/node20/tsconfig.json",
+                R"({"compilerOptions": {"outDir": "theirs"}})");
+  EXPECT_THAT(proposed().command.argv, ElementsAre("node", "made/main.js"));
+  folder_.write("config/shared/base.json", R"({"extends": "../build.json"})");
+  EXPECT_THAT(proposed().command.argv, ElementsAre("node", "node_modules/@tsconfig/node20/theirs/main.js"))
+      << "a circle ends";
+}
+
+TEST_F(ProjectStart, a_main_that_npm_init_wrote_yields_to_the_compilers_folder) {
+  folder_.write("package.json", R"({"name": "notes", "main": "index.js"})");
+  folder_.write("src/index.ts", "");
+  folder_.write("tsconfig.json", R"({"compilerOptions": {"outDir": "dist"}})");
+  EXPECT_THAT(proposed().command.argv, ElementsAre("node", "dist/index.js"));
+  folder_.write("package.json", R"({"name": "notes", "main": "dist/start.js"})");
+  EXPECT_THAT(proposed().command.argv, ElementsAre("node", "dist/start.js"));
+  folder_.write("package.json", R"({"name": "notes", "main": "start.js"})");
+  folder_.write("start.js", "");
+  EXPECT_THAT(proposed().command.argv, ElementsAre("node", "start.js")) << "it is there";
 }
 
 TEST_F(ProjectStart, go) {
@@ -104,6 +150,11 @@ TEST_F(ProjectStart, cmake) {
   const ServerConfig server = proposed();
   EXPECT_THAT(server.command.argv, ElementsAre(in_folder("build/notes")));
   EXPECT_EQ(server.build, "cmake -B build && cmake --build build");
+  EXPECT_THAT(server.watch, ElementsAre("*.{c,cc,cpp,cxx,h,hh,hpp}", "CMakeLists.txt"));
+  folder_.folder("src");
+  EXPECT_THAT(proposed().watch, ElementsAre("src/**", "CMakeLists.txt"));
+  folder_.folder("include");
+  EXPECT_THAT(proposed().watch, ElementsAre("src/**", "include/**", "CMakeLists.txt"));
 }
 
 TEST_F(ProjectStart, of_several_one_is_proposed_and_the_others_are_named) {
