@@ -16,6 +16,9 @@ const std::string alices = "alice-0123456789abcdef";
 const std::string bobs = "bob-0123456789abcdef00";
 const std::string carols = "carol-0123456789abcdef";
 
+constexpr const char* hello =
+    R"({"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},)"
+    R"("clientInfo":{"name":"x","version":"1"}}})";
 constexpr const char* ping = R"({"jsonrpc":"2.0","id":1,"method":"ping"})";
 
 const std::string two_servers = R"("mcpServers": {"one": {"command": "${FAKE}", "active": true},
@@ -142,6 +145,14 @@ TEST(ServeProfiles, that_change_or_go_do_so_for_the_clients_that_are_there) {
   }
   EXPECT_EQ(client.notify("notifications/initialized").status, 404);
   EXPECT_THAT(serve.servers(), SizeIs(0));
+}
+
+TEST(ServeProfiles, one_for_mcp_itself_that_has_errors_lets_nobody_in_there) {
+  const Configured config(R"({"default": {"server": ["one"]}, "wide": {}})");
+  const Serve serve({"--config", config.file()});
+  EXPECT_EQ(serve.post(hello).status, 404);
+  EXPECT_EQ(serve.post(hello, {}, "/mcp/default").status, 404);
+  EXPECT_EQ(serve.post(hello, {}, "/mcp/wide").status, 200);
 }
 
 TEST(ServeInstances, the_longest_idle_one_makes_room_and_without_an_idle_one_nobody_else_gets_in) {
