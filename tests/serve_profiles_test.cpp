@@ -125,6 +125,22 @@ TEST(ServeProfiles, grant_what_clients_may_do_with_servers) {
   EXPECT_TRUE(is_refused(other.call("pivot_restart", {{"server", "one"}})));
 }
 
+TEST(ServeProfiles, whoever_may_stop_servers_stops_its_own_and_nobody_elses) {
+  const Configured config(R"({"ops": {"control": ["restart"]}})");
+  const Serve serve({"--config", config.file()});
+  WebClient other(serve);
+  WebClient ops(serve);
+  ops.target = "/mcp/ops";
+  for (WebClient* client : {&other, &ops}) client->initialize();
+  tools_with(other, "one__pid");
+  tools_with(ops, "one__pid");
+  const std::string others = own_text(other.call("one__pid"));
+  const pid_t own = std::stoi(own_text(ops.call("one__pid")));
+  EXPECT_THAT(text_of(ops.call("pivot_restart", {{"server", "one"}, {"stop", true}})), HasSubstr("stopped"));
+  EXPECT_TRUE(wait_gone({own}));
+  EXPECT_EQ(own_text(other.call("one__pid")), others);
+}
+
 TEST(ServeProfiles, that_change_or_go_do_so_for_the_clients_that_are_there) {
   const Configured config(R"({"ops": {"servers": ["one", "two"], "control": ["restart"]}})");
   const Serve serve({"--config", config.file(), "--session-idle", "1s"});
