@@ -229,6 +229,24 @@ TEST(ServeEnds, a_client_that_only_listens_keeps_its_stream_and_no_server) {
   EXPECT_EQ(hears.read_message()->at("method"), "notifications/marker");
 }
 
+TEST(ServeEnds, a_modern_client_that_wants_to_hear_of_a_resource_keeps_its_server) {
+  const TemporaryDirectory folder;
+  const std::string alices = "alice-0123456789abcdef";
+  const std::string bobs = "bob-0123456789abcdef00";
+  const std::string tokens =
+      private_file(folder.path() / "tokens", "alice " + alices + "\nbob " + bobs + "\n");
+  const Serve serve({"--session-idle", "300ms", "--token-file", tokens}, {"--era", "modern"});
+  WebClient alice(serve, Era::modern, bearer(alices));
+  WebClient bob(serve, Era::modern, bearer(bobs));
+  const pid_t hers = std::stoi(own_text(alice.call("pid")));
+  Connection news = alice.send("subscriptions/listen",
+                               {{"notifications", {{"resourceSubscriptions", json::array{"fake://hello"}}}}});
+  ASSERT_TRUE(news.read_head().is_stream());
+  ASSERT_TRUE(news.read_message());
+  for (int i = 0; i < 2; ++i) EXPECT_TRUE(wait_gone({std::stoi(own_text(bob.call("pid")))}));
+  EXPECT_EQ(own_text(alice.call("pid")), std::to_string(hers));
+}
+
 TEST(ServeEnds, a_modern_client_needs_no_session_to_be_idle_and_come_back) {
   const Serve serve({"--session-idle", "300ms"}, {"--era", "modern"});
   WebClient client(serve, Era::modern);

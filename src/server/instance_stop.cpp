@@ -68,7 +68,7 @@ void Instance::note_end(const Generation& generation, const std::string& how) {
 
 bool Instance::is_idle() const {
   return current_ && !current_->ending() && !reloads_.under_way() && !has_work() &&
-         !replay_.has_subscriptions();
+         !replay_.has_subscriptions() && listened_.empty();
 }
 
 void Instance::rest() {
