@@ -75,6 +75,12 @@ TEST(Serve, a_session_that_was_ended_does_not_exist_any_more) {
   EXPECT_EQ(client.end().status, 404);
 }
 
+TEST(Serve, a_handshake_that_wants_no_answer_begins_no_session) {
+  const Serve serve;
+  EXPECT_EQ(serve.post(R"({"jsonrpc":"2.0","method":"initialize","params":{}})").status, 400);
+  EXPECT_EQ(serve.logged(" has come"), 0U);
+}
+
 TEST(Serve, an_answer_to_initialize_that_takes_long_has_the_session_id) {
   const Serve serve({}, {"--delay", "initialize=1500"});
   WebClient client(serve);

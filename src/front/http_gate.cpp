@@ -170,14 +170,18 @@ void HttpGate::post(Visit visit, const HttpAsk& ask, std::string body) {
   const Asks asks = batch || (message->kind == Kind::request && message->known != Method::ping)
                         ? Asks::something
                         : Asks::nothing;
-  const bool begins = !batch && message->known == Method::initialize && visit.session.empty();
+  const bool begins = !batch && message->kind == Kind::request && message->known == Method::initialize &&
+                      visit.session.empty();
   if (!begins)
     return in_session(std::move(visit),
                       [this, body = std::move(body), asks](Life& life, const Visit& in) mutable {
                         hand_over(life, in, std::move(body), asks);
                       });
   if (lives_.size() >= settings_.most_clients) return answer(visit, busy("There are too many sessions."));
-  hand_over(open(visit, Era::legacy, random_text()), visit, std::move(body), asks);
+  Life& life = open(visit, Era::legacy, random_text());
+  hand_over(life, visit, std::move(body), asks);
+  // It was turned away, and nobody will ever know its id.
+  if (life.expires == std::chrono::sys_seconds() && !life.client->waits()) end(life.client->id());
 }
 
 void HttpGate::post_modern(const Visit& visit, const HttpAsk& ask, const Message& message, std::string body) {
