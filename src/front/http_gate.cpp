@@ -92,6 +92,9 @@ std::optional<HttpAnswer> HttpGate::judge(const HttpAsk& ask) {
     return visitor.error();
   }
   const auto refuse = [&](HttpAnswer answer) {
+    log_info("http: {} {} from {}{}{}: {}", shown_text(ask.method), shown_text(path),
+             admission_.address_of(ask), visitor->principal.empty() ? "" : ", ", visitor->principal,
+             answer.status);
     answer.headers += admission_.page_headers(ask);
     return answer;
   };
@@ -150,16 +153,17 @@ void HttpGate::refuse(const Visit& visit, int status, std::string_view id, int c
 void HttpGate::post(Visit visit, const HttpAsk& ask, std::string body) {
   const bool batch = is_batch(body);
   const auto message = read_message(body);
+  log_info("http: {} from {}{}{}",
+           batch                  ? "batch"
+           : !message             ? "what is no message"
+           : message->is_answer() ? "answer"
+                                  : shown_text(string_value(message->text(message->method))),
+           admission_.address_of(ask), visit.who.principal.empty() ? "" : ", ", visit.who.principal);
   if (!batch && !message)
     return refuse(visit, 400, message.error().id, message.error().code, message.error().reason);
   // Answers are still taken: a call under way may wait for one.
   if (draining_ && (batch || message->kind == Kind::request))
     return answer(visit, busy("mcpivot is ending."));
-  log_info("http: {} from {}{}{}",
-           batch                  ? "batch"
-           : message->is_answer() ? "answer"
-                                  : shown_text(string_value(message->text(message->method))),
-           admission_.address_of(ask), visit.who.principal.empty() ? "" : ", ", visit.who.principal);
   const std::string version(ask.header("MCP-Protocol-Version"));
   const bool modern = !batch && (message->version || fmt::format("\"{}\"", version) == modern_version ||
                                  message->known == Method::discover || message->known == Method::listen);
