@@ -400,7 +400,7 @@ void Instance::resume() {
 void Instance::wait(const ToServer& asked) {
   if (!waiting_.add(asked.asker, asked.message, asked.sent_before, asked.edits.list()))
     refuse(asked.asker, asked.message,
-           fmt::format("{} requests wait for it already; {}", WaitingRoom::most_waiting, why_not_ready()));
+           fmt::format("{} requests wait for it already; {}", waiting_.size(), why_not_ready()));
 }
 
 // One that follows another client's is ready, and still lets requests wait.

@@ -197,6 +197,8 @@ class Instance final : private Generation::Owner {
   void shut_down(std::chrono::milliseconds patience, std::function<void()> done);
 
   bool full() const { return serving() != nullptr && serving()->full(); }
+  // Far more waits for it than that.
+  bool overflows() const { return serving() != nullptr && serving()->overflows(); }
   void resume();
 
   const ServerConfig& config() const { return *config_; }

@@ -4,12 +4,25 @@
 #include <utility>
 
 namespace mcpivot {
+namespace {
+
+constexpr std::size_t large = 64 * 1024;
+
+}  // namespace
 
 WaitingRoom::WaitingRoom(Timers& timers, std::chrono::milliseconds patience, OnOverdue on_overdue)
     : clock_(timers), timer_(timers), patience_(patience), on_overdue_(std::move(on_overdue)) {}
 
+bool WaitingRoom::is_full_for(const Message& message) const {
+  if (waiting_.size() >= most_waiting) return true;
+  if (message.raw.size() < large) return false;
+  std::size_t bytes = message.raw.size();
+  for (const Waiting& waiting : waiting_) bytes += waiting.message.raw().size();
+  return bytes > most_bytes;
+}
+
 bool WaitingRoom::add(Asker asker, const Message& message, int sent_before, std::span<const Edit> edits) {
-  if (waiting_.size() >= most_waiting) return false;
+  if (is_full_for(message)) return false;
   waiting_.push_back({asker, KeptMessage(message, edits), sent_before, clock_.now() + patience_});
   set_timer();
   return true;

@@ -18,6 +18,7 @@ namespace mcpivot {
 class WaitingRoom {
  public:
   static constexpr std::size_t most_waiting = 1024;
+  static constexpr std::size_t most_bytes = 256 * 1024 * 1024;  // of large ones; the others are small
 
   struct Waiting {
     Asker asker;  // nobody: a notification, which nobody waits for
@@ -45,6 +46,7 @@ class WaitingRoom {
   std::size_t size() const { return waiting_.size(); }
 
  private:
+  bool is_full_for(const Message& message) const;
   void set_timer();
 
   const Clock& clock_;
