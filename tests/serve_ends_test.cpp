@@ -182,6 +182,21 @@ TEST(ServeEnds, a_call_in_flight_is_answered_before_sigterm_ends_it_and_nothing_
   EXPECT_TRUE(wait_gone(servers));
 }
 
+TEST(ServeEnds, a_handshake_in_flight_is_answered_before_sigterm_ends_it) {
+  Serve serve({}, {"--delay", "initialize=1500"});
+  WebClient client(serve);
+  Connection hello = client.send("initialize", {{"protocolVersion", "2025-11-25"},
+                                                {"capabilities", json::object()},
+                                                {"clientInfo", {{"name", "x"}, {"version", "1"}}}});
+  ASSERT_TRUE(wait_until([&] { return serve.servers().size() == 1; }, soon()));
+  serve.child().signal(SIGTERM);
+  const Reply answer = hello.read();
+  EXPECT_EQ(answer.status, 200);
+  EXPECT_NE(answer.header("Mcp-Session-Id"), "");
+  EXPECT_THAT(answer.body, HasSubstr(R"("serverInfo":{"name":"fake")")) << "what the server says";
+  EXPECT_EQ(serve.child().wait_exit(soon()), W_EXITCODE(0, 0));
+}
+
 TEST(ServeEnds, a_call_that_takes_longer_than_the_drain_does_not_keep_it_alive) {
   Serve serve({"--drain", "300ms"});
   WebClient client(serve);

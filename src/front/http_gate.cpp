@@ -536,9 +536,9 @@ void HttpGate::drain(milliseconds time, std::function<void()> done) {
     HttpGate& gate;
     Clock::Time until;
     void operator()() const {
-      const bool calls = std::ranges::any_of(
-          gate.lives_, [](const auto& entry) { return entry.second.client->calls() > 0; });
-      if (calls && gate.world_.timers().now() < until) return gate.drain_.set(milliseconds(20), *this);
+      const bool owed = std::ranges::any_of(
+          gate.lives_, [](const auto& entry) { return entry.second.client->owes_answers(); });
+      if (owed && gate.world_.timers().now() < until) return gate.drain_.set(milliseconds(20), *this);
       if (gate.drained_) std::exchange(gate.drained_, {})();
     }
   };
