@@ -199,6 +199,18 @@ TEST(ServeAdmission, tokens_are_needed_and_a_session_is_nobodys_but_its_owners) 
   EXPECT_EQ(own_text(alice.call("echo", {{"text", "still here"}})), "still here");
 }
 
+TEST(ServeAdmission, what_is_refused_is_in_the_log_with_its_name) {
+  const TemporaryDirectory folder;
+  const std::string file = private_file(folder.path() / "tokens", "alice " + alices + "\n");
+  const Serve serve({"--token-file", file});
+  EXPECT_EQ(serve.post(ping, bearer(alices), "/mcp/other").status, 404);
+  EXPECT_EQ(serve.ask("PUT", "/mcp", bearer(alices)).status, 405);
+  EXPECT_EQ(serve.post("nonsense", bearer(alices)).status, 400);
+  EXPECT_EQ(serve.logged("POST /mcp/other from 127.0.0.1, alice: 404"), 1U);
+  EXPECT_EQ(serve.logged("PUT /mcp from 127.0.0.1, alice: 405"), 1U);
+  EXPECT_EQ(serve.logged("what is no message from 127.0.0.1, alice"), 1U);
+}
+
 TEST(ServeAdmission, a_token_that_is_taken_out_ends_its_streams_and_servers_and_no_others) {
   const TemporaryDirectory folder;
   const fs::path file = folder.path() / "tokens";

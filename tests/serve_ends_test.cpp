@@ -182,6 +182,21 @@ TEST(ServeEnds, a_call_in_flight_is_answered_before_sigterm_ends_it_and_nothing_
   EXPECT_TRUE(wait_gone(servers));
 }
 
+TEST(ServeEnds, a_handshake_in_flight_is_answered_before_sigterm_ends_it) {
+  Serve serve({}, {"--delay", "initialize=1500"});
+  WebClient client(serve);
+  Connection hello = client.send("initialize", {{"protocolVersion", "2025-11-25"},
+                                                {"capabilities", json::object()},
+                                                {"clientInfo", {{"name", "x"}, {"version", "1"}}}});
+  ASSERT_TRUE(wait_until([&] { return serve.servers().size() == 1; }, soon()));
+  serve.child().signal(SIGTERM);
+  const Reply answer = hello.read();
+  EXPECT_EQ(answer.status, 200);
+  EXPECT_NE(answer.header("Mcp-Session-Id"), "");
+  EXPECT_THAT(answer.body, HasSubstr(R"("serverInfo":{"name":"fake")")) << "what the server says";
+  EXPECT_EQ(serve.child().wait_exit(soon()), W_EXITCODE(0, 0));
+}
+
 TEST(ServeEnds, a_call_that_takes_longer_than_the_drain_does_not_keep_it_alive) {
   Serve serve({"--drain", "300ms"});
   WebClient client(serve);
@@ -227,6 +242,24 @@ TEST(ServeEnds, a_client_that_only_listens_keeps_its_stream_and_no_server) {
               HasSubstr("was ended because nothing was asked of it for a long time. The next "
                         "call starts it again; what it held in memory is gone."));
   EXPECT_EQ(hears.read_message()->at("method"), "notifications/marker");
+}
+
+TEST(ServeEnds, a_modern_client_that_wants_to_hear_of_a_resource_keeps_its_server) {
+  const TemporaryDirectory folder;
+  const std::string alices = "alice-0123456789abcdef";
+  const std::string bobs = "bob-0123456789abcdef00";
+  const std::string tokens =
+      private_file(folder.path() / "tokens", "alice " + alices + "\nbob " + bobs + "\n");
+  const Serve serve({"--session-idle", "300ms", "--token-file", tokens}, {"--era", "modern"});
+  WebClient alice(serve, Era::modern, bearer(alices));
+  WebClient bob(serve, Era::modern, bearer(bobs));
+  const pid_t hers = std::stoi(own_text(alice.call("pid")));
+  Connection news = alice.send("subscriptions/listen",
+                               {{"notifications", {{"resourceSubscriptions", json::array{"fake://hello"}}}}});
+  ASSERT_TRUE(news.read_head().is_stream());
+  ASSERT_TRUE(news.read_message());
+  for (int i = 0; i < 2; ++i) EXPECT_TRUE(wait_gone({std::stoi(own_text(bob.call("pid")))}));
+  EXPECT_EQ(own_text(alice.call("pid")), std::to_string(hers));
 }
 
 TEST(ServeEnds, a_modern_client_needs_no_session_to_be_idle_and_come_back) {

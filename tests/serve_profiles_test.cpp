@@ -16,6 +16,9 @@ const std::string alices = "alice-0123456789abcdef";
 const std::string bobs = "bob-0123456789abcdef00";
 const std::string carols = "carol-0123456789abcdef";
 
+constexpr const char* hello =
+    R"({"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},)"
+    R"("clientInfo":{"name":"x","version":"1"}}})";
 constexpr const char* ping = R"({"jsonrpc":"2.0","id":1,"method":"ping"})";
 
 const std::string two_servers = R"("mcpServers": {"one": {"command": "${FAKE}", "active": true},
@@ -122,6 +125,22 @@ TEST(ServeProfiles, grant_what_clients_may_do_with_servers) {
   EXPECT_TRUE(is_refused(other.call("pivot_restart", {{"server", "one"}})));
 }
 
+TEST(ServeProfiles, whoever_may_stop_servers_stops_its_own_and_nobody_elses) {
+  const Configured config(R"({"ops": {"control": ["restart"]}})");
+  const Serve serve({"--config", config.file()});
+  WebClient other(serve);
+  WebClient ops(serve);
+  ops.target = "/mcp/ops";
+  for (WebClient* client : {&other, &ops}) client->initialize();
+  tools_with(other, "one__pid");
+  tools_with(ops, "one__pid");
+  const std::string others = own_text(other.call("one__pid"));
+  const pid_t own = std::stoi(own_text(ops.call("one__pid")));
+  EXPECT_THAT(text_of(ops.call("pivot_restart", {{"server", "one"}, {"stop", true}})), HasSubstr("stopped"));
+  EXPECT_TRUE(wait_gone({own}));
+  EXPECT_EQ(own_text(other.call("one__pid")), others);
+}
+
 TEST(ServeProfiles, that_change_or_go_do_so_for_the_clients_that_are_there) {
   const Configured config(R"({"ops": {"servers": ["one", "two"], "control": ["restart"]}})");
   const Serve serve({"--config", config.file(), "--session-idle", "1s"});
@@ -142,6 +161,14 @@ TEST(ServeProfiles, that_change_or_go_do_so_for_the_clients_that_are_there) {
   }
   EXPECT_EQ(client.notify("notifications/initialized").status, 404);
   EXPECT_THAT(serve.servers(), SizeIs(0));
+}
+
+TEST(ServeProfiles, one_for_mcp_itself_that_has_errors_lets_nobody_in_there) {
+  const Configured config(R"({"default": {"server": ["one"]}, "wide": {}})");
+  const Serve serve({"--config", config.file()});
+  EXPECT_EQ(serve.post(hello).status, 404);
+  EXPECT_EQ(serve.post(hello, {}, "/mcp/default").status, 404);
+  EXPECT_EQ(serve.post(hello, {}, "/mcp/wide").status, 200);
 }
 
 TEST(ServeInstances, the_longest_idle_one_makes_room_and_without_an_idle_one_nobody_else_gets_in) {
@@ -171,6 +198,16 @@ TEST(ServeInstances, the_longest_idle_one_makes_room_and_without_an_idle_one_nob
   const json::object answer = first.call("pid");
   EXPECT_NE(own_text(answer), first_server);
   EXPECT_THAT(text_of(answer), HasSubstr("was ended to make room for another client"));
+}
+
+TEST(ServeInstances, a_client_that_is_turned_away_leaves_no_session) {
+  const Serve serve({"--max-instances", "1"});
+  WebClient first(serve);
+  first.initialize();
+  Connection works = first.send_call("sleep", {{"ms", for_ever}, {"steps", 60'000}}, "t");
+  ASSERT_TRUE(works.read_head().is_stream());
+  for (int i = 0; i < 3; ++i) EXPECT_EQ(serve.post(hello).status, 503);
+  EXPECT_EQ(serve.logged(" has gone"), 3U);
 }
 
 TEST(ServeInstances, all_clients_have_one_if_the_option_says_so_and_the_server_does_not) {

@@ -1,4 +1,7 @@
 // Clients of `mcpivot serve`: their sessions and streams, and that they are kept apart.
+#include <csignal>
+#include <deque>
+
 #include "serves.h"
 
 namespace harness {
@@ -9,6 +12,15 @@ using testing::AllOf;
 using testing::HasSubstr;
 using testing::Not;
 using testing::SizeIs;
+
+const Headers of_json = "Content-Type: application/json\r\nAccept: application/json, text/event-stream\r\n";
+
+const std::string sleep_for_ever = R"("ms":)" + std::to_string(for_ever);
+
+std::string call_text(const std::string& tool, const std::string& arguments, int id = 7) {
+  return R"({"jsonrpc":"2.0","id":)" + std::to_string(id) + R"(,"method":"tools/call","params":{"name":")" +
+         tool + R"(","arguments":{)" + arguments + "}}}";
+}
 
 json::object state_of(WebClient& client) {
   return json::parse(own_text(client.call("state"))).as_object();
@@ -73,6 +85,12 @@ TEST(Serve, a_session_that_was_ended_does_not_exist_any_more) {
   EXPECT_TRUE(wait_gone({server}));
   EXPECT_EQ(client.notify("notifications/initialized").status, 404);
   EXPECT_EQ(client.end().status, 404);
+}
+
+TEST(Serve, a_handshake_that_wants_no_answer_begins_no_session) {
+  const Serve serve;
+  EXPECT_EQ(serve.post(R"({"jsonrpc":"2.0","method":"initialize","params":{}})").status, 400);
+  EXPECT_EQ(serve.logged(" has come"), 0U);
 }
 
 TEST(Serve, an_answer_to_initialize_that_takes_long_has_the_session_id) {
@@ -261,6 +279,60 @@ TEST(Serve, servers_get_the_environment_that_they_were_given_and_nothing_of_mcpi
   EXPECT_EQ(own_text(client.call("env", {{"name", "GIVEN"}})), "yes");
   EXPECT_FALSE(is_error(client.call("env", {{"name", "PATH"}})));
   EXPECT_TRUE(is_error(client.call("env", {{"name", "XDG_STATE_HOME"}})));
+}
+
+TEST(Serve, what_waits_for_a_server_that_does_not_read_is_bounded) {
+  const Serve serve;
+  WebClient client(serve);
+  client.initialize();
+  const pid_t server = std::stoi(own_text(client.call("pid")));
+  const std::string padding(20'000'000, 'x');
+  const std::string call = call_text("echo", R"("text":"hi","x":")" + padding + R"(")");
+  const std::string note =
+      R"({"jsonrpc":"2.0","method":"notifications/none","params":{"x":")" + padding + R"("}})";
+  ::kill(server, SIGSTOP);
+  int taken = 0;
+  while (taken < 10 && serve.post(note, client.headers()).status == 202) ++taken;
+  EXPECT_THAT(taken, testing::AllOf(testing::Ge(2), testing::Le(4)));
+  const Reply refused = serve.post(call, client.headers());
+  EXPECT_EQ(refused.status, 503);
+  EXPECT_NE(refused.header("Retry-After"), "");
+  ::kill(server, SIGCONT);
+  EXPECT_TRUE(wait_until(
+      [&] {
+        return serve.post(R"({"jsonrpc":"2.0","method":"notifications/none"})", client.headers()).status ==
+               202;
+      },
+      in(std::chrono::seconds(60))));
+}
+
+TEST(Serve, the_requests_of_a_client_that_are_under_way_are_bounded_in_bytes) {
+  const Serve serve;
+  WebClient client(serve);
+  client.initialize();
+  const std::string call =
+      call_text("sleep", sleep_for_ever + R"(,"x":")" + std::string(30'000'000, 'x') + R"(")");
+  std::deque<Connection> calls;
+  for (int i = 0; i < 4; ++i) {
+    calls.emplace_back(serve.address());
+    calls.back().send(request_text("POST", "/mcp", of_json + client.headers(), call));
+  }
+  EXPECT_TRUE(wait_until([&] { return serve.logged("tools/call from 127.0.0.1") == 4; }, soon()));
+  EXPECT_EQ(serve.post(call, client.headers()).status, 503);
+}
+
+TEST(Serve, requests_in_batches_are_counted_one_by_one) {
+  const Serve serve;
+  WebClient client(serve);
+  client.initialize("2025-03-26");
+  std::string batch;
+  for (int i = 0; i < 200; ++i) batch += (i == 0 ? "[" : ",") + call_text("sleep", sleep_for_ever, i + 10);
+  batch += "]";
+  Connection first(serve.address());
+  first.send(request_text("POST", "/mcp", of_json + client.headers(), batch));
+  EXPECT_TRUE(first.read_head().is_stream());
+  EXPECT_EQ(serve.post(batch, client.headers()).status, 503);
+  EXPECT_EQ(own_text(client.call("echo", {{"text", "hello"}})), "hello");
 }
 
 TEST(Serve, a_batch_is_answered_with_a_batch_in_the_one_version_that_has_them) {

@@ -58,11 +58,13 @@ struct Powers {
   bool build = true;
   bool restart = true;  // and stop
   bool logs = true;
+  bool others = true;  // a stop ends whoever else runs the program, too
   bool operator==(const Powers&) const = default;
 };
 
 // What clients that come in by its name see, and may do.
 struct Profile {
+  bool broken = false;                              // the file has errors there: it lets nobody in
   std::optional<std::vector<std::string>> servers;  // not given: all
   ToolRules tools;                                  // only allow and deny
   std::optional<std::vector<std::string>> active;   // not given: as each server's entry says

@@ -11,6 +11,7 @@
 #include "base/files.h"
 #include "config/key_reader.h"
 #include "config/nearest.h"
+#include "config/profile.h"
 #include "config/server_draft.h"
 
 namespace mcpivot {
@@ -82,6 +83,11 @@ class FileReader {
     read_servers(*container);
     for (const JsoncMember& member : settings.members)
       if (is_profiles(member)) check_profiles(member.value);
+    // Which of several is meant is not known.
+    if (std::ranges::count(settings.members, "profiles", &JsoncMember::key) > 1) {
+      config_.gateway.profiles[std::string(default_profile)];
+      for (auto& [name, profile] : config_.gateway.profiles) profile.broken = true;
+    }
     if (config_.gateway.servers.empty() && config_.left_out.empty() && problems_.errors() == 0)
       problems_.warning(container->place,
                         "there is no server in this file; put one into \"mcpServers\", like "
@@ -145,7 +151,7 @@ class FileReader {
     return true;
   }
 
-  // A profile that names a server which isn't there is not what its author meant, and is not there either.
+  // A profile that names a server which isn't there is not what its author meant, and lets nobody in.
   void check_profiles(const JsoncValue& profiles) {
     std::vector<std::string_view> names;
     for (const ServerEntry& entry : config_.gateway.servers) names.push_back(entry.server.name);
@@ -161,7 +167,7 @@ class FileReader {
                           fmt::format("\"{}\" of profile \"{}\" names \"{}\", and there is no such server{}",
                                       key, profile.key, name.text,
                                       meant.empty() ? "" : fmt::format("; did you mean \"{}\"?", meant)));
-          config_.gateway.profiles.erase(profile.key);
+          config_.gateway.profiles[profile.key].broken = true;
         }
       }
   }

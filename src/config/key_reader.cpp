@@ -8,6 +8,7 @@
 #include <map>
 
 #include "config/nearest.h"
+#include "config/profile.h"
 #include "config/tool_pattern.h"
 #include "config/units.h"
 #include "glob/glob.h"
@@ -78,7 +79,7 @@ std::vector<KeyReader::Given> KeyReader::read(const JsoncValue& object, std::spa
       }
       continue;
     }
-    if (member.value.kind == Kind::null || key->type == KeyType::ignored) continue;
+    if (key->type == KeyType::ignored || (member.value.kind == Kind::null && !strict_)) continue;
     const auto earlier = std::ranges::find(given, key, &Given::key);
     if (earlier != given.end()) {
       if (earlier->name != member.key)
@@ -114,7 +115,10 @@ void KeyReader::refuse_duplicates(const JsoncValue& object, const std::string& w
 
 void KeyReader::warn_unknown(const JsoncMember& member, std::span<const Key> keys, const std::string& whose) {
   if (is_note(member.key)) return;
-  if (problems_.full()) return problems_.warning(member.place, {});
+  const auto tell = [&](const std::string& words) {
+    strict_ ? problems_.error(member.place, words) : problems_.warning(member.place, words);
+  };
+  if (problems_.full()) return tell({});
   std::string hint;
   std::vector<std::string_view> names;
   for (const Key& key : keys) {
@@ -123,8 +127,7 @@ void KeyReader::warn_unknown(const JsoncMember& member, std::span<const Key> key
   }
   if (const auto meant = nearest(member.key, names); hint.empty() && !meant.empty())
     hint = fmt::format("; did you mean \"{}\"?", meant);
-  problems_.warning(member.place,
-                    fmt::format("unknown key \"{}\" in {} is ignored{}", member.key, whose, hint));
+  tell(fmt::format("unknown key \"{}\" in {}{}{}", member.key, whose, strict_ ? "" : " is ignored", hint));
 }
 
 void KeyReader::read_value(const Key& key, const JsoncValue& value, const std::string& where,
@@ -281,10 +284,13 @@ void KeyReader::read_globs(const Key& key, const JsoncValue& value, const std::s
   *into.watching = !value.elements.empty();
 }
 
-// One with errors is not there, and so lets nobody in.
+// One with errors lets nobody in; nor does /mcp itself, if its profile can't be read.
 void KeyReader::read_profiles(const Key& key, const JsoncValue& value, const std::string& where,
                               std::map<std::string, Profile>& into) {
-  if (value.kind != Kind::object) return refuse(key, value, where);
+  if (value.kind != Kind::object) {
+    into[std::string(default_profile)].broken = true;
+    return refuse(key, value, where);
+  }
   refuse_duplicates(value, where);
   for (const JsoncMember& member : value.members) {
     const std::size_t errors_before = problems_.errors();
@@ -300,9 +306,12 @@ void KeyReader::read_profiles(const Key& key, const JsoncValue& value, const std
                                                       "not {}",
                                                       whose, kind_text(member.value.kind)));
     } else {
+      strict_ = true;
       read(member.value, key.keys, whose, [&](const Key& inner) { return inner.in_profile(profile); });
+      strict_ = false;
     }
-    if (problems_.errors() == errors_before) into.insert_or_assign(member.key, std::move(profile));
+    profile.broken = problems_.errors() != errors_before || into.contains(member.key);
+    into.insert_or_assign(member.key, std::move(profile));
   }
 }
 

@@ -62,6 +62,8 @@ class KeyReader {
   ProblemList& problems_;
   const Surroundings& surroundings_;
   const std::string& folder_;
+  // In a profile, which takes things away: what would be passed over elsewhere is an error.
+  bool strict_ = false;
 };
 
 }  // namespace mcpivot

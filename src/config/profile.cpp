@@ -15,19 +15,18 @@ const Profile* find(const GatewayConfig& config, std::string_view name) {
 }  // namespace
 
 bool has_profile(const GatewayConfig& config, std::string_view name) {
-  return name.empty() || find(config, name) != nullptr;
+  const Profile* const profile = find(config, name);
+  return profile == nullptr ? name.empty() : !profile->broken;
 }
 
 GatewayConfig seen_through(const GatewayConfig& config, std::string_view name) {
   GatewayConfig seen = config;
   const Profile* const profile = find(config, name);
-  if (profile == nullptr) {
-    if (!name.empty()) {
-      seen.servers.clear();
-      seen.powers = {.build = false, .restart = false, .logs = false};
-    }
-    return seen;
+  if (!has_profile(config, name)) {
+    seen.servers.clear();
+    seen.powers = {.build = false, .restart = false, .logs = false, .others = false};
   }
+  if (profile == nullptr || profile->broken) return seen;
   if (profile->servers)
     std::erase_if(seen.servers,
                   [&](const ServerEntry& entry) { return !contains(*profile->servers, entry.server.name); });
@@ -37,7 +36,8 @@ GatewayConfig seen_through(const GatewayConfig& config, std::string_view name) {
   }
   seen.powers = {.build = contains(profile->control, "build"),
                  .restart = contains(profile->control, "restart"),
-                 .logs = contains(profile->control, "logs")};
+                 .logs = contains(profile->control, "logs"),
+                 .others = false};
   return seen;
 }
 

@@ -40,14 +40,14 @@ TEST(Profile, shows_the_servers_that_it_names_and_grants_what_it_says) {
   EXPECT_THAT(servers(seen), ElementsAre("mail"));
   EXPECT_EQ(seen.servers[0].active, true);
   EXPECT_THAT(seen.servers[0].granted.deny, ElementsAre("delete_*"));
-  EXPECT_EQ(seen.powers, (Powers{.build = false, .restart = false, .logs = true}));
+  EXPECT_EQ(seen.powers, (Powers{.build = false, .restart = false, .logs = true, .others = false}));
 }
 
 TEST(Profile, without_keys_shows_everything_and_grants_nothing) {
   const GatewayConfig seen = seen_through(with_profiles(R"({"all": {}})").gateway, "all");
   EXPECT_THAT(servers(seen), ElementsAre("db", "mail"));
   EXPECT_EQ(seen.servers[0].active, true);
-  EXPECT_EQ(seen.powers, (Powers{.build = false, .restart = false, .logs = false}));
+  EXPECT_EQ(seen.powers, (Powers{.build = false, .restart = false, .logs = false, .others = false}));
 }
 
 TEST(Profile, that_is_not_there_shows_nothing) {
@@ -55,7 +55,7 @@ TEST(Profile, that_is_not_there_shows_nothing) {
   EXPECT_FALSE(has_profile(config.gateway, "ops"));
   const GatewayConfig seen = seen_through(config.gateway, "ops");
   EXPECT_THAT(servers(seen), IsEmpty());
-  EXPECT_EQ(seen.powers, (Powers{.build = false, .restart = false, .logs = false}));
+  EXPECT_EQ(seen.powers, (Powers{.build = false, .restart = false, .logs = false, .others = false}));
 }
 
 TEST(Profile, called_default_is_what_clients_without_one_see) {
@@ -76,15 +76,45 @@ TEST(Profile, with_errors_is_not_there) {
            {R"({"ops": {"servers": "mail"}})", "must be a list of strings"},
            {R"({"ops": 7})", "must be an object"},
            {R"({"ops": {"servers": [7]}})", "must be a string"},
+           {R"({"ops": {"server": ["mail"]}})",
+            "unknown key \"server\" in profile \"ops\"; did you mean \"servers\"?"},
+           {R"({"ops": {"deny": ["delete_*"]}})", "it belongs into \"tools\""},
+           {R"({"ops": {"tools": {"denied": ["delete_*"]}}})", "unknown key \"denied\""},
+           {R"({"ops": {"servers": null}})", "must be a list of strings, not null"},
+           {R"({"ops": {"tools": null}})", "not null"},
+           {R"({"ops": {"servers": ["db"]}, "ops": {}})", "\"ops\" stands twice"},
            {R"({"a/b": {}})", "is part of an address"},
            {R"({"": {}})", "is part of an address"},
        }) {
     const LoadedConfig config = with_profiles(text);
     ASSERT_EQ(errors(config).size(), 1U) << text << testing::PrintToString(errors(config));
     EXPECT_THAT(errors(config)[0], HasSubstr(words));
-    EXPECT_THAT(config.gateway.profiles, IsEmpty()) << text;
+    for (const auto& [name, profile] : config.gateway.profiles) EXPECT_TRUE(profile.broken) << text;
+    EXPECT_FALSE(has_profile(config.gateway, "ops")) << text;
+    EXPECT_THAT(servers(seen_through(config.gateway, "ops")), IsEmpty()) << text;
     EXPECT_EQ(config.gateway.servers.size(), 2U);
   }
+}
+
+TEST(Profile, for_mcp_itself_that_has_errors_lets_nobody_in_there) {
+  for (const char* const text : {
+           R"({"default": {"servers": ["mial"]}})",
+           R"({"default": {"server": ["mail"]}})",
+           R"({"default": {"servers": ["mail"]}, "default": {}})",
+           R"({"default": 7})",
+           R"([{"servers": ["mail"]}])",
+           R"({}, "profiles": {"default": {"servers": ["mail"]}})",
+       }) {
+    const LoadedConfig config = with_profiles(text);
+    EXPECT_FALSE(errors(config).empty()) << text;
+    EXPECT_FALSE(has_profile(config.gateway, "")) << text;
+    EXPECT_THAT(servers(seen_through(config.gateway, "")), IsEmpty()) << text;
+  }
+  EXPECT_TRUE(has_profile(with_profiles(R"({"ops": {"servers": ["mial"]}})").gateway, ""));
+}
+
+TEST(Profile, may_have_notes_in_it) {
+  EXPECT_THAT(errors(with_profiles(R"({"ops": {"_comment": "x", "servers": ["db"]}})")), IsEmpty());
 }
 
 TEST(Profile, stands_beside_servers_in_a_bare_map_too) {

@@ -22,6 +22,8 @@ constexpr std::size_t worth_keeping = 16 * 1024;  // of memory, while nothing wa
 // In one turn of the loop; others want theirs, too.
 constexpr int most_reads = 4;
 constexpr std::size_t most_written = 1024 * 1024;
+// Less than this is not worth telling.
+constexpr std::size_t worth_telling = 64 * 1024;
 
 }  // namespace
 
@@ -291,6 +293,7 @@ void HttpConnection::next_request() {
 // --- writing
 
 void HttpConnection::flush_later() {
+  tell_held();
   if (flush_waits_ || write_waits_ || state_ == State::closed) return;
   flush_waits_ = true;
   last_write_ = Clock::now();
@@ -377,6 +380,14 @@ void HttpConnection::close_if_idle() {
   state_ = State::writing;
 }
 
+void HttpConnection::shed() {
+  log_warn(
+      "HTTP client {}: what is held for all clients is too much, and most of it is for this one; it was cut "
+      "off",
+      peer_);
+  lose("too much is held");
+}
+
 void HttpConnection::lose(const char* why) {
   log_debug("HTTP client {}: {}", peer_, why);
   if (has_reply()) context_.owner.lose(std::exchange(reply_, ReplyId::none));
@@ -399,6 +410,7 @@ void HttpConnection::drop() {
   socket_.close(ignored);
   out_ = Outbox();
   if (!reading_requests_) std::string().swap(in_);
+  tell_held();
   context_.owner.on_closed(*this);
 }
 
@@ -410,6 +422,13 @@ void HttpConnection::settle() {
   if (read_needs_write_) wait_to_write();
   wait_to_read();
   set_timer();
+  tell_held();
+}
+
+void HttpConnection::tell_held() {
+  const std::size_t all = state_ == State::closed ? 0 : out_.bytes() + in_.size() + reader_.body_bytes();
+  const std::size_t now = all - all % worth_telling;
+  if (now != held_) context_.owner.on_held(*this, std::exchange(held_, now), now);
 }
 
 HttpConnection::Clock::time_point HttpConnection::deadline() const {

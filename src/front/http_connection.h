@@ -42,6 +42,8 @@ class HttpConnection final : public Corkable, public std::enable_shared_from_thi
     // It will never come to its end: the client is gone. The id is no longer known.
     virtual void lose(ReplyId reply) = 0;
     virtual void on_drained(ReplyId reply) = 0;
+    // It holds so many bytes, of what its client has sent or is to read; about.
+    virtual void on_held(HttpConnection& connection, std::size_t before, std::size_t now) = 0;
     // The connection is closed. Nothing else is said of it.
     virtual void on_closed(HttpConnection& connection) = 0;
     // Connections that have answered are to be closed.
@@ -78,6 +80,8 @@ class HttpConnection final : public Corkable, public std::enable_shared_from_thi
   // Closes it now, and tells nobody.
   void cut();
   void close_if_idle();
+  // Closes it now: all connections hold too much, and this one the most.
+  void shed();
   // Corkable
   void flush() override;
 
@@ -117,6 +121,7 @@ class HttpConnection final : public Corkable, public std::enable_shared_from_thi
   void reset_by_us();
   void flush_later();
   void settle();
+  void tell_held();
 
   Clock::time_point deadline() const;
   void set_timer();
@@ -137,8 +142,9 @@ class HttpConnection final : public Corkable, public std::enable_shared_from_thi
   Clock::time_point last_read_;   // something came
   Clock::time_point last_write_;  // something was taken, or began to wait
   Clock::time_point timer_at_ = Clock::time_point::max();
-  bool first_ = true;   // nothing has been asked yet
-  bool stale_ = false;  // what the reader knows is of the last request
+  std::size_t held_ = 0;  // as the owner knows it
+  bool first_ = true;     // nothing has been asked yet
+  bool stale_ = false;    // what the reader knows is of the last request
   bool turned_away_ = false;
   bool close_after_ = false;  // this answer
   bool bodiless_ = false;     // this answer: HEAD, or a status without one

@@ -92,6 +92,9 @@ std::optional<HttpAnswer> HttpGate::judge(const HttpAsk& ask) {
     return visitor.error();
   }
   const auto refuse = [&](HttpAnswer answer) {
+    log_info("http: {} {} from {}{}{}: {}", shown_text(ask.method), shown_text(path),
+             admission_.address_of(ask), visitor->principal.empty() ? "" : ", ", visitor->principal,
+             answer.status);
     answer.headers += admission_.page_headers(ask);
     return answer;
   };
@@ -150,16 +153,17 @@ void HttpGate::refuse(const Visit& visit, int status, std::string_view id, int c
 void HttpGate::post(Visit visit, const HttpAsk& ask, std::string body) {
   const bool batch = is_batch(body);
   const auto message = read_message(body);
+  log_info("http: {} from {}{}{}",
+           batch                  ? "batch"
+           : !message             ? "what is no message"
+           : message->is_answer() ? "answer"
+                                  : shown_text(string_value(message->text(message->method))),
+           admission_.address_of(ask), visit.who.principal.empty() ? "" : ", ", visit.who.principal);
   if (!batch && !message)
     return refuse(visit, 400, message.error().id, message.error().code, message.error().reason);
   // Answers are still taken: a call under way may wait for one.
   if (draining_ && (batch || message->kind == Kind::request))
     return answer(visit, busy("mcpivot is ending."));
-  log_info("http: {} from {}{}{}",
-           batch                  ? "batch"
-           : message->is_answer() ? "answer"
-                                  : shown_text(string_value(message->text(message->method))),
-           admission_.address_of(ask), visit.who.principal.empty() ? "" : ", ", visit.who.principal);
   const std::string version(ask.header("MCP-Protocol-Version"));
   const bool modern = !batch && (message->version || fmt::format("\"{}\"", version) == modern_version ||
                                  message->known == Method::discover || message->known == Method::listen);
@@ -170,14 +174,18 @@ void HttpGate::post(Visit visit, const HttpAsk& ask, std::string body) {
   const Asks asks = batch || (message->kind == Kind::request && message->known != Method::ping)
                         ? Asks::something
                         : Asks::nothing;
-  const bool begins = !batch && message->known == Method::initialize && visit.session.empty();
+  const bool begins = !batch && message->kind == Kind::request && message->known == Method::initialize &&
+                      visit.session.empty();
   if (!begins)
     return in_session(std::move(visit),
                       [this, body = std::move(body), asks](Life& life, const Visit& in) mutable {
                         hand_over(life, in, std::move(body), asks);
                       });
   if (lives_.size() >= settings_.most_clients) return answer(visit, busy("There are too many sessions."));
-  hand_over(open(visit, Era::legacy, random_text()), visit, std::move(body), asks);
+  Life& life = open(visit, Era::legacy, random_text());
+  hand_over(life, visit, std::move(body), asks);
+  // It was turned away, and nobody will ever know its id.
+  if (life.expires == std::chrono::sys_seconds() && !life.client->waits()) end(life.client->id());
 }
 
 void HttpGate::post_modern(const Visit& visit, const HttpAsk& ask, const Message& message, std::string body) {
@@ -534,9 +542,9 @@ void HttpGate::drain(milliseconds time, std::function<void()> done) {
     HttpGate& gate;
     Clock::Time until;
     void operator()() const {
-      const bool calls = std::ranges::any_of(
-          gate.lives_, [](const auto& entry) { return entry.second.client->calls() > 0; });
-      if (calls && gate.world_.timers().now() < until) return gate.drain_.set(milliseconds(20), *this);
+      const bool owed = std::ranges::any_of(
+          gate.lives_, [](const auto& entry) { return entry.second.client->owes_answers(); });
+      if (owed && gate.world_.timers().now() < until) return gate.drain_.set(milliseconds(20), *this);
       if (gate.drained_) std::exchange(gate.drained_, {})();
     }
   };

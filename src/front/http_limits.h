@@ -15,6 +15,9 @@ struct HttpLimits {
   std::size_t pipelined_bytes = 64 * 1024;        // what is read ahead while an answer is awaited
   std::size_t stream_bytes = 1024 * 1024;         // more waiting for one client: its stream is full
   std::size_t overflow_bytes = 64 * 1024 * 1024;  // more waiting in a stream: the client is cut off
+  // More of requests that have not come to their end, and of what clients have not read, for all together:
+  // the connection with the most of it is cut off.
+  std::size_t held_bytes = 1024 * 1024 * 1024;
   // From the connection, or from the first byte of a further request, to the end of the head. A TLS handshake
   // counts.
   std::chrono::milliseconds header_time{10'000};

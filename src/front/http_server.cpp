@@ -7,6 +7,8 @@
 
 #include <algorithm>
 #include <boost/asio/post.hpp>
+#include <iterator>
+#include <set>
 #include <unordered_map>
 #include <utility>
 
@@ -142,9 +144,29 @@ class HttpServer::Inside final : public HttpConnection::Owner, public std::enabl
   void on_closed(HttpConnection& connection) override {
     if (connections_.erase(connection.id()) > 0 && connection.is_turned_away()) --turned_away_;
   }
+  void on_held(HttpConnection& connection, std::size_t before, std::size_t now) override {
+    if (before > 0) by_held_.erase({before, connection.id()});
+    if (now > 0) by_held_.emplace(now, connection.id());
+    held_ = held_ - before + now;
+    if (held_ <= limits_.held_bytes || std::exchange(sheds_, true)) return;
+    boost::asio::post(loop_, [weak = weak_from_this()] {
+      if (const auto self = weak.lock()) self->shed();
+    });
+  }
   bool is_stopping() const override { return stopping_; }
 
  private:
+  void shed() {
+    sheds_ = false;
+    while (held_ > limits_.held_bytes && !by_held_.empty()) {
+      const auto heaviest = *std::prev(by_held_.end());
+      const auto connection = connections_.find(heaviest.second);
+      if (connection == connections_.end()) break;
+      const auto keep = connection->second;
+      keep->shed();
+    }
+  }
+
   // Through the loop: whoever speaks to us isn't called back from within.
   template <class Callback>
   void later(Callback callback) {
@@ -175,8 +197,11 @@ class HttpServer::Inside final : public HttpConnection::Owner, public std::enabl
   std::unordered_map<ReplyId, std::shared_ptr<HttpConnection>> replies_;
   std::uint64_t last_connection_ = 0;
   std::uint64_t last_reply_ = 0;
-  std::size_t turned_away_ = 0;  // and not closed yet
-  bool told_full_ = false;       // that clients are turned away; not of each one
+  std::size_t turned_away_ = 0;                              // and not closed yet
+  std::size_t held_ = 0;                                     // by all connections
+  std::set<std::pair<std::size_t, std::uint64_t>> by_held_;  // those that hold much, with their ids
+  bool sheds_ = false;                                       // soon
+  bool told_full_ = false;                                   // that clients are turned away; not of each one
   bool stopping_ = false;
 };
 

@@ -248,6 +248,40 @@ TEST_F(HttpServerLimitsTest, a_client_that_reads_nothing_is_cut_off) {
   EXPECT_TRUE(handler.gone.empty());
 }
 
+TEST_F(HttpServerLimitsTest,
+       of_all_bodies_that_are_not_complete_the_largest_is_given_up_when_they_are_too_much) {
+  start({.held_bytes = 2'000'000});
+  answer_all();
+  const std::string head = "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 1800000\r\n\r\n";
+  RawClient small(*this);
+  small.say(head + std::string(400'000, 'x'));
+  RawClient large(*this);
+  large.say(head + std::string(1'200'000, 'x'));
+  settle();
+  EXPECT_EQ(server->connections(), 2U);
+  RawClient third(*this);
+  third.say(head + std::string(800'000, 'x'));
+  EXPECT_TRUE(large.hears_the_end());
+  EXPECT_EQ(server->connections(), 2U);
+  third.close();
+  small.say(std::string(1'400'000, 'x'));
+  EXPECT_EQ(small.answer().status, 200);
+}
+
+TEST_F(HttpServerLimitsTest,
+       of_all_answers_that_nobody_reads_the_largest_is_given_up_when_they_are_too_much) {
+  start({.held_bytes = 60'000'000});
+  answer_all(std::string(40'000'000, 'x'));
+  RawClient first(*this);
+  first.say(get());
+  ASSERT_TRUE(until([&] { return handler.requests.size() == 1; }));
+  EXPECT_EQ(server->connections(), 1U);
+  RawClient second(*this);
+  second.say(get());
+  ASSERT_TRUE(until([&] { return handler.requests.size() == 2; }));
+  EXPECT_TRUE(until([&] { return server->connections() == 1; }));
+}
+
 TEST_F(HttpServerLimitsTest, a_client_that_reads_slowly_is_not) {
   start({.stream_bytes = 4'000'000, .write_stall = milliseconds(500)});
   int ends[2];  // what is read from one makes room at the other at once, unlike TCP

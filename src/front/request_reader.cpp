@@ -139,6 +139,10 @@ std::string RequestReader::take_body() {
   return std::move(parsing_->parser->body);
 }
 
+std::size_t RequestReader::body_bytes() const {
+  return parsing_->parser ? parsing_->parser->body.size() : 0;
+}
+
 RequestReader::Step RequestReader::refuse(int status, std::string_view why) {
   refusal_ = plain_answer(status, why);
   refusal_.close = true;

@@ -48,6 +48,8 @@ class RequestReader {
   bool too_large() const;
   // At `request`.
   std::string take_body();
+  // How much of it is there.
+  std::size_t body_bytes() const;
   // At `refused`.
   const HttpAnswer& refusal() const { return refusal_; }
 

@@ -23,6 +23,7 @@ constexpr std::chrono::milliseconds longest_reconnection{10'000};
 // So that nobody on the way takes a quiet stream for a dead one.
 constexpr std::chrono::milliseconds sign_of_life{15'000};
 
+constexpr std::string_view deaf_server = "A server does not read what it is sent. Try again later.";
 const std::string json_headers = "Content-Type: application/json\r\n";
 const std::string event_headers =
     "Content-Type: text/event-stream\r\nCache-Control: no-cache, no-transform\r\nX-Accel-Buffering: no\r\n";
@@ -79,15 +80,17 @@ std::size_t WebClient::streams() const {
   return static_cast<std::size_t>(open) + (listener_ == ReplyId::none ? 0 : 1);
 }
 
-// Each message of a batch counts.
-bool WebClient::crowded() const {
+bool WebClient::owes_answers() const {
+  return std::ranges::any_of(exchanges_, [](const auto& entry) {
+    const Exchange& exchange = *entry.second;
+    return exchange.call || (!exchange.listens && exchange.reply != ReplyId::none);
+  });
+}
+
+std::size_t WebClient::under_way() const {
   std::size_t requests = 0;
-  std::size_t bytes = 0;
-  for (const auto& [number, exchange] : exchanges_) {
-    requests += static_cast<std::size_t>(exchange->expected);
-    bytes += exchange->bytes;
-  }
-  return requests >= most_requests || bytes >= most_bytes;
+  for (const auto& [number, exchange] : exchanges_) requests += static_cast<std::size_t>(exchange->expected);
+  return requests;
 }
 
 // --- what the client says ----------------------------------------------------------------------------------
@@ -99,10 +102,14 @@ void WebClient::post(ReplyId reply, std::string body, std::string headers) {
   const auto message = read_message(body);
   if (!message) return refuse(reply, message.error(), headers);
   if (message->kind != Kind::request) {
+    // An answer is taken: there are no more of them than questions.
+    if (message->kind == Kind::notification && desk_.overflows())
+      return turn_away(reply, deaf_server, headers);
     session_.take(0, *message);
     return respond(reply, {.status = 202, .headers = std::move(headers)});
   }
-  const std::uint32_t number = open(reply, std::move(headers), body.size());
+  if (const auto why = why_not(1, body.size()); !why.empty()) return turn_away(reply, why, headers);
+  const std::uint32_t number = open(reply, body.size(), std::move(headers));
   Exchange& exchange = *exchanges_.at(number);
   exchange.id = message->text(message->id);
   exchange.initializes = message->known == Method::initialize;
@@ -111,9 +118,26 @@ void WebClient::post(ReplyId reply, std::string body, std::string headers) {
   exchange.call = message->known == Method::tools_call || message->known == Method::prompts_get ||
                   message->known == Method::resources_read;
   if (exchange.call) ++calls_made_;
-  exchange.logs = message->known != Method::listen &&
-                  !find_member(message->text(message->meta), meta_key::log_level).empty();
+  exchange.listens = message->known == Method::listen;
+  exchange.logs =
+      !exchange.listens && !find_member(message->text(message->meta), meta_key::log_level).empty();
   session_.take(number, *message);
+}
+
+std::string_view WebClient::why_not(std::size_t requests, std::size_t bytes) const {
+  if (desk_.overflows()) return deaf_server;
+  if (exchanges_.empty()) return {};
+  for (const auto& [number, exchange] : exchanges_) bytes += exchange->bytes;
+  if (bytes > most_bytes || under_way() + requests > most_requests)
+    return "This client has too much under way.";
+  return {};
+}
+
+// For now: it may come again.
+void WebClient::turn_away(ReplyId reply, std::string_view why, const std::string& headers) {
+  HttpAnswer answer = plain_answer(503, why);
+  answer.headers += "Retry-After: 1\r\n" + headers;
+  respond(reply, std::move(answer));
 }
 
 void WebClient::refuse(ReplyId reply, const Refusal& refusal, const std::string& headers) {
@@ -134,7 +158,9 @@ void WebClient::post_batch(ReplyId reply, std::string_view body, std::string hea
     return refuse(reply,
                   {Refusal::not_a_message, fmt::format("a batch has at most {} messages", most_requests), {}},
                   headers);
-  const std::uint32_t number = open(reply, std::move(headers), body.size());
+  if (const auto why = why_not(elements->size(), body.size()); !why.empty())
+    return turn_away(reply, why, headers);
+  const std::uint32_t number = open(reply, body.size(), std::move(headers));
   exchanges_.at(number)->batch = true;  // one more is expected: ourselves, until all of it has been sent
   for (const std::string_view element : *elements) {
     const auto message = read_message(element);
@@ -152,12 +178,12 @@ void WebClient::post_batch(ReplyId reply, std::string_view body, std::string hea
   settle_one(number, {});
 }
 
-std::uint32_t WebClient::open(ReplyId reply, std::string headers, std::size_t bytes) {
+std::uint32_t WebClient::open(ReplyId reply, std::size_t bytes, std::string headers) {
   const std::uint32_t number = ++last_exchange_;
   auto exchange = std::make_unique<Exchange>(timers_);
   exchange->reply = reply;
-  exchange->headers = std::move(headers);
   exchange->bytes = bytes;
+  exchange->headers = std::move(headers);
   exchange->patience.set(patience_of(era_), [this, number] {
     if (const auto found = exchanges_.find(number); found != exchanges_.end())
       begin_stream(number, *found->second);

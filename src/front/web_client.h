@@ -59,8 +59,10 @@ class WebClient final : private Outlet {
   std::size_t calls_made() const { return calls_made_; }
   // That are open.
   std::size_t streams() const;
-  // No more of its requests can be under way, or no more bytes of them.
-  bool crowded() const;
+  // Somebody waits for an answer of its servers, and not just for news.
+  bool owes_answers() const;
+  // No more of its requests can be under way.
+  bool crowded() const { return under_way() >= most_requests; }
 
   // A POST with this body. `headers` go with its answer.
   void post(ReplyId reply, std::string body, std::string headers);
@@ -89,6 +91,7 @@ class WebClient final : private Outlet {
     bool call = false;  // in which a server may ask something
     bool logs = false;  // wants log messages
     bool initializes = false;
+    bool listens = false;  // for news; its answer is the end of them
     bool streams = false;
     bool named = false;                // an event that its client can go on behind has been sent
     Clock::Time left{};                // when the connection went
@@ -98,7 +101,8 @@ class WebClient final : private Outlet {
   };
   using Exchanges = std::map<std::uint32_t, std::unique_ptr<Exchange>>;
   static constexpr std::size_t most_requests = 256;
-  static constexpr std::size_t most_bytes = 64UL * 1024 * 1024;
+  // Of those under way, together; a single one may be as large as any message.
+  static constexpr std::size_t most_bytes = 128 * 1024 * 1024;
 
   // Outlet
   void answer(std::uint32_t exchange, const Message& message, std::span<const Edit> edits) override;
@@ -114,7 +118,11 @@ class WebClient final : private Outlet {
 
   void post_batch(ReplyId reply, std::string_view body, std::string headers);
   void resume_stream(ReplyId reply, EventLog::Place place, const std::string& headers);
-  std::uint32_t open(ReplyId reply, std::string headers, std::size_t bytes);
+  std::uint32_t open(ReplyId reply, std::size_t bytes, std::string headers);
+  std::size_t under_way() const;
+  // Why nothing more can be taken from it now; empty: it can.
+  std::string_view why_not(std::size_t requests, std::size_t bytes) const;
+  void turn_away(ReplyId reply, std::string_view why, const std::string& headers);
   void refuse(ReplyId reply, const Refusal& refusal, const std::string& headers);
   void end(ReplyId reply);
   void respond(ReplyId reply, HttpAnswer answer);

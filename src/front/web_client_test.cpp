@@ -162,21 +162,5 @@ TEST_F(WebClientTest, each_message_of_a_batch_counts_as_a_request_under_way) {
   EXPECT_FALSE(client->crowded());
 }
 
-TEST_F(WebClientTest, no_more_than_64_mb_of_requests_are_under_way) {
-  begin(Era::legacy);
-  RawClient wire(*this);
-  send(wire, hello, 1s);
-  EXPECT_EQ(wire.answer().status, 200);
-  const std::string large = fmt::format(
-      R"({{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{{"name":"work","arguments":{{"after":500,"x":"{}"}}}}}})",
-      std::string(33UL * 1024 * 1024, 'x'));
-  client->post(ReplyId::none, large, {});
-  EXPECT_FALSE(client->crowded());
-  client->post(ReplyId::none, large, {});
-  EXPECT_TRUE(client->crowded());
-  visitor->pass(2s);
-  EXPECT_FALSE(client->crowded());
-}
-
 }  // namespace
 }  // namespace mcpivot

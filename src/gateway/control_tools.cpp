@@ -206,13 +206,18 @@ std::string ControlTools::properties_of(const Tool& tool, bool with_server) {
   return properties;
 }
 
+std::string_view ControlTools::description_of(const Tool& tool) const {
+  if (tool.run != &ControlTools::restart || powers_.others) return tool.description;
+  return "Restart an MCP server without a build. stop: only stop it; the next call starts it.";
+}
+
 std::string ControlTools::definitions() const {
   std::string list;
   for (const Tool& tool : tools) {
     if (!is_listed(tool)) continue;
     list += fmt::format(
         R"({}{{"name":"{}","description":{},"inputSchema":{{"type":"object","properties":{{{}}}}},"annotations":{{"readOnlyHint":{}}}}})",
-        list.empty() ? "" : ",", tool.name, quote(tool.description), properties_of(tool, offers_choice()),
+        list.empty() ? "" : ",", tool.name, quote(description_of(tool)), properties_of(tool, offers_choice()),
         tool.reads);
   }
   return list;
@@ -628,7 +633,7 @@ void ControlTools::stop(const Call& call, Member& member, std::string (*words)(c
   // Who else of ours runs the same program is stopped too: else it would be ended, started again, and hold
   // the file.
   const Command& command = meant.empty() ? member.entry().server.command : meant[0]->config_in_use().command;
-  if (const auto program = world_.files().stoppable_program_of(command))
+  if (const auto program = powers_.others ? world_.files().stoppable_program_of(command) : std::nullopt)
     for (Instance* const other : fleet_.all_instances()) {
       const auto same = world_.files().stoppable_program_of(other->config_in_use().command);
       if (!contains(meant, other) && !other->ends() && same && same->path == program->path)
@@ -641,10 +646,12 @@ void ControlTools::stop(const Call& call, Member& member, std::string (*words)(c
   };
   if (meant.empty()) return finish();
   for (Instance* const one : meant)
-    one->stop([results, finish, all = meant.size()](const Instance::StopResult& stopped) {
-      results->push_back(stopped);
-      if (results->size() == all) finish();
-    });
+    one->stop(
+        [results, finish, all = meant.size()](const Instance::StopResult& stopped) {
+          results->push_back(stopped);
+          if (results->size() == all) finish();
+        },
+        powers_.others);
 }
 
 // It is ours alone, and gone with us; the handlers that we give away may outlive us.

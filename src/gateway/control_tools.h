@@ -112,6 +112,7 @@ class ControlTools {
   const Tool* find(std::string_view name) const;
   bool is_listed(const Tool& tool) const;
   bool is_granted(const Tool& tool) const;
+  std::string_view description_of(const Tool& tool) const;
   static std::string properties_of(const Tool& tool, bool with_server);
   void answer(const Call& call, const std::string& text, bool failed = false) const;
   void refuse(const Call& call, const std::string& words) const { answer(call, words, true); }

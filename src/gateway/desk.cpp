@@ -250,6 +250,13 @@ Desk::Own Desk::own_servers() const {
   return own;
 }
 
+// Of those that are shared, who asks is told by pass().
+bool Desk::overflows() const {
+  return std::ranges::any_of(members_, [&](const auto& member) {
+    return (presentation_.client_waits || !member->instance().is_shared()) && member->instance().overflows();
+  });
+}
+
 bool Desk::rest(const std::string& why) {
   bool any = false;
   for (const auto& member : members_) {

@@ -94,6 +94,8 @@ class Desk final : private Instance::Watcher, private ControlTools::Fleet {
 
   // Whether the client must wait: its server does not read as fast as it is sent to.
   bool full() const { return presentation_.client_waits && lone().full(); }
+  // Whether far more than that waits for one of its servers, and nothing more can be taken for it.
+  bool overflows() const;
   // A client that was full reads again.
   void clients_writable();
   // Whether the servers wait for the client to say that it is initialized.

@@ -26,7 +26,7 @@ class Gateway {
   // For a client that will come: with everything that is configured, or with what this profile shows of it.
   Desk& open();
   Desk& open(const std::string& profile);
-  // Whether there is such a profile; the empty one always is.
+  // Whether clients can come in by this profile; by the empty one, unless the one for it has errors.
   bool has_profile(std::string_view name) const;
   // For terminals: what is done there is done for every client.
   Desk& open_for_terminals();

@@ -16,6 +16,7 @@ using std::chrono::milliseconds;
 
 // More than this waiting: the daemon is too slow, stop feeding it. Less than that again: go on.
 constexpr std::size_t high_water = 1024 * 1024;
+constexpr std::size_t overflow = 64 * high_water;
 constexpr std::size_t low_water = 256 * 1024;
 constexpr std::size_t longest_session_id = 1024;
 // A daemon of the old transport tells its endpoint at once.
@@ -168,6 +169,10 @@ bool HttpLink::listening() const {
 
 bool HttpLink::full() const {
   return client_->waiting_bytes() + held_bytes_ > high_water;
+}
+
+bool HttpLink::overflows() const {
+  return client_->waiting_bytes() + held_bytes_ > overflow;
 }
 
 void HttpLink::begun(std::uint64_t position) {

@@ -55,6 +55,7 @@ class HttpLink final : public Link, public std::enable_shared_from_this<HttpLink
   void send(const Message& message, std::span<const Edit> edits) override;
   void send(std::string_view line) override;
   bool full() const override;
+  bool overflows() const override;
   // In messages, not in bytes.
   std::uint64_t position() const override { return position_; }
   bool reached(std::uint64_t position) const override { return !unwritten_.contains(position); }

@@ -107,6 +107,7 @@ class Generation final : public Link::Handler,
   void progress(ClientId by, const Message& message, std::string_view token);
 
   bool full() const { return link_.full(); }
+  bool overflows() const { return link_.overflows(); }
   // The clients read again.
   void resume() { link_.resume(); }
 

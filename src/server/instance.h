@@ -163,9 +163,9 @@ class Instance final : private Generation::Owner {
   void reload(Reload reload);
   // One who asked no longer wants it: a build under way is stopped if nobody else waits for it.
   void cancel_reload(const void* whose);
-  // Stops it, and whoever else of this user runs its program if that is the user's own, so that the file can
-  // be replaced. The next request that needs it starts it again.
-  void stop(std::function<void(const StopResult&)> done);
+  // Stops it, and, if `others` says so, whoever else of this user runs its program if that is the user's own,
+  // so that the file can be replaced. The next request that needs it starts it again.
+  void stop(std::function<void(const StopResult&)> done, bool others = true);
   // The server's sources changed, or somebody outside wants it started again: it is built, if it can be.
   void follow_sources(const std::string& reason);
   // Somebody has put another program in the place of its own. False: it runs that already, or builds.
@@ -197,6 +197,8 @@ class Instance final : private Generation::Owner {
   void shut_down(std::chrono::milliseconds patience, std::function<void()> done);
 
   bool full() const { return serving() != nullptr && serving()->full(); }
+  // Far more waits for it than that.
+  bool overflows() const { return serving() != nullptr && serving()->overflows(); }
   void resume();
 
   const ServerConfig& config() const { return *config_; }
@@ -468,6 +470,7 @@ class Instance final : private Generation::Owner {
   };
   std::vector<Settling> settled_;
   std::vector<std::function<void(const StopResult&)>> stops_;
+  bool stops_others_ = false;
   StopResult stopping_;  // what has ended of it since somebody wanted it stopped
   std::optional<Command> stopping_command_;
   // It has been stopped, and whoever else runs its program is being ended.

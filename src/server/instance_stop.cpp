@@ -8,7 +8,7 @@
 
 namespace mcpivot {
 
-void Instance::stop(std::function<void(const StopResult&)> done) {
+void Instance::stop(std::function<void(const StopResult&)> done, bool others) {
   if (ends())
     return done({.ok = false,
                  .how = fmt::format("nothing was stopped: {}", trouble()),
@@ -21,6 +21,7 @@ void Instance::stop(std::function<void(const StopResult&)> done) {
     return done({.ok = false, .how = stop.error(), .pids = {}, .others = {}, .program = {}, .next = {}});
   if (!stop->at_once) refuse_stopped();
   stops_.push_back(std::move(done));
+  stops_others_ = stops_others_ || others;
   daemon_.forget_renewal();
   forget_to_follow();
   eras_futile_ = false;
@@ -67,7 +68,7 @@ void Instance::note_end(const Generation& generation, const std::string& how) {
 
 bool Instance::is_idle() const {
   return current_ && !current_->ending() && !reloads_.under_way() && !has_work() &&
-         !replay_.has_subscriptions();
+         !replay_.has_subscriptions() && listened_.empty();
 }
 
 void Instance::rest() {
@@ -83,7 +84,8 @@ void Instance::finish_stop() {
   stopping->result = std::exchange(stopping_, {});
   if (stopping->result.how.empty()) stopping->result.how = "it was not running";
   stopping->waiting = std::exchange(stops_, {});
-  const auto program = world_.files().stoppable_program_of(command);
+  const auto program =
+      std::exchange(stops_others_, false) ? world_.files().stoppable_program_of(command) : std::nullopt;
   if (!program || ends_with_mcpivot_) return stopping->tell();
   stopping->result.program = program->path;
   stoppings_.push_back(stopping);
