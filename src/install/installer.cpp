@@ -401,7 +401,6 @@ std::expected<Plan, string> plan_install(const InstallRequest& request, const Pl
   names.insert(names.end(), plan.can_move.begin(), plan.can_move.end());
   std::ranges::sort(names);
   plan.inactive_with_import = std::ranges::unique(names).begin() - names.begin() > 1;
-  if (request.import) note_import(plan, *config, *config_seen, client, opened->others);
   // What we wrote must be what everybody can read.
   if (const auto check = servers_in(client, text); !check || find_server(*check, request.name) == nullptr)
     return std::unexpected(fmt::format("{}: cannot be edited safely, and is left alone; add this by hand: {}",
@@ -413,6 +412,8 @@ std::expected<Plan, string> plan_install(const InstallRequest& request, const Pl
   const Backup backup = backup_for(opened->seen, tracked);
   if (backup == Backup::keep && opened->seen.text && *opened->seen.text != text)
     tell(plan, "keeps", "{}: the file as it was", backup_name(opened->seen.path));
+  if (request.import && !plan.can_move.empty())
+    note_import(plan, *config, *config_seen, client, opened->others);
   FileRecord file = remember(opened->seen, text, tracked);
   // An entry that came with the file, as from a colleague's commit, goes, too, when we are uninstalled.
   if (own != nullptr && !tracked.record) file.exact = false;
