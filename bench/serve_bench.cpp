@@ -388,7 +388,7 @@ class ServeBench {
     }
   }
 
-  // Whoever vanished is noticed when the next sign of life can't be delivered.
+  // A client that vanished is noticed when the next sign of life can't be delivered.
   static void settle(pid_t pid, size_t descriptors) {
     const auto deadline = Clock::now() + seconds(40);
     while (Clock::now() < deadline && descriptors > 0 && host::open_fds(pid) > descriptors) usleep(100'000);

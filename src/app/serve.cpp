@@ -123,7 +123,7 @@ void adapt(GatewayConfig& config, Sharing sharing) {
   }
   config.remember = false;
   if (!config.trouble.empty()) config.trouble = "the configuration has errors, which mcpivot's log names";
-  config.powers = {.build = false, .restart = false, .logs = false, .others = false};
+  config.powers = no_powers;
 }
 
 class ServingProgram {

@@ -61,6 +61,7 @@ struct Powers {
   bool others = true;  // a stop ends whoever else runs the program, too
   bool operator==(const Powers&) const = default;
 };
+inline constexpr Powers no_powers{.build = false, .restart = false, .logs = false, .others = false};
 
 // What clients that come in by its name see, and may do.
 struct Profile {

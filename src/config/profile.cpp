@@ -24,7 +24,7 @@ GatewayConfig seen_through(const GatewayConfig& config, std::string_view name) {
   const Profile* const profile = find(config, name);
   if (!has_profile(config, name)) {
     seen.servers.clear();
-    seen.powers = {.build = false, .restart = false, .logs = false, .others = false};
+    seen.powers = no_powers;
   }
   if (profile == nullptr || profile->broken) return seen;
   if (profile->servers)

@@ -47,7 +47,7 @@ TEST(Profile, without_keys_shows_everything_and_grants_nothing) {
   const GatewayConfig seen = seen_through(with_profiles(R"({"all": {}})").gateway, "all");
   EXPECT_THAT(servers(seen), ElementsAre("db", "mail"));
   EXPECT_EQ(seen.servers[0].active, true);
-  EXPECT_EQ(seen.powers, (Powers{.build = false, .restart = false, .logs = false, .others = false}));
+  EXPECT_EQ(seen.powers, no_powers);
 }
 
 TEST(Profile, that_is_not_there_shows_nothing) {
@@ -55,7 +55,7 @@ TEST(Profile, that_is_not_there_shows_nothing) {
   EXPECT_FALSE(has_profile(config.gateway, "ops"));
   const GatewayConfig seen = seen_through(config.gateway, "ops");
   EXPECT_THAT(servers(seen), IsEmpty());
-  EXPECT_EQ(seen.powers, (Powers{.build = false, .restart = false, .logs = false, .others = false}));
+  EXPECT_EQ(seen.powers, no_powers);
 }
 
 TEST(Profile, called_default_is_what_clients_without_one_see) {

@@ -76,6 +76,11 @@ HttpGate::HttpGate(World& world, Clients& clients, Gateway& gateway, SessionStor
 
 HttpGate::~HttpGate() = default;
 
+// "127.0.0.1:4242, alice", for the log.
+std::string HttpGate::sender(const HttpAsk& ask, const Visitor& who) const {
+  return fmt::format("{}{}{}", admission_.address_of(ask), who.principal.empty() ? "" : ", ", who.principal);
+}
+
 // --- the head of a request ---------------------------------------------------------------------------------
 
 std::optional<HttpAnswer> HttpGate::judge(const HttpAsk& ask) {
@@ -92,8 +97,7 @@ std::optional<HttpAnswer> HttpGate::judge(const HttpAsk& ask) {
     return visitor.error();
   }
   const auto refuse = [&](HttpAnswer answer) {
-    log_info("http: {} {} from {}{}{}: {}", shown_text(ask.method), shown_text(path),
-             admission_.address_of(ask), visitor->principal.empty() ? "" : ", ", visitor->principal,
+    log_info("http: {} {} from {}: {}", shown_text(ask.method), shown_text(path), sender(ask, *visitor),
              answer.status);
     answer.headers += admission_.page_headers(ask);
     return answer;
@@ -134,8 +138,7 @@ void HttpGate::on_request(ReplyId reply, const HttpAsk& ask, std::string body) {
               .session = std::string(ask.header("Mcp-Session-Id")),
               .headers = admission_.page_headers(ask)};
   if (ask.method != "POST")  // what is posted says more of itself
-    log_info("http: {} from {}{}{}", ask.method, admission_.address_of(ask),
-             visit.who.principal.empty() ? "" : ", ", visit.who.principal);
+    log_info("http: {} from {}", ask.method, sender(ask, visit.who));
   if (ask.method == "GET") return listen(std::move(visit), ask);
   if (ask.method == "DELETE") return end_by(std::move(visit));
   post(std::move(visit), ask, std::move(body));
@@ -153,12 +156,12 @@ void HttpGate::refuse(const Visit& visit, int status, std::string_view id, int c
 void HttpGate::post(Visit visit, const HttpAsk& ask, std::string body) {
   const bool batch = is_batch(body);
   const auto message = read_message(body);
-  log_info("http: {} from {}{}{}",
+  log_info("http: {} from {}",
            batch                  ? "batch"
            : !message             ? "what is no message"
            : message->is_answer() ? "answer"
                                   : shown_text(string_value(message->text(message->method))),
-           admission_.address_of(ask), visit.who.principal.empty() ? "" : ", ", visit.who.principal);
+           sender(ask, visit.who));
   if (!batch && !message)
     return refuse(visit, 400, message.error().id, message.error().code, message.error().reason);
   // Answers are still taken: a call under way may wait for one.
@@ -185,7 +188,7 @@ void HttpGate::post(Visit visit, const HttpAsk& ask, std::string body) {
   Life& life = open(visit, Era::legacy, random_text());
   hand_over(life, visit, std::move(body), asks);
   // It was turned away, and nobody will ever know its id.
-  if (life.expires == std::chrono::sys_seconds() && !life.client->waits()) end(life.client->id());
+  if (!life.has_id() && !life.client->waits()) end(life.client->id());
 }
 
 void HttpGate::post_modern(const Visit& visit, const HttpAsk& ask, const Message& message, std::string body) {
@@ -396,7 +399,7 @@ std::optional<std::string> HttpGate::on_opened(WebClient& client) {
 // The handshake is too long for the id. An id that can't be gone on with after our end must not be given out.
 void HttpGate::open_when_saved(Life& life, std::chrono::sys_seconds expires, std::string headers) {
   const ClientId client = life.client->id();
-  const bool is_new = life.expires == std::chrono::sys_seconds();  // else it shakes hands once more
+  const bool is_new = !life.has_id();  // else it shakes hands once more
   store_.put(record_of(life, expires), [this, client, is_new, uid = life.uid, expires,
                                         headers = std::move(headers)](bool kept) {
     const auto found = lives_.find(client);
@@ -424,7 +427,7 @@ void HttpGate::save_soon(ClientId client) {
 }
 
 void HttpGate::save(Life& life) {
-  if (life.uid.empty() || life.expires == std::chrono::sys_seconds()) return;
+  if (life.uid.empty() || !life.has_id()) return;
   SessionRecord record = record_of(life, life.expires);
   const std::size_t hash = std::hash<std::string>()(record.state);
   if (std::exchange(life.saved, hash) == hash) return;
@@ -447,7 +450,7 @@ void HttpGate::end(ClientId client) {
   const auto found = lives_.find(client);
   if (found == lives_.end()) return;
   // With the time when it was last used, for those who look into the store.
-  if (!found->second.uid.empty() && found->second.expires != std::chrono::sys_seconds())
+  if (!found->second.uid.empty() && found->second.has_id())
     store_.put(record_of(found->second, found->second.expires));
   Life life = std::move(found->second);
   lives_.erase(found);
@@ -469,16 +472,15 @@ void HttpGate::end_idle() {
            life.client->last_used() < (life.client->abandoned() ? long_since : since)))
         idle.push_back(id);
     for (const ClientId id : idle) end(id);
-    // Who only listens keeps its stream, and no servers.
-    for (const auto& [id, life] : lives_)
-      if (life.client->calls() == 0 && life.client->last_used() < since)
-        life.client->desk().rest("because nothing was asked of it for a long time");
     std::size_t freed = idle.size();
     const auto lately = world_.timers().now() - settings_.session_idle / 4;
-    for (const auto& [id, life] : lives_)
-      if (life.client->calls() == 0 && life.client->last_used() < lately &&
-          life.client->desk().forget_names())
-        ++freed;
+    for (const auto& [id, life] : lives_) {
+      if (life.client->calls() > 0 || life.client->last_used() >= lately) continue;
+      // Who only listens keeps its stream, and no servers.
+      if (life.client->last_used() < since)
+        life.client->desk().rest("because nothing was asked of it for a long time");
+      if (life.client->desk().forget_names()) ++freed;
+    }
     freed_ += freed;
     // Of what many clients left, all but the last pages would stay ours for good.
     if (freed == 0 && freed_ >= many) {
@@ -524,7 +526,7 @@ void HttpGate::on_gone(ReplyId reply) {
   if (life == lives_.end()) return;
   life->second.client->gone(reply);
   // Nobody knows the id of a session whose handshake had no answer.
-  if (!life->second.uid.empty() && life->second.expires == std::chrono::sys_seconds()) end(life->first);
+  if (!life->second.uid.empty() && !life->second.has_id()) end(life->first);
 }
 
 void HttpGate::on_drained(ReplyId reply) {

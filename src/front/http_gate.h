@@ -76,9 +76,10 @@ class HttpGate final : public HttpServer::Handler, public Crowd, private WebClie
     Visitor who;
     std::string profile;
     std::string uid;                     // of a legacy session; empty: it is a modern client
-    std::chrono::sys_seconds expires{};  // nothing yet: its handshake hasn't been answered
+    std::chrono::sys_seconds expires{};  // of its id
     std::size_t saved = 0;               // of what was written down last
     std::unique_ptr<WebClient> client;
+    bool has_id() const { return expires != std::chrono::sys_seconds(); }  // that its client knows
   };
 
   // WebClient::Owner
@@ -97,6 +98,7 @@ class HttpGate final : public HttpServer::Handler, public Crowd, private WebClie
 
   // The profile that a visitor has who asks for this one; nothing: there is none for it.
   std::optional<std::string> profile_of(const Visitor& who, const std::string& asked_for) const;
+  std::string sender(const HttpAsk& ask, const Visitor& who) const;
   void post(Visit visit, const HttpAsk& ask, std::string body);
   void post_modern(const Visit& visit, const HttpAsk& ask, const Message& message, std::string body);
   void listen(Visit visit, const HttpAsk& ask);

@@ -152,8 +152,7 @@ void Desk::start_next() {
     if (to_start_.empty()) return;
     const std::string name = std::move(to_start_.front());
     to_start_.pop_front();
-    const auto next = std::ranges::find(members_, name, [](const auto& member) { return member->name(); });
-    if (next != members_.end()) start(**next);
+    if (Member* const next = member_called(name)) start(*next);
     start_next();
   });
 }
@@ -370,6 +369,11 @@ Member* Desk::member_of(InstanceId id) const {
   return found == by_instance_.end() ? nullptr : found->second;
 }
 
+Member* Desk::member_called(std::string_view name) const {
+  const auto found = std::ranges::find(members_, name, [](const auto& member) { return member->name(); });
+  return found == members_.end() ? nullptr : found->get();
+}
+
 const Routes& Desk::routes() {
   const Stale stale = std::exchange(stale_, Stale::nothing);
   if (stale == Stale::nothing) return routes_;
@@ -415,10 +419,10 @@ void Desk::reload(Member& member, Reload reload) {
 }
 
 void Desk::cancel_reload(const std::string& server, const void* whose) {
-  const auto found = std::ranges::find(members_, server, [](const auto& member) { return member->name(); });
-  if (found == members_.end()) return;
+  Member* const member = member_called(server);
+  if (member == nullptr) return;
   if (steers_all()) return servers_.at(server)->cancel_reload(whose);
-  (*found)->instance().cancel_reload(whose);
+  member->instance().cancel_reload(whose);
 }
 
 void Desk::learn_tools(std::string_view tool, bool may_start, std::function<void()> then) {
@@ -438,8 +442,8 @@ void Desk::learn_tools(std::string_view tool, bool may_start, std::function<void
 }
 
 void Desk::activate(const std::string& server, bool active) {
-  const auto found = std::ranges::find(members_, server, [](const auto& member) { return member->name(); });
-  if (found != members_.end() && (*found)->active() != active) set_active(**found, active);
+  Member* const member = member_called(server);
+  if (member != nullptr && member->active() != active) set_active(*member, active);
 }
 
 void Desk::set_active(Member& member, bool active) {

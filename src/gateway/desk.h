@@ -142,6 +142,7 @@ class Desk final : private Instance::Watcher, private ControlTools::Fleet {
   Instance& lone() const { return members_.front()->instance(); }
   // Whose instance it is; null: that has ended.
   Member* member_of(InstanceId id) const;
+  Member* member_called(std::string_view name) const;
   std::unique_ptr<Member> make_member(ServerEntry entry);
   // In the place of one of the same name, which is shared, or no longer is.
   std::unique_ptr<Member> make_successor(const Member& old, ServerEntry entry);

@@ -15,12 +15,16 @@ Gateway::Gateway(World& world, Clients& clients, GatewayConfig config)
 }
 
 Desk& Gateway::open() {
-  return *desks_.emplace_back(std::make_unique<Desk>(world_, clients_, servers_, clients_.next(), config_));
+  return open(clients_.next());
 }
 
 Desk& Gateway::open(const std::string& profile) {
   const ClientId client = clients_.next();
   profiles_.emplace(client, profile);
+  return open(client);
+}
+
+Desk& Gateway::open(ClientId client) {
   return *desks_.emplace_back(std::make_unique<Desk>(world_, clients_, servers_, client, seen_by(client)));
 }
 

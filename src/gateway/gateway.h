@@ -45,6 +45,7 @@ class Gateway {
 
  private:
   // The configuration, as this client sees it.
+  Desk& open(ClientId client);
   GatewayConfig seen_by(ClientId client) const;
 
   World& world_;

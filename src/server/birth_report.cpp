@@ -57,9 +57,11 @@ std::string failure_report(std::string_view server, std::string_view why, std::o
              : fmt::format("[mcpivot] \"{}\" failed to start: {}", server, why);
 }
 
-std::string unused_report(std::string_view server, int number, std::string_view where) {
-  return fmt::format("[mcpivot] \"{}\" was started: generation {}, {}. It shakes hands when the client does.",
-                     server, number, where);
+std::string unused_report(std::string_view server, std::string_view life, int number,
+                          std::string_view where) {
+  return fmt::format(
+      "[mcpivot] \"{}\": {} {} ({}) waits for the client, and is initialized when it connects.", server, life,
+      number, where);
 }
 
 }  // namespace mcpivot

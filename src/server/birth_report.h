@@ -53,6 +53,6 @@ std::string birth_report(const BirthNews& news);
 std::string failure_report(std::string_view server, std::string_view why, std::optional<int> serving);
 
 // One that was started on request, before a client was there to shake hands with it.
-std::string unused_report(std::string_view server, int number, std::string_view where);
+std::string unused_report(std::string_view server, std::string_view life, int number, std::string_view where);
 
 }  // namespace mcpivot

@@ -92,8 +92,9 @@ TEST(BirthReport, a_failure_says_what_still_serves) {
 }
 
 TEST(BirthReport, one_that_no_client_has_met_says_what_it_waits_for) {
-  EXPECT_EQ(unused_report("dev", 1, "pid 4242"),
-            "[mcpivot] \"dev\" was started: generation 1, pid 4242. It shakes hands when the client does.");
+  EXPECT_EQ(unused_report("dev", "generation", 1, "pid 4242"),
+            "[mcpivot] \"dev\": generation 1 (pid 4242) waits for the client, and is initialized when it "
+            "connects.");
 }
 
 }  // namespace

@@ -301,6 +301,7 @@ class Instance final : private Generation::Owner {
 
   void bear(const std::string& reason);
   std::expected<std::shared_ptr<Generation>, std::string> start_generation(int number);
+  void end_unused_round();
   void shake_hands();
   void shake_hands(std::shared_ptr<Handshake>& handshake);
   void on_opened(const Handshake& by);

@@ -53,9 +53,14 @@ void Instance::bear(const std::string& reason) {
   if (sources_unwatched_) long_birth_timer_.set(quick_birth, [this] { watch_again(); });
   if (knows_client()) return shake_hands();
   if (!era_askers_.empty()) put_era_question();
-  // It may be long until a client comes; those who asked for this must not wait for that.
-  if (reloads_.round() != Life::Round::bears) return;
-  const std::string words = unused_report(config_->name, number, unborn()->backend().where());
+  end_unused_round();
+}
+
+// It may be long until a client comes; those who asked for this must not wait for that.
+void Instance::end_unused_round() {
+  if (knows_client() || unborn() == nullptr || reloads_.round() != Life::Round::bears) return;
+  const std::string words =
+      unused_report(config_->name, manner().life, past_.starts, unborn()->backend().where());
   if (reloads_.end({true, words})) happens(Life::RoundWaits{});
 }
 

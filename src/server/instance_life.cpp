@@ -107,6 +107,8 @@ void Instance::perform(const Life::Effect& effect) {
   switch (effect.what) {
     case Life::Do::start:
       return bear(effect.words);
+    case Life::Do::join_birth:
+      return end_unused_round();
     case Life::Do::end_birth:
       return abandon_birth();
     case Life::Do::end_current:

@@ -184,7 +184,10 @@ void Life::on(const RoundBegins& event) {
   }
   if (event.renews) return renew(event.reason);
   facts_.round = Round::bears;
-  if (facts_.comes_and_goes) return bear(event.reason);  // a session is not older than what was asked for
+  if (facts_.comes_and_goes) {  // a session is not older than what was asked for
+    if (next_ == Next::birth) return do_(Do::join_birth);
+    return bear(event.reason);
+  }
   bear_again(event.reason);
 }
 

@@ -143,6 +143,7 @@ class Life {
 
   enum class Do : std::uint8_t {
     start,           // a generation, for this reason
+    join_birth,      // who waits for a generation waits for the one under way
     end_birth,       // the one that is being born is not wanted any more
     end_current,     // it is asked to go
     detach_current,  // the same, and it is no longer the current one

@@ -27,10 +27,10 @@ struct NamedEvent {
 
 std::string name_of(Do what) {
   constexpr auto names = std::to_array<const char*>(
-      {"start",       "end birth",    "end current",     "detach current", "drain current",  "end others",
-       "build",       "stop build",   "begin round",     "renew",          "fail round",     "give up round",
-       "back off",    "look again",   "cancel back-off", "release",        "refuse waiting", "settle",
-       "stop daemon", "tell stopped", "tell gone"});
+      {"start",         "join birth",  "end birth",    "end current",     "detach current", "drain current",
+       "end others",    "build",       "stop build",   "begin round",     "renew",          "fail round",
+       "give up round", "back off",    "look again",   "cancel back-off", "release",        "refuse waiting",
+       "settle",        "stop daemon", "tell stopped", "tell gone"});
   static_assert(names.size() == static_cast<std::size_t>(Do::tell_gone) + 1);
   return names[static_cast<std::size_t>(what)];
 }

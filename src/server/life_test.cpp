@@ -231,7 +231,7 @@ TEST(Life, a_reload_during_a_birth_begins_it_again) {
 TEST(Life, a_session_that_is_being_made_is_new_enough) {
   Life life = starting(daemon);
   EXPECT_THAT(does(life, Life::RoundBegins{false, false, "on request"}, with(daemon, Round::bears)),
-              IsEmpty());
+              ElementsAre(Do::join_birth));
 }
 
 TEST(Life, what_cannot_run_twice_makes_room_before_the_round_begins) {
