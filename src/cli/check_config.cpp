@@ -131,6 +131,8 @@ class Report {
     line("builds", spelled(source, "build"));
     line("watches", watched(server));
     if (server.sharing == Sharing::shared) line("sharing", "one instance for all clients");
+    if (server.on_save)
+      line("on save", server.waits_for_saves() ? "calls wait for the new one" : "the old one serves calls");
     if (server.swap == SwapMode::stop_first) line("swap", "the old one stops before a new one starts");
     line("replays", spelled(source, "replay"));
     line("limits", limits(source));

@@ -181,8 +181,8 @@ void check_http_options(const CLI::App& app, ServerConfig& server) {
 // The servers are in a file: then nothing on the command line can be about one of them.
 void take_config(const CLI::App& app, GatewayConfig& gateway, bool serves) {
   for (const char* name : {"--url", "--tools-from", "--name", "--cwd", "--env", "--build", "--watch",
-                           "--no-watch", "--swap", "--replay", "--era", "--drain", "--call-timeout",
-                           "--start-timeout", "--queue-timeout", "--max-message"})
+                           "--no-watch", "--on-save", "--swap", "--replay", "--era", "--drain",
+                           "--call-timeout", "--start-timeout", "--queue-timeout", "--max-message"})
     if (app.count(name) > 0 && !(serves && std::string_view(name) == "--drain"))
       throw CLI::ValidationError(name, "is about one server; with a configuration file, say it there");
   if (!gateway.servers.front().server.command.argv.empty())
@@ -287,6 +287,7 @@ struct ServerTexts {
   std::vector<std::string> replay;
   std::map<std::string, std::string> durations;
   std::string swap = "overlap";
+  std::string on_save;
   std::string compat;
   std::string era;
   std::string front;
@@ -314,6 +315,11 @@ void add_server_options(CLI::App& app, ServerConfig& server, ServerTexts& texts)
       ->option_text("GLOB")
       ->allow_extra_args(false);
   app.add_flag("--no-watch", texts.no_watch, "Watch no file at all");
+  app.add_option("--on-save", texts.on_save,
+                 "A call that arrives while a saved change is built or started: wait for the new server (the "
+                 "default; at most 20 s), or serve it with the old one (the default of mcpivot serve)")
+      ->check(CLI::IsMember({"wait", "serve"}))
+      ->option_text("MODE");
   app.add_option("--swap", texts.swap,
                  "overlap (the default): a new server starts beside the old one; stop-first: for servers "
                  "that cannot run twice")
@@ -381,6 +387,7 @@ void take_texts(const ServerTexts& texts, ServerConfig& server) {
     if (auto glob = Glob::compile(pattern); !glob) throw CLI::ValidationError("--watch", glob.error());
   server.watching = !texts.no_watch;
   if (texts.swap == "stop-first") server.swap = SwapMode::stop_first;
+  if (!texts.on_save.empty()) server.on_save = texts.on_save == "wait" ? OnSave::wait : OnSave::serve;
   if (texts.era == "legacy") server.era = Era::legacy;
   if (texts.era == "modern") server.era = Era::modern;
   for (const std::string& variable : texts.variables) server.command.env.push_back(key_and_value(variable));

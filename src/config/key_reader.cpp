@@ -53,6 +53,8 @@ T& into(const Target& target) {
 void choose(std::size_t which, const Target& target) {
   if (auto* const* index = std::get_if<std::size_t*>(&target)) **index = which;
   if (auto* const* swap = std::get_if<SwapMode*>(&target)) **swap = static_cast<SwapMode>(which);
+  if (auto* const* on_save = std::get_if<std::optional<OnSave>*>(&target))
+    **on_save = static_cast<OnSave>(which);
   if (auto* const* sharing = std::get_if<std::optional<Sharing>*>(&target))
     **sharing = static_cast<Sharing>(which);
   if (auto* const* start = std::get_if<StartMode*>(&target)) **start = static_cast<StartMode>(which);

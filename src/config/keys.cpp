@@ -14,6 +14,7 @@ using std::string_view;
 
 constexpr std::array<string_view, 5> types{"stdio", "http", "sse", "streamable-http", "streamableHttp"};
 constexpr std::array<string_view, 2> swaps{"overlap", "stop-first"};
+constexpr std::array<string_view, 2> on_saves{"wait", "serve"};
 constexpr std::array<string_view, 2> sharings{"per-client", "shared"};
 constexpr std::array<string_view, 2> starts{"eager", "lazy"};
 constexpr std::array<string_view, 2> styles{"prefixed", "bare"};
@@ -156,6 +157,15 @@ constexpr std::array all_server_keys{
         .in_server = [](Draft& draft) -> Target {
           return WatchTarget{&draft.entry.server.watch, &draft.entry.server.watching};
         }},
+    Key{.name = "on_save",
+        .type = KeyType::choice,
+        .kinds = for_all,
+        .fallback = "wait; under `mcpivot serve`: serve",
+        .words = "A call that arrives while a saved change is built or started: `wait` for the new "
+                 "generation (twice as long as that usually takes, at most 20 s), or `serve` it with the old "
+                 "one. Whenever the old one answers, the answer says so",
+        .in_server = IN_SERVER(entry.server.on_save),
+        .choices = on_saves},
     Key{.name = "swap",
         .type = KeyType::choice,
         .kinds = for_stdio,

@@ -48,8 +48,9 @@ inline constexpr std::array<std::string_view, 3> control_grants{"build", "restar
 using Target =
     std::variant<std::monostate, bool*, std::optional<bool>*, std::string*, Texts*, std::optional<Texts>*,
                  Pairs*, Names*, std::chrono::milliseconds*, std::optional<std::chrono::milliseconds>*,
-                 std::size_t*, SwapMode*, std::optional<Sharing>*, StartMode*, Naming*, Front*,
-                 std::optional<Era>*, std::vector<ReplayRule>*, WatchTarget, std::map<std::string, Profile>*>;
+                 std::size_t*, SwapMode*, std::optional<OnSave>*, std::optional<Sharing>*, StartMode*,
+                 Naming*, Front*, std::optional<Era>*, std::vector<ReplayRule>*, WatchTarget,
+                 std::map<std::string, Profile>*>;
 
 enum class KeyType : std::uint8_t {
   ignored,     // known, and of no meaning to us

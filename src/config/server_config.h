@@ -27,6 +27,12 @@ enum class SwapMode : std::uint8_t {
   stop_first  // for servers that cannot run twice
 };
 
+// A call that comes while something that was saved is on its way
+enum class OnSave : std::uint8_t {
+  wait,  // waits for it
+  serve  // goes to the old generation, and its answer says so
+};
+
 enum class Sharing : std::uint8_t {
   per_client,  // every client has an instance of its own
   shared       // all clients use one
@@ -76,6 +82,9 @@ struct ServerConfig {
   bool passes_stderr = true;  // on to our own, where clients look for it
   std::optional<Era> era;     // of the server; not given: it is asked
   SwapMode swap = SwapMode::overlap;
+  // Not said: it depends on how many there are to wait.
+  std::optional<OnSave> on_save;
+  bool waits_for_saves() const { return on_save ? *on_save == OnSave::wait : !for_many; }
   Sharing sharing = Sharing::per_client;
   bool for_many = false;  // clients are several: what one of them brings about in it is no other's business
   std::vector<ReplayRule> replay;

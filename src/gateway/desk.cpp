@@ -300,12 +300,16 @@ void Desk::on_list_changed(const Instance& instance, ListKind kind) {
 
 void Desk::pass_answer(const Instance& instance, const Generation::Requests::Request& request,
                        ToClient& said) {
-  if (request.known != Method::tools_call || notices_.empty() || request.origin.client != client_)
+  const bool says_nothing = notices_.empty() && said.remark.empty();
+  if (request.known != Method::tools_call || says_nothing || request.origin.client != client_)
     return clients_.pass(said);
   const Item* tool = request.name().empty()
                          ? nullptr
                          : instance.catalog().find(ListKind::tools, string_value(request.name()));
-  const NoticeInAnswer notice(said.message, notices_.text(),
+  std::string words(said.remark);
+  if (!words.empty() && !notices_.empty()) words += "\n\n";
+  words += notices_.text();
+  const NoticeInAnswer notice(said.message, words,
                               tool != nullptr ? std::string_view(tool->json) : std::string_view());
   notice.add_to(said.edits);
   said.changed = notice.fits();

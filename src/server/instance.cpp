@@ -67,6 +67,10 @@ Instance::Instance(World& world, Clients& clients, Source& source, InstanceId id
           [this](const WaitingRoom::Waiting& one) {
             refuse_turn(one.asker, one.message.message(), "had to make way for another client's");
           }),
+      held_(
+          world.timers(), Changes::longest_wait,
+          [this](const WaitingRoom::Waiting& overdue) { let_go(overdue); },
+          [this](const WaitingRoom::Waiting& one) { refuse_crowded(one.asker, one.message.message()); }),
       daemon_(
           world.timers(), [this](const ConfigRef& kept) { return world_.make_keeper(kept); },
           [this](const DaemonSupervisor::Stopped& stopped) { on_daemon_stopped(stopped); }),
@@ -74,7 +78,8 @@ Instance::Instance(World& world, Clients& clients, Source& source, InstanceId id
       patience_timer_(world.timers()),
       overdue_timer_(world.timers()),
       long_birth_timer_(world.timers()),
-      follow_timer_(world.timers()) {
+      follow_timer_(world.timers()),
+      held_timer_(world.timers()) {
   adopt(std::move(config));
   source_.add(*this);
 }
@@ -121,12 +126,13 @@ void Instance::start_later() {
   const auto* const stopped = life_.get<Life::Stopped>();
   if (stopped != nullptr && stopped->why == Life::Stopped::Why::unstarted)
     life_.explain("it starts at its first use");
-  if (knows_client() && !stopped_on_request()) learn_tools();
+  if (knows_client()) learn_tools();
 }
 
-// Nothing is known of a lazy one that never ran: it is started once, so that there is something to list.
+// Nothing is known of a lazy one that never ran: it is started once, so that there is something to list. But
+// one that somebody stopped waits for a call, whoever else comes.
 void Instance::learn_tools() {
-  if (lazy_ && !offer_.known()) start("to learn its tools");
+  if (lazy_ && !offer_.known() && !stopped_on_request()) start("to learn its tools");
 }
 
 // Of many clients none is the server's: it shakes hands with mcpivot, before any of them comes. Of these it
@@ -191,6 +197,10 @@ void Instance::keep_for_next_run() const {
 }
 
 void Instance::request(ToServer& asked) {
+  request(asked, Hold::if_newer);
+}
+
+void Instance::request(ToServer& asked, Hold hold_it) {
   const Asker asker = asked.asker;
   const Message& message = asked.message;
   if (!may_pass(asker.client, message.known, asked.name)) return refuse_call(asker, message, asked.name);
@@ -206,6 +216,7 @@ void Instance::request(ToServer& asked) {
                       "{} can't be used by a client of the {} era.",
                       asked.name, config_->name,
                       generation->era() == Era::modern ? "2026-07-28" : "2025-11-25", text(asker.era)));
+    if (hold_it == Hold::if_newer && must_hold(*generation, message)) return hold(asked);
     if (following_ == Following::soon && must_follow(*generation, message)) {
       wait(asked);
       return follow();
@@ -347,8 +358,7 @@ void Instance::forget(ClientId client) {
     if (!replay_.level().empty() && replay_.level() != level) tell_level();
     std::erase_if(earlier_tasks_, [&](const auto& task) { return task.second == client; });
   }
-  waiting_.forget(client);
-  turns_.forget(client);
+  for (WaitingRoom* const room : {&waiting_, &turns_, &held_}) room->forget(client);
   std::erase_if(settled_, [&](const Settling& one) { return one.asker.client == client; });
   for (const auto& generation : {current_.get(), unborn()})
     if (generation != nullptr) generation->forget(client);
@@ -396,6 +406,7 @@ bool Instance::cancel(Asker by, const Message& cancelled) {
     return true;
   auto waited = waiting_.cancel(by, cancelled);
   if (!waited) waited = turns_.cancel(by, cancelled);
+  if (!waited) waited = held_.cancel(by, cancelled);
   if (waited) clients_.withdrawn(*waited, cancelled);
   return waited || cancel_settling(by, cancelled);
 }
@@ -468,15 +479,16 @@ std::string Instance::why_not_ready() const {
 
 void Instance::release_waiting() {
   if (serving() == nullptr) return;
-  for (const auto& waiting : take_waiting()) put_waiting(waiting);
+  for (const auto& waiting : take_waiting(false)) put_waiting(waiting);
   watch_overdue_calls();
 }
 
 // Those who wait for a turn came first.
-std::vector<WaitingRoom::Waiting> Instance::take_waiting() {
+std::vector<WaitingRoom::Waiting> Instance::take_waiting(bool held) {
   std::vector<WaitingRoom::Waiting> all;
-  for (WaitingRoom* const room : {&turns_, &waiting_})
-    for (auto& waiting : room->take_all()) all.push_back(std::move(waiting));
+  for (WaitingRoom* const room : {&turns_, &waiting_, &held_})
+    if (room != &held_ || held)
+      for (auto& waiting : room->take_all()) all.push_back(std::move(waiting));
   return all;
 }
 
@@ -518,6 +530,10 @@ void Instance::on_answer(const Generation::Requests::Request& request, ToClient&
       waiting_.add(request.origin, request.kept.message(), request.sent_before + 1))
     return refetch(ListKind::tools);  // which sends it again
   replay_.learn(request, said.message);
+  if (request.known != Method::tools_call || !is_outdated(said.from))
+    return watcher_.pass_answer(*this, request, said);
+  const std::string remark = remark_on_answer(said.from);
+  said.remark = remark;
   watcher_.pass_answer(*this, request, said);
 }
 
@@ -642,7 +658,7 @@ Status Instance::status() const {
     current_->backend().describe(
         [&](std::string_view key, const std::string& value) { status.more.emplace_back(key, value); });
   }
-  status.waiting = waiting_.size() + turns_.size();
+  status.waiting = waiting_.size() + turns_.size() + held_.size();
   status.draining = leaving_.size();
   status.past = past_;
   if (build_) status.building = world_.timers().since(build_began_);

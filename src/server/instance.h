@@ -19,6 +19,7 @@
 #include <string>
 #include <vector>
 
+#include "server/changes.h"
 #include "server/crash_report.h"
 #include "server/daemon_supervisor.h"
 #include "server/generation.h"
@@ -85,6 +86,12 @@ class Instance final : private Generation::Owner {
     virtual bool has_predecessor(const Instance& of) const = 0;
     // It has ended.
     virtual void gone(const Instance& instance) = 0;
+    // What is on its way, in any of the instances.
+    virtual const Changes& changes() const = 0;
+    virtual Changes::Id change_begins(Changes::Change change) = 0;
+    virtual void change_ends(Changes::Id id, bool ok) = 0;
+    // As SourceWatch has it; false if nothing is watched.
+    virtual bool unsettled(bool look) const = 0;
   };
 
   // The others must outlive it.
@@ -173,6 +180,8 @@ class Instance final : private Generation::Owner {
   // Another instance has proved that the server is another one since then: this one follows, at its next call
   // or when it is idle.
   void fall_behind(Clock::Time since);
+  // Nothing newer than what serves is on its way any more: calls that waited for it go on.
+  void changes_over();
   // An instance in whose place it is has ended.
   void predecessor_gone() { live(); }
   // Of the client that it was told of; legacy before that.
@@ -349,6 +358,8 @@ class Instance final : private Generation::Owner {
   void begin_round();
   void unwatch_sources();
   void watch_again();
+  // Everybody who is answered by the old generation meanwhile should know.
+  void announce(Reload& reload);
   void tell(const ReloadOutcome& outcome);
   void give_up_round();
   bool must_follow(const Generation& serving, const Message& message) const;
@@ -385,7 +396,7 @@ class Instance final : private Generation::Owner {
   void take_turns();
   // Whether somebody waits for a generation.
   bool is_waited_for() const { return waiting_.size() > 0 || (turns_.size() > 0 && serving() == nullptr); }
-  std::vector<WaitingRoom::Waiting> take_waiting();
+  std::vector<WaitingRoom::Waiting> take_waiting(bool held);
   std::string why_not_ready() const;
   void release_waiting();
   // What a generation leaves unanswered is asked again, once, where that does no harm (and if `again` allows
@@ -405,6 +416,13 @@ class Instance final : private Generation::Owner {
   void refuse_lost(Asker asker, const Message& message, const std::string& words) const;
   bool needs_task(const Message& message, std::string_view name) const;
   void remember_lost(const Generation& generation, const Death& death);
+  enum class Hold : std::uint8_t { if_newer, never };
+  void request(ToServer& asked, Hold hold_it);
+  bool must_hold(const Generation& serving, const Message& message) const;
+  void hold(const ToServer& asked);
+  void let_go(const WaitingRoom::Waiting& held);
+  bool is_outdated(const GenerationId& from) const;
+  std::string remark_on_answer(const GenerationId& from) const;
   void watch_overdue_calls();
   std::string describe(const Generation::Requests::Request& request) const;
   Death describe_death(Generation& generation, std::string how) const;
@@ -442,6 +460,7 @@ class Instance final : private Generation::Owner {
   std::uint64_t generations_ = 0;
   WaitingRoom waiting_;
   WaitingRoom turns_;  // of clients that have their share under way
+  WaitingRoom held_;   // calls, until something that was saved serves
 
   Life life_;
   struct Happening {
@@ -498,6 +517,7 @@ class Instance final : private Generation::Owner {
   Alarm overdue_timer_;
   Alarm long_birth_timer_;
   Alarm follow_timer_;
+  Alarm held_timer_;
   std::map<std::string, ClientId> earlier_tasks_;  // of generations of another mcpivot
   int young_deaths_ = 0;
   bool watching_overdue_ = false;

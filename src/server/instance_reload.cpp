@@ -20,6 +20,7 @@ void Instance::reload(Reload reload) {
   if (ends())
     return reload.done(
         {false, fmt::format("[mcpivot] \"{}\" {}: {}", config_->name, manner().absent, trouble())});
+  if (reload.build || reload.changed) announce(reload);
   const bool saves_are_seen = config_->watching && !config_->watch.empty();
   switch (reloads_.join(std::move(reload), can_build(), saves_are_seen)) {
     case ReloadRounds::Step::nothing:
@@ -39,6 +40,15 @@ void Instance::reload(Reload reload) {
   }
 }
 
+void Instance::announce(Reload& reload) {
+  const Changes::Id change =
+      source_.change_begins({.reason = reload.reason, .since = world_.timers().now(), .saved = reload.saved});
+  reload.done = [source = &source_, change, done = std::move(reload.done)](const ReloadOutcome& outcome) {
+    done(outcome);
+    source->change_ends(change, outcome.ok);
+  };
+}
+
 // What came of a reload that the client didn't ask for.
 void Instance::tell(const ReloadOutcome& outcome) {
   if (outcome.news) add_notice(outcome.text);
@@ -48,6 +58,7 @@ void Instance::follow_sources(const std::string& reason) {
   reload({.build = can_build(),
           .renew = true,
           .changed = true,
+          .saved = true,
           .reason = reason,
           .progress = {},
           .done = [this](const ReloadOutcome& outcome) { tell(outcome); }});
@@ -60,6 +71,7 @@ bool Instance::program_replaced(const std::string& reason) {
   if (build_ || (program && known && program->stamp.looks_like(known->stamp))) return false;
   reload({.build = false,
           .changed = true,
+          .saved = true,
           .reason = reason,
           .progress = {},
           .done = [this](const ReloadOutcome& outcome) { tell(outcome); }});

@@ -30,7 +30,7 @@ void Instance::stop(std::function<void(const StopResult&)> done, bool others) {
 
 // Whoever came before the stop does not get what it ends.
 void Instance::refuse_stopped() {
-  for (const auto& waiting : take_waiting())
+  for (const auto& waiting : take_waiting(true))
     if (waiting.is_request())
       refuse(
           waiting.asker, waiting.message.message(),
@@ -67,7 +67,7 @@ void Instance::note_end(const Generation& generation, const std::string& how) {
 }
 
 bool Instance::is_idle() const {
-  return current_ && !current_->ending() && !reloads_.under_way() && !has_work() &&
+  return current_ && !current_->ending() && !reloads_.under_way() && !has_work() && held_.size() == 0 &&
          !replay_.has_subscriptions() && listened_.empty();
 }
 
@@ -100,7 +100,7 @@ void Instance::finish_stop() {
 }
 
 void Instance::refuse_waiting(const std::string& why) {
-  for (const auto& waiting : take_waiting())
+  for (const auto& waiting : take_waiting(true))
     if (waiting.is_request())
       refuse(waiting.asker, waiting.message.message(),
              waiting.sent_before > 0 ? why : fmt::format("{}; the request never reached it", why));
@@ -108,7 +108,8 @@ void Instance::refuse_waiting(const std::string& why) {
 
 // Whoever destroys us next finds no handler of theirs under way.
 void Instance::cancel_timers() {
-  for (auto* timer : {&patience_timer_, &overdue_timer_, &long_birth_timer_, &follow_timer_}) timer->cancel();
+  for (auto* timer : {&patience_timer_, &overdue_timer_, &long_birth_timer_, &follow_timer_, &held_timer_})
+    timer->cancel();
 }
 
 void Instance::retire(std::function<void()> done) {

@@ -27,6 +27,7 @@ struct Reload {
   bool build = false;
   bool renew = false;                                   // a daemon too, not only the session with it
   bool changed = false;                                 // what it runs is another one: so for other instances
+  bool saved = false;                                   // it follows from a file
   std::string reason;                                   // "on request"
   std::function<void(std::string_view line)> progress;  // may be empty
   std::function<void(const ReloadOutcome&)> done;

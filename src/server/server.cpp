@@ -30,6 +30,7 @@ void Server::configure(const ServerConfig& config) {
 
 void Server::watch(const ServerConfig& config) {
   watch_.reset();
+  tell_if_over();  // what was unsettled is not looked at any more
   if (!config.watching) return;
   SourceWatch::Handlers handlers;
   handlers.on_sources = [this](const std::string& reason) {
@@ -40,7 +41,18 @@ void Server::watch(const ServerConfig& config) {
     for (Instance* const instance : by_use())
       if (runs(*instance) && instance->program_replaced(reason)) return;
   };
+  handlers.on_settled = [this] { tell_if_over(); };
   watch_ = world_.watch_sources(config, std::move(handlers));
+}
+
+void Server::change_ends(Changes::Id id, bool ok) {
+  changes_.end(id, ok, world_.timers().now());
+  tell_if_over();
+}
+
+void Server::tell_if_over() {
+  if (changes_.saved() || unsettled(false)) return;
+  for (Instance* const instance : std::vector(instances_)) instance->changes_over();
 }
 
 void Server::close() {

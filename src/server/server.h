@@ -57,8 +57,13 @@ class Server final : public Instance::Source {
   void gave_up(const Instance& by, const std::string& reason) override;
   bool has_predecessor(const Instance& of) const override;
   void gone(const Instance& instance) override;
+  const Changes& changes() const override { return changes_; }
+  Changes::Id change_begins(Changes::Change change) override { return changes_.begin(std::move(change)); }
+  void change_ends(Changes::Id id, bool ok) override;
+  bool unsettled(bool look) const override { return watch_ && watch_->unsettled(look); }
 
  private:
+  void tell_if_over();
   void watch(const ServerConfig& config);
   void build_alone(const ServerConfig& config, Reload reload);
   // Those that do not end, the one that was used last first.
@@ -66,6 +71,7 @@ class Server final : public Instance::Source {
 
   World& world_;
   SharedBuild builds_;
+  Changes changes_;
   std::unique_ptr<SourceWatch> watch_;
   int reloads_ = 0;      // under way: what they write starts no other
   bool closed_ = false;  // nothing begins any more

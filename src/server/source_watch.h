@@ -17,9 +17,14 @@ class SourceWatch {
   struct Handlers {
     OnChange on_sources;
     OnChange on_program;
+    // It is no longer unsettled: changes have been reported, or there were none. May be called more often.
+    std::function<void()> on_settled;
   };
 
   virtual ~SourceWatch() = default;
+  // Something was written, and it isn't known yet whether that is a change. `look`: what the kernel has not
+  // told yet counts, too.
+  virtual bool unsettled(bool look) = 0;
   virtual void reload_begins() = 0;
   virtual void reload_ends() = 0;
 };

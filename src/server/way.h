@@ -29,9 +29,10 @@ struct ToServer {
 struct ToClient {
   const Message& message;
   const GenerationId& from;
-  Asker to{};             // nobody: the desk knows whom it is for
-  std::int64_t pair = 0;  // of an answer: our id for the request
-  bool changed = false;   // beyond ids and tokens
+  Asker to{};                 // nobody: the desk knows whom it is for
+  std::int64_t pair = 0;      // of an answer: our id for the request
+  bool changed = false;       // beyond ids and tokens
+  std::string_view remark{};  // for the model, about this answer of a tool
   Edits edits{};
 
   // The server asks something, or no longer wants to know: the client's session has an id of its own for it.

@@ -30,17 +30,20 @@ std::string absolute_folder(const std::string& path) {
 
 class FileWatcher::Impl : public std::enable_shared_from_this<Impl> {
  public:
-  Impl(boost::asio::io_context& loop, Options options, OnChange on_change, OnProblem on_problem)
+  Impl(boost::asio::io_context& loop, Options options, OnChange on_change, OnProblem on_problem,
+       OnSettled on_settled)
       : loop_(loop),
         timer_(loop),
         options_(options),
         on_change_(std::move(on_change)),
-        on_problem_(std::move(on_problem)) {}
+        on_problem_(std::move(on_problem)),
+        on_settled_(std::move(on_settled)) {}
 
   void start(const std::string& root, std::vector<Glob> globs);
   void stop();
   void begin_build();
   void end_build();
+  bool unsettled(bool look);
 
  private:
   using Clock = std::chrono::steady_clock;
@@ -67,6 +70,7 @@ class FileWatcher::Impl : public std::enable_shared_from_this<Impl> {
   Options options_;
   OnChange on_change_;
   OnProblem on_problem_;
+  OnSettled on_settled_;
   std::unique_ptr<WatchedTree> tree_;
   BuildOutput output_;
   Phase phase_ = Phase::between_builds;
@@ -99,6 +103,7 @@ void FileWatcher::Impl::stop() {
   tree_.reset();
   on_change_ = nullptr;
   on_problem_ = nullptr;
+  on_settled_ = nullptr;
 }
 
 void FileWatcher::Impl::touched(const std::string& path, bool open) {
@@ -148,9 +153,18 @@ void FileWatcher::Impl::settle() {
   std::vector<std::string> changes = take_changes();
   phase_ = Phase::between_builds;
   if (!touched_.empty()) expect_quiet();
-  if (changes.empty() || !on_change_) return;
-  const OnChange handler = on_change_;
-  handler(std::move(changes));
+  const auto keep = shared_from_this();  // the handlers may destroy the watcher
+  const OnChange on_change = on_change_;
+  if (!changes.empty() && on_change) on_change(std::move(changes));
+  const OnSettled on_settled = on_settled_;
+  if (on_settled && touched_.empty()) on_settled();
+}
+
+// What a build writes, and what is saved during it, is looked at when the build is over.
+bool FileWatcher::Impl::unsettled(bool look) {
+  if (phase_ == Phase::building) return false;
+  if (look) tree_->drain();
+  return !touched_.empty() || stale_ || compare_all_;
 }
 
 // What changed, and should be told. Files that are still being written stay for the next time.
@@ -209,8 +223,9 @@ void FileWatcher::Impl::end_build() {
 }
 
 FileWatcher::FileWatcher(boost::asio::io_context& loop, const std::string& root, std::vector<Glob> globs,
-                         Options options, OnChange on_change, OnProblem on_problem)
-    : impl_(std::make_shared<Impl>(loop, options, std::move(on_change), std::move(on_problem))) {
+                         Options options, OnChange on_change, OnProblem on_problem, OnSettled on_settled)
+    : impl_(std::make_shared<Impl>(loop, options, std::move(on_change), std::move(on_problem),
+                                   std::move(on_settled))) {
   impl_->start(root, std::move(globs));
 }
 
@@ -222,6 +237,9 @@ void FileWatcher::begin_build() {
 }
 void FileWatcher::end_build() {
   impl_->end_build();
+}
+bool FileWatcher::unsettled(bool look) {
+  return impl_->unsettled(look);
 }
 
 }  // namespace mcpivot

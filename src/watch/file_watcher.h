@@ -38,10 +38,12 @@ class FileWatcher {
   using OnChange = std::function<void(std::vector<std::string> changed)>;
   // What is not seen, why, and what to do. Once for each kind of problem; the rest goes on.
   using OnProblem = std::function<void(std::string)>;
+  // Things are quiet: whatever was a change has been told.
+  using OnSettled = std::function<void()>;
 
   // The root may be missing: it is watched once it appears. What is there now is known, and no change.
   FileWatcher(boost::asio::io_context& loop, const std::string& root, std::vector<Glob> globs,
-              Options options, OnChange on_change, OnProblem on_problem);
+              Options options, OnChange on_change, OnProblem on_problem, OnSettled on_settled = {});
   ~FileWatcher();
   FileWatcher(const FileWatcher&) = delete;
   FileWatcher& operator=(const FileWatcher&) = delete;
@@ -49,6 +51,9 @@ class FileWatcher {
   // One build at a time; a second begin_build() means that the first is over.
   void begin_build();
   void end_build();
+
+  // Files were touched, and things aren't quiet yet. `look`: what the kernel has not told yet counts, too.
+  bool unsettled(bool look);
 
  private:
   class Impl;

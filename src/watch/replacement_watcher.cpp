@@ -16,6 +16,7 @@
 #include "base/files.h"
 #include "base/hash.h"
 #include "base/stamp.h"
+#include "watch/inotify.h"
 #include "watch/path_trail.h"
 
 namespace mcpivot {
@@ -95,15 +96,18 @@ class Reading {
 
 class ReplacementWatcher::Impl : public std::enable_shared_from_this<Impl> {
  public:
-  Impl(boost::asio::io_context& loop, Options options, OnReplaced on_replaced, OnProblem on_problem)
+  Impl(boost::asio::io_context& loop, Options options, OnReplaced on_replaced, OnProblem on_problem,
+       OnSettled on_settled)
       : loop_(loop),
         timer_(loop),
         options_(options),
         on_replaced_(std::move(on_replaced)),
-        on_problem_(std::move(on_problem)) {}
+        on_problem_(std::move(on_problem)),
+        on_settled_(std::move(on_settled)) {}
 
   void start(const std::string& path);
   void stop();
+  bool unsettled(bool look);
 
  private:
   // idle: the file is the one we know, and we may come to read it, or it is not there. settling: something
@@ -114,9 +118,11 @@ class ReplacementWatcher::Impl : public std::enable_shared_from_this<Impl> {
   void wait(State state, std::chrono::milliseconds time);
   void rest();
   void expired();
+  void tell_if_settled();
   void settle();
   void read();
   void read_on(const std::shared_ptr<Reading>& reading, const Stamp& stamp);
+  void judge(Reading::State state, std::uint64_t hash, const Stamp& stamp);
   void accept(const Look& look, std::optional<std::uint64_t> content);
   bool can_be_read() const { return known_ && !content_ && known_->stamp.size <= largest_read; }
 
@@ -125,6 +131,7 @@ class ReplacementWatcher::Impl : public std::enable_shared_from_this<Impl> {
   Options options_;
   OnReplaced on_replaced_;
   OnProblem on_problem_;
+  OnSettled on_settled_;
   std::string path_;
   std::unique_ptr<PathTrail> trail_;
   State state_ = State::idle;
@@ -155,6 +162,18 @@ void ReplacementWatcher::Impl::stop() {
   trail_.reset();
   on_replaced_ = nullptr;
   on_problem_ = nullptr;
+  on_settled_ = nullptr;
+}
+
+// Without the content it is read for the first time, and not because something happened.
+bool ReplacementWatcher::Impl::unsettled(bool look) {
+  if (look) Inotify::of(loop_).drain();
+  return state_ == State::settling || (state_ == State::reading && content_);
+}
+
+void ReplacementWatcher::Impl::tell_if_settled() {
+  const OnSettled handler = on_settled_;
+  if (handler && !unsettled(false)) handler();
 }
 
 void ReplacementWatcher::Impl::happened(std::uint32_t mask) {
@@ -182,8 +201,13 @@ void ReplacementWatcher::Impl::rest() {
 
 void ReplacementWatcher::Impl::expired() {
   if (timer_.expiry() > std::chrono::steady_clock::now()) return;  // it was set again in the meantime
-  if (state_ == State::settling) return settle();
-  if (state_ == State::idle && can_be_read()) read();
+  const auto keep = shared_from_this();                            // the handlers may destroy the watcher
+  if (state_ == State::settling) {
+    settle();
+    tell_if_settled();
+  } else if (state_ == State::idle && can_be_read()) {
+    read();
+  }
 }
 
 void ReplacementWatcher::Impl::settle() {
@@ -230,6 +254,12 @@ void ReplacementWatcher::Impl::read_on(const std::shared_ptr<Reading>& reading, 
     return;
   }
   reading_.reset();
+  const auto keep = shared_from_this();
+  judge(state, reading->hash(), stamp);
+  tell_if_settled();
+}
+
+void ReplacementWatcher::Impl::judge(Reading::State state, std::uint64_t hash, const Stamp& stamp) {
   const std::optional<Look> now = look_at(path_);
   if (!now || !now->stamp.unchanged_since(stamp)) return wait(State::settling, options_.quiet);
   state_ = State::idle;
@@ -238,12 +268,12 @@ void ReplacementWatcher::Impl::read_on(const std::shared_ptr<Reading>& reading, 
     return;
   }
   const bool first_time = !content_ && now->stamp.looks_like(known_->stamp);
-  if (first_time || content_ == reading->hash()) {
-    content_ = reading->hash();
+  if (first_time || content_ == hash) {
+    content_ = hash;
     known_ = now;
     return;
   }
-  accept(*now, reading->hash());
+  accept(*now, hash);
 }
 
 // The file is another one now.
@@ -256,13 +286,19 @@ void ReplacementWatcher::Impl::accept(const Look& look, std::optional<std::uint6
 }
 
 ReplacementWatcher::ReplacementWatcher(boost::asio::io_context& loop, const std::string& path,
-                                       Options options, OnReplaced on_replaced, OnProblem on_problem)
-    : impl_(std::make_shared<Impl>(loop, options, std::move(on_replaced), std::move(on_problem))) {
+                                       Options options, OnReplaced on_replaced, OnProblem on_problem,
+                                       OnSettled on_settled)
+    : impl_(std::make_shared<Impl>(loop, options, std::move(on_replaced), std::move(on_problem),
+                                   std::move(on_settled))) {
   impl_->start(path);
 }
 
 ReplacementWatcher::~ReplacementWatcher() {
   impl_->stop();
+}
+
+bool ReplacementWatcher::unsettled(bool look) {
+  return impl_->unsettled(look);
 }
 
 }  // namespace mcpivot

@@ -30,13 +30,19 @@ class ReplacementWatcher {
   };
   using OnReplaced = std::function<void()>;
   using OnProblem = std::function<void(std::string)>;
+  // It is no longer unsettled: a replacement has been reported, or there was none.
+  using OnSettled = std::function<void()>;
 
   // The file may be missing; then its appearing is reported.
   ReplacementWatcher(boost::asio::io_context& loop, const std::string& path, Options options,
-                     OnReplaced on_replaced, OnProblem on_problem);
+                     OnReplaced on_replaced, OnProblem on_problem, OnSettled on_settled = {});
   ~ReplacementWatcher();
   ReplacementWatcher(const ReplacementWatcher&) = delete;
   ReplacementWatcher& operator=(const ReplacementWatcher&) = delete;
+
+  // Something happened to the file, and it isn't known yet whether it was replaced. `look`: what the kernel
+  // has not told yet counts, too.
+  bool unsettled(bool look);
 
  private:
   class Impl;

@@ -40,7 +40,7 @@ FileSourceWatch::FileSourceWatch(boost::asio::io_context& loop, const ServerConf
           log_info("{}: changed: {}", name, list_of(changed));
           on_change("after a change of " + list_of(changed));
         },
-        on_problem);
+        on_problem, handlers.on_settled);
     return;
   }
   const std::string file = own_file(config.command);
@@ -51,7 +51,12 @@ FileSourceWatch::FileSourceWatch(boost::asio::io_context& loop, const ServerConf
         log_info("{}: replaced: {}", name, file);
         on_change(file + " was replaced");
       },
-      on_problem);
+      on_problem, handlers.on_settled);
+}
+
+bool FileSourceWatch::unsettled(bool look) {
+  if (files_) return files_->unsettled(look);
+  return executable_ && executable_->unsettled(look);
 }
 
 void FileSourceWatch::reload_begins() {

@@ -15,6 +15,7 @@ class FileSourceWatch final : public SourceWatch {
  public:
   FileSourceWatch(boost::asio::io_context& loop, const ServerConfig& config, Handlers handlers);
 
+  bool unsettled(bool look) override;
   void reload_begins() override;
   void reload_ends() override;
 

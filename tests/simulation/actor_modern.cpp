@@ -67,7 +67,7 @@ bool Actor::takes_era(const Message& message) {
   const bool opens = message.known == Method::initialize || message.known == Method::discover;
   if (era_ && (era_ == spoken || !opens)) return true;
   refused_era_ = refused_era_ || !era_;
-  if (!era_ && tongue_.foreign == Tongue::Foreign::silence) return false;
+  if (!era_ && tongue_.foreign == Tongue::Foreign::silence) return ledger_.ignored(script_.name), false;
   if (!era_ && tongue_.foreign == Tongue::Foreign::exit && body_.can_exit())
     return body_.die("exited with code 64, because of the era"), false;
   if (!era_) ledger_.refused_era(script_.name);

@@ -31,6 +31,8 @@ class Ledger {
   // It has answered this call; and it has said no to an era, though it has the other one.
   virtual void finished(int /*number*/) {}
   virtual void refused_era(const std::string& /*server*/) {}
+  // It says nothing to what came, because that is of an era that it doesn't have.
+  virtual void ignored(const std::string& /*server*/) {}
   // It was sent a retry with a requestState that is none of its own, or was used before.
   virtual void bad_retry(int number, const std::string& server, const std::string& state) = 0;
   // It was sent a good one, with or without all that it had asked for.

@@ -312,7 +312,10 @@ void Oracle::judge_words(Request& request, const Message& message) {
 // Whether mcpivot's reason for not having an answer can be true.
 void Oracle::judge_excuse(const Asked& asked, std::string_view raw) {
   const auto says = [&](std::string_view words) { return raw.find(words) != std::string_view::npos; };
-  if (all_listen && asked.is_prompt && says("did not answer"))
+  const auto request = requests_.find(asked.number);
+  const auto ignored = ignored_.find(asked.server);
+  const bool unheard = ignored != ignored_.end() && ignored->second >= request->second.since;
+  if (all_listen && asked.is_prompt && !unheard && says("did not answer"))
     return violate(
         fmt::format("{} was answered, but mcpivot says that it was not: {}", asked.number, brief(raw)));
   if (says("requests wait for it already")) {

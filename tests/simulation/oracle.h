@@ -90,6 +90,7 @@ class Oracle final : public Ledger {
   void ended_with_tasks(const std::string& server, Millis since_last) override;
   void finished(int number) override;
   void refused_era(const std::string& server) override { refused_era_.insert(server); }
+  void ignored(const std::string& server) override { ignored_[server] = clock_.now(); }
   int starts_of(const std::string& server) const {
     const auto found = starts_.find(server);
     return found == starts_.end() ? 0 : found->second;
@@ -204,12 +205,13 @@ class Oracle final : public Ledger {
   bool stop_wanted_ = false;                         // that is the last of what was asked of mcpivot itself
   std::map<std::string, mcpivot::Clock::Time> due_;  // when servers must have been started again
   std::map<std::string, int> starts_;
-  std::set<std::string> refused_era_;               // servers whose last process did
-  std::set<int> modern_;                            // clients
-  std::set<int> mixed_;                             // those that ever made a request of the legacy era
-  std::set<int> shaken_;                            // those that ever said `initialize`
-  std::set<int> want_logs_;                         // those that ever asked for log messages
-  std::map<int, std::set<std::string>> questions_;  // the ids of those that each was asked
+  std::set<std::string> refused_era_;                    // servers whose last process did
+  std::map<std::string, mcpivot::Clock::Time> ignored_;  // when servers last said nothing to something
+  std::set<int> modern_;                                 // clients
+  std::set<int> mixed_;                                  // those that ever made a request of the legacy era
+  std::set<int> shaken_;                                 // those that ever said `initialize`
+  std::set<int> want_logs_;                              // those that ever asked for log messages
+  std::map<int, std::set<std::string>> questions_;       // the ids of those that each was asked
   // Of those in rounds of shared servers: the call that each belongs to, by its id.
   std::map<int, std::map<std::string, int>> rounds_;
   std::map<int, std::string> states_;  // the latest requestState of each

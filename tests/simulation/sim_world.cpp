@@ -125,13 +125,18 @@ class SimWatch final : public SourceWatch {
   }
   void reload_begins() override { reloading_ = true; }
   void reload_ends() override { reloading_ = false; }
+  bool unsettled(bool) override { return unsettled_ > 0 && !reloading_; }
 
   // What is written during a reload is the build's own.
   void changed(bool sources) {
     if (reloading_ || sources != globs_) return;
+    ++unsettled_;
     world_.time_.later(Millis(5), [this, here = std::weak_ptr(here_), sources] {
-      if (here.expired() || reloading_) return;
-      (sources ? handlers_.on_sources : handlers_.on_program)(fmt::format("after a change of {}", name_));
+      if (here.expired()) return;
+      --unsettled_;
+      if (!reloading_)
+        (sources ? handlers_.on_sources : handlers_.on_program)(fmt::format("after a change of {}", name_));
+      if (!here.expired()) handlers_.on_settled();
     });
   }
 
@@ -141,6 +146,7 @@ class SimWatch final : public SourceWatch {
   bool globs_;
   Handlers handlers_;
   bool reloading_ = false;
+  int unsettled_ = 0;
   std::shared_ptr<bool> here_ = std::make_shared<bool>();
 };
 

@@ -1,0 +1,50 @@
+// Which changes of a server are on their way to its clients: something was saved or somebody wants a build,
+// and the generation that has it doesn't serve yet. Also how long a call should wait for that.
+//
+// One thread.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <deque>
+#include <string>
+#include <vector>
+
+#include "base/clock.h"
+
+namespace mcpivot {
+
+class Changes {
+ public:
+  // A call never waits longer than this, and never less than that for something that is usually quick.
+  static constexpr std::chrono::milliseconds longest_wait{20'000};
+  static constexpr std::chrono::milliseconds shortest_wait{1'000};
+
+  struct Change {
+    std::string reason;  // "after a change of src/main.cpp"
+    Clock::Time since{};
+    bool saved = false;  // nobody asked for it in so many words: it follows from a file
+  };
+  using Id = std::uint64_t;
+
+  Id begin(Change change);
+  // The server has it, or never will (not `ok`).
+  void end(Id id, bool ok, Clock::Time now);
+
+  // The one that began last; null: there is none.
+  const Change* latest() const { return under_way_.empty() ? nullptr : &under_way_.back().change; }
+  bool saved() const;
+  // Twice what such a change usually takes, as far as that is known.
+  std::chrono::milliseconds patience() const;
+
+ private:
+  struct UnderWay {
+    Id id;
+    Change change;
+  };
+  Id last_ = 0;
+  std::vector<UnderWay> under_way_;
+  std::deque<std::chrono::milliseconds> took_;  // the latest that came to something
+};
+
+}  // namespace mcpivot

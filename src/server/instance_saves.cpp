@@ -1,0 +1,65 @@
+// What becomes of a call while something newer than the generation that serves is on its way: it waits for
+// that, for a while, or its answer says that it comes from the old one.
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "base/duration_text.h"
+#include "server/instance.h"
+
+namespace mcpivot {
+
+// Those that go on with a call must reach the generation that has it. Whoever comes later does not overtake.
+bool Instance::must_hold(const Generation& serving, const Message& message) const {
+  if (message.known != Method::tools_call || !config_->waits_for_saves() || message.request_state ||
+      serving.has_parked(message))
+    return false;
+  return held_.size() > 0 || source_.changes().saved() || source_.unsettled(true);
+}
+
+void Instance::hold(const ToServer& asked) {
+  held_.set_patience(source_.changes().patience());
+  if (!held_.add(asked.asker, asked.message, asked.sent_before, asked.edits.list()))
+    refuse_crowded(asked.asker, asked.message);
+}
+
+// Not at once: a swap may be under way.
+void Instance::changes_over() {
+  if (held_.size() == 0) return;
+  held_timer_.set(std::chrono::milliseconds(0), [this] {
+    if (source_.changes().saved() || source_.unsettled(false)) return;
+    for (const auto& waiting : held_.take_all()) let_go(waiting);
+  });
+}
+
+// To what serves now, new or not.
+void Instance::let_go(const WaitingRoom::Waiting& held) {
+  const Message message = held.message.message();
+  ToServer asked(held.asker, message, held.sent_before);
+  request(asked, Hold::never);
+}
+
+// For the model, if what it reads may not be what its last change does. Empty: nothing newer is known of.
+std::string Instance::remark_on_answer(const GenerationId& from) const {
+  const std::string whose =
+      fmt::format("[mcpivot] this answer is from {} {} of \"{}\"", manner().life, from.number, config_->name);
+  if (current_ && current_->id() != from)
+    return fmt::format("{}; {} {} serves now. Call again to test the new one.", whose, manner().life,
+                       current_->number());
+  const Changes::Change* const change = source_.changes().latest();
+  const std::string what =
+      change == nullptr
+          ? "files were saved just now"
+          : fmt::format("{}, {} ago", change->reason, duration_text(world_.timers().since(change->since)));
+  return fmt::format(
+      "{}. A newer one is on its way ({}). Call again when it serves to test the change{}.", whose, what,
+      config_->control.rebuild.empty() ? std::string()
+                                       : fmt::format("; {} waits for the build", config_->control.rebuild));
+}
+
+bool Instance::is_outdated(const GenerationId& from) const {
+  return (current_ && current_->id() != from) || source_.changes().latest() != nullptr ||
+         source_.unsettled(false);
+}
+
+}  // namespace mcpivot

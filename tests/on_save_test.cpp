@@ -1,0 +1,161 @@
+// A save, then a call at once: the call waits for the new code, or its answer says that it is from the old.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "lives.h"
+
+namespace harness {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::Not;
+
+void write(const fs::path& path, const std::string& text) {
+  std::ofstream(path) << text;
+}
+
+// All that the model reads.
+std::string words_of(const boost::json::object& answer) {
+  std::string all;
+  for (const auto& block : answer.at("result").at("content").as_array())
+    all += std::string(block.at("text").as_string()) + "\n";
+  return all;
+}
+
+// A server whose source is a.txt and whose build waits at a gate as long as a.txt says so.
+class OnSave : public testing::Test {
+ protected:
+  OnSave() { write(source(), "quick 1"); }
+
+  fs::path source() const { return project_.path() / "a.txt"; }
+  fs::path gate() const { return project_.path() / "gate"; }
+  ClientOptions options(std::vector<std::string> more = {}) const {
+    std::vector<std::string> all = {"--cwd", project_.path(), "--watch", "*.txt", "--build",
+                                    "if grep -q slow a.txt; then cat gate; fi; ! grep -q broken a.txt"};
+    all.insert(all.end(), more.begin(), more.end());
+    return {.options = all, .server = {}};
+  }
+
+ private:
+  TemporaryDirectory project_;
+};
+
+TEST_F(OnSave, a_call_right_after_a_save_is_answered_by_the_new_code) {
+  Client client(options());
+  client.initialize();
+  std::string pid = client.call_text("pid");
+  for (int i = 2; i < 5; ++i) {
+    write(source(), "quick " + std::to_string(i));
+    const std::string answer = words_of(client.call("pid"));
+    EXPECT_THAT(answer, AllOf(Not(HasSubstr(pid)), HasSubstr("generation " + std::to_string(i))));
+    pid = client.call_text("pid");
+  }
+}
+
+TEST_F(OnSave, a_call_waits_while_the_change_is_built) {
+  Client client(options());
+  Gate slow(gate());
+  client.initialize();
+  const std::string pid = client.call_text("pid");
+  write(source(), "slow");
+  const auto first = client.send_call("pid");
+  ASSERT_TRUE(slow.wait_for_visitor());
+  const auto second = client.send_call("pid");
+  EXPECT_EQ(status_of(client, "waiting"), "2");
+  EXPECT_THAT(client.answers, IsEmpty());
+  slow.open();
+  EXPECT_THAT(words_of(client.await(first)), AllOf(Not(HasSubstr(pid)), HasSubstr("generation 2")));
+  EXPECT_THAT(words_of(client.await(second)), Not(HasSubstr(pid)));
+}
+
+TEST_F(OnSave, a_program_that_was_replaced_answers_the_next_call) {
+  Client client({.options = {}, .server = {}, .own_program = true});
+  client.initialize();
+  const std::string pid = client.call_text("pid");
+  const fs::path program = client.directory() / "fake_server";
+  fs::copy_file(program, program.string() + ".new");
+  fs::rename(program.string() + ".new", program);
+  EXPECT_THAT(words_of(client.call("pid")), AllOf(Not(HasSubstr(pid)), HasSubstr("generation 2")));
+}
+
+TEST_F(OnSave, with_serve_the_old_code_answers_and_says_so) {
+  Client client(options({"--on-save", "serve"}));
+  Gate slow(gate());
+  client.initialize();
+  const std::string pid = client.call_text("pid");
+  write(source(), "slow");
+  ASSERT_TRUE(slow.wait_for_visitor());
+  EXPECT_THAT(words_of(client.call("pid")),
+              AllOf(HasSubstr(pid), HasSubstr("this answer is from generation 1"), HasSubstr("a.txt"),
+                    HasSubstr(" ago"), HasSubstr("Call again when it serves"), HasSubstr("pivot_rebuild")));
+  slow.open();
+  EXPECT_TRUE(wait_until([&] { return status_of(client, "generation") == "2"; }, soon()));
+  EXPECT_THAT(words_of(client.call("pid")), Not(HasSubstr("this answer is from")));
+}
+
+TEST_F(OnSave, a_call_waits_no_longer_than_twice_what_a_change_takes) {
+  Client client(options());
+  Gate slow(gate());
+  client.initialize();
+  write(source(), "quick 2");
+  const std::string pid = own_text(client.call("pid"));
+  write(source(), "slow");
+  const auto began = std::chrono::steady_clock::now();
+  EXPECT_THAT(words_of(client.call("pid")),
+              AllOf(HasSubstr(pid), HasSubstr("this answer is from generation 2")));
+  EXPECT_LT(std::chrono::steady_clock::now() - began, std::chrono::seconds(15));
+  slow.open();
+}
+
+TEST_F(OnSave, when_the_build_fails_those_that_waited_get_the_old_code_and_learn_why) {
+  Client client(options());
+  client.initialize();
+  const std::string pid = client.call_text("pid");
+  write(source(), "broken");
+  EXPECT_THAT(words_of(client.call("pid")),
+              AllOf(HasSubstr(pid), HasSubstr("the build of"), HasSubstr("failed"), HasSubstr("still serves"),
+                    Not(HasSubstr("this answer is from"))));
+}
+
+TEST_F(OnSave, one_that_waits_can_be_cancelled) {
+  Client client(options());
+  Gate slow(gate());
+  client.initialize();
+  write(source(), "slow");
+  const auto id = client.send_call("pid");
+  ASSERT_TRUE(slow.wait_for_visitor());
+  client.notify("notifications/cancelled", {{"requestId", id}});
+  EXPECT_TRUE(wait_until([&] { return status_of(client, "waiting") == "0"; }, soon()));
+  slow.open();
+  settle(client);
+  EXPECT_THAT(client.answers, IsEmpty());
+}
+
+TEST_F(OnSave, a_file_that_comes_and_goes_keeps_nobody_waiting) {
+  Client client(options());
+  client.initialize();
+  const std::string pid = client.call_text("pid");
+  write(source().parent_path() / "b.txt", "x");
+  fs::remove(source().parent_path() / "b.txt");
+  EXPECT_EQ(client.call_text("pid"), pid);
+}
+
+TEST_F(OnSave, the_answer_of_a_call_that_the_old_generation_finishes_says_so) {
+  Client client(options());
+  client.initialize();
+  const OpenCall slow = open_call(client);
+  write(source(), "quick 2");
+  EXPECT_THAT(words_of(client.call("pid")), HasSubstr("generation 2"));
+  client.answer(slow.question, {{"roots", boost::json::array()}});
+  EXPECT_THAT(words_of(client.await(slow.id)),
+              AllOf(HasSubstr("this answer is from generation 1 of"), HasSubstr("generation 2 serves now")));
+}
+
+}  // namespace
+}  // namespace harness
