@@ -46,6 +46,7 @@ Instance::Instance(World& world, Clients& clients, Source& source, InstanceId id
       waiting_(
           world.timers(), config.queue_timeout,
           [this](const WaitingRoom::Waiting& overdue) {
+            if (overdue.held) return let_go(overdue);
             const Message message = overdue.message.message();
             if (Generation* generation = serving();
                 generation != nullptr && may_pass(overdue.asker, message)) {
@@ -67,10 +68,6 @@ Instance::Instance(World& world, Clients& clients, Source& source, InstanceId id
           [this](const WaitingRoom::Waiting& one) {
             refuse_turn(one.asker, one.message.message(), "had to make way for another client's");
           }),
-      held_(
-          world.timers(), Changes::longest_wait,
-          [this](const WaitingRoom::Waiting& overdue) { let_go(overdue); },
-          [this](const WaitingRoom::Waiting& one) { refuse_crowded(one.asker, one.message.message()); }),
       daemon_(
           world.timers(), [this](const ConfigRef& kept) { return world_.make_keeper(kept); },
           [this](const DaemonSupervisor::Stopped& stopped) { on_daemon_stopped(stopped); }),
@@ -358,7 +355,8 @@ void Instance::forget(ClientId client) {
     if (!replay_.level().empty() && replay_.level() != level) tell_level();
     std::erase_if(earlier_tasks_, [&](const auto& task) { return task.second == client; });
   }
-  for (WaitingRoom* const room : {&waiting_, &turns_, &held_}) room->forget(client);
+  waiting_.forget(client);
+  turns_.forget(client);
   std::erase_if(settled_, [&](const Settling& one) { return one.asker.client == client; });
   for (const auto& generation : {current_.get(), unborn()})
     if (generation != nullptr) generation->forget(client);
@@ -406,7 +404,6 @@ bool Instance::cancel(Asker by, const Message& cancelled) {
     return true;
   auto waited = waiting_.cancel(by, cancelled);
   if (!waited) waited = turns_.cancel(by, cancelled);
-  if (!waited) waited = held_.cancel(by, cancelled);
   if (waited) clients_.withdrawn(*waited, cancelled);
   return waited || cancel_settling(by, cancelled);
 }
@@ -479,16 +476,15 @@ std::string Instance::why_not_ready() const {
 
 void Instance::release_waiting() {
   if (serving() == nullptr) return;
-  for (const auto& waiting : take_waiting(false)) put_waiting(waiting);
+  for (const auto& waiting : turns_.take_all()) put_waiting(waiting);  // they came first
+  for (const auto& waiting : waiting_.take_all(false)) put_waiting(waiting);
   watch_overdue_calls();
 }
 
-// Those who wait for a turn came first.
-std::vector<WaitingRoom::Waiting> Instance::take_waiting(bool held) {
+std::vector<WaitingRoom::Waiting> Instance::take_waiting() {
   std::vector<WaitingRoom::Waiting> all;
-  for (WaitingRoom* const room : {&turns_, &waiting_, &held_})
-    if (room != &held_ || held)
-      for (auto& waiting : room->take_all()) all.push_back(std::move(waiting));
+  for (WaitingRoom* const room : {&turns_, &waiting_})
+    for (auto& waiting : room->take_all()) all.push_back(std::move(waiting));
   return all;
 }
 
@@ -658,7 +654,7 @@ Status Instance::status() const {
     current_->backend().describe(
         [&](std::string_view key, const std::string& value) { status.more.emplace_back(key, value); });
   }
-  status.waiting = waiting_.size() + turns_.size() + held_.size();
+  status.waiting = waiting_.size() + turns_.size();
   status.draining = leaving_.size();
   status.past = past_;
   if (build_) status.building = world_.timers().since(build_began_);

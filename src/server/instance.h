@@ -395,8 +395,8 @@ class Instance final : private Generation::Owner {
   void put_waiting(const WaitingRoom::Waiting& waiting, bool waited = false);
   void take_turns();
   // Whether somebody waits for a generation.
-  bool is_waited_for() const { return waiting_.size() > 0 || (turns_.size() > 0 && serving() == nullptr); }
-  std::vector<WaitingRoom::Waiting> take_waiting(bool held);
+  bool is_waited_for() const { return waiting_.any(false) || (turns_.size() > 0 && serving() == nullptr); }
+  std::vector<WaitingRoom::Waiting> take_waiting();
   std::string why_not_ready() const;
   void release_waiting();
   // What a generation leaves unanswered is asked again, once, where that does no harm (and if `again` allows
@@ -460,7 +460,6 @@ class Instance final : private Generation::Owner {
   std::uint64_t generations_ = 0;
   WaitingRoom waiting_;
   WaitingRoom turns_;  // of clients that have their share under way
-  WaitingRoom held_;   // calls, until something that was saved serves
 
   Life life_;
   struct Happening {

@@ -14,21 +14,21 @@ bool Instance::must_hold(const Generation& serving, const Message& message) cons
   if (message.known != Method::tools_call || !config_->waits_for_saves() || message.request_state ||
       serving.has_parked(message))
     return false;
-  return held_.size() > 0 || source_.changes().saved() || source_.unsettled(true);
+  return waiting_.any(true) || source_.changes().saved() || source_.unsettled(true);
 }
 
 void Instance::hold(const ToServer& asked) {
-  held_.set_patience(source_.changes().patience());
-  if (!held_.add(asked.asker, asked.message, asked.sent_before, asked.edits.list()))
+  if (!waiting_.hold(asked.asker, asked.message, asked.sent_before, asked.edits.list(),
+                     source_.changes().patience()))
     refuse_crowded(asked.asker, asked.message);
 }
 
 // Not at once: a swap may be under way.
 void Instance::changes_over() {
-  if (held_.size() == 0) return;
+  if (!waiting_.any(true)) return;
   held_timer_.set(std::chrono::milliseconds(0), [this] {
     if (source_.changes().saved() || source_.unsettled(false)) return;
-    for (const auto& waiting : held_.take_all()) let_go(waiting);
+    for (const auto& waiting : waiting_.take_all(true)) let_go(waiting);
   });
 }
 

@@ -30,7 +30,7 @@ void Instance::stop(std::function<void(const StopResult&)> done, bool others) {
 
 // Whoever came before the stop does not get what it ends.
 void Instance::refuse_stopped() {
-  for (const auto& waiting : take_waiting(true))
+  for (const auto& waiting : take_waiting())
     if (waiting.is_request())
       refuse(
           waiting.asker, waiting.message.message(),
@@ -67,7 +67,7 @@ void Instance::note_end(const Generation& generation, const std::string& how) {
 }
 
 bool Instance::is_idle() const {
-  return current_ && !current_->ending() && !reloads_.under_way() && !has_work() && held_.size() == 0 &&
+  return current_ && !current_->ending() && !reloads_.under_way() && !has_work() && !waiting_.any(true) &&
          !replay_.has_subscriptions() && listened_.empty();
 }
 
@@ -100,7 +100,7 @@ void Instance::finish_stop() {
 }
 
 void Instance::refuse_waiting(const std::string& why) {
-  for (const auto& waiting : take_waiting(true))
+  for (const auto& waiting : take_waiting())
     if (waiting.is_request())
       refuse(waiting.asker, waiting.message.message(),
              waiting.sent_before > 0 ? why : fmt::format("{}; the request never reached it", why));

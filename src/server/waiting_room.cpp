@@ -17,9 +17,8 @@ WaitingRoom::WaitingRoom(Timers& timers, std::chrono::milliseconds patience, OnR
       on_overdue_(std::move(on_overdue)),
       on_crowded_out_(std::move(on_crowded_out)) {}
 
-bool WaitingRoom::add(Asker asker, const Message& message, int sent_before, std::span<const Edit> edits) {
-  Waiting waiting{asker, KeptMessage(message, edits), sent_before, clock_.now() + patience_};
-  if (!make_room(asker.client, waiting.places())) return false;
+bool WaitingRoom::add(Waiting waiting) {
+  if (!make_room(waiting.asker.client, waiting.places())) return false;
   waiting_.push_back(std::move(waiting));
   set_timer();
   return true;
@@ -74,6 +73,14 @@ std::optional<Asker> WaitingRoom::cancel(Asker by, const Message& cancelled) {
 std::deque<WaitingRoom::Waiting> WaitingRoom::take_all() {
   timer_.cancel();
   return std::exchange(waiting_, {});
+}
+
+std::deque<WaitingRoom::Waiting> WaitingRoom::take_all(bool held) {
+  std::deque<Waiting> taken;
+  for (Waiting& waiting : std::exchange(waiting_, {}))
+    (waiting.held == held ? taken : waiting_).push_back(std::move(waiting));
+  set_timer();
+  return taken;
 }
 
 // The patience may have changed since the first of them came, so the first to come need not be the first to

@@ -276,11 +276,14 @@ void Actor::call(const Message& message) {
     call.after = static_cast<int>(body_.limit_of_calls().count());
   }
   if (is_cli_ && call.how != "fail" && call.how != "large") call.how = "";
-  // What is sent again has the name that it had the first time, not the one that its client knows.
+  // What is sent again has the name that it had the first time, not the one that its client knows. (A modern
+  // client goes on with a call that asks by the name that it knows, though it may be a legacy server's by
+  // now.)
   const std::string& first = script_.called_as.try_emplace(call.number, call.tool).first->second;
   const bool is_retry =
       message.request_state || !find_member(message.text(message.params), "inputResponses").empty();
-  if (!is_retry && call.tool == fmt::format("{}__{}", script_.name, first))
+  const bool asks = find_member(arguments, "do") == R"("ask")";
+  if (!is_retry && !asks && call.tool == fmt::format("{}__{}", script_.name, first))
     ledger_.wrong(script_.name, "is asked again, under another name: " + std::string(message.raw));
   if (tools_of(script_.name, script_.revision).find(fmt::format(R"("name":"{}")", call.tool)) ==
       std::string::npos)
