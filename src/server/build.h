@@ -6,10 +6,14 @@
 
 #include <chrono>
 #include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 
 namespace mcpivot {
+
+// When one of the sources last changed; not known if they aren't watched.
+using LastSave = std::function<std::optional<std::chrono::system_clock::time_point>()>;
 
 class Build {
  public:

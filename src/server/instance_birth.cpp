@@ -425,6 +425,7 @@ void Instance::swap_in(Handshake::Outcome outcome) {
     if (birth->changed[static_cast<std::size_t>(kind)]) refetch(kind);
   if (old) last_used_ = std::max(last_used_, old->last_asked());
   if (old) drain(old);
+  if (current_->open() > 0) watch_overdue_calls();  // of before its handshake
   settle();
   watcher_.on_writable(*this);
   if (!change.was_guess || !unchanged) keep_for_next_run();

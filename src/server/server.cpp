@@ -19,7 +19,8 @@ bool runs(const Instance& instance) {
 
 }  // namespace
 
-Server::Server(World& world, const ServerConfig& config) : world_(world), builds_(world) {
+Server::Server(World& world, const ServerConfig& config)
+    : world_(world), builds_(world, [this] { return watch_ ? watch_->last_touched() : std::nullopt; }) {
   watch(config);
 }
 

@@ -35,7 +35,8 @@ class SharedBuild::Share final : public Build {
   Alarm stopped_;
 };
 
-SharedBuild::SharedBuild(World& world) : world_(world), next_(world.timers()) {}
+SharedBuild::SharedBuild(World& world, LastSave last_save)
+    : world_(world), last_save_(std::move(last_save)), next_(world.timers()) {}
 
 SharedBuild::~SharedBuild() = default;
 
@@ -55,7 +56,8 @@ void SharedBuild::begin() {
                                      for (const auto& one : Shares(building_))
                                        if (const auto share = one.lock()) share->line(text);
                                    },
-                               .on_done = [this](const Build::Result& result) { on_done(result); }});
+                               .on_done = [this](const Build::Result& result) { on_done(result); }},
+                              last_save_);
 }
 
 // Those who are told may ask for the next one at once: it begins when all have been told.

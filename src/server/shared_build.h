@@ -14,7 +14,7 @@ namespace mcpivot {
 
 class SharedBuild {
  public:
-  explicit SharedBuild(World& world);
+  SharedBuild(World& world, LastSave last_save);
   ~SharedBuild();
   SharedBuild(const SharedBuild&) = delete;
   SharedBuild& operator=(const SharedBuild&) = delete;
@@ -32,6 +32,7 @@ class SharedBuild {
   void leave(const Share& share);
 
   World& world_;
+  LastSave last_save_;
   Alarm next_;
   std::shared_ptr<Build> build_;
   Shares building_;  // those that live, and so below: a share leaves when it is destroyed

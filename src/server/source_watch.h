@@ -5,7 +5,9 @@
 // thread.
 #pragma once
 
+#include <chrono>
 #include <functional>
+#include <optional>
 #include <string>
 
 namespace mcpivot {
@@ -25,6 +27,8 @@ class SourceWatch {
   // Something was written, and it isn't known yet whether that is a change. `look`: what the kernel has not
   // told yet counts, too.
   virtual bool unsettled(bool look) = 0;
+  // When one of the sources was last written, made or removed, as far as is known.
+  virtual std::optional<std::chrono::system_clock::time_point> last_touched() const = 0;
   virtual void reload_begins() = 0;
   virtual void reload_ends() = 0;
 };

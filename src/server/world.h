@@ -34,7 +34,8 @@ class World {
   virtual std::expected<std::shared_ptr<Backend>, std::string> make_backend(const ConfigRef& config,
                                                                             GenerationId id, OutputRing& ring,
                                                                             const Backend* predecessor) = 0;
-  virtual std::shared_ptr<Build> start_build(const ServerConfig& config, Build::Handlers handlers) = 0;
+  virtual std::shared_ptr<Build> start_build(const ServerConfig& config, Build::Handlers handlers,
+                                             LastSave last_save) = 0;
   virtual std::unique_ptr<DaemonKeeper> make_keeper(const ConfigRef& config) = 0;
   virtual std::unique_ptr<SourceWatch> watch_sources(const ServerConfig& config,
                                                      SourceWatch::Handlers handlers) = 0;

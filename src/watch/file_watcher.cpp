@@ -44,6 +44,7 @@ class FileWatcher::Impl : public std::enable_shared_from_this<Impl> {
   void begin_build();
   void end_build();
   bool unsettled(bool look);
+  std::chrono::system_clock::time_point last_touched() const { return last_touched_; }
 
  private:
   using Clock = std::chrono::steady_clock;
@@ -75,6 +76,7 @@ class FileWatcher::Impl : public std::enable_shared_from_this<Impl> {
   BuildOutput output_;
   Phase phase_ = Phase::between_builds;
   std::map<std::string, Touch> touched_;  // since the last report
+  std::chrono::system_clock::time_point last_touched_ = std::chrono::system_clock::now();
   std::optional<Clock::time_point> burst_began_;
   Clock::time_point quiet_at_;
   bool waiting_ = false;      // for the timer
@@ -87,6 +89,7 @@ void FileWatcher::Impl::start(const std::string& root, std::vector<Glob> globs) 
   handlers.touched = [this](const std::string& path, bool open) { touched(path, open); };
   handlers.stale = [this] {
     stale_ = true;
+    last_touched_ = std::chrono::system_clock::now();
     expect_quiet();
   };
   handlers.problem = [this](std::string what) {
@@ -107,6 +110,7 @@ void FileWatcher::Impl::stop() {
 }
 
 void FileWatcher::Impl::touched(const std::string& path, bool open) {
+  last_touched_ = std::chrono::system_clock::now();
   const auto found = touched_.find(path);
   if (found != touched_.end())  // when it began is what counts
     found->second = {.open = open, .during_build = found->second.during_build};
@@ -240,6 +244,9 @@ void FileWatcher::end_build() {
 }
 bool FileWatcher::unsettled(bool look) {
   return impl_->unsettled(look);
+}
+std::chrono::system_clock::time_point FileWatcher::last_touched() const {
+  return impl_->last_touched();
 }
 
 }  // namespace mcpivot

@@ -54,6 +54,8 @@ class FileWatcher {
 
   // Files were touched, and things aren't quiet yet. `look`: what the kernel has not told yet counts, too.
   bool unsettled(bool look);
+  // When a file was last touched, whether that was a change or not; before that, when we began to watch.
+  std::chrono::system_clock::time_point last_touched() const;
 
  private:
   class Impl;

@@ -59,6 +59,12 @@ bool FileSourceWatch::unsettled(bool look) {
   return executable_ && executable_->unsettled(look);
 }
 
+// Without globs nothing is known of sources.
+std::optional<std::chrono::system_clock::time_point> FileSourceWatch::last_touched() const {
+  if (!files_) return std::nullopt;
+  return files_->last_touched();
+}
+
 void FileSourceWatch::reload_begins() {
   if (files_) files_->begin_build();
 }

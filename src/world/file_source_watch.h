@@ -16,6 +16,7 @@ class FileSourceWatch final : public SourceWatch {
   FileSourceWatch(boost::asio::io_context& loop, const ServerConfig& config, Handlers handlers);
 
   bool unsettled(bool look) override;
+  std::optional<std::chrono::system_clock::time_point> last_touched() const override;
   void reload_begins() override;
   void reload_ends() override;
 

@@ -1,28 +1,15 @@
 #include "world/real_world.h"
 
 #include "base/secret.h"
-#include "proc/build_runner.h"
 #include "proc/same_program.h"
 #include "world/cli_backend.h"
 #include "world/daemon_process.h"
 #include "world/file_source_watch.h"
 #include "world/http_backend.h"
+#include "world/locked_build.h"
 #include "world/process_backend.h"
 
 namespace mcpivot {
-namespace {
-
-class ShellBuild final : public Build {
- public:
-  explicit ShellBuild(std::shared_ptr<BuildRunner> runner) : runner_(std::move(runner)) {}
-  void stop(const std::string& why) override { runner_->stop(why); }
-
- private:
-  std::shared_ptr<BuildRunner> runner_;
-};
-
-}  // namespace
-
 std::expected<std::shared_ptr<Backend>, std::string> RealWorld::make_backend(const ConfigRef& config,
                                                                              GenerationId id,
                                                                              OutputRing& ring,
@@ -34,15 +21,12 @@ std::expected<std::shared_ptr<Backend>, std::string> RealWorld::make_backend(con
   return ProcessBackend::spawn(context_, guard_, *config, id.number, ring);
 }
 
-std::shared_ptr<Build> RealWorld::start_build(const ServerConfig& config, Build::Handlers handlers) {
-  auto done = [on_done = std::move(handlers.on_done)](const BuildRunner::Result& result) {
-    on_done({.ok = result.ok, .how = result.how, .took = result.took, .output = result.output});
-  };
-  auto runner = std::make_shared<BuildRunner>(
-      context_.loop, guard_,
-      BuildRunner::Handlers{.on_line = std::move(handlers.on_line), .on_done = std::move(done)});
-  runner->start(config.build, config.command, config.build_timeout);
-  return std::make_shared<ShellBuild>(std::move(runner));
+std::shared_ptr<Build> RealWorld::start_build(const ServerConfig& config, Build::Handlers handlers,
+                                              LastSave last_save) {
+  auto build =
+      std::make_shared<LockedBuild>(context_.loop, guard_, config, std::move(handlers), std::move(last_save));
+  build->start();
+  return build;
 }
 
 std::unique_ptr<DaemonKeeper> RealWorld::make_keeper(const ConfigRef& config) {

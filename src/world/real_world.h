@@ -19,7 +19,8 @@ class RealWorld final : public World {
   std::expected<std::shared_ptr<Backend>, std::string> make_backend(const ConfigRef& config, GenerationId id,
                                                                     OutputRing& ring,
                                                                     const Backend* predecessor) override;
-  std::shared_ptr<Build> start_build(const ServerConfig& config, Build::Handlers handlers) override;
+  std::shared_ptr<Build> start_build(const ServerConfig& config, Build::Handlers handlers,
+                                     LastSave last_save) override;
   std::unique_ptr<DaemonKeeper> make_keeper(const ConfigRef& config) override;
   std::unique_ptr<SourceWatch> watch_sources(const ServerConfig& config,
                                              SourceWatch::Handlers handlers) override;

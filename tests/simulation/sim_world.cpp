@@ -105,7 +105,8 @@ class SimBuild final : public Build, public std::enable_shared_from_this<SimBuil
   bool done_ = false;
 };
 
-std::shared_ptr<Build> SimWorld::start_build(const ServerConfig& config, Build::Handlers handlers) {
+std::shared_ptr<Build> SimWorld::start_build(const ServerConfig& config, Build::Handlers handlers,
+                                             mcpivot::LastSave) {
   auto build = std::make_shared<SimBuild>(*this, std::move(handlers));
   build->start(config, scripts_.of(config.name).next_build());
   return build;
@@ -126,6 +127,7 @@ class SimWatch final : public SourceWatch {
   void reload_begins() override { reloading_ = true; }
   void reload_ends() override { reloading_ = false; }
   bool unsettled(bool) override { return unsettled_ > 0 && !reloading_; }
+  std::optional<std::chrono::system_clock::time_point> last_touched() const override { return {}; }
 
   // What is written during a reload is the build's own.
   void changed(bool sources) {

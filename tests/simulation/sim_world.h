@@ -44,7 +44,8 @@ class SimWorld final : public mcpivot::World {
       const mcpivot::ConfigRef& config, mcpivot::GenerationId id, mcpivot::OutputRing& ring,
       const mcpivot::Backend* predecessor) override;
   std::shared_ptr<mcpivot::Build> start_build(const mcpivot::ServerConfig& config,
-                                              mcpivot::Build::Handlers handlers) override;
+                                              mcpivot::Build::Handlers handlers,
+                                              mcpivot::LastSave last_save) override;
   std::string secret() override { return "secret" + std::to_string(++secrets_); }
   std::unique_ptr<mcpivot::DaemonKeeper> make_keeper(const mcpivot::ConfigRef& config) override;
   std::unique_ptr<mcpivot::SourceWatch> watch_sources(const mcpivot::ServerConfig& config,

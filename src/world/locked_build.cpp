@@ -1,0 +1,174 @@
+#include "world/locked_build.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <sstream>
+
+#include "base/duration_text.h"
+#include "base/files.h"
+#include "base/hash.h"
+#include "base/user_folders.h"
+#include "log/log.h"
+
+namespace mcpivot {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::system_clock;
+
+constexpr milliseconds pace{50};
+constexpr std::size_t longest_record = 64UL * 1024;
+
+// The folder as the system knows it, so that two ways to it are one.
+std::string lock_file_for(const std::string& folder, const std::string& line) {
+  const std::string base = runtime_folder();
+  if (base.empty()) return {};
+  std::error_code error;
+  const auto real = std::filesystem::canonical(absolute_path(folder.empty() ? "." : folder), error);
+  const std::string place = error ? folder : real.string();
+  return fmt::format("{}/builds/{}.lock", base, sha256(place + '\0' + line).substr(0, 32));
+}
+
+long long nanoseconds(system_clock::time_point time) {
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(time.time_since_epoch()).count();
+}
+
+}  // namespace
+
+LockedBuild::LockedBuild(boost::asio::io_context& loop, Guard& guard, const ServerConfig& config,
+                         Handlers handlers, LastSave last_save)
+    : loop_(loop),
+      guard_(guard),
+      line_(config.build),
+      where_(config.command),
+      limit_(config.build_timeout),
+      handlers_(std::move(handlers)),
+      last_save_(std::move(last_save)),
+      file_(lock_file_for(config.command.cwd, config.build)),
+      timer_(loop) {}
+
+LockedBuild::~LockedBuild() {
+  runner_.reset();  // what it runs ends before others may begin
+  release_lock();
+}
+
+void LockedBuild::start() {
+  asked_ = std::chrono::steady_clock::now();
+  if (take_lock() != Lock::busy) return run();
+  log_info("another mcpivot builds in the same folder; waiting for it: {}", line_);
+  look_later(pace);
+}
+
+LockedBuild::Lock LockedBuild::take_lock() {
+  if (file_.empty()) return Lock::impossible;
+  std::error_code error;
+  std::filesystem::create_directories(std::filesystem::path(file_).parent_path(), error);
+  lock_ = ::open(file_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+  if (lock_ < 0) {
+    log_warn("cannot make {}: {}; another mcpivot may build at the same time", file_, std::strerror(errno));
+    return Lock::impossible;
+  }
+  if (::flock(lock_, LOCK_EX | LOCK_NB) == 0) return Lock::taken;
+  release_lock();
+  return Lock::busy;
+}
+
+void LockedBuild::release_lock() {
+  if (lock_ >= 0) ::close(lock_);
+  lock_ = -1;
+}
+
+void LockedBuild::look_later(milliseconds time) {
+  timer_.expires_after(time);
+  timer_.async_wait([weak = weak_from_this()](const boost::system::error_code& cancelled) {
+    const auto self = weak.lock();
+    if (self && !cancelled) self->look();
+  });
+}
+
+// The kernel doesn't tell when a lock is free, so it is tried again and again.
+void LockedBuild::look() {
+  const auto waited = std::chrono::duration_cast<milliseconds>(std::chrono::steady_clock::now() - asked_);
+  if (stopped_) return finish({.ok = false, .how = *stopped_, .took = waited, .output = {}});
+  if (take_lock() == Lock::busy) {
+    if (!std::exchange(told_, true))
+      handlers_.on_line("another mcpivot builds in the same folder; waiting for it");
+    if (waited < limit_) return look_later(pace);
+    return finish({.ok = false,
+                   .how = fmt::format("waited {} for the build of another mcpivot in the same folder, "
+                                      "without an end",
+                                      duration_text(limit_)),
+                   .took = waited,
+                   .output = {}});
+  }
+  if (auto result = result_of_other()) {
+    log_info("the build of another mcpivot is new enough: {}", line_);
+    release_lock();
+    return finish(*result);
+  }
+  run();
+}
+
+void LockedBuild::run() {
+  began_ = system_clock::now();
+  if (lock_ >= 0) [[maybe_unused]]
+    const int emptied = ::ftruncate(lock_, 0);  // if we die, nobody takes the last result for ours
+  auto done = [weak = weak_from_this()](const BuildRunner::Result& result) {
+    const auto self = weak.lock();
+    if (!self) return;
+    const Result ours{.ok = result.ok, .how = result.how, .took = result.took, .output = result.output};
+    self->leave_result(ours);
+    self->release_lock();
+    self->finish(ours);
+  };
+  runner_ = std::make_shared<BuildRunner>(
+      loop_, guard_, BuildRunner::Handlers{.on_line = handlers_.on_line, .on_done = std::move(done)});
+  runner_->start(line_, where_, limit_);
+}
+
+void LockedBuild::stop(const std::string& why) {
+  if (runner_) return runner_->stop(why);
+  stopped_ = why;
+  look_later(milliseconds(0));
+}
+
+void LockedBuild::finish(const Result& result) {
+  const auto on_done = std::move(handlers_.on_done);
+  on_done(result);
+}
+
+// "BEGAN OK TOOK\nHOW\nOUTPUT"
+void LockedBuild::leave_result(const Result& result) const {
+  if (lock_ < 0) return;
+  const std::string record = fmt::format("{} {} {}\n{}\n{}", nanoseconds(began_), result.ok ? 1 : 0,
+                                         result.took.count(), result.how, result.output);
+  if (::lseek(lock_, 0, SEEK_SET) != 0 || !write_all(lock_, record)) [[maybe_unused]]
+    const int emptied = ::ftruncate(lock_, 0);
+}
+
+std::optional<Build::Result> LockedBuild::result_of_other() {
+  const auto saved = last_save_();
+  const auto record = read_small_file(file_, longest_record);
+  if (!saved || !record) return std::nullopt;
+  std::istringstream text(*record);
+  long long began = 0;
+  long long took = 0;
+  int ok = 0;
+  Result result;
+  if (!(text >> began >> ok >> took) || text.get() != '\n' || !std::getline(text, result.how))
+    return std::nullopt;
+  if (began < nanoseconds(*saved)) return std::nullopt;
+  result.ok = ok == 1;
+  result.took = milliseconds(took);
+  result.output.assign(std::istreambuf_iterator<char>(text), {});
+  return result;
+}
+
+}  // namespace mcpivot

@@ -1,0 +1,62 @@
+// A build that no other mcpivot runs at the same time: two windows on one folder have the same sources, the
+// same build and the same output. Whoever comes second waits; and if the first build began after the last
+// save, its result is the second one's, too.
+//
+// The lock is a file for each folder and command line, in the runtime folder; it ends with its holder. If it
+// can't be made, the build runs without it. One thread.
+#pragma once
+
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <chrono>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "config/server_config.h"
+#include "proc/build_runner.h"
+#include "server/world.h"
+
+namespace mcpivot {
+
+class LockedBuild final : public Build, public std::enable_shared_from_this<LockedBuild> {
+ public:
+  LockedBuild(boost::asio::io_context& loop, Guard& guard, const ServerConfig& config, Handlers handlers,
+              LastSave last_save);
+  ~LockedBuild() override;
+  LockedBuild(const LockedBuild&) = delete;
+  LockedBuild& operator=(const LockedBuild&) = delete;
+
+  void start();
+  void stop(const std::string& why) override;
+
+ private:
+  enum class Lock : std::uint8_t { taken, busy, impossible };
+  Lock take_lock();
+  void release_lock();
+  void look();
+  void look_later(std::chrono::milliseconds time);
+  void run();
+  void finish(const Result& result);
+  // What whoever held the lock before us has built, if that is what we want.
+  std::optional<Result> result_of_other();
+  void leave_result(const Result& result) const;
+
+  boost::asio::io_context& loop_;
+  Guard& guard_;
+  std::string line_;
+  Command where_;
+  std::chrono::milliseconds limit_;
+  Handlers handlers_;
+  LastSave last_save_;
+  std::string file_;
+  int lock_ = -1;
+  boost::asio::steady_timer timer_;
+  std::chrono::steady_clock::time_point asked_;
+  std::chrono::system_clock::time_point began_;
+  bool told_ = false;                   // that it waits
+  std::optional<std::string> stopped_;  // while it waits: why
+  std::shared_ptr<BuildRunner> runner_;
+};
+
+}  // namespace mcpivot

@@ -1,0 +1,105 @@
+// Two windows on one folder: they have the same sources, and one build.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "lives.h"
+
+namespace harness {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::AllOf;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::SizeIs;
+
+class BuildLock : public testing::Test {
+ protected:
+  BuildLock() { save("one"); }
+  void save(const std::string& text) const { std::ofstream(project_.path() / "a.txt") << text; }
+  Strings builds() const { return lines_of(project_.path() / "builds"); }
+  fs::path gate() const { return project_.path() / "gate"; }
+  ClientOptions window() const {
+    return {.options = {"--cwd", project_.path(), "--watch", "*.txt", "--build",
+                        "cat a.txt >> builds; echo >> builds; cat gate; ! grep -q broken a.txt"},
+            .server = {},
+            .environment = {{"XDG_RUNTIME_DIR", project_.path()}}};
+  }
+  static bool builds_or_waits(Client& client) {
+    return wait_until([&] { return !status_of(client, "building").empty(); }, soon());
+  }
+
+ private:
+  TemporaryDirectory project_;
+};
+
+TEST_F(BuildLock, what_one_window_has_built_the_other_uses) {
+  Gate held(gate());
+  Client one(window());
+  Client two(window());
+  one.initialize();
+  two.initialize();
+  save("two");
+  ASSERT_TRUE(held.wait_for_visitor());
+  ASSERT_TRUE(builds_or_waits(one) && builds_or_waits(two));
+  held.open();
+  EXPECT_TRUE(wait_status(one, "generation", "2"));
+  EXPECT_TRUE(wait_status(two, "generation", "2"));
+  EXPECT_THAT(builds(), ElementsAre("two"));
+}
+
+TEST_F(BuildLock, what_one_window_could_not_build_the_other_learns_too) {
+  Gate held(gate());
+  Client one(window());
+  Client two(window());
+  one.initialize();
+  two.initialize();
+  save("broken");
+  ASSERT_TRUE(held.wait_for_visitor());
+  ASSERT_TRUE(builds_or_waits(one) && builds_or_waits(two));
+  held.open();
+  for (Client* const client : {&one, &two})
+    EXPECT_THAT(text_of(client->call("pid")), AllOf(HasSubstr("the build of"), HasSubstr("still serves")));
+  EXPECT_THAT(builds(), SizeIs(1));
+}
+
+TEST_F(BuildLock, a_build_that_began_before_the_last_save_is_nobody_elses) {
+  Gate held(gate());
+  Client one(window());
+  Client two(window());
+  one.initialize();
+  two.initialize();
+  save("two");
+  ASSERT_TRUE(held.wait_for_visitor());
+  ASSERT_TRUE(builds_or_waits(one) && builds_or_waits(two));
+  save("three");
+  held.open();
+  ASSERT_TRUE(held.wait_for_visitor()) << "the other one, or the same one again";
+  EXPECT_THAT(builds(), ElementsAre("two", "three"));
+}
+
+TEST_F(BuildLock, a_window_that_dies_leaves_the_lock_to_the_other) {
+  Gate held(gate());
+  auto one = std::make_unique<Client>(window());
+  Client two(window());
+  one->initialize();
+  two.initialize();
+  save("two");
+  ASSERT_TRUE(held.wait_for_visitor());
+  ASSERT_TRUE(builds_or_waits(*one) && builds_or_waits(two));
+  kill(one->child().pid(), SIGKILL);
+  one.reset();
+  ASSERT_TRUE(wait_until(
+      [&] {
+        held.wait_for_visitor();
+        held.open();
+        return status_of(two, "generation") == "2";
+      },
+      soon()));
+}
+
+}  // namespace
+}  // namespace harness
