@@ -17,7 +17,6 @@ namespace {
 
 // The ids of all requests that are made here.
 constexpr std::string_view own_ids = R"("mcpivot-)";
-constexpr std::size_t most_asked = 1024;
 
 // What the modern era doesn't have, or has in another way: also tasks, which stay within their era.
 bool is_gone(const Message& request) {
@@ -49,7 +48,6 @@ void ModernFacade::from_client(const Message& message, std::span<const Edit> edi
     return legacy_request(message, edits);
   }
   if (message.known == Method::cancelled && message.kind == Kind::notification) return cancel(message, edits);
-  if (message.is_answer()) asked_.erase(std::string(edited(message.raw, message.id, edits)));
   ends_.to_server(message, edits);
 }
 
@@ -185,11 +183,10 @@ void ModernFacade::server_notified(const Message& message) {
       // What nobody listens for may be a legacy client's, who subscribed before there was a bridge.
       if (!listens_.announce(message) || listens_.is_subscribed_elsewhere(message)) pass_up(message);
       return;
-    case Method::cancelled: {
-      const std::string id(message.text(message.request_id));
-      if (!calls_.take_back(id) && asked_.erase(id) > 0) pass_up(message);
+    case Method::cancelled:
+      // Whether a client was asked that, also before there was a bridge, its session knows.
+      if (message.request_id && !calls_.take_back(message.text(message.request_id))) pass_up(message);
       return;
-    }
     default:
       if (string_value(message.text(message.method)) != "notifications/elicitation/complete")
         pass_up(message);
@@ -207,11 +204,7 @@ void ModernFacade::server_asked(const Message& message) {
         message.text(message.id), code::method_not_found,
         fmt::format("clients know no method \"{}\"", string_value(message.text(message.method)))));
   }
-  if (!calls_.can_carry() && !neighbours_.empty()) {
-    if (asked_.size() >= most_asked) asked_.erase(asked_.begin());
-    asked_.insert(question->id);
-    return pass_up(message);
-  }
+  if (!calls_.can_carry() && !neighbours_.empty()) return pass_up(message);
   calls_.ask(std::move(*question));
 }
 

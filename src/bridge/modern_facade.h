@@ -93,7 +93,6 @@ class ModernFacade final : public Bridge {
   // Of legacy clients:
   std::int64_t handshake_ = 0;         // an `initialize` that passed
   std::set<std::int64_t> neighbours_;  // calls during which the server may ask
-  std::set<std::string> asked_;        // questions that passed
 };
 
 }  // namespace mcpivot

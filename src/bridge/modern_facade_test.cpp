@@ -421,13 +421,19 @@ TEST(ModernFacadeNeighbours, a_question_during_a_legacy_clients_call_is_its_own)
   EXPECT_EQ(stage.up(), Lines{question});
   stage.from_server(cancellation(R"("q")", ""));
   EXPECT_EQ(stage.up(), Lines{cancellation(R"("q")", "")});
-  stage.from_server(cancellation(R"("q")", ""));
-  EXPECT_TRUE(stage.up().empty());
   stage.from_server(answer("1", "{}"));
   EXPECT_EQ(stage.up(), Lines{answer("1", "{}")});
   stage.from_server(question);
   EXPECT_TRUE(stage.up().empty());
   EXPECT_EQ(error_of(stage.down().at(0), "code"), "-32601");
+}
+
+TEST(ModernFacadeNeighbours, a_question_of_before_the_bridge_can_be_withdrawn) {
+  Stage stage;
+  stage.from_server(cancellation(R"("q")", ""));
+  EXPECT_EQ(stage.up(), Lines{cancellation(R"("q")", "")});
+  stage.from_server(R"({"jsonrpc":"2.0","method":"notifications/cancelled"})");
+  EXPECT_TRUE(stage.up().empty());
 }
 
 }  // namespace
