@@ -16,9 +16,8 @@ export const ways = [
     key: 'from_http',
     title: 'An HTTP client, a server on pipes (HTTP to stdio)',
     note:
-      '"No proxy" is a client of an HTTP daemon, as in the second table. mcpivot is `mcpivot serve`, with a server for ' +
-      'each client, as supergateway has it; mcp-proxy and mcp-hub have one for all. mcp-hub answers over the older ' +
-      'HTTP+SSE.',
+      '"No proxy" is a client of an HTTP daemon, as in the second table. mcpivot is `mcpivot serve`, with one server per ' +
+      'client, like supergateway; mcp-proxy and mcp-hub have one for all clients. mcp-hub uses the older HTTP+SSE.',
     subjects: ['no proxy', 'mcpivot', 'mcp-proxy', 'supergateway', 'mcp-hub'],
   },
 ];

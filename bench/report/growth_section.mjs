@@ -37,9 +37,10 @@ export function growth_section(growth, save, circumstances) {
   if (!growth) return 'Not measured yet: `./dev bench growth`.';
   return [
     circumstances(growth),
-    'The best of several tries on the clock, and in brackets what mcpivot took of the processor (without a proxy: what the ' +
-      'server took). The exponent is that of the upper end, the last decade of each curve: 1 is linear, 0 is flat; ' +
-      '`--check` fails above 1.25, since the caches and fresh memory cost more as a curve outgrows them. Messages over 10 MB need `--max-message`; here it was 100 MB.',
+    'Wall-clock time, the best of several tries, with mcpivot’s CPU time in parentheses (without a proxy: the server’s). The ' +
+      'exponent describes the upper end, the last decade of each curve: 1 is linear, 0 is flat. `--check` fails above 1.25, ' +
+      'because caches and fresh memory cost more once a curve outgrows them. Messages over 10 MB need `--max-message`; here it ' +
+      'was 100 MB.',
     ...growth.plots.map((plot) => plot_section(plot, save)),
   ].join('\n\n');
 }

@@ -87,10 +87,10 @@ function summary(results) {
   const behind = of('NO').map(({ way, row, text }) => `- ${way.title}: ${row.label}: ${text.replace('**no**: ', '')}`);
   const level = of('tie').map(({ way, row, text }) => `- ${way.title}: ${row.label}: ${text}`);
   const text = [
-    `mcpivot leads every rival in ${of('yes').length} rows, is level in ${of('tie').length}, and does not lead in ${behind.length}.`,
+    `mcpivot leads every other proxy in ${of('yes').length} rows, is level in ${of('tie').length}, and doesn't lead in ${behind.length}.`,
   ];
   if (behind.length) text.push('', 'Not ahead:', '', ...behind);
-  if (level.length) text.push('', 'Level, where both have all that there is to have or both could not do better:', '', ...level);
+  if (level.length) text.push('', 'Level, because both have everything or neither can do better:', '', ...level);
   return text.join('\n');
 }
 
@@ -102,7 +102,7 @@ function passthrough_section(results) {
       if (seen) lines.push([name, way.title.replace(/ \(.*/, ''), `${seen.kept} of ${seen.of}`, seen.lost.join(', ') || 'nothing']);
     }
   return lines.length
-    ? `### What gets lost\n\nThe same calls, directly and through each, with the official SDK’s client (\`node bench/passthrough.mjs --why\` shows both).\n\n${table(['', 'way', 'kept', 'lost'], lines)}`
+    ? `### What gets lost\n\nThe same calls with the official SDK’s client, directly and through each proxy (\`node bench/passthrough.mjs --why\` shows both).\n\n${table(['', 'way', 'kept', 'lost'], lines)}`
     : '';
 }
 
@@ -113,10 +113,11 @@ function against_section(against) {
     circumstances(against),
     summary(results),
     ...plots(results),
-    'How to read the tables: a time is what the proxy adds to the direct way, and in brackets the whole. All subjects had ' +
-      'their turns in one run, each round begins with another; medians of the rounds; calls and memory on one core, as ' +
-      'the work of a proxy is to be seen and not the waking of sleeping cores. The server and the client are small ' +
-      'programs in C++. Memory is that of the proxy and all processes that it needs, without the server.',
+    'How to read the tables: a time is what the proxy adds to the direct connection, with the total in parentheses. All ' +
+      'programs took turns in one run, and each round starts with a different one; the numbers are medians of the rounds. ' +
+      'Calls and memory were measured on one core, to show the work of the proxy and not the waking of sleeping cores. ' +
+      'The server and the client are small C++ programs. Memory is that of the proxy and all processes it needs, without ' +
+      'the server.',
     ...ways.map((way) => way_section(way, results)),
     passthrough_section(results),
   ].join('\n\n');
@@ -124,14 +125,14 @@ function against_section(against) {
 
 const text = `# Benchmarks
 
-Written by \`./dev bench --against\` and \`./dev bench growth\`; do not edit. The numbers themselves are in
-[benchmarks/](benchmarks/). Yours will differ, the ratios less.
+\`./dev bench --against\` and \`./dev bench growth\` write this page; don't edit it. The raw numbers are in
+[benchmarks/](benchmarks/). Your numbers will differ; the ratios should differ less.
 
-## Beside the others
+## Compared with other proxies
 
 ${against_section(read('benchmarks/against.json'))}
 
-## Cost as work grows
+## How cost grows with load
 
 ${growth_section(read('benchmarks/growth.json'), (name, svg) => writeFileSync(docs(`benchmarks/${name}.svg`), svg), circumstances)}
 `;
