@@ -1,9 +1,9 @@
-// Lays out the npm packages: `mcpivot`, which people install, and one for each platform, which holds the program
-// and which npm picks by itself.
+// Makes the npm packages: `mcpivot`, which people install, and one for each platform with the program itself, which
+// npm selects.
 //
 //     node npm/make.mjs VERSION BINARY MAN_PAGE OUT [PLATFORM]
 //
-// makes OUT/mcpivot and OUT/PLATFORM: linux-x64, or linux-arm64; if it isn't given, what this machine is.
+// writes OUT/mcpivot and OUT/PLATFORM: linux-x64 or linux-arm64, by default this machine's.
 import { chmodSync, copyFileSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -17,7 +17,7 @@ if (out === undefined) {
 }
 const here = dirname(fileURLToPath(import.meta.url));
 if (!platforms.includes(platform)) {
-  console.error(`make.mjs: no package is meant for ${platform}, only for ${platforms.join(', ')}`);
+  console.error(`make.mjs: there is no package for ${platform}, only for ${platforms.join(', ')}`);
   process.exit(1);
 }
 
@@ -39,7 +39,7 @@ function lay(folder, manifest, files) {
 lay('mcpivot', {
   name: 'mcpivot',
   ...common,
-  description: 'One native binary between your AI client and your MCP servers, so that they can come and go',
+  description: 'Rebuild, restart and crash MCP servers without breaking your AI client’s connection',
   keywords: ['mcp', 'model-context-protocol', 'proxy', 'gateway', 'hot-reload'],
   bin: { mcpivot: 'bin/mcpivot.js' },
   man: ['man/mcpivot.1'],
@@ -52,7 +52,7 @@ const [system, processor] = platform.split('-');
 lay(platform, {
   name: `@mcpivot/${platform}`,
   ...common,
-  description: `The program of the package mcpivot, for ${system} on ${processor}`,
+  description: `The mcpivot program for ${system} on ${processor}`,
   os: [system],
   cpu: [processor],
   libc: ['glibc'],
