@@ -1,6 +1,6 @@
-// What `./dev demo` shows: a scripted client that works on the very server it uses. It edits the source of
-// notes_server.cpp (a copy), breaks it, mends it, crashes it, all over one connection. Nothing is staged:
-// real compiler, real processes, and the words are those that a model would read.
+// What `./dev demo` shows: a scripted client that changes the server it is using. It edits a copy of
+// notes_server.cpp, breaks it, fixes it and crashes it, all over one connection. Nothing is staged: the
+// compiler and the processes are real, and the text is what a model would read.
 #include <sys/ioctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -40,7 +40,7 @@ std::size_t terminal_width() {
   const bool known = ::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0;
   return known ? std::max<std::size_t>(size.ws_col, 40) : 154;
 }
-// How many of the bytes fit into so many columns, broken after a blank where there is one.
+// How many bytes fit into this many columns, broken after a space if there is one.
 std::size_t fitting(const std::string& line, std::size_t columns) {
   std::size_t end = 0;
   std::size_t blank = 0;
@@ -51,7 +51,7 @@ std::size_t fitting(const std::string& line, std::size_t columns) {
   }
   return end;
 }
-// Each line with a mark before it, broken at the terminal's edge; very long ones are cut.
+// Prints each line after a mark, wrapped at the terminal's width; very long lines are cut.
 void show(const char* colour, const std::string& mark, const std::string& text) {
   constexpr std::size_t most_rows = 2;
   const std::size_t columns = terminal_width() - 7;
@@ -68,7 +68,7 @@ void show(const char* colour, const std::string& mark, const std::string& text) 
   }
 }
 
-// mcpivot as a child, with its stdin and stdout in our hands.
+// mcpivot as a child process whose stdin and stdout we hold.
 class Client {
  public:
   explicit Client(const std::vector<std::string>& command) {
@@ -80,7 +80,7 @@ class Client {
       ::dup2(in[0], 0);
       ::dup2(out[1], 1);
       for (const int end : {in[0], in[1], out[0], out[1]}) ::close(end);
-      if (std::freopen("/dev/null", "w", stderr) == nullptr) ::_exit(127);  // what it says there, it logs too
+      if (std::freopen("/dev/null", "w", stderr) == nullptr) ::_exit(127);  // the log has the same
       std::vector<char*> arguments;
       for (const auto& word : command) arguments.push_back(const_cast<char*>(word.c_str()));
       arguments.push_back(nullptr);
@@ -99,7 +99,7 @@ class Client {
     std::fprintf(to_, "%s\n", json::serialize(message).c_str());
     std::fflush(to_);
   }
-  // The answer to a request; what else comes meanwhile is shown.
+  // The response to a request. Other messages that arrive first are shown.
   json::object ask(const std::string& method, const json::value& params = json::object()) {
     send({{"jsonrpc", "2.0"}, {"id", ++last_id_}, {"method", method}, {"params", params}});
     while (true) {
@@ -114,7 +114,7 @@ class Client {
     }
   }
 
-  // A tool call as a model sees it. Returns what it reads.
+  // Makes a tool call and returns the text that a model would read.
   std::string call(const std::string& tool, const json::object& arguments = {}) {
     print("\033[36m", "  the model calls " + tool + " " + json::serialize(arguments));
     const json::object answer = ask("tools/call", {{"name", tool}, {"arguments", arguments}});
@@ -173,7 +173,7 @@ class Source {
   }
   void edit(const std::string& what, const std::string& before, const std::string& after) {
     const auto at = text_.find(before);
-    if (at == std::string::npos) throw std::runtime_error("the demo does not find its place in the source");
+    if (at == std::string::npos) throw std::runtime_error("the demo can't find the line to edit");
     text_.replace(at, before.size(), after);
     print("\033[36m", "  the model edits " + path_.filename().string() + ": " + what);
     std::ofstream(path_) << text_;
@@ -190,7 +190,7 @@ void expect(const std::string& text, const std::string& part) {
 
 void play(const fs::path& mcpivot, const fs::path& folder) {
   const std::string build = "c++ -std=c++20 notes_server.cpp -o notes_server -lboost_json";
-  tell("A small MCP server in C++ is built the first time:");
+  tell("A small MCP server in C++ is built:");
   print("\033[36m", "  $ " + build);
   if (std::system(("cd '" + folder.string() + "' && " + build).c_str()) != 0)
     throw std::runtime_error("the first build failed");
@@ -208,8 +208,7 @@ void play(const fs::path& mcpivot, const fs::path& folder) {
 
   Source source(folder / "notes_server.cpp");
   tell(
-      "The model adds a tool to the server it is using, and saves. mcpivot builds it beside the running "
-      "one.");
+      "The model adds a tool to the server it is using and saves. mcpivot builds it while the old one runs.");
   source.edit("a new tool, first_note", R"(  throw std::invalid_argument("no tool " + tool);)",
               R"(  if (tool == "first_note") {
     assert(!notes.empty());
@@ -223,23 +222,23 @@ void play(const fs::path& mcpivot, const fs::path& folder) {
   print("", "  tools: " + client.tools());
   expect(client.call("list_notes"), "+first_note");
 
-  tell("A broken edit costs nothing: the model reads the compiler's words, and the old server goes on.");
+  tell("A broken edit costs nothing: the model sees the compiler errors, and the old server keeps running.");
   source.edit("a typo", "return text(notes.front());", "return text(notes.front();");
   expect(client.call("pivot_rebuild"), "still serves");
   expect(client.call("add_note", {{"text", "still here"}}), "kept");
-  source.edit("the typo mended", "return text(notes.front();", "return text(notes.front());");
+  source.edit("the typo fixed", "return text(notes.front();", "return text(notes.front());");
   expect(client.call("pivot_rebuild"), "restarted");
 
-  tell("A crash explains itself: the new server has no notes yet, and first_note asserts that it has.");
+  tell("A crash comes with its reason: the new server has no notes yet, and first_note asserts that it has.");
   expect(client.call("first_note"), "SIGABRT");
 
-  tell("The next call works: the server was started again, and the model knows.");
+  tell("The next call works: mcpivot has restarted the server and tells the model.");
   expect(client.call("add_note", {{"text", "after the crash"}}), "note 1");
   expect(client.call("first_note"), "after the crash");
 
-  tell("Two rebuilds, a broken build and a crash later, it is the same connection: mcpivot is still pid " +
+  tell("Two rebuilds, a broken build and a crash later, the connection is the same: mcpivot is still pid " +
        std::to_string(client.pid()) + ".");
-  if (!client.close()) throw std::runtime_error("mcpivot did not end well");
+  if (!client.close()) throw std::runtime_error("mcpivot did not exit cleanly");
 }
 
 }  // namespace

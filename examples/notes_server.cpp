@@ -1,5 +1,5 @@
-// A small MCP server to try mcpivot with: it keeps notes, for as long as it lives. One file, as your own
-// server might begin: read a line, answer a line.
+// A small MCP server to try mcpivot with. It keeps notes in memory while it runs. One file, as your own
+// server might start out: read a line, answer a line.
 #include <boost/json.hpp>
 #include <cassert>
 #include <iostream>

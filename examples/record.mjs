@@ -1,8 +1,8 @@
-// `./dev record`: runs the demo in a pseudo-terminal, takes down what it prints and when, and draws that as a
-// picture that moves by itself (an SVG with CSS, no script), for the README.
+// `./dev record`: runs the demo in a pseudo-terminal, records what it prints and when, and draws that as an
+// animated picture (an SVG with CSS, no script) for the README.
 //   node record.mjs OUTPUT.svg COMMAND [ARGUMENT…]
-// The words and their colours are those of the run. The pauses of the run are kept up to a limit, and each line
-// stays long enough to be read; so the picture is slower than the demo.
+// Text and colors are those of the run. Pauses are kept up to a limit, and each line stays long enough to be read,
+// so the picture is slower than the demo.
 import { execFileSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -10,9 +10,9 @@ import { join } from 'node:path';
 
 const columns = 114;
 const rows = 26;
-const longest_pause = 1.5; // seconds, for what the compiler takes
+const longest_pause = 1.5; // seconds, while the compiler runs
 const reading = 0.014; // seconds for each character
-const last_page = 6; // seconds before it begins anew
+const last_page = 6; // seconds before it starts again
 
 const size = { font: 13, column: 7.8, line: 18, margin: 16, bar: 34 };
 const paint = {
@@ -26,7 +26,7 @@ const paint = {
   36: '#79c0ff',
 };
 
-// What the command prints, as pieces: { after, text }, in seconds after the piece before it.
+// What the command prints, as pieces: { after, text }, in seconds after the previous piece.
 function record(command) {
   const folder = mkdtempSync(join(tmpdir(), 'mcpivot-record-'));
   try {
@@ -38,7 +38,7 @@ function record(command) {
       stdio: ['ignore', 'ignore', 'inherit'],
     });
     const bytes = readFileSync(out);
-    let at = bytes.indexOf('\n') + 1; // the first line is script's own
+    let at = bytes.indexOf('\n') + 1; // the first line is printed by script itself
     return readFileSync(timing, 'utf8')
       .trim()
       .split('\n')
@@ -49,7 +49,7 @@ function record(command) {
   }
 }
 
-// The pieces as lines of { at, spans: [{ colour, bold, text }] }, broken at the terminal's edge.
+// The pieces as lines of { at, spans: [{ colour, bold, text }] }, wrapped at the terminal's width.
 function lines_of(pieces) {
   const lines = [];
   let [spans, used, time, style] = [[], 0, 0, {}];
@@ -105,8 +105,8 @@ function drawn_line(line, number) {
   return `<text y="${y}" textLength="${length}" xml:space="preserve">${words.join('')}</text>\n`;
 }
 
-// All lines stand below one another. A cover hides those that are still to come, and both move in steps. Where
-// nothing can move, the cover lies below, and the first page is seen.
+// All lines are one below the other. A cover hides the lines still to come, and both move in steps. In a viewer
+// without animation, the cover is below the first page, which stays visible.
 function draw(lines) {
   const total = lines.at(-1).at + last_page;
   const percent = (time) => `${((100 * time) / total).toFixed(2)}%`;
