@@ -14,6 +14,12 @@ bool is_unused(const Status& status) {
   return !status.life && status.waiting == 0 && status.past.starts == 0 && status.state == "stopped";
 }
 
+void describe_usage(json::object& server, const Usage& usage) {
+  server["calls"] = usage.calls;
+  server["errors"] = usage.errors;
+  if (usage.p50) server["p50Us"] = usage.p50->count();
+}
+
 json::object described_instance(const Status& status, std::string client) {
   json::object instance{{"client", std::move(client)},      {"state", status.state},
                         {"trouble", status.trouble},        {"waiting", status.waiting},
@@ -65,6 +71,7 @@ json::object described(const Member& member, const Routes::Cost& cost) {
     server["startMs"] = status.past.last_start_took.count();
     server["inFlight"] = status.life->in_flight;
   }
+  describe_usage(server, status.usage);
   if (status.executable) {
     server["executable"] = status.executable->path;
     server["newerOnDisk"] = status.newer_on_disk;
@@ -100,10 +107,12 @@ json::object described_for_all(const Member& member, const Routes::Cost& cost,
     crashes += status.past.crashes;
     all.push_back(described_instance(status, label(instance->client())));
   }
-  return {
+  json::object server{
       {"name", member.name()}, {"active", member.active()},  {"state", states[best]}, {"trouble", trouble},
       {"tools", tools},        {"inFlight", in_flight},      {"waiting", waiting},    {"starts", starts},
       {"crashes", crashes},    {"instances", std::move(all)}};
+  describe_usage(server, Usage::of(member.instance().counts_of_all()));
+  return server;
 }
 
 void describe_clients(json::object& status, const std::vector<ClientFacts>& clients, bool all) {

@@ -38,6 +38,9 @@ std::string Status::text() const {
   }
   line("waiting", std::to_string(waiting));
   line("draining", std::to_string(draining));
+  if (usage.calls > 0) line("calls", std::to_string(usage.calls));
+  if (usage.errors > 0) line("errors", std::to_string(usage.errors));
+  if (usage.p50) line("p50", short_time_text(*usage.p50));
   if (building) line("building", fmt::format("for {}", duration_text(*building)));
   if (daemon) {
     line("sessions", std::to_string(past.starts));

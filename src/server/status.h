@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "server/call_counts.h"
 #include "server/executable.h"
 
 namespace mcpivot {
@@ -32,6 +33,15 @@ struct History {
   int builds = 0;
   int failed_builds = 0;
   std::string last_build;
+};
+
+// How its tools are used.
+struct Usage {
+  std::uint64_t calls = 0;   // that the server was sent and that have ended
+  std::uint64_t errors = 0;  // among these
+  std::optional<std::chrono::microseconds> p50{};
+
+  static Usage of(const CallCounts& counts) { return {counts.calls(), counts.errors(), counts.median()}; }
 };
 
 struct Status {
@@ -57,6 +67,7 @@ struct Status {
   std::size_t draining = 0;
   std::optional<std::chrono::milliseconds> building;  // for so long
   History past;
+  Usage usage;
   std::size_t tools = 0;
   std::string untold;  // words for the model that no answer has carried yet
   std::vector<std::pair<std::string, std::string>> more;  // what this kind of server has to say besides
