@@ -167,6 +167,11 @@ std::string p50_text(const json::object& server) {
   return short_time_text(std::chrono::microseconds(median->to_number<std::int64_t>()));
 }
 
+std::string string_in(const json::object& object, std::string_view key) {
+  const json::value* value = object.if_contains(key);
+  return value != nullptr && value->is_string() ? std::string(value->get_string()) : std::string();
+}
+
 std::string instance_title(const json::object& status) {
   std::string words = fmt::format("mcpivot {} ({})", text_in(status, "pid"), text_in(status, "name"));
   if (const std::string client = text_in(status, "client"); !client.empty())

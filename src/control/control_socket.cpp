@@ -186,6 +186,7 @@ json::object ControlSocket::Visitor::status(std::string_view params) const {
                       {"name", owner_.name_},
                       {"client", owner_.crowd_ == nullptr ? desk.client_name() : std::string()},
                       {"folder", fs::current_path(error).string()},
+                      {"config", owner_.configuration_file_},
                       {"servers", std::move(servers)}};
   if (owner_.crowd_ != nullptr)
     describe_clients(status, owner_.crowd_->facts(), find_member(params, "allClients") == "true");
