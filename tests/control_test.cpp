@@ -103,6 +103,8 @@ TEST(Control, logs_are_shown_and_followed) {
   for (int i = 0; i < 3; ++i) client.call("stderr", {{"text", "line " + std::to_string(i)}, {"lines", 1}});
   EXPECT_TRUE(
       wait_until([&] { return run(client, {"logs"}).out.find("line 2") != std::string::npos; }, soon()));
+  EXPECT_THAT(run(client, {"logs"}).out,
+              testing::ContainsRegex("(^|\n)[0-2][0-9]:[0-5][0-9]:[0-6][0-9] fake_server/1 line 2\n"));
   EXPECT_THAT(run(client, {"logs", "-n", "1"}).out, AllOf(HasSubstr("line 2"), Not(HasSubstr("line 1"))));
   Child follower({mcpivot_binary(), "logs", "-f"}, private_folders(client.directory()), client.directory());
   for (const char* expected : {"line 0", "line 1", "line 2"})
@@ -242,20 +244,46 @@ TEST(Control, status_counts_calls_and_errors_and_tells_their_median) {
               AllOf(HasSubstr("calls: 4\n"), HasSubstr("errors: 1\n"), HasSubstr("p50: ")));
 }
 
+TEST(Control, calls_that_were_never_answered_are_errors_and_what_a_server_is_not_sent_is_no_call) {
+  Client client({.options = {"--call-timeout", "300ms"}});
+  client.initialize();
+  client.call("crash");
+  client.call("pivot_status");
+  client.request("tools/list");
+  const auto server = [&] {
+    return json::parse(run(client, {"status", "--json"}).out).at(0).at("servers").at(0);
+  };
+  EXPECT_EQ(server().at("calls"), 1);
+  EXPECT_EQ(server().at("errors"), 1);
+  EXPECT_FALSE(server().as_object().contains("p50Us"));
+  client.call("sleep", {{"ms", 60'000}});
+  EXPECT_EQ(server().at("calls"), 2);
+  EXPECT_EQ(server().at("errors"), 2);
+}
+
 TEST(Control, status_of_a_server_says_what_pivot_status_says) {
   Client client;
   client.initialize();
   client.call("echo");
-  const std::string model = client.call_text("pivot_status");
-  const std::string terminal = run(client, {"status", "fake_server"}).out;
-  for (const char* key : {"server: ", "state: ", "generation: ", "pid: ", "protocol: ", "tools: "}) {
-    const auto line = [&](const std::string& text) {
-      const auto at = text.find(key);
-      return at == std::string::npos ? std::string() : text.substr(at, text.find('\n', at) - at);
-    };
-    EXPECT_EQ(line(terminal), line(model));
-    EXPECT_NE(line(model), "") << key;
-  }
+  const auto lines = [](const std::string& text) {
+    Strings all = lines_in(text);
+    std::erase_if(all, [](const std::string& line) { return line.starts_with("uptime: "); });
+    return all;
+  };
+  const Strings model = lines(client.call_text("pivot_status"));
+  EXPECT_THAT(model, testing::IsSupersetOf({"server: fake_server", "state: ready", "calls: 1"}));
+  EXPECT_EQ(lines(run(client, {"status", "fake_server"}).out), model);
+}
+
+TEST(Control, a_daemon_that_cannot_be_reached_is_away_and_has_no_zeros) {
+  Client client({.options = {"--url", "http://127.0.0.1:1/mcp", "--name", "gone"}});
+  client.send("initialize", {{"protocolVersion", "2025-06-18"},
+                             {"capabilities", json::object()},
+                             {"clientInfo", {{"name", "test"}, {"version", "1"}}}});
+  EXPECT_TRUE(
+      wait_until([&] { return run(client, {"status"}).out.find(" away ") != std::string::npos; }, soon()));
+  EXPECT_THAT(run(client, {"status", "gone"}).out,
+              AllOf(HasSubstr("state: away\n"), Not(HasSubstr(": 0\n"))));
 }
 
 TEST(Control, the_socket_is_for_its_owner_and_goes_with_mcpivot) {

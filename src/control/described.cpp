@@ -21,7 +21,7 @@ void describe_usage(json::object& server, const Usage& usage) {
 }
 
 json::object described_instance(const Status& status, std::string client) {
-  json::object instance{{"client", std::move(client)},      {"state", status.state},
+  json::object instance{{"client", std::move(client)},      {"state", status.condition()},
                         {"trouble", status.trouble},        {"waiting", status.waiting},
                         {"starts", status.past.starts},     {"crashes", status.past.crashes},
                         {"lastExit", status.past.last_exit}};
@@ -49,7 +49,7 @@ json::object described(const Member& member, const Routes::Cost& cost) {
   const Status status = member.instance().status();
   json::object server{{"name", member.name()},
                       {"active", member.active()},
-                      {"state", status.state},
+                      {"state", status.condition()},
                       {"trouble", status.trouble},
                       {"command", status.command},
                       {"version", status.version},
@@ -85,7 +85,7 @@ json::object described(const Member& member, const Routes::Cost& cost) {
 // The best that any of them is.
 json::object described_for_all(const Member& member, const Routes::Cost& cost,
                                const std::vector<Instance*>& instances, const Label& label) {
-  constexpr std::array states{"ready", "starting", "failed", "stopped"};
+  constexpr std::array states{"ready", "starting", "failed", "away", "stopped"};
   json::array all;
   std::size_t best = states.size() - 1;
   std::size_t tools = cost.tools;
@@ -97,7 +97,8 @@ json::object described_for_all(const Member& member, const Routes::Cost& cost,
   for (const Instance* const instance : instances) {
     const Status status = instance->status();
     if (is_unused(status)) continue;
-    const auto state = static_cast<std::size_t>(std::ranges::find(states, status.state) - std::begin(states));
+    const auto state =
+        static_cast<std::size_t>(std::ranges::find(states, status.condition()) - std::begin(states));
     best = std::min(best, state);
     if (status.state == "failed" && trouble.empty()) trouble = status.trouble;
     tools = std::max(tools, cost.tools == 0 ? status.tools : 0);

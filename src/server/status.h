@@ -51,6 +51,7 @@ struct Status {
   std::string trouble;   // why it is not ready
   std::string command;   // as the user gave it
   bool daemon = false;   // what begins and ends are sessions with it
+  bool away = false;     // and nobody took the last connection
   std::string version;   // as the server tells it
   std::string protocol;  // "2026-07-28 (modern era)"
   std::optional<FileFacts> executable;
@@ -72,6 +73,9 @@ struct Status {
   std::string untold;  // words for the model that no answer has carried yet
   std::vector<std::pair<std::string, std::string>> more;  // what this kind of server has to say besides
 
+  // The state in a word for people: a daemon that can't be reached has not failed, it is away. One that
+  // answers, but won't talk to us, has.
+  std::string condition() const;
   std::string text() const;
 };
 
