@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 #include <ranges>
@@ -38,9 +39,18 @@ std::string unknown_option(const WordWalk& walk, const std::string& name) {
   // The dashes are the same in all of them, and would make short names look alike.
   std::vector<std::string> bare;
   for (const std::string& one : known) bare.push_back(one.substr(2));
-  const std::string_view meant = nearest_of(std::string_view(name).substr(name.find_first_not_of('-')), bare);
+  const std::string_view word =
+      std::string_view(name).substr(std::min(name.find_first_not_of('-'), name.size()));
+  const std::string_view meant = word.empty() ? word : nearest_of(word, bare);
   return fmt::format("{} has no option {}.{}", full_name(*walk.command), name,
                      meant.empty() ? "" : fmt::format(" Did you mean --{}?", meant));
+}
+
+// As a shell reads it.
+std::string in_quotes(const std::string& word) {
+  std::string quoted = "'";
+  for (const char c : word) quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return quoted + "'";
 }
 
 std::string with_dashes(const std::vector<std::string>& words, std::size_t at) {
@@ -49,7 +59,7 @@ std::string with_dashes(const std::vector<std::string>& words, std::size_t at) {
     if (i == at) line += " --";
     const bool plain =
         !words[i].empty() && words[i].find_first_of(" \t\n\"'\\$`*?;&|<>()#") == std::string::npos;
-    line += plain ? " " + words[i] : " '" + words[i] + "'";
+    line += plain ? " " + words[i] : " " + in_quotes(words[i]);
   }
   return line;
 }
