@@ -26,7 +26,7 @@ pid_t pid_in(const fs::path& file) {
 }
 
 bool wait_for_calls(Client& client, const std::string& words) {
-  return wait_until([&] { return status_of(client, "calls").find(words) != std::string::npos; }, soon());
+  return wait_until([&] { return status_of(client, "runs").find(words) != std::string::npos; }, soon());
 }
 
 TEST(CliCalls, lines_on_stderr_become_progress) {
@@ -149,7 +149,7 @@ TEST(CliCalls, two_hundred_at_once_neither_fail_nor_exceed_the_limit) {
   }
   EXPECT_LE(most_at_once(client.directory() / "there"), 5);
   EXPECT_GE(most_at_once(client.directory() / "there"), 2) << "they should run side by side";
-  EXPECT_THAT(status_of(client, "calls"),
+  EXPECT_THAT(status_of(client, "runs"),
               StartsWith("200 (0 failed), 0 running, 0 waiting, at most 5 at once"));
   EXPECT_LT(open_fds(client.child().pid()), 40U);
 }

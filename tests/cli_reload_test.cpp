@@ -165,7 +165,7 @@ TEST(CliReload, a_call_in_flight_finishes_whatever_is_reloaded_meanwhile) {
   // The limit is one for all generations.
   const std::int64_t next = client.send_call("two");
   EXPECT_TRUE(wait_until(
-      [&] { return status_of(client, "calls").find("1 running, 1 waiting") != std::string::npos; }, soon()));
+      [&] { return status_of(client, "runs").find("1 running, 1 waiting") != std::string::npos; }, soon()));
   EXPECT_EQ(status_of(client, "draining"), "1");
   gate.open();
   const json::object answer = client.await(id);
@@ -173,7 +173,7 @@ TEST(CliReload, a_call_in_flight_finishes_whatever_is_reloaded_meanwhile) {
   EXPECT_EQ(own_text(answer), "waited");
   EXPECT_THAT(arguments_in(client.await(next)), ElementsAre("2", "--json"));
   EXPECT_TRUE(wait_status(client, "draining", "0"));
-  EXPECT_THAT(status_of(client, "calls"), HasSubstr("2 (0 failed)")) << "counts go on";
+  EXPECT_THAT(status_of(client, "runs"), HasSubstr("2 (0 failed)")) << "counts go on";
 }
 
 // ---- What is watched by itself.

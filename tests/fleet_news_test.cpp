@@ -107,7 +107,7 @@ TEST(FleetNews, a_daemon_that_was_away_at_the_start_is_told_of_when_it_is_there)
       json::object{{"url", "http://127.0.0.1:" + std::to_string(port) + "/mcp"}, {"active", true}};
   Client client(with(servers));
   start(client);
-  ASSERT_TRUE(wait_overview(client, "app: active, failed"));
+  ASSERT_TRUE(wait_overview(client, "app: active, away"));
   EXPECT_THAT(text_of(client.call("alpha__echo")), HasSubstr("\n\"app\": "));
   const FakeDaemon daemon(port, {});
   EXPECT_TRUE(wait_overview(client, "app: active, ready"));

@@ -112,6 +112,11 @@ LoadedConfig Engine::configuration() const {
   return loaded;
 }
 
+std::string Engine::configuration_file() const {
+  const std::string& file = options_.gateway.file;
+  return file.empty() ? file : absolute_path(file).lexically_normal().string();
+}
+
 void Engine::start() {
   signals_.async_wait([this](const boost::system::error_code& error, int signal) {
     if (error) return;

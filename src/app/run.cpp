@@ -51,7 +51,9 @@ class Program {
         client_(*link_, engine_.clients(), desk_,
                 [this](std::string_view why) { shut_down(fmt::format("the client {}", why)); }),
         control_(engine_.context(), engine_.world(), engine_.clients(), desk_, options.log.name),
-        deadline_(engine_.loop()) {}
+        deadline_(engine_.loop()) {
+    control_.set_configuration_file(engine_.configuration_file());
+  }
 
   int run() {
     engine_.start();

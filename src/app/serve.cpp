@@ -142,6 +142,7 @@ class ServingProgram {
                  options.log.name),
         deadline_(engine_.loop()) {
     gate_.serve(server_);
+    control_.set_configuration_file(engine_.configuration_file());
   }
 
   int run() {

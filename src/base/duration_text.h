@@ -8,4 +8,7 @@ namespace mcpivot {
 
 std::string duration_text(std::chrono::milliseconds duration);
 
+// How long a call takes: "0.4 ms", "12 ms", "1.5 s".
+std::string short_time_text(std::chrono::microseconds time);
+
 }  // namespace mcpivot

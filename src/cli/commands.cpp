@@ -93,6 +93,7 @@ std::function<std::function<int()>()> add_control_commands(CLI::App& app) {
   auto* show = command("status", "[SERVER] [OPTIONS]", "What runs, and how it is doing");
   show->add_flag("--json", wish->as_json, "For programs");
   show->add_flag("--watch", wish->watch, "Again and again, until Ctrl-C");
+  show->add_flag("--all", wish->all, "Also the mcpivots of other folders");
   auto* reload = command("reload", "[SERVER] [OPTIONS]",
                          "A new generation of a server; the old one serves until it works");
   reload->add_flag("--build", wish->build, "Build it first");
@@ -104,10 +105,29 @@ std::function<std::function<int()>()> add_control_commands(CLI::App& app) {
   command("activate", "SERVER [OPTIONS]", "Put a server's tools into the client's list", Instance::required);
   command("deactivate", "SERVER [OPTIONS]", "Take a server's tools out of the client's list",
           Instance::required);
-  command("tools", "[SERVER] [OPTIONS]", "The tools of all servers, or of one");
-  auto* call = command("call", "TOOL [JSON] [OPTIONS]", "Call a tool by hand", Instance::none);
+  auto* tools = command("tools", "[SERVER | TOOL] [OPTIONS]",
+                        "The tools of all servers, or of one; or the arguments of one tool", Instance::none);
+  tools->add_option("SERVER|TOOL", wish->tool, "A server, or a tool; part of a server's name is enough")
+      ->option_text(" ");
+  tools->add_flag("--json", wish->as_json, "For programs");
+  auto* search = command("search", "WORDS... [OPTIONS]", "Find tools, of all servers, by what you want to do",
+                         Instance::none);
+  search->add_option("WORDS", wish->words, "What the tool should do, such as: read a file")
+      ->required()
+      ->option_text(" ");
+  search->add_option("-n,--limit", wish->hits, "How many to show at most (default: 5)")->option_text("N");
+  search->add_flag("--json", wish->as_json, "For programs");
+  auto* call = command("call", "TOOL [KEY=VALUE... | JSON] [OPTIONS]", "Call a tool by hand", Instance::none);
   call->add_option("TOOL", wish->tool, "Its name, as clients see it")->required()->option_text(" ");
-  call->add_option("JSON", wish->arguments, "Its arguments, as a JSON object")->option_text(" ");
+  call->add_option("ARGUMENT", wish->words,
+                   "KEY=VALUE, of the type that the tool asks for; KEY=@FILE for what a file contains; "
+                   "KEY:=JSON; or all of them as a JSON object")
+      ->option_text(" ");
+  call->add_option("--save-to", wish->folder,
+                   "Where images, audio and other files in the answer are saved (default: here)")
+      ->option_text("FOLDER")
+      ->check(CLI::ExistingDirectory);
+  call->add_flag("--json", wish->as_json, "Print the whole answer, as JSON");
 
   auto* sessions =
       command("sessions", "[--end ID] [OPTIONS]", "The sessions of an \"mcpivot serve\"", Instance::none);

@@ -28,6 +28,7 @@ _mcpivot() {
     printf -v word %q "${word:${#last}-${#tail}}"
     COMPREPLY+=("$word")
   done
+  [[ ${COMPREPLY[0]-} == *= ]] && compopt -o nospace 2>/dev/null
   case ${lines[0]-} in
     files) compopt -o filenames 2>/dev/null; mapfile -t -O "${#COMPREPLY[@]}" COMPREPLY < <(compgen -f -- "$tail") ;;
     folders) compopt -o filenames 2>/dev/null; mapfile -t -O "${#COMPREPLY[@]}" COMPREPLY < <(compgen -d -- "$tail") ;;
@@ -57,7 +58,11 @@ _mcpivot() {
     name=${${line%%$'\t'*}//:/\\:}
     [[ $line == *$'\t'* ]] && described+=("$name:${line#*$'\t'}") || described+=("$name")
   done
-  (( $#described )) && _describe -V mcpivot described
+  if [[ $lines[2] == *= ]]; then
+    (( $#described )) && _describe -V mcpivot described -S ''
+  else
+    (( $#described )) && _describe -V mcpivot described
+  fi
   case $lines[1] in
     files) [[ $PREFIX == --*=* ]] && compset -P '*='; _files ;;
     folders) [[ $PREFIX == --*=* ]] && compset -P '*='; _files -/ ;;

@@ -12,6 +12,7 @@
 #include "cli/commands.h"
 #include "cli/completion.h"
 #include "cli/control_command.h"
+#include "cli/did_you_mean.h"
 #include "cli/man_page.h"
 #include "cli/server_name.h"
 #include "cli/split_words.h"
@@ -501,7 +502,9 @@ Invocation parse_command_line(std::vector<std::string> arguments) {
   // What follows "--" is the server's own command line, options and all.
   const auto separator = std::ranges::find(arguments, "--");
   if (separator != arguments.end()) server.command.argv.assign(separator + 1, arguments.end());
+  const bool has_dashes = separator != arguments.end();
   arguments.erase(separator, arguments.end());
+  const std::vector<std::string> words = arguments;
 
   try {
     std::ranges::reverse(arguments);  // as CLI11 wants them
@@ -540,6 +543,10 @@ Invocation parse_command_line(std::vector<std::string> arguments) {
     if (options.gateway.compat == Compat::mcpflow && server.build.empty())
       throw CLI::ValidationError("--compat", "mcpflow's one tool, recompile, needs a --build");
   } catch (const CLI::ParseError& error) {
+    const bool failed = error.get_exit_code() != 0;
+    if (const std::string hint = failed ? misplaced_word(app, words, has_dashes, names_a_program) : "";
+        !hint.empty())
+      return wrong(hint + "\nRun mcpivot --help for more.\n");
     std::ostringstream out;
     std::ostringstream err;
     invocation.exit_code = app.exit(error, out, err) == 0 ? 0 : usage_error;

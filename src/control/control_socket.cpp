@@ -186,6 +186,7 @@ json::object ControlSocket::Visitor::status(std::string_view params) const {
                       {"name", owner_.name_},
                       {"client", owner_.crowd_ == nullptr ? desk.client_name() : std::string()},
                       {"folder", fs::current_path(error).string()},
+                      {"config", owner_.configuration_file_},
                       {"servers", std::move(servers)}};
   if (owner_.crowd_ != nullptr)
     describe_clients(status, owner_.crowd_->facts(), find_member(params, "allClients") == "true");
@@ -242,10 +243,13 @@ json::value ControlSocket::Visitor::logs(std::string_view params) const {
       for (const OutputRing::Line& line : instance->ring().lines()) {
         if (line.number <= after) continue;
         last = std::max(last, line.number);
-        json::object described{{"server", member->name()},
-                               {"generation", line.generation},
-                               {"number", line.number},
-                               {"text", line.text}};
+        json::object described{
+            {"server", member->name()},
+            {"generation", line.generation},
+            {"number", line.number},
+            {"atMs",
+             std::chrono::duration_cast<std::chrono::milliseconds>(line.at.time_since_epoch()).count()},
+            {"text", line.text}};
         if (!whose.empty()) described["client"] = whose;
         lines.push_back(std::move(described));
       }

@@ -391,10 +391,12 @@ std::string ControlTools::overview() const {
       ++active;
       tokens += cost.tokens();
     }
-    lines += fmt::format("{}: {}, {}, {} tools (about {} tokens)", member->name(),
-                         member->active() ? "active" : "inactive", status.state, cost.tools, cost.tokens());
-    if (status.life)
-      lines += fmt::format(", generation {}, {} in flight", status.life->generation, status.life->in_flight);
+    lines +=
+        fmt::format("{}: {}, {}, {} tools (about {} tokens)", member->name(),
+                    member->active() ? "active" : "inactive", status.condition(), cost.tools, cost.tokens());
+    if (status.life) lines += fmt::format(", generation {}", status.life->generation);
+    if (status.life && status.life->in_flight > 0)
+      lines += fmt::format(", {} in flight", status.life->in_flight);
     if (status.past.crashes > 0) lines += fmt::format(", {} crashes", status.past.crashes);
     if (!status.trouble.empty())
       lines += fmt::format("; {}", status.trouble.substr(0, status.trouble.find('\n')));

@@ -61,16 +61,17 @@ struct MessageParts {
   Span params;
   Span result;
   Span error;
-  Span name;            // params.name
-  Span uri;             // params.uri
-  Span progress_token;  // params._meta.progressToken of a request, params.progressToken of
-                        // notifications/progress
-  Span request_id;      // params.requestId
-  Span meta;            // params._meta
-  Span version;         // its io.modelcontextprotocol/protocolVersion: this makes a request a modern one
-  Span subscription;    // its io.modelcontextprotocol/subscriptionId
-  Span request_state;   // params.requestState
-  bool task = false;    // has params.task: the answer announces a task, which goes on after it
+  Span name;              // params.name
+  Span uri;               // params.uri
+  Span progress_token;    // params._meta.progressToken of a request, params.progressToken of
+                          // notifications/progress
+  Span request_id;        // params.requestId
+  Span meta;              // params._meta
+  Span version;           // its io.modelcontextprotocol/protocolVersion: this makes a request a modern one
+  Span subscription;      // its io.modelcontextprotocol/subscriptionId
+  Span request_state;     // params.requestState
+  bool task = false;      // has params.task: the answer announces a task, which goes on after it
+  bool is_error = false;  // result.isError is true: a tool that failed
 
   bool is_answer() const { return kind == Kind::result || kind == Kind::error; }
   std::string_view text(Span span) const { return span.of(raw); }

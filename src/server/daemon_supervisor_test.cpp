@@ -81,6 +81,12 @@ class DaemonSupervisorTest : public testing::Test {
     death.how = "closed the connection";
     return supervisor_.on_lost(death, {.how = death.how, .forgotten = forgotten});
   }
+  std::string condition() const {
+    Status status;
+    status.state = "failed";
+    supervisor_.describe(status);
+    return status.condition();
+  }
   void end_stop(bool ok = true) { std::exchange(kept_.stopped, nullptr)(ok, ok ? "it stopped" : "it hangs"); }
   std::string did() { return std::exchange(kept_.did, {}); }
   std::string told() { return std::exchange(told_, {}); }
@@ -256,6 +262,15 @@ TEST_F(DaemonSupervisorTest, it_is_looked_for_less_and_less_often_but_sooner_if_
   EXPECT_EQ(supervisor_.back_off(30, true), 1'000ms);
   clock_.time += 4'500ms;  // it is ours to start in half a second
   EXPECT_EQ(supervisor_.back_off(30, true), 500ms);
+}
+
+// --- status
+
+TEST_F(DaemonSupervisorTest, a_daemon_that_cannot_be_reached_is_away_and_one_that_refuses_us_has_failed) {
+  fail(true);
+  EXPECT_EQ(condition(), "away");
+  fail(false);
+  EXPECT_EQ(condition(), "failed");
 }
 
 }  // namespace

@@ -509,6 +509,7 @@ void Generation::fail(std::int64_t own, const Requests::Request& request, int co
     const std::string line = error_answer(IdText(own).view(), code, why);
     answer_inquiry(own, *read_message(line));
   } else {
+    owner_.on_failed(request);
     clients_.refuse(request.origin, error_answer(request.id(), code, why));
   }
 }

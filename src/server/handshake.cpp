@@ -184,10 +184,10 @@ void Handshake::replay_from(std::size_t index) {
         auto self = weak.lock();
         if (!self) return;
         const std::string_view result = answer.text(answer.result);
-        const std::string why = answer.kind != Kind::result                ? error_text(answer)
-                                : find_member(result, "isError") == "true" ? "isError"
-                                : is_input_required(result)                ? "it asks for input"
-                                                                           : "";
+        const std::string why = answer.kind != Kind::result ? error_text(answer)
+                                : answer.is_error           ? "isError"
+                                : is_input_required(result) ? "it asks for input"
+                                                            : "";
         if (!why.empty())
           self->outcome_.failed_replays.push_back(fmt::format("{} ({})", self->calls_[index].label, why));
         self->replay_from(index + 1);

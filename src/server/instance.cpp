@@ -39,6 +39,7 @@ Instance::Instance(World& world, Clients& clients, Source& source, InstanceId id
                    Watcher& watcher)
     : world_(world),
       clients_(clients),
+      clock_(world.timers()),
       source_(source),
       id_(id),
       watcher_(watcher),
@@ -525,6 +526,8 @@ void Instance::on_answer(const Generation::Requests::Request& request, ToClient&
   if (has_stale_headers(request, said) &&
       waiting_.add(request.origin, request.kept.message(), request.sent_before + 1))
     return refetch(ListKind::tools);  // which sends it again
+  if (request.known == Method::tools_call)
+    counts_.answered(clock_.now() - request.asked, said.message.is_error || said.message.kind == Kind::error);
   replay_.learn(request, said.message);
   if (request.known != Method::tools_call || !is_outdated(said.from))
     return watcher_.pass_answer(*this, request, said);
@@ -626,6 +629,7 @@ void Instance::watch_overdue_calls() {
           "[mcpivot] server \"{}\" did not answer {} within {} (--call-timeout); it was cancelled there and "
           "may have taken effect.{}",
           config.name, describe(request), duration_text(config.call_timeout), after_overdue(*generation));
+      count_failure(request);
       clients_.refuse(request.origin, failure_answer(request.known, request.id(), words));
     }
     take_turns();
@@ -657,6 +661,7 @@ Status Instance::status() const {
   status.waiting = waiting_.size() + turns_.size();
   status.draining = leaving_.size();
   status.past = past_;
+  status.usage = Usage::of(counts_);
   if (build_) status.building = world_.timers().since(build_began_);
   status.tools = catalog().list(ListKind::tools).size();
   supervisor().describe(status);

@@ -19,6 +19,7 @@
 #include <string>
 #include <vector>
 
+#include "server/call_counts.h"
 #include "server/changes.h"
 #include "server/crash_report.h"
 #include "server/daemon_supervisor.h"
@@ -92,6 +93,8 @@ class Instance final : private Generation::Owner {
     virtual void change_ends(Changes::Id id, bool ok) = 0;
     // As SourceWatch has it; false if nothing is watched.
     virtual bool unsettled(bool look) const = 0;
+    // How all of them are used, those that have ended included.
+    virtual CallCounts counts() const = 0;
   };
 
   // The others must outlive it.
@@ -232,6 +235,9 @@ class Instance final : private Generation::Owner {
   // The server's own result of the handshake; empty before there was one.
   const std::string& initialize_result() const { return offer_.initialize_result(); }
   const OutputRing& ring() const { return ring_; }
+  // How its tools are used; and how those of all instances of its server are.
+  const CallCounts& counts() const { return counts_; }
+  CallCounts counts_of_all() const { return source_.counts(); }
   // The last lines that a daemon of our own starting printed.
   std::string daemon_output(std::size_t lines) const { return daemon_.output(lines); }
   // Words for the model, with the next tool answer, if it wants to hear of this server, and isn't one of
@@ -293,9 +299,13 @@ class Instance final : private Generation::Owner {
   void on_less() override {
     if (turns_.size() > 0) take_turns();
   }
+  void on_failed(const Generation::Requests::Request& request) override { count_failure(request); }
   void on_lost(Generation& generation, Generation::Open lost, std::string_view why) override;
   void on_death(Generation& generation, const Backend::Ending& ending) override;
 
+  void count_failure(const Generation::Requests::Request& request) {
+    if (request.known == Method::tools_call) counts_.failed();
+  }
   void learn_tools();
   void recall_last_run();
   void keep_for_next_run() const;
@@ -429,6 +439,7 @@ class Instance final : private Generation::Owner {
 
   World& world_;
   Clients& clients_;
+  const Clock& clock_;
   Source& source_;
   InstanceId id_;
   ConfigRef config_;
@@ -522,6 +533,7 @@ class Instance final : private Generation::Owner {
   bool watching_overdue_ = false;
 
   History past_;
+  CallCounts counts_;
 };
 
 }  // namespace mcpivot

@@ -318,6 +318,7 @@ bool Instance::settle(const Generation& generation, Generation::Open& open, cons
   }
   const std::string_view fate = reached ? manner.unsure : "It never reached the server; it had no effect.";
   const std::string words = crash_report(death, describe(request), fate);
+  count_failure(request);
   clients_.refuse(request.origin, failure_answer(request.known, request.id(), words));
   return true;
 }

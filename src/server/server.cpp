@@ -61,6 +61,12 @@ void Server::close() {
   watch_.reset();
 }
 
+CallCounts Server::counts() const {
+  CallCounts all = ended_;
+  for (const Instance* const instance : instances_) all.add(instance->counts());
+  return all;
+}
+
 std::vector<Instance*> Server::by_use() const {
   std::vector<Instance*> all;
   std::ranges::copy_if(instances_, std::back_inserter(all),

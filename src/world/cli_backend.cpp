@@ -186,8 +186,8 @@ void CliBackend::describe(const Describe& line) const {
              "{} mistakes in the schema{}", mistakes,
              config_->control.logs.empty() ? "" : fmt::format("; {} shows them", config_->control.logs)));
   const CallPool::Counts& counts = pool_->counts();
-  line("calls", fmt::format("{} ({} failed), {} running, {} waiting, at most {} at once", counts.calls,
-                            counts.failures, pool_->running(), pool_->waiting(), pool_->jobs()));
+  line("runs", fmt::format("{} ({} failed), {} running, {} waiting, at most {} at once", counts.calls,
+                           counts.failures, pool_->running(), pool_->waiting(), pool_->jobs()));
   if (counts.calls > 0)
     line("slowest call", fmt::format("{}, {}", counts.slowest_tool, duration_text(counts.slowest)));
 }
