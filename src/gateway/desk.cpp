@@ -168,6 +168,7 @@ void Desk::configure(GatewayConfig config) {
   config_.servers = config.servers;
   config_.left_out = config.left_out;
   config_.names = config.names;
+  config_.pivot_call = config.pivot_call;
   config_.front = config.front;
   config_.trouble = config.trouble;
   config_.powers = config.powers;
@@ -300,16 +301,19 @@ void Desk::on_list_changed(const Instance& instance, ListKind kind) {
 
 void Desk::pass_answer(const Instance& instance, const Generation::Requests::Request& request,
                        ToClient& said) {
-  if (request.known != Method::tools_call || notices_.empty() || request.origin.client != client_)
-    return clients_.pass(said);
+  const bool through = request.origin.through;
+  if (request.known != Method::tools_call || (notices_.empty() && !through)) return clients_.pass(said);
+  const bool tells = request.origin.client == client_ && !notices_.empty();
+  if (!tells && !through) return clients_.pass(said);
   const Item* tool = request.name().empty()
                          ? nullptr
                          : instance.catalog().find(ListKind::tools, string_value(request.name()));
-  const NoticeInAnswer notice(said.message, notices_.text(),
-                              tool != nullptr ? std::string_view(tool->json) : std::string_view());
+  const NoticeInAnswer notice(said.message, tells ? std::string_view(notices_.text()) : std::string_view(),
+                              tool != nullptr ? std::string_view(tool->json) : std::string_view(),
+                              through ? call_heading(instance.name(), request.name()) : std::string());
   notice.add_to(said.edits);
   said.changed = notice.fits();
-  if (notice.fits()) notices_.carried(notice.delivered());
+  if (tells && notice.fits()) notices_.carried(notice.delivered());
   clients_.pass(said);
 }
 
