@@ -23,6 +23,7 @@ std::string Status::text() const {
     if (!value.empty()) lines += fmt::format("{}: {}\n", key, value);
   };
   line("server", server);
+  line("calls itself", own_name);
   line("state", state);
   line("trouble", trouble);
   line("version", version);
