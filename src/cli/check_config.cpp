@@ -89,9 +89,10 @@ class Report {
       const std::size_t count = servers.size() + config_.left_out.size();
       say(paint_.bold(fmt::format("{}: {} server{}", file, count, count == 1 ? "" : "s")));
       if (servers.size() > 1)
-        say(fmt::format("tools are called {}{}",
+        say(fmt::format("tools are called {}{}{}",
                         config_.gateway.names == Naming::bare ? "as the servers call them" : "SERVER__TOOL",
-                        config_.gateway.remember ? "; what is activated is remembered" : ""));
+                        config_.gateway.remember ? "; what is activated is remembered" : "",
+                        reach(config_.gateway.pivot_call)));
     }
     for (std::size_t i = 0; i < servers.size(); ++i) print(servers[i], config_.sources[i]);
     for (const LeftOut& server : config_.left_out)
@@ -103,6 +104,18 @@ class Report {
   bool has_errors() const { return config_.has_errors(); }
 
  private:
+  static std::string_view reach(CallThrough through) {
+    switch (through) {
+      case CallThrough::active:
+        return "; pivot_call calls those of active servers";
+      case CallThrough::off:
+        return "; there is no pivot_call";
+      case CallThrough::all:
+        break;
+    }
+    return "";
+  }
+
   void line(std::string_view label, const std::string& text) {
     if (!text.empty())
       say(fmt::format("  {} {}", paint_.dim(fmt::format("{:<9}", label)), on_one_line(text)));
@@ -137,6 +150,9 @@ class Report {
     line("replays", spelled(source, "replay"));
     line("limits", limits(source));
     line("tools", tools(entry.tools));
+    if (entry.pivot_call)
+      line("through", *entry.pivot_call ? "pivot_call calls its tools, also while it is inactive"
+                                        : "pivot_call never calls its tools");
     if (entry.idle_stop) line("ends", "when inactive for " + duration_text(*entry.idle_stop));
   }
 

@@ -74,10 +74,14 @@ class FileReader {
                                     member.key, container->key, container->place.line));
       }
     }
+    // Unless it is read, and once only, it is not known how much was to be allowed.
+    const auto given = std::ranges::count(settings.members, "pivot_call", &JsoncMember::key);
+    if (given > 0) config_.gateway.pivot_call = CallThrough::off;
     std::vector<const JsoncMember*> unknown;
     keys_.read(
         settings, file_keys(), "the file", [&](const Key& key) { return key.in_file(config_.gateway); },
         [&](const JsoncMember& member) { unknown.push_back(&member); });
+    if (given > 1) config_.gateway.pivot_call = CallThrough::off;
     warn_unknown(unknown);
     if (container == nullptr) container = &bare;
     read_servers(*container);

@@ -197,6 +197,33 @@ TEST(ConfigFile, what_only_a_gateway_needs) {
   EXPECT_TRUE(config.gateway.remember);
 }
 
+TEST(ConfigFile, whom_pivot_call_reaches_and_nobody_if_that_cannot_be_read) {
+  const auto reads = [](const std::string& file, const std::string& server = "") {
+    return read("{" + file + R"("mcpServers": {"a": {"command": "x")" + server + "}}}");
+  };
+  EXPECT_EQ(reads("").gateway.pivot_call, CallThrough::all);
+  EXPECT_EQ(reads(R"("pivot_call": "all", )").gateway.pivot_call, CallThrough::all);
+  EXPECT_EQ(reads(R"("pivot_call": "active", )").gateway.pivot_call, CallThrough::active);
+  EXPECT_EQ(reads(R"("pivot_call": "off", )").gateway.pivot_call, CallThrough::off);
+  EXPECT_EQ(reads("").gateway.servers.at(0).pivot_call, std::nullopt);
+  EXPECT_EQ(reads("", R"(, "pivot_call": true)").gateway.servers.at(0).pivot_call, true);
+  EXPECT_EQ(reads("", R"(, "pivot_call": false)").gateway.servers.at(0).pivot_call, false);
+
+  for (const char* wrong :
+       {R"("of")", R"("Active")", "false", "null", "[]", R"("off", "pivot_call": "all")"}) {
+    SCOPED_TRACE(wrong);
+    const LoadedConfig config = reads(std::string("\"pivot_call\": ") + wrong + ", ");
+    EXPECT_EQ(config.gateway.pivot_call, CallThrough::off);
+    EXPECT_TRUE(config.has_errors());
+  }
+  for (const char* wrong : {R"("false")", "null", "0", R"("off")"}) {
+    SCOPED_TRACE(wrong);
+    const LoadedConfig config = reads("", std::string(", \"pivot_call\": ") + wrong);
+    EXPECT_THAT(config.gateway.servers, IsEmpty()) << "it is left out";
+    EXPECT_TRUE(config.has_errors());
+  }
+}
+
 TEST(ConfigFile, what_builds_or_watches_runs_beside_the_file) {
   EXPECT_EQ(with(R"("command": "x", "build": "make")").gateway.servers[0].server.command.cwd, "/files");
   EXPECT_EQ(with(R"("command": "x", "watch": "src")").gateway.servers[0].server.command.cwd, "/files");
@@ -252,6 +279,12 @@ TEST(ConfigFile, every_problem_has_its_place_and_says_what_to_do) {
       {front + "\"a\": {\"command\": \"x\", \"tools\": {\"allow\":\n [\"dele[te\", \"\"]}}}}",
        {"f:4:3: error: \"allow\" of \"tools\" of server \"a\": bad pattern 'dele[te': a '[' has no ']'",
         "f:4:14: error: \"allow\" of \"tools\" of server \"a\": bad pattern '': it is empty"}},
+      {"{\"pivot_call\":\n \"of\", \"mcpServers\": {\"a\": {\"command\": \"x\"}}}",
+       {"f:2:2: error: \"pivot_call\" of the file must be \"active\", \"all\" or \"off\", not \"of\""}},
+      {"{\"pivot_call\": null, \"mcpServers\": {\"a\": {\"command\": \"x\"}}}",
+       {"f:1:16: error: \"pivot_call\" of the file must be \"active\", \"all\" or \"off\", not null"}},
+      {front + "\"a\": {\"command\": \"x\",\n \"pivot_call\": \"off\"}}}",
+       {"f:4:16: error: \"pivot_call\" of server \"a\" must be true or false, not \"off\""}},
       {front + "\"a\": {}}}", {"f:3:1: error: server \"a\" has none of \"command\""}},
       {front + "\"a\": {\"command\": \"x\",\n \"url\": \"http://h/\"}}}",
        {"f:4:2: error: server \"a\" has \"url\" as well as \"command\"; keep one of them"}},

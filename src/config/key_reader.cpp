@@ -61,6 +61,7 @@ void choose(std::size_t which, const Target& target) {
   if (auto* const* front = std::get_if<Front*>(&target)) **front = static_cast<Front>(which);
   if (auto* const* era = std::get_if<std::optional<Era>*>(&target))
     **era = which == 0 ? std::nullopt : std::optional(static_cast<Era>(which - 1));
+  if (auto* const* through = std::get_if<CallThrough*>(&target)) **through = static_cast<CallThrough>(which);
   if (auto* const* names = std::get_if<Naming*>(&target)) **names = static_cast<Naming>(which);
 }
 
@@ -81,7 +82,8 @@ std::vector<KeyReader::Given> KeyReader::read(const JsoncValue& object, std::spa
       }
       continue;
     }
-    if (key->type == KeyType::ignored || (member.value.kind == Kind::null && !strict_)) continue;
+    if (key->type == KeyType::ignored) continue;
+    if (member.value.kind == Kind::null && !strict_ && !key->guards) continue;
     const auto earlier = std::ranges::find(given, key, &Given::key);
     if (earlier != given.end()) {
       if (earlier->name != member.key)

@@ -18,6 +18,7 @@ constexpr std::array<string_view, 2> on_saves{"wait", "serve"};
 constexpr std::array<string_view, 2> sharings{"per-client", "shared"};
 constexpr std::array<string_view, 2> starts{"eager", "lazy"};
 constexpr std::array<string_view, 2> styles{"prefixed", "bare"};
+constexpr std::array<string_view, 3> reaches{"active", "all", "off"};
 constexpr std::array<string_view, 3> eras{"auto", "legacy", "modern"};
 constexpr std::array<string_view, 2> url_aliases{"serverUrl", "httpUrl"};
 constexpr std::array<string_view, 1> env_file_aliases{"envFile"};
@@ -306,6 +307,14 @@ constexpr std::array all_server_keys{
         .fallback = "",
         .words = "Which tools are there, and what they are called",
         .keys = tool_keys},
+    Key{.name = "pivot_call",
+        .type = KeyType::flag,
+        .kinds = for_all,
+        .fallback = "as `pivot_call` of the file says",
+        .words =
+            "Whether `pivot_call` can call the server's tools, also while it is inactive; `false`: never",
+        .in_server = IN_SERVER(entry.pivot_call),
+        .guards = true},
     Key{.name = "disabled",
         .type = KeyType::flag,
         .kinds = for_all,
@@ -388,6 +397,16 @@ constexpr std::array all_file_keys{
             "`legacy`, or `auto`: if a server has it",
         .in_file = [](GatewayConfig& config) -> Target { return &config.front; },
         .choices = eras},
+    Key{.name = "pivot_call",
+        .type = KeyType::choice,
+        .kinds = for_all,
+        .fallback = "all",
+        .words = "Which servers' tools `pivot_call` can call: `all`, or those of `active` servers; `off`: "
+                 "there is "
+                 "no `pivot_call`",
+        .in_file = [](GatewayConfig& config) -> Target { return &config.pivot_call; },
+        .choices = reaches,
+        .guards = true},
     Key{.name = "remember",
         .type = KeyType::flag,
         .kinds = for_all,

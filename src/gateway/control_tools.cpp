@@ -182,8 +182,28 @@ bool ControlTools::is_granted(const Tool& tool) const {
   return !restarts || powers_.restart;
 }
 
+bool ControlTools::calls_through() const {
+  return fleet_.call_through() != CallThrough::off &&
+         !(!fleet_.members().empty() && std::ranges::all_of(fleet_.members(), [](const auto& member) {
+           return member->entry().pivot_call == false;
+         }));
+}
+
+bool ControlTools::reaches(const Member& member) const {
+  switch (fleet_.call_through()) {
+    case CallThrough::active:
+      return member.entry().pivot_call.value_or(member.active());
+    case CallThrough::all:
+      return member.entry().pivot_call.value_or(true);
+    case CallThrough::off:
+      break;
+  }
+  return false;
+}
+
 bool ControlTools::is_listed(const Tool& tool) const {
   if (tool.of != compat_ || !is_granted(tool)) return false;
+  if (tool.run == &ControlTools::call_through && !calls_through()) return false;
   if (tool.when == Tool::When::choice) return offers_choice();
   if (tool.when == Tool::When::activation) return offers_choice() && era_ == Era::legacy;
   if (tool.when == Tool::When::always) return true;
@@ -207,6 +227,8 @@ std::string ControlTools::properties_of(const Tool& tool, bool with_server) {
 }
 
 std::string_view ControlTools::description_of(const Tool& tool) const {
+  if (tool.run == &ControlTools::call_through && fleet_.call_through() == CallThrough::active)
+    return "Call a tool of an active server by its full name.";
   if (tool.run != &ControlTools::restart || powers_.others) return tool.description;
   return "Restart an MCP server without a build. stop: only stop it; the next call starts it.";
 }
@@ -247,10 +269,14 @@ std::string ControlTools::why_not(std::string_view name) const {
   if (tool->when == Tool::When::buildable) return "no server here has a build command (--build)";
   if (tool->when == Tool::When::logging)
     return "mcpivot did not start what is behind it, and so does not see what that prints";
+  if (tool->run == &ControlTools::call_through && offers_choice())
+    return "the configuration turns it off (\"pivot_call\")";
   if (tool->when == Tool::When::activation && offers_choice())
-    return "in protocol version 2026-07-28 the list of tools doesn't change because of a call; pivot_search "
-           "and "
-           "pivot_call reach every server, active or not";
+    return fmt::format(
+        "in protocol version 2026-07-28 the list of tools doesn't change because of a call; {}",
+        calls_through() && fleet_.call_through() == CallThrough::all
+            ? "pivot_search and pivot_call reach every server, active or not"
+            : "\"mcpivot activate\" in a terminal does it");
   return fmt::format("there is one server only, \"{}\", and it is always active",
                      fleet_.members().front()->name());
 }
@@ -487,7 +513,9 @@ void ControlTools::search(const Call& call) {
     const auto tool = std::ranges::find(fleet_.names().all_tools(), hit.name, &Routes::Named::name);
     if (tool == fleet_.names().all_tools().end()) continue;
     text += fmt::format("{} ({}): {}\ninputSchema: {}\n\n", tool->name,
-                        tool->member->active() ? "active" : "inactive: use pivot_call",
+                        tool->member->active()   ? "active"
+                        : reaches(*tool->member) ? "inactive: use pivot_call"
+                                                 : "inactive: " + how_to_activate(tool->member->name()),
                         text_argument(tool->json, "description"), find_member(tool->json, "inputSchema"));
   }
   if (text.empty())
@@ -506,6 +534,14 @@ void ControlTools::call_through(const Call& call) {
   const Routes::Target* target = fleet_.names().tool(name);
   if (target == nullptr)
     return refuse(call, fmt::format("[mcpivot] no tool is called \"{}\"{}", name, hint_to_search()));
+  if (const Member& member = *target->member; !reaches(member))
+    return refuse(call,
+                  fmt::format("[mcpivot] {} was not called: the configuration doesn't let pivot_call reach "
+                              "\"{}\". {}",
+                              name, member.name(),
+                              member.active() ? "Call the tool itself."
+                                              : "To call the tool itself, it takes " +
+                                                    how_to_activate(member.name()) + " first."));
   const std::string_view params = message.text(message.params);
   std::string inner = fmt::format(R"({{"name":{})", quote(target->own));
   const std::string arguments = object_argument(call.arguments, "arguments");
@@ -518,7 +554,9 @@ void ControlTools::call_through(const Call& call) {
   const auto wrapped = read_message(line);
   if (!wrapped)  // nested deeper than any message may be
     return refuse(call, fmt::format("[mcpivot] pivot_call: the arguments: {}", wrapped.error().reason));
-  fleet_.call_tool(call.asker, *wrapped, *target);
+  Asker asker = call.asker;
+  asker.through = true;
+  fleet_.call_tool(asker, *wrapped, *target);
 }
 
 void ControlTools::sitter_kill(const Call& call) {
@@ -561,8 +599,11 @@ std::string ControlTools::instructions() const {
                         compat_ == Compat::none      ? "pivot_activate"
                         : compat_ == Compat::mcpflip ? "gateway_activate"
                                                      : "\"mcpivot activate SERVER\" in a terminal");
-  if (compat_ == Compat::none)
-    text += " pivot_search finds tools in all of them; pivot_call calls any tool by its full name.";
+  if (compat_ == Compat::none) text += " pivot_search finds tools in all of them";
+  if (has("pivot_call"))
+    text += fmt::format("; pivot_call calls any tool{} by its full name",
+                        fleet_.call_through() == CallThrough::active ? " of an active server" : "");
+  if (compat_ == Compat::none) text += ".";
   return text;
 }
 
@@ -574,7 +615,8 @@ std::string ControlTools::how_to_activate(const std::string& server) const {
 }
 
 std::string ControlTools::hint_to_activate(const Member& member, const std::string& tool) const {
-  if (era_ == Era::modern && compat_ == Compat::none)
+  const bool through = has("pivot_call") && reaches(member);
+  if (era_ == Era::modern && through)
     return fmt::format(
         R"([mcpivot] {} is a tool of "{}", which is not active. Call it with pivot_call {{"tool":{},"arguments":…}}.)",
         tool, member.name(), quote(tool));
@@ -582,8 +624,7 @@ std::string ControlTools::hint_to_activate(const Member& member, const std::stri
   std::string text =
       fmt::format("[mcpivot] {} is a tool of \"{}\", which is not active. {} {} first", tool, member.name(),
                   can_call ? "Call" : "It takes", how_to_activate(member.name()));
-  if (compat_ == Compat::none)
-    text += fmt::format(R"(, or pivot_call {{"tool":{},"arguments":…}})", quote(tool));
+  if (through) text += fmt::format(R"(, or pivot_call {{"tool":{},"arguments":…}})", quote(tool));
   return text + ".";
 }
 

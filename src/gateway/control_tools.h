@@ -39,6 +39,7 @@ class ControlTools {
     virtual const Presentation& presentation() const = 0;
     // What is wrong with the configuration, in one line; empty: nothing.
     virtual const std::string& trouble() const = 0;
+    virtual CallThrough call_through() const = 0;
     virtual const Routes& routes() = 0;
     // The same, where it does not matter what is listed: that is put together when somebody wants to see it.
     virtual const Routes& names() = 0;
@@ -112,6 +113,9 @@ class ControlTools {
   const Tool* find(std::string_view name) const;
   bool is_listed(const Tool& tool) const;
   bool is_granted(const Tool& tool) const;
+  // Whether pivot_call is there, and whether it reaches this one.
+  bool calls_through() const;
+  bool reaches(const Member& member) const;
   std::string_view description_of(const Tool& tool) const;
   static std::string properties_of(const Tool& tool, bool with_server);
   void answer(const Call& call, const std::string& text, bool failed = false) const;

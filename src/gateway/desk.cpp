@@ -168,6 +168,7 @@ void Desk::configure(GatewayConfig config) {
   config_.servers = config.servers;
   config_.left_out = config.left_out;
   config_.names = config.names;
+  config_.pivot_call = config.pivot_call;
   config_.front = config.front;
   config_.trouble = config.trouble;
   config_.powers = config.powers;
@@ -300,20 +301,22 @@ void Desk::on_list_changed(const Instance& instance, ListKind kind) {
 
 void Desk::pass_answer(const Instance& instance, const Generation::Requests::Request& request,
                        ToClient& said) {
-  const bool says_nothing = notices_.empty() && said.remark.empty();
-  if (request.known != Method::tools_call || says_nothing || request.origin.client != client_)
-    return clients_.pass(said);
+  const bool through = request.origin.through;
+  const bool says_nothing = notices_.empty() && said.remark.empty() && !through;
+  if (request.known != Method::tools_call || says_nothing) return clients_.pass(said);
+  const bool tells = request.origin.client == client_ && !notices_.empty();
+  std::string words(said.remark);
+  if (tells) words += (words.empty() ? "" : "\n\n") + notices_.text();
+  if (words.empty() && !through) return clients_.pass(said);
   const Item* tool = request.name().empty()
                          ? nullptr
                          : instance.catalog().find(ListKind::tools, string_value(request.name()));
-  std::string words(said.remark);
-  if (!words.empty() && !notices_.empty()) words += "\n\n";
-  words += notices_.text();
   const NoticeInAnswer notice(said.message, words,
-                              tool != nullptr ? std::string_view(tool->json) : std::string_view());
+                              tool != nullptr ? std::string_view(tool->json) : std::string_view(),
+                              through ? call_heading(instance.name(), request.name()) : std::string());
   notice.add_to(said.edits);
   said.changed = notice.fits();
-  if (notice.fits()) notices_.carried(notice.delivered());
+  if (tells && notice.fits()) notices_.carried(notice.delivered());
   clients_.pass(said);
 }
 

@@ -125,6 +125,7 @@ class Desk final : private Instance::Watcher, private ControlTools::Fleet {
   Members& members() override { return members_; }
   const Presentation& presentation() const override { return presentation_; }
   const std::string& trouble() const override { return config_.trouble; }
+  CallThrough call_through() const override { return config_.pivot_call; }
   const Routes& routes() override;
   const Routes& names() override { return stale_ == Stale::names ? routes() : routes_; }
   void set_active(Member& member, bool active) override;

@@ -243,6 +243,13 @@ void note_path(Plan& plan, const Places& places, const string& program) {
     tell(plan, "note", "this entry runs mcpivot by name, and PATH has another one first: {}", first);
 }
 
+// What the file says of pivot_call; nothing: all.
+string reach_of(const ConfigText& config) {
+  const auto file = parse_jsonc(config.text());
+  const JsoncValue* const says = file ? file->find("pivot_call") : nullptr;
+  return says != nullptr && says->kind == Kind::string ? says->text : string();
+}
+
 // What an import changes for the model and for other clients.
 void note_import(Plan& plan, const ConfigText& config, const SeenFile& seen, const Client& client,
                  const std::vector<InstallRecord>& others) {
@@ -256,9 +263,12 @@ void note_import(Plan& plan, const ConfigText& config, const SeenFile& seen, con
   if (names.size() > 1 && !inactive.empty())
     tell(plan, "note",
          "{} {} inactive: the tools aren't in the model's list until it activates the server\n"
-         "            (pivot_activate), but it can find and call them (pivot_search, pivot_call). To list a\n"
+         "            (pivot_activate), but it can find {}. To list a\n"
          "            server's tools from the start, add \"active\": true to it in {}",
-         fmt::join(inactive, ", "), inactive.size() == 1 ? "is" : "are", seen.path);
+         fmt::join(inactive, ", "), inactive.size() == 1 ? "is" : "are",
+         reach_of(config).empty() || reach_of(config) == "all" ? "and call them (pivot_search, pivot_call)"
+                                                               : "them (pivot_search)",
+         seen.path);
   std::vector<string_view> titles{client.title};
   for (const InstallRecord& other : others)
     if (const Client* one = find_client(other.client); one != nullptr && other.config == seen.path &&
@@ -267,6 +277,17 @@ void note_import(Plan& plan, const ConfigText& config, const SeenFile& seen, con
       titles.push_back(one->title);
   tell(plan, "note", "all clients share {} (now: {}), so each of them can use every server in it", seen.path,
        fmt::join(titles, ", "));
+}
+
+// Clients ask their users for each tool by its name, and behind pivot_call are many.
+void note_pivot_call(Plan& plan, const ConfigText& config, const SeenFile& seen, const Client& client) {
+  if (config.names().size() < 2 || reach_of(config) == "off") return;
+  const bool active = reach_of(config) == "active";
+  tell(plan, "note",
+       "allow pivot_call in {} for good, and the model may call every tool of every {}server in\n"
+       "            {} without asking you again. To prevent that, put\n"
+       "            {}\"pivot_call\": \"off\" into that file, or \"pivot_call\": false into a server",
+       client.title, active ? "active " : "", seen.path, active ? "" : "\"pivot_call\": \"active\" or ");
 }
 
 // Nothing of ours is in the client's file any more, and nothing is to be given back to it.
@@ -414,6 +435,8 @@ std::expected<Plan, string> plan_install(const InstallRequest& request, const Pl
     tell(plan, "keeps", "{}: the file as it was", backup_name(opened->seen.path));
   if (request.import && !plan.can_move.empty())
     note_import(plan, *config, *config_seen, client, opened->others);
+  if (!plan.there_already || (request.import && !plan.can_move.empty()))
+    note_pivot_call(plan, *config, *config_seen, client);
   FileRecord file = remember(opened->seen, text, tracked);
   // An entry that came with the file, as from a colleague's commit, goes, too, when we are uninstalled.
   if (own != nullptr && !tracked.record) file.exact = false;

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/contains.h"
+#include "base/utf8.h"
 #include "bridge/log_levels.h"
 #include "bridge/modern_answer.h"
 #include "log/log.h"
@@ -641,6 +642,10 @@ Status Instance::status() const {
   Status status;
   status.at = world_.timers().date();
   status.server = config_->name;
+  // It is a name for people: what tools, logs and commands go by is known before there is a handshake, and
+  // stays.
+  status.own_name = shown_text(server_own_name(initialize_result()));
+  if (status.own_name == status.server) status.own_name.clear();
   status.state = text(state());
   status.trouble = trouble();
   for (const std::string& word : config_->command.argv)

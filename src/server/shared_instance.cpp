@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "mcp/initialize.h"
+#include "mcp/notice.h"
 #include "rpc/answers.h"
 #include "rpc/json_cursor.h"
 
@@ -117,7 +118,12 @@ void SharedInstance::pass_answer(const Instance& instance, const Generation::Req
                                    instance.name())));
   if (Instance::Watcher* const desk = desk_of(said.to.client))
     return desk->pass_answer(instance, request, said);
-  clients_.pass(said);  // a terminal's
+  // A terminal's; or its client's desk has let go of us, because it ends.
+  if (!request.origin.through) return clients_.pass(said);
+  const NoticeInAnswer heading(said.message, {}, {}, call_heading(instance.name(), request.name()));
+  heading.add_to(said.edits);
+  said.changed = heading.fits();
+  clients_.pass(said);
 }
 
 void SharedInstance::pass(const Instance& instance, ToClient& said) {

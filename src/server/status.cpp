@@ -27,6 +27,7 @@ std::string Status::text() const {
     if (!value.empty() && value != "0") lines += fmt::format("{}: {}\n", key, value);
   };
   line("server", server);
+  line("calls itself", own_name);
   line("state", condition());
   line("trouble", trouble);
   line("version", version);

@@ -47,6 +47,7 @@ struct Usage {
 struct Status {
   std::chrono::system_clock::time_point at{};  // that is how it was then
   std::string server;
+  std::string own_name;  // what it calls itself, if that is something else
   std::string state;
   std::string trouble;   // why it is not ready
   std::string command;   // as the user gave it

@@ -275,7 +275,14 @@ void Oracle::answered(int who, const Message& message) {
 void Oracle::judge_words(Request& request, const Message& message) {
   const Asked& asked = request.asked;
   if (!asked.is_call) return;
-  const std::string_view raw = message.raw;
+  // What pivot_call says of whose answer it is must not pass for a reason of mcpivot's.
+  std::string without_heading;
+  std::string_view raw = message.raw;
+  if (const auto begins = raw.find(asked.heading); !asked.heading.empty() && begins != std::string_view::npos)
+    raw = without_heading = std::string(raw).erase(begins, asked.heading.size());
+  const bool has_heading = !without_heading.empty();
+  if (raw.find(R"(\", tool \")") != std::string_view::npos)
+    return violate(fmt::format("{} says whose answer it is wrongly: {}", asked.number, brief(raw)));
   const int number = asked.of == 0 ? asked.number : asked.of;
   const std::string mark = fmt::format("#{}.", number);
   const auto at = raw.find(mark);
@@ -288,6 +295,10 @@ void Oracle::judge_words(Request& request, const Message& message) {
     if (!asked.server.empty() && by != asked.server && !shared)
       return violate(
           fmt::format("{} was for {}, and {} answered: {}", asked.number, asked.server, by, brief(raw)));
+    if (!asked.heading.empty() && !has_heading && message.kind == Kind::result &&
+        find_member(message.text(message.result), "content").starts_with('['))
+      return violate(fmt::format("{} was called by pivot_call, and its answer does not say so: {}",
+                                 asked.number, brief(raw)));
     count_use(asked);
     if (requests_.at(number).executed == 0)
       return violate(fmt::format("{} was answered, but never executed", asked.number));

@@ -35,6 +35,7 @@ struct Asked {
   bool is_prompt = false;  // its server answers by itself, soon
   bool cancellable = true;
   bool in_batch = false;  // its answer may lie there when it is cancelled
+  std::string heading{};  // of a call by pivot_call: what its answer begins with, as JSON spells it
   Millis limit{100'000};
 
   // Of the modern era: what each answer must have depends on the request.
