@@ -232,7 +232,7 @@ class Trials {
     const std::string& name = entry.server.name;
     if (const std::string wrong = wrong_with_version(initialize_result); !wrong.empty())
       return findings.bad(fmt::format("{}: {}", name, wrong));
-    for (const auto& [kind, why] : lists.refusals) findings.bad(fmt::format("{}: {}", name, why));
+    for (const auto& refusal : lists.refusals) findings.bad(fmt::format("{}: {}", name, refusal.why));
     const Routes::Cost cost =
         cost_of(lists.catalog, entry, trials_.size() > 1 && config_.names == Naming::prefixed);
     const std::string version = server_version(initialize_result);

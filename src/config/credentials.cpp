@@ -76,14 +76,17 @@ bool Credentials::has(std::string_view name) const {
 
 std::string Credentials::advice() const {
   if (headers_.empty())
-    return "It wants credentials, and none are configured: give them with --header \"Authorization: Bearer "
-           "${TOKEN}\"";
+    return "It wants credentials, and none are configured: set an Authorization header, with --header "
+           "\"Authorization: Bearer ${TOKEN}\" or \"headers\" in the configuration file";
   std::string list;
   for (const Header& header : headers_) {
     list += fmt::format("{}{}", list.empty() ? "" : ", ", header.name);
     for (const std::string& name : header.variables) list += fmt::format(" (from the variable {})", name);
   }
-  return fmt::format("Look at the headers that are sent: {}", list);
+  return fmt::format(
+      "It wants other credentials: look at the headers that are sent (--header, or \"headers\" in the "
+      "configuration file): {}",
+      list);
 }
 
 }  // namespace mcpivot

@@ -94,6 +94,7 @@ std::string Desk::arrival(const Member& member) const {
 void Desk::tell_starts() {
   if (starts_.empty() || presentation_.client_waits) return;  // every answer tells who waits for it
   std::vector<std::string> failed;
+  std::vector<std::string> refused;
   for (Start& start : starts_) {
     const Instance& server = start.member->instance();
     if (server.state() == Instance::State::ready) {
@@ -102,7 +103,8 @@ void Desk::tell_starts() {
       if (status.life && status.life->generation == 1)
         notices_.add(fmt::format("[mcpivot] \"{}\" is there now; its tools are in the list.", server.name()));
     } else if (!start.failure_told && start.member->active() && has_failed(*start.member)) {
-      failed.push_back(fmt::format("\"{}\": {}", server.name(), brief_trouble(server)));
+      (server.life().is_refused() ? refused : failed)
+          .push_back(fmt::format("\"{}\": {}", server.name(), brief_trouble(server)));
       start.failure_told = true;
     }
   }
@@ -111,14 +113,23 @@ void Desk::tell_starts() {
   if (!failed.empty())
     notices_.add(head_and_lines("[mcpivot] active, but could not be started; mcpivot goes on trying:", failed,
                                 most_lines_in_notice));
+  if (!refused.empty())
+    notices_.add(head_and_lines("[mcpivot] active, but it can't be used; the next use tries again:", refused,
+                                most_lines_in_notice));
 }
 
 std::string Desk::words_of_trouble() const {
   const ControlNames& tools = lone().config().control;
   const std::string_view why = lone().trouble();
-  std::string text = fmt::format(
-      "The MCP server \"{}\" behind mcpivot is not running: {}{} Its tools will appear when it is.",
-      lone().name(), why, why.ends_with('\n') ? "" : ".");
+  std::string text =
+      lone().life().is_refused()
+          ? fmt::format(
+                "The MCP server \"{}\" behind mcpivot can't be used: {}. The next request tries "
+                "again; its tools will appear when it works.",
+                lone().name(), why)
+          : fmt::format(
+                "The MCP server \"{}\" behind mcpivot is not running: {}{} Its tools will appear when it is.",
+                lone().name(), why, why.ends_with('\n') ? "" : ".");
   if (!tools.logs.empty()) text += fmt::format(" {} shows its stderr.", tools.logs);
   if (!tools.status.empty()) text += fmt::format(" {} shows its state.", tools.status);
   return text;

@@ -41,6 +41,12 @@ std::string excerpt(std::string_view text) {
   return text.size() > text_shown ? shown + "…" : shown;
 }
 
+// A sentence that others follow.
+std::string sentence(std::string text) {
+  const bool ends = text.ends_with('.') || text.ends_with('!') || text.ends_with('?');
+  return ends ? text : text + ".";
+}
+
 bool mentions_session(std::string_view text) {
   return lower(text).find("session") != std::string::npos;
 }
@@ -284,8 +290,8 @@ bool HttpLink::Call::is_own(std::string_view id) const {
 void HttpLink::Call::on_refused() {
   const std::string_view body = body_ ? std::string_view(body_->data(), body_size_) : std::string_view(text_);
   if (head_.status == 401 || head_.status == 403)
-    return fail(code::connection_closed, fmt::format("it {}. {}", complaint(), link_->options_.advice),
-                head_.status);
+    return fail(code::connection_closed,
+                fmt::format("it {} {}", sentence(complaint()), link_->options_.advice), head_.status);
   // Whoever decides which era the daemon speaks needs its own words.
   if (link_->modern() || outgoing_.known == Method::initialize) {
     std::string error(error_in(body));
@@ -297,6 +303,12 @@ void HttpLink::Call::on_refused() {
       return link_->deliver_own(line);
     }
   }
+  if (head_.status == 404 && link_->session_id_.empty() && error_in(body).empty())
+    return fail(code::internal_error,
+                fmt::format("it {} Nothing speaks MCP at {}: look at the path of that address (--url, or "
+                            "\"url\" in the configuration file)",
+                            sentence(complaint()), link_->options_.url.shown()),
+                head_.status);
   const auto message = read_message(body);
   if (message && message->kind == Kind::error &&
       (!message->id || message->text(message->id) == "null" || is_own(message->text(message->id)))) {

@@ -53,8 +53,13 @@ milliseconds DaemonSupervisor::back_off(int young_deaths, bool asked) const {
 }
 
 // There was no session to count. While the daemon is being started, it is tried again soon and nobody is
-// told.
+// told. One that is there and says no has nothing to do with one that is away.
 Supervisor::Failure DaemonSupervisor::on_birth_failed(const FailedBirth& birth) {
+  if (birth.refused && !comes_up()) {
+    connection_.refused(birth.why);
+    if (start_when_ == StartWhen::nobody_listens) start_when_ = StartWhen::overdue;
+    return {.why = birth.why, .counts = false, .refused = true};
+  }
   connection_.failed(birth.why);
   Failure failure{.why = birth.why, .counts = false};
   if (!birth.ran || !can_start() || birth.ends) return failure;
@@ -64,6 +69,11 @@ Supervisor::Failure DaemonSupervisor::on_birth_failed(const FailedBirth& birth) 
     failure.why += "; " + keeper_->trouble();
   }
   return failure;
+}
+
+// Whoever answers meanwhile may not be what is to answer in the end.
+bool DaemonSupervisor::comes_up() const {
+  return can_start() && (keeper_->starting() || start_when_ == StartWhen::at_once);
 }
 
 // True: it has been started, and has still time to come up.

@@ -74,7 +74,18 @@ class DaemonSupervisorTest : public testing::Test {
   Supervisor::Failure fail(bool unreachable, bool asked = false) {
     supervisor_.on_unborn_death({.how = "refused", .unreachable = unreachable});
     return supervisor_.on_birth_failed(
-        {.number = 1, .why = "it refused", .ran = true, .asked = asked, .ends = false});
+        {.number = 1, .why = "it refused", .ran = true, .asked = asked, .ends = false, .refused = false});
+  }
+  Supervisor::Failure say_no() {
+    return supervisor_.on_birth_failed(
+        {.number = 1, .why = "it answered 401", .ran = true, .asked = true, .ends = false, .refused = true});
+  }
+  std::string connection() {
+    Status status;
+    supervisor_.describe(status);
+    for (const auto& [key, value] : status.more)
+      if (key == "connection") return value;
+    return {};
   }
   Supervisor::Loss lose(bool forgotten) {
     Death death;
@@ -139,6 +150,33 @@ TEST_F(DaemonSupervisorTest, one_that_answers_nonsense_at_the_first_try_is_not_s
   EXPECT_FALSE(fail(false).postponed);
   EXPECT_FALSE(fail(true).postponed);
   EXPECT_EQ(did(), "");
+}
+
+TEST_F(DaemonSupervisorTest, one_that_says_no_is_there_and_not_started) {
+  did();
+  clock_.time += 10s;
+  const auto failure = say_no();
+  EXPECT_TRUE(failure.refused);
+  EXPECT_FALSE(failure.postponed);
+  EXPECT_FALSE(failure.counts);
+  EXPECT_EQ(failure.why, "it answered 401");
+  EXPECT_EQ(did(), "");
+  clock_.time += 3s;
+  EXPECT_EQ(connection(), "refused by the server 3 s ago");
+  // When it goes away now, its developer has the usual time to start it.
+  EXPECT_FALSE(fail(true, true).postponed);
+  EXPECT_EQ(connection(), "away for 3 s");
+  clock_.time += 5s;
+  EXPECT_TRUE(fail(true, true).postponed);
+}
+
+TEST_F(DaemonSupervisorTest, what_says_no_while_it_is_being_started_is_looked_for_again) {
+  EXPECT_TRUE(fail(true).postponed);
+  const auto failure = say_no();
+  EXPECT_FALSE(failure.refused);
+  EXPECT_TRUE(failure.postponed);
+  kept_.starting = false;  // it had its time
+  EXPECT_TRUE(say_no().refused);
 }
 
 TEST_F(DaemonSupervisorTest, why_it_could_not_be_started_is_told) {

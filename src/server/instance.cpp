@@ -147,6 +147,7 @@ void Instance::hello(ClientId client, std::string_view params, Era era, std::fun
   }
   if (!offer_.known() && !life_.is<Life::Failed>()) recall_last_run();
   learn_tools();
+  if (life_.is_refused()) happens(Life::Needed{});  // it may say something else by now
   open_handshake();
   if (!then) return offer_.open_lists();
   settled_.push_back({.then = std::move(then), .asker = {.client = client}});
@@ -505,7 +506,8 @@ void Instance::put_waiting(const WaitingRoom::Waiting& waiting, bool waited) {
 }
 
 void Instance::refuse(Asker asker, const Message& message, const std::string& why) const {
-  std::string words = fmt::format("[mcpivot] server \"{}\" {}: {}", config_->name, manner().absent, why);
+  std::string words = fmt::format("[mcpivot] server \"{}\" {}: {}", config_->name,
+                                  life_.is_refused() ? "can't be used" : manner().absent, why);
   // What was stopped has nothing to do with its last words; and how a start failed has them already.
   const bool tells = state() != State::stopped && why.find('\n') == std::string::npos;
   const std::string lines = tells ? telling_lines(stderr_for_clients(past_.starts)) : std::string();

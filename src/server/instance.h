@@ -340,7 +340,7 @@ class Instance final : private Generation::Owner {
   void open_handshake();
   void learn_eras(const Eras& now);
   bool dies_unborn(const Backend::Ending& ending);
-  void birth_failed(std::string why, bool ran);
+  void birth_failed(std::string why, bool ran, bool refused = false);
   void blame_replay();
   void abandon_birth();
   void swap_in(Handshake::Outcome outcome);

@@ -204,11 +204,14 @@ void Instance::put_era_question() {
     if (!birth_ || birth_->number != birth || !birth_->asks_era || unborn()->id() != of) return;
     if (!again && wants_modern_again(answer)) return put_era_question();
     const std::string result(answer.kind == Kind::result ? answer.text(answer.result) : std::string_view());
-    Eras now = eras_;
-    now.modern = offers_modern(result);
-    if (*now.modern) now.discovered = result;
-    learn_eras(now);
-    if (!*now.modern) end_to_start_over();
+    const bool is_modern = offers_modern(result);
+    if (answer.kind == Kind::result || speaks_of_era(answer)) {
+      Eras now = eras_;
+      now.modern = is_modern;
+      if (is_modern) now.discovered = result;
+      learn_eras(now);
+    }
+    if (!is_modern) end_to_start_over();
     end_asking();
   };
   unborn()->inquire("server/discover", {}, on_answer);
@@ -293,14 +296,14 @@ void Instance::on_handshake(const Handshake& by,
   }
   late_replay_.clear();
   if (outcome.error().refused && may_switch_era()) return switch_era(std::move(outcome.error().why));
-  birth_failed(std::move(outcome.error().why), true);
+  birth_failed(std::move(outcome.error().why), true, outcome.error().final);
 }
 
 void Instance::on_born(Handshake::Outcome outcome) {
   late_replay_.clear();
   // A server that cannot list what it had offered takes nobody's place.
-  std::string worse = offer_.why_worse(outcome.lists.refusals);
-  if (!worse.empty()) return birth_failed(std::move(worse), true);
+  if (const FetchedLists::Refusal* const worse = offer_.why_worse(outcome.lists.refusals))
+    return birth_failed(worse->why, true, worse->final);
   Eras now = eras_;
   now.of(birth_->era) = true;
   if (birth_->refusal) now.of(other(birth_->era)) = false;
@@ -314,8 +317,8 @@ void Instance::on_born(Handshake::Outcome outcome) {
   });
 }
 
-// `ran`: its program did, at least.
-void Instance::birth_failed(std::string why, bool ran) {
+// `ran`: its program did, at least. `refused`: it is there, and said no.
+void Instance::birth_failed(std::string why, bool ran, bool refused) {
   const bool opened = birth_->handshake && birth_->handshake->opened();
   if (birth_->refusal && opened) {  // it takes this era; what failed came after that
     eras_.of(birth_->era) = true;
@@ -334,15 +337,23 @@ void Instance::birth_failed(std::string why, bool ran) {
   const int birth = birth_->number;
   blame_replay();
   abandon_birth();
-  Supervisor::Failure failure = supervisor().on_birth_failed(
-      {.number = past_.starts, .why = std::move(why), .ran = ran, .asked = is_waited_for(), .ends = ends()});
+  Supervisor::Failure failure = supervisor().on_birth_failed({.number = past_.starts,
+                                                              .why = std::move(why),
+                                                              .ran = ran,
+                                                              .asked = is_waited_for(),
+                                                              .ends = ends(),
+                                                              .refused = refused});
+  if (failure.refused) eras_futile_ = false;  // each try is somebody's, and has to be a whole one
   if (!failure.counts) --past_.starts;
   if (failure.postponed) return happens_first(Life::BirthPostponed{birth, *failure.postponed});
   if (!current_) ++young_deaths_;
   std::string words =
       failure_report(config_->name, failure.why, current_ ? std::optional(current_->number()) : std::nullopt);
-  happens_first(Life::BirthFailed{
-      .birth = birth, .why = std::move(failure.why), .ran = ran, .words = std::move(words)});
+  happens_first(Life::BirthFailed{.birth = birth,
+                                  .why = std::move(failure.why),
+                                  .ran = ran,
+                                  .words = std::move(words),
+                                  .refused = failure.refused});
 }
 
 // A call that two births in a row did not survive is not made again: else there would never be a third.

@@ -100,10 +100,16 @@ void Instance::finish_stop() {
 }
 
 void Instance::refuse_waiting(const std::string& why) {
+  const bool tries_again = life_.is_refused();
+  const auto words = [&](bool sent_before) {
+    if (!tries_again) return sent_before ? why : fmt::format("{}; the request never reached it", why);
+    return fmt::format("{}{} {}", why, why.ends_with('.') ? "" : ".",
+                       sent_before ? "The next request tries again."
+                                   : "The request was not sent; the next one tries again.");
+  };
   for (const auto& waiting : take_waiting())
     if (waiting.is_request())
-      refuse(waiting.asker, waiting.message.message(),
-             waiting.sent_before > 0 ? why : fmt::format("{}; the request never reached it", why));
+      refuse(waiting.asker, waiting.message.message(), words(waiting.sent_before > 0));
 }
 
 // Whoever destroys us next finds no handler of theirs under way.

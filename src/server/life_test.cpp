@@ -113,6 +113,50 @@ TEST(Life, a_birth_that_succeeds_makes_it_ready) {
   EXPECT_EQ(life.trouble(), "");
 }
 
+TEST(Life, a_server_that_says_no_is_not_asked_again_before_somebody_needs_it) {
+  Life life = starting(daemon);
+  EXPECT_EQ(
+      life.on(Life::BirthFailed{1, "it answered 401", true, "words", true}, daemon),
+      (Life::Effects{{Do::fail_round, "words"}, {Do::settle, ""}, {Do::refuse_waiting, "it answered 401"}}));
+  EXPECT_TRUE(life.is_refused());
+  EXPECT_EQ(life.shown(), Life::Shown::failed);
+  EXPECT_THAT(follows(life, daemon), IsEmpty());
+  EXPECT_THAT(does(life, Life::Needed{}, daemon), ElementsAre(Do::start));
+  EXPECT_EQ(life.trouble(), "it answered 401");
+  EXPECT_THAT(does(life, Life::BirthFailed{2, "it answered 401", true, "words", true}, daemon),
+              ElementsAre(Do::fail_round, Do::settle, Do::refuse_waiting));
+  EXPECT_THAT(follows(life, daemon), IsEmpty());
+}
+
+TEST(Life, what_came_while_a_server_that_said_no_was_being_stopped_is_the_next_try) {
+  Life life = starting(daemon);
+  life.on(Life::BirthFailed{1, "it answered 401", true, "words", true}, daemon);
+  Facts asked = daemon;
+  asked.asked = true;
+  asked.held = true;
+  EXPECT_THAT(does(life, Life::Needed{}, asked), IsEmpty());
+  EXPECT_THAT(follows(life, asked), IsEmpty());
+  asked.held = false;
+  EXPECT_THAT(follows(life, asked), ElementsAre(Do::start));
+}
+
+TEST(Life, who_waits_for_a_build_is_not_told_what_the_last_server_said) {
+  Life life = starting(daemon);
+  EXPECT_THAT(
+      does(life, Life::BirthFailed{1, "it answered 401", true, "words", true}, with(daemon, Round::builds)),
+      ElementsAre(Do::settle));
+  EXPECT_THAT(does(life, Life::Built{"rebuilt"}, with(daemon, Round::bears)), ElementsAre(Do::renew));
+}
+
+TEST(Life, one_that_said_no_and_is_away_now_is_looked_for_as_usual) {
+  Life life = starting(daemon);
+  life.on(Life::BirthFailed{1, "it answered 401", true, "words", true}, daemon);
+  life.on(Life::Needed{}, daemon);
+  EXPECT_THAT(does(life, Life::BirthFailed{2, "it cannot be reached", true, "words"}, daemon),
+              ElementsAre(Do::fail_round, Do::settle, Do::back_off));
+  EXPECT_FALSE(life.is_refused());
+}
+
 TEST(Life, a_first_birth_that_fails_is_told_and_tried_again) {
   Life life = starting();
   EXPECT_THAT(does(life, Life::BirthFailed{1, "it exited", true, "words"}),

@@ -1,5 +1,6 @@
 #include "server/offer.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "mcp/initialize.h"
@@ -23,11 +24,11 @@ void Offer::show_at_handshake() {
   if (!known()) told_missing_ = true;
 }
 
-std::string Offer::why_worse(const std::vector<FetchedLists::Refusal>& refusals) const {
-  if (known_ != Known::own) return {};
-  for (const auto& [kind, why] : refusals)
-    if (!catalog_.list(kind).empty()) return why;
-  return {};
+const FetchedLists::Refusal* Offer::why_worse(const std::vector<FetchedLists::Refusal>& refusals) const {
+  if (known_ != Known::own) return nullptr;
+  const auto found = std::ranges::find_if(
+      refusals, [this](const FetchedLists::Refusal& one) { return !catalog_.list(one.kind).empty(); });
+  return found == refusals.end() ? nullptr : &*found;
 }
 
 Offer::Change Offer::replace(std::string initialize_result, Catalog catalog) {

@@ -34,9 +34,9 @@ class Offer {
   // A client has waited long enough; if nothing is known it shakes hands with us alone.
   void show_at_handshake();
 
-  // Why a new generation can't take the place of the last one: it can't list what that one offered. Empty: it
+  // Why a new generation can't take the place of the last one: it can't list what that one offered. Null: it
   // can.
-  std::string why_worse(const std::vector<FetchedLists::Refusal>& refusals) const;
+  const FetchedLists::Refusal* why_worse(const std::vector<FetchedLists::Refusal>& refusals) const;
   // A new generation serves. What is different for clients?
   struct Change {
     Diff diff;

@@ -348,7 +348,11 @@ void Oracle::judge_excuse(const Asked& asked, std::string_view raw) {
   if (server != nullptr && !asked.in_batch && server->state() == mcpivot::Instance::State::ready &&
       says("for it to start") && !says("a new generation takes its place") &&
       says(fmt::format(R"(server \"{}\" )", asked.server)))
-    violate(fmt::format("{} waited for a server that is ready: {}", asked.number, brief(raw)));
+    return violate(fmt::format("{} waited for a server that is ready: {}", asked.number, brief(raw)));
+  // A daemon that says no is there: who needs it is told at once, and not after having waited for it.
+  if (server != nullptr && !asked.in_batch && server->life().is_refused() &&
+      server->life().coming() == mcpivot::Life::Next::nothing && says("for it to start"))
+    violate(fmt::format("{} waited for a server that had said no: {}", asked.number, brief(raw)));
 }
 
 // --- what servers do
