@@ -183,10 +183,10 @@ bool ControlTools::is_granted(const Tool& tool) const {
 }
 
 bool ControlTools::calls_through() const {
-  return fleet_.call_through() != CallThrough::off &&
-         !(!fleet_.members().empty() && std::ranges::all_of(fleet_.members(), [](const auto& member) {
-           return member->entry().pivot_call == false;
-         }));
+  if (fleet_.call_through() == CallThrough::off) return false;
+  return fleet_.members().empty() || std::ranges::any_of(fleet_.members(), [](const auto& member) {
+           return member->entry().pivot_call.value_or(true);
+         });
 }
 
 bool ControlTools::reaches(const Member& member) const {
