@@ -40,7 +40,7 @@ TEST(Gateway, a_server_that_is_activated_before_it_is_ready_says_so_once) {
   servers["beta"] = server({"--hold", "initialize"});
   Client client(with(servers));
   start(client, {"alpha"});
-  EXPECT_THAT(client.call_text("pivot_activate", {{"server", "beta"}}),
+  EXPECT_THAT(text_of(client.call("pivot_activate", {{"server", "beta"}}, in(std::chrono::seconds(20)))),
               HasSubstr(" It is not ready yet: it is starting (generation 1)."));
 }
 

@@ -33,7 +33,8 @@ class Runs {
     std::vector<fs::path> all;
     std::error_code none;
     for (const auto& entry : fs::directory_iterator(cache() / "mcpivot", none))
-      if (!entry.path().string().ends_with(".eras.json")) all.push_back(entry.path());
+      if (!entry.path().string().ends_with(".eras.json") && !entry.path().string().ends_with(".any.json"))
+        all.push_back(entry.path());
     return all;
   }
 

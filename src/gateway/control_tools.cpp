@@ -255,6 +255,27 @@ void ControlTools::call(Asker asker, const Message& message) {
   (this->*tool.run)(call);
 }
 
+std::vector<std::string> ControlTools::asked_for(const Message& message, std::string_view name) const {
+  const Tool& tool = *find(name);
+  const std::string_view arguments = find_member(message.text(message.params), "arguments");
+  if (tool.run == &ControlTools::search) return {"*"};
+  if (tool.run == &ControlTools::call_through) {
+    const std::string called = text_argument(arguments, "tool");
+    if (called.empty() || fleet_.names().tool(called) != nullptr) return {};
+    return {called};
+  }
+  if (tool.run != &ControlTools::activate || fleet_.steers_all()) return {};
+  const auto picked = pick(arguments, [](const Member& candidate) { return !candidate.active(); });
+  return picked ? std::vector{(*picked)->name()} : std::vector<std::string>();
+}
+
+std::string ControlTools::words_of_starts() const {
+  const std::vector<std::string> names = fleet_.starting();
+  if (names.empty()) return {};
+  return fmt::format(". Still starting, so their tools aren't known yet: {}. Try again in a moment",
+                     list_of(names));
+}
+
 void ControlTools::answer(const Call& call, const std::string& text, bool failed) const {
   clients_.answer(call.asker, tool_answer(call.message.text(call.message.id), text, failed));
 }
@@ -519,8 +540,10 @@ void ControlTools::search(const Call& call) {
                         text_argument(tool->json, "description"), find_member(tool->json, "inputSchema"));
   }
   if (text.empty())
-    text = fmt::format("nothing fits \"{}\" among {} tools. pivot_status lists the servers.", query,
-                       fleet_.names().all_tools().size());
+    text = fmt::format("nothing fits \"{}\" among {} tools{}. pivot_status lists the servers.", query,
+                       fleet_.names().all_tools().size(), words_of_starts());
+  else if (const auto names = fleet_.starting(); !names.empty())
+    text += fmt::format("still starting, so their tools aren't known yet: {}\n", list_of(names));
   answer(call, text);
 }
 
@@ -533,7 +556,8 @@ void ControlTools::call_through(const Call& call) {
                             hint_to_search());
   const Routes::Target* target = fleet_.names().tool(name);
   if (target == nullptr)
-    return refuse(call, fmt::format("[mcpivot] no tool is called \"{}\"{}", name, hint_to_search()));
+    return refuse(call, fmt::format("[mcpivot] no tool is called \"{}\"{}{}", name, words_of_starts(),
+                                    hint_to_search()));
   if (const Member& member = *target->member; !reaches(member))
     return refuse(call,
                   fmt::format("[mcpivot] {} was not called: the configuration doesn't let pivot_call reach "

@@ -56,6 +56,8 @@ class ControlTools {
     // Puts it into every client's list, or takes it out; how many they are.
     virtual std::size_t set_active_for_all(const std::string& server, bool active) = 0;
     virtual void call_tool(Asker asker, const Message& message, const Routes::Target& target) = 0;
+    // Servers of which nothing is known yet, because they start for the first time.
+    virtual std::vector<std::string> starting() const { return {}; }
   };
 
   // The fleet must outlive the tools.
@@ -80,6 +82,12 @@ class ControlTools {
   void call(Asker asker, const Message& message);
   // The client takes such a call back. False: none of them.
   bool cancel(Asker by, const Message& cancelled);
+
+  // Whose offer a call of one of these tools asks for, by the names of servers or tools; one that is neither
+  // stands for all servers. Empty: none.
+  std::vector<std::string> asked_for(const Message& message, std::string_view tool) const;
+  // ". Still starting, …", where somebody looks in vain for what they may have; empty: none is.
+  std::string words_of_starts() const;
 
   // One who called is gone. What it began goes on.
   void forget(ClientId client);

@@ -17,6 +17,7 @@
 #include "gateway/client_listens.h"
 #include "gateway/client_state.h"
 #include "gateway/control_tools.h"
+#include "gateway/early_requests.h"
 #include "gateway/leaving.h"
 #include "gateway/list_announcer.h"
 #include "gateway/member.h"
@@ -108,6 +109,7 @@ class Desk final : private Instance::Watcher, private ControlTools::Fleet {
     stale_ = Stale::names;
     if (!listens_.empty()) subscribe();  // whose a resource is may have changed
   }
+  void on_settled(const Instance& /*instance*/) override { early_.look(); }
   void on_list_changed(const Instance& instance, ListKind kind) override;
   void pass_answer(const Instance& instance, const Generation::Requests::Request& request,
                    ToClient& said) override;
@@ -138,6 +140,7 @@ class Desk final : private Instance::Watcher, private ControlTools::Fleet {
     return activate_all_(server, active);
   }
   void call_tool(Asker asker, const Message& message, const Routes::Target& target) override;
+  std::vector<std::string> starting() const override;
 
   // The one that is shown as it is.
   Instance& lone() const { return members_.front()->instance(); }
@@ -169,6 +172,7 @@ class Desk final : private Instance::Watcher, private ControlTools::Fleet {
   void tell_since(const Known& before);
   std::string arrival(const Member& member) const;
   void tell_starts();
+  void note_missing();
 
   // Those that have not been started, because all a client may want is to know the protocol versions.
   void wake();
@@ -193,8 +197,14 @@ class Desk final : private Instance::Watcher, private ControlTools::Fleet {
   void initialize(Asker asker, const Message& message);
   std::string initialize_result() const;
   void list(Asker asker, const Message& message, ListKind kind);
-  void request_tool(Asker asker, const Message& message);
+  void request_tool(Asker asker, const Message& message, bool waited = false);
   void request_unrouted_tool(Asker asker, const Message& message, const std::string& name);
+  // Of a gateway's servers, those that start for the first time, if what they offer may matter to a call of
+  // this tool.
+  bool is_starting(const std::string& server) const;
+  std::vector<std::string> starting_for(const Message& call, const std::string& tool);
+  void when_started(Asker asker, std::string_view id, std::vector<std::string> servers,
+                    std::function<void()> then);
   void request_prompt(Asker asker, const Message& message);
   void request_resource(Asker asker, const Message& message);
   void request_completion(Asker asker, const Message& message);
@@ -234,6 +244,7 @@ class Desk final : private Instance::Watcher, private ControlTools::Fleet {
   struct Start {
     Member* member;
     bool failure_told = false;
+    bool missed = false;  // in a list that the client has, because it was not ready
   };
   std::vector<Start> starts_;
   // How servers were named when the configuration changed: clients have seen these names.
@@ -243,6 +254,7 @@ class Desk final : private Instance::Watcher, private ControlTools::Fleet {
   Stale stale_ = Stale::names;
   std::vector<std::string> logged_clashes_;
   ControlTools control_;
+  EarlyRequests early_;
   ListAnnouncer announcer_;
   Era era_ = Era::legacy;  // of the client: modern if it asked before it shook hands
   ClientListens listens_;

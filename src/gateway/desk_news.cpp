@@ -90,11 +90,18 @@ std::string Desk::arrival(const Member& member) const {
   return words + (ready ? "; its tools are in the list." : "; its tools are in the list when it is ready.");
 }
 
+// A list has gone out in which these are missing.
+void Desk::note_missing() {
+  if (presentation_.client_waits) return;
+  for (Start& start : starts_) start.missed = start.missed || is_starting(start.member->name());
+}
+
 // Looked at when a tool is called: sooner, nobody could be told.
 void Desk::tell_starts() {
   if (starts_.empty() || presentation_.client_waits) return;  // every answer tells who waits for it
   std::vector<std::string> failed;
   std::vector<std::string> refused;
+  std::vector<std::string> late;
   for (Start& start : starts_) {
     const Instance& server = start.member->instance();
     if (server.state() == Instance::State::ready) {
@@ -106,6 +113,8 @@ void Desk::tell_starts() {
       (server.life().is_refused() ? refused : failed)
           .push_back(fmt::format("\"{}\": {}", server.name(), brief_trouble(server)));
       start.failure_told = true;
+    } else if (std::exchange(start.missed, false) && start.member->active() && is_starting(server.name())) {
+      late.push_back(fmt::format("\"{}\": {}", server.name(), brief_trouble(server)));
     }
   }
   std::erase_if(
@@ -113,6 +122,10 @@ void Desk::tell_starts() {
   if (!failed.empty())
     notices_.add(head_and_lines("[mcpivot] active, but could not be started; mcpivot goes on trying:", failed,
                                 most_lines_in_notice));
+  if (!late.empty())
+    notices_.add(head_and_lines(
+        "[mcpivot] active, but still starting; their tools are in the list when they are ready:", late,
+        most_lines_in_notice));
   if (!refused.empty())
     notices_.add(head_and_lines("[mcpivot] active, but it can't be used; the next use tries again:", refused,
                                 most_lines_in_notice));

@@ -145,7 +145,7 @@ void Instance::hello(ClientId client, std::string_view params, Era era, std::fun
   } else {
     hellos_.erase(client);
   }
-  if (!offer_.known() && !life_.is<Life::Failed>()) recall_last_run();
+  if (!offer_.known() && !life_.is<Life::Failed>()) recall_last_run(!then);
   learn_tools();
   if (life_.is_refused()) happens(Life::Needed{});  // it may say something else by now
   open_handshake();
@@ -185,11 +185,13 @@ void Instance::settle() {
   patience_timer_.cancel();
   if (!settled_.empty()) offer_.show_at_handshake();
   for (const Settling& one : std::exchange(settled_, {})) one.then();
+  watcher_.on_settled(*this);
 }
 
-void Instance::recall_last_run() {
+void Instance::recall_last_run(bool lists_alone) {
   const auto file = birth_ ? birth_->file : world_.files().program_of(config_->command);
-  if (offer_.recall({world_.files(), *config_, file, replay_.hello, client_era_})) watcher_.on_catalog(*this);
+  if (offer_.recall({world_.files(), *config_, file, replay_.hello, client_era_}, lists_alone))
+    watcher_.on_catalog(*this);
 }
 
 void Instance::keep_for_next_run() const {

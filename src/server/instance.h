@@ -49,6 +49,8 @@ class Instance final : private Generation::Owner {
     virtual void on_writable(const Instance& instance) = 0;
     // catalog() is another one now.
     virtual void on_catalog(const Instance& instance) = 0;
+    // It has come up, or won't for now: whoever waits to know what it offers need not any longer.
+    virtual void on_settled(const Instance& /*instance*/) {}
     // It offers other things than what clients have seen.
     virtual void on_list_changed(const Instance& instance, ListKind kind) = 0;
     // Its server's answer to a request goes on to who made that, with what the model is to be told.
@@ -124,6 +126,16 @@ class Instance final : private Generation::Owner {
   void when_known(Asker asker, std::string_view id, std::function<void()> then);
   // They need not wait any longer.
   void settle();
+  // Whether it is on its way for the first time, and nothing is known of what it offers.
+  bool starts_unknown() const {
+    const bool on_its_way =
+        life_.is_refused() ? birth_ != nullptr : life_.is<Life::Starting>() && !failed_lately();
+    return !offer_.known() && knows_client() && on_its_way;
+  }
+  // Somebody wants to know what it offers. One that said no may say something else by now.
+  void look_again() {
+    if (life_.is_refused() && !offer_.known()) happens(Life::Needed{});
+  }
   bool knows_client() const { return !replay_.hello.empty(); }
   // Which eras the server takes, as far as is known: from this run, or the last one.
   const Eras& eras() const { return eras_; }
@@ -307,7 +319,7 @@ class Instance final : private Generation::Owner {
     if (request.known == Method::tools_call) counts_.failed();
   }
   void learn_tools();
-  void recall_last_run();
+  void recall_last_run(bool lists_alone);
   void keep_for_next_run() const;
 
   Life::Facts facts() const;

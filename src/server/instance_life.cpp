@@ -16,7 +16,7 @@ namespace {
 using std::chrono::milliseconds;
 
 // Until one that is on its way is looked for again.
-constexpr milliseconds look_again{100};
+constexpr milliseconds look_again_after{100};
 
 constexpr std::size_t most_lost_calls = 64;
 
@@ -142,7 +142,8 @@ void Instance::perform(const Life::Effect& effect) {
     case Life::Do::back_off:
       return back_off();
     case Life::Do::look_again:
-      return back_off_timer_.set(look_again, [this, reason = effect.words] { happens(Life::Due{reason}); });
+      return back_off_timer_.set(look_again_after,
+                                 [this, reason = effect.words] { happens(Life::Due{reason}); });
     case Life::Do::cancel_back_off:
       return back_off_timer_.cancel();
     case Life::Do::release:

@@ -11,8 +11,9 @@ std::string Offer::version() const {
   return server_version(initialize_result_);
 }
 
-bool Offer::recall(const StartCache& cache) {
+bool Offer::recall(const StartCache& cache, bool lists_alone) {
   auto last = cache.load();
+  if (!last && lists_alone) last = cache.load_anyones();
   if (!last) return false;
   known_ = Known::last_run;
   initialize_result_ = std::move(last->initialize_result);

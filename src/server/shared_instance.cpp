@@ -76,6 +76,10 @@ void SharedInstance::on_catalog(const Instance& instance) {
   each([&](Instance::Watcher& desk) { desk.on_catalog(instance); });
 }
 
+void SharedInstance::on_settled(const Instance& instance) {
+  each([&](Instance::Watcher& desk) { desk.on_settled(instance); });
+}
+
 void SharedInstance::on_list_changed(const Instance& instance, ListKind kind) {
   each([&](Instance::Watcher& desk) { desk.on_list_changed(instance, kind); });
 }
