@@ -297,8 +297,8 @@ void Oracle::judge_words(Request& request, const Message& message) {
   if (!by_us && message.kind == Kind::result && raw.find('@') != std::string_view::npos)
     return violate(fmt::format("{} got the answer of another: {}", asked.number, brief(raw)));
   // While the client does not read, its servers are not listened to either: time may run out first.
-  const bool otherwise = raw.find("did not answer") != std::string_view::npos ||
-                         raw.find("mcpivot ends") != std::string_view::npos;
+  const bool otherwise = raw.find("timed out after") != std::string_view::npos ||
+                         raw.find("mcpivot is shutting down") != std::string_view::npos;
   if (request.death > 0 && !asked.may_repeat && !otherwise &&
       raw.find(fmt::format("(death {})", request.death)) == std::string_view::npos)
     return violate(fmt::format("{} was under way at death {}, which its answer does not tell: {}",
@@ -312,7 +312,7 @@ void Oracle::judge_words(Request& request, const Message& message) {
 // Whether mcpivot's reason for not having an answer can be true.
 void Oracle::judge_excuse(const Asked& asked, std::string_view raw) {
   const auto says = [&](std::string_view words) { return raw.find(words) != std::string_view::npos; };
-  if (all_listen && asked.is_prompt && says("did not answer"))
+  if (all_listen && asked.is_prompt && says("timed out after"))
     return violate(
         fmt::format("{} was answered, but mcpivot says that it was not: {}", asked.number, brief(raw)));
   if (says("requests wait for it already")) {
@@ -324,7 +324,7 @@ void Oracle::judge_excuse(const Asked& asked, std::string_view raw) {
                                  asked.number, open, brief(raw)));
   }
   const auto call = requests_.find(asked.of == 0 ? asked.number : asked.of);
-  if (all_listen && says("did not answer") && call->second.finished > mcpivot::Clock::Time() &&
+  if (all_listen && says("timed out after") && call->second.finished > mcpivot::Clock::Time() &&
       clock_.since(call->second.finished) > soon)
     return violate(fmt::format("{} was answered long ago, but mcpivot says that it was not: {}", asked.number,
                                brief(raw)));

@@ -131,7 +131,7 @@ class SimWatch final : public SourceWatch {
     if (reloading_ || sources != globs_) return;
     world_.time_.later(Millis(5), [this, here = std::weak_ptr(here_), sources] {
       if (here.expired() || reloading_) return;
-      (sources ? handlers_.on_sources : handlers_.on_program)(fmt::format("after a change of {}", name_));
+      (sources ? handlers_.on_sources : handlers_.on_program)(fmt::format("after a change to {}", name_));
     });
   }
 
