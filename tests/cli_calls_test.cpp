@@ -84,11 +84,12 @@ TEST(CliCalls, a_call_that_takes_too_long_is_ended_and_told) {
   const Gate never(client.directory() / "never");
   const json::object own_limit = client.call("own");
   EXPECT_TRUE(is_error(own_limit));
-  EXPECT_THAT(text_of(own_limit), AllOf(HasSubstr("was stopped after 0.2 s"),
+  EXPECT_THAT(text_of(own_limit), AllOf(HasSubstr("was stopped after 200 ms"),
                                         HasSubstr("\"timeout\" in its schema"), HasSubstr("began")));
   const json::object usual_limit = client.call("usual");
   EXPECT_TRUE(is_error(usual_limit));
-  EXPECT_THAT(text_of(usual_limit), AllOf(HasSubstr("was stopped after 0.3 s"), HasSubstr("--call-timeout")));
+  EXPECT_THAT(text_of(usual_limit),
+              AllOf(HasSubstr("was stopped after 300 ms"), HasSubstr("--call-timeout")));
   EXPECT_TRUE(is_error(client.call("stubborn", {{"file", "pid"}})));
   EXPECT_THAT(processes_in_group(pid_in(client.directory() / "pid")), IsEmpty());
 }

@@ -46,8 +46,8 @@ TEST(CliReload, a_changed_schema_is_swapped_in_and_told_without_any_call_before)
   client.expect_notification("notifications/tools/list_changed");
   EXPECT_THAT(tools_of(client), AllOf(Contains("one"), Contains("two")));
   const json::object answer = client.call("two");
-  EXPECT_THAT(text_of(answer), AllOf(HasSubstr("read its tools anew"), HasSubstr("tools: +two."),
-                                     HasSubstr("after a change of schema.json")));
+  EXPECT_THAT(text_of(answer), AllOf(HasSubstr("reloaded its tools"), HasSubstr("tools: +two."),
+                                     HasSubstr("after a change to schema.json")));
   EXPECT_EQ(blocks(answer), 2U);
   EXPECT_THAT(arguments_in(answer), ElementsAre("2", "--json"));
   for (const char* line : {"changed: schema.json", "schema fetched: 2 tools", "changed: tools: +two.",

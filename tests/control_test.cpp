@@ -93,7 +93,7 @@ TEST(Control, the_model_is_told_what_a_terminal_did_and_a_terminal_takes_no_noti
   ASSERT_EQ(run(client, {"restart"}).exit_code, 0);
   EXPECT_EQ(run(client, {"call", "echo", R"({"text":"by hand"})"}).out, "by hand\n");
   EXPECT_THAT(client.call_text("echo", {{"text", "by the model"}}),
-              AllOf(HasSubstr("restarted: generation 2"), HasSubstr("on request")));
+              AllOf(HasSubstr("restarted: generation 2"), HasSubstr("(from a terminal)")));
   EXPECT_EQ(client.call_text("echo", {{"text", "once"}}), "once");
 }
 
@@ -385,7 +385,7 @@ TEST(Control, wrong_commands_say_what_is_wrong) {
   for (const char* command : {"activate", "deactivate"}) {
     const Outcome said = run(client, {command, "fake_server"});
     EXPECT_EQ(said.exit_code, 1);
-    EXPECT_THAT(said.err, HasSubstr("there is one server only, \"fake_server\", and it is always active"));
+    EXPECT_THAT(said.err, HasSubstr("there is only one server, \"fake_server\", and it is always active"));
   }
   EXPECT_THAT(run(client, {"reload", "--build"}).err, HasSubstr("no server here has a build command"));
   EXPECT_THAT(run(client, {"restart", "nobody"}).err, HasSubstr("no running mcpivot fits nobody"));
@@ -444,7 +444,7 @@ TEST(Control, an_answer_that_is_no_answer_is_told_as_such) {
   ::close(listener);
   EXPECT_EQ(said.exit_code, 0);
   EXPECT_THAT(said.out, HasSubstr("ready"));
-  EXPECT_THAT(said.err, HasSubstr("what it answered cannot be read"));
+  EXPECT_THAT(said.err, HasSubstr("its answer can't be read"));
 }
 
 }  // namespace

@@ -42,12 +42,10 @@ TEST(Doctor, reports_all_servers_though_some_name_no_protocol_version_that_there
   EXPECT_EQ(said.exit_code, 1);
   EXPECT_THAT(
       said.out,
-      HasSubstr(
-          "BAD   none: its answer to initialize isn't what MCP asks for: it names no protocolVersion\n"));
+      HasSubstr("BAD   none: its answer to initialize isn't valid MCP: it names no protocolVersion\n"));
   EXPECT_THAT(
       said.out,
-      HasSubstr(
-          "BAD   number: its answer to initialize isn't what MCP asks for: it names no protocolVersion\n"));
+      HasSubstr("BAD   number: its answer to initialize isn't valid MCP: it names no protocolVersion\n"));
   EXPECT_THAT(said.out, HasSubstr("BAD   unheard: its handshake names a protocol version that is not known: "
                                   "\"1999-01-01\"\n"));
   EXPECT_THAT(said.out,

@@ -120,7 +120,7 @@ TEST_F(RealDaemons, one_that_is_silent_is_given_up_at_the_deadline) {
   client.initialize();
   daemon.child().signal(SIGSTOP);
   EXPECT_THAT(text_of(client.call("count")),
-              AllOf(HasSubstr("did not answer"), HasSubstr("may have taken effect")));
+              AllOf(HasSubstr("timed out after"), HasSubstr("may have taken effect")));
   daemon.child().signal(SIGCONT);
   EXPECT_FALSE(is_error(client.call("count")));
 }

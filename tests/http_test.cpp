@@ -201,7 +201,7 @@ TEST(HttpDaemonAway, words_name_no_log_where_mcpivot_sees_none) {
               AllOf(HasSubstr("pivot_status"), Not(HasSubstr("pivot_logs"))));
   // At once, though what the daemon itself would have to answer waits for it.
   EXPECT_THAT(text_of(client.call("pivot_logs")),
-              AllOf(HasSubstr("mcpivot did not start what is behind it"),
+              AllOf(HasSubstr("mcpivot did not start the server"),
                     HasSubstr("mcpivot's own tools here: pivot_restart, pivot_status.")));
 }
 

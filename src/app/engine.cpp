@@ -58,7 +58,7 @@ std::string trouble_in(const LoadedConfig& loaded) {
   std::ranges::replace(text, '\n', ' ');
   if (const auto errors = std::ranges::count_if(loaded.problems, is_error); errors > 1)
     text += fmt::format(" ({} more: \"mcpivot check {}\" lists them)", errors - 1, file);
-  return text + ". Mend the file: it is read again when it is saved.";
+  return text + ". Fix the file; mcpivot reads it again when it is saved.";
 }
 
 // The configuration that the options stand for: what they say, or what the file says that they name. What is
@@ -178,8 +178,8 @@ void Engine::configuration_changed() {
   if (!loaded.has_errors()) return gateway_.configure(loaded.gateway);
   gateway_.set_trouble(loaded.gateway.trouble);
   if (options_.serve) return;  // it is none of the clients' business; the log has it
-  gateway_.add_notice(fmt::format(
-      "[mcpivot] the configuration was changed, and has errors; nothing was done:{}", errors_in(loaded)));
+  gateway_.add_notice(fmt::format("[mcpivot] the changed configuration has errors, so nothing was changed:{}",
+                                  errors_in(loaded)));
 }
 
 void Engine::shut_down(const std::string& why, std::function<void()> done) {

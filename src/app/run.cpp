@@ -94,7 +94,7 @@ int run(const Options& options) {
   const bool guarded = guard.start();
   ::signal(SIGPIPE, SIG_IGN);
   set_up_log(options.log);
-  if (!guarded) log_warn("cannot fork a guard: if mcpivot is killed with SIGKILL, servers may stay behind");
+  if (!guarded) log_warn("cannot fork a guard: if mcpivot is killed with SIGKILL, servers may keep running");
   if (options.serve) return serve(options, guard);
   Program program(options, guard);
   return program.run();

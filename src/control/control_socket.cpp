@@ -124,7 +124,7 @@ class ControlSocket::Visitor final : public Link::Handler,
   // asked for so much and reads nothing is as good as gone.
   bool reads() {
     if (link_->unsent() <= most_unread) return true;
-    if (!left_) log_warn("control socket: a terminal doesn't read its answers; it was disconnected");
+    if (!left_) log_warn("control socket: disconnected a terminal that doesn't read its answers");
     leave();
     return false;
   }
@@ -352,7 +352,8 @@ void ControlSocket::open() {
     error = boost::asio::error::name_too_long;
   }
   if (error) {
-    log_warn("no control socket at {}: {}; \"mcpivot status\" will not find this one", path, error.message());
+    log_warn("no control socket at {}: {}; \"mcpivot status\" won't find this mcpivot", path,
+             error.message());
     return;
   }
   ::chmod(path.c_str(), 0600);
@@ -372,7 +373,7 @@ void ControlSocket::accept() {
 
 // No descriptor is left, say; the terminal waits in the queue meanwhile.
 void ControlSocket::accept_later(const std::string& why) {
-  if (!std::exchange(refusing_, true)) log_warn("control socket: cannot let a terminal in: {}", why);
+  if (!std::exchange(refusing_, true)) log_warn("control socket: can't accept a terminal: {}", why);
   pause_.expires_after(accept_pause);
   pause_.async_wait([this](const boost::system::error_code& error) {
     if (!error) accept();
@@ -384,17 +385,17 @@ void ControlSocket::welcome(boost::asio::local::stream_protocol::socket socket) 
   socklen_t size = sizeof(peer);
   const bool known = ::getsockopt(socket.native_handle(), SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0;
   if (!known || peer.uid != ::geteuid()) {
-    log_warn("control socket: turned away a process of another user");
+    log_warn("control socket: rejected a process of another user");
     return;
   }
   refusing_ = false;
   if (visitors_.size() >= most_visitors) {
-    log_warn("control socket: turned away a terminal: {} are connected already", most_visitors);
+    log_warn("control socket: rejected a terminal: {} are already connected", most_visitors);
     return;
   }
   const int second = ::fcntl(socket.native_handle(), F_DUPFD_CLOEXEC, 3);
   if (second < 0) {
-    log_warn("control socket: turned away a terminal: {}", std::strerror(errno));
+    log_warn("control socket: rejected a terminal: {}", std::strerror(errno));
     return;
   }
   visitors_.push_back(std::make_shared<Visitor>(*this, PipeLink::Ends{socket.release(), second}));

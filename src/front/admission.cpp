@@ -92,7 +92,7 @@ std::expected<Visitor, HttpAnswer> Admission::admit(const HttpAsk& ask) const {
   const Caller caller = rules_.proxies.caller(ask);
   if (!is_our_host(ask, caller))
     return std::unexpected(plain_answer(
-        403, "This host name is not one of ours. If it should be, start mcpivot with --allow-host NAME."));
+        403, "This host name isn't accepted. If it should be, start mcpivot with --allow-host NAME."));
   if (ask.has("Origin") && !is_our_page(ask, caller))
     return std::unexpected(plain_answer(
         403,
@@ -102,7 +102,7 @@ std::expected<Visitor, HttpAnswer> Admission::admit(const HttpAsk& ask) const {
   const auto token = ask.repeated("Authorization") ? std::nullopt : bearer_token(ask.header("Authorization"));
   const auto holder = token ? rules_.tokens->find(*token) : std::nullopt;
   if (!holder) {
-    HttpAnswer answer = plain_answer(401, token ? "This token is not known." : "A token is needed.");
+    HttpAnswer answer = plain_answer(401, token ? "This token is unknown." : "A token is required.");
     answer.headers += fmt::format("WWW-Authenticate: Bearer realm=\"mcpivot\"{}\r\n",
                                   token ? ", error=\"invalid_token\"" : "");
     answer.headers += page_headers(ask);

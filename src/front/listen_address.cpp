@@ -66,7 +66,7 @@ std::expected<ListenAddress, std::string> parse_listen_address(std::string_view 
   if (text.starts_with("unix:")) {
     address.kind = ListenAddress::Kind::unix_socket;
     address.path = text.substr(5);
-    if (address.path.empty()) return fail("write the path of the socket behind \"unix:\"");
+    if (address.path.empty()) return fail("write the socket's path after \"unix:\"");
     return address;
   }
   const auto colon = text.rfind(':');

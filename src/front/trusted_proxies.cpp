@@ -101,8 +101,8 @@ std::expected<void, std::string> TrustedProxies::add(std::string_view text) {
     return fail(parse_ip_and_port(host)
                     ? "write the address without a port and brackets; a proxy's port changes with each "
                       "connection"
-                    : "write an IP address (127.0.0.1), a network (10.0.0.0/8), or \"unix\" for whoever "
-                      "comes by a Unix socket");
+                    : "write an IP address (127.0.0.1), a network (10.0.0.0/8), or \"unix\" for any client "
+                      "of a Unix socket");
   Network network{.address = *address};
   if (slash != std::string_view::npos) {
     const bool four = host.find(':') == std::string_view::npos;

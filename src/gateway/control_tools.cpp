@@ -95,8 +95,8 @@ const std::array<ControlTools::Tool, 16> ControlTools::tools{{
      "then.",
      "server", "", false, &ControlTools::rebuild},
     {Compat::none, Tool::When::always, "pivot_restart",
-     "Restart an MCP server without a build. stop: only stop it, and whoever else runs its program, so that "
-     "the binary can be replaced; the next call starts it.",
+     "Restart an MCP server without a build. stop: only stop it, and any other process that runs its "
+     "program, so that the binary can be replaced; the next call starts it.",
      "server", R"("stop":{"type":"boolean"})", false, &ControlTools::restart},
     {Compat::none, Tool::When::always, "pivot_status",
      "State of the MCP servers: generation, pid, crashes, last build, what the last restart changed.",
@@ -105,9 +105,9 @@ const std::array<ControlTools::Tool, 16> ControlTools::tools{{
      "The last lines of an MCP server's stderr, across restarts.", "server",
      R"("lines":{"type":"integer"},"generation":{"type":"integer"})", true, &ControlTools::logs},
     {Compat::none, Tool::When::activation, "pivot_activate",
-     "Put a server's tools into the list of tools. Part of its name is enough.", "server", "", false,
+     "Add a server's tools to the list. Part of its name is enough.", "server", "", false,
      &ControlTools::activate},
-    {Compat::none, Tool::When::activation, "pivot_deactivate", "Take a server's tools out of the list.",
+    {Compat::none, Tool::When::activation, "pivot_deactivate", "Remove a server's tools from the list.",
      "server", "", false, &ControlTools::deactivate},
     {Compat::none, Tool::When::choice, "pivot_search",
      "Find tools of all servers, active or not, by what you want to do.", "",
@@ -121,7 +121,8 @@ const std::array<ControlTools::Tool, 16> ControlTools::tools{{
      "State of the child MCP server: pid, executable, counts of starts, kills and crashes, last exit.",
      "server", "", true, &ControlTools::sitter_state},
     {Compat::mcp_sitter, Tool::When::always, "sitter_kill",
-     "Kill the child MCP server and whoever else runs its executable, so that it can be rebuilt; the next "
+     "Kill the child MCP server and any other process that runs its executable, so that it can be rebuilt; "
+     "the next "
      "tool call starts it.",
      "server", "", false, &ControlTools::sitter_kill},
     {Compat::mcp_sitter, Tool::When::always, "sitter_binary_info",
@@ -133,9 +134,9 @@ const std::array<ControlTools::Tool, 16> ControlTools::tools{{
      R"("lines":{"type":"integer","default":200,"minimum":1,"maximum":1000},"since_spawn":{"type":"boolean","default":false})",
      true, &ControlTools::sitter_logs},
     {Compat::mcpflip, Tool::When::activation, "gateway_activate",
-     "Put a server's tools into the list of tools. Part of its name is enough.", "name", "", false,
+     "Add a server's tools to the list. Part of its name is enough.", "name", "", false,
      &ControlTools::activate},
-    {Compat::mcpflip, Tool::When::activation, "gateway_deactivate", "Take a server's tools out of the list.",
+    {Compat::mcpflip, Tool::When::activation, "gateway_deactivate", "Remove a server's tools from the list.",
      "name", "", false, &ControlTools::deactivate},
     {Compat::mcpflip, Tool::When::always, "gateway_status",
      "The servers: which are active, their state, how many tools they have.", "", "", true,
@@ -169,7 +170,7 @@ struct ControlTools::Running {
 
   void break_silence() {
     silence.set(sign_of_life, [this] {
-      if (clock.now() - last_progress >= sign_of_life) tell_progress("still at it");
+      if (clock.now() - last_progress >= sign_of_life) tell_progress("still running");
       break_silence();
     });
   }
@@ -286,10 +287,10 @@ std::string ControlTools::why_not(std::string_view name) const {
   const auto tool = std::ranges::find(tools, name, &Tool::name);
   if (tool == tools.end()) return "mcpivot has no such tool";
   if (tool->of != compat_) return "--compat lists other tools in its place";
-  if (!is_granted(*tool)) return "over HTTP clients have it only if their profile grants it";
+  if (!is_granted(*tool)) return "over HTTP, clients have it only if their profile grants it";
   if (tool->when == Tool::When::buildable) return "no server here has a build command (--build)";
   if (tool->when == Tool::When::logging)
-    return "mcpivot did not start what is behind it, and so does not see what that prints";
+    return "mcpivot did not start the server, so it doesn't see its output";
   if (tool->run == &ControlTools::call_through && offers_choice())
     return "the configuration turns it off (\"pivot_call\")";
   if (tool->when == Tool::When::activation && offers_choice())
@@ -298,7 +299,7 @@ std::string ControlTools::why_not(std::string_view name) const {
         calls_through() && fleet_.call_through() == CallThrough::all
             ? "pivot_search and pivot_call reach every server, active or not"
             : "\"mcpivot activate\" in a terminal does it");
-  return fmt::format("there is one server only, \"{}\", and it is always active",
+  return fmt::format("there is only one server, \"{}\", and it is always active",
                      fleet_.members().front()->name());
 }
 
@@ -358,17 +359,20 @@ std::expected<Member*, std::string> ControlTools::pick(std::string_view argument
   if (all.empty()) {
     words = no_servers();
   } else if (wanted.empty()) {
-    words = fmt::format("say which server: {}", list_of(names.empty() ? all : names));
+    words = fmt::format("\"server\" is missing; choose one of: {}", list_of(names.empty() ? all : names));
   } else if (candidates.empty()) {
     words = fmt::format("no server is called \"{}\". There are: {}", wanted, list_of(all));
     if (!fleet_.trouble().empty()) words += fmt::format(". The configuration: {}", fleet_.trouble());
   } else {
-    words = fmt::format("\"{}\" fits several servers: {}", wanted, list_of(names));
+    words = fmt::format("\"{}\" matches several servers: {}", wanted, list_of(names));
   }
   return std::unexpected("[mcpivot] " + words);
 }
 
 Member* ControlTools::pick_or_refuse(const Call& call, const Fits& fits) const {
+  // A model may call the only server what it likes: its client knows it by another name.
+  if (!offers_choice() && fleet_.members().size() == 1 && call.asker.client == fleet_.reader())
+    return fleet_.members().front().get();
   const auto picked = pick(call.arguments, fits);
   if (picked) return *picked;
   refuse(call, picked.error());
@@ -380,7 +384,7 @@ Member* ControlTools::pick_readable(const Call& call) const {
   Member* const member = pick_or_refuse(call);
   if (member == nullptr || !member->instance().is_shared() || call.asker.client != fleet_.reader())
     return member;
-  refuse(call, fmt::format("[mcpivot] \"{}\" is shared with other clients, and its stderr may tell of their "
+  refuse(call, fmt::format("[mcpivot] \"{}\" is shared with other clients, and its stderr may be about their "
                            "calls. \"mcpivot logs {}\" in a terminal shows it.",
                            member->name(), member->name()));
   return nullptr;
@@ -403,7 +407,7 @@ void ControlTools::restart(const Call& call) {
     if (!stopped.ok) return fmt::format("[mcpivot] {}.", stopped.how);
     std::string words = fmt::format("[mcpivot] stopped: {}. {}", stopped.how, stopped.next);
     if (stopped.others.empty()) return words;
-    words += fmt::format("\nAlso ended, because they ran {}:", stopped.program);
+    words += fmt::format("\nAlso ended because they ran {}:", stopped.program);
     for (const pid_t pid : stopped.others) words += fmt::format(" pid {}", pid);
     return words;
   });
@@ -478,8 +482,8 @@ void ControlTools::switch_to(const Call& call, bool active) {
   if (member == nullptr) return;
   if (fleet_.steers_all()) {
     const std::size_t clients = fleet_.set_active_for_all(member->name(), active);
-    return answer(call, fmt::format("[mcpivot] \"{}\" is now {} for {}. Those who come later begin with what "
-                                    "the configuration says.",
+    return answer(call, fmt::format("[mcpivot] \"{}\" is now {} for {}. Clients that connect later start "
+                                    "with what the configuration says.",
                                     member->name(), active ? "active" : "inactive",
                                     clients == 1 ? "1 client" : fmt::format("{} clients", clients)));
   }
@@ -488,14 +492,25 @@ void ControlTools::switch_to(const Call& call, bool active) {
   std::vector<std::string> names;
   for (const Routes::Named& tool : fleet_.names().all_tools())
     if (tool.member == member) names.push_back(tool.name);
-  std::string text = fmt::format("[mcpivot] \"{}\" {} {}; tools: {}.", member->name(),
-                                 was == active ? "was already" : "is now", active ? "active" : "inactive",
-                                 names.empty() ? "none known yet" : list_of(names));
+  if (!active) return answer(call, farewell_text(*member, was, names.size()));
+  std::string text =
+      fmt::format("[mcpivot] \"{}\" {} active; tools: {}.", member->name(), was ? "was already" : "is now",
+                  names.empty() ? "none known yet" : list_of(names));
   const Instance::State state = member->instance().state();
-  if (active && state != Instance::State::ready)
+  if (state != Instance::State::ready)
     text += fmt::format(" It is not {}: {}.", state == Instance::State::starting ? "ready yet" : "running",
                         member->instance().trouble());
   answer(call, text);
+}
+
+// A model that deactivates a server may want its tools again.
+std::string ControlTools::farewell_text(const Member& member, bool was_active, std::size_t count) const {
+  const std::string those = count == 1 ? "1 tool" : fmt::format("{} tools", count);
+  std::string text =
+      was_active ? fmt::format("[mcpivot] \"{}\" is now inactive; {} left the list.", member.name(), those)
+                 : fmt::format("[mcpivot] \"{}\" was already inactive.", member.name());
+  if (has("pivot_call")) text += " pivot_call still reaches its tools by name.";
+  return text + fmt::format(" To list them again: {}.", how_to_activate(member.name()));
 }
 
 void ControlTools::index_tools() {
@@ -619,7 +634,7 @@ std::string ControlTools::instructions() const {
   if (!names.empty() && era_ == Era::modern)
     text += fmt::format(" Inactive: {}.", list_of(names));
   else if (!names.empty())
-    text += fmt::format(" Inactive: {}. {} puts one's tools into the list.", list_of(names),
+    text += fmt::format(" Inactive: {}. {} adds a server's tools to the list.", list_of(names),
                         compat_ == Compat::none      ? "pivot_activate"
                         : compat_ == Compat::mcpflip ? "gateway_activate"
                                                      : "\"mcpivot activate SERVER\" in a terminal");
@@ -659,16 +674,18 @@ std::string ControlTools::hint_to_search() const {
 void ControlTools::reload(const Call& call, Member& member, bool build) {
   const auto running = begin(call, member.name());
   running->break_silence();
-  fleet_.reload(member, {.build = build,
-                         .renew = build,
-                         .reason = "on request",
-                         .progress =
-                             [weak = std::weak_ptr(running)](std::string_view line) {
-                               if (const auto still = weak.lock()) still->tell_progress(line);
-                             },
-                         .done = [this, weak = std::weak_ptr(running)](
-                                     const ReloadOutcome& outcome) { end(weak.lock(), outcome); },
-                         .whose = running.get()});
+  fleet_.reload(member,
+                {.build = build,
+                 .renew = build,
+                 .reason = call.asker.client == fleet_.reader() && !fleet_.steers_all() ? "on request"
+                                                                                        : "from a terminal",
+                 .progress =
+                     [weak = std::weak_ptr(running)](std::string_view line) {
+                       if (const auto still = weak.lock()) still->tell_progress(line);
+                     },
+                 .done = [this, weak = std::weak_ptr(running)](
+                             const ReloadOutcome& outcome) { end(weak.lock(), outcome); },
+                 .whose = running.get()});
 }
 
 // Of several that were stopped at once, what is worth telling.

@@ -154,6 +154,7 @@ class ControlTools {
   void sitter_logs(const Call& call);
 
   void switch_to(const Call& call, bool active);
+  std::string farewell_text(const Member& member, bool was_active, std::size_t count) const;
   std::string overview() const;
   void index_tools();
   void reload(const Call& call, Member& member, bool build);

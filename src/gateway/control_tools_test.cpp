@@ -33,7 +33,7 @@ TEST(ControlTools, of_a_lone_server_offer_no_choice) {
   EXPECT_THAT(lone.tools->definitions(), Not(HasSubstr(R"("server":)")));
   EXPECT_EQ(lone.tools->hint_to_search(), "");
   EXPECT_EQ(lone.tools->why_not("pivot_activate"),
-            R"(there is one server only, "alpha", and it is always active)");
+            R"(there is only one server, "alpha", and it is always active)");
 }
 
 TEST(ControlTools, of_several_servers_offer_a_choice) {
@@ -103,7 +103,7 @@ TEST(ControlTools, that_can_do_nothing_are_not_listed_and_say_why) {
   EXPECT_FALSE(daemon.tools->has("pivot_rebuild"));
   EXPECT_THAT(daemon.tools->why_not("pivot_rebuild"), HasSubstr("no server here has a build command"));
   EXPECT_FALSE(daemon.tools->has("pivot_logs"));
-  EXPECT_THAT(daemon.tools->why_not("pivot_logs"), HasSubstr("mcpivot did not start what is behind it"));
+  EXPECT_THAT(daemon.tools->why_not("pivot_logs"), HasSubstr("mcpivot did not start the server"));
   EXPECT_EQ(daemon.tools->why_not("pivot_nonsense"), "mcpivot has no such tool");
   EXPECT_EQ(daemon.tools->why_not("work"), "") << "the name isn't ours";
 }

@@ -269,8 +269,8 @@ bool Desk::rest(const std::string& why) {
     if (instance.is_shared() || !instance.is_idle()) continue;
     if (member->active())
       notices_.add(
-          fmt::format("[mcpivot] \"{}\" was ended {}. The next call starts it again; what it held in memory "
-                      "is gone.",
+          fmt::format("[mcpivot] \"{}\" was stopped {}. The next call starts it again; anything it held in "
+                      "memory is gone.",
                       member->name(), why));
     instance.rest();
     any = true;
@@ -671,8 +671,7 @@ void Desk::pass(Member& member, ToServer& asked) {
   if (presentation_.client_waits || !member.instance().full()) return member.instance().request(asked);
   // To wait for it would keep the client from all others.
   const std::string words = fmt::format(
-      "[mcpivot] server \"{}\" does not read what it is sent; the request was not passed on. Try again "
-      "later.",
+      "[mcpivot] server \"{}\" isn't reading its messages; the request was not sent. Try again later.",
       member.name());
   const Message& message = asked.message;
   clients_.refuse(asked.asker, failure_answer(message.known, message.text(message.id), words));
@@ -729,7 +728,7 @@ void Desk::set_level(Asker asker, const Message& message) {
   if (!contains(log_levels, level))
     return clients_.refuse(
         asker, error_answer(message.text(message.id), code::invalid_params,
-                            fmt::format("Unknown log level {}; there are: {}",
+                            fmt::format("Unknown log level {}; use one of: {}",
                                         quote(as_utf8(level.substr(0, 40))), fmt::join(log_levels, ", "))));
   if (!presentation_.passes_through) level_ = message.raw;
   for (const auto& member : members_) member->instance().set_level(client_, message);

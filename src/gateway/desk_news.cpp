@@ -75,7 +75,7 @@ void Desk::tell_since(const Known& before) {
     if (!contains(before.clashes, clash)) lines.push_back(fmt::format("name clash: {}.", clash));
   const bool mended = before.trouble && !now.trouble;
   if (lines.empty() && !mended) return;
-  notices_.add(head_and_lines(mended ? "[mcpivot] the configuration has no errors any more, and is in effect."
+  notices_.add(head_and_lines(mended ? "[mcpivot] the configuration's errors are fixed; it is in effect."
                                      : "[mcpivot] the configuration changed:",
                               lines, most_lines_in_notice));
 }
@@ -85,7 +85,7 @@ std::string Desk::arrival(const Member& member) const {
   const Instance& server = member.instance();
   if (has_failed(member)) words += fmt::format("; it could not be started: {}", brief_trouble(server));
   if (!member.active())
-    return words + fmt::format("; {} puts its tools into the list.", control_.how_to_activate(member.name()));
+    return words + fmt::format("; {} adds its tools to the list.", control_.how_to_activate(member.name()));
   const bool ready = server.state() == Instance::State::ready;
   return words + (ready ? "; its tools are in the list." : "; its tools are in the list when it is ready.");
 }
@@ -108,7 +108,7 @@ void Desk::tell_starts() {
       // Later generations are told of by the server itself; a daemon that was away at first has its first.
       const Status status = start.failure_told ? server.status() : Status();
       if (status.life && status.life->generation == 1)
-        notices_.add(fmt::format("[mcpivot] \"{}\" is there now; its tools are in the list.", server.name()));
+        notices_.add(fmt::format("[mcpivot] \"{}\" is ready now; its tools are in the list.", server.name()));
     } else if (!start.failure_told && start.member->active() && has_failed(*start.member)) {
       (server.life().is_refused() ? refused : failed)
           .push_back(fmt::format("\"{}\": {}", server.name(), brief_trouble(server)));
@@ -120,7 +120,7 @@ void Desk::tell_starts() {
   std::erase_if(
       starts_, [](const Start& start) { return start.member->instance().state() == Instance::State::ready; });
   if (!failed.empty())
-    notices_.add(head_and_lines("[mcpivot] active, but could not be started; mcpivot goes on trying:", failed,
+    notices_.add(head_and_lines("[mcpivot] active, but could not be started; mcpivot keeps trying:", failed,
                                 most_lines_in_notice));
   if (!late.empty())
     notices_.add(head_and_lines(

@@ -14,7 +14,7 @@ namespace {
 using std::chrono::milliseconds;
 
 constexpr const char* next_call_starts_it = "The next call starts it.";
-constexpr const char* no_start = "Start it yourself: there is no --start.";
+constexpr const char* no_start = "Start it yourself: there is no --start command.";
 
 }  // namespace
 
@@ -101,7 +101,7 @@ Supervisor::Loss DaemonSupervisor::on_lost(const Death& death, const Backend::En
   }
   return {.fault = ending.forgotten ? Loss::Fault::none : Loss::Fault::outside,
           .crash = false,
-          .words = fmt::format("it {}; a new connection is being tried", death.how)};
+          .words = fmt::format("it {}; mcpivot is reconnecting", death.how)};
 }
 
 // --- stops -------------------------------------------------------------------------------------------------
@@ -109,8 +109,7 @@ Supervisor::Loss DaemonSupervisor::on_lost(const Death& death, const Backend::En
 std::expected<Supervisor::Stop, std::string> DaemonSupervisor::on_stop_wanted() {
   if (!stopping() && !can_stop())
     return std::unexpected(
-        "nothing was stopped: this daemon is not ours to stop, because mcpivot did not start it and was "
-        "given no --stop");
+        "nothing was stopped: mcpivot did not start this daemon and has no --stop command for it");
   connection_.lost("was stopped on request");
   return Stop{
       .words = fmt::format("it was stopped on request. {}", can_start() ? next_call_starts_it : no_start),

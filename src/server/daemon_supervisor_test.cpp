@@ -110,7 +110,8 @@ class DaemonSupervisorTest : public testing::Test {
                                  .took = 1'834ms,
                                  .reason = "why",
                                  .absence = arrival.absence,
-                                 .reloaded = reloaded});
+                                 .reloaded = reloaded,
+                                 .memory_gone = false});
   }
 
   ClockByHand clock_;
@@ -236,8 +237,8 @@ TEST_F(DaemonSupervisorTest, of_a_stop_and_a_renewal_at_once_the_later_one_count
 
 TEST_F(DaemonSupervisorTest, a_stop_that_nobody_waits_for_is_told_once) {
   supervisor_.stop();
-  supervisor_.give_up_stop("mcpivot ends");
-  EXPECT_EQ(told(), "mcpivot ends||The next call starts it.");
+  supervisor_.give_up_stop("mcpivot is shutting down");
+  EXPECT_EQ(told(), "mcpivot is shutting down||The next call starts it.");
   end_stop();
   EXPECT_EQ(told(), "");
 }
@@ -250,7 +251,7 @@ TEST_F(DaemonSupervisorTest, a_keeper_that_stops_its_daemon_is_kept_though_the_s
   EXPECT_TRUE(supervisor_.stopping());
   end_stop();
   EXPECT_EQ(did(), "gone ");
-  EXPECT_EQ(told(), "it stopped||Start it yourself: there is no --start.");
+  EXPECT_EQ(told(), "it stopped||Start it yourself: there is no --start command.");
 }
 
 TEST_F(DaemonSupervisorTest, another_address_has_another_keeper) {
@@ -265,7 +266,7 @@ TEST_F(DaemonSupervisorTest, another_address_has_another_keeper) {
 
 TEST_F(DaemonSupervisorTest, a_daemon_that_was_away_is_back) {
   EXPECT_EQ(headline(false), "[mcpivot] \"dev\": session 2 with there, ready in 1.8 s (why).");
-  EXPECT_EQ(lose(false).words, "it closed the connection; a new connection is being tried");
+  EXPECT_EQ(lose(false).words, "it closed the connection; mcpivot is reconnecting");
   clock_.time += 45s;
   EXPECT_EQ(headline(false),
             "[mcpivot] \"dev\" is back after 45 s: there (it "
@@ -285,7 +286,7 @@ TEST_F(DaemonSupervisorTest, a_reload_says_whether_the_daemon_itself_was_restart
   EXPECT_TRUE(headline(true).ends_with(" The daemon itself was not restarted."));
   supervisor_.renew("rebuilt");
   end_stop();
-  EXPECT_TRUE(headline(true).ends_with(" The daemon was restarted."));
+  EXPECT_TRUE(headline(true).ends_with(" The daemon was restarted. Anything it held in memory is gone."));
   supervisor_.on_round_begins();
   EXPECT_TRUE(headline(true).ends_with(" The daemon itself was not restarted."));
 }

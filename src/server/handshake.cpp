@@ -57,7 +57,7 @@ struct Fetch : std::enable_shared_from_this<Fetch> {
       if (!knows_no_such_list(kind, answer))
         refuse(kind, fmt::format("was refused: {}", error_text(answer)), is_final(answer));
     } else if (!find_member(result, words(kind).member).starts_with('[')) {
-      refuse(kind, fmt::format("was answered without a list of {}", words(kind).member));
+      refuse(kind, fmt::format("returned no list of {}", words(kind).member));
     } else {
       next = lists.catalog.add_page(kind, result);
       if (kind == ListKind::tools && !next.starts_with('"'))
@@ -65,7 +65,7 @@ struct Fetch : std::enable_shared_from_this<Fetch> {
     }
     if (next.starts_with('"')) {
       if (number < most_pages && next != cursor) return page(kind, next, number + 1);
-      refuse(kind, fmt::format("does not come to an end (after {} pages)", number));
+      refuse(kind, fmt::format("doesn't end (after {} pages)", number));
     }
     if (--open == 0) on_done(std::move(lists));
   }
@@ -147,7 +147,7 @@ void Handshake::on_opened(const Message& answer) {
   outcome_.initialize_result = answer.text(answer.result);
   if (const std::string fault = fault_in_handshake(era_, outcome_.initialize_result); !fault.empty())
     return on_done_(std::unexpected(
-        Failure{.why = fmt::format("its answer to {} isn't what MCP asks for: {}", method, fault),
+        Failure{.why = fmt::format("its answer to {} isn't valid MCP: {}", method, fault),
                 .refused = false,
                 .final = true}));
   if (era_ == Era::modern && !offers_modern(outcome_.initialize_result))

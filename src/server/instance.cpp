@@ -28,10 +28,10 @@ std::size_t share_of(const Generation& generation) {
 
 // What a model can do about a call that took too long.
 std::string after_overdue(const Generation& generation) {
-  if (generation.backend().manner().comes_and_goes) return " Look whether it did before you call it again.";
+  if (generation.backend().manner().comes_and_goes) return " Check whether it did before you repeat it.";
   const auto& [rebuild, restart, status, logs] = generation.config().control;
   return (logs.empty() ? "" : fmt::format(" {} shows its stderr.", logs)) +
-         (restart.empty() ? "" : fmt::format(" {} starts it again.", restart));
+         (restart.empty() ? "" : fmt::format(" {} restarts the server.", restart));
 }
 
 }  // namespace
@@ -68,7 +68,7 @@ Instance::Instance(World& world, Clients& clients, Source& source, InstanceId id
                 fmt::format("waited {} for its turn (--call-timeout)", duration_text(config_->call_timeout)));
           },
           [this](const WaitingRoom::Waiting& one) {
-            refuse_turn(one.asker, one.message.message(), "had to make way for another client's");
+            refuse_turn(one.asker, one.message.message(), "gave way to another client's");
           }),
       daemon_(
           world.timers(), [this](const ConfigRef& kept) { return world_.make_keeper(kept); },
@@ -90,8 +90,7 @@ void Instance::adopt(ServerConfig config) {
   waiting_.set_patience(config_->queue_timeout);
   turns_.set_patience(config_->call_timeout);
   replay_.set_rules(config_->replay);
-  if (config_->http.insecure)
-    log_warn("{}: --insecure: anybody may pretend to be this daemon", config_->name);
+  if (config_->http.insecure) log_warn("{}: --insecure: anyone can impersonate this daemon", config_->name);
   process_.configure(config_);
   daemon_.configure(config_);
   eras_futile_ = false;
@@ -124,7 +123,7 @@ void Instance::start_later() {
   lazy_ = true;
   const auto* const stopped = life_.get<Life::Stopped>();
   if (stopped != nullptr && stopped->why == Life::Stopped::Why::unstarted)
-    life_.explain("it starts at its first use");
+    life_.explain("it starts when it is first used");
   if (knows_client()) learn_tools();
 }
 
@@ -262,7 +261,7 @@ bool Instance::may_pass(ClientId client, Method method, std::string_view name) c
 void Instance::refuse_call(Asker asker, const Message& message, std::string_view spelled) const {
   const std::string name = string_value(spelled);
   clients_.refuse(asker, error_answer(message.text(message.id), code::invalid_params,
-                                      name.empty() ? "tools/call needs the name of a tool, a string"
+                                      name.empty() ? "tools/call needs \"name\", a string: the name of a tool"
                                                    : fmt::format("Unknown tool: {}", name)));
 }
 
@@ -320,8 +319,8 @@ void Instance::notify(const Message& message) {
                 .server = config_->name,
                 .raw = message.raw,
                 .message = &message,
-                .why = is_shared() ? "a notification for a server that others use, too"
-                                   : "a notification for a server that does not run"});
+                .why = is_shared() ? "a notification for a server that others use too"
+                                   : "a notification for a server that is not running"});
 }
 
 void Instance::set_level(ClientId client, const Message& message) {
@@ -449,13 +448,14 @@ void Instance::put(Generation& generation, ToServer& asked, bool waited) {
                       ((waited || !turns_.has(client)) && generation.calls_of(client) < share_of(generation));
   if (may_go) return generation.request(asked);
   if (!turns_.add(asked.asker, asked.message, asked.sent_before, asked.edits.list()))
-    refuse_turn(asked.asker, asked.message, "found no place to wait");
+    refuse_turn(asked.asker, asked.message, "found the queue full");
 }
 
 void Instance::refuse_turn(Asker asker, const Message& message, const std::string& what) const {
   const std::string words = fmt::format(
-      "[mcpivot] server \"{}\" is shared, and works on as many requests of this client as one may have under "
-      "way there; this one {}, and was not sent. Try again when some have ended.",
+      "[mcpivot] server \"{}\" is shared, and this client already has as many requests in flight there as "
+      "one "
+      "client may have; this one {} and was not sent. Try again when some have finished.",
       config_->name, what);
   clients_.refuse(asker, failure_answer(message.known, message.text(message.id), words));
 }
@@ -514,6 +514,12 @@ void Instance::refuse(Asker asker, const Message& message, const std::string& wh
   const bool tells = state() != State::stopped && why.find('\n') == std::string::npos;
   const std::string lines = tells ? telling_lines(stderr_for_clients(past_.starts)) : std::string();
   if (!lines.empty()) words += fmt::format(".\n{}", lines);
+  if (!ends() && !manner().comes_and_goes && state() != State::stopped) {
+    if (!words.ends_with('\n')) words += words.ends_with('.') ? "\n" : ".\n";
+    words += failed_lately() || config_->control.status.empty()
+                 ? next_line(next_step())
+                 : fmt::format("Next: try again later; {} shows its state.", config_->control.status);
+  }
   clients_.refuse(asker, failure_answer(message.known, message.text(message.id), words));
 }
 
@@ -547,13 +553,13 @@ void Instance::answer_question(Generation& from, const ToClient& said) const {
   const Message& question = said.message;
   const std::string_view id = question.text(question.id);
   if (clients_.has(said.to.client))
-    return from.answer(error_answer(id, code::internal_error, "the client does not read what it is sent"));
+    return from.answer(error_answer(id, code::internal_error, "the client isn't reading its messages"));
   if (!is_shared() || said.to.client != ClientId::nobody)
     return from.answer(error_answer(id, code::connection_closed, "no client is connected"));
   if (question.known == Method::ping) return from.answer(result_answer(id, "{}"));
   from.answer(error_answer(id, code::method_not_found,
-                           fmt::format("Method not found: {}: several clients share this server, and none of "
-                                       "them is asked",
+                           fmt::format("Method not found: {}: several clients share this server, so mcpivot "
+                                       "asks none of them",
                                        string_value(question.text(question.method)))));
 }
 
@@ -597,7 +603,7 @@ void Instance::refetch(ListKind kind) {
     if (offer_.end_fetch(kind)) return refetch(kind);
     if (kind == ListKind::tools) release_waiting();
     if (!fetched.refusals.empty()) {
-      log_warn("{}: {}; its last list is kept", config_->name, fetched.refusals[0].why);
+      log_warn("{}: {}; keeping its last list", config_->name, fetched.refusals[0].why);
       return;
     }
     const bool differs = offer_.update(kind, std::move(fetched.catalog.list(kind)));
@@ -631,9 +637,9 @@ void Instance::watch_overdue_calls() {
     generation->expire();
     for (const auto& request : generation->take_overdue(config.call_timeout)) {
       const std::string words = fmt::format(
-          "[mcpivot] server \"{}\" did not answer {} within {} (--call-timeout); it was cancelled there and "
+          "[mcpivot] \"{}\" timed out after {} (--call-timeout) while {}. mcpivot cancelled the call, which "
           "may have taken effect.{}",
-          config.name, describe(request), duration_text(config.call_timeout), after_overdue(*generation));
+          config.name, duration_text(config.call_timeout), describe(request), after_overdue(*generation));
       count_failure(request);
       clients_.refuse(request.origin, failure_answer(request.known, request.id(), words));
     }

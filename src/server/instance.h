@@ -448,6 +448,7 @@ class Instance final : private Generation::Owner {
   void watch_overdue_calls();
   std::string describe(const Generation::Requests::Request& request) const;
   Death describe_death(Generation& generation, std::string how) const;
+  NextStep next_step() const;
 
   World& world_;
   Clients& clients_;
@@ -496,8 +497,7 @@ class Instance final : private Generation::Owner {
   std::list<std::shared_ptr<Generation>> leaving_;  // drain, or end
   std::optional<FileFacts> current_file_;           // the program as it was when it started
   Offer offer_;
-  bool lazy_ = false;          // it starts at its first use
-  std::string crash_to_tell_;  // how the last one died, if that has not been told
+  bool lazy_ = false;  // it starts at its first use
 
   ProcessSupervisor process_;
   DaemonSupervisor daemon_;

@@ -116,7 +116,7 @@ void Instance::switch_era(std::string why) {
   birth_->refusal = std::move(why);
   birth_->era = other(birth_->era);
   birth_->silence.cancel();
-  log_info("{}: it doesn't take the {} era: {}; trying the {} one", config_->name, text(other(birth_->era)),
+  log_info("{}: it doesn't speak the {} era: {}; trying the {} one", config_->name, text(other(birth_->era)),
            *birth_->refusal, text(birth_->era));
   end_to_start_over();
 }
@@ -275,8 +275,8 @@ void Instance::on_birth_overdue() {
   const std::string what = fmt::format("{} {}", call->method, call->params);
   const bool again = late_replay_ == what;
   if (again) replay_.drop(*call);
-  keep->finish_without_replay(fmt::format("no answer within {} of its start{}", limit,
-                                          again ? ", for the second time; it is given up" : ""));
+  keep->finish_without_replay(fmt::format("no answer within {} of the start{}", limit,
+                                          again ? ", for the second time; mcpivot won't try again" : ""));
   late_replay_ = again ? std::string() : what;
 }
 
@@ -324,7 +324,7 @@ void Instance::birth_failed(std::string why, bool ran, bool refused) {
     eras_.of(birth_->era) = true;
     eras_.of(other(birth_->era)) = false;
   } else if (birth_->refusal) {
-    log_info("{}: nor does it take the {} era: {}", config_->name, text(birth_->era), why);
+    log_info("{}: it doesn't speak the {} era either: {}", config_->name, text(birth_->era), why);
     why = *birth_->refusal;
   } else if (birth_->handshake && !opened) {
     eras_.legacy = eras_.modern = std::nullopt;  // it may be another program by now
@@ -348,7 +348,8 @@ void Instance::birth_failed(std::string why, bool ran, bool refused) {
   if (failure.postponed) return happens_first(Life::BirthPostponed{birth, *failure.postponed});
   if (!current_) ++young_deaths_;
   std::string words =
-      failure_report(config_->name, failure.why, current_ ? std::optional(current_->number()) : std::nullopt);
+      failure_report(config_->name, failure.why, current_ ? std::optional(current_->number()) : std::nullopt,
+                     manner().comes_and_goes ? std::string() : next_line(next_step()));
   happens_first(Life::BirthFailed{.birth = birth,
                                   .why = std::move(failure.why),
                                   .ran = ran,
@@ -361,7 +362,7 @@ void Instance::blame_replay() {
   const Replay::Call* const call = birth_->handshake ? birth_->handshake->replaying() : nullptr;
   const std::string what = call != nullptr ? fmt::format("{} {}", call->method, call->params) : std::string();
   if (std::exchange(fatal_replay_, what) != what || call == nullptr) return;
-  dropped_replays_.push_back(fmt::format("{} (two generations did not survive it)", call->label));
+  dropped_replays_.push_back(fmt::format("{} (two generations died during it)", call->label));
   replay_.drop(*call);
 }
 
@@ -383,7 +384,7 @@ void Instance::swap_in(Handshake::Outcome outcome) {
     outcome.failed_replays.push_back(std::move(dropped));
   // What one client told the server, and what the server said to that, is no business of the others.
   if (is_shared() && !outcome.failed_replays.empty())
-    outcome.failed_replays = {"some of what its clients had told the last one"};
+    outcome.failed_replays = {"some of its clients' settings and calls"};
   const auto old = std::exchange(current_, birth->generation);
   following_ = Following::not_needed;  // what was just born is new enough
   past_.last_start_took = world_.timers().since(current_->started());
@@ -413,17 +414,17 @@ void Instance::swap_in(Handshake::Outcome outcome) {
       .headline = supervisor.headline({.server = config_->name,
                                        .number = current_->number(),
                                        .where = current_->backend().where(),
-                                       .did = change.first ? "runs" : current_->backend().renewed(),
+                                       .did = change.first ? "started" : current_->backend().renewed(),
                                        .took = past_.last_start_took,
                                        .reason = birth->reason,
                                        .absence = absence,
-                                       .reloaded = reloads_.under_way()}),
+                                       .reloaded = reloads_.under_way(),
+                                       .memory_gone = !change.first && !current_->config().cli}),
       .diff = news ? std::optional(std::move(diff)) : std::nullopt,
       .was_guess = change.was_guess,
       .program = change.first ? std::string() : program_line(file_before, change.version_before),
       .failed_replays = std::move(outcome.failed_replays),
-      .no_tools = why_no_tools(outcome.lists.refusals),
-      .crash = std::exchange(crash_to_tell_, {})};
+      .no_tools = why_no_tools(outcome.lists.refusals)};
   const bool worth_telling =
       news && (change.was_missing || !unchanged || current_->backend().news_if_unchanged());
   tell_birth(birth_report(told), worth_telling || !told.no_tools.empty());
@@ -461,6 +462,7 @@ std::string Instance::program_line(const std::optional<FileFacts>& before,
   const std::string name = config.command.argv.empty() ? std::string() : config.command.argv[0];
   return supervisor_for(config).program_line(
       {.file = current_file_ ? current_file_->text(world_.timers().date()) : name,
+       .is_binary = !current_file_ || current_file_->is_binary,
        .version_before = version_before,
        .version = version});
 }

@@ -121,7 +121,7 @@ void Instance::cancel_timers() {
 void Instance::retire(std::function<void()> done) {
   shut_down_ = std::move(done);
   cancel_timers();
-  happens(Life::Retired{"it was taken out of the configuration"});
+  happens(Life::Retired{"it was removed from the configuration"});
 }
 
 void Instance::shut_down(std::chrono::milliseconds patience, std::function<void()> done) {
@@ -129,10 +129,10 @@ void Instance::shut_down(std::chrono::milliseconds patience, std::function<void(
   ends_with_mcpivot_ = true;
   patience_ = patience;
   shut_down_ = std::move(done);
-  happens(Life::Farewell{"mcpivot ends"}, [this] {
+  happens(Life::Farewell{"mcpivot is shutting down"}, [this] {
     // There is no time to wait for these.
     for (const auto& stopping : std::exchange(stoppings_, {})) stopping->tell();
-    daemon_.give_up_stop("mcpivot ends; whether the daemon was stopped is not known");
+    daemon_.give_up_stop("mcpivot is shutting down; whether the daemon was stopped is unknown");
   });
 }
 

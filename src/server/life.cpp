@@ -18,7 +18,7 @@ std::string starting_words(int number, const Life::State& before) {
   const auto* const failed = std::get_if<Life::Failed>(&before);
   std::string words = fmt::format("it is starting (generation {})", number);
   if (failed != nullptr)
-    words += fmt::format("; the last time {}", failed->words.substr(0, failed->words.find('\n')));
+    words += fmt::format("; last time {}", failed->words.substr(0, failed->words.find('\n')));
   return words;
 }
 

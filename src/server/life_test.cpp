@@ -164,7 +164,7 @@ TEST(Life, a_first_birth_that_fails_is_told_and_tried_again) {
   EXPECT_TRUE(life.is<Life::Failed>());
   EXPECT_EQ(life.trouble(), "it exited");
   EXPECT_THAT(does(life, Life::Due{"after a crash"}), ElementsAre(Do::start));
-  EXPECT_THAT(std::string(life.trouble()), HasSubstr("the last time it exited"));
+  EXPECT_THAT(std::string(life.trouble()), HasSubstr("last time it exited"));
 }
 
 TEST(Life, a_birth_that_fails_beside_one_that_serves_changes_nothing) {
@@ -331,8 +331,8 @@ TEST(Life, nothing_is_born_while_its_daemon_is_being_stopped) {
   Facts held = daemon;
   held.held = true;
   EXPECT_THAT(does(life, Life::Needed{}, held), IsEmpty());
-  EXPECT_THAT(does(life, Life::Due{"connected again"}, held), IsEmpty());
-  EXPECT_THAT(does(life, Life::Due{"connected again"}, daemon), ElementsAre(Do::start));
+  EXPECT_THAT(does(life, Life::Due{"reconnected"}, held), IsEmpty());
+  EXPECT_THAT(does(life, Life::Due{"reconnected"}, daemon), ElementsAre(Do::start));
 }
 
 TEST(Life, one_that_was_stopped_is_starting_while_it_is_built) {
@@ -473,11 +473,11 @@ TEST(Life, one_that_is_taken_out_finishes_its_calls_and_nothing_more) {
 
 TEST(Life, the_end_of_mcpivot_ends_all_of_it) {
   Life life = reborn();
-  EXPECT_THAT(does(life, Life::Farewell{"mcpivot ends"}, with(plain, Round::bears)),
+  EXPECT_THAT(does(life, Life::Farewell{"mcpivot is shutting down"}, with(plain, Round::bears)),
               ElementsAre(Do::stop_build, Do::end_birth, Do::refuse_waiting, Do::give_up_round, Do::settle,
                           Do::end_current, Do::end_others));
   does(life, Life::Ended{});
-  EXPECT_EQ(life.trouble(), "mcpivot ends");
+  EXPECT_EQ(life.trouble(), "mcpivot is shutting down");
 }
 
 TEST(Life, one_that_leaves_is_not_stopped_built_or_born) {
@@ -490,7 +490,7 @@ TEST(Life, one_that_leaves_is_not_stopped_built_or_born) {
 
 TEST(Life, mcpivot_may_end_while_it_leaves) {
   Life life = leaving();
-  EXPECT_THAT(does(life, Life::Farewell{"mcpivot ends"}),
+  EXPECT_THAT(does(life, Life::Farewell{"mcpivot is shutting down"}),
               ElementsAre(Do::stop_build, Do::refuse_waiting, Do::give_up_round, Do::settle, Do::end_current,
                           Do::end_others));
 }

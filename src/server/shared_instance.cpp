@@ -115,11 +115,10 @@ void SharedInstance::pass_answer(const Instance& instance, const Generation::Req
                                  ToClient& said) {
   if (clients_[said.to.client].overflows())
     return clients_.refuse(
-        said.to,
-        failure_answer(request.known, request.id(),
-                       fmt::format("[mcpivot] server \"{}\" answered, but the answer was dropped: too "
-                                   "much waits for this client, which does not read.",
-                                   instance.name())));
+        said.to, failure_answer(request.known, request.id(),
+                                fmt::format("[mcpivot] server \"{}\" answered, but the answer was dropped: "
+                                            "this client isn't reading, and too much waits for it.",
+                                            instance.name())));
   if (Instance::Watcher* const desk = desk_of(said.to.client))
     return desk->pass_answer(instance, request, said);
   // A terminal's; or its client's desk has let go of us, because it ends.
@@ -134,11 +133,11 @@ void SharedInstance::pass(const Instance& instance, ToClient& said) {
   const bool addressed = said.to.client != ClientId::nobody;
   const std::vector<ClientId> to =
       addressed ? std::vector{said.to.client} : addressees(instance, said.message);
-  if (to.empty()) return drop_message(said, "nobody knows for which of its clients it is");
+  if (to.empty()) return drop_message(said, "it isn't known which client it is for");
   for (const ClientId client : to) {
     Instance::Watcher* const desk = desk_of(client);
     if (clients_[client].overflows()) {
-      drop_message(said, "too much waits for its client, which does not read");
+      drop_message(said, "its client isn't reading, and too much waits for it");
     } else if (addressed) {
       clients_.pass(said);
     } else if (desk != nullptr) {  // as if it were its client's own

@@ -33,7 +33,8 @@ std::string Status::text() const {
   line("version", version);
   line("protocol", protocol);
   if (executable)
-    line("executable", executable->text(at) + (newer_on_disk ? "; newer on disk than running" : ""));
+    line("executable",
+         executable->text(at) + (newer_on_disk ? "; the file is newer than what is running" : ""));
   if (life) {
     line("generation", std::to_string(life->generation));
     if (life->pid != 0) line("pid", std::to_string(life->pid));

@@ -308,8 +308,8 @@ void Oracle::judge_words(Request& request, const Message& message) {
   if (!by_us && message.kind == Kind::result && raw.find('@') != std::string_view::npos)
     return violate(fmt::format("{} got the answer of another: {}", asked.number, brief(raw)));
   // While the client does not read, its servers are not listened to either: time may run out first.
-  const bool otherwise = raw.find("did not answer") != std::string_view::npos ||
-                         raw.find("mcpivot ends") != std::string_view::npos;
+  const bool otherwise = raw.find("timed out after") != std::string_view::npos ||
+                         raw.find("mcpivot is shutting down") != std::string_view::npos;
   if (request.death > 0 && !asked.may_repeat && !otherwise &&
       raw.find(fmt::format("(death {})", request.death)) == std::string_view::npos)
     return violate(fmt::format("{} was under way at death {}, which its answer does not tell: {}",
@@ -326,7 +326,7 @@ void Oracle::judge_excuse(const Asked& asked, std::string_view raw) {
   const auto request = requests_.find(asked.number);
   const auto ignored = ignored_.find(asked.server);
   const bool unheard = ignored != ignored_.end() && ignored->second >= request->second.since;
-  if (all_listen && asked.is_prompt && !unheard && says("did not answer"))
+  if (all_listen && asked.is_prompt && !unheard && says("timed out after"))
     return violate(
         fmt::format("{} was answered, but mcpivot says that it was not: {}", asked.number, brief(raw)));
   if (says("requests wait for it already")) {
@@ -338,7 +338,7 @@ void Oracle::judge_excuse(const Asked& asked, std::string_view raw) {
                                  asked.number, open, brief(raw)));
   }
   const auto call = requests_.find(asked.of == 0 ? asked.number : asked.of);
-  if (all_listen && says("did not answer") && call->second.finished > mcpivot::Clock::Time() &&
+  if (all_listen && says("timed out after") && call->second.finished > mcpivot::Clock::Time() &&
       clock_.since(call->second.finished) > soon)
     return violate(fmt::format("{} was answered long ago, but mcpivot says that it was not: {}", asked.number,
                                brief(raw)));

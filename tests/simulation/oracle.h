@@ -145,7 +145,7 @@ class Oracle final : public Ledger {
   void judge_end(bool of_mcpivot);
   // Whoever died in silence must have been told of by now.
   void judge_deaths(int who);
-  // mcpivot ends: what it has not told it never will.
+  // mcpivot is shutting down: what it has not told it never will.
   void forget_deaths() { untold_.clear(); }
   // A guest is gone, and with it the servers whose names end so.
   void forget_servers(const std::string& suffix);
