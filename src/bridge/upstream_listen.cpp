@@ -47,7 +47,7 @@ void UpstreamListen::settle() {
   if (wanted_.empty()) {
     changed_ = false;
     wait_ = 0;
-    if (held_) cancel(*std::exchange(held_, std::nullopt), "nobody listens any more");
+    if (held_) cancel(*std::exchange(held_, std::nullopt), "no client is subscribed any more");
   } else if (changed_) {
     open();
   }

@@ -59,7 +59,7 @@ Found look_around(const ControlWish& wish) {
     } catch (const ControlEnded&) {
       continue;  // just now
     } catch (const ControlError& error) {
-      fmt::print(stderr, "mcpivot: one that runs is left out: {}\n", error.what());
+      fmt::print(stderr, "mcpivot: skipped a running mcpivot: {}\n", error.what());
       continue;
     }
     if (wish.many && !status.contains("clients")) continue;
@@ -77,7 +77,7 @@ std::string nobody(const ControlWish& wish) {
     return "no \"mcpivot serve\" is running; only its clients have sessions.";
   if (wish.instance.empty() && wish.server.empty())
     return "no mcpivot is running. A client starts one when it connects to it.";
-  return fmt::format("no running mcpivot fits {}; \"mcpivot status\" shows them.",
+  return fmt::format("no running mcpivot matches {}; \"mcpivot status\" shows them.",
                      wish.server.empty() ? wish.instance : wish.server);
 }
 
@@ -86,7 +86,7 @@ ControlClient the_one(const ControlWish& wish) {
   Found found = look_around(wish);
   if (found.clients.empty()) throw ControlError(nobody(wish));
   if (found.clients.size() == 1) return std::move(found.clients.front());
-  std::string words = "several mcpivots are running; say which with --instance PID:";
+  std::string words = "several mcpivots are running; choose one with --instance PID:";
   for (const json::object& status : found.states) words += fmt::format("\n  {}", instance_title(status));
   throw ControlError(words);
 }
@@ -262,8 +262,8 @@ int control_command(const std::string& name, const ControlWish& wish) {
     return 1;                              // nobody reads any more, and SIGPIPE is ignored here
   } catch (const std::exception& error) {  // something is missing in the answer
     fmt::print(stderr,
-               "mcpivot {}: what the running mcpivot answered is not understood ({}); is it of another "
-               "version than this one, {}?\n",
+               "mcpivot {}: the running mcpivot's answer isn't understood ({}); is its version different "
+               "from this one's, {}?\n",
                name, error.what(), MCPIVOT_VERSION);
     return 1;
   }

@@ -33,7 +33,7 @@ std::vector<Problem> ProblemList::take() {
     // An error, should there be any: whoever looks for one must find it.
     const auto severity = errors_ > 0 ? Problem::Severity::error : Problem::Severity::warning;
     problems_.push_back({severity, problems_.back().line, problems_.back().column,
-                         fmt::format("{} more problems are not told; mend these first", untold_)});
+                         fmt::format("{} more problems are not shown; fix these first", untold_)});
   }
   return std::move(problems_);
 }

@@ -51,7 +51,7 @@ void PipeLink::watch_reader() {
     auto self = weak.lock();
     if (error || !self || !self->out_.is_open()) return;
     if (!is_ready(self->out_, self->out_.wait_error)) return self->watch_reader();
-    self->break_off("closed the end it read from");
+    self->break_off("closed its end of the pipe");
   });
 }
 

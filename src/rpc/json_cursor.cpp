@@ -82,7 +82,7 @@ bool JsonCursor::value() {
 
 bool JsonCursor::end() {
   next();
-  return at_ == end_ || fail("something follows the message");
+  return at_ == end_ || fail("there is more after the message");
 }
 
 char JsonCursor::next_behind_space() {
@@ -100,7 +100,7 @@ bool JsonCursor::scalar(char c) {
     case 'n':
       return literal("null");
     case '\0':
-      return fail(at_ == end_ ? "the text ends too early" : "a NUL byte");
+      return fail(at_ == end_ ? "the text ends early" : "a NUL byte");
     default:
       return number();
   }
