@@ -44,7 +44,7 @@ class Walk {
     return found;
   }
 
-  // The positional that stands here.
+  // The positional argument at this place.
   const CLI::Option* positional() const {
     std::size_t index = 0;
     for (const CLI::Option* one : command->get_options())
@@ -103,7 +103,7 @@ class Answer {
   std::string lines_;
 };
 
-// `before` is what stands in the same word: "--swap=".
+// `before` is the beginning of the same word: "--swap=".
 void offer_values(Answer& answer, const CLI::Option& option, const std::string& before,
                   const NameSource& names) {
   const std::string kind = value_name(option);

@@ -39,7 +39,7 @@ using std::chrono::milliseconds;
 
 // A server that has not shaken hands by then is reported as it is.
 constexpr milliseconds patience{15'000};
-constexpr std::size_t most_of_version = 40;  // shown of one that is none
+constexpr std::size_t most_of_version = 40;  // shown of an invalid one
 // Below these, watching a project of ordinary size may fail.
 constexpr long enough_watches = 65'536;
 constexpr long enough_instances = 128;
@@ -210,7 +210,7 @@ class Trials {
       : config_(config), context_{.loop = loop_}, world_(context_, guard) {
     for (const ServerEntry& entry : config_.servers) {
       ServerConfig server = entry.server;
-      server.http.start.clear();  // to look is not to start
+      server.http.start.clear();  // doctor starts no daemons
       trials_.push_back(std::make_unique<Trial>(world_, std::move(server)));
     }
   }

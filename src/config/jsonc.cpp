@@ -93,7 +93,7 @@ class Parser {
     column_ += static_cast<unsigned>(bytes);
   }
 
-  // What stands at the cursor, for messages.
+  // What is at the cursor, for messages.
   std::string found() const {
     if (at_end()) return "the end of the file";
     if (is_word(peek())) return fmt::format("'{}'", word());

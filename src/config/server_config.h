@@ -77,7 +77,7 @@ struct ServerConfig {
   std::optional<Era> era;     // of the server; not given: it is asked
   SwapMode swap = SwapMode::overlap;
   Sharing sharing = Sharing::per_client;
-  bool for_many = false;  // clients are several: what one of them brings about in it is no other's business
+  bool for_many = false;  // clients are several: what one of them does in it must not affect the others
   std::vector<ReplayRule> replay;
   std::size_t max_message = 10'000'000;  // longest message toward the client, in bytes
 

@@ -343,7 +343,7 @@ std::expected<Plan, string> plan_install(const InstallRequest& request, const Pl
   std::vector<string> variables;
   const string folder = fs::path(config_seen->path).parent_path();
   auto start = config_seen->text;
-  // The servers that come in are a better beginning than a guess.
+  // The imported servers are a better start than a guess.
   if (!start)
     start =
         request.scope == Scope::user || request.import ? empty_config() : starting_config(places.folder).text;

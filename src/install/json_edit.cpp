@@ -320,7 +320,7 @@ EditedText remove_member(std::string_view text, const JsonPath& path, std::strin
     const auto comma = std::ranges::find(before, Piece::Kind::comma, &Piece::kind);
     cut(comma->begin, comma->end);
   }
-  // The last one first, so that the others stand where they stood.
+  // The last one first, so that the positions of the others stay valid.
   std::ranges::sort(cuts, std::greater());
   std::string edited(text);
   for (const auto& [from, to] : cuts) edited.erase(from, to - from);

@@ -195,7 +195,7 @@ std::string compiled(const Project& project, const std::string& tsconfig) {
   for (const char* source : {"src/index", "src/main", "src/server", "index", "main", "server"}) {
     if (!project.has_file(source + std::string(".ts"))) continue;
     const fs::path path = source;
-    if (out.empty()) return path.string() + ".js";  // beside its source
+    if (out.empty()) return path.string() + ".js";  // next to its source
     // Without a rootDir, it is the folder that all sources have in common.
     if (root.empty()) root = path.has_parent_path() ? path.parent_path().string() : ".";
     return (fs::path(out) / path.lexically_relative(root)).lexically_normal().string() + ".js";

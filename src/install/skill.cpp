@@ -115,7 +115,7 @@ SkillResult uninstall_skill(const Places& places, bool dry_run) {
 void refresh_kept_skill(const Places& places) {
   const auto seen = look_at_file(kept_file(places), 0644);
   if (!seen || !seen->text || *seen->text == skill_text()) return;
-  // If it cannot be written, the older one does for now.
+  // If it can't be written, the older one will do for now.
   if (!change_file(*seen, std::string(skill_text()), Backup::none)) return;
 }
 

@@ -481,7 +481,7 @@ std::expected<std::string, std::string> remove_toml_server(std::string_view text
       cuts.emplace_back(table.begin, table.end);
     }
   }
-  std::ranges::reverse(cuts);  // so that those still to be made stand where they stood
+  std::ranges::reverse(cuts);  // so that positions of those still to be made stay valid
   std::string edited(text);
   for (auto [begin, end] : cuts) {
     const std::size_t blank = newline_before(text.substr(0, begin));

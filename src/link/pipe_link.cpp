@@ -98,7 +98,7 @@ void PipeLink::on_read(const boost::system::error_code& error, std::size_t count
 }
 
 // Gives the memory of large messages back when none has come for a while. The read that is waiting for the
-// next message has that memory in its hands, so it is cancelled and begun anew.
+// next message has that memory in its hands, so it is cancelled and started again.
 void PipeLink::trim_later() {
   trim_timer_.expires_after(large_buffer_kept);
   trim_timer_.async_wait([weak = weak_from_this()](const boost::system::error_code& error) {

@@ -194,7 +194,7 @@ std::string unescape(std::string_view text) {
             i += 6;
           }
         }
-        // Half a pair is JSON, but no character: it must not leave us as bytes that are no UTF-8.
+        // Half a pair is JSON but not a character: we must not emit it as invalid UTF-8.
         append_utf8(out, code >= 0xd800 && code < 0xe000 ? 0xfffd : code);
         break;
       }

@@ -163,7 +163,7 @@ void DaemonSupervisor::want_start() {
 
 void DaemonSupervisor::describe(Status& status) const {
   status.daemon = true;
-  const auto of_session = std::exchange(status.more, {});  // stands behind what is true of all sessions
+  const auto of_session = std::exchange(status.more, {});  // goes after what is true of all sessions
   const Backend::Describe line = [&](std::string_view key, const std::string& value) {
     if (!value.empty()) status.more.emplace_back(key, value);
   };

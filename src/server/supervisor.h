@@ -46,7 +46,7 @@ class Supervisor {
   struct Failure {
     std::string why;
     bool counts = true;                      // as a start
-    std::optional<std::string> postponed{};  // it is no failure yet: it is tried again soon, because …
+    std::optional<std::string> postponed{};  // not a failure yet: it is retried soon, because …
   };
   virtual Failure on_birth_failed(const FailedBirth& birth) = 0;
 
