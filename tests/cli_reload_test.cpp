@@ -93,7 +93,7 @@ TEST(CliReload, a_schema_that_fails_leaves_the_last_good_one_and_the_next_answer
   };
   const std::vector<Case> cases = {
       {"!stderr SyntaxError: line 3\n!exit 1", "exited with code 1"},
-      {"!stderr SyntaxError: line 3\n!hang", "was stopped, because its time limit is 1 s (--start-timeout)"},
+      {"!stderr SyntaxError: line 3\n!hang", "was stopped after 1 s, its time limit (--start-timeout)"},
       {"!stderr SyntaxError: line 3\nTraceback: no JSON here", "no JSON"},
       {"!stderr SyntaxError: line 3\n[1, 2]", R"(expected {"tools":[…]}, got an array)"},
       {"!stderr SyntaxError: line 3\n{\"tools\":[{\"name\":\"x\"}]}",

@@ -340,7 +340,7 @@ TEST(CliResult, output_over_the_limit_is_cut_in_the_middle_and_kept_in_a_file) {
     const std::string text = client.call_text("flood", {{"bytes", 20'000'000}});
     EXPECT_LT(text.size(), 103'000U);
     EXPECT_THAT(text, StartsWith("0xxxx"));
-    EXPECT_THAT(text, AllOf(HasSubstr("19999900x"), HasSubstr(" of 20000000 bytes here; the whole is in /")));
+    EXPECT_THAT(text, AllOf(HasSubstr("19999900x"), HasSubstr(" of 20000000 bytes here; all of it is in /")));
     path = text.substr(text.find("is in /") + 6, text.find("] …") - text.find("is in /") - 6);
     EXPECT_EQ(fs::file_size(path), 20'000'000U);
     struct stat info{};

@@ -112,7 +112,7 @@ TEST(CommandLine, what_it_does_not_understand_is_an_error_with_a_hint) {
       {{"--jobs", "3", "--", "true"}, {"--jobs", "--tools-from", "--help"}},
       {{"--tools-from", "cli", "--jobs", "0"}, {"--jobs", "--help"}},
       {{"--tools-from", "cli", "--max-output", "1"}, {"--max-output", "--help"}},
-      {{"--tools-from", "cli", "--replay", "x"}, {"--replay", "remembers nothing", "--help"}},
+      {{"--tools-from", "cli", "--replay", "x"}, {"--replay", "keeps no state", "--help"}},
       {{"--tools-from", "cli", "--drain", "1s"}, {"--drain", "always finish", "--help"}},
       {{"--tools-from", "cli", "--swap", "stop-first"}, {"--swap", "--help"}},
       {{"--url", "localhost:8080"}, {"--url", "http://", "--help"}},

@@ -320,7 +320,7 @@ TEST(HttpProxy, plain_http_goes_through_it_too_and_no_proxy_is_heeded) {
   EXPECT_GE(daemon.times("1 proxied /mcp"), 1u);
   options.environment.emplace_back("no_proxy", "daemon.test");
   Client direct(options);
-  EXPECT_THAT(json::serialize(direct.initialize()), HasSubstr("cannot be looked up"));
+  EXPECT_THAT(json::serialize(direct.initialize()), HasSubstr("can't be resolved"));
 }
 
 }  // namespace

@@ -435,7 +435,7 @@ TEST(HttpBadInput, odd_but_allowed_forms_are_understood) {
 
 TEST(HttpBadInput, a_host_that_does_not_exist_is_told) {
   Client client(to("http://no-such-host.invalid/mcp"));
-  EXPECT_THAT(json::serialize(client.initialize()), HasSubstr("name cannot be looked up"));
+  EXPECT_THAT(json::serialize(client.initialize()), HasSubstr("name can't be resolved"));
 }
 
 // ---- Credentials.

@@ -177,7 +177,7 @@ void Engine::configuration_changed() {
   const LoadedConfig loaded = configuration();
   if (!loaded.has_errors()) return gateway_.configure(loaded.gateway);
   gateway_.set_trouble(loaded.gateway.trouble);
-  if (options_.serve) return;  // it is none of the clients' business; the log has it
+  if (options_.serve) return;  // not for the clients; the log has it
   gateway_.add_notice(fmt::format("[mcpivot] the changed configuration has errors, so nothing was changed:{}",
                                   errors_in(loaded)));
 }

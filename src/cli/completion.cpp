@@ -28,7 +28,7 @@ class Answer {
   std::string lines_;
 };
 
-// `before` is what stands in the same word: "--swap=".
+// `before` is the beginning of the same word: "--swap=".
 void offer_values(Answer& answer, const CLI::Option& option, const std::string& before,
                   const NameSource& names) {
   const std::string kind = value_name(option);

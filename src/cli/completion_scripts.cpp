@@ -3,7 +3,7 @@
 namespace mcpivot {
 namespace {
 
-// Bash splits words at "=" and ":", which belong to ours; and it replaces only what stands behind the last of
+// Bash splits words at "=" and ":", which are part of ours; and it replaces only what follows the last of
 // them.
 constexpr const char* bash_script = R"script(# mcpivot's completions for bash; mcpivot itself knows what fits.
 _mcpivot() {

@@ -201,8 +201,8 @@ int control_command(const std::string& name, const ControlWish& wish) {
     return 1;                              // nobody reads any more, and SIGPIPE is ignored here
   } catch (const std::exception& error) {  // something is missing in the answer
     fmt::print(stderr,
-               "mcpivot {}: what the running mcpivot answered is not understood ({}); is it of another "
-               "version than this one, {}?\n",
+               "mcpivot {}: the running mcpivot's answer isn't understood ({}); is its version different "
+               "from this one's, {}?\n",
                name, error.what(), MCPIVOT_VERSION);
     return 1;
   }

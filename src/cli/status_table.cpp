@@ -197,7 +197,7 @@ std::string status_table(const json::object& status, std::optional<std::size_t> 
     const std::string words = width ? shortened(row.trouble, *width - std::min(*width, before)) : row.trouble;
     text += std::string(before, ' ') + coloured("33", words) + "\n";
   }
-  if (rows.empty()) text += "  no servers: look at its configuration with \"mcpivot check\"\n";
+  if (rows.empty()) text += "  no servers; \"mcpivot check\" explains its config file\n";
   return text + client_table(status, width);
 }
 

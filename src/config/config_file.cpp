@@ -70,7 +70,7 @@ class FileReader {
         container = &member;
       } else {
         problems_.error(member.place,
-                        fmt::format("\"{}\" stands beside \"{}\" of line {}; keep all servers in one",
+                        fmt::format("both \"{}\" and \"{}\" (line {}) list servers; keep them all in one",
                                     member.key, container->key, container->place.line));
       }
     }
@@ -131,7 +131,7 @@ class FileReader {
     if (rest.size() < 2) return;
     problems_.warning(
         rest.front()->place,
-        fmt::format("{} keys beside the servers are unknown and ignored, the first of them \"{}\"",
+        fmt::format("{} keys next to the servers are unknown and ignored, the first of them \"{}\"",
                     rest.size(), rest.front()->key));
   }
 
@@ -168,7 +168,7 @@ class FileReader {
           if (name.kind != Kind::string || contains(names, std::string_view(name.text))) continue;
           const auto meant = nearest(name.text, names);
           problems_.error(name.place,
-                          fmt::format("\"{}\" of profile \"{}\" names \"{}\", and there is no such server{}",
+                          fmt::format("\"{}\" of profile \"{}\" names \"{}\", which isn't a server here{}",
                                       key, profile.key, name.text,
                                       meant.empty() ? "" : fmt::format("; did you mean \"{}\"?", meant)));
           config_.gateway.profiles[profile.key].broken = true;
@@ -181,7 +181,7 @@ class FileReader {
     if (config_.gateway.servers.size() + config_.left_out.size() == most_servers) {
       if (!overfull_)
         problems_.error(member.place,
-                        fmt::format("there are more than {} servers; no more are read", most_servers));
+                        fmt::format("there are more than {} servers; the rest is ignored", most_servers));
       overfull_ = true;
       return;
     }
@@ -223,7 +223,7 @@ class FileReader {
       problems_.error(member.place, fmt::format("a server's name has {} bytes; at most {} are allowed",
                                                 name.size(), longest_name));
     } else if (std::ranges::any_of(name, [](unsigned char c) { return c < 0x20 || c == 0x7F; })) {
-      problems_.error(member.place, "a server's name has a control character in it; take it out");
+      problems_.error(member.place, "a server's name has a control character; remove it");
     } else {
       return true;
     }

@@ -34,7 +34,7 @@ std::expected<Credentials, std::string> Credentials::from_headers(const std::vec
     if (colon == std::string::npos || !is_token(header.name))
       return std::unexpected("a header must look like \"Name: value\"");
     if (contains(reserved, lower(header.name)))
-      return std::unexpected(fmt::format("the header {} is mcpivot's own to set", header.name));
+      return std::unexpected(fmt::format("mcpivot sets the header {} itself", header.name));
     std::string_view rest = trimmed(std::string_view(text).substr(colon + 1));
     std::string value;
     while (!rest.empty()) {

@@ -121,7 +121,7 @@ class ControlSocket::Visitor final : public Link::Handler,
   }
 
   // Whether it may be sent something. What it asked for before it was paused is still answered; one that
-  // asked for so much and reads nothing is as good as gone.
+  // asked for so much and reads nothing counts as gone.
   bool reads() {
     if (link_->unsent() <= most_unread) return true;
     if (!left_) log_warn("control socket: disconnected a terminal that doesn't read its answers");

@@ -28,7 +28,7 @@ bool is_address(const std::string& name) {
   return ::inet_pton(AF_INET, name.c_str(), &four) == 1 || ::inet_pton(AF_INET6, name.c_str(), &six) == 1;
 }
 
-// "127.example.com" is none.
+// "127.example.com" isn't one.
 bool is_loopback(const std::string& name) {
   return name == "localhost" || name == "::1" || (name.starts_with("127.") && is_address(name));
 }

@@ -400,7 +400,7 @@ std::optional<std::string> HttpGate::on_opened(WebClient& client) {
 // The handshake is too long for the id. An id that can't be gone on with after our end must not be given out.
 void HttpGate::open_when_saved(Life& life, std::chrono::sys_seconds expires, std::string headers) {
   const ClientId client = life.client->id();
-  const bool is_new = !life.has_id();  // else it shakes hands once more
+  const bool is_new = !life.has_id();  // else it repeats its handshake
   store_.put(record_of(life, expires), [this, client, is_new, uid = life.uid, expires,
                                         headers = std::move(headers)](bool kept) {
     const auto found = lives_.find(client);

@@ -10,7 +10,7 @@
 namespace mcpivot {
 namespace {
 
-// "127.0.0.1" as the system spells it; empty if it is no address.
+// "127.0.0.1" as the system spells it; empty if it isn't an address.
 std::string normal(std::string_view host) {
   const std::string text(host);
   in_addr four{};

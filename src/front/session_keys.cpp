@@ -69,7 +69,8 @@ void sync_folder(const fs::path& folder) {
   ::close(opened);
 }
 
-// Makes the file, complete from its first moment on. That it exists is no error: somebody else was faster.
+// Makes the file, complete from its first moment on. It isn't an error if it exists: another process was
+// faster.
 std::expected<void, std::string> make_file(const std::string& path) {
   const auto failed = [&](int error) {
     return std::unexpected(fmt::format("{} can't be created: {}", path, std::strerror(error)));

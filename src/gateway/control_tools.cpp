@@ -217,7 +217,7 @@ const ControlTools::Tool* ControlTools::find(std::string_view name) const {
   return found != tools.end() && is_listed(*found) ? &*found : nullptr;
 }
 
-// The arguments as JSON Schema, separated by commas. The name of a server is none in front of a single one.
+// The arguments as JSON Schema, separated by commas. With a single server, its name isn't an argument.
 std::string ControlTools::properties_of(const Tool& tool, bool with_server) {
   std::string properties;
   if (with_server && !tool.server.empty())

@@ -46,7 +46,7 @@ class Desk final : private Instance::Watcher, private ControlTools::Fleet {
   void start();
   // The configuration is another one: servers come, go and change, each on its own.
   void configure(GatewayConfig config);
-  // The configuration is to be another one, but has errors, which this line tells of: nothing is done.
+  // The configuration is to be another one, but has errors, which this line describes: nothing is done.
   void set_trouble(std::string line) { config_.trouble = std::move(line); }
   // Something that the model should know.
   void add_notice(const std::string& words) { notices_.add(words); }
@@ -62,7 +62,7 @@ class Desk final : private Instance::Watcher, private ControlTools::Fleet {
   // False: none is idle.
   bool rest(const std::string& why);
   // Its client does nothing for now: what can be made again from what servers list is let go until it is
-  // needed. False: there is none of it.
+  // needed. False: it doesn't exist.
   bool forget_names();
 
   void request(Asker asker, const Message& message);
@@ -71,7 +71,7 @@ class Desk final : private Instance::Watcher, private ControlTools::Fleet {
   // The generation that asked a client something; null: it is gone, and wants no answer any more.
   Generation* find(GenerationId id) const;
 
-  // For terminals, which steer it and are no clients. One that has asked something and goes must be
+  // For terminals, which control it but aren't clients. One that has asked something and goes must be
   // forgotten.
   ControlTools::Fleet& fleet() { return *this; }
   // No client comes here: from now on it is there to steer what all clients have. The function puts a server
@@ -250,7 +250,7 @@ class Desk final : private Instance::Watcher, private ControlTools::Fleet {
   // How servers were named when the configuration changed: clients have seen these names.
   std::map<std::string, Naming> seen_naming_;
   Routes routes_;
-  enum class Stale : std::uint8_t { nothing, lists, names };  // what of the routes has to be made anew
+  enum class Stale : std::uint8_t { nothing, lists, names };  // which part of the routes must be rebuilt
   Stale stale_ = Stale::names;
   std::vector<std::string> logged_clashes_;
   ControlTools control_;

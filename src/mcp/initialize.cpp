@@ -20,7 +20,7 @@ constexpr std::array<std::string_view, 4> versions{R"("2024-11-05")", R"("2025-0
                                                    R"("2025-11-25")"};
 
 // The members of an object as they are spelled, but for those with one of these keys; then the others. What
-// is no object has no members.
+// isn't an object has no members.
 std::string with_members(std::string_view object,
                          std::span<const std::pair<std::string_view, std::string>> members) {
   std::string text;

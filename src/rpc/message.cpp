@@ -203,8 +203,7 @@ class Reader {
   std::expected<Message, Refusal> judge() {
     if (auto key = ambiguous_key(); !key.empty()) {
       id_readable_ = key != "id";
-      return refuse(Refusal::not_a_message,
-                    "the key \"" + std::string(key) + "\" stands there more than once");
+      return refuse(Refusal::not_a_message, "the key \"" + std::string(key) + "\" appears more than once");
     }
     if (!same_id(value(jsonrpc), {version.data(), version.size()}))
       return refuse(Refusal::not_a_message, R"(it lacks "jsonrpc": "2.0")");

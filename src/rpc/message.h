@@ -84,7 +84,7 @@ struct Message : MessageParts {
   BufferRef buffer;  // what holds raw, if it can be shared
 };
 
-// Why a line is no message. If it was readable, the id is there, so that the sender can be told.
+// Why a line isn't a message. If it was readable, the id is there, so that the sender can be told.
 struct Refusal {
   static constexpr int not_json = -32700;
   static constexpr int not_a_message = -32600;
@@ -101,7 +101,7 @@ bool is_batch(std::string_view line);
 // The elements of a batch, in order. They may be anything: read_message() tells.
 std::expected<std::vector<std::string_view>, Refusal> read_batch(std::string_view line);
 
-// The string that a JSON string stands for: quotes taken off, escapes resolved. Empty for what is no string:
+// The string that a JSON string stands for: quotes taken off, escapes resolved. Empty for anything else:
 // where one should be, others may have put anything, or nothing.
 std::string string_value(std::string_view json_string);
 

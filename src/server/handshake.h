@@ -27,7 +27,8 @@ struct FetchedLists {
   std::vector<Refusal> refusals;  // these lists are empty
 };
 
-// Fetches lists of a generation, all pages. One that it does not know at all is empty, which is no refusal.
+// Fetches lists of a generation, all pages. A list that it doesn't know at all is empty, which isn't a
+// refusal.
 void fetch_lists(Generation& generation, const std::vector<ListKind>& kinds,
                  std::function<void(FetchedLists)> on_done);
 

@@ -105,8 +105,8 @@ class Instance final : private Generation::Owner {
   ~Instance() override;
 
   InstanceId id() const { return id_; }
-  // The AI's client whose instance it is; nobody: many share it. A terminal is none: what it reads no model
-  // has read.
+  // The AI's client whose instance it is; nobody: many share it. A terminal is not a client: what it reads no
+  // model has read.
   ClientId client() const { return id_.client; }
   bool is_shared() const { return id_.client == ClientId::nobody; }
 

@@ -16,7 +16,7 @@ namespace {
 
 using std::chrono::milliseconds;
 
-// What a server writes when it starts is no reason to start it again; but one that takes longer than this may
+// What a server writes when it starts must not restart it; but one that takes longer than this may
 // hang, and what is saved then may be what fixes it.
 constexpr milliseconds quick_birth{2'000};
 
@@ -240,7 +240,7 @@ void Instance::open_handshake() {
   shake_hands();
 }
 
-// What was started has ended before it was good for anything. True: that is no failure yet.
+// What was started has ended before it was of any use. True: that isn't a failure yet.
 bool Instance::dies_unborn(const Backend::Ending& ending) {
   if (birth_->starts_over) {
     start_over();
@@ -283,7 +283,7 @@ void Instance::on_birth_overdue() {
 void Instance::on_handshake(const Handshake& by,
                             std::expected<Handshake::Outcome, Handshake::Failure> outcome) {
   if (outcome) return on_born(std::move(*outcome));
-  // As long as it may still take the other era, this is no news.
+  // As long as it may still accept the other era, this isn't news.
   if (&by == birth_->other.get()) {
     birth_->other.reset();
     return unborn()->meet(birth_->era, replay_.hello, client_era_);
@@ -382,7 +382,7 @@ void Instance::swap_in(Handshake::Outcome outcome) {
   fatal_replay_.clear();
   for (std::string& dropped : std::exchange(dropped_replays_, {}))
     outcome.failed_replays.push_back(std::move(dropped));
-  // What one client told the server, and what the server said to that, is no business of the others.
+  // What one client told the server, and what the server said to that, is not for the others.
   if (is_shared() && !outcome.failed_replays.empty())
     outcome.failed_replays = {"some of its clients' settings and calls"};
   const auto old = std::exchange(current_, birth->generation);

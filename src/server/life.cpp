@@ -273,7 +273,7 @@ void Life::on(const Farewell& event) {
   do_(Do::refuse_waiting, event.words);
   do_(Do::give_up_round);
   do_(Do::settle);
-  do_(Do::end_current);  // once more, perhaps: there may be less patience now
+  do_(Do::end_current);  // perhaps again: there may be less patience now
   do_(Do::end_others);
   state_ = Leaving{event.words};
 }

@@ -88,7 +88,7 @@ class Life {
   struct BuildFailed {
     std::string words;
   };
-  // The birth under way: it is ready, failed, or must be tried again soon, which is no failure.
+  // The birth under way: it is ready, failed, or must be retried soon, which isn't a failure.
   struct Born {
     int birth;  // which one: births()
   };
@@ -131,7 +131,7 @@ class Life {
   struct Facts {
     Round round = Round::none;
     bool overlaps = true;         // two generations may run side by side
-    bool comes_and_goes = false;  // by itself: trying to reach it is no news, and costs little
+    bool comes_and_goes = false;  // by itself: a try to reach it isn't news, and costs little
     bool asked = false;           // requests wait
     bool serves = false;          // somebody can take them
     bool others = false;          // earlier generations are not gone yet

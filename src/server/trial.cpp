@@ -116,7 +116,7 @@ bool Trial::may_switch_era() const {
   return !settled_ && !refusal_ && !config_->era && !config_->cli;
 }
 
-// What is told of a failure is its first one.
+// The first failure is the one that is reported.
 std::string Trial::stderr_text() const {
   return telling_lines(ring_.lines_of(1));
 }
