@@ -59,7 +59,7 @@ TEST_F(Check, says_what_a_file_means) {
                                 HasSubstr("make all\n"), HasSubstr("src/**/*.c\n"), HasSubstr("connect\n")));
   EXPECT_THAT(result.out, AllOf(HasSubstr("call 5m\n"), HasSubstr("app  HTTP daemon, inactive\n"),
                                 HasSubstr("http://127.0.0.1:1/mcp\n"), HasSubstr("Authorization\n"),
-                                HasSubstr("cli  CLI tools, inactive, starts at its first use\n"),
+                                HasSubstr("cli  CLI tools, inactive, starts when first used\n"),
                                 HasSubstr("\nno problems\n")));
   EXPECT_THAT(result.out, Not(HasSubstr("sesame"))) << "what a variable holds may be a secret";
   EXPECT_THAT(result.out, Not(HasSubstr("\033"))) << "colours are for terminals";
@@ -95,7 +95,7 @@ TEST_F(Check, what_this_machine_lacks_is_a_warning) {
       AllOf(HasSubstr("f.json:1:19: warning: server \"a\": there is no program \"no-such-program\" in PATH"),
             HasSubstr("there is no folder " + (folder() / "no/such/folder").native()),
             HasSubstr("there is no program at " + (folder() / "gone").native()),
-            HasSubstr("unbuilt, which is still to be built"), HasSubstr("3 warnings\n")));
+            HasSubstr("unbuilt, not built yet"), HasSubstr("3 warnings\n")));
 }
 
 TEST_F(Check, finds_the_file_that_would_be_run) {

@@ -26,7 +26,7 @@ pid_t pid_in(const fs::path& file) {
 }
 
 bool wait_for_calls(Client& client, const std::string& words) {
-  return wait_until([&] { return status_of(client, "calls").find(words) != std::string::npos; }, soon());
+  return wait_until([&] { return status_of(client, "runs").find(words) != std::string::npos; }, soon());
 }
 
 TEST(CliCalls, lines_on_stderr_become_progress) {
@@ -84,11 +84,12 @@ TEST(CliCalls, a_call_that_takes_too_long_is_ended_and_told) {
   const Gate never(client.directory() / "never");
   const json::object own_limit = client.call("own");
   EXPECT_TRUE(is_error(own_limit));
-  EXPECT_THAT(text_of(own_limit), AllOf(HasSubstr("was stopped after 0.2 s"),
+  EXPECT_THAT(text_of(own_limit), AllOf(HasSubstr("was stopped after 200 ms"),
                                         HasSubstr("\"timeout\" in its schema"), HasSubstr("began")));
   const json::object usual_limit = client.call("usual");
   EXPECT_TRUE(is_error(usual_limit));
-  EXPECT_THAT(text_of(usual_limit), AllOf(HasSubstr("was stopped after 0.3 s"), HasSubstr("--call-timeout")));
+  EXPECT_THAT(text_of(usual_limit),
+              AllOf(HasSubstr("was stopped after 300 ms"), HasSubstr("--call-timeout")));
   EXPECT_TRUE(is_error(client.call("stubborn", {{"file", "pid"}})));
   EXPECT_THAT(processes_in_group(pid_in(client.directory() / "pid")), IsEmpty());
 }
@@ -149,7 +150,7 @@ TEST(CliCalls, two_hundred_at_once_neither_fail_nor_exceed_the_limit) {
   }
   EXPECT_LE(most_at_once(client.directory() / "there"), 5);
   EXPECT_GE(most_at_once(client.directory() / "there"), 2) << "they should run side by side";
-  EXPECT_THAT(status_of(client, "calls"),
+  EXPECT_THAT(status_of(client, "runs"),
               StartsWith("200 (0 failed), 0 running, 0 waiting, at most 5 at once"));
   EXPECT_LT(open_fds(client.child().pid()), 40U);
 }

@@ -39,11 +39,10 @@ TEST(CliCheck, tells_every_problem_with_its_place_and_fails) {
                      {{"name", "second"}, {"colour", "red"}, {"cli_command", "args"}}});
   const Outcome bad = check(cli.command());
   EXPECT_EQ(bad.exit_code, 1);
-  EXPECT_THAT(
-      bad.out,
-      AllOf(HasSubstr("3 to be mended:"), HasSubstr("tools[1] \"first\": cli_command: {nowhere}"),
-            HasSubstr("tools[1] \"first\": timeout: "), HasSubstr("tools[2] \"second\": cli_command: "),
-            HasSubstr("1 worth knowing:"), HasSubstr("colour: this key is not known")));
+  EXPECT_THAT(bad.out, AllOf(HasSubstr("3 to fix:"), HasSubstr("tools[1] \"first\": cli_command: {nowhere}"),
+                             HasSubstr("tools[1] \"first\": timeout: "),
+                             HasSubstr("tools[2] \"second\": cli_command: "), HasSubstr("1 worth knowing:"),
+                             HasSubstr("colour: this key is not known")));
 }
 
 TEST(CliCheck, tells_why_there_is_nothing_to_serve) {

@@ -46,8 +46,8 @@ TEST(CliReload, a_changed_schema_is_swapped_in_and_told_without_any_call_before)
   client.expect_notification("notifications/tools/list_changed");
   EXPECT_THAT(tools_of(client), AllOf(Contains("one"), Contains("two")));
   const json::object answer = client.call("two");
-  EXPECT_THAT(text_of(answer), AllOf(HasSubstr("read its tools anew"), HasSubstr("tools: +two."),
-                                     HasSubstr("after a change of schema.json")));
+  EXPECT_THAT(text_of(answer), AllOf(HasSubstr("reloaded its tools"), HasSubstr("tools: +two."),
+                                     HasSubstr("after a change to schema.json")));
   EXPECT_EQ(blocks(answer), 2U);
   EXPECT_THAT(arguments_in(answer), ElementsAre("2", "--json"));
   for (const char* line : {"changed: schema.json", "schema fetched: 2 tools", "changed: tools: +two.",
@@ -93,7 +93,7 @@ TEST(CliReload, a_schema_that_fails_leaves_the_last_good_one_and_the_next_answer
   };
   const std::vector<Case> cases = {
       {"!stderr SyntaxError: line 3\n!exit 1", "exited with code 1"},
-      {"!stderr SyntaxError: line 3\n!hang", "was stopped, because its time limit is 1 s (--start-timeout)"},
+      {"!stderr SyntaxError: line 3\n!hang", "was stopped after 1 s, its time limit (--start-timeout)"},
       {"!stderr SyntaxError: line 3\nTraceback: no JSON here", "no JSON"},
       {"!stderr SyntaxError: line 3\n[1, 2]", R"(expected {"tools":[…]}, got an array)"},
       {"!stderr SyntaxError: line 3\n{\"tools\":[{\"name\":\"x\"}]}",
@@ -165,7 +165,7 @@ TEST(CliReload, a_call_in_flight_finishes_whatever_is_reloaded_meanwhile) {
   // The limit is one for all generations.
   const std::int64_t next = client.send_call("two");
   EXPECT_TRUE(wait_until(
-      [&] { return status_of(client, "calls").find("1 running, 1 waiting") != std::string::npos; }, soon()));
+      [&] { return status_of(client, "runs").find("1 running, 1 waiting") != std::string::npos; }, soon()));
   EXPECT_EQ(status_of(client, "draining"), "1");
   gate.open();
   const json::object answer = client.await(id);
@@ -173,7 +173,7 @@ TEST(CliReload, a_call_in_flight_finishes_whatever_is_reloaded_meanwhile) {
   EXPECT_EQ(own_text(answer), "waited");
   EXPECT_THAT(arguments_in(client.await(next)), ElementsAre("2", "--json"));
   EXPECT_TRUE(wait_status(client, "draining", "0"));
-  EXPECT_THAT(status_of(client, "calls"), HasSubstr("2 (0 failed)")) << "counts go on";
+  EXPECT_THAT(status_of(client, "runs"), HasSubstr("2 (0 failed)")) << "counts go on";
 }
 
 // ---- What is watched by itself.

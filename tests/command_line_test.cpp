@@ -59,7 +59,7 @@ TEST(CommandLine, the_help_of_serve_names_the_drain) {
 TEST(CommandLine, every_help_fits_into_80_columns) {
   for (const char* command :
        {"", "check", "install", "uninstall", "init", "doctor", "completion", "man", "status", "reload",
-        "restart", "stop", "logs", "activate", "deactivate", "tools", "call"}) {
+        "restart", "stop", "logs", "activate", "deactivate", "tools", "call", "search"}) {
     std::vector<std::string> words = {"--help"};
     if (*command != '\0') words.insert(words.begin(), command);
     const Outcome help = run(words);
@@ -90,6 +90,14 @@ TEST(CommandLine, what_it_does_not_understand_is_an_error_with_a_hint) {
       {{"--name", "x"}, {"no server", "--help"}},
       {{"--no-such-option", "--", "true"}, {"--no-such-option", "--help"}},
       {{"server.js"}, {"server.js", "--help"}},
+      {{"sh", "server.sh"}, {"put \"--\" before its command: mcpivot -- sh server.sh", "--help"}},
+      {{"--biuld", "make", "--", "true"}, {"mcpivot has no option --biuld. Did you mean --build?", "--help"}},
+      {{"---"}, {"mcpivot has no option ---.", "--help"}},
+      {{"--=x"}, {"mcpivot has no option --.", "--help"}},
+      {{"sh", "-c", "echo it's"}, {"mcpivot -- sh -c 'echo it'\\''s'", "--help"}},
+      {{"staus"}, {"mcpivot has no command staus. Did you mean status?", "--help"}},
+      {{"logs", "--folow"}, {"mcpivot logs has no option --folow. Did you mean --follow?", "--help"}},
+      {{"serve", "--lisen", "127.0.0.1:1"}, {"Did you mean --listen?", "--help"}},
       {{"--env", "--", "true"}, {"--env", "--help"}},
       {{"--env", "WITHOUT", "--", "true"}, {"--env", "KEY=VALUE", "WITHOUT", "--help"}},
       {{"--env", "=value", "--", "true"}, {"--env", "KEY=VALUE", "=value", "--help"}},
@@ -104,7 +112,7 @@ TEST(CommandLine, what_it_does_not_understand_is_an_error_with_a_hint) {
       {{"--jobs", "3", "--", "true"}, {"--jobs", "--tools-from", "--help"}},
       {{"--tools-from", "cli", "--jobs", "0"}, {"--jobs", "--help"}},
       {{"--tools-from", "cli", "--max-output", "1"}, {"--max-output", "--help"}},
-      {{"--tools-from", "cli", "--replay", "x"}, {"--replay", "remembers nothing", "--help"}},
+      {{"--tools-from", "cli", "--replay", "x"}, {"--replay", "keeps no state", "--help"}},
       {{"--tools-from", "cli", "--drain", "1s"}, {"--drain", "always finish", "--help"}},
       {{"--tools-from", "cli", "--swap", "stop-first"}, {"--swap", "--help"}},
       {{"--url", "localhost:8080"}, {"--url", "http://", "--help"}},

@@ -176,6 +176,12 @@ TEST(Completion, knows_the_servers_and_tools_that_run) {
   EXPECT_THAT(complete(client.directory(), {"logs", ""}), ElementsAre("words", "alpha", "beta"));
   EXPECT_THAT(complete(client.directory(), {"activate", "b"}), ElementsAre("words", "beta"));
   EXPECT_THAT(complete(client.directory(), {"call", "alpha__ech"}), ElementsAre("words", "alpha__echo"));
+  EXPECT_THAT(complete(client.directory(), {"tools", "alpha"}),
+              testing::IsSupersetOf({"alpha", "alpha__echo"}));
+  EXPECT_THAT(complete(client.directory(), {"call", "alpha__sleep", ""}),
+              ElementsAre("words", "ms=", "steps="));
+  EXPECT_THAT(complete(client.directory(), {"call", "alpha__sleep", "ms=1", "s"}),
+              ElementsAre("words", "steps="));
   EXPECT_THAT(complete(client.directory(), {"status", "--instance", ""}),
               ElementsAre("words", std::to_string(client.child().pid())));
 }

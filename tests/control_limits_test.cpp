@@ -110,7 +110,7 @@ TEST(ControlLimits, without_descriptors_a_terminal_waits_until_there_are_some) {
   const Terminal early(client);
   ASSERT_TRUE(early.connected()) << "it is in the kernel's queue";
   ASSERT_TRUE(early.say(requests("status", 1)));
-  EXPECT_TRUE(client.child().wait_stderr("cannot let a terminal in", soon()));
+  EXPECT_TRUE(client.child().wait_stderr("can't accept a terminal", soon()));
   EXPECT_EQ(own(client, "alpha__echo", {{"text", "meanwhile"}}), "meanwhile");
   ASSERT_EQ(::prlimit(pivot, RLIMIT_NOFILE, &usual, nullptr), 0);
   EXPECT_EQ(early.lines(1), 1U);

@@ -5,6 +5,7 @@
 #include <sys/un.h>
 
 #include <cstring>
+#include <fstream>
 #include <thread>
 
 #include "lives.h"
@@ -57,7 +58,7 @@ TEST(Control, status_shows_a_table_and_details_and_json) {
   EXPECT_THAT(table.out, AllOf(HasSubstr(std::to_string(client.child().pid())), HasSubstr("alpha"),
                                HasSubstr("beta"), HasSubstr(client.directory().string())));
   EXPECT_THAT(table.out, Not(HasSubstr("\033"))) << "colour without a terminal";
-  EXPECT_THAT(run(client, {"status", "bet"}).out, AllOf(HasSubstr("name: beta"), Not(HasSubstr("alpha"))));
+  EXPECT_THAT(run(client, {"status", "bet"}).out, AllOf(HasSubstr("server: beta"), Not(HasSubstr("alpha"))));
   const json::value all = json::parse(run(client, {"status", "--json"}).out);
   ASSERT_THAT(all.as_array(), SizeIs(1));
   EXPECT_EQ(all.at(0).at("pid"), client.child().pid());
@@ -92,7 +93,7 @@ TEST(Control, the_model_is_told_what_a_terminal_did_and_a_terminal_takes_no_noti
   ASSERT_EQ(run(client, {"restart"}).exit_code, 0);
   EXPECT_EQ(run(client, {"call", "echo", R"({"text":"by hand"})"}).out, "by hand\n");
   EXPECT_THAT(client.call_text("echo", {{"text", "by the model"}}),
-              AllOf(HasSubstr("restarted: generation 2"), HasSubstr("on request")));
+              AllOf(HasSubstr("restarted: generation 2"), HasSubstr("(from a terminal)")));
   EXPECT_EQ(client.call_text("echo", {{"text", "once"}}), "once");
 }
 
@@ -102,6 +103,8 @@ TEST(Control, logs_are_shown_and_followed) {
   for (int i = 0; i < 3; ++i) client.call("stderr", {{"text", "line " + std::to_string(i)}, {"lines", 1}});
   EXPECT_TRUE(
       wait_until([&] { return run(client, {"logs"}).out.find("line 2") != std::string::npos; }, soon()));
+  EXPECT_THAT(run(client, {"logs"}).out,
+              testing::ContainsRegex("(^|\n)[0-2][0-9]:[0-5][0-9]:[0-6][0-9] fake_server/1 line 2\n"));
   EXPECT_THAT(run(client, {"logs", "-n", "1"}).out, AllOf(HasSubstr("line 2"), Not(HasSubstr("line 1"))));
   Child follower({mcpivot_binary(), "logs", "-f"}, private_folders(client.directory()), client.directory());
   for (const char* expected : {"line 0", "line 1", "line 2"})
@@ -116,8 +119,12 @@ TEST(Control, several_instances_are_told_apart) {
   Client second({.options = {"--name", "two"},
                  .environment = {{"XDG_RUNTIME_DIR", (first.directory() / "run").string()}}});
   second.initialize();
-  EXPECT_THAT(run(first, {"status"}).out, AllOf(HasSubstr("(one)"), HasSubstr("(two)")));
-  const Outcome unclear = run(first, {"call", "echo"});
+  EXPECT_THAT(run(first, {"status", "--all"}).out, AllOf(HasSubstr("(one)"), HasSubstr("(two)")));
+  const TemporaryDirectory elsewhere;
+  const Environment shared{{"XDG_RUNTIME_DIR", (first.directory() / "run").string()}};
+  EXPECT_THAT(run_mcpivot({"status"}, elsewhere.path(), shared).out,
+              AllOf(HasSubstr("(one)"), HasSubstr("(two)")));
+  const Outcome unclear = run_mcpivot({"call", "echo"}, elsewhere.path(), shared);
   EXPECT_EQ(unclear.exit_code, 1);
   EXPECT_THAT(unclear.err, AllOf(HasSubstr("--instance"), HasSubstr("(one)"), HasSubstr("(two)")));
   const std::string pid = std::to_string(second.child().pid());
@@ -125,6 +132,158 @@ TEST(Control, several_instances_are_told_apart) {
               AllOf(HasSubstr("(two)"), Not(HasSubstr("(one)"))));
   EXPECT_EQ(run(first, {"call", "echo", R"({"text":"x"})", "--instance", "two"}).out, "x\n");
   EXPECT_THAT(run(first, {"restart", "one"}).out, HasSubstr("generation 2")) << "only one has such a server";
+}
+
+TEST(Control, commands_mean_the_mcpivot_of_the_current_folder) {
+  Client first({.options = {"--name", "one"}});
+  first.initialize();
+  Client second({.options = {"--name", "two"},
+                 .environment = {{"XDG_RUNTIME_DIR", (first.directory() / "run").string()}}});
+  second.initialize();
+  const Environment shared{{"XDG_RUNTIME_DIR", (first.directory() / "run").string()}};
+  const fs::path below = second.directory() / "src" / "deep";
+  fs::create_directories(below);
+  for (const fs::path& folder : {second.directory(), below}) {
+    const Outcome table = run_to_end({mcpivot_binary(), "status"}, shared, folder);
+    EXPECT_THAT(table.out, AllOf(HasSubstr("(two)"), Not(HasSubstr("(one)")),
+                                 HasSubstr("1 more mcpivot runs in other folders")));
+    const Outcome answer = run_to_end({mcpivot_binary(), "call", "cwd"}, shared, folder);
+    EXPECT_EQ(answer.out, fs::canonical(second.directory()).string() + "\n");
+    EXPECT_EQ(answer.err, "") << "it is clear which one is meant";
+  }
+  EXPECT_THAT(run(first, {"call", "cwd"}).out, HasSubstr(first.directory().string()));
+}
+
+TEST(Control, of_several_in_one_folder_the_newest_is_taken_and_named) {
+  Client first({.options = {"--name", "one"}});
+  first.initialize();
+  const Environment here = private_folders(first.directory());
+  Child second({mcpivot_binary(), "--name", "two", "--", fake_server_binary()}, here, first.directory());
+  ASSERT_TRUE(
+      wait_until([&] { return run(first, {"status"}).out.find("(two)") != std::string::npos; }, soon()));
+  const Outcome said = run(first, {"tools"});
+  EXPECT_EQ(said.exit_code, 0);
+  EXPECT_THAT(said.err, AllOf(HasSubstr("2 of them belong to this folder"), HasSubstr("--instance PID")));
+}
+
+TEST(Control, arguments_are_typed_by_the_tool_s_schema) {
+  Client client;
+  client.initialize();
+  client.call("echo");
+  EXPECT_EQ(run(client, {"call", "echo", "text=7"}).out, "7\n");
+  EXPECT_EQ(run(client, {"call", "sleep", "ms=1"}).out, "slept 1 ms\n");
+  EXPECT_EQ(run(client, {"call", "echo", "text:=[1]"}).out, "[1]\n");
+  std::ofstream(client.directory() / "words.txt") << "from a file";
+  EXPECT_EQ(run(client, {"call", "echo", "text=@words.txt"}).out, "from a file\n");
+  const Outcome wrong = run(client, {"call", "sleep", "ms=soon"});
+  EXPECT_EQ(wrong.exit_code, 2);
+  EXPECT_THAT(wrong.err,
+              AllOf(HasSubstr("ms: expected integer, got: soon"), HasSubstr("mcpivot tools sleep")));
+  EXPECT_THAT(run(client, {"call", "echo", "txet=x"}).err, HasSubstr("Did you mean text?"));
+  EXPECT_THAT(run(client, {"call", "pivot_logs", "lines=1"}).exit_code, 0);
+}
+
+TEST(Control, images_and_audio_are_saved_to_files) {
+  Client client;
+  client.initialize();
+  client.call("echo");
+  const Outcome said = run(client, {"call", "media"});
+  EXPECT_EQ(said.exit_code, 0) << said.err;
+  EXPECT_EQ(said.out, "saved ./media-1.png (image/png, 5 bytes)\nsaved ./media-1.wav (audio/wav, 5 bytes)\n");
+  EXPECT_EQ(content_of(client.directory() / "media-1.png"), "hello");
+  fs::create_directory(client.directory() / "shots");
+  EXPECT_THAT(run(client, {"call", "media", "--save-to", "shots"}).out, HasSubstr("shots/media-1.wav"));
+  EXPECT_EQ(content_of(client.directory() / "shots/media-1.wav"), "hello");
+  EXPECT_THAT(run(client, {"call", "media", "--json"}).out, HasSubstr("\"data\":\"aGVsbG8=\""));
+}
+
+TEST(Control, a_tool_is_shown_with_its_arguments_and_found_by_what_it_does) {
+  Client client({.config = two});
+  client.initialize();
+  wait_ready(client);
+  const Outcome shown = run(client, {"tools", "alpha__sleep"});
+  EXPECT_EQ(shown.exit_code, 0);
+  EXPECT_THAT(shown.out, AllOf(HasSubstr("alpha__sleep, of the server alpha"), HasSubstr("ms     integer"),
+                               HasSubstr("To call it: mcpivot call alpha__sleep")));
+  EXPECT_THAT(run(client, {"tools", "sleep"}).out, HasSubstr("alpha__sleep, of the server alpha"));
+  const Outcome both = run(client, {"tools", "echo"});
+  EXPECT_THAT(both.out, AllOf(HasSubstr("alpha__echo  "), HasSubstr("beta__echo (inactive)  ")));
+  const Outcome missing = run(client, {"tools", "alpha__slep"});
+  EXPECT_EQ(missing.exit_code, 1);
+  EXPECT_THAT(missing.err,
+              HasSubstr("no server and no tool is called alpha__slep. Did you mean alpha__sleep?"));
+  const Outcome found = run(client, {"search", "environment", "variable", "-n", "1"});
+  EXPECT_EQ(found.exit_code, 0);
+  EXPECT_THAT(found.out, testing::StartsWith("alpha__env  "));
+  const Outcome nothing = run(client, {"search", "zeppelin"});
+  EXPECT_EQ(nothing.exit_code, 1);
+  EXPECT_THAT(nothing.out, HasSubstr("nothing fits \"zeppelin\" among"));
+}
+
+TEST(Control, a_tool_that_does_not_exist_is_told_with_the_one_that_was_meant) {
+  Client client({.config = two});
+  client.initialize();
+  wait_ready(client);
+  const Outcome said = run(client, {"call", "echo", "text=x"});
+  EXPECT_EQ(said.exit_code, 1);
+  EXPECT_THAT(said.err, HasSubstr("no tool is called echo. Did you mean alpha__echo or beta__echo?"));
+  EXPECT_THAT(run(client, {"call", "alpha__ehco"}).err, HasSubstr("Did you mean alpha__echo?"));
+}
+
+TEST(Control, status_counts_calls_and_errors_and_tells_their_median) {
+  Client client({.server = {"--name", "x"}});
+  client.initialize();
+  for (int i = 0; i < 3; ++i) client.call("echo");
+  client.call("fail");
+  const json::value server = json::parse(run(client, {"status", "--json"}).out).at(0).at("servers").at(0);
+  EXPECT_EQ(server.at("calls"), 4);
+  EXPECT_EQ(server.at("errors"), 1);
+  EXPECT_GT(server.at("p50Us").to_number<int>(), 0);
+  EXPECT_THAT(run(client, {"status"}).out, AllOf(HasSubstr("CALLS"), HasSubstr("ERRORS"), HasSubstr("P50")));
+  EXPECT_THAT(run(client, {"status", "fake"}).out,
+              AllOf(HasSubstr("calls: 4\n"), HasSubstr("errors: 1\n"), HasSubstr("p50: ")));
+}
+
+TEST(Control, calls_that_were_never_answered_are_errors_and_what_a_server_is_not_sent_is_no_call) {
+  Client client({.options = {"--call-timeout", "300ms"}});
+  client.initialize();
+  client.call("crash");
+  client.call("pivot_status");
+  client.request("tools/list");
+  const auto server = [&] {
+    return json::parse(run(client, {"status", "--json"}).out).at(0).at("servers").at(0);
+  };
+  EXPECT_EQ(server().at("calls"), 1);
+  EXPECT_EQ(server().at("errors"), 1);
+  EXPECT_FALSE(server().as_object().contains("p50Us"));
+  client.call("sleep", {{"ms", 60'000}});
+  EXPECT_EQ(server().at("calls"), 2);
+  EXPECT_EQ(server().at("errors"), 2);
+}
+
+TEST(Control, status_of_a_server_says_what_pivot_status_says) {
+  Client client;
+  client.initialize();
+  client.call("echo");
+  const auto lines = [](const std::string& text) {
+    Strings all = lines_in(text);
+    std::erase_if(all, [](const std::string& line) { return line.starts_with("uptime: "); });
+    return all;
+  };
+  const Strings model = lines(client.call_text("pivot_status"));
+  EXPECT_THAT(model, testing::IsSupersetOf({"server: fake_server", "state: ready", "calls: 1"}));
+  EXPECT_EQ(lines(run(client, {"status", "fake_server"}).out), model);
+}
+
+TEST(Control, a_daemon_that_cannot_be_reached_is_away_and_has_no_zeros) {
+  Client client({.options = {"--url", "http://127.0.0.1:1/mcp", "--name", "gone"}});
+  client.send("initialize", {{"protocolVersion", "2025-06-18"},
+                             {"capabilities", json::object()},
+                             {"clientInfo", {{"name", "test"}, {"version", "1"}}}});
+  EXPECT_TRUE(
+      wait_until([&] { return run(client, {"status"}).out.find(" away ") != std::string::npos; }, soon()));
+  EXPECT_THAT(run(client, {"status", "gone"}).out,
+              AllOf(HasSubstr("state: away\n"), Not(HasSubstr(": 0\n"))));
 }
 
 TEST(Control, the_socket_is_for_its_owner_and_goes_with_mcpivot) {
@@ -226,10 +385,10 @@ TEST(Control, wrong_commands_say_what_is_wrong) {
   for (const char* command : {"activate", "deactivate"}) {
     const Outcome said = run(client, {command, "fake_server"});
     EXPECT_EQ(said.exit_code, 1);
-    EXPECT_THAT(said.err, HasSubstr("there is one server only, \"fake_server\", and it is always active"));
+    EXPECT_THAT(said.err, HasSubstr("there is only one server, \"fake_server\", and it is always active"));
   }
   EXPECT_THAT(run(client, {"reload", "--build"}).err, HasSubstr("no server here has a build command"));
-  EXPECT_THAT(run(client, {"restart", "nobody"}).err, HasSubstr("no running mcpivot fits nobody"));
+  EXPECT_THAT(run(client, {"restart", "nobody"}).err, HasSubstr("no running mcpivot matches nobody"));
 }
 
 // Such definitions are JSON, and pass; a tree of them cannot be made by every parser.
@@ -285,7 +444,7 @@ TEST(Control, an_answer_that_is_no_answer_is_told_as_such) {
   ::close(listener);
   EXPECT_EQ(said.exit_code, 0);
   EXPECT_THAT(said.out, HasSubstr("ready"));
-  EXPECT_THAT(said.err, HasSubstr("what it answered cannot be read"));
+  EXPECT_THAT(said.err, HasSubstr("its answer can't be read"));
 }
 
 }  // namespace

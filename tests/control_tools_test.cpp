@@ -124,7 +124,7 @@ TEST(Names, a_control_tool_that_is_not_there_is_answered_at_once_with_what_there
   client.initialize();
   const auto words = [&](const char* tool) { return text_of(client.call(tool)); };
   EXPECT_THAT(words("pivot_activate"),
-              AllOf(HasSubstr("Unknown tool: pivot_activate: there is one server only"),
+              AllOf(HasSubstr("Unknown tool: pivot_activate: there is only one server"),
                     HasSubstr("mcpivot's own tools here: pivot_restart, pivot_status, pivot_logs.")));
   EXPECT_THAT(words("pivot_rebuild"), HasSubstr("no server here has a build command"));
   EXPECT_THAT(words("pivot_nonsense"), HasSubstr("mcpivot has no such tool"));
@@ -158,14 +158,14 @@ TEST(Status, tells_of_the_program_and_how_often_it_came_and_went) {
   client.initialize();
   EXPECT_EQ(status_of(client, "version"), "7.8.9");
   EXPECT_THAT(status_of(client, "executable"),
-              AllOf(HasSubstr(program.path()), HasSubstr(" MB, built "), Not(HasSubstr("newer on disk"))));
+              AllOf(HasSubstr(program.path()), HasSubstr(" MB, built "), Not(HasSubstr("newer than"))));
   EXPECT_EQ(status_of(client, "kills"), "0");
   program.replace();
-  EXPECT_THAT(status_of(client, "executable"), HasSubstr("newer on disk than running"));
+  EXPECT_THAT(status_of(client, "executable"), HasSubstr("the file is newer than what is running"));
 
   kill(server_pid(client), SIGKILL);
   client.call("echo");
-  EXPECT_THAT(status_of(client, "executable"), Not(HasSubstr("newer on disk")));
+  EXPECT_THAT(status_of(client, "executable"), Not(HasSubstr("newer than")));
   EXPECT_EQ(status_of(client, "killed from outside"), "1");
   EXPECT_EQ(status_of(client, "crashes"), "0");
   client.call("crash");
@@ -176,6 +176,14 @@ TEST(Status, tells_of_the_program_and_how_often_it_came_and_went) {
   EXPECT_THAT(status_of(client, "last kill"), HasSubstr("a new generation took its place, at 20"));
 }
 
+TEST(ControlTools, the_only_server_may_be_called_anything) {
+  Client client;
+  client.initialize();
+  EXPECT_THAT(client.call_text("pivot_status", {{"server", "my-server"}}), HasSubstr("state: ready"));
+  EXPECT_THAT(client.call_text("pivot_restart", {{"server", "my-server"}}),
+              AllOf(HasSubstr("restarted: generation 2"), HasSubstr("Anything it held in memory is gone.")));
+}
+
 TEST(Notice, tells_of_another_program_and_version) {
   const OwnProgram program;
   Client client({.options = {"--no-watch"},
@@ -184,7 +192,8 @@ TEST(Notice, tells_of_another_program_and_version) {
   EXPECT_THAT(client.call_text("pivot_restart"), Not(HasSubstr("binary:"))) << "it is the same as before";
   program.replace();
   EXPECT_THAT(client.call_text("pivot_restart"),
-              AllOf(HasSubstr("binary: " + program.path()), HasSubstr("; version 1.0.0 → 2.0.0")));
+              AllOf(HasSubstr("binary: " + program.path()), HasSubstr(", built "),
+                    HasSubstr("; version 1.0.0 → 2.0.0")));
 }
 
 // ---- Names.

@@ -39,7 +39,7 @@ void expect_alive(Client& client) {
 void expect_end(Client& client) {
   client.child().close_stdin();
   EXPECT_EQ(client.child().wait_exit(soon()), 0) << client.child().stderr_text();
-  EXPECT_THAT(client.child().stderr_text(), testing::Not(HasSubstr("a mistake in mcpivot")));
+  EXPECT_THAT(client.child().stderr_text(), testing::Not(HasSubstr("a bug in mcpivot")));
 }
 
 // A program that is named relative to the folder: even from a deleted one, ".." is found.

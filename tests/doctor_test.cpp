@@ -42,13 +42,11 @@ TEST(Doctor, reports_all_servers_though_some_name_no_protocol_version_that_there
   EXPECT_EQ(said.exit_code, 1);
   EXPECT_THAT(
       said.out,
-      HasSubstr(
-          "BAD   none: its answer to initialize isn't what MCP asks for: it names no protocolVersion\n"));
+      HasSubstr("BAD   none: its answer to initialize isn't valid MCP: it names no protocolVersion\n"));
   EXPECT_THAT(
       said.out,
-      HasSubstr(
-          "BAD   number: its answer to initialize isn't what MCP asks for: it names no protocolVersion\n"));
-  EXPECT_THAT(said.out, HasSubstr("BAD   unheard: its handshake names a protocol version that is not known: "
+      HasSubstr("BAD   number: its answer to initialize isn't valid MCP: it names no protocolVersion\n"));
+  EXPECT_THAT(said.out, HasSubstr("BAD   unheard: its handshake names an unknown protocol version: "
                                   "\"1999-01-01\"\n"));
   EXPECT_THAT(said.out,
               AllOf(HasSubstr("ok    good: ready in "), HasSubstr("protocol 2025-06-18 (legacy era)")));
@@ -96,7 +94,7 @@ TEST(Doctor, finds_clients_that_name_mcpivot_wrongly) {
   EXPECT_EQ(said.exit_code, 1);
   EXPECT_THAT(said.out,
               AllOf(HasSubstr("Cursor has \"gone\""), HasSubstr("/old/place/mcpivot is no program")));
-  EXPECT_THAT(said.out, HasSubstr("its configuration /no/such.json is not there"));
+  EXPECT_THAT(said.out, HasSubstr("its config file /no/such.json doesn't exist"));
 }
 
 TEST(Doctor, finds_a_list_of_servers_that_a_client_cannot_read) {
@@ -105,7 +103,7 @@ TEST(Doctor, finds_a_list_of_servers_that_a_client_cannot_read) {
   const Outcome said = doctor(home.path(), R"({"mcpServers": {"good": {"command": "${FAKE}"}}})");
   EXPECT_EQ(said.exit_code, 1);
   EXPECT_THAT(said.out, HasSubstr("BAD   Claude Code cannot read its list of servers: " +
-                                  (home.path() / ".claude.json").string() + ": is no file\n"));
+                                  (home.path() / ".claude.json").string() + ": isn't a regular file\n"));
 }
 
 TEST(Doctor, finds_a_client_that_starts_another_mcpivot) {

@@ -249,7 +249,7 @@ TEST(ProcessCare, a_request_in_flight_is_answered_when_mcpivot_is_told_to_end) {
     } else {
       client.child().close_stdin();
     }
-    EXPECT_THAT(text_of(client.await(call)), HasSubstr("mcpivot ends"));
+    EXPECT_THAT(text_of(client.await(call)), HasSubstr("mcpivot is shutting down"));
     EXPECT_TRUE(client.child().wait_end(soon()));
   }
 }
@@ -270,7 +270,7 @@ TEST(ProcessCare, requests_that_wait_are_answered_when_mcpivot_is_told_to_end) {
       client.child().close_stdin();
     }
     for (const auto id : waiting)
-      EXPECT_THAT(boost::json::serialize(client.await(id)), HasSubstr("mcpivot ends"));
+      EXPECT_THAT(boost::json::serialize(client.await(id)), HasSubstr("mcpivot is shutting down"));
     EXPECT_TRUE(client.child().wait_end(soon()));
   }
 }
@@ -285,7 +285,7 @@ TEST(ProcessCare, a_client_that_says_all_at_once_and_goes_is_answered_all) {
   const auto call = client.send_call("echo");
   client.child().close_stdin();
   for (const auto id : {hello, list}) EXPECT_TRUE(client.await(id).contains("result"));
-  EXPECT_THAT(text_of(client.await(call)), HasSubstr("mcpivot ends"));
+  EXPECT_THAT(text_of(client.await(call)), HasSubstr("mcpivot is shutting down"));
   EXPECT_TRUE(client.child().wait_end(soon()));
 }
 

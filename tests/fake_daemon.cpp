@@ -49,6 +49,7 @@ struct Options {
   bool bad_request = false;       // an unknown session is a 400, as some servers have it
   unsigned short tunnel = 0;      // CONNECT to anywhere leads to this port
   std::string era = "legacy";     // or modern, or both
+  std::string reject;             // handshakes of both eras, with these words
   std::string region = "Region";  // the header that repeats an argument of this name
 } options;
 
@@ -150,10 +151,15 @@ class Connection {
     return {{"jsonrpc", "2.0"}, {"id", id}, {"error", {{"code", code}, {"message", message}}}};
   }
 
+  void turn_away(int status, const std::string& words) {
+    journal("turned away", std::to_string(status));
+    reply(status, "text/plain", words);
+  }
+
   void handle(const Request& request) {
     if (request.method == "CONNECT") return tunnel();
     if (!options.header.empty() && request.head.find("\r\n" + options.header + "\r\n") == std::string::npos)
-      return reply(401, "text/plain", "who are you?");
+      return turn_away(401, "who are you?");
     if (options.era == "modern" && request.method != "POST") {
       journal(request.method, "refused");
       return reply(405, "text/plain", "no");
@@ -169,8 +175,12 @@ class Connection {
       return reply(405, "text/plain", "no");
     if (!options.redirect.empty() && request.target != options.redirect)
       return reply(307, "", "", "Location: " + options.redirect + "\r\n");
-    if (options.status != 0) return reply(options.status, "text/plain", "as told");
+    if (options.status != 0) return turn_away(options.status, "as told");
     const json::object message = json::parse(request.body).as_object();
+    if (!options.reject.empty() && message.contains("id")) {
+      journal("turned away", options.reject);
+      return answer(request, error(message.at("id"), -32602, options.reject));
+    }
     modern_ = options.era == "modern" || (options.era == "both" && fake::is_modern(message));
     if (modern_) return modern_post(request, message);
     post(request, message);
@@ -663,6 +673,8 @@ void parse(const std::vector<std::string>& arguments) {
       options.old = true;
     else if (name == "--forgetful")
       options.forgetful = true;
+    else if (name == "--reject")
+      options.reject = value();
     else if (name == "--era")
       options.era = value();
     else if (name == "--bad-request")

@@ -50,7 +50,7 @@ TEST(FleetNews, servers_that_come_and_go_with_the_file_are_told_once) {
   rewrite(client, file_of(servers));
   const std::string told = wait_told(client, "alpha__echo", "the configuration changed:");
   EXPECT_THAT(told, HasSubstr("\n+ \"delta\": active"));
-  EXPECT_THAT(told, HasSubstr("\n+ \"epsilon\": inactive; pivot_activate {\"server\": \"epsilon\"} puts"));
+  EXPECT_THAT(told, HasSubstr("\n+ \"epsilon\": inactive; pivot_activate {\"server\": \"epsilon\"} adds"));
   EXPECT_THAT(told, AllOf(HasSubstr("\n+ \"broken\": active; it could not be started: "),
                           HasSubstr("/no/such/program")));
   EXPECT_THAT(told, HasSubstr("\n- \"beta\": it and its tools are gone."));
@@ -84,7 +84,7 @@ TEST(FleetNews, an_active_server_that_fails_at_the_start_is_told_once) {
   start(client);
   ASSERT_TRUE(wait_overview(client, "exited with code 7"));
   const std::string told = text_of(client.call("alpha__echo"));
-  EXPECT_THAT(told, HasSubstr("[mcpivot] active, but could not be started; mcpivot goes on trying:"));
+  EXPECT_THAT(told, HasSubstr("[mcpivot] active, but could not be started; mcpivot keeps trying:"));
   EXPECT_THAT(told, HasSubstr("\n\"missing\": "));
   EXPECT_THAT(told, AllOf(HasSubstr("\n\"dying\": "), HasSubstr("exited with code 7")));
   EXPECT_THAT(told, Not(HasSubstr("idle")));
@@ -107,11 +107,11 @@ TEST(FleetNews, a_daemon_that_was_away_at_the_start_is_told_of_when_it_is_there)
       json::object{{"url", "http://127.0.0.1:" + std::to_string(port) + "/mcp"}, {"active", true}};
   Client client(with(servers));
   start(client);
-  ASSERT_TRUE(wait_overview(client, "app: active, failed"));
+  ASSERT_TRUE(wait_overview(client, "app: active, away"));
   EXPECT_THAT(text_of(client.call("alpha__echo")), HasSubstr("\n\"app\": "));
   const FakeDaemon daemon(port, {});
   EXPECT_TRUE(wait_overview(client, "app: active, ready"));
-  EXPECT_THAT(text_of(client.call("alpha__echo")), HasSubstr("\"app\" is there now"));
+  EXPECT_THAT(text_of(client.call("alpha__echo")), HasSubstr("\"app\" is ready now"));
   EXPECT_EQ(blocks(client.call("alpha__echo")), 1U) << "told twice";
 }
 
@@ -121,7 +121,7 @@ TEST(FleetNews, a_file_that_is_no_json_is_told_where_a_model_looks) {
   Client client({.config = no_json});
   const std::string instructions = instructions_in(client.initialize());
   const std::string place = (client.directory() / "mcpivot.json").string() + ":2:";
-  EXPECT_THAT(instructions, AllOf(HasSubstr("there is no server: " + place), HasSubstr("Mend the file")));
+  EXPECT_THAT(instructions, AllOf(HasSubstr("there is no server: " + place), HasSubstr("Fix the file")));
   EXPECT_THAT(client.call_text("pivot_status"), StartsWith("configuration: " + place));
   const json::object refused = client.call("pivot_activate", {{"server", "alpha"}});
   EXPECT_TRUE(is_error(refused));
@@ -132,9 +132,8 @@ TEST(FleetNews, a_file_that_is_no_json_is_told_where_a_model_looks) {
   client.expect_notification("notifications/tools/list_changed");
   EXPECT_THAT(client.call_text("pivot_status"), StartsWith("servers: 2"));
   wait_ready(client, {"alpha"});
-  EXPECT_THAT(
-      text_of(client.call("alpha__echo")),
-      AllOf(HasSubstr("the configuration has no errors any more"), HasSubstr("\n+ \"alpha\": active")));
+  EXPECT_THAT(text_of(client.call("alpha__echo")),
+              AllOf(HasSubstr("the configuration's errors are fixed"), HasSubstr("\n+ \"alpha\": active")));
 }
 
 TEST(FleetNews, an_empty_file_says_that_it_names_no_server) {
@@ -148,13 +147,13 @@ TEST(FleetNews, errors_in_a_changed_file_stand_in_the_status_until_they_are_mend
   Client client(with(two()));
   start(client);
   rewrite(client, no_json);
-  wait_told(client, "alpha__echo", "has errors; nothing was done");
+  wait_told(client, "alpha__echo", "has errors, so nothing was changed");
   EXPECT_THAT(client.call_text("pivot_status"), AllOf(StartsWith("configuration: "), HasSubstr(":2:")));
   EXPECT_THAT(client.call_text("pivot_status", {{"server", "alpha"}}), StartsWith("configuration: "));
   EXPECT_THAT(text_of(client.call("pivot_activate", {{"server", "gamma"}})),
               AllOf(HasSubstr("There are: alpha, beta"), HasSubstr(":2:")));
   rewrite(client, file_of(two()));
-  EXPECT_THAT(wait_told(client, "alpha__echo", "no errors any more"), Not(HasSubstr("\n+ ")));
+  EXPECT_THAT(wait_told(client, "alpha__echo", "errors are fixed"), Not(HasSubstr("\n+ ")));
   EXPECT_THAT(client.call_text("pivot_status"), StartsWith("servers: "));
 }
 

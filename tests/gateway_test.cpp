@@ -31,7 +31,9 @@ TEST(Gateway, only_active_servers_are_listed) {
   EXPECT_THAT(with_prefix(tools_of(client), "beta__"), SizeIs(6));
   EXPECT_EQ(own(client, "beta__echo", {{"text", "hello"}}), "hello");
 
-  EXPECT_THAT(client.call_text("pivot_deactivate", {{"server", "beta"}}), HasSubstr("is now inactive"));
+  EXPECT_THAT(
+      client.call_text("pivot_deactivate", {{"server", "beta"}}),
+      HasSubstr("is now inactive; 6 tools left the list. pivot_call still reaches its tools by name."));
   EXPECT_EQ(tools_of(client), tools);
 }
 
@@ -40,7 +42,7 @@ TEST(Gateway, a_server_that_is_activated_before_it_is_ready_says_so_once) {
   servers["beta"] = server({"--hold", "initialize"});
   Client client(with(servers));
   start(client, {"alpha"});
-  EXPECT_THAT(client.call_text("pivot_activate", {{"server", "beta"}}),
+  EXPECT_THAT(text_of(client.call("pivot_activate", {{"server", "beta"}}, in(std::chrono::seconds(20)))),
               HasSubstr(" It is not ready yet: it is starting (generation 1)."));
 }
 
@@ -50,7 +52,7 @@ TEST(Gateway, an_ambiguous_or_unknown_name_lists_the_candidates) {
   Client client(with(servers));
   start(client, {"alpha", "beta", "alphabet"});
   EXPECT_THAT(text_of(client.call("pivot_activate", {{"server", "alph"}})),
-              AllOf(HasSubstr("alpha"), HasSubstr("alphabet"), HasSubstr("fits several")));
+              AllOf(HasSubstr("alpha"), HasSubstr("alphabet"), HasSubstr("matches several")));
   EXPECT_THAT(text_of(client.call("pivot_activate", {{"server", "gamma"}})),
               AllOf(HasSubstr("no server is called \"gamma\""), HasSubstr("beta")));
   EXPECT_THAT(client.call_text("pivot_activate", {{"server", "alpha"}}), HasSubstr("was already active"));
@@ -101,7 +103,7 @@ TEST(Gateway, a_call_through_has_progress_and_can_be_cancelled) {
   client.notify("notifications/cancelled", {{"requestId", id}});
   EXPECT_TRUE(wait_until(
       [&] {
-        return own(client, "pivot_status", {{"server", "beta"}}).find("in flight: 0") != std::string::npos;
+        return own(client, "pivot_status", {{"server", "beta"}}).find("in flight: ") == std::string::npos;
       },
       soon()));
 }

@@ -79,7 +79,7 @@ TEST(HttpStart, a_daemon_that_listens_is_left_alone) {
   EXPECT_TRUE(other.pids().empty());
   const json::object answer = client.call("pivot_restart", {{"stop", true}});
   EXPECT_TRUE(is_error(answer));
-  EXPECT_THAT(text_of(answer), HasSubstr("not ours to stop"));
+  EXPECT_THAT(text_of(answer), HasSubstr("mcpivot did not start this daemon"));
   EXPECT_TRUE(process_alive(daemon.pid()));
   EXPECT_EQ(client.call_text("echo", {{"text", "y"}}), "y");
 }

@@ -201,7 +201,7 @@ TEST(HttpDaemonAway, words_name_no_log_where_mcpivot_sees_none) {
               AllOf(HasSubstr("pivot_status"), Not(HasSubstr("pivot_logs"))));
   // At once, though what the daemon itself would have to answer waits for it.
   EXPECT_THAT(text_of(client.call("pivot_logs")),
-              AllOf(HasSubstr("mcpivot did not start what is behind it"),
+              AllOf(HasSubstr("mcpivot did not start the server"),
                     HasSubstr("mcpivot's own tools here: pivot_restart, pivot_status.")));
 }
 
@@ -435,7 +435,7 @@ TEST(HttpBadInput, odd_but_allowed_forms_are_understood) {
 
 TEST(HttpBadInput, a_host_that_does_not_exist_is_told) {
   Client client(to("http://no-such-host.invalid/mcp"));
-  EXPECT_THAT(json::serialize(client.initialize()), HasSubstr("name cannot be looked up"));
+  EXPECT_THAT(json::serialize(client.initialize()), HasSubstr("name can't be resolved"));
 }
 
 // ---- Credentials.

@@ -58,7 +58,7 @@ TEST_F(InstallCare, a_link_stays_a_link) {
   EXPECT_TRUE(fs::is_symlink(folder() / ".cursor/mcp.json"));
 
   fs::remove(folder() / "dotfiles/mcp.json");
-  EXPECT_THAT(run({"install", "cursor"}).err, HasSubstr("is a link that leads nowhere"));
+  EXPECT_THAT(run({"install", "cursor"}).err, HasSubstr("is a broken link"));
 }
 
 TEST_F(InstallCare, a_read_only_file_is_left_alone_and_nothing_half_done) {
@@ -130,7 +130,7 @@ TEST_F(InstallCare, in_a_folder_that_is_gone_nothing_is_written) {
     const Outcome result =
         run_command({"sh", "-c", "cd gone && rmdir ../gone && exec " + mcpivot_binary() + " " + command});
     EXPECT_EQ(result.exit_code, 1);
-    EXPECT_THAT(result.err, HasSubstr("the current folder does not exist any more"));
+    EXPECT_THAT(result.err, HasSubstr("the current folder no longer exists"));
     EXPECT_EQ(result.out, "");
     EXPECT_THAT(everything(), IsEmpty());
   }

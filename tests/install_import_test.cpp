@@ -165,6 +165,23 @@ TEST_F(InstallImport, tells_that_servers_become_inactive_and_that_clients_share_
   EXPECT_THAT(run({"install", "--help"}).out, HasSubstr("all clients share"));
 }
 
+TEST_F(InstallImport, tells_what_allowing_pivot_call_means_unless_it_is_turned_off) {
+  write(".claude.json", lived_in);
+  const std::string all = "the model may call every tool of every server in";
+  EXPECT_THAT(good({"install", "claude"}).out, Not(HasSubstr("pivot_call"))) << "there is no server yet";
+  EXPECT_THAT(good({"install", "claude", "--import"}).out,
+              AllOf(HasSubstr("allow pivot_call in Claude Code for good"), HasSubstr(all)));
+  EXPECT_THAT(good({"install", "cursor"}).out,
+              AllOf(HasSubstr("allow pivot_call in Cursor"), HasSubstr(all)));
+  EXPECT_THAT(good({"install", "cursor"}).out, Not(HasSubstr(all))) << "it is there already";
+  write("config/mcpivot/mcpivot.json",
+        R"({"pivot_call": "off", "mcpServers": {"a": {"command": "x"}, "b": {"command": "x"}}})");
+  EXPECT_THAT(good({"install", "vscode"}).out, Not(HasSubstr("pivot_call")));
+  write("config/mcpivot/mcpivot.json",
+        R"({"pivot_call": "active", "mcpServers": {"a": {"command": "x"}, "b": {"command": "x"}}})");
+  EXPECT_THAT(good({"install", "gemini"}).out, HasSubstr("every tool of every active server"));
+}
+
 TEST_F(InstallImport, a_server_that_is_alone_stays_active_and_nothing_else_is_said) {
   write(".cursor/mcp.json", R"({"mcpServers": {"own": {"command": "x"}}})");
   EXPECT_THAT(good({"install", "cursor"}).out, Not(HasSubstr("inactive")));

@@ -176,7 +176,7 @@ TEST_F(Install, slips_of_the_pen_are_told) {
   EXPECT_THAT(result.err, HasSubstr("did you mean \"cursor\"?"));
   EXPECT_EQ(run({"uninstall"}).exit_code, 2);
   EXPECT_EQ(run({"install", "claude", "--scope", "world"}).exit_code, 2);
-  EXPECT_THAT(run({"install", "claude-desktop", "--scope", "project"}).err, HasSubstr("knows no projects"));
+  EXPECT_THAT(run({"install", "claude-desktop", "--scope", "project"}).err, HasSubstr("has no project scope"));
 }
 
 // The clients themselves, where they are installed: they can list their servers without an account.

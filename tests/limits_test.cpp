@@ -358,7 +358,7 @@ TEST(Limits, a_message_that_there_is_no_memory_for_is_answered_and_the_next_one_
   const std::string huge = call_of(60 << 20, "\"huge\"", "first");
   client.child().send_raw(huge + "\n");
   const json::object answer = client.await("huge", in_a_while());
-  EXPECT_THAT(json::serialize(answer), HasSubstr("no memory for a message of 62914560 bytes"));
+  EXPECT_THAT(json::serialize(answer), HasSubstr("no memory left for a message of 62914560 bytes"));
   EXPECT_FALSE(client.call("count").contains("error"));
 }
 

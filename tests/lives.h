@@ -81,11 +81,13 @@ inline Strings tools_of(Client& client) {
   return names_in(client.request("tools/list"), "tools");
 }
 
-// The "key: value" lines of pivot_status; an absent one is empty.
+// The "key: value" lines of pivot_status; an absent one is empty, or 0 if it is a number of something.
 inline std::string status_of(Client& client, const std::string& key) {
+  const Strings counts{"in flight",           "waiting",  "draining",      "starts",     "kills", "crashes",
+                       "killed from outside", "sessions", "sessions lost", "reconnects", "tools"};
   for (const std::string& line : lines_in(client.call_text("pivot_status")))
     if (line.starts_with(key + ": ")) return line.substr(key.size() + 2);
-  return {};
+  return std::ranges::find(counts, key) == counts.end() ? std::string() : "0";
 }
 
 inline pid_t server_pid(Client& client) {

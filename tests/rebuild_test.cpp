@@ -27,9 +27,10 @@ TEST(Rebuild, swaps_in_the_new_server_and_says_what_changed) {
   const pid_t old = server_pid(client);
   const json::object answer = client.call("pivot_rebuild");
   EXPECT_FALSE(is_error(answer));
-  EXPECT_THAT(text_of(answer), AllOf(StartsWith("[mcpivot] "), HasSubstr("fake_server"),
-                                     HasSubstr("generation 2"), HasSubstr("+new_tool"), HasSubstr("~echo"),
-                                     HasSubstr("-old_tool"), HasSubstr("+review"), HasSubstr("+fake://new")));
+  EXPECT_THAT(text_of(answer),
+              AllOf(StartsWith("[mcpivot] "), HasSubstr("fake_server"), HasSubstr("generation 2"),
+                    HasSubstr("+new_tool"), HasSubstr("~echo (description)"), HasSubstr("-old_tool"),
+                    HasSubstr("+review"), HasSubstr("+fake://new")));
   for (const char* list : {"tools", "prompts", "resources"})
     client.expect_notification("notifications/" + std::string(list) + "/list_changed");
   EXPECT_THAT(tools_of(client), AllOf(Contains("new_tool"), Not(Contains("old_tool"))));
@@ -37,6 +38,21 @@ TEST(Rebuild, swaps_in_the_new_server_and_says_what_changed) {
   EXPECT_THAT(own(client, "new_tool"), StartsWith("new_tool in life 2"));
   EXPECT_TRUE(wait_gone({old}));
   EXPECT_THAT(lines_of(client.directory() / "builds"), SizeIs(1));
+}
+
+TEST(Rebuild, says_which_arguments_of_a_tool_changed) {
+  const std::string before =
+      R"({"name":"read_file","inputSchema":{"type":"object","properties":{"path":{}}}})";
+  const std::string after =
+      R"({"name":"read_file","inputSchema":{"type":"object","properties":{"path":{},"limit":{}}}})";
+  Client client(
+      {.options = {"--build", "true"},
+       .server = {"--lives", "lives", "--life", "1", "--tool", before, "--life", "2+", "--tool", after}});
+  client.initialize();
+  EXPECT_THAT(text_of(client.call("pivot_rebuild")), HasSubstr("tools: ~read_file (inputSchema: +limit)."));
+  EXPECT_THAT(client.call_text("pivot_status"),
+              AllOf(HasSubstr("last restart changed: tools: ~read_file (inputSchema: +limit)."),
+                    HasSubstr("server: fake_server\ncalls itself: fake\n")));
 }
 
 TEST(Rebuild, that_changes_no_list_announces_none) {
@@ -172,9 +188,9 @@ TEST(Rebuild, a_new_server_that_does_not_work_never_takes_over) {
       {{"--answer", "initialize=null"}, "it isn't an object"},
       {{"--answer", R"(initialize={"protocolVersion":"2025-06-18"})"}, "names no capabilities"},
       {{"--refuse", "tools/list=no cheese"}, "tools/list was refused: no cheese"},
-      {{"--answer", "tools/list={}"}, "without a list of tools"},
-      {{"--answer", R"(tools/list={"tools":null})"}, "without a list of tools"},
-      {{"--answer", R"(tools/list={"tools":[],"nextCursor":"a"})"}, "does not come to an end"},
+      {{"--answer", "tools/list={}"}, "returned no list of tools"},
+      {{"--answer", R"(tools/list={"tools":null})"}, "returned no list of tools"},
+      {{"--answer", R"(tools/list={"tools":[],"nextCursor":"a"})"}, "doesn't end"},
       {{"--refuse", "prompts/list=no cheese"}, "prompts/list was refused"},
       {{"--hold", "initialize"}, "within"},
       {{"--hold", "tools/list"}, "within"},

@@ -90,7 +90,7 @@ TEST(Replay, that_never_answers_is_told_and_keeps_nobody_from_the_server) {
   const json::object answer = client.call("pivot_restart");
   EXPECT_FALSE(is_error(answer));
   EXPECT_THAT(text_of(answer),
-              HasSubstr("not repeated: the call of sleep (no answer within 1 s of its start)"));
+              HasSubstr("not replayed: the call of sleep (no answer within 1 s of the start)"));
   EXPECT_EQ(own(client, "echo", {{"text", "works"}}), "works");
 }
 

@@ -208,7 +208,7 @@ TEST(ServeAdmission, what_is_refused_is_in_the_log_with_its_name) {
   EXPECT_EQ(serve.post("nonsense", bearer(alices)).status, 400);
   EXPECT_EQ(serve.logged("POST /mcp/other from 127.0.0.1, alice: 404"), 1U);
   EXPECT_EQ(serve.logged("PUT /mcp from 127.0.0.1, alice: 405"), 1U);
-  EXPECT_EQ(serve.logged("what is no message from 127.0.0.1, alice"), 1U);
+  EXPECT_EQ(serve.logged("something that isn't a message from 127.0.0.1, alice"), 1U);
 }
 
 TEST(ServeAdmission, a_token_that_is_taken_out_ends_its_streams_and_servers_and_no_others) {

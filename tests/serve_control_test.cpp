@@ -79,6 +79,30 @@ TEST(ServeControl, status_shows_who_the_clients_are_and_what_they_do_to_the_user
   EXPECT_THAT(text_of(bob.call("pivot_status")), AllOf(HasSubstr("state: ready"), Not(HasSubstr("alice"))));
 }
 
+TEST(ServeControl, calls_of_all_clients_are_counted_and_each_is_told_of_its_own) {
+  const Team team;
+  const Serve& serve = *team.serve;
+  WebClient alice(serve, Era::legacy, team.alice);
+  alice.initialize();
+  alice.call("echo");
+  alice.call("fail");
+  WebClient bob(serve, Era::legacy, team.bob);
+  bob.initialize();
+  bob.call("echo");
+  EXPECT_THAT(text_of(alice.call("pivot_status")), AllOf(HasSubstr("calls: 2\n"), HasSubstr("errors: 1\n")));
+  EXPECT_THAT(text_of(bob.call("pivot_status")), AllOf(HasSubstr("calls: 1\n"), Not(HasSubstr("errors"))));
+  const auto counted = [&] {
+    const json::object server = status_of(serve).at("servers").at(0).as_object();
+    EXPECT_TRUE(server.contains("p50Us"));
+    return std::pair(server.at("calls").to_number<int>(), server.at("errors").to_number<int>());
+  };
+  EXPECT_EQ(counted(), std::pair(3, 1));
+  const pid_t server = std::stoi(own_text(alice.call("pid")));
+  alice.end();
+  EXPECT_TRUE(wait_gone({server}));
+  EXPECT_EQ(counted(), std::pair(4, 1)) << "forgotten with the client";
+}
+
 TEST(ServeControl, what_a_client_calls_itself_cannot_write_on_the_terminal) {
   const Serve serve;
   WebClient client(serve);

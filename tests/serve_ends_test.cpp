@@ -27,7 +27,7 @@ TEST(ServeEnds, a_session_outlives_mcpivot_and_the_model_is_told) {
 
   const json::object answer = client.call("pid");
   EXPECT_NE(own_text(answer), std::to_string(before));
-  EXPECT_THAT(text_of(answer), HasSubstr("[mcpivot] this session goes on"));
+  EXPECT_THAT(text_of(answer), HasSubstr("[mcpivot] this session resumes"));
   EXPECT_THAT(json::serialize(client.call("pid")), Not(HasSubstr("[mcpivot]")));
   // It can be asked things, as the one before could.
   Connection call = client.send_call("ask", {{"method", "roots/list"}});
@@ -135,17 +135,16 @@ TEST(ServeEnds, keys_are_replaced_while_it_runs_and_a_bad_file_changes_nothing) 
   client.initialize();
   EXPECT_THAT(client.session, testing::StartsWith("k1."));
   write_keys(file, second_key + first_key);
-  ASSERT_TRUE(wait_until([&] { return serve.logged("was read again") == 1; }, soon()));
+  ASSERT_TRUE(wait_until([&] { return serve.logged("was reloaded") == 1; }, soon()));
   WebClient later(serve);
   later.initialize();
   EXPECT_THAT(later.session, testing::StartsWith("k2."));
   EXPECT_EQ(client.notify("notifications/none").status, 202);
   write_keys(file, "k3 nonsense\n");
-  ASSERT_TRUE(
-      wait_until([&] { return serve.logged("the keys of session ids stay as they were") == 1; }, soon()));
+  ASSERT_TRUE(wait_until([&] { return serve.logged("keeping the old keys of session ids") == 1; }, soon()));
   EXPECT_EQ(client.notify("notifications/none").status, 202);
   write_keys(file, second_key);
-  ASSERT_TRUE(wait_until([&] { return serve.logged("was read again") == 2; }, soon()));
+  ASSERT_TRUE(wait_until([&] { return serve.logged("was reloaded") == 2; }, soon()));
   EXPECT_EQ(client.notify("notifications/none").status, 404);
   EXPECT_EQ(later.notify("notifications/none").status, 202);
 }
@@ -219,7 +218,7 @@ TEST(ServeEnds, servers_of_an_idle_client_end_and_its_session_goes_on_when_it_co
   EXPECT_TRUE(wait_gone({before}));
   const json::object answer = client.call("pid");
   EXPECT_NE(own_text(answer), std::to_string(before));
-  EXPECT_THAT(text_of(answer), HasSubstr("[mcpivot] this session goes on"));
+  EXPECT_THAT(text_of(answer), HasSubstr("[mcpivot] this session resumes"));
 }
 
 TEST(ServeEnds, a_client_that_waits_is_not_idle) {
@@ -238,9 +237,8 @@ TEST(ServeEnds, a_client_that_only_listens_keeps_its_stream_and_no_server) {
   const pid_t before = std::stoi(own_text(client.call("pid")));
   EXPECT_TRUE(wait_gone({before}));
   const json::object answer = client.call("notify", {{"method", "notifications/marker"}});
-  EXPECT_THAT(text_of(answer),
-              HasSubstr("was ended because nothing was asked of it for a long time. The next "
-                        "call starts it again; what it held in memory is gone."));
+  EXPECT_THAT(text_of(answer), HasSubstr("was stopped because it was idle for a long time. The next call "
+                                         "starts it again; anything it held in memory is gone."));
   EXPECT_EQ(hears.read_message()->at("method"), "notifications/marker");
 }
 

@@ -80,7 +80,7 @@ TEST(Watch, a_file_that_no_glob_names_changes_nothing) {
   ASSERT_TRUE(
       wait_until([&] { return (told = text_of(client.call("echo", {{"text", "-"}}))) != "-"; }, soon()));
   EXPECT_THAT(
-      told, AllOf(HasSubstr("generation 2"), HasSubstr("after a change of a.txt)"), Not(HasSubstr("other"))));
+      told, AllOf(HasSubstr("generation 2"), HasSubstr("after a change to a.txt)"), Not(HasSubstr("other"))));
 }
 
 TEST(Watch, the_servers_own_executable_replaced_is_swapped_in) {

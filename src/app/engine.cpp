@@ -58,7 +58,7 @@ std::string trouble_in(const LoadedConfig& loaded) {
   std::ranges::replace(text, '\n', ' ');
   if (const auto errors = std::ranges::count_if(loaded.problems, is_error); errors > 1)
     text += fmt::format(" ({} more: \"mcpivot check {}\" lists them)", errors - 1, file);
-  return text + ". Mend the file: it is read again when it is saved.";
+  return text + ". Fix the file; mcpivot reads it again when it is saved.";
 }
 
 // The configuration that the options stand for: what they say, or what the file says that they name. What is
@@ -110,6 +110,11 @@ LoadedConfig Engine::configuration() const {
   LoadedConfig loaded = load(options_.gateway);
   if (adapt_) adapt_(loaded.gateway);
   return loaded;
+}
+
+std::string Engine::configuration_file() const {
+  const std::string& file = options_.gateway.file;
+  return file.empty() ? file : absolute_path(file).lexically_normal().string();
 }
 
 void Engine::start() {
@@ -172,9 +177,9 @@ void Engine::configuration_changed() {
   const LoadedConfig loaded = configuration();
   if (!loaded.has_errors()) return gateway_.configure(loaded.gateway);
   gateway_.set_trouble(loaded.gateway.trouble);
-  if (options_.serve) return;  // it is none of the clients' business; the log has it
-  gateway_.add_notice(fmt::format(
-      "[mcpivot] the configuration was changed, and has errors; nothing was done:{}", errors_in(loaded)));
+  if (options_.serve) return;  // not for the clients; the log has it
+  gateway_.add_notice(fmt::format("[mcpivot] the changed configuration has errors, so nothing was changed:{}",
+                                  errors_in(loaded)));
 }
 
 void Engine::shut_down(const std::string& why, std::function<void()> done) {

@@ -43,6 +43,8 @@ class Engine {
   RealWorld& world() { return world_; }
   Clients& clients() { return clients_; }
   Gateway& gateway() { return gateway_; }
+  // Where its servers are configured; empty: on the command line.
+  std::string configuration_file() const;
 
  private:
   LoadedConfig configuration() const;

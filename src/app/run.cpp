@@ -51,7 +51,9 @@ class Program {
         client_(*link_, engine_.clients(), desk_,
                 [this](std::string_view why) { shut_down(fmt::format("the client {}", why)); }),
         control_(engine_.context(), engine_.world(), engine_.clients(), desk_, options.log.name),
-        deadline_(engine_.loop()) {}
+        deadline_(engine_.loop()) {
+    control_.set_configuration_file(engine_.configuration_file());
+  }
 
   int run() {
     engine_.start();
@@ -92,7 +94,7 @@ int run(const Options& options) {
   const bool guarded = guard.start();
   ::signal(SIGPIPE, SIG_IGN);
   set_up_log(options.log);
-  if (!guarded) log_warn("cannot fork a guard: if mcpivot is killed with SIGKILL, servers may stay behind");
+  if (!guarded) log_warn("cannot fork a guard: if mcpivot is killed with SIGKILL, servers may keep running");
   if (options.serve) return serve(options, guard);
   Program program(options, guard);
   return program.run();

@@ -50,15 +50,14 @@ std::vector<ListenAddress> addresses_in(const ServeOptions& options) {
     addresses.push_back(value_or_unfit(parse_listen_address(text)));
   for (const ListenAddress& address : addresses)
     if (!address.is_local() && options.token_file.empty() && !options.no_auth)
-      throw Unfit{fmt::format(
-          "--listen {}: other machines could come in there. Give them tokens with --token-file FILE, or say "
-          "--no-auth if everybody who reaches it may use these servers.",
-          address.text())};
+      throw Unfit{
+          fmt::format("--listen {}: other machines can reach this address. Give them tokens with "
+                      "--token-file FILE, or add --no-auth if anyone who reaches it may use these servers.",
+                      address.text())};
   if (!options.trusted_proxies.empty() && options.token_file.empty() && !options.no_auth)
     throw Unfit{
-        "--trusted-proxy: whoever reaches the proxy could come in. Give them tokens with --token-file FILE, "
-        "or "
-        "say --no-auth if the proxy decides who may come in."};
+        "--trusted-proxy: anyone who reaches the proxy gets in. Give clients tokens with --token-file FILE, "
+        "or add --no-auth if the proxy does the authentication."};
   return addresses;
 }
 
@@ -99,7 +98,7 @@ SessionSeal seal_of(const ServeOptions& options) {
   const std::string file = key_file_of(options);
   if (file.empty())
     throw Unfit{
-        "there is no home folder to keep the key of session ids in; name a file with "
+        "there is no home folder for the key of session ids; name a file with "
         "--session-key-file."};
   const bool given = !options.session_key_file.empty();
   return SessionSeal(value_or_unfit(given ? SessionKeys::load(file) : SessionKeys::load_or_make(file)));
@@ -122,7 +121,7 @@ void adapt(GatewayConfig& config, Sharing sharing) {
     entry.server.for_many = true;
   }
   config.remember = false;
-  if (!config.trouble.empty()) config.trouble = "the configuration has errors, which mcpivot's log names";
+  if (!config.trouble.empty()) config.trouble = "the configuration has errors; see mcpivot's log";
   config.powers = no_powers;
 }
 
@@ -142,6 +141,7 @@ class ServingProgram {
                  options.log.name),
         deadline_(engine_.loop()) {
     gate_.serve(server_);
+    control_.set_configuration_file(engine_.configuration_file());
   }
 
   int run() {
@@ -186,21 +186,21 @@ class ServingProgram {
       if (auto tokens = Tokens::load(options_.token_file)) {
         gate_.use(std::move(*tokens));
       } else {
-        log_warn("{}; the tokens stay as they were", tokens.error());
+        log_warn("{}; keeping the old tokens", tokens.error());
       }
     });
     const std::string keys_file = key_file_of(options_);
     watch(keys_file, [this, keys_file] {
       if (auto keys = SessionKeys::load(keys_file)) {
         gate_.use(std::move(*keys));
-        log_info("{} was read again", keys_file);
+        log_info("{} was reloaded", keys_file);
       } else {
-        log_warn("{}; the keys of session ids stay as they were", keys.error());
+        log_warn("{}; keeping the old keys of session ids", keys.error());
       }
     });
     const auto reload_tls = [this] {
       if (const auto loaded = server_.reload_tls(); !loaded)
-        log_warn("{}; the old certificate stays", loaded.error());
+        log_warn("{}; keeping the old certificate", loaded.error());
     };
     watch(options_.certificate, reload_tls);
     watch(options_.key, reload_tls);
@@ -208,7 +208,7 @@ class ServingProgram {
 
   // Calls under way are answered first, then the servers end.
   void shut_down(const std::string& why) {
-    log_info("{}: answering what is under way", why);
+    log_info("{}: finishing requests in flight", why);
     gate_.drain(options_.drain, [this, why] {
       server_.stop_accepting();
       engine_.shut_down(why, [this] { finish(); });

@@ -1,4 +1,4 @@
-// A span of time as people say it: "1.8 s", "45 s", "3 min".
+// A span of time as people say it: "3 ms", "1.8 s", "45 s", "3 min".
 #pragma once
 
 #include <chrono>
@@ -7,5 +7,8 @@
 namespace mcpivot {
 
 std::string duration_text(std::chrono::milliseconds duration);
+
+// How long a call takes: "0.4 ms", "12 ms", "1.5 s".
+std::string short_time_text(std::chrono::microseconds time);
 
 }  // namespace mcpivot

@@ -31,7 +31,7 @@ std::expected<std::string, std::string> read_small_file(const std::string& file,
     stream.read(piece.data(), static_cast<std::streamsize>(piece.size()));
     text.append(piece, 0, static_cast<std::size_t>(stream.gcount()));
   }
-  if (stream.bad()) return std::unexpected("cannot be read to its end");
+  if (stream.bad()) return std::unexpected("cannot be read to the end");
   if (text.size() > limit)
     return std::unexpected(fmt::format("is too large: at most {} bytes are read", limit));
   return text;
@@ -62,7 +62,7 @@ std::expected<void, std::string> replace_file(const std::string& path, std::stri
   };
   std::string draft = path + ".mcpivot-XXXXXX";
   const int descriptor = ::mkostemp(draft.data(), O_CLOEXEC);
-  if (descriptor < 0) return failed("cannot be written, because its folder cannot", errno);
+  if (descriptor < 0) return failed("cannot be written because its folder cannot", errno);
   struct stat owner{};
   if (!placing.owner_from.empty() && ::stat(placing.owner_from.c_str(), &owner) == 0 &&
       owner.st_uid != ::geteuid())

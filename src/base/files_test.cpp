@@ -31,7 +31,7 @@ TEST(ReplacedFile, that_cannot_be_put_in_place_leaves_nothing_behind) {
   EXPECT_EQ(std::distance(fs::directory_iterator(folder.path()), fs::directory_iterator()), 1);
   const auto nowhere = replace_file(folder / "no folder/file", "new");
   ASSERT_FALSE(nowhere);
-  EXPECT_TRUE(nowhere.error().starts_with("cannot be written, because its folder cannot: "));
+  EXPECT_TRUE(nowhere.error().starts_with("cannot be written because its folder cannot: "));
 }
 
 TEST(FilesBeginning, is_as_much_as_there_is_and_no_more_than_was_asked_for) {

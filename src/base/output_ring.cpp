@@ -9,7 +9,7 @@ void OutputRing::add(int generation, std::string_view line) {
   std::string text = as_utf8(line.substr(0, longest_line));
   if (line.size() > longest_line) text += "… [line cut at 4096 bytes]";
   static std::uint64_t last_number = 0;
-  lines_.push_back({generation, std::move(text), ++last_number});
+  lines_.push_back({generation, std::move(text), ++last_number, std::chrono::system_clock::now()});
   if (lines_.size() > most_lines) lines_.pop_front();
 }
 

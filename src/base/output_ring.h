@@ -6,6 +6,7 @@
 #pragma once
 
 #include <algorithm>
+#include <chrono>
 #include <cstdint>
 #include <deque>
 #include <string>
@@ -23,7 +24,8 @@ class OutputRing {
   struct Line {
     int generation;
     std::string text;
-    std::uint64_t number;  // counts the lines of all rings, from 1
+    std::uint64_t number;                      // counts the lines of all rings, from 1
+    std::chrono::system_clock::time_point at;  // for people; nothing is decided by it
   };
 
   void add(int generation, std::string_view line);

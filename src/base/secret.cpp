@@ -11,7 +11,7 @@ std::string random_text() {
   std::array<unsigned char, 16> bytes{};
   // Without randomness there is nothing sound to go on with.
   if (RAND_bytes(bytes.data(), static_cast<int>(bytes.size())) != 1)
-    throw std::runtime_error("the system gives no random numbers");
+    throw std::runtime_error("the system provides no random numbers");
   constexpr std::string_view digits = "0123456789abcdef";
   std::string text;
   for (const unsigned char byte : bytes) {

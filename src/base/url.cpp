@@ -27,14 +27,13 @@ std::string Url::authority() const {
 
 std::expected<Url, std::string> parse_url(std::string_view text) {
   auto fail = [&](const std::string& why) {
-    return std::unexpected("'" + std::string(text) + "' is no address of an HTTP server: " + why);
+    return std::unexpected("'" + std::string(text) + "' isn't an HTTP URL: " + why);
   };
   const auto scheme_end = text.find("://");
   if (scheme_end == std::string_view::npos) return fail("it must begin with http:// or https://");
   const std::string scheme = lower(text.substr(0, scheme_end));
   if (scheme != "http" && scheme != "https") return fail("it must begin with http:// or https://");
-  if (!is_plain(text))
-    return fail("it has a blank or a character beyond ASCII; write those as %20 and so on");
+  if (!is_plain(text)) return fail("it has a space or a non-ASCII character; write those as %20 and so on");
   Url url;
   url.tls = scheme == "https";
   url.port = url.tls ? 443 : 80;
@@ -43,7 +42,7 @@ std::expected<Url, std::string> parse_url(std::string_view text) {
   rest.remove_prefix(authority.size());
   if (authority.find('@') != std::string_view::npos)
     return std::unexpected(
-        "an address must not hold a user name or password; use --header \"Authorization: …\"");
+        "a URL must not contain a user name or password; use --header \"Authorization: …\"");
 
   std::string_view port;
   if (authority.starts_with('[')) {
@@ -56,12 +55,13 @@ std::expected<Url, std::string> parse_url(std::string_view text) {
     port = authority.substr(url.host.size());
   }
   if (url.host.empty()) return fail("it names no host");
-  if (!std::ranges::all_of(url.host, is_host_character)) return fail("the host's name has a wrong character");
+  if (!std::ranges::all_of(url.host, is_host_character))
+    return fail("the host name has an invalid character");
   if (!port.empty()) {
     const char* end = port.data() + port.size();
     auto [tail, error] = std::from_chars(port.data() + 1, end, url.port);
     if (port.front() != ':' || port.size() < 2 || error != std::errc() || tail != end || url.port == 0)
-      return fail("the port is no number from 1 to 65535");
+      return fail("the port isn't a number from 1 to 65535");
   }
   rest = rest.substr(0, rest.find('#'));
   url.target = rest.starts_with('/') ? std::string(rest) : "/" + std::string(rest);
@@ -73,7 +73,7 @@ std::expected<Url, std::string> resolve_reference(const Url& base, std::string_v
       reference.find("://") < reference.find_first_of("/?#"))
     return parse_url(reference);
   if (reference.starts_with("//")) return parse_url((base.tls ? "https:" : "http:") + std::string(reference));
-  if (reference.empty() || !is_plain(reference)) return std::unexpected("it is no address");
+  if (reference.empty() || !is_plain(reference)) return std::unexpected("it isn't a URL");
   Url url = base;
   reference = reference.substr(0, reference.find('#'));
   const std::string path = base.target.substr(0, base.target.find('?'));

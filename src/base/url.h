@@ -25,7 +25,7 @@ struct Url {
   std::string authority() const;
   std::string origin() const { return (tls ? "https://" : "http://") + authority(); }
   std::string text() const { return origin() + target; }
-  // For people to read: what stands behind a question mark may be a secret.
+  // For people: what follows a question mark may be a secret.
   std::string shown() const {
     const auto query = target.find('?');
     return origin() + target.substr(0, query) + (query == std::string::npos ? "" : "?…");

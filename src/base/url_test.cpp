@@ -33,7 +33,7 @@ TEST(Url, that_is_none_says_why) {
                                   {"http://[::1/", "']'"},
                                   {"http://h/a b", "blank"},
                                   {"http://h/\r\nX: y", "blank"},
-                                  {"http://ex*ample/", "wrong character"},
+                                  {"http://ex*ample/", "invalid character"},
                                   {"http://me:secret@h/", "--header"}}) {
     const auto url = parse_url(text);
     ASSERT_FALSE(url) << text;

@@ -87,8 +87,8 @@ void LegacyFacade::on_input_required(Calls::iterator at, const ResultParts& part
                                      ? with_elicitation_id(question.params, ends_.secret())
                                      : question.params));
     if (const auto readable = read_message(lines.back()); !readable)
-      return fail(own, fmt::format("the server asked for {} with params that can be read in two ways: {}",
-                                   method, readable.error().reason));
+      return fail(own, fmt::format("the server asked for {} with ambiguous params: {}", method,
+                                   readable.error().reason));
   }
   call.input = std::make_unique<InputRound>(std::move(*input));
   if (lines.empty()) return send_again(own);
@@ -156,7 +156,8 @@ void LegacyFacade::send_again(std::int64_t own) {
 void LegacyFacade::withdraw(std::int64_t own, std::uint64_t client, int round, const InputRound& input) {
   for (std::size_t i = 0; i < input.questions().size(); ++i) {
     if (input.questions()[i].state != State::open) continue;
-    const std::string line = cancellation(ask_id(own, round, i), "the call that this belongs to has ended");
+    const std::string line =
+        cancellation(ask_id(own, round, i), "the call that this belongs to has finished");
     ends_.ask(client, *read_message(line));
   }
 }

@@ -16,14 +16,14 @@ void LegacyFacade::subscribe(std::string_view id, const Message& message) {
     return say(error_answer(id, code::invalid_params, "resources/subscribe needs a uri"));
   if (!listen_.supported())
     return say(error_answer(id, code::method_not_found,
-                            "the server doesn't have subscriptions/listen, so nobody can subscribe to it"));
+                            "the server has no subscriptions/listen, so clients can't subscribe"));
   const std::string uri = string_value(message.text(message.uri));
   ListenFilter wanted = listen_.wanted();
   if (wanted.uris.contains(uri) && listen_.honours(uri)) return say(result_answer(id, "{}"));
   if (wanted.uris.size() >= limits_.subscriptions)
     return say(error_answer(
         id, code::invalid_request,
-        fmt::format("there are {} subscriptions already, which is the limit", limits_.subscriptions)));
+        fmt::format("there are already {} subscriptions, which is the limit", limits_.subscriptions)));
   waiters_.push_back({own_id(id), uri, true});
   wanted.uris.insert(uri);
   listen_.want(std::move(wanted), listen_meta());

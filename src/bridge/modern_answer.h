@@ -10,7 +10,7 @@
 namespace mcpivot {
 
 // The edits for an answer to a request of this method. False: it can't become a modern one, because its
-// result is no object.
+// result isn't an object.
 bool make_modern(const Message& answer, Method asked, Edits& edits);
 
 // The code of an error, or 0 if it has none that is a whole number.

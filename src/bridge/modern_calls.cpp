@@ -255,7 +255,7 @@ void ModernCalls::give_up(std::int64_t below) {
   Parking& parking = *call.parking;
   states_.erase(parking.state);
   if (!parking.ended && parking.answer.empty())
-    ends_.to_server(cancellation(IdText(below).view(), "the client did not come back with what was asked"));
+    ends_.to_server(cancellation(IdText(below).view(), "the client did not return with its answers"));
   for (Question& question : parking.questions) {
     if (question.id.empty()) continue;
     if (question.asked) {
@@ -341,10 +341,13 @@ ModernCalls::Call ModernCalls::take(Calls::iterator call) {
 
 void ModernCalls::deliver(std::int64_t below, Call call, const Message& answer) {
   if (answer.kind == Kind::error && !call.lacks.empty())
-    return say(call.above, lacking(call.above, call.lacks,
-                                   fmt::format("the server asked for what takes the capability {}, which the "
-                                               "client doesn't have",
-                                               call.lacks)));
+    return say(
+        call.above,
+        lacking(
+            call.above, call.lacks,
+            fmt::format(
+                "the server asked for something that needs the capability {}, which the client doesn't have",
+                call.lacks)));
   if (answer.kind == Kind::error && error_code(answer) == code::url_elicitation_required &&
       ask_for_urls(below, call, answer))
     return;
@@ -367,7 +370,7 @@ bool ModernCalls::ask_for_urls(std::int64_t below, Call& call, const Message& er
   if (questions.size() > most_questions) questions.resize(most_questions);
   if (!missing_capability(questions.front(), call.asked.message()).empty()) {
     say(call.above, lacking(call.above, "elicitation.url",
-                            "the server needs the user to open a URL first, and the client does no "
+                            "the server needs the user to open a URL first, and the client doesn't support "
                             "elicitation in mode \"url\""));
     return true;
   }

@@ -93,7 +93,7 @@ TEST(ModernCallsEnd, a_parked_call_whose_client_never_comes_back_is_cancelled_an
   stage.facade.expire();
   const Lines down = stage.down();
   ASSERT_EQ(down.size(), 3U);
-  EXPECT_EQ(down[0], cancellation("1", "the client did not come back with what was asked"));
+  EXPECT_EQ(down[0], cancellation("1", "the client did not return with its answers"));
   EXPECT_EQ(down[1], R"({"jsonrpc":"2.0","id":"a","result":{"action":"cancel"}})");
   EXPECT_EQ(id_of(down[2]), R"("b")");
   EXPECT_EQ(error_of(down[2], "code"), "-32601");
@@ -185,7 +185,7 @@ TEST(ModernCallsBounds, at_most_64_calls_are_parked_and_the_oldest_is_given_up) 
   stage.ask("65");
   const Lines down = stage.down();
   ASSERT_EQ(down.size(), 2U);
-  EXPECT_EQ(down[0], cancellation("2", "the client did not come back with what was asked"));
+  EXPECT_EQ(down[0], cancellation("2", "the client did not return with its answers"));
   EXPECT_EQ(down[1], R"({"jsonrpc":"2.0","id":2,"result":{"action":"cancel"}})");
 }
 

@@ -202,7 +202,7 @@ void ModernFacade::server_asked(const Message& message) {
   if (!question) {
     return ends_.to_server(error_answer(
         message.text(message.id), code::method_not_found,
-        fmt::format("clients know no method \"{}\"", string_value(message.text(message.method)))));
+        fmt::format("clients have no method \"{}\"", string_value(message.text(message.method)))));
   }
   if (!calls_.can_carry() && !neighbours_.empty()) return pass_up(message);
   calls_.ask(std::move(*question));

@@ -1,5 +1,5 @@
 // A modern facade between two ends that write down what they are given, for tests: one line for each message,
-// with its edits made. What is no message when it arrives there is a failure.
+// with its edits made. Anything that isn't a message when it arrives there is a failure.
 #pragma once
 
 #include <fmt/format.h>

@@ -308,7 +308,7 @@ TEST(ModernFacade, a_ping_of_the_server_is_answered_here_and_unknown_requests_ar
   EXPECT_EQ(stage.down(), Lines{R"({"jsonrpc":"2.0","id":"p","result":{}})"});
   stage.call(1);
   stage.from_server(R"({"jsonrpc":"2.0","id":9,"method":"x/y","params":[1]})");
-  EXPECT_EQ(stage.down(), Lines{error_answer("9", -32601, R"(clients know no method "x/y")")});
+  EXPECT_EQ(stage.down(), Lines{error_answer("9", -32601, R"(clients have no method "x/y")")});
   EXPECT_TRUE(stage.up().empty());
 }
 

@@ -18,7 +18,7 @@ constexpr std::string_view prefix = "listen-";
 // Waits double up to this many uses.
 constexpr unsigned most_doublings = 6;
 
-// The same for those that nobody's use opens again; and one that lasts longer than this is no failure.
+// The same for those that nobody's use opens again; and one that lasts longer than this isn't a failure.
 constexpr std::chrono::milliseconds first_pause{1'000};
 constexpr std::chrono::milliseconds longest_pause{30'000};
 
@@ -47,7 +47,7 @@ void UpstreamListen::settle() {
   if (wanted_.empty()) {
     changed_ = false;
     wait_ = 0;
-    if (held_) cancel(*std::exchange(held_, std::nullopt), "nobody listens any more");
+    if (held_) cancel(*std::exchange(held_, std::nullopt), "no client is subscribed any more");
   } else if (changed_) {
     open();
   }

@@ -51,7 +51,7 @@ class UpstreamListen {
   const ListenFilter& wanted() const { return wanted_; }
   // The server won't tell of this one, and it is no longer wanted.
   void give_up(std::string_view uri);
-  // Whether the server tells of it.
+  // Whether the server announces it.
   bool honours(std::string_view uri) const { return held_ && held_->filter.uris.contains(uri); }
   // Opens one now, if none is on its way: somebody waits for it.
   void hurry() {

@@ -52,7 +52,7 @@ void describe(const ToolSpec& tool) {
 void describe(const std::vector<SchemaProblem>& problems, bool mistakes) {
   const auto count = std::ranges::count(problems, mistakes, &SchemaProblem::mistake);
   if (count == 0) return;
-  say(fmt::format("\n{} {}", count, mistakes ? "to be mended:" : "worth knowing:"));
+  say(fmt::format("\n{} {}", count, mistakes ? "to fix:" : "worth knowing:"));
   for (const SchemaProblem& problem : problems)
     if (problem.mistake == mistakes) say(fmt::format("  {}: {}", problem.place, problem.what));
 }

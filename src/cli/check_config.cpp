@@ -89,20 +89,33 @@ class Report {
       const std::size_t count = servers.size() + config_.left_out.size();
       say(paint_.bold(fmt::format("{}: {} server{}", file, count, count == 1 ? "" : "s")));
       if (servers.size() > 1)
-        say(fmt::format("tools are called {}{}",
+        say(fmt::format("tools are called {}{}{}",
                         config_.gateway.names == Naming::bare ? "as the servers call them" : "SERVER__TOOL",
-                        config_.gateway.remember ? "; what is activated is remembered" : ""));
+                        config_.gateway.remember ? "; what is activated is remembered" : "",
+                        reach(config_.gateway.pivot_call)));
     }
     for (std::size_t i = 0; i < servers.size(); ++i) print(servers[i], config_.sources[i]);
     for (const LeftOut& server : config_.left_out)
       say(fmt::format("\n{}  {}", paint_.bold(on_one_line(server.name)),
-                      server.disabled ? "disabled" : paint_.red("left out: it has errors, see below")));
+                      server.disabled ? "disabled" : paint_.red("skipped: it has errors, see below")));
     print_problems(file);
   }
 
   bool has_errors() const { return config_.has_errors(); }
 
  private:
+  static std::string_view reach(CallThrough through) {
+    switch (through) {
+      case CallThrough::active:
+        return "; pivot_call calls those of active servers";
+      case CallThrough::off:
+        return "; there is no pivot_call";
+      case CallThrough::all:
+        break;
+    }
+    return "";
+  }
+
   void line(std::string_view label, const std::string& text) {
     if (!text.empty())
       say(fmt::format("  {} {}", paint_.dim(fmt::format("{:<9}", label)), on_one_line(text)));
@@ -114,7 +127,7 @@ class Report {
     const ServerKind kind = kind_of(server);
     say(fmt::format("\n{}  {}, {}{}", paint_.bold(server.name), kind_word(kind),
                     active ? "active" : "inactive",
-                    entry.start == StartMode::lazy ? ", starts at its first use" : ""));
+                    entry.start == StartMode::lazy ? ", starts when first used" : ""));
     if (kind == ServerKind::http) {
       print_daemon(server, source);
     } else {
@@ -125,7 +138,7 @@ class Report {
       print_program(server, source, key);
     }
     if (kind != ServerKind::http || !server.command.cwd.empty())
-      line("in", server.command.cwd.empty() ? "the folder that mcpivot is started in" : server.command.cwd);
+      line("in", server.command.cwd.empty() ? "the folder mcpivot is started in" : server.command.cwd);
     print_folder(server, source);
     line("env", list_text(keys_of(source, "env")));
     line("builds", spelled(source, "build"));
@@ -137,6 +150,9 @@ class Report {
     line("replays", spelled(source, "replay"));
     line("limits", limits(source));
     line("tools", tools(entry.tools));
+    if (entry.pivot_call)
+      line("through", *entry.pivot_call ? "pivot_call calls its tools, also while it is inactive"
+                                        : "pivot_call never calls its tools");
     if (entry.idle_stop) line("ends", "when inactive for " + duration_text(*entry.idle_stop));
   }
 
@@ -172,7 +188,7 @@ class Report {
     if (!program.empty()) {
       if (program != name || name != spelled(source, key)) line("program", program);
     } else if (!server.build.empty()) {
-      line("program", path ? name + ", which is still to be built" : name);
+      line("program", path ? name + ", not built yet" : name);
     } else {
       warn(source, key,
            fmt::format("server \"{}\": {}; install it, or correct \"{}\"", server.name,
@@ -186,7 +202,7 @@ class Report {
     std::error_code error;
     if (!server.command.cwd.empty() && !fs::is_directory(server.command.cwd, error))
       warn(source, "cwd",
-           fmt::format("server \"{}\": there is no folder {}; make it, or correct \"cwd\"", server.name,
+           fmt::format("server \"{}\": there is no folder {}; create it, or correct \"cwd\"", server.name,
                        server.command.cwd));
   }
 
@@ -195,7 +211,7 @@ class Report {
     if (!server.watch.empty()) return list_text(server.watch);
     if (kind_of(server) == ServerKind::http) return {};
     const std::string own = own_file(server.command);
-    return own.empty() ? "nothing: its own file is not known" : own;
+    return own.empty() ? "nothing: its own file is unknown" : own;
   }
 
   static std::string limits(const JsoncMember& source) {
@@ -216,7 +232,7 @@ class Report {
     if (!rules.deny.empty()) parts.push_back("never " + list_text(rules.deny));
     for (const auto& [own, name] : rules.rename) parts.push_back(own + " is called " + name);
     for (const auto& [own, words] : rules.describe)
-      parts.push_back(own + " has a description of the file's own");
+      parts.push_back(own + " has its description from this file");
     return list_text(parts);
   }
 

@@ -22,15 +22,15 @@ void add_common(CLI::App& app, InstallCommand& command) {
          [&command](const std::string& scope) {
            command.scope = scope == "project" ? Scope::project : Scope::user;
          },
-         "user: for every project (the default); project: for the current folder, without paths of this "
-         "machine, so that it can be committed")
+         "user: all projects (the default); project: this folder only, without machine-specific paths, so "
+         "that it can be committed")
       ->check(CLI::IsMember({"user", "project"}))
       ->option_text("SCOPE");
-  app.add_option("--name", command.name, "What to call the entry (default: mcpivot)")
+  app.add_option("--name", command.name, "The entry's name (default: mcpivot)")
       ->check(
           [](const std::string& name) { return std::string(name.empty() ? "a name must not be empty" : ""); })
       ->option_text("NAME");
-  app.add_flag("--dry-run", command.dry_run, "Only say what would happen");
+  app.add_flag("--dry-run", command.dry_run, "Show what would be done, and change nothing");
 }
 
 }  // namespace
@@ -41,16 +41,16 @@ std::function<std::function<int()>()> add_install_commands(CLI::App& app) {
   const auto dry_init = std::make_shared<bool>(false);
 
   auto* in = add_command(app, "install", "[CLIENT] [OPTIONS]",
-                         "Put mcpivot into a client's list of servers; alone: list the clients found");
+                         "Add mcpivot to a client's list of servers; without CLIENT, list the clients found");
   add_common(*in, *install);
   in->add_flag("--import", install->import,
-               "Move the servers that the client has into mcpivot's configuration, which all clients share; "
-               "with more than one server there, they are inactive until needed");
-  auto* out =
-      add_command(app, "uninstall", "CLIENT [OPTIONS]", "Take it out again, and give imported servers back");
+               "Move the client's servers into mcpivot's configuration, which all clients share; with more "
+               "than one server there, they are inactive until needed");
+  auto* out = add_command(app, "uninstall", "CLIENT [OPTIONS]",
+                          "Remove mcpivot from a client, and give imported servers back");
   add_common(*out, *uninstall);
   auto* init = add_command(app, "init", "[--dry-run]",
-                           "Write a first mcpivot.json for the project in the current folder");
+                           "Write a starter mcpivot.json for the project in the current folder");
   init->add_flag("--dry-run", *dry_init, "Only print it");
 
   return [=]() -> std::function<int()> {
@@ -62,10 +62,9 @@ std::function<std::function<int()>()> add_install_commands(CLI::App& app) {
 }
 
 std::function<std::function<int()>()> add_doctor_command(CLI::App& app) {
-  auto* command = add_command(app, "doctor", "[FILE]",
-                              "Look for what goes wrong in practice, and say what to do about it");
+  auto* command = add_command(app, "doctor", "[FILE]", "Check for common problems, and say how to fix them");
   auto file = std::make_shared<std::string>();
-  command->add_option("FILE", *file, "The configuration; default: the one that would be found")
+  command->add_option("FILE", *file, "The config file (default: the one that mcpivot would use)")
       ->option_text(" ");
   return [command, file]() -> std::function<int()> {
     if (!*command) return {};
@@ -81,7 +80,7 @@ std::function<std::function<int()>()> add_control_commands(CLI::App& app) {
                      Instance server = Instance::optional) {
     CLI::App* made = add_command(app, name, usage, what);
     made->group("Commands for a running mcpivot");
-    made->add_option("--instance", wish->instance, "Which mcpivot, by pid or name, if several run")
+    made->add_option("--instance", wish->instance, "Which mcpivot, by pid or name, if several are running")
         ->option_text("PID");
     if (server != Instance::none)
       made->add_option("SERVER", wish->server, "Which server; part of its name is enough")
@@ -93,28 +92,47 @@ std::function<std::function<int()>()> add_control_commands(CLI::App& app) {
   auto* show = command("status", "[SERVER] [OPTIONS]", "What runs, and how it is doing");
   show->add_flag("--json", wish->as_json, "For programs");
   show->add_flag("--watch", wish->watch, "Again and again, until Ctrl-C");
+  show->add_flag("--all", wish->all, "Also the mcpivots of other folders");
   auto* reload = command("reload", "[SERVER] [OPTIONS]",
-                         "A new generation of a server; the old one serves until it works");
+                         "Start a new generation of a server; the old one serves until it works");
   reload->add_flag("--build", wish->build, "Build it first");
-  command("restart", "[SERVER] [OPTIONS]", "A new generation of a server, without a build");
+  command("restart", "[SERVER] [OPTIONS]", "Start a new generation of a server, without a build");
   command("stop", "[SERVER] [OPTIONS]", "Stop a server and free its program; the next call starts it");
-  auto* log = command("logs", "[SERVER] [OPTIONS]", "What servers wrote to stderr");
-  log->add_flag("-f,--follow", wish->follow, "Go on as more comes, until Ctrl-C");
-  log->add_option("-n,--lines", wish->lines, "How many lines to begin with (default: 50)")->option_text("N");
-  command("activate", "SERVER [OPTIONS]", "Put a server's tools into the client's list", Instance::required);
-  command("deactivate", "SERVER [OPTIONS]", "Take a server's tools out of the client's list",
+  auto* log = command("logs", "[SERVER] [OPTIONS]", "Show what servers wrote to stderr");
+  log->add_flag("-f,--follow", wish->follow, "Print new lines as they come, until Ctrl-C");
+  log->add_option("-n,--lines", wish->lines, "How many lines to start with (default: 50)")->option_text("N");
+  command("activate", "SERVER [OPTIONS]", "Add a server's tools to the client's list", Instance::required);
+  command("deactivate", "SERVER [OPTIONS]", "Remove a server's tools from the client's list",
           Instance::required);
-  command("tools", "[SERVER] [OPTIONS]", "The tools of all servers, or of one");
-  auto* call = command("call", "TOOL [JSON] [OPTIONS]", "Call a tool by hand", Instance::none);
+  auto* tools = command("tools", "[SERVER | TOOL] [OPTIONS]",
+                        "The tools of all servers, or of one; or the arguments of one tool", Instance::none);
+  tools->add_option("SERVER|TOOL", wish->tool, "A server, or a tool; part of a server's name is enough")
+      ->option_text(" ");
+  tools->add_flag("--json", wish->as_json, "For programs");
+  auto* search = command("search", "WORDS... [OPTIONS]", "Find tools, of all servers, by what you want to do",
+                         Instance::none);
+  search->add_option("WORDS", wish->words, "What the tool should do, such as: read a file")
+      ->required()
+      ->option_text(" ");
+  search->add_option("-n,--limit", wish->hits, "How many to show at most (default: 5)")->option_text("N");
+  search->add_flag("--json", wish->as_json, "For programs");
+  auto* call = command("call", "TOOL [KEY=VALUE... | JSON] [OPTIONS]", "Call a tool by hand", Instance::none);
   call->add_option("TOOL", wish->tool, "Its name, as clients see it")->required()->option_text(" ");
-  call->add_option("JSON", wish->arguments, "Its arguments, as a JSON object")->option_text(" ");
+  call->add_option("ARGUMENT", wish->words,
+                   "KEY=VALUE, of the type that the tool asks for; KEY=@FILE for what a file contains; "
+                   "KEY:=JSON; or all of them as a JSON object")
+      ->option_text(" ");
+  call->add_option("--save-to", wish->folder,
+                   "Where images, audio and other files in the answer are saved (default: here)")
+      ->option_text("FOLDER")
+      ->check(CLI::ExistingDirectory);
+  call->add_flag("--json", wish->as_json, "Print the whole answer, as JSON");
 
-  auto* sessions =
-      command("sessions", "[--end ID] [OPTIONS]", "The sessions of an \"mcpivot serve\"", Instance::none);
-  sessions
-      ->add_option("--end", wish->end, "End this one, as its client could; the beginning of its id is enough")
+  auto* sessions = command("sessions", "[--end ID] [OPTIONS]", "List the sessions of an \"mcpivot serve\"",
+                           Instance::none);
+  sessions->add_option("--end", wish->end, "End this session; the beginning of its id is enough")
       ->option_text("ID");
-  sessions->add_flag("--json", wish->as_json, "For programs");
+  sessions->add_flag("--json", wish->as_json, "Print JSON");
 
   return [wish, commands]() -> std::function<int()> {
     for (const CLI::App* given : commands)

@@ -13,7 +13,8 @@ class App;
 
 namespace mcpivot {
 
-// Looks up the names of running things; `kind` is SERVER, TOOL or PID.
+// Looks up the names of running things; `kind` is SERVER, TOOL, both with a "|", PID, ID (of a session), or
+// "ARGUMENT TOOL" for what a tool takes.
 using NameSource = std::function<std::vector<std::string>(const std::string& kind)>;
 
 // What the last of the words could become. The first line says what else fits: "words" (nothing), "files",

@@ -3,7 +3,7 @@
 namespace mcpivot {
 namespace {
 
-// Bash splits words at "=" and ":", which belong to ours; and it replaces only what stands behind the last of
+// Bash splits words at "=" and ":", which are part of ours; and it replaces only what follows the last of
 // them.
 constexpr const char* bash_script = R"script(# mcpivot's completions for bash; mcpivot itself knows what fits.
 _mcpivot() {
@@ -28,6 +28,7 @@ _mcpivot() {
     printf -v word %q "${word:${#last}-${#tail}}"
     COMPREPLY+=("$word")
   done
+  [[ ${COMPREPLY[0]-} == *= ]] && compopt -o nospace 2>/dev/null
   case ${lines[0]-} in
     files) compopt -o filenames 2>/dev/null; mapfile -t -O "${#COMPREPLY[@]}" COMPREPLY < <(compgen -f -- "$tail") ;;
     folders) compopt -o filenames 2>/dev/null; mapfile -t -O "${#COMPREPLY[@]}" COMPREPLY < <(compgen -d -- "$tail") ;;
@@ -57,7 +58,11 @@ _mcpivot() {
     name=${${line%%$'\t'*}//:/\\:}
     [[ $line == *$'\t'* ]] && described+=("$name:${line#*$'\t'}") || described+=("$name")
   done
-  (( $#described )) && _describe -V mcpivot described
+  if [[ $lines[2] == *= ]]; then
+    (( $#described )) && _describe -V mcpivot described -S ''
+  else
+    (( $#described )) && _describe -V mcpivot described
+  fi
   case $lines[1] in
     files) [[ $PREFIX == --*=* ]] && compset -P '*='; _files ;;
     folders) [[ $PREFIX == --*=* ]] && compset -P '*='; _files -/ ;;

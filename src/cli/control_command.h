@@ -1,5 +1,5 @@
 // The commands that talk to a running mcpivot from a terminal: status, reload, restart, stop, logs, activate,
-// deactivate, tools, call, sessions.
+// deactivate, tools, call, search, sessions.
 #pragma once
 
 #include <string>
@@ -11,11 +11,14 @@ namespace mcpivot {
 struct ControlWish {
   std::string server;
   std::string instance;
-  std::string tool;
-  std::string arguments = "{}";
-  std::string end;    // which session
-  bool many = false;  // only an mcpivot with many clients is meant
+  std::string tool;                  // for `tools`: or a server
+  std::vector<std::string> words{};  // a call's arguments, or what to search for
+  std::string folder = ".";          // where images and the like are saved
+  std::string end;                   // which session
+  bool all = false;                  // also those of other folders
+  bool many = false;                 // only an mcpivot with many clients is meant
   int lines = 50;
+  int hits = 5;
   bool as_json = false;
   bool watch = false;
   bool build = false;
@@ -25,8 +28,8 @@ struct ControlWish {
 // Does what `mcpivot NAME` was asked to. Returns 0, or 1 if that failed.
 int control_command(const std::string& name, const ControlWish& wish);
 
-// What running mcpivots have of that kind, for completions: SERVER, TOOL, PID, or ID of a session. Who does
-// not answer is left out.
+// What running mcpivots have of that kind, for completions: SERVER, TOOL, PID, or ID of a session; and which
+// arguments a tool takes ("ARGUMENT TOOL"). Who does not answer is left out.
 std::vector<std::string> running_names(const std::string& kind);
 
 }  // namespace mcpivot

@@ -39,7 +39,7 @@ using std::chrono::milliseconds;
 
 // A server that has not shaken hands by then is reported as it is.
 constexpr milliseconds patience{15'000};
-constexpr std::size_t most_of_version = 40;  // shown of one that is none
+constexpr std::size_t most_of_version = 40;  // shown of an invalid one
 // Below these, watching a project of ordinary size may fail.
 constexpr long enough_watches = 65'536;
 constexpr long enough_instances = 128;
@@ -80,9 +80,9 @@ void look_at_limits(Findings& findings) {
   const long watches = number_in("/proc/sys/fs/inotify/max_user_watches");
   const long instances = number_in("/proc/sys/fs/inotify/max_user_instances");
   if (watches >= enough_watches && instances >= enough_instances)
-    return findings.good(fmt::format("the system lets us watch {} folders", watches));
+    return findings.good(fmt::format("the system allows {} watched folders", watches));
   findings.doubtful(fmt::format(
-      "the system lets a user watch {} folders with {} watchers; large projects need more.\n"
+      "the system allows a user {} watched folders and {} watchers; large projects need more.\n"
       "Raise it: sudo sysctl fs.inotify.max_user_watches=524288 fs.inotify.max_user_instances=512",
       watches, instances));
 }
@@ -93,7 +93,7 @@ std::string wrong_with(const JsoncValue& entry, const fs::path& folder) {
   const JsoncValue* command = entry.find("command");
   const fs::path program = command->text;
   if (program.is_absolute() && ::access(program.c_str(), X_OK) != 0)
-    return fmt::format("{} is no program that can be run; \"mcpivot install\" writes the right path",
+    return fmt::format("{} isn't a program that can be run; \"mcpivot install\" writes the right path",
                        program.string());
   if (!command->text.contains('/') && !find_program({.argv = {command->text}, .cwd = {}, .env = {}}))
     return fmt::format("{} isn't in PATH; add its folder to PATH", command->text);
@@ -106,7 +106,7 @@ std::string wrong_with(const JsoncValue& entry, const fs::path& folder) {
       named.erase(0, open.size());
     const fs::path file = folder / named;
     std::error_code error;
-    if (!fs::exists(file, error)) return fmt::format("its configuration {} is not there", file.string());
+    if (!fs::exists(file, error)) return fmt::format("its config file {} doesn't exist", file.string());
   }
   return {};
 }
@@ -133,10 +133,10 @@ void look_at_client(const Client& client, Scope scope, const Places& places, Fin
     const fs::path folder = scope == Scope::project ? fs::path(places.folder) : fs::path(*file).parent_path();
     const std::string wrong = wrong_with(server.value, folder);
     if (wrong.empty() && is_another_file(command->text)) {
-      findings.doubtful(fmt::format(
-          "{} starts {} as \"{}\" ({}), which is another file than this mcpivot; if it should be this one, "
-          "run \"mcpivot install\" again",
-          client.title, command->text, server.name, *file));
+      findings.doubtful(
+          fmt::format("{} starts {} as \"{}\" ({}), which isn't this mcpivot; if it should be, "
+                      "run \"mcpivot install\" again",
+                      client.title, command->text, server.name, *file));
     } else if (wrong.empty()) {
       findings.good(fmt::format("{} starts mcpivot as \"{}\" ({})", client.title, server.name, *file));
     } else {
@@ -154,7 +154,7 @@ void look_at_instances(Findings& findings) {
       const std::string version(status.at("version").as_string());
       if (version != MCPIVOT_VERSION)
         findings.doubtful(fmt::format(
-            "the running mcpivot {} is version {}, this is {}; start its client ({}) again to have this one",
+            "the running mcpivot {} is version {}, this is {}; restart its client ({}) to use this one",
             status.at("pid").to_number<long>(), version, MCPIVOT_VERSION,
             std::string_view(status.at("client").as_string())));
     } catch (const std::exception&) {
@@ -184,9 +184,9 @@ std::string wrong_with_version(std::string_view initialize_result) {
   const std::string version = string_value(find_member(initialize_result, "protocolVersion"));
   if (is_protocol_version(version)) return {};
   return fmt::format(
-      "its handshake names a protocol version that is not known: {}\n"
-      "Clients refuse such a server: its answer to \"initialize\" must have a \"protocolVersion\" that there "
-      "is, such as \"2025-11-25\"",
+      "its handshake names an unknown protocol version: {}\n"
+      "Clients reject such a server: its answer to \"initialize\" needs a \"protocolVersion\" that exists, "
+      "such as \"2025-11-25\"",
       as_utf8(quote(version).substr(0, most_of_version)));
 }
 
@@ -210,7 +210,7 @@ class Trials {
       : config_(config), context_{.loop = loop_}, world_(context_, guard) {
     for (const ServerEntry& entry : config_.servers) {
       ServerConfig server = entry.server;
-      server.http.start.clear();  // to look is not to start
+      server.http.start.clear();  // doctor starts no daemons
       trials_.push_back(std::make_unique<Trial>(world_, std::move(server)));
     }
   }
@@ -232,7 +232,7 @@ class Trials {
     const std::string& name = entry.server.name;
     if (const std::string wrong = wrong_with_version(initialize_result); !wrong.empty())
       return findings.bad(fmt::format("{}: {}", name, wrong));
-    for (const auto& [kind, why] : lists.refusals) findings.bad(fmt::format("{}: {}", name, why));
+    for (const auto& refusal : lists.refusals) findings.bad(fmt::format("{}: {}", name, refusal.why));
     const Routes::Cost cost =
         cost_of(lists.catalog, entry, trials_.size() > 1 && config_.names == Naming::prefixed);
     const std::string version = server_version(initialize_result);
@@ -254,22 +254,23 @@ class Trials {
     const auto url = parse_url(server.http.url);
     const std::string& start = server.http.start;
     if (!url || !is_this_machine(*url))
-      return findings.bad(fmt::format("{}: {}\nLook whether it runs, and at its address", server.name, why));
-    if (const auto holder = port_holder(url->port))
       return findings.bad(
-          fmt::format("{}: port {} is held by {}, and {}\n"
-                      "If that is the server, look at its address and headers. Else stop it{}, or give this "
-                      "server another port in \"url\"{}",
-                      server.name, url->port, text_of(*holder), why,
-                      holder->pid == 0 ? "" : fmt::format(" (kill {})", holder->pid),
-                      start.empty() ? "" : " and in \"start_command\""));
+          fmt::format("{}: {}\nCheck that it is running, and check its address", server.name, why));
+    if (const auto holder = port_holder(url->port))
+      return findings.bad(fmt::format(
+          "{}: port {} is held by {}, and {}\n"
+          "If that is the server, check its address and headers. Otherwise stop it{}, or give this "
+          "server another port in \"url\"{}",
+          server.name, url->port, text_of(*holder), why,
+          holder->pid == 0 ? "" : fmt::format(" (kill {})", holder->pid),
+          start.empty() ? "" : " and in \"start_command\""));
     if (start.empty())
       return findings.bad(
           fmt::format("{}: nothing listens on port {}\nStart it, or let mcpivot do so with \"start_command\"",
                       server.name, url->port));
     findings.doubtful(
         fmt::format("{}: nothing listens on port {} now; mcpivot will start it, with: {}\n"
-                    "Not tried here: to look is not to start",
+                    "Not tried here: doctor starts no daemons",
                     server.name, url->port, start));
   }
 

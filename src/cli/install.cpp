@@ -42,7 +42,7 @@ void describe(const Client& client, const InstallCommand& command, const Places&
   say(fmt::format("  {:<16}{}", client.name, *file));
   if (!plan) return say(fmt::format("  {:<16}cannot be done: {}", "", plan.error()));
   say(fmt::format("  {:<16}{}", "",
-                  plan->there_already ? "mcpivot is there already" : "would get an entry for mcpivot"));
+                  plan->there_already ? "mcpivot is already installed" : "would get an entry for mcpivot"));
   if (!plan->can_move.empty())
     say(fmt::format("  {:<16}--import would move {} behind it{}", "", fmt::join(plan->can_move, ", "),
                     plan->inactive_with_import ? ", inactive until needed" : ""));
@@ -145,8 +145,8 @@ int init_command(bool dry_run) {
   const auto seen = look_at_file(file, 0644);
   if (!seen) return fail(seen.error());
   if (seen->text)
-    return fail(fmt::format(
-        "{}: is there already, and is left as it is; see what it means with: mcpivot check", seen->path));
+    return fail(fmt::format("{}: already exists, and was left as it is; to see what it means: mcpivot check",
+                            seen->path));
   const StartingConfig config = starting_config(places.folder);
   if (dry_run) {
     std::fputs(config.text.c_str(), stdout);
@@ -157,9 +157,9 @@ int init_command(bool dry_run) {
   say(fmt::format("Wrote {}, {}.", file,
                   config.found.empty() ? "with examples: no project was recognised in this folder"
                                        : "after a look at " + config.found));
-  say("Next: look through it, then\n"
+  say("Next: review it, then\n"
       "  mcpivot check                            what it means, and what is wrong with it\n"
-      "  mcpivot install claude --scope project   puts it into a client (or cursor, vscode, codex, gemini)");
+      "  mcpivot install claude --scope project   adds it to a client (or cursor, vscode, codex, gemini)");
   return 0;
 }
 

@@ -23,10 +23,10 @@ So does the end of its standard input.
 .SH EXIT STATUS
 .TP
 .B 0
-All went well.
+Success.
 .TP
 .B 1
-What was asked for failed.
+The command failed.
 .TP
 .B 2
 The command line was not understood.

@@ -12,6 +12,7 @@
 #include "cli/commands.h"
 #include "cli/completion.h"
 #include "cli/control_command.h"
+#include "cli/did_you_mean.h"
 #include "cli/man_page.h"
 #include "cli/server_name.h"
 #include "cli/split_words.h"
@@ -25,8 +26,8 @@ namespace mcpivot {
 namespace {
 
 constexpr const char* description =
-    "mcpivot stands between an AI client and its MCP servers, so that servers can come and go "
-    "while the client's connection, and with it the conversation, goes on.";
+    "mcpivot sits between an AI client and its MCP servers, so that servers can be rebuilt, restarted and "
+    "replaced while the client's connection, and with it the conversation, stays up.";
 
 constexpr const char* footer = R"(
 Example: put a server behind mcpivot in Claude Code
@@ -83,19 +84,18 @@ void add_cli_options(CLI::App& app, CliTexts& texts) {
                  "runs it once. Quotes keep words together; no shell is involved")
       ->option_text("CLI");
   app.add_option("--schema-args", texts.schema_args,
-                 "What makes the CLI print its tools (default: \"schema --json\")")
+                 "The arguments that make the CLI print its tools (default: \"schema --json\")")
       ->option_text("ARGS");
   app.add_option("--result-args", texts.result_args,
-                 "What each call's arguments end with, perhaps nothing (default: \"--json\")")
+                 "Arguments to append to each call, possibly none (default: \"--json\")")
       ->option_text("ARGS");
   app.add_option("--jobs", texts.config.jobs,
                  "How many calls of a CLI may run at once; the rest wait (default: 4 for each core)")
       ->check(CLI::Range(1, 10'000))
       ->option_text("N");
-  app.add_option(
-         "--max-output", texts.config.max_output,
-         "Longest output of a CLI's call; the middle of a longer one is left out, and the whole kept in "
-         "a file (default: 1MB)")
+  app.add_option("--max-output", texts.config.max_output,
+                 "Longest output of a call; the middle of a longer one is cut, and the whole is kept in a "
+                 "file (default: 1MB)")
       ->transform(CLI::AsSizeValue(false))
       ->check(CLI::Range(std::size_t{1024}, std::size_t{1} << 28))
       ->option_text("BYTES");
@@ -106,17 +106,16 @@ void take_cli(const CLI::App& app, CliTexts& texts, ServerConfig& server) {
   auto given = [&](const char* option) { return app.count(option) > 0; };
   if (!given("--tools-from")) {
     for (const char* option : {"--schema-args", "--result-args", "--jobs", "--max-output"})
-      if (given(option)) throw CLI::ValidationError(option, "it belongs to --tools-from, which is not given");
+      if (given(option)) throw CLI::ValidationError(option, "it needs --tools-from");
     return;
   }
   if (!server.command.argv.empty())
-    throw CLI::ValidationError("--tools-from",
-                               "there is also a server behind \"--\"; only one of them can be served");
+    throw CLI::ValidationError("--tools-from", "there is also a command after \"--\"; give one or the other");
   if (given("--replay"))
-    throw CLI::ValidationError("--replay", "a CLI remembers nothing, so nothing is to be replayed");
+    throw CLI::ValidationError("--replay", "a CLI keeps no state, so there is nothing to replay");
   if (given("--drain"))
     throw CLI::ValidationError("--drain",
-                               "the calls of a CLI always finish; \"timeout\" in its schema limits them");
+                               "a CLI's calls always finish; \"timeout\" in its schema limits them");
   if (server.swap == SwapMode::stop_first)
     throw CLI::ValidationError("--swap",
                                "a CLI runs only while it is called; there is nothing to stop first");
@@ -136,14 +135,16 @@ void add_http_options(CLI::App& app, HttpConfig& http) {
                  "Send this header with each request (repeatable); ${VAR} comes from the environment")
       ->option_text("\"NAME: VALUE\"")
       ->allow_extra_args(false);
-  app.add_option("--cacert", http.cacert, "Trust the certificates in this file, beside the system's")
+  app.add_option("--cacert", http.cacert, "Trust the certificates in this file, in addition to the system's")
       ->option_text("FILE")
       ->check(CLI::ExistingFile);
   app.add_flag("--insecure", http.insecure, "Trust any certificate");
-  app.add_option("--start", http.start,
-                 "A shell line that starts the daemon if nothing listens; mcpivot's end does not stop it")
+  app.add_option(
+         "--start", http.start,
+         "A shell line that starts the daemon if nothing listens; it keeps running when mcpivot exits")
       ->option_text("COMMAND");
-  app.add_option("--stop", http.stop, "A shell line that stops it, for pivot_restart with stop, and rebuilds")
+  app.add_option("--stop", http.stop,
+                 "A shell line that stops it, for rebuilds and for pivot_restart with stop")
       ->option_text("COMMAND");
 }
 
@@ -159,7 +160,7 @@ void check_http_options(const CLI::App& app, ServerConfig& server) {
   const auto url = parse_url(http.url);
   if (!url) throw CLI::ValidationError("--url", url.error());
   if (!server.command.argv.empty())
-    throw CLI::ValidationError("--url", "give either an address or a command behind \"--\", not both");
+    throw CLI::ValidationError("--url", "give either an address or a command after \"--\", not both");
   // Whether the variables are there is seen later.
   const auto credentials = Credentials::from_headers(http.headers, [](const char*) { return "x"; });
   if (!credentials) throw CLI::ValidationError("--header", credentials.error());
@@ -167,13 +168,13 @@ void check_http_options(const CLI::App& app, ServerConfig& server) {
     if (given(name) && !url->tls)
       throw CLI::ValidationError(name, "makes sense only with an https:// address");
   if (given("--cacert") && http.insecure)
-    throw CLI::ValidationError("--insecure", "trusts any certificate, so --cacert is of no use with it");
+    throw CLI::ValidationError("--insecure", "trusts any certificate, so --cacert has no effect with it");
   if (given("--start-after") && http.start.empty())
     throw CLI::ValidationError("--start-after", "needs --start");
   if (given("--swap")) throw CLI::ValidationError("--swap", "is for processes, not for a daemon");
   if (given("--watch") && server.build.empty() && http.start.empty() && http.stop.empty())
-    throw CLI::ValidationError("--watch",
-                               "needs --build, --start or --stop with a daemon: else there is nothing to do");
+    throw CLI::ValidationError(
+        "--watch", "needs --build, --start or --stop with a daemon; otherwise there is nothing to do");
   if (!given("--queue-timeout")) server.queue_timeout = std::chrono::seconds(60);
   if (server.name.empty()) server.name = url->authority();
 }
@@ -184,9 +185,9 @@ void take_config(const CLI::App& app, GatewayConfig& gateway, bool serves) {
                            "--no-watch", "--on-save", "--swap", "--replay", "--era", "--drain",
                            "--call-timeout", "--start-timeout", "--queue-timeout", "--max-message"})
     if (app.count(name) > 0 && !(serves && std::string_view(name) == "--drain"))
-      throw CLI::ValidationError(name, "is about one server; with a configuration file, say it there");
+      throw CLI::ValidationError(name, "is about one server; with a config file, set it there");
   if (!gateway.servers.front().server.command.argv.empty())
-    throw CLI::ValidationError("--config", "give either a file or a command behind \"--\", not both");
+    throw CLI::ValidationError("--config", "give either a file or a command after \"--\", not both");
   const auto file = find_config(gateway.file);
   if (!file) throw CLI::ValidationError("--config", file.error());
   gateway.file = *file;
@@ -213,69 +214,70 @@ struct ServeTexts {
 
 CLI::App* add_serve_command(CLI::App& app, ServeTexts& texts, std::string& drain) {
   CLI::App* const serve = add_command(app, "serve", "--listen ADDRESS [OPTIONS] [-- COMMAND [ARG...]]",
-                                      "Serve many clients over Streamable HTTP, each kept apart");
+                                      "Serve many clients over Streamable HTTP, isolated from each other");
   serve->fallthrough();
   serve->footer(serve_footer);
   ServeOptions& options = texts.options;
   serve
       ->add_option("--listen", options.listens,
-                   "Where clients come in (repeatable): 127.0.0.1:7420, localhost:7420, '*:7420' for all "
+                   "Address to listen on (repeatable): 127.0.0.1:7420, localhost:7420, '*:7420' for all "
                    "addresses, or unix:PATH")
       ->option_text("ADDRESS")
       ->allow_extra_args(false)
       ->required();
   serve
       ->add_option("--token-file", options.token_file,
-                   "Who may come in: lines of NAME TOKEN [PROFILE]; needed beyond this machine")
+                   "The clients' tokens, a line each: NAME TOKEN [PROFILE]; required beyond this machine")
       ->option_text("FILE");
-  serve->add_flag("--no-auth", options.no_auth, "Let in whoever can reach an address beyond this machine");
+  serve->add_flag("--no-auth", options.no_auth,
+                  "Accept anyone who can reach the address, also from other machines");
   serve
       ->add_option("--cert", options.certificate,
-                   "Serve https with this certificate; read again when it changes")
+                   "Serve HTTPS with this certificate; reloaded when it changes")
       ->option_text("FILE");
   serve->add_option("--key", options.key, "The certificate's key")->option_text("FILE");
   serve
       ->add_option("--public-url", options.public_url,
-                   "How clients call us, if something stands in front: https://example.com/mcp")
+                   "The URL that clients use, if a proxy is in front: https://example.com/mcp")
       ->option_text("URL");
-  serve->add_option("--allow-host", options.hosts, "A further name in Host that is ours (repeatable)")
+  serve->add_option("--allow-host", options.hosts, "Another Host name to accept (repeatable)")
       ->option_text("NAME")
       ->allow_extra_args(false);
   serve
       ->add_option("--allow-origin", options.origins,
-                   "Web pages of this origin may send requests (repeatable): https://example.com, or *")
+                   "Accept requests from web pages of this origin (repeatable): https://example.com, or *")
       ->option_text("ORIGIN")
       ->allow_extra_args(false);
   serve
       ->add_option("--trusted-proxy", options.trusted_proxies,
-                   "A proxy in front whose X-Forwarded-For, -Proto and -Host count (repeatable): an address, "
+                   "Trust X-Forwarded-For, -Proto and -Host from this proxy (repeatable): an address, "
                    "a network, or unix")
       ->option_text("ADDRESS|CIDR")
       ->allow_extra_args(false);
   serve
       ->add_option("--session-key-file", options.session_key_file,
                    "The key that session ids are sealed with (default: session.key under "
-                   "$XDG_STATE_HOME/mcpivot, made when it is missing)")
+                   "$XDG_STATE_HOME/mcpivot, created if missing)")
       ->option_text("FILE");
   serve
       ->add_option("--session-idle", texts.session_idle,
-                   "How long a client may do nothing before its servers end (default: 10m)")
+                   "How long a client may be idle before its servers are stopped (default: 10m)")
       ->option_text("TIME");
   serve
       ->add_option("--sharing", texts.sharing,
                    "per-client (the default): each client has its own instance of a server; shared: all have "
-                   "one. For servers that don't say \"sharing\" themselves")
+                   "one. For servers that don't set \"sharing\" themselves")
       ->option_text("HOW")
       ->check(CLI::IsMember({"per-client", "shared"}));
   serve
       ->add_option("--max-instances", options.max_instances,
-                   "How many servers that are clients' own may run at once (default: 256)")
+                   "How many per-client servers may run at once (default: 256)")
       ->option_text("NUMBER")
       ->check(CLI::Range(std::size_t{1}, std::size_t{100'000}));
   // The one option of all servers that means more here.
   serve
       ->add_option("--drain", drain,
-                   "How long calls in flight may take to finish when mcpivot ends, and on an old server "
+                   "How long calls in flight may take to finish when mcpivot exits, and on an old server "
                    "(default: 10s)")
       ->option_text("TIME");
   return serve;
@@ -321,17 +323,17 @@ void add_server_options(CLI::App& app, ServerConfig& server, ServerTexts& texts)
       ->check(CLI::IsMember({"wait", "serve"}))
       ->option_text("MODE");
   app.add_option("--swap", texts.swap,
-                 "overlap (the default): a new server starts beside the old one; stop-first: for servers "
+                 "overlap (the default): a new server starts while the old one runs; stop-first: for servers "
                  "that cannot run twice")
       ->check(CLI::IsMember({"overlap", "stop-first"}))
       ->option_text("MODE");
   app.add_option("--replay", texts.replay,
-                 "After each start, make the last successful call of this tool again "
-                 "(repeatable); TOOL:KEY=VALUE counts only calls with that argument")
+                 "After each start, repeat the last successful call of this tool (repeatable); with "
+                 "TOOL:KEY=VALUE only calls with that argument count")
       ->option_text("TOOL")
       ->allow_extra_args(false);
   app.add_option("--compat", texts.compat,
-                 "List the control tools that this program had, instead of pivot_…: mcpflow (recompile), "
+                 "List this program's control tools instead of pivot_…: mcpflow (recompile), "
                  "mcp-sitter (sitter_status, sitter_kill, …) or mcpflip (gateway_activate, …)")
       ->check(CLI::IsMember({"mcpflow", "mcp-sitter", "mcpflip"}))
       ->option_text("PROGRAM");
@@ -340,14 +342,13 @@ void add_server_options(CLI::App& app, ServerConfig& server, ServerTexts& texts)
                  "(2026-07-28). Default: ask it")
       ->check(CLI::IsMember({"auto", "legacy", "modern"}))
       ->option_text("ERA");
-  app.add_option(
-         "--front", texts.front,
-         "Whether clients that have both protocol eras are offered the modern one: modern, legacy, or "
-         "auto (the default): if a server has it")
+  app.add_option("--front", texts.front,
+                 "Whether clients that speak both protocol eras are offered the modern one: modern, legacy, "
+                 "or auto (the default): if a server speaks it")
       ->check(CLI::IsMember({"auto", "legacy", "modern"}))
       ->option_text("ERA");
   app.add_option("--max-message", server.max_message,
-                 "Longest message toward the client, e.g. 10000000 or 8MB; a longer one becomes an error "
+                 "Longest message to the client, e.g. 10000000 or 8MB; a longer one becomes an error "
                  "(default: 10000000)")
       ->transform(CLI::AsSizeValue(true))
       ->check(CLI::Range(std::size_t{1024}, std::size_t{1} << 30))
@@ -369,7 +370,7 @@ void add_time_limits(CLI::App& app, ServerTexts& texts) {
                   "How long calls in flight may take to finish on an old server (default: 10s)");
   texts.add_limit(app, "--call-timeout", "How long a call may take without progress (default: 10m)");
   texts.add_limit(app, "--start-timeout",
-                  "How long a server may take to start and shake hands (default: 30s)");
+                  "How long a server may take to start and complete its handshake (default: 30s)");
   texts.add_limit(app, "--queue-timeout",
                   "How long a request waits for a server that is down (default: 30s; with --url 60s)");
 }
@@ -462,22 +463,21 @@ CommandLine::CommandLine() {
   add_time_limits(app, texts);
   app.option_defaults()->group("HTTP daemons");
   add_http_options(app, server.http);
-  texts.add_limit(
-      app, "--start-after",
-      "How long a daemon may be away before a request that waits makes --start run (default: 5s)");
+  texts.add_limit(app, "--start-after",
+                  "How long a daemon may be away before a waiting request runs --start (default: 5s)");
   app.option_defaults()->group("CLIs that describe their own tools");
   add_cli_options(app, cli);
   app.option_defaults()->group("Options");
   serve = add_serve_command(app, serving, texts.durations.at("--drain"));
-  check = add_command(app, "check", "[FILE | --tools-from CLI]",
-                      "Say what a configuration file means, or what --tools-from would serve, "
-                      "and every problem in it");
+  check =
+      add_command(app, "check", "[FILE | --tools-from CLI]",
+                  "Explain a config file, or what --tools-from would serve, and list every problem in it");
   check->fallthrough();
-  check->add_option("FILE", options.gateway.file, "The file; default: the one that would be found")
+  check->add_option("FILE", options.gateway.file, "The file (default: the one that mcpivot would use)")
       ->option_text(" ");
   others.push_back(add_install_commands(app));
   others.push_back(add_doctor_command(app));
-  completion = add_command(app, "completion", "SHELL", "Print what makes a shell complete our command lines");
+  completion = add_command(app, "completion", "SHELL", "Print a shell's completion script");
   completion->add_option("SHELL", shell, "bash, zsh or fish")
       ->required()
       ->check(CLI::IsMember(shells()))
@@ -486,7 +486,7 @@ CommandLine::CommandLine() {
   man = add_command(app, "man", "", "Print the man page, for: mcpivot man | man -l -");
   version = add_command(app, "version", "", "Print the version and exit");
   others.push_back(add_control_commands(app));
-  complete = add_command(app, "complete", "-- [WORD...]", "For the shells: what the last word could become");
+  complete = add_command(app, "complete", "-- [WORD...]", "For shells: complete the last word");
   complete->group("");  // nobody types it
 }
 
@@ -501,7 +501,9 @@ Invocation parse_command_line(std::vector<std::string> arguments) {
   // What follows "--" is the server's own command line, options and all.
   const auto separator = std::ranges::find(arguments, "--");
   if (separator != arguments.end()) server.command.argv.assign(separator + 1, arguments.end());
+  const bool has_dashes = separator != arguments.end();
   arguments.erase(separator, arguments.end());
+  const std::vector<std::string> words = arguments;
 
   try {
     std::ranges::reverse(arguments);  // as CLI11 wants them
@@ -520,7 +522,7 @@ Invocation parse_command_line(std::vector<std::string> arguments) {
     take_cli(app, line.cli, server);
     check_http_options(app, server);
     if (*line.check && !options.gateway.file.empty() && server.cli)
-      throw CLI::ValidationError("check", "there is a file and also a CLI; check one after the other");
+      throw CLI::ValidationError("check", "give either a file or a CLI, not both");
     if (*line.check && !server.cli) {
       invocation.check = true;
       return invocation;
@@ -534,12 +536,16 @@ Invocation parse_command_line(std::vector<std::string> arguments) {
     }
     if (no_server)
       return wrong(
-          "mcpivot: no server to run. Put its command behind \"--\", as in: mcpivot -- node server.js\n"
+          "mcpivot: no server to run. Put its command after \"--\", as in: mcpivot -- node server.js\n"
           "or give the address of a daemon with --url, or a file of servers with --config.\n"
           "Run mcpivot --help for more.\n");
     if (options.gateway.compat == Compat::mcpflow && server.build.empty())
-      throw CLI::ValidationError("--compat", "mcpflow's one tool, recompile, needs a --build");
+      throw CLI::ValidationError("--compat", "mcpflow's only tool, recompile, needs --build");
   } catch (const CLI::ParseError& error) {
+    const bool failed = error.get_exit_code() != 0;
+    if (const std::string hint = failed ? misplaced_word(app, words, has_dashes, names_a_program) : "";
+        !hint.empty())
+      return wrong(hint + "\nRun mcpivot --help for more.\n");
     std::ostringstream out;
     std::ostringstream err;
     invocation.exit_code = app.exit(error, out, err) == 0 ? 0 : usage_error;

@@ -25,7 +25,10 @@ enum Column : std::uint8_t {
   generation,
   pid,
   up,
-  calls,  // of many clients: under way
+  calls,
+  errors,
+  p50,
+  in_flight,  // of many clients
   tools,
   tokens,
   crashes,
@@ -43,15 +46,19 @@ constexpr std::array<Header, columns> headers{{{"STATE", 8, true},
                                                {"GEN", 4, false},
                                                {"PID", 7, false},
                                                {"UP", 8, false},
-                                               {"CALLS", 5, false},
+                                               {"CALLS", 6, false},
+                                               {"ERRORS", 6, false},
+                                               {"P50", 7, false},
+                                               {"IN FLIGHT", 9, false},
                                                {"TOOLS", 5, false},
                                                {"TOKENS", 7, false},
                                                {"CRASHES", 7, false}}};
 // Which go first when there is no room. The state stays.
-constexpr std::array leaving{pid, tokens, generation, up, crashes, tools, calls, instances, active};
+constexpr std::array leaving{pid,     tokens, generation, p50,   in_flight, up,
+                             crashes, errors, tools,      calls, instances, active};
 // Of an instance of a client's own, and of all instances.
 constexpr std::array for_one{active, generation, pid, up, tokens};
-constexpr std::array for_many{instances, calls};
+constexpr std::array for_many{instances, in_flight};
 
 struct Row {
   std::string name;
@@ -60,7 +67,7 @@ struct Row {
 };
 
 const char* colour_of(std::string_view text) {
-  return text == "ready" ? "32" : text == "failed" ? "31" : text == "starting" ? "33" : "2";
+  return text == "ready" ? "32" : text == "failed" ? "31" : text == "starting" || text == "away" ? "33" : "2";
 }
 
 Row row_of(const json::object& server) {
@@ -71,7 +78,10 @@ Row row_of(const json::object& server) {
   row.cells[active] = server.at("active").as_bool() ? "yes" : "no";
   if (const json::value* all = server.if_contains("instances"))
     row.cells[instances] = std::to_string(all->as_array().size());
-  row.cells[calls] = text_in(server, "inFlight");
+  row.cells[calls] = text_in(server, "calls");
+  row.cells[errors] = text_in(server, "errors");
+  row.cells[p50] = p50_text(server);
+  row.cells[in_flight] = text_in(server, "inFlight");
   row.cells[generation] = text_in(server, "generation");
   row.cells[pid] = text_in(server, "pid");
   row.cells[up] =
@@ -151,6 +161,17 @@ std::string text_in(const json::object& object, std::string_view key) {
   return value->is_string() ? std::string(value->as_string()) : json::serialize(*value);
 }
 
+std::string p50_text(const json::object& server) {
+  const json::value* median = server.if_contains("p50Us");
+  if (median == nullptr) return "-";
+  return short_time_text(std::chrono::microseconds(median->to_number<std::int64_t>()));
+}
+
+std::string string_in(const json::object& object, std::string_view key) {
+  const json::value* value = object.if_contains(key);
+  return value != nullptr && value->is_string() ? std::string(value->get_string()) : std::string();
+}
+
 std::string instance_title(const json::object& status) {
   std::string words = fmt::format("mcpivot {} ({})", text_in(status, "pid"), text_in(status, "name"));
   if (const std::string client = text_in(status, "client"); !client.empty())
@@ -176,7 +197,7 @@ std::string status_table(const json::object& status, std::optional<std::size_t> 
     const std::string words = width ? shortened(row.trouble, *width - std::min(*width, before)) : row.trouble;
     text += std::string(before, ' ') + coloured("33", words) + "\n";
   }
-  if (rows.empty()) text += "  no servers: look at its configuration with \"mcpivot check\"\n";
+  if (rows.empty()) text += "  no servers; \"mcpivot check\" explains its config file\n";
   return text + client_table(status, width);
 }
 

@@ -19,4 +19,10 @@ std::string status_table(const boost::json::object& status, std::optional<std::s
 // A member of a status as text; "-" if it is not there.
 std::string text_in(const boost::json::object& object, std::string_view key);
 
+// How long half of a server's calls take at most: "0.4 ms", "12 ms", "1.5 s"; "-" if there were none.
+std::string p50_text(const boost::json::object& server);
+
+// A string in what somebody else wrote; empty if there is none.
+std::string string_in(const boost::json::object& object, std::string_view key);
+
 }  // namespace mcpivot

@@ -13,7 +13,7 @@ namespace mcpivot {
 
 struct TextColumn {
   std::string title;
-  bool left = true;       // else its cells stand to the right
+  bool left = true;       // else its cells are right-aligned
   std::size_t least = 0;  // may be cut to this width; 0: never cut
   int leaves = 0;         // those with 1 are left out first; 0: never
 };

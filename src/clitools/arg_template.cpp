@@ -43,7 +43,7 @@ std::expected<TextTemplate, std::string> TextTemplate::parse(std::string_view te
   auto finish_literal = [&] {
     if (!literal.empty()) result.pieces_.push_back({.text = std::exchange(literal, {})});
   };
-  if (text.find('\0') != std::string_view::npos) return std::unexpected("it has a NUL byte in it");
+  if (text.find('\0') != std::string_view::npos) return std::unexpected("it contains a NUL byte");
   while (!text.empty()) {
     if (text.starts_with("{{") || text.starts_with("}}")) {
       literal += text[0];
@@ -54,7 +54,7 @@ std::expected<TextTemplate, std::string> TextTemplate::parse(std::string_view te
       const bool spread = name.ends_with("...");
       if (spread) name.remove_suffix(3);
       if (name.empty() || name.find_first_not_of(name_characters) != std::string_view::npos)
-        return std::unexpected(R"(a "{" that begins no {parameter}; write "{{" for a brace)");
+        return std::unexpected(R"(a "{" that starts no {parameter}; write "{{" for a brace)");
       finish_literal();
       result.pieces_.push_back({.text = std::string(name), .parameter = true, .spread = spread});
       text.remove_prefix(end + 1);
@@ -189,12 +189,14 @@ class ArgTemplate::Filling {
       if (!named || text.size() - before > longest_argument / 2) name = &piece.text;
       named = true;
       if (text.find('\0', before) != std::string::npos)
-        return fail(piece.text, "has a NUL byte in it, which no program's argument can have");
+        return fail(piece.text, "contains a NUL byte, which a program's argument can't have");
     }
     if (text.size() > longest_argument)
-      return fail(*name, fmt::format("makes an argument of {} bytes; the system takes {} at most. The tool "
-                                     "should take it by \"stdin\"",
-                                     text.size(), longest_argument));
+      return fail(
+          *name,
+          fmt::format(
+              "makes an argument of {} bytes; the system allows {}. The tool should take it by \"stdin\"",
+              text.size(), longest_argument));
     const bool protected_by_dashes = index > of_.dashes_;
     if (protected_by_dashes || !text.starts_with('-')) {
       if (flag != nullptr) add(*flag);

@@ -72,7 +72,7 @@ class ArgTemplate {
   bool is_flag_of_next(std::size_t index) const { return index + 1 < words_.size() && flag_of(index + 1); }
 
   std::vector<TextTemplate> words_;
-  std::size_t dashes_ = 0;  // where the "--" stands; the number of words if there is none
+  std::size_t dashes_ = 0;  // where the "--" is; the number of words if there is none
 };
 
 }  // namespace mcpivot

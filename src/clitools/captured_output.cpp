@@ -65,7 +65,7 @@ void CapturedOutput::write(std::string_view piece) {
     return close();
   }
   if (write_all(file_, piece)) return;
-  trouble_ = fmt::format("not all of it could be written: {}", std::strerror(errno));
+  trouble_ = fmt::format("some of it could not be written: {}", std::strerror(errno));
   close();
 }
 
@@ -78,11 +78,11 @@ std::string CapturedOutput::text() const {
   if (!cut()) return as_utf8(text_);
   const std::size_t each = limit_ - limit_ / 2;
   const std::string_view tail = std::string_view(tail_).substr(tail_.size() - std::min(tail_.size(), each));
-  std::string where = path_.empty() ? trouble_ : fmt::format("the whole is in {}", path_);
+  std::string where = path_.empty() ? trouble_ : fmt::format("all of it is in {}", path_);
   if (!path_.empty() && !trouble_.empty()) where += fmt::format(" ({})", trouble_);
-  return fmt::format("{}\n… [mcpivot left out {} of {} bytes here{}{}] …\n{}",
-                     as_utf8(without_cut_end(text_)), size_ - text_.size() - tail.size(), size_,
-                     where.empty() ? "" : "; ", where, as_utf8(without_cut_beginning(tail)));
+  return fmt::format("{}\n… [mcpivot omitted {} of {} bytes here{}{}] …\n{}", as_utf8(without_cut_end(text_)),
+                     size_ - text_.size() - tail.size(), size_, where.empty() ? "" : "; ", where,
+                     as_utf8(without_cut_beginning(tail)));
 }
 
 }  // namespace mcpivot

@@ -23,7 +23,7 @@ std::string content_of(const std::string& path) {
 }
 
 std::string path_in(const std::string& text) {
-  const auto from = text.find("the whole is in ") + 16;
+  const auto from = text.find("all of it is in ") + 16;
   return text.substr(from, text.find(']', from) - from);
 }
 
@@ -48,7 +48,7 @@ TEST(CapturedOutput, keeps_beginning_end_and_a_file_beyond_it) {
     EXPECT_TRUE(output.cut());
     const std::string text = output.text();
     EXPECT_THAT(text, AllOf(StartsWith(all.substr(0, 50) +
-                                       "\n… [mcpivot left out 900 of 1000 bytes here; the whole is in /"),
+                                       "\n… [mcpivot omitted 900 of 1000 bytes here; all of it is in /"),
                             EndsWith("] …\n" + all.substr(950))));
     EXPECT_EQ(content_of(path_in(text)), all);
     EXPECT_THAT(path_in(text), HasSubstr("/tool-"));

@@ -60,9 +60,9 @@ std::expected<std::string, std::string> read_file(const std::string& path, std::
   std::string trouble;
   struct stat info{};
   if (::fstat(file, &info) != 0 || !S_ISREG(info.st_mode)) {
-    trouble = "it is no regular file";
+    trouble = "it isn't a regular file";
   } else if (static_cast<std::size_t>(info.st_size) > limit) {
-    trouble = fmt::format("it has {} bytes, and a message takes {} at most", info.st_size, limit);
+    trouble = fmt::format("it has {} bytes, and a message can hold {}", info.st_size, limit);
   } else {
     bytes.resize(static_cast<std::size_t>(info.st_size));
     std::size_t done = 0;
@@ -189,7 +189,7 @@ CliResult cli_result(const FinishedCall& call) {
   const double seconds = static_cast<double>(call.run.took.count()) / 1000;
   if (!call.run.started)
     return failure(call,
-                   fmt::format("the tool \"{}\" was not run: {}. Nothing happened; mend that and call again.",
+                   fmt::format("the tool \"{}\" was not run: {}. Nothing happened; fix that and call again.",
                                call.tool.name, call.run.how));
   if (!call.run.ok)
     return failure(call, fmt::format("the program of the tool \"{}\" {} (it ran {:.2g} s).", call.tool.name,
@@ -198,8 +198,8 @@ CliResult cli_result(const FinishedCall& call) {
   if (whole.starts_with('{') && is_json(whole)) {
     CliResult result = from_object(whole, call);
     if (const std::string where = misfits(result, call.tool); !where.empty())
-      return failure(call, fmt::format("what the program of the tool \"{}\" printed does not fit the tool's "
-                                       "\"outputSchema\".\n{}",
+      return failure(call, fmt::format("the program of the tool \"{}\" printed something that doesn't match "
+                                       "the tool's \"outputSchema\".\n{}",
                                        call.tool.name, where));
     const bool misses =
         call.tool.structured && !result.failed && find_member(result.json, "structuredContent").empty();
@@ -212,7 +212,7 @@ CliResult cli_result(const FinishedCall& call) {
                           call.tool.name, call.output.cut() ? " that fits --max-output" : ""));
   std::string text = call.output.text();
   text.erase(text.find_last_not_of("\r\n") + 1);
-  if (text.empty()) text = "(the program ended well and printed nothing)";
+  if (text.empty()) text = "(the program succeeded and printed nothing)";
   return {result_of(text_block(text), false)};
 }
 

@@ -21,7 +21,7 @@ void CliRun::on_stdout(std::string_view piece) {
   if (output_->flooded()) return;
   output_->add(piece);
   if (output_->flooded())
-    stop(fmt::format("was stopped, because it had printed more than {} bytes", CapturedOutput::most_kept));
+    stop(fmt::format("was stopped because it printed more than {} bytes", CapturedOutput::most_kept));
 }
 
 void CliRun::on_stderr(std::string_view piece) {

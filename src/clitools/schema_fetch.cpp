@@ -17,7 +17,7 @@ SchemaFetch::SchemaFetch(boost::asio::io_context& loop, Guard& guard, Command co
     if (!result.ok)
       return on_done(Failure(fmt::format("its schema command ({}) {}", text, result.how)), result.took);
     if (output->cut())
-      return on_done(Failure(fmt::format("its schema command ({}) printed {} bytes; {} are the most", text,
+      return on_done(Failure(fmt::format("its schema command ({}) printed {} bytes; the limit is {}", text,
                                          output->size(), largest_schema)),
                      result.took);
     auto schema = read_tool_schema(output->whole());
@@ -30,7 +30,7 @@ SchemaFetch::SchemaFetch(boost::asio::io_context& loop, Guard& guard, Command co
       CliRun::Handlers{.on_stderr_line = std::move(handlers.on_stderr_line), .on_done = std::move(done)});
   run_->start({.command = std::move(command),
                .time_limit = limit,
-               .over_limit = fmt::format("was stopped, because its time limit is {} (--start-timeout)",
+               .over_limit = fmt::format("was stopped after {}, its time limit (--start-timeout)",
                                          duration_text(start_timeout))});
 }
 

@@ -117,7 +117,7 @@ class ToolReader {
     const std::string_view theirs = find_member(json_, "inputSchema");
     const std::string_view key = ours.empty() && !theirs.empty() ? "inputSchema" : "parameters";
     schema_ = compact_json(key == "parameters" ? ours : theirs);
-    if (!ours.empty() && !theirs.empty()) note("inputSchema", "left out: there is \"parameters\" too");
+    if (!ours.empty() && !theirs.empty()) note("inputSchema", "ignored: there is also \"parameters\"");
     if (schema_.empty()) schema_ = R"({"type":"object","properties":{}})";
     if (!schema_.starts_with('{'))
       return mistake(key, fmt::format("expected a JSON Schema (an object), got {}", kind_of(schema_)));
@@ -128,7 +128,7 @@ class ToolReader {
       return mistake(key, fmt::format("expected \"type\":\"object\", got {}", type));
     }
     auto check = ArgumentCheck::compile(schema_, !tool_.input_is_json);
-    if (!check) return mistake(key, fmt::format("no usable JSON Schema: {}", check.error()));
+    if (!check) return mistake(key, fmt::format("not a usable JSON Schema: {}", check.error()));
     tool_.check = std::move(*check);
     for (const std::string& what : tool_.check->notes()) note(key, what);
   }
@@ -227,7 +227,7 @@ class ToolReader {
   void read_unknown_keys() {
     const Arguments members(json_);
     for (const auto& [key, value] : members.all())
-      if (!contains(known_keys, key)) note(key, "this key is not known, and left out");
+      if (!contains(known_keys, key)) note(key, "unknown key, ignored");
   }
 
   void list() {
@@ -246,7 +246,7 @@ class ToolReader {
     tool_.structured = schema.starts_with('{');
     if (!tool_.structured) return;
     auto check = ArgumentCheck::compile(schema, false);
-    if (!check) return note(key, fmt::format("results are not checked, because of it: {}", check.error()));
+    if (!check) return note(key, fmt::format("results are not checked because of it: {}", check.error()));
     tool_.result_check = std::move(*check);
     for (const std::string& what : tool_.result_check->notes()) note(key, what);
   }
@@ -284,9 +284,9 @@ std::expected<ToolSchema, std::string> read_tool_schema(std::string_view text) {
   if (text.empty()) return std::unexpected("it printed nothing to stdout");
   JsonCursor cursor(text);
   if (!cursor.value() || !cursor.end())
-    return std::unexpected(fmt::format("what it printed is no JSON: {} at byte {}; it begins: {}",
+    return std::unexpected(fmt::format("its output isn't valid JSON: {} at byte {}; it begins: {}",
                                        cursor.what(), cursor.offset(), beginning(text)));
-  if (!is_json(text)) return std::unexpected("what it printed is not UTF-8");
+  if (!is_json(text)) return std::unexpected("its output isn't UTF-8");
   const std::string_view tools = find_member(text, "tools");
   if (!tools.starts_with('['))
     return std::unexpected(fmt::format(
@@ -304,7 +304,7 @@ std::expected<ToolSchema, std::string> read_tool_schema(std::string_view text) {
     if (!tool) continue;
     if (schema.find(tool->name) != nullptr) {
       schema.problems.push_back(
-          {fmt::format("{} \"{}\": name", place, tool->name), "a tool before it has the same"});
+          {fmt::format("{} \"{}\": name", place, tool->name), "an earlier tool has the same"});
       continue;
     }
     schema.tools.push_back(std::move(*tool));

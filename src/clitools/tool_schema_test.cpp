@@ -120,7 +120,7 @@ TEST(ToolSchema, what_is_only_worth_knowing_is_a_note) {
   EXPECT_THAT(notes(R"("name":"x","cli_command":[],"parameters":{"$dynamicRef":"#x"})"),
               Contains(HasSubstr("is not checked")));
   EXPECT_THAT(notes(R"("name":"x","cli_command":[],"outputSchema":{"$ref":"http://elsewhere"})"),
-              ElementsAre(HasSubstr("outputSchema: results are not checked, because of it: a \"$ref\"")));
+              ElementsAre(HasSubstr("outputSchema: results are not checked because of it: a \"$ref\"")));
 }
 
 }  // namespace

@@ -34,7 +34,8 @@ struct ServerEntry {
   std::optional<std::chrono::milliseconds> idle_stop;  // an inactive one is stopped after this time
   std::optional<Sharing> sharing;                      // as the file says it; the server has what holds
   ToolRules tools;
-  ToolRules granted{};  // what the client's profile allows and denies as well
+  ToolRules granted{};             // what the client's profile allows and denies as well
+  std::optional<bool> pivot_call;  // whether pivot_call reaches it; not said: as the file says
   bool operator==(const ServerEntry&) const = default;
 };
 
@@ -51,6 +52,13 @@ enum class Front : std::uint8_t {
   automatic,  // if a server behind us has it
   legacy,
   modern
+};
+
+// Which servers' tools pivot_call reaches, unless their own entries say something else.
+enum class CallThrough : std::uint8_t {
+  active,  // of those that are in the context
+  all,
+  off  // there is no pivot_call, whatever the entries say
 };
 
 // Which control tools a client has beyond those that look and choose.
@@ -80,6 +88,7 @@ struct GatewayConfig {
   bool remember = false;  // which servers were active, across runs
   Compat compat = Compat::none;
   Front front = Front::automatic;
+  CallThrough pivot_call = CallThrough::all;
   Powers powers{};
   std::map<std::string, Profile> profiles{};  // by name
   std::string file;                           // where it came from; empty: the command line

@@ -70,14 +70,18 @@ class FileReader {
         container = &member;
       } else {
         problems_.error(member.place,
-                        fmt::format("\"{}\" stands beside \"{}\" of line {}; keep all servers in one",
+                        fmt::format("both \"{}\" and \"{}\" (line {}) list servers; keep them all in one",
                                     member.key, container->key, container->place.line));
       }
     }
+    // Unless it is read, and once only, it is not known how much was to be allowed.
+    const auto given = std::ranges::count(settings.members, "pivot_call", &JsoncMember::key);
+    if (given > 0) config_.gateway.pivot_call = CallThrough::off;
     std::vector<const JsoncMember*> unknown;
     keys_.read(
         settings, file_keys(), "the file", [&](const Key& key) { return key.in_file(config_.gateway); },
         [&](const JsoncMember& member) { unknown.push_back(&member); });
+    if (given > 1) config_.gateway.pivot_call = CallThrough::off;
     warn_unknown(unknown);
     if (container == nullptr) container = &bare;
     read_servers(*container);
@@ -127,7 +131,7 @@ class FileReader {
     if (rest.size() < 2) return;
     problems_.warning(
         rest.front()->place,
-        fmt::format("{} keys beside the servers are unknown and ignored, the first of them \"{}\"",
+        fmt::format("{} keys next to the servers are unknown and ignored, the first of them \"{}\"",
                     rest.size(), rest.front()->key));
   }
 
@@ -164,7 +168,7 @@ class FileReader {
           if (name.kind != Kind::string || contains(names, std::string_view(name.text))) continue;
           const auto meant = nearest(name.text, names);
           problems_.error(name.place,
-                          fmt::format("\"{}\" of profile \"{}\" names \"{}\", and there is no such server{}",
+                          fmt::format("\"{}\" of profile \"{}\" names \"{}\", which isn't a server here{}",
                                       key, profile.key, name.text,
                                       meant.empty() ? "" : fmt::format("; did you mean \"{}\"?", meant)));
           config_.gateway.profiles[profile.key].broken = true;
@@ -177,7 +181,7 @@ class FileReader {
     if (config_.gateway.servers.size() + config_.left_out.size() == most_servers) {
       if (!overfull_)
         problems_.error(member.place,
-                        fmt::format("there are more than {} servers; no more are read", most_servers));
+                        fmt::format("there are more than {} servers; the rest is ignored", most_servers));
       overfull_ = true;
       return;
     }
@@ -219,7 +223,7 @@ class FileReader {
       problems_.error(member.place, fmt::format("a server's name has {} bytes; at most {} are allowed",
                                                 name.size(), longest_name));
     } else if (std::ranges::any_of(name, [](unsigned char c) { return c < 0x20 || c == 0x7F; })) {
-      problems_.error(member.place, "a server's name has a control character in it; take it out");
+      problems_.error(member.place, "a server's name has a control character; remove it");
     } else {
       return true;
     }

@@ -197,6 +197,33 @@ TEST(ConfigFile, what_only_a_gateway_needs) {
   EXPECT_TRUE(config.gateway.remember);
 }
 
+TEST(ConfigFile, whom_pivot_call_reaches_and_nobody_if_that_cannot_be_read) {
+  const auto reads = [](const std::string& file, const std::string& server = "") {
+    return read("{" + file + R"("mcpServers": {"a": {"command": "x")" + server + "}}}");
+  };
+  EXPECT_EQ(reads("").gateway.pivot_call, CallThrough::all);
+  EXPECT_EQ(reads(R"("pivot_call": "all", )").gateway.pivot_call, CallThrough::all);
+  EXPECT_EQ(reads(R"("pivot_call": "active", )").gateway.pivot_call, CallThrough::active);
+  EXPECT_EQ(reads(R"("pivot_call": "off", )").gateway.pivot_call, CallThrough::off);
+  EXPECT_EQ(reads("").gateway.servers.at(0).pivot_call, std::nullopt);
+  EXPECT_EQ(reads("", R"(, "pivot_call": true)").gateway.servers.at(0).pivot_call, true);
+  EXPECT_EQ(reads("", R"(, "pivot_call": false)").gateway.servers.at(0).pivot_call, false);
+
+  for (const char* wrong :
+       {R"("of")", R"("Active")", "false", "null", "[]", R"("off", "pivot_call": "all")"}) {
+    SCOPED_TRACE(wrong);
+    const LoadedConfig config = reads(std::string("\"pivot_call\": ") + wrong + ", ");
+    EXPECT_EQ(config.gateway.pivot_call, CallThrough::off);
+    EXPECT_TRUE(config.has_errors());
+  }
+  for (const char* wrong : {R"("false")", "null", "0", R"("off")"}) {
+    SCOPED_TRACE(wrong);
+    const LoadedConfig config = reads("", std::string(", \"pivot_call\": ") + wrong);
+    EXPECT_THAT(config.gateway.servers, IsEmpty()) << "it is left out";
+    EXPECT_TRUE(config.has_errors());
+  }
+}
+
 TEST(ConfigFile, what_builds_or_watches_runs_beside_the_file) {
   EXPECT_EQ(with(R"("command": "x", "build": "make")").gateway.servers[0].server.command.cwd, "/files");
   EXPECT_EQ(with(R"("command": "x", "watch": "src")").gateway.servers[0].server.command.cwd, "/files");
@@ -236,39 +263,45 @@ TEST(ConfigFile, every_problem_has_its_place_and_says_what_to_do) {
        {"f:1:16: error: \"mcpServers\" must be an object with the servers by name, not a list"}},
       {"{\"mcpServers\": {\"a\": 1}}", {"f:1:22: error: server \"a\" must be an object like"}},
       {"{\"mcpServers\": {},\n \"servers\": {}}",
-       {"f:2:2: error: \"servers\" stands beside \"mcpServers\" of line 1; keep all servers in one"}},
+       {"f:2:2: error: both \"servers\" and \"mcpServers\" (line 1) list servers; keep them all in one"}},
       {"{\"mcpServers\": {},\n \"mcpServers\": {}}", {"f:2:2: error: \"mcpServers\" stands beside"}},
       {"{\"a\": {\"command\": \"x\"},\n\"a\": {\"command\": \"y\"}}",
-       {"f:2:1: error: \"a\" stands twice in the file, first in line 1"}},
+       {"f:2:1: error: \"a\" appears twice in the file, first in line 1"}},
       {"{\"mcpServer\": {\"a\": {\"command\": \"x\"}}}",
        {"f:1:2: error: unknown key \"mcpServer\"; did you mean \"mcpServers\"?"}},
       {front + "\"\": {\"command\": \"x\"}}}", {"f:3:1: error: a server's name is empty; give it one"}},
       {front + "\"a\\n\": {\"command\": \"x\"}}}", {"f:3:1: error: a server's name has a control character"}},
       {front + "\"a\": {\"command\": \"x\"},\n\"a\": {\"command\": \"x\"}}}",
-       {"f:4:1: error: \"a\" stands twice in \"mcpServers\", first in line 3; keep one of them"}},
+       {"f:4:1: error: \"a\" appears twice in \"mcpServers\", first in line 3; keep one of them"}},
       {front + "\"a\": {\"command\": \"x\", \"tools\": {\"deny\":\n [\"read\", \"{delete,read\"]}}}}",
        {"f:4:11: error: \"deny\" of \"tools\" of server \"a\": bad pattern '{delete,read': a '{' has no "
         "'}'"}},
       {front + "\"a\": {\"command\": \"x\", \"tools\": {\"allow\":\n [\"dele[te\", \"\"]}}}}",
        {"f:4:3: error: \"allow\" of \"tools\" of server \"a\": bad pattern 'dele[te': a '[' has no ']'",
         "f:4:14: error: \"allow\" of \"tools\" of server \"a\": bad pattern '': it is empty"}},
+      {"{\"pivot_call\":\n \"of\", \"mcpServers\": {\"a\": {\"command\": \"x\"}}}",
+       {"f:2:2: error: \"pivot_call\" of the file must be \"active\", \"all\" or \"off\", not \"of\""}},
+      {"{\"pivot_call\": null, \"mcpServers\": {\"a\": {\"command\": \"x\"}}}",
+       {"f:1:16: error: \"pivot_call\" of the file must be \"active\", \"all\" or \"off\", not null"}},
+      {front + "\"a\": {\"command\": \"x\",\n \"pivot_call\": \"off\"}}}",
+       {"f:4:16: error: \"pivot_call\" of server \"a\" must be true or false, not \"off\""}},
       {front + "\"a\": {}}}", {"f:3:1: error: server \"a\" has none of \"command\""}},
       {front + "\"a\": {\"command\": \"x\",\n \"url\": \"http://h/\"}}}",
        {"f:4:2: error: server \"a\" has \"url\" as well as \"command\"; keep one of them"}},
       {front + "\"a\": {\"command\": \"x\",\n \"command\": \"y\"}}}",
-       {"f:4:2: error: \"command\" stands twice in server \"a\", first in line 3"}},
+       {"f:4:2: error: \"command\" appears twice in server \"a\", first in line 3"}},
       {front + "\"a\": {\"comand\": \"x\"}}}",
        {"f:3:1: error: server \"a\" has none of",
         "f:3:7: warning: unknown key \"comand\" in server \"a\" is ignored; did you mean \"command\"?"}},
       {front + "\"a\": {\"command\": \"x\", \"autoApprove\": []}}}",
        {"f:3:23: warning: unknown key \"autoApprove\" in server \"a\" is ignored"}},
       {front + "\"a\": {\"command\": \"x\", \"drain\": 1}}}",
-       {"f:3:23: warning: unknown key \"drain\" in server \"a\" is ignored; it belongs into \"timeouts\""}},
+       {"f:3:23: warning: unknown key \"drain\" in server \"a\" is ignored; it belongs in \"timeouts\""}},
       {front + "\"a\": {\"command\": \"x\", \"timeouts\": {\"cal\": 1}}}}",
        {"f:3:36: warning: unknown key \"cal\" in \"timeouts\" of server \"a\" is ignored; did you mean "
         "\"call\"?"}},
       {front + "\"a\": {\"command\": [\"x\"]}}}",
-       {"f:3:18: error: \"command\" of server \"a\" must be a string with a program; its arguments stand in "
+       {"f:3:18: error: \"command\" of server \"a\" must be a string with a program; its arguments go in "
         "\"args\", not a list"}},
       {front + "\"a\": {\"command\": \"\"}}}", {"f:3:18: error: \"command\" of server \"a\" is empty"}},
       {front + "\"a\": {\"command\": \"x\", \"args\": \"-v\"}}}",
@@ -303,7 +336,7 @@ TEST(ConfigFile, every_problem_has_its_place_and_says_what_to_do) {
       {front + "\"a\": {\"command\": \"x\", \"env\": {\"A\": null}}}}",
        {"f:3:36: warning: \"A\" in \"env\" of server \"a\": mcpivot cannot take a variable away"}},
       {front + "\"a\": {\"command\": \"x\", \"env\": {\"A\": \"1\", \"A\": \"2\"}}}}",
-       {"f:3:41: error: \"A\" stands twice in \"env\" of server \"a\""}},
+       {"f:3:41: error: \"A\" appears twice in \"env\" of server \"a\""}},
       {front + "\"a\": {\"command\": \"x\", \"tools\": {\"rename\": {\"t\": \"a b\"}}}}}",
        {"f:3:49: error: \"t\" in \"rename\" of \"tools\" of server \"a\" must become a name of 1 to 48"}},
       {front + "\"a\": {\"command\": \"x\", \"tools\": {\"rename\": {\"t\": \"n\", \"u\": \"n\"}}}}}",
@@ -324,8 +357,8 @@ TEST(ConfigFile, every_problem_has_its_place_and_says_what_to_do) {
       {front + "\"a\": {\"url\": \"http://h/\", \"headers\": {\"A\": \"${NOT}\"}}}}",
        {"f:3:44: error: \"A\" in \"headers\" of server \"a\": the environment variable NOT is not set"}},
       {front + "\"a\": {\"url\": \"http://h/\", \"insecure\": true, \"start_after\": 1, \"watch\": \"x\"}}}",
-       {"f:3:27: warning: \"insecure\" of server \"a\" is of use only with an https:// address",
-        "f:3:45: warning: \"start_after\" of server \"a\" is of use only with \"start_command\"",
+       {"f:3:27: warning: \"insecure\" of server \"a\" has an effect only with an https:// address",
+        "f:3:45: warning: \"start_after\" of server \"a\" has an effect only with \"start_command\"",
         "f:3:63: warning: \"watch\" of server \"a\" is of use only with \"build\""}},
       {front + "\"a\": {\"url\": \"http://h/\", \"type\": \"stdio\"}}}",
        {"f:3:27: error: \"type\" of server \"a\" is \"stdio\", but it has \"url\""}},
@@ -346,7 +379,7 @@ TEST(ConfigFile, every_problem_has_its_place_and_says_what_to_do) {
        {"f:1:2: warning: unknown key \"remeber\" is ignored; did you mean \"remember\"?"}},
       {"{\"mcpServers\": {\"a\": {\"command\": \"x\"}},\n\"numStartups\": 5,\n\"projects\": {}, \"tips\": "
        "[]}",
-       {"f:2:1: warning: 3 keys beside the servers are unknown and ignored, the first of them "
+       {"f:2:1: warning: 3 keys next to the servers are unknown and ignored, the first of them "
         "\"numStartups\""}},
       {"{\"names\": \"short\", \"a\": {\"command\": \"x\"}}",
        {"f:1:11: error: \"names\" of the file must be \"prefixed\" or \"bare\", not \"short\""}},
@@ -385,7 +418,7 @@ TEST(ConfigFile, a_flood_of_problems_is_cut) {
   const LoadedConfig config = read(text + "}}");
   EXPECT_TRUE(config.has_errors());
   EXPECT_LT(config.problems.size(), 300U);
-  EXPECT_THAT(config.problems.back().words, HasSubstr("more problems are not told"));
+  EXPECT_THAT(config.problems.back().words, HasSubstr("more problems are not shown"));
   EXPECT_LE(config.left_out.size(), 1000U);
 }
 

@@ -34,7 +34,7 @@ std::expected<Credentials, std::string> Credentials::from_headers(const std::vec
     if (colon == std::string::npos || !is_token(header.name))
       return std::unexpected("a header must look like \"Name: value\"");
     if (contains(reserved, lower(header.name)))
-      return std::unexpected(fmt::format("the header {} is mcpivot's own to set", header.name));
+      return std::unexpected(fmt::format("mcpivot sets the header {} itself", header.name));
     std::string_view rest = trimmed(std::string_view(text).substr(colon + 1));
     std::string value;
     while (!rest.empty()) {
@@ -76,14 +76,17 @@ bool Credentials::has(std::string_view name) const {
 
 std::string Credentials::advice() const {
   if (headers_.empty())
-    return "It wants credentials, and none are configured: give them with --header \"Authorization: Bearer "
-           "${TOKEN}\"";
+    return "It wants credentials, and none are configured: set an Authorization header, with --header "
+           "\"Authorization: Bearer ${TOKEN}\" or \"headers\" in the configuration file";
   std::string list;
   for (const Header& header : headers_) {
     list += fmt::format("{}{}", list.empty() ? "" : ", ", header.name);
     for (const std::string& name : header.variables) list += fmt::format(" (from the variable {})", name);
   }
-  return fmt::format("Look at the headers that are sent: {}", list);
+  return fmt::format(
+      "It wants other credentials: look at the headers that are sent (--header, or \"headers\" in the "
+      "configuration file): {}",
+      list);
 }
 
 }  // namespace mcpivot

@@ -40,7 +40,7 @@ std::expected<EnvironmentList, std::string> parse_env_file(std::string_view text
     const auto equals = line.find('=');
     const std::string_view name = trimmed(line.substr(0, equals));
     if (equals == std::string_view::npos || name.empty() || line.find('\0') != std::string_view::npos)
-      return std::unexpected(fmt::format("line {} is no NAME=VALUE", number));
+      return std::unexpected(fmt::format("line {} isn't NAME=VALUE", number));
     list.emplace_back(name, unquoted(trimmed(line.substr(equals + 1))));
   }
   return list;

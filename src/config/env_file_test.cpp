@@ -21,8 +21,8 @@ TEST(EnvFile, a_variable_on_each_line) {
 }
 
 TEST(EnvFile, says_which_line_is_wrong_and_not_what_is_in_it) {
-  EXPECT_EQ(parse_env_file("A=1\nsesame\n").error(), "line 2 is no NAME=VALUE");
-  EXPECT_EQ(parse_env_file("=sesame").error(), "line 1 is no NAME=VALUE");
+  EXPECT_EQ(parse_env_file("A=1\nsesame\n").error(), "line 2 isn't NAME=VALUE");
+  EXPECT_EQ(parse_env_file("=sesame").error(), "line 1 isn't NAME=VALUE");
 }
 
 }  // namespace

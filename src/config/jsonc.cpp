@@ -78,7 +78,7 @@ class Parser {
   // One character further. A byte that is no UTF-8 is refused wherever it stands.
   bool step() {
     const std::size_t length = character_length(text_.substr(at_));
-    if (length == 0) return fail("this byte is no UTF-8; save the file as UTF-8");
+    if (length == 0) return fail("this byte isn't valid UTF-8; save the file as UTF-8");
     if (text_[at_] == '\n') {
       ++line_;
       column_ = 0;
@@ -93,7 +93,7 @@ class Parser {
     column_ += static_cast<unsigned>(bytes);
   }
 
-  // What stands at the cursor, for messages.
+  // What is at the cursor, for messages.
   std::string found() const {
     if (at_end()) return "the end of the file";
     if (is_word(peek())) return fmt::format("'{}'", word());
@@ -155,7 +155,7 @@ class Parser {
       return string(value.text);
     }
     if (c == '-' || is_digit(c)) return number(value);
-    if (c == '\'') return fail("expected a value; strings stand in double quotes (\")");
+    if (c == '\'') return fail("expected a value; strings need double quotes (\")");
     return literal(value);
   }
 
@@ -168,7 +168,7 @@ class Parser {
       const std::string_view meant = meant_by(name);
       if (!meant.empty()) return fail("expected a value, found '{}'; write {}", name, meant);
       if (!name.empty() && !is_digit(name[0]) && name[0] != '.')
-        return fail("expected a value, found '{}'; a string stands in double quotes", name);
+        return fail("expected a value, found '{}'; a string needs double quotes", name);
       return fail("expected a value, found {}", found());
     }
     jump(name.size());
@@ -182,7 +182,7 @@ class Parser {
       while (is_digit(peek())) jump(1);
       return at_ > first;
     };
-    auto wrong = [&](const char* how) { return fail_at(start, "this is no number of JSON: {}", how); };
+    auto wrong = [&](const char* how) { return fail_at(start, "this isn't a JSON number: {}", how); };
     if (peek() == '-') jump(1);
     const bool zero = peek() == '0';
     const std::size_t first = at_;
@@ -197,7 +197,7 @@ class Parser {
       if (peek() == '+' || peek() == '-') jump(1);
       if (!digits()) return wrong("a digit must follow the 'e'");
     }
-    if (is_word(peek())) return wrong("a text like 30s stands in double quotes");
+    if (is_word(peek())) return wrong("a text like 30s needs double quotes");
     value.kind = JsoncValue::Kind::number;
     value.text = text_.substr(start.begin, at_ - start.begin);
     return true;
@@ -214,7 +214,7 @@ class Parser {
         return fail_at(start,
                        "this string is not closed on its line; end it with \", or write \\n for a line end");
       if (static_cast<unsigned char>(c) < 0x20)
-        return fail("{} must not stand in a string; write {}", c == '\t' ? "a tab" : found(),
+        return fail("{} isn't allowed in a string; write {}", c == '\t' ? "a tab" : found(),
                     c == '\t' ? "\\t" : fmt::format("\\u{:04x}", static_cast<unsigned char>(c)));
       if (c == '\\') {
         if (!escape(into)) return false;
@@ -237,15 +237,15 @@ class Parser {
       jump(2);
       return true;
     }
-    if (c != 'u') return fail("there is no such escape in JSON; a backslash itself is written twice: \\\\");
+    if (c != 'u') return fail("JSON has no such escape; a backslash itself is written twice: \\\\");
     const JsoncPlace start = here();
     const auto first = unit();
-    if (!first) return fail_at(start, "expected four hexadecimal digits behind \\u");
+    if (!first) return fail_at(start, "expected four hexadecimal digits after \\u");
     char32_t character = *first;
     if (character >= 0xD800 && character <= 0xDFFF) {
       const auto second = character < 0xDC00 ? unit() : std::nullopt;
       if (!second || *second < 0xDC00 || *second > 0xDFFF)
-        return fail_at(start, "this is half a character; \\ud800 to \\udfff stand in pairs, high and low");
+        return fail_at(start, "this is half a character; \\ud800 to \\udfff come in pairs, high and low");
       character = 0x10000 + ((character - 0xD800) << 10) + (*second - 0xDC00);
     }
     append_utf8(into, character);

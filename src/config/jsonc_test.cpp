@@ -88,7 +88,7 @@ TEST(Jsonc, an_error_tells_place_and_what_was_expected) {
       {"['a']", "1:2: ", "double quotes"},
       {"[True]", "1:2: ", "write true"},
       {"[None]", "1:2: ", "write null"},
-      {"[hello]", "1:2: ", "a string stands in double quotes"},
+      {"[hello]", "1:2: ", "a string needs double quotes"},
       {"{\"a\": {\n", "2:1: ", "the '{' of line 1, column 7 is not closed; expected '}'"},
       {"{\"a\": 1", "1:8: ", "the '{' of line 1, column 1 is not closed"},
       {"[1] x", "1:5: ", "expected the end of the file, found 'x'"},

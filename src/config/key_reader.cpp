@@ -61,6 +61,7 @@ void choose(std::size_t which, const Target& target) {
   if (auto* const* front = std::get_if<Front*>(&target)) **front = static_cast<Front>(which);
   if (auto* const* era = std::get_if<std::optional<Era>*>(&target))
     **era = which == 0 ? std::nullopt : std::optional(static_cast<Era>(which - 1));
+  if (auto* const* through = std::get_if<CallThrough*>(&target)) **through = static_cast<CallThrough>(which);
   if (auto* const* names = std::get_if<Naming*>(&target)) **names = static_cast<Naming>(which);
 }
 
@@ -81,7 +82,8 @@ std::vector<KeyReader::Given> KeyReader::read(const JsoncValue& object, std::spa
       }
       continue;
     }
-    if (key->type == KeyType::ignored || (member.value.kind == Kind::null && !strict_)) continue;
+    if (key->type == KeyType::ignored) continue;
+    if (member.value.kind == Kind::null && !strict_ && !key->guards) continue;
     const auto earlier = std::ranges::find(given, key, &Given::key);
     if (earlier != given.end()) {
       if (earlier->name != member.key)
@@ -110,8 +112,8 @@ void KeyReader::refuse_duplicates(const JsoncValue& object, const std::string& w
     const auto [first, fresh] = lines.emplace(member.key, member.place.line);
     if (!fresh && !is_note(member.key))
       problems_.error(member.place,
-                      fmt::format("\"{}\" stands twice in {}, first in line {}; keep one of them", member.key,
-                                  whose, first->second));
+                      fmt::format("\"{}\" appears twice in {}, first in line {}; keep one of them",
+                                  member.key, whose, first->second));
   }
 }
 
@@ -125,7 +127,7 @@ void KeyReader::warn_unknown(const JsoncMember& member, std::span<const Key> key
   std::vector<std::string_view> names;
   for (const Key& key : keys) {
     names.push_back(key.name);
-    if (find_key(key.keys, member.key) != nullptr) hint = fmt::format("; it belongs into \"{}\"", key.name);
+    if (find_key(key.keys, member.key) != nullptr) hint = fmt::format("; it belongs in \"{}\"", key.name);
   }
   if (const auto meant = nearest(member.key, names); hint.empty() && !meant.empty())
     hint = fmt::format("; did you mean \"{}\"?", meant);
@@ -250,10 +252,10 @@ void KeyReader::read_pairs(const Key& key, const JsoncValue& value, const std::s
     if (variables &&
         (member.key.empty() || member.key.find_first_of(std::string_view("=\0", 2)) != std::string::npos)) {
       problems_.error(member.place,
-                      fmt::format("{}: a variable's name must not be empty, nor have '=' in it", inner));
+                      fmt::format("{}: a variable's name must not be empty or contain '='", inner));
     } else if (variables && member.value.kind == Kind::null) {
       problems_.warning(member.value.place,
-                        fmt::format("{}: mcpivot cannot take a variable away; it stays as it is", inner));
+                        fmt::format("{}: mcpivot can't unset a variable; it stays as it is", inner));
     } else if (variables && member.value.kind == Kind::boolean) {
       into.emplace_back(member.key, member.value.boolean ? "true" : "false");
     } else if (variables && member.value.kind == Kind::number) {
@@ -374,7 +376,7 @@ std::optional<std::string> KeyReader::text(const JsoncValue& value, const std::s
     return {};
   }
   if (filled->find('\0') != std::string::npos) {
-    problems_.error(value.place, fmt::format("{}: \\u0000 must not stand there", where));
+    problems_.error(value.place, fmt::format("{}: \\u0000 isn't allowed there", where));
     return {};
   }
   return std::move(*filled);

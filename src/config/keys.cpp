@@ -18,6 +18,7 @@ constexpr std::array<string_view, 2> on_saves{"wait", "serve"};
 constexpr std::array<string_view, 2> sharings{"per-client", "shared"};
 constexpr std::array<string_view, 2> starts{"eager", "lazy"};
 constexpr std::array<string_view, 2> styles{"prefixed", "bare"};
+constexpr std::array<string_view, 3> reaches{"active", "all", "off"};
 constexpr std::array<string_view, 3> eras{"auto", "legacy", "modern"};
 constexpr std::array<string_view, 2> url_aliases{"serverUrl", "httpUrl"};
 constexpr std::array<string_view, 1> env_file_aliases{"envFile"};
@@ -30,7 +31,7 @@ constexpr std::array timeout_keys{
         .type = KeyType::time,
         .kinds = for_all,
         .fallback = "30s",
-        .words = "How long a server may take to start and shake hands",
+        .words = "How long a server may take to start and complete its handshake",
         .in_server = IN_SERVER(entry.server.start_timeout)},
     Key{.name = "call",
         .type = KeyType::time,
@@ -63,13 +64,13 @@ constexpr std::array tool_keys{
         .type = KeyType::tool_globs,
         .kinds = for_all,
         .fallback = "all",
-        .words = "Only tools whose own name matches one of these are there at all; `[]`: none",
+        .words = "Offer only tools whose own name matches one of these; `[]`: none",
         .in_server = IN_SERVER(entry.tools.allow)},
     Key{.name = "deny",
         .type = KeyType::tool_globs,
         .kinds = for_all,
         .fallback = "",
-        .words = "Tools whose own name matches are neither listed, found nor callable; stronger than `allow`",
+        .words = "Tools whose own name matches are not listed, found or callable; overrides `allow`",
         .in_server = IN_SERVER(entry.tools.deny)},
     Key{.name = "rename",
         .type = KeyType::tool_names,
@@ -109,9 +110,8 @@ constexpr std::array all_server_keys{
         .type = KeyType::command,
         .kinds = for_cli,
         .fallback = "",
-        .words =
-            "Instead of a command: a program, with arguments, that describes its own tools and is run once "
-            "for each call",
+        .words = "Instead of a command: a program, with arguments, that describes its own tools and runs "
+                 "once per call",
         .in_server = IN_SERVER(cli)},
     Key{.name = "type",
         .type = KeyType::choice,
@@ -126,13 +126,13 @@ constexpr std::array all_server_keys{
         .type = KeyType::variables,
         .kinds = for_all,
         .fallback = "",
-        .words = "Environment variables, put over mcpivot's own",
+        .words = "Environment variables, added to mcpivot's own",
         .in_server = IN_SERVER(entry.server.command.env)},
     Key{.name = "env_file",
         .type = KeyType::path,
         .kinds = for_all,
         .fallback = "",
-        .words = "A file with more of them, a NAME=VALUE on each line; `env` is stronger",
+        .words = "A file with more of them, a NAME=VALUE on each line; `env` overrides it",
         .in_server = IN_SERVER(env_file),
         .aliases = env_file_aliases},
     Key{.name = "cwd",
@@ -140,7 +140,7 @@ constexpr std::array all_server_keys{
         .kinds = for_all,
         .fallback = "the file's folder if something is built, watched or started by a shell line, else where "
                     "mcpivot was started",
-        .words = "The folder to run in, also for shell lines, and where the globs of `watch` begin",
+        .words = "The folder to run in, also for shell lines, and the base of the globs of `watch`",
         .in_server = IN_SERVER(entry.server.command.cwd)},
     Key{.name = "build",
         .type = KeyType::text,
@@ -170,9 +170,9 @@ constexpr std::array all_server_keys{
         .type = KeyType::choice,
         .kinds = for_stdio,
         .fallback = "overlap",
-        .words =
-            "`overlap`: a new generation starts beside the old one; `stop-first`: for servers that cannot "
-            "run twice",
+        .words = "`overlap`: a new generation starts while the old one runs; `stop-first`: for servers that "
+                 "cannot "
+                 "run twice",
         .in_server = IN_SERVER(entry.server.swap),
         .choices = swaps},
     Key{.name = "era",
@@ -198,15 +198,14 @@ constexpr std::array all_server_keys{
         .type = KeyType::replay,
         .kinds = for_stdio | for_http,
         .fallback = "",
-        .words =
-            "After each start, make the last successful call of these tools again; `TOOL:KEY=VALUE` counts "
-            "only calls with that argument",
+        .words = "After each start, repeat the last successful call of these tools; with `TOOL:KEY=VALUE` "
+                 "only calls with that argument count",
         .in_server = IN_SERVER(entry.server.replay)},
     Key{.name = "max_message",
         .type = KeyType::bytes,
         .kinds = for_all,
         .fallback = "10MB",
-        .words = "Longest message toward the client; a longer one becomes an error",
+        .words = "Longest message to the client; a longer one becomes an error",
         .in_server = IN_SERVER(entry.server.max_message),
         .least = 1024,
         .most = std::uint64_t{1} << 30},
@@ -220,13 +219,13 @@ constexpr std::array all_server_keys{
         .type = KeyType::headers,
         .kinds = for_http,
         .fallback = "",
-        .words = "Headers that go with each request",
+        .words = "Headers to send with each request",
         .in_server = IN_SERVER(headers)},
     Key{.name = "cacert",
         .type = KeyType::path,
         .kinds = for_http,
         .fallback = "",
-        .words = "A file with certificates to trust, beside the system's",
+        .words = "A file with certificates to trust, in addition to the system's",
         .in_server = IN_SERVER(entry.server.http.cacert)},
     Key{.name = "insecure",
         .type = KeyType::flag,
@@ -238,31 +237,32 @@ constexpr std::array all_server_keys{
         .type = KeyType::text,
         .kinds = for_http,
         .fallback = "",
-        .words = "A shell line that starts the daemon if nothing listens; it is never stopped at exit",
+        .words =
+            "A shell line that starts the daemon if nothing listens; it keeps running when mcpivot exits",
         .in_server = IN_SERVER(entry.server.http.start)},
     Key{.name = "stop_command",
         .type = KeyType::text,
         .kinds = for_http,
         .fallback = "",
-        .words = "A shell line that stops it, for `pivot_restart` with `stop`, and rebuilds",
+        .words = "A shell line that stops it, for rebuilds and for `pivot_restart` with `stop`",
         .in_server = IN_SERVER(entry.server.http.stop)},
     Key{.name = "start_after",
         .type = KeyType::time,
         .kinds = for_http,
         .fallback = "5s",
-        .words = "How long a daemon may be away before a waiting request makes `start_command` run",
+        .words = "How long a daemon may be away before a waiting request runs `start_command`",
         .in_server = IN_SERVER(entry.server.http.start_after)},
     Key{.name = "schema_args",
         .type = KeyType::texts,
         .kinds = for_cli,
         .fallback = "[\"schema\", \"--json\"]",
-        .words = "What makes the CLI print its tools",
+        .words = "The arguments that make the CLI print its tools",
         .in_server = IN_SERVER(cli_config.schema_args)},
     Key{.name = "result_args",
         .type = KeyType::texts,
         .kinds = for_cli,
         .fallback = "[\"--json\"]",
-        .words = "What each call's arguments end with",
+        .words = "Arguments to append to each call",
         .in_server = IN_SERVER(cli_config.result_args)},
     Key{.name = "jobs",
         .type = KeyType::count,
@@ -277,7 +277,7 @@ constexpr std::array all_server_keys{
         .kinds = for_cli,
         .fallback = "1MiB",
         .words =
-            "Longest output of a call; the middle of a longer one is left out, and the whole kept in a file",
+            "Longest output of a call; the middle of a longer one is cut, and the whole is kept in a file",
         .in_server = IN_SERVER(cli_config.max_output),
         .least = 1024,
         .most = std::uint64_t{1} << 28},
@@ -291,21 +291,29 @@ constexpr std::array all_server_keys{
         .type = KeyType::choice,
         .kinds = for_all,
         .fallback = "eager",
-        .words = "`eager`: with mcpivot; `lazy`: at its first use",
+        .words = "`eager`: starts with mcpivot; `lazy`: starts when first used",
         .in_server = IN_SERVER(entry.start),
         .choices = starts},
     Key{.name = "idle_stop",
         .type = KeyType::time,
         .kinds = for_all,
         .fallback = "never",
-        .words = "End the server when it has been inactive for this long",
+        .words = "Stop the server when it has been inactive for this long",
         .in_server = IN_SERVER(entry.idle_stop)},
     Key{.name = "tools",
         .type = KeyType::group,
         .kinds = for_all,
         .fallback = "",
-        .words = "Which tools are there, and what they are called",
+        .words = "Which tools are offered, and under which names",
         .keys = tool_keys},
+    Key{.name = "pivot_call",
+        .type = KeyType::flag,
+        .kinds = for_all,
+        .fallback = "as `pivot_call` of the file says",
+        .words =
+            "Whether `pivot_call` can call the server's tools, also while it is inactive; `false`: never",
+        .in_server = IN_SERVER(entry.pivot_call),
+        .guards = true},
     Key{.name = "disabled",
         .type = KeyType::flag,
         .kinds = for_all,
@@ -329,7 +337,7 @@ constexpr std::array profile_tool_keys{
         .type = KeyType::tool_globs,
         .kinds = for_all,
         .fallback = "",
-        .words = "No tool whose own name, or SERVER__TOOL, matches; stronger than `allow`",
+        .words = "No tool whose own name, or SERVER__TOOL, matches; overrides `allow`",
         .in_profile = IN_PROFILE(tools.deny)},
 };
 
@@ -338,13 +346,13 @@ constexpr std::array profile_keys{
         .type = KeyType::texts,
         .kinds = for_all,
         .fallback = "all",
-        .words = "The servers that are there",
+        .words = "The servers that it includes",
         .in_profile = IN_PROFILE(servers)},
     Key{.name = "tools",
         .type = KeyType::group,
         .kinds = for_all,
         .fallback = "",
-        .words = "Which of their tools are there, of those that the servers' own entries let through",
+        .words = "Which of their tools it includes, of those that the servers' own entries allow",
         .keys = profile_tool_keys},
     Key{.name = "active",
         .type = KeyType::texts,
@@ -383,24 +391,32 @@ constexpr std::array all_file_keys{
         .type = KeyType::choice,
         .kinds = for_all,
         .fallback = "auto",
-        .words =
-            "Whether clients that have both protocol eras are offered the modern one (2026-07-28): `modern`, "
-            "`legacy`, or `auto`: if a server has it",
+        .words = "Whether clients that speak both protocol eras are offered the modern one (2026-07-28): "
+                 "`modern`, `legacy`, or `auto`: if a server speaks it",
         .in_file = [](GatewayConfig& config) -> Target { return &config.front; },
         .choices = eras},
+    Key{.name = "pivot_call",
+        .type = KeyType::choice,
+        .kinds = for_all,
+        .fallback = "all",
+        .words = "Which servers' tools `pivot_call` can call: `all`, or those of `active` servers; `off`: "
+                 "there is "
+                 "no `pivot_call`",
+        .in_file = [](GatewayConfig& config) -> Target { return &config.pivot_call; },
+        .choices = reaches,
+        .guards = true},
     Key{.name = "remember",
         .type = KeyType::flag,
         .kinds = for_all,
         .fallback = "false",
-        .words = "Keep across runs which servers were activated and deactivated",
+        .words = "Remember across runs which servers were activated and deactivated",
         .in_file = [](GatewayConfig& config) -> Target { return &config.remember; }},
     Key{.name = "profiles",
         .type = KeyType::named,
         .kinds = for_all,
         .fallback = "",
-        .words =
-            "What clients of `mcpivot serve` see that come in at `/mcp/NAME`, by that name; `default` is "
-            "for `/mcp` itself",
+        .words = "What clients of `mcpivot serve` that connect to `/mcp/NAME` see, by that name; `default` "
+                 "is for `/mcp` itself",
         .in_file = [](GatewayConfig& config) -> Target { return &config.profiles; },
         .keys = profile_keys},
     Key{.name = "inputs",
@@ -443,7 +459,7 @@ std::string allowed_text(const Key& key) {
     case KeyType::path:
       return "a string with a path";
     case KeyType::program:
-      return "a string with a program; its arguments stand in \"args\"";
+      return "a string with a program; its arguments go in \"args\"";
     case KeyType::texts:
       return "a list of strings";
     case KeyType::command:

@@ -49,7 +49,7 @@ using Target =
     std::variant<std::monostate, bool*, std::optional<bool>*, std::string*, Texts*, std::optional<Texts>*,
                  Pairs*, Names*, std::chrono::milliseconds*, std::optional<std::chrono::milliseconds>*,
                  std::size_t*, SwapMode*, std::optional<OnSave>*, std::optional<Sharing>*, StartMode*,
-                 Naming*, Front*, std::optional<Era>*, std::vector<ReplayRule>*, WatchTarget,
+                 Naming*, Front*, CallThrough*, std::optional<Era>*, std::vector<ReplayRule>*, WatchTarget,
                  std::map<std::string, Profile>*>;
 
 enum class KeyType : std::uint8_t {
@@ -97,6 +97,7 @@ struct Key {
   std::span<const std::string_view> aliases{};  // what clients call it
   std::uint64_t least = 0;                      // of a size or count
   std::uint64_t most = 0;
+  bool guards = false;  // it takes something away, so what isn't a value must not count as not given
 };
 
 std::span<const Key> server_keys();

@@ -17,7 +17,7 @@ std::string problem_text(const std::string& file, const Problem& problem) {
 
 void ProblemList::add(Problem::Severity severity, const JsoncPlace& place, const std::string& text) {
   if (!full()) {
-    // Words may repeat what stands in the file, or in the environment: that can be long, or no UTF-8.
+    // Words may repeat text from the file or the environment, which can be long or invalid UTF-8.
     std::string words = as_utf8(std::string_view(text).substr(0, longest));
     if (text.size() > longest) words += "...";
     problems_.push_back({severity, place.line, place.column, std::move(words)});
@@ -33,7 +33,7 @@ std::vector<Problem> ProblemList::take() {
     // An error, should there be any: whoever looks for one must find it.
     const auto severity = errors_ > 0 ? Problem::Severity::error : Problem::Severity::warning;
     problems_.push_back({severity, problems_.back().line, problems_.back().column,
-                         fmt::format("{} more problems are not told; mend these first", untold_)});
+                         fmt::format("{} more problems are not shown; fix these first", untold_)});
   }
   return std::move(problems_);
 }

@@ -68,7 +68,7 @@ TEST(Profile, called_default_is_what_clients_without_one_see) {
 TEST(Profile, with_errors_is_not_there) {
   for (const auto& [text, words] : std::vector<std::pair<std::string, std::string>>{
            {R"({"ops": {"servers": ["mial"]}})",
-            "names \"mial\", and there is no such server; did you mean \"mail\"?"},
+            "names \"mial\", which isn't a server here; did you mean \"mail\"?"},
            {R"({"ops": {"active": ["nope"]}})", "names \"nope\""},
            {R"({"ops": {"tools": {"deny": ["dele[te"]}}})", "dele[te"},
            {R"({"ops": {"control": ["biuld"]}})", "\"biuld\" in \"control\" of profile \"ops\" is unknown"},

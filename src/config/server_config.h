@@ -86,7 +86,7 @@ struct ServerConfig {
   std::optional<OnSave> on_save;
   bool waits_for_saves() const { return on_save ? *on_save == OnSave::wait : !for_many; }
   Sharing sharing = Sharing::per_client;
-  bool for_many = false;  // clients are several: what one of them brings about in it is no other's business
+  bool for_many = false;  // clients are several: what one of them does in it must not affect the others
   std::vector<ReplayRule> replay;
   std::size_t max_message = 10'000'000;  // longest message toward the client, in bytes
 

@@ -123,14 +123,12 @@ void finish_daemon(Draft& draft, std::span<const Given> given, const Surrounding
       problems.warning(one->place, words(key, why));
   };
   const bool plain = url && !url->tls;
-  useless("cacert", plain, "is of use only with an https:// address");
-  useless("insecure", plain && http.insecure, "is of use only with an https:// address");
-  useless("cacert", !plain && http.insecure,
-          "is of no use beside \"insecure\", which trusts any certificate");
-  useless("start_after", http.start.empty(), "is of use only with \"start_command\"");
-  useless(
-      "watch", !server.watch.empty() && server.build.empty() && http.start.empty() && http.stop.empty(),
-      "is of use only with \"build\", \"start_command\" or \"stop_command\": else there is nothing to do");
+  useless("cacert", plain, "has an effect only with an https:// address");
+  useless("insecure", plain && http.insecure, "has an effect only with an https:// address");
+  useless("cacert", !plain && http.insecure, "has no effect with \"insecure\", which trusts any certificate");
+  useless("start_after", http.start.empty(), "has an effect only with \"start_command\"");
+  useless("watch", !server.watch.empty() && server.build.empty() && http.start.empty() && http.stop.empty(),
+          "needs \"build\", \"start_command\" or \"stop_command\"; otherwise there is nothing to do");
   if (find(given, "queue") == nullptr) server.queue_timeout = daemon_queue_timeout;
 }
 

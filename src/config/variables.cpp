@@ -39,17 +39,16 @@ Filled value_of(std::string_view inside, const Surroundings& around, int depth) 
   if (inside == "userHome") inside = "HOME";
   if (inside.starts_with("input:"))
     return std::unexpected(fmt::format(
-        "nobody can be asked for ${{{}}} here; set an environment variable, and write ${{ITS_NAME}}",
-        inside));
+        "mcpivot can't ask for ${{{}}}; set an environment variable, and write ${{ITS_NAME}}", inside));
   const std::string_view whole = inside;
   if (inside.starts_with("env:")) inside.remove_prefix(4);
   const auto colon = inside.find(":-");
   const std::string name(inside.substr(0, colon));
   if (!is_name(name))
-    return std::unexpected(fmt::format(
-        "cannot read ${{{}}}; allowed are ${{NAME}} and ${{NAME:-default}}, and $${{ for a dollar "
-        "and a brace that shall stay",
-        whole));
+    return std::unexpected(
+        fmt::format("cannot read ${{{}}}; allowed are ${{NAME}} and ${{NAME:-default}}, and $${{ for a "
+                    "literal dollar and brace",
+                    whole));
   const char* value = around.variable(name.c_str());
   if (colon != std::string_view::npos) {
     if (value != nullptr && *value != '\0') return value;
@@ -62,7 +61,7 @@ Filled value_of(std::string_view inside, const Surroundings& around, int depth) 
 }
 
 Filled fill(std::string_view text, const Surroundings& around, int depth) {
-  if (depth > deepest) return std::unexpected(fmt::format("defaults within defaults, more than {}", deepest));
+  if (depth > deepest) return std::unexpected(fmt::format("defaults are nested more than {} deep", deepest));
   std::string result;
   while (true) {
     const auto dollar = text.find("${");
@@ -76,7 +75,7 @@ Filled fill(std::string_view text, const Surroundings& around, int depth) {
     text.remove_prefix(dollar);
     const auto end = closing_brace(text);
     if (end == std::string_view::npos)
-      return std::unexpected("a ${ without its }; write $${ for a dollar and a brace that shall stay");
+      return std::unexpected("a ${ without its }; write $${ for a literal dollar and brace");
     const Filled value = value_of(text.substr(2, end - 2), around, depth);
     if (!value) return value;
     result += *value;

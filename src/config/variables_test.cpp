@@ -64,7 +64,7 @@ TEST(Variables, one_that_is_not_set_is_named_and_others_are_not_told) {
     EXPECT_THAT(filled(wrong), HasSubstr("cannot read")) << wrong;
   std::string nested = "x";
   for (int i = 0; i < 1000; ++i) nested = "${NOT:-" + nested + "}";
-  EXPECT_THAT(filled(nested), HasSubstr("defaults within defaults"));
+  EXPECT_THAT(filled(nested), HasSubstr("defaults are nested"));
 }
 
 RC_GTEST_PROP(VariablesProperty, any_text_is_survived_and_plain_text_stays, ()) {

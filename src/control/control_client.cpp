@@ -25,7 +25,7 @@ json::object parsed(const std::string& line) {
   boost::system::error_code error;
   json::value message = json::parse(line, error, {}, options);
   if (error || !message.is_object())
-    throw ControlError("what it answered cannot be read: " + (error ? error.message() : "it is no object"));
+    throw ControlError("its answer can't be read: " + (error ? error.message() : "it isn't an object"));
   return std::move(message.get_object());
 }
 
@@ -103,7 +103,7 @@ std::string ControlClient::read_line() {
     const ssize_t count = ::read(socket_, piece.data(), piece.size());
     if (count < 0 && errno == EINTR) continue;
     if (count < 0 && errno == EAGAIN) throw ControlError(no_answer);
-    if (count <= 0) throw ControlEnded("it ended before it had answered");
+    if (count <= 0) throw ControlEnded("it ended before it answered");
     received_.append(piece.data(), static_cast<std::size_t>(count));
   }
 }

@@ -125,7 +125,7 @@ TEST_F(Asking, takes_answers_as_deep_as_mcpivot_lets_through) {
 }
 
 TEST_F(Asking, one_that_ends_instead_of_answering_has_ended) {
-  EXPECT_THAT(thrown<ControlEnded>(connect({"{\"id\":1,"})), HasSubstr("before it had answered"));
+  EXPECT_THAT(thrown<ControlEnded>(connect({"{\"id\":1,"})), HasSubstr("before it answered"));
 }
 
 TEST_F(Asking, one_that_ended_after_an_answer_has_ended) {

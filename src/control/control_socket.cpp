@@ -121,10 +121,10 @@ class ControlSocket::Visitor final : public Link::Handler,
   }
 
   // Whether it may be sent something. What it asked for before it was paused is still answered; one that
-  // asked for so much and reads nothing is as good as gone.
+  // asked for so much and reads nothing counts as gone.
   bool reads() {
     if (link_->unsent() <= most_unread) return true;
-    if (!left_) log_warn("control socket: a terminal doesn't read its answers; it was disconnected");
+    if (!left_) log_warn("control socket: disconnected a terminal that doesn't read its answers");
     leave();
     return false;
   }
@@ -186,6 +186,7 @@ json::object ControlSocket::Visitor::status(std::string_view params) const {
                       {"name", owner_.name_},
                       {"client", owner_.crowd_ == nullptr ? desk.client_name() : std::string()},
                       {"folder", fs::current_path(error).string()},
+                      {"config", owner_.configuration_file_},
                       {"servers", std::move(servers)}};
   if (owner_.crowd_ != nullptr)
     describe_clients(status, owner_.crowd_->facts(), find_member(params, "allClients") == "true");
@@ -242,10 +243,13 @@ json::value ControlSocket::Visitor::logs(std::string_view params) const {
       for (const OutputRing::Line& line : instance->ring().lines()) {
         if (line.number <= after) continue;
         last = std::max(last, line.number);
-        json::object described{{"server", member->name()},
-                               {"generation", line.generation},
-                               {"number", line.number},
-                               {"text", line.text}};
+        json::object described{
+            {"server", member->name()},
+            {"generation", line.generation},
+            {"number", line.number},
+            {"atMs",
+             std::chrono::duration_cast<std::chrono::milliseconds>(line.at.time_since_epoch()).count()},
+            {"text", line.text}};
         if (!whose.empty()) described["client"] = whose;
         lines.push_back(std::move(described));
       }
@@ -348,7 +352,8 @@ void ControlSocket::open() {
     error = boost::asio::error::name_too_long;
   }
   if (error) {
-    log_warn("no control socket at {}: {}; \"mcpivot status\" will not find this one", path, error.message());
+    log_warn("no control socket at {}: {}; \"mcpivot status\" won't find this mcpivot", path,
+             error.message());
     return;
   }
   ::chmod(path.c_str(), 0600);
@@ -368,7 +373,7 @@ void ControlSocket::accept() {
 
 // No descriptor is left, say; the terminal waits in the queue meanwhile.
 void ControlSocket::accept_later(const std::string& why) {
-  if (!std::exchange(refusing_, true)) log_warn("control socket: cannot let a terminal in: {}", why);
+  if (!std::exchange(refusing_, true)) log_warn("control socket: can't accept a terminal: {}", why);
   pause_.expires_after(accept_pause);
   pause_.async_wait([this](const boost::system::error_code& error) {
     if (!error) accept();
@@ -380,17 +385,17 @@ void ControlSocket::welcome(boost::asio::local::stream_protocol::socket socket) 
   socklen_t size = sizeof(peer);
   const bool known = ::getsockopt(socket.native_handle(), SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0;
   if (!known || peer.uid != ::geteuid()) {
-    log_warn("control socket: turned away a process of another user");
+    log_warn("control socket: rejected a process of another user");
     return;
   }
   refusing_ = false;
   if (visitors_.size() >= most_visitors) {
-    log_warn("control socket: turned away a terminal: {} are connected already", most_visitors);
+    log_warn("control socket: rejected a terminal: {} are already connected", most_visitors);
     return;
   }
   const int second = ::fcntl(socket.native_handle(), F_DUPFD_CLOEXEC, 3);
   if (second < 0) {
-    log_warn("control socket: turned away a terminal: {}", std::strerror(errno));
+    log_warn("control socket: rejected a terminal: {}", std::strerror(errno));
     return;
   }
   visitors_.push_back(std::make_shared<Visitor>(*this, PipeLink::Ends{socket.release(), second}));

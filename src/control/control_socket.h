@@ -37,6 +37,9 @@ class ControlSocket {
   ControlSocket(const ControlSocket&) = delete;
   ControlSocket& operator=(const ControlSocket&) = delete;
 
+  // Where the servers are configured, if in a file: a terminal command in its folder means this mcpivot.
+  void set_configuration_file(std::string file) { configuration_file_ = std::move(file); }
+
   // Without a socket mcpivot works all the same; the log says why there is none.
   void open();
 
@@ -61,7 +64,8 @@ class ControlSocket {
   LinkContext& context_;
   World& world_;
   Clients& clients_;
-  std::string name_;            // of this mcpivot, to tell it from others
+  std::string name_;  // of this mcpivot, to tell it from others
+  std::string configuration_file_;
   Gateway* gateway_ = nullptr;  // with many clients, and so below
   Crowd* crowd_ = nullptr;
   std::optional<Seat> seat_;  // with many clients there is one while a terminal is there

@@ -14,8 +14,14 @@ bool is_unused(const Status& status) {
   return !status.life && status.waiting == 0 && status.past.starts == 0 && status.state == "stopped";
 }
 
+void describe_usage(json::object& server, const Usage& usage) {
+  server["calls"] = usage.calls;
+  server["errors"] = usage.errors;
+  if (usage.p50) server["p50Us"] = usage.p50->count();
+}
+
 json::object described_instance(const Status& status, std::string client) {
-  json::object instance{{"client", std::move(client)},      {"state", status.state},
+  json::object instance{{"client", std::move(client)},      {"state", status.condition()},
                         {"trouble", status.trouble},        {"waiting", status.waiting},
                         {"starts", status.past.starts},     {"crashes", status.past.crashes},
                         {"lastExit", status.past.last_exit}};
@@ -43,9 +49,10 @@ json::object described(const Member& member, const Routes::Cost& cost) {
   const Status status = member.instance().status();
   json::object server{{"name", member.name()},
                       {"active", member.active()},
-                      {"state", status.state},
+                      {"state", status.condition()},
                       {"trouble", status.trouble},
                       {"command", status.command},
+                      {"calls_itself", status.own_name},
                       {"version", status.version},
                       {"protocol", status.protocol},
                       {"tools", cost.tools},
@@ -65,6 +72,7 @@ json::object described(const Member& member, const Routes::Cost& cost) {
     server["startMs"] = status.past.last_start_took.count();
     server["inFlight"] = status.life->in_flight;
   }
+  describe_usage(server, status.usage);
   if (status.executable) {
     server["executable"] = status.executable->path;
     server["newerOnDisk"] = status.newer_on_disk;
@@ -78,7 +86,7 @@ json::object described(const Member& member, const Routes::Cost& cost) {
 // The best that any of them is.
 json::object described_for_all(const Member& member, const Routes::Cost& cost,
                                const std::vector<Instance*>& instances, const Label& label) {
-  constexpr std::array states{"ready", "starting", "failed", "stopped"};
+  constexpr std::array states{"ready", "starting", "failed", "away", "stopped"};
   json::array all;
   std::size_t best = states.size() - 1;
   std::size_t tools = cost.tools;
@@ -90,7 +98,8 @@ json::object described_for_all(const Member& member, const Routes::Cost& cost,
   for (const Instance* const instance : instances) {
     const Status status = instance->status();
     if (is_unused(status)) continue;
-    const auto state = static_cast<std::size_t>(std::ranges::find(states, status.state) - std::begin(states));
+    const auto state =
+        static_cast<std::size_t>(std::ranges::find(states, status.condition()) - std::begin(states));
     best = std::min(best, state);
     if (status.state == "failed" && trouble.empty()) trouble = status.trouble;
     tools = std::max(tools, cost.tools == 0 ? status.tools : 0);
@@ -100,10 +109,12 @@ json::object described_for_all(const Member& member, const Routes::Cost& cost,
     crashes += status.past.crashes;
     all.push_back(described_instance(status, label(instance->client())));
   }
-  return {
+  json::object server{
       {"name", member.name()}, {"active", member.active()},  {"state", states[best]}, {"trouble", trouble},
       {"tools", tools},        {"inFlight", in_flight},      {"waiting", waiting},    {"starts", starts},
       {"crashes", crashes},    {"instances", std::move(all)}};
+  describe_usage(server, Usage::of(member.instance().counts_of_all()));
+  return server;
 }
 
 void describe_clients(json::object& status, const std::vector<ClientFacts>& clients, bool all) {

@@ -1,4 +1,4 @@
-// What terminals are told of servers, clients and sessions, as JSON.
+// What terminals see of servers, clients and sessions, as JSON.
 //
 // Plain functions. One thread.
 #pragma once

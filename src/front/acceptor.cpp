@@ -87,7 +87,7 @@ void Acceptor::accept() {
 }
 
 void Acceptor::pause(const char* why) {
-  if (!std::exchange(refusing_, true)) log_warn("can't let clients in at {}: {}", address(), why);
+  if (!std::exchange(refusing_, true)) log_warn("can't accept clients at {}: {}", address(), why);
   pause_.expires_after(accept_pause);
   pause_.async_wait([weak = weak_from_this()](const boost::system::error_code& error) {
     const auto self = weak.lock();

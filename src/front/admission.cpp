@@ -28,7 +28,7 @@ bool is_address(const std::string& name) {
   return ::inet_pton(AF_INET, name.c_str(), &four) == 1 || ::inet_pton(AF_INET6, name.c_str(), &six) == 1;
 }
 
-// "127.example.com" is none.
+// "127.example.com" isn't one.
 bool is_loopback(const std::string& name) {
   return name == "localhost" || name == "::1" || (name.starts_with("127.") && is_address(name));
 }
@@ -92,7 +92,7 @@ std::expected<Visitor, HttpAnswer> Admission::admit(const HttpAsk& ask) const {
   const Caller caller = rules_.proxies.caller(ask);
   if (!is_our_host(ask, caller))
     return std::unexpected(plain_answer(
-        403, "This host name is not one of ours. If it should be, start mcpivot with --allow-host NAME."));
+        403, "This host name isn't accepted. If it should be, start mcpivot with --allow-host NAME."));
   if (ask.has("Origin") && !is_our_page(ask, caller))
     return std::unexpected(plain_answer(
         403,
@@ -102,7 +102,7 @@ std::expected<Visitor, HttpAnswer> Admission::admit(const HttpAsk& ask) const {
   const auto token = ask.repeated("Authorization") ? std::nullopt : bearer_token(ask.header("Authorization"));
   const auto holder = token ? rules_.tokens->find(*token) : std::nullopt;
   if (!holder) {
-    HttpAnswer answer = plain_answer(401, token ? "This token is not known." : "A token is needed.");
+    HttpAnswer answer = plain_answer(401, token ? "This token is unknown." : "A token is required.");
     answer.headers += fmt::format("WWW-Authenticate: Bearer realm=\"mcpivot\"{}\r\n",
                                   token ? ", error=\"invalid_token\"" : "");
     answer.headers += page_headers(ask);

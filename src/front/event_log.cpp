@@ -44,7 +44,7 @@ void EventRoom::resized(EventLog& log, std::size_t before, std::size_t now) {
 
 void EventRoom::make_room() {
   if (!std::exchange(told_, true))
-    log_warn("what sessions may ask for again takes more than {} MB: the oldest of it is forgotten",
+    log_warn("the events kept for resuming take more than {} MB; the oldest are dropped",
              most_bytes_ / (1024 * 1024));
   while (bytes_ > most_bytes_ && !by_size_.empty()) {
     const auto largest = std::prev(by_size_.end());

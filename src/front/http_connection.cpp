@@ -55,7 +55,7 @@ void HttpConnection::turn_away() {
 // Should it throw, nobody knows where we are: this connection is lost, and no other.
 void HttpConnection::guarded(const std::function<void()>& step) {
   const auto self = shared_from_this();
-  if (!survive("HTTP client", step) && state_ != State::closed) lose("mcpivot made a mistake");
+  if (!survive("HTTP client", step) && state_ != State::closed) lose("an internal error in mcpivot");
 }
 
 // --- reading
@@ -244,9 +244,8 @@ void HttpConnection::write(std::string bytes) {
   out_.take(std::move(bytes));
   if (chunked_) out_.append("\r\n");
   if (out_.bytes() > context_.limits.overflow_bytes) {
-    log_warn("HTTP client {}: {} bytes wait for it and it doesn't read them; it was cut off", peer_,
-             out_.bytes());
-    return lose("it doesn't read");
+    log_warn("HTTP client {}: disconnected: {} bytes wait for it, and it isn't reading", peer_, out_.bytes());
+    return lose("it isn't reading");
   }
   was_full_ = was_full_ || full();
   flush_later();
@@ -382,10 +381,10 @@ void HttpConnection::close_if_idle() {
 
 void HttpConnection::shed() {
   log_warn(
-      "HTTP client {}: what is held for all clients is too much, and most of it is for this one; it was cut "
-      "off",
+      "HTTP client {}: disconnected: the clients' unread answers take too much memory, and most of it is "
+      "this one's",
       peer_);
-  lose("too much is held");
+  lose("too much waits for it");
 }
 
 void HttpConnection::lose(const char* why) {
@@ -479,9 +478,9 @@ void HttpConnection::on_deadline() {
     return put(std::move(late));
   }
   if (out_.empty()) return drop();
-  log_warn("HTTP client {}: it has not read anything for {} s; it was cut off", peer_,
+  log_warn("HTTP client {}: disconnected: it has read nothing for {} s", peer_,
            std::chrono::duration_cast<std::chrono::seconds>(context_.limits.write_stall).count());
-  lose("it doesn't read");
+  lose("it isn't reading");
 }
 
 }  // namespace mcpivot

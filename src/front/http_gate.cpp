@@ -86,9 +86,9 @@ std::string HttpGate::sender(const HttpAsk& ask, const Visitor& who) const {
 std::optional<HttpAnswer> HttpGate::judge(const HttpAsk& ask) {
   const std::string_view path = path_of(ask);
   if (path == "/healthz") return plain_answer(200, "ok");
-  if (path == "/readyz") return draining_ ? busy("mcpivot is ending.") : plain_answer(200, "ready");
+  if (path == "/readyz") return draining_ ? busy("mcpivot is shutting down.") : plain_answer(200, "ready");
   const auto profile = profile_in(path);
-  if (!profile) return plain_answer(404, "There is nothing here. MCP is at /mcp.");
+  if (!profile) return plain_answer(404, "Not found. MCP is at /mcp.");
   if (ask.method == "OPTIONS") return admission_.preflight(ask);
   const auto visitor = admission_.admit(ask);
   if (!visitor) {
@@ -104,7 +104,7 @@ std::optional<HttpAnswer> HttpGate::judge(const HttpAsk& ask) {
   };
   if (!profile_of(*visitor, *profile)) return refuse(plain_answer(404, "There is no such profile."));
   if (ask.method != "POST" && ask.method != "GET" && ask.method != "DELETE") {
-    HttpAnswer answer = plain_answer(405, "Messages are sent with POST.");
+    HttpAnswer answer = plain_answer(405, "Send messages with POST.");
     answer.headers += "Allow: POST, GET, DELETE, OPTIONS\r\n";
     return refuse(std::move(answer));
   }
@@ -158,7 +158,7 @@ void HttpGate::post(Visit visit, const HttpAsk& ask, std::string body) {
   const auto message = read_message(body);
   log_info("http: {} from {}",
            batch                  ? "batch"
-           : !message             ? "what is no message"
+           : !message             ? "something that isn't a message"
            : message->is_answer() ? "answer"
                                   : shown_text(string_value(message->text(message->method))),
            sender(ask, visit.who));
@@ -166,14 +166,14 @@ void HttpGate::post(Visit visit, const HttpAsk& ask, std::string body) {
     return refuse(visit, 400, message.error().id, message.error().code, message.error().reason);
   // Answers are still taken: a call under way may wait for one.
   if (draining_ && (batch || message->kind == Kind::request))
-    return answer(visit, busy("mcpivot is ending."));
+    return answer(visit, busy("mcpivot is shutting down."));
   const std::string version(ask.header("MCP-Protocol-Version"));
   const bool modern = !batch && (message->version || fmt::format("\"{}\"", version) == modern_version ||
                                  message->known == Method::discover || message->known == Method::listen);
   if (modern) return post_modern(visit, ask, *message, std::move(body));
   if (!version.empty() && !is_protocol_version(version))
     return refuse(visit, 400, batch ? "" : message->text(message->id), code::invalid_request,
-                  "Unsupported MCP-Protocol-Version; there are " + all_versions());
+                  "Unsupported MCP-Protocol-Version; supported: " + all_versions());
   const Asks asks = batch || (message->kind == Kind::request && message->known != Method::ping)
                         ? Asks::something
                         : Asks::nothing;
@@ -196,7 +196,7 @@ void HttpGate::post_modern(const Visit& visit, const HttpAsk& ask, const Message
   if (message.kind == Kind::notification) return answer(visit, {.status = 202});
   if (message.kind != Kind::request)
     return refuse(visit, 400, {}, code::invalid_request,
-                  "Protocol version 2026-07-28 has no answers from clients; send inputResponses.");
+                  "In protocol version 2026-07-28 clients don't send answers; send inputResponses.");
   if (const std::string fault = fault_in_headers(ask, message); !fault.empty())
     return refuse(visit, 400, id, code::header_mismatch, fault);
   if (const std::string fault = fault_in_meta(message); !fault.empty())
@@ -232,17 +232,18 @@ bool HttpGate::has_room_for(const Life& life) {
 }
 
 void HttpGate::hand_over(Life& life, const Visit& visit, std::string body, Asks asks) {
-  if (life.client->crowded()) return answer(visit, busy("This client has too many requests under way."));
+  if (life.client->crowded()) return answer(visit, busy("This client has too many requests in flight."));
   if (asks == Asks::something && !has_room_for(life))
-    return answer(visit, busy("All servers that may run at once are at work for others. Try again later."));
+    return answer(visit, busy("The limit of running servers (--max-instances) is reached, and all of them "
+                              "are busy. Try again later."));
   by_reply_.emplace(visit.reply, Under{life.client->id(), visit.who.token});
   life.client->post(visit.reply, std::move(body), visit.headers);
 }
 
 void HttpGate::listen(Visit visit, const HttpAsk& ask) {
-  if (draining_) return answer(visit, busy("mcpivot is ending."));
+  if (draining_) return answer(visit, busy("mcpivot is shutting down."));
   if (visit.session.empty()) {
-    HttpAnswer no_stream = plain_answer(405, "Only sessions have a stream of their own.");
+    HttpAnswer no_stream = plain_answer(405, "Only sessions have a stream.");
     no_stream.headers += "Allow: POST, OPTIONS\r\n";
     return answer(visit, std::move(no_stream));
   }
@@ -290,7 +291,7 @@ std::optional<SessionTicket> HttpGate::ticket_of(const Visit& visit) {
 }
 
 void HttpGate::no_session(const Visit& visit) {
-  refuse(visit, 404, {}, code::invalid_request, "There is no such session. Send `initialize` to begin one.");
+  refuse(visit, 404, {}, code::invalid_request, "There is no such session. Send `initialize` to start one.");
 }
 
 void HttpGate::in_session(Visit visit, Do then) {
@@ -318,7 +319,7 @@ HttpGate::Life& HttpGate::open(const Visit& visit, Era era, std::string uid) {
   Desk& desk = gateway_.open(visit.profile);
   Life& life = seat(visit, desk, era, std::move(uid));
   desk.start();
-  log_info("http: client {} has come{}{}", static_cast<std::uint64_t>(desk.client()),
+  log_info("http: client {} connected{}{}", static_cast<std::uint64_t>(desk.client()),
            visit.who.principal.empty() ? "" : ": ", visit.who.principal);
   return life;
 }
@@ -338,7 +339,7 @@ HttpGate::Life& HttpGate::seat(const Visit& visit, Desk& desk, Era era, std::str
 HttpGate::Life* HttpGate::restore(const Visit& visit, const SessionTicket& ticket,
                                   const std::optional<SessionRecord>& record) {
   if (draining_ || lives_.size() >= settings_.most_clients) {
-    answer(visit, busy(draining_ ? "mcpivot is ending." : "There are too many sessions."));
+    answer(visit, busy(draining_ ? "mcpivot is shutting down." : "There are too many sessions."));
     return nullptr;
   }
   ClientState state;
@@ -357,10 +358,10 @@ HttpGate::Life* HttpGate::restore(const Visit& visit, const SessionTicket& ticke
   }
   Desk& desk = gateway_.open(visit.profile);
   desk.restore(state);
-  desk.add_notice(fmt::format(
-      "[mcpivot] this session goes on after mcpivot was started again, or after a long rest. Its servers are "
-      "started anew: anything that they kept in memory is gone.{}",
-      known ? "" : " The log level, subscriptions and activations of this session are gone, too."));
+  desk.add_notice(
+      fmt::format("[mcpivot] this session resumes after mcpivot was restarted, or after a long idle time. "
+                  "Its servers are restarted: anything they held in memory is gone.{}",
+                  known ? "" : " The session's log level, subscriptions and activations are gone too."));
   Life& life = seat(visit, desk, Era::legacy, ticket.uid);
   life.expires = ticket.expires;
   life.client->set_version(fmt::format("\"{}\"", ticket.version));
@@ -399,7 +400,7 @@ std::optional<std::string> HttpGate::on_opened(WebClient& client) {
 // The handshake is too long for the id. An id that can't be gone on with after our end must not be given out.
 void HttpGate::open_when_saved(Life& life, std::chrono::sys_seconds expires, std::string headers) {
   const ClientId client = life.client->id();
-  const bool is_new = !life.has_id();  // else it shakes hands once more
+  const bool is_new = !life.has_id();  // else it repeats its handshake
   store_.put(record_of(life, expires), [this, client, is_new, uid = life.uid, expires,
                                         headers = std::move(headers)](bool kept) {
     const auto found = lives_.find(client);
@@ -411,7 +412,7 @@ void HttpGate::open_when_saved(Life& life, std::chrono::sys_seconds expires, std
     if (found == lives_.end()) return;
     constexpr std::string_view why =
         "the handshake is too long for a session id, and could not be written to the session store";
-    log_warn("http: client {} is turned away: {}", static_cast<std::uint64_t>(client), why);
+    log_warn("http: client {} was rejected: {}", static_cast<std::uint64_t>(client), why);
     found->second.client->not_opened(busy(fmt::format("No session: {}.", why)));
     if (is_new) end(client);
   });
@@ -458,7 +459,7 @@ void HttpGate::end(ClientId client) {
   std::erase_if(modern_, [&](const auto& entry) { return entry.second == client; });
   life.client.reset();
   gateway_.close(client, patience);
-  log_info("http: client {} has gone", static_cast<std::uint64_t>(client));
+  log_info("http: client {} is gone", static_cast<std::uint64_t>(client));
 }
 
 void HttpGate::end_idle() {
@@ -477,8 +478,7 @@ void HttpGate::end_idle() {
     for (const auto& [id, life] : lives_) {
       if (life.client->calls() > 0 || life.client->last_used() >= lately) continue;
       // Who only listens keeps its stream, and no servers.
-      if (life.client->last_used() < since)
-        life.client->desk().rest("because nothing was asked of it for a long time");
+      if (life.client->last_used() < since) life.client->desk().rest("because it was idle for a long time");
       if (life.client->desk().forget_names()) ++freed;
     }
     freed_ += freed;

@@ -139,9 +139,9 @@ void HttpGate::end_session(const std::string& id,
     const auto& [uid, facts] = *meant.begin();
     revoke(uid, [this, then, ended = facts](bool written) {
       if (written) return then(ended);
-      then(std::unexpected(
-          fmt::format("session {} has ended, but may come back when mcpivot is started again: {}", ended.id,
-                      store_.trouble())));
+      then(
+          std::unexpected(fmt::format("session {} has ended, but may come back when mcpivot is restarted: {}",
+                                      ended.id, store_.trouble())));
     });
   });
 }

@@ -88,7 +88,7 @@ class HttpServer::Inside final : public HttpConnection::Owner, public std::enabl
     }
     ++turned_away_;
     if (!std::exchange(told_full_, true))
-      log_warn("turned away an HTTP client: {} are connected already", limits_.connections);
+      log_warn("rejected an HTTP client: {} are already connected", limits_.connections);
     connection->turn_away();
   }
 

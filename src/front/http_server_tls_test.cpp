@@ -323,7 +323,7 @@ TEST_F(HttpServerTlsTest, who_speaks_plain_http_to_it_is_told_in_plain_http) {
   RawClient client(*this);
   const Heard heard = client.ask(get());
   EXPECT_EQ(heard.status, 400);
-  EXPECT_EQ(heard.body, "This port speaks HTTPS. Use https:// in place of http://.\n");
+  EXPECT_EQ(heard.body, "This port speaks HTTPS. Use https:// instead of http://.\n");
   EXPECT_TRUE(client.hears_the_end());
   EXPECT_FALSE(client.reset);
   client.close();

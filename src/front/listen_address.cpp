@@ -10,7 +10,7 @@
 namespace mcpivot {
 namespace {
 
-// "127.0.0.1" as the system spells it; empty if it is no address.
+// "127.0.0.1" as the system spells it; empty if it isn't an address.
 std::string normal(std::string_view host) {
   const std::string text(host);
   in_addr four{};
@@ -66,7 +66,7 @@ std::expected<ListenAddress, std::string> parse_listen_address(std::string_view 
   if (text.starts_with("unix:")) {
     address.kind = ListenAddress::Kind::unix_socket;
     address.path = text.substr(5);
-    if (address.path.empty()) return fail("write the path of the socket behind \"unix:\"");
+    if (address.path.empty()) return fail("write the socket's path after \"unix:\"");
     return address;
   }
   const auto colon = text.rfind(':');

@@ -84,7 +84,7 @@ std::string words(const ListenAddress& address, int error) {
         return "another program listens on that port. Stop it, or choose another port.";
       case EACCES:
         return address.port < 1024
-                   ? "a port below 1024 takes root or CAP_NET_BIND_SERVICE. Choose a higher one."
+                   ? "a port below 1024 needs root or CAP_NET_BIND_SERVICE. Choose a higher one."
                    : "the system doesn't permit it.";
       case EADDRNOTAVAIL:
         return "this machine has no such address. Use one of its own, localhost, or * for all of them.";
@@ -142,14 +142,14 @@ std::expected<Sockets, std::string> open_unix(const ListenAddress& address) {
   struct stat file{};
   if (::lstat(path.c_str(), &file) == 0) {
     if (!S_ISSOCK(file.st_mode))
-      return fail("there is a file with that name already. Remove it, or choose another path.");
+      return fail("a file with that name already exists. Remove it, or choose another path.");
     const ListeningSocket probe(::socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
     const bool connected = ::connect(probe.descriptor(), generic, sizeof(name)) == 0;
     if (connected || errno == EAGAIN)
       return fail("another process listens on that socket. Stop it, or choose another path.");
     if (errno != ECONNREFUSED)
       return fail(
-          fmt::format("there is a socket with that name, and it can't be tried: {}.", std::strerror(errno)));
+          fmt::format("a socket with that name exists, and can't be tested: {}.", std::strerror(errno)));
     ::unlink(path.c_str());  // of a process that is gone
   }
 
@@ -162,7 +162,7 @@ std::expected<Sockets, std::string> open_unix(const ListenAddress& address) {
   if (bound != 0) {
     if (error == ENOENT) return fail("its folder doesn't exist.");
     if (error == EADDRINUSE)
-      return fail("another process has just made a socket there. Choose another path.");
+      return fail("another process has just created a socket there. Choose another path.");
     return fail(std::string(std::strerror(error)) + ".");
   }
   made.owns_file(absolute_path(path).string());

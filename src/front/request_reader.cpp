@@ -156,7 +156,7 @@ RequestReader::Step RequestReader::read_head(std::string_view& bytes) {
     bytes.remove_prefix(2);  // some clients send one too many
   if (bytes.empty() || bytes == "\r") return Step::more;
   if (bytes.front() == tls_handshake)
-    return refuse(400, "This port speaks plain HTTP. Use http:// in place of https://.");
+    return refuse(400, "This port speaks plain HTTP. Use http:// instead of https://.");
   if (!is_method_character(bytes.front())) return refuse(400, "This isn't an HTTP request.");
   for (;;) {
     const auto end = bytes.find('\n', scanned_);
@@ -168,7 +168,7 @@ RequestReader::Step RequestReader::read_head(std::string_view& bytes) {
     if (end == 0 || bytes[end - 1] != '\r') return refuse(400, "The lines of a request must end in CR LF.");
     const std::string_view line = bytes.substr(scanned_, end - 1 - scanned_);
     if (scanned_ > 0 && (line.starts_with(' ') || line.starts_with('\t')))
-      return refuse(400, "A header goes on in another line, which HTTP doesn't allow any more.");
+      return refuse(400, "A header is folded over several lines, which HTTP no longer allows.");
     scanned_ = end + 1;
     if (!line.empty()) continue;
     const std::string_view head = bytes.substr(0, scanned_);
@@ -201,9 +201,9 @@ RequestReader::Step RequestReader::check_head() {
   // Whoever reads only one of these sees a request that ends somewhere else.
   if (ask_.has("transfer-encoding")) {
     if (is_http_1_0_ || ask_.has("content-length"))
-      return refuse(400, "The request must say in one way alone how long its body is.");
+      return refuse(400, "The request must give the length of its body in one way only.");
     if (!parser.chunked() || lower(ask_.header("transfer-encoding")) != "chunked")
-      return refuse(501, "The only transfer encoding that this server takes is \"chunked\".");
+      return refuse(501, "The only transfer encoding that this server accepts is \"chunked\".");
   }
   if (ask_.header("content-length").find(',') != std::string_view::npos)
     return refuse(400, "The request has more than one Content-Length.");

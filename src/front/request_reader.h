@@ -24,7 +24,7 @@ class RequestReader {
     more,     // there is not enough yet
     head,     // the head is there; reading on goes to the body
     request,  // all of it is there; next() comes before any further reading
-    refused,  // it is no request that we take; nothing that follows can be trusted
+    refused,  // a request that we don't accept; nothing after it can be trusted
   };
 
   RequestReader(Limits limits, HttpAsk from);

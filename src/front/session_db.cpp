@@ -160,7 +160,7 @@ SessionDb::Error SessionDb::error(int code) const {
 // switching to the log.
 std::expected<void, SessionDb::Error> SessionDb::make(const std::string& path) {
   const auto failed = [&] {
-    return refused(path, fmt::format("can't be made: {}", std::strerror(errno)), Trouble::passing);
+    return refused(path, fmt::format("can't be created: {}", std::strerror(errno)), Trouble::passing);
   };
   if (!make_private_folder(path)) return failed();
   std::string draft = path + ".XXXXXX";
@@ -242,7 +242,7 @@ std::expected<SessionDb, SessionDb::Error> SessionDb::replaced(SessionDb damaged
 // with it under its new name, until it sees the damage or that it is no longer in place.
 std::expected<std::string, SessionDb::Error> SessionDb::put_aside(const std::string& path, Identity damaged) {
   const auto failed = [&] {
-    return refused(path, fmt::format("is damaged, and can't be put aside: {}", std::strerror(errno)));
+    return refused(path, fmt::format("is damaged, and can't be moved away: {}", std::strerror(errno)));
   };
   const FileLock lock(path);
   if (!lock.good()) return failed();
@@ -258,8 +258,8 @@ std::expected<std::string, SessionDb::Error> SessionDb::put_aside(const std::str
     }
   }
   if (!good) return failed();
-  return fmt::format("{} was damaged and is now {}; a new one was begun, without what sessions had set", path,
-                     aside);
+  return fmt::format(
+      "{} was damaged and is now {}; mcpivot started a new one, without the sessions' settings", path, aside);
 }
 
 std::expected<void, SessionDb::Error> SessionDb::set_up() {
@@ -274,7 +274,7 @@ std::expected<void, SessionDb::Error> SessionDb::set_up() {
   const auto tables = number("SELECT count(*) FROM sqlite_schema");
   if (!tables) return std::unexpected(tables.error());
   if (*owner != application && (*owner != 0 || *version != 0 || *tables != 0))
-    return refused(path_, "isn't a database of mcpivot's");
+    return refused(path_, "isn't mcpivot's database");
   if (*version > schema)
     return refused(path_, fmt::format("was written by a newer mcpivot (schema {}; this one knows {})",
                                       *version, schema));

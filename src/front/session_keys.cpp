@@ -51,7 +51,7 @@ bool read_key(std::string_view text, SessionKey& key) {
 std::string file_with_a_new_key() {
   std::string bytes(sizeof(SessionKey::bytes), '\0');
   if (RAND_bytes(reinterpret_cast<unsigned char*>(bytes.data()), static_cast<int>(bytes.size())) != 1)
-    throw std::runtime_error("the system gives no random numbers");
+    throw std::runtime_error("the system provides no random numbers");
   std::string text = fmt::format(
       "# mcpivot seals session ids with the first key and opens them with all of these. To rotate, add a "
       "new\n"
@@ -69,10 +69,11 @@ void sync_folder(const fs::path& folder) {
   ::close(opened);
 }
 
-// Makes the file, complete from its first moment on. That it exists is no error: somebody else was faster.
+// Makes the file, complete from its first moment on. It isn't an error if it exists: another process was
+// faster.
 std::expected<void, std::string> make_file(const std::string& path) {
   const auto failed = [&](int error) {
-    return std::unexpected(fmt::format("{} can't be made: {}", path, std::strerror(error)));
+    return std::unexpected(fmt::format("{} can't be created: {}", path, std::strerror(error)));
   };
   if (!make_private_folder(path)) return failed(errno);
   std::string draft = path + ".XXXXXX";
@@ -111,8 +112,7 @@ std::expected<SessionKeys, std::string> SessionKeys::parse(const std::string& na
   keys.keys_.reserve(most_keys);
   while (lines.next()) {
     if (keys.keys_.size() == most_keys)
-      return wrong(
-          fmt::format("more than {} keys; delete those that nothing valid was sealed with", most_keys));
+      return wrong(fmt::format("more than {} keys; delete those that no valid session uses", most_keys));
     SessionKey key;
     const std::string_view id = lines.word();
     // An id that isn't one may be a key in the wrong place, so it isn't shown.
@@ -124,12 +124,12 @@ std::expected<SessionKeys, std::string> SessionKeys::parse(const std::string& na
     if (!read_key(lines.word(), key))
       return wrong(
           fmt::format("the key {} isn't 32 bytes in base64; make one with: openssl rand -base64 32", id));
-    if (!lines.word().empty()) return wrong("a line is KEYID KEY, and there is more on this one");
+    if (!lines.word().empty()) return wrong("a line is KEYID KEY; this one has more");
     keys.keys_.push_back(key);
   }
   if (keys.keys_.empty())
     return std::unexpected(
-        fmt::format("{} has no key in it; delete it, and mcpivot makes a new one, or add a line: "
+        fmt::format("{} has no key in it; delete it so that mcpivot creates a new one, or add a line: "
                     "KEYID $(openssl rand -base64 32)",
                     name));
   return keys;

@@ -54,7 +54,7 @@ TEST(SessionKeys, what_is_wrong_is_said_with_file_and_line_and_without_a_key) {
         {zeros, "/keys:1: a line is KEYID KEY"},
         {"k.2 " + zeros, "letters, digits"},
         {std::string(33, 'k') + " " + zeros, "up to 32 letters"},
-        {"k " + zeros + " more", "more on this one"},
+        {"k " + zeros + " more", "this one has more"},
         {"k " + zeros + "\n\nk " + high, "/keys:3: the key id k appears twice"},
         {"# nothing\n", "/keys has no key in it"},
         {"", "openssl rand -base64 32"}}) {

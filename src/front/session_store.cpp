@@ -47,7 +47,8 @@ std::expected<void, std::string> SessionStore::open(sys_seconds now) {
 void SessionStore::put(SessionRecord record, Done done) {
   if (record.hello.size() > limits_.text || revoked(record.uid)) return refuse(std::move(done));
   if (record.state.size() > limits_.text) {
-    log_debug("sessions: a state of {} bytes isn't kept: the limit is {}", record.state.size(), limits_.text);
+    log_debug("sessions: a state of {} bytes isn't saved: the limit is {}", record.state.size(),
+              limits_.text);
     record.state.clear();
   }
   worker_->put(std::move(record), expect(std::move(done), {}));
@@ -148,7 +149,7 @@ void SessionStore::set_trouble(const std::string& words) {
     log_debug("sessions: {}", words);
     return;
   }
-  log_warn("sessions: {}; what sessions set is not kept", words);
+  log_warn("sessions: {}; the sessions' settings are not saved", words);
   if (told_.size() < 100) told_.push_back(words);
 }
 

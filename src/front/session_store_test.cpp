@@ -462,7 +462,7 @@ TEST_F(Sessions, a_database_of_another_program_is_left_alone) {
   Raw(path).run("CREATE TABLE notes(text)");
   const Kept kept(path);
   ASSERT_FALSE(kept.opened);
-  EXPECT_THAT(kept.opened.error(), HasSubstr("isn't a database of mcpivot's"));
+  EXPECT_THAT(kept.opened.error(), HasSubstr("isn't mcpivot's database"));
 }
 
 TEST_F(Sessions, without_a_folder_that_can_be_written_service_goes_on) {
@@ -475,7 +475,7 @@ TEST_F(Sessions, without_a_folder_that_can_be_written_service_goes_on) {
     Kept kept(place + "/sessions.db");
     int wrong = 0;
     const auto check = [&](bool right) { wrong += right ? 0 : 1; };
-    check(!kept.opened && kept.opened.error() == place + "/sessions.db can't be made: Permission denied");
+    check(!kept.opened && kept.opened.error() == place + "/sessions.db can't be created: Permission denied");
     check(kept->trouble() == kept.opened.error());
     check(!kept.put(record_of("u1")));
     check(!kept.revoke("u2") && kept->revoked("u2"));

@@ -327,7 +327,7 @@ std::expected<void, SessionDb::Error> SessionWorker::open_new(
   if (!opened) return std::unexpected(opened.error());
   db_ = std::move(*opened);
   Answer news{.note = db_->note(), .began_anew = began_anew || !db_->note().empty()};
-  if (news.note.empty() && began_anew) news.note = path_ + " was moved away; a new one was begun";
+  if (news.note.empty() && began_anew) news.note = path_ + " was moved away; mcpivot started a new one";
   if (auto revoked = db_->revocations(sys_seconds::min(), limits_.revocations))
     news.revoked = std::move(*revoked);
   const Lock lock(mutex_);

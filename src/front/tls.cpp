@@ -107,7 +107,7 @@ class TlsWire final : public Wire {
 
   // Somebody wrote http:// for https://. An answer in plain HTTP is the only one that they would understand.
   void explain() const {
-    HttpAnswer answer = plain_answer(400, "This port speaks HTTPS. Use https:// in place of http://.");
+    HttpAnswer answer = plain_answer(400, "This port speaks HTTPS. Use https:// instead of http://.");
     const std::string text = answer_head({.status = answer.status,
                                           .headers = answer.headers,
                                           .length = answer.body.size(),

@@ -62,13 +62,13 @@ std::expected<Tokens, std::string> Tokens::parse(const std::string& name, std::s
                       holder));
     if (!profile.empty() && !is_name(profile))
       return wrong(fmt::format("a profile has up to {} letters, digits and ._-@+: in it", longest_name));
-    if (!lines.word().empty()) return wrong("a line is NAME TOKEN [PROFILE], and there is more on this one");
+    if (!lines.word().empty()) return wrong("a line is NAME TOKEN [PROFILE]; this one has more");
     if (tokens.size() == most_tokens) return wrong(fmt::format("more than {} tokens", most_tokens));
     entry.hash = sha256(token);
     if (const auto twin = std::ranges::find(tokens.entries_, entry.hash, &Entry::hash);
         twin != tokens.entries_.end())
-      return wrong(fmt::format("the token of {} is that of {} in line {}; each line needs one of its own",
-                               holder, twin->holder.name, twin->line));
+      return wrong(fmt::format("{} has the same token as {} in line {}; each line needs its own", holder,
+                               twin->holder.name, twin->line));
     entry.holder = {.name = std::string(holder), .profile = std::string(profile), .id = {}};
     entry.holder.id = id_of(entry.holder, entry.hash);
     tokens.entries_.push_back(std::move(entry));

@@ -101,8 +101,8 @@ std::expected<void, std::string> TrustedProxies::add(std::string_view text) {
     return fail(parse_ip_and_port(host)
                     ? "write the address without a port and brackets; a proxy's port changes with each "
                       "connection"
-                    : "write an IP address (127.0.0.1), a network (10.0.0.0/8), or \"unix\" for whoever "
-                      "comes by a Unix socket");
+                    : "write an IP address (127.0.0.1), a network (10.0.0.0/8), or \"unix\" for any client "
+                      "of a Unix socket");
   Network network{.address = *address};
   if (slash != std::string_view::npos) {
     const bool four = host.find(':') == std::string_view::npos;
@@ -133,7 +133,7 @@ bool TrustedProxies::trusts(std::string_view peer) const {
   return address && trusts(*address);
 }
 
-// Each proxy adds the address that it was called from to the end of the list. What stands in front of the
+// Each proxy adds the address that it was called from to the end of the list. What precedes the
 // first address that isn't a trusted proxy's may be made up by whoever has that address.
 std::string TrustedProxies::client_in(std::string_view forwarded_for, std::string_view peer) const {
   std::string client(peer);

@@ -23,7 +23,7 @@ constexpr std::chrono::milliseconds longest_reconnection{10'000};
 // So that nobody on the way takes a quiet stream for a dead one.
 constexpr std::chrono::milliseconds sign_of_life{15'000};
 
-constexpr std::string_view deaf_server = "A server does not read what it is sent. Try again later.";
+constexpr std::string_view deaf_server = "A server isn't reading its messages. Try again later.";
 const std::string json_headers = "Content-Type: application/json\r\n";
 const std::string event_headers =
     "Content-Type: text/event-stream\r\nCache-Control: no-cache, no-transform\r\nX-Accel-Buffering: no\r\n";
@@ -129,7 +129,7 @@ std::string_view WebClient::why_not(std::size_t requests, std::size_t bytes) con
   if (exchanges_.empty()) return {};
   for (const auto& [number, exchange] : exchanges_) bytes += exchange->bytes;
   if (bytes > most_bytes || under_way() + requests > most_requests)
-    return "This client has too much under way.";
+    return "This client has too much in flight.";
   return {};
 }
 

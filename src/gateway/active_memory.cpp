@@ -30,7 +30,7 @@ void ActiveMemory::save(const std::set<std::string>& active) {
   std::string text;
   for (const std::string& name : active) text += name + "\n";
   if (!files_.save(Files::Shelf::state, name_, text))
-    log_warn("cannot remember which servers are active, for the next run");
+    log_warn("can't save which servers are active for the next run");
 }
 
 }  // namespace mcpivot

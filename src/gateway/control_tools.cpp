@@ -95,8 +95,8 @@ const std::array<ControlTools::Tool, 16> ControlTools::tools{{
      "then.",
      "server", "", false, &ControlTools::rebuild},
     {Compat::none, Tool::When::always, "pivot_restart",
-     "Restart an MCP server without a build. stop: only stop it, and whoever else runs its program, so that "
-     "the binary can be replaced; the next call starts it.",
+     "Restart an MCP server without a build. stop: only stop it, and any other process that runs its "
+     "program, so that the binary can be replaced; the next call starts it.",
      "server", R"("stop":{"type":"boolean"})", false, &ControlTools::restart},
     {Compat::none, Tool::When::always, "pivot_status",
      "State of the MCP servers: generation, pid, crashes, last build, what the last restart changed.",
@@ -105,9 +105,9 @@ const std::array<ControlTools::Tool, 16> ControlTools::tools{{
      "The last lines of an MCP server's stderr, across restarts.", "server",
      R"("lines":{"type":"integer"},"generation":{"type":"integer"})", true, &ControlTools::logs},
     {Compat::none, Tool::When::activation, "pivot_activate",
-     "Put a server's tools into the list of tools. Part of its name is enough.", "server", "", false,
+     "Add a server's tools to the list. Part of its name is enough.", "server", "", false,
      &ControlTools::activate},
-    {Compat::none, Tool::When::activation, "pivot_deactivate", "Take a server's tools out of the list.",
+    {Compat::none, Tool::When::activation, "pivot_deactivate", "Remove a server's tools from the list.",
      "server", "", false, &ControlTools::deactivate},
     {Compat::none, Tool::When::choice, "pivot_search",
      "Find tools of all servers, active or not, by what you want to do.", "",
@@ -121,7 +121,8 @@ const std::array<ControlTools::Tool, 16> ControlTools::tools{{
      "State of the child MCP server: pid, executable, counts of starts, kills and crashes, last exit.",
      "server", "", true, &ControlTools::sitter_state},
     {Compat::mcp_sitter, Tool::When::always, "sitter_kill",
-     "Kill the child MCP server and whoever else runs its executable, so that it can be rebuilt; the next "
+     "Kill the child MCP server and any other process that runs its executable, so that it can be rebuilt; "
+     "the next "
      "tool call starts it.",
      "server", "", false, &ControlTools::sitter_kill},
     {Compat::mcp_sitter, Tool::When::always, "sitter_binary_info",
@@ -133,9 +134,9 @@ const std::array<ControlTools::Tool, 16> ControlTools::tools{{
      R"("lines":{"type":"integer","default":200,"minimum":1,"maximum":1000},"since_spawn":{"type":"boolean","default":false})",
      true, &ControlTools::sitter_logs},
     {Compat::mcpflip, Tool::When::activation, "gateway_activate",
-     "Put a server's tools into the list of tools. Part of its name is enough.", "name", "", false,
+     "Add a server's tools to the list. Part of its name is enough.", "name", "", false,
      &ControlTools::activate},
-    {Compat::mcpflip, Tool::When::activation, "gateway_deactivate", "Take a server's tools out of the list.",
+    {Compat::mcpflip, Tool::When::activation, "gateway_deactivate", "Remove a server's tools from the list.",
      "name", "", false, &ControlTools::deactivate},
     {Compat::mcpflip, Tool::When::always, "gateway_status",
      "The servers: which are active, their state, how many tools they have.", "", "", true,
@@ -169,7 +170,7 @@ struct ControlTools::Running {
 
   void break_silence() {
     silence.set(sign_of_life, [this] {
-      if (clock.now() - last_progress >= sign_of_life) tell_progress("still at it");
+      if (clock.now() - last_progress >= sign_of_life) tell_progress("still running");
       break_silence();
     });
   }
@@ -182,8 +183,28 @@ bool ControlTools::is_granted(const Tool& tool) const {
   return !restarts || powers_.restart;
 }
 
+bool ControlTools::calls_through() const {
+  if (fleet_.call_through() == CallThrough::off) return false;
+  return fleet_.members().empty() || std::ranges::any_of(fleet_.members(), [](const auto& member) {
+           return member->entry().pivot_call.value_or(true);
+         });
+}
+
+bool ControlTools::reaches(const Member& member) const {
+  switch (fleet_.call_through()) {
+    case CallThrough::active:
+      return member.entry().pivot_call.value_or(member.active());
+    case CallThrough::all:
+      return member.entry().pivot_call.value_or(true);
+    case CallThrough::off:
+      break;
+  }
+  return false;
+}
+
 bool ControlTools::is_listed(const Tool& tool) const {
   if (tool.of != compat_ || !is_granted(tool)) return false;
+  if (tool.run == &ControlTools::call_through && !calls_through()) return false;
   if (tool.when == Tool::When::choice) return offers_choice();
   if (tool.when == Tool::When::activation) return offers_choice() && era_ == Era::legacy;
   if (tool.when == Tool::When::always) return true;
@@ -196,7 +217,7 @@ const ControlTools::Tool* ControlTools::find(std::string_view name) const {
   return found != tools.end() && is_listed(*found) ? &*found : nullptr;
 }
 
-// The arguments as JSON Schema, separated by commas. The name of a server is none in front of a single one.
+// The arguments as JSON Schema, separated by commas. With a single server, its name isn't an argument.
 std::string ControlTools::properties_of(const Tool& tool, bool with_server) {
   std::string properties;
   if (with_server && !tool.server.empty())
@@ -207,6 +228,8 @@ std::string ControlTools::properties_of(const Tool& tool, bool with_server) {
 }
 
 std::string_view ControlTools::description_of(const Tool& tool) const {
+  if (tool.run == &ControlTools::call_through && fleet_.call_through() == CallThrough::active)
+    return "Call a tool of an active server by its full name.";
   if (tool.run != &ControlTools::restart || powers_.others) return tool.description;
   return "Restart an MCP server without a build. stop: only stop it; the next call starts it.";
 }
@@ -233,6 +256,27 @@ void ControlTools::call(Asker asker, const Message& message) {
   (this->*tool.run)(call);
 }
 
+std::vector<std::string> ControlTools::asked_for(const Message& message, std::string_view name) const {
+  const Tool& tool = *find(name);
+  const std::string_view arguments = find_member(message.text(message.params), "arguments");
+  if (tool.run == &ControlTools::search) return {"*"};
+  if (tool.run == &ControlTools::call_through) {
+    const std::string called = text_argument(arguments, "tool");
+    if (called.empty() || fleet_.names().tool(called) != nullptr) return {};
+    return {called};
+  }
+  if (tool.run != &ControlTools::activate || fleet_.steers_all()) return {};
+  const auto picked = pick(arguments, [](const Member& candidate) { return !candidate.active(); });
+  return picked ? std::vector{(*picked)->name()} : std::vector<std::string>();
+}
+
+std::string ControlTools::words_of_starts() const {
+  const std::vector<std::string> names = fleet_.starting();
+  if (names.empty()) return {};
+  return fmt::format(". Still starting, so their tools aren't known yet: {}. Try again in a moment",
+                     list_of(names));
+}
+
 void ControlTools::answer(const Call& call, const std::string& text, bool failed) const {
   clients_.answer(call.asker, tool_answer(call.message.text(call.message.id), text, failed));
 }
@@ -243,15 +287,19 @@ std::string ControlTools::why_not(std::string_view name) const {
   const auto tool = std::ranges::find(tools, name, &Tool::name);
   if (tool == tools.end()) return "mcpivot has no such tool";
   if (tool->of != compat_) return "--compat lists other tools in its place";
-  if (!is_granted(*tool)) return "over HTTP clients have it only if their profile grants it";
+  if (!is_granted(*tool)) return "over HTTP, clients have it only if their profile grants it";
   if (tool->when == Tool::When::buildable) return "no server here has a build command (--build)";
   if (tool->when == Tool::When::logging)
-    return "mcpivot did not start what is behind it, and so does not see what that prints";
+    return "mcpivot did not start the server, so it doesn't see its output";
+  if (tool->run == &ControlTools::call_through && offers_choice())
+    return "the configuration turns it off (\"pivot_call\")";
   if (tool->when == Tool::When::activation && offers_choice())
-    return "in protocol version 2026-07-28 the list of tools doesn't change because of a call; pivot_search "
-           "and "
-           "pivot_call reach every server, active or not";
-  return fmt::format("there is one server only, \"{}\", and it is always active",
+    return fmt::format(
+        "in protocol version 2026-07-28 the list of tools doesn't change because of a call; {}",
+        calls_through() && fleet_.call_through() == CallThrough::all
+            ? "pivot_search and pivot_call reach every server, active or not"
+            : "\"mcpivot activate\" in a terminal does it");
+  return fmt::format("there is only one server, \"{}\", and it is always active",
                      fleet_.members().front()->name());
 }
 
@@ -311,17 +359,20 @@ std::expected<Member*, std::string> ControlTools::pick(std::string_view argument
   if (all.empty()) {
     words = no_servers();
   } else if (wanted.empty()) {
-    words = fmt::format("say which server: {}", list_of(names.empty() ? all : names));
+    words = fmt::format("\"server\" is missing; choose one of: {}", list_of(names.empty() ? all : names));
   } else if (candidates.empty()) {
     words = fmt::format("no server is called \"{}\". There are: {}", wanted, list_of(all));
     if (!fleet_.trouble().empty()) words += fmt::format(". The configuration: {}", fleet_.trouble());
   } else {
-    words = fmt::format("\"{}\" fits several servers: {}", wanted, list_of(names));
+    words = fmt::format("\"{}\" matches several servers: {}", wanted, list_of(names));
   }
   return std::unexpected("[mcpivot] " + words);
 }
 
 Member* ControlTools::pick_or_refuse(const Call& call, const Fits& fits) const {
+  // A model may call the only server what it likes: its client knows it by another name.
+  if (!offers_choice() && fleet_.members().size() == 1 && call.asker.client == fleet_.reader())
+    return fleet_.members().front().get();
   const auto picked = pick(call.arguments, fits);
   if (picked) return *picked;
   refuse(call, picked.error());
@@ -333,7 +384,7 @@ Member* ControlTools::pick_readable(const Call& call) const {
   Member* const member = pick_or_refuse(call);
   if (member == nullptr || !member->instance().is_shared() || call.asker.client != fleet_.reader())
     return member;
-  refuse(call, fmt::format("[mcpivot] \"{}\" is shared with other clients, and its stderr may tell of their "
+  refuse(call, fmt::format("[mcpivot] \"{}\" is shared with other clients, and its stderr may be about their "
                            "calls. \"mcpivot logs {}\" in a terminal shows it.",
                            member->name(), member->name()));
   return nullptr;
@@ -356,7 +407,7 @@ void ControlTools::restart(const Call& call) {
     if (!stopped.ok) return fmt::format("[mcpivot] {}.", stopped.how);
     std::string words = fmt::format("[mcpivot] stopped: {}. {}", stopped.how, stopped.next);
     if (stopped.others.empty()) return words;
-    words += fmt::format("\nAlso ended, because they ran {}:", stopped.program);
+    words += fmt::format("\nAlso ended because they ran {}:", stopped.program);
     for (const pid_t pid : stopped.others) words += fmt::format(" pid {}", pid);
     return words;
   });
@@ -391,10 +442,12 @@ std::string ControlTools::overview() const {
       ++active;
       tokens += cost.tokens();
     }
-    lines += fmt::format("{}: {}, {}, {} tools (about {} tokens)", member->name(),
-                         member->active() ? "active" : "inactive", status.state, cost.tools, cost.tokens());
-    if (status.life)
-      lines += fmt::format(", generation {}, {} in flight", status.life->generation, status.life->in_flight);
+    lines +=
+        fmt::format("{}: {}, {}, {} tools (about {} tokens)", member->name(),
+                    member->active() ? "active" : "inactive", status.condition(), cost.tools, cost.tokens());
+    if (status.life) lines += fmt::format(", generation {}", status.life->generation);
+    if (status.life && status.life->in_flight > 0)
+      lines += fmt::format(", {} in flight", status.life->in_flight);
     if (status.past.crashes > 0) lines += fmt::format(", {} crashes", status.past.crashes);
     if (!status.trouble.empty())
       lines += fmt::format("; {}", status.trouble.substr(0, status.trouble.find('\n')));
@@ -429,8 +482,8 @@ void ControlTools::switch_to(const Call& call, bool active) {
   if (member == nullptr) return;
   if (fleet_.steers_all()) {
     const std::size_t clients = fleet_.set_active_for_all(member->name(), active);
-    return answer(call, fmt::format("[mcpivot] \"{}\" is now {} for {}. Those who come later begin with what "
-                                    "the configuration says.",
+    return answer(call, fmt::format("[mcpivot] \"{}\" is now {} for {}. Clients that connect later start "
+                                    "with what the configuration says.",
                                     member->name(), active ? "active" : "inactive",
                                     clients == 1 ? "1 client" : fmt::format("{} clients", clients)));
   }
@@ -439,14 +492,25 @@ void ControlTools::switch_to(const Call& call, bool active) {
   std::vector<std::string> names;
   for (const Routes::Named& tool : fleet_.names().all_tools())
     if (tool.member == member) names.push_back(tool.name);
-  std::string text = fmt::format("[mcpivot] \"{}\" {} {}; tools: {}.", member->name(),
-                                 was == active ? "was already" : "is now", active ? "active" : "inactive",
-                                 names.empty() ? "none known yet" : list_of(names));
+  if (!active) return answer(call, farewell_text(*member, was, names.size()));
+  std::string text =
+      fmt::format("[mcpivot] \"{}\" {} active; tools: {}.", member->name(), was ? "was already" : "is now",
+                  names.empty() ? "none known yet" : list_of(names));
   const Instance::State state = member->instance().state();
-  if (active && state != Instance::State::ready)
+  if (state != Instance::State::ready)
     text += fmt::format(" It is not {}: {}.", state == Instance::State::starting ? "ready yet" : "running",
                         member->instance().trouble());
   answer(call, text);
+}
+
+// A model that deactivates a server may want its tools again.
+std::string ControlTools::farewell_text(const Member& member, bool was_active, std::size_t count) const {
+  const std::string those = count == 1 ? "1 tool" : fmt::format("{} tools", count);
+  std::string text =
+      was_active ? fmt::format("[mcpivot] \"{}\" is now inactive; {} left the list.", member.name(), those)
+                 : fmt::format("[mcpivot] \"{}\" was already inactive.", member.name());
+  if (has("pivot_call")) text += " pivot_call still reaches its tools by name.";
+  return text + fmt::format(" To list them again: {}.", how_to_activate(member.name()));
 }
 
 void ControlTools::index_tools() {
@@ -485,12 +549,16 @@ void ControlTools::search(const Call& call) {
     const auto tool = std::ranges::find(fleet_.names().all_tools(), hit.name, &Routes::Named::name);
     if (tool == fleet_.names().all_tools().end()) continue;
     text += fmt::format("{} ({}): {}\ninputSchema: {}\n\n", tool->name,
-                        tool->member->active() ? "active" : "inactive: use pivot_call",
+                        tool->member->active()   ? "active"
+                        : reaches(*tool->member) ? "inactive: use pivot_call"
+                                                 : "inactive: " + how_to_activate(tool->member->name()),
                         text_argument(tool->json, "description"), find_member(tool->json, "inputSchema"));
   }
   if (text.empty())
-    text = fmt::format("nothing fits \"{}\" among {} tools. pivot_status lists the servers.", query,
-                       fleet_.names().all_tools().size());
+    text = fmt::format("nothing fits \"{}\" among {} tools{}. pivot_status lists the servers.", query,
+                       fleet_.names().all_tools().size(), words_of_starts());
+  else if (const auto names = fleet_.starting(); !names.empty())
+    text += fmt::format("still starting, so their tools aren't known yet: {}\n", list_of(names));
   answer(call, text);
 }
 
@@ -503,7 +571,16 @@ void ControlTools::call_through(const Call& call) {
                             hint_to_search());
   const Routes::Target* target = fleet_.names().tool(name);
   if (target == nullptr)
-    return refuse(call, fmt::format("[mcpivot] no tool is called \"{}\"{}", name, hint_to_search()));
+    return refuse(call, fmt::format("[mcpivot] no tool is called \"{}\"{}{}", name, words_of_starts(),
+                                    hint_to_search()));
+  if (const Member& member = *target->member; !reaches(member))
+    return refuse(call,
+                  fmt::format("[mcpivot] {} was not called: the configuration doesn't let pivot_call reach "
+                              "\"{}\". {}",
+                              name, member.name(),
+                              member.active() ? "Call the tool itself."
+                                              : "To call the tool itself, it takes " +
+                                                    how_to_activate(member.name()) + " first."));
   const std::string_view params = message.text(message.params);
   std::string inner = fmt::format(R"({{"name":{})", quote(target->own));
   const std::string arguments = object_argument(call.arguments, "arguments");
@@ -516,7 +593,9 @@ void ControlTools::call_through(const Call& call) {
   const auto wrapped = read_message(line);
   if (!wrapped)  // nested deeper than any message may be
     return refuse(call, fmt::format("[mcpivot] pivot_call: the arguments: {}", wrapped.error().reason));
-  fleet_.call_tool(call.asker, *wrapped, *target);
+  Asker asker = call.asker;
+  asker.through = true;
+  fleet_.call_tool(asker, *wrapped, *target);
 }
 
 void ControlTools::sitter_kill(const Call& call) {
@@ -555,12 +634,15 @@ std::string ControlTools::instructions() const {
   if (!names.empty() && era_ == Era::modern)
     text += fmt::format(" Inactive: {}.", list_of(names));
   else if (!names.empty())
-    text += fmt::format(" Inactive: {}. {} puts one's tools into the list.", list_of(names),
+    text += fmt::format(" Inactive: {}. {} adds a server's tools to the list.", list_of(names),
                         compat_ == Compat::none      ? "pivot_activate"
                         : compat_ == Compat::mcpflip ? "gateway_activate"
                                                      : "\"mcpivot activate SERVER\" in a terminal");
-  if (compat_ == Compat::none)
-    text += " pivot_search finds tools in all of them; pivot_call calls any tool by its full name.";
+  if (compat_ == Compat::none) text += " pivot_search finds tools in all of them";
+  if (has("pivot_call"))
+    text += fmt::format("; pivot_call calls any tool{} by its full name",
+                        fleet_.call_through() == CallThrough::active ? " of an active server" : "");
+  if (compat_ == Compat::none) text += ".";
   return text;
 }
 
@@ -572,7 +654,8 @@ std::string ControlTools::how_to_activate(const std::string& server) const {
 }
 
 std::string ControlTools::hint_to_activate(const Member& member, const std::string& tool) const {
-  if (era_ == Era::modern && compat_ == Compat::none)
+  const bool through = has("pivot_call") && reaches(member);
+  if (era_ == Era::modern && through)
     return fmt::format(
         R"([mcpivot] {} is a tool of "{}", which is not active. Call it with pivot_call {{"tool":{},"arguments":…}}.)",
         tool, member.name(), quote(tool));
@@ -580,8 +663,7 @@ std::string ControlTools::hint_to_activate(const Member& member, const std::stri
   std::string text =
       fmt::format("[mcpivot] {} is a tool of \"{}\", which is not active. {} {} first", tool, member.name(),
                   can_call ? "Call" : "It takes", how_to_activate(member.name()));
-  if (compat_ == Compat::none)
-    text += fmt::format(R"(, or pivot_call {{"tool":{},"arguments":…}})", quote(tool));
+  if (through) text += fmt::format(R"(, or pivot_call {{"tool":{},"arguments":…}})", quote(tool));
   return text + ".";
 }
 
@@ -592,16 +674,18 @@ std::string ControlTools::hint_to_search() const {
 void ControlTools::reload(const Call& call, Member& member, bool build) {
   const auto running = begin(call, member.name());
   running->break_silence();
-  fleet_.reload(member, {.build = build,
-                         .renew = build,
-                         .reason = "on request",
-                         .progress =
-                             [weak = std::weak_ptr(running)](std::string_view line) {
-                               if (const auto still = weak.lock()) still->tell_progress(line);
-                             },
-                         .done = [this, weak = std::weak_ptr(running)](
-                                     const ReloadOutcome& outcome) { end(weak.lock(), outcome); },
-                         .whose = running.get()});
+  fleet_.reload(member,
+                {.build = build,
+                 .renew = build,
+                 .reason = call.asker.client == fleet_.reader() && !fleet_.steers_all() ? "on request"
+                                                                                        : "from a terminal",
+                 .progress =
+                     [weak = std::weak_ptr(running)](std::string_view line) {
+                       if (const auto still = weak.lock()) still->tell_progress(line);
+                     },
+                 .done = [this, weak = std::weak_ptr(running)](
+                             const ReloadOutcome& outcome) { end(weak.lock(), outcome); },
+                 .whose = running.get()});
 }
 
 // Of several that were stopped at once, what is worth telling.

@@ -39,6 +39,7 @@ class ControlTools {
     virtual const Presentation& presentation() const = 0;
     // What is wrong with the configuration, in one line; empty: nothing.
     virtual const std::string& trouble() const = 0;
+    virtual CallThrough call_through() const = 0;
     virtual const Routes& routes() = 0;
     // The same, where it does not matter what is listed: that is put together when somebody wants to see it.
     virtual const Routes& names() = 0;
@@ -55,6 +56,8 @@ class ControlTools {
     // Puts it into every client's list, or takes it out; how many they are.
     virtual std::size_t set_active_for_all(const std::string& server, bool active) = 0;
     virtual void call_tool(Asker asker, const Message& message, const Routes::Target& target) = 0;
+    // Servers of which nothing is known yet, because they start for the first time.
+    virtual std::vector<std::string> starting() const { return {}; }
   };
 
   // The fleet must outlive the tools.
@@ -79,6 +82,12 @@ class ControlTools {
   void call(Asker asker, const Message& message);
   // The client takes such a call back. False: none of them.
   bool cancel(Asker by, const Message& cancelled);
+
+  // Whose offer a call of one of these tools asks for, by the names of servers or tools; one that is neither
+  // stands for all servers. Empty: none.
+  std::vector<std::string> asked_for(const Message& message, std::string_view tool) const;
+  // ". Still starting, …", where somebody looks in vain for what they may have; empty: none is.
+  std::string words_of_starts() const;
 
   // One who called is gone. What it began goes on.
   void forget(ClientId client);
@@ -112,6 +121,9 @@ class ControlTools {
   const Tool* find(std::string_view name) const;
   bool is_listed(const Tool& tool) const;
   bool is_granted(const Tool& tool) const;
+  // Whether pivot_call is there, and whether it reaches this one.
+  bool calls_through() const;
+  bool reaches(const Member& member) const;
   std::string_view description_of(const Tool& tool) const;
   static std::string properties_of(const Tool& tool, bool with_server);
   void answer(const Call& call, const std::string& text, bool failed = false) const;
@@ -142,6 +154,7 @@ class ControlTools {
   void sitter_logs(const Call& call);
 
   void switch_to(const Call& call, bool active);
+  std::string farewell_text(const Member& member, bool was_active, std::size_t count) const;
   std::string overview() const;
   void index_tools();
   void reload(const Call& call, Member& member, bool build);

@@ -8,6 +8,7 @@ namespace mcpivot {
 namespace {
 
 using simulation::Visitor;
+using testing::AllOf;
 using testing::HasSubstr;
 using testing::Not;
 using testing::StartsWith;
@@ -32,7 +33,7 @@ TEST(ControlTools, of_a_lone_server_offer_no_choice) {
   EXPECT_THAT(lone.tools->definitions(), Not(HasSubstr(R"("server":)")));
   EXPECT_EQ(lone.tools->hint_to_search(), "");
   EXPECT_EQ(lone.tools->why_not("pivot_activate"),
-            R"(there is one server only, "alpha", and it is always active)");
+            R"(there is only one server, "alpha", and it is always active)");
 }
 
 TEST(ControlTools, of_several_servers_offer_a_choice) {
@@ -43,12 +44,66 @@ TEST(ControlTools, of_several_servers_offer_a_choice) {
   EXPECT_THAT(several.tools->hint_to_search(), HasSubstr("pivot_search"));
 }
 
+TEST(ControlTools, pivot_call_says_whose_answer_it_brings_and_a_direct_call_does_not) {
+  Visitor visitor("alpha=process,active beta=process");
+  visitor.arrive();
+  EXPECT_THAT(
+      visitor.call("pivot_call", R"({"tool":"beta__work","arguments":{}})"),
+      AllOf(HasSubstr(R"("content":[{"type":"text","text":"[mcpivot] server \"beta\", tool \"work\""},)"),
+            HasSubstr("@beta")));
+  EXPECT_THAT(visitor.call("alpha__work"), Not(HasSubstr("mcpivot")));
+}
+
+TEST(ControlTools, pivot_call_is_not_there_when_the_file_turns_it_off_or_no_server_may_be_reached) {
+  for (const char* fleet : {"alpha=process,active beta=process,through through:off",
+                            "alpha=process,active,no-through beta=process,no-through"}) {
+    ToolsFor off(fleet);
+    EXPECT_FALSE(off.tools->has("pivot_call")) << fleet;
+    EXPECT_TRUE(off.tools->has("pivot_search"));
+    EXPECT_THAT(off.tools->why_not("pivot_call"), HasSubstr("the configuration turns it off")) << fleet;
+    EXPECT_THAT(off.tools->instructions(), Not(HasSubstr("pivot_call")));
+    EXPECT_THAT(off.tools->definitions(), Not(HasSubstr("pivot_call")));
+    const Member& beta = *off.visitor.desk().fleet().members().at(1);
+    EXPECT_THAT(off.tools->hint_to_activate(beta, "beta__work"),
+                AllOf(HasSubstr("pivot_activate"), Not(HasSubstr("pivot_call"))));
+  }
+}
+
+TEST(ControlTools, pivot_call_reaches_whom_the_file_and_the_entries_let_it) {
+  struct Case {
+    const char* beta;
+    const char* file;
+    bool inactive, active;  // whether it is reached
+  };
+  for (const auto& [beta, file, inactive, active] :
+       {Case{"beta=process", "", true, true}, Case{"beta=process,no-through", "", false, false},
+        Case{"beta=process,through", "", true, true}, Case{"beta=process", "through:active", false, true},
+        Case{"beta=process,through", "through:active", true, true},
+        Case{"beta=process,no-through", "through:active", false, false}}) {
+    SCOPED_TRACE(std::string(beta) + " " + file);
+    Visitor visitor(std::string("alpha=process,active ") + beta + " " + file);
+    visitor.arrive();
+    for (const bool is_active : {false, true}) {
+      auto& fleet = visitor.desk().fleet();
+      fleet.set_active(*fleet.members().at(1), is_active);
+      const std::string answer = visitor.call("pivot_call", R"({"tool":"beta__work","arguments":{}})");
+      if (is_active ? active : inactive) {
+        EXPECT_THAT(answer, HasSubstr("@beta"));
+        continue;
+      }
+      EXPECT_THAT(answer, AllOf(Not(HasSubstr("@beta")), HasSubstr(R"("isError":true)"),
+                                HasSubstr("the configuration doesn't let pivot_call reach"),
+                                HasSubstr(is_active ? "Call the tool itself." : "pivot_activate")));
+    }
+  }
+}
+
 TEST(ControlTools, that_can_do_nothing_are_not_listed_and_say_why) {
   const ToolsFor daemon("alpha=daemon");
   EXPECT_FALSE(daemon.tools->has("pivot_rebuild"));
   EXPECT_THAT(daemon.tools->why_not("pivot_rebuild"), HasSubstr("no server here has a build command"));
   EXPECT_FALSE(daemon.tools->has("pivot_logs"));
-  EXPECT_THAT(daemon.tools->why_not("pivot_logs"), HasSubstr("mcpivot did not start what is behind it"));
+  EXPECT_THAT(daemon.tools->why_not("pivot_logs"), HasSubstr("mcpivot did not start the server"));
   EXPECT_EQ(daemon.tools->why_not("pivot_nonsense"), "mcpivot has no such tool");
   EXPECT_EQ(daemon.tools->why_not("work"), "") << "the name isn't ours";
 }

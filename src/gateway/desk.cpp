@@ -17,6 +17,7 @@
 #include "mcp/notice.h"
 #include "rpc/answers.h"
 #include "rpc/json_cursor.h"
+#include "rpc/kept_message.h"
 
 namespace mcpivot {
 namespace {
@@ -63,6 +64,7 @@ Desk::Desk(World& world, Clients& clients, const Servers& servers, ClientId clie
       leaving_(world.timers()),
       next_start_(world.timers()),
       control_(world, clients, *this, config_.compat, config_.powers),
+      early_(world.timers(), [this](const std::string& server) { return is_starting(server); }),
       announcer_(world.timers(),
                  [this](ListKind kind) {
                    const std::string_view method = words(kind).notification;
@@ -153,6 +155,7 @@ void Desk::start_next() {
     const std::string name = std::move(to_start_.front());
     to_start_.pop_front();
     if (Member* const next = member_called(name)) start(*next);
+    early_.look();
     start_next();
   });
 }
@@ -168,6 +171,7 @@ void Desk::configure(GatewayConfig config) {
   config_.servers = config.servers;
   config_.left_out = config.left_out;
   config_.names = config.names;
+  config_.pivot_call = config.pivot_call;
   config_.front = config.front;
   config_.trouble = config.trouble;
   config_.powers = config.powers;
@@ -200,6 +204,7 @@ void Desk::configure(GatewayConfig config) {
     announcer_.changed(kind);
   if (!listens_.empty()) subscribe();
   tell_since(before);
+  early_.look();
 }
 
 void Desk::welcome(Member& member) {
@@ -234,6 +239,7 @@ void Desk::retire(std::unique_ptr<Member> gone) {
 void Desk::shut_down(std::chrono::milliseconds patience, std::function<void()> done) {
   to_start_.clear();
   answer_discovers();
+  early_.release();
   ends_ = true;
   end_listens();
   const auto one_less = after_all(members_.size() + leaving_.all().size() + 1, std::move(done));
@@ -263,8 +269,8 @@ bool Desk::rest(const std::string& why) {
     if (instance.is_shared() || !instance.is_idle()) continue;
     if (member->active())
       notices_.add(
-          fmt::format("[mcpivot] \"{}\" was ended {}. The next call starts it again; what it held in memory "
-                      "is gone.",
+          fmt::format("[mcpivot] \"{}\" was stopped {}. The next call starts it again; anything it held in "
+                      "memory is gone.",
                       member->name(), why));
     instance.rest();
     any = true;
@@ -300,20 +306,22 @@ void Desk::on_list_changed(const Instance& instance, ListKind kind) {
 
 void Desk::pass_answer(const Instance& instance, const Generation::Requests::Request& request,
                        ToClient& said) {
-  const bool says_nothing = notices_.empty() && said.remark.empty();
-  if (request.known != Method::tools_call || says_nothing || request.origin.client != client_)
-    return clients_.pass(said);
+  const bool through = request.origin.through;
+  const bool says_nothing = notices_.empty() && said.remark.empty() && !through;
+  if (request.known != Method::tools_call || says_nothing) return clients_.pass(said);
+  const bool tells = request.origin.client == client_ && !notices_.empty();
+  std::string words(said.remark);
+  if (tells) words += (words.empty() ? "" : "\n\n") + notices_.text();
+  if (words.empty() && !through) return clients_.pass(said);
   const Item* tool = request.name().empty()
                          ? nullptr
                          : instance.catalog().find(ListKind::tools, string_value(request.name()));
-  std::string words(said.remark);
-  if (!words.empty() && !notices_.empty()) words += "\n\n";
-  words += notices_.text();
   const NoticeInAnswer notice(said.message, words,
-                              tool != nullptr ? std::string_view(tool->json) : std::string_view());
+                              tool != nullptr ? std::string_view(tool->json) : std::string_view(),
+                              through ? call_heading(instance.name(), request.name()) : std::string());
   notice.add_to(said.edits);
   said.changed = notice.fits();
-  if (notice.fits()) notices_.carried(notice.delivered());
+  if (tells && notice.fits()) notices_.carried(notice.delivered());
   clients_.pass(said);
 }
 
@@ -558,15 +566,69 @@ void Desk::list(Asker asker, const Message& message, ListKind kind) {
         "{}{}]{}}}}}", items.raw.empty() || ours.empty() ? "" : ",", ours,
         asker.era == Era::modern ? R"(,"resultType":"complete","ttlMs":0,"cacheScope":"private")" : "");
     clients_.answer(asker, items, Edits().insert(0, before).insert(items.raw.size(), after).list());
+    note_missing();
   };
-  if (!presentation_.client_waits) return answer();
+  if (!presentation_.client_waits) {
+    std::vector<std::string> active;
+    for (const auto& member : members_)
+      if (member->active()) active.push_back(member->name());
+    return when_started(asker, message.text(message.id), std::move(active), std::move(answer));
+  }
+  lone().look_again();
   if (asker.era == Era::modern) return lone().when_known(asker, message.text(message.id), std::move(answer));
   lone().when_settled(asker, message.text(message.id), std::move(answer));
 }
 
-void Desk::request_tool(Asker asker, const Message& message) {
+// --- servers that start
+
+bool Desk::is_starting(const std::string& server) const {
+  const Member* const member = member_called(server);
+  if (member == nullptr || !shaken()) return false;
+  return member->instance().starts_unknown() ||
+         (contains(to_start_, server) && member->instance().initialize_result().empty());
+}
+
+std::vector<std::string> Desk::starting() const {
+  std::vector<std::string> names;
+  if (presentation_.client_waits) return names;
+  for (const auto& member : members_)
+    if (is_starting(member->name())) names.push_back(member->name());
+  return names;
+}
+
+// To activate a server is to ask for what it offers; a search asks all of them.
+std::vector<std::string> Desk::starting_for(const Message& call, const std::string& tool) {
+  if (presentation_.client_waits) return {};
+  std::vector<std::string> wanted = control_.has(tool) ? control_.asked_for(call, tool) : std::vector{tool};
+  std::vector<std::string> servers;
+  for (const auto& member : members_) {
+    const auto fits = [&](const std::string& one) {
+      return one == member->name() || one.starts_with(member->name() + "__");
+    };
+    if (std::ranges::any_of(wanted, fits)) return {member->name()};
+    servers.push_back(member->name());
+  }
+  return wanted.empty() ? std::vector<std::string>() : servers;
+}
+
+void Desk::when_started(Asker asker, std::string_view id, std::vector<std::string> servers,
+                        std::function<void()> then) {
+  for (const std::string& server : servers)
+    if (Member* const member = member_called(server)) member->instance().look_again();
+  early_.wait(asker, id, std::move(servers), std::move(then));
+}
+
+void Desk::request_tool(Asker asker, const Message& message, bool waited) {
   const Name name(message.text(message.name));
   const Routes::Target* target = names().tool(name.text());
+  if (target == nullptr && !waited) {
+    auto servers = starting_for(message, std::string(name.text()));
+    if (!servers.empty())
+      return when_started(asker, message.text(message.id), std::move(servers),
+                          [this, asker, kept = std::make_shared<KeptMessage>(message)] {
+                            request_tool(asker, kept->message(), true);
+                          });
+  }
   if (target == nullptr) return request_unrouted_tool(asker, message, std::string(name.text()));
   if (!target->member->active())
     return clients_.answer(
@@ -586,7 +648,8 @@ void Desk::request_unrouted_tool(Asker asker, const Message& message, const std:
   if (presentation_.passes_through && members_.front()->tools().allows(name))
     return lone().request(asker, message);
   clients_.refuse(asker, error_answer(message.text(message.id), code::invalid_params,
-                                      fmt::format("Unknown tool: {}{}", name, control_.hint_to_search())));
+                                      fmt::format("Unknown tool: {}{}{}", name, control_.words_of_starts(),
+                                                  control_.hint_to_search())));
 }
 
 void Desk::call_tool(Asker asker, const Message& message, const Routes::Target& target) {
@@ -608,8 +671,7 @@ void Desk::pass(Member& member, ToServer& asked) {
   if (presentation_.client_waits || !member.instance().full()) return member.instance().request(asked);
   // To wait for it would keep the client from all others.
   const std::string words = fmt::format(
-      "[mcpivot] server \"{}\" does not read what it is sent; the request was not passed on. Try again "
-      "later.",
+      "[mcpivot] server \"{}\" isn't reading its messages; the request was not sent. Try again later.",
       member.name());
   const Message& message = asked.message;
   clients_.refuse(asked.asker, failure_answer(message.known, message.text(message.id), words));
@@ -666,7 +728,7 @@ void Desk::set_level(Asker asker, const Message& message) {
   if (!contains(log_levels, level))
     return clients_.refuse(
         asker, error_answer(message.text(message.id), code::invalid_params,
-                            fmt::format("Unknown log level {}; there are: {}",
+                            fmt::format("Unknown log level {}; use one of: {}",
                                         quote(as_utf8(level.substr(0, 40))), fmt::join(log_levels, ", "))));
   if (!presentation_.passes_through) level_ = message.raw;
   for (const auto& member : members_) member->instance().set_level(client_, message);
@@ -712,6 +774,7 @@ void Desk::notify(const Message& message) {
 }
 
 void Desk::forget(ClientId client) {
+  early_.forget(client);
   control_.forget(client);
   for (const Members* some : {&std::as_const(members_), &leaving_.all()})
     for (const auto& member : *some) member->instance().forget(client);
@@ -735,6 +798,8 @@ std::string Desk::client_name() const {
 }
 
 void Desk::cancel(Asker by, const Message& cancelled) {
+  if (const auto asker = early_.cancel(by, cancelled.text(cancelled.request_id)))
+    return clients_.withdrawn(*asker, cancelled);
   if (control_.cancel(by, cancelled) || close_listen(by, cancelled)) return;
   for (const Members* some : {&std::as_const(members_), &leaving_.all()})
     for (const auto& member : *some)

@@ -17,6 +17,7 @@
 #include "gateway/client_listens.h"
 #include "gateway/client_state.h"
 #include "gateway/control_tools.h"
+#include "gateway/early_requests.h"
 #include "gateway/leaving.h"
 #include "gateway/list_announcer.h"
 #include "gateway/member.h"
@@ -45,7 +46,7 @@ class Desk final : private Instance::Watcher, private ControlTools::Fleet {
   void start();
   // The configuration is another one: servers come, go and change, each on its own.
   void configure(GatewayConfig config);
-  // The configuration is to be another one, but has errors, which this line tells of: nothing is done.
+  // The configuration is to be another one, but has errors, which this line describes: nothing is done.
   void set_trouble(std::string line) { config_.trouble = std::move(line); }
   // Something that the model should know.
   void add_notice(const std::string& words) { notices_.add(words); }
@@ -61,7 +62,7 @@ class Desk final : private Instance::Watcher, private ControlTools::Fleet {
   // False: none is idle.
   bool rest(const std::string& why);
   // Its client does nothing for now: what can be made again from what servers list is let go until it is
-  // needed. False: there is none of it.
+  // needed. False: it doesn't exist.
   bool forget_names();
 
   void request(Asker asker, const Message& message);
@@ -70,7 +71,7 @@ class Desk final : private Instance::Watcher, private ControlTools::Fleet {
   // The generation that asked a client something; null: it is gone, and wants no answer any more.
   Generation* find(GenerationId id) const;
 
-  // For terminals, which steer it and are no clients. One that has asked something and goes must be
+  // For terminals, which control it but aren't clients. One that has asked something and goes must be
   // forgotten.
   ControlTools::Fleet& fleet() { return *this; }
   // No client comes here: from now on it is there to steer what all clients have. The function puts a server
@@ -108,6 +109,7 @@ class Desk final : private Instance::Watcher, private ControlTools::Fleet {
     stale_ = Stale::names;
     if (!listens_.empty()) subscribe();  // whose a resource is may have changed
   }
+  void on_settled(const Instance& /*instance*/) override { early_.look(); }
   void on_list_changed(const Instance& instance, ListKind kind) override;
   void pass_answer(const Instance& instance, const Generation::Requests::Request& request,
                    ToClient& said) override;
@@ -125,6 +127,7 @@ class Desk final : private Instance::Watcher, private ControlTools::Fleet {
   Members& members() override { return members_; }
   const Presentation& presentation() const override { return presentation_; }
   const std::string& trouble() const override { return config_.trouble; }
+  CallThrough call_through() const override { return config_.pivot_call; }
   const Routes& routes() override;
   const Routes& names() override { return stale_ == Stale::names ? routes() : routes_; }
   void set_active(Member& member, bool active) override;
@@ -137,6 +140,7 @@ class Desk final : private Instance::Watcher, private ControlTools::Fleet {
     return activate_all_(server, active);
   }
   void call_tool(Asker asker, const Message& message, const Routes::Target& target) override;
+  std::vector<std::string> starting() const override;
 
   // The one that is shown as it is.
   Instance& lone() const { return members_.front()->instance(); }
@@ -168,6 +172,7 @@ class Desk final : private Instance::Watcher, private ControlTools::Fleet {
   void tell_since(const Known& before);
   std::string arrival(const Member& member) const;
   void tell_starts();
+  void note_missing();
 
   // Those that have not been started, because all a client may want is to know the protocol versions.
   void wake();
@@ -192,8 +197,14 @@ class Desk final : private Instance::Watcher, private ControlTools::Fleet {
   void initialize(Asker asker, const Message& message);
   std::string initialize_result() const;
   void list(Asker asker, const Message& message, ListKind kind);
-  void request_tool(Asker asker, const Message& message);
+  void request_tool(Asker asker, const Message& message, bool waited = false);
   void request_unrouted_tool(Asker asker, const Message& message, const std::string& name);
+  // Of a gateway's servers, those that start for the first time, if what they offer may matter to a call of
+  // this tool.
+  bool is_starting(const std::string& server) const;
+  std::vector<std::string> starting_for(const Message& call, const std::string& tool);
+  void when_started(Asker asker, std::string_view id, std::vector<std::string> servers,
+                    std::function<void()> then);
   void request_prompt(Asker asker, const Message& message);
   void request_resource(Asker asker, const Message& message);
   void request_completion(Asker asker, const Message& message);
@@ -233,15 +244,17 @@ class Desk final : private Instance::Watcher, private ControlTools::Fleet {
   struct Start {
     Member* member;
     bool failure_told = false;
+    bool missed = false;  // in a list that the client has, because it was not ready
   };
   std::vector<Start> starts_;
   // How servers were named when the configuration changed: clients have seen these names.
   std::map<std::string, Naming> seen_naming_;
   Routes routes_;
-  enum class Stale : std::uint8_t { nothing, lists, names };  // what of the routes has to be made anew
+  enum class Stale : std::uint8_t { nothing, lists, names };  // which part of the routes must be rebuilt
   Stale stale_ = Stale::names;
   std::vector<std::string> logged_clashes_;
   ControlTools control_;
+  EarlyRequests early_;
   ListAnnouncer announcer_;
   Era era_ = Era::legacy;  // of the client: modern if it asked before it shook hands
   ClientListens listens_;

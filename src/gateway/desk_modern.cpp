@@ -159,7 +159,7 @@ bool Desk::close_listen(Asker by, const Message& cancelled) {
   return true;
 }
 
-// Each server is told of the resources that are its own.
+// Each server hears about its own resources.
 void Desk::subscribe() {
   const Uris uris = listens_.uris();
   for (const auto& member : members_) {

@@ -75,7 +75,7 @@ void Desk::tell_since(const Known& before) {
     if (!contains(before.clashes, clash)) lines.push_back(fmt::format("name clash: {}.", clash));
   const bool mended = before.trouble && !now.trouble;
   if (lines.empty() && !mended) return;
-  notices_.add(head_and_lines(mended ? "[mcpivot] the configuration has no errors any more, and is in effect."
+  notices_.add(head_and_lines(mended ? "[mcpivot] the configuration's errors are fixed; it is in effect."
                                      : "[mcpivot] the configuration changed:",
                               lines, most_lines_in_notice));
 }
@@ -85,40 +85,64 @@ std::string Desk::arrival(const Member& member) const {
   const Instance& server = member.instance();
   if (has_failed(member)) words += fmt::format("; it could not be started: {}", brief_trouble(server));
   if (!member.active())
-    return words + fmt::format("; {} puts its tools into the list.", control_.how_to_activate(member.name()));
+    return words + fmt::format("; {} adds its tools to the list.", control_.how_to_activate(member.name()));
   const bool ready = server.state() == Instance::State::ready;
   return words + (ready ? "; its tools are in the list." : "; its tools are in the list when it is ready.");
+}
+
+// A list has gone out in which these are missing.
+void Desk::note_missing() {
+  if (presentation_.client_waits) return;
+  for (Start& start : starts_) start.missed = start.missed || is_starting(start.member->name());
 }
 
 // Looked at when a tool is called: sooner, nobody could be told.
 void Desk::tell_starts() {
   if (starts_.empty() || presentation_.client_waits) return;  // every answer tells who waits for it
   std::vector<std::string> failed;
+  std::vector<std::string> refused;
+  std::vector<std::string> late;
   for (Start& start : starts_) {
     const Instance& server = start.member->instance();
     if (server.state() == Instance::State::ready) {
       // Later generations are told of by the server itself; a daemon that was away at first has its first.
       const Status status = start.failure_told ? server.status() : Status();
       if (status.life && status.life->generation == 1)
-        notices_.add(fmt::format("[mcpivot] \"{}\" is there now; its tools are in the list.", server.name()));
+        notices_.add(fmt::format("[mcpivot] \"{}\" is ready now; its tools are in the list.", server.name()));
     } else if (!start.failure_told && start.member->active() && has_failed(*start.member)) {
-      failed.push_back(fmt::format("\"{}\": {}", server.name(), brief_trouble(server)));
+      (server.life().is_refused() ? refused : failed)
+          .push_back(fmt::format("\"{}\": {}", server.name(), brief_trouble(server)));
       start.failure_told = true;
+    } else if (std::exchange(start.missed, false) && start.member->active() && is_starting(server.name())) {
+      late.push_back(fmt::format("\"{}\": {}", server.name(), brief_trouble(server)));
     }
   }
   std::erase_if(
       starts_, [](const Start& start) { return start.member->instance().state() == Instance::State::ready; });
   if (!failed.empty())
-    notices_.add(head_and_lines("[mcpivot] active, but could not be started; mcpivot goes on trying:", failed,
+    notices_.add(head_and_lines("[mcpivot] active, but could not be started; mcpivot keeps trying:", failed,
+                                most_lines_in_notice));
+  if (!late.empty())
+    notices_.add(head_and_lines(
+        "[mcpivot] active, but still starting; their tools are in the list when they are ready:", late,
+        most_lines_in_notice));
+  if (!refused.empty())
+    notices_.add(head_and_lines("[mcpivot] active, but it can't be used; the next use tries again:", refused,
                                 most_lines_in_notice));
 }
 
 std::string Desk::words_of_trouble() const {
   const ControlNames& tools = lone().config().control;
   const std::string_view why = lone().trouble();
-  std::string text = fmt::format(
-      "The MCP server \"{}\" behind mcpivot is not running: {}{} Its tools will appear when it is.",
-      lone().name(), why, why.ends_with('\n') ? "" : ".");
+  std::string text =
+      lone().life().is_refused()
+          ? fmt::format(
+                "The MCP server \"{}\" behind mcpivot can't be used: {}. The next request tries "
+                "again; its tools will appear when it works.",
+                lone().name(), why)
+          : fmt::format(
+                "The MCP server \"{}\" behind mcpivot is not running: {}{} Its tools will appear when it is.",
+                lone().name(), why, why.ends_with('\n') ? "" : ".");
   if (!tools.logs.empty()) text += fmt::format(" {} shows its stderr.", tools.logs);
   if (!tools.status.empty()) text += fmt::format(" {} shows its state.", tools.status);
   return text;

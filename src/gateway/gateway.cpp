@@ -87,6 +87,7 @@ void Gateway::configure(const GatewayConfig& config) {
   config_.servers = config.servers;
   config_.left_out = config.left_out;
   config_.names = config.names;
+  config_.pivot_call = config.pivot_call;
   config_.trouble = config.trouble;
   config_.profiles = config.profiles;
   for (const auto& desk : desks_) desk->configure(seen_by(desk->client()));

@@ -37,7 +37,7 @@ class Gateway {
   void reload(const std::string& reason);
   // The configuration is another one: servers come, go and change, each on its own.
   void configure(const GatewayConfig& config);
-  // The configuration is to be another one, but has errors, which this line tells of: nothing is done.
+  // The configuration is to be another one, but has errors, which this line describes: nothing is done.
   void set_trouble(const std::string& line);
   // Something that every model should know.
   void add_notice(const std::string& words);

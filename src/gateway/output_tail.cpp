@@ -26,7 +26,7 @@ std::string output_tail(const Instance& server, const OutputTail& wanted) {
   for (std::size_t i = from; i < lines.size(); ++i) text += fmt::format("{}\n", lines[i]);
   if (text.empty())
     return wanted.generation == 0 ? "nothing on stderr yet"
-                                  : fmt::format("nothing is kept of generation {}", wanted.generation);
+                                  : fmt::format("nothing is kept from generation {}", wanted.generation);
   if (from > 0) text = fmt::format("(the last {} of {} lines that are kept)\n", most, lines.size()) + text;
   return text;
 }

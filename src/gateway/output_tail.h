@@ -13,7 +13,7 @@ namespace mcpivot {
 struct OutputTail {
   int lines;
   int generation;            // 0: all
-  std::string_view between;  // what stands before the lines of a generation
+  std::string_view between;  // what precedes the lines of a generation
 };
 
 std::string output_tail(const Instance& server, const OutputTail& wanted);

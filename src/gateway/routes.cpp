@@ -145,8 +145,8 @@ void Routes::add_named(ListKind kind, Names& names, const Members& members, cons
     const bool clashes = bare && same[base] > 1;
     std::string name = bare && !clashes ? base : prefixed_name(member.name(), base);
     if (clashes)
-      name_clashes_.push_back(fmt::format("{} of \"{}\" is called {} here: that name is also another's", base,
-                                          member.name(), name));
+      name_clashes_.push_back(fmt::format("{} of \"{}\" is called {} here: another one has that name too",
+                                          base, member.name(), name));
     if (names.targets.contains(name)) {
       const std::string other = hashed_name(member.name(), base);
       name_clashes_.push_back(

@@ -1,6 +1,6 @@
 // Which server has what, under which name: the one place where the names that clients use and the names that
-// servers use meet. Named anew from the servers' catalogs whenever one of them changes; what clients are
-// shown of it is put together anew whenever a server is switched on or off, which costs no more than copying
+// servers use meet. Rebuilt from the servers' catalogs whenever one of them changes; what clients are
+// shown of it is reassembled whenever a server is activated or deactivated, which costs no more than copying
 // it.
 //
 // One thread.
@@ -36,7 +36,7 @@ class Routes {
   };
   using IsReserved = std::function<bool(std::string_view name)>;
 
-  // Names everything anew, each server's things in its own way, and lists it. Names that are reserved are
+  // Renames everything, each server's things in its own way, and lists it. Names that are reserved are
   // never given to a server's tool.
   void build(const Members& members, const IsReserved& is_reserved);
   // Until it is built again.
@@ -70,7 +70,7 @@ class Routes {
   // The items of the active servers, in the order of the file, separated by commas: the inside of an answer,
   // in memory that whoever writes it can share.
   Message list(ListKind kind) const;
-  // Another number each time that everything was named anew.
+  // A new number each time everything is renamed.
   std::uint64_t edition() const { return edition_; }
   // What had to be settled, for people to read.
   std::vector<std::string> clashes() const;

@@ -197,7 +197,7 @@ TEST(Routes, a_bare_name_that_two_servers_have_is_prefixed_for_both) {
   EXPECT_EQ(two.tool("look"), "beta look");
   EXPECT_THAT(
       two.routes.clashes(),
-      testing::Contains(R"(work of "alpha" is called alpha__work here: that name is also another's)"));
+      testing::Contains(R"(work of "alpha" is called alpha__work here: another one has that name too)"));
 }
 
 TEST(Routes, a_bare_name_of_ours_is_prefixed) {

@@ -107,8 +107,7 @@ void Session::on_answer(const Message& message) {
 
 void Session::on_progress(const Message& message) {
   const auto token = asked_.find_token(own_id(message.text(message.progress_token)));
-  if (!token)
-    return saw(Seen::What::dropped, message.raw, &message, "progress under a token that is not known");
+  if (!token) return saw(Seen::What::dropped, message.raw, &message, "progress with an unknown token");
   if (Generation* const asker = desk_.find(token->origin)) asker->progress(id_, message, token->text);
 }
 
@@ -129,7 +128,7 @@ void Session::refuse_oversize(const Skim& skim, std::size_t limit) {
       skim.size() > limit
           ? fmt::format("the message is {} bytes, over the limit of {} for messages from a client",
                         skim.size(), limit)
-          : fmt::format("mcpivot has no memory for a message of {} bytes", skim.size());
+          : fmt::format("mcpivot has no memory left for a message of {} bytes", skim.size());
   saw(Seen::What::refused, {}, nullptr, fmt::format("{} (method {}, id {})", why, skim.method(), skim.id()));
   if (!skim.method().empty()) {
     if (!skim.id().empty())

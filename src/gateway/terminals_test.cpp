@@ -135,7 +135,7 @@ TEST_F(Terminals, build_what_nobody_uses_and_can_change_their_minds) {
   pass(100ms);
   ASSERT_TRUE(outcome);
   EXPECT_FALSE(outcome->ok);
-  EXPECT_THAT(outcome->text, HasSubstr("was stopped, because the request was cancelled"));
+  EXPECT_THAT(outcome->text, HasSubstr("was stopped because the request was cancelled"));
   EXPECT_EQ(world.builds(), 0);
 
   reload(true);

@@ -98,7 +98,7 @@ bool NamePattern::matches(std::string_view name) const {
   std::size_t token = 0;
   std::size_t at = 0;
   std::size_t star = std::string_view::npos;  // the last '*' that was met
-  std::size_t retry = 0;                      // where what stands behind it was tried last
+  std::size_t retry = 0;                      // where the rest was last tried
   while (at < name.size()) {
     if (token < tokens_.size() && tokens_[token].kind == Token::Kind::run) {
       star = token++;

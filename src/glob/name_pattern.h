@@ -3,7 +3,7 @@
 // Matching never takes more than (length of the pattern) x (length of the name) steps: a star remembers one
 // place to try again from, and a later star makes the earlier one's choice final.
 //
-// A name is a sequence of UTF-8 characters, '/' one like any other; a byte that is none counts as a
+// A name is a sequence of UTF-8 characters, '/' one like any other; a byte that isn't one counts as a
 // character. A value; any thread.
 #pragma once
 

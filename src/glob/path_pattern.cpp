@@ -35,7 +35,7 @@ std::expected<PathPattern, std::string> PathPattern::compile(std::string_view te
   return pattern;
 }
 
-// The walk of NamePattern once more, with names for characters and '**' for '*'.
+// The same walk as NamePattern's, with names for characters and '**' for '*'.
 bool PathPattern::matches(std::string_view path, std::size_t segments) const {
   std::size_t segment = 0;
   std::size_t at = path.empty() ? none : 0;

@@ -41,14 +41,13 @@ std::expected<SeenFile, std::string> look_at_file(const std::string& path, mode_
   std::error_code error;
   const auto itself = fs::symlink_status(path, error);
   if (itself.type() == fs::file_type::not_found) return seen;
-  if (error) return std::unexpected(fmt::format("{}: cannot be looked at: {}", path, error.message()));
+  if (error) return std::unexpected(fmt::format("{}: can't be examined: {}", path, error.message()));
   const fs::path target = fs::canonical(path, error);
-  if (error)
-    return std::unexpected(fmt::format("{}: is a link that leads nowhere; mend it or take it away", path));
+  if (error) return std::unexpected(fmt::format("{}: is a broken link; fix or remove it", path));
   seen.path = target.string();
   struct stat status{};
-  if (::stat(seen.path.c_str(), &status) != 0) return failed(seen.path, "cannot be looked at", errno);
-  if (!S_ISREG(status.st_mode)) return std::unexpected(fmt::format("{}: is no file", seen.path));
+  if (::stat(seen.path.c_str(), &status) != 0) return failed(seen.path, "can't be examined", errno);
+  if (!S_ISREG(status.st_mode)) return std::unexpected(fmt::format("{}: isn't a regular file", seen.path));
   seen.mode = status.st_mode & 07777;
   auto text = read_small_file(seen.path, longest_client_file);
   if (!text) return std::unexpected(fmt::format("{}: {}", seen.path, text.error()));
@@ -63,19 +62,19 @@ std::expected<void, std::string> change_file(const SeenFile& seen, const std::op
   if (!now) return std::unexpected(now.error());
   if (now->text != seen.text)
     return std::unexpected(
-        fmt::format("{}: was changed by somebody else just now, and is left alone; try again", seen.path));
+        fmt::format("{}: was changed by another program just now, and was left alone; try again", seen.path));
   if (seen.text && ((seen.mode & 0222) == 0 || ::access(seen.path.c_str(), W_OK) != 0))
-    return std::unexpected(
-        fmt::format("{0}: is read-only, and is left alone; allow writing with: chmod u+w {0}", seen.path));
+    return std::unexpected(fmt::format(
+        "{0}: is read-only, and was left alone; make it writable with: chmod u+w {0}", seen.path));
   std::error_code error;
   fs::create_directories(fs::path(seen.path).parent_path(), error);
   if (error)
-    return std::unexpected(fmt::format("{}: its folder cannot be made: {}", seen.path, error.message()));
+    return std::unexpected(fmt::format("{}: its folder can't be created: {}", seen.path, error.message()));
   if (backup == Backup::keep && seen.text)
     if (auto kept = put_in_place(backup_name(seen.path), *seen.text, seen.mode, seen.path); !kept)
       return kept;
   if (text) return put_in_place(seen.path, *text, seen.mode, seen.path);
-  if (::unlink(seen.path.c_str()) != 0) return failed(seen.path, "cannot be taken away", errno);
+  if (::unlink(seen.path.c_str()) != 0) return failed(seen.path, "can't be removed", errno);
   return {};
 }
 

@@ -16,7 +16,7 @@ namespace mcpivot {
 
 // A file as it was seen.
 struct SeenFile {
-  std::string path{};                 // where the text itself stands: behind all links
+  std::string path{};                 // where the text itself is, links resolved
   std::optional<std::string> text{};  // nothing: there is no such file
   mode_t mode = 0600;                 // to be written with
 };

@@ -32,7 +32,7 @@ constexpr std::array all_clients{
         .user_folder = [](const Places& at) { return at.folder_of("CLAUDE_CONFIG_DIR", "/.claude"); },
         .filling = Filling::braces,
         .says_type = true,
-        .next = "Start a new session, and look at it with /mcp."},
+        .next = "Start a new session and check it with /mcp."},
     Client{.name = "cursor",
            .title = "Cursor",
            .format = FileFormat::json,
@@ -44,7 +44,7 @@ constexpr std::array all_clients{
            .user_folder = [](const Places& at) { return at.home() + "/.cursor"; },
            .filling = Filling::braces,
            .says_type = false,
-           .next = "Switch it on in Cursor's settings under MCP, if it is not."},
+           .next = "Enable it in Cursor's settings under MCP, if it isn't."},
     Client{.name = "vscode",
            .title = "VS Code",
            .format = FileFormat::json,
@@ -69,7 +69,7 @@ constexpr std::array all_clients{
         .user_folder = [](const Places& at) { return at.folder_of("CODEX_HOME", "/.codex"); },
         .filling = Filling::none,
         .says_type = false,
-        .next = "Start a new session, and look at it with /mcp."},
+        .next = "Start a new session and check it with /mcp."},
     Client{
         .name = "gemini",
         .title = "Gemini CLI",
@@ -83,7 +83,7 @@ constexpr std::array all_clients{
         .user_folder = [](const Places& at) { return at.folder_of("GEMINI_CLI_HOME", "") + "/.gemini"; },
         .filling = Filling::braces_and_dollar,
         .says_type = false,
-        .next = "Start a new session, and look at it with /mcp."},
+        .next = "Start a new session and check it with /mcp."},
     Client{
         .name = "claude-desktop",
         .title = "Claude Desktop",
@@ -96,7 +96,7 @@ constexpr std::array all_clients{
         .user_folder = [](const Places& at) { return at.config_home() + "/Claude"; },
         .filling = Filling::none,
         .says_type = false,
-        .next = "Quit Claude Desktop and start it again."},
+        .next = "Restart Claude Desktop."},
 };
 
 bool in_path(std::string_view program, const Places& places) {
@@ -150,12 +150,11 @@ const Client* find_client(std::string_view name) {
 std::expected<std::string, std::string> client_file(const Client& client, Scope scope, const Places& places) {
   if (scope == Scope::project) {
     if (client.project_file.empty())
-      return std::unexpected(fmt::format("{} knows no projects; leave out --scope project", client.title));
+      return std::unexpected(fmt::format("{} has no project scope; leave out --scope project", client.title));
     if (places.folder.empty()) return std::unexpected(std::string(no_folder));
     return places.folder + "/" + std::string(client.project_file);
   }
-  if (places.home().empty())
-    return std::unexpected("HOME is not set, so your own files cannot be found; set it");
+  if (places.home().empty()) return std::unexpected("HOME is not set, so your files can't be found; set it");
   return client.user_file(places);
 }
 

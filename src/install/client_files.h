@@ -38,7 +38,7 @@ Places places_here();
 
 // For whoever would write to a project's folder when there is none.
 constexpr std::string_view no_folder =
-    "the current folder does not exist any more; go to one that does, and try again";
+    "the current folder no longer exists; change to another one and try again";
 
 struct Client {
   std::string_view name;   // on our command line

@@ -29,7 +29,7 @@ std::expected<std::vector<ClientServer>, std::string> json_servers(const Client&
     return std::unexpected(
         fmt::format("line {}: expected an object, found {}", root->place.line, kind_text(root->kind)));
   if (std::ranges::count(root->members, client.key, &JsoncMember::key) > 1)
-    return std::unexpected(fmt::format("\"{}\" stands there twice; keep one", client.key));
+    return std::unexpected(fmt::format("\"{}\" appears twice; keep one", client.key));
   std::vector<ClientServer> servers;
   const JsoncValue* list = root->find(client.key);
   if (list == nullptr) return servers;
@@ -40,7 +40,7 @@ std::expected<std::vector<ClientServer>, std::string> json_servers(const Client&
   for (const JsoncMember& member : list->members) {
     const JsoncPlace& place = member.value.place;
     if (!names.insert(member.key).second)
-      return std::unexpected(fmt::format("line {}: \"{}\" stands twice in \"{}\"; keep one",
+      return std::unexpected(fmt::format("line {}: \"{}\" appears twice in \"{}\"; keep one",
                                          member.place.line, member.key, client.key));
     servers.push_back(
         {member.key, member.value, std::string(text.substr(place.begin, place.end - place.begin)), {}});

@@ -177,14 +177,14 @@ bool runs_mcpivot(const JsoncValue& entry) {
 std::expected<Imported, std::string> import_server(const Client& client, Scope scope,
                                                    const ClientServer& server, const std::string& folder) {
   if (!server.fixed.empty()) return std::unexpected(server.fixed);
-  if (server.value.kind != Kind::object) return std::unexpected("its entry is no object");
+  if (server.value.kind != Kind::object) return std::unexpected("its entry isn't an object");
   if (runs_mcpivot(server.value)) return std::unexpected("it runs mcpivot already");
   if (mentions(server.value, "${input:"))
-    return std::unexpected("the client asks you for one of its values (${input:...}), which only it can do");
+    return std::unexpected("the client asks you for one of its values (${input:...}), which mcpivot can't");
   const std::string url = url_of(server.value);
   for (const std::string_view key : sign_in_keys)
     if (!url.empty() && server.value.find(key) != nullptr)
-      return std::unexpected(fmt::format("the client signs in to it itself (\"{}\")", key));
+      return std::unexpected(fmt::format("the client itself signs in to it (\"{}\")", key));
 
   Imported imported;
   JsoncValue entry = server.value;

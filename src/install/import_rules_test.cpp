@@ -30,7 +30,7 @@ TEST(ImportRules, what_only_the_client_can_do_stays) {
   EXPECT_THAT(imported("claude", R"({"type": "http", "url": "https://e.com/mcp"})"),
               HasSubstr("stays: it is remote and has no headers of its own"));
   EXPECT_THAT(imported("claude", R"({"url": "https://e.com", "oauth": {}, "headers": {"A": "b"}})"),
-              HasSubstr("stays: the client signs in to it itself (\"oauth\")"));
+              HasSubstr("stays: the client itself signs in to it (\"oauth\")"));
   EXPECT_THAT(imported("vscode", R"({"command": "a", "env": {"K": "${input:key}"}})"), HasSubstr("asks you"));
   EXPECT_THAT(imported("cursor", R"({"command": "mcpivot", "args": ["--", "x"]})"),
               HasSubstr("runs mcpivot"));

@@ -43,7 +43,7 @@ mode_t mode_of(Scope scope) {
 std::expected<string, string> config_file(Scope scope, const Places& places) {
   if (scope == Scope::project && places.folder.empty()) return std::unexpected(string(no_folder));
   string file = scope == Scope::user ? user_config(places.variable) : places.folder + "/mcpivot.json";
-  if (file.empty()) return std::unexpected("HOME is not set, so your configuration cannot be found; set it");
+  if (file.empty()) return std::unexpected("HOME is not set, so your configuration can't be found; set it");
   return file;
 }
 
@@ -208,7 +208,7 @@ std::expected<Opened, string> open_client(const InstallRequest& request, const P
   auto servers = servers_in(*request.client, seen->text.value_or(""));
   if (!servers) return broken(seen->path, servers.error());
   if (records_folder().empty())
-    return std::unexpected("HOME is not set, so what is done could not be remembered and undone; set it");
+    return std::unexpected("HOME is not set, so the changes couldn't be recorded for uninstall; set it");
   auto record_seen = look_at_file(record_path(string(request.client->name), seen->path, request.name), 0600);
   if (!record_seen) return std::unexpected(record_seen.error());
   auto tracked = track(seen->path);
@@ -243,6 +243,13 @@ void note_path(Plan& plan, const Places& places, const string& program) {
     tell(plan, "note", "this entry runs mcpivot by name, and PATH has another one first: {}", first);
 }
 
+// What the file says of pivot_call; nothing: all.
+string reach_of(const ConfigText& config) {
+  const auto file = parse_jsonc(config.text());
+  const JsoncValue* const says = file ? file->find("pivot_call") : nullptr;
+  return says != nullptr && says->kind == Kind::string ? says->text : string();
+}
+
 // What an import changes for the model and for other clients.
 void note_import(Plan& plan, const ConfigText& config, const SeenFile& seen, const Client& client,
                  const std::vector<InstallRecord>& others) {
@@ -256,9 +263,12 @@ void note_import(Plan& plan, const ConfigText& config, const SeenFile& seen, con
   if (names.size() > 1 && !inactive.empty())
     tell(plan, "note",
          "{} {} inactive: the tools aren't in the model's list until it activates the server\n"
-         "            (pivot_activate), but it can find and call them (pivot_search, pivot_call). To list a\n"
+         "            (pivot_activate), but it can find {}. To list a\n"
          "            server's tools from the start, add \"active\": true to it in {}",
-         fmt::join(inactive, ", "), inactive.size() == 1 ? "is" : "are", seen.path);
+         fmt::join(inactive, ", "), inactive.size() == 1 ? "is" : "are",
+         reach_of(config).empty() || reach_of(config) == "all" ? "and call them (pivot_search, pivot_call)"
+                                                               : "them (pivot_search)",
+         seen.path);
   std::vector<string_view> titles{client.title};
   for (const InstallRecord& other : others)
     if (const Client* one = find_client(other.client); one != nullptr && other.config == seen.path &&
@@ -267,6 +277,17 @@ void note_import(Plan& plan, const ConfigText& config, const SeenFile& seen, con
       titles.push_back(one->title);
   tell(plan, "note", "all clients share {} (now: {}), so each of them can use every server in it", seen.path,
        fmt::join(titles, ", "));
+}
+
+// Clients ask their users for each tool by its name, and behind pivot_call are many.
+void note_pivot_call(Plan& plan, const ConfigText& config, const SeenFile& seen, const Client& client) {
+  if (config.names().size() < 2 || reach_of(config) == "off") return;
+  const bool active = reach_of(config) == "active";
+  tell(plan, "note",
+       "allow pivot_call in {} for good, and the model may call every tool of every {}server in\n"
+       "            {} without asking you again. To prevent that, put\n"
+       "            {}\"pivot_call\": \"off\" into that file, or \"pivot_call\": false into a server",
+       client.title, active ? "active " : "", seen.path, active ? "" : "\"pivot_call\": \"active\" or ");
 }
 
 // Nothing of ours is in the client's file any more, and nothing is to be given back to it.
@@ -297,7 +318,7 @@ string undo(const Plan& plan, const std::vector<std::optional<SeenFile>>& backup
   }
   for (const MadeFolders& made : plan.makes) remove_made_folders(made.file, made.outermost);
   return left.empty() ? "Nothing was changed."
-                      : "This was changed before, and could not be changed back:" + left;
+                      : "These changes were made first, and could not be undone:" + left;
 }
 
 }  // namespace
@@ -314,10 +335,9 @@ std::expected<Plan, string> plan_install(const InstallRequest& request, const Pl
   if (!opened) return std::unexpected(opened.error());
   const ClientServer* own = find_server(opened->servers, request.name);
   if (own != nullptr && !is_ours(own->value, program))
-    return std::unexpected(
-        fmt::format("{}: there is a server called \"{}\" already, and it is not ours; choose another name "
-                    "with --name",
-                    opened->seen.path, request.name));
+    return std::unexpected(fmt::format(
+        "{}: a server called \"{}\" already exists, and isn't mcpivot's; choose another name with --name",
+        opened->seen.path, request.name));
   const auto config_path = config_file(request.scope, places);
   if (!config_path) return std::unexpected(config_path.error());
   const auto config_seen = look_at_file(*config_path, mode_of(request.scope));
@@ -344,7 +364,7 @@ std::expected<Plan, string> plan_install(const InstallRequest& request, const Pl
   std::vector<string> variables;
   const string folder = fs::path(config_seen->path).parent_path();
   auto start = config_seen->text;
-  // The servers that come in are a better beginning than a guess.
+  // The imported servers are a better start than a guess.
   if (!start)
     start =
         request.scope == Scope::user || request.import ? empty_config() : starting_config(places.folder).text;
@@ -360,7 +380,7 @@ std::expected<Plan, string> plan_install(const InstallRequest& request, const Pl
     const auto there = config->find(server.name);
     if (there && !same_server(*there, *parse_jsonc(imported->text))) {
       if (request.import)
-        tell(plan, "stays", "{}: there is another server of that name in {}", server.name, config_seen->path);
+        tell(plan, "stays", "{}: another server in {} has that name", server.name, config_seen->path);
       continue;
     }
     plan.can_move.push_back(server.name);
@@ -403,8 +423,9 @@ std::expected<Plan, string> plan_install(const InstallRequest& request, const Pl
   plan.inactive_with_import = std::ranges::unique(names).begin() - names.begin() > 1;
   // What we wrote must be what everybody can read.
   if (const auto check = servers_in(client, text); !check || find_server(*check, request.name) == nullptr)
-    return std::unexpected(fmt::format("{}: cannot be edited safely, and is left alone; add this by hand: {}",
-                                       opened->seen.path, json_text(entry)));
+    return std::unexpected(
+        fmt::format("{}: can't be edited safely, and was left alone; add this yourself: {}",
+                    opened->seen.path, json_text(entry)));
   if (!config_seen->text) tell(plan, "writes", "{}: your servers, for mcpivot", config_seen->path);
   // Somebody took out all that was ours: this is a new beginning.
   Tracked tracked = opened->tracked;
@@ -414,6 +435,8 @@ std::expected<Plan, string> plan_install(const InstallRequest& request, const Pl
     tell(plan, "keeps", "{}: the file as it was", backup_name(opened->seen.path));
   if (request.import && !plan.can_move.empty())
     note_import(plan, *config, *config_seen, client, opened->others);
+  if (!plan.there_already || (request.import && !plan.can_move.empty()))
+    note_pivot_call(plan, *config, *config_seen, client);
   FileRecord file = remember(opened->seen, text, tracked);
   // An entry that came with the file, as from a colleague's commit, goes, too, when we are uninstalled.
   if (own != nullptr && !tracked.record) file.exact = false;
@@ -446,8 +469,9 @@ std::expected<Plan, string> plan_uninstall(const InstallRequest& request, const 
   Plan plan;
   plan.lines.push_back(heading(request, opened->seen));
   if (own != nullptr && !ours)
-    return std::unexpected(fmt::format("{}: \"{}\" is not ours, and is left alone; name another with --name",
-                                       opened->seen.path, request.name));
+    return std::unexpected(
+        fmt::format("{}: \"{}\" isn't mcpivot's, and was left alone; name another with --name",
+                    opened->seen.path, request.name));
   if (own == nullptr && !record) {
     tell(plan, "nothing", "there is no \"{}\"", request.name);
     return plan;
@@ -457,7 +481,8 @@ std::expected<Plan, string> plan_uninstall(const InstallRequest& request, const 
   const bool last_in_file = !opened->shares_file();
   if (leads_back && last_in_file) {
     tell(plan, "restores", "{}",
-         opened->tracked.record->before ? "the file as it was, to the byte" : "what was: no such file");
+         opened->tracked.record->before ? "the file as it was, to the byte"
+                                        : "the previous state: no such file");
     for (const MovedServer& server : record->moved)
       if (!server.spelling.empty()) tell(plan, "returns", "{}", server.name);
     restore(plan, opened->seen, *opened->tracked.record);
@@ -475,7 +500,7 @@ std::expected<Plan, string> plan_uninstall(const InstallRequest& request, const 
     for (const MovedServer& server : record ? record->moved : std::vector<MovedServer>()) {
       if (server.spelling.empty()) continue;
       if (find_server(opened->servers, server.name) != nullptr) {
-        tell(plan, "keeps", "{}: there is one of that name again, which stays as it is", server.name);
+        tell(plan, "keeps", "{}: another one has that name now, and was left as it is", server.name);
         continue;
       }
       if (auto edited = take(with_server_as_spelled(client, text, server.name, server.spelling)); !edited)

@@ -170,7 +170,7 @@ std::expected<const JsoncMember*, std::string> only_member(const Opened& opened,
   if (count == 0) return std::unexpected(fmt::format("there is no \"{}\" in {}", key, path_text(path)));
   if (count > 1)
     return std::unexpected(
-        fmt::format("\"{}\" stands {} times in {}; keep one", key, count, path_text(path)));
+        fmt::format("\"{}\" appears {} times in {}; keep one", key, count, path_text(path)));
   return opened.member(key);
 }
 
@@ -178,7 +178,7 @@ std::expected<std::string, std::string> spelled(std::string_view value, JsonLayo
                                                 const std::string& indent, const std::string& unit,
                                                 std::string_view newline) {
   const auto tree = parse_jsonc(value);
-  if (!tree) return std::unexpected("the new value is no JSON: " + tree.error().words);
+  if (!tree) return std::unexpected("the new value isn't valid JSON: " + tree.error().words);
   if (layout == JsonLayout::as_is) return std::string(value);
   return lines ? json_text(*tree, indent, unit, newline) : json_text(*tree);
 }
@@ -197,7 +197,7 @@ EditedText insert_member(std::string_view text, const JsonPath& path, std::strin
   const auto opened = open_text(text, path);
   if (!opened) return std::unexpected(opened.error());
   if (opened->member(key) != nullptr)
-    return std::unexpected(fmt::format("there is a \"{}\" in {} already", key, path_text(path)));
+    return std::unexpected(fmt::format("\"{}\" already exists in {}", key, path_text(path)));
   const JsoncValue& object = opened->object();
   const std::size_t close = object.place.end - 1;
   const std::string_view newline = newline_of(text);
@@ -320,7 +320,7 @@ EditedText remove_member(std::string_view text, const JsonPath& path, std::strin
     const auto comma = std::ranges::find(before, Piece::Kind::comma, &Piece::kind);
     cut(comma->begin, comma->end);
   }
-  // The last one first, so that the others stand where they stood.
+  // The last one first, so that the positions of the others stay valid.
   std::ranges::sort(cuts, std::greater());
   std::string edited(text);
   for (const auto& [from, to] : cuts) edited.erase(from, to - from);

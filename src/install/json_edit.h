@@ -32,7 +32,7 @@ EditedText insert_member(std::string_view text, const JsonPath& path, std::strin
 EditedText replace_member(std::string_view text, const JsonPath& path, std::string_view key,
                           std::string_view value, JsonLayout layout);
 
-// It is an error if there is none of that name, or if it stands there twice.
+// It is an error if the name is missing or appears twice.
 EditedText remove_member(std::string_view text, const JsonPath& path, std::string_view key);
 
 // The value that a path leads to; null: there is none.

@@ -58,7 +58,7 @@ TEST(JsonEdit, another_value_takes_the_place_of_the_old_one) {
 }
 
 TEST(JsonEdit, refuses_what_it_cannot_do_well) {
-  EXPECT_EQ(inserted("{\"new\": 1}"), "error: there is a \"new\" in the file already");
+  EXPECT_EQ(inserted("{\"new\": 1}"), "error: \"new\" already exists in the file");
   EXPECT_EQ(inserted("[]"), "error: the file is a list, not an object");
   EXPECT_EQ(inserted("{}", {"a", "b"}), "error: there is no \"a.b\"");
   EXPECT_EQ(removed("{\"a\": 1, \"a\": 2}", "a"), "error: \"a\" stands 2 times in the file; keep one");

@@ -109,7 +109,7 @@ std::optional<Proposal> cargo(const Project& project) {
                   .command = "target/debug/" + name,
                   .build = "cargo build",
                   .watch = {known ? "src/**/*.rs" : "**/src/**/*.rs", "**/Cargo.toml"},
-                  .remark = known ? "" : "Cargo.toml names no package: put in the one that is the server."};
+                  .remark = known ? "" : "Cargo.toml names no package: fill in the one that is the server."};
 }
 
 std::optional<Proposal> go(const Project& project) {
@@ -139,7 +139,7 @@ std::optional<Proposal> dotnet(const Project& project) {
                                        assembly.empty() ? name : assembly)},
                   .build = "dotnet build --nologo",
                   .watch = {"**/*.cs", "*.csproj"},
-                  .remark = "Not \"dotnet run\": that prints on stdout, where MCP is spoken."};
+                  .remark = "Not \"dotnet run\": that prints to stdout, which belongs to MCP."};
 }
 
 std::string text_at(const std::optional<JsoncValue>& root, const JsonPath& path) {
@@ -195,7 +195,7 @@ std::string compiled(const Project& project, const std::string& tsconfig) {
   for (const char* source : {"src/index", "src/main", "src/server", "index", "main", "server"}) {
     if (!project.has_file(source + std::string(".ts"))) continue;
     const fs::path path = source;
-    if (out.empty()) return path.string() + ".js";  // beside its source
+    if (out.empty()) return path.string() + ".js";  // next to its source
     // Without a rootDir, it is the folder that all sources have in common.
     if (root.empty()) root = path.has_parent_path() ? path.parent_path().string() : ".";
     return (fs::path(out) / path.lexically_relative(root)).lexically_normal().string() + ".js";
@@ -243,7 +243,7 @@ std::optional<Proposal> npm(const Project& project) {
       .name = name.empty() ? project.name() : name,
       .command = "node",
       .args = {main},
-      .remark = known ? "" : "package.json names no \"main\" or \"bin\": put in the server's file."};
+      .remark = known ? "" : "package.json names no \"main\" or \"bin\": fill in the server's file."};
   if (!script.empty()) proposal.build = "npm run build --silent";
   if (script.empty() && typescript) proposal.build = "npx tsc";
   if (typescript) {
@@ -287,7 +287,7 @@ std::optional<Proposal> python(const Project& project) {
     proposal.args = {"main.py"};
   } else {
     proposal.args = {"-m", module};
-    proposal.remark = "Put in the module or file that is the server.";
+    proposal.remark = "Fill in the module or file that is the server.";
   }
   return proposal;
 }
@@ -302,7 +302,7 @@ std::optional<Proposal> cmake(const Project& project) {
                     .command = "build/" + name,
                     .build = "cmake -B build && cmake --build build",
                     .watch = {"*.{c,cc,cpp,cxx,h,hh,hpp}", "CMakeLists.txt"},
-                    .remark = known ? "" : "Put in the executable that is the server."};
+                    .remark = known ? "" : "Fill in the executable that is the server."};
   // Whole folders: sources have too many endings to name them all, and generated ones are elsewhere.
   if (project.has("src")) proposal.watch = {"src/**", "CMakeLists.txt"};
   if (project.has("include")) proposal.watch.insert(proposal.watch.end() - 1, "include/**");
@@ -314,12 +314,12 @@ std::string as_json_string(const std::string& text) {
 }
 
 constexpr std::string_view closing =
-    R"(      // More keys: "env", "cwd", "replay" (calls to make again after each swap), "timeouts".
+    R"(      // More keys: "env", "cwd", "replay" (calls to repeat after each swap), "timeouts".
 )";
 
 std::string text_of(const Proposal& proposal, const std::string& others) {
   std::string text = fmt::format(
-      "// The servers behind mcpivot in this project, proposed after a look at {}.\n{}"
+      "// The servers behind mcpivot in this project, proposed from {}.\n{}"
       "// `mcpivot check` says what this file means and what is wrong with it;\n"
       "// `mcpivot install claude --scope project` puts it into a client.\n"
       "{{\n"

@@ -82,7 +82,7 @@ TEST_F(ProjectStart, typescript_is_run_from_where_the_compiler_puts_it) {
   EXPECT_THAT(server.command.argv, ElementsAre("node", "dist/index.js"));
   EXPECT_EQ(server.build, "npx tsc");
   EXPECT_THAT(server.watch, ElementsAre("src/**/*.ts", "package.json", "tsconfig.json"));
-  EXPECT_THAT(start_.text, testing::Not(HasSubstr("put in the server's file")));
+  EXPECT_THAT(start_.text, testing::Not(HasSubstr("fill in the server's file")));
 
   folder_.write("tsconfig.json", R"({"compilerOptions": {"outDir": "out", "rootDir": "."}})");
   EXPECT_THAT(proposed().command.argv, ElementsAre("node", "out/src/index.js"));

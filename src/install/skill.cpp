@@ -51,13 +51,12 @@ bool exists(const std::string& path) {
 }  // namespace
 
 SkillResult install_skill(const Places& places, const std::string& program, bool dry_run) {
-  if (places.home().empty())
-    return std::unexpected("HOME is not set, so your skills cannot be found; set it");
+  if (places.home().empty()) return std::unexpected("HOME is not set, so your skills can't be found; set it");
   const std::string link = linked_file(places);
   const std::string packaged = packaged_file(program);
   const std::string target = packaged.empty() ? kept_file(places) : packaged;
   if (exists(link) && !(is_link(link) && is_our_link(link, places)))
-    return std::unexpected(fmt::format("{}: is not ours, and is left alone; take it away and try again\n{}",
+    return std::unexpected(fmt::format("{}: isn't mcpivot's, and was left alone; remove it and try again\n{}",
                                        link, nothing_changed));
   std::vector<std::string> lines{fmt::format("Claude Code's skill /mcpivot: {}", link),
                                  fmt::format("  links to  {}", target)};
@@ -73,7 +72,7 @@ SkillResult install_skill(const Places& places, const std::string& program, bool
     remove_made_folders(target, made_for_target);
     return std::unexpected(fmt::format(
         "{}\n{}", why,
-        undone ? nothing_changed : fmt::format("{} was written, and could not be taken back.", target)));
+        undone ? nothing_changed : fmt::format("{} was written, and could not be removed again.", target)));
   };
   if (packaged.empty()) {
     auto seen = look_at_file(target, 0644);
@@ -89,7 +88,7 @@ SkillResult install_skill(const Places& places, const std::string& program, bool
   if (!error) fs::remove(draft, error);
   if (!error) fs::create_symlink(target, draft, error);
   if (!error) fs::rename(draft, link, error);
-  if (error) return failed(fmt::format("{}: the link cannot be made: {}", link, error.message()));
+  if (error) return failed(fmt::format("{}: the link can't be created: {}", link, error.message()));
   return lines;
 }
 
@@ -97,7 +96,7 @@ SkillResult uninstall_skill(const Places& places, bool dry_run) {
   const std::string link = linked_file(places);
   if (!exists(link)) return std::vector<std::string>{fmt::format("There is no skill at {}", link)};
   if (!is_link(link) || !is_our_link(link, places))
-    return std::unexpected(fmt::format("{}: is not ours, and is left alone\n{}", link, nothing_changed));
+    return std::unexpected(fmt::format("{}: isn't mcpivot's, and was left alone\n{}", link, nothing_changed));
   std::vector<std::string> lines{fmt::format("Claude Code's skill /mcpivot: {}", link),
                                  "  removes   the link"};
   if (dry_run) return lines;
@@ -106,7 +105,7 @@ SkillResult uninstall_skill(const Places& places, bool dry_run) {
   fs::remove(link, error);
   if (error)
     return std::unexpected(
-        fmt::format("{}: cannot be taken away: {}\n{}", link, error.message(), nothing_changed));
+        fmt::format("{}: can't be removed: {}\n{}", link, error.message(), nothing_changed));
   fs::remove(fs::path(link).parent_path(), ignored);  // only if nothing else is in it
   fs::remove(kept_file(places), ignored);
   remove_made_folders(kept_file(places), places.data_home() + "/mcpivot");
@@ -116,7 +115,7 @@ SkillResult uninstall_skill(const Places& places, bool dry_run) {
 void refresh_kept_skill(const Places& places) {
   const auto seen = look_at_file(kept_file(places), 0644);
   if (!seen || !seen->text || *seen->text == skill_text()) return;
-  // If it cannot be written, the older one does for now.
+  // If it can't be written, the older one will do for now.
   if (!change_file(*seen, std::string(skill_text()), Backup::none)) return;
 }
 

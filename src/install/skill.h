@@ -15,7 +15,7 @@ namespace mcpivot {
 
 std::string_view skill_text();
 
-// What was done, or would be, line by line. The error says what stands in the way.
+// What was done, or would be, line by line. The error says what prevents it.
 using SkillResult = std::expected<std::vector<std::string>, std::string>;
 SkillResult install_skill(const Places& places, const std::string& program, bool dry_run);
 SkillResult uninstall_skill(const Places& places, bool dry_run);

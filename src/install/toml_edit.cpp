@@ -137,7 +137,7 @@ class Parser {
   bool skip_comment() {
     while (!at_end() && !at_newline()) {
       const auto c = static_cast<unsigned char>(peek());
-      if ((c < 0x20 && c != '\t') || c == 0x7F) return fail("a control character stands in a comment");
+      if ((c < 0x20 && c != '\t') || c == 0x7F) return fail("a comment has a control character");
       ++at_;
     }
     return true;
@@ -158,7 +158,7 @@ class Parser {
     if (peek() == '[') return header(start);
     TomlEntry entry;
     if (!keys(entry.key)) return false;
-    if (peek() != '=') return fail("expected '=' behind the key");
+    if (peek() != '=') return fail("expected '=' after the key");
     ++at_;
     skip_blanks();
     if (!value(entry.value) || !end_line()) return false;
@@ -176,7 +176,7 @@ class Parser {
     at_ += close.size();
     skip_blanks();
     if (!keys(table.path)) return false;
-    if (!looking_at(close)) return fail(fmt::format("expected '{}' behind the table's name", close));
+    if (!looking_at(close)) return fail(fmt::format("expected '{}' after the table's name", close));
     at_ += close.size();
     if (!end_line()) return false;
     table.end = at_;
@@ -189,7 +189,7 @@ class Parser {
     while (true) {
       std::string& key = into.emplace_back();
       if (peek() == '"' || peek() == '\'') {
-        if (looking_at("\"\"\"") || looking_at("'''")) return fail("a key must stand on one line");
+        if (looking_at("\"\"\"") || looking_at("'''")) return fail("a key must be on one line");
         if (!string(key)) return false;
       } else {
         while (is_bare(peek())) key += text_[at_++];
@@ -289,12 +289,12 @@ class Parser {
       std::vector<std::string> key;
       const std::size_t key_start = at_;
       if (!keys(key)) return false;
-      if (peek() != '=') return fail("expected '=' behind the key");
+      if (peek() != '=') return fail("expected '=' after the key");
       ++at_;
       skip_blanks();
       JsoncValue member;
       if (!value(member)) return false;
-      if (!table.put(into, key, std::move(member))) return fail_at(key_start, "this key stands twice");
+      if (!table.put(into, key, std::move(member))) return fail_at(key_start, "this key appears twice");
       if (!skip_comma_before('}')) return false;
     }
     ++at_;
@@ -321,7 +321,7 @@ class Parser {
         at_ += peek() == '\r' ? 2 : 1;
         continue;
       }
-      if ((c < 0x20 && c != '\t') || c == 0x7F) return fail("a control character stands in a string");
+      if ((c < 0x20 && c != '\t') || c == 0x7F) return fail("a string has a control character");
       into += text_[at_++];
     }
     at_ += close.size();
@@ -342,17 +342,17 @@ class Parser {
     if (lines && (c == ' ' || c == '\t' || c == '\n' || c == '\r')) {
       const std::size_t start = at_++;
       skip_blanks();
-      if (!at_newline()) return fail_at(start, "a backslash stands before blanks that do not end the line");
+      if (!at_newline()) return fail_at(start, "a backslash is followed by spaces that don't end the line");
       while (peek() == ' ' || peek() == '\t' || at_newline()) ++at_;
       return true;
     }
     const std::size_t digits = c == 'u' ? 4 : c == 'U' ? 8 : c == 'x' ? 2 : 0;
-    if (digits == 0) return fail("there is no such escape in TOML");
+    if (digits == 0) return fail("TOML has no such escape");
     char32_t character = 0;
     for (std::size_t i = 2; i < 2 + digits; ++i) {
       const char digit = peek(i);
       const bool hex = is_digit(digit) || (digit >= 'a' && digit <= 'f') || (digit >= 'A' && digit <= 'F');
-      if (!hex) return fail("expected hexadecimal digits behind the backslash");
+      if (!hex) return fail("expected hexadecimal digits after the backslash");
       character =
           character * 16 + static_cast<char32_t>(is_digit(digit) ? digit - '0' : (digit | 32) - 'a' + 10);
     }
@@ -424,7 +424,7 @@ std::expected<std::vector<TomlServer>, std::string> toml_servers(std::string_vie
     for (const std::string& part : table.path) path_text += step(part);
     if (!seen.insert(path_text).second && !table.is_list)
       return std::unexpected(
-          at_line(table.line, fmt::format("[{}] stands there twice", fmt::join(table.path, "."))));
+          at_line(table.line, fmt::format("[{}] appears twice", fmt::join(table.path, "."))));
     if (table.path.size() == 1) {
       for (const TomlEntry& entry : table.entries) {
         TomlServer& one = server(entry.key.front(), table.line);
@@ -446,7 +446,7 @@ std::expected<std::vector<TomlServer>, std::string> toml_servers(std::string_vie
       path.insert(path.end(), entry.key.begin(), entry.key.end());
       if (!contents[places[one.name]].put(one.value, path, entry.value))
         return std::unexpected(
-            at_line(table.line, fmt::format("\"{}\" stands twice in [{}]", fmt::join(entry.key, "."),
+            at_line(table.line, fmt::format("\"{}\" appears twice in [{}]", fmt::join(entry.key, "."),
                                             fmt::join(table.path, "."))));
     }
   }
@@ -481,7 +481,7 @@ std::expected<std::string, std::string> remove_toml_server(std::string_view text
       cuts.emplace_back(table.begin, table.end);
     }
   }
-  std::ranges::reverse(cuts);  // so that those still to be made stand where they stood
+  std::ranges::reverse(cuts);  // so that positions of those still to be made stay valid
   std::string edited(text);
   for (auto [begin, end] : cuts) {
     const std::size_t blank = newline_before(text.substr(0, begin));

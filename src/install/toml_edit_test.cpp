@@ -92,13 +92,13 @@ TEST(TomlEdit, refuses_what_it_would_damage) {
   EXPECT_THAT(error_of("mcp_servers.a.command = 'x'\n"), HasSubstr("before the first table"));
   EXPECT_THAT(error_of("mcp_servers = {a = {command = 'x'}}"), HasSubstr("before the first table"));
   EXPECT_EQ(error_of("\n[[mcp_servers]]\n"), "line 2: [[mcp_servers]] is a list, not a table");
-  EXPECT_EQ(error_of("[mcp_servers.a]\n[mcp_servers.a]\n"), "line 2: [mcp_servers.a] stands there twice");
+  EXPECT_EQ(error_of("[mcp_servers.a]\n[mcp_servers.a]\n"), "line 2: [mcp_servers.a] appears twice");
   EXPECT_EQ(error_of("[a]\nb = \"x\n"), "line 2, column 5: this string is not closed");
   EXPECT_EQ(error_of("[a]\nb = [1,\n"), "line 2, column 5: this '[' is not closed");
   EXPECT_EQ(error_of("a = yes\n"), "line 1, column 5: expected a value, found 'yes'");
   EXPECT_EQ(error_of("a = 1 b = 2\n"), "line 1, column 7: expected the end of the line, found 'b'");
-  EXPECT_EQ(error_of("a\n"), "line 1, column 2: expected '=' behind the key");
-  EXPECT_EQ(error_of("[a\n"), "line 1, column 3: expected ']' behind the table's name");
+  EXPECT_EQ(error_of("a\n"), "line 1, column 2: expected '=' after the key");
+  EXPECT_EQ(error_of("[a\n"), "line 1, column 3: expected ']' after the table's name");
   EXPECT_EQ(error_of("a = \"\xff\"\n"), "line 1, column 1: the file is not UTF-8");
   EXPECT_EQ(error_of("a = " + std::string(200, '[') + "\n"), "line 1, column 105: nested too deeply");
 

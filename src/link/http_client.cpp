@@ -119,7 +119,7 @@ class HttpClient::Connection : public std::enable_shared_from_this<Connection> {
     timer_.async_wait([weak = weak_from_this()](const error_code& error) {
       auto self = weak.lock();
       if (!error && self && self->state == State::busy)
-        self->fail({HttpFailure::late, "there was no answer in time"});
+        self->fail({HttpFailure::late, "it did not answer in time"});
     });
   }
   bool usable() { return !socket_->closed_by_peer(); }
@@ -194,7 +194,7 @@ class HttpClient::Connection : public std::enable_shared_from_this<Connection> {
       filled_ -= used;
       if (filled_ > 0) std::memmove(in_.data(), in_.data() + used, filled_);
       if (trouble && trouble != http::error::need_more)
-        return fail({HttpFailure::nonsense, "what it answered is no HTTP: " + trouble.message()});
+        return fail({HttpFailure::nonsense, "its answer isn't HTTP: " + trouble.message()});
       tell_head();
       if (state != State::busy) return;
       if (parser_->is_done()) return done();
@@ -214,7 +214,7 @@ class HttpClient::Connection : public std::enable_shared_from_this<Connection> {
       return;
     }
     const bool eof = error == boost::asio::error::eof;
-    fail({HttpFailure::broken, eof ? "it closed the connection before it had answered" : error.message()});
+    fail({HttpFailure::broken, eof ? "it closed the connection before it answered" : error.message()});
   }
 
   void tell_head() {
@@ -233,8 +233,7 @@ class HttpClient::Connection : public std::enable_shared_from_this<Connection> {
 
   void done() {
     if (parser_->head.status == 101)
-      return fail(
-          {HttpFailure::nonsense, "it wants to speak another protocol (101), which nobody asked for"});
+      return fail({HttpFailure::nonsense, "it switched protocols (101) without being asked"});
     if (parser_->head.status / 100 == 1) {  // "wait for it"
       parser_.emplace([this](std::string_view piece) { on_body(piece); });
       return read_on();

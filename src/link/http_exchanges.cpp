@@ -41,6 +41,12 @@ std::string excerpt(std::string_view text) {
   return text.size() > text_shown ? shown + "…" : shown;
 }
 
+// A sentence that others follow.
+std::string sentence(std::string text) {
+  const bool ends = text.ends_with('.') || text.ends_with('!') || text.ends_with('?');
+  return ends ? text : text + ".";
+}
+
 bool mentions_session(std::string_view text) {
   return lower(text).find("session") != std::string::npos;
 }
@@ -96,8 +102,7 @@ bool HttpLink::Exchange::is_redirect() const {
 
 std::expected<std::string, std::string> HttpLink::Exchange::redirected() {
   const auto to = resolve_reference(link_->options_.url, head_.location);
-  if (!to)
-    return std::unexpected(fmt::format("redirects to somewhere that is no address ({})", head_.status));
+  if (!to) return std::unexpected(fmt::format("redirects to something that isn't a URL ({})", head_.status));
   if (!to->same_origin(link_->options_.url))
     return std::unexpected(
         fmt::format("redirects to {}, which is another server; if that is right, give that address "
@@ -161,7 +166,7 @@ void HttpLink::Call::on_json(std::string_view piece) {
 }
 
 void HttpLink::Call::on_json_complete() {
-  if (body_size_ == 0) return fail(code::internal_error, "it answered with nothing");
+  if (body_size_ == 0) return fail(code::internal_error, "its answer is empty");
   const std::string_view text(body_->data(), body_size_);
   if (is_batch(text)) {
     link_->deliver_batch(body_->data(), body_size_);
@@ -170,14 +175,14 @@ void HttpLink::Call::on_json_complete() {
   const auto message = link_->read(body_->data(), body_size_, body_);
   if (!message)
     return fail(code::internal_error,
-                fmt::format("it answered with something that is no MCP message ({}): {}",
+                fmt::format("it answered with something that isn't an MCP message ({}): {}",
                             message.error().reason, excerpt(text)));
   if (!message->is_answer() || !is_own(message->text(message->id))) {
     if (message->is_answer() && message->id)
-      return fail(code::internal_error, "it answered something that was not asked");
+      return fail(code::internal_error, "it answered a request that wasn't made");
     if (message->is_answer()) return on_refused();
     link_->handle(*message);
-    return fail(code::internal_error, "it answered with a message that is no answer");
+    return fail(code::internal_error, "it answered with a message that isn't an answer");
   }
   if (outgoing_.known == Method::initialize) link_->agreed(*message);
   finish();
@@ -213,7 +218,7 @@ void HttpLink::Call::on_events(std::string_view piece) {
   }
   if (parser_.skimmed() > most_over_limit) {
     link_->client_->cancel(*this);
-    fail(code::internal_error, "its answer does not end, and is far over the limit already");
+    fail(code::internal_error, "its answer doesn't end, and is far over the limit");
   }
 }
 
@@ -229,13 +234,13 @@ void HttpLink::Call::on_done() {
     return link_->client_->send(std::move(request), self);
   }
   if (!ok()) return on_error_status();
-  if (is_stream()) return stream_ended(false, "ended its stream of events without an answer");
+  if (is_stream()) return stream_ended(false, "ended its event stream without an answer");
   if (link_->old_transport()) return finish();  // the answer comes over the one stream
   if (head_.content_type == "application/json") return on_json_complete();
   fail(code::internal_error,
        head_.content_type.empty()
-           ? fmt::format("it answered {} without an answer to the request", head_.status)
-           : fmt::format("it answered with {}, which is neither JSON nor a stream of events: {}",
+           ? fmt::format("it responded {} without an answer to the request", head_.status)
+           : fmt::format("it answered with {}, which is neither JSON nor an event stream: {}",
                          excerpt(head_.content_type), excerpt(text_)));
 }
 
@@ -284,8 +289,8 @@ bool HttpLink::Call::is_own(std::string_view id) const {
 void HttpLink::Call::on_refused() {
   const std::string_view body = body_ ? std::string_view(body_->data(), body_size_) : std::string_view(text_);
   if (head_.status == 401 || head_.status == 403)
-    return fail(code::connection_closed, fmt::format("it {}. {}", complaint(), link_->options_.advice),
-                head_.status);
+    return fail(code::connection_closed,
+                fmt::format("it {} {}", sentence(complaint()), link_->options_.advice), head_.status);
   // Whoever decides which era the daemon speaks needs its own words.
   if (link_->modern() || outgoing_.known == Method::initialize) {
     std::string error(error_in(body));
@@ -297,6 +302,12 @@ void HttpLink::Call::on_refused() {
       return link_->deliver_own(line);
     }
   }
+  if (head_.status == 404 && link_->session_id_.empty() && error_in(body).empty())
+    return fail(code::internal_error,
+                fmt::format("it {} Nothing speaks MCP at {}: look at the path of that address (--url, or "
+                            "\"url\" in the configuration file)",
+                            sentence(complaint()), link_->options_.url.shown()),
+                head_.status);
   const auto message = read_message(body);
   if (message && message->kind == Kind::error &&
       (!message->id || message->text(message->id) == "null" || is_own(message->text(message->id)))) {
@@ -393,7 +404,7 @@ void HttpLink::Brief::on_done() {
       return link_->client_->send(std::move(request), self);
     }
   }
-  if (!ok()) log_warn("{}: a notification or answer was not taken: it {}", link_->options_.peer, complaint());
+  if (!ok()) log_warn("{}: a notification or answer was rejected: it {}", link_->options_.peer, complaint());
   finish();
 }
 
@@ -447,7 +458,7 @@ void HttpLink::Listener::on_failed(const HttpFailure& failure) {
   link_->listening_ = false;
   if (failure.kind == HttpFailure::unreachable) return link_->unreachable(failure.text);
   if (failure.kind != HttpFailure::broken && failure.kind != HttpFailure::unsent) {
-    log_warn("{}: its own stream is of no use: {}", link_->options_.peer, failure.text);
+    log_warn("{}: its own stream can't be used: {}", link_->options_.peer, failure.text);
     return;
   }
   // Perhaps the daemon is gone: come back at once, but not in a frenzy.
@@ -481,7 +492,7 @@ void HttpLink::OldStream::on_endpoint(std::string_view reference) {
   if (!to || !to->same_origin(link_->options_.url)) {
     link_->client_->cancel(*this);
     return call_->fail(code::internal_error,
-                       "it speaks the old HTTP+SSE transport, but its endpoint is no address here");
+                       "it speaks the old HTTP+SSE transport, but its endpoint isn't on this server");
   }
   open_ = true;
   call_.reset();
@@ -490,13 +501,13 @@ void HttpLink::OldStream::on_endpoint(std::string_view reference) {
 }
 
 void HttpLink::OldStream::on_done() {
-  if (open_) return link_->end("ended its stream of events");
+  if (open_) return link_->end("ended its event stream");
   call_->fail_as_refused();
 }
 
 void HttpLink::OldStream::on_failed(const HttpFailure& failure) {
   if (failure.kind == HttpFailure::unreachable) return link_->unreachable(failure.text);
-  if (open_) return link_->end(fmt::format("broke its stream of events: {}", failure.text));
+  if (open_) return link_->end(fmt::format("broke its event stream: {}", failure.text));
   call_->fail_as_refused();
 }
 

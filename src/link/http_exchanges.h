@@ -9,7 +9,7 @@
 
 namespace mcpivot {
 
-// What they have in common: the head of the answer, and the first bytes of one that is no message.
+// What they have in common: the head of the answer, and the first bytes of one that isn't a message.
 class HttpLink::Exchange : public HttpExchange {
  protected:
   explicit Exchange(std::shared_ptr<HttpLink> link) : link_(std::move(link)) {}

@@ -77,7 +77,7 @@ void HttpLink::send(std::string_view line) {
 void HttpLink::send_modern(std::string body) {
   const auto message = read_message(body);
   if (!message) return log_warn("{}: a message can't be sent: {}", options_.peer, message.error().reason);
-  if (message->is_answer()) return log_debug("{}: a modern server takes no answers", options_.peer);
+  if (message->is_answer()) return log_debug("{}: a modern server accepts no answers", options_.peer);
   if (message->known == Method::cancelled) {
     // The daemon sees the end of the request's connection; there is nothing to say besides.
     ++position_;
@@ -267,7 +267,7 @@ void HttpLink::listen_later(milliseconds delay) {
 // --- the old transport
 
 void HttpLink::try_old_transport(std::shared_ptr<Call> call) {
-  log_debug("{}: it does not take a POST; trying the HTTP+SSE transport of 2024-11-05", options_.peer);
+  log_debug("{}: it doesn't accept POST; trying the HTTP+SSE transport of 2024-11-05", options_.peer);
   initialize_ = call;
   stream_ = std::make_shared<OldStream>(shared_from_this(), std::move(call));
   HttpRequest request = stream_request({});
@@ -307,7 +307,7 @@ void HttpLink::forget_session(std::uint64_t position) {
   if (ended_) return;
   if (position != 0) unwritten_.insert(position);  // it was turned away at the door
   forgotten_ = true;
-  end("does not know our session any more");
+  end("no longer knows our session");
 }
 
 void HttpLink::down(std::uint64_t position, const std::string& why) {

@@ -61,7 +61,7 @@ class Socket final : public HttpSocket, public std::enable_shared_from_this<Sock
                               [self = shared_from_this()](const error_code& failed, const auto& found) {
                                 if (self->closed_) return;
                                 if (failed)
-                                  return self->give_up("its name cannot be looked up: " + failed.message());
+                                  return self->give_up("its name can't be resolved: " + failed.message());
                                 for (const auto& entry : found) self->endpoints_.push_back(entry.endpoint());
                                 self->try_next("its name has no address");
                               });
@@ -205,7 +205,7 @@ class Socket final : public HttpSocket, public std::enable_shared_from_this<Sock
     const long verdict = ::SSL_get_verify_result(tls_->native_handle());
     if (verdict != X509_V_OK && !origin_.insecure)
       return std::string("its certificate does not verify: ") + ::X509_verify_cert_error_string(verdict) +
-             " (name its authority with --cacert FILE; --insecure trusts anybody)";
+             " (trust its authority with --cacert FILE; --insecure trusts anyone)";
     return "the TLS handshake failed: " + reason(error);
   }
 
@@ -246,7 +246,7 @@ class Dialer final : public HttpDialer {
     if (!origin_.cacert.empty()) {
       tls_->load_verify_file(origin_.cacert, error);
       if (error)
-        return "there is no certificate to read in '" + origin_.cacert + "' (--cacert): " + error.message();
+        return "there is no readable certificate in '" + origin_.cacert + "' (--cacert): " + error.message();
     }
     tls_->set_verify_mode(origin_.insecure ? ssl::verify_none : ssl::verify_peer, error);
     ::SSL_CTX_set_min_proto_version(tls_->native_handle(), TLS1_2_VERSION);

@@ -51,7 +51,7 @@ void PipeLink::watch_reader() {
     auto self = weak.lock();
     if (error || !self || !self->out_.is_open()) return;
     if (!is_ready(self->out_, self->out_.wait_error)) return self->watch_reader();
-    self->break_off("closed the end it read from");
+    self->break_off("closed its end of the pipe");
   });
 }
 
@@ -98,7 +98,7 @@ void PipeLink::on_read(const boost::system::error_code& error, std::size_t count
 }
 
 // Gives the memory of large messages back when none has come for a while. The read that is waiting for the
-// next message has that memory in its hands, so it is cancelled and begun anew.
+// next message has that memory in its hands, so it is cancelled and started again.
 void PipeLink::trim_later() {
   trim_timer_.expires_after(large_buffer_kept);
   trim_timer_.async_wait([weak = weak_from_this()](const boost::system::error_code& error) {

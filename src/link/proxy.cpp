@@ -82,7 +82,7 @@ std::expected<std::optional<Proxy>, std::string> proxy_for(const Url& url, const
   if (!parsed) return std::unexpected("the variable " + name + " is wrong: " + parsed.error());
   if (parsed->tls)
     return std::unexpected("the variable " + name +
-                           " wants a proxy that is spoken to with TLS, which mcpivot cannot: use http://");
+                           " names a proxy that needs TLS, which mcpivot doesn't support: use http://");
   proxy.url = *parsed;
   return proxy;
 }

@@ -16,7 +16,7 @@ struct Proxy {
   std::string authorization;  // for the header Proxy-Authorization; empty: none
 };
 
-// The error says which variable is no address.
+// The error says which variable isn't a URL.
 std::expected<std::optional<Proxy>, std::string> proxy_for(const Url& url, const Variable& variable);
 
 // "localhost", "127.0.0.1", "::1" and their like.

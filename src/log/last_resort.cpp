@@ -6,10 +6,10 @@ namespace mcpivot {
 
 void report_mistake(std::string_view where, const char* what) noexcept {
   try {
-    log_warn("a mistake in mcpivot, please report it: {}: {}", where, what);
+    log_warn("a bug in mcpivot, please report it: {}: {}", where, what);
   } catch (const std::exception&) {
     // There isn't even memory for the words.
-    write_to_stderr("mcpivot: a mistake that cannot be described\n");
+    write_to_stderr("mcpivot: a bug that can't be described\n");
   }
 }
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <unordered_map>
 
+#include "mcp/item_changes.h"
 #include "rpc/json_cursor.h"
 
 namespace mcpivot {
@@ -30,7 +31,10 @@ ListDiff compare(const std::vector<Item>& before, const std::vector<Item>& after
     if (found == old.end()) {
       diff.added.push_back(item.key);
     } else {
-      if (found->second->json != item.json) diff.changed.push_back(item.key);
+      if (found->second->json != item.json) {
+        diff.changed.push_back(item.key);
+        if (diff.how.size() < most_names) diff.how.push_back(item_changes(found->second->json, item.json));
+      }
       old.erase(found);
     }
   }
@@ -80,14 +84,17 @@ std::string Diff::text(const Shown& shown) const {
     if (diff.empty()) continue;
     std::string names;
     std::size_t count = 0;
-    auto add = [&](char sign, const std::vector<std::string>& keys) {
-      for (const auto& key : keys)
-        if (++count <= most_names)
-          names += fmt::format("{}{}{}", names.empty() ? "" : ", ", sign, shown ? shown(kind, key) : key);
+    auto add = [&](char sign, const std::vector<std::string>& keys, const std::vector<std::string>& how) {
+      for (std::size_t i = 0; i < keys.size(); ++i) {
+        if (++count > most_names) continue;
+        names +=
+            fmt::format("{}{}{}", names.empty() ? "" : ", ", sign, shown ? shown(kind, keys[i]) : keys[i]);
+        if (i < how.size() && !how[i].empty()) names += fmt::format(" ({})", how[i]);
+      }
     };
-    add('+', diff.added);
-    add('~', diff.changed);
-    add('-', diff.removed);
+    add('+', diff.added, {});
+    add('~', diff.changed, diff.how);
+    add('-', diff.removed, {});
     if (count > most_names) names += fmt::format(" and {} more", count - most_names);
     const std::string_view label = kind == ListKind::templates ? "resource templates" : words(kind).member;
     text += fmt::format("{}{}: {}.", text.empty() ? "" : " ", label, names);

@@ -50,6 +50,7 @@ class Catalog {
 
 struct ListDiff {
   std::vector<std::string> added, removed, changed;
+  std::vector<std::string> how;  // the first of those changed, see item_changes(); the rest is only named
   bool empty() const { return added.empty() && removed.empty() && changed.empty(); }
 };
 
@@ -57,7 +58,8 @@ struct Diff {
   std::array<ListDiff, all_lists.size()> lists;
   const ListDiff& of(ListKind kind) const { return lists[static_cast<std::size_t>(kind)]; }
   bool empty() const;
-  // "tools: +a, ~b, -c. prompts: +d."; empty if nothing changed. `shown` is what a client calls an item.
+  // "tools: +a, ~b (description), -c. prompts: +d."; empty if nothing changed. `shown` is what a client calls
+  // an item.
   using Shown = std::function<std::string(ListKind kind, const std::string& key)>;
   std::string text(const Shown& shown = {}) const;
 };

@@ -34,8 +34,18 @@ TEST(Catalog, differences_are_told_by_name) {
   Catalog after = with_tools(R"([{"name":"changed","v":2},{"name":"same"},{"name":"new"}])");
   after.add_page(ListKind::prompts, R"({"prompts":[{"name":"review"}]})");
   const Diff diff = compare(before, after);
-  EXPECT_EQ(diff.text(), "tools: +new, ~changed, -gone. prompts: +review.");
+  EXPECT_EQ(diff.text(), "tools: +new, ~changed (v), -gone. prompts: +review.");
   EXPECT_TRUE(compare(after, after).empty());
+}
+
+TEST(Catalog, a_tool_that_changed_is_told_with_what_changed) {
+  const Catalog before = with_tools(R"([{"name":"read_file","inputSchema":{"properties":{"path":{}}}}])");
+  const Catalog after =
+      with_tools(R"([{"name":"read_file","inputSchema":{"properties":{"path":{},"limit":{}}}}])");
+  EXPECT_EQ(compare(before, after).text(), "tools: ~read_file (inputSchema: +limit).");
+  const Catalog spaced = with_tools(R"([{"name":"read_file", "inputSchema":{"properties":{"path":{}}}}])");
+  EXPECT_EQ(compare(before, spaced).text(), "tools: ~read_file.")
+      << "other bytes, and nothing to tell of them";
 }
 
 TEST(Catalog, a_long_difference_is_cut_and_says_so) {

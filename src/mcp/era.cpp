@@ -14,7 +14,7 @@ std::string_view or_else(std::string_view value, std::string_view otherwise) {
   return value.starts_with('{') ? value : otherwise;
 }
 
-// Tasks of 2025-11-25 are no part of the modern era, and those of its extension none of the legacy era.
+// Tasks of 2025-11-25 are not part of the modern era, and those of its extension none of the legacy era.
 std::string without_tasks(std::string_view capabilities) {
   std::string kept;
   JsonCursor cursor(capabilities);

@@ -20,7 +20,7 @@ constexpr std::array<std::string_view, 4> versions{R"("2024-11-05")", R"("2025-0
                                                    R"("2025-11-25")"};
 
 // The members of an object as they are spelled, but for those with one of these keys; then the others. What
-// is no object has no members.
+// isn't an object has no members.
 std::string with_members(std::string_view object,
                          std::span<const std::pair<std::string_view, std::string>> members) {
   std::string text;
@@ -131,12 +131,24 @@ bool is_protocol_version(std::string_view version) {
   return quote(version) == modern_version || std::ranges::find(versions, quote(version)) != versions.end();
 }
 
-std::string server_version(std::string_view initialize_result) {
+namespace {
+
+std::string server_info(std::string_view initialize_result, std::string_view key) {
   const std::string_view own = find_member(initialize_result, "serverInfo");
   const std::string_view info =
       own.empty() ? find_member(find_member(initialize_result, "_meta"), meta_key::server_info) : own;
-  const std::string_view version = find_member(info, "version");
-  return version.starts_with('"') ? string_value(version) : std::string();
+  const std::string_view value = find_member(info, key);
+  return value.starts_with('"') ? string_value(value) : std::string();
+}
+
+}  // namespace
+
+std::string server_version(std::string_view initialize_result) {
+  return server_info(initialize_result, "version");
+}
+
+std::string server_own_name(std::string_view initialize_result) {
+  return server_info(initialize_result, "name");
 }
 
 bool has_capability(std::string_view initialize_result, std::string_view capability) {

@@ -44,6 +44,8 @@ bool is_protocol_version(std::string_view version);
 
 // What a server says of its own version; empty if nothing.
 std::string server_version(std::string_view initialize_result);
+// And of its name.
+std::string server_own_name(std::string_view initialize_result);
 
 // Whether a server announced this capability in its result.
 bool has_capability(std::string_view initialize_result, std::string_view capability);

@@ -24,6 +24,13 @@ TEST(Initialize, what_the_server_said_besides_stays) {
   EXPECT_EQ(widened.as_object().size(), 3);
 }
 
+TEST(Initialize, knows_what_a_server_of_either_era_calls_itself) {
+  EXPECT_EQ(server_own_name(R"({"serverInfo":{"name":"x \"y\"","version":"1"}})"), "x \"y\"");
+  EXPECT_EQ(server_own_name(R"({"_meta":{"io.modelcontextprotocol/serverInfo":{"name":"z"}}})"), "z");
+  for (const char* none : {"", "{}", R"({"serverInfo":{"name":5}})", R"({"serverInfo":"x"})"})
+    EXPECT_EQ(server_own_name(none), "") << none;
+}
+
 TEST(Initialize, knows_the_versions_of_the_protocol) {
   for (const char* version : {"2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25", "2026-07-28"})
     EXPECT_TRUE(is_protocol_version(version)) << version;

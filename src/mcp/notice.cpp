@@ -5,21 +5,32 @@
 #include "rpc/json_cursor.h"
 
 namespace mcpivot {
-NoticeInAnswer::NoticeInAnswer(const Message& answer, std::string_view notice, std::string_view tool) {
+
+std::string call_heading(std::string_view server, std::string_view tool) {
+  return fmt::format("[mcpivot] server \"{}\", tool \"{}\"", server, string_value(tool));
+}
+
+NoticeInAnswer::NoticeInAnswer(const Message& answer, std::string_view notice, std::string_view tool,
+                               std::string_view heading) {
   if (answer.kind == Kind::result) {
-    into_result(answer, notice, tool);
-  } else {
+    into_result(answer, notice, tool, heading);
+  } else if (!notice.empty()) {
     into_error(answer, notice);
   }
 }
 
-void NoticeInAnswer::into_result(const Message& answer, std::string_view notice, std::string_view tool) {
+void NoticeInAnswer::into_result(const Message& answer, std::string_view notice, std::string_view tool,
+                                 std::string_view heading) {
   const std::string_view result = answer.text(answer.result);
   const std::string_view content = find_member(result, "content");
-  if (!content.starts_with('[')) return;
+  if (!content.starts_with('[') || (heading.empty() && notice.empty())) return;
   text_.at = span_of(answer.raw, content).begin + 1;
-  text_.text =
-      fmt::format(R"({{"type":"text","text":{}}}{})", quote(notice), is_empty_container(content) ? "" : ",");
+  for (const std::string_view words : {heading, notice})
+    if (!words.empty())
+      text_.text +=
+          fmt::format(R"({}{{"type":"text","text":{}}})", text_.text.empty() ? "" : ",", quote(words));
+  if (!is_empty_container(content)) text_.text += ",";
+  if (notice.empty()) return;
   const std::string_view structured = find_member(result, "structuredContent");
   delivered_ = structured.empty();
   const std::string_view schema = find_member(tool, "outputSchema");

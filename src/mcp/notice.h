@@ -1,6 +1,9 @@
 // Puts words for the model into the answer of a tool call that passes: as the first content block of a
 // result, or before the message of an error. Everything else in the answer stays as it is.
 //
+// A heading goes into a block before that one, and nowhere else: a structured result and an error speak for
+// themselves.
+//
 // Any thread.
 #pragma once
 
@@ -12,10 +15,15 @@
 
 namespace mcpivot {
 
+// What heads the answer that pivot_call brings: whose it is. Whoever allowed pivot_call has not seen the
+// tool's name. The tool as its server spells it in JSON.
+std::string call_heading(std::string_view server, std::string_view tool);
+
 class NoticeInAnswer {
  public:
-  // `tool` is the tool's own definition as JSON, or empty if it is not known.
-  NoticeInAnswer(const Message& answer, std::string_view notice, std::string_view tool);
+  // `tool` is the tool's own definition as JSON, or empty if it is not known. Both words may be empty.
+  NoticeInAnswer(const Message& answer, std::string_view notice, std::string_view tool,
+                 std::string_view heading = {});
 
   // Adds what is to be changed. The object must live until the edits have been made.
   void add_to(Edits& edits) const;
@@ -30,7 +38,8 @@ class NoticeInAnswer {
     std::size_t at = 0;
     std::string text;
   };
-  void into_result(const Message& answer, std::string_view notice, std::string_view tool);
+  void into_result(const Message& answer, std::string_view notice, std::string_view tool,
+                   std::string_view heading);
   void into_error(const Message& answer, std::string_view notice);
 
   Insertion text_;

@@ -48,6 +48,37 @@ TEST(Notice, stays_due_where_a_client_may_show_structured_content_alone) {
   EXPECT_EQ(closed.text.find("_mcpivot"), std::string::npos);
 }
 
+std::string with_heading(const std::string& line, std::string_view notice = {}) {
+  const Message message = read_message(line).value();
+  const NoticeInAnswer words(message, notice, R"({"name":"t","outputSchema":{"type":"object"}})", "whose");
+  Edits edits;
+  words.add_to(edits);
+  return spliced(line, edits.list());
+}
+
+TEST(Notice, comes_after_a_heading_which_is_a_block_of_its_own) {
+  EXPECT_EQ(
+      with_heading(R"({"jsonrpc":"2.0","id":1,"result":{"content":[{"type":"image"}],"isError":true}})"),
+      R"({"jsonrpc":"2.0","id":1,"result":{"content":[{"type":"text","text":"whose"},{"type":"image"}],)"
+      R"("isError":true}})");
+  EXPECT_EQ(with_heading(R"({"jsonrpc":"2.0","id":1,"result":{"content":[]}})", "news"),
+            R"({"jsonrpc":"2.0","id":1,"result":{"content":[{"type":"text","text":"whose"},)"
+            R"({"type":"text","text":"news"}]}})");
+  EXPECT_EQ(with_heading(R"({"jsonrpc":"2.0","id":1,"result":{"content":[]}})"),
+            R"({"jsonrpc":"2.0","id":1,"result":{"content":[{"type":"text","text":"whose"}]}})");
+}
+
+TEST(Notice, a_heading_touches_neither_structured_content_nor_errors_nor_what_has_no_content) {
+  EXPECT_EQ(with_heading(R"({"jsonrpc":"2.0","id":1,"result":{"content":[],"structuredContent":{"a":1}}})"),
+            R"({"jsonrpc":"2.0","id":1,"result":{"content":[{"type":"text","text":"whose"}],)"
+            R"("structuredContent":{"a":1}}})");
+  for (const char* line :
+       {R"({"jsonrpc":"2.0","id":1,"error":{"code":-5,"message":"no"}})",
+        R"({"jsonrpc":"2.0","id":1,"result":{"task":{"taskId":"t"}}})",
+        R"({"jsonrpc":"2.0","id":1,"result":{"resultType":"input_required","inputRequests":{}}})"})
+    EXPECT_EQ(with_heading(line), line);
+}
+
 TEST(Notice, leaves_alone_what_has_no_room_for_it) {
   const std::string line = R"({"jsonrpc":"2.0","id":9,"result":{"task":{"taskId":"1"}}})";
   EXPECT_EQ(with_notice(line).text, line);

@@ -28,7 +28,7 @@ std::string HeadAndTail::text() const {
   const std::size_t extra = tail_.size() - std::min(tail_.size(), each_);
   const std::string tail = as_utf8(std::string_view(tail_).substr(extra));
   if (dropped_ + extra == 0) return as_utf8(head_) + tail;
-  return fmt::format("{}\n… [{} bytes left out: only the first and last {} are kept] …\n{}", as_utf8(head_),
+  return fmt::format("{}\n… [{} bytes omitted: only the first and last {} are kept] …\n{}", as_utf8(head_),
                      dropped_ + extra, each_, tail);
 }
 

@@ -121,7 +121,7 @@ std::expected<std::shared_ptr<Process>, std::string> Process::spawn(boost::asio:
 
   Pipe in, out, err, go, failure;
   for (Pipe* pipe : {&in, &out, &err, &go, &failure})
-    if (!pipe->open()) return std::unexpected(std::string("cannot make a pipe: ") + std::strerror(errno));
+    if (!pipe->open()) return std::unexpected(std::string("cannot create a pipe: ") + std::strerror(errno));
   const ChildSide side{.stdin_end = in.read_end,
                        .stdout_end = out.write_end,
                        .stderr_end = err.write_end,

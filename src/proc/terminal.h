@@ -10,7 +10,7 @@ namespace mcpivot {
 
 bool is_terminal(int descriptor);
 
-// The columns of stdout's terminal; nothing if it is none, or does not tell.
+// The columns of stdout's terminal; nothing if stdout isn't a terminal, or doesn't say.
 std::optional<std::size_t> terminal_width();
 
 // While it lives, a first SIGINT, SIGTERM or SIGHUP does not end the program but makes `due()` true, and ends

@@ -118,7 +118,7 @@ inline std::string spliced(std::string_view raw, std::span<const Edit> edits) {
   return text;
 }
 
-// What stands in the place of this stretch when the edits have been made; nothing, if the stretch is absent.
+// What replaces this range after the edits; nothing, if the stretch is absent.
 inline std::string_view edited(std::string_view raw, Span span, std::span<const Edit> edits) {
   if (!span) return {};
   for (const Edit& edit : edits)

@@ -82,7 +82,7 @@ bool JsonCursor::value() {
 
 bool JsonCursor::end() {
   next();
-  return at_ == end_ || fail("something follows the message");
+  return at_ == end_ || fail("there is more after the message");
 }
 
 char JsonCursor::next_behind_space() {
@@ -100,7 +100,7 @@ bool JsonCursor::scalar(char c) {
     case 'n':
       return literal("null");
     case '\0':
-      return fail(at_ == end_ ? "the text ends too early" : "a NUL byte");
+      return fail(at_ == end_ ? "the text ends early" : "a NUL byte");
     default:
       return number();
   }
@@ -194,7 +194,7 @@ std::string unescape(std::string_view text) {
             i += 6;
           }
         }
-        // Half a pair is JSON, but no character: it must not leave us as bytes that are no UTF-8.
+        // Half a pair is JSON but not a character: we must not emit it as invalid UTF-8.
         append_utf8(out, code >= 0xd800 && code < 0xe000 ? 0xfffd : code);
         break;
       }

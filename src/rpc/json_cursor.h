@@ -105,7 +105,7 @@ class JsonCursor {
   std::array<char, max_depth> closing_;
 };
 
-// The value of a member of this object, or nothing if there is none or the text is no object.
+// The value of a member of this object, or nothing if there is none or the text isn't an object.
 std::string_view find_member(std::string_view object, std::string_view key);
 
 // Whether this object or array has nothing in it: what is put in first then has no comma behind it.

@@ -36,7 +36,7 @@ class KeptMessage {
   bool empty() const { return raw().empty(); }
   std::string_view raw() const { return buffer_ ? shared_ : std::string_view(copied_); }
 
-  // Read anew; valid as long as this object is. It was a message before, so it is one now.
+  // Parsed again; valid as long as this object is. It was a message before, so it is one now.
   Message message() const {
     Message message = *read_message(raw());
     message.buffer = buffer_;

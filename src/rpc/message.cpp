@@ -141,6 +141,7 @@ class Reader {
       if (!top_.read_key(cursor_, field)) return false;
       if (field == top_count) return cursor_.value();
       if (field == jsonrpc && read_version()) return true;
+      if (field == result && cursor_.next() == '{') return read_result();
       if (field == params && cursor_.next() == '{') return read_params();
       return cursor_.value(top_.where[field]);
     });
@@ -178,6 +179,20 @@ class Reader {
     return read;
   }
 
+  // A result has few members, so whether a tool failed is found on the way at no cost to speak of.
+  bool read_result() {
+    const std::size_t start = cursor_.offset();
+    const bool read = cursor_.members([this] {
+      JsonCursor::Key key;
+      if (!cursor_.key(key)) return false;
+      if (key.escaped ? unescape(key.text) == "isError" : key.text == "isError")
+        is_error_ = cursor_.next() == 't';
+      return cursor_.value();
+    });
+    top_.where[result] = span_from(start);
+    return read;
+  }
+
   Span span_from(std::size_t start) const {
     return {static_cast<std::uint32_t>(start), static_cast<std::uint32_t>(cursor_.offset() - start)};
   }
@@ -188,8 +203,7 @@ class Reader {
   std::expected<Message, Refusal> judge() {
     if (auto key = ambiguous_key(); !key.empty()) {
       id_readable_ = key != "id";
-      return refuse(Refusal::not_a_message,
-                    "the key \"" + std::string(key) + "\" stands there more than once");
+      return refuse(Refusal::not_a_message, "the key \"" + std::string(key) + "\" appears more than once");
     }
     if (!same_id(value(jsonrpc), {version.data(), version.size()}))
       return refuse(Refusal::not_a_message, R"(it lacks "jsonrpc": "2.0")");
@@ -238,7 +252,8 @@ class Reader {
             .version = if_asks(meta_.where[meta_version]),
             .subscription = if_asks(meta_.where[meta_subscription]),
             .request_state = if_asks(params_.where[request_state]),
-            .task = asks && params_.where[task]};
+            .task = asks && params_.where[task],
+            .is_error = is_error_};
   }
 
   // A key of ours that another parser could take from elsewhere, or an empty view. At the top no message has
@@ -267,6 +282,7 @@ class Reader {
   Fields<param_names> params_;
   Fields<meta_names> meta_;
   bool id_readable_ = true;
+  bool is_error_ = false;
 };
 
 }  // namespace

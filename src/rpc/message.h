@@ -61,16 +61,17 @@ struct MessageParts {
   Span params;
   Span result;
   Span error;
-  Span name;            // params.name
-  Span uri;             // params.uri
-  Span progress_token;  // params._meta.progressToken of a request, params.progressToken of
-                        // notifications/progress
-  Span request_id;      // params.requestId
-  Span meta;            // params._meta
-  Span version;         // its io.modelcontextprotocol/protocolVersion: this makes a request a modern one
-  Span subscription;    // its io.modelcontextprotocol/subscriptionId
-  Span request_state;   // params.requestState
-  bool task = false;    // has params.task: the answer announces a task, which goes on after it
+  Span name;              // params.name
+  Span uri;               // params.uri
+  Span progress_token;    // params._meta.progressToken of a request, params.progressToken of
+                          // notifications/progress
+  Span request_id;        // params.requestId
+  Span meta;              // params._meta
+  Span version;           // its io.modelcontextprotocol/protocolVersion: this makes a request a modern one
+  Span subscription;      // its io.modelcontextprotocol/subscriptionId
+  Span request_state;     // params.requestState
+  bool task = false;      // has params.task: the answer announces a task, which goes on after it
+  bool is_error = false;  // result.isError is true: a tool that failed
 
   bool is_answer() const { return kind == Kind::result || kind == Kind::error; }
   std::string_view text(Span span) const { return span.of(raw); }
@@ -83,7 +84,7 @@ struct Message : MessageParts {
   BufferRef buffer;  // what holds raw, if it can be shared
 };
 
-// Why a line is no message. If it was readable, the id is there, so that the sender can be told.
+// Why a line isn't a message. If it was readable, the id is there, so that the sender can be told.
 struct Refusal {
   static constexpr int not_json = -32700;
   static constexpr int not_a_message = -32600;
@@ -100,7 +101,7 @@ bool is_batch(std::string_view line);
 // The elements of a batch, in order. They may be anything: read_message() tells.
 std::expected<std::vector<std::string_view>, Refusal> read_batch(std::string_view line);
 
-// The string that a JSON string stands for: quotes taken off, escapes resolved. Empty for what is no string:
+// The string that a JSON string stands for: quotes taken off, escapes resolved. Empty for anything else:
 // where one should be, others may have put anything, or nothing.
 std::string string_value(std::string_view json_string);
 

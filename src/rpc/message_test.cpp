@@ -129,6 +129,23 @@ TEST(Message, tokens_of_progress_lie_where_the_method_says) {
   EXPECT_FALSE(call->progress_token);
 }
 
+TEST(Message, a_result_tells_whether_the_tool_failed) {
+  const auto fails = [](const std::string& result) {
+    const auto message = read_message(R"({"jsonrpc":"2.0","id":1,"result":)" + result + "}");
+    EXPECT_TRUE(message) << result;
+    EXPECT_EQ(message->text(message->result), result);
+    return message->is_error;
+  };
+  for (const char* failed :
+       {R"({"isError":true})", R"({"content":[{"a":{}}], "isError" : true , "_meta":{}})",
+        R"({"is\u0045rror":true})"})
+    EXPECT_TRUE(fails(failed)) << failed;
+  for (const char* fine :
+       {"{}", "[]", "7", R"({"isError":false})", R"({"isError":"true"})", R"({"iserror":true})",
+        R"({"structuredContent":{"isError":true}})", R"({"content":[{"text":"\"isError\":true"}]})"})
+    EXPECT_FALSE(fails(fine)) << fine;
+}
+
 TEST(Message, a_batch_is_taken_apart) {
   EXPECT_TRUE(is_batch(" [1]"));
   EXPECT_FALSE(is_batch("{}"));

@@ -107,7 +107,7 @@ class RequestTable {
     free.request.task = false;
     free.request.sent_before = 0;
     free.request.position = 0;
-    free.request.asked = free.request.since = clock_.about_now();
+    free.request.asked = free.request.since = clock_.now();  // how long it takes is told in microseconds
     return last_id_;
   }
 

@@ -79,13 +79,13 @@ Verdict Check::run(const json::value& value) {
   for (Report::Problem& problem : report.problems) verdict.problems.push_back(std::move(problem.text));
   verdict.more = report.more;
   if (verdict.problems.empty())  // to tell why would take too long
-    verdict.problems.push_back(fmt::format("{}: does not fit the schema", naming_.whole));
+    verdict.problems.push_back(fmt::format("{}: doesn't match the schema", naming_.whole));
   return verdict;
 }
 
 bool Check::spend(std::uint64_t steps) {
   steps_ += steps;
-  if (steps_ > most_steps_) give_up("comparing it with the schema takes too long");
+  if (steps_ > most_steps_) give_up("checking it takes too long");
   return given_up_.empty();
 }
 
@@ -101,7 +101,7 @@ void Check::add(const Task& task, std::string_view what) {
 bool Check::fits(Index index, const Task& task) {
   if (!spend(1)) return false;
   if (depth_ >= deepest_check) {
-    give_up("too many schemas apply to each other's parts");
+    give_up("the schema refers to itself too often");
     return false;
   }
   ++depth_;
@@ -267,7 +267,7 @@ bool Check::fits_one_of(const std::vector<Index>& nodes, bool exactly_one, const
   if (fitting == 0)
     report_choice(nodes, task);
   else
-    add(task, fmt::format("fits more than one of its {} alternatives, and may fit only one; got {}",
+    add(task, fmt::format("matches more than one of {} alternatives, and must match exactly one; got {}",
                           nodes.size(), shown(task.value)));
   return false;
 }
@@ -302,7 +302,7 @@ void Check::report_choice(const std::vector<Index>& nodes, const Task& task) {
     return add(task, fmt::format("expected {}{}, got {}", fmt::join(words, " or "), more, shown(task.value)));
   }
   for (Report::Problem& problem : best.problems)
-    task.report->add(fmt::format("{} (or fit another of the {} alternatives of {})", problem.text,
+    task.report->add(fmt::format("{} (or match another of the {} alternatives for {})", problem.text,
                                  nodes.size(), task.place.text(naming_.whole)),
                      problem.depth);
   task.report->more += best.more;

@@ -40,7 +40,7 @@ class Compiler {
     program_.root = node(document_, 0);
     // A target that no keyword leads to is compiled here, and may have references of its own.
     for (std::size_t i = 0; i < pending_.size(); ++i) resolve(i);
-    if (has_circle(program_)) throw Unusable{"a \"$ref\" in it goes round in a circle"};
+    if (has_circle(program_)) throw Unusable{"a \"$ref\" in it is circular"};
     return std::move(program_);
   }
 
@@ -72,7 +72,7 @@ class Compiler {
     const std::string_view dialect = name->get_string();
     const auto names = [&](auto... draft) { return (dialect.contains(draft) || ...); };
     if (!names("json-schema.org/"))
-      note(fmt::format("the dialect {} isn't known; read as draft 2020-12", shown(*name)));
+      note(fmt::format("the dialect {} is unknown; read as draft 2020-12", shown(*name)));
     reference_stands_alone_ = names("/draft-04/", "/draft-06/", "/draft-07/");
   }
 
@@ -135,7 +135,7 @@ class Compiler {
       if (program_.patterns[i].text() == text) return i;
     program_.patterns.emplace_back(text);
     if (!program_.patterns.back().understood())
-      note(fmt::format("the pattern {} is not understood, and not checked", shown(json::value(text))));
+      note(fmt::format("the pattern {} isn't understood, and is not checked", shown(json::value(text))));
     return static_cast<Index>(program_.patterns.size() - 1);
   }
 

@@ -32,7 +32,7 @@ std::expected<References::Target, std::string> References::find(Resource from,
   if (!reference.starts_with('#')) {
     const auto found = by_uri_.find(resolve_uri(parts_[from].uri, reference));
     if (found == by_uri_.end())
-      return std::unexpected("leads out of it; only references within the schema can be followed");
+      return std::unexpected("points outside it; only references within the schema are followed");
     resource = found->second;
   }
   const std::string fragment = fragment_of(reference);
@@ -45,7 +45,7 @@ std::expected<References::Target, std::string> References::find(Resource from,
   } else if (const auto anchor = anchors_.find(std::pair(resource, fragment)); anchor != anchors_.end()) {
     target = anchor->second;
   }
-  if (target == nullptr) return std::unexpected("leads to nothing in it");
+  if (target == nullptr) return std::unexpected("points to nothing in it");
   return Target{target, resource};
 }
 

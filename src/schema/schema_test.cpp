@@ -55,7 +55,7 @@ TEST(Schema, problems_say_what_is_expected_in_words) {
             R"(the value: expected a string of 2 to 3 characters, got "äöüß")");
   EXPECT_EQ(
       of(R"({"items":{"type":"string"},"maxItems":1,"uniqueItems":true})", R"(["a","b"])"),
-      R"(the value: expected an array of at most 1 item, none of them twice, each a string, got ["a","b"])");
+      R"(the value: expected an array of at most 1 item, without duplicates, each a string, got ["a","b"])");
   EXPECT_EQ(of(R"({"const":{"a":[1.5]}})", "1.0"), R"(the value: expected {"a":[1.5E0]}, got 1.0)");
   EXPECT_EQ(of(R"({"not":{"type":"string"}})", R"("a")"),
             R"(the value: expected anything but a string, got "a")");
@@ -66,7 +66,7 @@ TEST(Schema, problems_say_what_is_expected_in_words) {
   EXPECT_EQ(of(R"({"contains":{"type":"integer"},"minContains":2})", R"([1,"a"])"),
             "the value: expected at least 2 of its items to be an integer, but 1 is");
   EXPECT_EQ(of(R"({"oneOf":[{"type":"integer"},{"minimum":2}]})", "3"),
-            "the value: fits more than one of its 2 alternatives, and may fit only one; got 3");
+            "the value: matches more than one of 2 alternatives, and must match exactly one; got 3");
   EXPECT_EQ(
       of(R"({"properties":{"x":{"additionalProperties":false,"properties":{"a":{}}}}})", R"({"x":{"b":1}})"),
       "x.b: there is no such property; there are: a");
@@ -81,7 +81,7 @@ TEST(Schema, of_alternatives_the_nearest_is_told) {
   EXPECT_THAT(
       problems(shapes, R"({"shape":{"kind":"circle","radius":"big"}})"),
       ElementsAre(
-          R"(shape.radius: expected a number, got "big" (or fit another of the 3 alternatives of shape))"));
+          R"(shape.radius: expected a number, got "big" (or match another of the 3 alternatives for shape))"));
   EXPECT_THAT(problems(shapes, R"({"shape":1})"),
               ElementsAre(HasSubstr("shape: expected a string or an object with \"kind\"")));
 }

@@ -104,7 +104,7 @@ class Words {
 
   std::string of_array(const ArrayRules& rules, int depth) const {
     std::string text = counted(rules.size, "item", "items");
-    if (rules.unique) text += ", none of them twice";
+    if (rules.unique) text += ", without duplicates";
     if (rules.rest != none && rules.first.empty() && !program_.nodes[rules.rest].never &&
         depth < deepest_words)
       text += ", each " + of(rules.rest, depth + 1);

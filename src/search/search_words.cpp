@@ -1,6 +1,7 @@
 #include "search/search_words.h"
 
 #include <algorithm>
+#include <unordered_map>
 #include <unordered_set>
 
 #include "base/contains.h"
@@ -88,7 +89,8 @@ constexpr Phrase phrases[] = {
     {"take over", "takeover"},
     {"pr", "pull request"},
     {"prs", "pull requests"},
-    {"web page", "page"},
+    {"web page", "webpage"},
+    {"web pages", "webpages"},
     {"web site", "website"},
     {"drop down", "dropdown"},
     {"pop up", "popup"},
@@ -117,6 +119,11 @@ constexpr std::string_view file_endings[] = {
 constexpr std::string_view file_names[] = {"changelog", "dockerfile", "license", "makefile", "readme"};
 constexpr std::string_view questions[] = {"are",  "did",  "do",    "does",  "how", "is",
                                           "what", "when", "where", "which", "who"};
+// After these, "that" begins what is to be said or kept: remember that she …, tell them that we …. Elsewhere
+// it tells what kind of thing is wanted: a tool that lists files.
+constexpr std::string_view clause_beginnings[] = {
+    "a",   "all", "an",   "he",    "her", "his",   "i",    "it",   "its", "my",  "no",
+    "our", "she", "that", "their", "the", "there", "they", "this", "we",  "you", "your"};
 constexpr std::string_view picture_endings[] = {"bmp", "gif", "jpeg", "jpg", "png", "svg", "webp"};
 constexpr std::string_view host_endings[] = {"app", "com", "de",  "dev", "edu", "eu",
                                              "gov", "io",  "net", "org", "uk"};
@@ -181,6 +188,11 @@ std::string with_phrases_replaced(std::string_view query) {
   return text;
 }
 
+bool is_plural(std::string_view word) {
+  return word.size() > 3 && word.ends_with('s') && !word.ends_with("ss") && !word.ends_with("us") &&
+         !word.ends_with("is");
+}
+
 // What the name of a file or a host tells without saying it.
 std::vector<std::string_view> hints_of(std::string_view token) {
   if (token.starts_with("http://") || token.starts_with("https://") || token.starts_with("www."))
@@ -219,7 +231,11 @@ class QueryReader {
       token(text_.substr(at, end - at));
       at = end;
     }
-    if (question_) add("get", QueryWord::Kind::hint);
+    if (question_) add(of_many_ ? "list" : names_ ? "find" : "get", QueryWord::Kind::hint);
+    // Where nothing else is said, what tells little is all there is.
+    if (std::ranges::none_of(
+            words_, [](const QueryWord& word) { return word.kind == QueryWord::Kind::said && !word.weak; }))
+      for (QueryWord& word : words_) word.weak = false;
     return std::move(words_);
   }
 
@@ -233,12 +249,21 @@ class QueryReader {
     if (!token.empty()) {
       using enum QueryWord::Kind;
       const auto hints = hints_of(token);
-      const bool capital = capitals_tell_ && !first_ && is_upper(token.front());
-      const bool as_value = quoted_ || capital || !hints.empty() || std::ranges::any_of(token, is_digit);
-      if (first_ && contains(questions, lower(token))) question_ = true;
-      first_ = false;
-      for (const std::string_view hint : hints) add(std::string(hint), said);
-      for_each_part(token, [&](std::string_view part) { add(lower(part), as_value ? value : said); });
+      const bool capital = capitals_tell_ && count_ > 0 && is_upper(token.front());
+      const bool as_value = quoted_ || capital || std::ranges::any_of(token, is_digit);
+      const std::string word = lower(token);
+      if (count_ == 0 && contains(questions, word)) question_ = true;
+      // "which channels", "what issues"
+      if (count_ == 1 && question_ && is_plural(word) && !stop_words().contains(word)) of_many_ = true;
+      // "remember that …"; "tell them that we …"
+      if (after_that_ && (count_ == 2 || capital || contains(clause_beginnings, word))) in_clause_ = true;
+      if (capital) names_ = true;
+      after_that_ = count_ > 0 && !question_ && word == "that";
+      ++count_;
+      const QueryWord::Kind kind = in_clause_ || !hints.empty() ? passage : as_value ? value : said;
+      if (!in_clause_)
+        for (const std::string_view hint : hints) add(std::string(hint), said);
+      for_each_part(token, [&](std::string_view part) { add(lower(part), kind); });
     }
     if (ends_quote) quoted_ = false;
   }
@@ -253,9 +278,13 @@ class QueryReader {
   std::string_view text_;
   std::size_t most_;
   bool capitals_tell_ = true;
-  bool first_ = true;
+  std::size_t count_ = 0;  // tokens so far
+  bool after_that_ = false;
+  bool in_clause_ = false;
   bool quoted_ = false;
   bool question_ = false;
+  bool of_many_ = false;  // it asks for several things
+  bool names_ = false;    // somebody or something in particular
   std::vector<QueryWord> words_;
 };
 
@@ -306,6 +335,45 @@ std::vector<std::string> words_of(std::string_view text, std::size_t most) {
 std::vector<QueryWord> query_words(std::string_view query, std::size_t most) {
   const std::string text = with_phrases_replaced(query);
   return QueryReader(text, most).read();
+}
+
+Action action_of(std::string_view root) {
+  struct Verbs {
+    Action action;
+    std::string_view words;
+  };
+  static const auto table = [] {
+    std::unordered_map<std::string, Action> actions;
+    for (const auto& [action, words] : {
+             Verbs{Action::shows,
+                   "get list read search find fetch show view describe query retrieve lookup inspect count "
+                   "display see look browse explain compare"},
+             Verbs{Action::makes,
+                   "create add insert make write save store remember memorize note append generate post send "
+                   "publish upload submit put record"},
+             Verbs{Action::changes, "update edit modify change set move rename replace patch fix"},
+             Verbs{Action::deletes, "delete remove drop forget erase clear purge wipe"},
+         })
+      for (auto& verb : words_of(words, 100)) actions[std::move(verb)] = action;
+    return actions;
+  }();
+  const auto found = table.find(std::string(root));
+  return found == table.end() ? Action::unknown : found->second;
+}
+
+Action action_asked_for(std::string_view query) {
+  const std::string text = with_phrases_replaced(query);
+  Action action = Action::unknown;
+  bool first = true;
+  for_each_part(text, [&](std::string_view part) {
+    const std::string word = lower(part);
+    if (first && contains(questions, word)) action = Action::shows;
+    // "please", "can you"
+    if (!first || stop_words().contains(word)) return;
+    first = false;
+    if (action == Action::unknown) action = action_of(word_root(word));
+  });
+  return action;
 }
 
 bool is_one_slip(std::string_view a, std::string_view b) {

@@ -24,6 +24,9 @@ struct QueryWord {
     // A number, the name of a file or of somebody, something in quotes: more likely what the tool is to be
     // called with than what it does.
     value,
+    // What the tool is to be called with, in the request's own words: the parts of a file's name, and what
+    // comes after "remember that". Tells next to nothing of the tool.
+    passage,
     // Not said but meant: a question wants something shown. Helps where it is found, no harm elsewhere.
     hint,
   };
@@ -35,6 +38,13 @@ struct QueryWord {
 
 // The words of a request, each root once, at most `most`.
 std::vector<QueryWord> query_words(std::string_view query, std::size_t most);
+
+// What a request wants done, and what a tool does, as far as a verb tells.
+enum class Action : std::uint8_t { unknown, shows, makes, changes, deletes };
+Action action_of(std::string_view root);
+
+// Of the first words of a request: a question wants something shown.
+Action action_asked_for(std::string_view query);
 
 struct Synonym {
   std::string root;

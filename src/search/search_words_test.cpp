@@ -69,6 +69,41 @@ TEST(SearchWords, file_and_host_names_tell_what_they_are) {
   EXPECT_THAT(roots("visit example.com"), ElementsAre("visit", "url", "exampl", "com"));
 }
 
+TEST(SearchWords, the_parts_of_a_file_name_and_what_is_to_be_kept_tell_nothing_of_the_tool) {
+  using enum QueryWord::Kind;
+  EXPECT_EQ(kind_of("read package.json", "package"), passage);
+  EXPECT_EQ(kind_of("read package.json", "file"), said);
+  EXPECT_EQ(kind_of("remember that tabs are better", "tabs"), passage);
+  EXPECT_EQ(kind_of("remember that tabs are better", "remember"), said);
+  EXPECT_EQ(kind_of("tell the team that we are done", "team"), said);
+  EXPECT_EQ(kind_of("tell the team that we are done", "done"), passage);
+  EXPECT_EQ(kind_of("tell them that Anna left", "left"), passage);
+  EXPECT_EQ(kind_of("I need a tool that lists files", "files"), said);
+  EXPECT_EQ(kind_of("find files that changed today", "changed"), said);
+}
+
+TEST(SearchWords, a_question_about_several_things_wants_a_list_and_one_about_somebody_wants_a_search) {
+  EXPECT_THAT(roots("which channels exist"), ElementsAre("channel", "exist", "list"));
+  EXPECT_THAT(roots("what does Anna own"), ElementsAre("anna", "own", "find"));
+  EXPECT_THAT(roots("what is this"), ElementsAre("get"));
+}
+
+TEST(SearchWords, a_weak_word_is_not_weak_where_nothing_else_is_said) {
+  auto is_weak = [](std::string_view query) { return query_words(query, 100).at(0).weak; };
+  EXPECT_TRUE(is_weak("show the issues"));
+  EXPECT_FALSE(is_weak("show Anna"));
+}
+
+TEST(SearchWords, the_first_verb_tells_what_is_to_be_done) {
+  EXPECT_EQ(action_asked_for("remember that it rains"), Action::makes);
+  EXPECT_EQ(action_asked_for("please could you list the files"), Action::shows);
+  EXPECT_EQ(action_asked_for("what was deleted"), Action::shows);
+  EXPECT_EQ(action_asked_for("get rid of the branch"), Action::deletes);
+  EXPECT_EQ(action_asked_for("renaming files"), Action::changes);
+  EXPECT_EQ(action_asked_for("files"), Action::unknown);
+  EXPECT_EQ(action_asked_for(""), Action::unknown);
+}
+
 TEST(SearchWords, one_slip_is_forgiven) {
   EXPECT_TRUE(is_one_slip("screenshot", "screnshot"));
   EXPECT_TRUE(is_one_slip("screenshot", "screenshots"));

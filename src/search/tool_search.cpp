@@ -45,7 +45,8 @@ constexpr double weak_weight = 0.4;     // show, make, today
 constexpr double first_weight = 1.1;    // the first is often what is to be done
 constexpr double hint_weight = 0.5;     // what was not said but is meant
 constexpr double unknown_weight = 0.8;  // in no tool: less than one that could have been found
-constexpr double value_weight = 0.3;    // probably an argument
+constexpr double value_weight = 0.15;   // probably an argument
+constexpr double passage_weight = 0.1;  // certainly one
 
 // What a tool's score is made of.
 constexpr double exact_score = 100;  // the query is its name, to the letter
@@ -53,6 +54,7 @@ constexpr double saturation = 1.2;   // BM25's k1: the second mention counts les
 constexpr double name_share = 0.35;  // what a name that the query speaks of in full adds
 constexpr double deprecated_factor = 0.85;
 constexpr double oversteps_factor = 0.7;     // it does more than was asked for
+constexpr double otherwise_factor = 0.85;    // it does something else
 constexpr double fewest_tools = 60;          // in a smaller catalog, words are rated as if it had as many
 constexpr std::size_t most_candidates = 50;  // beyond the limit, whose names are looked at
 
@@ -70,10 +72,6 @@ std::size_t first_sentence(std::string_view text) {
   }
   return text.size();
 }
-
-// Roots of words in the names of tools that do what cannot be undone, or that at least change something.
-constexpr std::string_view deleting[] = {"delet", "drop", "remov"};
-constexpr std::string_view changing[] = {"add", "creat", "edit", "insert", "mov", "set", "updat", "writ"};
 
 bool is_hint(const QueryWord& word) {
   return word.kind == QueryWord::Kind::hint;
@@ -136,8 +134,17 @@ bool is_deprecated(const ToolDocument& document) {
 
 void ToolSearch::add(const ToolDocument& document) {
   const Counts counts = count_words(document);
-  Tool tool{document.server, document.name, words_of(document.name, most_name_words), is_deprecated(document),
-            false};
+  Tool tool{.server = document.server,
+            .name = document.name,
+            .name_words = words_of(document.name, most_name_words),
+            .verb = {},
+            .deprecated = is_deprecated(document)};
+  for (const auto& word : tool.name_words) {
+    tool.does = action_of(word);
+    if (tool.does == Action::unknown) continue;
+    tool.verb = word;
+    break;
+  }
   std::ranges::sort(tool.name_words);
   tool.name_words.erase(std::ranges::unique(tool.name_words).begin(), tool.name_words.end());
   std::uint32_t at = 0;
@@ -157,7 +164,7 @@ void ToolSearch::remove_server(std::string_view server) {
   bool any = false;
   for (std::uint32_t i = 0; i < tools_.size(); ++i) {
     if (tools_[i].gone || tools_[i].server != server) continue;
-    tools_[i] = {.server = {}, .name = {}, .name_words = {}, .deprecated = false, .gone = true};
+    tools_[i] = {.server = {}, .name = {}, .name_words = {}, .verb = {}, .gone = true};
     free_.push_back(i);
     any = true;
   }
@@ -178,6 +185,7 @@ class ToolSearch::Search {
 
   std::vector<Hit> run(std::string_view query, std::size_t limit) {
     exact_ = query;
+    wanted_action_ = action_asked_for(query.substr(0, most_query_bytes));
     words_ = query_words(query.substr(0, most_query_bytes), most_query_words);
     find_meanings();
     for (std::size_t i = 0; i < words_.size(); ++i) weigh(words_[i], meanings_[i]);
@@ -231,6 +239,7 @@ class ToolSearch::Search {
     const auto found = all_.index_.find(word);
     if (found == all_.index_.end()) return;
     meanings_[i].push_back({&found->second, sure});
+    if (words_[i].kind == QueryWord::Kind::passage) return;
     double& surest = meant_[found->first];
     surest = std::max(surest, sure);
   }
@@ -262,6 +271,7 @@ class ToolSearch::Search {
     double cover_weight = score_weight;
     if (word.kind == hint) score_weight *= hint_weight, cover_weight = 0;
     if (word.kind == value) cover_weight *= value_weight;
+    if (word.kind == passage) score_weight *= passage_weight, cover_weight *= passage_weight;
     if (word.kind == said && meanings.empty()) cover_weight *= unknown_weight;
     wanted_ += cover_weight;
     for (std::size_t i = 0; i < found.size(); ++i) {
@@ -284,14 +294,14 @@ class ToolSearch::Search {
     return all > 0 ? said / all : 0;
   }
 
-  // It deletes and nobody spoke of that, or it changes something and was only asked a question.
-  bool oversteps(const Tool& tool) const {
-    const bool asked = !words_.empty() && is_hint(words_.back());
-    return std::ranges::any_of(tool.name_words, [&](const auto& word) {
-      const auto meant = meant_.find(word);
-      if (meant != meant_.end() && meant->second > by_near) return false;
-      return contains(deleting, word) || (asked && contains(changing, word));
-    });
+  // Whether it does what was asked for. A tool that deletes is not wanted unless that was said, nor one that
+  // makes or changes something when only a question was asked.
+  double right_action(const Tool& tool) const {
+    if (tool.does == Action::unknown || tool.does == wanted_action_) return 1;
+    const auto meant = meant_.find(tool.verb);
+    if (meant != meant_.end() && meant->second > by_near) return 1;
+    if (tool.does == Action::deletes || wanted_action_ == Action::shows) return oversteps_factor;
+    return wanted_action_ == Action::unknown ? 1 : otherwise_factor;
   }
 
   std::vector<Hit> best(std::size_t limit) {
@@ -318,7 +328,7 @@ class ToolSearch::Search {
                       score_fit * candidate.score;
       candidate.score *= 1 + name_share * share;
       if (tool.deprecated) candidate.score *= deprecated_factor;
-      if (oversteps(tool)) candidate.score *= oversteps_factor;
+      candidate.score *= right_action(tool);
     }
     keep_best(limit);
     std::vector<Hit> hits;
@@ -333,6 +343,7 @@ class ToolSearch::Search {
   const ToolSearch& all_;
   std::string_view exact_;
   double tools_;
+  Action wanted_action_ = Action::unknown;
   double wanted_ = 0;  // the weight of everything that the query says
   std::vector<QueryWord> words_;
   std::vector<std::vector<Meaning>> meanings_;

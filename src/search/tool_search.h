@@ -10,6 +10,8 @@
 #include <unordered_map>
 #include <vector>
 
+#include "search/search_words.h"
+
 namespace mcpivot {
 
 struct ToolParameter {
@@ -47,6 +49,8 @@ class ToolSearch {
     std::string server;
     std::string name;
     std::vector<std::string> name_words;  // of its name, each once
+    std::string verb;                     // of its name
+    Action does = Action::unknown;        // as that verb says
     bool deprecated = false;
     bool gone = false;
   };

@@ -78,6 +78,41 @@ TEST(ToolSearch, what_deletes_is_not_first_unless_asked_for) {
   EXPECT_EQ(first("get rid of a folder"), "delete_directory");
 }
 
+// The words of a request that only say what a tool is to be called with point at tools that have nothing to
+// do with it.
+TEST(ToolSearch, a_file_name_is_what_to_read_and_not_what_to_look_for) {
+  ToolSearch search = catalog();
+  search.add(
+      {"npm", "package_info", "Package", "Shows a package, its json and its readme.", {{"package", ""}}});
+  EXPECT_EQ(search.search("read package.json", 5).at(0).name, "read_text_file");
+  EXPECT_EQ(search.search("show the package", 5).at(0).name, "package_info");
+}
+
+TEST(ToolSearch, what_is_to_be_remembered_does_not_choose_the_tool) {
+  ToolSearch search = catalog();
+  search.add({"memory", "add_facts", "", "Add facts to the knowledge graph.", {{"facts", ""}}});
+  search.add({"memory", "read_facts", "", "Read facts of the knowledge graph.", {{"names", ""}}});
+  EXPECT_EQ(search.search("remember that the issue list of the tracker has a directory", 5).at(0).name,
+            "add_facts");
+  EXPECT_EQ(search.search("what do I know about Alice?", 5).at(0).name, "read_facts");
+}
+
+TEST(ToolSearch, of_tools_about_the_same_thing_the_one_that_does_what_was_asked_for_is_first) {
+  ToolSearch search;
+  for (const auto* verb : {"create", "delete", "get", "update"})
+    search.add({"crm", std::string(verb) + "_contact", "", "A contact.", {}});
+  EXPECT_EQ(search.search("append this contact", 5).at(0).name, "create_contact");
+  EXPECT_EQ(search.search("forget the contact", 5).at(0).name, "delete_contact");
+  EXPECT_EQ(search.search("browse the contact", 5).at(0).name, "get_contact");
+  EXPECT_EQ(search.search("fix the contact", 5).at(0).name, "update_contact");
+}
+
+TEST(ToolSearch, a_web_page_is_opened_by_a_browser_and_not_by_what_has_pages_of_its_own) {
+  ToolSearch search = catalog();
+  search.add({"wiki", "retrieve-page", "", "Retrieve a page of the wiki.", {{"page", ""}}});
+  EXPECT_EQ(search.search("open a web page", 5).at(0).name, "navigate");
+}
+
 TEST(ToolSearch, a_deprecated_tool_stands_behind_its_successor) {
   EXPECT_EQ(first("read a text file"), "read_text_file");
   const auto found = names(catalog().search("open the file for reading", 5));

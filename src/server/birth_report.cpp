@@ -5,11 +5,16 @@
 #include "base/duration_text.h"
 
 namespace mcpivot {
+namespace {
+
+constexpr const char* memory_is_gone = " Anything it held in memory is gone.";
+
+}  // namespace
 
 std::string generation_headline(const NewGeneration& generation) {
-  return fmt::format("[mcpivot] \"{}\" {}: generation {}, {}, ready in {} ({}).", generation.server,
+  return fmt::format("[mcpivot] \"{}\" {}: generation {}, {}, ready in {} ({}).{}", generation.server,
                      generation.did, generation.number, generation.where, duration_text(generation.took),
-                     generation.reason);
+                     generation.reason, generation.memory_gone ? memory_is_gone : "");
 }
 
 std::string session_headline(const NewGeneration& generation, bool daemon_restarted) {
@@ -21,12 +26,13 @@ std::string session_headline(const NewGeneration& generation, bool daemon_restar
                                        generation.server, generation.number, generation.where,
                                        duration_text(generation.took), generation.reason);
   if (generation.reloaded)
-    text += daemon_restarted ? " The daemon was restarted." : " The daemon itself was not restarted.";
+    text += daemon_restarted ? fmt::format(" The daemon was restarted.{}", memory_is_gone)
+                             : " The daemon itself was not restarted.";
   return text;
 }
 
 std::string binary_line(const NewProgram& program) {
-  std::string line = "\nbinary: " + program.file;
+  std::string line = fmt::format("\n{}: {}", program.is_binary ? "binary" : "file", program.file);
   if (program.version != program.version_before)
     line += fmt::format("; version {} → {}", program.version_before, program.version);
   return line;
@@ -41,27 +47,30 @@ std::string birth_report(const BirthNews& news) {
   if (news.diff && news.diff->empty()) {
     text += "\ntools, prompts and resources: unchanged.";
   } else if (news.diff) {
-    text += fmt::format("\n{}{}", news.was_guess ? "unlike its last run: " : "", *news.diff);
+    text += fmt::format("\n{}{}", news.was_guess ? "compared with its last run: " : "", *news.diff);
   }
   text += news.program;
-  for (const std::string& failed : news.failed_replays) text += fmt::format("\nnot repeated: {}.", failed);
-  if (!news.no_tools.empty()) text += fmt::format("\nit has no tools: {}.", news.no_tools);
-  if (!news.crash.empty()) text += fmt::format("\nprevious generation: {}.", news.crash);
+  for (const std::string& failed : news.failed_replays) text += fmt::format("\nnot replayed: {}.", failed);
+  if (!news.no_tools.empty()) text += fmt::format("\nIt has no tools: {}.", news.no_tools);
   return text;
 }
 
-std::string failure_report(std::string_view server, std::string_view why, std::optional<int> serving) {
-  return serving
-             ? fmt::format("[mcpivot] the new generation of \"{}\" failed: {}\nGeneration {} still serves.",
-                           server, why, *serving)
-             : fmt::format("[mcpivot] \"{}\" failed to start: {}", server, why);
+std::string failure_report(std::string_view server, std::string_view why, std::optional<int> serving,
+                           std::string_view next) {
+  while (why.ends_with('\n')) why.remove_suffix(1);
+  std::string text =
+      serving ? fmt::format("[mcpivot] the new generation of \"{}\" failed: {}\nGeneration {} still serves.",
+                            server, why, *serving)
+              : fmt::format("[mcpivot] \"{}\" failed to start: {}", server, why);
+  if (!next.empty()) text += fmt::format("\n{}", next);
+  return text;
 }
 
 std::string unused_report(std::string_view server, std::string_view life, int number,
                           std::string_view where) {
   return fmt::format(
-      "[mcpivot] \"{}\": {} {} ({}) waits for the client, and is initialized when it connects.", server, life,
-      number, where);
+      "[mcpivot] \"{}\": {} {} ({}) is waiting for a client, and is initialized when one connects.", server,
+      life, number, where);
 }
 
 }  // namespace mcpivot

@@ -15,7 +15,8 @@ NewGeneration generation() {
           .took = 1'834ms,
           .reason = "after a crash",
           .absence = {},
-          .reloaded = false};
+          .reloaded = false,
+          .memory_gone = true};
 }
 
 BirthNews news() {
@@ -24,13 +25,16 @@ BirthNews news() {
           .was_guess = false,
           .program = {},
           .failed_replays = {},
-          .no_tools = {},
-          .crash = {}};
+          .no_tools = {}};
 }
 
 TEST(BirthReport, a_headline_says_which_generation_serves_and_why) {
   EXPECT_EQ(generation_headline(generation()),
-            "[mcpivot] \"dev\" restarted: generation 2, pid 4242, ready in 1.8 s (after a crash).");
+            "[mcpivot] \"dev\" restarted: generation 2, pid 4242, ready in 1.8 s (after a crash). "
+            "Anything it held in memory is gone.");
+  NewGeneration first = generation();
+  first.memory_gone = false;
+  EXPECT_TRUE(generation_headline(first).ends_with("(after a crash)."));
 }
 
 TEST(BirthReport, a_headline_of_a_session_says_how_long_the_daemon_was_away) {
@@ -46,16 +50,20 @@ TEST(BirthReport, a_headline_of_a_session_says_how_long_the_daemon_was_away) {
 TEST(BirthReport, who_reloaded_a_daemon_is_told_whether_it_was_restarted) {
   NewGeneration session = generation();
   session.reloaded = true;
-  EXPECT_TRUE(session_headline(session, true).ends_with("(after a crash). The daemon was restarted."));
+  EXPECT_TRUE(
+      session_headline(session, true)
+          .ends_with("(after a crash). The daemon was restarted. Anything it held in memory is gone."));
   EXPECT_TRUE(
       session_headline(session, false).ends_with("(after a crash). The daemon itself was not restarted."));
 }
 
 TEST(BirthReport, another_program_is_told_with_its_version_if_that_differs) {
-  const NewProgram same{.file = "dev, 1 MB", .version_before = "1", .version = "1"};
-  const NewProgram other{.file = "dev, 1 MB", .version_before = "1", .version = "2"};
+  const NewProgram same{.file = "dev, 1 MB", .is_binary = true, .version_before = "1", .version = "1"};
+  const NewProgram other{.file = "dev, 1 MB", .is_binary = true, .version_before = "1", .version = "2"};
   EXPECT_EQ(binary_line(same), "\nbinary: dev, 1 MB");
   EXPECT_EQ(binary_line(other), "\nbinary: dev, 1 MB; version 1 → 2");
+  EXPECT_EQ(binary_line({.file = "dev.py", .is_binary = false, .version_before = {}, .version = {}}),
+            "\nfile: dev.py");
   EXPECT_EQ(version_line(other), "\nversion 1 → 2");
 }
 
@@ -69,7 +77,7 @@ TEST(BirthReport, what_changed_is_told_or_that_nothing_did) {
   told.diff = "";
   EXPECT_EQ(birth_report(told), "headline\ntools, prompts and resources: unchanged.");
   told.diff = "tools: +a.";
-  EXPECT_EQ(birth_report(told), "headline\nunlike its last run: tools: +a.");
+  EXPECT_EQ(birth_report(told), "headline\ncompared with its last run: tools: +a.");
   told.was_guess = false;
   EXPECT_EQ(birth_report(told), "headline\ntools: +a.");
 }
@@ -79,21 +87,21 @@ TEST(BirthReport, each_thing_that_went_wrong_has_its_line) {
   told.program = "\nbinary: dev";
   told.failed_replays = {"open a", "open b"};
   told.no_tools = "out of cheese";
-  told.crash = "was killed by SIGSEGV after 45 s";
   EXPECT_EQ(birth_report(told),
-            "headline\nbinary: dev\nnot repeated: open a.\nnot repeated: open b.\n"
-            "it has no tools: out of cheese.\nprevious generation: was killed by SIGSEGV after 45 s.");
+            "headline\nbinary: dev\nnot replayed: open a.\nnot replayed: open b.\n"
+            "It has no tools: out of cheese.");
 }
 
-TEST(BirthReport, a_failure_says_what_still_serves) {
-  EXPECT_EQ(failure_report("dev", "it exited", {}), "[mcpivot] \"dev\" failed to start: it exited");
-  EXPECT_EQ(failure_report("dev", "it exited", 3),
-            "[mcpivot] the new generation of \"dev\" failed: it exited\nGeneration 3 still serves.");
+TEST(BirthReport, a_failure_says_what_still_serves_and_what_to_do) {
+  EXPECT_EQ(failure_report("dev", "it exited", {}, {}), "[mcpivot] \"dev\" failed to start: it exited");
+  EXPECT_EQ(failure_report("dev", "it exited\nstderr:\n", 3, "Next: fix the cause."),
+            "[mcpivot] the new generation of \"dev\" failed: it exited\nstderr:\nGeneration 3 still serves.\n"
+            "Next: fix the cause.");
 }
 
 TEST(BirthReport, one_that_no_client_has_met_says_what_it_waits_for) {
   EXPECT_EQ(unused_report("dev", "generation", 1, "pid 4242"),
-            "[mcpivot] \"dev\": generation 1 (pid 4242) waits for the client, and is initialized when it "
+            "[mcpivot] \"dev\": generation 1 (pid 4242) is waiting for a client, and is initialized when one "
             "connects.");
 }
 

@@ -8,6 +8,20 @@
 namespace mcpivot {
 
 void ConnectionRecord::failed(const std::string& why) {
+  note_error(why);
+  if (state_ != State::refused) return;
+  state_ = connections_ > 0 ? State::away : State::never_there;
+  why_ = "could not be reached";
+}
+
+// It was there a moment ago, whatever becomes of it next.
+void ConnectionRecord::refused(const std::string& why) {
+  note_error(why);
+  state_ = State::refused;
+  since_ = clock_.now();
+}
+
+void ConnectionRecord::note_error(const std::string& why) {
   if (why != last_error_ || is_there()) log_warn("no connection: {}", why);  // once, not at each try
   last_error_ = why;
   last_error_at_ = clock_.now();
@@ -39,8 +53,10 @@ std::chrono::milliseconds ConnectionRecord::away() const {
 }
 
 void ConnectionRecord::describe(const Backend::Describe& line) const {
-  line("connection",
-       fmt::format("{} for {}", is_there() ? "connected" : "away", duration_text(clock_.since(since_))));
+  const std::string since = duration_text(clock_.since(since_));
+  line("connection", state_ == State::refused
+                         ? fmt::format("refused by the server {} ago", since)
+                         : fmt::format("{} for {}", is_there() ? "connected" : "away", since));
   if (!last_error_.empty())
     line("last error", fmt::format("{} ({} ago)", last_error_, duration_text(clock_.since(last_error_at_))));
   line("reconnects", std::to_string(connections_ > 0 ? connections_ - 1 : 0));

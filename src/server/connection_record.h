@@ -28,9 +28,10 @@ class ConnectionRecord {
 
   explicit ConnectionRecord(const Clock& clock) : clock_(clock), since_(clock.now()) {}
 
-  // A try to connect failed; an established connection was lost; the daemon forgot us, but is there; there is
-  // a connection (again).
+  // A try to connect failed; the daemon is there, but said no; an established connection was lost; the daemon
+  // forgot us, but is there; there is a connection (again).
   void failed(const std::string& why);
+  void refused(const std::string& why);
   void lost(const std::string& why);
   void forgotten();
   Arrival made();
@@ -40,7 +41,8 @@ class ConnectionRecord {
   std::chrono::milliseconds away() const;
 
  private:
-  enum class State : std::uint8_t { never_there, connected, forgotten, away };
+  enum class State : std::uint8_t { never_there, connected, forgotten, away, refused };
+  void note_error(const std::string& why);
   bool is_there() const { return state_ == State::connected || state_ == State::forgotten; }
 
   const Clock& clock_;

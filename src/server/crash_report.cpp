@@ -45,14 +45,35 @@ std::string block(std::string_view title, const std::vector<std::string>& lines,
   return text;
 }
 
+std::string logs_text(const ControlNames& tools) {
+  return tools.logs.empty() ? std::string() : fmt::format(" {} shows all of its stderr.", tools.logs);
+}
+
 }  // namespace
+
+std::string fix_text(const NextStep& next) {
+  using OnSave = NextStep::OnSave;
+  const ControlNames& tools = next.control;
+  std::string text = next.on_save == OnSave::rebuilds   ? "Fix the cause; saving rebuilds it."
+                     : next.on_save == OnSave::restarts ? "Fix the cause; saving restarts it."
+                     : !tools.rebuild.empty() ? fmt::format("Fix the cause, then call {}.", tools.rebuild)
+                     : next.on_save == OnSave::restarts_with_binary
+                         ? "Fix the cause; mcpivot restarts it when its binary changes."
+                     : !tools.restart.empty() ? fmt::format("Fix the cause, then call {}.", tools.restart)
+                                              : "Fix the cause.";
+  return text + logs_text(tools);
+}
+
+std::string next_line(const NextStep& next) {
+  return "Next: f" + fix_text(next).substr(1);
+}
 
 std::string ending_text(const Death& death) {
   return fmt::format("{} after {}", death.how, duration_text(death.after));
 }
 
 std::string headline(const Death& death) {
-  return fmt::format("server \"{}\" ({} {}) {}{}{}", death.server, death.manner->life, death.generation,
+  return fmt::format("\"{}\" ({} {}) {}{}{}", death.server, death.manner->life, death.generation,
                      ending_text(death), death.because.empty() ? "" : ", because ", death.because);
 }
 
@@ -68,24 +89,22 @@ std::string telling_lines(const std::vector<std::string>& lines) {
 
 std::string crash_report(const Death& death, std::string_view doing, std::string_view fate) {
   std::string text = fmt::format("[mcpivot] {}", headline(death));
-  if (!doing.empty()) text += fmt::format(", while it worked on {}", doing);
+  if (!doing.empty()) text += fmt::format(", while {}", doing);
   text += ".\n";
   if (!fate.empty()) text += fmt::format("{}\n", fate);
   if (!death.because.empty()) return text;
   if (death.manner->comes_and_goes)
-    return text + "Next: look whether it took effect before you call it again; mcpivot connects by itself.";
+    return text +
+           (fate == death.manner->unsure
+                ? "Next: check whether the call took effect before you repeat it. mcpivot reconnects by "
+                  "itself."
+                : "Next: repeat the call. mcpivot reconnects by itself.");
   const std::string lines = telling_lines(death.stderr_lines);
   if (death.tells_stderr) text += lines.empty() ? "It wrote nothing to stderr.\n" : lines;
-  text += "Next: it is being started again; mend the cause";
-  const ControlNames& tools = death.control;
-  if (!tools.rebuild.empty()) {
-    text += fmt::format(" and call {}", tools.rebuild);
-  } else if (!tools.restart.empty()) {
-    text += fmt::format(", then call {} if it was not picked up", tools.restart);
-  }
-  text += ".";
-  if (!tools.logs.empty()) text += fmt::format(" {} shows all of its stderr.", tools.logs);
-  return text;
+  text += "Next: it is restarting. ";
+  if (!death.from_outside) return text + fix_text(death.next);
+  return text + "The signal came from outside the server, so there is nothing to fix in it." +
+         logs_text(death.next.control);
 }
 
 }  // namespace mcpivot

@@ -1,10 +1,11 @@
-// Says how a generation died, to a model that has to do something about it: what, how, after how long, doing
-// what, the telling lines of stderr, and the next step.
+// Tells a model how a generation died and what to do about it: what died, how, after how long, doing what,
+// the relevant lines of stderr, and the next step.
 //
 // Any thread.
 #pragma once
 
 #include <chrono>
+#include <cstdint>
 #include <deque>
 #include <string>
 #include <string_view>
@@ -16,14 +17,31 @@
 
 namespace mcpivot {
 
+// What somebody who fixed a server does next.
+struct NextStep {
+  enum class OnSave : std::uint8_t {
+    nothing,
+    rebuilds,
+    restarts,
+    restarts_with_binary  // what counts is the binary, which somebody else builds
+  };
+  OnSave on_save = OnSave::nothing;
+  ControlNames control{};  // what the model can call
+};
+// "Fix the cause; saving rebuilds it. pivot_logs shows all of its stderr."
+std::string fix_text(const NextStep& next);
+// "Next: fix the cause; saving rebuilds it. pivot_logs shows all of its stderr."
+std::string next_line(const NextStep& next);
+
 struct Death {
   std::string server;
   int generation = 0;
   std::string how;  // "was killed by SIGSEGV"
   std::chrono::milliseconds after{0};
-  std::vector<std::string> stderr_lines;   // of this generation
-  bool tells_stderr = true;                // else it may tell of other clients' calls
-  ControlNames control{};                  // what the model can call next
+  bool from_outside = false;              // somebody else killed it
+  std::vector<std::string> stderr_lines;  // of this generation
+  bool tells_stderr = true;               // false: it may be about other clients' calls
+  NextStep next{};
   const Manner* manner = &process_manner;  // of its kind
   std::string because;                     // why we ended it ourselves; empty: it died on its own
 };
@@ -31,14 +49,15 @@ struct Death {
 // "was killed by SIGSEGV after 45 s"
 std::string ending_text(const Death& death);
 
-// "server "dev" (generation 2) was killed by SIGSEGV after 45 s"
+// ""dev" (generation 2) was killed by SIGSEGV after 45 s"
 std::string headline(const Death& death);
 
-// The telling lines of stderr: the first sign of trouble with what follows it, and the last lines. Empty if
+// The relevant lines of stderr: the first sign of trouble with what follows it, and the last lines. Empty if
 // there are none.
 std::string telling_lines(const std::vector<std::string>& lines);
 
-// For the one whose request was lost: `doing` says which, `fate` what became of it.
+// For the client whose request was lost: `doing` says which ("running the tool "x""), `fate` what became of
+// it.
 std::string crash_report(const Death& death, std::string_view doing, std::string_view fate);
 
 }  // namespace mcpivot

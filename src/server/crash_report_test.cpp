@@ -16,13 +16,49 @@ TEST(CrashReport, says_what_died_how_and_doing_what) {
   death.how = "was killed by SIGSEGV";
   death.after = std::chrono::seconds(45);
   death.stderr_lines = {"hello", "panic: boom", "at x.rs:1"};
-  const std::string text =
-      crash_report(death, "tools/call of \"x\"", "It may have taken effect; it was not sent again.");
-  EXPECT_THAT(text, HasSubstr("server \"dev\" (generation 2) was killed by SIGSEGV after 45 s, while it "
-                              "worked on tools/call of \"x\"."));
-  EXPECT_THAT(text, HasSubstr("It may have taken effect; it was not sent again."));
+  const std::string text = crash_report(death, "running the tool \"x\"", process_manner.unsure);
+  EXPECT_THAT(
+      text, HasSubstr("[mcpivot] \"dev\" (generation 2) was killed by SIGSEGV after 45 s, while running the "
+                      "tool \"x\"."));
+  EXPECT_THAT(text, HasSubstr("The call may have taken effect; mcpivot did not retry it."));
   EXPECT_THAT(text, HasSubstr("  panic: boom\n  at x.rs:1"));
   EXPECT_THAT(text, HasSubstr("pivot_logs"));
+}
+
+TEST(CrashReport, the_next_step_is_the_one_that_works_with_this_server) {
+  using OnSave = NextStep::OnSave;
+  EXPECT_EQ(fix_text({.on_save = OnSave::rebuilds}),
+            "Fix the cause; saving rebuilds it. pivot_logs shows all of its stderr.");
+  EXPECT_EQ(next_line({.on_save = OnSave::rebuilds}),
+            "Next: fix the cause; saving rebuilds it. pivot_logs shows all of its stderr.");
+  EXPECT_EQ(fix_text({.on_save = OnSave::restarts}),
+            "Fix the cause; saving restarts it. pivot_logs shows all of its stderr.");
+  EXPECT_EQ(fix_text({}), "Fix the cause, then call pivot_rebuild. pivot_logs shows all of its stderr.");
+  NextStep next;
+  next.control = {.rebuild = {}, .restart = "pivot_restart", .status = {}, .logs = {}};
+  EXPECT_EQ(fix_text(next), "Fix the cause, then call pivot_restart.");
+  next.on_save = OnSave::restarts_with_binary;
+  EXPECT_EQ(fix_text(next), "Fix the cause; mcpivot restarts it when its binary changes.");
+  next = {.control = {.rebuild = {}, .restart = {}, .status = {}, .logs = {}}};
+  EXPECT_EQ(fix_text(next), "Fix the cause.");
+}
+
+TEST(CrashReport, nothing_is_to_be_fixed_in_a_server_that_was_killed_from_outside) {
+  Death death;
+  death.how = "was killed by SIGTERM";
+  death.from_outside = true;
+  const std::string text = crash_report(death, {}, {});
+  EXPECT_THAT(text, HasSubstr("Next: it is restarting. The signal came from outside the server, so there is "
+                              "nothing to fix in it."));
+  EXPECT_THAT(text, Not(HasSubstr("Fix the cause")));
+}
+
+TEST(CrashReport, a_call_that_never_reached_a_daemon_can_simply_be_repeated) {
+  Death death;
+  death.manner = &daemon_manner;
+  EXPECT_THAT(crash_report(death, {}, "It had no effect."), HasSubstr("Next: repeat the call."));
+  EXPECT_THAT(crash_report(death, {}, daemon_manner.unsure),
+              HasSubstr("Next: check whether the call took effect before you repeat it."));
 }
 
 TEST(CrashReport, shows_the_first_trouble_and_the_end_of_a_long_stderr) {
@@ -38,6 +74,10 @@ TEST(CrashReport, shows_the_first_trouble_and_the_end_of_a_long_stderr) {
 
 TEST(CrashReport, durations_read_well) {
   using std::chrono::milliseconds;
+  EXPECT_EQ(duration_text(milliseconds(0)), "0 ms");
+  EXPECT_EQ(duration_text(milliseconds(3)), "3 ms");
+  EXPECT_EQ(duration_text(milliseconds(999)), "999 ms");
+  EXPECT_EQ(duration_text(milliseconds(1000)), "1 s");
   EXPECT_EQ(duration_text(milliseconds(1834)), "1.8 s");
   EXPECT_EQ(duration_text(milliseconds(45'400)), "45 s");
   EXPECT_EQ(duration_text(milliseconds(600'000)), "10 min");

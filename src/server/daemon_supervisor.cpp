@@ -14,7 +14,7 @@ namespace {
 using std::chrono::milliseconds;
 
 constexpr const char* next_call_starts_it = "The next call starts it.";
-constexpr const char* no_start = "Start it yourself: there is no --start.";
+constexpr const char* no_start = "Start it yourself: there is no --start command.";
 
 }  // namespace
 
@@ -53,8 +53,13 @@ milliseconds DaemonSupervisor::back_off(int young_deaths, bool asked) const {
 }
 
 // There was no session to count. While the daemon is being started, it is tried again soon and nobody is
-// told.
+// told. One that is there and says no has nothing to do with one that is away.
 Supervisor::Failure DaemonSupervisor::on_birth_failed(const FailedBirth& birth) {
+  if (birth.refused && !comes_up()) {
+    connection_.refused(birth.why);
+    if (start_when_ == StartWhen::nobody_listens) start_when_ = StartWhen::overdue;
+    return {.why = birth.why, .counts = false, .refused = true};
+  }
   connection_.failed(birth.why);
   Failure failure{.why = birth.why, .counts = false};
   if (!birth.ran || !can_start() || birth.ends) return failure;
@@ -64,6 +69,11 @@ Supervisor::Failure DaemonSupervisor::on_birth_failed(const FailedBirth& birth) 
     failure.why += "; " + keeper_->trouble();
   }
   return failure;
+}
+
+// Whoever answers meanwhile may not be what is to answer in the end.
+bool DaemonSupervisor::comes_up() const {
+  return can_start() && (keeper_->starting() || start_when_ == StartWhen::at_once);
 }
 
 // True: it has been started, and has still time to come up.
@@ -91,7 +101,7 @@ Supervisor::Loss DaemonSupervisor::on_lost(const Death& death, const Backend::En
   }
   return {.fault = ending.forgotten ? Loss::Fault::none : Loss::Fault::outside,
           .crash = false,
-          .words = fmt::format("it {}; a new connection is being tried", death.how)};
+          .words = fmt::format("it {}; mcpivot is reconnecting", death.how)};
 }
 
 // --- stops -------------------------------------------------------------------------------------------------
@@ -99,8 +109,7 @@ Supervisor::Loss DaemonSupervisor::on_lost(const Death& death, const Backend::En
 std::expected<Supervisor::Stop, std::string> DaemonSupervisor::on_stop_wanted() {
   if (!stopping() && !can_stop())
     return std::unexpected(
-        "nothing was stopped: this daemon is not ours to stop, because mcpivot did not start it and was "
-        "given no --stop");
+        "nothing was stopped: mcpivot did not start this daemon and has no --stop command for it");
   connection_.lost("was stopped on request");
   return Stop{
       .words = fmt::format("it was stopped on request. {}", can_start() ? next_call_starts_it : no_start),
@@ -164,6 +173,7 @@ void DaemonSupervisor::want_start() {
 
 void DaemonSupervisor::describe(Status& status) const {
   status.daemon = true;
+  status.away = unreachable_;
   const auto of_session = std::exchange(status.more, {});  // stands behind what is true of all sessions
   const Backend::Describe line = [&](std::string_view key, const std::string& value) {
     if (!value.empty()) status.more.emplace_back(key, value);

@@ -80,6 +80,7 @@ class DaemonSupervisor final : public Supervisor {
   bool can_stop() const { return keeper_ && keeper_->can_stop(); }
   void adopt_keeper();
   bool start_if_due(bool asked);
+  bool comes_up() const;
   void want_start();
   void begin_stop(Phase phase);
   void end_stop(bool ok, const std::string& how);

@@ -74,12 +74,29 @@ class DaemonSupervisorTest : public testing::Test {
   Supervisor::Failure fail(bool unreachable, bool asked = false) {
     supervisor_.on_unborn_death({.how = "refused", .unreachable = unreachable});
     return supervisor_.on_birth_failed(
-        {.number = 1, .why = "it refused", .ran = true, .asked = asked, .ends = false});
+        {.number = 1, .why = "it refused", .ran = true, .asked = asked, .ends = false, .refused = false});
+  }
+  Supervisor::Failure say_no() {
+    return supervisor_.on_birth_failed(
+        {.number = 1, .why = "it answered 401", .ran = true, .asked = true, .ends = false, .refused = true});
+  }
+  std::string connection() {
+    Status status;
+    supervisor_.describe(status);
+    for (const auto& [key, value] : status.more)
+      if (key == "connection") return value;
+    return {};
   }
   Supervisor::Loss lose(bool forgotten) {
     Death death;
     death.how = "closed the connection";
     return supervisor_.on_lost(death, {.how = death.how, .forgotten = forgotten});
+  }
+  std::string condition() const {
+    Status status;
+    status.state = "failed";
+    supervisor_.describe(status);
+    return status.condition();
   }
   void end_stop(bool ok = true) { std::exchange(kept_.stopped, nullptr)(ok, ok ? "it stopped" : "it hangs"); }
   std::string did() { return std::exchange(kept_.did, {}); }
@@ -93,7 +110,8 @@ class DaemonSupervisorTest : public testing::Test {
                                  .took = 1'834ms,
                                  .reason = "why",
                                  .absence = arrival.absence,
-                                 .reloaded = reloaded});
+                                 .reloaded = reloaded,
+                                 .memory_gone = false});
   }
 
   ClockByHand clock_;
@@ -133,6 +151,33 @@ TEST_F(DaemonSupervisorTest, one_that_answers_nonsense_at_the_first_try_is_not_s
   EXPECT_FALSE(fail(false).postponed);
   EXPECT_FALSE(fail(true).postponed);
   EXPECT_EQ(did(), "");
+}
+
+TEST_F(DaemonSupervisorTest, one_that_says_no_is_there_and_not_started) {
+  did();
+  clock_.time += 10s;
+  const auto failure = say_no();
+  EXPECT_TRUE(failure.refused);
+  EXPECT_FALSE(failure.postponed);
+  EXPECT_FALSE(failure.counts);
+  EXPECT_EQ(failure.why, "it answered 401");
+  EXPECT_EQ(did(), "");
+  clock_.time += 3s;
+  EXPECT_EQ(connection(), "refused by the server 3 s ago");
+  // When it goes away now, its developer has the usual time to start it.
+  EXPECT_FALSE(fail(true, true).postponed);
+  EXPECT_EQ(connection(), "away for 3 s");
+  clock_.time += 5s;
+  EXPECT_TRUE(fail(true, true).postponed);
+}
+
+TEST_F(DaemonSupervisorTest, what_says_no_while_it_is_being_started_is_looked_for_again) {
+  EXPECT_TRUE(fail(true).postponed);
+  const auto failure = say_no();
+  EXPECT_FALSE(failure.refused);
+  EXPECT_TRUE(failure.postponed);
+  kept_.starting = false;  // it had its time
+  EXPECT_TRUE(say_no().refused);
 }
 
 TEST_F(DaemonSupervisorTest, why_it_could_not_be_started_is_told) {
@@ -192,8 +237,8 @@ TEST_F(DaemonSupervisorTest, of_a_stop_and_a_renewal_at_once_the_later_one_count
 
 TEST_F(DaemonSupervisorTest, a_stop_that_nobody_waits_for_is_told_once) {
   supervisor_.stop();
-  supervisor_.give_up_stop("mcpivot ends");
-  EXPECT_EQ(told(), "mcpivot ends||The next call starts it.");
+  supervisor_.give_up_stop("mcpivot is shutting down");
+  EXPECT_EQ(told(), "mcpivot is shutting down||The next call starts it.");
   end_stop();
   EXPECT_EQ(told(), "");
 }
@@ -206,7 +251,7 @@ TEST_F(DaemonSupervisorTest, a_keeper_that_stops_its_daemon_is_kept_though_the_s
   EXPECT_TRUE(supervisor_.stopping());
   end_stop();
   EXPECT_EQ(did(), "gone ");
-  EXPECT_EQ(told(), "it stopped||Start it yourself: there is no --start.");
+  EXPECT_EQ(told(), "it stopped||Start it yourself: there is no --start command.");
 }
 
 TEST_F(DaemonSupervisorTest, another_address_has_another_keeper) {
@@ -221,7 +266,7 @@ TEST_F(DaemonSupervisorTest, another_address_has_another_keeper) {
 
 TEST_F(DaemonSupervisorTest, a_daemon_that_was_away_is_back) {
   EXPECT_EQ(headline(false), "[mcpivot] \"dev\": session 2 with there, ready in 1.8 s (why).");
-  EXPECT_EQ(lose(false).words, "it closed the connection; a new connection is being tried");
+  EXPECT_EQ(lose(false).words, "it closed the connection; mcpivot is reconnecting");
   clock_.time += 45s;
   EXPECT_EQ(headline(false),
             "[mcpivot] \"dev\" is back after 45 s: there (it "
@@ -241,7 +286,7 @@ TEST_F(DaemonSupervisorTest, a_reload_says_whether_the_daemon_itself_was_restart
   EXPECT_TRUE(headline(true).ends_with(" The daemon itself was not restarted."));
   supervisor_.renew("rebuilt");
   end_stop();
-  EXPECT_TRUE(headline(true).ends_with(" The daemon was restarted."));
+  EXPECT_TRUE(headline(true).ends_with(" The daemon was restarted. Anything it held in memory is gone."));
   supervisor_.on_round_begins();
   EXPECT_TRUE(headline(true).ends_with(" The daemon itself was not restarted."));
 }
@@ -256,6 +301,15 @@ TEST_F(DaemonSupervisorTest, it_is_looked_for_less_and_less_often_but_sooner_if_
   EXPECT_EQ(supervisor_.back_off(30, true), 1'000ms);
   clock_.time += 4'500ms;  // it is ours to start in half a second
   EXPECT_EQ(supervisor_.back_off(30, true), 500ms);
+}
+
+// --- status
+
+TEST_F(DaemonSupervisorTest, a_daemon_that_cannot_be_reached_is_away_and_one_that_refuses_us_has_failed) {
+  fail(true);
+  EXPECT_EQ(condition(), "away");
+  fail(false);
+  EXPECT_EQ(condition(), "failed");
 }
 
 }  // namespace

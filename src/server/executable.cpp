@@ -16,10 +16,10 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Programs that run a file that they are given, as far as their names go.
+// Programs that run a file that they are given, by name.
 constexpr std::array interpreters{"node", "nodejs", "deno", "bun", "tsx", "python", "ruby",
                                   "perl", "php",    "bash", "sh",  "zsh", "dash"};
-// Programs that find something to run by themselves; what, we cannot know.
+// Programs that find something to run by themselves; we cannot know what.
 constexpr std::array launchers{"npx",    "npm",    "pnpm", "yarn",   "uvx", "uv", "pipx",
                                "docker", "podman", "java", "dotnet", "env", "go", "cargo"};
 
@@ -30,7 +30,7 @@ bool is_one_of(const auto& names, const std::string& program) {
   });
 }
 
-// What is installed there serves others too.
+// What is installed there is not the user's alone.
 constexpr std::array system_folders{"/usr",   "/bin", "/sbin", "/lib", "/lib32",
                                     "/lib64", "/opt", "/snap", "/nix"};
 
@@ -76,14 +76,17 @@ std::chrono::system_clock::time_point FileFacts::modified() const {
 
 std::string FileFacts::text(std::chrono::system_clock::time_point now) const {
   const auto age = std::chrono::duration_cast<std::chrono::milliseconds>(now - modified());
-  return fmt::format("{}, {}, built {} ago", path, size_text(stamp.size),
+  return fmt::format("{}, {}, {} {} ago", path, size_text(stamp.size), is_binary ? "built" : "saved",
                      duration_text(std::max(age, std::chrono::milliseconds(0))));
 }
 
 std::optional<FileFacts> look_at(const std::string& path) {
   struct stat info{};
   if (path.empty() || ::stat(path.c_str(), &info) != 0) return std::nullopt;
-  return FileFacts{path, Stamp::from(info)};
+  return FileFacts{path, Stamp::from(info),
+                   read_beginning(path, 4) ==
+                       "\x7f"
+                       "ELF"};
 }
 
 std::optional<FileFacts> stoppable_program(const Command& command) {
@@ -98,7 +101,7 @@ std::optional<FileFacts> stoppable_program(const Command& command) {
     return std::nullopt;
   if (::access(program.c_str(), W_OK) != 0) return std::nullopt;
   auto facts = look_at(program);
-  // A server that is mcpivot itself: that would end us, and those who started us.
+  // A server that is mcpivot itself: that would end us and the mcpivot that started us.
   const auto ours = look_at("/proc/self/exe");
   if (facts && ours && facts->stamp.inode == ours->stamp.inode && facts->stamp.device == ours->stamp.device)
     return std::nullopt;

@@ -1,4 +1,4 @@
-// The file that a server's code is in: where it lies, how old it is, and whether other processes that run it
+// The file that a server's code is in: where it is, how old it is, and whether other processes that run it
 // may be ended so that it can be overwritten.
 //
 // Any thread.
@@ -17,22 +17,22 @@ namespace mcpivot {
 // A path as the command sees it, from its folder.
 std::filesystem::path in_folder(const Command& command, const std::filesystem::path& path);
 
-// As far as the command tells: the program itself, or the script that an interpreter runs; empty if that
-// cannot be known.
+// The program itself, or the script that an interpreter runs, as far as the command tells; empty if unknown.
 std::string own_file(const Command& command);
 
-// What stands at a path now, links followed.
+// The file at a path now, links followed.
 struct FileFacts {
   std::string path;
   Stamp stamp;
+  bool is_binary = true;  // else a script
   std::chrono::system_clock::time_point modified() const;
-  // "target/debug/dev, 1.2 MB, built 3 s ago"
+  // "target/debug/dev, 1.2 MB, built 3 s ago", "server.py, 4 kB, saved 3 s ago"
   std::string text(std::chrono::system_clock::time_point now) const;
 };
 std::optional<FileFacts> look_at(const std::string& path);
 
-// The program of which every process may be ended, with the server's: a file of the user's own, not one of
-// the system's and no interpreter. Nothing: there is none such.
+// The program whose other processes may be ended along with the server's: a file of the user's own, neither
+// the system's nor an interpreter. Nothing if there is none.
 std::optional<FileFacts> stoppable_program(const Command& command);
 
 }  // namespace mcpivot

@@ -1,5 +1,5 @@
 // What the core wants to know of files, and has kept in them: the program behind a command, and small texts
-// for the next run. A file that cannot be read or written is as good as none. One thread.
+// for the next run. A file that can't be read or written counts as missing. One thread.
 #pragma once
 
 #include <cstdint>

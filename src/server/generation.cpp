@@ -114,7 +114,7 @@ void Generation::on_listening(const ListenFilter&, const ListenFilter& honoured,
 }
 
 void Generation::on_refused(int code, std::string_view why) {
-  log_info("{}: it doesn't tell of changes: {} ({})", config_->name, why, code);
+  log_info("{}: it doesn't announce changes: {} ({})", config_->name, why, code);
 }
 
 // One that is to end needs no news.
@@ -443,9 +443,10 @@ void Generation::on_progress(const Message& message, std::span<const Edit> edits
 }
 
 void Generation::on_batch(std::string_view line) {
-  auto elements =
-      batches_ ? read_batch(line)
-               : std::unexpected(Refusal{Refusal::not_a_message, "a batch, which its version has not", {}});
+  auto elements = batches_
+                      ? read_batch(line)
+                      : std::unexpected(Refusal{
+                            Refusal::not_a_message, "a batch, which its protocol version doesn't have", {}});
   if (!elements) {
     on_unreadable(line, elements.error());
     return;
@@ -463,7 +464,7 @@ void Generation::on_unreadable(std::string_view line, const Refusal& refusal) {
   saw(Seen::What::refused, line, nullptr, refusal.reason);
   ring_.add(number(), fmt::format("[{}] {}", backend_->manner().garbage, line));
   // Perhaps it was meant as an answer, and somebody would wait for it in vain.
-  fail_answers(line, fmt::format("server \"{}\" answered with something that is no MCP message: {}",
+  fail_answers(line, fmt::format("server \"{}\" answered with something that isn't an MCP message: {}",
                                  config_->name, refusal.reason));
 }
 
@@ -473,7 +474,7 @@ void Generation::on_oversize(const Skim& skim, std::size_t limit) {
           ? fmt::format(
                 "the message is {} bytes, over the limit of {}; raise it with --max-message, or ask for less",
                 skim.size(), limit)
-          : fmt::format("mcpivot has no memory for a message of {} bytes; ask for less", skim.size());
+          : fmt::format("mcpivot has no memory left for a message of {} bytes; ask for less", skim.size());
   saw(Seen::What::refused, {}, nullptr, fmt::format("{} (method {}, id {})", why, skim.method(), skim.id()));
   if (!skim.method().empty() && !skim.id().empty()) {
     send(error_answer(skim.id(), code::invalid_request, why));
@@ -509,6 +510,7 @@ void Generation::fail(std::int64_t own, const Requests::Request& request, int co
     const std::string line = error_answer(IdText(own).view(), code, why);
     answer_inquiry(own, *read_message(line));
   } else {
+    owner_.on_failed(request);
     clients_.refuse(request.origin, error_answer(request.id(), code, why));
   }
 }

@@ -50,6 +50,8 @@ class Generation final : public Link::Handler,
     virtual void on_idle(Generation& generation) = 0;
     // Something that clients asked is open no more.
     virtual void on_less() {}
+    // What the server said in answer to this one was no answer, and its client has been told.
+    virtual void on_failed(const Requests::Request& /*request*/) {}
     // One request was lost on the way, while the generation lives on.
     virtual void on_lost(Generation& generation, Open lost, std::string_view why) = 0;
     // It is dead and nothing more comes of it.

@@ -23,6 +23,15 @@ bool knows_no_such_list(ListKind kind, const Message& answer) {
   return kind != ListKind::tools && find_member(answer.text(answer.error), "code") == "-32601";
 }
 
+std::string_view http_status(const Message& error) {
+  return find_member(find_member(error.text(error.error), "data"), "httpStatus");
+}
+
+// One that is broken may be whole in a moment.
+bool is_final(const Message& error) {
+  return !http_status(error).starts_with('5');
+}
+
 // One fetch_lists() under way: all lists at once, each page by page.
 struct Fetch : std::enable_shared_from_this<Fetch> {
   Generation& generation;
@@ -45,9 +54,10 @@ struct Fetch : std::enable_shared_from_this<Fetch> {
         answer.kind == Kind::result ? answer.text(answer.result) : std::string_view();
     std::string next;
     if (answer.kind != Kind::result) {
-      if (!knows_no_such_list(kind, answer)) refuse(kind, fmt::format("was refused: {}", error_text(answer)));
+      if (!knows_no_such_list(kind, answer))
+        refuse(kind, fmt::format("was refused: {}", error_text(answer)), is_final(answer));
     } else if (!find_member(result, words(kind).member).starts_with('[')) {
-      refuse(kind, fmt::format("was answered without a list of {}", words(kind).member));
+      refuse(kind, fmt::format("returned no list of {}", words(kind).member));
     } else {
       next = lists.catalog.add_page(kind, result);
       if (kind == ListKind::tools && !next.starts_with('"'))
@@ -55,22 +65,16 @@ struct Fetch : std::enable_shared_from_this<Fetch> {
     }
     if (next.starts_with('"')) {
       if (number < most_pages && next != cursor) return page(kind, next, number + 1);
-      refuse(kind, fmt::format("does not come to an end (after {} pages)", number));
+      refuse(kind, fmt::format("doesn't end (after {} pages)", number));
     }
     if (--open == 0) on_done(std::move(lists));
   }
 
-  void refuse(ListKind kind, const std::string& how) {
+  void refuse(ListKind kind, const std::string& how, bool final = false) {
     lists.catalog.list(kind).clear();
-    lists.refusals.push_back({kind, fmt::format("{} {}", words(kind).method, how)});
+    lists.refusals.push_back({kind, fmt::format("{} {}", words(kind).method, how), final});
   }
 };
-
-// A server that wants other credentials, or is broken, has said nothing of its era.
-bool speaks_of_era(const Message& error) {
-  const std::string_view status = find_member(find_member(error.text(error.error), "data"), "httpStatus");
-  return status != "401" && status != "403" && !status.starts_with('5');
-}
 
 // Whether a server can take such a call at all.
 bool takes(Era era, std::string_view initialize_result, std::string_view method) {
@@ -90,6 +94,11 @@ std::string fault_in_handshake(Era era, std::string_view result) {
 }
 
 }  // namespace
+
+bool speaks_of_era(const Message& error) {
+  const std::string_view status = http_status(error);
+  return status != "401" && status != "403" && !status.starts_with('5');
+}
 
 void fetch_lists(Generation& generation, const std::vector<ListKind>& kinds,
                  std::function<void(FetchedLists)> on_done) {
@@ -128,18 +137,24 @@ void Handshake::start(std::function<void()> on_open, OnDone on_done) {
 void Handshake::on_opened(const Message& answer) {
   const std::string_view method = era_ == Era::legacy ? "initialize" : "server/discover";
   if (answer.kind != Kind::result) {
-    const std::string words = error_text(answer);  // a bridge says itself what was rejected
+    std::string words = error_text(answer);  // a bridge says itself what was rejected
+    const std::string name = generation_.config().name + ": ";
+    if (words.starts_with(name)) words.erase(0, name.size());  // whoever is told knows whom it is about
     return on_done_(std::unexpected(Failure{
         words.starts_with("the server ") ? words : fmt::format("the server rejected `{}`: {}", method, words),
-        speaks_of_era(answer)}));
+        speaks_of_era(answer), is_final(answer)}));
   }
   outcome_.initialize_result = answer.text(answer.result);
   if (const std::string fault = fault_in_handshake(era_, outcome_.initialize_result); !fault.empty())
-    return on_done_(
-        std::unexpected(Failure{fmt::format("its answer to {} isn't what MCP asks for: {}", method, fault)}));
+    return on_done_(std::unexpected(
+        Failure{.why = fmt::format("its answer to {} isn't valid MCP: {}", method, fault),
+                .refused = false,
+                .final = true}));
   if (era_ == Era::modern && !offers_modern(outcome_.initialize_result))
     return on_done_(std::unexpected(
-        Failure{fmt::format("it doesn't offer protocol version {}", string_value(modern_version)), true}));
+        Failure{.why = fmt::format("it doesn't offer protocol version {}", string_value(modern_version)),
+                .refused = true,
+                .final = true}));
   opened_ = true;
   on_open_();
   if (era_ == Era::legacy) {
@@ -184,10 +199,10 @@ void Handshake::replay_from(std::size_t index) {
         auto self = weak.lock();
         if (!self) return;
         const std::string_view result = answer.text(answer.result);
-        const std::string why = answer.kind != Kind::result                ? error_text(answer)
-                                : find_member(result, "isError") == "true" ? "isError"
-                                : is_input_required(result)                ? "it asks for input"
-                                                                           : "";
+        const std::string why = answer.kind != Kind::result ? error_text(answer)
+                                : answer.is_error           ? "isError"
+                                : is_input_required(result) ? "it asks for input"
+                                                            : "";
         if (!why.empty())
           self->outcome_.failed_replays.push_back(fmt::format("{} ({})", self->calls_[index].label, why));
         self->replay_from(index + 1);

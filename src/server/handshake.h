@@ -20,15 +20,20 @@ namespace mcpivot {
 struct FetchedLists {
   struct Refusal {
     ListKind kind;
-    std::string why;  // "tools/list was refused: out of cheese"
+    std::string why;     // "tools/list was refused: out of cheese"
+    bool final = false;  // it will say the same until somebody does something about it
   };
   Catalog catalog;
   std::vector<Refusal> refusals;  // these lists are empty
 };
 
-// Fetches lists of a generation, all pages. One that it does not know at all is empty, which is no refusal.
+// Fetches lists of a generation, all pages. A list that it doesn't know at all is empty, which isn't a
+// refusal.
 void fetch_lists(Generation& generation, const std::vector<ListKind>& kinds,
                  std::function<void(FetchedLists)> on_done);
+
+// A server that wants other credentials, or is broken, has said nothing of its era.
+bool speaks_of_era(const Message& error);
 
 class Handshake : public std::enable_shared_from_this<Handshake> {
  public:
@@ -40,6 +45,7 @@ class Handshake : public std::enable_shared_from_this<Handshake> {
   struct Failure {
     std::string why;       // in a sentence
     bool refused = false;  // it said no to the era itself; it may take the other one
+    bool final = false;    // it will say the same until somebody does something about it
   };
   using OnDone = std::function<void(std::expected<Outcome, Failure>)>;
 

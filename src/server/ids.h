@@ -20,6 +20,7 @@ struct Asker {
   ClientId client = ClientId::nobody;
   std::uint32_t exchange = 0;  // counts up from 1; 0: the client itself
   Era era = Era::legacy;       // of the request
+  bool through = false;        // by pivot_call: its answer says whose it is
   bool operator==(const Asker&) const = default;
 
   // Whether it may take back what that one asked. In a client's name anything of it may be taken back; in an

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/contains.h"
+#include "base/utf8.h"
 #include "bridge/log_levels.h"
 #include "bridge/modern_answer.h"
 #include "log/log.h"
@@ -27,10 +28,10 @@ std::size_t share_of(const Generation& generation) {
 
 // What a model can do about a call that took too long.
 std::string after_overdue(const Generation& generation) {
-  if (generation.backend().manner().comes_and_goes) return " Look whether it did before you call it again.";
+  if (generation.backend().manner().comes_and_goes) return " Check whether it did before you repeat it.";
   const auto& [rebuild, restart, status, logs] = generation.config().control;
   return (logs.empty() ? "" : fmt::format(" {} shows its stderr.", logs)) +
-         (restart.empty() ? "" : fmt::format(" {} starts it again.", restart));
+         (restart.empty() ? "" : fmt::format(" {} restarts the server.", restart));
 }
 
 }  // namespace
@@ -39,6 +40,7 @@ Instance::Instance(World& world, Clients& clients, Source& source, InstanceId id
                    Watcher& watcher)
     : world_(world),
       clients_(clients),
+      clock_(world.timers()),
       source_(source),
       id_(id),
       watcher_(watcher),
@@ -66,7 +68,7 @@ Instance::Instance(World& world, Clients& clients, Source& source, InstanceId id
                 fmt::format("waited {} for its turn (--call-timeout)", duration_text(config_->call_timeout)));
           },
           [this](const WaitingRoom::Waiting& one) {
-            refuse_turn(one.asker, one.message.message(), "had to make way for another client's");
+            refuse_turn(one.asker, one.message.message(), "gave way to another client's");
           }),
       daemon_(
           world.timers(), [this](const ConfigRef& kept) { return world_.make_keeper(kept); },
@@ -88,8 +90,7 @@ void Instance::adopt(ServerConfig config) {
   waiting_.set_patience(config_->queue_timeout);
   turns_.set_patience(config_->call_timeout);
   replay_.set_rules(config_->replay);
-  if (config_->http.insecure)
-    log_warn("{}: --insecure: anybody may pretend to be this daemon", config_->name);
+  if (config_->http.insecure) log_warn("{}: --insecure: anyone can impersonate this daemon", config_->name);
   process_.configure(config_);
   daemon_.configure(config_);
   eras_futile_ = false;
@@ -122,7 +123,7 @@ void Instance::start_later() {
   lazy_ = true;
   const auto* const stopped = life_.get<Life::Stopped>();
   if (stopped != nullptr && stopped->why == Life::Stopped::Why::unstarted)
-    life_.explain("it starts at its first use");
+    life_.explain("it starts when it is first used");
   if (knows_client()) learn_tools();
 }
 
@@ -143,8 +144,9 @@ void Instance::hello(ClientId client, std::string_view params, Era era, std::fun
   } else {
     hellos_.erase(client);
   }
-  if (!offer_.known() && !life_.is<Life::Failed>()) recall_last_run();
+  if (!offer_.known() && !life_.is<Life::Failed>()) recall_last_run(!then);
   learn_tools();
+  if (life_.is_refused()) happens(Life::Needed{});  // it may say something else by now
   open_handshake();
   if (!then) return offer_.open_lists();
   settled_.push_back({.then = std::move(then), .asker = {.client = client}});
@@ -182,11 +184,13 @@ void Instance::settle() {
   patience_timer_.cancel();
   if (!settled_.empty()) offer_.show_at_handshake();
   for (const Settling& one : std::exchange(settled_, {})) one.then();
+  watcher_.on_settled(*this);
 }
 
-void Instance::recall_last_run() {
+void Instance::recall_last_run(bool lists_alone) {
   const auto file = birth_ ? birth_->file : world_.files().program_of(config_->command);
-  if (offer_.recall({world_.files(), *config_, file, replay_.hello, client_era_})) watcher_.on_catalog(*this);
+  if (offer_.recall({world_.files(), *config_, file, replay_.hello, client_era_}, lists_alone))
+    watcher_.on_catalog(*this);
 }
 
 void Instance::keep_for_next_run() const {
@@ -257,7 +261,7 @@ bool Instance::may_pass(ClientId client, Method method, std::string_view name) c
 void Instance::refuse_call(Asker asker, const Message& message, std::string_view spelled) const {
   const std::string name = string_value(spelled);
   clients_.refuse(asker, error_answer(message.text(message.id), code::invalid_params,
-                                      name.empty() ? "tools/call needs the name of a tool, a string"
+                                      name.empty() ? "tools/call needs \"name\", a string: the name of a tool"
                                                    : fmt::format("Unknown tool: {}", name)));
 }
 
@@ -315,8 +319,8 @@ void Instance::notify(const Message& message) {
                 .server = config_->name,
                 .raw = message.raw,
                 .message = &message,
-                .why = is_shared() ? "a notification for a server that others use, too"
-                                   : "a notification for a server that does not run"});
+                .why = is_shared() ? "a notification for a server that others use too"
+                                   : "a notification for a server that is not running"});
 }
 
 void Instance::set_level(ClientId client, const Message& message) {
@@ -444,13 +448,14 @@ void Instance::put(Generation& generation, ToServer& asked, bool waited) {
                       ((waited || !turns_.has(client)) && generation.calls_of(client) < share_of(generation));
   if (may_go) return generation.request(asked);
   if (!turns_.add(asked.asker, asked.message, asked.sent_before, asked.edits.list()))
-    refuse_turn(asked.asker, asked.message, "found no place to wait");
+    refuse_turn(asked.asker, asked.message, "found the queue full");
 }
 
 void Instance::refuse_turn(Asker asker, const Message& message, const std::string& what) const {
   const std::string words = fmt::format(
-      "[mcpivot] server \"{}\" is shared, and works on as many requests of this client as one may have under "
-      "way there; this one {}, and was not sent. Try again when some have ended.",
+      "[mcpivot] server \"{}\" is shared, and this client already has as many requests in flight there as "
+      "one "
+      "client may have; this one {} and was not sent. Try again when some have finished.",
       config_->name, what);
   clients_.refuse(asker, failure_answer(message.known, message.text(message.id), words));
 }
@@ -503,11 +508,18 @@ void Instance::put_waiting(const WaitingRoom::Waiting& waiting, bool waited) {
 }
 
 void Instance::refuse(Asker asker, const Message& message, const std::string& why) const {
-  std::string words = fmt::format("[mcpivot] server \"{}\" {}: {}", config_->name, manner().absent, why);
+  std::string words = fmt::format("[mcpivot] server \"{}\" {}: {}", config_->name,
+                                  life_.is_refused() ? "can't be used" : manner().absent, why);
   // What was stopped has nothing to do with its last words; and how a start failed has them already.
   const bool tells = state() != State::stopped && why.find('\n') == std::string::npos;
   const std::string lines = tells ? telling_lines(stderr_for_clients(past_.starts)) : std::string();
   if (!lines.empty()) words += fmt::format(".\n{}", lines);
+  if (!ends() && !manner().comes_and_goes && state() != State::stopped) {
+    if (!words.ends_with('\n')) words += words.ends_with('.') ? "\n" : ".\n";
+    words += failed_lately() || config_->control.status.empty()
+                 ? next_line(next_step())
+                 : fmt::format("Next: try again later; {} shows its state.", config_->control.status);
+  }
   clients_.refuse(asker, failure_answer(message.known, message.text(message.id), words));
 }
 
@@ -525,6 +537,8 @@ void Instance::on_answer(const Generation::Requests::Request& request, ToClient&
   if (has_stale_headers(request, said) &&
       waiting_.add(request.origin, request.kept.message(), request.sent_before + 1))
     return refetch(ListKind::tools);  // which sends it again
+  if (request.known == Method::tools_call)
+    counts_.answered(clock_.now() - request.asked, said.message.is_error || said.message.kind == Kind::error);
   replay_.learn(request, said.message);
   if (request.known != Method::tools_call || !is_outdated(said.from))
     return watcher_.pass_answer(*this, request, said);
@@ -539,13 +553,13 @@ void Instance::answer_question(Generation& from, const ToClient& said) const {
   const Message& question = said.message;
   const std::string_view id = question.text(question.id);
   if (clients_.has(said.to.client))
-    return from.answer(error_answer(id, code::internal_error, "the client does not read what it is sent"));
+    return from.answer(error_answer(id, code::internal_error, "the client isn't reading its messages"));
   if (!is_shared() || said.to.client != ClientId::nobody)
     return from.answer(error_answer(id, code::connection_closed, "no client is connected"));
   if (question.known == Method::ping) return from.answer(result_answer(id, "{}"));
   from.answer(error_answer(id, code::method_not_found,
-                           fmt::format("Method not found: {}: several clients share this server, and none of "
-                                       "them is asked",
+                           fmt::format("Method not found: {}: several clients share this server, so mcpivot "
+                                       "asks none of them",
                                        string_value(question.text(question.method)))));
 }
 
@@ -589,7 +603,7 @@ void Instance::refetch(ListKind kind) {
     if (offer_.end_fetch(kind)) return refetch(kind);
     if (kind == ListKind::tools) release_waiting();
     if (!fetched.refusals.empty()) {
-      log_warn("{}: {}; its last list is kept", config_->name, fetched.refusals[0].why);
+      log_warn("{}: {}; keeping its last list", config_->name, fetched.refusals[0].why);
       return;
     }
     const bool differs = offer_.update(kind, std::move(fetched.catalog.list(kind)));
@@ -623,9 +637,10 @@ void Instance::watch_overdue_calls() {
     generation->expire();
     for (const auto& request : generation->take_overdue(config.call_timeout)) {
       const std::string words = fmt::format(
-          "[mcpivot] server \"{}\" did not answer {} within {} (--call-timeout); it was cancelled there and "
+          "[mcpivot] \"{}\" timed out after {} (--call-timeout) while {}. mcpivot cancelled the call, which "
           "may have taken effect.{}",
-          config.name, describe(request), duration_text(config.call_timeout), after_overdue(*generation));
+          config.name, duration_text(config.call_timeout), describe(request), after_overdue(*generation));
+      count_failure(request);
       clients_.refuse(request.origin, failure_answer(request.known, request.id(), words));
     }
     take_turns();
@@ -637,6 +652,10 @@ Status Instance::status() const {
   Status status;
   status.at = world_.timers().date();
   status.server = config_->name;
+  // It is a name for people: what tools, logs and commands go by is known before there is a handshake, and
+  // stays.
+  status.own_name = shown_text(server_own_name(initialize_result()));
+  if (status.own_name == status.server) status.own_name.clear();
   status.state = text(state());
   status.trouble = trouble();
   for (const std::string& word : config_->command.argv)
@@ -657,6 +676,7 @@ Status Instance::status() const {
   status.waiting = waiting_.size() + turns_.size();
   status.draining = leaving_.size();
   status.past = past_;
+  status.usage = Usage::of(counts_);
   if (build_) status.building = world_.timers().since(build_began_);
   status.tools = catalog().list(ListKind::tools).size();
   supervisor().describe(status);

@@ -19,6 +19,7 @@
 #include <string>
 #include <vector>
 
+#include "server/call_counts.h"
 #include "server/changes.h"
 #include "server/crash_report.h"
 #include "server/daemon_supervisor.h"
@@ -48,6 +49,8 @@ class Instance final : private Generation::Owner {
     virtual void on_writable(const Instance& instance) = 0;
     // catalog() is another one now.
     virtual void on_catalog(const Instance& instance) = 0;
+    // It has come up, or won't for now: whoever waits to know what it offers need not any longer.
+    virtual void on_settled(const Instance& /*instance*/) {}
     // It offers other things than what clients have seen.
     virtual void on_list_changed(const Instance& instance, ListKind kind) = 0;
     // Its server's answer to a request goes on to who made that, with what the model is to be told.
@@ -92,6 +95,8 @@ class Instance final : private Generation::Owner {
     virtual void change_ends(Changes::Id id, bool ok) = 0;
     // As SourceWatch has it; false if nothing is watched.
     virtual bool unsettled(bool look) const = 0;
+    // How all of them are used, those that have ended included.
+    virtual CallCounts counts() const = 0;
   };
 
   // The others must outlive it.
@@ -100,8 +105,8 @@ class Instance final : private Generation::Owner {
   ~Instance() override;
 
   InstanceId id() const { return id_; }
-  // The AI's client whose instance it is; nobody: many share it. A terminal is none: what it reads no model
-  // has read.
+  // The AI's client whose instance it is; nobody: many share it. A terminal is not a client: what it reads no
+  // model has read.
   ClientId client() const { return id_.client; }
   bool is_shared() const { return id_.client == ClientId::nobody; }
 
@@ -121,6 +126,16 @@ class Instance final : private Generation::Owner {
   void when_known(Asker asker, std::string_view id, std::function<void()> then);
   // They need not wait any longer.
   void settle();
+  // Whether it is on its way for the first time, and nothing is known of what it offers.
+  bool starts_unknown() const {
+    const bool on_its_way =
+        life_.is_refused() ? birth_ != nullptr : life_.is<Life::Starting>() && !failed_lately();
+    return !offer_.known() && knows_client() && on_its_way;
+  }
+  // Somebody wants to know what it offers. One that said no may say something else by now.
+  void look_again() {
+    if (life_.is_refused() && !offer_.known()) happens(Life::Needed{});
+  }
   bool knows_client() const { return !replay_.hello.empty(); }
   // Which eras the server takes, as far as is known: from this run, or the last one.
   const Eras& eras() const { return eras_; }
@@ -232,6 +247,9 @@ class Instance final : private Generation::Owner {
   // The server's own result of the handshake; empty before there was one.
   const std::string& initialize_result() const { return offer_.initialize_result(); }
   const OutputRing& ring() const { return ring_; }
+  // How its tools are used; and how those of all instances of its server are.
+  const CallCounts& counts() const { return counts_; }
+  CallCounts counts_of_all() const { return source_.counts(); }
   // The last lines that a daemon of our own starting printed.
   std::string daemon_output(std::size_t lines) const { return daemon_.output(lines); }
   // Words for the model, with the next tool answer, if it wants to hear of this server, and isn't one of
@@ -293,11 +311,15 @@ class Instance final : private Generation::Owner {
   void on_less() override {
     if (turns_.size() > 0) take_turns();
   }
+  void on_failed(const Generation::Requests::Request& request) override { count_failure(request); }
   void on_lost(Generation& generation, Generation::Open lost, std::string_view why) override;
   void on_death(Generation& generation, const Backend::Ending& ending) override;
 
+  void count_failure(const Generation::Requests::Request& request) {
+    if (request.known == Method::tools_call) counts_.failed();
+  }
   void learn_tools();
-  void recall_last_run();
+  void recall_last_run(bool lists_alone);
   void keep_for_next_run() const;
 
   Life::Facts facts() const;
@@ -330,7 +352,7 @@ class Instance final : private Generation::Owner {
   void open_handshake();
   void learn_eras(const Eras& now);
   bool dies_unborn(const Backend::Ending& ending);
-  void birth_failed(std::string why, bool ran);
+  void birth_failed(std::string why, bool ran, bool refused = false);
   void blame_replay();
   void abandon_birth();
   void swap_in(Handshake::Outcome outcome);
@@ -426,9 +448,11 @@ class Instance final : private Generation::Owner {
   void watch_overdue_calls();
   std::string describe(const Generation::Requests::Request& request) const;
   Death describe_death(Generation& generation, std::string how) const;
+  NextStep next_step() const;
 
   World& world_;
   Clients& clients_;
+  const Clock& clock_;
   Source& source_;
   InstanceId id_;
   ConfigRef config_;
@@ -473,8 +497,7 @@ class Instance final : private Generation::Owner {
   std::list<std::shared_ptr<Generation>> leaving_;  // drain, or end
   std::optional<FileFacts> current_file_;           // the program as it was when it started
   Offer offer_;
-  bool lazy_ = false;          // it starts at its first use
-  std::string crash_to_tell_;  // how the last one died, if that has not been told
+  bool lazy_ = false;  // it starts at its first use
 
   ProcessSupervisor process_;
   DaemonSupervisor daemon_;
@@ -522,6 +545,7 @@ class Instance final : private Generation::Owner {
   bool watching_overdue_ = false;
 
   History past_;
+  CallCounts counts_;
 };
 
 }  // namespace mcpivot

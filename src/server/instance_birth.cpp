@@ -16,7 +16,7 @@ namespace {
 
 using std::chrono::milliseconds;
 
-// What a server writes when it starts is no reason to start it again; but one that takes longer than this may
+// What a server writes when it starts must not restart it; but one that takes longer than this may
 // hang, and what is saved then may be what fixes it.
 constexpr milliseconds quick_birth{2'000};
 
@@ -116,7 +116,7 @@ void Instance::switch_era(std::string why) {
   birth_->refusal = std::move(why);
   birth_->era = other(birth_->era);
   birth_->silence.cancel();
-  log_info("{}: it doesn't take the {} era: {}; trying the {} one", config_->name, text(other(birth_->era)),
+  log_info("{}: it doesn't speak the {} era: {}; trying the {} one", config_->name, text(other(birth_->era)),
            *birth_->refusal, text(birth_->era));
   end_to_start_over();
 }
@@ -204,11 +204,14 @@ void Instance::put_era_question() {
     if (!birth_ || birth_->number != birth || !birth_->asks_era || unborn()->id() != of) return;
     if (!again && wants_modern_again(answer)) return put_era_question();
     const std::string result(answer.kind == Kind::result ? answer.text(answer.result) : std::string_view());
-    Eras now = eras_;
-    now.modern = offers_modern(result);
-    if (*now.modern) now.discovered = result;
-    learn_eras(now);
-    if (!*now.modern) end_to_start_over();
+    const bool is_modern = offers_modern(result);
+    if (answer.kind == Kind::result || speaks_of_era(answer)) {
+      Eras now = eras_;
+      now.modern = is_modern;
+      if (is_modern) now.discovered = result;
+      learn_eras(now);
+    }
+    if (!is_modern) end_to_start_over();
     end_asking();
   };
   unborn()->inquire("server/discover", {}, on_answer);
@@ -237,7 +240,7 @@ void Instance::open_handshake() {
   shake_hands();
 }
 
-// What was started has ended before it was good for anything. True: that is no failure yet.
+// What was started has ended before it was of any use. True: that isn't a failure yet.
 bool Instance::dies_unborn(const Backend::Ending& ending) {
   if (birth_->starts_over) {
     start_over();
@@ -272,15 +275,15 @@ void Instance::on_birth_overdue() {
   const std::string what = fmt::format("{} {}", call->method, call->params);
   const bool again = late_replay_ == what;
   if (again) replay_.drop(*call);
-  keep->finish_without_replay(fmt::format("no answer within {} of its start{}", limit,
-                                          again ? ", for the second time; it is given up" : ""));
+  keep->finish_without_replay(fmt::format("no answer within {} of the start{}", limit,
+                                          again ? ", for the second time; mcpivot won't try again" : ""));
   late_replay_ = again ? std::string() : what;
 }
 
 void Instance::on_handshake(const Handshake& by,
                             std::expected<Handshake::Outcome, Handshake::Failure> outcome) {
   if (outcome) return on_born(std::move(*outcome));
-  // As long as it may still take the other era, this is no news.
+  // As long as it may still accept the other era, this isn't news.
   if (&by == birth_->other.get()) {
     birth_->other.reset();
     return unborn()->meet(birth_->era, replay_.hello, client_era_);
@@ -293,14 +296,14 @@ void Instance::on_handshake(const Handshake& by,
   }
   late_replay_.clear();
   if (outcome.error().refused && may_switch_era()) return switch_era(std::move(outcome.error().why));
-  birth_failed(std::move(outcome.error().why), true);
+  birth_failed(std::move(outcome.error().why), true, outcome.error().final);
 }
 
 void Instance::on_born(Handshake::Outcome outcome) {
   late_replay_.clear();
   // A server that cannot list what it had offered takes nobody's place.
-  std::string worse = offer_.why_worse(outcome.lists.refusals);
-  if (!worse.empty()) return birth_failed(std::move(worse), true);
+  if (const FetchedLists::Refusal* const worse = offer_.why_worse(outcome.lists.refusals))
+    return birth_failed(worse->why, true, worse->final);
   Eras now = eras_;
   now.of(birth_->era) = true;
   if (birth_->refusal) now.of(other(birth_->era)) = false;
@@ -314,14 +317,14 @@ void Instance::on_born(Handshake::Outcome outcome) {
   });
 }
 
-// `ran`: its program did, at least.
-void Instance::birth_failed(std::string why, bool ran) {
+// `ran`: its program did, at least. `refused`: it is there, and said no.
+void Instance::birth_failed(std::string why, bool ran, bool refused) {
   const bool opened = birth_->handshake && birth_->handshake->opened();
   if (birth_->refusal && opened) {  // it takes this era; what failed came after that
     eras_.of(birth_->era) = true;
     eras_.of(other(birth_->era)) = false;
   } else if (birth_->refusal) {
-    log_info("{}: nor does it take the {} era: {}", config_->name, text(birth_->era), why);
+    log_info("{}: it doesn't speak the {} era either: {}", config_->name, text(birth_->era), why);
     why = *birth_->refusal;
   } else if (birth_->handshake && !opened) {
     eras_.legacy = eras_.modern = std::nullopt;  // it may be another program by now
@@ -334,15 +337,24 @@ void Instance::birth_failed(std::string why, bool ran) {
   const int birth = birth_->number;
   blame_replay();
   abandon_birth();
-  Supervisor::Failure failure = supervisor().on_birth_failed(
-      {.number = past_.starts, .why = std::move(why), .ran = ran, .asked = is_waited_for(), .ends = ends()});
+  Supervisor::Failure failure = supervisor().on_birth_failed({.number = past_.starts,
+                                                              .why = std::move(why),
+                                                              .ran = ran,
+                                                              .asked = is_waited_for(),
+                                                              .ends = ends(),
+                                                              .refused = refused});
+  if (failure.refused) eras_futile_ = false;  // each try is somebody's, and has to be a whole one
   if (!failure.counts) --past_.starts;
   if (failure.postponed) return happens_first(Life::BirthPostponed{birth, *failure.postponed});
   if (!current_) ++young_deaths_;
   std::string words =
-      failure_report(config_->name, failure.why, current_ ? std::optional(current_->number()) : std::nullopt);
-  happens_first(Life::BirthFailed{
-      .birth = birth, .why = std::move(failure.why), .ran = ran, .words = std::move(words)});
+      failure_report(config_->name, failure.why, current_ ? std::optional(current_->number()) : std::nullopt,
+                     manner().comes_and_goes ? std::string() : next_line(next_step()));
+  happens_first(Life::BirthFailed{.birth = birth,
+                                  .why = std::move(failure.why),
+                                  .ran = ran,
+                                  .words = std::move(words),
+                                  .refused = failure.refused});
 }
 
 // A call that two births in a row did not survive is not made again: else there would never be a third.
@@ -350,7 +362,7 @@ void Instance::blame_replay() {
   const Replay::Call* const call = birth_->handshake ? birth_->handshake->replaying() : nullptr;
   const std::string what = call != nullptr ? fmt::format("{} {}", call->method, call->params) : std::string();
   if (std::exchange(fatal_replay_, what) != what || call == nullptr) return;
-  dropped_replays_.push_back(fmt::format("{} (two generations did not survive it)", call->label));
+  dropped_replays_.push_back(fmt::format("{} (two generations died during it)", call->label));
   replay_.drop(*call);
 }
 
@@ -370,9 +382,9 @@ void Instance::swap_in(Handshake::Outcome outcome) {
   fatal_replay_.clear();
   for (std::string& dropped : std::exchange(dropped_replays_, {}))
     outcome.failed_replays.push_back(std::move(dropped));
-  // What one client told the server, and what the server said to that, is no business of the others.
+  // What one client told the server, and what the server said to that, is not for the others.
   if (is_shared() && !outcome.failed_replays.empty())
-    outcome.failed_replays = {"some of what its clients had told the last one"};
+    outcome.failed_replays = {"some of its clients' settings and calls"};
   const auto old = std::exchange(current_, birth->generation);
   following_ = Following::not_needed;  // what was just born is new enough
   past_.last_start_took = world_.timers().since(current_->started());
@@ -402,17 +414,17 @@ void Instance::swap_in(Handshake::Outcome outcome) {
       .headline = supervisor.headline({.server = config_->name,
                                        .number = current_->number(),
                                        .where = current_->backend().where(),
-                                       .did = change.first ? "runs" : current_->backend().renewed(),
+                                       .did = change.first ? "started" : current_->backend().renewed(),
                                        .took = past_.last_start_took,
                                        .reason = birth->reason,
                                        .absence = absence,
-                                       .reloaded = reloads_.under_way()}),
+                                       .reloaded = reloads_.under_way(),
+                                       .memory_gone = !change.first && !current_->config().cli}),
       .diff = news ? std::optional(std::move(diff)) : std::nullopt,
       .was_guess = change.was_guess,
       .program = change.first ? std::string() : program_line(file_before, change.version_before),
       .failed_replays = std::move(outcome.failed_replays),
-      .no_tools = why_no_tools(outcome.lists.refusals),
-      .crash = std::exchange(crash_to_tell_, {})};
+      .no_tools = why_no_tools(outcome.lists.refusals)};
   const bool worth_telling =
       news && (change.was_missing || !unchanged || current_->backend().news_if_unchanged());
   tell_birth(birth_report(told), worth_telling || !told.no_tools.empty());
@@ -450,6 +462,7 @@ std::string Instance::program_line(const std::optional<FileFacts>& before,
   const std::string name = config.command.argv.empty() ? std::string() : config.command.argv[0];
   return supervisor_for(config).program_line(
       {.file = current_file_ ? current_file_->text(world_.timers().date()) : name,
+       .is_binary = !current_file_ || current_file_->is_binary,
        .version_before = version_before,
        .version = version});
 }

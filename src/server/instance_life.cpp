@@ -16,7 +16,7 @@ namespace {
 using std::chrono::milliseconds;
 
 // Until one that is on its way is looked for again.
-constexpr milliseconds look_again{100};
+constexpr milliseconds look_again_after{100};
 
 constexpr std::size_t most_lost_calls = 64;
 
@@ -142,7 +142,8 @@ void Instance::perform(const Life::Effect& effect) {
     case Life::Do::back_off:
       return back_off();
     case Life::Do::look_again:
-      return back_off_timer_.set(look_again, [this, reason = effect.words] { happens(Life::Due{reason}); });
+      return back_off_timer_.set(look_again_after,
+                                 [this, reason = effect.words] { happens(Life::Due{reason}); });
     case Life::Do::cancel_back_off:
       return back_off_timer_.cancel();
     case Life::Do::release:
@@ -176,6 +177,7 @@ void Instance::on_death(Generation& generation, const Backend::Ending& ending) {
   const auto keep = generation.shared_from_this();
   clients_.forget(generation.id());
   Death death = describe_death(generation, ending.how);
+  death.from_outside = ending.from_outside;
   past_.last_exit_code = ending.exit_code;
   past_.last_lifetime = death.after;
   if (keep.get() == unborn() && dies_unborn(ending)) {
@@ -244,7 +246,6 @@ void Instance::on_crash(const Death& death, const Backend::Ending& ending) {
     past_.last_exit = ending_text(death);
     ++(loss.fault == Supervisor::Loss::Fault::outside ? past_.outside_deaths : past_.crashes);
   }
-  if (loss.crash) crash_to_tell_ = past_.last_exit;
   count_young_death(*current_, death.after < death.manner->young);
   happens(Life::Lost{loss.words}, [this, dead = current_, death, crash = loss.crash] {
     current_.reset();
@@ -260,13 +261,28 @@ void Instance::count_young_death(const Generation& generation, bool young) {
   if (young) ++young_deaths_;
 }
 
-// "tools/call of "search"", "tools/list"
+// "running the tool "search"", "answering tools/list"
 std::string Instance::describe(const Generation::Requests::Request& request) const {
-  std::string words = string_value(request.method());
-  if (request.name().empty()) return words;
+  const std::string method = string_value(request.method());
+  if (request.name().empty()) return fmt::format("answering {}", method);
   const ListKind kind = request.known == Method::prompts_get ? ListKind::prompts : ListKind::tools;
-  return words + fmt::format(" of \"{}\"", watcher_.shown_name(*this, request.origin.client, kind,
-                                                               string_value(request.name())));
+  const std::string name =
+      watcher_.shown_name(*this, request.origin.client, kind, string_value(request.name()));
+  return request.known == Method::tools_call ? fmt::format("running the tool \"{}\"", name)
+                                             : fmt::format("answering {} for \"{}\"", method, name);
+}
+
+NextStep Instance::next_step() const {
+  using OnSave = NextStep::OnSave;
+  NextStep next{.control = config_->control};
+  if (!config_->watching) return next;
+  const auto file = world_.files().program_of(config_->command);
+  const bool restarts = !config_->watch.empty() || (file && !file->is_binary);
+  next.on_save = restarts && can_build() && !config_->watch.empty() ? OnSave::rebuilds
+                 : restarts                                         ? OnSave::restarts
+                 : file                                             ? OnSave::restarts_with_binary
+                                                                    : OnSave::nothing;
+  return next;
 }
 
 Death Instance::describe_death(Generation& generation, std::string how) const {
@@ -274,9 +290,10 @@ Death Instance::describe_death(Generation& generation, std::string how) const {
           .generation = generation.number(),
           .how = std::move(how),
           .after = world_.timers().since(generation.started()),
+          .from_outside = false,
           .stderr_lines = stderr_for_clients(generation.number()),
           .tells_stderr = !is_shared(),
-          .control = config_->control,
+          .next = next_step(),
           .manner = &generation.backend().manner(),
           .because = {}};
 }
@@ -292,7 +309,7 @@ std::vector<ClientId> Instance::settle_open(Generation& generation, const Death&
 // Those that waited for their clients have nobody to tell now: they are told when they come back.
 void Instance::remember_lost(const Generation& generation, const Death& death) {
   for (std::string& state : generation.parked_states())
-    lost_calls_.push_back({std::move(state), crash_report(death, "a call that waited for the client's input",
+    lost_calls_.push_back({std::move(state), crash_report(death, "waiting for the client's input",
                                                           generation.backend().manner().unsure)});
   while (lost_calls_.size() > most_lost_calls) lost_calls_.pop_front();
 }
@@ -316,8 +333,10 @@ bool Instance::settle(const Generation& generation, Generation::Open& open, cons
     }
     return false;
   }
-  const std::string_view fate = reached ? manner.unsure : "It never reached the server; it had no effect.";
+  const std::string_view fate =
+      reached ? manner.unsure : "The call never reached the server and had no effect.";
   const std::string words = crash_report(death, describe(request), fate);
+  count_failure(request);
   clients_.refuse(request.origin, failure_answer(request.known, request.id(), words));
   return true;
 }

@@ -121,7 +121,7 @@ void Instance::follow() {
   following_ = Following::now;
   follow_timer_.cancel();
   reload({.build = false,
-          .reason = "another client has a newer one",
+          .reason = "another client has a newer generation",
           .progress = {},
           .done = [this](const ReloadOutcome& outcome) {
             following_ = Following::not_needed;
@@ -170,14 +170,16 @@ void Instance::on_built(const Build::Result& result) {
   }
   ++past_.failed_builds;
   const std::string serving = current_ ? fmt::format("Generation {} still serves.", current_->number())
-                                       : "The last good server is started again.";
-  happens(Life::BuildFailed{fmt::format("[mcpivot] the build of \"{}\" failed: it {} after {}: {}\n{}\n{}",
-                                        config_->name, result.how, duration_text(result.took), config_->build,
-                                        result.output, serving)});
+                                       : "mcpivot is starting the last good server again.";
+  NextStep next = next_step();
+  next.control.logs = {};  // the build's output is all there is
+  happens(Life::BuildFailed{fmt::format(
+      "[mcpivot] the build of \"{}\" failed: it {} after {}: {}\n{}\n{}\n{}", config_->name, result.how,
+      duration_text(result.took), config_->build, result.output, serving, next_line(next))});
 }
 
 void Instance::cancel_reload(const void* whose) {
-  if (reloads_.give_up(whose) && build_) build_->stop("was stopped, because the request was cancelled");
+  if (reloads_.give_up(whose) && build_) build_->stop("was stopped because the request was cancelled");
 }
 
 void Instance::end_round(const ReloadOutcome& outcome) {
@@ -193,9 +195,9 @@ void Instance::give_up_round() {
   reloads_.gather();
   const bool unproven = reloads_.changes_server();
   const std::string reason = reloads_.reason();
-  end_round({false, ends()
-                        ? fmt::format("[mcpivot] \"{}\" is not started again: {}", config_->name, trouble())
-                        : fmt::format("[mcpivot] \"{}\" was stopped on request", config_->name)});
+  end_round({false, ends() ? fmt::format("[mcpivot] \"{}\" is not restarted: {}", config_->name, trouble())
+                           : fmt::format("[mcpivot] \"{}\" was stopped on request. The next call starts it.",
+                                         config_->name)});
   if (unproven) source_.gave_up(*this, reason);
 }
 

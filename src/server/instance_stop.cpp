@@ -100,10 +100,16 @@ void Instance::finish_stop() {
 }
 
 void Instance::refuse_waiting(const std::string& why) {
+  const bool tries_again = life_.is_refused();
+  const auto words = [&](bool sent_before) {
+    if (!tries_again) return sent_before ? why : fmt::format("{}; the request never reached it", why);
+    return fmt::format("{}{} {}", why, why.ends_with('.') ? "" : ".",
+                       sent_before ? "The next request tries again."
+                                   : "The request was not sent; the next one tries again.");
+  };
   for (const auto& waiting : take_waiting())
     if (waiting.is_request())
-      refuse(waiting.asker, waiting.message.message(),
-             waiting.sent_before > 0 ? why : fmt::format("{}; the request never reached it", why));
+      refuse(waiting.asker, waiting.message.message(), words(waiting.sent_before > 0));
 }
 
 // Whoever destroys us next finds no handler of theirs under way.
@@ -115,7 +121,7 @@ void Instance::cancel_timers() {
 void Instance::retire(std::function<void()> done) {
   shut_down_ = std::move(done);
   cancel_timers();
-  happens(Life::Retired{"it was taken out of the configuration"});
+  happens(Life::Retired{"it was removed from the configuration"});
 }
 
 void Instance::shut_down(std::chrono::milliseconds patience, std::function<void()> done) {
@@ -123,10 +129,10 @@ void Instance::shut_down(std::chrono::milliseconds patience, std::function<void(
   ends_with_mcpivot_ = true;
   patience_ = patience;
   shut_down_ = std::move(done);
-  happens(Life::Farewell{"mcpivot ends"}, [this] {
+  happens(Life::Farewell{"mcpivot is shutting down"}, [this] {
     // There is no time to wait for these.
     for (const auto& stopping : std::exchange(stoppings_, {})) stopping->tell();
-    daemon_.give_up_stop("mcpivot ends; whether the daemon was stopped is not known");
+    daemon_.give_up_stop("mcpivot is shutting down; whether the daemon was stopped is unknown");
   });
 }
 

@@ -18,7 +18,7 @@ std::string starting_words(int number, const Life::State& before) {
   const auto* const failed = std::get_if<Life::Failed>(&before);
   std::string words = fmt::format("it is starting (generation {})", number);
   if (failed != nullptr)
-    words += fmt::format("; the last time {}", failed->words.substr(0, failed->words.find('\n')));
+    words += fmt::format("; last time {}", failed->words.substr(0, failed->words.find('\n')));
   return words;
 }
 
@@ -50,9 +50,9 @@ Life::Effects Life::next(const Facts& facts) {
   } else if (next_ == Next::room && !facts.others && !has_current()) {
     next_ = Next::nothing;
     bear(reason_);
-  } else if (is<Stopped>() && idle && facts.asked) {
+  } else if ((is<Stopped>() || is_refused()) && idle && facts.asked) {
     bear("started for this call");
-  } else if ((is<Starting>() || is<Failed>()) && idle) {
+  } else if ((is<Starting>() || (is<Failed>() && !is_refused())) && idle) {
     bear("again");
   } else if (facts.asked && facts.serves) {
     do_(Do::release);
@@ -124,12 +124,14 @@ void Life::on(const Wanted& event) {
   reason_ = event.reason;
 }
 
-// One that failed waits for its next try, unless that costs little, or may be better this time.
+// One that failed waits for its next try, unless that costs little, or may be better this time; for one that
+// said no, this is the next try.
 void Life::on(const Needed&) {
   if (facts_.stop_wanted) return;
   const auto* const failed = get<Failed>();
   const bool down = is<Stopped>() || (is<Starting>() && next_ == Next::nothing) ||
-                    (failed != nullptr && !failed->ran) || (facts_.comes_and_goes && !has_current());
+                    (failed != nullptr && (!failed->ran || failed->refused)) ||
+                    (facts_.comes_and_goes && !has_current());
   if (down) bear("started for this call");
 }
 
@@ -144,15 +146,17 @@ void Life::on(const Born& event) {
   state_ = Ready{};
 }
 
-// Whoever waits for a build waits for what comes of that.
+// Whoever waits for a build waits for what comes of that. A server that says no is not asked again and again,
+// and nobody waits for another answer.
 void Life::on(const BirthFailed& event) {
   if (!is_under_way(event.birth)) return;
   next_ = Next::nothing;
   if (facts_.round != Round::builds) do_(Do::fail_round, event.words);
   if (has_current()) return;
-  state_ = Failed{.words = event.why, .ran = event.ran};
+  state_ = Failed{.words = event.why, .ran = event.ran, .refused = event.refused};
   do_(Do::settle);
-  back_off();
+  if (!event.refused) return back_off();
+  if (facts_.round == Round::none || facts_.round == Round::bears) do_(Do::refuse_waiting, event.why);
 }
 
 void Life::on(const BirthPostponed& event) {
@@ -269,7 +273,7 @@ void Life::on(const Farewell& event) {
   do_(Do::refuse_waiting, event.words);
   do_(Do::give_up_round);
   do_(Do::settle);
-  do_(Do::end_current);  // once more, perhaps: there may be less patience now
+  do_(Do::end_current);  // perhaps again: there may be less patience now
   do_(Do::end_others);
   state_ = Leaving{event.words};
 }

@@ -41,10 +41,12 @@ class Life {
     For what;
     std::string words{};  // of one that it is to be stopped for, when it has
   };
-  // It could not be born. The next try is due.
+  // It could not be born. The next try is due; or, if the server is there and said no, when somebody needs
+  // it.
   struct Failed {
     std::string words;
     bool ran = true;  // its program, at least
+    bool refused = false;
   };
   // It ends for good.
   struct Leaving {
@@ -86,7 +88,7 @@ class Life {
   struct BuildFailed {
     std::string words;
   };
-  // The birth under way: it is ready, failed, or must be tried again soon, which is no failure.
+  // The birth under way: it is ready, failed, or must be retried soon, which isn't a failure.
   struct Born {
     int birth;  // which one: births()
   };
@@ -94,7 +96,8 @@ class Life {
     int birth;
     std::string why;
     bool ran;
-    std::string words;  // for those who wait for it
+    std::string words;     // for those who wait for it
+    bool refused = false;  // the server said no, and says so again until somebody does something about it
   };
   struct BirthPostponed {
     int birth;
@@ -128,7 +131,7 @@ class Life {
   struct Facts {
     Round round = Round::none;
     bool overlaps = true;         // two generations may run side by side
-    bool comes_and_goes = false;  // by itself: trying to reach it is no news, and costs little
+    bool comes_and_goes = false;  // by itself: a try to reach it isn't news, and costs little
     bool asked = false;           // requests wait
     bool serves = false;          // somebody can take them
     bool others = false;          // earlier generations are not gone yet
@@ -194,6 +197,8 @@ class Life {
   Shown shown() const;
   // There is a current generation, though it may be on its way out.
   bool has_current() const { return is<Ready>() || is<Ending>(); }
+  // It said no, and nobody has needed it since.
+  bool is_refused() const { return is<Failed>() && get<Failed>()->refused; }
   // Why it is not ready, in a sentence; empty if it is.
   std::string_view trouble() const;
   // It takes longer than somebody wants to wait, or starts at its first use.

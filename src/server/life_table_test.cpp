@@ -45,6 +45,7 @@ std::string name_of(const Life& life) {
   if (const auto* const ending = life.get<Life::Ending>())
     name += std::to_array<const char*>(
         {" to stop", " to rest", " to make room"})[static_cast<std::size_t>(ending->what)];
+  if (life.is_refused()) name += " by refusal";
   return name + comings[static_cast<std::size_t>(life.coming())];
 }
 
@@ -61,6 +62,7 @@ std::vector<NamedEvent> all_events() {
       {"the build failed", Life::BuildFailed{}, Round::builds},
       {"born", Life::Born{1}},
       {"the birth failed", Life::BirthFailed{0, {}, true, {}}},
+      {"the server says no", Life::BirthFailed{0, {}, true, {}, true}},
       {"the birth is postponed", Life::BirthPostponed{}},
       {"what served is lost", Life::Lost{}},
       {"what served has ended", Life::Ended{}},
@@ -95,6 +97,8 @@ bool can_happen(const Life& life, const Life::Event& event, const Facts& facts) 
   if (is(std::type_identity<Life::Lost>())) return life.is<Life::Ready>();
   if (is(std::type_identity<Life::Ended>())) return life.is<Life::Ending>();
   if (const auto* const stop = std::get_if<Life::Stop>(&event)) return stop->at_once == facts.comes_and_goes;
+  const auto* const failed = std::get_if<Life::BirthFailed>(&event);
+  if (failed != nullptr && failed->refused && !facts.comes_and_goes) return false;
   const bool of_birth = is(std::type_identity<Life::Born>()) || is(std::type_identity<Life::BirthFailed>());
   if (of_birth) return life.coming() == Next::birth;
   if (is(std::type_identity<Life::BirthPostponed>()))

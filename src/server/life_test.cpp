@@ -113,6 +113,50 @@ TEST(Life, a_birth_that_succeeds_makes_it_ready) {
   EXPECT_EQ(life.trouble(), "");
 }
 
+TEST(Life, a_server_that_says_no_is_not_asked_again_before_somebody_needs_it) {
+  Life life = starting(daemon);
+  EXPECT_EQ(
+      life.on(Life::BirthFailed{1, "it answered 401", true, "words", true}, daemon),
+      (Life::Effects{{Do::fail_round, "words"}, {Do::settle, ""}, {Do::refuse_waiting, "it answered 401"}}));
+  EXPECT_TRUE(life.is_refused());
+  EXPECT_EQ(life.shown(), Life::Shown::failed);
+  EXPECT_THAT(follows(life, daemon), IsEmpty());
+  EXPECT_THAT(does(life, Life::Needed{}, daemon), ElementsAre(Do::start));
+  EXPECT_EQ(life.trouble(), "it answered 401");
+  EXPECT_THAT(does(life, Life::BirthFailed{2, "it answered 401", true, "words", true}, daemon),
+              ElementsAre(Do::fail_round, Do::settle, Do::refuse_waiting));
+  EXPECT_THAT(follows(life, daemon), IsEmpty());
+}
+
+TEST(Life, what_came_while_a_server_that_said_no_was_being_stopped_is_the_next_try) {
+  Life life = starting(daemon);
+  life.on(Life::BirthFailed{1, "it answered 401", true, "words", true}, daemon);
+  Facts asked = daemon;
+  asked.asked = true;
+  asked.held = true;
+  EXPECT_THAT(does(life, Life::Needed{}, asked), IsEmpty());
+  EXPECT_THAT(follows(life, asked), IsEmpty());
+  asked.held = false;
+  EXPECT_THAT(follows(life, asked), ElementsAre(Do::start));
+}
+
+TEST(Life, who_waits_for_a_build_is_not_told_what_the_last_server_said) {
+  Life life = starting(daemon);
+  EXPECT_THAT(
+      does(life, Life::BirthFailed{1, "it answered 401", true, "words", true}, with(daemon, Round::builds)),
+      ElementsAre(Do::settle));
+  EXPECT_THAT(does(life, Life::Built{"rebuilt"}, with(daemon, Round::bears)), ElementsAre(Do::renew));
+}
+
+TEST(Life, one_that_said_no_and_is_away_now_is_looked_for_as_usual) {
+  Life life = starting(daemon);
+  life.on(Life::BirthFailed{1, "it answered 401", true, "words", true}, daemon);
+  life.on(Life::Needed{}, daemon);
+  EXPECT_THAT(does(life, Life::BirthFailed{2, "it cannot be reached", true, "words"}, daemon),
+              ElementsAre(Do::fail_round, Do::settle, Do::back_off));
+  EXPECT_FALSE(life.is_refused());
+}
+
 TEST(Life, a_first_birth_that_fails_is_told_and_tried_again) {
   Life life = starting();
   EXPECT_THAT(does(life, Life::BirthFailed{1, "it exited", true, "words"}),
@@ -120,7 +164,7 @@ TEST(Life, a_first_birth_that_fails_is_told_and_tried_again) {
   EXPECT_TRUE(life.is<Life::Failed>());
   EXPECT_EQ(life.trouble(), "it exited");
   EXPECT_THAT(does(life, Life::Due{"after a crash"}), ElementsAre(Do::start));
-  EXPECT_THAT(std::string(life.trouble()), HasSubstr("the last time it exited"));
+  EXPECT_THAT(std::string(life.trouble()), HasSubstr("last time it exited"));
 }
 
 TEST(Life, a_birth_that_fails_beside_one_that_serves_changes_nothing) {
@@ -287,8 +331,8 @@ TEST(Life, nothing_is_born_while_its_daemon_is_being_stopped) {
   Facts held = daemon;
   held.held = true;
   EXPECT_THAT(does(life, Life::Needed{}, held), IsEmpty());
-  EXPECT_THAT(does(life, Life::Due{"connected again"}, held), IsEmpty());
-  EXPECT_THAT(does(life, Life::Due{"connected again"}, daemon), ElementsAre(Do::start));
+  EXPECT_THAT(does(life, Life::Due{"reconnected"}, held), IsEmpty());
+  EXPECT_THAT(does(life, Life::Due{"reconnected"}, daemon), ElementsAre(Do::start));
 }
 
 TEST(Life, one_that_was_stopped_is_starting_while_it_is_built) {
@@ -429,11 +473,11 @@ TEST(Life, one_that_is_taken_out_finishes_its_calls_and_nothing_more) {
 
 TEST(Life, the_end_of_mcpivot_ends_all_of_it) {
   Life life = reborn();
-  EXPECT_THAT(does(life, Life::Farewell{"mcpivot ends"}, with(plain, Round::bears)),
+  EXPECT_THAT(does(life, Life::Farewell{"mcpivot is shutting down"}, with(plain, Round::bears)),
               ElementsAre(Do::stop_build, Do::end_birth, Do::refuse_waiting, Do::give_up_round, Do::settle,
                           Do::end_current, Do::end_others));
   does(life, Life::Ended{});
-  EXPECT_EQ(life.trouble(), "mcpivot ends");
+  EXPECT_EQ(life.trouble(), "mcpivot is shutting down");
 }
 
 TEST(Life, one_that_leaves_is_not_stopped_built_or_born) {
@@ -446,7 +490,7 @@ TEST(Life, one_that_leaves_is_not_stopped_built_or_born) {
 
 TEST(Life, mcpivot_may_end_while_it_leaves) {
   Life life = leaving();
-  EXPECT_THAT(does(life, Life::Farewell{"mcpivot ends"}),
+  EXPECT_THAT(does(life, Life::Farewell{"mcpivot is shutting down"}),
               ElementsAre(Do::stop_build, Do::refuse_waiting, Do::give_up_round, Do::settle, Do::end_current,
                           Do::end_others));
 }

@@ -1,5 +1,6 @@
 #include "server/offer.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "mcp/initialize.h"
@@ -10,8 +11,9 @@ std::string Offer::version() const {
   return server_version(initialize_result_);
 }
 
-bool Offer::recall(const StartCache& cache) {
+bool Offer::recall(const StartCache& cache, bool lists_alone) {
   auto last = cache.load();
+  if (!last && lists_alone) last = cache.load_anyones();
   if (!last) return false;
   known_ = Known::last_run;
   initialize_result_ = std::move(last->initialize_result);
@@ -23,11 +25,11 @@ void Offer::show_at_handshake() {
   if (!known()) told_missing_ = true;
 }
 
-std::string Offer::why_worse(const std::vector<FetchedLists::Refusal>& refusals) const {
-  if (known_ != Known::own) return {};
-  for (const auto& [kind, why] : refusals)
-    if (!catalog_.list(kind).empty()) return why;
-  return {};
+const FetchedLists::Refusal* Offer::why_worse(const std::vector<FetchedLists::Refusal>& refusals) const {
+  if (known_ != Known::own) return nullptr;
+  const auto found = std::ranges::find_if(
+      refusals, [this](const FetchedLists::Refusal& one) { return !catalog_.list(one.kind).empty(); });
+  return found == refusals.end() ? nullptr : &*found;
 }
 
 Offer::Change Offer::replace(std::string initialize_result, Catalog catalog) {

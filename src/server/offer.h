@@ -24,9 +24,9 @@ class Offer {
   // As the server tells it.
   std::string version() const;
 
-  // Until the server speaks, what it offered in its last run is taken for what it offers. False: nothing is
-  // kept of that.
-  bool recall(const StartCache& cache);
+  // Until the server speaks, what it offered in its last run is taken for what it offers; to another kind of
+  // client, perhaps, if this one sees the lists alone. False: nothing is kept of that.
+  bool recall(const StartCache& cache, bool lists_alone = false);
   void keep(const StartCache& cache) const { cache.save(initialize_result_, catalog_); }
 
   // Clients look at the lists at any time, not only when they shake hands.
@@ -34,9 +34,9 @@ class Offer {
   // A client has waited long enough; if nothing is known it shakes hands with us alone.
   void show_at_handshake();
 
-  // Why a new generation can't take the place of the last one: it can't list what that one offered. Empty: it
+  // Why a new generation can't take the place of the last one: it can't list what that one offered. Null: it
   // can.
-  std::string why_worse(const std::vector<FetchedLists::Refusal>& refusals) const;
+  const FetchedLists::Refusal* why_worse(const std::vector<FetchedLists::Refusal>& refusals) const;
   // A new generation serves. What is different for clients?
   struct Change {
     Diff diff;

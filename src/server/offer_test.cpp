@@ -80,10 +80,12 @@ TEST_F(OfferTest, each_generation_is_compared_with_the_one_before) {
 }
 
 TEST_F(OfferTest, one_that_cannot_list_what_was_offered_is_worse_than_none) {
-  EXPECT_EQ(offer_.why_worse(no_tools()), "");
+  const auto refused = no_tools();
+  EXPECT_EQ(offer_.why_worse(refused), nullptr);
   offer_.replace(first_version, with_a());
-  EXPECT_EQ(offer_.why_worse(no_tools()), "out of cheese");
-  EXPECT_EQ(offer_.why_worse({{ListKind::prompts, "out of ink"}}), "");
+  ASSERT_NE(offer_.why_worse(refused), nullptr);
+  EXPECT_EQ(offer_.why_worse(refused)->why, "out of cheese");
+  EXPECT_EQ(offer_.why_worse({{ListKind::prompts, "out of ink"}}), nullptr);
 }
 
 TEST_F(OfferTest, a_guess_is_no_promise) {
@@ -91,7 +93,7 @@ TEST_F(OfferTest, a_guess_is_no_promise) {
   earlier.replace(first_version, with_a());
   earlier.keep(cache());
   offer_.recall(cache());
-  EXPECT_EQ(offer_.why_worse(no_tools()), "");
+  EXPECT_EQ(offer_.why_worse(no_tools()), nullptr);
 }
 
 TEST_F(OfferTest, a_client_that_shook_hands_with_us_alone_is_told_once) {

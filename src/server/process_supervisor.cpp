@@ -28,7 +28,7 @@ Supervisor::Failure ProcessSupervisor::on_birth_failed(const FailedBirth& birth)
 Supervisor::Loss ProcessSupervisor::on_lost(const Death& death, const Backend::Ending& ending) {
   return {.fault = ending.from_outside ? Loss::Fault::outside : Loss::Fault::its_own,
           .crash = true,
-          .words = fmt::format("it {} and is being started again", ending_text(death))};
+          .words = fmt::format("it {} and is restarting", ending_text(death))};
 }
 
 std::expected<Supervisor::Stop, std::string> ProcessSupervisor::on_stop_wanted() {

@@ -28,7 +28,7 @@ TEST(ProcessSupervisor, a_death_is_a_crash_whoever_caused_it) {
   const auto own = supervisor.on_lost(death(), {.how = death().how});
   EXPECT_EQ(own.fault, Supervisor::Loss::Fault::its_own);
   EXPECT_TRUE(own.crash);
-  EXPECT_EQ(own.words, "it was killed by SIGSEGV after 45 s and is being started again");
+  EXPECT_EQ(own.words, "it was killed by SIGSEGV after 45 s and is restarting");
   const auto other = supervisor.on_lost(death(), {.how = death().how, .from_outside = true});
   EXPECT_EQ(other.fault, Supervisor::Loss::Fault::outside);
   EXPECT_TRUE(other.crash);

@@ -40,7 +40,7 @@ bool ReloadRounds::give_up(const void* whose) {
   if (later != later_.end()) {
     const Reload gone = std::move(*later);
     later_.erase(later);
-    gone.done({false, "[mcpivot] it was cancelled before it began"});
+    gone.done({false, "[mcpivot] cancelled before it began"});
     return false;
   }
   if (std::ranges::find(now_, whose, &Reload::whose) == now_.end()) return false;

@@ -49,7 +49,7 @@ class ReloadRounds {
   Step join(Reload reload, bool can_build, bool build_is_enough);
   // The old generation is out of the way. True: the round builds first.
   bool begin(bool can_build);
-  // Another one is in the way again: it waits for begin() once more.
+  // Another one is in the way again: it waits for begin() again.
   void wait() { round_ = Round::waits; }
   // The build is done; a generation is born.
   void built() { round_ = Round::bears; }

@@ -117,7 +117,7 @@ TEST_F(ReloadRoundsTest, who_waits_for_the_next_round_gives_up_that_alone) {
   rounds_.begin(true);
   rounds_.join(wants("b", true, &b), true, false);
   EXPECT_FALSE(rounds_.give_up(&b));
-  EXPECT_EQ(told(), "b:[mcpivot] it was cancelled before it began ");
+  EXPECT_EQ(told(), "b:[mcpivot] cancelled before it began ");
   EXPECT_FALSE(rounds_.end({true, "built"})) << "there is no next round";
 }
 

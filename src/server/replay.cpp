@@ -62,7 +62,7 @@ void Replay::learn_setting(ClientId by, Method method, std::string_view params) 
 void Replay::learn_call(ClientId by, const Message& request, const Message& answer) {
   const std::string_view result = answer.text(answer.result);
   if (request.task || goes_on_with_a_call(request) || is_input_required(result)) return;
-  if (find_member(result, "isError") == "true") return;
+  if (answer.is_error) return;
   const std::string line =
       spliced(request.raw, Edits().replace(request.progress_token, token_of_nobody).list());
   const Message repeated = *read_message(line);

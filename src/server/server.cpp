@@ -61,6 +61,12 @@ void Server::close() {
   watch_.reset();
 }
 
+CallCounts Server::counts() const {
+  CallCounts all = ended_;
+  for (const Instance* const instance : instances_) all.add(instance->counts());
+  return all;
+}
+
 std::vector<Instance*> Server::by_use() const {
   std::vector<Instance*> all;
   std::ranges::copy_if(instances_, std::back_inserter(all),
@@ -128,7 +134,7 @@ void Server::cancel_reload(const void* whose) {
   for (Instance* const instance : std::vector(instances_)) instance->cancel_reload(whose);
   for (const LoneBuild& lone : lone_builds_)
     if (lone.whose == whose && lone.build)
-      return lone.build->stop("was stopped, because the request was cancelled");
+      return lone.build->stop("was stopped because the request was cancelled");
 }
 
 std::shared_ptr<SharedInstance> Server::join(Clients& clients, const ServerConfig& config, ClientId client,

@@ -47,7 +47,10 @@ class Server final : public Instance::Source {
 
   // Instance::Source
   void add(Instance& instance) override { instances_.push_back(&instance); }
-  void remove(Instance& instance) override { std::erase(instances_, &instance); }
+  void remove(Instance& instance) override {
+    std::erase(instances_, &instance);
+    ended_.add(instance.counts());
+  }
   std::shared_ptr<Build> build(const ServerConfig& config, Build::Handlers handlers) override {
     return builds_.join(config, std::move(handlers));
   }
@@ -61,6 +64,7 @@ class Server final : public Instance::Source {
   Changes::Id change_begins(Changes::Change change) override { return changes_.begin(std::move(change)); }
   void change_ends(Changes::Id id, bool ok) override;
   bool unsettled(bool look) const override { return watch_ && watch_->unsettled(look); }
+  CallCounts counts() const override;
 
  private:
   void tell_if_over();
@@ -72,6 +76,7 @@ class Server final : public Instance::Source {
   World& world_;
   SharedBuild builds_;
   Changes changes_;
+  CallCounts ended_;  // of instances that are no more
   std::unique_ptr<SourceWatch> watch_;
   int reloads_ = 0;      // under way: what they write starts no other
   bool closed_ = false;  // nothing begins any more

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "mcp/initialize.h"
+#include "mcp/notice.h"
 #include "rpc/answers.h"
 #include "rpc/json_cursor.h"
 
@@ -75,6 +76,10 @@ void SharedInstance::on_catalog(const Instance& instance) {
   each([&](Instance::Watcher& desk) { desk.on_catalog(instance); });
 }
 
+void SharedInstance::on_settled(const Instance& instance) {
+  each([&](Instance::Watcher& desk) { desk.on_settled(instance); });
+}
+
 void SharedInstance::on_list_changed(const Instance& instance, ListKind kind) {
   each([&](Instance::Watcher& desk) { desk.on_list_changed(instance, kind); });
 }
@@ -110,25 +115,29 @@ void SharedInstance::pass_answer(const Instance& instance, const Generation::Req
                                  ToClient& said) {
   if (clients_[said.to.client].overflows())
     return clients_.refuse(
-        said.to,
-        failure_answer(request.known, request.id(),
-                       fmt::format("[mcpivot] server \"{}\" answered, but the answer was dropped: too "
-                                   "much waits for this client, which does not read.",
-                                   instance.name())));
+        said.to, failure_answer(request.known, request.id(),
+                                fmt::format("[mcpivot] server \"{}\" answered, but the answer was dropped: "
+                                            "this client isn't reading, and too much waits for it.",
+                                            instance.name())));
   if (Instance::Watcher* const desk = desk_of(said.to.client))
     return desk->pass_answer(instance, request, said);
-  clients_.pass(said);  // a terminal's
+  // A terminal's; or its client's desk has let go of us, because it ends.
+  if (!request.origin.through) return clients_.pass(said);
+  const NoticeInAnswer heading(said.message, {}, {}, call_heading(instance.name(), request.name()));
+  heading.add_to(said.edits);
+  said.changed = heading.fits();
+  clients_.pass(said);
 }
 
 void SharedInstance::pass(const Instance& instance, ToClient& said) {
   const bool addressed = said.to.client != ClientId::nobody;
   const std::vector<ClientId> to =
       addressed ? std::vector{said.to.client} : addressees(instance, said.message);
-  if (to.empty()) return drop_message(said, "nobody knows for which of its clients it is");
+  if (to.empty()) return drop_message(said, "it isn't known which client it is for");
   for (const ClientId client : to) {
     Instance::Watcher* const desk = desk_of(client);
     if (clients_[client].overflows()) {
-      drop_message(said, "too much waits for its client, which does not read");
+      drop_message(said, "its client isn't reading, and too much waits for it");
     } else if (addressed) {
       clients_.pass(said);
     } else if (desk != nullptr) {  // as if it were its client's own

@@ -54,6 +54,7 @@ class SharedInstance final : private Instance::Watcher {
   // Instance::Watcher
   void on_writable(const Instance& instance) override;
   void on_catalog(const Instance& instance) override;
+  void on_settled(const Instance& instance) override;
   void on_list_changed(const Instance& instance, ListKind kind) override;
   void pass_answer(const Instance& instance, const Generation::Requests::Request& request,
                    ToClient& said) override;

@@ -14,7 +14,7 @@ namespace mcpivot {
 
 class SourceWatch {
  public:
-  // `reason` reads like "after a change of src/main.cpp". What was built elsewhere needs no build.
+  // `reason` reads like "after a change to src/main.cpp". What was built elsewhere needs no build.
   using OnChange = std::function<void(std::string reason)>;
   struct Handlers {
     OnChange on_sources;

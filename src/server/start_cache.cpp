@@ -52,10 +52,13 @@ StartCache::StartCache(Files& files, const ServerConfig& config, const std::opti
                  : name_of(config, program,
                            {find_member(hello, "protocolVersion"), find_member(hello, "capabilities"),
                             find_member(hello, "clientInfo"), text(era)})) +
-            ".json") {}
+            ".json"),
+      anyones_name_(config.for_many ? std::string()
+                                    : name_of(config, program, {"anyone", text(era)}) + ".any.json") {}
 
-std::optional<LastRun> StartCache::load() const {
-  const auto text = files_.load(Files::Shelf::cache, name_);
+std::optional<LastRun> StartCache::load(const std::string& name) const {
+  if (name.empty()) return std::nullopt;
+  const auto text = files_.load(Files::Shelf::cache, name);
   if (!text || !is_ours(*text)) return std::nullopt;
   LastRun last;
   last.initialize_result = find_member(*text, "initialize");
@@ -74,6 +77,7 @@ void StartCache::save(std::string_view initialize_result, const Catalog& catalog
   }
   text += "}\n";
   files_.save(Files::Shelf::cache, name_, text);
+  if (!anyones_name_.empty()) files_.save(Files::Shelf::cache, anyones_name_, text);
 }
 
 EraCache::EraCache(Files& files, const ServerConfig& config, const std::optional<FileFacts>& program)

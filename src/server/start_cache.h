@@ -2,7 +2,8 @@
 // so that the next time a client need not wait for the server to start. A guess: whoever uses it corrects it
 // when the server has spoken.
 //
-// One text for each server, program file and kind of client; the eras are the same for every client.
+// One text for each server, program file and kind of client, and one for clients of kinds that have not been
+// there yet, who see no handshake but mcpivot's; the eras are the same for every client.
 //
 // Where clients are several, another one may read what one has left. So only what a server listed in its
 // handshake is kept, before its client has told it anything but how it introduces itself, and for clients
@@ -32,12 +33,17 @@ class StartCache {
   StartCache(Files& files, const ServerConfig& config, const std::optional<FileFacts>& program,
              std::string_view hello, Era era);
 
-  std::optional<LastRun> load() const;
+  std::optional<LastRun> load() const { return load(name_); }
+  // What the last client of any kind was told.
+  std::optional<LastRun> load_anyones() const { return load(anyones_name_); }
   void save(std::string_view initialize_result, const Catalog& catalog) const;
 
  private:
+  std::optional<LastRun> load(const std::string& name) const;
+
   Files& files_;
   std::string name_;
+  std::string anyones_name_;  // empty: clients are kept apart
 };
 
 // Which eras a server takes, as far as it has been asked.

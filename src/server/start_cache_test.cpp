@@ -54,8 +54,9 @@ TEST_F(StartCacheFiles, a_file_that_cannot_be_sent_as_it_is_counts_as_none) {
         std::string_view("{\"initialize\":{\"x\":\"\xff\"}}\n"), std::string_view("{\"initialize\":{}"),
         std::string_view("{\"initialize\":{}}"), std::string_view("{\"initialize\":1}\n"),
         std::string_view("[]\n"), std::string_view("")}) {
-    files_.texts.begin()->second = text;
+    for (auto& [name, kept] : files_.texts) kept = text;
     EXPECT_FALSE(cache().load().has_value()) << text;
+    EXPECT_FALSE(cache().load_anyones().has_value()) << text;
   }
 }
 
@@ -68,8 +69,17 @@ TEST_F(StartCacheFiles, a_file_is_named_by_the_sha256_of_what_may_be_secret) {
   save();
   config_.http.headers = {"Authorization: three"};
   save();
-  EXPECT_EQ(files_.texts.size(), 4U) << "each with a file of its own";
-  for (const auto& [name, text] : files_.texts) EXPECT_EQ(name.find(".json"), 64U) << name;
+  EXPECT_EQ(files_.texts.size(), 8U) << "each with files of its own";
+  for (const auto& [name, text] : files_.texts) EXPECT_EQ(name.find('.'), 64U) << name;
+}
+
+TEST_F(StartCacheFiles, what_one_kind_of_client_was_told_is_there_for_others_if_they_ask_for_it) {
+  const StartCache other(files_, config_, std::nullopt, R"({"clientInfo":{"name":"b"}})", Era::legacy);
+  EXPECT_FALSE(other.load().has_value());
+  ASSERT_TRUE(other.load_anyones().has_value());
+  EXPECT_EQ(other.load_anyones()->catalog.list(ListKind::tools), catalog_.list(ListKind::tools));
+  const StartCache modern(files_, config_, std::nullopt, "{}", Era::modern);
+  EXPECT_FALSE(modern.load_anyones().has_value()) << "what a server says in another era is something else";
 }
 
 // --- clients that are several
@@ -83,6 +93,7 @@ TEST_F(StartCacheFiles, of_many_clients_are_for_those_that_introduce_themselves_
   cache_of(R"({"capabilities":{},"clientInfo":{"name":"a"}})").save(R"({"capabilities":{}})", catalog_);
   EXPECT_TRUE(cache_of(R"({"capabilities":{},"clientInfo":{"name":"a"}})").load().has_value());
   EXPECT_FALSE(cache_of(R"({"capabilities":{},"clientInfo":{"name":"b"}})").load().has_value());
+  EXPECT_FALSE(cache_of(R"({"capabilities":{},"clientInfo":{"name":"b"}})").load_anyones().has_value());
   EXPECT_FALSE(cache_of(R"({"capabilities":{},"clientInfo":{"name":"a"},"x":1})").load().has_value());
 }
 

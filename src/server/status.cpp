@@ -17,18 +17,24 @@ std::string time_text(std::chrono::system_clock::time_point time) {
   return text;
 }
 
+std::string Status::condition() const {
+  return away && state == "failed" ? "away" : state;
+}
+
 std::string Status::text() const {
   std::string lines;
   auto line = [&](std::string_view key, const std::string& value) {
-    if (!value.empty()) lines += fmt::format("{}: {}\n", key, value);
+    if (!value.empty() && value != "0") lines += fmt::format("{}: {}\n", key, value);
   };
   line("server", server);
-  line("state", state);
+  line("calls itself", own_name);
+  line("state", condition());
   line("trouble", trouble);
   line("version", version);
   line("protocol", protocol);
   if (executable)
-    line("executable", executable->text(at) + (newer_on_disk ? "; newer on disk than running" : ""));
+    line("executable",
+         executable->text(at) + (newer_on_disk ? "; the file is newer than what is running" : ""));
   if (life) {
     line("generation", std::to_string(life->generation));
     if (life->pid != 0) line("pid", std::to_string(life->pid));
@@ -38,6 +44,9 @@ std::string Status::text() const {
   }
   line("waiting", std::to_string(waiting));
   line("draining", std::to_string(draining));
+  line("calls", std::to_string(usage.calls));
+  line("errors", std::to_string(usage.errors));
+  if (usage.p50) line("p50", short_time_text(*usage.p50));
   if (building) line("building", fmt::format("for {}", duration_text(*building)));
   if (daemon) {
     line("sessions", std::to_string(past.starts));

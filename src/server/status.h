@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "server/call_counts.h"
 #include "server/executable.h"
 
 namespace mcpivot {
@@ -34,13 +35,24 @@ struct History {
   std::string last_build;
 };
 
+// How its tools are used.
+struct Usage {
+  std::uint64_t calls = 0;   // that the server was sent and that have ended
+  std::uint64_t errors = 0;  // among these
+  std::optional<std::chrono::microseconds> p50{};
+
+  static Usage of(const CallCounts& counts) { return {counts.calls(), counts.errors(), counts.median()}; }
+};
+
 struct Status {
   std::chrono::system_clock::time_point at{};  // that is how it was then
   std::string server;
+  std::string own_name;  // what it calls itself, if that is something else
   std::string state;
   std::string trouble;   // why it is not ready
   std::string command;   // as the user gave it
   bool daemon = false;   // what begins and ends are sessions with it
+  bool away = false;     // and nobody took the last connection
   std::string version;   // as the server tells it
   std::string protocol;  // "2026-07-28 (modern era)"
   std::optional<FileFacts> executable;
@@ -57,10 +69,14 @@ struct Status {
   std::size_t draining = 0;
   std::optional<std::chrono::milliseconds> building;  // for so long
   History past;
+  Usage usage;
   std::size_t tools = 0;
   std::string untold;  // words for the model that no answer has carried yet
   std::vector<std::pair<std::string, std::string>> more;  // what this kind of server has to say besides
 
+  // The state in a word for people: a daemon that can't be reached has not failed, it is away. One that
+  // answers, but won't talk to us, has.
+  std::string condition() const;
   std::string text() const;
 };
 

@@ -42,11 +42,13 @@ class Supervisor {
     bool ran;         // its program did, at least
     bool asked;       // requests wait for it
     bool ends;        // the instance does, for good
+    bool refused;     // the server is there, and said no
   };
   struct Failure {
     std::string why;
     bool counts = true;                      // as a start
     std::optional<std::string> postponed{};  // it is no failure yet: it is tried again soon, because …
+    bool refused = false;                    // it is tried again when somebody needs it, and not before
   };
   virtual Failure on_birth_failed(const FailedBirth& birth) = 0;
 

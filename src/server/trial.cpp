@@ -6,6 +6,7 @@
 
 #include "rpc/answers.h"
 #include "server/crash_report.h"
+#include "server/start_cache.h"
 
 namespace mcpivot {
 namespace {
@@ -24,6 +25,7 @@ Trial::Trial(World& world, ServerConfig config) : world_(world), deadline_(world
 void Trial::start(std::string_view hello, milliseconds patience, std::function<void()> gone) {
   started_ = world_.timers().now();
   hello_ = hello;
+  program_ = world_.files().program_of(config_->command);
   gone_ = std::move(gone);
   wait_for_handshake(patience);
   shake_hands(config_->era.value_or(Era::legacy));
@@ -76,6 +78,18 @@ void Trial::settle(std::expected<Handshake::Outcome, std::string> outcome) {
   outcome_ = std::move(outcome);
   took_ = world_.timers().since(started_);
   deadline_.cancel();
+  if (outcome_ && outcome_->lists.refusals.empty()) keep_for_next_run();
+}
+
+// The first client need not wait for what is known now.
+void Trial::keep_for_next_run() const {
+  StartCache(world_.files(), *config_, program_, hello_, Era::legacy)
+      .save(outcome_->initialize_result, outcome_->lists.catalog);
+  const EraCache cache(world_.files(), *config_, program_);
+  Eras eras = cache.load();
+  eras.of(era_) = true;
+  if (refusal_) eras.of(other(era_)) = false;
+  cache.save(eras);
 }
 
 void Trial::on_said(Generation& from, ToClient& said) {
@@ -102,7 +116,7 @@ bool Trial::may_switch_era() const {
   return !settled_ && !refusal_ && !config_->era && !config_->cli;
 }
 
-// What is told of a failure is its first one.
+// The first failure is the one that is reported.
 std::string Trial::stderr_text() const {
   return telling_lines(ring_.lines_of(1));
 }

@@ -49,6 +49,7 @@ class Trial final : private Generation::Owner {
   void wait_for_handshake(std::chrono::milliseconds patience);
   // The first word counts.
   void settle(std::expected<Handshake::Outcome, std::string> outcome);
+  void keep_for_next_run() const;
 
   World& world_;
   Clients nobody_;
@@ -56,6 +57,7 @@ class Trial final : private Generation::Owner {
   OutputRing ring_;
   Alarm deadline_;
   std::string hello_;
+  std::optional<FileFacts> program_;    // as it was when it started
   std::optional<std::string> refusal_;  // why it did not take the first era that it was asked in
   Era era_ = Era::legacy;
   bool starts_over_ = false;  // when what was started has ended

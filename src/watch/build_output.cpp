@@ -17,7 +17,7 @@ struct Content {
   std::optional<std::uint64_t> hash{};
 };
 
-// Nothing of what is no regular file, so that a pipe does not hold us up.
+// Nothing if it isn't a regular file, so that a pipe can't block us.
 Content content_of(const std::string& file) {
   struct stat info{};
   if (::lstat(file.c_str(), &info) != 0) return {.text = true};  // gone; somebody may have deleted it

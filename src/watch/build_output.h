@@ -2,7 +2,7 @@
 // one, and a save during a build does.
 //
 // The kernel does not say who wrote a file. So the rule is, for a path that changed during a build:
-//   1. It is output if it is no text (a NUL byte near its beginning), or has the content that it had after
+//   1. It is output if it isn't text (a NUL byte near its beginning), or has the content that it had after
 //      the build before.
 //   2. If it has ever changed between builds, it is a source: build again. But not the fifth time in a row
 //      without a change between builds, so that a build that rewrites a source does not go on for ever.

@@ -5,7 +5,7 @@
 // burst of events: so a rename-over save is one change, and an editor's file that comes and goes is none.
 // Attributes (chmod) are not looked at. What .gitignore files hide is not even watched (see IgnoreRules for
 // the exceptions); what builds write is left out (see BuildOutput for the rule). If the kernel loses news,
-// everything is compared anew.
+// everything is compared again.
 //
 //   watcher.begin_build();  run the build;  watcher.end_build();
 //

@@ -145,7 +145,7 @@ std::string Inotify::problem(int error, const std::string& path) {
     return "cannot watch '" + path + "': the system's limit of watchers (" + setting("max_user_instances") +
            ") or of open files is reached. Close other programs that watch files, or raise the limit: "
            "sudo sysctl fs.inotify.max_user_instances=512";
-  return "cannot watch '" + path + "': " + std::strerror(error) + "; changes there are not seen";
+  return "cannot watch '" + path + "': " + std::strerror(error) + "; changes there go unnoticed";
 }
 
 }  // namespace mcpivot

@@ -26,7 +26,7 @@ class Inotify : public boost::asio::execution_context::service {
   // Removes its watches before it goes. It may come and go, and add and remove, while it is called.
   class Listener {
    public:
-    // IN_IGNORED: the watch is no more. Flags that were not asked for do not arrive alone.
+    // IN_IGNORED: the watch is gone. Flags that were not asked for do not arrive alone.
     virtual void on_event(int watch, std::uint32_t mask, std::string_view name) = 0;
     // News was lost: anything may have happened.
     virtual void on_overflow() = 0;

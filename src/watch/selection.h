@@ -23,7 +23,7 @@ class Selection {
   // `root` is a real path.
   Selection(const std::string& root, std::vector<Glob> globs) : globs_(std::move(globs)), rules_(root) {}
 
-  // Begins anew, with the rules as they are now. The root's scope.
+  // Starts over with the current rules. The root's scope.
   Scope start(const std::string& root);
   // To be called for each folder, the root too, before anything in it is asked about.
   void read_rules(std::string_view folder) { rules_.read(folder); }

@@ -72,7 +72,7 @@ class WatchedTree final : private Inotify::Listener {
   struct Job {
     std::string path;
     Selection::Scope scope;
-    bool known_before;  // what is found there is no change
+    bool known_before;  // what is found there isn't a change
   };
 
   void on_event(int watch, std::uint32_t mask, std::string_view name) override;

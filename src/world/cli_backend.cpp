@@ -121,7 +121,7 @@ void CliBackend::on_schema(std::expected<ToolSchema, std::string> schema, millis
   }
   for (const SchemaProblem& problem : schema_.problems) {
     const std::string text = fmt::format("{}: {}{}", problem.place, problem.what,
-                                         problem.mistake ? " (this tool is left out)" : "");
+                                         problem.mistake ? " (this tool is skipped)" : "");
     log_at(problem.mistake ? LogLevel::warn : LogLevel::info, "{}: {}", config_->name, text);
     if (problem.mistake && ring_ != nullptr) ring_->add(generation_, fmt::format("[schema] {}", text));
   }
@@ -136,7 +136,7 @@ void CliBackend::end(milliseconds patience) {
     for (const auto& call : Calls(calls_)) {
       call->withdrawn = true;  // the owner settles what is open
       if (call->run) {
-        call->run->stop("was ended with mcpivot or its generation", patience);
+        call->run->stop("was ended along with mcpivot or its generation", patience);
       } else {
         forget(call);
       }
@@ -186,8 +186,8 @@ void CliBackend::describe(const Describe& line) const {
              "{} mistakes in the schema{}", mistakes,
              config_->control.logs.empty() ? "" : fmt::format("; {} shows them", config_->control.logs)));
   const CallPool::Counts& counts = pool_->counts();
-  line("calls", fmt::format("{} ({} failed), {} running, {} waiting, at most {} at once", counts.calls,
-                            counts.failures, pool_->running(), pool_->waiting(), pool_->jobs()));
+  line("runs", fmt::format("{} ({} failed), {} running, {} waiting, at most {} at once", counts.calls,
+                           counts.failures, pool_->running(), pool_->waiting(), pool_->jobs()));
   if (counts.calls > 0)
     line("slowest call", fmt::format("{}, {}", counts.slowest_tool, duration_text(counts.slowest)));
 }
@@ -298,7 +298,7 @@ void CliBackend::call(const Message& message, std::uint64_t position) {
   });
   if (call->ticket != 0) return;
   calls_.remove(call);
-  refuse(fmt::format("{} calls are waiting already. Call again when some have ended.", pool_->waiting()));
+  refuse(fmt::format("{} calls are already waiting. Try again when some have finished.", pool_->waiting()));
 }
 
 void CliBackend::run(const std::shared_ptr<Call>& call) {
@@ -379,7 +379,7 @@ void CliBackend::cancel(std::string_view id) {
   const auto call = *found;
   call->withdrawn = true;
   if (call->run) {
-    call->run->stop("was stopped, because the call was cancelled");
+    call->run->stop("was stopped because the call was cancelled");
   } else {
     forget(call);
   }

@@ -32,7 +32,7 @@ class CliBackend final : public Backend, private Link, public std::enable_shared
   void end(std::chrono::milliseconds patience) override;
   void close() override;  // as a link, too
   std::string where() const override;
-  std::string_view renewed() const override { return "read its tools anew"; }
+  std::string_view renewed() const override { return "reloaded its tools"; }
   bool news_if_unchanged() const override { return false; }
   bool calls_have_own_limits() const override { return true; }
   std::size_t calls_at_once() const override { return pool_->jobs(); }

@@ -124,7 +124,7 @@ bool DaemonProcess::take_lock() {
   if (lock_ >= 0) return true;
   lock_ = ::open(lock_file_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
   if (lock_ < 0) {
-    log_warn("{}: cannot make {}: {}; another mcpivot may start the daemon too", config_->name, lock_file_,
+    log_warn("{}: cannot create {}: {}; another mcpivot may start the daemon too", config_->name, lock_file_,
              std::strerror(errno));
     return true;
   }
@@ -224,7 +224,7 @@ void DaemonProcess::arrived() {
 
 std::string DaemonProcess::trouble() const {
   if (!waiting_ || starting()) return trouble_;
-  return fmt::format("--start was run {} ago and it still does not answer; what it prints is in {}",
+  return fmt::format("--start was run {} ago, and the daemon still doesn't answer; its output is in {}",
                      duration_text(std::chrono::duration_cast<milliseconds>(steady_clock::now() - began_)),
                      output_file_);
 }
@@ -244,7 +244,7 @@ void DaemonProcess::stop(OnStopped on_stopped) {
             }});
     return stopper_->start(config_->http.stop, config_->command, stop_limit);
   }
-  if (pid_ == 0) return on_stopped(false, "it is not ours to stop");
+  if (pid_ == 0) return on_stopped(false, "mcpivot did not start it, so it doesn't stop it");
   on_stopped_ = std::move(on_stopped);
   ::kill(-pid_, SIGTERM);  // it leads a session, and so a group, of its own
   patience_.set(stop_patience, [this] {

@@ -38,7 +38,7 @@ FileSourceWatch::FileSourceWatch(boost::asio::io_context& loop, const ServerConf
         [name = config.name,
          on_change = std::move(handlers.on_sources)](const std::vector<std::string>& changed) {
           log_info("{}: changed: {}", name, list_of(changed));
-          on_change("after a change of " + list_of(changed));
+          on_change("after a change to " + list_of(changed));
         },
         on_problem, handlers.on_settled);
     return;

@@ -67,7 +67,7 @@ std::string ProcessBackend::where() const {
 void ProcessBackend::on_link_broken(std::string_view why) {
   if (ending_ || !process_->running()) return;
   // It cannot be asked anything any more. Usually it is about to exit and tells us how in a moment.
-  log_debug("{}: it reads no more: {}", name_, why);
+  log_debug("{}: it stopped reading: {}", name_, why);
   process_->end(useless_server_patience);
 }
 

@@ -48,7 +48,7 @@ std::string shortened(const std::string& text, std::size_t size) {
 // What mcpivot says when a call did not reach the server.
 bool says_it_was_not_sent(const std::string& text) {
   return std::ranges::any_of(
-      std::to_array<const char*>({"was not passed on", "was not run", "was not sent to"}),
+      std::to_array<const char*>({"the request was not sent", "was not run", "was not sent to"}),
       [&](const char* words) { return text.find(words) != std::string::npos; });
 }
 

@@ -275,6 +275,15 @@ void mirror(Server& server, const Call& call) {
                     "}}\n");
 }
 
+// A pixel, a sound and some bytes, as far as their types go.
+void media(Server& server, const Call& call) {
+  auto block = [](const char* type, const char* mime_type) {
+    return json::object{{"type", type}, {"data", "aGVsbG8="}, {"mimeType", mime_type}};
+  };
+  server.answer_with(
+      call, json::object{{"content", json::array{block("image", "image/png"), block("audio", "audio/wav")}}});
+}
+
 void tear(Server& server, const Call& call) {
   server.wire().raw(R"({"jsonrpc":"2.0","id":)" + json::serialize(call.id) + R"(,"result":{"content":[{"ty)");
   die("SIGKILL");
@@ -322,6 +331,7 @@ constexpr auto tool_table = std::to_array<Tool>({
     {"structured_value", "value:string", "Answers with this value as structuredContent.", structured_value},
     {"structured", "", "Answers with its arguments as structuredContent.", structured},
     {"mirror", "", "Answers with the very bytes of its arguments as structuredContent.", mirror},
+    {"media", "", "Answers with an image and a sound.", media},
     {"tear", "", "Dies in the middle of its answer.", tear},
 });
 

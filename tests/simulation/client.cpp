@@ -50,6 +50,11 @@ std::string without_secrets(std::string_view line) {
   return text;
 }
 
+// What the answer of a call by pivot_call begins with, as JSON spells it.
+std::string heading_of(const std::string& server, const std::string& tool) {
+  return fmt::format(R"([mcpivot] server \"{}\", tool \"{}\")", server, tool);
+}
+
 }  // namespace
 
 CallText call_from(const std::string& text, int number) {
@@ -172,13 +177,17 @@ void Client::call(const std::string& server, int number, const CallText& call) {
 
 void Client::call_named(const std::string& name, const std::string& server, int number,
                         const CallText& call) {
-  put(expected(number, server, call), "tools/call", call_members(name, call));
+  Asked asked = expected(number, server, call);
+  if (name == "pivot_call") asked.heading = heading_of(server, call.tool);
+  put(asked, "tools/call", call_members(name, call));
 }
 
 void Client::call_through(const std::string& server, int number, const CallText& call) {
   CallText wrapped = call;
   wrapped.arguments = fmt::format(R"({{"tool":"{}__{}","arguments":{}}})", server, call.tool, call.arguments);
-  put(expected(number, server, call), "tools/call", call_members("pivot_call", wrapped));
+  Asked asked = expected(number, server, call);
+  asked.heading = heading_of(server, call.tool);
+  put(asked, "tools/call", call_members("pivot_call", wrapped));
 }
 
 void Client::control(int number, const std::string& text) {

@@ -30,6 +30,8 @@ void set(ServerEntry& entry, const std::string& word) {
     server.cli = mcpivot::CliConfig();
   } else if (word == "active" || word == "inactive") {
     entry.active = word == "active";
+  } else if (word == "through" || word == "no-through") {
+    entry.pivot_call = word == "through";
   } else if (word == "lazy") {
     entry.start = mcpivot::StartMode::lazy;
   } else if (word.starts_with("idle:")) {
@@ -146,6 +148,10 @@ GatewayConfig fleet_from(std::string_view text) {
       config.front = mcpivot::Front::modern;
     } else if (word == "front:legacy") {
       config.front = mcpivot::Front::legacy;
+    } else if (word == "through:active") {
+      config.pivot_call = mcpivot::CallThrough::active;
+    } else if (word == "through:off") {
+      config.pivot_call = mcpivot::CallThrough::off;
     } else if (word == "left-out") {
       config.left_out = 1;
       config.trouble = "line 7: no such key";

@@ -275,7 +275,14 @@ void Oracle::answered(int who, const Message& message) {
 void Oracle::judge_words(Request& request, const Message& message) {
   const Asked& asked = request.asked;
   if (!asked.is_call) return;
-  const std::string_view raw = message.raw;
+  // What pivot_call says of whose answer it is must not pass for a reason of mcpivot's.
+  std::string without_heading;
+  std::string_view raw = message.raw;
+  if (const auto begins = raw.find(asked.heading); !asked.heading.empty() && begins != std::string_view::npos)
+    raw = without_heading = std::string(raw).erase(begins, asked.heading.size());
+  const bool has_heading = !without_heading.empty();
+  if (raw.find(R"(\", tool \")") != std::string_view::npos)
+    return violate(fmt::format("{} says whose answer it is wrongly: {}", asked.number, brief(raw)));
   const int number = asked.of == 0 ? asked.number : asked.of;
   const std::string mark = fmt::format("#{}.", number);
   const auto at = raw.find(mark);
@@ -288,6 +295,10 @@ void Oracle::judge_words(Request& request, const Message& message) {
     if (!asked.server.empty() && by != asked.server && !shared)
       return violate(
           fmt::format("{} was for {}, and {} answered: {}", asked.number, asked.server, by, brief(raw)));
+    if (!asked.heading.empty() && !has_heading && message.kind == Kind::result &&
+        find_member(message.text(message.result), "content").starts_with('['))
+      return violate(fmt::format("{} was called by pivot_call, and its answer does not say so: {}",
+                                 asked.number, brief(raw)));
     count_use(asked);
     if (requests_.at(number).executed == 0)
       return violate(fmt::format("{} was answered, but never executed", asked.number));
@@ -297,8 +308,8 @@ void Oracle::judge_words(Request& request, const Message& message) {
   if (!by_us && message.kind == Kind::result && raw.find('@') != std::string_view::npos)
     return violate(fmt::format("{} got the answer of another: {}", asked.number, brief(raw)));
   // While the client does not read, its servers are not listened to either: time may run out first.
-  const bool otherwise = raw.find("did not answer") != std::string_view::npos ||
-                         raw.find("mcpivot ends") != std::string_view::npos;
+  const bool otherwise = raw.find("timed out after") != std::string_view::npos ||
+                         raw.find("mcpivot is shutting down") != std::string_view::npos;
   if (request.death > 0 && !asked.may_repeat && !otherwise &&
       raw.find(fmt::format("(death {})", request.death)) == std::string_view::npos)
     return violate(fmt::format("{} was under way at death {}, which its answer does not tell: {}",
@@ -315,7 +326,7 @@ void Oracle::judge_excuse(const Asked& asked, std::string_view raw) {
   const auto request = requests_.find(asked.number);
   const auto ignored = ignored_.find(asked.server);
   const bool unheard = ignored != ignored_.end() && ignored->second >= request->second.since;
-  if (all_listen && asked.is_prompt && !unheard && says("did not answer"))
+  if (all_listen && asked.is_prompt && !unheard && says("timed out after"))
     return violate(
         fmt::format("{} was answered, but mcpivot says that it was not: {}", asked.number, brief(raw)));
   if (says("requests wait for it already")) {
@@ -327,7 +338,7 @@ void Oracle::judge_excuse(const Asked& asked, std::string_view raw) {
                                  asked.number, open, brief(raw)));
   }
   const auto call = requests_.find(asked.of == 0 ? asked.number : asked.of);
-  if (all_listen && says("did not answer") && call->second.finished > mcpivot::Clock::Time() &&
+  if (all_listen && says("timed out after") && call->second.finished > mcpivot::Clock::Time() &&
       clock_.since(call->second.finished) > soon)
     return violate(fmt::format("{} was answered long ago, but mcpivot says that it was not: {}", asked.number,
                                brief(raw)));
@@ -337,7 +348,11 @@ void Oracle::judge_excuse(const Asked& asked, std::string_view raw) {
   if (server != nullptr && !asked.in_batch && server->state() == mcpivot::Instance::State::ready &&
       says("for it to start") && !says("a new generation takes its place") &&
       says(fmt::format(R"(server \"{}\" )", asked.server)))
-    violate(fmt::format("{} waited for a server that is ready: {}", asked.number, brief(raw)));
+    return violate(fmt::format("{} waited for a server that is ready: {}", asked.number, brief(raw)));
+  // A daemon that says no is there: who needs it is told at once, and not after having waited for it.
+  if (server != nullptr && !asked.in_batch && server->life().is_refused() &&
+      server->life().coming() == mcpivot::Life::Next::nothing && says("for it to start"))
+    violate(fmt::format("{} waited for a server that had said no: {}", asked.number, brief(raw)));
 }
 
 // --- what servers do

@@ -35,6 +35,7 @@ struct Asked {
   bool is_prompt = false;  // its server answers by itself, soon
   bool cancellable = true;
   bool in_batch = false;  // its answer may lie there when it is cancelled
+  std::string heading{};  // of a call by pivot_call: what its answer begins with, as JSON spells it
   Millis limit{100'000};
 
   // Of the modern era: what each answer must have depends on the request.
@@ -144,7 +145,7 @@ class Oracle final : public Ledger {
   void judge_end(bool of_mcpivot);
   // Whoever died in silence must have been told of by now.
   void judge_deaths(int who);
-  // mcpivot ends: what it has not told it never will.
+  // mcpivot is shutting down: what it has not told it never will.
   void forget_deaths() { untold_.clear(); }
   // A guest is gone, and with it the servers whose names end so.
   void forget_servers(const std::string& suffix);

@@ -137,7 +137,7 @@ class SimWatch final : public SourceWatch {
       if (here.expired()) return;
       --unsettled_;
       if (!reloading_)
-        (sources ? handlers_.on_sources : handlers_.on_program)(fmt::format("after a change of {}", name_));
+        (sources ? handlers_.on_sources : handlers_.on_program)(fmt::format("after a change to {}", name_));
       if (!here.expired()) handlers_.on_settled();
     });
   }

@@ -1,0 +1,76 @@
+#include "cli/answer_output.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+
+#include "base/temporary_folder.h"
+
+namespace mcpivot {
+namespace {
+
+namespace json = boost::json;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+class AnswerOutput : public testing::Test {
+ protected:
+  ShownAnswer show(const std::string& result, const std::string& tool = "shot") {
+    return show_answer(json::parse(result).as_object(), tool, folder_.path());
+  }
+  std::string content(const std::string& name) {
+    std::ifstream file(folder_ / name, std::ios::binary);
+    return {std::istreambuf_iterator<char>(file), {}};
+  }
+
+  TemporaryFolder folder_;
+};
+
+TEST_F(AnswerOutput, text_is_shown_as_it_is) {
+  const ShownAnswer shown = show(R"({"content":[{"type":"text","text":"a"},{"type":"text","text":"b\n"},
+        {"type":"resource","resource":{"uri":"file:///x","text":"inside"}},
+        {"type":"resource_link","name":"x","uri":"file:///x"},{"type":"new","what":1}]})");
+  EXPECT_EQ(shown.text, "a\nb\ninside\nx: file:///x\n{\"type\":\"new\",\"what\":1}\n");
+  EXPECT_THAT(shown.problems, IsEmpty());
+}
+
+TEST_F(AnswerOutput, images_and_audio_are_saved_next_to_each_other_and_over_nothing) {
+  const std::string image = R"({"type":"image","data":"aGk/Pg==","mimeType":"image/png"})";
+  const std::string sound = R"({"type":"audio","data":"aGk=","mimeType":"audio/mpeg"})";
+  const ShownAnswer shown = show(R"({"content":[)" + image + "," + image + "," + sound + "]}");
+  EXPECT_EQ(shown.text, "saved " + (folder_ / "shot-1.png") + " (image/png, 4 bytes)\n" + "saved " +
+                            (folder_ / "shot-2.png") + " (image/png, 4 bytes)\n" + "saved " +
+                            (folder_ / "shot-1.mp3") + " (audio/mpeg, 2 bytes)\n");
+  EXPECT_EQ(content("shot-1.png"), "hi?>");
+  EXPECT_EQ(content("shot-2.png"), "hi?>");
+  EXPECT_EQ(content("shot-1.mp3"), "hi");
+}
+
+TEST_F(AnswerOutput, names_of_tools_and_types_lead_nowhere_else) {
+  show(R"({"content":[{"type":"resource","resource":{"uri":"x","blob":"aGk=","mimeType":"a/../../b"}}]})",
+       "../evil/tool");
+  EXPECT_EQ(content("_._evil_tool-1.bin"), "hi");
+}
+
+TEST_F(AnswerOutput, what_cannot_be_saved_is_told) {
+  EXPECT_THAT(show(R"({"content":[{"type":"image","data":"!","mimeType":"image/png"}]})").problems,
+              ElementsAre("image: the data isn't valid base64"));
+  const ShownAnswer shown = show_answer(
+      json::parse(R"({"content":[{"type":"image","data":"aGk=","mimeType":"image/png"}]})").as_object(), "x",
+      folder_ / "missing");
+  EXPECT_THAT(shown.problems, ElementsAre(HasSubstr("can't save")));
+  EXPECT_THAT(shown.problems, ElementsAre(HasSubstr("No such file or directory")));
+}
+
+TEST_F(AnswerOutput, structured_content_is_shown_if_there_is_nothing_else) {
+  EXPECT_EQ(show(R"({"content":[],"structuredContent":{"a":1}})").text, "{\"a\":1}\n");
+  EXPECT_EQ(show(R"({"content":[{"type":"text","text":"x"}],"structuredContent":{"a":1}})").text, "x\n");
+  EXPECT_EQ(show("{}").text, "");
+}
+
+}  // namespace
+}  // namespace mcpivot

@@ -1,0 +1,139 @@
+#include "cli/did_you_mean.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <ranges>
+
+#include "cli/command_help.h"
+#include "cli/word_walk.h"
+#include "config/nearest.h"
+
+namespace mcpivot {
+namespace {
+
+constexpr std::size_t most_suggestions = 3;
+
+std::string_view nearest_of(std::string_view word, std::span<const std::string> known) {
+  const std::vector<std::string_view> views(known.begin(), known.end());
+  return nearest(word, views);
+}
+
+std::string own_name(const std::string& tool) {
+  const auto separator = tool.find("__");
+  return separator == std::string::npos ? tool : tool.substr(separator + 2);
+}
+
+// "mcpivot status", or "mcpivot" itself.
+std::string full_name(const CLI::App& command) {
+  return command.get_parent() == nullptr ? "mcpivot" : "mcpivot " + command.get_name();
+}
+
+std::string unknown_option(const WordWalk& walk, const std::string& name) {
+  std::vector<std::string> known;
+  for (const CLI::Option* option : walk.options())
+    for (const std::string& one : option->get_lnames()) known.push_back("--" + one);
+  // The dashes are the same in all of them, and would make short names look alike.
+  std::vector<std::string> bare;
+  for (const std::string& one : known) bare.push_back(one.substr(2));
+  const std::string_view word =
+      std::string_view(name).substr(std::min(name.find_first_not_of('-'), name.size()));
+  const std::string_view meant = word.empty() ? word : nearest_of(word, bare);
+  return fmt::format("{} has no option {}.{}", full_name(*walk.command), name,
+                     meant.empty() ? "" : fmt::format(" Did you mean --{}?", meant));
+}
+
+// As a shell reads it.
+std::string in_quotes(const std::string& word) {
+  std::string quoted = "'";
+  for (const char c : word) quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return quoted + "'";
+}
+
+std::string with_dashes(const std::vector<std::string>& words, std::size_t at) {
+  std::string line = "mcpivot";
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    if (i == at) line += " --";
+    const bool plain =
+        !words[i].empty() && words[i].find_first_of(" \t\n\"'\\$`*?;&|<>()#") == std::string::npos;
+    line += plain ? " " + words[i] : " " + in_quotes(words[i]);
+  }
+  return line;
+}
+
+std::string unknown_command(const WordWalk& walk, const std::vector<std::string>& words, std::size_t at,
+                            const std::function<bool(const std::string&)>& is_program) {
+  const std::string& word = words[at];
+  std::vector<std::string> commands;
+  for (const CLI::App* one :
+       walk.command->get_subcommands([](const CLI::App* some) { return !some->get_group().empty(); }))
+    commands.push_back(one->get_name());
+  if (!is_program(word))
+    if (const std::string hint = did_you_mean(word, commands); !hint.empty())
+      return fmt::format("mcpivot has no command {}.{}", word, hint);
+  return fmt::format("mcpivot has no command {}. To run a server, put \"--\" before its command: {}", word,
+                     with_dashes(words, at));
+}
+
+}  // namespace
+
+std::string alternatives(const std::vector<std::string>& words) {
+  std::string text;
+  for (std::size_t i = 0; i < words.size(); ++i)
+    text += (i == 0 ? "" : i + 1 == words.size() ? " or " : ", ") + words[i];
+  return text;
+}
+
+std::string did_you_mean(std::string_view word, std::span<const std::string> known) {
+  const std::string_view meant = nearest_of(word, known);
+  return meant.empty() ? std::string() : fmt::format(" Did you mean {}?", meant);
+}
+
+std::string did_you_mean_tool(std::string_view word, std::span<const std::string> tools) {
+  std::vector<std::string> named;
+  for (const std::string& tool : tools)
+    if (own_name(tool) == word && named.size() < most_suggestions) named.push_back(tool);
+  if (named.empty())
+    if (const std::string_view whole = nearest_of(word, tools); !whole.empty()) named.emplace_back(whole);
+  if (named.empty()) {
+    std::vector<std::string> own;
+    for (const std::string& tool : tools) own.push_back(own_name(tool));
+    const std::string_view meant = nearest_of(word, own);
+    for (std::size_t i = 0; i < own.size() && named.size() < most_suggestions; ++i)
+      if (!meant.empty() && own[i] == meant) named.push_back(tools[i]);
+  }
+  return named.empty() ? std::string() : fmt::format(" Did you mean {}?", alternatives(named));
+}
+
+std::string misplaced_word(const CLI::App& app, const std::vector<std::string>& words, bool has_dashes,
+                           const std::function<bool(const std::string&)>& is_program) {
+  WordWalk walk(app);
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    const std::string& word = words[i];
+    const bool is_option = word.size() > 2 && word.starts_with("--");
+    if (walk.awaited == nullptr && is_option && walk.named(word.substr(0, word.find('='))) == nullptr)
+      return unknown_option(walk, word.substr(0, word.find('=')));
+    if (walk.awaited == nullptr && !word.starts_with('-') && walk.at_top() && !has_dashes &&
+        walk.subcommand(word) == nullptr)
+      return unknown_command(walk, words, i, is_program);
+    walk.step(word);
+  }
+  return {};
+}
+
+bool names_a_program(const std::string& word) {
+  std::error_code error;
+  if (std::filesystem::is_regular_file(word, error)) return true;
+  const char* const path = std::getenv("PATH");
+  if (path == nullptr || word.empty() || word.find('/') != std::string::npos) return false;
+  for (const auto part : std::views::split(std::string_view(path), ':')) {
+    const std::string program = fmt::format("{}/{}", std::string_view(part.begin(), part.end()), word);
+    if (std::filesystem::is_regular_file(program, error) && ::access(program.c_str(), X_OK) == 0) return true;
+  }
+  return false;
+}
+
+}  // namespace mcpivot

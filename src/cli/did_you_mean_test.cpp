@@ -1,0 +1,78 @@
+#include "cli/did_you_mean.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "cli/command_help.h"
+
+namespace mcpivot {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+using Words = std::vector<std::string>;
+
+class DidYouMean : public testing::Test {
+ protected:
+  DidYouMean() {
+    app_.add_option("--build", text_)->option_text("COMMAND");
+    app_.add_option("--cwd", text_)->option_text("FOLDER");
+    CLI::App* const status = add_command(app_, "status", "", "");
+    status->add_flag("--json", flag_);
+    status->add_option("SERVER", text_);
+    add_command(app_, "stop", "", "");
+  }
+  std::string hint(const Words& words, bool dashes = false) {
+    return misplaced_word(app_, words, dashes, [](const std::string& word) { return word == "node"; });
+  }
+
+  CLI::App app_{"", "mcpivot"};
+  std::string text_;
+  bool flag_ = false;
+};
+
+TEST_F(DidYouMean, a_misspelt_option_is_named_with_the_one_that_was_meant) {
+  EXPECT_EQ(hint({"--biuld", "make"}, true), "mcpivot has no option --biuld. Did you mean --build?");
+  EXPECT_EQ(hint({"--biuld=make"}, true), "mcpivot has no option --biuld. Did you mean --build?");
+  EXPECT_EQ(hint({"status", "--jsn"}), "mcpivot status has no option --jsn. Did you mean --json?");
+  EXPECT_EQ(hint({"status", "--quite-another"}), "mcpivot status has no option --quite-another.");
+}
+
+TEST_F(DidYouMean, a_misspelt_command_is_named_with_the_one_that_was_meant) {
+  EXPECT_EQ(hint({"staus"}), "mcpivot has no command staus. Did you mean status?");
+  EXPECT_EQ(hint({"--cwd", "here", "staus"}), "mcpivot has no command staus. Did you mean status?");
+}
+
+TEST_F(DidYouMean, the_command_of_a_server_without_its_dashes_is_shown_with_them) {
+  EXPECT_THAT(hint({"node", "server.js"}),
+              HasSubstr("put \"--\" before its command: mcpivot -- node server.js"));
+  EXPECT_THAT(hint({"--build", "make all", "node", "server.js", "--port", "3"}),
+              HasSubstr("mcpivot --build 'make all' -- node server.js --port 3"));
+  EXPECT_THAT(hint({"node"}), Not(HasSubstr("Did you mean")));
+}
+
+TEST_F(DidYouMean, words_that_have_their_place_are_not_complained_about) {
+  for (const Words& words : {Words{}, Words{"status"}, Words{"status", "node", "--json"},
+                             Words{"--cwd", "--biuld"}, Words{"--build=x"}, Words{"status", "-x"}})
+    EXPECT_EQ(hint(words), "") << testing::PrintToString(words);
+  EXPECT_EQ(hint({"node"}, true), "") << "the dashes are not what is missing";
+}
+
+TEST(DidYouMeanTool, finds_tools_by_their_own_names_and_by_names_that_are_almost_right) {
+  const Words tools{"alpha__echo", "alpha__read_file", "beta__echo"};
+  EXPECT_EQ(did_you_mean_tool("echo", tools), " Did you mean alpha__echo or beta__echo?");
+  EXPECT_EQ(did_you_mean_tool("alpha__ehco", tools), " Did you mean alpha__echo?");
+  EXPECT_EQ(did_you_mean_tool("raed_file", tools), " Did you mean alpha__read_file?");
+  EXPECT_EQ(did_you_mean_tool("quite_another", tools), "");
+  EXPECT_EQ(did_you_mean_tool("echo", {}), "");
+}
+
+TEST(NamesAProgram, is_told_by_the_path_and_by_the_file) {
+  EXPECT_TRUE(names_a_program("sh"));
+  EXPECT_TRUE(names_a_program("/bin/sh"));
+  EXPECT_FALSE(names_a_program("no-such-program-anywhere"));
+  EXPECT_FALSE(names_a_program("/"));
+}
+
+}  // namespace
+}  // namespace mcpivot

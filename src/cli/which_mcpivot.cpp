@@ -1,0 +1,127 @@
+#include "cli/which_mcpivot.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdlib>
+
+#include "cli/status_table.h"
+
+namespace mcpivot {
+namespace {
+
+namespace fs = std::filesystem;
+namespace json = boost::json;
+
+// One that runs says at once how it is.
+constexpr std::chrono::seconds status_patience{5};
+
+bool has_server(const json::object& status, const std::string& name) {
+  return std::ranges::any_of(status.at("servers").as_array(), [&](const json::value& server) {
+    return std::string_view(server.at("name").as_string()).find(name) != std::string_view::npos;
+  });
+}
+
+// How many folders deep `above` is, if it is `here` or a project's folder above it; else 0.
+std::size_t nearness(const fs::path& above, const fs::path& here, const fs::path& home) {
+  if (above.empty()) return 0;
+  const auto depth = static_cast<std::size_t>(std::distance(above.begin(), above.end()));
+  if (above == here) return depth;
+  if (above == above.root_path() || above == home) return 0;
+  return std::ranges::mismatch(above, here).in1 == above.end() ? depth : 0;
+}
+
+void keep(Found& found, const std::vector<std::size_t>& wanted) {
+  Found kept;
+  for (const std::size_t i : wanted) {
+    kept.clients.push_back(std::move(found.clients[i]));
+    kept.states.push_back(std::move(found.states[i]));
+  }
+  kept.elsewhere = found.clients.size() - wanted.size();
+  found = std::move(kept);
+}
+
+Found all_that_fit(const ControlWish& wish) {
+  Found found;
+  for (ControlClient& client : ControlClient::connect_all()) {
+    json::object status;
+    try {
+      client.wait_at_most(status_patience);
+      status = client.ask("status", {{"allClients", wish.as_json}}).as_object();
+      client.wait_at_most(std::chrono::seconds(0));
+    } catch (const ControlEnded&) {
+      continue;  // just now
+    } catch (const ControlError& error) {
+      fmt::print(stderr, "mcpivot: one that runs is left out: {}\n", error.what());
+      continue;
+    }
+    if (wish.many && !status.contains("clients")) continue;
+    const bool meant = wish.instance.empty() || text_in(status, "pid") == wish.instance ||
+                       text_in(status, "name") == wish.instance;
+    if (!meant || (!wish.server.empty() && !has_server(status, wish.server))) continue;
+    found.clients.push_back(std::move(client));
+    found.states.push_back(std::move(status));
+  }
+  return found;
+}
+
+}  // namespace
+
+std::vector<std::size_t> of_folder(const std::vector<json::object>& states, const fs::path& here,
+                                   const fs::path& home) {
+  std::vector<std::size_t> nearest;
+  std::size_t best = 1;
+  for (std::size_t i = 0; i < states.size(); ++i) {
+    const std::size_t near =
+        std::max(nearness(string_in(states[i], "folder"), here, home),
+                 nearness(fs::path(string_in(states[i], "config")).parent_path(), here, home));
+    if (near < best) continue;
+    if (near > best) nearest.clear();
+    best = near;
+    nearest.push_back(i);
+  }
+  return nearest;
+}
+
+Found look_around(const ControlWish& wish) {
+  Found found = all_that_fit(wish);
+  if (wish.all || !wish.instance.empty() || found.clients.size() < 2) return found;
+  std::error_code error;
+  const fs::path here = fs::current_path(error);
+  const char* const home = std::getenv("HOME");
+  if (const auto nearest = of_folder(found.states, here, home == nullptr ? "" : home); !nearest.empty())
+    keep(found, nearest);
+  return found;
+}
+
+std::string nobody(const ControlWish& wish) {
+  if (wish.many && wish.instance.empty())
+    return "no \"mcpivot serve\" is running; only its clients have sessions.";
+  if (wish.instance.empty() && wish.server.empty())
+    return "no mcpivot is running. A client starts one when it connects to it.";
+  return fmt::format("no running mcpivot fits {}; \"mcpivot status --all\" shows them.",
+                     wish.server.empty() ? wish.instance : wish.server);
+}
+
+ControlClient the_one(const ControlWish& wish) {
+  Found found = look_around(wish);
+  if (found.clients.empty()) throw ControlError(nobody(wish));
+  if (found.clients.size() == 1) return std::move(found.clients.front());
+  std::error_code error;
+  const char* const home = std::getenv("HOME");
+  const bool of_here = of_folder(found.states, fs::current_path(error), home == nullptr ? "" : home).size() ==
+                       found.states.size();
+  if (of_here && wish.instance.empty()) {
+    fmt::print(stderr,
+               "mcpivot: {} of them belong to this folder; taking {}. --instance PID takes another.\n",
+               found.clients.size(), instance_title(found.states.back()));
+    return std::move(found.clients.back());
+  }
+  std::string words =
+      "several mcpivots are running, none of them in this folder; say which with --instance PID:";
+  for (const json::object& status : found.states) words += fmt::format("\n  {}", instance_title(status));
+  throw ControlError(words);
+}
+
+}  // namespace mcpivot

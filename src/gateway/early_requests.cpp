@@ -1,0 +1,63 @@
+#include "gateway/early_requests.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "rpc/message.h"
+
+namespace mcpivot {
+
+void EarlyRequests::wait(Asker asker, std::string_view id, std::vector<std::string> servers,
+                         std::function<void()> then) {
+  Early early{.asker = asker,
+              .id = std::string(id),
+              .servers = std::move(servers),
+              .deadline = clock_.now() + patience,
+              .then = std::move(then)};
+  if (waiting_.size() >= most_waiting || is_due(early)) return early.then();
+  waiting_.push_back(std::move(early));
+  if (waiting_.size() == 1) set_timer();
+}
+
+bool EarlyRequests::is_due(const Early& early) const {
+  return early.deadline <= clock_.now() || std::ranges::none_of(early.servers, is_starting_);
+}
+
+// What is answered may make others come or go.
+void EarlyRequests::look() {
+  for (;;) {
+    const auto due = std::ranges::find_if(waiting_, [this](const Early& early) { return is_due(early); });
+    if (due == waiting_.end()) break;
+    const auto then = std::move(due->then);
+    waiting_.erase(due);
+    then();
+  }
+  set_timer();
+}
+
+void EarlyRequests::release() {
+  timer_.cancel();
+  for (const Early& early : std::exchange(waiting_, {})) early.then();
+}
+
+void EarlyRequests::set_timer() {
+  if (waiting_.empty()) return timer_.cancel();
+  timer_.set(waiting_.front().deadline, [this] { look(); });
+}
+
+std::optional<Asker> EarlyRequests::cancel(Asker by, std::string_view id) {
+  const auto found = std::ranges::find_if(
+      waiting_, [&](const Early& early) { return by.speaks_for(early.asker) && same_id(early.id, id); });
+  if (found == waiting_.end()) return std::nullopt;
+  const Asker asker = found->asker;
+  waiting_.erase(found);
+  set_timer();
+  return asker;
+}
+
+void EarlyRequests::forget(ClientId client) {
+  std::erase_if(waiting_, [&](const Early& early) { return early.asker.client == client; });
+  set_timer();
+}
+
+}  // namespace mcpivot

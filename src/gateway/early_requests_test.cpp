@@ -1,0 +1,100 @@
+#include "gateway/early_requests.h"
+
+#include <gmock/gmock.h>
+
+#include <set>
+
+#include "virtual_time.h"
+
+namespace mcpivot {
+namespace {
+
+using namespace std::chrono_literals;
+using testing::ElementsAre;
+using testing::IsEmpty;
+
+class EarlyRequestsTest : public testing::Test {
+ protected:
+  static Asker asker(int client) { return {.client = static_cast<ClientId>(client)}; }
+  void wait(const std::string& id, std::vector<std::string> servers, int client = 1) {
+    early_.wait(asker(client), id, std::move(servers), [this, id] { answered_.push_back(id); });
+  }
+  void is_ready(const std::string& server) {
+    starting_.erase(server);
+    early_.look();
+  }
+
+  void pass(std::chrono::milliseconds time) {
+    const auto until = time_.now() + time;
+    while (time_.step(until)) {
+    }
+  }
+
+  simulation::VirtualTime time_;
+  std::set<std::string> starting_{"alpha", "beta"};
+  std::vector<std::string> answered_;
+  EarlyRequests early_{time_, [this](const std::string& server) { return starting_.contains(server); }};
+};
+
+TEST_F(EarlyRequestsTest, who_needs_no_server_that_starts_does_not_wait) {
+  wait("1", {});
+  wait("2", {"gamma"});
+  EXPECT_THAT(answered_, ElementsAre("1", "2"));
+  EXPECT_EQ(time_.set(), 0u);
+}
+
+TEST_F(EarlyRequestsTest, each_waits_for_the_servers_that_it_needs_and_no_others) {
+  wait("both", {"alpha", "beta"});
+  wait("beta", {"beta"});
+  EXPECT_THAT(answered_, IsEmpty());
+  is_ready("beta");
+  EXPECT_THAT(answered_, ElementsAre("beta"));
+  is_ready("alpha");
+  EXPECT_THAT(answered_, ElementsAre("beta", "both"));
+  EXPECT_EQ(time_.set(), 0u);
+}
+
+TEST_F(EarlyRequestsTest, nobody_waits_longer_than_five_seconds) {
+  wait("first", {"alpha"});
+  pass(2s);
+  wait("second", {"alpha"});
+  pass(2'999ms);
+  EXPECT_THAT(answered_, IsEmpty());
+  pass(1ms);
+  EXPECT_THAT(answered_, ElementsAre("first"));
+  pass(2s);
+  EXPECT_THAT(answered_, ElementsAre("first", "second"));
+}
+
+TEST_F(EarlyRequestsTest, what_is_taken_back_is_not_answered) {
+  wait("1", {"alpha"}, 1);
+  wait("1", {"alpha"}, 2);
+  EXPECT_FALSE(early_.cancel(asker(3), "1"));
+  EXPECT_FALSE(early_.cancel(asker(1), "2"));
+  EXPECT_TRUE(early_.cancel(asker(1), "1"));
+  early_.forget(static_cast<ClientId>(2));
+  is_ready("alpha");
+  EXPECT_THAT(answered_, IsEmpty());
+  EXPECT_EQ(time_.set(), 0u);
+}
+
+TEST_F(EarlyRequestsTest, an_answer_may_bring_the_next_request) {
+  early_.wait(asker(1), "1", {"alpha"}, [this] {
+    answered_.push_back("1");
+    wait("2", {"beta"});
+  });
+  is_ready("alpha");
+  EXPECT_THAT(answered_, ElementsAre("1"));
+  early_.release();
+  EXPECT_THAT(answered_, ElementsAre("1", "2"));
+}
+
+TEST_F(EarlyRequestsTest, only_so_many_wait) {
+  for (std::size_t i = 0; i < EarlyRequests::most_waiting; ++i) wait("early", {"alpha"});
+  EXPECT_THAT(answered_, IsEmpty());
+  wait("late", {"alpha"});
+  EXPECT_THAT(answered_, ElementsAre("late"));
+}
+
+}  // namespace
+}  // namespace mcpivot

@@ -1,0 +1,67 @@
+// How often a server's tools are called, how often that is an error, and how long half of the calls take at
+// most: for whoever looks at its status. It is counted where answers come back, so it costs each call a few
+// instructions; nothing is allocated, and no message is read for it.
+//
+// Plain data; one thread.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <chrono>
+#include <cstdint>
+#include <optional>
+
+namespace mcpivot {
+
+class CallCounts {
+ public:
+  using Nanoseconds = std::chrono::nanoseconds;
+  using Microseconds = std::chrono::microseconds;
+
+  // The server has answered a call, after this time.
+  void answered(Nanoseconds took, bool is_error) {
+    ++calls_;
+    errors_ += is_error ? 1 : 0;
+    ++times_[bucket_of(took)];
+    if (++timed_ == most_timed) [[unlikely]]
+      forget_half();
+  }
+  // It never did: it died, took too long, or said something that is no answer.
+  void failed() {
+    ++calls_;
+    ++errors_;
+  }
+
+  // Those of another instance, too.
+  void add(const CallCounts& other);
+
+  std::uint64_t calls() const { return calls_; }
+  std::uint64_t errors() const { return errors_; }
+  // Of the latest answers, to about a tenth; nothing if there were none.
+  std::optional<Microseconds> median() const;
+
+ private:
+  // Four buckets for each doubling, from a microsecond to more than an hour.
+  static constexpr unsigned first_width = 11;  // bits of 1,024 ns
+  static constexpr std::size_t buckets = 128;
+  static constexpr std::uint64_t shortest = std::uint64_t{1} << (first_width - 1);
+  static constexpr std::uint64_t longest = (std::uint64_t{1} << (first_width - 1 + buckets / 4)) - 1;
+  static constexpr unsigned most_timed = 1024;
+
+  static std::size_t bucket_of(Nanoseconds took) {
+    const auto ticks =
+        std::clamp(static_cast<std::uint64_t>(std::max<std::int64_t>(took.count(), 0)), shortest, longest);
+    const auto width = static_cast<unsigned>(std::bit_width(ticks));
+    return (width - first_width) * 4 + ((ticks >> (width - 3)) & 3);
+  }
+  // What was long ago counts less and less.
+  void forget_half();
+
+  std::uint64_t calls_ = 0;
+  std::uint64_t errors_ = 0;
+  unsigned timed_ = 0;  // the sum of these, below most_timed
+  std::array<std::uint16_t, buckets> times_{};
+};
+
+}  // namespace mcpivot

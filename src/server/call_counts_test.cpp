@@ -1,0 +1,73 @@
+#include "server/call_counts.h"
+
+#include <gtest/gtest.h>
+
+namespace mcpivot {
+namespace {
+
+using namespace std::chrono_literals;
+
+// As near as it promises to be.
+void expect_median(const CallCounts& counts, std::chrono::nanoseconds expected) {
+  ASSERT_TRUE(counts.median());
+  const double ratio = std::chrono::duration<double>(*counts.median()) / expected;
+  EXPECT_NEAR(ratio, 1, 0.13) << expected.count() << " ns";
+}
+
+TEST(CallCounts, count_calls_and_those_that_failed_in_whichever_way) {
+  CallCounts counts;
+  counts.answered(1ms, false);
+  counts.answered(1ms, true);
+  counts.failed();
+  EXPECT_EQ(counts.calls(), 3U);
+  EXPECT_EQ(counts.errors(), 2U);
+}
+
+TEST(CallCounts, have_no_median_before_the_first_answer) {
+  CallCounts counts;
+  EXPECT_FALSE(counts.median());
+  counts.failed();
+  EXPECT_FALSE(counts.median()) << "how long would it have taken?";
+}
+
+TEST(CallCounts, know_the_median_of_short_and_of_long_calls) {
+  for (const std::chrono::nanoseconds took : {3'000ns, 47'000ns, 480'000ns, 1'999'000ns, 70'000'000ns}) {
+    CallCounts counts;
+    for (int i = 0; i < 5; ++i) counts.answered(took, false);
+    expect_median(counts, took);
+  }
+  CallCounts counts;
+  for (const auto took : {10ms, 20ms, 30ms, 40ms, 5000ms}) counts.answered(took, false);
+  expect_median(counts, 30ms);
+}
+
+TEST(CallCounts, take_any_time) {
+  CallCounts counts;
+  for (int i = 0; i < 3; ++i) counts.answered(-5ms, false);
+  EXPECT_LE(*counts.median(), 2us);
+  for (int i = 0; i < 9; ++i) counts.answered(240h, false);
+  EXPECT_GE(*counts.median(), 1h);
+}
+
+TEST(CallCounts, forget_how_long_it_took_in_the_past_but_not_how_often) {
+  CallCounts counts;
+  for (int i = 0; i < 100'000; ++i) counts.answered(50ms, false);
+  for (int i = 0; i < 2'000; ++i) counts.answered(1ms, false);
+  expect_median(counts, 1ms);
+  EXPECT_EQ(counts.calls(), 102'000U);
+}
+
+TEST(CallCounts, of_several_instances_are_those_of_their_server) {
+  CallCounts server;
+  for (int instance = 0; instance < 50; ++instance) {
+    CallCounts counts;
+    for (int i = 0; i < 500; ++i) counts.answered(20ms, i % 10 == 0);
+    server.add(counts);
+  }
+  EXPECT_EQ(server.calls(), 25'000U);
+  EXPECT_EQ(server.errors(), 2'500U);
+  expect_median(server, 20ms);
+}
+
+}  // namespace
+}  // namespace mcpivot

@@ -1,0 +1,186 @@
+// Servers that start for the first time, with nothing known of them: what they have isn't denied meanwhile.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "gateways.h"
+#include "serves.h"
+
+namespace harness {
+namespace {
+
+namespace json = boost::json;
+using std::chrono::seconds;
+using testing::AllOf;
+using testing::Contains;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::Not;
+
+// One that takes its time to start.
+json::object slow(json::object more = {}) {
+  return server({"--name", "slow", "--delay", "initialize=700", "--only", "echo,sleep"}, std::move(more));
+}
+// One that never gets ready.
+json::object silent(json::object more = {}) {
+  return server({"--hold", "initialize"}, std::move(more));
+}
+
+// Longer than anybody waits for servers that start.
+Deadline at_last() {
+  return in(seconds(20));
+}
+
+TEST(ColdGateway, a_list_has_the_tools_of_active_servers_that_are_just_starting) {
+  Client client(with({{"slow", slow({{"active", true}})}, {"other", server({})}}));
+  client.initialize();
+  EXPECT_THAT(tools_of(client), Contains("slow__echo"));
+}
+
+TEST(ColdGateway, the_handshake_waits_for_nobody) {
+  Client client(with({{"slow", silent({{"active", true}})}, {"other", silent()}}));
+  client.initialize();
+  EXPECT_THAT(client.call_text("pivot_status"), HasSubstr("slow: active, starting"));
+}
+
+TEST(ColdGateway, a_search_finds_what_servers_have_that_are_just_starting) {
+  Client client(with({{"slow", slow()}, {"other", server({"--only", "none"})}}));
+  client.initialize();
+  EXPECT_THAT(client.call_text("pivot_search", {{"query", "answers with the text"}}),
+              AllOf(HasSubstr("slow__echo (inactive"), Not(HasSubstr("starting"))));
+}
+
+TEST(ColdGateway, a_call_reaches_a_server_that_is_just_starting) {
+  Client client(with({{"slow", slow()}, {"other", server({})}}));
+  client.initialize();
+  EXPECT_EQ(own(client, "pivot_call", {{"tool", "slow__echo"}, {"arguments", {{"text", "through"}}}}),
+            "through");
+}
+
+TEST(ColdGateway, a_tool_of_an_active_server_that_is_just_starting_is_called_by_its_name) {
+  Client client(with({{"slow", slow({{"active", true}})}, {"other", silent()}}));
+  client.initialize();
+  EXPECT_EQ(own(client, "slow__echo", {{"text", "direct"}}), "direct");
+}
+
+TEST(ColdGateway, activating_a_server_that_is_just_starting_tells_its_tools) {
+  Client client(with({{"slow", slow()}, {"other", silent()}}));
+  client.initialize();
+  EXPECT_THAT(client.call_text("pivot_activate", {{"server", "slow"}}),
+              HasSubstr("[mcpivot] \"slow\" is now active; tools: slow__echo, slow__sleep."));
+}
+
+TEST(ColdGateway, those_that_take_longer_are_named) {
+  Client client(with({{"silent", silent({{"active", true}})},
+                      {"mute", silent()},
+                      {"other", server({"--only", "echo"}, {{"active", true}})}}));
+  client.initialize();
+  const auto list = client.send("tools/list");
+  const auto search = client.send_call("pivot_search", {{"query", "answers with the text"}});
+  const auto vain = client.send_call("pivot_search", {{"query", "book a flight to Lisbon"}});
+  const auto call = client.send_call("pivot_call", {{"tool", "silent__echo"}});
+  const auto direct = client.send_call("silent__echo");
+  EXPECT_THAT(names_in(client.await(list, at_last()), "tools"),
+              AllOf(Contains("other__echo"), Not(Contains("silent__echo"))));
+  EXPECT_THAT(text_of(client.await(search, at_last())),
+              AllOf(HasSubstr("other__echo"),
+                    HasSubstr("still starting, so their tools aren't known yet: silent, mute")));
+  EXPECT_THAT(text_of(client.await(vain, at_last())),
+              AllOf(HasSubstr("nothing fits"),
+                    HasSubstr("Still starting, so their tools aren't known yet: silent, mute.")));
+  EXPECT_THAT(text_of(client.await(call, at_last())),
+              AllOf(HasSubstr("no tool is called \"silent__echo\""), HasSubstr("Still starting")));
+  EXPECT_THAT(json::serialize(client.await(direct, at_last())),
+              AllOf(HasSubstr("Unknown tool: silent__echo"), HasSubstr("Still starting")));
+  // What the list lacks, the model is told with the next answer, once.
+  EXPECT_THAT(client.call_text("other__echo", {{"text", "x"}}),
+              AllOf(HasSubstr("still starting"), HasSubstr("\"silent\""), Not(HasSubstr("mute"))));
+  EXPECT_EQ(client.call_text("other__echo", {{"text", "y"}}), "y");
+}
+
+TEST(ColdGateway, a_server_that_fails_keeps_nobody_waiting) {
+  Client client(
+      with({{"broken", server({"--die", "start"}, {{"active", true}})}, {"slow", slow({{"active", true}})}}));
+  client.initialize();
+  EXPECT_THAT(tools_of(client), AllOf(Contains("slow__echo"), Contains("pivot_search")));
+}
+
+TEST(ColdGateway, a_request_that_waits_can_be_taken_back) {
+  Client client(with({{"silent", silent()}, {"other", silent()}}));
+  client.initialize();
+  const auto search = client.send_call("pivot_search", {{"query", "anything"}});
+  client.notify("notifications/cancelled", {{"requestId", search}});
+  const auto next = client.send_call("pivot_search", {{"query", "anything else"}});
+  client.await(next, at_last());
+  EXPECT_THAT(client.answers, IsEmpty());
+}
+
+TEST(ColdGateway, the_end_of_mcpivot_answers_whoever_waits) {
+  Client client(with({{"silent", silent()}, {"other", silent()}}));
+  client.initialize();
+  const auto search = client.send_call("pivot_search", {{"query", "anything"}});
+  client.child().close_stdin();
+  EXPECT_THAT(text_of(client.await(search)), HasSubstr("nothing fits"));
+}
+
+// ---- What is left for the next run.
+
+class Remembered : public testing::Test {
+ protected:
+  // The same cache for all of them.
+  ClientOptions run(const json::object& servers) const {
+    ClientOptions options = with(servers);
+    options.environment = environment();
+    return options;
+  }
+  Environment environment() const { return {{"XDG_CACHE_HOME", folder_.path() / "cache"}}; }
+  // Says nothing in its second life.
+  json::object server_of_one_life() const {
+    return server({"--lives", (folder_.path() / "lives").string(), "--life", "2+", "--hold", "initialize"},
+                  {{"active", true}, {"cwd", folder_.path().string()}});
+  }
+  TemporaryDirectory folder_;
+};
+
+TEST_F(Remembered, what_one_client_learnt_is_there_for_another_one) {
+  const json::object servers{{"one", server_of_one_life()}, {"other", server({"--only", "none"})}};
+  {
+    Client first(run(servers));
+    first.initialize("2025-03-26");
+    EXPECT_THAT(tools_of(first), Contains("one__echo"));
+  }
+  Client second(run(servers));
+  second.initialize("2025-06-18");
+  EXPECT_THAT(tools_of(second), Contains("one__echo"));
+  EXPECT_THAT(second.call_text("pivot_status"), HasSubstr("one: active, starting"));
+}
+
+TEST_F(Remembered, what_doctor_learnt_is_there_for_the_first_client) {
+  const json::object servers{{"one", server_of_one_life()}, {"other", server({"--only", "none"})}};
+  std::ofstream(folder_.path() / "mcpivot.json") << file_of(servers);
+  Environment added = environment();
+  added.emplace_back("FAKE", fake_server_binary());
+  EXPECT_THAT(run_mcpivot({"doctor"}, folder_.path(), added).out, HasSubstr("one: ready"));
+  Client client(run(servers));
+  client.initialize();
+  EXPECT_THAT(tools_of(client), Contains("one__echo"));
+  EXPECT_THAT(client.call_text("pivot_status"), HasSubstr("one: active, starting"));
+}
+
+// ---- Over HTTP.
+
+TEST(ColdServe, the_first_list_of_a_client_has_the_tools_of_servers_that_are_just_starting) {
+  const TemporaryDirectory folder;
+  json::object shared = slow({{"active", true}, {"sharing", "shared"}});
+  private_file(folder.path() / "mcpivot.json",
+               file_of({{"slow", slow({{"active", true}})}, {"all", shared}}));
+  const Serve serve({"--config", (folder.path() / "mcpivot.json").string()});
+  WebClient client(serve);
+  client.initialize();
+  EXPECT_THAT(names_in(client.request("tools/list"), "tools"),
+              AllOf(Contains("slow__echo"), Contains("all__echo")));
+  WebClient modern(serve, Era::modern);
+  EXPECT_THAT(names_in(modern.request("tools/list"), "tools"), Contains("slow__echo"));
+}
+
+}  // namespace
+}  // namespace harness

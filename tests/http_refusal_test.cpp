@@ -1,0 +1,120 @@
+// HTTP daemons that are there and say no: nobody waits for them as for one that is away.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "daemons.h"
+
+namespace harness {
+namespace {
+
+namespace json = boost::json;
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::Not;
+
+// Whoever waited for it would wait for longer than any test.
+ClientOptions patient(const std::string& url, Strings more = {}) {
+  more.insert(more.end(), {"--queue-timeout", "10m"});
+  return to(url, std::move(more));
+}
+
+std::string refused_call(Client& client) {
+  const json::object answer = client.call("echo", {{"text", "hi"}});
+  EXPECT_TRUE(is_error(answer));
+  return text_of(answer);
+}
+
+// For longer than a loop with back-off would leave it alone.
+bool is_left_alone(Client& client) {
+  constexpr std::string_view words = "refused by the server ";
+  return wait_until(
+      [&] {
+        const std::string connection = status_of(client, "connection");
+        return connection.starts_with(words) && std::stod(connection.substr(words.size())) >= 1;
+      },
+      soon());
+}
+
+TEST(HttpRefusal, credentials_that_are_missing_are_told_to_each_call_at_once) {
+  const FakeDaemon daemon({"--header", "Authorization: Bearer t0ps3cret"});
+  Client client(patient(daemon.url()));
+  EXPECT_THAT(json::serialize(client.initialize()), HasSubstr("401"));
+  EXPECT_THAT(
+      refused_call(client),
+      AllOf(HasSubstr("[mcpivot] server \"app\" can't be used: the server rejected `initialize`: it "
+                      "answered 401 Fake: who are you? It wants credentials"),
+            HasSubstr("--header \"Authorization: Bearer ${TOKEN}\""), HasSubstr("\"headers\""),
+            HasSubstr("The request was not sent; the next one tries again."), Not(HasSubstr("away"))));
+  EXPECT_EQ(status_of(client, "state"), "failed");
+}
+
+TEST(HttpRefusal, it_is_tried_again_by_each_call_and_not_in_a_loop) {
+  const FakeDaemon daemon({"--header", "Authorization: Bearer t0ps3cret"});
+  Client client(patient(daemon.url()));
+  client.initialize();
+  ASSERT_TRUE(is_left_alone(client));
+  EXPECT_EQ(daemon.times("1 turned away 401"), 1u);
+  refused_call(client);
+  refused_call(client);
+  ASSERT_TRUE(is_left_alone(client));
+  EXPECT_EQ(daemon.times("1 turned away 401"), 3u);
+}
+
+TEST(HttpRefusal, a_daemon_that_lets_us_in_again_takes_the_next_call) {
+  FakeDaemon daemon;
+  Client client(patient(daemon.url()));
+  client.initialize();
+  daemon.restart({"--status", "403"});
+  EXPECT_THAT(refused_call(client), HasSubstr("403"));
+  daemon.restart();
+  EXPECT_EQ(own(client, "echo", {{"text", "in"}}), "in");
+}
+
+TEST(HttpRefusal, a_daemon_that_refuses_and_then_is_away_is_waited_for) {
+  FakeDaemon daemon({"--header", "Authorization: Bearer t0ps3cret"});
+  Client client(patient(daemon.url(), {"--header", "Authorization: Bearer wr0ng"}));
+  client.initialize();
+  EXPECT_THAT(refused_call(client),
+              AllOf(HasSubstr("401"), HasSubstr("Authorization"), Not(HasSubstr("wr0ng"))));
+  const int port = daemon.port();
+  daemon.kill();
+  const std::int64_t id = client.send_call("echo", {{"text", "patient"}});
+  ASSERT_TRUE(wait_status(client, "waiting", "1"));
+  const FakeDaemon open(port, {});
+  EXPECT_EQ(own_text(client.await(id)), "patient");
+}
+
+TEST(HttpRefusal, an_address_without_mcp_is_named_at_once) {
+  const FakeDaemon daemon({"--status", "404", "--no-stream"});
+  Client client(patient(daemon.url()));
+  client.initialize();
+  EXPECT_THAT(refused_call(client), AllOf(HasSubstr("404"), HasSubstr(daemon.url()), HasSubstr("--url"),
+                                          HasSubstr("\"url\""), Not(HasSubstr("away"))));
+}
+
+TEST(HttpRefusal, a_handshake_that_is_rejected_in_both_eras_is_told_in_the_servers_words) {
+  const FakeDaemon daemon({"--reject", "Unsupported protocol version: 2025-11-25", "--no-stream"});
+  Client client(patient(daemon.url()));
+  client.initialize();
+  EXPECT_THAT(refused_call(client), AllOf(HasSubstr("the server rejected `initialize`: Unsupported protocol "
+                                                    "version: 2025-11-25."),
+                                          Not(HasSubstr("away"))));
+  ASSERT_TRUE(is_left_alone(client));
+  // Once in each era, for the client's handshake and for the call.
+  EXPECT_EQ(daemon.times("1 turned away Unsupported protocol version: 2025-11-25"), 4u);
+}
+
+TEST(HttpRefusal, many_calls_that_wait_for_one_answer_all_get_it) {
+  FakeDaemon daemon;
+  Client client(patient(daemon.url()));
+  client.initialize();
+  daemon.kill();
+  std::vector<std::int64_t> waiting;
+  for (int i = 0; i < 5; ++i) waiting.push_back(client.send_call("echo", {{"text", "x"}}));
+  ASSERT_TRUE(wait_status(client, "waiting", "5"));
+  daemon.start({"--status", "401"});
+  for (const std::int64_t id : waiting) EXPECT_THAT(text_of(client.await(id)), HasSubstr("401"));
+}
+
+}  // namespace
+}  // namespace harness
