@@ -52,12 +52,12 @@ std::string logs_text(const ControlNames& tools) {
 }  // namespace
 
 std::string fix_text(const NextStep& next) {
-  using OnSave = NextStep::OnSave;
+  using Saving = NextStep::Saving;
   const ControlNames& tools = next.control;
-  std::string text = next.on_save == OnSave::rebuilds   ? "Fix the cause; saving rebuilds it."
-                     : next.on_save == OnSave::restarts ? "Fix the cause; saving restarts it."
+  std::string text = next.on_save == Saving::rebuilds   ? "Fix the cause; saving rebuilds it."
+                     : next.on_save == Saving::restarts ? "Fix the cause; saving restarts it."
                      : !tools.rebuild.empty() ? fmt::format("Fix the cause, then call {}.", tools.rebuild)
-                     : next.on_save == OnSave::restarts_with_binary
+                     : next.on_save == Saving::restarts_with_binary
                          ? "Fix the cause; mcpivot restarts it when its binary changes."
                      : !tools.restart.empty() ? fmt::format("Fix the cause, then call {}.", tools.restart)
                                               : "Fix the cause.";

@@ -19,13 +19,13 @@ namespace mcpivot {
 
 // What somebody who fixed a server does next.
 struct NextStep {
-  enum class OnSave : std::uint8_t {
+  enum class Saving : std::uint8_t {
     nothing,
     rebuilds,
     restarts,
     restarts_with_binary  // what counts is the binary, which somebody else builds
   };
-  OnSave on_save = OnSave::nothing;
+  Saving on_save = Saving::nothing;
   ControlNames control{};  // what the model can call
 };
 // "Fix the cause; saving rebuilds it. pivot_logs shows all of its stderr."

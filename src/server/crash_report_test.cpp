@@ -26,18 +26,18 @@ TEST(CrashReport, says_what_died_how_and_doing_what) {
 }
 
 TEST(CrashReport, the_next_step_is_the_one_that_works_with_this_server) {
-  using OnSave = NextStep::OnSave;
-  EXPECT_EQ(fix_text({.on_save = OnSave::rebuilds}),
+  using Saving = NextStep::Saving;
+  EXPECT_EQ(fix_text({.on_save = Saving::rebuilds}),
             "Fix the cause; saving rebuilds it. pivot_logs shows all of its stderr.");
-  EXPECT_EQ(next_line({.on_save = OnSave::rebuilds}),
+  EXPECT_EQ(next_line({.on_save = Saving::rebuilds}),
             "Next: fix the cause; saving rebuilds it. pivot_logs shows all of its stderr.");
-  EXPECT_EQ(fix_text({.on_save = OnSave::restarts}),
+  EXPECT_EQ(fix_text({.on_save = Saving::restarts}),
             "Fix the cause; saving restarts it. pivot_logs shows all of its stderr.");
   EXPECT_EQ(fix_text({}), "Fix the cause, then call pivot_rebuild. pivot_logs shows all of its stderr.");
   NextStep next;
   next.control = {.rebuild = {}, .restart = "pivot_restart", .status = {}, .logs = {}};
   EXPECT_EQ(fix_text(next), "Fix the cause, then call pivot_restart.");
-  next.on_save = OnSave::restarts_with_binary;
+  next.on_save = Saving::restarts_with_binary;
   EXPECT_EQ(fix_text(next), "Fix the cause; mcpivot restarts it when its binary changes.");
   next = {.control = {.rebuild = {}, .restart = {}, .status = {}, .logs = {}}};
   EXPECT_EQ(fix_text(next), "Fix the cause.");

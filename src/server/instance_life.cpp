@@ -273,15 +273,15 @@ std::string Instance::describe(const Generation::Requests::Request& request) con
 }
 
 NextStep Instance::next_step() const {
-  using OnSave = NextStep::OnSave;
+  using Saving = NextStep::Saving;
   NextStep next{.control = config_->control};
   if (!config_->watching) return next;
   const auto file = world_.files().program_of(config_->command);
   const bool restarts = !config_->watch.empty() || (file && !file->is_binary);
-  next.on_save = restarts && can_build() && !config_->watch.empty() ? OnSave::rebuilds
-                 : restarts                                         ? OnSave::restarts
-                 : file                                             ? OnSave::restarts_with_binary
-                                                                    : OnSave::nothing;
+  next.on_save = restarts && can_build() && !config_->watch.empty() ? Saving::rebuilds
+                 : restarts                                         ? Saving::restarts
+                 : file                                             ? Saving::restarts_with_binary
+                                                                    : Saving::nothing;
   return next;
 }
 
