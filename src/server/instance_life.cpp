@@ -20,6 +20,9 @@ constexpr milliseconds look_again_after{100};
 
 constexpr std::size_t most_lost_calls = 64;
 
+// Of hundreds of calls that die together only the first are told the server's last words.
+constexpr std::size_t most_full_reports = 16;
+
 // Methods that change nothing: if the server dies over one, it can be asked again.
 bool is_read(Method method) {
   switch (method) {
@@ -300,9 +303,13 @@ Death Instance::describe_death(Generation& generation, std::string how) const {
 
 std::vector<ClientId> Instance::settle_open(Generation& generation, const Death& death, bool again) {
   remember_lost(generation, death);
+  Death brief = death;
+  brief.stderr_lines.clear();
+  brief.tells_stderr = false;
   std::vector<ClientId> told;
   for (Generation::Open& open : generation.take_open())
-    if (settle(generation, open, death, again)) told.push_back(open.request.origin.client);
+    if (settle(generation, open, told.size() < most_full_reports ? death : brief, again))
+      told.push_back(open.request.origin.client);
   return told;
 }
 
