@@ -349,8 +349,9 @@ void Oracle::judge_excuse(const Asked& asked, std::string_view raw) {
       says("for it to start") && !says("a new generation takes its place") &&
       says(fmt::format(R"(server \"{}\" )", asked.server)))
     return violate(fmt::format("{} waited for a server that is ready: {}", asked.number, brief(raw)));
-  // A daemon that says no is there: who needs it is told at once, and not after having waited for it.
-  if (server != nullptr && !asked.in_batch && server->life().is_refused() &&
+  // A daemon that says no is there: who needs it is told at once, and not after having waited for it, unless
+  // it is being built.
+  if (server != nullptr && !asked.in_batch && server->life().is_refused() && !server->status().building &&
       server->life().coming() == mcpivot::Life::Next::nothing && says("for it to start"))
     violate(fmt::format("{} waited for a server that had said no: {}", asked.number, brief(raw)));
 }
@@ -436,7 +437,9 @@ void Oracle::judge_capabilities(const std::string& server, const Message& call) 
   int who = 0;
   const std::string_view digits = call.raw.substr(at + canary_begins.size());
   std::from_chars(digits.data(), digits.data() + digits.size(), who);
-  const bool excused = !shaken_.contains(-who) || mcpivot::same_id(call.text(call.name), R"("again")");
+  // A call goes on as it began, maybe before its client said who it is.
+  const bool excused =
+      !shaken_.contains(-who) || call.request_state || mcpivot::same_id(call.text(call.name), R"("again")");
   if (told != capabilities(-who) && !(told == "{}" && excused && shared_.contains(own_name(server))))
     violate(fmt::format("{} is told what another client can do: {}", server, brief(call.raw)));
 }
