@@ -6,6 +6,7 @@
 #include <fstream>
 
 #include "lives.h"
+#include "serves.h"
 
 namespace harness {
 namespace {
@@ -36,8 +37,9 @@ class OnSave : public testing::Test {
   fs::path source() const { return project_.path() / "a.txt"; }
   fs::path gate() const { return project_.path() / "gate"; }
   ClientOptions options(std::vector<std::string> more = {}) const {
-    std::vector<std::string> all = {"--cwd", project_.path(), "--watch", "*.txt", "--build",
-                                    "if grep -q slow a.txt; then cat gate; fi; ! grep -q broken a.txt"};
+    std::vector<std::string> all = {
+        "--cwd", project_.path(), "--watch",
+        "*.txt", "--build",       "if grep -q slow a.txt; then cat gate; fi; ! grep -q broken a.txt"};
     all.insert(all.end(), more.begin(), more.end());
     return {.options = all, .server = {}};
   }
@@ -155,6 +157,20 @@ TEST_F(OnSave, the_answer_of_a_call_that_the_old_generation_finishes_says_so) {
   client.answer(slow.question, {{"roots", boost::json::array()}});
   EXPECT_THAT(words_of(client.await(slow.id)),
               AllOf(HasSubstr("this answer is from generation 1 of"), HasSubstr("generation 2 serves now")));
+}
+
+TEST_F(OnSave, one_of_many_clients_is_answered_by_the_old_code_which_says_so) {
+  Gate slow(gate());
+  const ClientOptions one = options();
+  const Serve serve(one.options, one.server);
+  WebClient client(serve);
+  client.initialize();
+  const std::string pid = own_text(client.call("pid"));
+  write(source(), "slow");
+  ASSERT_TRUE(slow.wait_for_visitor());
+  EXPECT_THAT(words_of(client.call("pid")),
+              AllOf(HasSubstr(pid), HasSubstr("this answer is from generation 1")));
+  slow.open();
 }
 
 }  // namespace

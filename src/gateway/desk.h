@@ -110,6 +110,7 @@ class Desk final : private Instance::Watcher, private ControlTools::Fleet {
     if (!listens_.empty()) subscribe();  // whose a resource is may have changed
   }
   void on_settled(const Instance& /*instance*/) override { early_.look(); }
+  void on_stop(const Instance& instance) override { early_.release(instance.name()); }
   void on_list_changed(const Instance& instance, ListKind kind) override;
   void pass_answer(const Instance& instance, const Generation::Requests::Request& request,
                    ToClient& said) override;

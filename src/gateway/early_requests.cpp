@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/contains.h"
 #include "rpc/message.h"
 
 namespace mcpivot {
@@ -24,15 +25,24 @@ bool EarlyRequests::is_due(const Early& early) const {
 }
 
 // What is answered may make others come or go.
-void EarlyRequests::look() {
+template <class IsDue>
+void EarlyRequests::answer(const IsDue& due) {
   for (;;) {
-    const auto due = std::ranges::find_if(waiting_, [this](const Early& early) { return is_due(early); });
-    if (due == waiting_.end()) break;
-    const auto then = std::move(due->then);
-    waiting_.erase(due);
+    const auto next = std::ranges::find_if(waiting_, due);
+    if (next == waiting_.end()) break;
+    const auto then = std::move(next->then);
+    waiting_.erase(next);
     then();
   }
   set_timer();
+}
+
+void EarlyRequests::look() {
+  answer([this](const Early& early) { return is_due(early); });
+}
+
+void EarlyRequests::release(const std::string& server) {
+  answer([&](const Early& early) { return contains(early.servers, server); });
 }
 
 void EarlyRequests::release() {

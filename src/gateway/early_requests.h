@@ -34,6 +34,8 @@ class EarlyRequests {
   void look();
   // Nobody is waited for any longer.
   void release();
+  // The same for those that wait for this server.
+  void release(const std::string& server);
   // Takes a request back: who asked for it. Null: it is not here.
   std::optional<Asker> cancel(Asker by, std::string_view id);
   // One who asked is gone.
@@ -48,6 +50,8 @@ class EarlyRequests {
     std::function<void()> then;
   };
   bool is_due(const Early& early) const;
+  template <class IsDue>
+  void answer(const IsDue& due);
   void set_timer();
 
   const Clock& clock_;

@@ -54,6 +54,14 @@ TEST_F(EarlyRequestsTest, each_waits_for_the_servers_that_it_needs_and_no_others
   EXPECT_EQ(time_.set(), 0u);
 }
 
+TEST_F(EarlyRequestsTest, those_that_wait_for_a_server_that_is_to_stop_wait_no_longer) {
+  wait("alpha", {"alpha"});
+  wait("both", {"alpha", "beta"});
+  wait("beta", {"beta"});
+  early_.release("beta");
+  EXPECT_THAT(answered_, ElementsAre("both", "beta"));
+}
+
 TEST_F(EarlyRequestsTest, nobody_waits_longer_than_five_seconds) {
   wait("first", {"alpha"});
   pass(2s);

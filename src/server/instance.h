@@ -51,6 +51,8 @@ class Instance final : private Generation::Owner {
     virtual void on_catalog(const Instance& instance) = 0;
     // It has come up, or won't for now: whoever waits to know what it offers need not any longer.
     virtual void on_settled(const Instance& /*instance*/) {}
+    // Somebody wants it stopped: what came before that must not start it again afterwards.
+    virtual void on_stop(const Instance& /*instance*/) {}
     // It offers other things than what clients have seen.
     virtual void on_list_changed(const Instance& instance, ListKind kind) = 0;
     // Its server's answer to a request goes on to who made that, with what the model is to be told.

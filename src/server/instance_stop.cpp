@@ -19,6 +19,7 @@ void Instance::stop(std::function<void(const StopResult&)> done, bool others) {
   const auto stop = supervisor_for(config_in_use()).on_stop_wanted();
   if (!stop)
     return done({.ok = false, .how = stop.error(), .pids = {}, .others = {}, .program = {}, .next = {}});
+  watcher_.on_stop(*this);
   if (!stop->at_once) refuse_stopped();
   stops_.push_back(std::move(done));
   stops_others_ = stops_others_ || others;

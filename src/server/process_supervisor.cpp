@@ -22,7 +22,7 @@ milliseconds ProcessSupervisor::back_off(int young_deaths, bool) const {
 
 Supervisor::Failure ProcessSupervisor::on_birth_failed(const FailedBirth& birth) {
   log_warn("{}: generation {} failed: {}", config_->name, birth.number, birth.why);
-  return {.why = birth.why};
+  return {.why = birth.why, .refused = birth.refused};
 }
 
 Supervisor::Loss ProcessSupervisor::on_lost(const Death& death, const Backend::Ending& ending) {

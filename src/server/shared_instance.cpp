@@ -80,6 +80,10 @@ void SharedInstance::on_settled(const Instance& instance) {
   each([&](Instance::Watcher& desk) { desk.on_settled(instance); });
 }
 
+void SharedInstance::on_stop(const Instance& instance) {
+  each([&](Instance::Watcher& desk) { desk.on_stop(instance); });
+}
+
 void SharedInstance::on_list_changed(const Instance& instance, ListKind kind) {
   each([&](Instance::Watcher& desk) { desk.on_list_changed(instance, kind); });
 }

@@ -55,6 +55,7 @@ class SharedInstance final : private Instance::Watcher {
   void on_writable(const Instance& instance) override;
   void on_catalog(const Instance& instance) override;
   void on_settled(const Instance& instance) override;
+  void on_stop(const Instance& instance) override;
   void on_list_changed(const Instance& instance, ListKind kind) override;
   void pass_answer(const Instance& instance, const Generation::Requests::Request& request,
                    ToClient& said) override;

@@ -1,0 +1,30 @@
+// A process that says no to the handshake is there: whoever calls it is told at once what it said.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "lives.h"
+
+namespace harness {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+
+TEST(Refusal, a_call_fails_at_once_with_what_the_server_said_and_each_one_tries_again) {
+  Client client({.options = {"--name", "dev"},
+                 .server = {"--lives", "lives", "--refuse", "initialize=set API_KEY first"}});
+  client.initialize();
+  const auto lives = [&] { return std::stoi(content_of(client.directory() / "lives")); };
+  for (int i = 0; i < 2; ++i) {
+    const int before = lives();
+    const auto began = std::chrono::steady_clock::now();
+    EXPECT_THAT(text_of(client.call("echo", {{"text", "hello"}})),
+                AllOf(HasSubstr("server \"dev\" can't be used"), HasSubstr("set API_KEY first"),
+                      HasSubstr("the next one tries again")));
+    EXPECT_LT(std::chrono::steady_clock::now() - began, std::chrono::seconds(5)) << "not --queue-timeout";
+    EXPECT_GT(lives(), before);
+  }
+}
+
+}  // namespace
+}  // namespace harness
