@@ -97,8 +97,6 @@ bool can_happen(const Life& life, const Life::Event& event, const Facts& facts) 
   if (is(std::type_identity<Life::Lost>())) return life.is<Life::Ready>();
   if (is(std::type_identity<Life::Ended>())) return life.is<Life::Ending>();
   if (const auto* const stop = std::get_if<Life::Stop>(&event)) return stop->at_once == facts.comes_and_goes;
-  const auto* const failed = std::get_if<Life::BirthFailed>(&event);
-  if (failed != nullptr && failed->refused && !facts.comes_and_goes) return false;
   const bool of_birth = is(std::type_identity<Life::Born>()) || is(std::type_identity<Life::BirthFailed>());
   if (of_birth) return life.coming() == Next::birth;
   if (is(std::type_identity<Life::BirthPostponed>()))

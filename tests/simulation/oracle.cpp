@@ -352,7 +352,8 @@ void Oracle::judge_excuse(const Asked& asked, std::string_view raw) {
   // A daemon that says no is there: who needs it is told at once, and not after having waited for it, unless
   // it is being built.
   if (server != nullptr && !asked.in_batch && server->life().is_refused() && !server->status().building &&
-      server->life().coming() == mcpivot::Life::Next::nothing && says("for it to start"))
+      server->life().coming() == mcpivot::Life::Next::nothing && says("for it to start") &&
+      says(fmt::format(R"(server \"{}\" )", asked.server)))
     violate(fmt::format("{} waited for a server that had said no: {}", asked.number, brief(raw)));
 }
 
