@@ -295,7 +295,9 @@ void Oracle::judge_words(Request& request, const Message& message) {
     if (!asked.server.empty() && by != asked.server && !shared)
       return violate(
           fmt::format("{} was for {}, and {} answered: {}", asked.number, asked.server, by, brief(raw)));
-    if (!asked.heading.empty() && !has_heading && message.kind == Kind::result &&
+    // What a server printed may be quoted in the report of its death, which names it anyway.
+    const bool quoted = raw.find("(death ") != std::string_view::npos && raw.find("(death ") < at;
+    if (!asked.heading.empty() && !has_heading && !quoted && message.kind == Kind::result &&
         find_member(message.text(message.result), "content").starts_with('['))
       return violate(fmt::format("{} was called by pivot_call, and its answer does not say so: {}",
                                  asked.number, brief(raw)));
