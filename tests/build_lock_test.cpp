@@ -81,6 +81,38 @@ TEST_F(BuildLock, a_build_that_began_before_the_last_save_is_nobody_elses) {
   EXPECT_THAT(builds(), ElementsAre("two", "three"));
 }
 
+TEST_F(BuildLock, a_build_that_was_cancelled_is_nobody_elses) {
+  Gate held(gate());
+  Client one(window());
+  Client two(window());
+  one.initialize();
+  two.initialize();
+  const auto rebuild = one.send_call("pivot_rebuild");
+  ASSERT_TRUE(held.wait_for_visitor());
+  save("two");
+  ASSERT_TRUE(builds_or_waits(two));
+  one.notify("notifications/cancelled", {{"requestId", rebuild}});
+  ASSERT_TRUE(wait_until([&] { return builds().size() > 1; }, soon()));
+  EXPECT_THAT(builds(), ElementsAre("one", "two"));
+}
+
+TEST_F(BuildLock, who_asks_for_a_build_gets_one_that_began_after_that) {
+  Gate held(gate());
+  Client one(window());
+  Client two(window());
+  one.initialize();
+  two.initialize();
+  one.send_call("pivot_rebuild");
+  ASSERT_TRUE(held.wait_for_visitor());
+  const auto rebuild = send_with_token(two, "pivot_rebuild");
+  two.expect_notification("notifications/progress");
+  held.open();
+  ASSERT_TRUE(wait_until([&] { return builds().size() > 1; }, soon()));
+  ASSERT_TRUE(held.wait_for_visitor());
+  held.open();
+  EXPECT_THAT(text_of(two.await(rebuild)), HasSubstr("generation 2"));
+}
+
 TEST_F(BuildLock, a_window_that_dies_leaves_the_lock_to_the_other) {
   Gate held(gate());
   Client one(window());
@@ -91,7 +123,7 @@ TEST_F(BuildLock, a_window_that_dies_leaves_the_lock_to_the_other) {
   two.initialize();
   const auto rebuild = send_with_token(two, "pivot_rebuild");
   const auto progress = two.expect_notification("notifications/progress");
-  EXPECT_THAT(std::string(progress.at("params").at("message").as_string()), HasSubstr("another mcpivot"));
+  EXPECT_THAT(std::string(progress.at("params").at("message").as_string()), HasSubstr("already running"));
   kill(one.child().pid(), SIGKILL);
   ASSERT_TRUE(wait_until([&] { return builds().size() == 2; }, soon()));
   ASSERT_TRUE(held.wait_for_visitor());

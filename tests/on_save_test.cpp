@@ -148,6 +148,26 @@ TEST_F(OnSave, a_file_that_comes_and_goes_keeps_nobody_waiting) {
   EXPECT_EQ(client.call_text("pid"), pid);
 }
 
+TEST_F(OnSave, a_file_that_is_open_and_grows_keeps_nobody_waiting) {
+  Client client(options());
+  client.initialize();
+  const std::string pid = client.call_text("pid");
+  std::ofstream log(source().parent_path() / "log.txt");
+  log << "one" << std::endl;
+  EXPECT_THAT(words_of(client.call("pid")), HasSubstr(pid));  // after one look
+  for (int i = 0; i < 20; ++i) {
+    log << "more" << std::endl;
+    EXPECT_EQ(client.call_text("pid"), pid);
+  }
+}
+
+TEST_F(OnSave, a_restart_right_after_a_save_builds_what_was_saved) {
+  Client client(options());
+  client.initialize();
+  write(source(), "broken");
+  EXPECT_THAT(text_of(client.call("pivot_restart")), AllOf(HasSubstr("the build of"), HasSubstr("failed")));
+}
+
 TEST_F(OnSave, the_answer_of_a_call_that_the_old_generation_finishes_says_so) {
   Client client(options());
   client.initialize();

@@ -137,9 +137,10 @@ std::string Desk::words_of_trouble() const {
   std::string text =
       lone().life().is_refused()
           ? fmt::format(
-                "The MCP server \"{}\" behind mcpivot can't be used: {}. The next request tries "
-                "again; its tools will appear when it works.",
-                lone().name(), why)
+                "The MCP server \"{}\" behind mcpivot can't be used: {}. Its tools will appear when it "
+                "works{}.",
+                lone().name(), why,
+                tools.restart.empty() ? std::string() : fmt::format("; {} tries again", tools.restart))
           : fmt::format(
                 "The MCP server \"{}\" behind mcpivot is not running: {}{} Its tools will appear when it is.",
                 lone().name(), why, why.ends_with('\n') ? "" : ".");

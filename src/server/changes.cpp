@@ -20,7 +20,7 @@ Changes::Id Changes::begin(Change change) {
 void Changes::end(Id id, bool ok, Clock::Time now) {
   const auto found = std::ranges::find(under_way_, id, &UnderWay::id);
   if (found == under_way_.end()) return;
-  if (ok) took_.push_back(std::chrono::ceil<milliseconds>(now - found->change.since));
+  if (ok && found->change.saved) took_.push_back(std::chrono::ceil<milliseconds>(now - found->change.since));
   if (took_.size() > most_remembered) took_.pop_front();
   under_way_.erase(found);
 }

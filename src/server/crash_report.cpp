@@ -101,7 +101,8 @@ std::string crash_report(const Death& death, std::string_view doing, std::string
                 : "Next: repeat the call. mcpivot reconnects by itself.");
   const std::string lines = telling_lines(death.stderr_lines);
   if (death.tells_stderr) text += lines.empty() ? "It wrote nothing to stderr.\n" : lines;
-  text += "Next: it is restarting. ";
+  text += death.successor != 0 ? fmt::format("Generation {} serves now. ", death.successor)
+                               : "Next: it is restarting. ";
   if (!death.from_outside) return text + fix_text(death.next);
   return text + "The signal came from outside the server, so there is nothing to fix in it." +
          logs_text(death.next.control);

@@ -42,6 +42,7 @@ struct Death {
   std::vector<std::string> stderr_lines;  // of this generation
   bool tells_stderr = true;               // false: it may be about other clients' calls
   NextStep next{};
+  int successor = 0;                       // the generation that serves already; none: it is restarted
   const Manner* manner = &process_manner;  // of its kind
   std::string because;                     // why we ended it ourselves; empty: it died on its own
 };

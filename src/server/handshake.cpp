@@ -27,9 +27,10 @@ std::string_view http_status(const Message& error) {
   return find_member(find_member(error.text(error.error), "data"), "httpStatus");
 }
 
-// One that is broken may be whole in a moment.
+// One that is broken or busy may be whole in a moment.
 bool is_final(const Message& error) {
-  return !http_status(error).starts_with('5');
+  const std::string_view status = http_status(error);
+  return !status.starts_with('5') && status != "408" && status != "425" && status != "429";
 }
 
 // One fetch_lists() under way: all lists at once, each page by page.
@@ -146,10 +147,10 @@ void Handshake::on_opened(const Message& answer) {
   }
   outcome_.initialize_result = answer.text(answer.result);
   if (const std::string fault = fault_in_handshake(era_, outcome_.initialize_result); !fault.empty())
-    return on_done_(std::unexpected(
-        Failure{.why = fmt::format("its answer to {} isn't valid MCP: {}", method, fault),
-                .refused = false,
-                .final = true}));
+    return on_done_(
+        std::unexpected(Failure{.why = fmt::format("its answer to {} isn't valid MCP: {}", method, fault),
+                                .refused = false,
+                                .final = true}));
   if (era_ == Era::modern && !offers_modern(outcome_.initialize_result))
     return on_done_(std::unexpected(
         Failure{.why = fmt::format("it doesn't offer protocol version {}", string_value(modern_version)),

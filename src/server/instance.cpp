@@ -509,7 +509,10 @@ void Instance::put_waiting(const WaitingRoom::Waiting& waiting, bool waited) {
 
 void Instance::refuse(Asker asker, const Message& message, const std::string& why) const {
   std::string words = fmt::format("[mcpivot] server \"{}\" {}: {}", config_->name,
-                                  life_.is_refused() ? "can't be used" : manner().absent, why);
+                                  life_.is_refused()        ? "can't be used"
+                                  : life_.is<Life::Ready>() ? "is being replaced"
+                                                            : manner().absent,
+                                  why);
   // What was stopped has nothing to do with its last words; and how a start failed has them already.
   const bool tells = state() != State::stopped && why.find('\n') == std::string::npos;
   const std::string lines = tells ? telling_lines(stderr_for_clients(past_.starts)) : std::string();

@@ -78,7 +78,10 @@ class Instance final : private Generation::Owner {
     virtual ~Source() = default;
     virtual void add(Instance& instance) = 0;
     virtual void remove(Instance& instance) = 0;
-    virtual std::shared_ptr<Build> build(const ServerConfig& config, Build::Handlers handlers) = 0;
+    // `for_saves`: nobody asked for it in so many words, so a build that another mcpivot has made since the
+    // last save will do.
+    virtual std::shared_ptr<Build> build(const ServerConfig& config, bool for_saves,
+                                         Build::Handlers handlers) = 0;
     // A reload, and the build that may belong to it: what they write starts no other.
     virtual void reload_begins() = 0;
     virtual void reload_ends() = 0;
@@ -382,6 +385,7 @@ class Instance final : private Generation::Owner {
   void begin_round();
   void unwatch_sources();
   void watch_again();
+  void take_up_saves(Reload& reload) const;
   // Everybody who is answered by the old generation meanwhile should know.
   void announce(Reload& reload);
   void tell(const ReloadOutcome& outcome);

@@ -213,10 +213,12 @@ bool Instance::stopped_on_request() const {
 // One of those that drain, or end. A session with a daemon may end later than the daemon itself.
 void Instance::on_buried(Generation& generation, Death& death) {
   const bool on_request = stopped_on_request();
+  if (current_) death.successor = current_->number();
   if (generation.ending()) {
     death.because = ends()       ? std::string(life_.trouble())
                     : on_request ? "it was stopped on request"
-                                 : "a new generation took its place";
+                    : current_   ? "a new generation took its place"
+                                 : "it was not needed any more";
     count_kill(death.because);
   }
   settle_open(generation, death, !ends() && !on_request);

@@ -20,6 +20,7 @@ void Instance::reload(Reload reload) {
   if (ends())
     return reload.done(
         {false, fmt::format("[mcpivot] \"{}\" {}: {}", config_->name, manner().absent, trouble())});
+  if (source_.unsettled(true)) take_up_saves(reload);
   if (reload.build || reload.changed) announce(reload);
   const bool saves_are_seen = config_->watching && !config_->watch.empty();
   switch (reloads_.join(std::move(reload), can_build(), saves_are_seen)) {
@@ -38,6 +39,14 @@ void Instance::reload(Reload reload) {
       reloads_.wait();  // it was not ready when that round began
       return happens(Life::RoundWaits{});
   }
+}
+
+// What was saved a moment ago, and has not been reported yet, belongs to the round that begins now: nobody
+// will report it any more.
+void Instance::take_up_saves(Reload& reload) const {
+  reload.build = can_build();
+  reload.renew = true;
+  reload.changed = reload.saved = true;
 }
 
 void Instance::announce(Reload& reload) {
@@ -153,8 +162,9 @@ void Instance::build() {
   log_info("{}: building: {}", config_->name, config_->build);
   unwatch_sources();
   build_began_ = world_.timers().now();
-  build_ = source_.build(*config_, {.on_line = [this](std::string_view line) { reloads_.tell(line); },
-                                    .on_done = [this](const Build::Result& result) { on_built(result); }});
+  build_ = source_.build(*config_, reloads_.follows_saves(),
+                         {.on_line = [this](std::string_view line) { reloads_.tell(line); },
+                          .on_done = [this](const Build::Result& result) { on_built(result); }});
 }
 
 void Instance::on_built(const Build::Result& result) {

@@ -20,13 +20,14 @@ void Instance::stop(std::function<void(const StopResult&)> done, bool others) {
   if (!stop)
     return done({.ok = false, .how = stop.error(), .pids = {}, .others = {}, .program = {}, .next = {}});
   watcher_.on_stop(*this);
-  if (!stop->at_once) refuse_stopped();
   stops_.push_back(std::move(done));
   stops_others_ = stops_others_ || others;
   daemon_.forget_renewal();
   forget_to_follow();
   eras_futile_ = false;
-  happens(Life::Stop{.words = stop->words, .at_once = stop->at_once});
+  happens(Life::Stop{.words = stop->words, .at_once = stop->at_once}, [this, at_once = stop->at_once] {
+    if (!at_once) refuse_stopped();
+  });
 }
 
 // Whoever came before the stop does not get what it ends.

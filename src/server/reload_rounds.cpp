@@ -68,6 +68,10 @@ bool ReloadRounds::changes_server() const {
   return std::ranges::any_of(now_, [](const Reload& reload) { return reload.build || reload.changed; });
 }
 
+bool ReloadRounds::follows_saves() const {
+  return std::ranges::all_of(now_, &Reload::saved);
+}
+
 bool ReloadRounds::wants_renewal() const {
   return std::ranges::any_of(now_, &Reload::renew);
 }

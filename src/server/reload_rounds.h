@@ -67,6 +67,8 @@ class ReloadRounds {
   bool wants_renewal() const;
   // Whether the server is another one after it, for all its instances.
   bool changes_server() const;
+  // Nobody in it asked for more than what was saved.
+  bool follows_saves() const;
   // Of who began it.
   std::string reason() const { return now_.empty() ? "on request" : now_.front().reason; }
 

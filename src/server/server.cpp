@@ -20,12 +20,22 @@ bool runs(const Instance& instance) {
 }  // namespace
 
 Server::Server(World& world, const ServerConfig& config)
-    : world_(world), builds_(world, [this] { return watch_ ? watch_->last_touched() : std::nullopt; }) {
+    : world_(world),
+      builds_(world, [this] { return watch_ ? watch_->last_touched() : std::nullopt; }),
+      unseen_timer_(world.timers()) {
   watch(config);
 }
 
+// What was saved along with the configuration has not been reported yet. Its instances take it up with their
+// configuration, if that is another one; else they are told when all of them have it.
 void Server::configure(const ServerConfig& config) {
+  unseen_ = unseen_ || (watch_ && watch_->unsettled(true));
   watch(config);
+  if (unseen_)
+    unseen_timer_.set(std::chrono::milliseconds(0), [this] {
+      if (std::exchange(unseen_, false) && !closed_) reload("after a change");
+      tell_if_over();
+    });
   if (watch_ && reloads_ > 0) watch_->reload_begins();
 }
 
@@ -127,7 +137,7 @@ void Server::build_alone(const ServerConfig& config, Reload reload) {
     tell({false, fmt::format("[mcpivot] the build of \"{}\" failed: it {} after {}: {}\n{}", name, result.how,
                              took, line, result.output)});
   };
-  place->build = builds_.join(config, std::move(handlers));
+  place->build = builds_.join(config, false, std::move(handlers));
 }
 
 void Server::cancel_reload(const void* whose) {

@@ -51,8 +51,9 @@ class Server final : public Instance::Source {
     std::erase(instances_, &instance);
     ended_.add(instance.counts());
   }
-  std::shared_ptr<Build> build(const ServerConfig& config, Build::Handlers handlers) override {
-    return builds_.join(config, std::move(handlers));
+  std::shared_ptr<Build> build(const ServerConfig& config, bool for_saves,
+                               Build::Handlers handlers) override {
+    return builds_.join(config, for_saves, std::move(handlers));
   }
   void reload_begins() override;
   void reload_ends() override;
@@ -61,9 +62,12 @@ class Server final : public Instance::Source {
   bool has_predecessor(const Instance& of) const override;
   void gone(const Instance& instance) override;
   const Changes& changes() const override { return changes_; }
-  Changes::Id change_begins(Changes::Change change) override { return changes_.begin(std::move(change)); }
+  Changes::Id change_begins(Changes::Change change) override {
+    unseen_ = false;
+    return changes_.begin(std::move(change));
+  }
   void change_ends(Changes::Id id, bool ok) override;
-  bool unsettled(bool look) const override { return watch_ && watch_->unsettled(look); }
+  bool unsettled(bool look) const override { return unseen_ || (watch_ && watch_->unsettled(look)); }
   CallCounts counts() const override;
 
  private:
@@ -78,6 +82,8 @@ class Server final : public Instance::Source {
   Changes changes_;
   CallCounts ended_;  // of instances that are no more
   std::unique_ptr<SourceWatch> watch_;
+  bool unseen_ = false;  // something was saved, and the watch that saw it is gone
+  Alarm unseen_timer_;
   int reloads_ = 0;      // under way: what they write starts no other
   bool closed_ = false;  // nothing begins any more
   std::vector<Instance*> instances_;

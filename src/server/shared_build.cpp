@@ -7,9 +7,10 @@ namespace mcpivot {
 
 class SharedBuild::Share final : public Build {
  public:
-  Share(SharedBuild& owner, ServerConfig config, Handlers handlers)
+  Share(SharedBuild& owner, ServerConfig config, bool for_saves, Handlers handlers)
       : owner_(owner),
         config_(std::move(config)),
+        for_saves_(for_saves),
         handlers_(std::move(handlers)),
         stopped_(owner.world_.timers()) {}
   ~Share() override { owner_.leave(*this); }
@@ -25,12 +26,14 @@ class SharedBuild::Share final : public Build {
   }
 
   const ServerConfig& config() const { return config_; }
+  bool for_saves() const { return for_saves_; }
   void line(std::string_view text) const { handlers_.on_line(text); }
   void done(const Result& result) { std::exchange(handlers_, {}).on_done(result); }
 
  private:
   SharedBuild& owner_;
   ServerConfig config_;
+  bool for_saves_;
   Handlers handlers_;
   Alarm stopped_;
 };
@@ -40,16 +43,21 @@ SharedBuild::SharedBuild(World& world, LastSave last_save)
 
 SharedBuild::~SharedBuild() = default;
 
-std::shared_ptr<Build> SharedBuild::join(const ServerConfig& config, Build::Handlers handlers) {
-  auto share = std::make_shared<Share>(*this, config, std::move(handlers));
+std::shared_ptr<Build> SharedBuild::join(const ServerConfig& config, bool for_saves,
+                                         Build::Handlers handlers) {
+  auto share = std::make_shared<Share>(*this, config, for_saves, std::move(handlers));
   waiting_.push_back(share);
   if (!build_) begin();
   return share;
 }
 
-// With the configuration as it is by now: that of the last who asked.
+// With the configuration as it is by now: that of the last who asked. Who asked for a build gets one that
+// began after that.
 void SharedBuild::begin() {
   building_ = std::exchange(waiting_, {});
+  const bool for_saves =
+      std::ranges::all_of(building_, [](const auto& one) { return one.lock()->for_saves(); });
+  const LastSave asked = [date = world_.timers().date()] { return std::optional(date); };
   build_ = world_.start_build(building_.back().lock()->config(),
                               {.on_line =
                                    [this](std::string_view text) {
@@ -57,7 +65,7 @@ void SharedBuild::begin() {
                                        if (const auto share = one.lock()) share->line(text);
                                    },
                                .on_done = [this](const Build::Result& result) { on_done(result); }},
-                              last_save_);
+                              for_saves ? last_save_ : asked);
 }
 
 // Those who are told may ask for the next one at once: it begins when all have been told.

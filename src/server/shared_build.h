@@ -21,7 +21,7 @@ class SharedBuild {
 
   // A share in a build, which must not outlive this object. Dropped or stopped, it leaves the build to the
   // others; with the last share the build itself is stopped.
-  std::shared_ptr<Build> join(const ServerConfig& config, Build::Handlers handlers);
+  std::shared_ptr<Build> join(const ServerConfig& config, bool for_saves, Build::Handlers handlers);
 
  private:
   class Share;

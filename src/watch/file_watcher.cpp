@@ -161,14 +161,17 @@ void FileWatcher::Impl::settle() {
   const OnChange on_change = on_change_;
   if (!changes.empty() && on_change) on_change(std::move(changes));
   const OnSettled on_settled = on_settled_;
-  if (on_settled && touched_.empty()) on_settled();
+  if (on_settled && !unsettled(false)) on_settled();
 }
 
-// What a build writes, and what is saved during it, is looked at when the build is over.
+// What a build writes, and what is saved during it, is looked at when the build is over. A file that somebody
+// keeps open, and was looked at, is no save: it may be a log, and grow for ever.
 bool FileWatcher::Impl::unsettled(bool look) {
   if (phase_ == Phase::building) return false;
   if (look) tree_->drain();
-  return !touched_.empty() || stale_ || compare_all_;
+  return stale_ || compare_all_ || std::ranges::any_of(touched_, [](const auto& entry) {
+           return !entry.second.open || !entry.second.seen;
+         });
 }
 
 // What changed, and should be told. Files that are still being written stay for the next time.

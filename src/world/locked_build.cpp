@@ -26,14 +26,17 @@ using std::chrono::system_clock;
 constexpr milliseconds pace{50};
 constexpr std::size_t longest_record = 64UL * 1024;
 
-// The folder as the system knows it, so that two ways to it are one.
-std::string lock_file_for(const std::string& folder, const std::string& line) {
+// The folder as the system knows it, so that two ways to it are one; and what is set for the build.
+std::string lock_file_for(const Command& where, const std::string& line) {
+  const std::string& folder = where.cwd;
   const std::string base = runtime_folder();
   if (base.empty()) return {};
   std::error_code error;
   const auto real = std::filesystem::canonical(absolute_path(folder.empty() ? "." : folder), error);
   const std::string place = error ? folder : real.string();
-  return fmt::format("{}/builds/{}.lock", base, sha256(place + '\0' + line).substr(0, 32));
+  std::string all = place + '\0' + line;
+  for (const auto& [key, value] : where.env) all += fmt::format("{}{}={}", '\0', key, value);
+  return fmt::format("{}/builds/{}.lock", base, sha256(all).substr(0, 32));
 }
 
 long long nanoseconds(system_clock::time_point time) {
@@ -51,7 +54,7 @@ LockedBuild::LockedBuild(boost::asio::io_context& loop, Guard& guard, const Serv
       limit_(config.build_timeout),
       handlers_(std::move(handlers)),
       last_save_(std::move(last_save)),
-      file_(lock_file_for(config.command.cwd, config.build)),
+      file_(lock_file_for(config.command, config.build)),
       timer_(loop) {}
 
 LockedBuild::~LockedBuild() {
@@ -62,14 +65,16 @@ LockedBuild::~LockedBuild() {
 void LockedBuild::start() {
   asked_ = std::chrono::steady_clock::now();
   if (take_lock() != Lock::busy) return run();
-  log_info("another mcpivot builds in the same folder; waiting for it: {}", line_);
+  log_info("the same build is already running in this folder; waiting for it: {}", line_);
   look_later(pace);
 }
 
 LockedBuild::Lock LockedBuild::take_lock() {
   if (file_.empty()) return Lock::impossible;
   std::error_code error;
-  std::filesystem::create_directories(std::filesystem::path(file_).parent_path(), error);
+  const auto folder = std::filesystem::path(file_).parent_path();
+  if (std::filesystem::create_directories(folder, error))
+    std::filesystem::permissions(folder, std::filesystem::perms::owner_all, error);
   lock_ = ::open(file_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
   if (lock_ < 0) {
     log_warn("cannot make {}: {}; another mcpivot may build at the same time", file_, std::strerror(errno));
@@ -99,17 +104,17 @@ void LockedBuild::look() {
   if (stopped_) return finish({.ok = false, .how = *stopped_, .took = waited, .output = {}});
   if (take_lock() == Lock::busy) {
     if (!std::exchange(told_, true))
-      handlers_.on_line("another mcpivot builds in the same folder; waiting for it");
+      handlers_.on_line("the same build is already running in this folder; waiting for it");
     if (waited < limit_) return look_later(pace);
-    return finish({.ok = false,
-                   .how = fmt::format("waited {} for the build of another mcpivot in the same folder, "
-                                      "without an end",
-                                      duration_text(limit_)),
-                   .took = waited,
-                   .output = {}});
+    return finish(
+        {.ok = false,
+         .how = fmt::format("waited {} for the same build, which was already running in this folder",
+                            duration_text(limit_)),
+         .took = waited,
+         .output = {}});
   }
   if (auto result = result_of_other()) {
-    log_info("the build of another mcpivot is new enough: {}", line_);
+    log_info("that build began after the last save, and is used: {}", line_);
     release_lock();
     return finish(*result);
   }
@@ -124,7 +129,8 @@ void LockedBuild::run() {
     const auto self = weak.lock();
     if (!self) return;
     const Result ours{.ok = result.ok, .how = result.how, .took = result.took, .output = result.output};
-    self->leave_result(ours);
+    // One that was stopped, or killed, says nothing about the sources.
+    if (result.how.starts_with("exited ")) self->leave_result(ours);
     self->release_lock();
     self->finish(ours);
   };

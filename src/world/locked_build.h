@@ -1,8 +1,9 @@
 // A build that no other mcpivot runs at the same time: two windows on one folder have the same sources, the
-// same build and the same output. Whoever comes second waits; and if the first build began after the last
-// save, its result is the second one's, too.
+// same build and the same output. Whoever comes second waits; and if the first build ran to its end, and
+// began after the last save, its result is the second one's, too.
 //
-// The lock is a file for each folder and command line, in the runtime folder; it ends with its holder. If it
+// The lock is a file for each folder, command line and environment, in the runtime folder; it ends with its
+// holder. If it
 // can't be made, the build runs without it. One thread.
 #pragma once
 
