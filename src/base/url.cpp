@@ -33,7 +33,8 @@ std::expected<Url, std::string> parse_url(std::string_view text) {
   if (scheme_end == std::string_view::npos) return fail("it must begin with http:// or https://");
   const std::string scheme = lower(text.substr(0, scheme_end));
   if (scheme != "http" && scheme != "https") return fail("it must begin with http:// or https://");
-  if (!is_plain(text)) return fail("it has a space or a non-ASCII character; write those as %20 and so on");
+  if (!is_plain(text))
+    return fail("it has a space, a control character or a non-ASCII character; write it as %20 and so on");
   Url url;
   url.tls = scheme == "https";
   url.port = url.tls ? 443 : 80;

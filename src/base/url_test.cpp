@@ -31,8 +31,8 @@ TEST(Url, that_is_none_says_why) {
                                   {"http://h:/", "port"},
                                   {"http://h:8x/", "port"},
                                   {"http://[::1/", "']'"},
-                                  {"http://h/a b", "blank"},
-                                  {"http://h/\r\nX: y", "blank"},
+                                  {"http://h/a b", "a space"},
+                                  {"http://h/\r\nX: y", "a control character"},
                                   {"http://ex*ample/", "invalid character"},
                                   {"http://me:secret@h/", "--header"}}) {
     const auto url = parse_url(text);

@@ -49,7 +49,7 @@ std::string missing_capability(Ask ask, std::string_view params, std::string_vie
   if (mode == "form" && (has(own, "form") || !has(own, "url"))) return "";
   if (mode == "url" && has(own, "url")) return "";
   if (mode == "form" || mode == "url") return fmt::format("{}.{}", name, mode);
-  // Anything may stand there; it isn't repeated at any length.
+  // The server may have written anything here; a long text isn't repeated.
   return fmt::format("{}.{}", name, spelled.size() <= 200 ? spelled : "(a long text)");
 }
 

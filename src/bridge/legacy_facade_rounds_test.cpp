@@ -142,7 +142,7 @@ TEST_F(LegacyRounds, what_is_wrong_with_questions_is_named) {
   EXPECT_NE(words(R"({"a":{"method":"elicitation/create"}})").find("without params"), std::string::npos);
   EXPECT_NE(words(fmt::format(R"({{"a":{0},"\u0061":{0}}})", roots)).find("two questions"),
             std::string::npos);
-  EXPECT_NE(words(R"({"a":{"method":"roots/list","params":{"uri":1,"uri":2}}})").find("two ways"),
+  EXPECT_NE(words(R"({"a":{"method":"roots/list","params":{"uri":1,"uri":2}}})").find("ambiguous params"),
             std::string::npos);
 }
 

@@ -83,7 +83,7 @@ TEST(ArgTemplate, a_value_with_a_dash_is_joined_to_a_long_flag_and_refused_elsew
 }
 
 TEST(ArgTemplate, names_what_cannot_be_an_argument) {
-  EXPECT_THAT(filled({"{a}"}, R"({"a":"x\u0000y"})"), ElementsAre(HasSubstr("\"a\" has a NUL byte")));
+  EXPECT_THAT(filled({"{a}"}, R"({"a":"x\u0000y"})"), ElementsAre(HasSubstr("\"a\" contains a NUL byte")));
   const std::string longest(ArgTemplate::longest_argument, 'x');
   EXPECT_THAT(filled({"{a}"}, "{\"a\":\"" + longest + "\"}"), ElementsAre(longest, "--json"));
   EXPECT_THAT(filled({"{b}{a}"}, "{\"b\":1,\"a\":\"" + longest + "\"}"),
@@ -95,7 +95,7 @@ TEST(ArgTemplate, what_is_wrong_with_a_template_is_told_with_its_place) {
     const auto parsed = ArgTemplate::parse(words);
     return parsed ? std::string("fine") : std::to_string(parsed.error().word) + ": " + parsed.error().what;
   };
-  EXPECT_THAT(problem({"a", "{"}), HasSubstr("1: a \"{\" that begins no"));
+  EXPECT_THAT(problem({"a", "{"}), HasSubstr("1: a \"{\" that starts no"));
   EXPECT_THAT(problem({"{}"}), HasSubstr("0: a \"{\""));
   EXPECT_THAT(problem({R"({"a":1})"}), HasSubstr("0: a \"{\""));
   EXPECT_THAT(problem({"a", "b", "}"}), HasSubstr("2: a \"}\""));

@@ -304,7 +304,7 @@ std::expected<ToolSchema, std::string> read_tool_schema(std::string_view text) {
     if (!tool) continue;
     if (schema.find(tool->name) != nullptr) {
       schema.problems.push_back(
-          {fmt::format("{} \"{}\": name", place, tool->name), "an earlier tool has the same"});
+          {fmt::format("{} \"{}\": name", place, tool->name), "an earlier tool has the same name"});
       continue;
     }
     schema.tools.push_back(std::move(*tool));

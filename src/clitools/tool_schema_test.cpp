@@ -21,7 +21,7 @@ Strings told(std::string_view text, bool mistakes) {
   return all;
 }
 
-// The mistakes in a tool, beside one that is right.
+// The mistakes in a tool that is listed after a correct one.
 Strings mistakes(const std::string& members) {
   return told(R"({"tools":[{"name":"good","cli_command":[]},{)" + members + "}]}", true);
 }
@@ -53,11 +53,11 @@ TEST(ToolSchema, is_read_with_all_that_a_tool_may_have) {
 
 TEST(ToolSchema, what_describes_no_tools_is_told_with_how_it_begins) {
   EXPECT_THAT(told("", true), ElementsAre("it printed nothing to stdout"));
-  EXPECT_THAT(told("usage: cli [-h]", true), ElementsAre(HasSubstr(R"(no JSON: )")));
+  EXPECT_THAT(told("usage: cli [-h]", true), ElementsAre(HasSubstr("isn't valid JSON: ")));
   EXPECT_THAT(told("usage: cli [-h]", true), ElementsAre(HasSubstr(R"("usage: cli [-h]")")));
   EXPECT_THAT(told("[]", true), ElementsAre(HasSubstr("got an array")));
   EXPECT_THAT(told("{}", true), ElementsAre(HasSubstr("got an object without")));
-  EXPECT_THAT(told("{\"tools\":[]} x", true), ElementsAre(HasSubstr("no JSON")));
+  EXPECT_THAT(told("{\"tools\":[]} x", true), ElementsAre(HasSubstr("isn't valid JSON")));
   EXPECT_THAT(told("{\"tools\":[],\"x\":\"\xff\"}", true), ElementsAre(HasSubstr("UTF-8")));
   EXPECT_THAT(
       told(R"({"tools":[{"name":"a"}]})", true),
@@ -71,7 +71,7 @@ TEST(ToolSchema, each_mistake_is_told_with_its_place) {
   EXPECT_THAT(mistakes(R"("name":"a b","cli_command":[])"),
               ElementsAre(HasSubstr("tools[1] \"a b\": name: expected 1 to 128")));
   EXPECT_THAT(mistakes(R"("name":"good","cli_command":[])"),
-              ElementsAre(HasSubstr("tools[1] \"good\": name: a tool before it")));
+              ElementsAre(HasSubstr("tools[1] \"good\": name: an earlier tool has the same name")));
   EXPECT_THAT(mistakes(R"("name":"x","cli_command":["a",1])"),
               ElementsAre(HasSubstr("cli_command[1]: expected a string, got a number")));
   EXPECT_THAT(mistakes(R"("name":"x","cli_command":["a","{"])"),
@@ -85,7 +85,7 @@ TEST(ToolSchema, each_mistake_is_told_with_its_place) {
   EXPECT_THAT(mistakes(R"("name":"x","cli_command":[],"parameters":{"type":"array"})"),
               ElementsAre(HasSubstr("parameters: expected \"type\":\"object\"")));
   EXPECT_THAT(mistakes(R"("name":"x","cli_command":[],"inputSchema":{"properties":{"a":{"type":"wrong"}}})"),
-              ElementsAre(HasSubstr("inputSchema: no usable JSON Schema")));
+              ElementsAre(HasSubstr("inputSchema: not a usable JSON Schema")));
   EXPECT_THAT(mistakes(R"("name":"x","cli_command":[],"timeout":"soon")"),
               ElementsAre(HasSubstr("timeout: expected seconds")));
   EXPECT_THAT(mistakes(R"("name":"x","cli_command":[],"timeout":-1)"), ElementsAre(HasSubstr("timeout: ")));
@@ -109,7 +109,7 @@ TEST(ToolSchema, an_option_may_not_be_named_by_just_any_value) {
 
 TEST(ToolSchema, what_is_only_worth_knowing_is_a_note) {
   EXPECT_THAT(notes(R"("name":"x","cli_command":[],"colour":"red")"),
-              ElementsAre(HasSubstr("tools[0] \"x\": colour: this key is not known")));
+              ElementsAre(HasSubstr("tools[0] \"x\": colour: unknown key, ignored")));
   EXPECT_THAT(
       notes(R"("name":"x","cli_command":["{a}"],"parameters":{"properties":{"a":{"type":"string"}}})"),
       ElementsAre(HasSubstr("a {a} that begins with \"-\" will be refused")));

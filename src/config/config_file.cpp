@@ -69,9 +69,14 @@ class FileReader {
       } else if (container == nullptr) {
         container = &member;
       } else {
-        problems_.error(member.place,
-                        fmt::format("both \"{}\" and \"{}\" (line {}) list servers; keep them all in one",
-                                    member.key, container->key, container->place.line));
+        const unsigned line = container->place.line;
+        problems_.error(
+            member.place,
+            member.key == container->key
+                ? fmt::format("\"{}\" appears twice in the file, first in line {}; keep all servers in one",
+                              member.key, line)
+                : fmt::format("both \"{}\" and \"{}\" (line {}) list servers; keep them all in one",
+                              member.key, container->key, line));
       }
     }
     // Unless it is read, and once only, it is not known how much was to be allowed.

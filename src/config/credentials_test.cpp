@@ -28,15 +28,16 @@ TEST(Credentials, variables_are_filled_in) {
 }
 
 TEST(Credentials, what_is_wrong_is_said_without_a_value) {
-  for (const auto& [header, why] : {std::pair{"no colon", "Name: value"},
-                                    {"Bad Name: x", "Name: value"},
-                                    {": x", "Name: value"},
-                                    {"A: ${NONE}", "variable NONE"},
-                                    {"A: ${EMPTY}", "variable EMPTY"},
-                                    {"A: ${TOKEN", "without a }"},
-                                    {"A: ${EVIL}", "line end"},
-                                    {"Mcp-Session-Id: s3cret", "own to set"},
-                                    {"content-length: 5", "own to set"}}) {
+  for (const auto& [header, why] :
+       {std::pair{"no colon", "Name: value"},
+        {"Bad Name: x", "Name: value"},
+        {": x", "Name: value"},
+        {"A: ${NONE}", "variable NONE"},
+        {"A: ${EMPTY}", "variable EMPTY"},
+        {"A: ${TOKEN", "without a }"},
+        {"A: ${EVIL}", "line end"},
+        {"Mcp-Session-Id: s3cret", "mcpivot sets the header Mcp-Session-Id itself"},
+        {"content-length: 5", "mcpivot sets the header content-length itself"}}) {
     const auto credentials = made({header});
     ASSERT_FALSE(credentials) << header;
     EXPECT_THAT(credentials.error(), AllOf(HasSubstr(why), Not(HasSubstr("s3cret")))) << header;

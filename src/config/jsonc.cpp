@@ -75,7 +75,7 @@ class Parser {
     return true;
   }
 
-  // One character further. A byte that is no UTF-8 is refused wherever it stands.
+  // One character further. Invalid UTF-8 is an error anywhere in the file.
   bool step() {
     const std::size_t length = character_length(text_.substr(at_));
     if (length == 0) return fail("this byte isn't valid UTF-8; save the file as UTF-8");

@@ -106,7 +106,7 @@ TEST(Jsonc, an_error_tells_place_and_what_was_expected) {
       {"[1e]", "1:2: ", "a digit must follow the 'e'"},
       {"[-]", "1:2: ", "a digit must follow the '-'"},
       {"[30s]", "1:2: ", "double quotes"},
-      {"[0x10]", "1:2: ", "no number"},
+      {"[0x10]", "1:2: ", "isn't a JSON number"},
       {"[+1]", "1:2: ", "expected a value"},
       {"[.5]", "1:2: ", "expected a value"},
       {"[\"\xFF\"]", "1:3: ", "save the file as UTF-8"},

@@ -39,7 +39,7 @@ class KeyReader {
   std::vector<Given> read(const JsoncValue& object, std::span<const Key> keys, const std::string& whose,
                           const TargetOf& target_of, const OnUnknown& on_unknown = {});
 
-  // A key that stands twice is an error.
+  // A key that appears twice is an error.
   void refuse_duplicates(const JsoncValue& object, const std::string& whose);
   void warn_unknown(const JsoncMember& member, std::span<const Key> keys, const std::string& whose);
 

@@ -90,7 +90,7 @@ struct Key {
   std::string_view fallback;  // what holds without the key, for people; empty: nothing
   std::string_view words;     // what it is, for people
   Target (*in_server)(Draft&) = nullptr;
-  Target (*in_file)(GatewayConfig&) = nullptr;  // for keys that stand beside the servers
+  Target (*in_file)(GatewayConfig&) = nullptr;  // for keys of the whole file, next to the servers
   Target (*in_profile)(Profile&) = nullptr;
   std::span<const std::string_view> choices{};
   std::span<const Key> keys{};                  // of a group, or of what is named
@@ -101,7 +101,7 @@ struct Key {
 };
 
 std::span<const Key> server_keys();
-std::span<const Key> file_keys();  // beside the servers
+std::span<const Key> file_keys();  // next to the servers
 
 // By its name or what clients call it; null: there is none.
 const Key* find_key(std::span<const Key> keys, std::string_view name);

@@ -78,11 +78,11 @@ TEST(Profile, with_errors_is_not_there) {
            {R"({"ops": {"servers": [7]}})", "must be a string"},
            {R"({"ops": {"server": ["mail"]}})",
             "unknown key \"server\" in profile \"ops\"; did you mean \"servers\"?"},
-           {R"({"ops": {"deny": ["delete_*"]}})", "it belongs into \"tools\""},
+           {R"({"ops": {"deny": ["delete_*"]}})", "it belongs in \"tools\""},
            {R"({"ops": {"tools": {"denied": ["delete_*"]}}})", "unknown key \"denied\""},
            {R"({"ops": {"servers": null}})", "must be a list of strings, not null"},
            {R"({"ops": {"tools": null}})", "not null"},
-           {R"({"ops": {"servers": ["db"]}, "ops": {}})", "\"ops\" stands twice"},
+           {R"({"ops": {"servers": ["db"]}, "ops": {}})", "\"ops\" appears twice"},
            {R"({"a/b": {}})", "is part of an address"},
            {R"({"": {}})", "is part of an address"},
        }) {

@@ -23,7 +23,7 @@ struct ReplayRule {
 };
 
 enum class SwapMode : std::uint8_t {
-  overlap,    // the new generation starts beside the old one, which serves until then
+  overlap,    // the new generation starts while the old one still serves
   stop_first  // for servers that cannot run twice
 };
 

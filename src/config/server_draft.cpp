@@ -154,7 +154,7 @@ ServerEntry finish_draft(Draft draft, const JsoncPlace& place, std::span<const G
   }
   if (kind != for_http) server.http = {};
   server.sharing = entry.sharing.value_or(Sharing::per_client);
-  // What is built here or watched has its sources beside the file; a client's file says nothing of the kind.
+  // What is built here or watched has its sources next to the file; a client's file says nothing of the kind.
   const bool at_home = !server.build.empty() || !server.watch.empty() || !server.http.start.empty() ||
                        !server.http.stop.empty();
   if (server.command.cwd.empty() && at_home) server.command.cwd = folder;

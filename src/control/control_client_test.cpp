@@ -112,11 +112,11 @@ TEST_F(Asking, an_error_that_names_no_request_is_for_this_one) {
 }
 
 TEST_F(Asking, what_is_no_json_is_told_as_such) {
-  EXPECT_THAT(thrown<ControlError>(connect({"hello\n"})), HasSubstr("cannot be read"));
+  EXPECT_THAT(thrown<ControlError>(connect({"hello\n"})), HasSubstr("can't be read"));
 }
 
 TEST_F(Asking, what_is_no_message_is_told_as_such) {
-  EXPECT_THAT(thrown<ControlError>(connect({"[1]\n"})), HasSubstr("cannot be read"));
+  EXPECT_THAT(thrown<ControlError>(connect({"[1]\n"})), HasSubstr("can't be read"));
 }
 
 TEST_F(Asking, takes_answers_as_deep_as_mcpivot_lets_through) {

@@ -30,7 +30,7 @@ namespace json = boost::json;
 
 constexpr std::size_t longest_message = 10'000'000;
 constexpr std::size_t most_visitors = 32;
-// Answers that wait to be read, beside the last one.
+// Answers that wait to be read, not counting the last one.
 constexpr std::size_t most_unread = 64 * 1024 * 1024;
 constexpr std::chrono::milliseconds accept_pause{100};
 constexpr std::chrono::milliseconds farewell{100};  // for servers that terminals have started
@@ -216,7 +216,7 @@ void ControlSocket::Visitor::end_session(std::string_view id, std::string_view p
       });
 }
 
-// As the servers spell them: what a tree makes of very large numbers is no JSON.
+// As the servers spell them: a parsed tree would write very large numbers as invalid JSON.
 std::string ControlSocket::Visitor::tools() const {
   std::string all;
   for (const Routes::Named& tool : owner_.seat().desk.fleet().names().all_tools()) {

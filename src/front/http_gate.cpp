@@ -127,7 +127,7 @@ std::optional<std::string> HttpGate::profile_of(const Visitor& who, const std::s
 // --- requests ----------------------------------------------------------------------------------------------
 
 void HttpGate::on_request(ReplyId reply, const HttpAsk& ask, std::string body) {
-  // Once more: the tokens may be others by now.
+  // Checked again, because the tokens may have changed since the headers arrived.
   const auto visitor = admission_.admit(ask);
   if (!visitor) return server_->respond(reply, visitor.error());
   const auto profile = profile_of(*visitor, *profile_in(path_of(ask)));

@@ -403,7 +403,7 @@ const Routes& Desk::routes() {
 }
 
 // A model that has seen a tool goes on calling it by that name, so a server keeps its bare or prefixed names
-// when others come or go. To let old names live on beside new ones would need a second table of names.
+// when others come or go. Keeping old names alive next to new ones would need a second table of names.
 void Desk::keep_names() {
   for (const auto& member : members_) seen_naming_.try_emplace(member->name(), presentation_.naming());
 }

@@ -73,10 +73,10 @@ void Desk::tell_since(const Known& before) {
       lines.push_back(fmt::format("- \"{}\": it and its tools are gone.", name));
   for (const std::string& clash : now.clashes)
     if (!contains(before.clashes, clash)) lines.push_back(fmt::format("name clash: {}.", clash));
-  const bool mended = before.trouble && !now.trouble;
-  if (lines.empty() && !mended) return;
-  notices_.add(head_and_lines(mended ? "[mcpivot] the configuration's errors are fixed; it is in effect."
-                                     : "[mcpivot] the configuration changed:",
+  const bool fixed = before.trouble && !now.trouble;
+  if (lines.empty() && !fixed) return;
+  notices_.add(head_and_lines(fixed ? "[mcpivot] the configuration's errors are fixed; it is in effect."
+                                    : "[mcpivot] the configuration changed:",
                               lines, most_lines_in_notice));
 }
 

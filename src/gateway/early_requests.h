@@ -2,7 +2,7 @@
 // answer at once would be to deny tools that exist. They wait a little, and are answered from what is known
 // then.
 //
-// Servers are known by their names, and looked for anew each time: one that is gone keeps nobody. One thread.
+// Servers are looked up by name each time, so one that is gone keeps nobody waiting. One thread.
 #pragma once
 
 #include <chrono>

@@ -35,7 +35,7 @@ TEST(ImportRules, what_only_the_client_can_do_stays) {
   EXPECT_THAT(imported("cursor", R"({"command": "mcpivot", "args": ["--", "x"]})"),
               HasSubstr("runs mcpivot"));
   EXPECT_THAT(imported("gemini", R"({"tcp": "ws://e.com"})"), HasSubstr("mcpivot cannot run it"));
-  EXPECT_THAT(imported("claude", "5"), HasSubstr("no object"));
+  EXPECT_THAT(imported("claude", "5"), HasSubstr("isn't an object"));
 }
 
 TEST(ImportRules, what_is_relative_to_a_project_stays_in_the_users_file) {

@@ -61,7 +61,7 @@ TEST(JsonEdit, refuses_what_it_cannot_do_well) {
   EXPECT_EQ(inserted("{\"new\": 1}"), "error: \"new\" already exists in the file");
   EXPECT_EQ(inserted("[]"), "error: the file is a list, not an object");
   EXPECT_EQ(inserted("{}", {"a", "b"}), "error: there is no \"a.b\"");
-  EXPECT_EQ(removed("{\"a\": 1, \"a\": 2}", "a"), "error: \"a\" stands 2 times in the file; keep one");
+  EXPECT_EQ(removed("{\"a\": 1, \"a\": 2}", "a"), "error: \"a\" appears 2 times in the file; keep one");
   EXPECT_EQ(removed("{}", "a"), "error: there is no \"a\" in the file");
   EXPECT_EQ(inserted("{\n\"a\" 1}").substr(0, 23), "error: line 2, column 5");
 }

@@ -87,7 +87,7 @@ TEST_F(ProjectStart, typescript_is_run_from_where_the_compiler_puts_it) {
   folder_.write("tsconfig.json", R"({"compilerOptions": {"outDir": "out", "rootDir": "."}})");
   EXPECT_THAT(proposed().command.argv, ElementsAre("node", "out/src/index.js"));
   folder_.write("tsconfig.json", "{}");
-  EXPECT_THAT(proposed().command.argv, ElementsAre("node", "src/index.js")) << "beside its source";
+  EXPECT_THAT(proposed().command.argv, ElementsAre("node", "src/index.js")) << "it is next to its source";
 }
 
 TEST_F(ProjectStart, an_out_dir_is_found_in_the_files_that_a_tsconfig_extends) {

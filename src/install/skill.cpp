@@ -19,7 +19,7 @@ std::string kept_file(const Places& places) {
   return places.data_home() + "/mcpivot/skill/SKILL.md";
 }
 
-// What a package installs beside the program is ours, too, and is renewed by the package.
+// A file that a package installs next to the program is ours, too; the package updates it.
 std::string packaged_file(const std::string& program) {
   std::error_code error;
   const fs::path real = fs::canonical(program, error);

@@ -128,7 +128,7 @@ RC_GTEST_PROP(TomlEditProperty, what_is_put_in_and_taken_out_leaves_the_same_byt
   std::string text;
   for (const std::string& one : lines) text += one + newline;
   if (*rc::gen::arbitrary<bool>() && !lines.empty()) text.resize(text.size() - newline.size());
-  if (!toml_servers(text, "mcp_servers")) RC_DISCARD("a table stands twice");
+  if (!toml_servers(text, "mcp_servers")) RC_DISCARD("a table appears twice");
   const std::string with = append_toml(text, "[mcp_servers.new]" + newline + "command = \"x\"" + newline +
                                                  "[mcp_servers.new.env]" + newline + "A = '1'");
   const auto servers = toml_servers(with, "mcp_servers");

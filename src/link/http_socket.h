@@ -38,7 +38,7 @@ class HttpSocket {
 struct HttpOrigin {
   Url url;
   std::optional<Proxy> proxy;
-  std::string cacert;     // a file with certificates to trust beside the system's
+  std::string cacert;     // a file with certificates to trust besides the system's
   bool insecure = false;  // trust anybody
 };
 

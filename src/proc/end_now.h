@@ -16,15 +16,15 @@ extern "C" void __gcov_dump();
 namespace mcpivot {
 
 #ifdef MCPIVOT_COVERAGE
-// Beside the program.
+// Next to the program.
 inline void choose_counts_folder() {
   constexpr int folders = 8;
   std::string program(4096, '\0');
   const ssize_t size = ::readlink("/proc/self/exe", program.data(), program.size());
   if (size <= 0) return;
   program.resize(static_cast<std::size_t>(size));
-  const std::string beside = program.substr(0, program.rfind('/'));
-  ::setenv("GCOV_PREFIX", (beside + "/counts/" + std::to_string(::getpid() % folders)).c_str(), 1);
+  const std::string folder = program.substr(0, program.rfind('/'));
+  ::setenv("GCOV_PREFIX", (folder + "/counts/" + std::to_string(::getpid() % folders)).c_str(), 1);
 }
 #endif
 

@@ -2,7 +2,7 @@
 // Clients put requests to it; it hands them to its current generation, lets them wait while there is none, or
 // answers why not. All that it knows of those whom it serves is its Watcher.
 //
-// A new generation is always born beside the current one, if there is one: started, handshake, lists, replay;
+// A new generation is always born next to the current one, if any: started, handshake, lists, replay;
 // then it is swapped in, and the old one drains and ends. A birth that fails changes nothing.
 //
 // One thread.
@@ -499,7 +499,7 @@ class Instance final : private Generation::Owner {
   std::deque<Happening> happenings_;                // that have not had their turn
   bool living_ = false;                             // one of them has it
   std::shared_ptr<Generation> current_;             // serves, or did and ends
-  std::unique_ptr<Birth> birth_;                    // of the next one, beside or instead of it
+  std::unique_ptr<Birth> birth_;                    // of the next one, next to it or instead of it
   std::list<std::shared_ptr<Generation>> leaving_;  // drain, or end
   std::optional<FileFacts> current_file_;           // the program as it was when it started
   Offer offer_;

@@ -52,7 +52,7 @@ class Offer {
   }
 
   // The server says that a list changed. True: it is to be fetched; else it is being fetched already, and
-  // will be once more.
+  // will be again.
   bool begin_fetch(ListKind kind);
   // It has been fetched. True: it has changed meanwhile, and is to be fetched again.
   bool end_fetch(ListKind kind);

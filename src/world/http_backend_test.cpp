@@ -277,7 +277,7 @@ TEST(ModernHttp, an_answer_under_another_name_is_none_even_if_both_are_strings) 
   const Daemon daemon(modern);
   Talk talk(daemon);
   talk.call(R"("bridge-1")", "misbehave", R"({"how":"other id","id":"bridge-2"})");
-  EXPECT_THAT(talk.answer(R"("bridge-1")"), HasSubstr("not asked"));
+  EXPECT_THAT(talk.answer(R"("bridge-1")"), HasSubstr("a request that wasn't made"));
   EXPECT_FALSE(talk.has_answer(R"("bridge-2")"));
 }
 

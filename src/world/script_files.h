@@ -1,4 +1,4 @@
-// Which files a script is made of, as far as a glance tells: itself, and what lies beside it, or one folder
+// Which files a script is made of, as far as a glance tells: itself, and what lies next to it, or one folder
 // below, in the same language. What a CLI that is a script is watched for when nobody says otherwise.
 //
 // Any thread.
