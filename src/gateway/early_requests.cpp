@@ -37,8 +37,11 @@ void EarlyRequests::answer(const IsDue& due) {
   set_timer();
 }
 
+// Not at once: whoever says so may be in the middle of something, such as another configuration.
 void EarlyRequests::look() {
-  answer([this](const Early& early) { return is_due(early); });
+  if (waiting_.empty()) return;
+  timer_.set(std::chrono::milliseconds(0),
+             [this] { answer([this](const Early& early) { return is_due(early); }); });
 }
 
 void EarlyRequests::release(const std::string& server) {
