@@ -79,8 +79,8 @@ TEST_F(InstallImport, a_server_of_the_same_name_that_differs_is_never_overwritte
   write(".gemini/settings.json", R"({"mcpServers": {"a": {"command": "theirs"}, "b": {"command": "same"}}})");
   const std::string before = read(".gemini/settings.json");
   const Outcome result = good({"install", "gemini", "--import"});
-  EXPECT_THAT(result.out, AllOf(HasSubstr("stays     a: there is another server of that name in"),
-                                HasSubstr("moves     b")));
+  EXPECT_THAT(result.out, AllOf(HasSubstr("stays     a: another server in "),
+                                HasSubstr("mcpivot.json has that name"), HasSubstr("moves     b")));
   EXPECT_EQ(read("config/mcpivot/mcpivot.json"),
             R"({"servers": {"a": {"command": "mine"}, "b": {"command": "same"}}})");
   good({"uninstall", "gemini"});
