@@ -36,8 +36,9 @@ class OnSave : public testing::Test {
   fs::path source() const { return project_.path() / "a.txt"; }
   fs::path gate() const { return project_.path() / "gate"; }
   ClientOptions options(std::vector<std::string> more = {}) const {
-    std::vector<std::string> all = {"--cwd", project_.path(), "--watch", "*.txt", "--build",
-                                    "if grep -q slow a.txt; then cat gate; fi; ! grep -q broken a.txt"};
+    std::vector<std::string> all = {
+        "--cwd", project_.path(), "--watch",
+        "*.txt", "--build",       "if grep -q slow a.txt; then cat gate; fi; ! grep -q broken a.txt"};
     all.insert(all.end(), more.begin(), more.end());
     return {.options = all, .server = {}};
   }
@@ -93,7 +94,8 @@ TEST_F(OnSave, with_serve_the_old_code_answers_and_says_so) {
   ASSERT_TRUE(slow.wait_for_visitor());
   EXPECT_THAT(words_of(client.call("pid")),
               AllOf(HasSubstr(pid), HasSubstr("this answer is from generation 1"), HasSubstr("a.txt"),
-                    HasSubstr(" ago"), HasSubstr("Call again when it serves"), HasSubstr("pivot_rebuild")));
+                    HasSubstr(" ago"), HasSubstr("To test the change, call again when it serves"),
+                    HasSubstr("pivot_rebuild")));
   slow.open();
   EXPECT_TRUE(wait_until([&] { return status_of(client, "generation") == "2"; }, soon()));
   EXPECT_THAT(words_of(client.call("pid")), Not(HasSubstr("this answer is from")));
