@@ -64,7 +64,7 @@ TEST_F(InstallImport, a_server_that_was_changed_since_is_not_lost) {
   text.insert(text.find("\"mcpivot\""), R"("b": {"command": "z"}, )");
   write(".cursor/mcp.json", text);
   const Outcome result = good({"uninstall", "cursor"});
-  EXPECT_THAT(result.out, AllOf(HasSubstr("keeps     b: there is one of that name again"),
+  EXPECT_THAT(result.out, AllOf(HasSubstr("keeps     b: another one has that name now"),
                                 HasSubstr("keeps     a in " + config() + ", too: you changed it there")));
   const json::object servers = parsed(".cursor/mcp.json").at("mcpServers").as_object();
   EXPECT_EQ(servers.at("a").at("command").as_string(), "x");
