@@ -77,7 +77,7 @@ TEST_F(Check, tells_each_problem_with_its_place) {
           HasSubstr("bad.json:2:26: warning: unknown key \"wacth\" in server \"a\" is ignored; did you mean "
                     "\"watch\"?\n"),
           HasSubstr("bad.json:3:20: error: \"command\" of server \"b\" must be a string"),
-          HasSubstr("b  left out: it has errors"), HasSubstr("1 error, 1 warning\n")));
+          HasSubstr("b  skipped: it has errors, see below"), HasSubstr("1 error, 1 warning\n")));
   write("broken.json", "{\n  \"a\": {\n");
   EXPECT_EQ(check({"broken.json"}).exit_code, 1);
   EXPECT_THAT(check({"broken.json"}).out,
@@ -118,11 +118,11 @@ TEST_F(Check, a_file_that_is_not_there_is_an_error) {
               HasSubstr("none.json: error: the configuration cannot be read: No such file or directory"));
 }
 
-TEST_F(Check, a_file_and_a_cli_are_checked_one_after_the_other) {
+TEST_F(Check, a_file_and_a_cli_are_not_checked_together) {
   write("f.json", "{}");
   const Outcome both = check({"f.json", "--tools-from", "x"});
   EXPECT_EQ(both.exit_code, 2);
-  EXPECT_THAT(both.err, HasSubstr("one after the other"));
+  EXPECT_THAT(both.err, HasSubstr("give either a file or a CLI, not both"));
 }
 
 // At a terminal, words that matter have colours, unless NO_COLOR says otherwise.

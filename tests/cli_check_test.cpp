@@ -42,7 +42,7 @@ TEST(CliCheck, tells_every_problem_with_its_place_and_fails) {
   EXPECT_THAT(bad.out, AllOf(HasSubstr("3 to fix:"), HasSubstr("tools[1] \"first\": cli_command: {nowhere}"),
                              HasSubstr("tools[1] \"first\": timeout: "),
                              HasSubstr("tools[2] \"second\": cli_command: "), HasSubstr("1 worth knowing:"),
-                             HasSubstr("colour: this key is not known")));
+                             HasSubstr("colour: unknown key, ignored")));
 }
 
 TEST(CliCheck, tells_why_there_is_nothing_to_serve) {

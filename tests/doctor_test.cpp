@@ -92,8 +92,8 @@ TEST(Doctor, finds_clients_that_name_mcpivot_wrongly) {
                                                      R"(", "args": ["--config", "/no/such.json"]}}})";
   const Outcome said = doctor(home.path(), R"({"mcpServers": {"good": {"command": "${FAKE}"}}})");
   EXPECT_EQ(said.exit_code, 1);
-  EXPECT_THAT(said.out,
-              AllOf(HasSubstr("Cursor has \"gone\""), HasSubstr("/old/place/mcpivot is no program")));
+  EXPECT_THAT(said.out, AllOf(HasSubstr("Cursor has \"gone\""),
+                              HasSubstr("/old/place/mcpivot isn't a program that can be run")));
   EXPECT_THAT(said.out, HasSubstr("its config file /no/such.json doesn't exist"));
 }
 
@@ -208,7 +208,7 @@ TEST(Doctor, finds_a_running_mcpivot_of_another_version) {
   ASSERT_EQ(old.read_line(soon()), "listens");
   const Outcome said = doctor(home.path(), R"({"mcpServers": {"good": {"command": "${FAKE}"}}})");
   EXPECT_THAT(said.out, AllOf(HasSubstr("look  the running mcpivot "), HasSubstr("is version 0.0.1, this is"),
-                              HasSubstr("start its client (cursor) again")));
+                              HasSubstr("restart its client (cursor) to use this one")));
   EXPECT_EQ(said.exit_code, 0);
 }
 

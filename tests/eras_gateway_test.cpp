@@ -106,7 +106,7 @@ TEST_P(EraGateway, tells_of_a_crash_and_costs_the_others_nothing) {
     const auto sleeping = client_.send_call(other + "__sleep", {{"ms", 100}});
     const json::object answer = client_.call(name + "__crash", {{"signal", "SIGSEGV"}});
     EXPECT_THAT(text_of(answer),
-                AllOf(StartsWith("[mcpivot] server \"" + name + "\""), HasSubstr("SIGSEGV")));
+                AllOf(StartsWith("[mcpivot] \"" + name + "\" (generation "), HasSubstr("SIGSEGV")));
     EXPECT_EQ(own_text(client_.await(sleeping)), "slept 100 ms");
     EXPECT_EQ(own(client_, name + "__echo", {{"text", "again"}}), "again");
   }

@@ -287,7 +287,7 @@ TEST_F(EraParked, a_call_whose_server_crashes_is_told_so_by_the_retry) {
   EXPECT_THAT(text_of(client_.call("crash", {{"signal", "SIGSEGV"}})), HasSubstr("SIGSEGV"));
   const json::object late = retry(params, answer, accepted());
   EXPECT_TRUE(is_error(late));
-  EXPECT_THAT(text_of(late), AllOf(HasSubstr("SIGSEGV"), HasSubstr("waited for the client's input")));
+  EXPECT_THAT(text_of(late), AllOf(HasSubstr("SIGSEGV"), HasSubstr("while waiting for the client's input")));
   EXPECT_FALSE(client_.call("echo").contains("error"));
   EXPECT_EQ(own(client_, "echo", {{"text", "on"}}), "on");
   Strings required = journal_of(client_);
@@ -306,7 +306,7 @@ TEST(EraStopFirst, a_retry_that_comes_while_the_server_of_its_call_ends_is_told_
   ASSERT_TRUE(wait_until([&] { return !own(client, "pivot_status").contains("state: ready"); }, soon()));
   const json::object late = client.request("tools/call", retry_of(params, answer, accepted()));
   EXPECT_TRUE(is_error(late));
-  EXPECT_THAT(text_of(late), HasSubstr("waited for the client's input"));
+  EXPECT_THAT(text_of(late), HasSubstr("while waiting for the client's input"));
   EXPECT_FALSE(is_error(client.await(rebuild)));
   EXPECT_EQ(own(client, "echo", {{"text", "on"}}), "on");
 }

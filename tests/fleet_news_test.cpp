@@ -53,7 +53,7 @@ TEST(FleetNews, servers_that_come_and_go_with_the_file_are_told_once) {
   EXPECT_THAT(told, HasSubstr("\n+ \"epsilon\": inactive; pivot_activate {\"server\": \"epsilon\"} adds"));
   EXPECT_THAT(told, AllOf(HasSubstr("\n+ \"broken\": active; it could not be started: "),
                           HasSubstr("/no/such/program")));
-  EXPECT_THAT(told, HasSubstr("\n- \"beta\": it and its tools are gone."));
+  EXPECT_THAT(told, HasSubstr("\n- \"beta\": removed, with its tools."));
   EXPECT_THAT(told, Not(HasSubstr("\"alpha\"")));
   EXPECT_EQ(blocks(client.call("alpha__echo")), 1U) << "told twice";
 
@@ -151,7 +151,7 @@ TEST(FleetNews, errors_in_a_changed_file_stand_in_the_status_until_they_are_mend
   EXPECT_THAT(client.call_text("pivot_status"), AllOf(StartsWith("configuration: "), HasSubstr(":2:")));
   EXPECT_THAT(client.call_text("pivot_status", {{"server", "alpha"}}), StartsWith("configuration: "));
   EXPECT_THAT(text_of(client.call("pivot_activate", {{"server", "gamma"}})),
-              AllOf(HasSubstr("There are: alpha, beta"), HasSubstr(":2:")));
+              AllOf(HasSubstr("The servers are: alpha, beta"), HasSubstr(":2:")));
   rewrite(client, file_of(two()));
   EXPECT_THAT(wait_told(client, "alpha__echo", "errors are fixed"), Not(HasSubstr("\n+ ")));
   EXPECT_THAT(client.call_text("pivot_status"), StartsWith("servers: "));

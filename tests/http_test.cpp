@@ -333,7 +333,7 @@ TEST(HttpForgotten, again_and_again_is_told_in_the_end) {
   client.initialize();
   const json::object answer = client.call("echo", {{"text", "x"}}, in(seconds(20)));
   EXPECT_TRUE(is_error(answer));
-  EXPECT_THAT(text_of(answer), AllOf(HasSubstr("does not know our session"), HasSubstr("had no effect")));
+  EXPECT_THAT(text_of(answer), AllOf(HasSubstr("no longer knows our session"), HasSubstr("had no effect")));
   EXPECT_EQ(daemon.times(R"(1 echo {"text":"x"})"), 0u);
 }
 
@@ -357,13 +357,17 @@ TEST(HttpBadInput, is_an_error_for_the_one_call_that_it_concerns) {
   Client client(to(daemon.url(), {"--max-message", "1000000"}));
   client.initialize();
   const std::int64_t held = held_call(client, daemon, "hold");
-  const std::vector<std::pair<std::string, std::string>> cases{
-      {"html", "text/html"},          {"not json", "no MCP message"},
-      {"empty", "with nothing"},      {"accepted", "without an answer"},
-      {"other id", "not asked"},      {"rpc error", "a reason"},
-      {"endless", "--max-message"},   {"no http", "no HTTP"},
-      {"long header", "no HTTP"},     {"loop", "in circles"},
-      {"elsewhere", "another server"}};
+  const std::vector<std::pair<std::string, std::string>> cases{{"html", "text/html"},
+                                                               {"not json", "isn't an MCP message"},
+                                                               {"empty", "its answer is empty"},
+                                                               {"accepted", "without an answer"},
+                                                               {"other id", "a request that wasn't made"},
+                                                               {"rpc error", "a reason"},
+                                                               {"endless", "--max-message"},
+                                                               {"no http", "isn't HTTP"},
+                                                               {"long header", "isn't HTTP"},
+                                                               {"loop", "in circles"},
+                                                               {"elsewhere", "another server"}};
   for (const auto& [how, words] : cases) {
     const json::object answer = misbehave(client, how);
     EXPECT_TRUE(is_error(answer)) << how;

@@ -139,8 +139,8 @@ TEST_F(InstallCare, in_a_folder_that_is_gone_nothing_is_written) {
 TEST_F(InstallCare, a_name_that_is_taken_is_left_alone) {
   const std::string text = R"({"mcpServers": {"mcpivot": {"command": "other"}}})";
   write(".claude.json", text);
-  EXPECT_THAT(run({"install", "claude"}).err, AllOf(HasSubstr("not ours"), HasSubstr("--name")));
-  EXPECT_THAT(run({"uninstall", "claude"}).err, HasSubstr("not ours"));
+  EXPECT_THAT(run({"install", "claude"}).err, AllOf(HasSubstr("isn't mcpivot's"), HasSubstr("--name")));
+  EXPECT_THAT(run({"uninstall", "claude"}).err, HasSubstr("isn't mcpivot's"));
   good({"install", "claude", "--name", "pivot"});
   EXPECT_TRUE(parsed(".claude.json").at("mcpServers").as_object().contains("pivot"));
   good({"uninstall", "claude", "--name", "pivot"});

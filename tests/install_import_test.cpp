@@ -64,7 +64,7 @@ TEST_F(InstallImport, a_server_that_was_changed_since_is_not_lost) {
   text.insert(text.find("\"mcpivot\""), R"("b": {"command": "z"}, )");
   write(".cursor/mcp.json", text);
   const Outcome result = good({"uninstall", "cursor"});
-  EXPECT_THAT(result.out, AllOf(HasSubstr("keeps     b: there is one of that name again"),
+  EXPECT_THAT(result.out, AllOf(HasSubstr("keeps     b: another one has that name now"),
                                 HasSubstr("keeps     a in " + config() + ", too: you changed it there")));
   const json::object servers = parsed(".cursor/mcp.json").at("mcpServers").as_object();
   EXPECT_EQ(servers.at("a").at("command").as_string(), "x");
@@ -79,8 +79,8 @@ TEST_F(InstallImport, a_server_of_the_same_name_that_differs_is_never_overwritte
   write(".gemini/settings.json", R"({"mcpServers": {"a": {"command": "theirs"}, "b": {"command": "same"}}})");
   const std::string before = read(".gemini/settings.json");
   const Outcome result = good({"install", "gemini", "--import"});
-  EXPECT_THAT(result.out, AllOf(HasSubstr("stays     a: there is another server of that name in"),
-                                HasSubstr("moves     b")));
+  EXPECT_THAT(result.out, AllOf(HasSubstr("stays     a: another server in "),
+                                HasSubstr("mcpivot.json has that name"), HasSubstr("moves     b")));
   EXPECT_EQ(read("config/mcpivot/mcpivot.json"),
             R"({"servers": {"a": {"command": "mine"}, "b": {"command": "same"}}})");
   good({"uninstall", "gemini"});

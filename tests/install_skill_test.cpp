@@ -61,8 +61,8 @@ TEST_F(InstallSkill, what_a_package_will_renew_is_what_is_named) {
 
 TEST_F(InstallSkill, a_skill_of_somebody_elses_is_left_alone) {
   write(".claude/skills/mcpivot/SKILL.md", "mine");
-  EXPECT_THAT(run({"install", "skill"}).err, HasSubstr("not ours"));
-  EXPECT_THAT(run({"uninstall", "skill"}).err, HasSubstr("not ours"));
+  EXPECT_THAT(run({"install", "skill"}).err, HasSubstr("isn't mcpivot's"));
+  EXPECT_THAT(run({"uninstall", "skill"}).err, HasSubstr("isn't mcpivot's"));
   EXPECT_EQ(read(".claude/skills/mcpivot/SKILL.md"), "mine");
 }
 

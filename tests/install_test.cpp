@@ -176,7 +176,8 @@ TEST_F(Install, slips_of_the_pen_are_told) {
   EXPECT_THAT(result.err, HasSubstr("did you mean \"cursor\"?"));
   EXPECT_EQ(run({"uninstall"}).exit_code, 2);
   EXPECT_EQ(run({"install", "claude", "--scope", "world"}).exit_code, 2);
-  EXPECT_THAT(run({"install", "claude-desktop", "--scope", "project"}).err, HasSubstr("has no project scope"));
+  EXPECT_THAT(run({"install", "claude-desktop", "--scope", "project"}).err,
+              HasSubstr("has no project scope"));
 }
 
 // The clients themselves, where they are installed: they can list their servers without an account.
@@ -222,7 +223,7 @@ TEST_F(Install, init_writes_a_configuration_that_check_understands) {
   const std::string text = read("mcpivot.json");
   const Outcome again = run({"init"});
   EXPECT_EQ(again.exit_code, 1);
-  EXPECT_THAT(again.err, HasSubstr("is there already"));
+  EXPECT_THAT(again.err, HasSubstr("already exists, and was left as it is"));
   EXPECT_EQ(read("mcpivot.json"), text);
 }
 

@@ -95,7 +95,8 @@ TEST_F(OnSave, with_serve_the_old_code_answers_and_says_so) {
   ASSERT_TRUE(slow.wait_for_visitor());
   EXPECT_THAT(words_of(client.call("pid")),
               AllOf(HasSubstr(pid), HasSubstr("this answer is from generation 1"), HasSubstr("a.txt"),
-                    HasSubstr(" ago"), HasSubstr("Call again when it serves"), HasSubstr("pivot_rebuild")));
+                    HasSubstr(" ago"), HasSubstr("To test the change, call again when it serves"),
+                    HasSubstr("pivot_rebuild")));
   slow.open();
   EXPECT_TRUE(wait_until([&] { return status_of(client, "generation") == "2"; }, soon()));
   EXPECT_THAT(words_of(client.call("pid")), Not(HasSubstr("this answer is from")));

@@ -24,7 +24,7 @@ TEST(ServeLeaks, what_the_first_five_hundred_sessions_left_is_enough_for_the_nex
       if (i % 5 == 0) client.listen();
     }
     come += count;
-    return wait_until([&] { return serve.logged("has gone") == come && serve.servers().empty(); },
+    return wait_until([&] { return serve.logged("is gone") == come && serve.servers().empty(); },
                       in_a_while());
   };
   const auto descriptors_are = [&](std::size_t most) {

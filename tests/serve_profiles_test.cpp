@@ -197,7 +197,7 @@ TEST(ServeInstances, the_longest_idle_one_makes_room_and_without_an_idle_one_nob
   }
   const json::object answer = first.call("pid");
   EXPECT_NE(own_text(answer), first_server);
-  EXPECT_THAT(text_of(answer), HasSubstr("was ended to make room for another client"));
+  EXPECT_THAT(text_of(answer), HasSubstr("was stopped to make room for another client"));
 }
 
 TEST(ServeInstances, a_client_that_is_turned_away_leaves_no_session) {
@@ -207,7 +207,7 @@ TEST(ServeInstances, a_client_that_is_turned_away_leaves_no_session) {
   Connection works = first.send_call("sleep", {{"ms", for_ever}, {"steps", 60'000}}, "t");
   ASSERT_TRUE(works.read_head().is_stream());
   for (int i = 0; i < 3; ++i) EXPECT_EQ(serve.post(hello).status, 503);
-  EXPECT_EQ(serve.logged(" has gone"), 3U);
+  EXPECT_EQ(serve.logged(" is gone"), 3U);
 }
 
 TEST(ServeInstances, all_clients_have_one_if_the_option_says_so_and_the_server_does_not) {

@@ -36,7 +36,8 @@ TEST(StopFirst, after_a_failed_build_the_last_good_server_is_started_again) {
   client.initialize();
   const json::object answer = client.call("pivot_rebuild");
   EXPECT_TRUE(is_error(answer));
-  EXPECT_THAT(text_of(answer), AllOf(HasSubstr("no cheese"), HasSubstr("started again")));
+  EXPECT_THAT(text_of(answer),
+              AllOf(HasSubstr("no cheese"), HasSubstr("mcpivot is starting the last good server again")));
   EXPECT_EQ(state_of(client).at("life"), 2);
 }
 

@@ -100,7 +100,7 @@ std::string nobody(const ControlWish& wish) {
     return "no \"mcpivot serve\" is running; only its clients have sessions.";
   if (wish.instance.empty() && wish.server.empty())
     return "no mcpivot is running. A client starts one when it connects to it.";
-  return fmt::format("no running mcpivot fits {}; \"mcpivot status --all\" shows them.",
+  return fmt::format("no running mcpivot matches {}; \"mcpivot status --all\" shows them.",
                      wish.server.empty() ? wish.instance : wish.server);
 }
 

@@ -10,6 +10,7 @@
 #include <cstring>
 #include <filesystem>
 
+#include "base/duration_text.h"
 #include "base/text.h"
 #include "base/utf8.h"
 #include "clitools/compact_json.h"
@@ -186,14 +187,13 @@ std::string misfits(const CliResult& result, const ToolSpec& tool) {
 }  // namespace
 
 CliResult cli_result(const FinishedCall& call) {
-  const double seconds = static_cast<double>(call.run.took.count()) / 1000;
   if (!call.run.started)
     return failure(call,
                    fmt::format("the tool \"{}\" was not run: {}. Nothing happened; fix that and call again.",
                                call.tool.name, call.run.how));
   if (!call.run.ok)
-    return failure(call, fmt::format("the program of the tool \"{}\" {} (it ran {:.2g} s).", call.tool.name,
-                                     call.run.how, seconds));
+    return failure(call, fmt::format("the program of the tool \"{}\" {} (it ran for {}).", call.tool.name,
+                                     call.run.how, duration_text(call.run.took)));
   const std::string_view whole = call.output.cut() ? std::string_view() : trimmed(call.output.whole());
   if (whole.starts_with('{') && is_json(whole)) {
     CliResult result = from_object(whole, call);

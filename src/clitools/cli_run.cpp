@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "base/duration_text.h"
 #include "base/utf8.h"
 
 namespace mcpivot {
@@ -44,8 +45,7 @@ void CliRun::on_end(const ProgramRun::Result& result) {
 }
 
 std::string over_limit(std::chrono::milliseconds limit, std::string_view name) {
-  return fmt::format("was stopped after {:.3g} s, its time limit ({})",
-                     static_cast<double>(limit.count()) / 1000, name);
+  return fmt::format("was stopped after {}, its time limit ({})", duration_text(limit), name);
 }
 
 }  // namespace mcpivot

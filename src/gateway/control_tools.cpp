@@ -361,7 +361,7 @@ std::expected<Member*, std::string> ControlTools::pick(std::string_view argument
   } else if (wanted.empty()) {
     words = fmt::format("\"server\" is missing; choose one of: {}", list_of(names.empty() ? all : names));
   } else if (candidates.empty()) {
-    words = fmt::format("no server is called \"{}\". There are: {}", wanted, list_of(all));
+    words = fmt::format("no server is called \"{}\". The servers are: {}", wanted, list_of(all));
     if (!fleet_.trouble().empty()) words += fmt::format(". The configuration: {}", fleet_.trouble());
   } else {
     words = fmt::format("\"{}\" matches several servers: {}", wanted, list_of(names));

@@ -69,8 +69,7 @@ void Desk::tell_since(const Known& before) {
       if (start.member == member.get()) start.failure_told = has_failed(*member);
   }
   for (const auto& [name, active] : before.active)
-    if (!now.active.contains(name))
-      lines.push_back(fmt::format("- \"{}\": it and its tools are gone.", name));
+    if (!now.active.contains(name)) lines.push_back(fmt::format("- \"{}\": removed, with its tools.", name));
   for (const std::string& clash : now.clashes)
     if (!contains(before.clashes, clash)) lines.push_back(fmt::format("name clash: {}.", clash));
   const bool fixed = before.trouble && !now.trouble;

@@ -56,8 +56,8 @@ SkillResult install_skill(const Places& places, const std::string& program, bool
   const std::string packaged = packaged_file(program);
   const std::string target = packaged.empty() ? kept_file(places) : packaged;
   if (exists(link) && !(is_link(link) && is_our_link(link, places)))
-    return std::unexpected(fmt::format("{}: isn't mcpivot's, and was left alone; remove it and try again\n{}",
-                                       link, nothing_changed));
+    return std::unexpected(fmt::format(
+        "{}: it isn't mcpivot's, and was left alone; remove it and try again\n{}", link, nothing_changed));
   std::vector<std::string> lines{fmt::format("Claude Code's skill /mcpivot: {}", link),
                                  fmt::format("  links to  {}", target)};
   if (dry_run) return lines;
@@ -96,7 +96,8 @@ SkillResult uninstall_skill(const Places& places, bool dry_run) {
   const std::string link = linked_file(places);
   if (!exists(link)) return std::vector<std::string>{fmt::format("There is no skill at {}", link)};
   if (!is_link(link) || !is_our_link(link, places))
-    return std::unexpected(fmt::format("{}: isn't mcpivot's, and was left alone\n{}", link, nothing_changed));
+    return std::unexpected(
+        fmt::format("{}: it isn't mcpivot's, and was left alone\n{}", link, nothing_changed));
   std::vector<std::string> lines{fmt::format("Claude Code's skill /mcpivot: {}", link),
                                  "  removes   the link"};
   if (dry_run) return lines;

@@ -52,7 +52,7 @@ std::string Instance::remark_on_answer(const GenerationId& from) const {
           ? "files were saved just now"
           : fmt::format("{}, {} ago", change->reason, duration_text(world_.timers().since(change->since)));
   return fmt::format(
-      "{}. A newer one is on its way ({}). Call again when it serves to test the change{}.", whose, what,
+      "{}. A newer one is on its way ({}). To test the change, call again when it serves{}.", whose, what,
       config_->control.rebuild.empty() ? std::string()
                                        : fmt::format("; {} waits for the build", config_->control.rebuild));
 }
