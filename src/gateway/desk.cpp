@@ -644,9 +644,21 @@ void Desk::request_unrouted_tool(Asker asker, const Message& message, const std:
     return clients_.refuse(asker, error_answer(message.text(message.id), code::invalid_params,
                                                fmt::format("Unknown tool: {}: {}.{}", name, why_not,
                                                            control_.hint_to_listed())));
-  // The server may have tools that it does not list, or an answer for what it does not have.
-  if (presentation_.passes_through && members_.front()->tools().allows(name))
-    return lone().request(asker, message);
+  // The server may have tools that it does not list, or an answer for what it does not have. Its client may
+  // have seen it among others, and know its tools by longer names.
+  if (presentation_.passes_through) {
+    const std::string prefix = lone().name() + "__";
+    const bool is_long = naming_of(*members_.front()) == Naming::prefixed && name.starts_with(prefix);
+    const std::string own = is_long ? name.substr(prefix.size()) : name;
+    if (members_.front()->tools().allows(own)) {
+      ToServer asked(asker, message);
+      if (is_long) {
+        asked.name = asked.edits.keep(quote(own));
+        asked.edits.replace(message.name, asked.name);
+      }
+      return pass(*members_.front(), asked);
+    }
+  }
   clients_.refuse(asker, error_answer(message.text(message.id), code::invalid_params,
                                       fmt::format("Unknown tool: {}{}{}", name, control_.words_of_starts(),
                                                   control_.hint_to_search())));

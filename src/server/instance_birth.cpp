@@ -326,6 +326,8 @@ void Instance::birth_failed(std::string why, bool ran, bool refused) {
   } else if (birth_->refusal) {
     log_info("{}: it doesn't speak the {} era either: {}", config_->name, text(birth_->era), why);
     why = *birth_->refusal;
+    // A process that was restarted for the other era may have died the first time, and said no to nothing.
+    refused = refused && manner().comes_and_goes;
   } else if (birth_->handshake && !opened) {
     eras_.legacy = eras_.modern = std::nullopt;  // it may be another program by now
   }
