@@ -91,6 +91,9 @@ class ControlTools {
 
   // One who called is gone. What it began goes on.
   void forget(ClientId client);
+  // Whether pivot_call reaches this one.
+  bool reaches(const Member& member) const;
+
   // What searches look in, until the next one.
   void forget_index() {
     index_ = ToolSearch();
@@ -121,9 +124,7 @@ class ControlTools {
   const Tool* find(std::string_view name) const;
   bool is_listed(const Tool& tool) const;
   bool is_granted(const Tool& tool) const;
-  // Whether pivot_call is there, and whether it reaches this one.
-  bool calls_through() const;
-  bool reaches(const Member& member) const;
+  bool calls_through() const;  // whether pivot_call is there
   std::string_view description_of(const Tool& tool) const;
   static std::string properties_of(const Tool& tool, bool with_server);
   void answer(const Call& call, const std::string& text, bool failed = false) const;

@@ -67,9 +67,9 @@ class Instance final : private Generation::Owner {
     // What a tool or prompt of its is called in front of this client.
     virtual std::string shown_name(const Instance& instance, ClientId client, ListKind kind,
                                    const std::string& own) = 0;
-    // Whether the user lets this client call the tool of this name, as JSON spells it; empty: a call without
-    // one. Nobody: any of them.
-    virtual bool allows_call(const Instance& instance, ClientId client, std::string_view name) const = 0;
+    // Whether the user lets this client call the tool of this name, as JSON spells it, and by pivot_call if it
+    // does that; empty: a call without one. Nobody: any of them.
+    virtual bool allows_call(const Instance& instance, Asker asker, std::string_view name) const = 0;
   };
 
   // What all instances of a server share.
@@ -430,9 +430,9 @@ class Instance final : private Generation::Owner {
   void refuse(Asker asker, const Message& message, const std::string& why) const;
   void refuse_crowded(Asker asker, const Message& message) const;
   void refuse_turn(Asker asker, const Message& message, const std::string& what) const;
-  bool may_pass(ClientId client, Method method, std::string_view name) const;
+  bool may_pass(Asker asker, Method method, std::string_view name) const;
   bool may_pass(Asker asker, const Message& message) const {
-    return may_pass(asker.client, message.known, message.text(message.name));
+    return may_pass(asker, message.known, message.text(message.name));
   }
   void refuse_call(Asker asker, const Message& message, std::string_view name) const;
   struct LostCall;

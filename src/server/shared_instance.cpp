@@ -107,10 +107,11 @@ std::string SharedInstance::shown_name(const Instance& instance, ClientId client
 }
 
 // A terminal has no desk of its own, and a call that is made again was somebody's.
-bool SharedInstance::allows_call(const Instance& instance, ClientId client, std::string_view name) const {
-  if (const Instance::Watcher* const desk = desk_of(client)) return desk->allows_call(instance, client, name);
+bool SharedInstance::allows_call(const Instance& instance, Asker asker, std::string_view name) const {
+  if (const Instance::Watcher* const desk = desk_of(asker.client))
+    return desk->allows_call(instance, asker, name);
   return std::ranges::any_of(
-      sharers_, [&](const Sharer& sharer) { return sharer.desk->allows_call(instance, client, name); });
+      sharers_, [&](const Sharer& sharer) { return sharer.desk->allows_call(instance, asker, name); });
 }
 
 // --- what concerns one
