@@ -375,6 +375,13 @@ void Instance::forget(ClientId client) {
   for (const auto& generation : std::list(leaving_)) generation->forget(client);
 }
 
+bool Instance::works_for(ClientId client) const {
+  const auto works = [&](const auto& generation) { return generation->calls_of(client) > 0; };
+  return (current_ && works(current_)) || (unborn() != nullptr && works(unborn())) ||
+         std::ranges::any_of(leaving_, works) || waiting_.has(client) || turns_.has(client) ||
+         std::ranges::any_of(settled_, [&](const Settling& one) { return one.asker.client == client; });
+}
+
 Generation* Instance::find(GenerationId id) const {
   for (const auto& generation : {current_.get(), unborn()})
     if (generation != nullptr && generation->id() == id) return generation;

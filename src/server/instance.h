@@ -205,6 +205,8 @@ class Instance final : private Generation::Owner {
   Era client_era() const { return client_era_; }
   // Whether it serves, or will as soon as it has started.
   bool works() const { return birth_ || (current_ && !current_->ending()); }
+  // Whether anything that this client asked is under way, or waits.
+  bool works_for(ClientId client) const;
   // Whether anything of it runs.
   bool runs() const { return current_ || birth_ || !leaving_.empty(); }
   // Whether it serves, and nobody needs it at the moment: nothing is under way, and nobody waits for news of
