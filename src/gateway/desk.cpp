@@ -408,6 +408,10 @@ void Desk::keep_names() {
   for (const auto& member : members_) seen_naming_.try_emplace(member->name(), presentation_.naming());
 }
 
+bool Desk::offered_choice() const {
+  return std::ranges::any_of(seen_naming_, [](const auto& seen) { return seen.second == Naming::prefixed; });
+}
+
 Naming Desk::naming_of(const Member& member) const {
   if (config_.names == Naming::bare || config_.compat == Compat::mcpflip) return Naming::bare;
   if (const auto seen = seen_naming_.find(member.name()); seen != seen_naming_.end()) return seen->second;

@@ -127,6 +127,7 @@ class Desk final : private Instance::Watcher, private ControlTools::Fleet {
   const std::string& notices() const override { return notices_.text(); }
   Members& members() override { return members_; }
   const Presentation& presentation() const override { return presentation_; }
+  bool offered_choice() const override;
   const std::string& trouble() const override { return config_.trouble; }
   CallThrough call_through() const override { return config_.pivot_call; }
   const Routes& routes() override;
