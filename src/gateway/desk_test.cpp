@@ -224,6 +224,18 @@ TEST(Watching, a_call_that_waited_goes_by_the_rules_of_its_own_server) {
   EXPECT_THAT(visitor.answer_to(passed), HasSubstr("@beta"));
 }
 
+TEST(Watching, a_list_does_not_wait_for_a_server_that_said_no_and_is_asked_again) {
+  Visitor visitor("alpha=process,active beta=daemon,active,era:legacy");
+  visitor.world().scripts().of("beta").births = {Birth::rejects, Birth::hangs};
+  visitor.arrive();
+  const Instance& beta = visitor.desk().fleet().members().at(1)->instance();
+  ASSERT_TRUE(beta.life().is_refused());
+  const std::string list = visitor.send("tools/list", "{}");
+  EXPECT_TRUE(beta.works() && beta.life().is_refused()) << "it is tried again";
+  visitor.pass(50ms);
+  EXPECT_THAT(visitor.answer_to(list), HasSubstr("alpha__work"));
+}
+
 TEST(Watching, a_pivot_call_that_waited_is_not_made_if_it_may_not_reach_its_server_any_more) {
   struct Case {
     const char* before;

@@ -128,11 +128,11 @@ class Instance final : private Generation::Owner {
   void when_known(Asker asker, std::string_view id, std::function<void()> then);
   // They need not wait any longer.
   void settle();
-  // Whether it is on its way for the first time, and nothing is known of what it offers.
+  // Whether it is on its way for the first time, and nothing is known of what it offers. One that has said no
+  // is asked again, but nobody waits for what it says.
   bool starts_unknown() const {
-    const bool on_its_way =
-        life_.is_refused() ? birth_ != nullptr : life_.is<Life::Starting>() && !failed_lately();
-    return !offer_.known() && knows_client() && on_its_way;
+    const bool on_its_way = life_.is_refused() ? birth_ != nullptr : life_.is<Life::Starting>();
+    return !offer_.known() && knows_client() && on_its_way && !failed_lately();
   }
   // Somebody wants to know what it offers. One that said no may say something else by now.
   void look_again() {
