@@ -616,10 +616,10 @@ std::vector<std::string> Desk::starting_for(const Message& call, const std::stri
 }
 
 void Desk::when_started(Asker asker, std::string_view id, std::vector<std::string> servers,
-                        std::function<void()> then) {
+                        std::function<void()> then, std::size_t bytes) {
   for (const std::string& server : servers)
     if (Member* const member = member_called(server)) member->instance().look_again();
-  early_.wait(asker, id, std::move(servers), std::move(then));
+  early_.wait(asker, id, std::move(servers), std::move(then), bytes);
 }
 
 void Desk::request_tool(Asker asker, const Message& message, bool waited) {
@@ -631,7 +631,8 @@ void Desk::request_tool(Asker asker, const Message& message, bool waited) {
       return when_started(asker, message.text(message.id), std::move(servers),
                           [this, asker, kept = std::make_shared<KeptMessage>(message)] {
                             request_tool(asker, kept->message(), true);
-                          });
+                          },
+                          message.raw.size());
   }
   if (target == nullptr) return request_unrouted_tool(asker, message, std::string(name.text()));
   if (!target->member->active())
