@@ -62,7 +62,7 @@ class Desk final : private Instance::Watcher, private ControlTools::Fleet {
   // False: none is idle.
   bool rest(const std::string& why);
   // Its client does nothing for now: what can be made again from what servers list is let go until it is
-  // needed. False: it doesn't exist.
+  // needed. False: it is gone already.
   bool forget_names();
 
   void request(Asker asker, const Message& message);
