@@ -370,8 +370,10 @@ std::expected<Member*, std::string> ControlTools::pick(std::string_view argument
 }
 
 Member* ControlTools::pick_or_refuse(const Call& call, const Fits& fits) const {
-  // A model may call the only server what it likes: its client knows it by another name.
-  if (!offers_choice() && fleet_.members().size() == 1 && call.asker.client == fleet_.reader())
+  // A model may call the only server what it likes: its client knows it by another name. But if there were
+  // several once, the name may be that of another one.
+  if (!offers_choice() && !fleet_.offered_choice() && fleet_.members().size() == 1 &&
+      call.asker.client == fleet_.reader())
     return fleet_.members().front().get();
   const auto picked = pick(call.arguments, fits);
   if (picked) return *picked;
@@ -403,9 +405,9 @@ void ControlTools::restart(const Call& call) {
   Member* const member = pick_or_refuse(call);
   if (member == nullptr) return;
   if (find_member(call.arguments, "stop") != "true") return reload(call, *member, false);
-  stop(call, *member, [](const Instance::StopResult& stopped) {
+  stop(call, *member, [](const std::string& server, const Instance::StopResult& stopped) {
     if (!stopped.ok) return fmt::format("[mcpivot] {}.", stopped.how);
-    std::string words = fmt::format("[mcpivot] stopped: {}. {}", stopped.how, stopped.next);
+    std::string words = fmt::format("[mcpivot] \"{}\" stopped: {}. {}", server, stopped.how, stopped.next);
     if (stopped.others.empty()) return words;
     words += fmt::format("\nAlso ended because they ran {}:", stopped.program);
     for (const pid_t pid : stopped.others) words += fmt::format(" pid {}", pid);
@@ -509,7 +511,7 @@ std::string ControlTools::farewell_text(const Member& member, bool was_active, s
   std::string text =
       was_active ? fmt::format("[mcpivot] \"{}\" is now inactive; {} left the list.", member.name(), those)
                  : fmt::format("[mcpivot] \"{}\" was already inactive.", member.name());
-  if (has("pivot_call")) text += " pivot_call still reaches its tools by name.";
+  if (has("pivot_call") && reaches(member)) text += " pivot_call still reaches its tools by name.";
   return text + fmt::format(" To list them again: {}.", how_to_activate(member.name()));
 }
 
@@ -599,7 +601,10 @@ void ControlTools::call_through(const Call& call) {
 }
 
 void ControlTools::sitter_kill(const Call& call) {
-  if (Member* const member = pick_or_refuse(call)) stop(call, *member, sitter_killed);
+  Member* const member = pick_or_refuse(call);
+  if (member == nullptr) return;
+  stop(call, *member,
+       [](const std::string&, const Instance::StopResult& stopped) { return sitter_killed(stopped); });
 }
 
 void ControlTools::sitter_state(const Call& call) {
@@ -639,9 +644,14 @@ std::string ControlTools::instructions() const {
                         : compat_ == Compat::mcpflip ? "gateway_activate"
                                                      : "\"mcpivot activate SERVER\" in a terminal");
   if (compat_ == Compat::none) text += " pivot_search finds tools in all of them";
-  if (has("pivot_call"))
-    text += fmt::format("; pivot_call calls any tool{} by its full name",
-                        fleet_.call_through() == CallThrough::active ? " of an active server" : "");
+  if (has("pivot_call")) {
+    std::vector<std::string> barred;
+    for (const auto& member : fleet_.members())
+      if (!member->entry().pivot_call.value_or(true)) barred.push_back(member->name());
+    text += fmt::format("; pivot_call calls any tool{} by its full name{}",
+                        fleet_.call_through() == CallThrough::active ? " of an active server" : "",
+                        barred.empty() ? "" : ", except those of " + list_of(barred));
+  }
   if (compat_ == Compat::none) text += ".";
   return text;
 }
@@ -710,7 +720,7 @@ Instance::StopResult ControlTools::gathered(const std::vector<Instance::StopResu
   return one;
 }
 
-void ControlTools::stop(const Call& call, Member& member, std::string (*words)(const Instance::StopResult&)) {
+void ControlTools::stop(const Call& call, Member& member, WordsOfStop words) {
   std::vector<Instance*> meant = fleet_.instances(member);
   if (fleet_.steers_all())
     std::erase_if(meant, [](const Instance* one) { return !one->runs() || one->ends(); });
@@ -724,9 +734,10 @@ void ControlTools::stop(const Call& call, Member& member, std::string (*words)(c
         other->stop([](const Instance::StopResult&) {});
     }
   const auto results = std::make_shared<std::vector<Instance::StopResult>>();
-  const auto finish = [this, weak = std::weak_ptr(begin(call, member.name())), words, results] {
+  const auto finish = [this, weak = std::weak_ptr(begin(call, member.name())), words, results,
+                       server = member.name()] {
     const Instance::StopResult stopped = gathered(*results);
-    end(weak.lock(), {stopped.ok, words(stopped)});
+    end(weak.lock(), {stopped.ok, words(server, stopped)});
   };
   if (meant.empty()) return finish();
   for (Instance* const one : meant)

@@ -37,6 +37,8 @@ class ControlTools {
     virtual const std::string& notices() const = 0;
     virtual Members& members() = 0;
     virtual const Presentation& presentation() const = 0;
+    // Whether the model has had several servers to choose from.
+    virtual bool offered_choice() const = 0;
     // What is wrong with the configuration, in one line; empty: nothing.
     virtual const std::string& trouble() const = 0;
     virtual CallThrough call_through() const = 0;
@@ -89,6 +91,9 @@ class ControlTools {
   // ". Still starting, …", where somebody looks in vain for what they may have; empty: none is.
   std::string words_of_starts() const;
 
+  // Whether pivot_call reaches this one.
+  bool reaches(const Member& member) const;
+
   // One who called is gone. What it began goes on.
   void forget(ClientId client);
   // What searches look in, until the next one.
@@ -121,9 +126,7 @@ class ControlTools {
   const Tool* find(std::string_view name) const;
   bool is_listed(const Tool& tool) const;
   bool is_granted(const Tool& tool) const;
-  // Whether pivot_call is there, and whether it reaches this one.
-  bool calls_through() const;
-  bool reaches(const Member& member) const;
+  bool calls_through() const;  // whether pivot_call is there
   std::string_view description_of(const Tool& tool) const;
   static std::string properties_of(const Tool& tool, bool with_server);
   void answer(const Call& call, const std::string& text, bool failed = false) const;
@@ -158,7 +161,8 @@ class ControlTools {
   std::string overview() const;
   void index_tools();
   void reload(const Call& call, Member& member, bool build);
-  void stop(const Call& call, Member& member, std::string (*words)(const Instance::StopResult&));
+  using WordsOfStop = std::string (*)(const std::string& server, const Instance::StopResult& stopped);
+  void stop(const Call& call, Member& member, WordsOfStop words);
   static Instance::StopResult gathered(const std::vector<Instance::StopResult>& all);
   std::shared_ptr<Running> begin(const Call& call, const std::string& server);
   void end(const std::shared_ptr<Running>& running, const ReloadOutcome& outcome);

@@ -143,6 +143,44 @@ TEST(ControlTools, a_server_is_switched_on_by_part_of_its_name) {
   EXPECT_THAT(visitor.call("beta__work"), HasSubstr("@beta"));
 }
 
+TEST(ControlTools, the_only_server_may_be_called_anything_and_is_named_when_it_is_stopped) {
+  Visitor visitor("alpha=process");
+  visitor.arrive();
+  EXPECT_THAT(visitor.call("pivot_restart", R"({"server":"whatever","stop":true})"),
+              HasSubstr(R"([mcpivot] \"alpha\" stopped: )"));
+}
+
+TEST(ControlTools, a_server_that_is_gone_is_not_taken_for_the_one_that_is_left) {
+  Visitor visitor("alpha=process,build,active beta=process,build,active");
+  visitor.arrive();
+  visitor.configure("alpha=process,build,active");
+  visitor.pass(std::chrono::seconds(5));
+  for (const char* tool : {"pivot_restart", "pivot_rebuild", "pivot_logs", "pivot_status"})
+    EXPECT_THAT(visitor.call(tool, R"({"server":"beta"})"), HasSubstr(R"(no server is called \"beta\")"))
+        << tool;
+  EXPECT_THAT(visitor.call("pivot_restart", R"({"server":"beta","stop":true})"), HasSubstr("There are: alpha"));
+  EXPECT_EQ(visitor.world().alive(), 1);
+  EXPECT_THAT(visitor.call("pivot_restart", R"({"stop":true})"), HasSubstr(R"(\"alpha\" stopped: )"));
+}
+
+TEST(ControlTools, who_deactivates_a_server_hears_of_pivot_call_only_if_it_still_reaches_it) {
+  const auto deactivated = [](const std::string& beta_and_more) {
+    Visitor visitor("alpha=process,active beta=process,active" + beta_and_more);
+    visitor.arrive();
+    return visitor.call("pivot_deactivate", R"({"server":"beta"})");
+  };
+  EXPECT_THAT(deactivated(""), HasSubstr("pivot_call still reaches its tools by name"));
+  for (const char* limit : {",no-through", " through:active", " through:off"})
+    EXPECT_THAT(deactivated(limit), AllOf(HasSubstr("is now inactive"), Not(HasSubstr("pivot_call")))) << limit;
+}
+
+TEST(ControlTools, the_instructions_say_that_pivot_call_does_not_reach_every_server) {
+  const ToolsFor all("alpha=process,active beta=process");
+  EXPECT_THAT(all.tools->instructions(), HasSubstr("pivot_call calls any tool by its full name."));
+  const ToolsFor some("alpha=process,active beta=process,no-through");
+  EXPECT_THAT(some.tools->instructions(), HasSubstr("by its full name, except those of beta."));
+}
+
 TEST(ControlTools, are_others_when_the_configuration_has_a_second_server_and_when_it_goes) {
   ToolsFor changing("alpha=process");
   EXPECT_FALSE(changing.tools->has("pivot_search"));

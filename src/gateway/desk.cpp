@@ -371,9 +371,9 @@ std::string Desk::shown_name(const Instance& instance, ClientId /*client*/, List
   return member == nullptr ? own : names().shown(*member, kind, own);
 }
 
-bool Desk::allows_call(const Instance& instance, ClientId /*client*/, std::string_view name) const {
+bool Desk::allows_call(const Instance& instance, Asker asker, std::string_view name) const {
   const Member* const member = member_of(instance.id());
-  return member != nullptr && member->allows_call(name);
+  return member != nullptr && member->allows_call(name) && (!asker.through || control_.reaches(*member));
 }
 
 Member* Desk::member_of(InstanceId id) const {
@@ -406,6 +406,10 @@ const Routes& Desk::routes() {
 // when others come or go. Keeping old names alive next to new ones would need a second table of names.
 void Desk::keep_names() {
   for (const auto& member : members_) seen_naming_.try_emplace(member->name(), presentation_.naming());
+}
+
+bool Desk::offered_choice() const {
+  return std::ranges::any_of(seen_naming_, [](const auto& seen) { return seen.second == Naming::prefixed; });
 }
 
 Naming Desk::naming_of(const Member& member) const {
@@ -612,10 +616,10 @@ std::vector<std::string> Desk::starting_for(const Message& call, const std::stri
 }
 
 void Desk::when_started(Asker asker, std::string_view id, std::vector<std::string> servers,
-                        std::function<void()> then) {
+                        std::function<void()> then, std::size_t bytes) {
   for (const std::string& server : servers)
     if (Member* const member = member_called(server)) member->instance().look_again();
-  early_.wait(asker, id, std::move(servers), std::move(then));
+  early_.wait(asker, id, std::move(servers), std::move(then), bytes);
 }
 
 void Desk::request_tool(Asker asker, const Message& message, bool waited) {
@@ -627,7 +631,8 @@ void Desk::request_tool(Asker asker, const Message& message, bool waited) {
       return when_started(asker, message.text(message.id), std::move(servers),
                           [this, asker, kept = std::make_shared<KeptMessage>(message)] {
                             request_tool(asker, kept->message(), true);
-                          });
+                          },
+                          message.raw.size());
   }
   if (target == nullptr) return request_unrouted_tool(asker, message, std::string(name.text()));
   if (!target->member->active())

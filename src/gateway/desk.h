@@ -62,7 +62,7 @@ class Desk final : private Instance::Watcher, private ControlTools::Fleet {
   // False: none is idle.
   bool rest(const std::string& why);
   // Its client does nothing for now: what can be made again from what servers list is let go until it is
-  // needed. False: it doesn't exist.
+  // needed. False: it is gone already.
   bool forget_names();
 
   void request(Asker asker, const Message& message);
@@ -120,13 +120,14 @@ class Desk final : private Instance::Watcher, private ControlTools::Fleet {
                   std::span<const ClientId> know) override;
   std::string shown_name(const Instance& instance, ClientId client, ListKind kind,
                          const std::string& own) override;
-  bool allows_call(const Instance& instance, ClientId client, std::string_view name) const override;
+  bool allows_call(const Instance& instance, Asker asker, std::string_view name) const override;
 
   // ControlTools::Fleet
   ClientId reader() const override { return client_; }
   const std::string& notices() const override { return notices_.text(); }
   Members& members() override { return members_; }
   const Presentation& presentation() const override { return presentation_; }
+  bool offered_choice() const override;
   const std::string& trouble() const override { return config_.trouble; }
   CallThrough call_through() const override { return config_.pivot_call; }
   const Routes& routes() override;
@@ -205,7 +206,7 @@ class Desk final : private Instance::Watcher, private ControlTools::Fleet {
   bool is_starting(const std::string& server) const;
   std::vector<std::string> starting_for(const Message& call, const std::string& tool);
   void when_started(Asker asker, std::string_view id, std::vector<std::string> servers,
-                    std::function<void()> then);
+                    std::function<void()> then, std::size_t bytes = 0);
   void request_prompt(Asker asker, const Message& message);
   void request_resource(Asker asker, const Message& message);
   void request_completion(Asker asker, const Message& message);

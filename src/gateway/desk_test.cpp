@@ -220,8 +220,45 @@ TEST(Watching, a_call_that_waited_goes_by_the_rules_of_its_own_server) {
   visitor.configure("alpha=process,active,deny beta=process,active");
   visitor.pass(2s);
   EXPECT_THAT(visitor.lines_to("alpha", "tools/call"), IsEmpty());
-  EXPECT_THAT(visitor.answer_to(refused), HasSubstr("error"));
+  EXPECT_THAT(visitor.answer_to(refused), HasSubstr("Unknown tool: alpha__hidden"));
   EXPECT_THAT(visitor.answer_to(passed), HasSubstr("@beta"));
+}
+
+TEST(Watching, a_list_does_not_wait_for_a_server_that_said_no_and_is_asked_again) {
+  Visitor visitor("alpha=process,active beta=daemon,active,era:legacy");
+  visitor.world().scripts().of("beta").births = {Birth::rejects, Birth::hangs};
+  visitor.arrive();
+  const Instance& beta = visitor.desk().fleet().members().at(1)->instance();
+  ASSERT_TRUE(beta.life().is_refused());
+  const std::string list = visitor.send("tools/list", "{}");
+  EXPECT_TRUE(beta.works() && beta.life().is_refused()) << "it is tried again";
+  visitor.pass(50ms);
+  EXPECT_THAT(visitor.answer_to(list), HasSubstr("alpha__work"));
+}
+
+TEST(Watching, a_pivot_call_that_waited_is_not_made_if_it_may_not_reach_its_server_any_more) {
+  struct Case {
+    const char* before;
+    const char* after;
+  };
+  for (const auto& [before, after] :
+       {Case{"alpha=process,active beta=process", "alpha=process,active beta=process through:off"},
+        Case{"alpha=process,active beta=process", "alpha=process,active beta=process,no-through"},
+        Case{"alpha=process,active beta=process,active through:active",
+             "alpha=process,active beta=process,inactive through:active"}}) {
+    Visitor visitor(before);
+    visitor.arrive();
+    visitor.world().scripts().of("beta").births = {Birth::slow};
+    visitor.world().each_life("beta", [](simulation::SimBackend& life) { life.kill("was killed"); });
+    visitor.pass(50ms);
+    const std::string waited = visitor.send(
+        "tools/call", R"({"name":"pivot_call","arguments":{"tool":"beta__work","arguments":{}}})");
+    visitor.pass(50ms);
+    visitor.configure(after);
+    visitor.pass(2s);
+    EXPECT_THAT(visitor.lines_to("beta", "tools/call"), IsEmpty()) << after;
+    EXPECT_THAT(visitor.answer_to(waited), HasSubstr("beta__work was not called")) << after;
+  }
 }
 
 TEST(Watching, a_server_that_is_no_longer_configured_ends_its_call_and_is_found_until_then) {

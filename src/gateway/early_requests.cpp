@@ -5,19 +5,27 @@
 
 #include "base/contains.h"
 #include "rpc/message.h"
+#include "server/waiting_room.h"
 
 namespace mcpivot {
 
 void EarlyRequests::wait(Asker asker, std::string_view id, std::vector<std::string> servers,
-                         std::function<void()> then) {
+                         std::function<void()> then, std::size_t bytes) {
   Early early{.asker = asker,
               .id = std::string(id),
               .servers = std::move(servers),
               .deadline = clock_.now() + patience,
-              .then = std::move(then)};
-  if (waiting_.size() >= most_waiting || is_due(early)) return early.then();
+              .then = std::move(then),
+              .places = 1 + bytes / WaitingRoom::bytes_of_a_place};
+  if (is_due(early) || taken() + early.places > most_waiting) return early.then();
   waiting_.push_back(std::move(early));
   if (waiting_.size() == 1) set_timer();
+}
+
+std::size_t EarlyRequests::taken() const {
+  std::size_t taken = 0;
+  for (const Early& early : waiting_) taken += early.places;
+  return taken;
 }
 
 bool EarlyRequests::is_due(const Early& early) const {

@@ -22,14 +22,16 @@ class EarlyRequests {
  public:
   // For how long a client waits for servers that start.
   static constexpr std::chrono::milliseconds patience{5'000};
-  static constexpr std::size_t most_waiting = 1024;
+  static constexpr std::size_t most_waiting = 1024;  // in places, as in a WaitingRoom
 
   using IsStarting = std::function<bool(const std::string& server)>;
   EarlyRequests(Timers& timers, IsStarting is_starting)
       : clock_(timers), is_starting_(std::move(is_starting)), timer_(timers) {}
 
   // Calls `then` as soon as none of these servers is starting; at once, if none is, or too many wait already.
-  void wait(Asker asker, std::string_view id, std::vector<std::string> servers, std::function<void()> then);
+  // `bytes`: what it keeps meanwhile.
+  void wait(Asker asker, std::string_view id, std::vector<std::string> servers, std::function<void()> then,
+            std::size_t bytes = 0);
   // Some server may have started, failed or gone.
   void look();
   // Nobody is waited for any longer.
@@ -48,8 +50,10 @@ class EarlyRequests {
     std::vector<std::string> servers;
     Clock::Time deadline;
     std::function<void()> then;
+    std::size_t places = 1;
   };
   bool is_due(const Early& early) const;
+  std::size_t taken() const;
   template <class IsDue>
   void answer(const IsDue& due);
   void set_timer();

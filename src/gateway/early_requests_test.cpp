@@ -98,6 +98,24 @@ TEST_F(EarlyRequestsTest, an_answer_may_bring_the_next_request) {
   EXPECT_THAT(answered_, ElementsAre("1", "2"));
 }
 
+TEST_F(EarlyRequestsTest, a_long_one_has_several_places) {
+  const auto wait_long = [this](const std::string& id) {
+    early_.wait(asker(1), id, {"alpha"}, [this, id] { answered_.push_back(id); }, 100UL * 1024 * 1024);
+  };
+  wait_long("first");
+  wait_long("second");
+  EXPECT_THAT(answered_, IsEmpty());
+  wait_long("third");
+  EXPECT_THAT(answered_, ElementsAre("third"));
+  wait("short", {"alpha"});
+  EXPECT_THAT(answered_, ElementsAre("third"));
+  is_ready("alpha");
+  starting_.insert("alpha");
+  answered_.clear();
+  wait_long("again");
+  EXPECT_THAT(answered_, IsEmpty());
+}
+
 TEST_F(EarlyRequestsTest, only_so_many_wait) {
   for (std::size_t i = 0; i < EarlyRequests::most_waiting; ++i) wait("early", {"alpha"});
   EXPECT_THAT(answered_, IsEmpty());

@@ -44,8 +44,8 @@ class Gateway {
   void shut_down(std::chrono::milliseconds patience, std::function<void()> done);
 
  private:
-  // The configuration, as this client sees it.
   Desk& open(ClientId client);
+  // The configuration, as this client sees it.
   GatewayConfig seen_by(ClientId client) const;
 
   World& world_;

@@ -22,11 +22,15 @@ Member::Member(World& world, Clients& clients, std::shared_ptr<Server> server, I
 }
 
 Member::~Member() {
-  if (shared_) shared_->drop(client_);
+  if (shared_ && !gone_) shared_->drop(client_);
 }
 
 void Member::retire(std::function<void()> done) {
-  if (shared_) return shared_->retire(client_, std::move(done));
+  if (shared_)
+    return shared_->retire(client_, [this, done = std::move(done)] {
+      gone_ = true;  // its client may have come back to it, as another member
+      done();
+    });
   own_->retire(std::move(done));
 }
 

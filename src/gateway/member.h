@@ -64,6 +64,7 @@ class Member {
   Instance* instance_;
   ToolFilter tools_;
   Alarm idle_;
+  bool gone_ = false;     // it shares nothing any more
   bool started_ = false;  // it was told to start, now or at its first use
   bool active_ = false;
   Naming naming_ = Naming::prefixed;

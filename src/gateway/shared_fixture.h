@@ -30,8 +30,11 @@ class SharedServer : public testing::Test, private simulation::Ledger {
   class Client final : public Peer {
    public:
     Client(SharedServer& test, std::string name, std::string_view capabilities = R"({"roots":{}})",
-           std::string_view as = {})
-        : test_(test), desk_(&test.gateway->open()), id_(desk_->client()), name_(std::move(name)) {
+           std::string_view as = {}, const std::string& profile = {})
+        : test_(test),
+          desk_(profile.empty() ? &test.gateway->open() : &test.gateway->open(profile)),
+          id_(desk_->client()),
+          name_(std::move(name)) {
       test_.clients.add(id_, *this);
       desk_->start();
       ask("initialize", fmt::format(R"({{"protocolVersion":"2025-06-18","capabilities":{},)"
@@ -127,6 +130,27 @@ class SharedServer : public testing::Test, private simulation::Ledger {
     gateway = std::make_unique<Gateway>(world, clients, simulation::fleet_from(fleet));
     ann = std::make_unique<Client>(*this, "canary-ann");
     bob = std::make_unique<Client>(*this, "canary-bob");
+  }
+  // Ann comes in by the profile p, bob by q, and these are their servers.
+  void open_profiles(std::vector<std::string> of_p, std::vector<std::string> of_q) {
+    ann.reset();
+    bob.reset();
+    gateway = std::make_unique<Gateway>(world, clients, with_profiles(std::move(of_p), std::move(of_q)));
+    ann = std::make_unique<Client>(*this, "canary-ann", "{}", "", "p");
+    bob = std::make_unique<Client>(*this, "canary-bob", "{}", "", "q");
+    ann->tool = bob->tool = "alpha__work";
+  }
+  static GatewayConfig with_profiles(std::vector<std::string> of_p, std::vector<std::string> of_q) {
+    GatewayConfig config = simulation::fleet_from(
+        "alpha=process,shared,active beta=process,shared,active gamma=process,shared,active");
+    config.profiles["p"].servers = std::move(of_p);
+    config.profiles["q"].servers = std::move(of_q);
+    return config;
+  }
+  int lives_of(const std::string& server) {
+    int lives = 0;
+    world.each_life(server, [&](SimBackend&) { ++lives; });
+    return lives;
   }
   void SetUp() override { open("alpha=process,shared,replay"); }
   void TearDown() override {

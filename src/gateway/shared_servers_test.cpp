@@ -203,6 +203,64 @@ TEST_F(SharedServer, another_configuration_starts_it_again_once) {
   EXPECT_EQ(ann->instance().status().past.starts, 2);
 }
 
+TEST_F(SharedServer, that_one_profile_loses_serves_those_that_still_have_it) {
+  open_profiles({"alpha", "beta", "gamma"}, {"alpha", "beta", "gamma"});
+  ASSERT_THAT(ann->call(), HasSubstr("canary-ann"));
+  const std::string under_way = ann->start_call(R"(,"after":300)");
+  pass(20ms);
+  gateway->configure(with_profiles({"beta", "gamma"}, {"alpha", "beta", "gamma"}));
+  EXPECT_THAT(bob->call(), HasSubstr("canary-bob"));
+  EXPECT_THAT(ann->answer_to(under_way), HasSubstr("canary-ann")) << "it had begun";
+  EXPECT_THAT(ann->call(), HasSubstr("Unknown tool: alpha__work"));
+  EXPECT_EQ(lives_of("alpha"), 1);
+
+  gateway->configure(with_profiles({"alpha", "beta", "gamma"}, {"alpha", "beta", "gamma"}));
+  pass(500ms);
+  EXPECT_THAT(ann->call(), HasSubstr("canary-ann")) << "it has it again";
+  EXPECT_THAT(bob->call(), HasSubstr("canary-bob"));
+
+  gateway->configure(with_profiles({"beta", "gamma"}, {"beta", "gamma"}));
+  pass(3s);
+  EXPECT_EQ(lives_of("alpha"), 0) << "it ends with the last profile that had it";
+}
+
+TEST_F(SharedServer, that_a_profile_gets_back_while_a_call_of_its_client_ends_is_the_same) {
+  open_profiles({"alpha", "beta", "gamma"}, {"alpha", "beta", "gamma"});
+  const std::string under_way = ann->start_call(R"(,"after":300)");
+  pass(20ms);
+  gateway->configure(with_profiles({"beta", "gamma"}, {"alpha", "beta", "gamma"}));
+  gateway->configure(with_profiles({"alpha", "beta", "gamma"}, {"alpha", "beta", "gamma"}));
+  pass(1s);
+  EXPECT_THAT(ann->answer_to(under_way), HasSubstr("canary-ann"));
+  EXPECT_THAT(ann->call(), HasSubstr("canary-ann"));
+  EXPECT_EQ(lives_of("alpha"), 1);
+}
+
+TEST_F(SharedServer, that_one_profile_loses_ends_when_the_last_client_of_the_others_leaves) {
+  open_profiles({"alpha", "beta", "gamma"}, {"alpha", "beta", "gamma"});
+  const std::string under_way = ann->start_call(R"(,"after":300)");
+  pass(20ms);
+  gateway->configure(with_profiles({"beta", "gamma"}, {"alpha", "beta", "gamma"}));
+  bob->leave(100ms, 3s);
+  EXPECT_THAT(ann->answer_to(under_way), HasSubstr("canary-ann"));
+  EXPECT_EQ(lives_of("alpha"), 0);
+}
+
+TEST_F(SharedServer, a_call_that_waits_when_its_profile_loses_the_server_is_not_made) {
+  open_profiles({"alpha", "beta", "gamma"}, {"alpha", "beta", "gamma"});
+  world.scripts().of("alpha").births = {simulation::Birth::slow};
+  world.each_life("alpha", [](SimBackend& life) { life.kill("was killed by SIGKILL"); });
+  pass(50ms);
+  const std::string of_ann = ann->start_call();
+  const std::string of_bob = bob->start_call();
+  pass(50ms);
+  gateway->configure(with_profiles({"beta", "gamma"}, {"alpha", "beta", "gamma"}));
+  pass(3s);
+  EXPECT_THAT(ann->answer_to(of_ann), HasSubstr("Unknown tool"));
+  EXPECT_THAT(bob->answer_to(of_bob), HasSubstr("canary-bob"));
+  EXPECT_THAT(sent("tools/call"), SizeIs(1));
+}
+
 TEST_F(SharedServer, that_is_shared_no_longer_is_started_for_each) {
   gateway->configure(simulation::fleet_from("alpha=process,stop-first"));
   pass(2s);

@@ -204,7 +204,7 @@ void Instance::request(ToServer& asked) {
 void Instance::request(ToServer& asked, Hold hold_it) {
   const Asker asker = asked.asker;
   const Message& message = asked.message;
-  if (!may_pass(asker.client, message.known, asked.name)) return refuse_call(asker, message, asked.name);
+  if (!may_pass(asker, message.known, asked.name)) return refuse_call(asker, message, asked.name);
   if (message.known == Method::resources_unsubscribe && is_shared()) return unsubscribe(asker, message);
   if (!leaving_.empty() && (message.known == Method::other || message.request_state))
     if (Generation* keeper = keeper_of(message)) return keeper->request(asked);
@@ -254,12 +254,20 @@ bool Instance::needs_task(const Message& message, std::string_view name) const {
 
 // Whether the user lets this through. Asked whenever something is about to be sent: the rules may have
 // changed while it waited.
-bool Instance::may_pass(ClientId client, Method method, std::string_view name) const {
-  return method != Method::tools_call || watcher_.allows_call(*this, client, name);
+bool Instance::may_pass(Asker asker, Method method, std::string_view name) const {
+  return method != Method::tools_call || watcher_.allows_call(*this, asker, name);
 }
 
 void Instance::refuse_call(Asker asker, const Message& message, std::string_view spelled) const {
-  const std::string name = string_value(spelled);
+  std::string name = string_value(spelled);
+  if (!name.empty()) name = watcher_.shown_name(*this, asker.client, ListKind::tools, name);
+  if (asker.through)
+    return clients_.refuse(
+        asker, tool_answer(message.text(message.id),
+                           fmt::format("[mcpivot] {} was not called: the configuration changed, and no longer "
+                                       "lets pivot_call reach it.",
+                                       name),
+                           true));
   clients_.refuse(asker, error_answer(message.text(message.id), code::invalid_params,
                                       name.empty() ? "tools/call needs \"name\", a string: the name of a tool"
                                                    : fmt::format("Unknown tool: {}", name)));
@@ -365,6 +373,13 @@ void Instance::forget(ClientId client) {
   for (const auto& generation : {current_.get(), unborn()})
     if (generation != nullptr) generation->forget(client);
   for (const auto& generation : std::list(leaving_)) generation->forget(client);
+}
+
+bool Instance::works_for(ClientId client) const {
+  const auto works = [&](const auto& generation) { return generation->calls_of(client) > 0; };
+  return (current_ && works(current_)) || (unborn() != nullptr && works(unborn())) ||
+         std::ranges::any_of(leaving_, works) || waiting_.has(client) || turns_.has(client) ||
+         std::ranges::any_of(settled_, [&](const Settling& one) { return one.asker.client == client; });
 }
 
 Generation* Instance::find(GenerationId id) const {

@@ -67,9 +67,9 @@ class Instance final : private Generation::Owner {
     // What a tool or prompt of its is called in front of this client.
     virtual std::string shown_name(const Instance& instance, ClientId client, ListKind kind,
                                    const std::string& own) = 0;
-    // Whether the user lets this client call the tool of this name, as JSON spells it; empty: a call without
-    // one. Nobody: any of them.
-    virtual bool allows_call(const Instance& instance, ClientId client, std::string_view name) const = 0;
+    // Whether the user lets this client call the tool of this name, as JSON spells it, and by pivot_call if it
+    // does that; empty: a call without one. Nobody: any of them.
+    virtual bool allows_call(const Instance& instance, Asker asker, std::string_view name) const = 0;
   };
 
   // What all instances of a server share.
@@ -131,11 +131,11 @@ class Instance final : private Generation::Owner {
   void when_known(Asker asker, std::string_view id, std::function<void()> then);
   // They need not wait any longer.
   void settle();
-  // Whether it is on its way for the first time, and nothing is known of what it offers.
+  // Whether it is on its way for the first time, and nothing is known of what it offers. One that has said no
+  // is asked again, but nobody waits for what it says.
   bool starts_unknown() const {
-    const bool on_its_way =
-        life_.is_refused() ? birth_ != nullptr : life_.is<Life::Starting>() && !failed_lately();
-    return !offer_.known() && knows_client() && on_its_way;
+    const bool on_its_way = life_.is_refused() ? birth_ != nullptr : life_.is<Life::Starting>();
+    return !offer_.known() && knows_client() && on_its_way && !failed_lately();
   }
   // Somebody wants to know what it offers. One that said no may say something else by now.
   void look_again() {
@@ -208,6 +208,8 @@ class Instance final : private Generation::Owner {
   Era client_era() const { return client_era_; }
   // Whether it serves, or will as soon as it has started.
   bool works() const { return birth_ || (current_ && !current_->ending()); }
+  // Whether anything that this client asked is under way, or waits.
+  bool works_for(ClientId client) const;
   // Whether anything of it runs.
   bool runs() const { return current_ || birth_ || !leaving_.empty(); }
   // Whether it serves, and nobody needs it at the moment: nothing is under way, and nobody waits for news of
@@ -434,9 +436,9 @@ class Instance final : private Generation::Owner {
   void refuse(Asker asker, const Message& message, const std::string& why) const;
   void refuse_crowded(Asker asker, const Message& message) const;
   void refuse_turn(Asker asker, const Message& message, const std::string& what) const;
-  bool may_pass(ClientId client, Method method, std::string_view name) const;
+  bool may_pass(Asker asker, Method method, std::string_view name) const;
   bool may_pass(Asker asker, const Message& message) const {
-    return may_pass(asker.client, message.known, message.text(message.name));
+    return may_pass(asker, message.known, message.text(message.name));
   }
   void refuse_call(Asker asker, const Message& message, std::string_view name) const;
   struct LostCall;

@@ -11,16 +11,30 @@
 #include "rpc/json_cursor.h"
 
 namespace mcpivot {
+namespace {
+
+// How often it is looked whether the last calls of a client that has lost it are over.
+constexpr std::chrono::milliseconds let_go_pace{50};
+
+}  // namespace
 
 SharedInstance::SharedInstance(World& world, Clients& clients, Instance::Source& source,
                                const ServerConfig& config)
-    : clients_(clients), instance_(world, clients, source, clients.next_shared(), config, *this) {
+    : clients_(clients),
+      let_go_(world.timers()),
+      instance_(world, clients, source, clients.next_shared(), config, *this) {
   instance_.hello(ClientId::nobody, own_hello(), Era::legacy, {});
 }
 
 // --- who shares it
 
 void SharedInstance::join(ClientId client, Instance::Watcher& desk) {
+  // It had lost it, and some of its calls go on.
+  if (const auto old = std::ranges::find(sharers_, client, &Sharer::client); old != sharers_.end()) {
+    const auto done = std::move(old->when_gone);
+    sharers_.erase(old);
+    if (done) done();
+  }
   sharers_.push_back({.client = client, .desk = &desk});
 }
 
@@ -30,7 +44,10 @@ void SharedInstance::drop(ClientId client) {
 
 void SharedInstance::leave(ClientId client, std::chrono::milliseconds patience, std::function<void()> done) {
   drop(client);
-  if (!sharers_.empty()) return done();
+  if (!sharers_.empty()) {
+    if (std::ranges::none_of(sharers_, &Sharer::stays)) retire_itself();
+    return done();
+  }
   last_ones_.push_back(std::move(done));
   end_ = End::under_way;
   instance_.shut_down(patience, [this] { on_gone(); });
@@ -41,7 +58,33 @@ void SharedInstance::retire(ClientId client, std::function<void()> done) {
   const auto found = std::ranges::find(sharers_, client, &Sharer::client);
   if (found == sharers_.end()) return done();
   found->when_gone = std::move(done);
+  if (std::ranges::none_of(sharers_, &Sharer::stays)) return retire_itself();
+  if (!instance_.works_for(client)) return let_go(client);
+  let_go_later();
+}
+
+void SharedInstance::retire_itself() {
+  let_go_.cancel();
   if (std::exchange(end_, End::under_way) == End::none) instance_.retire([this] { on_gone(); });
+}
+
+// Calls end in many ways, and none of them is worth a look for those that nobody has lost.
+void SharedInstance::let_go_later() {
+  let_go_.set(let_go_pace, [this] {
+    std::vector<ClientId> idle;
+    for (const Sharer& sharer : sharers_)
+      if (!sharer.stays() && !instance_.works_for(sharer.client)) idle.push_back(sharer.client);
+    for (const ClientId client : idle) let_go(client);
+    if (!std::ranges::all_of(sharers_, &Sharer::stays)) let_go_later();
+  });
+}
+
+void SharedInstance::let_go(ClientId client) {
+  const auto found = std::ranges::find(sharers_, client, &Sharer::client);
+  const auto done = std::move(found->when_gone);
+  sharers_.erase(found);
+  instance_.forget(client);
+  done();
 }
 
 void SharedInstance::on_gone() {
@@ -106,11 +149,14 @@ std::string SharedInstance::shown_name(const Instance& instance, ClientId client
   return desk == nullptr ? own : desk->shown_name(instance, client, kind, own);
 }
 
-// A terminal has no desk of its own, and a call that is made again was somebody's.
-bool SharedInstance::allows_call(const Instance& instance, ClientId client, std::string_view name) const {
-  if (const Instance::Watcher* const desk = desk_of(client)) return desk->allows_call(instance, client, name);
-  return std::ranges::any_of(
-      sharers_, [&](const Sharer& sharer) { return sharer.desk->allows_call(instance, client, name); });
+// A terminal has no desk of its own, and a call that is made again was somebody's. A client that has lost it
+// stays among them while anything of it waits, so that this goes by nobody else's rules.
+bool SharedInstance::allows_call(const Instance& instance, Asker asker, std::string_view name) const {
+  const auto allows = [&](const Sharer& sharer) {
+    return sharer.stays() && sharer.desk->allows_call(instance, asker, name);
+  };
+  const auto found = std::ranges::find(sharers_, asker.client, &Sharer::client);
+  return found != sharers_.end() ? allows(*found) : std::ranges::any_of(sharers_, allows);
 }
 
 // --- what concerns one

@@ -40,15 +40,16 @@ class SharedInstance final : private Instance::Watcher {
   // A client leaves. The last one ends it, within twice the patience, and `done` is called when it has ended;
   // for the others at once.
   void leave(ClientId client, std::chrono::milliseconds patience, std::function<void()> done);
-  // It is no longer in the configuration, for none of them: calls may end, then it does. `done` must not
-  // destroy it at once.
+  // It is no longer in the configuration of this client: its calls may end, then `done` is called. If no
+  // other one has it, it ends itself. `done` must not destroy it at once.
   void retire(ClientId client, std::function<void()> done);
 
  private:
   struct Sharer {
     ClientId client;
     Instance::Watcher* desk;
-    std::function<void()> when_gone{};
+    std::function<void()> when_gone{};  // it has lost it, and waits for its last calls
+    bool stays() const { return !when_gone; }
   };
 
   // Instance::Watcher
@@ -65,13 +66,16 @@ class SharedInstance final : private Instance::Watcher {
                   std::span<const ClientId> know) override;
   std::string shown_name(const Instance& instance, ClientId client, ListKind kind,
                          const std::string& own) override;
-  bool allows_call(const Instance& instance, ClientId client, std::string_view name) const override;
+  bool allows_call(const Instance& instance, Asker asker, std::string_view name) const override;
 
   Instance::Watcher* desk_of(ClientId client) const;  // null: it has none here
   template <class Do>
   void each(Do&& what);
   std::vector<ClientId> addressees(const Instance& instance, const Message& message) const;
   void drop_message(const ToClient& said, std::string_view why) const;
+  void retire_itself();
+  void let_go_later();
+  void let_go(ClientId client);
   void on_gone();
 
   Clients& clients_;
@@ -79,6 +83,7 @@ class SharedInstance final : private Instance::Watcher {
   std::vector<std::function<void()>> last_ones_;  // who left last, and waits for the end
   enum class End : std::uint8_t { none, under_way, over };
   End end_ = End::none;
+  Alarm let_go_;
   Instance instance_;
 };
 
