@@ -158,7 +158,8 @@ TEST(ControlTools, a_server_that_is_gone_is_not_taken_for_the_one_that_is_left) 
   for (const char* tool : {"pivot_restart", "pivot_rebuild", "pivot_logs", "pivot_status"})
     EXPECT_THAT(visitor.call(tool, R"({"server":"beta"})"), HasSubstr(R"(no server is called \"beta\")"))
         << tool;
-  EXPECT_THAT(visitor.call("pivot_restart", R"({"server":"beta","stop":true})"), HasSubstr("There are: alpha"));
+  EXPECT_THAT(visitor.call("pivot_restart", R"({"server":"beta","stop":true})"),
+              HasSubstr("The servers are: alpha"));
   EXPECT_EQ(visitor.world().alive(), 1);
   EXPECT_THAT(visitor.call("pivot_restart", R"({"stop":true})"), HasSubstr(R"(\"alpha\" stopped: )"));
 }
@@ -171,7 +172,8 @@ TEST(ControlTools, who_deactivates_a_server_hears_of_pivot_call_only_if_it_still
   };
   EXPECT_THAT(deactivated(""), HasSubstr("pivot_call still reaches its tools by name"));
   for (const char* limit : {",no-through", " through:active", " through:off"})
-    EXPECT_THAT(deactivated(limit), AllOf(HasSubstr("is now inactive"), Not(HasSubstr("pivot_call")))) << limit;
+    EXPECT_THAT(deactivated(limit), AllOf(HasSubstr("is now inactive"), Not(HasSubstr("pivot_call"))))
+        << limit;
 }
 
 TEST(ControlTools, the_instructions_say_that_pivot_call_does_not_reach_every_server) {

@@ -628,11 +628,12 @@ void Desk::request_tool(Asker asker, const Message& message, bool waited) {
   if (target == nullptr && !waited) {
     auto servers = starting_for(message, std::string(name.text()));
     if (!servers.empty())
-      return when_started(asker, message.text(message.id), std::move(servers),
-                          [this, asker, kept = std::make_shared<KeptMessage>(message)] {
-                            request_tool(asker, kept->message(), true);
-                          },
-                          message.raw.size());
+      return when_started(
+          asker, message.text(message.id), std::move(servers),
+          [this, asker, kept = std::make_shared<KeptMessage>(message)] {
+            request_tool(asker, kept->message(), true);
+          },
+          message.raw.size());
   }
   if (target == nullptr) return request_unrouted_tool(asker, message, std::string(name.text()));
   if (!target->member->active())

@@ -264,8 +264,8 @@ void Instance::refuse_call(Asker asker, const Message& message, std::string_view
   if (asker.through)
     return clients_.refuse(
         asker, tool_answer(message.text(message.id),
-                           fmt::format("[mcpivot] {} was not called: the configuration changed, and no longer "
-                                       "lets pivot_call reach it.",
+                           fmt::format("[mcpivot] {} was not called: the configuration no longer lets "
+                                       "pivot_call reach it.",
                                        name),
                            true));
   clients_.refuse(asker, error_answer(message.text(message.id), code::invalid_params,

@@ -67,8 +67,8 @@ class Instance final : private Generation::Owner {
     // What a tool or prompt of its is called in front of this client.
     virtual std::string shown_name(const Instance& instance, ClientId client, ListKind kind,
                                    const std::string& own) = 0;
-    // Whether the user lets this client call the tool of this name, as JSON spells it, and by pivot_call if it
-    // does that; empty: a call without one. Nobody: any of them.
+    // Whether the user lets this client call the tool of this name, as JSON spells it, and by pivot_call if
+    // it does that; empty: a call without one. Nobody: any of them.
     virtual bool allows_call(const Instance& instance, Asker asker, std::string_view name) const = 0;
   };
 
