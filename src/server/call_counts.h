@@ -19,11 +19,14 @@ class CallCounts {
   using Nanoseconds = std::chrono::nanoseconds;
   using Microseconds = std::chrono::microseconds;
 
-  // The server has answered a call, after this time.
-  void answered(Nanoseconds took, bool is_error) {
+  // The server has answered a call.
+  void answered(bool is_error) {
     ++calls_;
     errors_ += is_error ? 1 : 0;
-    ++times_[bucket_of(took)];
+  }
+  // After this time; it need not be said of each.
+  void took(Nanoseconds time) {
+    ++times_[bucket_of(time)];
     if (++timed_ == most_timed) [[unlikely]]
       forget_half();
   }

@@ -551,12 +551,16 @@ bool Instance::has_stale_headers(const Generation::Requests::Request& request, c
          current_->id() == said.from && serving() == current_.get() && config_->is_daemon();
 }
 
+void Instance::count_answer(const Generation::Requests::Request& request, const ToClient& said) {
+  counts_.answered(said.message.is_error || said.message.kind == Kind::error);
+  if (Generation::Requests::is_timed(said.pair)) counts_.took(clock_.now() - request.asked);
+}
+
 void Instance::on_answer(const Generation::Requests::Request& request, ToClient& said) {
   if (has_stale_headers(request, said) &&
       waiting_.add(request.origin, request.kept.message(), request.sent_before + 1))
     return refetch(ListKind::tools);  // which sends it again
-  if (request.known == Method::tools_call)
-    counts_.answered(clock_.now() - request.asked, said.message.is_error || said.message.kind == Kind::error);
+  if (request.known == Method::tools_call) count_answer(request, said);
   replay_.learn(request, said.message);
   if (request.known != Method::tools_call || !is_outdated(said.from))
     return watcher_.pass_answer(*this, request, said);

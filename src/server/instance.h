@@ -448,6 +448,7 @@ class Instance final : private Generation::Owner {
   void remember_lost(const Generation& generation, const Death& death);
   enum class Hold : std::uint8_t { if_newer, never };
   void request(ToServer& asked, Hold hold_it);
+  void count_answer(const Generation::Requests::Request& request, const ToClient& said);
   bool must_hold(const Generation& serving, const Message& message) const;
   void hold(const ToServer& asked);
   void let_go(const WaitingRoom::Waiting& held);

@@ -61,6 +61,17 @@ void Server::change_ends(Changes::Id id, bool ok) {
   tell_if_over();
 }
 
+// To look takes a system call: of many calls in a row, not each one does.
+bool Server::unsettled(bool look) const {
+  if (!watch_) return unseen_;
+  if (look) {
+    const Clock::Time now = world_.timers().about_now();
+    look = now != looked_;
+    looked_ = now;
+  }
+  return unseen_ || watch_->unsettled(look);
+}
+
 void Server::tell_if_over() {
   if (changes_.saved() || unsettled(false)) return;
   for (Instance* const instance : std::vector(instances_)) instance->changes_over();

@@ -67,7 +67,7 @@ class Server final : public Instance::Source {
     return changes_.begin(std::move(change));
   }
   void change_ends(Changes::Id id, bool ok) override;
-  bool unsettled(bool look) const override { return unseen_ || (watch_ && watch_->unsettled(look)); }
+  bool unsettled(bool look) const override;
   CallCounts counts() const override;
 
  private:
@@ -82,7 +82,8 @@ class Server final : public Instance::Source {
   Changes changes_;
   CallCounts ended_;  // of instances that are no more
   std::unique_ptr<SourceWatch> watch_;
-  bool unseen_ = false;  // something was saved, and the watch that saw it is gone
+  mutable Clock::Time looked_{};  // about when: what the kernel has to tell
+  bool unseen_ = false;           // something was saved, and the watch that saw it is gone
   Alarm unseen_timer_;
   int reloads_ = 0;      // under way: what they write starts no other
   bool closed_ = false;  // nothing begins any more
