@@ -86,6 +86,21 @@ TEST_F(OnSave, a_program_that_was_replaced_answers_the_next_call) {
   EXPECT_THAT(words_of(client.call("pid")), AllOf(Not(HasSubstr(pid)), HasSubstr("generation 2")));
 }
 
+TEST_F(OnSave, a_program_that_a_restart_has_taken_up_keeps_nobody_waiting) {
+  Client client({.options = {}, .server = {}, .own_program = true});
+  client.initialize();
+  const fs::path program = client.directory() / "fake_server";
+  const auto is_quick = [&] {
+    fs::copy_file(program, program.string() + ".new");
+    fs::rename(program.string() + ".new", program);
+    const auto began = std::chrono::steady_clock::now();
+    client.call("pivot_restart");
+    client.call("pid");
+    return std::chrono::steady_clock::now() - began < std::chrono::milliseconds(150);
+  };
+  EXPECT_TRUE(wait_until(is_quick, soon())) << "it always waits until things are quiet, for 200 ms";
+}
+
 TEST_F(OnSave, with_serve_the_old_code_answers_and_says_so) {
   Client client(options({"--on-save", "serve"}));
   Gate slow(gate());

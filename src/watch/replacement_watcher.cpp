@@ -108,6 +108,7 @@ class ReplacementWatcher::Impl : public std::enable_shared_from_this<Impl> {
   void start(const std::string& path);
   void stop();
   bool unsettled(bool look);
+  void take_up();
 
  private:
   // idle: the file is the one we know, and we may come to read it, or it is not there. settling: something
@@ -138,6 +139,7 @@ class ReplacementWatcher::Impl : public std::enable_shared_from_this<Impl> {
   std::optional<Look> known_;             // the file that is not news
   std::optional<std::uint64_t> content_;  // its content, once it has been read
   std::optional<Look> seen_;              // at the last look, while settling
+  bool taken_up_ = false;                 // what happened last
   bool open_ = false;                     // it was created, and not closed yet
   int looks_ = 0;                         // how often it looked the same while open
   std::weak_ptr<Reading> reading_;
@@ -168,7 +170,12 @@ void ReplacementWatcher::Impl::stop() {
 // Without the content it is read for the first time, and not because something happened.
 bool ReplacementWatcher::Impl::unsettled(bool look) {
   if (look) Inotify::of(loop_).drain();
-  return state_ == State::settling || (state_ == State::reading && content_);
+  return !taken_up_ && (state_ == State::settling || (state_ == State::reading && content_));
+}
+
+void ReplacementWatcher::Impl::take_up() {
+  Inotify::of(loop_).drain();
+  taken_up_ = true;
 }
 
 void ReplacementWatcher::Impl::tell_if_settled() {
@@ -180,6 +187,7 @@ void ReplacementWatcher::Impl::happened(std::uint32_t mask) {
   const bool tells_nothing_of_it = (mask & IN_ATTRIB) != 0;
   open_ = (mask & IN_CREATE) != 0 || (open_ && tells_nothing_of_it);
   reading_.reset();
+  taken_up_ = false;
   seen_ = look_at(path_);
   looks_ = 0;
   wait(State::settling, options_.quiet);
@@ -299,6 +307,9 @@ ReplacementWatcher::~ReplacementWatcher() {
 
 bool ReplacementWatcher::unsettled(bool look) {
   return impl_->unsettled(look);
+}
+void ReplacementWatcher::take_up() {
+  impl_->take_up();
 }
 
 }  // namespace mcpivot

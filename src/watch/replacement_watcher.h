@@ -43,6 +43,8 @@ class ReplacementWatcher {
   // Something happened to the file, and it isn't known yet whether it was replaced. `look`: what the kernel
   // has not told yet counts, too.
   bool unsettled(bool look);
+  // What is there now is being started: what happened so far leaves nothing unsettled.
+  void take_up();
 
  private:
   class Impl;

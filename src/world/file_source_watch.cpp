@@ -67,6 +67,7 @@ std::optional<std::chrono::system_clock::time_point> FileSourceWatch::last_touch
 
 void FileSourceWatch::reload_begins() {
   if (files_) files_->begin_build();
+  if (executable_) executable_->take_up();
 }
 
 void FileSourceWatch::reload_ends() {
