@@ -102,6 +102,8 @@ TEST(ControlLimits, large_calls_under_other_names_leave_no_memory_behind) {
 TEST(ControlLimits, without_descriptors_a_terminal_waits_until_there_are_some) {
   Client client(with(two()));
   start(client);
+  // UBSan takes a descriptor when it first looks at an object's type.
+  EXPECT_EQ(own(client, "alpha__echo", {{"text", "before"}}), "before");
   const pid_t pivot = client.child().pid();
   rlimit usual{};
   ASSERT_EQ(::prlimit(pivot, RLIMIT_NOFILE, nullptr, &usual), 0);
