@@ -131,7 +131,8 @@ std::string Oracle::state_of_another(int who) const {
 void Oracle::bad_retry(int number, const std::string& server, const std::string& state) {
   // A server in the place of one of the legacy era gets the states of calls that the other had.
   if (odd_states_.contains(state) || state.starts_with("secret")) return;
-  // Names may have come to mean another server: when the fleet changed, or when its servers had listed theirs.
+  // Names may have come to mean another server: when the fleet changed, or when its servers had listed
+  // theirs.
   constexpr Millis until_listed{5'000};
   const auto found = requests_.find(number);
   if (found != requests_.end() && found->second.since < reconfigured_ + until_listed) return;
