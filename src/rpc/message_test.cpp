@@ -131,7 +131,8 @@ TEST(Message, tokens_of_progress_lie_where_the_method_says) {
 
 TEST(Message, a_result_tells_whether_the_tool_failed) {
   const auto fails = [](const std::string& result) {
-    const auto message = read_message(R"({"jsonrpc":"2.0","id":1,"result":)" + result + "}");
+    const std::string line = R"({"jsonrpc":"2.0","id":1,"result":)" + result + "}";
+    const auto message = read_message(line);
     EXPECT_TRUE(message) << result;
     EXPECT_EQ(message->text(message->result), result);
     return message->is_error;
