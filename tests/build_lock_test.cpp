@@ -28,6 +28,14 @@ class BuildLock : public testing::Test {
             .server = {},
             .environment = {{"XDG_RUNTIME_DIR", project_.path()}}};
   }
+  // Both have seen this save: one of them builds it, at the gate, and the other one waits for that.
+  void save_for_both(Client& one, Client& two, Gate& held, const std::string& text) const {
+    one.initialize();
+    two.initialize();
+    save(text);
+    ASSERT_TRUE(held.wait_for_visitor());
+    ASSERT_TRUE(builds_or_waits(one) && builds_or_waits(two));
+  }
   static bool builds_or_waits(Client& client) {
     return wait_until([&] { return !status_of(client, "building").empty(); }, soon());
   }
@@ -40,11 +48,7 @@ TEST_F(BuildLock, what_one_window_has_built_the_other_uses) {
   Gate held(gate());
   Client one(window());
   Client two(window());
-  one.initialize();
-  two.initialize();
-  save("two");
-  ASSERT_TRUE(held.wait_for_visitor());
-  ASSERT_TRUE(builds_or_waits(one) && builds_or_waits(two));
+  save_for_both(one, two, held, "two");
   held.open();
   EXPECT_TRUE(wait_status(one, "generation", "2"));
   EXPECT_TRUE(wait_status(two, "generation", "2"));
@@ -55,11 +59,7 @@ TEST_F(BuildLock, what_one_window_could_not_build_the_other_learns_too) {
   Gate held(gate());
   Client one(window());
   Client two(window());
-  one.initialize();
-  two.initialize();
-  save("broken");
-  ASSERT_TRUE(held.wait_for_visitor());
-  ASSERT_TRUE(builds_or_waits(one) && builds_or_waits(two));
+  save_for_both(one, two, held, "broken");
   held.open();
   for (Client* const client : {&one, &two})
     EXPECT_THAT(text_of(client->call("pid")), AllOf(HasSubstr("the build of"), HasSubstr("still serves")));
@@ -70,11 +70,7 @@ TEST_F(BuildLock, a_build_that_began_before_the_last_save_is_nobody_elses) {
   Gate held(gate());
   Client one(window());
   Client two(window());
-  one.initialize();
-  two.initialize();
-  save("two");
-  ASSERT_TRUE(held.wait_for_visitor());
-  ASSERT_TRUE(builds_or_waits(one) && builds_or_waits(two));
+  save_for_both(one, two, held, "two");
   save("three");
   held.open();
   ASSERT_TRUE(wait_until([&] { return builds().size() > 1; }, soon())) << "the other one's, or its next";

@@ -61,6 +61,14 @@ inline std::string own_text(const boost::json::object& answer) {
   return std::string(result->at("content").as_array().back().at("text").as_string());
 }
 
+// All that the model reads: every block.
+inline std::string all_text(const boost::json::object& answer) {
+  std::string all;
+  for (const auto& block : answer.at("result").at("content").as_array())
+    all += (all.empty() ? "" : "\n\n") + std::string(block.at("text").as_string());
+  return all;
+}
+
 inline std::size_t blocks(const boost::json::object& answer) {
   return answer.at("result").at("content").as_array().size();
 }

@@ -61,12 +61,7 @@ class Page {
   static std::string words_of(const json::object& answer) {
     if (const json::value* error = answer.if_contains("error"))
       return std::string(error->at("message").as_string());
-    std::string all;
-    for (const auto& block : answer.at("result").at("content").as_array()) {
-      if (!all.empty()) all += "\n\n";
-      all += std::string(block.at("text").as_string());
-    }
-    return all;
+    return all_text(answer);
   }
 
  private:

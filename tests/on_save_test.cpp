@@ -21,14 +21,6 @@ void write(const fs::path& path, const std::string& text) {
   std::ofstream(path) << text;
 }
 
-// All that the model reads.
-std::string words_of(const boost::json::object& answer) {
-  std::string all;
-  for (const auto& block : answer.at("result").at("content").as_array())
-    all += std::string(block.at("text").as_string()) + "\n";
-  return all;
-}
-
 // A server whose source is a.txt and whose build waits at a gate as long as a.txt says so.
 class OnSave : public testing::Test {
  protected:
@@ -54,7 +46,7 @@ TEST_F(OnSave, a_call_right_after_a_save_is_answered_by_the_new_code) {
   std::string pid = client.call_text("pid");
   for (int i = 2; i < 5; ++i) {
     write(source(), "quick " + std::to_string(i));
-    const std::string answer = words_of(client.call("pid"));
+    const std::string answer = all_text(client.call("pid"));
     EXPECT_THAT(answer, AllOf(Not(HasSubstr(pid)), HasSubstr("generation " + std::to_string(i))));
     pid = client.call_text("pid");
   }
@@ -72,8 +64,8 @@ TEST_F(OnSave, a_call_waits_while_the_change_is_built) {
   EXPECT_EQ(status_of(client, "waiting"), "2");
   EXPECT_THAT(client.answers, IsEmpty());
   slow.open();
-  EXPECT_THAT(words_of(client.await(first)), AllOf(Not(HasSubstr(pid)), HasSubstr("generation 2")));
-  EXPECT_THAT(words_of(client.await(second)), Not(HasSubstr(pid)));
+  EXPECT_THAT(all_text(client.await(first)), AllOf(Not(HasSubstr(pid)), HasSubstr("generation 2")));
+  EXPECT_THAT(all_text(client.await(second)), Not(HasSubstr(pid)));
 }
 
 TEST_F(OnSave, a_program_that_was_replaced_answers_the_next_call) {
@@ -83,7 +75,7 @@ TEST_F(OnSave, a_program_that_was_replaced_answers_the_next_call) {
   const fs::path program = client.directory() / "fake_server";
   fs::copy_file(program, program.string() + ".new");
   fs::rename(program.string() + ".new", program);
-  EXPECT_THAT(words_of(client.call("pid")), AllOf(Not(HasSubstr(pid)), HasSubstr("generation 2")));
+  EXPECT_THAT(all_text(client.call("pid")), AllOf(Not(HasSubstr(pid)), HasSubstr("generation 2")));
 }
 
 TEST_F(OnSave, a_program_that_a_restart_has_taken_up_keeps_nobody_waiting) {
@@ -108,13 +100,13 @@ TEST_F(OnSave, with_serve_the_old_code_answers_and_says_so) {
   const std::string pid = client.call_text("pid");
   write(source(), "slow");
   ASSERT_TRUE(slow.wait_for_visitor());
-  EXPECT_THAT(words_of(client.call("pid")),
+  EXPECT_THAT(all_text(client.call("pid")),
               AllOf(HasSubstr(pid), HasSubstr("this answer is from generation 1"), HasSubstr("a.txt"),
                     HasSubstr(" ago"), HasSubstr("To test the change, call again when it serves"),
                     HasSubstr("pivot_rebuild")));
   slow.open();
   EXPECT_TRUE(wait_until([&] { return status_of(client, "generation") == "2"; }, soon()));
-  EXPECT_THAT(words_of(client.call("pid")), Not(HasSubstr("this answer is from")));
+  EXPECT_THAT(all_text(client.call("pid")), Not(HasSubstr("this answer is from")));
 }
 
 TEST_F(OnSave, a_call_waits_no_longer_than_twice_what_a_change_takes) {
@@ -125,7 +117,7 @@ TEST_F(OnSave, a_call_waits_no_longer_than_twice_what_a_change_takes) {
   const std::string pid = own_text(client.call("pid"));
   write(source(), "slow");
   const auto began = std::chrono::steady_clock::now();
-  EXPECT_THAT(words_of(client.call("pid")),
+  EXPECT_THAT(all_text(client.call("pid")),
               AllOf(HasSubstr(pid), HasSubstr("this answer is from generation 2")));
   EXPECT_LT(std::chrono::steady_clock::now() - began, std::chrono::seconds(15));
   slow.open();
@@ -136,7 +128,7 @@ TEST_F(OnSave, when_the_build_fails_those_that_waited_get_the_old_code_and_learn
   client.initialize();
   const std::string pid = client.call_text("pid");
   write(source(), "broken");
-  EXPECT_THAT(words_of(client.call("pid")),
+  EXPECT_THAT(all_text(client.call("pid")),
               AllOf(HasSubstr(pid), HasSubstr("the build of"), HasSubstr("failed"), HasSubstr("still serves"),
                     Not(HasSubstr("this answer is from"))));
 }
@@ -170,7 +162,7 @@ TEST_F(OnSave, a_file_that_is_open_and_grows_keeps_nobody_waiting) {
   const std::string pid = client.call_text("pid");
   std::ofstream log(source().parent_path() / "log.txt");
   log << "one" << std::endl;
-  EXPECT_THAT(words_of(client.call("pid")), HasSubstr(pid));  // after one look
+  EXPECT_THAT(all_text(client.call("pid")), HasSubstr(pid));  // after one look
   for (int i = 0; i < 20; ++i) {
     log << "more" << std::endl;
     EXPECT_EQ(client.call_text("pid"), pid);
@@ -189,9 +181,9 @@ TEST_F(OnSave, the_answer_of_a_call_that_the_old_generation_finishes_says_so) {
   client.initialize();
   const OpenCall slow = open_call(client);
   write(source(), "quick 2");
-  EXPECT_THAT(words_of(client.call("pid")), HasSubstr("generation 2"));
+  EXPECT_THAT(all_text(client.call("pid")), HasSubstr("generation 2"));
   client.answer(slow.question, {{"roots", boost::json::array()}});
-  EXPECT_THAT(words_of(client.await(slow.id)),
+  EXPECT_THAT(all_text(client.await(slow.id)),
               AllOf(HasSubstr("this answer is from generation 1 of"), HasSubstr("generation 2 serves now")));
 }
 
@@ -204,7 +196,7 @@ TEST_F(OnSave, one_of_many_clients_is_answered_by_the_old_code_which_says_so) {
   const std::string pid = own_text(client.call("pid"));
   write(source(), "slow");
   ASSERT_TRUE(slow.wait_for_visitor());
-  EXPECT_THAT(words_of(client.call("pid")),
+  EXPECT_THAT(all_text(client.call("pid")),
               AllOf(HasSubstr(pid), HasSubstr("this answer is from generation 1")));
   slow.open();
 }

@@ -13,8 +13,8 @@
 // - a requestState that is unknown, expired, used, or another request's or client's: -32602; a call that it
 //   would fit stays parked for the retry that it waits for;
 // - an `inputResponses` that isn't an object, or in which a key that was asked appears twice or has a value
-// that
-//   can't be an answer to its question: -32602, and the same requestState is still good, as nothing was used.
+//   that can't be an answer to its question: -32602, and the same requestState is still good, as nothing was
+//   used.
 // Accepted, keys that weren't asked (or that the server has taken back) are ignored, and questions without an
 // answer are asked again, under a new requestState.
 //

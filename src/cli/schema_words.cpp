@@ -126,10 +126,14 @@ std::string type_text(const json::value& schema, const json::object& root) {
   return text_at(schema, root, 0);
 }
 
+const json::object* properties_of(const json::object& schema) {
+  const json::value* properties = schema.if_contains("properties");
+  return properties == nullptr ? nullptr : properties->if_object();
+}
+
 const json::value* property_of(const json::object& input_schema, std::string_view key) {
-  const json::value* properties = input_schema.if_contains("properties");
-  return properties == nullptr || !properties->is_object() ? nullptr
-                                                           : properties->get_object().if_contains(key);
+  const json::object* properties = properties_of(input_schema);
+  return properties == nullptr ? nullptr : properties->if_contains(key);
 }
 
 }  // namespace mcpivot

@@ -21,6 +21,9 @@ std::set<std::string> types_of(const boost::json::value& schema, const boost::js
 // "integer", "array of strings", "\"fast\" or \"slow\"", "string or null"
 std::string type_text(const boost::json::value& schema, const boost::json::object& root);
 
+// The arguments that a schema names; null if it names none.
+const boost::json::object* properties_of(const boost::json::object& schema);
+
 // The schema of an argument; null if the schema doesn't name it.
 const boost::json::value* property_of(const boost::json::object& input_schema, std::string_view key);
 

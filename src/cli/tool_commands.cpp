@@ -8,6 +8,7 @@
 #include "cli/answer_output.h"
 #include "cli/colours.h"
 #include "cli/did_you_mean.h"
+#include "cli/schema_words.h"
 #include "cli/status_table.h"
 #include "cli/tool_arguments.h"
 #include "cli/tool_help.h"
@@ -80,9 +81,9 @@ ToolDocument document_of(const json::object& tool) {
                         .description = string_in(tool, "description"),
                         .parameters = {}};
   const json::object* schema = schema_of(&tool);
-  const json::value* properties = schema == nullptr ? nullptr : schema->if_contains("properties");
-  if (properties != nullptr && properties->is_object())
-    for (const auto& [key, property] : properties->get_object())
+  const json::object* properties = schema == nullptr ? nullptr : properties_of(*schema);
+  if (properties != nullptr)
+    for (const auto& [key, property] : *properties)
       document.parameters.push_back({std::string(key), property.is_object()
                                                            ? string_in(property.get_object(), "description")
                                                            : std::string()});

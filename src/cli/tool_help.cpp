@@ -46,9 +46,9 @@ std::string limits_in(const json::object& property) {
 }
 
 void collect(const json::object& schema, const json::object& root, int depth, std::vector<Argument>& found) {
-  const json::value* properties = schema.if_contains("properties");
-  if (properties == nullptr || !properties->is_object() || depth >= deepest_shown) return;
-  for (const auto& [key, value] : properties->get_object()) {
+  const json::object* properties = properties_of(schema);
+  if (properties == nullptr || depth >= deepest_shown) return;
+  for (const auto& [key, value] : *properties) {
     const json::value& property = resolved(value, root);
     const json::object none;
     const json::object& described = property.is_object() ? property.get_object() : none;
@@ -125,9 +125,9 @@ std::string effects(const json::object& tool) {
 
 std::string example(const std::string& name, const json::object& schema, const json::object& root) {
   std::string line = "mcpivot call " + name;
-  const json::value* properties = schema.if_contains("properties");
-  if (properties == nullptr || !properties->is_object()) return line;
-  for (const auto& [key, property] : properties->get_object()) {
+  const json::object* properties = properties_of(schema);
+  if (properties == nullptr) return line;
+  for (const auto& [key, property] : *properties) {
     if (!is_required(schema, key)) continue;
     const auto types = types_of(property, root);
     const std::string_view value = types.contains("string")                                ? "TEXT"

@@ -32,6 +32,12 @@ std::size_t nearness(const fs::path& above, const fs::path& here, const fs::path
   return std::ranges::mismatch(above, here).in1 == above.end() ? depth : 0;
 }
 
+std::vector<std::size_t> of_this_folder(const std::vector<json::object>& states) {
+  std::error_code error;
+  const char* const home = std::getenv("HOME");
+  return of_folder(states, fs::current_path(error), home == nullptr ? "" : home);
+}
+
 void keep(Found& found, const std::vector<std::size_t>& wanted) {
   Found kept;
   for (const std::size_t i : wanted) {
@@ -87,11 +93,7 @@ std::vector<std::size_t> of_folder(const std::vector<json::object>& states, cons
 Found look_around(const ControlWish& wish) {
   Found found = all_that_fit(wish);
   if (wish.all || !wish.instance.empty() || found.clients.size() < 2) return found;
-  std::error_code error;
-  const fs::path here = fs::current_path(error);
-  const char* const home = std::getenv("HOME");
-  if (const auto nearest = of_folder(found.states, here, home == nullptr ? "" : home); !nearest.empty())
-    keep(found, nearest);
+  if (const auto nearest = of_this_folder(found.states); !nearest.empty()) keep(found, nearest);
   return found;
 }
 
@@ -108,10 +110,7 @@ ControlClient the_one(const ControlWish& wish) {
   Found found = look_around(wish);
   if (found.clients.empty()) throw ControlError(nobody(wish));
   if (found.clients.size() == 1) return std::move(found.clients.front());
-  std::error_code error;
-  const char* const home = std::getenv("HOME");
-  const bool of_here = of_folder(found.states, fs::current_path(error), home == nullptr ? "" : home).size() ==
-                       found.states.size();
+  const bool of_here = of_this_folder(found.states).size() == found.states.size();
   if (of_here && wish.instance.empty()) {
     fmt::print(stderr,
                "mcpivot: {} of them belong to this folder; taking {}. --instance PID takes another.\n",

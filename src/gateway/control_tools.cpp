@@ -122,8 +122,7 @@ const std::array<ControlTools::Tool, 16> ControlTools::tools{{
      "server", "", true, &ControlTools::sitter_state},
     {Compat::mcp_sitter, Tool::When::always, "sitter_kill",
      "Kill the child MCP server and any other process that runs its executable, so that it can be rebuilt; "
-     "the next "
-     "tool call starts it.",
+     "the next tool call starts it.",
      "server", "", false, &ControlTools::sitter_kill},
     {Compat::mcp_sitter, Tool::When::always, "sitter_binary_info",
      "Path, version, size and age of the child's executable, and whether it is newer than what runs.",

@@ -21,7 +21,7 @@ class Changes {
   static constexpr std::chrono::milliseconds shortest_wait{1'000};
 
   struct Change {
-    std::string reason;  // "after a change of src/main.cpp"
+    std::string reason;  // "after a change to src/main.cpp"
     Clock::Time since{};
     bool saved = false;  // nobody asked for it in so many words: it follows from a file
   };

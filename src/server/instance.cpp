@@ -469,8 +469,7 @@ void Instance::put(Generation& generation, ToServer& asked, bool waited) {
 void Instance::refuse_turn(Asker asker, const Message& message, const std::string& what) const {
   const std::string words = fmt::format(
       "[mcpivot] server \"{}\" is shared, and this client already has as many requests in flight there as "
-      "one "
-      "client may have; this one {} and was not sent. Try again when some have finished.",
+      "one client may have; this one {} and was not sent. Try again when some have finished.",
       config_->name, what);
   clients_.refuse(asker, failure_answer(message.known, message.text(message.id), words));
 }
@@ -560,12 +559,12 @@ void Instance::on_answer(const Generation::Requests::Request& request, ToClient&
   if (has_stale_headers(request, said) &&
       waiting_.add(request.origin, request.kept.message(), request.sent_before + 1))
     return refetch(ListKind::tools);  // which sends it again
-  if (request.known == Method::tools_call) count_answer(request, said);
   replay_.learn(request, said.message);
-  if (request.known != Method::tools_call || !is_outdated(said.from))
-    return watcher_.pass_answer(*this, request, said);
-  const std::string remark = remark_on_answer(said.from);
-  said.remark = remark;
+  std::string remark;
+  if (request.known == Method::tools_call) {
+    count_answer(request, said);
+    if (is_outdated(said.from)) said.remark = remark = remark_on_answer(said.from);
+  }
   watcher_.pass_answer(*this, request, said);
 }
 

@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 #include <linux/close_range.h>
 #include <poll.h>
-#include <sys/file.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -96,6 +95,12 @@ struct Detached {
   end_now(127);
 }
 
+std::string file_of(const Url& url, const char* ending) {
+  std::string name = url.authority();
+  std::ranges::replace_if(name, [](char c) { return c == '/' || c == '[' || c == ']'; }, '_');
+  return keeper_folder() / (name + ending);
+}
+
 }  // namespace
 
 DaemonProcess::DaemonProcess(boost::asio::io_context& loop, Guard& guard, Timers& timers, ConfigRef config)
@@ -103,39 +108,24 @@ DaemonProcess::DaemonProcess(boost::asio::io_context& loop, Guard& guard, Timers
       guard_(guard),
       config_(std::move(config)),
       url_(*parse_url(config_->http.url)),
+      output_file_(file_of(url_, ".daemon.log")),
+      lock_(file_of(url_, ".lock")),
       pidfd_(loop),
-      patience_(timers) {
-  std::string name = url_.authority();
-  std::ranges::replace_if(name, [](char c) { return c == '/' || c == '[' || c == ']'; }, '_');
-  output_file_ = keeper_folder() / (name + ".daemon.log");
-  lock_file_ = keeper_folder() / (name + ".lock");
-}
+      patience_(timers) {}
 
 bool DaemonProcess::fits(const ServerConfig& config) const {
   const auto url = parse_url(config.http.url);
   return url && url->authority() == url_.authority();
 }
 
-DaemonProcess::~DaemonProcess() {
-  release_lock();
-}
+DaemonProcess::~DaemonProcess() = default;
 
 bool DaemonProcess::take_lock() {
-  if (lock_ >= 0) return true;
-  lock_ = ::open(lock_file_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
-  if (lock_ < 0) {
-    log_warn("{}: cannot create {}: {}; another mcpivot may start the daemon too", config_->name, lock_file_,
-             std::strerror(errno));
-    return true;
-  }
-  if (::flock(lock_, LOCK_EX | LOCK_NB) == 0) return true;
-  release_lock();
-  return false;
-}
-
-void DaemonProcess::release_lock() {
-  if (lock_ >= 0) ::close(lock_);
-  lock_ = -1;
+  const LockFile::Taken taken = lock_.take();
+  if (taken == LockFile::Taken::impossible)
+    log_warn("{}: cannot create {}: {}; another mcpivot may start the daemon too", config_->name,
+             lock_.path(), std::strerror(errno));
+  return taken != LockFile::Taken::by_another;
 }
 
 void DaemonProcess::start(bool nobody_listens) {
@@ -148,11 +138,11 @@ void DaemonProcess::start(bool nobody_listens) {
     return;
   }
   // Another one may have done so between our look and our lock.
-  if (nobody_listens && somebody_listens(url_)) return release_lock();
+  if (nobody_listens && somebody_listens(url_)) return lock_.release();
   began_ = steady_clock::now();
   trouble_.clear();
   waiting_ = spawn();
-  if (!waiting_) release_lock();
+  if (!waiting_) lock_.release();
 }
 
 bool DaemonProcess::spawn() {
@@ -202,7 +192,7 @@ void DaemonProcess::on_exit() {
   const bool failed = exit.signal != 0 || exit.code != 0;
   if (waiting_ && failed) {
     waiting_ = false;
-    release_lock();
+    lock_.release();
     const std::string said = output(10);
     trouble_ = fmt::format("--start {}{}{}", exit.text(), said.empty() ? "" : ":\n", said);
   }
@@ -219,7 +209,7 @@ bool DaemonProcess::starting() const {
 void DaemonProcess::arrived() {
   waiting_ = false;
   trouble_.clear();
-  release_lock();
+  lock_.release();
 }
 
 std::string DaemonProcess::trouble() const {

@@ -19,6 +19,7 @@
 #include "proc/build_runner.h"
 #include "server/daemon_keeper.h"
 #include "server/timers.h"
+#include "world/lock_file.h"
 
 namespace mcpivot {
 
@@ -43,7 +44,6 @@ class DaemonProcess final : public DaemonKeeper {
 
  private:
   bool take_lock();
-  void release_lock();
   bool spawn();
   void watch();
   void wait_for_exit();
@@ -54,8 +54,7 @@ class DaemonProcess final : public DaemonKeeper {
   ConfigRef config_;
   Url url_;
   std::string output_file_;
-  std::string lock_file_;
-  int lock_ = -1;
+  LockFile lock_;
   pid_t pid_ = 0;
   boost::asio::posix::stream_descriptor pidfd_;
   std::shared_ptr<bool> here_ = std::make_shared<bool>();  // gone with us

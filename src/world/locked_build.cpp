@@ -1,9 +1,6 @@
 #include "world/locked_build.h"
 
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <sys/file.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -54,40 +51,31 @@ LockedBuild::LockedBuild(boost::asio::io_context& loop, Guard& guard, const Serv
       limit_(config.build_timeout),
       handlers_(std::move(handlers)),
       last_save_(std::move(last_save)),
-      file_(lock_file_for(config.command, config.build)),
+      lock_(lock_file_for(config.command, config.build)),
       timer_(loop) {}
 
 LockedBuild::~LockedBuild() {
   runner_.reset();  // what it runs ends before others may begin
-  release_lock();
 }
 
 void LockedBuild::start() {
   asked_ = std::chrono::steady_clock::now();
-  if (take_lock() != Lock::busy) return run();
+  if (take_lock() != LockFile::Taken::by_another) return run();
   log_info("the same build is already running in this folder; waiting for it: {}", line_);
   look_later(pace);
 }
 
-LockedBuild::Lock LockedBuild::take_lock() {
-  if (file_.empty()) return Lock::impossible;
+LockFile::Taken LockedBuild::take_lock() {
+  if (lock_.path().empty()) return LockFile::Taken::impossible;
   std::error_code error;
-  const auto folder = std::filesystem::path(file_).parent_path();
+  const auto folder = std::filesystem::path(lock_.path()).parent_path();
   if (std::filesystem::create_directories(folder, error))
     std::filesystem::permissions(folder, std::filesystem::perms::owner_all, error);
-  lock_ = ::open(file_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
-  if (lock_ < 0) {
-    log_warn("cannot make {}: {}; another mcpivot may build at the same time", file_, std::strerror(errno));
-    return Lock::impossible;
-  }
-  if (::flock(lock_, LOCK_EX | LOCK_NB) == 0) return Lock::taken;
-  release_lock();
-  return Lock::busy;
-}
-
-void LockedBuild::release_lock() {
-  if (lock_ >= 0) ::close(lock_);
-  lock_ = -1;
+  const LockFile::Taken taken = lock_.take();
+  if (taken == LockFile::Taken::impossible)
+    log_warn("cannot make {}: {}; another mcpivot may build at the same time", lock_.path(),
+             std::strerror(errno));
+  return taken;
 }
 
 void LockedBuild::look_later(milliseconds time) {
@@ -102,7 +90,7 @@ void LockedBuild::look_later(milliseconds time) {
 void LockedBuild::look() {
   const auto waited = std::chrono::duration_cast<milliseconds>(std::chrono::steady_clock::now() - asked_);
   if (stopped_) return finish({.ok = false, .how = *stopped_, .took = waited, .output = {}});
-  if (take_lock() == Lock::busy) {
+  if (take_lock() == LockFile::Taken::by_another) {
     if (!std::exchange(told_, true))
       handlers_.on_line("the same build is already running in this folder; waiting for it");
     if (waited < limit_) return look_later(pace);
@@ -115,7 +103,7 @@ void LockedBuild::look() {
   }
   if (auto result = result_of_other()) {
     log_info("that build began after the last save, and is used: {}", line_);
-    release_lock();
+    lock_.release();
     return finish(*result);
   }
   run();
@@ -123,15 +111,16 @@ void LockedBuild::look() {
 
 void LockedBuild::run() {
   began_ = system_clock::now();
-  if (lock_ >= 0) [[maybe_unused]]
-    const int emptied = ::ftruncate(lock_, 0);  // if we die, nobody takes the last result for ours
+  if (lock_.descriptor() >= 0) [[maybe_unused]]
+    const int emptied =
+        ::ftruncate(lock_.descriptor(), 0);  // if we die, nobody takes the last result for ours
   auto done = [weak = weak_from_this()](const BuildRunner::Result& result) {
     const auto self = weak.lock();
     if (!self) return;
     const Result ours{.ok = result.ok, .how = result.how, .took = result.took, .output = result.output};
     // One that was stopped, or killed, says nothing about the sources.
     if (result.how.starts_with("exited ")) self->leave_result(ours);
-    self->release_lock();
+    self->lock_.release();
     self->finish(ours);
   };
   runner_ = std::make_shared<BuildRunner>(
@@ -152,16 +141,17 @@ void LockedBuild::finish(const Result& result) {
 
 // "BEGAN OK TOOK\nHOW\nOUTPUT"
 void LockedBuild::leave_result(const Result& result) const {
-  if (lock_ < 0) return;
+  if (lock_.descriptor() < 0) return;
   const std::string record = fmt::format("{} {} {}\n{}\n{}", nanoseconds(began_), result.ok ? 1 : 0,
                                          result.took.count(), result.how, result.output);
-  if (::lseek(lock_, 0, SEEK_SET) != 0 || !write_all(lock_, record)) [[maybe_unused]]
-    const int emptied = ::ftruncate(lock_, 0);
+  if (::lseek(lock_.descriptor(), 0, SEEK_SET) != 0 || !write_all(lock_.descriptor(), record))
+      [[maybe_unused]]
+    const int emptied = ::ftruncate(lock_.descriptor(), 0);
 }
 
 std::optional<Build::Result> LockedBuild::result_of_other() {
   const auto saved = last_save_();
-  const auto record = read_small_file(file_, longest_record);
+  const auto record = read_small_file(lock_.path(), longest_record);
   if (!saved || !record) return std::nullopt;
   std::istringstream text(*record);
   long long began = 0;

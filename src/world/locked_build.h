@@ -17,6 +17,7 @@
 #include "config/server_config.h"
 #include "proc/build_runner.h"
 #include "server/world.h"
+#include "world/lock_file.h"
 
 namespace mcpivot {
 
@@ -32,9 +33,7 @@ class LockedBuild final : public Build, public std::enable_shared_from_this<Lock
   void stop(const std::string& why) override;
 
  private:
-  enum class Lock : std::uint8_t { taken, busy, impossible };
-  Lock take_lock();
-  void release_lock();
+  LockFile::Taken take_lock();
   void look();
   void look_later(std::chrono::milliseconds time);
   void run();
@@ -50,8 +49,7 @@ class LockedBuild final : public Build, public std::enable_shared_from_this<Lock
   std::chrono::milliseconds limit_;
   Handlers handlers_;
   LastSave last_save_;
-  std::string file_;
-  int lock_ = -1;
+  LockFile lock_;
   boost::asio::steady_timer timer_;
   std::chrono::steady_clock::time_point asked_;
   std::chrono::system_clock::time_point began_;

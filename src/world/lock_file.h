@@ -1,0 +1,33 @@
+// A file that one mcpivot at a time may hold, for what two of them must not do at once: start a daemon, or
+// build. It ends with its holder, also if that is killed.
+//
+// One thread.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+namespace mcpivot {
+
+class LockFile {
+ public:
+  explicit LockFile(std::string path) : path_(std::move(path)) {}
+  ~LockFile() { release(); }
+  LockFile(const LockFile&) = delete;
+  LockFile& operator=(const LockFile&) = delete;
+
+  enum class Taken : std::uint8_t { yes, by_another, impossible };
+  // Without waiting. `impossible`: the file can't be made, and errno tells why.
+  Taken take();
+  void release();
+
+  const std::string& path() const { return path_; }
+  // Of the file, which may be written to; -1 if it isn't held.
+  int descriptor() const { return descriptor_; }
+
+ private:
+  std::string path_;
+  int descriptor_ = -1;
+};
+
+}  // namespace mcpivot
