@@ -62,6 +62,8 @@ class AnswerParser final : public http::basic_parser<false> {
       while (head.content_type.ends_with(' ')) head.content_type.pop_back();
     } else if (name == http::field::location) {
       head.location = text;
+    } else if (name == http::field::www_authenticate) {
+      head.www_authenticate.append(head.www_authenticate.empty() ? "" : ", ").append(text);
     } else if (name == http::field::keep_alive) {
       int seconds = 0;
       const auto at = text.find("timeout=");

@@ -29,6 +29,7 @@ struct HttpHead {
   std::string content_type;  // in small letters, without parameters
   std::string session_id;    // Mcp-Session-Id
   std::string location;
+  std::string www_authenticate;  // several of them with commas between
 };
 
 struct HttpFailure {
@@ -85,6 +86,7 @@ class HttpClient {
   // What waits to be written, in bytes.
   std::size_t waiting_bytes() const { return waiting_bytes_; }
   std::size_t connections() const { return connections_.size(); }
+  const HttpDialer& dialer() const { return *dialer_; }
   // Ends everything; nobody is called any more.
   void close();
 

@@ -43,13 +43,24 @@ void set_options(tcp::socket& socket) {
 
 class Socket final : public HttpSocket, public std::enable_shared_from_this<Socket> {
  public:
-  Socket(asio::io_context& loop, const HttpOrigin& origin, ssl::context* tls)
-      : origin_(origin), tcp_(loop), resolver_(loop), timer_(loop), tls_context_(tls) {}
+  Socket(asio::io_context& loop, const HttpOrigin& origin, ssl::context* tls,
+         std::shared_ptr<std::optional<AddressKind>> reached)
+      : origin_(origin),
+        reached_(std::move(reached)),
+        tcp_(loop),
+        resolver_(loop),
+        timer_(loop),
+        tls_context_(tls) {}
 
   void connect(OnConnected on_connected) override {
     on_connected_ = std::move(on_connected);
     const Url& to = origin_.proxy ? origin_.proxy->url : origin_.url;
     error_code error;
+    // A proxy finds names for us, and whom it connects to is its affair; but what is no name we know.
+    if (origin_.proxy) {
+      const auto behind = asio::ip::make_address(origin_.url.host, error);
+      if (!error && !origin_.addresses.allows(kind_of(behind))) return give_up(forbidden(behind));
+    }
     const auto address = asio::ip::make_address(to.host, error);
     if (!error) {
       endpoints_ = {{address, to.port}};
@@ -116,6 +127,8 @@ class Socket final : public HttpSocket, public std::enable_shared_from_this<Sock
     if (endpoints_.empty()) return give_up(trouble);
     const tcp::endpoint endpoint = endpoints_.front();
     endpoints_.pop_front();
+    if (!origin_.proxy && !origin_.addresses.allows(kind_of(endpoint.address())))
+      return try_next(forbidden(endpoint.address()));
     error_code error;
     tcp_.close(error);
     tcp_.open(endpoint.protocol(), error);
@@ -141,7 +154,15 @@ class Socket final : public HttpSocket, public std::enable_shared_from_this<Sock
     return error.message();
   }
 
+  static std::string forbidden(const asio::ip::address& address) {
+    return "mcpivot doesn't connect to " + address.to_string() + ": it is " +
+           std::string(name_of(kind_of(address))) + ", and whoever named it isn't there";
+  }
+
   void on_tcp() {
+    error_code error;
+    const auto peer = tcp_.remote_endpoint(error);
+    if (!error && !origin_.proxy) *reached_ = kind_of(peer.address());
     if (origin_.proxy && origin_.url.tls) {
       open_tunnel();
     } else if (origin_.url.tls) {
@@ -223,6 +244,7 @@ class Socket final : public HttpSocket, public std::enable_shared_from_this<Sock
   }
 
   const HttpOrigin& origin_;
+  std::shared_ptr<std::optional<AddressKind>> reached_;  // for the dialer
   tcp::socket tcp_;
   tcp::resolver resolver_;
   asio::steady_timer timer_;
@@ -254,14 +276,16 @@ class Dialer final : public HttpDialer {
   }
 
   std::shared_ptr<HttpSocket> socket() override {
-    return std::make_shared<Socket>(loop_, origin_, tls_ ? &*tls_ : nullptr);
+    return std::make_shared<Socket>(loop_, origin_, tls_ ? &*tls_ : nullptr, reached_);
   }
   const HttpOrigin& origin() const override { return origin_; }
+  std::optional<AddressKind> reached() const override { return *reached_; }
 
  private:
   asio::io_context& loop_;
   HttpOrigin origin_;
   std::optional<ssl::context> tls_;
+  std::shared_ptr<std::optional<AddressKind>> reached_ = std::make_shared<std::optional<AddressKind>>();
 };
 
 }  // namespace

@@ -15,6 +15,7 @@
 #include <string_view>
 
 #include "base/url.h"
+#include "link/address_rule.h"
 #include "link/proxy.h"
 
 namespace mcpivot {
@@ -40,6 +41,7 @@ struct HttpOrigin {
   std::optional<Proxy> proxy;
   std::string cacert;     // a file with certificates to trust besides the system's
   bool insecure = false;  // trust anybody
+  AddressRule addresses = AddressRule::anywhere();
 };
 
 // Makes connections to one origin.
@@ -48,6 +50,8 @@ class HttpDialer {
   virtual ~HttpDialer() = default;
   virtual std::shared_ptr<HttpSocket> socket() = 0;
   virtual const HttpOrigin& origin() const = 0;
+  // Where the last connection led to; nothing if there was none, or a proxy made it.
+  virtual std::optional<AddressKind> reached() const = 0;
 
   // The error says what is wrong with the certificates.
   static std::expected<std::unique_ptr<HttpDialer>, std::string> make(boost::asio::io_context& loop,

@@ -1,0 +1,128 @@
+// Fetches from a peer on this machine that says what the test wants it to say.
+#include "oauth/fetch.h"
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/write.hpp>
+#include <optional>
+
+namespace mcpivot {
+namespace {
+
+using boost::asio::ip::tcp;
+using Outcome = std::expected<FetchAnswer, std::string>;
+
+class Fetching : public testing::Test {
+ protected:
+  Fetching() : acceptor_(loop_, {boost::asio::ip::address_v4::loopback(), 0}), peer_(loop_) {
+    acceptor_.async_accept(peer_, [this](const auto& error) {
+      if (error) return;
+      peer_.async_read_some(boost::asio::buffer(request_), [this](const auto&, std::size_t count) {
+        asked_.assign(request_.data(), count);
+        if (!says_.empty())
+          boost::asio::async_write(peer_, boost::asio::buffer(says_), [this](auto&&...) { peer_.close(); });
+      });
+    });
+  }
+
+  FetchRequest request(const std::string& host = "127.0.0.1") {
+    return {.url = *parse_url("http://" + host + ":" + std::to_string(acceptor_.local_endpoint().port()) +
+                              "/doc?secret=1")};
+  }
+  Outcome fetched(FetchRequest wanted, Fetcher::Options options = {}) {
+    Fetcher fetcher(loop_, std::move(options));
+    std::optional<Outcome> outcome;
+    fetcher.fetch(std::move(wanted), [&](Outcome told) { outcome = std::move(told); });
+    EXPECT_FALSE(outcome.has_value()) << "called back from within";
+    while (!outcome && loop_.run_one_for(std::chrono::seconds(20)) > 0) continue;
+    return outcome ? std::move(*outcome) : std::unexpected("nobody was told");
+  }
+
+  boost::asio::io_context loop_;
+  tcp::acceptor acceptor_;
+  tcp::socket peer_;
+  std::array<char, 4096> request_{};
+  std::string asked_;
+  std::string says_;
+};
+
+TEST_F(Fetching, a_document_comes_with_its_status_and_challenge) {
+  says_ =
+      "HTTP/1.1 401 No\r\nContent-Type: Application/JSON; charset=utf-8\r\nWWW-Authenticate: Basic\r\n"
+      "WWW-Authenticate: Bearer scope=\"a\"\r\nContent-Length: 2\r\n\r\n{}";
+  FetchRequest wanted = request();
+  wanted.method = "POST";
+  wanted.content_type = "application/x-www-form-urlencoded";
+  wanted.body = "grant_type=x";
+  const auto answer = fetched(wanted);
+  ASSERT_TRUE(answer.has_value()) << answer.error();
+  EXPECT_EQ(answer->status, 401);
+  EXPECT_EQ(answer->content_type, "application/json");
+  EXPECT_EQ(answer->body, "{}");
+  EXPECT_EQ(answer->www_authenticate, "Basic, Bearer scope=\"a\"");
+  EXPECT_EQ(answer->from, AddressKind::loopback);
+  EXPECT_TRUE(asked_.starts_with("POST /doc?secret=1 HTTP/1.1\r\n")) << asked_;
+  EXPECT_TRUE(asked_.ends_with("\r\n\r\ngrant_type=x")) << asked_;
+}
+
+TEST_F(Fetching, a_document_that_is_too_large_is_an_error) {
+  says_ = "HTTP/1.1 200 OK\r\nContent-Length: 10000000\r\n\r\n" + std::string(2'000'000, ' ');
+  const auto answer = fetched(request());
+  ASSERT_FALSE(answer.has_value());
+  EXPECT_NE(answer.error().find("larger than 1 MiB"), std::string::npos) << answer.error();
+  EXPECT_EQ(answer.error().find("secret"), std::string::npos) << answer.error();
+}
+
+TEST_F(Fetching, a_redirect_is_not_followed_and_its_target_is_named) {
+  says_ = "HTTP/1.1 302 Found\r\nLocation: http://169.254.169.254/latest?x=1\r\nContent-Length: 0\r\n\r\n";
+  const auto answer = fetched(request());
+  ASSERT_FALSE(answer.has_value());
+  EXPECT_NE(answer.error().find("http://169.254.169.254/latest"), std::string::npos) << answer.error();
+}
+
+TEST_F(Fetching, a_peer_that_says_nothing_is_given_up_in_time) {
+  const auto answer = fetched(request(), {.patience = std::chrono::milliseconds(50)});
+  ASSERT_FALSE(answer.has_value());
+  EXPECT_NE(answer.error().find("within 50 ms"), std::string::npos) << answer.error();
+}
+
+TEST_F(Fetching, what_the_internet_names_on_this_machine_is_not_connected_to) {
+  for (const std::string host : {"127.0.0.1", "localhost", "[::ffff:127.0.0.1]"}) {
+    FetchRequest wanted = request(host);
+    wanted.url.tls = true;
+    wanted.addresses = AddressRule::named_by(AddressKind::open);
+    const auto answer = fetched(wanted);
+    ASSERT_FALSE(answer.has_value());
+    EXPECT_NE(answer.error().find("an address of this machine"), std::string::npos) << answer.error();
+    EXPECT_EQ(asked_, "");
+  }
+}
+
+TEST_F(Fetching, plain_http_goes_to_this_machine_only) {
+  FetchRequest wanted{.url = *parse_url("http://192.0.2.1/doc")};
+  auto answer = fetched(wanted);
+  ASSERT_FALSE(answer.has_value());
+  wanted = request();
+  wanted.addresses = AddressRule::named_by(AddressKind::open);
+  answer = fetched(wanted);
+  ASSERT_FALSE(answer.has_value());
+  EXPECT_NE(answer.error().find("https://"), std::string::npos) << answer.error();
+}
+
+TEST_F(Fetching, nobody_is_told_when_the_owner_has_gone) {
+  says_ = "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n";
+  bool told = false;
+  {
+    Fetcher fetcher(loop_, {});
+    fetcher.fetch(request(), [&](const Outcome&) { told = true; });
+    fetcher.fetch({.url = *parse_url("http://10.0.0.1/")}, [&](const Outcome&) { told = true; });
+  }
+  acceptor_.close();
+  loop_.run_for(std::chrono::milliseconds(50));
+  EXPECT_FALSE(told);
+}
+
+}  // namespace
+}  // namespace mcpivot
