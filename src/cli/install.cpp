@@ -8,6 +8,7 @@
 #include "cli/say.h"
 #include "config/nearest.h"
 #include "install/careful_file.h"
+#include "install/install_lock.h"
 #include "install/installer.h"
 #include "install/project_start.h"
 #include "install/skill.h"

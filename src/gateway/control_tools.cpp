@@ -4,8 +4,6 @@
 
 #include <algorithm>
 #include <array>
-#include <iterator>
-#include <set>
 
 #include "base/contains.h"
 #include "base/text.h"
@@ -18,29 +16,9 @@
 namespace mcpivot {
 namespace {
 
-using std::chrono::milliseconds;
-
-// Progress is told not more often than this, and at least so often that a client's idle limit does not
-// strike.
-constexpr milliseconds progress_pace{100};
-constexpr milliseconds sign_of_life{5'000};
 constexpr int usual_log_lines = 50;
 constexpr int sitters_log_lines = 200;
 constexpr std::size_t most_names = 40;
-constexpr int usual_hits = 5;
-constexpr int most_hits = 20;
-
-std::string list_of(const std::vector<std::string>& names) {
-  std::string list;
-  for (std::size_t i = 0; i < std::min(names.size(), most_names); ++i)
-    list += (i == 0 ? "" : ", ") + names[i];
-  if (names.size() > most_names) list += fmt::format(" and {} more", names.size() - most_names);
-  return list;
-}
-
-bool can_build(const Member& member) {
-  return !member.entry().server.build.empty();
-}
 
 // What a daemon prints is known only if we started it.
 bool prints_to_us(const ServerConfig& server) {
@@ -67,6 +45,18 @@ ControlNames names_under(Compat compat) {
 }
 
 }  // namespace
+
+std::string ControlTools::list_of(const std::vector<std::string>& names) {
+  std::string list;
+  for (std::size_t i = 0; i < std::min(names.size(), most_names); ++i)
+    list += (i == 0 ? "" : ", ") + names[i];
+  if (names.size() > most_names) list += fmt::format(" and {} more", names.size() - most_names);
+  return list;
+}
+
+bool ControlTools::can_build(const Member& member) {
+  return !member.entry().server.build.empty();
+}
 
 ControlNames control_names(Compat compat, Powers powers, const ServerConfig& server) {
   ControlNames names = names_under(compat);
@@ -141,39 +131,6 @@ const std::array<ControlTools::Tool, 16> ControlTools::tools{{
      "The servers: which are active, their state, how many tools they have.", "", "", true,
      &ControlTools::status},
 }};
-
-struct ControlTools::Running {
-  Asker asker;
-  const Clients& clients;
-  std::string server;  // by its name: it may be gone before the call ends
-  std::string id;
-  std::string token;
-  const Clock& clock;
-  Alarm silence;  // somebody may wait for a sign of life
-  Clock::Time started;
-  bool withdrawn = false;
-  Clock::Time last_progress{};
-  int steps = 0;
-
-  void tell_progress(std::string_view line) {
-    const auto now = clock.now();
-    if (token.empty() || withdrawn || now - last_progress < progress_pace) return;
-    last_progress = now;
-    const auto elapsed = std::chrono::duration_cast<milliseconds>(now - started);
-    clients.tell(
-        asker,
-        request_line({}, "notifications/progress",
-                     fmt::format(R"({{"progressToken":{},"progress":{},"message":{}}})", token, ++steps,
-                                 quote(fmt::format("{} ({})", line, duration_text(elapsed))))));
-  }
-
-  void break_silence() {
-    silence.set(sign_of_life, [this] {
-      if (clock.now() - last_progress >= sign_of_life) tell_progress("still running");
-      break_silence();
-    });
-  }
-};
 
 bool ControlTools::is_granted(const Tool& tool) const {
   if (tool.when == Tool::When::buildable) return powers_.build;
@@ -269,13 +226,6 @@ std::vector<std::string> ControlTools::asked_for(const Message& message, std::st
   return picked ? std::vector{(*picked)->name()} : std::vector<std::string>();
 }
 
-std::string ControlTools::words_of_starts() const {
-  const std::vector<std::string> names = fleet_.starting();
-  if (names.empty()) return {};
-  return fmt::format(". Still starting, so their tools aren't known yet: {}. Try again in a moment",
-                     list_of(names));
-}
-
 void ControlTools::answer(const Call& call, const std::string& text, bool failed) const {
   clients_.answer(call.asker, tool_answer(call.message.text(call.message.id), text, failed));
 }
@@ -314,28 +264,10 @@ std::string ControlTools::no_servers() const {
   return fmt::format("there is no server: {}", trouble.empty() ? "the configuration names none" : trouble);
 }
 
-bool ControlTools::cancel(Asker by, const Message& cancelled) {
-  for (const auto& running : running_) {
-    if (running->withdrawn || !by.speaks_for(running->asker) ||
-        !same_id(running->id, cancelled.text(cancelled.request_id)))
-      continue;
-    running->withdrawn = true;
-    clients_.withdrawn(running->asker, cancelled);
-    fleet_.cancel_reload(running->server, running.get());
-    return true;
-  }
-  return false;
-}
-
 Instance* ControlTools::find_server(const std::string& name) const {
   const auto found =
       std::ranges::find(fleet_.members(), name, [](const auto& member) { return member->name(); });
   return found == fleet_.members().end() ? nullptr : &(*found)->instance();
-}
-
-void ControlTools::forget(ClientId client) {
-  for (const auto& running : running_)
-    if (running->asker.client == client) running->withdrawn = true;
 }
 
 std::expected<Member*, std::string> ControlTools::pick(std::string_view arguments, const Fits& fits) const {
@@ -389,29 +321,6 @@ Member* ControlTools::pick_readable(const Call& call) const {
                            "calls. \"mcpivot logs {}\" in a terminal shows it.",
                            member->name(), member->name()));
   return nullptr;
-}
-
-void ControlTools::rebuild(const Call& call) {
-  Member* const member = pick_or_refuse(call, can_build);
-  if (member == nullptr) return;
-  if (can_build(*member)) return reload(call, *member, true);
-  const std::string_view restart = member->entry().server.control.restart;
-  refuse(call, fmt::format("[mcpivot] \"{}\" has no build command{}.", member->name(),
-                           restart.empty() ? "" : fmt::format("; {} restarts it", restart)));
-}
-
-void ControlTools::restart(const Call& call) {
-  Member* const member = pick_or_refuse(call);
-  if (member == nullptr) return;
-  if (find_member(call.arguments, "stop") != "true") return reload(call, *member, false);
-  stop(call, *member, [](const std::string& server, const Instance::StopResult& stopped) {
-    if (!stopped.ok) return fmt::format("[mcpivot] {}.", stopped.how);
-    std::string words = fmt::format("[mcpivot] \"{}\" stopped: {}. {}", server, stopped.how, stopped.next);
-    if (stopped.others.empty()) return words;
-    words += fmt::format("\nAlso ended because they ran {}:", stopped.program);
-    for (const pid_t pid : stopped.others) words += fmt::format(" pid {}", pid);
-    return words;
-  });
 }
 
 void ControlTools::status(const Call& call) {
@@ -469,143 +378,6 @@ void ControlTools::logs(const Call& call) {
   answer(call, text);
 }
 
-void ControlTools::activate(const Call& call) {
-  switch_to(call, true);
-}
-
-void ControlTools::deactivate(const Call& call) {
-  switch_to(call, false);
-}
-
-void ControlTools::switch_to(const Call& call, bool active) {
-  Member* const member =
-      pick_or_refuse(call, [active](const Member& candidate) { return candidate.active() != active; });
-  if (member == nullptr) return;
-  if (fleet_.steers_all()) {
-    const std::size_t clients = fleet_.set_active_for_all(member->name(), active);
-    return answer(call, fmt::format("[mcpivot] \"{}\" is now {} for {}. Clients that connect later start "
-                                    "with what the configuration says.",
-                                    member->name(), active ? "active" : "inactive",
-                                    clients == 1 ? "1 client" : fmt::format("{} clients", clients)));
-  }
-  const bool was = member->active();
-  if (was != active) fleet_.set_active(*member, active);
-  std::vector<std::string> names;
-  for (const Routes::Named& tool : fleet_.names().all_tools())
-    if (tool.member == member) names.push_back(tool.name);
-  if (!active) return answer(call, farewell_text(*member, was, names.size()));
-  std::string text =
-      fmt::format("[mcpivot] \"{}\" {} active; tools: {}.", member->name(), was ? "was already" : "is now",
-                  names.empty() ? "none known yet" : list_of(names));
-  const Instance::State state = member->instance().state();
-  if (state != Instance::State::ready)
-    text += fmt::format(" It is not {}: {}.", state == Instance::State::starting ? "ready yet" : "running",
-                        member->instance().trouble());
-  answer(call, text);
-}
-
-// A model that deactivates a server may want its tools again.
-std::string ControlTools::farewell_text(const Member& member, bool was_active, std::size_t count) const {
-  const std::string those = count == 1 ? "1 tool" : fmt::format("{} tools", count);
-  std::string text =
-      was_active ? fmt::format("[mcpivot] \"{}\" is now inactive; {} left the list.", member.name(), those)
-                 : fmt::format("[mcpivot] \"{}\" was already inactive.", member.name());
-  if (has("pivot_call") && reaches(member)) text += " pivot_call still reaches its tools by name.";
-  return text + fmt::format(" To list them again: {}.", how_to_activate(member.name()));
-}
-
-void ControlTools::index_tools() {
-  const Routes& routes = fleet_.names();
-  if (indexed_ == routes.edition()) return;
-  indexed_ = routes.edition();
-  index_ = ToolSearch();
-  for (const Routes::Named& tool : routes.all_tools()) {
-    ToolDocument document{.server = tool.member->name(),
-                          .name = tool.name,
-                          .title = text_argument(tool.json, "title"),
-                          .description = text_argument(tool.json, "description"),
-                          .parameters = {}};
-    const std::string_view properties = find_member(find_member(tool.json, "inputSchema"), "properties");
-    JsonCursor cursor(properties);
-    if (properties.starts_with('{'))
-      cursor.object([&](const JsonCursor::Key& key) {
-        Span value;
-        if (!cursor.value(value)) return false;
-        document.parameters.push_back(
-            {std::string(key.text), text_argument(value.of(properties), "description")});
-        return true;
-      });
-    index_.add(document);
-  }
-}
-
-void ControlTools::search(const Call& call) {
-  const std::string query = text_argument(call.arguments, "query");
-  if (query.empty())
-    return refuse(call, R"([mcpivot] say what to look for: pivot_search {"query":"read a file"})");
-  index_tools();
-  const int limit = std::clamp(number_argument(call.arguments, "limit", usual_hits), 1, most_hits);
-  std::string text;
-  for (const ToolSearch::Hit& hit : index_.search(query, static_cast<std::size_t>(limit))) {
-    const auto tool = std::ranges::find(fleet_.names().all_tools(), hit.name, &Routes::Named::name);
-    if (tool == fleet_.names().all_tools().end()) continue;
-    text += fmt::format("{} ({}): {}\ninputSchema: {}\n\n", tool->name,
-                        tool->member->active()   ? "active"
-                        : reaches(*tool->member) ? "inactive: use pivot_call"
-                                                 : "inactive: " + how_to_activate(tool->member->name()),
-                        text_argument(tool->json, "description"), find_member(tool->json, "inputSchema"));
-  }
-  if (text.empty())
-    text = fmt::format("nothing fits \"{}\" among {} tools{}. pivot_status lists the servers.", query,
-                       fleet_.names().all_tools().size(), words_of_starts());
-  else if (const auto names = fleet_.starting(); !names.empty())
-    text += fmt::format("still starting, so their tools aren't known yet: {}\n", list_of(names));
-  answer(call, text);
-}
-
-// A call of another tool, wrapped: its answer, progress and errors are those of that call.
-void ControlTools::call_through(const Call& call) {
-  const std::string name = text_argument(call.arguments, "tool");
-  const Message& message = call.message;
-  if (name.empty())
-    return refuse(call, R"([mcpivot] say which tool: pivot_call {"tool":"SERVER__TOOL","arguments":{}})" +
-                            hint_to_search());
-  const Routes::Target* target = fleet_.names().tool(name);
-  if (target == nullptr)
-    return refuse(call, fmt::format("[mcpivot] no tool is called \"{}\"{}{}", name, words_of_starts(),
-                                    hint_to_search()));
-  if (const Member& member = *target->member; !reaches(member))
-    return refuse(call,
-                  fmt::format("[mcpivot] {} was not called: the configuration doesn't let pivot_call reach "
-                              "\"{}\". {}",
-                              name, member.name(),
-                              member.active() ? "Call the tool itself."
-                                              : "To call the tool itself, it takes " +
-                                                    how_to_activate(member.name()) + " first."));
-  const std::string_view params = message.text(message.params);
-  std::string inner = fmt::format(R"({{"name":{})", quote(target->own));
-  const std::string arguments = object_argument(call.arguments, "arguments");
-  if (!arguments.empty()) inner += fmt::format(R"(,"arguments":{})", arguments);
-  for (const char* member : {"_meta", "task", "inputResponses", "requestState"})
-    if (const std::string_view value = find_member(params, member); !value.empty())
-      inner += fmt::format(R"(,"{}":{})", member, value);
-  inner += "}";
-  const std::string line = spliced(message.raw, Edits().replace(message.params, inner).list());
-  const auto wrapped = read_message(line);
-  if (!wrapped)  // nested deeper than any message may be
-    return refuse(call, fmt::format("[mcpivot] pivot_call: the arguments: {}", wrapped.error().reason));
-  Asker asker = call.asker;
-  asker.through = true;
-  fleet_.call_tool(asker, *wrapped, *target);
-}
-
-void ControlTools::sitter_kill(const Call& call) {
-  Member* const member = pick_or_refuse(call);
-  if (member == nullptr) return;
-  stop(call, *member,
-       [](const std::string&, const Instance::StopResult& stopped) { return sitter_killed(stopped); });
-}
-
 void ControlTools::sitter_state(const Call& call) {
   const Member* const member = pick_or_refuse(call);
   if (member == nullptr) return;
@@ -627,152 +399,6 @@ void ControlTools::sitter_logs(const Call& call) {
                            .generation = since_spawn ? member->instance().status().past.starts : 0,
                            .between = "----- child respawn (gen {}) -----"});
   answer(call, text);
-}
-
-std::string ControlTools::instructions() const {
-  std::vector<std::string> names;
-  for (const auto& member : fleet_.members())
-    if (!member->active()) names.push_back(member->name());
-  if (fleet_.members().empty()) return fmt::format("mcpivot connects MCP servers, but {}", no_servers());
-  std::string text = "mcpivot connects several MCP servers; only the tools of active ones are listed.";
-  if (!names.empty() && era_ == Era::modern)
-    text += fmt::format(" Inactive: {}.", list_of(names));
-  else if (!names.empty())
-    text += fmt::format(" Inactive: {}. {} adds a server's tools to the list.", list_of(names),
-                        compat_ == Compat::none      ? "pivot_activate"
-                        : compat_ == Compat::mcpflip ? "gateway_activate"
-                                                     : "\"mcpivot activate SERVER\" in a terminal");
-  if (compat_ == Compat::none) text += " pivot_search finds tools in all of them";
-  if (has("pivot_call")) {
-    std::vector<std::string> barred;
-    for (const auto& member : fleet_.members())
-      if (!member->entry().pivot_call.value_or(true)) barred.push_back(member->name());
-    text += fmt::format("; pivot_call calls any tool{} by its full name{}",
-                        fleet_.call_through() == CallThrough::active ? " of an active server" : "",
-                        barred.empty() ? "" : ", except those of " + list_of(barred));
-  }
-  if (compat_ == Compat::none) text += ".";
-  return text;
-}
-
-std::string ControlTools::how_to_activate(const std::string& server) const {
-  if (era_ == Era::modern) return fmt::format("\"mcpivot activate {}\" in a terminal", server);
-  if (compat_ == Compat::none) return fmt::format(R"(pivot_activate {{"server": {}}})", quote(server));
-  if (compat_ == Compat::mcpflip) return fmt::format(R"(gateway_activate {{"name": {}}})", quote(server));
-  return fmt::format("\"mcpivot activate {}\" in a terminal", server);
-}
-
-std::string ControlTools::hint_to_activate(const Member& member, const std::string& tool) const {
-  const bool through = has("pivot_call") && reaches(member);
-  if (era_ == Era::modern && through)
-    return fmt::format(
-        R"([mcpivot] {} is a tool of "{}", which is not active. Call it with pivot_call {{"tool":{},"arguments":…}}.)",
-        tool, member.name(), quote(tool));
-  const bool can_call = (compat_ == Compat::none || compat_ == Compat::mcpflip) && era_ == Era::legacy;
-  std::string text =
-      fmt::format("[mcpivot] {} is a tool of \"{}\", which is not active. {} {} first", tool, member.name(),
-                  can_call ? "Call" : "It takes", how_to_activate(member.name()));
-  if (through) text += fmt::format(R"(, or pivot_call {{"tool":{},"arguments":…}})", quote(tool));
-  return text + ".";
-}
-
-std::string ControlTools::hint_to_search() const {
-  return has("pivot_search") ? ". pivot_search finds tools by what they do." : "";
-}
-
-void ControlTools::reload(const Call& call, Member& member, bool build) {
-  const auto running = begin(call, member.name());
-  running->break_silence();
-  fleet_.reload(member,
-                {.build = build,
-                 .renew = build,
-                 .reason = call.asker.client == fleet_.reader() && !fleet_.steers_all() ? "on request"
-                                                                                        : "from a terminal",
-                 .progress =
-                     [weak = std::weak_ptr(running)](std::string_view line) {
-                       if (const auto still = weak.lock()) still->tell_progress(line);
-                     },
-                 .done = [this, weak = std::weak_ptr(running)](
-                             const ReloadOutcome& outcome) { end(weak.lock(), outcome); },
-                 .whose = running.get()});
-}
-
-// Of several that were stopped at once, what is worth telling.
-Instance::StopResult ControlTools::gathered(const std::vector<Instance::StopResult>& all) {
-  if (all.size() == 1) return all.front();
-  if (all.empty())
-    return {.how = "no client has a running instance", .pids = {}, .others = {}, .program = {}};
-  Instance::StopResult one{
-      .how = fmt::format("{} instances ended", all.size()), .pids = {}, .others = {}, .program = {}};
-  for (const Instance::StopResult& stopped : all) {
-    if (!stopped.ok) return stopped;
-    std::ranges::copy(stopped.pids, std::back_inserter(one.pids));
-    one.next = stopped.next;
-    one.program = stopped.program;
-  }
-  // Those that each of them found are often the others of ours.
-  std::set<pid_t> foreign;
-  for (const Instance::StopResult& stopped : all)
-    foreign.insert(stopped.others.begin(), stopped.others.end());
-  for (const pid_t ours : one.pids) foreign.erase(ours);
-  one.others.assign(foreign.begin(), foreign.end());
-  return one;
-}
-
-void ControlTools::stop(const Call& call, Member& member, WordsOfStop words) {
-  std::vector<Instance*> meant = fleet_.instances(member);
-  if (fleet_.steers_all())
-    std::erase_if(meant, [](const Instance* one) { return !one->runs() || one->ends(); });
-  // Who else of ours runs the same program is stopped too: else it would be ended, started again, and hold
-  // the file.
-  const Command& command = meant.empty() ? member.entry().server.command : meant[0]->config_in_use().command;
-  if (const auto program = powers_.others ? world_.files().stoppable_program_of(command) : std::nullopt)
-    for (Instance* const other : fleet_.all_instances()) {
-      const auto same = world_.files().stoppable_program_of(other->config_in_use().command);
-      if (!contains(meant, other) && !other->ends() && same && same->path == program->path)
-        other->stop([](const Instance::StopResult&) {});
-    }
-  const auto results = std::make_shared<std::vector<Instance::StopResult>>();
-  const auto finish = [this, weak = std::weak_ptr(begin(call, member.name())), words, results,
-                       server = member.name()] {
-    const Instance::StopResult stopped = gathered(*results);
-    end(weak.lock(), {stopped.ok, words(server, stopped)});
-  };
-  if (meant.empty()) return finish();
-  for (Instance* const one : meant)
-    one->stop(
-        [results, finish, all = meant.size()](const Instance::StopResult& stopped) {
-          results->push_back(stopped);
-          if (results->size() == all) finish();
-        },
-        powers_.others);
-}
-
-// It is ours alone, and gone with us; the handlers that we give away may outlive us.
-std::shared_ptr<ControlTools::Running> ControlTools::begin(const Call& call, const std::string& server) {
-  const Message& message = call.message;
-  const auto running =
-      std::shared_ptr<Running>(new Running{.asker = call.asker,
-                                           .clients = clients_,
-                                           .server = server,
-                                           .id = std::string(message.text(message.id)),
-                                           .token = std::string(message.text(message.progress_token)),
-                                           .clock = world_.timers(),
-                                           .silence = Alarm(world_.timers()),
-                                           .started = world_.timers().now()});
-  running_.push_back(running);
-  return running;
-}
-
-void ControlTools::end(const std::shared_ptr<Running>& running, const ReloadOutcome& outcome) {
-  if (!running) return;
-  running_.remove(running);
-  // Of what was too late to stop, or was done from a terminal or by another client, the model must know.
-  Instance* const server = outcome.ok && !fleet_.steers_all() ? find_server(running->server) : nullptr;
-  if (server != nullptr)
-    server->add_notice(outcome.text, {&running->asker.client, running->withdrawn ? 0UL : 1UL});
-  if (!running->withdrawn)
-    clients_.answer(running->asker, tool_answer(running->id, outcome.text, !outcome.ok));
 }
 
 }  // namespace mcpivot

@@ -132,6 +132,8 @@ class ControlTools {
   void answer(const Call& call, const std::string& text, bool failed = false) const;
   void refuse(const Call& call, const std::string& words) const { answer(call, words, true); }
   std::string no_servers() const;
+  static std::string list_of(const std::vector<std::string>& names);
+  static bool can_build(const Member& member);
 
   // The server that a call means: by its name, or a part of it that fits no other. Without one, the only one
   // that fits.

@@ -194,6 +194,7 @@ class Desk final : private Instance::Watcher, private ControlTools::Fleet {
   void subscribe();
   void pass_unasked(const Instance& instance, ToClient& said);
 
+  // What all clients ask, in desk_requests.cpp.
   void route(Asker asker, const Message& message);
   void request_unshaken(Asker asker, const Message& message);
   void initialize(Asker asker, const Message& message);

@@ -62,26 +62,4 @@ std::string own_program(const Places& places);
 // The mcpivot that a client finds which runs it by name; empty: none.
 std::string mcpivot_in_path(const Places& places);
 
-// Two at once would undo each other's work: holds others off until it is gone. It needs a file, and a folder
-// for that, which go with it if they were made for it and nothing is remembered there.
-class InstallLock {
- public:
-  InstallLock();
-  ~InstallLock();
-  InstallLock(const InstallLock&) = delete;
-  InstallLock& operator=(const InstallLock&) = delete;
-
-  // The outermost folder that was made for it; empty: none.
-  const std::string& made_folder() const { return made_folder_; }
-  // An earlier one made this folder.
-  void made(const std::string& folder);
-
- private:
-  bool take();
-
-  std::string file_;
-  std::string made_folder_;
-  int descriptor_ = -1;
-};
-
 }  // namespace mcpivot

@@ -1,0 +1,207 @@
+// The control tools for a choice of servers: activate, deactivate, search and call; and what the model is
+// told about that choice.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "gateway/control_arguments.h"
+#include "gateway/control_tools.h"
+#include "rpc/json_cursor.h"
+
+namespace mcpivot {
+namespace {
+
+constexpr int usual_hits = 5;
+constexpr int most_hits = 20;
+
+}  // namespace
+
+void ControlTools::activate(const Call& call) {
+  switch_to(call, true);
+}
+
+void ControlTools::deactivate(const Call& call) {
+  switch_to(call, false);
+}
+
+void ControlTools::switch_to(const Call& call, bool active) {
+  Member* const member =
+      pick_or_refuse(call, [active](const Member& candidate) { return candidate.active() != active; });
+  if (member == nullptr) return;
+  if (fleet_.steers_all()) {
+    const std::size_t clients = fleet_.set_active_for_all(member->name(), active);
+    return answer(call, fmt::format("[mcpivot] \"{}\" is now {} for {}. Clients that connect later start "
+                                    "with what the configuration says.",
+                                    member->name(), active ? "active" : "inactive",
+                                    clients == 1 ? "1 client" : fmt::format("{} clients", clients)));
+  }
+  const bool was = member->active();
+  if (was != active) fleet_.set_active(*member, active);
+  std::vector<std::string> names;
+  for (const Routes::Named& tool : fleet_.names().all_tools())
+    if (tool.member == member) names.push_back(tool.name);
+  if (!active) return answer(call, farewell_text(*member, was, names.size()));
+  std::string text =
+      fmt::format("[mcpivot] \"{}\" {} active; tools: {}.", member->name(), was ? "was already" : "is now",
+                  names.empty() ? "none known yet" : list_of(names));
+  const Instance::State state = member->instance().state();
+  if (state != Instance::State::ready)
+    text += fmt::format(" It is not {}: {}.", state == Instance::State::starting ? "ready yet" : "running",
+                        member->instance().trouble());
+  answer(call, text);
+}
+
+// A model that deactivates a server may want its tools again.
+std::string ControlTools::farewell_text(const Member& member, bool was_active, std::size_t count) const {
+  const std::string those = count == 1 ? "1 tool" : fmt::format("{} tools", count);
+  std::string text =
+      was_active ? fmt::format("[mcpivot] \"{}\" is now inactive; {} left the list.", member.name(), those)
+                 : fmt::format("[mcpivot] \"{}\" was already inactive.", member.name());
+  if (has("pivot_call") && reaches(member)) text += " pivot_call still reaches its tools by name.";
+  return text + fmt::format(" To list them again: {}.", how_to_activate(member.name()));
+}
+
+void ControlTools::index_tools() {
+  const Routes& routes = fleet_.names();
+  if (indexed_ == routes.edition()) return;
+  indexed_ = routes.edition();
+  index_ = ToolSearch();
+  for (const Routes::Named& tool : routes.all_tools()) {
+    ToolDocument document{.server = tool.member->name(),
+                          .name = tool.name,
+                          .title = text_argument(tool.json, "title"),
+                          .description = text_argument(tool.json, "description"),
+                          .parameters = {}};
+    const std::string_view properties = find_member(find_member(tool.json, "inputSchema"), "properties");
+    JsonCursor cursor(properties);
+    if (properties.starts_with('{'))
+      cursor.object([&](const JsonCursor::Key& key) {
+        Span value;
+        if (!cursor.value(value)) return false;
+        document.parameters.push_back(
+            {std::string(key.text), text_argument(value.of(properties), "description")});
+        return true;
+      });
+    index_.add(document);
+  }
+}
+
+void ControlTools::search(const Call& call) {
+  const std::string query = text_argument(call.arguments, "query");
+  if (query.empty())
+    return refuse(call, R"([mcpivot] say what to look for: pivot_search {"query":"read a file"})");
+  index_tools();
+  const int limit = std::clamp(number_argument(call.arguments, "limit", usual_hits), 1, most_hits);
+  std::string text;
+  for (const ToolSearch::Hit& hit : index_.search(query, static_cast<std::size_t>(limit))) {
+    const auto tool = std::ranges::find(fleet_.names().all_tools(), hit.name, &Routes::Named::name);
+    if (tool == fleet_.names().all_tools().end()) continue;
+    text += fmt::format("{} ({}): {}\ninputSchema: {}\n\n", tool->name,
+                        tool->member->active()   ? "active"
+                        : reaches(*tool->member) ? "inactive: use pivot_call"
+                                                 : "inactive: " + how_to_activate(tool->member->name()),
+                        text_argument(tool->json, "description"), find_member(tool->json, "inputSchema"));
+  }
+  if (text.empty())
+    text = fmt::format("nothing fits \"{}\" among {} tools{}. pivot_status lists the servers.", query,
+                       fleet_.names().all_tools().size(), words_of_starts());
+  else if (const auto names = fleet_.starting(); !names.empty())
+    text += fmt::format("still starting, so their tools aren't known yet: {}\n", list_of(names));
+  answer(call, text);
+}
+
+// A call of another tool, wrapped: its answer, progress and errors are those of that call.
+void ControlTools::call_through(const Call& call) {
+  const std::string name = text_argument(call.arguments, "tool");
+  const Message& message = call.message;
+  if (name.empty())
+    return refuse(call, R"([mcpivot] say which tool: pivot_call {"tool":"SERVER__TOOL","arguments":{}})" +
+                            hint_to_search());
+  const Routes::Target* target = fleet_.names().tool(name);
+  if (target == nullptr)
+    return refuse(call, fmt::format("[mcpivot] no tool is called \"{}\"{}{}", name, words_of_starts(),
+                                    hint_to_search()));
+  if (const Member& member = *target->member; !reaches(member))
+    return refuse(call,
+                  fmt::format("[mcpivot] {} was not called: the configuration doesn't let pivot_call reach "
+                              "\"{}\". {}",
+                              name, member.name(),
+                              member.active() ? "Call the tool itself."
+                                              : "To call the tool itself, it takes " +
+                                                    how_to_activate(member.name()) + " first."));
+  const std::string_view params = message.text(message.params);
+  std::string inner = fmt::format(R"({{"name":{})", quote(target->own));
+  const std::string arguments = object_argument(call.arguments, "arguments");
+  if (!arguments.empty()) inner += fmt::format(R"(,"arguments":{})", arguments);
+  for (const char* member : {"_meta", "task", "inputResponses", "requestState"})
+    if (const std::string_view value = find_member(params, member); !value.empty())
+      inner += fmt::format(R"(,"{}":{})", member, value);
+  inner += "}";
+  const std::string line = spliced(message.raw, Edits().replace(message.params, inner).list());
+  const auto wrapped = read_message(line);
+  if (!wrapped)  // nested deeper than any message may be
+    return refuse(call, fmt::format("[mcpivot] pivot_call: the arguments: {}", wrapped.error().reason));
+  Asker asker = call.asker;
+  asker.through = true;
+  fleet_.call_tool(asker, *wrapped, *target);
+}
+
+std::string ControlTools::instructions() const {
+  std::vector<std::string> names;
+  for (const auto& member : fleet_.members())
+    if (!member->active()) names.push_back(member->name());
+  if (fleet_.members().empty()) return fmt::format("mcpivot connects MCP servers, but {}", no_servers());
+  std::string text = "mcpivot connects several MCP servers; only the tools of active ones are listed.";
+  if (!names.empty() && era_ == Era::modern)
+    text += fmt::format(" Inactive: {}.", list_of(names));
+  else if (!names.empty())
+    text += fmt::format(" Inactive: {}. {} adds a server's tools to the list.", list_of(names),
+                        compat_ == Compat::none      ? "pivot_activate"
+                        : compat_ == Compat::mcpflip ? "gateway_activate"
+                                                     : "\"mcpivot activate SERVER\" in a terminal");
+  if (compat_ == Compat::none) text += " pivot_search finds tools in all of them";
+  if (has("pivot_call")) {
+    std::vector<std::string> barred;
+    for (const auto& member : fleet_.members())
+      if (!member->entry().pivot_call.value_or(true)) barred.push_back(member->name());
+    text += fmt::format("; pivot_call calls any tool{} by its full name{}",
+                        fleet_.call_through() == CallThrough::active ? " of an active server" : "",
+                        barred.empty() ? "" : ", except those of " + list_of(barred));
+  }
+  if (compat_ == Compat::none) text += ".";
+  return text;
+}
+
+std::string ControlTools::how_to_activate(const std::string& server) const {
+  if (era_ == Era::modern) return fmt::format("\"mcpivot activate {}\" in a terminal", server);
+  if (compat_ == Compat::none) return fmt::format(R"(pivot_activate {{"server": {}}})", quote(server));
+  if (compat_ == Compat::mcpflip) return fmt::format(R"(gateway_activate {{"name": {}}})", quote(server));
+  return fmt::format("\"mcpivot activate {}\" in a terminal", server);
+}
+
+std::string ControlTools::hint_to_activate(const Member& member, const std::string& tool) const {
+  const bool through = has("pivot_call") && reaches(member);
+  if (era_ == Era::modern && through)
+    return fmt::format(
+        R"([mcpivot] {} is a tool of "{}", which is not active. Call it with pivot_call {{"tool":{},"arguments":…}}.)",
+        tool, member.name(), quote(tool));
+  const bool can_call = (compat_ == Compat::none || compat_ == Compat::mcpflip) && era_ == Era::legacy;
+  std::string text =
+      fmt::format("[mcpivot] {} is a tool of \"{}\", which is not active. {} {} first", tool, member.name(),
+                  can_call ? "Call" : "It takes", how_to_activate(member.name()));
+  if (through) text += fmt::format(R"(, or pivot_call {{"tool":{},"arguments":…}})", quote(tool));
+  return text + ".";
+}
+
+std::string ControlTools::hint_to_search() const {
+  return has("pivot_search") ? ". pivot_search finds tools by what they do." : "";
+}
+
+std::string ControlTools::words_of_starts() const {
+  const std::vector<std::string> names = fleet_.starting();
+  if (names.empty()) return {};
+  return fmt::format(". Still starting, so their tools aren't known yet: {}. Try again in a moment",
+                     list_of(names));
+}
+
+}  // namespace mcpivot

@@ -1,0 +1,202 @@
+// The control tools that take time: rebuild, restart, stop.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <iterator>
+#include <set>
+
+#include "base/contains.h"
+#include "gateway/control_tools.h"
+#include "gateway/sitter_answers.h"
+#include "rpc/answers.h"
+#include "rpc/json_cursor.h"
+
+namespace mcpivot {
+namespace {
+
+using std::chrono::milliseconds;
+
+// Progress is told not more often than this, and at least so often that a client's idle limit does not
+// strike.
+constexpr milliseconds progress_pace{100};
+constexpr milliseconds sign_of_life{5'000};
+
+}  // namespace
+
+struct ControlTools::Running {
+  Asker asker;
+  const Clients& clients;
+  std::string server;  // by its name: it may be gone before the call ends
+  std::string id;
+  std::string token;
+  const Clock& clock;
+  Alarm silence;  // somebody may wait for a sign of life
+  Clock::Time started;
+  bool withdrawn = false;
+  Clock::Time last_progress{};
+  int steps = 0;
+
+  void tell_progress(std::string_view line) {
+    const auto now = clock.now();
+    if (token.empty() || withdrawn || now - last_progress < progress_pace) return;
+    last_progress = now;
+    const auto elapsed = std::chrono::duration_cast<milliseconds>(now - started);
+    clients.tell(
+        asker,
+        request_line({}, "notifications/progress",
+                     fmt::format(R"({{"progressToken":{},"progress":{},"message":{}}})", token, ++steps,
+                                 quote(fmt::format("{} ({})", line, duration_text(elapsed))))));
+  }
+
+  void break_silence() {
+    silence.set(sign_of_life, [this] {
+      if (clock.now() - last_progress >= sign_of_life) tell_progress("still running");
+      break_silence();
+    });
+  }
+};
+
+void ControlTools::rebuild(const Call& call) {
+  Member* const member = pick_or_refuse(call, can_build);
+  if (member == nullptr) return;
+  if (can_build(*member)) return reload(call, *member, true);
+  const std::string_view restart = member->entry().server.control.restart;
+  refuse(call, fmt::format("[mcpivot] \"{}\" has no build command{}.", member->name(),
+                           restart.empty() ? "" : fmt::format("; {} restarts it", restart)));
+}
+
+void ControlTools::restart(const Call& call) {
+  Member* const member = pick_or_refuse(call);
+  if (member == nullptr) return;
+  if (find_member(call.arguments, "stop") != "true") return reload(call, *member, false);
+  stop(call, *member, [](const std::string& server, const Instance::StopResult& stopped) {
+    if (!stopped.ok) return fmt::format("[mcpivot] {}.", stopped.how);
+    std::string words = fmt::format("[mcpivot] \"{}\" stopped: {}. {}", server, stopped.how, stopped.next);
+    if (stopped.others.empty()) return words;
+    words += fmt::format("\nAlso ended because they ran {}:", stopped.program);
+    for (const pid_t pid : stopped.others) words += fmt::format(" pid {}", pid);
+    return words;
+  });
+}
+
+void ControlTools::sitter_kill(const Call& call) {
+  Member* const member = pick_or_refuse(call);
+  if (member == nullptr) return;
+  stop(call, *member,
+       [](const std::string&, const Instance::StopResult& stopped) { return sitter_killed(stopped); });
+}
+
+bool ControlTools::cancel(Asker by, const Message& cancelled) {
+  for (const auto& running : running_) {
+    if (running->withdrawn || !by.speaks_for(running->asker) ||
+        !same_id(running->id, cancelled.text(cancelled.request_id)))
+      continue;
+    running->withdrawn = true;
+    clients_.withdrawn(running->asker, cancelled);
+    fleet_.cancel_reload(running->server, running.get());
+    return true;
+  }
+  return false;
+}
+
+void ControlTools::forget(ClientId client) {
+  for (const auto& running : running_)
+    if (running->asker.client == client) running->withdrawn = true;
+}
+
+void ControlTools::reload(const Call& call, Member& member, bool build) {
+  const auto running = begin(call, member.name());
+  running->break_silence();
+  fleet_.reload(member,
+                {.build = build,
+                 .renew = build,
+                 .reason = call.asker.client == fleet_.reader() && !fleet_.steers_all() ? "on request"
+                                                                                        : "from a terminal",
+                 .progress =
+                     [weak = std::weak_ptr(running)](std::string_view line) {
+                       if (const auto still = weak.lock()) still->tell_progress(line);
+                     },
+                 .done = [this, weak = std::weak_ptr(running)](
+                             const ReloadOutcome& outcome) { end(weak.lock(), outcome); },
+                 .whose = running.get()});
+}
+
+// Of several that were stopped at once, what is worth telling.
+Instance::StopResult ControlTools::gathered(const std::vector<Instance::StopResult>& all) {
+  if (all.size() == 1) return all.front();
+  if (all.empty())
+    return {.how = "no client has a running instance", .pids = {}, .others = {}, .program = {}};
+  Instance::StopResult one{
+      .how = fmt::format("{} instances ended", all.size()), .pids = {}, .others = {}, .program = {}};
+  for (const Instance::StopResult& stopped : all) {
+    if (!stopped.ok) return stopped;
+    std::ranges::copy(stopped.pids, std::back_inserter(one.pids));
+    one.next = stopped.next;
+    one.program = stopped.program;
+  }
+  // Those that each of them found are often the others of ours.
+  std::set<pid_t> foreign;
+  for (const Instance::StopResult& stopped : all)
+    foreign.insert(stopped.others.begin(), stopped.others.end());
+  for (const pid_t ours : one.pids) foreign.erase(ours);
+  one.others.assign(foreign.begin(), foreign.end());
+  return one;
+}
+
+void ControlTools::stop(const Call& call, Member& member, WordsOfStop words) {
+  std::vector<Instance*> meant = fleet_.instances(member);
+  if (fleet_.steers_all())
+    std::erase_if(meant, [](const Instance* one) { return !one->runs() || one->ends(); });
+  // Who else of ours runs the same program is stopped too: else it would be ended, started again, and hold
+  // the file.
+  const Command& command = meant.empty() ? member.entry().server.command : meant[0]->config_in_use().command;
+  if (const auto program = powers_.others ? world_.files().stoppable_program_of(command) : std::nullopt)
+    for (Instance* const other : fleet_.all_instances()) {
+      const auto same = world_.files().stoppable_program_of(other->config_in_use().command);
+      if (!contains(meant, other) && !other->ends() && same && same->path == program->path)
+        other->stop([](const Instance::StopResult&) {});
+    }
+  const auto results = std::make_shared<std::vector<Instance::StopResult>>();
+  const auto finish = [this, weak = std::weak_ptr(begin(call, member.name())), words, results,
+                       server = member.name()] {
+    const Instance::StopResult stopped = gathered(*results);
+    end(weak.lock(), {stopped.ok, words(server, stopped)});
+  };
+  if (meant.empty()) return finish();
+  for (Instance* const one : meant)
+    one->stop(
+        [results, finish, all = meant.size()](const Instance::StopResult& stopped) {
+          results->push_back(stopped);
+          if (results->size() == all) finish();
+        },
+        powers_.others);
+}
+
+// It is ours alone, and gone with us; the handlers that we give away may outlive us.
+std::shared_ptr<ControlTools::Running> ControlTools::begin(const Call& call, const std::string& server) {
+  const Message& message = call.message;
+  const auto running =
+      std::shared_ptr<Running>(new Running{.asker = call.asker,
+                                           .clients = clients_,
+                                           .server = server,
+                                           .id = std::string(message.text(message.id)),
+                                           .token = std::string(message.text(message.progress_token)),
+                                           .clock = world_.timers(),
+                                           .silence = Alarm(world_.timers()),
+                                           .started = world_.timers().now()});
+  running_.push_back(running);
+  return running;
+}
+
+void ControlTools::end(const std::shared_ptr<Running>& running, const ReloadOutcome& outcome) {
+  if (!running) return;
+  running_.remove(running);
+  // Of what was too late to stop, or was done from a terminal or by another client, the model must know.
+  Instance* const server = outcome.ok && !fleet_.steers_all() ? find_server(running->server) : nullptr;
+  if (server != nullptr)
+    server->add_notice(outcome.text, {&running->asker.client, running->withdrawn ? 0UL : 1UL});
+  if (!running->withdrawn)
+    clients_.answer(running->asker, tool_answer(running->id, outcome.text, !outcome.ok));
+}
+
+}  // namespace mcpivot

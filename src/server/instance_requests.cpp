@@ -1,0 +1,314 @@
+// What becomes of a client's request: it goes to a generation, waits for one or for its turn, or is refused.
+// And the settings that clients make: log levels, subscriptions.
+#include <algorithm>
+#include <utility>
+
+#include "base/contains.h"
+#include "mcp/era.h"
+#include "mcp/initialize.h"
+#include "rpc/answers.h"
+#include "rpc/json_cursor.h"
+#include "server/instance.h"
+
+namespace mcpivot {
+namespace {
+
+using std::chrono::milliseconds;
+
+// How much of what a server works on at once one client of several may have.
+std::size_t share_of(const Generation& generation) {
+  return std::max<std::size_t>(1, generation.backend().calls_at_once() / 2);
+}
+
+// What a model can do about a call that took too long.
+std::string after_overdue(const Generation& generation) {
+  if (generation.backend().manner().comes_and_goes) return " Check whether it did before you repeat it.";
+  const auto& [rebuild, restart, status, logs] = generation.config().control;
+  return (logs.empty() ? "" : fmt::format(" {} shows its stderr.", logs)) +
+         (restart.empty() ? "" : fmt::format(" {} restarts the server.", restart));
+}
+
+}  // namespace
+
+void Instance::request(ToServer& asked) {
+  request(asked, Hold::if_newer);
+}
+
+void Instance::request(ToServer& asked, Hold hold_it) {
+  const Asker asker = asked.asker;
+  const Message& message = asked.message;
+  if (!may_pass(asker, message.known, asked.name)) return refuse_call(asker, message, asked.name);
+  if (message.known == Method::resources_unsubscribe && is_shared()) return unsubscribe(asker, message);
+  if (!leaving_.empty() && (message.known == Method::other || message.request_state))
+    if (Generation* keeper = keeper_of(message)) return keeper->request(asked);
+  if (const LostCall* const lost = find_lost(message)) return refuse_lost(asker, message, lost->words);
+  if (Generation* generation = serving()) {
+    if (asker.era != generation->era() && needs_task(message, asked.name))
+      return refuse_lost(
+          asker, message,
+          fmt::format("[mcpivot] the tool {} of server \"{}\" runs only as a task, and tasks of "
+                      "{} can't be used by a client of the {} era.",
+                      asked.name, config_->name,
+                      generation->era() == Era::modern ? "2026-07-28" : "2025-11-25", text(asker.era)));
+    if (hold_it == Hold::if_newer && must_hold(*generation, message)) return hold(asked);
+    if (following_ == Following::soon && must_follow(*generation, message)) {
+      wait(asked);
+      return follow();
+    }
+    put(*generation, asked);
+    return watch_overdue_calls();
+  }
+  if (ends()) return refuse(asker, message, std::string(trouble()));
+  happens(Life::Needed{});
+  const auto* const failed = life_.get<Life::Failed>();
+  if (failed != nullptr && !failed->ran) return refuse(asker, message, std::string(trouble()));
+  wait(asked);
+  live();  // one that shakes hands later takes it at once
+}
+
+// A call that this one goes on with was lost with its generation.
+const Instance::LostCall* Instance::find_lost(const Message& message) const {
+  if (!message.request_state) return nullptr;
+  const std::string state = string_value(message.text(message.request_state));
+  const auto found = std::ranges::find(lost_calls_, state, &LostCall::state);
+  return found == lost_calls_.end() ? nullptr : &*found;
+}
+
+void Instance::refuse_lost(Asker asker, const Message& message, const std::string& words) const {
+  clients_.refuse(asker, failure_answer(message.known, message.text(message.id), words));
+}
+
+bool Instance::needs_task(const Message& message, std::string_view name) const {
+  if (message.known != Method::tools_call) return false;
+  const Item* const tool = catalog().find(ListKind::tools, string_value(name));
+  return tool != nullptr &&
+         find_member(find_member(tool->json, "execution"), "taskSupport") == R"("required")";
+}
+
+// Whether the user lets this through. Asked whenever something is about to be sent: the rules may have
+// changed while it waited.
+bool Instance::may_pass(Asker asker, Method method, std::string_view name) const {
+  return method != Method::tools_call || watcher_.allows_call(*this, asker, name);
+}
+
+void Instance::refuse_call(Asker asker, const Message& message, std::string_view spelled) const {
+  std::string name = string_value(spelled);
+  if (!name.empty()) name = watcher_.shown_name(*this, asker.client, ListKind::tools, name);
+  if (asker.through)
+    return clients_.refuse(
+        asker, tool_answer(message.text(message.id),
+                           fmt::format("[mcpivot] {} was not called: the configuration no longer lets "
+                                       "pivot_call reach it.",
+                                       name),
+                           true));
+  clients_.refuse(asker, error_answer(message.text(message.id), code::invalid_params,
+                                      name.empty() ? "tools/call needs \"name\", a string: the name of a tool"
+                                                   : fmt::format("Unknown tool: {}", name)));
+}
+
+// An old generation that has the task which a request speaks of, or the call that it goes on with.
+Generation* Instance::keeper_of(const Message& message) const {
+  if (message.request_state) {
+    const auto parks = std::ranges::find_if(leaving_, [&](const auto& generation) {
+      return !generation->ending() && generation->has_parked(message);
+    });
+    return parks == leaving_.end() ? nullptr : parks->get();
+  }
+  if (!string_value(message.text(message.method)).starts_with("tasks/")) return nullptr;
+  const std::string_view task = find_member(message.text(message.params), "taskId");
+  const auto keeper = std::ranges::find_if(leaving_, [&](const auto& generation) {
+    return !generation->ending() && generation->owner_of_task(task) != ClientId::nobody;
+  });
+  return keeper == leaving_.end() ? nullptr : keeper->get();
+}
+
+void Instance::remember_setting(ClientId client, const Message& message) {
+  if (message.known == Method::complete) return;
+  replay_.learn_setting(client, message.known, message.text(message.params));
+}
+
+// A server that is shared speaks the legacy era with us, whatever its clients speak.
+void Instance::listen(ClientId client, Uris uris) {
+  if (is_shared()) return subscribe_to(client, uris);
+  listened_ = std::move(uris);
+  if (current_) current_->listen(listened_);
+}
+
+void Instance::subscribe_to(ClientId client, const Uris& uris) {
+  std::vector<std::string> wanted;
+  for (const std::string& uri : uris) wanted.push_back(fmt::format(R"({{"uri":{}}})", quote(uri)));
+  const bool can = current_ && !current_->ending() && takes_subscriptions(initialize_result());
+  for (const std::string& params : wanted) {
+    const bool is_new = !replay_.is_subscribed(string_value(find_member(params, "uri")));
+    replay_.learn_setting(client, Method::resources_subscribe, params);
+    if (can && is_new) current_->inquire("resources/subscribe", params, [](const Message&) {});
+  }
+  for (const std::string& params : replay_.subscriptions_of(client)) {
+    if (contains(wanted, params)) continue;
+    replay_.learn_setting(client, Method::resources_unsubscribe, params);
+    unsubscribe_if_unwanted(params);
+  }
+}
+
+// A server that knows none of its clients is told nothing of one of them.
+void Instance::notify(const Message& message) {
+  if (Generation* generation = is_shared() ? nullptr : serving()) return generation->notify(message);
+  if (life_.is<Life::Starting>() && !is_shared() && waiting_.add({}, message, 0)) return;
+  clients_.saw({.way = Seen::Way::to_server,
+                .what = Seen::What::dropped,
+                .client = client(),
+                .server = config_->name,
+                .raw = message.raw,
+                .message = &message,
+                .why = is_shared() ? "a notification for a server that others use too"
+                                   : "a notification for a server that is not running"});
+}
+
+void Instance::set_level(ClientId client, const Message& message) {
+  remember_setting(client, message);
+  tell_level();
+}
+
+void Instance::tell_level() {
+  if (current_ && !current_->ending() && has_capability(initialize_result(), "logging"))
+    current_->inquire("logging/setLevel", replay_.level(), [](const Message&) {});
+}
+
+// What one client no longer wants another may.
+void Instance::unsubscribe(Asker asker, const Message& message) {
+  remember_setting(asker.client, message);
+  clients_.answer(asker, result_answer(message.text(message.id), "{}"));
+  unsubscribe_if_unwanted(std::string(message.text(message.params)));
+}
+
+// While somebody subscribes, it may be to this: then the server says more than anybody wants to hear.
+void Instance::unsubscribe_if_unwanted(const std::string& params) {
+  if (!current_ || current_->ending() || !takes_subscriptions(initialize_result())) return;
+  if (replay_.is_subscribed(string_value(find_member(params, "uri")))) return;
+  if (!current_->is_asked(Method::resources_subscribe))
+    current_->inquire("resources/unsubscribe", params, [](const Message&) {});
+}
+
+void Instance::wait(const ToServer& asked) {
+  if (!waiting_.add(asked.asker, asked.message, asked.sent_before, asked.edits.list()))
+    refuse_crowded(asked.asker, asked.message);
+}
+
+void Instance::refuse_crowded(Asker asker, const Message& message) const {
+  refuse(asker, message,
+         fmt::format("{} requests wait for it already, or long ones; {}", WaitingRoom::most_waiting,
+                     why_not_ready()));
+}
+
+// What one client has under way must not keep the others waiting, so it has its share of what the server
+// works on at once, and waits for its own calls alone.
+void Instance::put(Generation& generation, ToServer& asked, bool waited) {
+  const ClientId client = asked.asker.client;
+  const bool may_go = !is_shared() || generation.open() < share_of(generation) ||
+                      ((waited || !turns_.has(client)) && generation.calls_of(client) < share_of(generation));
+  if (may_go) return generation.request(asked);
+  if (!turns_.add(asked.asker, asked.message, asked.sent_before, asked.edits.list()))
+    refuse_turn(asked.asker, asked.message, "found the queue full");
+}
+
+void Instance::refuse_turn(Asker asker, const Message& message, const std::string& what) const {
+  const std::string words = fmt::format(
+      "[mcpivot] server \"{}\" is shared, and this client already has as many requests in flight there as "
+      "one client may have; this one {} and was not sent. Try again when some have finished.",
+      config_->name, what);
+  clients_.refuse(asker, failure_answer(message.known, message.text(message.id), words));
+}
+
+void Instance::take_turns() {
+  std::map<ClientId, bool> have_room;  // looked up once, for the many that wait
+  while (const Generation* const generation = serving()) {
+    const auto next = turns_.take_first([&](ClientId client) {
+      const auto [known, is_new] = have_room.emplace(client, false);
+      if (is_new) known->second = generation->calls_of(client) < share_of(*generation);
+      return known->second;
+    });
+    if (!next) return;
+    have_room.erase(next->asker.client);
+    put_waiting(*next, true);
+  }
+}
+
+// One that follows another client's is ready, and still lets requests wait.
+std::string Instance::why_not_ready() const {
+  return life_.is<Life::Ready>() ? std::string(Life::words_of_room) : std::string(trouble());
+}
+
+void Instance::release_waiting() {
+  if (serving() == nullptr) return;
+  for (const auto& waiting : turns_.take_all()) put_waiting(waiting);  // they came first
+  for (const auto& waiting : waiting_.take_all(false)) put_waiting(waiting);
+  watch_overdue_calls();
+}
+
+std::vector<WaitingRoom::Waiting> Instance::take_waiting() {
+  std::vector<WaitingRoom::Waiting> all;
+  for (WaitingRoom* const room : {&turns_, &waiting_})
+    for (auto& waiting : room->take_all()) all.push_back(std::move(waiting));
+  return all;
+}
+
+void Instance::put_waiting(const WaitingRoom::Waiting& waiting, bool waited) {
+  const Message message = waiting.message.message();
+  if (!waiting.is_request()) {
+    serving()->notify(message);
+  } else if (const LostCall* const lost = find_lost(message)) {
+    refuse_lost(waiting.asker, message, lost->words);
+  } else if (may_pass(waiting.asker, message)) {
+    Generation* const keeper = message.request_state ? keeper_of(message) : nullptr;
+    put(keeper != nullptr ? *keeper : *serving(), waiting.asker, message, waiting.sent_before, waited);
+  } else {
+    refuse_call(waiting.asker, message, message.text(message.name));
+  }
+}
+
+void Instance::refuse(Asker asker, const Message& message, const std::string& why) const {
+  std::string words = fmt::format("[mcpivot] server \"{}\" {}: {}", config_->name,
+                                  life_.is_refused()        ? "can't be used"
+                                  : life_.is<Life::Ready>() ? "is being replaced"
+                                                            : manner().absent,
+                                  why);
+  // What was stopped has nothing to do with its last words; and how a start failed has them already.
+  const bool tells = state() != State::stopped && why.find('\n') == std::string::npos;
+  const std::string lines = tells ? telling_lines(stderr_for_clients(past_.starts)) : std::string();
+  if (!lines.empty()) words += fmt::format(".\n{}", lines);
+  if (!ends() && !manner().comes_and_goes && state() != State::stopped) {
+    if (!words.ends_with('\n')) words += words.ends_with('.') ? "\n" : ".\n";
+    words += failed_lately() || config_->control.status.empty()
+                 ? next_line(next_step())
+                 : fmt::format("Next: try again later; {} shows its state.", config_->control.status);
+  }
+  clients_.refuse(asker, failure_answer(message.known, message.text(message.id), words));
+}
+
+void Instance::watch_overdue_calls() {
+  const Generation* const watched = serving();
+  if (watching_overdue_ || watched == nullptr || watched->backend().calls_have_own_limits()) return;
+  watching_overdue_ = true;
+  const milliseconds pace =
+      std::clamp(watched->config().call_timeout / 20, milliseconds(50), milliseconds(5'000));
+  overdue_timer_.set(pace, [this] {
+    watching_overdue_ = false;
+    Generation* const generation = serving();
+    if (generation == nullptr) return;
+    const auto keep = generation->shared_from_this();  // whoever is answered may ask for anything
+    const ServerConfig& config = generation->config();
+    generation->expire();
+    for (const auto& request : generation->take_overdue(config.call_timeout)) {
+      const std::string words = fmt::format(
+          "[mcpivot] \"{}\" timed out after {} (--call-timeout) while {}. mcpivot cancelled the call, which "
+          "may have taken effect.{}",
+          config.name, duration_text(config.call_timeout), describe(request), after_overdue(*generation));
+      count_failure(request);
+      clients_.refuse(request.origin, failure_answer(request.known, request.id(), words));
+    }
+    take_turns();
+    if (generation->open() > 0 || generation->parks()) watch_overdue_calls();
+  });
+}
+
+}  // namespace mcpivot
