@@ -232,7 +232,7 @@ void write_canonical(const json::value& value, std::string& out) {
 std::expected<IgnoredPaths, std::string> IgnoredPaths::parse(const std::vector<std::string>& paths) {
   IgnoredPaths ignored;
   for (const std::string& text : paths) {
-    auto path = parse(std::string_view(text));
+    auto path = parse_path(text);
     if (!path)
       return std::unexpected(fmt::format("\"{}\" isn't a path in an answer: {}", text, path.error()));
     ignored.paths_.push_back(std::move(*path));
@@ -244,7 +244,7 @@ void IgnoredPaths::add(const IgnoredPaths& others) {
   paths_.insert(paths_.end(), others.paths_.begin(), others.paths_.end());
 }
 
-std::expected<IgnoredPaths::Path, std::string> IgnoredPaths::parse(std::string_view text) {
+std::expected<IgnoredPaths::Path, std::string> IgnoredPaths::parse_path(std::string_view text) {
   Path path;
   std::string_view rest = text;
   while (!rest.empty()) {

@@ -48,7 +48,7 @@ class IgnoredPaths {
     bool fits(const Step& step) const;
   };
   using Path = std::vector<Part>;
-  static std::expected<Path, std::string> parse(std::string_view text);
+  static std::expected<Path, std::string> parse_path(std::string_view text);
   static bool covers(const Path& path, std::size_t part, const std::vector<Step>& steps, std::size_t step);
   std::vector<Path> paths_;
 };
