@@ -40,6 +40,7 @@ together(install import_rules install_lock installer)
 together(link address_rule outbox proxy sse_parser)
 together(link http_exchanges http_link)
 together(mcp catalog era initialize notice request_meta)
+together(oauth json_object jwks jwt)
 together(proc build_runner process program_run stderr_reader)
 together(proc exit_status guard launcher port_holder same_program terminal)
 # message.cpp and json_cursor.cpp stay alone: together with others g++ inlines less of what reads every message.

@@ -159,10 +159,6 @@ bool use_pss(EVP_PKEY_CTX* context) {
 
 }  // namespace
 
-struct KeySet::PublicKey {
-  Key key;
-};
-
 std::expected<KeySet, std::string> KeySet::read(std::string_view json) {
   if (json.size() > longest)
     return std::unexpected(fmt::format("the key set has more than {} KB", longest / 1024));
@@ -178,8 +174,7 @@ std::expected<KeySet, std::string> KeySet::read(std::string_view json) {
     if (!jwk) continue;
     Made made = key_in(*jwk);
     if (!made.key || !may_verify(*jwk, made.algorithms)) continue;
-    set.keys_.push_back({jwk->text("kid").value_or(""), std::move(made.algorithms),
-                         std::make_shared<const PublicKey>(PublicKey{std::move(made.key)})});
+    set.keys_.push_back({jwk->text("kid").value_or(""), std::move(made.algorithms), std::move(made.key)});
   }
   ERR_clear_error();  // or the next one who asks about TLS on this thread would be told
   if (set.keys_.empty())
@@ -226,12 +221,11 @@ bool KeySet::signed_by(const Entry& entry, const Jwt& token) {
   }
   const Digest context(EVP_MD_CTX_new());
   EVP_PKEY_CTX* settings = nullptr;  // the other's
-  const bool good =
-      context && !signature.empty() &&
-      EVP_DigestVerifyInit(context.get(), &settings, digest, nullptr, entry.key->key.get()) == 1 &&
-      (token.algorithm != JwtAlgorithm::ps256 || use_pss(settings)) &&
-      EVP_DigestVerify(context.get(), bytes_of(signature), signature.size(), bytes_of(token.content),
-                       token.content.size()) == 1;
+  const bool good = context && !signature.empty() &&
+                    EVP_DigestVerifyInit(context.get(), &settings, digest, nullptr, entry.key.get()) == 1 &&
+                    (token.algorithm != JwtAlgorithm::ps256 || use_pss(settings)) &&
+                    EVP_DigestVerify(context.get(), bytes_of(signature), signature.size(),
+                                     bytes_of(token.content), token.content.size()) == 1;
   ERR_clear_error();
   return good;
 }

@@ -17,6 +17,8 @@
 
 #include "oauth/jwt.h"
 
+struct evp_pkey_st;  // OpenSSL's EVP_PKEY
+
 namespace mcpivot {
 
 class KeySet {
@@ -36,11 +38,10 @@ class KeySet {
   std::size_t size() const { return keys_.size(); }
 
  private:
-  struct PublicKey;
   struct Entry {
     std::string kid;
     std::vector<JwtAlgorithm> algorithms;  // that it may be used with
-    std::shared_ptr<const PublicKey> key;
+    std::shared_ptr<evp_pkey_st> key;
   };
   static bool signed_by(const Entry& entry, const Jwt& token);
 

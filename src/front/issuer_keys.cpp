@@ -1,0 +1,155 @@
+#include "front/issuer_keys.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "base/utf8.h"
+#include "log/log.h"
+#include "oauth/json_object.h"
+
+namespace mcpivot {
+namespace {
+
+using std::chrono::milliseconds;
+
+constexpr std::size_t longest_metadata = 256 * 1024;
+
+// In the order of the MCP specification.
+std::vector<std::string> metadata_places(const Url& issuer) {
+  std::string path = issuer.target.substr(0, issuer.target.find('?'));
+  if (path.ends_with('/')) path.pop_back();
+  const std::string known = issuer.origin() + "/.well-known/";
+  std::vector<std::string> places{known + "oauth-authorization-server" + path,
+                                  known + "openid-configuration" + path};
+  if (!path.empty()) places.push_back(issuer.origin() + path + "/.well-known/openid-configuration");
+  return places;
+}
+
+}  // namespace
+
+IssuerKeys::IssuerKeys(Timers& timers, std::string issuer, Get get, Pace pace)
+    : timers_(timers), issuer_(std::move(issuer)), get_(std::move(get)), pace_(pace), patience_(timers) {}
+
+IssuerKeys::Finding IssuerKeys::verify(const Jwt& token) {
+  const auto age = timers_.now() - fetched_;
+  if (keys_ && age >= pace_.kept) {
+    log_warn("oauth: the keys of {} are too old to go on with", issuer_);
+    keys_.reset();
+    ++edition_;
+  }
+  if (!keys_) return begin() ? Finding::keys_come : Finding::no_keys;
+  // Once it has failed, nobody else waits for it: the keys that are there go on until it works.
+  if (age >= pace_.fresh && begin() && age >= pace_.stale && failures_ == 0) return Finding::keys_come;
+  switch (keys_->verify(token)) {
+    case KeySet::Finding::genuine:
+      return Finding::genuine;
+    case KeySet::Finding::forged:
+      return Finding::forged;
+    case KeySet::Finding::unknown_key:
+      break;
+  }
+  if (begin()) return Finding::keys_come;
+  return failures_ > 0 ? Finding::no_keys : Finding::forged;
+}
+
+std::chrono::seconds IssuerKeys::retry_after() const {
+  const auto wait = std::chrono::ceil<std::chrono::seconds>(next_ - timers_.now());
+  return std::max(wait, std::chrono::seconds(1));
+}
+
+bool IssuerKeys::begin() {
+  if (fetching_) return true;
+  if (timers_.now() < next_) return false;
+  fetching_ = true;
+  ++attempt_;
+  patience_.set(pace_.patience, [this] { fail("it doesn't answer in time"); });
+  if (keys_url_.empty()) {
+    look_for_metadata(0);
+  } else {
+    get_keys();
+  }
+  return true;
+}
+
+void IssuerKeys::get(const std::string& place, std::function<void(const Document&)> then) {
+  const auto url = parse_url(place);
+  if (!url) return fail(url.error());
+  get_(*url, [this, attempt = attempt_, then = std::move(then)](std::expected<Document, std::string> got) {
+    if (!fetching_ || attempt != attempt_) return;
+    if (!got) return fail(got.error());
+    then(*got);
+  });
+}
+
+void IssuerKeys::look_for_metadata(std::size_t place) {
+  const auto issuer = parse_url(issuer_);
+  const auto places = issuer ? metadata_places(*issuer) : std::vector<std::string>();
+  if (place >= places.size())
+    return fail(fmt::format("there is no metadata at {}", fmt::join(places, ", nor at ")));
+  get(places[place], [this, place, where = places[place]](const Document& document) {
+    if (document.status / 100 == 5) return fail(fmt::format("{}: status {}", where, document.status));
+    if (document.status != 200) return look_for_metadata(place + 1);
+    const auto metadata =
+        document.body.size() > longest_metadata ? std::nullopt : JsonObject::read(document.body);
+    if (!metadata) return fail(fmt::format("{} isn't valid metadata", where));
+    const auto name = metadata->text("issuer");
+    if (name != issuer_)
+      return fail(
+          fmt::format("{} is the metadata of another issuer, \"{}\"; --oauth-issuer must be exactly "
+                      "the name that the issuer gives itself",
+                      where, shown_text(name.value_or(""))));
+    const auto keys = metadata->text("jwks_uri");
+    const auto url = keys ? parse_url(*keys) : std::unexpected(std::string());
+    if (!url) return fail(fmt::format("{} has no usable jwks_uri", where));
+    if (!url->tls && issuer_.starts_with("https:"))
+      return fail(fmt::format("{} has a jwks_uri that isn't https", where));
+    keys_url_ = *keys;
+    get_keys();
+  });
+}
+
+void IssuerKeys::get_keys() {
+  get(keys_url_, [this](const Document& document) {
+    if (document.status != 200) return fail(fmt::format("{}: status {}", keys_url_, document.status));
+    auto keys = KeySet::read(document.body);
+    if (!keys) return fail(fmt::format("{}: {}", keys_url_, keys.error()));
+    succeed(std::move(*keys), document.body);
+  });
+}
+
+void IssuerKeys::succeed(KeySet keys, std::string text) {
+  if (failures_ > 0) log_info("oauth: {} can be reached again", issuer_);
+  if (!keys_ || text != text_) {
+    log_info("oauth: {} has {} key{} for access tokens", issuer_, keys.size(), keys.size() == 1 ? "" : "s");
+    ++edition_;
+  }
+  keys_ = std::move(keys);
+  text_ = std::move(text);
+  fetched_ = timers_.now();
+  failures_ = 0;
+  trouble_.clear();
+  next_ = fetched_ + pace_.between;
+  end();
+}
+
+void IssuerKeys::fail(const std::string& why) {
+  const std::string shown = shown_text(why, 300);
+  if (shown != trouble_)
+    log_warn("oauth: the keys of {} can't be fetched: {}{}", issuer_, shown,
+             keys_ ? "; going on with those that are known" : "");
+  trouble_ = shown;
+  keys_url_.clear();  // it may have moved
+  const unsigned doublings = std::min(failures_++, 16U);
+  next_ = timers_.now() + std::min(pace_.first_pause * (1U << doublings), pace_.longest_pause);
+  end();
+}
+
+void IssuerKeys::end() {
+  patience_.cancel();
+  fetching_ = false;
+  if (ended_) ended_();
+}
+
+}  // namespace mcpivot
