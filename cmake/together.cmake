@@ -14,7 +14,7 @@ if(NOT CMAKE_DISABLE_PRECOMPILE_HEADERS)
   set_target_properties(mcpivot_core PROPERTIES UNITY_BUILD ON UNITY_BUILD_MODE GROUP)
 endif()
 
-together(base base64 command duration_text files hash output_ring secret url user_folders utf8)
+together(base base64 command duration_text files hash lock_file output_ring secret url user_folders utf8)
 together(bridge facade_ids input_round legacy_facade legacy_facade_rounds legacy_facade_subscriptions legacy_results progress_shift request_stamp)
 together(bridge listens log_levels make_bridge modern_answer modern_calls modern_facade question round_params upstream_listen)
 together(cli check check_config)

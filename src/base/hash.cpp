@@ -10,13 +10,19 @@
 
 namespace mcpivot {
 
-std::string sha256(std::string_view text) {
+std::string sha256_bytes(std::string_view text) {
   std::array<unsigned char, SHA256_DIGEST_LENGTH> digest{};
   SHA256_CTX context;
   SHA256_Init(&context);
   SHA256_Update(&context, text.data(), text.size());
   SHA256_Final(digest.data(), &context);
-  return fmt::format("{:02x}", fmt::join(digest, ""));
+  return {digest.begin(), digest.end()};
+}
+
+std::string sha256(std::string_view text) {
+  std::string hex;
+  for (const char byte : sha256_bytes(text)) hex += fmt::format("{:02x}", static_cast<unsigned char>(byte));
+  return hex;
 }
 
 }  // namespace mcpivot

@@ -41,5 +41,7 @@ inline std::uint64_t content_hash(std::string_view text) {
 
 // In 64 hexadecimal digits.
 std::string sha256(std::string_view text);
+// In 32 bytes.
+std::string sha256_bytes(std::string_view text);
 
 }  // namespace mcpivot

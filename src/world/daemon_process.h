@@ -19,7 +19,7 @@
 #include "proc/build_runner.h"
 #include "server/daemon_keeper.h"
 #include "server/timers.h"
-#include "world/lock_file.h"
+#include "base/lock_file.h"
 
 namespace mcpivot {
 

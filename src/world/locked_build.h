@@ -17,7 +17,7 @@
 #include "config/server_config.h"
 #include "proc/build_runner.h"
 #include "server/world.h"
-#include "world/lock_file.h"
+#include "base/lock_file.h"
 
 namespace mcpivot {
 

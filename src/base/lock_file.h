@@ -1,5 +1,5 @@
-// A file that one mcpivot at a time may hold, for what two of them must not do at once: start a daemon, or
-// build. It ends with its holder, also if that is killed.
+// A file that one mcpivot at a time may hold, for what two of them must not do at once: start a daemon, sign in,
+// or build. It ends with its holder, also if that is killed.
 //
 // One thread.
 #pragma once

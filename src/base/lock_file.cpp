@@ -1,4 +1,4 @@
-#include "world/lock_file.h"
+#include "base/lock_file.h"
 
 #include <fcntl.h>
 #include <sys/file.h>

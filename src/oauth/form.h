@@ -1,0 +1,29 @@
+// The encoding of forms and queries (application/x-www-form-urlencoded), in which OAuth says everything that
+// isn't JSON.
+//
+// Any thread.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace mcpivot {
+
+// All but letters, digits and "-._~" as %XX.
+std::string percent_encoded(std::string_view text);
+
+using FormFields = std::vector<std::pair<std::string, std::string>>;
+
+// "a=1&b=2"
+std::string form_text(const FormFields& fields);
+
+// Decoded, in their order. What is malformed in it is taken as it stands.
+FormFields parse_form(std::string_view text);
+
+// The value of a field that is there exactly once: with two of them, two readers may not mean the same.
+std::optional<std::string> only_field(const FormFields& fields, std::string_view name);
+
+}  // namespace mcpivot

@@ -1,0 +1,190 @@
+// Signing in to one server, as a state machine: something happens, the state changes, and what is to be done
+// about it comes out, for SignInRunner to do afterwards. Nothing is fetched, stored, shown or waited for in
+// here, so each step, and each attack, can be tested alone.
+//
+//   idle → queued → finding_resource → finding_issuer → opening → registering → waiting → exchanging → idle
+//                 ↘ refreshing → idle
+//
+// From queued to idle the machine has the turn, which one process has at a time: so five of them, with fifty
+// requests, register once, ask the user once and refresh once; whoever waited finds the token in the record.
+//
+// Plain data; one thread.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "oauth/challenge.h"
+#include "oauth/form.h"
+#include "oauth/sign_in_record.h"
+
+namespace mcpivot {
+
+class SignIn {
+ public:
+  struct Config {
+    std::string name;  // of the server, for people
+    Url server;
+    ClientConfig client;
+    bool may_ask = true;  // false: only the operator signs in, with `mcpivot login`
+  };
+  using MakeSecret = std::function<std::string()>;  // a text that nobody can guess, of letters and digits
+
+  SignIn(Config config, MakeSecret make_secret);
+
+  // --- states
+
+  enum class State : std::uint8_t {
+    idle,
+    queued,            // for the turn
+    finding_resource,  // what the server says of its issuers
+    finding_issuer,    // what the issuer says of itself
+    opening,           // the place where the user comes back to
+    registering,
+    waiting,  // for the user
+    exchanging,
+    refreshing
+  };
+
+  // --- what happens
+
+  // A request was turned away, or somebody wants to sign in.
+  struct Wanted {
+    Challenge challenge{};
+    std::string rejected{};               // the token that it had; empty: none
+    std::optional<AddressKind> server{};  // where the server is
+    bool login = false;                   // the user wants to sign in, whatever is in the record
+  };
+  // We have the turn.
+  struct Turn {
+    SignInRecord record;
+    bool asked = true;  // somebody still waits for it
+  };
+  // The turn can't be had at all.
+  struct NoTurn {
+    std::string why;
+  };
+  struct Fetched {
+    std::expected<FetchAnswer, std::string> outcome;
+  };
+  struct Opened {
+    std::expected<std::string, std::string> redirect_uri;
+  };
+  // The user, or somebody else, came back with this.
+  struct Redirected {
+    FormFields fields;
+  };
+  // The user didn't come back in time.
+  struct Overdue {};
+  // The server took a request with this token.
+  struct Accepted {
+    std::string token;
+  };
+  using Event = std::variant<Wanted, Turn, NoTurn, Fetched, Opened, Redirected, Overdue, Accepted>;
+
+  // --- what is to be done
+
+  struct TakeTurn {};
+  struct EndTurn {};
+  struct Fetch {
+    FetchRequest request;
+  };
+  struct Open {
+    std::uint16_t port;       // for the user to come back to
+    bool must_be_it = false;  // else any other will do
+  };
+  struct Close {};
+  struct Show {
+    PendingSignIn pending;
+  };
+  struct Save {
+    SignInRecord record;
+  };
+  // Who came back is told this.
+  struct Reply {
+    bool ok;
+    std::string text;
+  };
+  // Those who wait: there is a token; or why not.
+  struct Succeed {};
+  struct Fail {
+    std::string words;       // continues "the server wants you to sign in" or stands alone
+    bool is_offered = true;  // false: this server has no sign-in, and what it said stands
+  };
+  using Effect = std::variant<TakeTurn, EndTurn, Fetch, Open, Close, Show, Save, Reply, Succeed, Fail>;
+  using Effects = std::vector<Effect>;
+
+  // `now` in seconds since 1970.
+  Effects on(const Event& event, std::int64_t now);
+
+  State state() const { return state_; }
+  const SignInRecord& record() const { return record_; }
+  // Another process changed it.
+  void adopt(SignInRecord record) { record_ = std::move(record); }
+  const std::string& token() const { return record_.tokens.access; }
+  const PendingSignIn& pending() const { return pending_; }
+
+ private:
+  void on_wanted(const Wanted& event);
+  void on_turn(const Turn& event);
+  void on_fetched(const Fetched& event);
+  void on_resource(const Fetched& event);
+  void on_issuer(const Fetched& event);
+  void on_registered(const Fetched& event);
+  void on_exchanged(const Fetched& event);
+  void on_refreshed(const Fetched& event);
+  void on_opened(const Opened& event);
+  void on_redirected(const Redirected& event);
+
+  bool satisfies(const SignInRecord& record) const;
+  void discover();
+  void no_more_places();
+  void look_for_issuer(const std::string& issuer, bool guessed);
+  void refresh();
+  void authorize();
+  void ask_user();
+  void keep(Tokens tokens);
+  void fetch(FetchRequest request, State next);
+  void next_place();
+  void finish();
+  void fail(std::string words, bool is_offered = true);
+  void do_(Effect effect) { effects_.push_back(std::move(effect)); }
+
+  Config config_;
+  MakeSecret make_secret_;
+  State state_ = State::idle;
+  SignInRecord record_;
+  Effects effects_;
+
+  std::int64_t now_ = 0;
+
+  // Of the attempt under way
+  Wanted wanted_;
+  std::vector<std::string> places_;  // still to be asked, the first one now
+  std::string issuer_;               // whose document is looked for
+  std::string resource_;
+  Scopes offered_scopes_;  // that the server's document lists
+  bool issuer_guessed_ = false;
+  bool may_refresh_ = false;
+  std::string redirect_uri_;
+  PendingSignIn pending_;
+  std::string state_text_;
+  std::string verifier_;
+  Scopes asked_;
+
+  // Of those before
+  std::string unproven_;  // the last token, if the server hasn't taken it yet
+  enum class Source : std::uint8_t { nowhere, user, refresh } source_ = Source::nowhere;  // of that token
+  int step_ups_ = 0;
+  int failures_ = 0;  // in a row
+  std::int64_t not_before_ = 0;
+  Fail last_failure_;
+};
+
+std::string_view text(SignIn::State state);
+
+}  // namespace mcpivot

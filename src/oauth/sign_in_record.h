@@ -1,0 +1,70 @@
+// What is remembered of a server that was signed in to: the issuer, who mcpivot is there, and the tokens. One
+// file for each server and client, readable by its user alone, replaced as a whole; next to it a lock, whose
+// holder alone refreshes or asks the user, and into which it writes what the user is to open, so that others
+// can say so too.
+//
+// One thread. Any number of processes.
+#pragma once
+
+#include <expected>
+#include <optional>
+#include <string>
+
+#include "base/lock_file.h"
+#include "oauth/client.h"
+
+namespace mcpivot {
+
+struct SignInRecord {
+  std::string server{};  // its address, for people who look into the folder
+  std::string resource{};
+  IssuerMetadata issuer{};  // its issuer is empty: nothing is known
+  OauthClient client{};     // its id is empty: not registered
+  Tokens tokens{};          // its access is empty: signed out
+  Scopes asked{};           // the scopes of the last authorization
+
+  bool signed_in() const { return !tokens.access.empty(); }
+};
+
+std::string record_text(const SignInRecord& record);
+// Nothing if it isn't one of ours.
+std::optional<SignInRecord> parse_record(std::string_view text);
+
+// What the holder of the lock waits for.
+struct PendingSignIn {
+  std::string url{};           // for the user to open
+  std::string redirect_uri{};  // where they come back to
+};
+
+class SignInStore {
+ public:
+  // In the user's state folder; one for each server and client. The folder is made when it is needed.
+  SignInStore(const Url& server, const ClientConfig& client, const std::string& folder);
+
+  SignInRecord read() const;  // an empty one if there is none
+  // The error is a sentence. Only for the holder of the lock.
+  std::expected<void, std::string> write(const SignInRecord& record);
+  std::expected<void, std::string> remove();
+  // Changes whenever the file does.
+  std::string stamp() const;
+
+  // Without waiting.
+  LockFile::Taken take_turn();
+  void end_turn();
+  bool has_turn() const { return lock_.descriptor() >= 0; }
+  void announce(const PendingSignIn& pending);
+  // What the one who has the turn announced.
+  std::optional<PendingSignIn> announced() const;
+
+  const std::string& path() const { return path_; }
+
+ private:
+  std::string server_;
+  std::string path_;
+  LockFile lock_;
+};
+
+// Where they are.
+std::string sign_in_folder();
+
+}  // namespace mcpivot

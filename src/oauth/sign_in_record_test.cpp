@@ -1,0 +1,96 @@
+#include "oauth/sign_in_record.h"
+
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+
+#include <fstream>
+
+#include "base/temporary_folder.h"
+
+namespace mcpivot {
+namespace {
+
+SignInRecord example(const std::string& server) {
+  return {.server = server,
+          .resource = "https://a.example/mcp",
+          .issuer = {.issuer = "https://i.example",
+                     .authorization_endpoint = "https://i.example/a",
+                     .token_endpoint = "https://i.example/t",
+                     .registration_endpoint = "https://i.example/r",
+                     .token_auth_methods = {"none"},
+                     .scopes = {"a", "offline_access"},
+                     .takes_metadata_urls = true,
+                     .sends_issuer = true},
+          .client = {.id = "c", .secret = "s", .auth_method = "none", .redirect_uri = "http://127.0.0.1:1/"},
+          .tokens = {.access = "at", .refresh = "rt", .expires = 12, .scope = "a", .who = "me"},
+          .asked = {"a", "b"}};
+}
+
+TEST(SignInRecord, comes_back_as_it_was) {
+  const std::string text = record_text(example("x"));
+  const auto read = parse_record(text);
+  ASSERT_TRUE(read.has_value());
+  EXPECT_EQ(record_text(*read), text);
+  EXPECT_EQ(read->tokens.refresh, "rt");
+  EXPECT_EQ(read->asked, (Scopes{"a", "b"}));
+  EXPECT_TRUE(read->issuer.sends_issuer);
+}
+
+TEST(SignInRecord, of_another_version_is_none) {
+  EXPECT_FALSE(parse_record("").has_value());
+  EXPECT_FALSE(parse_record("{}").has_value());
+  EXPECT_FALSE(parse_record(R"({"version":2})").has_value());
+}
+
+class Store : public testing::Test {
+ protected:
+  TemporaryFolder folder_;
+  Url url_ = *parse_url("https://a.example/mcp");
+  std::string path_ = folder_.path() + "/state/oauth";
+};
+
+TEST_F(Store, is_for_its_user_alone) {
+  SignInStore store(url_, {}, path_);
+  EXPECT_FALSE(store.read().signed_in());
+  ASSERT_EQ(store.take_turn(), LockFile::Taken::yes);
+  ASSERT_TRUE(store.write(example(url_.text())).has_value());
+  EXPECT_EQ(store.read().tokens.access, "at");
+  struct stat facts{};
+  ASSERT_EQ(::stat(store.path().c_str(), &facts), 0);
+  EXPECT_EQ(facts.st_mode & 0777U, 0600U);
+  ASSERT_EQ(::stat(path_.c_str(), &facts), 0);
+  EXPECT_EQ(facts.st_mode & 0777U, 0700U);
+}
+
+TEST_F(Store, another_client_or_server_has_another_file) {
+  SignInStore one(url_, {}, path_);
+  EXPECT_NE(one.path(), SignInStore(url_, {.id = "x"}, path_).path());
+  EXPECT_NE(one.path(), SignInStore(*parse_url("https://a.example/other"), {}, path_).path());
+}
+
+TEST_F(Store, has_one_turn_for_all_and_its_holder_says_what_to_open) {
+  SignInStore one(url_, {}, path_);
+  SignInStore other(url_, {}, path_);
+  ASSERT_EQ(one.take_turn(), LockFile::Taken::yes);
+  EXPECT_EQ(other.take_turn(), LockFile::Taken::by_another);
+  EXPECT_FALSE(other.announced().has_value());
+  one.announce({.url = "https://i.example/a?state=1", .redirect_uri = "http://127.0.0.1:1/"});
+  EXPECT_EQ(other.announced()->url, "https://i.example/a?state=1");
+  one.end_turn();
+  EXPECT_FALSE(other.announced().has_value());
+  EXPECT_EQ(other.take_turn(), LockFile::Taken::yes);
+}
+
+TEST_F(Store, a_change_by_another_process_is_noticed) {
+  SignInStore one(url_, {}, path_);
+  SignInStore other(url_, {}, path_);
+  const std::string before = one.stamp();
+  ASSERT_EQ(other.take_turn(), LockFile::Taken::yes);
+  ASSERT_TRUE(other.write(example(url_.text())).has_value());
+  EXPECT_NE(one.stamp(), before);
+  ASSERT_TRUE(other.remove().has_value());
+  EXPECT_EQ(one.stamp(), before);
+}
+
+}  // namespace
+}  // namespace mcpivot

@@ -1,0 +1,346 @@
+// Each step of signing in, and those who try to disturb it, with nothing but the machine.
+#include "oauth/sign_in.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace mcpivot {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+
+constexpr std::int64_t now = 1'800'000'000;
+
+class SigningIn : public testing::Test {
+ protected:
+  SigningIn()
+      : machine_({.name = "app", .server = *parse_url("https://a.example/mcp"), .client = {}}, secrets()) {}
+
+  static SignIn::MakeSecret secrets() {
+    return [n = 0]() mutable { return "secret" + std::to_string(++n) + std::string(25, 'x'); };
+  }
+
+  void happens(const SignIn::Event& event, std::int64_t at = now) { effects_ = machine_.on(event, at); }
+  template <class E>
+  const E* did() const {
+    for (const auto& effect : effects_)
+      if (const E* const found = std::get_if<E>(&effect)) return found;
+    return nullptr;
+  }
+  std::string failure() const { return did<SignIn::Fail>() ? did<SignIn::Fail>()->words : "(no failure)"; }
+  std::string fetched_url() const {
+    return did<SignIn::Fetch>() ? did<SignIn::Fetch>()->request.url.text() : "(nothing)";
+  }
+  void answer(const std::string& body, int status = 200) {
+    happens(SignIn::Fetched{
+        FetchAnswer{.status = status, .content_type = {}, .body = body, .www_authenticate = {}, .from = {}}});
+  }
+
+  void turn(SignInRecord record = {.server = "https://a.example/mcp"}) {
+    ASSERT_TRUE(did<SignIn::TakeTurn>());
+    happens(SignIn::Turn{.record = std::move(record)});
+  }
+  // Until the user is asked.
+  void ask(const std::string& more_metadata = "", SignIn::Wanted wanted = {}) {
+    happens(wanted);
+    turn();
+    discover(more_metadata);
+    happens(SignIn::Opened{"http://127.0.0.1:1234/callback"});
+    EXPECT_EQ(fetched_url(), "https://i.example/r");
+    answer(R"({"client_id":"c1"})", 201);
+    ASSERT_TRUE(did<SignIn::Show>()) << failure();
+  }
+  void discover(const std::string& more_metadata = "") {
+    EXPECT_EQ(fetched_url(), "https://a.example/.well-known/oauth-protected-resource/mcp");
+    answer(
+        R"({"resource":"https://a.example/mcp","authorization_servers":["https://i.example"],"scopes_supported":["r","w"]})");
+    EXPECT_EQ(fetched_url(), "https://i.example/.well-known/oauth-authorization-server");
+    answer(issuer_document(more_metadata));
+  }
+  static std::string issuer_document(const std::string& more = "") {
+    return R"({"issuer":"https://i.example","authorization_endpoint":"https://i.example/a?x=1",
+      "token_endpoint":"https://i.example/t","registration_endpoint":"https://i.example/r",
+      "code_challenge_methods_supported":["S256"])" +
+           more + "}";
+  }
+  FormFields shown() const {
+    const std::string& url = did<SignIn::Show>()->pending.url;
+    return parse_form(std::string_view(url).substr(url.find('?') + 1));
+  }
+  std::string state_text() const { return *only_field(shown(), "state"); }
+  static SignInRecord signed_in(const std::string& token = "t1") {
+    return {.server = "https://a.example/mcp",
+            .resource = "https://a.example/mcp",
+            .issuer = *parse_issuer_metadata(issuer_document(), "https://i.example"),
+            .client = {.id = "c1", .redirect_uri = "http://127.0.0.1:1234/callback"},
+            .tokens = {.access = token, .refresh = "r1", .expires = now + 3600},
+            .asked = {"r"}};
+  }
+
+  SignIn machine_;
+  SignIn::Effects effects_;
+};
+
+const std::string tokens =
+    R"({"access_token":"t9","token_type":"Bearer","refresh_token":"r9","expires_in":60})";
+
+TEST_F(SigningIn, a_whole_sign_in_from_the_401_to_the_token) {
+  ask();
+  const FormFields asked = shown();
+  EXPECT_EQ(only_field(asked, "client_id"), "c1");
+  EXPECT_EQ(only_field(asked, "code_challenge_method"), "S256");
+  EXPECT_EQ(only_field(asked, "resource"), "https://a.example/mcp");
+  EXPECT_EQ(only_field(asked, "redirect_uri"), "http://127.0.0.1:1234/callback");
+  EXPECT_EQ(only_field(asked, "scope"), "r w");
+  EXPECT_EQ(only_field(asked, "x"), "1");
+  happens(SignIn::Redirected{{{"code", "abc"}, {"state", state_text()}}});
+  ASSERT_EQ(fetched_url(), "https://i.example/t");
+  const FormFields sent = parse_form(did<SignIn::Fetch>()->request.body);
+  EXPECT_EQ(only_field(sent, "code"), "abc");
+  EXPECT_EQ(only_field(sent, "resource"), "https://a.example/mcp");
+  EXPECT_EQ(only_field(sent, "client_id"), "c1");
+  EXPECT_GE(only_field(sent, "code_verifier")->size(), 43u);
+  answer(tokens);
+  EXPECT_TRUE(did<SignIn::Succeed>());
+  EXPECT_TRUE(did<SignIn::EndTurn>());
+  ASSERT_TRUE(did<SignIn::Save>());
+  EXPECT_EQ(did<SignIn::Save>()->record.tokens.refresh, "r9");
+  EXPECT_EQ(machine_.token(), "t9");
+  EXPECT_EQ(machine_.record().tokens.expires, now + 60);
+}
+
+TEST_F(SigningIn, whoever_waited_for_the_turn_takes_what_the_other_process_got) {
+  happens(SignIn::Wanted{.rejected = "t1"});
+  turn(signed_in("t2"));
+  EXPECT_TRUE(did<SignIn::Succeed>());
+  EXPECT_TRUE(did<SignIn::EndTurn>());
+  EXPECT_FALSE(did<SignIn::Fetch>());
+  EXPECT_EQ(machine_.token(), "t2");
+}
+
+TEST_F(SigningIn, nobody_is_asked_for_somebody_who_does_not_wait_any_more) {
+  happens(SignIn::Wanted{});
+  happens(SignIn::Turn{.record = {}, .asked = false});
+  EXPECT_FALSE(did<SignIn::Fetch>());
+  EXPECT_EQ(machine_.state(), SignIn::State::idle);
+}
+
+TEST_F(SigningIn, an_expired_token_is_refreshed_without_a_detour_and_rotated) {
+  SignInRecord record = signed_in();
+  record.tokens.expires = now - 1;
+  happens(SignIn::Wanted{.rejected = "t1"});
+  turn(record);
+  ASSERT_EQ(fetched_url(), "https://i.example/t");
+  const FormFields sent = parse_form(did<SignIn::Fetch>()->request.body);
+  EXPECT_EQ(only_field(sent, "refresh_token"), "r1");
+  EXPECT_EQ(only_field(sent, "resource"), "https://a.example/mcp");
+  answer(tokens);
+  EXPECT_TRUE(did<SignIn::Succeed>());
+  EXPECT_EQ(did<SignIn::Save>()->record.tokens.refresh, "r9");
+}
+
+TEST_F(SigningIn, a_token_rejected_before_its_time_asks_who_the_issuer_is_now) {
+  happens(SignIn::Wanted{.rejected = "t1"});
+  turn(signed_in());
+  answer(R"({"resource":"https://a.example/mcp","authorization_servers":["https://i.example"]})");
+  EXPECT_EQ(fetched_url(), "https://i.example/t");
+}
+
+TEST_F(SigningIn, another_issuer_sees_nothing_of_what_the_first_one_gave) {
+  happens(SignIn::Wanted{.rejected = "t1"});
+  turn(signed_in());
+  answer(R"({"resource":"https://a.example/mcp","authorization_servers":["https://other.example"]})");
+  answer(R"({"issuer":"https://other.example","authorization_endpoint":"https://other.example/a",
+    "token_endpoint":"https://other.example/t","registration_endpoint":"https://other.example/r",
+    "code_challenge_methods_supported":["S256"]})");
+  happens(SignIn::Opened{"http://127.0.0.1:1234/callback"});
+  ASSERT_EQ(fetched_url(), "https://other.example/r");
+  EXPECT_THAT(did<SignIn::Fetch>()->request.body, Not(HasSubstr("c1")));
+  EXPECT_FALSE(machine_.record().signed_in());
+}
+
+TEST_F(SigningIn, invalid_grant_ends_the_retries_and_asks_the_user_once) {
+  SignInRecord record = signed_in();
+  record.tokens.expires = now - 1;
+  happens(SignIn::Wanted{.rejected = "t1"});
+  turn(record);
+  answer(R"({"error":"invalid_grant"})", 400);
+  ASSERT_TRUE(did<SignIn::Save>());
+  EXPECT_FALSE(did<SignIn::Save>()->record.signed_in());
+  discover();
+  happens(SignIn::Opened{"http://127.0.0.1:1234/callback"});
+  ASSERT_TRUE(did<SignIn::Show>()) << "the registration is still good";
+  EXPECT_EQ(only_field(shown(), "client_id"), "c1");
+}
+
+TEST_F(SigningIn, an_issuer_that_is_down_costs_no_token_and_is_left_alone_for_a_while) {
+  SignInRecord record = signed_in();
+  record.tokens.expires = now - 1;
+  happens(SignIn::Wanted{.rejected = "t1"});
+  turn(record);
+  answer("", 503);
+  EXPECT_THAT(failure(), HasSubstr("503"));
+  EXPECT_TRUE(machine_.record().signed_in());
+  happens(SignIn::Wanted{.rejected = "t1"}, now + 1);
+  EXPECT_THAT(failure(), HasSubstr("503"));
+  EXPECT_FALSE(did<SignIn::TakeTurn>());
+  happens(SignIn::Wanted{.rejected = "t1"}, now + 100);
+  EXPECT_TRUE(did<SignIn::TakeTurn>());
+}
+
+TEST_F(SigningIn, a_forged_state_changes_nothing) {
+  ask();
+  const std::string state = state_text();
+  for (const FormFields& forged : {FormFields{{"code", "evil"}}, FormFields{{"code", "evil"}, {"state", "x"}},
+                                   FormFields{{"code", "evil"}, {"state", state}, {"state", state}},
+                                   FormFields{{"error", "<script>"}, {"state", ""}}}) {
+    happens(SignIn::Redirected{forged});
+    ASSERT_TRUE(did<SignIn::Reply>());
+    EXPECT_FALSE(did<SignIn::Reply>()->ok);
+    EXPECT_THAT(did<SignIn::Reply>()->text, Not(HasSubstr("script")));
+    EXPECT_FALSE(did<SignIn::Fetch>());
+  }
+  happens(SignIn::Redirected{{{"code", "good"}, {"state", state}}});
+  EXPECT_EQ(fetched_url(), "https://i.example/t");
+}
+
+TEST_F(SigningIn, an_answer_of_another_issuer_is_neither_used_nor_shown) {
+  for (const char* other : {"https://evil.example", "https://i.example/", "https://I.example"}) {
+    ask();
+    happens(SignIn::Redirected{{{"error", "bad words"}, {"state", state_text()}, {"iss", other}}});
+    EXPECT_THAT(failure(), HasSubstr("another authorization server"));
+    EXPECT_THAT(failure(), Not(HasSubstr("bad words")));
+    EXPECT_FALSE(did<SignIn::Fetch>());
+    machine_ =
+        SignIn({.name = "app", .server = *parse_url("https://a.example/mcp"), .client = {}}, secrets());
+  }
+}
+
+TEST_F(SigningIn, an_issuer_that_announces_its_name_must_give_it) {
+  ask(R"(,"authorization_response_iss_parameter_supported":true)");
+  happens(SignIn::Redirected{{{"code", "abc"}, {"state", state_text()}}});
+  EXPECT_THAT(failure(), HasSubstr("another authorization server"));
+}
+
+TEST_F(SigningIn, a_code_is_used_once) {
+  ask();
+  const std::string state = state_text();
+  happens(SignIn::Redirected{{{"code", "abc"}, {"state", state}}});
+  ASSERT_TRUE(did<SignIn::Fetch>());
+  happens(SignIn::Redirected{{{"code", "abc"}, {"state", state}}});
+  EXPECT_FALSE(did<SignIn::Fetch>());
+  answer(tokens);
+  happens(SignIn::Redirected{{{"code", "abc"}, {"state", state}}});
+  EXPECT_FALSE(did<SignIn::Fetch>());
+}
+
+TEST_F(SigningIn, whoever_the_internet_names_is_reached_on_the_internet_alone) {
+  happens(SignIn::Wanted{.server = AddressKind::open});
+  turn();
+  EXPECT_FALSE(did<SignIn::Fetch>()->request.addresses.allows(AddressKind::loopback));
+  EXPECT_FALSE(did<SignIn::Fetch>()->request.addresses.allows(AddressKind::link_local));
+  machine_ = SignIn({.name = "app", .server = *parse_url("https://a.example/mcp"), .client = {}}, secrets());
+  happens(SignIn::Wanted{});  // through a proxy
+  turn();
+  EXPECT_FALSE(did<SignIn::Fetch>()->request.addresses.allows(AddressKind::private_network));
+}
+
+TEST_F(SigningIn, more_scope_is_asked_for_together_with_what_there_was) {
+  const SignIn::Wanted wanted{.challenge = parse_challenge(R"(Bearer error="insufficient_scope", scope="w")"),
+                              .rejected = "t1"};
+  happens(wanted);
+  turn(signed_in());
+  discover();
+  happens(SignIn::Opened{"http://127.0.0.1:1234/callback"});
+  EXPECT_EQ(only_field(shown(), "scope"), "r w");
+  happens(SignIn::Redirected{{{"code", "abc"}, {"state", state_text()}}});
+  answer(tokens);
+  EXPECT_EQ(machine_.record().asked, (Scopes{"r", "w"}));
+  // It wants what was asked for already: the user can't help that.
+  happens(SignIn::Wanted{.challenge = wanted.challenge, .rejected = "t9"});
+  turn(machine_.record());
+  EXPECT_THAT(failure(), HasSubstr("scope w"));
+}
+
+TEST_F(SigningIn, a_server_that_always_wants_more_scope_is_given_up) {
+  SignInRecord record = signed_in();
+  for (int i = 0; i < 3; ++i) {
+    happens(SignIn::Wanted{
+        .challenge = parse_challenge("Bearer error=insufficient_scope, scope=s" + std::to_string(i)),
+        .rejected = record.tokens.access});
+    turn(record);
+    discover();
+    happens(SignIn::Opened{"http://127.0.0.1:1234/callback"});
+    happens(SignIn::Redirected{{{"code", "abc"}, {"state", state_text()}}});
+    answer(tokens);
+    record = machine_.record();
+  }
+  happens(SignIn::Wanted{.challenge = parse_challenge("Bearer error=insufficient_scope, scope=s3"),
+                         .rejected = "t9"});
+  turn(record);
+  EXPECT_TRUE(did<SignIn::Fail>());
+  EXPECT_FALSE(did<SignIn::Fetch>());
+}
+
+TEST_F(SigningIn, a_server_that_says_401_to_fresh_tokens_is_not_hammered) {
+  ask();
+  happens(SignIn::Redirected{{{"code", "abc"}, {"state", state_text()}}});
+  answer(tokens);
+  happens(SignIn::Wanted{.rejected = "t9"});
+  turn(machine_.record());
+  EXPECT_THAT(failure(), HasSubstr("just issued"));
+  EXPECT_FALSE(did<SignIn::Fetch>());
+  // Once it has taken it, a rejection means something else.
+  happens(SignIn::Accepted{"t9"});
+  happens(SignIn::Wanted{.rejected = "t9"}, now + 100);
+  turn(machine_.record());
+  EXPECT_TRUE(did<SignIn::Fetch>());
+}
+
+TEST_F(SigningIn, a_server_without_any_metadata_offers_no_sign_in) {
+  happens(SignIn::Wanted{});
+  turn();
+  for (int i = 0; i < 4; ++i) answer("nope", 404);
+  ASSERT_TRUE(did<SignIn::Fail>());
+  EXPECT_FALSE(did<SignIn::Fail>()->is_offered);
+}
+
+TEST_F(SigningIn, only_the_operator_signs_in_where_clients_are_many) {
+  machine_ =
+      SignIn({.name = "app", .server = *parse_url("https://a.example/mcp"), .client = {}, .may_ask = false},
+             secrets());
+  happens(SignIn::Wanted{});
+  turn();
+  discover();
+  EXPECT_THAT(failure(), HasSubstr("mcpivot login app"));
+  EXPECT_THAT(failure(), Not(HasSubstr("http")));
+  EXPECT_FALSE(did<SignIn::Open>());
+}
+
+TEST_F(SigningIn, a_client_that_the_user_registered_is_used_as_it_is) {
+  machine_ = SignIn({.name = "app",
+                     .server = *parse_url("https://a.example/mcp"),
+                     .client = {.id = "mine", .secret = "s:1", .redirect_port = 7777}},
+                    secrets());
+  happens(SignIn::Wanted{});
+  turn();
+  discover();
+  ASSERT_TRUE(did<SignIn::Open>());
+  EXPECT_EQ(did<SignIn::Open>()->port, 7777);
+  EXPECT_TRUE(did<SignIn::Open>()->must_be_it);
+  happens(SignIn::Opened{"http://127.0.0.1:7777/callback"});
+  EXPECT_EQ(only_field(shown(), "client_id"), "mine");
+  happens(SignIn::Redirected{{{"code", "abc"}, {"state", state_text()}}});
+  EXPECT_EQ(did<SignIn::Fetch>()->request.headers, "Authorization: Basic bWluZTpzJTNBMQ==\r\n");
+  EXPECT_THAT(did<SignIn::Fetch>()->request.body, Not(HasSubstr("client_id")));
+}
+
+TEST_F(SigningIn, offline_access_is_asked_for_where_the_issuer_has_it) {
+  ask(R"(,"scopes_supported":["openid","offline_access"])");
+  EXPECT_EQ(only_field(shown(), "scope"), "offline_access r w");
+  EXPECT_EQ(only_field(shown(), "prompt"), "consent");
+}
+
+}  // namespace
+}  // namespace mcpivot
