@@ -1,4 +1,4 @@
-// One thing that is to happen when several others have.
+// Runs something once several other things are done.
 #pragma once
 
 #include <cstddef>
@@ -8,7 +8,7 @@
 
 namespace mcpivot {
 
-// What is returned must be called `count` times, wherever its copies are; the last call calls `done`.
+// Call the returned function, or copies of it, `count` times: the last call runs `done`.
 inline std::function<void()> after_all(std::size_t count, std::function<void()> done) {
   return [left = std::make_shared<std::size_t>(count), done = std::move(done)] {
     if (--*left == 0) done();

@@ -1,5 +1,5 @@
-// Bytes as text that may stand in headers, URLs and names of files: base64url without padding (RFC 4648,
-// section 5).
+// Bytes as text that is safe in headers, URLs and file names: base64url without padding (RFC 4648, section
+// 5).
 //
 // Any thread.
 #pragma once
@@ -12,8 +12,8 @@ namespace mcpivot {
 
 std::string base64url(std::string_view bytes);
 
-// Only what base64url() makes of some bytes: with other characters, padding or bits left over it is nothing,
-// so no two texts mean the same.
+// Accepts only what base64url() produces. Other characters, padding or leftover bits yield nothing, so no two
+// texts decode to the same bytes.
 std::optional<std::string> from_base64url(std::string_view text);
 
 }  // namespace mcpivot

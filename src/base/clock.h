@@ -1,6 +1,6 @@
-// What time it is, for whoever must not ask the system: in a simulation time passes as it is told to.
+// The time, for code that must not ask the system: in a simulation, time is virtual.
 //
-// Any thread, if the clock says nothing else.
+// Any thread, unless a clock says otherwise.
 #pragma once
 
 #include <chrono>
@@ -14,9 +14,9 @@ class Clock {
 
   virtual ~Clock() = default;
   virtual Time now() const = 0;
-  // The same to some milliseconds, for a fifth of the cost: enough for deadlines.
+  // The same to within some milliseconds, for a fifth of the cost: good enough for deadlines.
   virtual Time about_now() const { return now(); }
-  // For what people read, and files are marked with.
+  // For text that people read, and for timestamps in files.
   virtual Date date() const = 0;
 
   std::chrono::milliseconds since(Time then) const {

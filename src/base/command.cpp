@@ -9,12 +9,12 @@
 
 #include "base/contains.h"
 
-extern char** environ;  // NOLINT(readability-redundant-declaration): POSIX leaves it to us to declare it
+extern char** environ;  // NOLINT(readability-redundant-declaration): POSIX requires the program to declare it
 
 namespace mcpivot {
 namespace {
 
-// Where the program lies. Done here and not by execvp, so that PATH is the one the child gets and the error
+// The program's path. Not left to execvp, so that the search uses the PATH that the child gets, and the error
 // can say where we looked.
 std::expected<std::string, std::string> find_program(const std::string& name,
                                                      const std::vector<std::string>& environment) {

@@ -1,4 +1,4 @@
-// A span of time as people say it: "3 ms", "1.8 s", "45 s", "3 min".
+// A duration as people write it: "3 ms", "1.8 s", "45 s", "3 min".
 #pragma once
 
 #include <chrono>

@@ -1,4 +1,4 @@
-// Where variables come from: the environment of this process, or what a test has in its place.
+// Where variables come from: the environment of this process, or a test's replacement for it.
 //
 // Any thread, as long as none sets a variable.
 #pragma once

@@ -1,5 +1,5 @@
-// Who has the most of something that many share and that is full: one of theirs goes, should another who has
-// less need a place.
+// Who has the most of something that many share and that is full: one of theirs goes when somebody who has
+// less needs a place.
 //
 // Any thread.
 #pragma once
@@ -11,7 +11,7 @@
 
 namespace mcpivot {
 
-// How much each has, in the order in which they come.
+// How much each owner has, in order of appearance.
 template <class Range, class Owner, class Weight>
 auto shares_of(const Range& range, Owner&& owner_of, Weight&& weight_of) {
   using Who = std::decay_t<decltype(owner_of(*std::begin(range)))>;
@@ -28,7 +28,7 @@ auto shares_of(const Range& range, Owner&& owner_of, Weight&& weight_of) {
   return shares;
 }
 
-// The one with the most; of several, whoever came first. There must be something.
+// The owner with the most; on a tie, the one that appears first. The range must not be empty.
 template <class Range, class Owner>
 auto greediest(const Range& range, Owner&& owner_of) {
   const auto shares = shares_of(range, owner_of, [](const auto&) { return std::size_t{1}; });

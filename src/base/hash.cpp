@@ -1,5 +1,5 @@
-// Not EVP_Digest(), which begins with a search through OpenSSL's configuration and providers: 0.9 ms, half of
-// what mcpivot takes to start. These functions compute, and no more.
+// Not EVP_Digest(), which first searches OpenSSL's configuration and providers: 0.9 ms, half of mcpivot's
+// start time. These functions only compute.
 #define OPENSSL_SUPPRESS_DEPRECATED
 #include "base/hash.h"
 

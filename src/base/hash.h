@@ -1,5 +1,5 @@
-// Two hashes: a fast one, which tells whether a file still has the content it had and which nobody tries to
-// deceive, and SHA-256, which tells nothing of the secrets that go into it.
+// Two hashes: a fast one, to see whether a file's content has changed, where nobody tries to forge it; and
+// SHA-256, which reveals nothing about the secrets that go into it.
 //
 // Any thread.
 #pragma once
@@ -14,7 +14,7 @@ namespace mcpivot {
 
 class ContentHash {
  public:
-  // All pieces but the last must have a length that 8 divides.
+  // The length of every piece but the last must be a multiple of 8.
   void feed(std::string_view piece) {
     size_ += piece.size();
     while (!piece.empty()) {
@@ -39,7 +39,7 @@ inline std::uint64_t content_hash(std::string_view text) {
   return hash.value();
 }
 
-// In 64 hexadecimal digits.
+// As 64 hexadecimal digits.
 std::string sha256(std::string_view text);
 // In 32 bytes.
 std::string sha256_bytes(std::string_view text);

@@ -5,7 +5,7 @@
 namespace mcpivot {
 namespace {
 
-// The examples of FIPS 180-2.
+// The examples from FIPS 180-2.
 TEST(Hash, sha256_is_the_standard_one) {
   EXPECT_EQ(sha256("abc"), "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
   EXPECT_EQ(sha256(""), "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855");

@@ -1,9 +1,9 @@
-// Whether a descriptor for which a wait has ended is really ready.
+// Whether a descriptor is really ready when a wait for it has ended.
 //
-// Asio keeps a record of each descriptor, and gives it to the next one when that is closed. An event that it
-// had fetched for the old one then reaches the new one. A read or a write finds nothing to do and waits on; a
-// mere wait believes it, and takes a process that has just begun for dead, or a pipe for closed. Whoever
-// waits must therefore look, and wait again.
+// Asio keeps a record of each descriptor, and reuses it for the next one when the descriptor is closed. An
+// event that it had fetched for the old one then reaches the new one. A read or a write finds nothing to do
+// and goes on waiting; a plain wait believes the event, and takes a process that has just started for dead,
+// or a pipe for closed. So after a wait, check, and wait again if needed.
 //
 // Any thread.
 #pragma once
@@ -19,7 +19,7 @@ inline bool is_ready(boost::asio::posix::stream_descriptor& descriptor,
   const bool read = what == boost::asio::posix::stream_descriptor::wait_read;
   pollfd look{
       .fd = descriptor.native_handle(), .events = static_cast<short>(read ? POLLIN : 0), .revents = 0};
-  return ::poll(&look, 1, 0) > 0;  // errors are reported unasked
+  return ::poll(&look, 1, 0) > 0;  // poll always reports errors
 }
 
 }  // namespace mcpivot

@@ -1,5 +1,5 @@
 // The last lines of a server's output: its stderr and, marked, what it wrote to stdout that isn't a message.
-// It belongs to the server, not to a generation, so that it survives restarts; a line of ours stands between
+// It belongs to the server, not to a generation, so it survives restarts; a line of ours separates
 // generations.
 //
 // One thread.
@@ -38,7 +38,7 @@ class OutputRing {
   std::deque<Line> lines_;
 };
 
-// Puts the lines of one stream together from the pieces that it comes in.
+// Assembles the lines of one stream from the pieces in which it arrives.
 class LineAssembler {
  public:
   template <class OnLine>
@@ -46,7 +46,7 @@ class LineAssembler {
     while (!piece.empty()) {
       const auto newline = piece.find('\n');
       const std::string_view part = piece.substr(0, newline);
-      // One byte more than the ring keeps, so that it sees that there was more.
+      // One byte more than the ring keeps, so that the ring can see that the line was longer.
       partial_ += part.substr(
           0, OutputRing::longest_line + 1 - std::min(partial_.size(), OutputRing::longest_line + 1));
       if (newline == std::string_view::npos) return;

@@ -1,4 +1,4 @@
-// How a file looked, to tell later whether it has changed, without reading it.
+// What a file looked like, to tell later whether it has changed without reading it.
 #pragma once
 
 #include <sys/stat.h>
@@ -16,9 +16,9 @@ struct Stamp {
   ino_t inode = 0;
   off_t size = 0;
   std::int64_t modified = 0;  // in nanoseconds
-  bool fresh = false;         // so young that a later change may have left the same time on it
+  bool fresh = false;         // so young that a later change may leave the same timestamp
 
-  // Nothing for a folder, and for what is not there. A symbolic link is looked at itself.
+  // Nothing for a folder or a missing file. Symbolic links are not followed.
   static std::optional<Stamp> of(const std::string& path) {
     struct stat info{};
     if (::lstat(path.c_str(), &info) != 0 || S_ISDIR(info.st_mode)) return std::nullopt;
@@ -38,7 +38,7 @@ struct Stamp {
   bool looks_like(const Stamp& other) const {
     return device == other.device && inode == other.inode && size == other.size && modified == other.modified;
   }
-  // Looked the same before, and so has not changed since.
+  // It looks the same as before and wasn't fresh then, so it has not changed since.
   bool unchanged_since(const Stamp& before) const { return looks_like(before) && !before.fresh; }
 };
 

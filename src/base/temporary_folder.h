@@ -1,4 +1,4 @@
-// A folder for one test, with real files in it, that is gone when the test is.
+// A folder for one test's real files, deleted at its end.
 #pragma once
 
 #include <unistd.h>

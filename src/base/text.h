@@ -1,4 +1,4 @@
-// What is done to texts everywhere. Letters are those of ASCII: names of protocols know no locale.
+// Small helpers for text. Letters are ASCII: protocol names have no locale.
 #pragma once
 
 #include <string>
@@ -10,7 +10,7 @@ constexpr bool is_digit(char c) {
   return c >= '0' && c <= '9';
 }
 
-// In small letters.
+// In lower case.
 inline std::string lower(std::string_view text) {
   std::string result(text);
   for (char& c : result)
@@ -18,7 +18,7 @@ inline std::string lower(std::string_view text) {
   return result;
 }
 
-// Without blanks around it.
+// Without white space at either end.
 inline std::string_view trimmed(std::string_view text) {
   constexpr std::string_view blanks = " \t\r\n";
   const auto first = text.find_first_not_of(blanks);
@@ -26,7 +26,7 @@ inline std::string_view trimmed(std::string_view text) {
   return text.substr(first, text.find_last_not_of(blanks) - first + 1);
 }
 
-// How it ends its lines, so that what we add ends its own the same way.
+// The line ending that the text uses, so that lines we add get the same.
 inline std::string_view newline_of(std::string_view text) {
   const auto at = text.find('\n');
   return at != std::string_view::npos && at > 0 && text[at - 1] == '\r' ? "\r\n" : "\n";

@@ -1,9 +1,9 @@
-// The address of a daemon, taken apart. Only what an HTTP client needs: http and https, no user names.
+// The address of a daemon, parsed. Only what an HTTP client needs: http and https, no user names.
 //
 // Ours rather than Boost.URL, which was measured: it would add 250 kB to the program and a package to the
-// build, and save some thirty lines. What an HTTP client must refuse (other schemes, a user's password, port
-// 70000, a host "ex*ample") we would still check and explain ourselves, since its errors are words like
-// "leftover"; and it refuses characters in a path or query that daemons take ("|", "{").
+// build, and save some thirty lines. We would still have to check and explain what an HTTP client must refuse
+// (other schemes, a password, port 70000, a host "ex*ample"), since its errors are words like "leftover"; and
+// it rejects characters in a path or query that daemons accept ("|", "{").
 //
 // Plain data. Any thread.
 #pragma once
@@ -21,11 +21,11 @@ struct Url {
   std::uint16_t port = 80;
   std::string target = "/";  // path and query
 
-  // "127.0.0.1:8080", "[::1]:8080", "example.com" (a usual port is left out)
+  // "127.0.0.1:8080", "[::1]:8080", "example.com" (the scheme's default port is left out)
   std::string authority() const;
   std::string origin() const { return (tls ? "https://" : "http://") + authority(); }
   std::string text() const { return origin() + target; }
-  // For people: what follows a question mark may be a secret.
+  // For people: without the query, which may hold a secret.
   std::string shown() const {
     const auto query = target.find('?');
     return origin() + target.substr(0, query) + (query == std::string::npos ? "" : "?…");
@@ -38,7 +38,7 @@ struct Url {
 // The error says what is wrong with the text.
 std::expected<Url, std::string> parse_url(std::string_view text);
 
-// What a reference (a Location, the endpoint of the old transport) means on a page of this address.
+// Resolves a reference (a Location header, the old transport's endpoint) against this address.
 std::expected<Url, std::string> resolve_reference(const Url& base, std::string_view reference);
 
 }  // namespace mcpivot

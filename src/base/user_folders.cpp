@@ -5,7 +5,7 @@
 namespace mcpivot {
 namespace {
 
-// Relative paths in these variables are to be ignored, says the specification.
+// The specification says to ignore relative paths in these variables.
 std::string folder(const char* variable, const char* below_home) {
   if (const char* given = std::getenv(variable); given != nullptr && given[0] == '/')
     return std::string(given) + "/mcpivot";

@@ -21,7 +21,7 @@ bool all_ascii(const char* bytes) {  // eight of them
 // At least 64 bytes of text.
 __attribute__((target("avx2"))) bool is_utf8_by_blocks(std::string_view text) {
   constexpr std::size_t size = sizeof(__m256i);
-  // Before the first block nothing can be read, so a copy is looked at.
+  // Nothing before the first block can be read, so a copy of it is checked.
   std::array<char, 3 + size> first{};
   std::memcpy(first.data() + 3, text.data(), size);
   __m256i error = utf8_block::wrong(first.data() + 3);
@@ -32,7 +32,7 @@ __attribute__((target("avx2"))) bool is_utf8_by_blocks(std::string_view text) {
     if (!ascii || !ascii_before) error = _mm256_or_si256(error, utf8_block::wrong(bytes));
     ascii_before = ascii;
   }
-  // The rest, with some bytes that have been looked at before it.
+  // The rest, together with some bytes that were checked before.
   error = _mm256_or_si256(error, utf8_block::wrong(text.data() + text.size() - size));
   const auto from_end = [&](std::size_t i) { return static_cast<unsigned char>(text[text.size() - i]); };
   const bool unfinished = from_end(1) >= 0xC0 || from_end(2) >= 0xE0 || from_end(3) >= 0xF0;

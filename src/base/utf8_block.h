@@ -1,5 +1,5 @@
-// Judges 32 bytes of UTF-8 at once, where the processor has AVX2. Two pieces of code share it: is_utf8(), and
-// the scan of JSON strings, which has the bytes in its hands anyway.
+// Checks 32 bytes of UTF-8 at once, on processors with AVX2. Used by is_utf8(), and by the scan of JSON
+// strings, which has loaded the bytes anyway.
 //
 // Any thread.
 #pragma once
@@ -13,8 +13,8 @@
 
 namespace mcpivot::utf8_block {
 
-// Whether two neighbours, a byte and the next, are wrong can be told from three half-bytes: the first's high
-// and low half, and the second's high half. A rule is broken where all three are in its sets (a bit for each
+// Whether a byte and its successor are invalid can be told from three half-bytes: the first's high and
+// low half, and the second's high half. A rule is broken where all three are in its sets (one bit per
 // value).
 struct Rule {
   unsigned first_high;
@@ -24,19 +24,19 @@ struct Rule {
 constexpr unsigned any = 0xFFFF;
 constexpr unsigned continuation = 0x0F00;  // 8 to B
 constexpr std::array<Rule, 8> rules{{
-    {0xF000, any, 0xF0FF},             // the start of a character, and no continuation
+    {0xF000, any, 0xF0FF},             // the start of a character without a continuation
     {0x00FF, any, continuation},       // a continuation of an ASCII character
-    {0x1000, 0x0003, continuation},    // C0, C1: would fit into one byte
-    {0x4000, 0x0001, 0x0300},          // E0 8x, 9x: would fit into two bytes
+    {0x1000, 0x0003, continuation},    // C0, C1: fits into one byte
+    {0x4000, 0x0001, 0x0300},          // E0 8x, 9x: fits into two bytes
     {0x4000, 0x2000, 0x0C00},          // ED Ax, Bx: half of a surrogate pair
-    {0x8000, 0xFFE1, 0x0100},          // F0 8x: would fit into three bytes; F5 to FF 8x: too large
+    {0x8000, 0xFFE1, 0x0100},          // F0 8x: fits into three bytes; F5 to FF 8x: too large
     {0x8000, 0xFFF0, 0x0E00},          // F4 to FF, then 9x to Bx: too large
-    {continuation, any, continuation}  // two continuations: right only at the end of a longer character
+    {continuation, any, continuation}  // two continuations: valid only at the end of a longer character
 }};
 constexpr char two_continuations = static_cast<char>(1U << 7);
 
-// For each value of a half-byte, the rules (a bit each) that it may break. Twice: each half of a block looks
-// into its own table.
+// For each value of a half-byte, the rules (a bit each) that it may break. Stored twice: each half of a block
+// has its own lookup table.
 constexpr std::array<std::uint8_t, 32> table(unsigned Rule::* half) {
   std::array<std::uint8_t, 32> bits{};
   for (unsigned i = 0; i < bits.size(); ++i)
@@ -54,8 +54,8 @@ __attribute__((target("avx2"))) inline __m256i load(const void* bytes) {
   return _mm256_loadu_si256(static_cast<const __m256i*>(bytes));
 }
 
-// Not zero where one of the 32 bytes is wrong behind those before it. The three bytes before them are read,
-// too.
+// Nonzero where one of the 32 bytes is invalid after the bytes before it. Also reads the three bytes before
+// them.
 __attribute__((target("avx2"))) inline __m256i wrong(const char* bytes) {
   const __m256i low = _mm256_set1_epi8(0x0F);
   const __m256i now = load(bytes);
@@ -68,8 +68,8 @@ __attribute__((target("avx2"))) inline __m256i wrong(const char* bytes) {
       _mm256_and_si256(_mm256_shuffle_epi8(load(by_first_high.data()), back1_high),
                        _mm256_shuffle_epi8(load(by_first_low.data()), _mm256_and_si256(back1, low))),
       _mm256_shuffle_epi8(load(by_second_high.data()), now_high));
-  // Two behind E0 and more, and three behind F0 and more, there must be a second continuation. Subtracting
-  // leaves the highest bit set for these alone.
+  // Two bytes after E0 or higher, and three bytes after F0 or higher, there must be a second continuation.
+  // Subtracting leaves the highest bit set for these alone.
   const __m256i third = _mm256_subs_epu8(back2, _mm256_set1_epi8(0xE0 - 0x80));
   const __m256i fourth = _mm256_subs_epu8(back3, _mm256_set1_epi8(0xF0 - 0x80));
   const __m256i due = _mm256_and_si256(_mm256_or_si256(third, fourth), _mm256_set1_epi8(two_continuations));

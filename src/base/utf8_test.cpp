@@ -1,4 +1,4 @@
-// simdjson is the judge; the program itself does without it.
+// simdjson is the reference here; the program itself doesn't use it.
 #include "base/utf8.h"
 
 #include <gtest/gtest.h>
@@ -17,7 +17,7 @@ void expect_as_judged(const std::string& text) {
 }
 
 TEST(IsUtf8, every_sequence_of_up_to_three_bytes_is_judged_right_wherever_it_stands) {
-  // At the start, across the border of two blocks, and at the very end of text.
+  // At the start, across the boundary of two blocks, and at the very end.
   for (const std::size_t before : {0U, 30U, 31U, 63U})
     for (const std::size_t after : {0U, 1U, 33U}) {
       std::string text(before, 'x');

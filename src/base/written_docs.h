@@ -1,5 +1,5 @@
-// What the program itself writes into the documentation, for the tests that hold the two together. With
-// MCPIVOT_WRITE_DOCS in the environment such a test writes it; without, it compares.
+// Documentation that is generated from the program, for the tests that keep the two in sync. With
+// MCPIVOT_WRITE_DOCS in the environment, such a test writes it; otherwise it compares.
 #pragma once
 
 #include <fmt/format.h>
@@ -23,7 +23,7 @@ inline void expect_written(const std::string& file, const std::string& expected)
       testing::UnitTest::GetInstance()->current_test_info()->test_suite_name());
 }
 
-// The part of a Markdown file between the marks of this name.
+// The part of a Markdown file between the markers of this name.
 inline void expect_written_part(const std::string& file, const std::string& mark,
                                 const std::string& expected) {
   std::ostringstream read;

@@ -20,7 +20,7 @@ class Braces {
   }
 
  private:
-  // What stands up to the end, or, in braces, up to ',' or '}'.
+  // Everything up to the end or, within braces, up to ',' or '}'.
   Texts sequence(bool in_braces) {
     Texts heads{""};
     while (at_ < text_.size() && error_.empty()) {

@@ -7,7 +7,7 @@
 namespace mcpivot {
 namespace {
 
-// Without "./" and doubled slashes; "src/" is all that is in src.
+// Without "./" and doubled slashes; "src/" means everything in src.
 std::expected<std::string, std::string> normalised(std::string_view text) {
   if (text.starts_with('/'))
     return std::unexpected("it is absolute; write it relative to the server's working folder");

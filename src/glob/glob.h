@@ -1,8 +1,8 @@
-// Which files a person wants watched, as they wrote it after --watch: "src/**/*.{c,h}". On top of a path
-// pattern it has braces, and a folder's name stands for all that is in it ("src", "src/").
+// Which files to watch, as somebody wrote it after --watch: "src/**/*.{c,h}". A path pattern, plus braces; a
+// folder's name stands for everything in it ("src", "src/").
 //
-// Relative to the folder that is watched, and within it. '*' takes names that begin with a dot, too. A value;
-// any thread.
+// Relative to the watched folder, and within it. '*' also matches names that begin with a dot. A value; any
+// thread.
 #pragma once
 
 #include <expected>
@@ -21,10 +21,10 @@ class Glob {
 
   const std::string& text() const { return text_; }
   bool matches(std::string_view path) const;
-  // Whether something within this folder can match: for "src/*.c" that is so for "" and "src" alone, so
-  // nothing else needs to be watched.
+  // Whether something in this folder can match: for "src/*.c", only "" and "src" can, so nothing else needs
+  // to be watched.
   bool may_match_below(std::string_view folder) const;
-  // Whether the glob spells this path's last name out, rather than taking it by a wildcard.
+  // Whether the glob spells out this path's last name, rather than matching it with a wildcard.
   bool names(std::string_view path) const;
 
  private:

@@ -7,12 +7,12 @@
 namespace mcpivot {
 namespace {
 
-// The character at this place, which moves behind it.
+// The character at this position, which advances past it.
 char32_t next_character(std::string_view text, std::size_t& at) {
   const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
   const char32_t first = byte(at);
   const std::size_t more = first >= 0xF0 && first < 0xF8 ? 3 : first >= 0xE0 ? 2 : first >= 0xC2 ? 1 : 0;
-  constexpr char32_t stray = 0xDC00;  // no character has this number, so a stray byte is like nothing else
+  constexpr char32_t stray = 0xDC00;  // no character has this code, so a stray byte equals nothing else
   if (first < 0x80) return ++at, first;
   if (more == 0 || first >= 0xF8 || at + more >= text.size()) return ++at, stray + first;
   char32_t character = first & (0x3FU >> more);
@@ -97,7 +97,7 @@ bool NamePattern::matches(std::string_view name) const {
   if (literal_) return name == text_;
   std::size_t token = 0;
   std::size_t at = 0;
-  std::size_t star = std::string_view::npos;  // the last '*' that was met
+  std::size_t star = std::string_view::npos;  // the last '*' so far
   std::size_t retry = 0;                      // where the rest was last tried
   while (at < name.size()) {
     if (token < tokens_.size() && tokens_[token].kind == Token::Kind::run) {

@@ -1,7 +1,7 @@
 // A pattern for one name, that of a file or of a tool: '*', '?', '[a-z]' and '\'.
 //
 // Matching never takes more than (length of the pattern) x (length of the name) steps: a star remembers one
-// place to try again from, and a later star makes the earlier one's choice final.
+// place to retry from, and a later star makes the earlier one's choice final.
 //
 // A name is a sequence of UTF-8 characters, '/' one like any other; a byte that isn't one counts as a
 // character. A value; any thread.
@@ -18,11 +18,11 @@ namespace mcpivot {
 
 class NamePattern {
  public:
-  // The error says what is wrong with the pattern, to be put behind the pattern itself.
+  // The error says what is wrong with the pattern, to be shown after the pattern itself.
   static std::expected<NamePattern, std::string> compile(std::string_view text);
 
   bool matches(std::string_view name) const;
-  // Whether it has no wildcard, and so matches one name.
+  // Whether it has no wildcard, and so matches a single name.
   bool literal() const { return literal_; }
 
  private:

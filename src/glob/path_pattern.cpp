@@ -5,7 +5,7 @@ namespace {
 
 constexpr std::size_t none = std::string_view::npos;
 
-// Where the name behind the one at this place begins, or none.
+// Where the name after the one at this position begins, or npos.
 std::size_t next_name(std::string_view path, std::size_t at) {
   const std::size_t slash = path.find('/', at);
   return slash == none ? none : slash + 1;

@@ -1,8 +1,8 @@
-// One pattern for paths, of the kind that .gitignore files and watch globs have in common: '*', '?', '[a-z]'
-// and '\' within a name, '**' for any number of folders.
+// A pattern for paths, as in .gitignore files and watch globs: '*', '?', '[a-z]' and '\' within a name, '**'
+// for any number of folders.
 //
-// Matching never takes more than (length of the pattern) x (length of the path) steps, for the reason that
-// NamePattern gives. Any thread.
+// Matching never takes more than (length of the pattern) x (length of the path) steps, for the reason given
+// in NamePattern. Any thread.
 #pragma once
 
 #include <cstddef>
@@ -17,16 +17,16 @@ namespace mcpivot {
 
 class PathPattern {
  public:
-  // The error says what is wrong with the pattern, to be put behind the pattern itself.
+  // The error says what is wrong with the pattern, to be shown after the pattern itself.
   static std::expected<PathPattern, std::string> compile(std::string_view text);
 
   // Paths are relative, with '/' between names and none at the ends.
   bool matches(std::string_view path) const { return matches(path, segments_.size()); }
-  // Whether something within this folder can match.
+  // Whether something in this folder can match.
   bool may_match_below(std::string_view folder) const;
-  // Whether the pattern spells this path's last name out: "a/*/dist/**" names a/b/dist.
+  // Whether the pattern spells out this path's last name: "a/*/dist/**" names a/b/dist.
   bool names(std::string_view path) const;
-  // Whether it names what it matches.
+  // Whether it ends in a literal name rather than a wildcard.
   bool ends_in_a_name() const { return !segments_.back().folders && segments_.back().name.literal(); }
 
  private:

@@ -1,6 +1,6 @@
-// The last resort at the edge of the event loop. Errors are values here, so an exception is a mistake of
-// ours, or memory has run out. It must not end a loop that reads: that peer would never be heard again, and
-// nobody would notice.
+// The last resort at the edge of the event loop. Errors are values here, so an exception is a bug of ours, or
+// memory has run out. It must not end a read loop: that peer would never be heard again, and nobody would
+// notice.
 //
 // One thread.
 #pragma once
@@ -10,10 +10,10 @@
 
 namespace mcpivot {
 
-// Writes it to the log. Never throws, whatever is wrong.
+// Writes it to the log. Never throws.
 void report_mistake(std::string_view where, const char* what) noexcept;
 
-// Calls it, and reports what it throws. False: it threw.
+// Calls it and reports what it throws. False: it threw.
 template <class Callback>
 bool survive(std::string_view where, Callback&& callback) {
   try {

@@ -56,7 +56,7 @@ fs::path log_folder() {
   return state.empty() ? fs::temp_directory_path() / "mcpivot" : fs::path(state);
 }
 
-// A server's name as part of a file's.
+// A server's name, made safe for a file name.
 std::string file_name(std::string name) {
   std::ranges::replace_if(name, [](char c) { return c == '/' || c == '\0'; }, '_');
   return (name.empty() || name[0] == '.' ? "mcpivot" : name) + ".log";
@@ -107,7 +107,7 @@ void write_to_stderr(std::string_view text) {
   while (!text.empty()) {
     pollfd ready{.fd = STDERR_FILENO, .events = POLLOUT, .revents = 0};
     if (::poll(&ready, 1, 0) != 1 || (ready.revents & POLLOUT) == 0) return;
-    // A pipe that polls as writable takes PIPE_BUF bytes without waiting.
+    // A pipe that polls as writable takes PIPE_BUF bytes without blocking.
     const ssize_t written = ::write(STDERR_FILENO, text.data(), std::min<std::size_t>(text.size(), PIPE_BUF));
     if (written <= 0) return;
     text.remove_prefix(static_cast<std::size_t>(written));

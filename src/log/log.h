@@ -1,8 +1,8 @@
-// Where mcpivot's own words go: a small rotating file, and, for warnings, stderr. stdout belongs to the
+// mcpivot's own log: a small rotating file, and, for warnings, stderr. stdout belongs to the
 // protocol.
 //
-// This is all that the rest of the code sees of the logging library, whose headers would cost every file
-// seconds to compile. One thread.
+// This header hides the logging library, whose own headers would add seconds to the compilation of every
+// file. One thread.
 #pragma once
 
 #include <fmt/format.h>
@@ -20,8 +20,8 @@ struct LogOptions {
   std::string name;  // whose log it is
 };
 
-// A log that cannot be written is a warning, not a reason to turn a client away. Before this, nothing is
-// logged.
+// A log that can't be written is a warning, not a reason to turn a client away. Nothing is logged before this
+// call.
 void set_up_log(const LogOptions& options);
 
 enum class LogLevel : std::uint8_t { trace, debug, info, warn };
@@ -49,7 +49,7 @@ void log_warn(fmt::format_string<Args...> format, Args&&... args) {
   log_at(LogLevel::warn, format, std::forward<Args>(args)...);
 }
 
-// Writes as much as stderr takes without waiting: nobody may be reading it, and that must not stop us.
+// Writes as much as stderr takes without blocking: if nobody reads it, that must not stop us.
 void write_to_stderr(std::string_view text);
 
 }  // namespace mcpivot

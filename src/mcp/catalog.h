@@ -1,5 +1,5 @@
-// What a generation offers: its tools, prompts, resources and resource templates, each item as the bytes that
-// the server sent. Two catalogs can be compared, which is how clients and models learn what a restart
+// What a generation offers: its tools, prompts, resources and resource templates, each item as the
+// bytes that the server sent. Comparing two catalogs is how clients and models learn what a restart
 // changed.
 //
 // Plain data. Any thread.
@@ -21,9 +21,9 @@ constexpr std::array all_lists{ListKind::tools, ListKind::prompts, ListKind::res
 // How a kind of list is spelled in MCP.
 struct ListWords {
   std::string_view method;        // tools/list
-  std::string_view member;        // tools: where the items lie in the result
+  std::string_view member;        // tools: where the items are in the result
   std::string_view key;           // name: what tells items apart
-  std::string_view capability;    // tools: what a server that has such a list announces
+  std::string_view capability;    // tools: what a server with such a list announces
   std::string_view notification;  // notifications/tools/list_changed
 };
 const ListWords& words(ListKind kind);
@@ -50,7 +50,7 @@ class Catalog {
 
 struct ListDiff {
   std::vector<std::string> added, removed, changed;
-  std::vector<std::string> how;  // the first of those changed, see item_changes(); the rest is only named
+  std::vector<std::string> how;  // of the first changed items, see item_changes(); the others are only named
   bool empty() const { return added.empty() && removed.empty() && changed.empty(); }
 };
 
@@ -58,15 +58,15 @@ struct Diff {
   std::array<ListDiff, all_lists.size()> lists;
   const ListDiff& of(ListKind kind) const { return lists[static_cast<std::size_t>(kind)]; }
   bool empty() const;
-  // "tools: +a, ~b (description), -c. prompts: +d."; empty if nothing changed. `shown` is what a client calls
-  // an item.
+  // "tools: +a, ~b (description), -c. prompts: +d."; empty if nothing changed. `shown` gives the name by
+  // which a client knows an item.
   using Shown = std::function<std::string(ListKind kind, const std::string& key)>;
   std::string text(const Shown& shown = {}) const;
 };
 
 Diff compare(const Catalog& before, const Catalog& after);
 
-// Whether a tool says of itself that calling it again does no harm.
+// Whether a tool declares that calling it again does no harm.
 bool is_safe_to_repeat(const Item& tool);
 
 }  // namespace mcpivot

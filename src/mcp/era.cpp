@@ -7,14 +7,15 @@
 namespace mcpivot {
 namespace {
 
-// A legacy client must name itself; a modern one need not.
+// A legacy client must give its name; a modern one need not.
 constexpr std::string_view unnamed_client = R"({"name":"unknown","version":"0"})";
 
 std::string_view or_else(std::string_view value, std::string_view otherwise) {
   return value.starts_with('{') ? value : otherwise;
 }
 
-// Tasks of 2025-11-25 are not part of the modern era, and those of its extension none of the legacy era.
+// The tasks of 2025-11-25 are not part of the modern era, and those of its extension are not part of the
+// legacy era.
 std::string without_tasks(std::string_view capabilities) {
   std::string kept;
   JsonCursor cursor(capabilities);

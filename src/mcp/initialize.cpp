@@ -19,8 +19,8 @@ namespace {
 constexpr std::array<std::string_view, 4> versions{R"("2024-11-05")", R"("2025-03-26")", R"("2025-06-18")",
                                                    R"("2025-11-25")"};
 
-// The members of an object as they are spelled, but for those with one of these keys; then the others. What
-// isn't an object has no members.
+// The members of an object as they are spelled, except those with one of these keys; then the given ones.
+// Anything but an object counts as having no members.
 std::string with_members(std::string_view object,
                          std::span<const std::pair<std::string_view, std::string>> members) {
   std::string text;
@@ -74,7 +74,7 @@ std::string_view agreed_version(std::string_view client_params) {
 
 std::string gateway_initialize_result(std::string_view client_params, std::string_view instructions) {
   const std::string_view version = agreed_version(client_params);
-  // Each tool says for itself whether it can be a task; without this, clients would not look.
+  // Each tool declares whether it can run as a task; without this capability, clients wouldn't look.
   const std::string_view own =
       version == versions.back() ? R"({"tasks":{"cancel":{},"requests":{"tools":{"call":{}}}}})" : "{}";
   return fmt::format(
@@ -89,7 +89,7 @@ std::string all_versions(bool modern) {
   return "[" + list + "]";
 }
 
-// What we say of it changes with the servers behind us, so it must not be kept.
+// Our answer changes with the servers behind us, so it must not be cached.
 std::string widened_discover_result(std::string_view server_result, bool modern) {
   const std::vector<std::pair<std::string_view, std::string>> changed{
       {"resultType", R"("complete")"},

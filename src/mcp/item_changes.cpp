@@ -12,8 +12,8 @@
 namespace mcpivot {
 namespace {
 
-constexpr std::size_t most_changes = 4;   // that are told
-constexpr std::size_t longest_name = 40;  // of a member: they are a server's to choose
+constexpr std::size_t most_changes = 4;   // that are listed
+constexpr std::size_t longest_name = 40;  // of a member, since servers choose them
 
 using Members = std::map<std::string, std::string_view, std::less<>>;
 
@@ -53,7 +53,7 @@ bool is_schema(const Change& change) {
   return change.sign == '~' && (change.name == "inputSchema" || change.name == "outputSchema");
 }
 
-// Of a whole definition, while there is room.
+// Collects the changes of a whole definition, while there is room.
 class Words {
  public:
   void add(std::string_view group, std::string words) {
@@ -76,7 +76,7 @@ std::string signed_name(const Change& change) {
   return change.sign + shown_text(change.name, longest_name);
 }
 
-// Of members that aren't properties, that they differ says it all.
+// For members that aren't properties, that they differ is all there is to say.
 std::string plain_name(const Change& change) {
   return change.sign == '~' ? shown_text(change.name, longest_name) : signed_name(change);
 }
@@ -95,7 +95,7 @@ void tell_schema(const Change& schema, Words& words) {
 
 std::string item_changes(std::string_view before, std::string_view after) {
   std::vector<Change> changes = compare(before, after);
-  // What a caller must know comes first.
+  // What a caller must know goes first.
   std::ranges::stable_partition(changes, is_schema);
   Words words;
   for (const Change& change : changes) {

@@ -105,7 +105,7 @@ std::string with_subscription(const Message& notification, std::string_view id) 
     line = with_meta_members(notification, fmt::format(R"("{}":{})", meta_key::subscription, id));
   }
   if (read_message(line)) return line;
-  // Next to a key that differs from ours by capitals alone, ours would be ambiguous.
+  // Next to a key that differs from ours only in capitals, ours would be ambiguous.
   std::string params = "{" + subscription_meta(id);
   if (notification.uri) params += fmt::format(R"(,"uri":{})", notification.text(notification.uri));
   return request_line({}, string_value(notification.text(notification.method)), params + "}");

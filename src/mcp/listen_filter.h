@@ -1,5 +1,5 @@
-// What a `subscriptions/listen` is about: the changes that it asks to hear of, and how the messages of a
-// listen spell them and its id. All who hold one, or several, read and write it here.
+// What a `subscriptions/listen` is about: the changes that it asks for, and how the messages of a listen
+// spell them and its id. The one place that reads and writes this format.
 //
 // Any thread.
 #pragma once
@@ -24,22 +24,22 @@ struct ListenFilter {
 
   bool empty() const { return !tools && !prompts && !resources && uris.empty(); }
   bool has(ListKind kind) const;
-  // Whether this change is one that it asks for.
+  // Whether it asks for this change.
   bool wants(const Message& change) const;
   bool operator==(const ListenFilter&) const = default;
 };
 
-// From and to the JSON text of `notifications`. What isn't understood isn't asked for.
+// From and to the JSON text of `notifications`. Anything not understood is left out.
 ListenFilter listen_filter_of(std::string_view notifications);
 std::string text_of(const ListenFilter& filter);
 // The lists whose changes a server with these capabilities announces.
 ListenFilter announced_lists(std::string_view capabilities);
 
-// What a listen is told first: what it will hear of. Ids are JSON text.
+// The first message of a listen: what it will be told about. Ids are JSON text.
 std::string listen_acknowledged(std::string_view id, const ListenFilter& honoured);
-// The member `_meta` of a message that belongs to a listen.
+// The `_meta` member of a message that belongs to a listen.
 std::string subscription_meta(std::string_view id);
-// The notification, as one that belongs to a listen.
+// The notification, marked as belonging to a listen.
 std::string with_subscription(const Message& notification, std::string_view id);
 
 }  // namespace mcpivot

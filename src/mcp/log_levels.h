@@ -9,11 +9,11 @@
 
 namespace mcpivot {
 
-// The one with which most is said first.
+// The most verbose first.
 inline constexpr std::array<std::string_view, 8> log_levels{"debug", "info",     "notice", "warning",
                                                             "error", "critical", "alert",  "emergency"};
 
-// Its place among them; after all others, if it isn't one of them.
+// Its index; one past the end if it isn't one of them.
 constexpr std::size_t rank_of(std::string_view level) {
   return static_cast<std::size_t>(std::ranges::find(log_levels, level) - log_levels.begin());
 }

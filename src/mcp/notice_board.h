@@ -1,6 +1,6 @@
-// The words that are due to the model: whatever happened behind mcpivot since a tool answer last carried any.
+// The notices that the model has yet to get: what happened since a tool answer last carried any.
 //
-// Bounded: of too much, the oldest goes. One thread.
+// Bounded: when there are too many, the oldest go. One thread.
 #pragma once
 
 #include <string>
@@ -20,8 +20,8 @@ class NoticeBoard {
   bool empty() const { return text_.empty(); }
   const std::string& text() const { return text_; }
   void clear() { text_.clear(); }
-  // An answer has carried them. If the model may not see them there they stay due, but only for a few answers
-  // more: a server may have no other kind.
+  // An answer has carried them. If the model may not see them there, they stay for a few more answers, but no
+  // longer: the server may have no other kind of answer.
   void carried(bool surely_seen) {
     if (surely_seen || ++carried_ >= most_carried) clear();
   }

@@ -1,4 +1,4 @@
-// What a modern request must say of itself in `params._meta`, as the specification wants it checked.
+// The checks of a modern request's `params._meta` that the specification asks for.
 //
 // Any thread.
 #pragma once
@@ -9,14 +9,15 @@
 
 namespace mcpivot {
 
-// What is wrong with it, as an answer; empty: nothing.
+// An error answer that says what is wrong with it; empty: nothing.
 std::string fault_in_meta(const Message& request);
 
-// It names a version that we don't have. `modern`: whether the modern one is among those that we name.
+// The error for a version that we don't support. `modern`: whether the modern one is among those that we
+// name.
 std::string unsupported_version(const Message& request, bool modern);
 
-// The same from a server, about a modern request: whether the modern version is among those that it names. It
-// then wants to be asked again.
+// For the same error from a server about a modern request: whether it names the modern version, and so wants
+// to be asked again.
 bool wants_modern_again(const Message& answer);
 
 }  // namespace mcpivot

@@ -1,4 +1,4 @@
-// Which resources a subscription is for: the one that it names, and what lies within that.
+// Which resources a subscription covers: the one that it names, and everything within that.
 //
 // Any thread.
 #pragma once
@@ -7,7 +7,7 @@
 
 namespace mcpivot {
 
-// A server may tell of a part of what was subscribed to.
+// A server may report changes to a part of what was subscribed to.
 constexpr bool is_within(std::string_view uri, std::string_view subscribed) {
   if (!uri.starts_with(subscribed)) return false;
   return uri.size() == subscribed.size() || subscribed.ends_with('/') ||

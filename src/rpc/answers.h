@@ -1,5 +1,5 @@
-// JSON-RPC messages that we write ourselves: errors toward whoever asked, cancellations toward whoever was
-// asked.
+// JSON-RPC messages that we write ourselves: results and errors for whoever asked, cancellations for whoever
+// was asked.
 #pragma once
 
 #include <string>
@@ -10,7 +10,7 @@
 namespace mcpivot {
 
 namespace code {
-// JSON-RPC's own, and the one that MCP SDKs use when the other side of a connection is gone.
+// JSON-RPC's own codes, and the one that MCP SDKs use when the other side of a connection is gone.
 constexpr int invalid_request = -32600;
 constexpr int method_not_found = -32601;
 constexpr int invalid_params = -32602;
@@ -19,8 +19,8 @@ constexpr int connection_closed = -32000;
 constexpr int resource_not_found = -32002;
 }  // namespace code
 
-// `id` as its sender spelled it; empty: there was none to read, and MCP does not allow null.
-// `data` is JSON text; empty: none.
+// `id` as its sender spelled it; empty if none could be read, since MCP does not allow null. `data` is JSON
+// text; empty: none.
 std::string error_answer(std::string_view id, int code, std::string_view message, std::string_view data = {});
 
 // A request of our own, or a notification if the id is empty. `params` is JSON text; empty: none.
@@ -32,7 +32,7 @@ std::string result_answer(std::string_view id, std::string_view result);
 // The answer to a tool call: this text, for the model to read.
 std::string tool_answer(std::string_view id, std::string_view text, bool is_error);
 
-// For a request that came to nothing: in a tool's answer, where the model reads it; else as an error.
+// For a request that failed: as a tool's result, where the model reads it; for other methods, as an error.
 std::string failure_answer(Method asked, std::string_view id, std::string_view words);
 
 // Tells a peer that we no longer want an answer to the request that it knows by this id.

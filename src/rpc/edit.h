@@ -1,4 +1,4 @@
-// Changes to a message on its way: these stretches of the raw bytes are replaced, the rest passes as it is.
+// Changes to a message in transit: these ranges of the raw bytes are replaced, the rest passes unchanged.
 #pragma once
 
 #include <algorithm>
@@ -20,9 +20,9 @@ struct Edit {
   std::string_view with;
 };
 
-// The edits of one message, kept in the order of their places. They travel with it, and everybody on the way
-// adds theirs. Borrows the texts, but for those that it is given to keep. A usual message's edits need no
-// memory of their own.
+// The edits of one message, sorted by position. They travel with it, and each stage on the way adds its
+// own. Borrows the texts, except for those that it is asked to keep. A typical message's edits allocate
+// nothing.
 class Edits {
  public:
   Edits() {}  // NOLINT(modernize-use-equals-default): the edits stay uninitialised, for every message
@@ -30,9 +30,9 @@ class Edits {
   Edits(const Edits&) = delete;
   Edits& operator=(const Edits&) = delete;
 
-  // Nothing to do for a value that is absent.
+  // Does nothing if the value is absent.
   Edits& replace(Span where, std::string_view with) { return where ? add(where, with) : *this; }
-  // Those that others made, but for one of this stretch.
+  // Edits made elsewhere, except one of this range.
   Edits& add_all(std::span<const Edit> others, Span but = {}) {
     for (const Edit& edit : others)
       if (!but || edit.where != but) add(edit.where, edit.with);
@@ -59,7 +59,7 @@ class Edits {
     std::vector<Edit> edits;
     std::forward_list<std::string> texts;
   };
-  struct Drop {  // not in the middle of every function that has edits
+  struct Drop {  // out of line: not in the middle of every function that has edits
     [[gnu::noinline]] void operator()(More* more) const { delete more; }
   };
 
@@ -99,7 +99,7 @@ class Edits {
   std::unique_ptr<More, Drop> more_;
 };
 
-// Gives `take` the pieces of the message with its edits made, one after the other.
+// Passes the pieces of the edited message to `take`, one after the other.
 template <class Take>
 void splice(std::string_view raw, std::span<const Edit> edits, Take&& take) {
   std::size_t done = 0;
@@ -111,14 +111,14 @@ void splice(std::string_view raw, std::span<const Edit> edits, Take&& take) {
   take(raw.substr(done));
 }
 
-// The same as one text, for the few who need it so.
+// The same as one string, for the few places that need that.
 inline std::string spliced(std::string_view raw, std::span<const Edit> edits) {
   std::string text;
   splice(raw, edits, [&](std::string_view piece) { text += piece; });
   return text;
 }
 
-// What replaces this range after the edits; nothing, if the stretch is absent.
+// What this range contains after the edits; nothing if it is absent.
 inline std::string_view edited(std::string_view raw, Span span, std::span<const Edit> edits) {
   if (!span) return {};
   for (const Edit& edit : edits)
@@ -126,8 +126,8 @@ inline std::string_view edited(std::string_view raw, Span span, std::span<const 
   return span.of(raw);
 }
 
-// Where something lies when the edits have been made: it was one of the stretches that they replace, or none
-// of them touches it.
+// Where something is after the edits: it must be one of the ranges that they replace, or one that none of
+// them touches.
 inline Span moved(Span span, std::span<const Edit> edits) {
   Span now = span;
   for (const Edit& edit : edits) {

@@ -76,7 +76,7 @@ struct StoppedClock final : Clock {
   Date date() const override { return {}; }
 };
 
-// What is kept of a request is what a later generation is sent, and what the answer is made from.
+// What is kept of a request is sent to a later generation, and its answer is made from it.
 TEST(Edits, of_a_request_are_in_what_is_kept_of_it_small_or_large) {
   for (const std::size_t size : {10UZ, 100'000UZ}) {
     const std::string line =

@@ -64,7 +64,8 @@ bool JsonCursor::value() {
     } else if (!scalar(c)) {
       return false;
     }
-    // A value is complete: go on with its container, and with that one's as long as they end here too.
+    // A value is complete: go on with its container, and with the enclosing ones as long as they end here
+    // too.
     while (true) {
       if (depth_ == outer) return true;
       const char closing = closing_[depth_ - 1];
@@ -194,7 +195,7 @@ std::string unescape(std::string_view text) {
             i += 6;
           }
         }
-        // Half a pair is JSON but not a character: we must not emit it as invalid UTF-8.
+        // Half of a pair is JSON but not a character; emitting it would produce invalid UTF-8.
         append_utf8(out, code >= 0xd800 && code < 0xe000 ? 0xfffd : code);
         break;
       }

@@ -1,9 +1,9 @@
-// Walks over JSON text once, validates every byte of it, and tells where values lie.
+// Walks over JSON text once, validates every byte, and reports where values are.
 //
 // Why not simdjson: its On-Demand parser skips what nobody reads, so a broken value would pass; its DOM
-// parser validates everything but forgets where values stood and copies every string, which for a 5 MB result
-// costs more memory than the message itself. This cursor does both in one pass and allocates nothing.
-// `./dev bench peek` compares the three.
+// parser validates everything but forgets where values were and copies every string, which for a 5 MB result
+// costs more memory than the message itself. This cursor does both in one pass and allocates nothing. `./dev
+// bench peek` compares the three.
 //
 // A cursor borrows the text. Any thread.
 #pragma once
@@ -27,18 +27,18 @@ class JsonCursor {
   explicit JsonCursor(std::string_view text)
       : begin_(text.data()), at_(text.data()), end_(text.data() + text.size()) {}
 
-  // A key as it is spelled, between its quotes.
+  // A key as spelled, without its quotes.
   struct Key {
     std::string_view text;
-    bool escaped;  // has a backslash in it: decode before comparing
+    bool escaped;  // contains a backslash: decode before comparing
   };
 
-  // Each of these reads something at the cursor and moves behind it. False: the text is not JSON, and what()
-  // and offset() say what was wrong and where; then the cursor is of no more use.
+  // Each of these reads something at the cursor and moves past it. False: the text isn't JSON; what() and
+  // offset() say what is wrong and where, and the cursor can't be used any more.
   bool value();              // any one value
-  bool value(Span& where);   // the same, and where it lies
+  bool value(Span& where);   // the same, and where it is
   bool end();                // nothing but white space follows
-  bool key(Key& key);        // a member's key, and the colon behind it
+  bool key(Key& key);        // a member's key and the colon after it
   template <class OnMember>  // an object; on_member(Key) must read the member's value and return true
   bool object(OnMember&& on_member);
   template <class OnMember>  // the same, but on_member() must read the member's key as well
@@ -49,8 +49,8 @@ class JsonCursor {
   // The next character that is not white space, or NUL at the end of the text.
   char next() { return at_ < end_ && *at_ > ' ' ? *at_ : next_behind_space(); }
 
-  // Moves behind this text if it comes next. Where much of the text is known, this is the cheapest way to
-  // read it: the processor guesses the outcome and goes on, and need not wait until it knows where a string
+  // Moves past this text if it comes next. Where much of the text is predictable, this is the cheapest way
+  // to read it: the processor predicts the outcome and goes on, without waiting to learn where a string
   // ends.
   template <std::size_t size>
   bool take(const std::array<char, size>& text) {
@@ -59,7 +59,7 @@ class JsonCursor {
     return true;
   }
 
-  // Whether what was read is UTF-8. Text that isn't does not stop the cursor.
+  // Whether what was read is UTF-8. Invalid UTF-8 does not stop the cursor.
   bool utf8() const { return utf8_; }
 
   const char* what() const { return what_; }
@@ -82,14 +82,14 @@ class JsonCursor {
   bool long_string(bool* escaped);
   bool number();
   bool literal(std::string_view word);
-  // Opens a container, whose first character the cursor is at.
+  // Opens a container; the cursor is at its first character.
   bool enter(char closing) {
     if (depth_ == max_depth) return fail("nested too deeply (more than 1024 levels)");
     closing_[depth_++] = closing;
     ++at_;
     return true;
   }
-  // Closes it, with the cursor at its last character.
+  // Closes it; the cursor is at its last character.
   void leave() {
     --depth_;
     ++at_;
@@ -108,19 +108,19 @@ class JsonCursor {
 // The value of a member of this object, or nothing if there is none or the text isn't an object.
 std::string_view find_member(std::string_view object, std::string_view key);
 
-// Whether this object or array has nothing in it: what is put in first then has no comma behind it.
+// Whether this object or array is empty: a first member that is inserted then needs no comma after it.
 inline bool is_empty_container(std::string_view json) {
   return json.find_first_not_of(" \t\r\n", 1) == json.size() - 1;
 }
 
 // The text of a JSON string without its quotes, unescaped. The input must have been validated. Always UTF-8:
-// for half a surrogate pair stands U+FFFD.
+// half of a surrogate pair becomes U+FFFD.
 std::string unescape(std::string_view text);
 
-// Adds a character to UTF-8 text.
+// Appends a character to UTF-8 text.
 void append_utf8(std::string& out, char32_t code);
 
-// A JSON string, with its quotes, that stands for this text.
+// This text as a JSON string, with its quotes.
 std::string quote(std::string_view text);
 
 inline bool JsonCursor::key(Key& key) {

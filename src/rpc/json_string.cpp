@@ -29,7 +29,7 @@ bool may_follow_backslash(char c) {
   return c != '\0' && std::strchr("\"\\/bfnrtu", c) != nullptr;
 }
 
-// Returns whether there are bytes beyond ASCII.
+// Returns whether there are non-ASCII bytes.
 bool scan_plainly(StringScan& scan, const char* end) {
   bool non_ascii = false;
   for (const char*& at = scan.at; at < end; ++at) {
@@ -58,7 +58,7 @@ bool scan_plainly(StringScan& scan, const char* end) {
 
 #if defined(__x86_64__)
 
-// The processors that scan blocks. All that have AVX2 have the instructions for bits, too, which save a tenth
+// For the processors that scan blocks. All that have AVX2 also have the bit instructions, which save a tenth
 // of the time.
 #define FOR_BLOCKS __attribute__((target("avx2,bmi,bmi2,lzcnt")))
 
@@ -68,10 +68,10 @@ constexpr std::uint64_t even_places = 0x5555'5555'5555'5555;
 // themselves. `carry`: the first one is, because of the block before.
 //
 // A character is escaped if the run of backslashes before it has odd length. Adding a run's first bit to the
-// run carries over to the place behind it; so runs that start at even places and end before odd ones are odd,
-// and the other way round.
+// run carries over to the position after it; so runs that start at even positions and end before odd ones are
+// odd, and vice versa.
 FOR_BLOCKS inline std::uint64_t escaped_characters(std::uint64_t backslashes, std::uint64_t carry) {
-  const std::uint64_t first = carry & ~backslashes;  // escaped, and no backslash
+  const std::uint64_t first = carry & ~backslashes;  // escaped, and not a backslash
   backslashes &= ~carry;                             // an escaped backslash starts no run
   const std::uint64_t starts = backslashes & ~(backslashes << 1);
   const std::uint64_t behind_even = backslashes + (starts & even_places);
@@ -79,8 +79,9 @@ FOR_BLOCKS inline std::uint64_t escaped_characters(std::uint64_t backslashes, st
   return first | (((behind_even & ~even_places) | (behind_odd & even_places)) & ~backslashes);
 }
 
-// The carry for the next block: 1 if this one ends with a run of odd length. One that is all backslashes
-// leaves it as it was. (Not from the sums above: each block would have to wait for the one before it.)
+// The carry for the next block: 1 if this one ends with a run of odd length. A block of nothing but
+// backslashes leaves it as it was. (Not computed from the sums above: each block would have to wait for the
+// one before it.)
 FOR_BLOCKS inline std::uint64_t next_carry(std::uint64_t backslashes, std::uint64_t carry) {
   const int run = std::countl_one(backslashes);
   return run == 64 ? carry : static_cast<std::uint64_t>(run & 1);
@@ -107,8 +108,8 @@ FOR_BLOCKS __m256i stop(__m256i bytes) {
                          equal(bytes, '"'));
 }
 
-// May follow a backslash: one of " / b f n r t. (u is looked at by itself; escaped backslashes never get
-// here.) Looked up by the two halves of the byte: a bit for each upper half that occurs, and which of them
+// May follow a backslash: one of " / b f n r t. (u is checked separately; escaped backslashes never get
+// here.) Looked up by the two halves of the byte: one bit for each upper half that occurs, and which of them
 // go with a lower half.
 FOR_BLOCKS __m256i escapable(__m256i bytes) {
   constexpr char h2 = 1, h6 = 2, h7 = 4;
@@ -122,8 +123,8 @@ FOR_BLOCKS __m256i escapable(__m256i bytes) {
   return _mm256_cmpgt_epi8(both, _mm256_setzero_si256());
 }
 
-// The first of the characters at these places that may not follow a backslash, or null: \u with its four
-// digits may. Rare, so it must not take registers from the scan.
+// The first character at these positions that may not follow a backslash, or null; \u with its four digits
+// may. Rare, so it must not take registers from the scan.
 [[gnu::noinline]] const char* first_bad_escape(const char* at, const char* end, std::uint64_t doubtful) {
   for (; doubtful != 0; doubtful &= doubtful - 1) {
     const char* escaped = at + std::countr_zero(doubtful);
@@ -136,7 +137,7 @@ StringScan stopped(const char* at, const char* error) {
   return {.at = at, .error = error};
 }
 
-// Which of these 64 bytes are wrong in UTF-8, behind those before them.
+// Which of these 64 bytes are invalid UTF-8, given those before them.
 FOR_BLOCKS std::uint64_t wrong_utf8(const char* bytes) {
   const __m256i none = _mm256_setzero_si256();
   return ~bits(_mm256_cmpeq_epi8(utf8_block::wrong(bytes), none),
@@ -148,7 +149,7 @@ FOR_BLOCKS StringScan scan_blocks(const char* at, const char* end) {
   std::uint64_t carry = 0;
   std::uint64_t any_backslash = 0;
   std::uint64_t any_wrong = 0;
-  unsigned unfinished = 0;  // bytes beyond ASCII among the last three
+  unsigned unfinished = 0;  // non-ASCII bytes among the last three
   StringScan result;
   // Looks at 64 bytes, the first of which may have been seen before. True: the string, or the scan, ends
   // here.
@@ -160,7 +161,7 @@ FOR_BLOCKS StringScan scan_blocks(const char* at, const char* end) {
     if ((backslashes | carry) != 0) {
       const std::uint64_t escaped = escaped_characters(backslashes, carry);
       carry = next_carry(backslashes, carry);
-      // An escaped control character is no stop, but no known escape either.
+      // An escaped control character isn't a stop, but isn't a known escape either.
       stops &= ~escaped;
       any_backslash |= backslashes & up_to_first(stops);
       const std::uint64_t known = bits(escapable(low), escapable(high)) >> seen;

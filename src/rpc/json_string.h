@@ -1,6 +1,6 @@
-// Finds where a JSON string ends and validates what is in it. Nearly all bytes of large messages lie in
-// strings, many of them full of escapes (source code, JSON within JSON), so this decides what a large message
-// costs: it looks at 64 bytes at a time where the processor can, and at one otherwise.
+// Finds where a JSON string ends and validates what is in it. Nearly all bytes of large messages are in
+// strings, many of them full of escapes (source code, JSON within JSON), so this determines the cost of a
+// large message: it looks at 64 bytes at a time where the processor can, and at one otherwise.
 //
 // Any thread.
 #pragma once
@@ -14,13 +14,14 @@
 namespace mcpivot {
 
 struct StringScan {
-  const char* at = nullptr;     // the closing quote, or where the trouble is
+  const char* at = nullptr;     // the closing quote, or where the error is
   const char* error = nullptr;  // what is wrong; null: nothing
-  bool escaped = false;         // there is a backslash in it
-  bool utf8 = true;             // what is in it is UTF-8
+  bool escaped = false;         // it contains a backslash
+  bool utf8 = true;             // its content is UTF-8
 };
 
-// `at` is behind the opening quote, in a text that starts at `begin`. What is before `at` has been validated.
+// `at` is just after the opening quote, in a text that starts at `begin` and is valid up to
+// `at`.
 StringScan scan_string(const char* begin, const char* at, const char* end);
 
 // Keys and most values are short and plain: this finds their closing quote within 16 bytes, or gives up
@@ -30,7 +31,7 @@ inline const char* closing_quote_of_short_string([[maybe_unused]] const char* at
 #if defined(__x86_64__)
   if (end - at < 16) return nullptr;
   const __m128i bytes = _mm_loadu_si128(reinterpret_cast<const __m128i*>(at));
-  // As signed numbers, bytes beyond ASCII are negative, so this finds them along with control characters.
+  // As signed numbers, non-ASCII bytes are negative, so this finds them along with control characters.
   const __m128i not_plain = _mm_or_si128(
       _mm_cmplt_epi8(bytes, _mm_set1_epi8(0x20)),
       _mm_or_si128(_mm_cmpeq_epi8(bytes, _mm_set1_epi8('"')), _mm_cmpeq_epi8(bytes, _mm_set1_epi8('\\'))));
@@ -42,8 +43,8 @@ inline const char* closing_quote_of_short_string([[maybe_unused]] const char* at
 #endif
 }
 
-// As scan_string(), but one byte after the other: for other processors and short texts, and to test the
-// other against.
+// Like scan_string(), but byte by byte: for other processors and short texts, and as the reference in
+// tests.
 StringScan scan_string_plainly(const char* at, const char* end);
 
 }  // namespace mcpivot

@@ -12,7 +12,7 @@
 namespace mcpivot {
 namespace {
 
-// Pieces that strings with trouble in them are made of.
+// Pieces that make up difficult strings.
 rc::Gen<std::string> tricky_text() {
   const auto piece = rc::gen::weightedElement<std::string>({{30, "plain text"},
                                                             {10, "x"},
@@ -38,7 +38,7 @@ rc::Gen<std::string> tricky_text() {
   });
 }
 
-// What stands before the string in a message. Blocks are only looked at in texts that are long enough.
+// What precedes the string in a message. Only texts that are long enough are scanned in blocks.
 constexpr std::string_view opening = R"({"text":")";
 
 StringScan scan_behind_opening(std::string_view text) {
@@ -56,8 +56,8 @@ RC_GTEST_PROP(JsonString, scans_blocks_as_it_scans_bytes, ()) {
   RC_ASSERT(fast.utf8 == plain.utf8);
 }
 
-// Characters whole, cut off by the closing quote, and wrong, at every place of two blocks; what follows the
-// string must not count.
+// Characters that are whole, cut off by the closing quote, or invalid, at every position of two blocks; what
+// follows the string must not count.
 TEST(JsonString, judges_utf8_at_every_place_as_the_judge_of_texts_does) {
   for (const std::string_view character : {"\u00fc", "\u65e5", "\U0001F600", "\xC3", "\xE6\x97",
                                            "\xF0\x9F\x98", "\x80", "\xED\xA0\x80", "\xC3x"})
@@ -90,7 +90,7 @@ TEST(JsonString, finds_the_quote_behind_runs_of_backslashes_at_every_place) {
 TEST(JsonString, says_what_is_wrong) {
   auto error = [](const std::string& text) {
     const std::string plain = scan_string_plainly(text.data(), text.data() + text.size()).error;
-    // Far enough from the start, it is looked at in blocks.
+    // Far enough from the start, it is scanned in blocks.
     const std::string far = std::string(opening) + std::string(70, 'x') + text;
     EXPECT_EQ(scan_behind_opening(far).error, plain);
     return plain;

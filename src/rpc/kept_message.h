@@ -1,6 +1,6 @@
-// A message that must live longer than the line it came in: one that waits for a server to start, or that may
-// have to be sent again. Small ones are copied; large ones share the buffer that they were received in,
-// unless they are to be kept with changes.
+// A message that must outlive the line it came in: one that waits for a server to start, or that may have to
+// be sent again. Small ones are copied; large ones share the buffer that they were received in, unless they
+// are kept with edits.
 //
 // One thread.
 #pragma once
@@ -20,14 +20,14 @@ class KeptMessage {
   KeptMessage() = default;
   explicit KeptMessage(const Message& message, std::span<const Edit> edits = {}) { keep(message, edits); }
 
-  // With these edits made. Uses the memory of what was kept here before.
+  // Keeps it with these edits applied. Reuses the memory of what was kept here before.
   void keep(const Message& message, std::span<const Edit> edits = {}) {
     if (message.raw.size() >= worth_sharing) return keep_large(message, edits);
     buffer_.reset();
     if (!edits.empty()) return keep_changed(message, edits);
     copied_.assign(message.raw);
   }
-  // Lets go of it, but for a little memory that serves the next one.
+  // Releases it, except for a little memory for the next one.
   void drop() {
     buffer_.reset();
     copied_.clear();
@@ -51,8 +51,8 @@ class KeptMessage {
     splice(message.raw, edits, [&](std::string_view piece) { copied_ += piece; });
   }
 
-  // What cannot be shared gets a buffer of its own, and not the string, which keeps its memory: a table of
-  // requests has hundreds of these.
+  // What can't be shared gets a buffer of its own rather than the string, which never gives memory back: a
+  // table of requests has hundreds of these.
   [[gnu::noinline]] void keep_large(const Message& message, std::span<const Edit> edits) {
     if (message.buffer && edits.empty()) {
       buffer_ = message.buffer;

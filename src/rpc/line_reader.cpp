@@ -7,7 +7,7 @@
 namespace mcpivot {
 namespace {
 
-// Do not bother the kernel for less room than this.
+// Reading into less room than this isn't worth a system call.
 constexpr std::size_t least_room = 16 * 1024;
 
 bool is_blank(std::string_view text) {
@@ -28,7 +28,7 @@ std::span<char> LineReader::writable() {
   return {buffer_->data() + end_, buffer_->capacity() - end_};
 }
 
-// Brings the line that is still coming in to the front of a buffer with room behind it.
+// Moves the line that is still coming in to the front of a buffer with room after it.
 void LineReader::make_room() {
   const std::size_t pending = end_ - begin_;
   if (buffer_->shared()) {
@@ -73,7 +73,7 @@ std::optional<LineReader::Event> LineReader::rest() {
   return event;
 }
 
-// The bytes [begin_, begin_ + length) end a line. Nothing comes of a blank one.
+// The bytes [begin_, begin_ + length) end a line. A blank one yields nothing.
 std::optional<LineReader::Event> LineReader::line(std::size_t length) {
   std::string_view text(buffer_->data() + begin_, length);
   if (skim_ || length > limit_) {
@@ -92,7 +92,7 @@ void LineReader::start_skim_if_over_limit() {
   if (skim_ || length > limit_) skim_pending();
 }
 
-// What has come of the line is looked at and let go.
+// Skims what has arrived of the line, and releases it.
 void LineReader::skim_pending() {
   if (!skim_) skim_.emplace();
   skim_->feed({buffer_->data() + begin_, end_ - begin_});

@@ -1,6 +1,6 @@
 // Turns a stream of bytes into lines. Owns the receive buffer, reuses it while it can, and never holds more
 // than one message of the permitted size: a longer one, or one that there is no memory for, is skimmed as it
-// streams past, and reported.
+// streams past and reported.
 //
 //   read into writable(), commit() what came, then take next() until it returns nothing.
 //
@@ -20,20 +20,20 @@ namespace mcpivot {
 
 class LineReader {
  public:
-  // Enough for some hundred small messages in one read, and what a pipe holds by default.
+  // Enough for hundreds of small messages in one read; also what a pipe holds by default.
   static constexpr std::size_t usual_capacity = 64 * 1024;
 
-  // A buffer that grew beyond this is not kept for ever.
+  // A buffer that grew beyond this is not kept forever.
   static constexpr std::size_t most_kept = 256 * 1024;
 
   explicit LineReader(std::size_t limit) : limit_(limit), buffer_(new Buffer(usual_capacity)) {}
 
   struct Line {
-    std::string_view text;  // without the newline and a carriage return before it; never blank
+    std::string_view text;  // without the newline, or a carriage return before it; never blank
   };
-  using Event = std::variant<Line, Skim>;  // Skim: a line that could not be held went by
+  using Event = std::variant<Line, Skim>;  // Skim: a line that couldn't be held went by
 
-  // Where the next bytes belong. Never empty.
+  // Where to put the next bytes. Never empty.
   std::span<char> writable();
   void commit(std::size_t count) { end_ += count; }
 
@@ -43,8 +43,8 @@ class LineReader {
   // At the end of the stream: a last line without a newline.
   std::optional<Event> rest();
 
-  // A large message makes the buffer grow, and the next one may need it again; trim() when none has come for
-  // a while.
+  // A large message makes the buffer grow, and the next one may need the space again; call trim() when none
+  // has come for a while.
   bool oversized() const { return buffer_->capacity() > most_kept; }
   void trim();
 
@@ -59,10 +59,10 @@ class LineReader {
 
   std::size_t limit_;
   BufferRef buffer_;
-  std::size_t begin_ = 0;     // the first byte that next() has not yet given away
-  std::size_t end_ = 0;       // behind the last byte received
+  std::size_t begin_ = 0;     // the first byte that next() has not yet returned
+  std::size_t end_ = 0;       // just after the last byte received
   std::size_t searched_ = 0;  // no newline in [begin_, searched_)
-  std::optional<Skim> skim_;  // a line that cannot be held is going by; its bytes so far are gone
+  std::optional<Skim> skim_;  // a line that can't be held is going by; its bytes so far are gone
 };
 
 }  // namespace mcpivot

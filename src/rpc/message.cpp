@@ -57,16 +57,16 @@ bool equal_but_for_case(std::string_view a, std::string_view b) {
   return std::ranges::equal(a, b, {}, lower, lower);
 }
 
-// The keys that we interpret at one level of a message, which of them were met, and where their values lie.
+// The keys that we interpret at one level of a message, which of them appeared, and where their values are.
 template <const auto& names>
 struct Fields {
   static constexpr std::size_t count = names.size();
 
   std::array<Span, count> where{};
-  std::array<bool, count> shadowed{};  // met in other capitals
-  std::size_t ambiguous = count;       // a key met twice
+  std::array<bool, count> shadowed{};  // appeared in other capitals
+  std::size_t ambiguous = count;       // a key that appeared twice
 
-  // Reads a key, and tells which field it is, or `count` for one that does not concern us.
+  // Reads a key and tells which field it is, or `count` for one that we don't interpret.
   bool read_key(JsonCursor& cursor, std::size_t& field) {
     field = take_plain(cursor, std::make_index_sequence<count>());
     if (field == count) {
@@ -82,7 +82,7 @@ struct Fields {
   }
 
  private:
-  // A field's key as nearly everybody writes it.
+  // A field's key in its most common spelling.
   template <std::size_t i>
   static constexpr auto plain = [] {
     std::array<char, names[i].size() + 3> text{};
@@ -179,7 +179,7 @@ class Reader {
     return read;
   }
 
-  // A result has few members, so whether a tool failed is found on the way at no cost to speak of.
+  // A result has few members, so finding out whether a tool failed costs next to nothing.
   bool read_result() {
     const std::size_t start = cursor_.offset();
     const bool read = cursor_.members([this] {
@@ -256,9 +256,9 @@ class Reader {
             .is_error = is_error_};
   }
 
-  // A key of ours that another parser could take from elsewhere, or an empty view. At the top no message has
-  // a good reason for a key that differs from ours by capitals alone; deeper down it takes both to be
-  // ambiguous.
+  // A key of ours that another parser could read differently, or an empty view. At the top level, no message
+  // has a good reason for a key that differs from ours only in capitals; deeper down, it is ambiguous only if
+  // both appear.
   std::string_view ambiguous_key() const {
     if (top_.ambiguous != top_count) return top_names[top_.ambiguous];
     for (std::size_t i = 0; i < top_count; ++i)

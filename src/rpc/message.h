@@ -1,8 +1,9 @@
-// A JSON-RPC message as a proxy sees it: the raw line, and where the few things lie that decide its way.
+// A JSON-RPC message as a proxy sees it: the raw line, and where the few things are that decide its
+// route.
 //
 // read_message() validates the whole line and finds these in one pass; nothing is ever re-serialised. What it
-// accepts, every JSON parser reads the same way: keys that we interpret may be escaped, but a second one of
-// the same meaning (escaped, or in other capitals, which some parsers take for the same) is refused.
+// accepts, every JSON parser reads the same way: keys that we interpret may be escaped, but a second one with
+// the same meaning (escaped, or in other capitals, which some parsers treat as equal) is refused.
 //
 // A Message borrows the line; it is valid as long as that is, or as long as its buffer is kept. Any thread.
 #pragma once
@@ -50,13 +51,13 @@ enum class Method : std::uint8_t {
   acknowledged,  // of a listen
 };
 
-// All of a message but for who holds it. It is a type of its own because this can be written in one go, while
-// a compiler clears what has an owner in it first, which costs as much as to read a key.
+// Everything about a message except its buffer. A separate type, because a compiler initialises this in one
+// go, while it first clears a type that holds a reference, which costs as much as reading a key.
 struct MessageParts {
   std::string_view raw;  // the line, without its newline
   Kind kind = Kind::notification;
   Method known = Method::other;
-  Span id;  // string values lie with their quotes
+  Span id;  // string values include their quotes
   Span method;
   Span params;
   Span result;
@@ -67,7 +68,7 @@ struct MessageParts {
                           // notifications/progress
   Span request_id;        // params.requestId
   Span meta;              // params._meta
-  Span version;           // its io.modelcontextprotocol/protocolVersion: this makes a request a modern one
+  Span version;           // its io.modelcontextprotocol/protocolVersion: makes a request modern
   Span subscription;      // its io.modelcontextprotocol/subscriptionId
   Span request_state;     // params.requestState
   bool task = false;      // has params.task: the answer announces a task, which goes on after it
@@ -84,7 +85,7 @@ struct Message : MessageParts {
   BufferRef buffer;  // what holds raw, if it can be shared
 };
 
-// Why a line isn't a message. If it was readable, the id is there, so that the sender can be told.
+// Why a line isn't a message. Has the id if it was readable, so that the sender can be told.
 struct Refusal {
   static constexpr int not_json = -32700;
   static constexpr int not_a_message = -32600;
@@ -95,14 +96,14 @@ struct Refusal {
 
 std::expected<Message, Refusal> read_message(std::string_view line);
 
-// A line that begins like a JSON array. Protocol version 2025-03-26 has such batches, no other does.
+// Whether a line begins like a JSON array. Only protocol version 2025-03-26 has such batches.
 bool is_batch(std::string_view line);
 
-// The elements of a batch, in order. They may be anything: read_message() tells.
+// The elements of a batch, in order. They may be anything; read_message() checks them.
 std::expected<std::vector<std::string_view>, Refusal> read_batch(std::string_view line);
 
-// The string that a JSON string stands for: quotes taken off, escapes resolved. Empty for anything else:
-// where one should be, others may have put anything, or nothing.
+// The text of a JSON string: without quotes, escapes resolved. Empty for anything else, since peers may send
+// anything, or nothing, where a string should be.
 std::string string_value(std::string_view json_string);
 
 // Whether two ids (or tokens) are the same value, even if one of them was spelled with escapes.

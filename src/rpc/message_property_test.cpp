@@ -1,6 +1,6 @@
 // For generated messages, however they are spelled: what read_message() finds is what a full parser finds,
-// and a spliced message differs from the original in the spliced value alone. The parser to compare with is
-// Boost.JSON; for whether a text is JSON at all, simdjson's.
+// and a spliced message differs from the original only in the spliced value. The reference parser is
+// Boost.JSON; for whether a text is JSON at all, simdjson.
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 #include <simdjson.h>
@@ -147,7 +147,7 @@ RC_GTEST_PROP(MessageProperty, a_spliced_id_changes_the_id_alone, ()) {
   const auto again = read_message(changed);
   RC_ASSERT(again.has_value());
   RC_ASSERT(again->text(again->id) == id);
-  // And with the old values put back, it is the same bytes.
+  // With the old values put back, the bytes are the same.
   const std::string back =
       spliced(changed, Edits()
                            .replace(again->progress_token, message->text(message->progress_token))
@@ -156,7 +156,7 @@ RC_GTEST_PROP(MessageProperty, a_spliced_id_changes_the_id_alone, ()) {
   RC_ASSERT(back == line);
 }
 
-// Any text, broken or not: JSON for us is what is JSON for simdjson.
+// Any text, valid or not: we accept as JSON what simdjson accepts.
 RC_GTEST_PROP(MessageProperty, accepts_the_json_that_simdjson_accepts, ()) {
   std::string text = *value_text(3);
   const auto damage = *rc::gen::inRange(0, 4);

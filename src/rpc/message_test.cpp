@@ -75,7 +75,7 @@ TEST(Message, keys_that_parsers_could_read_differently_are_refused) {
       }) {
     EXPECT_EQ(refused(line).code, Refusal::not_a_message) << line;
   }
-  // Keys that mean nothing to us are the server's business, and so is what lies deeper.
+  // Keys that we don't interpret are the server's business, and so is everything nested deeper.
   EXPECT_TRUE(read_message(
       R"({"jsonrpc":"2.0","id":1,"method":"m","x":1,"x":2,"params":{"arguments":{"a":1,"a":2}}})"));
   EXPECT_TRUE(read_message(R"({"jsonrpc":"2.0","id":1,"method":"m","params":{"Name":"a"}})"));

@@ -1,12 +1,12 @@
-// The requests that we have put to one peer and that it has not answered yet, under ids of our own: whose
-// they were, and by which id and progress token their sender knows them.
+// The requests that we have sent to one peer and that it has not answered yet, under ids of our own: whose
+// they are, and the id and progress token that their sender uses for them.
 //
-// Our ids count up from 1, so that they fit into any peer's integers and read well in a log. The last bits of
-// an id say where its request is kept; an id whose place is taken by a request that is still open is skipped.
-// So every step is a look at one place, and nothing is allocated for a usual request.
+// Our ids count up from 1, so that they fit into any peer's integers and read well in a log. The low bits of
+// an id say where its request is kept; an id whose slot is taken by a request that is still open is skipped.
+// So every lookup touches one slot, and a typical request allocates nothing.
 //
 // A progress token toward the peer is the request's id. The token of a task can be kept beyond the first
-// answer, because the task goes on reporting under it; the oldest of those are forgotten beyond a limit.
+// answer, because the task goes on reporting under it; beyond a limit, the oldest of those are forgotten.
 //
 // One thread.
 #pragma once
@@ -30,7 +30,7 @@
 
 namespace mcpivot {
 
-// An id of ours as JSON text.
+// One of our ids as JSON text.
 class IdText {
  public:
   explicit IdText(std::int64_t id) { end_ = std::to_chars(text_, text_ + sizeof(text_), id).ptr; }
@@ -41,8 +41,8 @@ class IdText {
   char* end_;
 };
 
-// The id of ours that this text spells, or 0, which is none. Peers whose only number is a double may
-// write 7.0.
+// Our id that this text spells, or 0 if it is none. Peers whose only number type is double may write
+// 7.0.
 inline std::int64_t own_id(std::string_view text) {
   std::int64_t id = 0;
   const char* end = text.data() + text.size();
@@ -59,14 +59,14 @@ class RequestTable {
  public:
   struct Request {
     Origin origin{};
-    KeptMessage kept{};  // the whole of it; empty for a question of our own
+    KeptMessage kept{};  // the whole message; empty for a question of our own
     Span id_at{}, token_at{}, method_at{}, name_at{};
     Method known = Method::other;
     bool task = false;
-    int sent_before = 0;         // to how many earlier generations, which died
-    std::uint64_t position = 0;  // behind it, in the stream of bytes to the peer
+    int sent_before = 0;         // to how many earlier generations that died
+    std::uint64_t position = 0;  // its end in the stream of bytes to the peer
     Clock::Time asked{};
-    Clock::Time since{};  // there was a sign of life
+    Clock::Time since{};  // of the last sign of life
 
     // As its sender spelled them, strings with their quotes; empty if it has none.
     std::string_view id() const { return id_at.of(kept.raw()); }
@@ -76,10 +76,10 @@ class RequestTable {
   };
 
   explicit RequestTable(const Clock& clock) : RequestTable(clock, usual_slots) {}
-  // For a peer that is seldom asked anything, where thousands of tables are kept: as small as can be.
+  // As small as possible: for peers that are rarely asked anything, where thousands of tables are kept.
   static RequestTable small(const Clock& clock) { return RequestTable(clock, 2); }
 
-  // A request of somebody else's that goes to the peer, with these edits. Returns our id for it.
+  // Adds somebody else's request that goes to the peer, with these edits. Returns our id for it.
   std::int64_t add(const Message& message, Origin origin, std::span<const Edit> edits = {}) {
     const std::int64_t id = add_own(std::move(origin));
     Request& request = slot(id).request;
@@ -94,8 +94,8 @@ class RequestTable {
     return id;
   }
 
-  // Whether it is known to the microsecond when this request was asked: of the first ones, and of some of the
-  // many. The finer clock is a tenth of what a request costs.
+  // Whether the time of this request is known to the microsecond: that of the first ones, and later of every
+  // 16th. Reading the finer clock is a tenth of a request's cost.
   static bool is_timed(std::int64_t id) { return id <= 256 || id % 16 == 0; }
 
   // A question of our own.
@@ -115,7 +115,7 @@ class RequestTable {
     return last_id_;
   }
 
-  // As long as it lives, an open request that was found stays where it is, whatever is added meanwhile.
+  // While it lives, an open request that was found stays where it is, whatever is added in the meantime.
   class Hold {
    public:
     explicit Hold(RequestTable& table) : table_(table) { ++table_.holds_; }
@@ -133,7 +133,7 @@ class RequestTable {
   // another one is added.
   Request* find(std::int64_t id) { return is_open(id) ? &slot(id).request : nullptr; }
 
-  // It has been answered. Its memory stays for the next one.
+  // It has been answered. Its memory is kept for the next one.
   void close(std::int64_t id) {
     if (!is_open(id)) return;
     Request& request = slot(id).request;
@@ -151,8 +151,8 @@ class RequestTable {
     return request;
   }
 
-  // It is being answered with a task, which goes on reporting under the request's token, to this one: whoever
-  // asked may not outlive the answer.
+  // It is being answered with a task, which goes on reporting under the request's token, to this origin:
+  // whoever asked may not outlive the answer.
   void keep_token(std::int64_t id, Origin origin) {
     if (!is_open(id) || !slot(id).request.task || !slot(id).request.token_at) return;
     task_tokens_.emplace(id, Token{std::move(origin), std::string(slot(id).request.token())});
@@ -166,7 +166,7 @@ class RequestTable {
     Origin origin;
     std::string text;
   };
-  // Whose progress it is that the peer reports under this token of ours.
+  // Who the progress is for that the peer reports under this token of ours.
   std::optional<Token> find_token(std::int64_t id) const {
     if (is_open(id) && slot(id).request.token_at)
       return Token{slot(id).request.origin, std::string(slot(id).request.token())};
@@ -174,8 +174,8 @@ class RequestTable {
     return kept != task_tokens_.end() ? std::optional(kept->second) : std::nullopt;
   }
 
-  // Our id of the request that its sender knows by this one, or 0. A search through all that are open: only
-  // cancellations need it, and an index would cost every call something.
+  // Our id of the request that its sender knows by this one, or 0. Searches all open requests: only
+  // cancellations need it, and an index would make every call slower.
   template <class Predicate>
   std::int64_t find_original(std::string_view id, Predicate&& is_from) const {
     for (const auto& [own, request] : slots_)
@@ -183,7 +183,7 @@ class RequestTable {
     return 0;
   }
 
-  // There is a sign of life of this one, if it is open.
+  // There was a sign of life of this request, if it is open.
   void touch(std::int64_t id) {
     if (is_open(id)) slot(id).request.since = clock_.about_now();
   }
@@ -192,7 +192,7 @@ class RequestTable {
     std::int64_t own;  // our id for it
     Request request;
   };
-  // Takes out all requests that fit, in the order in which they were made.
+  // Takes out all matching requests, in the order in which they were made.
   template <class Predicate>
   std::vector<Taken> take_if(Predicate&& fits) {
     std::vector<std::int64_t> ids;
@@ -212,7 +212,7 @@ class RequestTable {
   }
 
   std::size_t size() const { return size_; }
-  // Our ids of all that are open, in order.
+  // Our ids of all open requests, in order.
   std::vector<std::int64_t> ids() const {
     std::vector<std::int64_t> ids;
     for (const Slot& slot : slots_)
@@ -248,7 +248,8 @@ class RequestTable {
       if (*place) *place = moved(*place, edits);
   }
 
-  // Ids that have different places in a smaller table have so in a larger one. It shrinks only when empty.
+  // Ids that have different slots in a smaller table also have different ones in a larger table. It shrinks
+  // only when empty.
   void resize(std::size_t size) {
     std::vector<Slot> old = std::exchange(slots_, std::vector<Slot>(size));
     for (Slot& kept : old)

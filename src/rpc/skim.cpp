@@ -17,7 +17,7 @@ void Skim::feed(std::string_view piece) {
       continue;
     }
     if (depth_ > 1 && !after_backslash_ && c != '"' && c != '\\') {
-      // Inside a string that does not matter, which is where nearly all bytes are: jump to what may end it.
+      // Nearly all bytes are in strings that don't matter: jump to what may end this one.
       const char* rest = piece.data() + i;
       const std::size_t left = piece.size() - i;
       const auto* quote = static_cast<const char*>(std::memchr(rest, '"', left));
@@ -95,7 +95,7 @@ bool Skim::token_is_valid() const {
          is_utf8(token_);
 }
 
-// A second value for the same key would make it a guess which of them counts: then none does.
+// With a second value for the same key, which one counts would be a guess: so neither does.
 void Skim::keep(std::optional<std::string>& value) {
   value = !value && token_is_valid() ? token_ : std::string();
 }

@@ -1,6 +1,6 @@
-// Finds out what a message was that is too large to hold: whose request, or the answer to which. It is fed
-// the line piece by piece as it streams past, remembers a few hundred bytes of it, and validates nothing,
-// because nothing of the message will be forwarded.
+// Identifies a message that is too large to hold: which request it is, or answers. It is fed the line piece
+// by piece as it streams past, remembers a few hundred bytes, and validates nothing, because nothing of the
+// message will be forwarded.
 //
 // Any thread.
 #pragma once
@@ -14,7 +14,7 @@ namespace mcpivot {
 
 class Skim {
  public:
-  // Ids and methods longer than this are taken for absent: a limit, so that garbage cannot make us grow.
+  // Ids and methods longer than this count as absent, so that garbage can't make us grow.
   static constexpr std::size_t longest_value = 256;
 
   void feed(std::string_view piece);
@@ -34,7 +34,7 @@ class Skim {
   int depth_ = 0;
   bool in_string_ = false;
   bool after_backslash_ = false;
-  bool expecting_value_ = false;  // at the top level, behind a ':'
+  bool expecting_value_ = false;  // at the top level, after a ':'
   bool overlong_ = false;
   std::string token_;  // the key or scalar that is being read at the top level
   std::string key_;

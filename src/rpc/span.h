@@ -1,5 +1,5 @@
-// Where something lies in a message, as offsets into its raw bytes: what lets us change an id without
-// touching, or even copying, the rest.
+// Where something is in a message, as offsets into its raw bytes. This lets us change an id without touching,
+// or even copying, the rest.
 #pragma once
 
 #include <cstddef>
@@ -19,7 +19,7 @@ struct Span {
   bool operator==(const Span&) const = default;
 };
 
-// Where a part of the raw bytes lies in them; an empty part is absent.
+// The span of a part of the raw bytes; an empty part is absent.
 inline Span span_of(std::string_view raw, std::string_view part) {
   if (part.empty()) return {};
   return {static_cast<std::uint32_t>(part.data() - raw.data()), static_cast<std::uint32_t>(part.size())};
