@@ -24,7 +24,7 @@ using std::chrono::milliseconds;
 
 constexpr milliseconds patience{100};   // for a server whose client has gone
 constexpr milliseconds save_pace{100};  // for what sessions have set
-// A client that went away from a call may come back for its answer; not for ever.
+// A client that went away from a call may come back for its answer; not forever.
 constexpr milliseconds longest_absence{std::chrono::hours(1)};
 constexpr std::size_t many = 256;  // clients: their memory is worth giving back
 constexpr std::string_view json_type = "Content-Type: application/json\r\n";

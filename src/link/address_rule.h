@@ -1,6 +1,6 @@
-// Which addresses a connection may be made to, when somebody else chose the URL: a document that names
-// 169.254.169.254 or a router's page must not make mcpivot go there. It is checked on the address that is
-// connected to, whatever the name resolved to.
+// Which addresses mcpivot may connect to when somebody else chose the URL: a document that names
+// 169.254.169.254 or a router's page must not make mcpivot go there. The address of the actual connection is
+// checked, whatever the name resolved to.
 //
 // Plain data. Any thread.
 #pragma once
@@ -28,8 +28,8 @@ std::string_view name_of(AddressKind kind);
 class AddressRule {
  public:
   static AddressRule anywhere() { return AddressRule(0x1f); }
-  // For a URL that a host on such an address gave us. What is on this machine may also point to the network
-  // around it; nobody else may point to somewhere less public than they are.
+  // For a URL that a host with such an address gave us. A host on this machine may also point to the network
+  // around it; no other may point to an address less public than its own.
   static AddressRule named_by(AddressKind who);
 
   bool allows(AddressKind kind) const { return (kinds_ & static_cast<unsigned>(kind)) != 0; }

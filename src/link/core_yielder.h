@@ -1,8 +1,8 @@
-// Lets others have the core for a moment, where that pays: messages that come in numbers are cheaper in
-// larger numbers, and what we have just passed on gives our peers work that they may have to do on our core.
+// Yields the core for a moment where that pays off: messages are cheaper in larger batches, and what we have
+// just passed on gives our peers work that may have to run on our core.
 //
-// But if somebody else takes the core for long (a compiler, say), it costs more than it brings: then it is
-// not done again for a while. One thread.
+// But if another process (a compiler, say) keeps the core for long, yielding costs more than it gains, and
+// isn't done again for a while. One thread.
 #pragma once
 
 #include <sched.h>

@@ -1,5 +1,5 @@
-// Lets many messages leave in one write. Whoever handles a read full of messages holds a Cork; links that are
-// sent something meanwhile write it when the last cork is pulled.
+// Lets many messages leave in one write. Code that handles a read full of messages holds a Cork; links that
+// are sent something in the meantime write it when the last cork is pulled.
 //
 // One thread.
 #pragma once
@@ -31,7 +31,7 @@ class Corks {
     links.swap(waiting_);
     for (auto& link : links) survive("write", [&] { link->flush(); });
     links.clear();
-    if (waiting_.empty()) waiting_.swap(links);  // its memory serves the next batch
+    if (waiting_.empty()) waiting_.swap(links);  // reuse its memory for the next batch
   }
 
   int held_ = 0;

@@ -1,10 +1,10 @@
 #include "link/http_client.h"
 
 // Beast 1.81 asserts that the end of an empty chunked body comes in at least five bytes. A daemon may send it
-// byte by byte, and the parser reads it well.
+// byte by byte, and the parser handles that correctly.
 #define BOOST_DISABLE_ASSERTS
 #include <boost/beast/http/basic_parser.hpp>
-// It comes first, while that holds.
+// Included first, while asserts are off.
 #include <algorithm>
 #include <boost/asio/buffer.hpp>
 #include <boost/asio/post.hpp>
@@ -25,19 +25,19 @@ using boost::beast::error_code;
 using std::chrono::milliseconds;
 using std::chrono::steady_clock;
 
-// Exchanges that may take long, at once; brief ones have a few more connections, so that an answer to a
-// daemon's question can never wait for the very call that waits for it.
+// Long exchanges at the same time; brief ones have a few more connections, so that the answer to a daemon's
+// question can never wait for the very call that waits for it.
 constexpr std::size_t most_connections = 128;
 constexpr std::size_t more_for_brief = 16;
-// Further standing ones count as the others do.
+// Beyond this, standing exchanges count like the others.
 constexpr std::size_t most_standing = 16;
-// Node closes idle connections after 5 s, and a request that crosses that would be lost.
+// Node closes idle connections after 5 s; a request sent at that moment would be lost.
 constexpr milliseconds idle_patience{4'000};
 constexpr std::size_t usual_room = 16 * 1024;
 constexpr std::size_t most_room = 64 * 1024;
 constexpr std::uint32_t most_header_bytes = 64 * 1024;
 
-// Keeps the few fields that matter, and hands the body on as it comes.
+// Keeps the few fields that matter, and passes the body on as it comes.
 class AnswerParser final : public http::basic_parser<false> {
  public:
   explicit AnswerParser(std::function<void(std::string_view)> on_body) : on_body_(std::move(on_body)) {
@@ -46,7 +46,7 @@ class AnswerParser final : public http::basic_parser<false> {
     header_limit(most_header_bytes);
   }
   HttpHead head;
-  milliseconds kept_alive = idle_patience;  // how long the peer lets an idle connection be
+  milliseconds kept_alive = idle_patience;  // how long the peer keeps an idle connection
 
  private:
   using view = boost::beast::string_view;
@@ -101,7 +101,7 @@ class HttpClient::Connection : public std::enable_shared_from_this<Connection> {
 
   enum class State : std::uint8_t { connecting, idle, busy, closed };
   State state = State::connecting;
-  bool standing = false;  // what it is busy with has no end
+  bool standing = false;  // its current exchange has no end
   std::vector<std::function<void(const std::string&)>> probes;
   steady_clock::time_point idle_until{};
 
@@ -113,7 +113,7 @@ class HttpClient::Connection : public std::enable_shared_from_this<Connection> {
   }
 
   const HttpExchange* exchange() const { return exchange_.get(); }
-  // The exchange must come to its end within this time.
+  // The exchange must end within this time.
   void hurry(milliseconds patience) {
     timer_.cancel();
     if (patience.count() == 0) return;
@@ -150,13 +150,13 @@ class HttpClient::Connection : public std::enable_shared_from_this<Connection> {
       self->written_ = true;
       if (self->out_.capacity() > most_room) std::string().swap(self->out_);
       if (error && count == 0) return self->fail({HttpFailure::unsent, error.message()});
-      // What it answered before it closed its end may still be read, and is the better reason.
+      // What it answered before it closed its end can still be read, and is the better explanation.
       if (error && !self->reading_) self->fail({HttpFailure::broken, error.message()});
     });
     read();
   }
 
-  // Also while idle: that is how we notice that the peer closes it.
+  // Also while idle: this is how we notice that the peer closes the connection.
   void read() {
     if (reading_ || client_.paused_ || state == State::closed || state == State::connecting) return;
     if (in_.empty()) in_.resize(usual_room);
@@ -185,14 +185,14 @@ class HttpClient::Connection : public std::enable_shared_from_this<Connection> {
  private:
   void on_read(const error_code& error, std::size_t count) {
     const auto keep = shared_from_this();
-    if (state == State::idle) return client_.remove(keep);  // closed, or out of step: of no more use
+    if (state == State::idle) return client_.remove(keep);  // closed, or out of sync: no longer usable
     filled_ += count;
     was_full_ = filled_ == in_.size();
     if (error) return on_end(error);
     while (state == State::busy && filled_ > 0) {
       error_code trouble;
       const std::size_t used = parser_->put(boost::asio::buffer(in_.data(), filled_), trouble);
-      if (state != State::busy) return;  // somebody had enough of it
+      if (state != State::busy) return;  // it was cancelled
       filled_ -= used;
       if (filled_ > 0) std::memmove(in_.data(), in_.data() + used, filled_);
       if (trouble && trouble != http::error::need_more)
@@ -223,7 +223,7 @@ class HttpClient::Connection : public std::enable_shared_from_this<Connection> {
     if (head_told_ || !parser_->is_header_done() || parser_->head.status / 100 == 1) return;
     head_told_ = true;
     timer_.cancel();
-    const auto keep = exchange_;  // it may want to be done with us
+    const auto keep = exchange_;  // it may let go of us
     keep->on_head(parser_->head);
   }
 
@@ -236,7 +236,7 @@ class HttpClient::Connection : public std::enable_shared_from_this<Connection> {
   void done() {
     if (parser_->head.status == 101)
       return fail({HttpFailure::nonsense, "it switched protocols (101) without being asked"});
-    if (parser_->head.status / 100 == 1) {  // "wait for it"
+    if (parser_->head.status / 100 == 1) {  // informational: the answer is still to come
       parser_.emplace([this](std::string_view piece) { on_body(piece); });
       return read_on();
     }
@@ -244,7 +244,7 @@ class HttpClient::Connection : public std::enable_shared_from_this<Connection> {
     timer_.cancel();
     standing = false;
     const auto self = shared_from_this();
-    // What follows an answer that is complete belongs to nobody.
+    // Bytes after a complete answer belong to nobody.
     kept_ = kept_ && written_ && parser_->keep_alive() && filled_ == 0;
     idle_until = steady_clock::now() + parser_->kept_alive;
     if (kept_ && parser_->kept_alive.count() > 0) {
@@ -349,7 +349,7 @@ void HttpClient::resume() {
   for (const auto& connection : all) connection->read();
 }
 
-// Gives the first of those who wait the connections that are free, and opens as many as are missing.
+// Gives the free connections to the first exchanges that wait, and opens as many as are missing.
 void HttpClient::dispatch() {
   while (!waiting_.empty()) {
     auto idle = std::ranges::find(connections_, Connection::State::idle, &Connection::state);
@@ -397,7 +397,7 @@ void HttpClient::on_opened(const std::shared_ptr<Connection>& connection, const 
   const auto probes = std::move(connection->probes);
   if (!trouble.empty()) {
     remove(connection);
-    // Those who wait for it would fare no better with the next one.
+    // The exchanges that wait for it would do no better with another connection.
     const auto failed = std::exchange(waiting_, {});
     waiting_bytes_ = 0;
     for (const Waiting& waiting : failed) waiting.exchange->on_failed({HttpFailure::unreachable, trouble});

@@ -1,11 +1,11 @@
 // Speaks HTTP/1.1 to one origin over a few connections that are kept open: each exchange has one to itself
-// while it lasts, and leaves it to the next one. Exchanges are begun in the order in which they were asked
-// for.
+// while it lasts, and then leaves it to the next. Exchanges begin in the order in which they were
+// requested.
 //
-// It does not follow redirects and knows nothing of MCP. The owner must call close() before it goes.
+// It doesn't follow redirects and knows nothing about MCP. The owner must call close() before it destroys it.
 //
-// One thread; exchanges are called from the event loop, but for on_begun(), which may come from within
-// send().
+// One thread; exchanges are called from the event loop, except for on_begun(), which may be called from
+// within send().
 #pragma once
 
 #include <boost/asio/io_context.hpp>
@@ -26,10 +26,10 @@ namespace mcpivot {
 struct HttpHead {
   int status = 0;
   std::string reason;        // "Not Found"
-  std::string content_type;  // in small letters, without parameters
+  std::string content_type;  // in lower case, without parameters
   std::string session_id;    // Mcp-Session-Id
   std::string location;
-  std::string www_authenticate;  // several of them with commas between
+  std::string www_authenticate;  // several are joined with commas
 };
 
 struct HttpFailure {
@@ -37,17 +37,17 @@ struct HttpFailure {
     unreachable,  // no connection could be made
     unsent,       // the connection was gone before anything was written to it
     broken,       // the connection ended before the answer did
-    nonsense,     // what came was no HTTP, or too much of it
+    nonsense,     // what came wasn't HTTP, or was too long
     late,         // there was no answer in time
   } kind;
   std::string text;
 };
 
-// Who wants to know what comes of a request. on_done() or on_failed() is the last call.
+// Is told what becomes of a request. on_done() or on_failed() is the last call.
 class HttpExchange {
  public:
   virtual ~HttpExchange() = default;
-  // It is being written: from now on the peer may have seen it.
+  // It is being written: from now on, the peer may have seen it.
   virtual void on_begun() {}
   virtual void on_head(const HttpHead& head) = 0;
   virtual void on_body(std::string_view piece) = 0;
@@ -60,9 +60,9 @@ struct HttpRequest {
   std::string target;
   std::string headers;  // more of them, each with its line end
   std::string body;
-  std::chrono::milliseconds patience{0};  // until the head of the answer is there; 0: for ever
-  bool brief = false;     // has no long answer to wait for, and need not wait for others that have
-  bool standing = false;  // its answer is a stream without an end, so a connection of its own is put aside
+  std::chrono::milliseconds patience{0};  // until the head of the answer arrives; 0: no limit
+  bool brief = false;                     // won't take long, and needn't queue behind exchanges that do
+  bool standing = false;  // its answer is an endless stream, so it gets a connection that doesn't count
 };
 
 class HttpClient {
@@ -72,11 +72,11 @@ class HttpClient {
   ~HttpClient();
 
   void send(HttpRequest request, std::shared_ptr<HttpExchange> exchange);
-  // Wants no answer any more: the connection is closed if the request has been written. Nobody is called.
+  // No answer is wanted any more: the connection is closed if the request has been written. Nobody is called.
   void cancel(const HttpExchange& exchange);
-  // It must come to its end within this time, or it fails. 0: it has all the time after all.
+  // It must end within this time, or it fails. 0: no limit after all.
   void hurry(const HttpExchange& exchange, std::chrono::milliseconds patience);
-  // Opens a connection to see whether that can be done. `trouble` is empty if so.
+  // Opens a connection to see whether that works. `trouble` is empty if it does.
   void probe(std::function<void(const std::string& trouble)> then);
 
   // While paused, nothing is read; what has been read is still delivered.
@@ -115,7 +115,8 @@ class HttpClient {
   std::vector<std::shared_ptr<Connection>> connections_;
   std::size_t waiting_bytes_ = 0;
   boost::asio::steady_timer idle_timer_;
-  std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);  // for what is still in the loop when we go
+  std::shared_ptr<bool> alive_ =
+      std::make_shared<bool>(true);  // for handlers that are still queued when we are destroyed
   bool idle_timer_runs_ = false;
   bool paused_ = false;
   bool closed_ = false;

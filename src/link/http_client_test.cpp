@@ -31,7 +31,7 @@ class Listener final : public HttpExchange {
   std::optional<HttpFailure> failure;
 };
 
-// Says one piece after the other, each when the loop has had time to read the one before, and closes.
+// Sends one piece after the other, each when the loop has had time to read the one before, and closes.
 class Speaker {
  public:
   Speaker(tcp::socket& peer, std::vector<std::string> pieces) : peer_(peer), pieces_(std::move(pieces)) {
@@ -55,7 +55,7 @@ class Speaker {
   std::size_t at_ = 0;
 };
 
-// What comes of a request if the peer says this and closes the connection.
+// What becomes of a request if the peer sends this and closes the connection.
 std::shared_ptr<Listener> answered(const std::vector<std::string>& pieces) {
   boost::asio::io_context loop;
   tcp::acceptor acceptor(loop, {boost::asio::ip::address_v4::loopback(), 0});
@@ -96,7 +96,7 @@ TEST(HttpClient, the_end_of_an_empty_body_may_come_byte_by_byte) {
   EXPECT_EQ(heard->body, "");
 }
 
-// Nobody asked for another protocol; an exchange without a head must not end well.
+// Nobody asked for another protocol; an exchange without a head must not succeed.
 TEST(HttpClient, a_switch_of_protocols_is_no_answer) {
   const auto heard = answered({"HTTP/1.1 101 Switching Protocols\r\n\r\nwhatever"});
   EXPECT_FALSE(heard->done);

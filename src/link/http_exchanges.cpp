@@ -25,9 +25,9 @@ constexpr int most_resends = 3;
 constexpr milliseconds usual_retry{1'000};
 constexpr milliseconds shortest_retry{100};
 constexpr milliseconds longest_retry{60'000};
-// Some daemons do not close the stream of an answer behind it.
+// Some daemons don't close the stream after the answer.
 constexpr milliseconds after_answer{2'000};
-// For what has nothing to compute.
+// For requests that need no computation.
 constexpr milliseconds brief_patience{30'000};
 // A daemon of the old transport says at once where to post.
 constexpr milliseconds endpoint_patience{5'000};
@@ -51,13 +51,13 @@ bool mentions_session(std::string_view text) {
   return lower(text).find("session") != std::string::npos;
 }
 
-// What a JSON-RPC error says, or what the body is.
+// The message of a JSON-RPC error, or else the body itself.
 std::string words_of(std::string_view body) {
   const std::string_view message = find_member(find_member(body, "error"), "message");
   return message.starts_with('"') ? string_value(message) : excerpt(body);
 }
 
-// The error object in a body that is a JSON-RPC error, whether it has an id or not; else nothing.
+// The error object in a body that is a JSON-RPC error, with or without an id; otherwise nothing.
 std::string_view error_in(std::string_view body) {
   JsonCursor cursor(body);
   if (!cursor.value() || !cursor.end() || string_value(find_member(body, "jsonrpc")) != "2.0") return {};
@@ -257,19 +257,19 @@ void HttpLink::Call::on_failed(const HttpFailure& failure) {
 }
 
 void HttpLink::Call::on_error_status() {
-  // A listen is opened again by itself; to end the session for it would cost the calls that are on their way.
+  // A listen is reopened automatically; ending the session for it would cost the calls in flight.
   const bool decides = outgoing_.known != Method::initialize && outgoing_.known != Method::discover &&
                        outgoing_.known != Method::listen;
   if (is_forgotten() || (decides && is_of_other_era()))
     return link_->forget_session(resuming_ ? 0 : outgoing_.position);
-  // A gateway that lost the daemon in the middle of it says 502; 503 says that it was not even tried.
+  // A gateway that lost the daemon halfway through says 502; 503 means that it didn't even try.
   if (is_down()) return link_->down(!resuming_ && head_.status == 503 ? outgoing_.position : 0, complaint());
   if (resuming_) {
     finish();
     return link_->lost(outgoing_.id, true,
                        "broke the stream of its answer and could not resume it: " + complaint());
   }
-  // One that answers in JSON-RPC takes POSTs here: it is of the modern era, or refuses this one message.
+  // A daemon that answers in JSON-RPC accepts POSTs here: it is modern, or refuses only this message.
   const bool refuses_post = head_.status == 405;
   const bool perhaps_old =
       refuses_post ||
@@ -279,7 +279,7 @@ void HttpLink::Call::on_error_status() {
   on_refused();
 }
 
-// Ours are numbers; a bridge between the eras has requests of its own, whose ids are strings.
+// Our ids are numbers; a bridge between the eras has requests of its own, whose ids are strings.
 bool HttpLink::Call::is_own(std::string_view id) const {
   const std::int64_t number = own_id(outgoing_.id);
   return number != 0 ? own_id(id) == number : same_id(id, outgoing_.id);
@@ -291,7 +291,7 @@ void HttpLink::Call::on_refused() {
   if (head_.status == 401 || head_.status == 403)
     return fail(code::connection_closed,
                 fmt::format("it {} {}", sentence(complaint()), link_->options_.advice), head_.status);
-  // Whoever decides which era the daemon speaks needs its own words.
+  // The code that decides which era the daemon speaks needs its original answer.
   if (link_->modern() || outgoing_.known == Method::initialize) {
     std::string error(error_in(body));
     std::ranges::replace_if(error, [](char c) { return c == '\n' || c == '\r'; }, ' ');
@@ -348,8 +348,8 @@ void HttpLink::Call::stream_ended(bool broken, const std::string& why) {
   link_->lost(outgoing_.id, true, why);
 }
 
-// A daemon that ends the stream in good order wants us to come back later, as often as it likes: the deadline
-// of the call is the limit. A connection that broke may mean that the daemon is gone: look at once.
+// A daemon that ends the stream in good order wants us to come back later, as often as it likes: the call's
+// deadline is the limit. A broken connection may mean that the daemon is gone: check at once.
 void HttpLink::Call::resume_later(bool broken) {
   auto wait = [weak = weak_from_this(), broken](const std::string& trouble) {
     auto self = weak.lock();
@@ -411,7 +411,7 @@ void HttpLink::Brief::on_done() {
 void HttpLink::Brief::on_failed(const HttpFailure& failure) {
   const auto self = shared_from_this();
   if (failure.kind == HttpFailure::unreachable) return link_->unreachable(failure.text);
-  // Nothing happens twice because of a notification or an answer.
+  // Sending a notification or an answer twice does no harm.
   const bool lost = failure.kind == HttpFailure::broken || failure.kind == HttpFailure::unsent;
   if (lost && !std::exchange(repeated_, true)) return post();
   log_warn("{}: a notification or answer may be lost: {}", link_->options_.peer, failure.text);
@@ -423,7 +423,7 @@ void HttpLink::Brief::finish() {
   if (outgoing_.known == Method::initialized) link_->on_initialized();
 }
 
-// --- what the daemon says of its own accord
+// --- what the daemon sends unasked
 
 HttpLink::Listener::Listener(std::shared_ptr<HttpLink> link, bool again)
     : Exchange(std::move(link)), parser_(link_->options_.limit), again_(again) {}
@@ -447,7 +447,7 @@ void HttpLink::Listener::on_done() {
   if (is_redirect()) {
     if (const auto target = redirected(); target && redirects_ == 1) return link_->listen_at(*target);
   }
-  // Before there was a stream, a 404 may just mean that there never is one.
+  // If there has been no stream yet, a 404 may just mean that there never is one.
   if (again_ && is_forgotten()) return link_->forget_session(0);
   if (again_ && is_down()) return link_->down(0, complaint());
   log_at(head_.status == 405 ? LogLevel::debug : LogLevel::info, "{}: it offers no stream of its own: it {}",
@@ -461,7 +461,7 @@ void HttpLink::Listener::on_failed(const HttpFailure& failure) {
     log_warn("{}: its own stream can't be used: {}", link_->options_.peer, failure.text);
     return;
   }
-  // Perhaps the daemon is gone: come back at once, but not in a frenzy.
+  // Perhaps the daemon is gone: reconnect at once, but not in a tight loop.
   const bool young = std::chrono::steady_clock::now() - since_ < usual_retry;
   link_->listen_later(young ? usual_retry : milliseconds(0));
 }

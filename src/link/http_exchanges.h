@@ -1,7 +1,7 @@
-// The kinds of HTTP exchanges that a session consists of. Only http_link.cpp and http_exchanges.cpp need to
-// know them.
+// The kinds of HTTP exchanges that make up a session. Only http_link.cpp and http_exchanges.cpp need to know
+// them.
 //
-// An exchange keeps its link alive until the link's client lets go of it. One thread.
+// An exchange keeps its link alive until the link's HTTP client releases it. One thread.
 #pragma once
 
 #include "link/http_link.h"
@@ -24,7 +24,7 @@ class HttpLink::Exchange : public HttpExchange {
   // It, or the gateway in front of it, says that it is down.
   bool is_down() const { return head_.status >= 502 && head_.status <= 504; }
   bool is_redirect() const;
-  // Where to go on; or why not.
+  // Where to continue, or why not.
   std::expected<std::string, std::string> redirected();
   // "answered 404 Not Found: no such page"
   std::string complaint() const;
@@ -35,7 +35,7 @@ class HttpLink::Exchange : public HttpExchange {
   int redirects_ = 0;
 };
 
-// A request, until its answer is there.
+// A request, until its answer arrives.
 class HttpLink::Call final : public Exchange, public std::enable_shared_from_this<Call> {
  public:
   Call(std::shared_ptr<HttpLink> link, Outgoing outgoing);
@@ -46,8 +46,8 @@ class HttpLink::Call final : public Exchange, public std::enable_shared_from_thi
   // It is a subscription, and its stream is open.
   bool listens() const { return outgoing_.known == Method::listen && is_stream(); }
   void post();
-  // Says that the request failed, and is done with it.
-  // `status`: of the answer that it failed with, if it had one.
+  // Reports that the request failed, and ends it. `status`: that of the HTTP answer, if there was
+  // one.
   void fail(int code, const std::string& why, int status = 0);
   void fail_as_refused() { on_refused(); }
   void finish();
@@ -75,7 +75,7 @@ class HttpLink::Call final : public Exchange, public std::enable_shared_from_thi
   std::size_t body_size_ = 0;
   boost::asio::steady_timer timer_;
   int resends_ = 0;
-  int breaks_ = 0;  // of the stream, since it last came further
+  int breaks_ = 0;  // of the stream, since it last made progress
   std::string resumed_at_;
   bool begun_ = false;
   bool resuming_ = false;
@@ -100,7 +100,7 @@ class HttpLink::Brief final : public Exchange, public std::enable_shared_from_th
   bool repeated_ = false;
 };
 
-// The stream of what the daemon says of its own accord.
+// The stream of messages that the daemon sends unasked.
 class HttpLink::Listener final : public Exchange {
  public:
   Listener(std::shared_ptr<HttpLink> link, bool again);
@@ -119,7 +119,7 @@ class HttpLink::Listener final : public Exchange {
 // The one stream of the old transport, over which everything comes.
 class HttpLink::OldStream final : public Exchange {
  public:
-  // If there is no such stream, the call is answered with what the daemon said of it before.
+  // If there is no such stream, the call is answered with what the daemon said about it before.
   OldStream(std::shared_ptr<HttpLink> link, std::shared_ptr<Call> call);
 
  private:
@@ -134,7 +134,7 @@ class HttpLink::OldStream final : public Exchange {
   bool open_ = false;
 };
 
-// The end of the session, as far as the daemon cares to know.
+// Tells the daemon that the session ends.
 class HttpLink::Farewell final : public HttpExchange {
  public:
   explicit Farewell(std::function<void()> done) : done_(std::move(done)) {}

@@ -14,15 +14,15 @@ namespace {
 
 using std::chrono::milliseconds;
 
-// More than this waiting: the daemon is too slow, stop feeding it. Less than that again: go on.
+// When more than this waits, the daemon is too slow: stop feeding it. Below the other mark: go on.
 constexpr std::size_t high_water = 1024 * 1024;
 constexpr std::size_t overflow = 64 * high_water;
 constexpr std::size_t low_water = 256 * 1024;
 constexpr std::size_t longest_session_id = 1024;
-// A daemon of the old transport tells its endpoint at once.
+// A daemon of the old transport sends its endpoint at once.
 constexpr milliseconds old_transport_patience{5'000};
 
-// Line ends between the tokens of a message become blanks; one within a string is not JSON, and stays.
+// Line breaks between the tokens of a message become blanks; one within a string isn't JSON, and stays.
 void make_one_line(char* data, std::size_t size) {
   const std::string_view text(data, size);
   if (std::memchr(data, '\n', size) == nullptr && std::memchr(data, '\r', size) == nullptr) return;
@@ -42,7 +42,7 @@ HttpLink::HttpLink(LinkContext& context, std::unique_ptr<HttpClient> client, Opt
 
 void HttpLink::start(Handler& handler) {
   handler_ = &handler;
-  // A daemon that is not there is better known before the first request.
+  // It is better to know before the first request that a daemon isn't there.
   client_->probe([weak = weak_from_this()](const std::string& trouble) {
     auto self = weak.lock();
     if (self && !trouble.empty()) self->unreachable(trouble);
@@ -73,13 +73,13 @@ void HttpLink::send(std::string_view line) {
   if (const auto message = read_message(line)) send(*message, {});
 }
 
-// The headers repeat what is sent, whatever the edits made of it: so it is read again.
+// The headers repeat what is actually sent, after all edits: so it is parsed again.
 void HttpLink::send_modern(std::string body) {
   const auto message = read_message(body);
   if (!message) return log_warn("{}: a message can't be sent: {}", options_.peer, message.error().reason);
   if (message->is_answer()) return log_debug("{}: a modern server accepts no answers", options_.peer);
   if (message->known == Method::cancelled) {
-    // The daemon sees the end of the request's connection; there is nothing to say besides.
+    // The daemon sees that the request's connection closes; nothing else needs to be sent.
     ++position_;
     return drop_call(std::string(message->text(message->request_id)));
   }
@@ -112,7 +112,7 @@ void HttpLink::post(Outgoing outgoing) {
   if (!outgoing.cancels.empty()) {
     const auto call = calls_.find(outgoing.cancels);
     if (call != calls_.end() && !call->second->begun())
-      return drop_call(outgoing.cancels);  // it was never asked
+      return drop_call(outgoing.cancels);  // it was never sent
   }
   // What follows the end of the handshake must not overtake it on another connection.
   if (outgoing.known == Method::initialized && !modern()) holding_ = true;
@@ -138,7 +138,7 @@ void HttpLink::release() {
   }
 }
 
-// The daemon was told that nobody waits for the answer: nor do we.
+// The daemon was told that nobody waits for the answer, so we don't either.
 void HttpLink::drop_call(const std::string& id) {
   const auto found = calls_.find(id);
   if (found == calls_.end()) return;
@@ -305,7 +305,7 @@ void HttpLink::unreachable(const std::string& why) {
 
 void HttpLink::forget_session(std::uint64_t position) {
   if (ended_) return;
-  if (position != 0) unwritten_.insert(position);  // it was turned away at the door
+  if (position != 0) unwritten_.insert(position);  // it was rejected unprocessed
   forgotten_ = true;
   end("no longer knows our session");
 }

@@ -1,17 +1,17 @@
-// A link to an HTTP daemon: one session of MCP's Streamable HTTP transport, or, if the daemon knows only
-// that, of the older HTTP+SSE transport (2024-11-05).
+// A link to an HTTP daemon: one session of MCP's Streamable HTTP transport or, if the daemon supports nothing
+// newer, of the HTTP+SSE transport (2024-11-05).
 //
-// Each message is a POST of its own; what it answers, at once or as a stream of events, are messages to us.
-// What the daemon says of its own accord comes over one GET that stays open. A stream that breaks is resumed
-// where the daemon lets us.
+// Each message is a POST of its own; the answers, immediate or as an event stream, are messages to us. What
+// the daemon sends unasked comes over one GET that stays open. A broken stream is resumed if the daemon
+// supports it.
 //
-// In the modern era there are POSTs alone: no session, no GET, nothing to resume. A request's cancellation is
-// the end of its connection, and what the daemon says of its own accord is the answer to
-// `subscriptions/listen`, a stream without an end.
+// In the modern era there are only POSTs: no session, no GET, nothing to resume. Closing its connection
+// cancels a request, and what the daemon sends unasked is the answer to `subscriptions/listen`, an endless
+// stream.
 //
-// The link ends when the daemon cannot be reached any more, or no longer knows the session. The loss of a
-// single answer is told by on_lost(), and an HTTP error becomes the error answer of the one request that got
-// it.
+// The link ends when the daemon can't be reached any more, or no longer knows the session. The loss of a
+// single answer is reported by on_lost(), and an HTTP error becomes the error answer of the one request that
+// got it.
 //
 // One thread.
 #pragma once
@@ -45,9 +45,9 @@ class HttpLink final : public Link, public std::enable_shared_from_this<HttpLink
   ~HttpLink() override { close(); }
 
   void start(Handler& handler);
-  // Of what is sent from now on. Legacy, unless told otherwise.
+  // The era of what is sent from now on. Legacy, unless told otherwise.
   void speak(Era era) { era_ = era; }
-  // The daemon's tools, in the modern era; takes those out that must not be offered.
+  // The daemon's tools, in the modern era; removes those that must not be offered.
   void learn_tools(std::vector<Item>& tools);
   // Ends the session; `done` is called when the daemon has been told, or at once if there is nothing to tell.
   void end_session(std::chrono::milliseconds patience, std::function<void()> done);
@@ -64,9 +64,9 @@ class HttpLink final : public Link, public std::enable_shared_from_this<HttpLink
   void finish() override { finishing_ = true; }
   void close() override;
 
-  // Why it ended: the daemon lives, but does not know our session any more.
+  // Why it ended: the daemon is alive, but no longer knows our session.
   bool forgotten() const { return forgotten_; }
-  // Or: nobody takes connections there.
+  // Or: nobody accepts connections there.
   bool was_unreachable() const { return unreachable_; }
   bool modern() const { return era_ == Era::modern; }
   bool old_transport() const { return !old_target_.empty(); }
@@ -82,12 +82,12 @@ class HttpLink final : public Link, public std::enable_shared_from_this<HttpLink
   class OldStream;
   class Farewell;
 
-  // A message on its way out.
+  // A message that is being sent.
   struct Outgoing {
     std::string body;
-    std::string headers{};  // that repeat it
+    std::string headers{};  // that repeat parts of it
     std::string id;         // of a request
-    std::string cancels;    // the id of a request that is taken back
+    std::string cancels;    // the id of a request that is cancelled
     Method known = Method::other;
     std::uint64_t position = 0;
   };
@@ -99,7 +99,7 @@ class HttpLink final : public Link, public std::enable_shared_from_this<HttpLink
   HttpRequest request(const Outgoing& outgoing) const;
   HttpRequest stream_request(const std::string& last_id) const;
 
-  // For exchanges, to hand on what came. Bytes are made one line, in place.
+  // For exchanges, to pass on what came. Turns the bytes into one line, in place.
   std::expected<Message, Refusal> read(char* data, std::size_t size, const BufferRef& buffer);
   void handle(const Message& message);
   void deliver_batch(char* data, std::size_t size);
@@ -115,7 +115,7 @@ class HttpLink final : public Link, public std::enable_shared_from_this<HttpLink
   void listen_later(std::chrono::milliseconds delay);
   void try_old_transport(std::shared_ptr<Call> call);
   void old_transport_opened(const Url& endpoint);
-  // What went wrong. A position is given if the daemon surely did not do what was sent there.
+  // What went wrong. A position is given if the daemon certainly didn't act on what was sent there.
   void lost(const std::string& id, bool reached, std::string_view why);
   void doubt(const std::shared_ptr<Call>& call, const std::string& why);
   void unreachable(const std::string& why);
@@ -129,7 +129,7 @@ class HttpLink final : public Link, public std::enable_shared_from_this<HttpLink
   Era era_ = Era::legacy;
   MirroredHeaders mirrored_;
   std::string target_;      // where to POST; a redirect may change it
-  std::string old_target_;  // the same in the old transport; empty: that is not spoken
+  std::string old_target_;  // the same in the old transport; empty: not in use
   Handler* handler_ = nullptr;
   std::string session_id_;
   std::string version_;
@@ -137,7 +137,7 @@ class HttpLink final : public Link, public std::enable_shared_from_this<HttpLink
   std::uint64_t position_ = 0;
   std::set<std::uint64_t> unwritten_;  // what the daemon has not seen
   std::unordered_map<std::string, std::shared_ptr<Call>> calls_;
-  std::deque<Outgoing> held_;  // they must wait for what was sent before them
+  std::deque<Outgoing> held_;  // must wait for what was sent before them
   std::size_t held_bytes_ = 0;
   bool holding_ = false;
   bool was_full_ = false;

@@ -22,7 +22,7 @@ using boost::system::error_code;
 // For one address, from the first packet to the end of the TLS handshake; less if there are others to try.
 constexpr std::chrono::seconds connect_patience{10};
 constexpr std::chrono::seconds connect_patience_of_many{3};
-// A peer that is gone without a word is noticed after idle + count * interval = 25 s.
+// A peer that vanishes silently is noticed after idle + count * interval = 25 s.
 constexpr int keep_alive_idle = 10;
 constexpr int keep_alive_interval = 5;
 constexpr int keep_alive_count = 3;
@@ -56,7 +56,7 @@ class Socket final : public HttpSocket, public std::enable_shared_from_this<Sock
     on_connected_ = std::move(on_connected);
     const Url& to = origin_.proxy ? origin_.proxy->url : origin_.url;
     error_code error;
-    // A proxy finds names for us, and whom it connects to is its affair; but what is no name we know.
+    // A proxy resolves names for us, and where it connects is its affair; but we can check a literal address.
     if (origin_.proxy) {
       const auto behind = asio::ip::make_address(origin_.url.host, error);
       if (!error && !origin_.addresses.allows(kind_of(behind))) return give_up(forbidden(behind));
@@ -65,7 +65,7 @@ class Socket final : public HttpSocket, public std::enable_shared_from_this<Sock
     if (!error) {
       endpoints_ = {{address, to.port}};
     } else if (to.host == "localhost" ||
-               to.host.ends_with(".localhost")) {  // by definition; no look-up needed
+               to.host.ends_with(".localhost")) {  // by definition; no lookup needed
       endpoints_ = {{asio::ip::address_v4::loopback(), to.port}, {asio::ip::address_v6::loopback(), to.port}};
     } else {
       resolver_.async_resolve(to.host, std::to_string(to.port),
@@ -140,7 +140,7 @@ class Socket final : public HttpSocket, public std::enable_shared_from_this<Sock
       if (stopped || !self || self->closed_) return;
       self->late_ = true;
       error_code ignored;
-      self->tcp_.close(ignored);  // whatever waits for it fails now
+      self->tcp_.close(ignored);  // pending operations fail now
     });
     tcp_.async_connect(endpoint, [self = shared_from_this()](const error_code& failed) {
       if (self->closed_) return;
@@ -252,7 +252,7 @@ class Socket final : public HttpSocket, public std::enable_shared_from_this<Sock
   std::optional<ssl::stream<tcp::socket&>> tls_;
   std::deque<tcp::endpoint> endpoints_;  // still to be tried
   OnConnected on_connected_;
-  std::string tunnel_;  // what is said to the proxy, and what it answers
+  std::string tunnel_;  // the request to the proxy, and its answer
   bool late_ = false;
   bool closed_ = false;
 };

@@ -1,7 +1,7 @@
-// A connection to the host of a daemon, ready for HTTP: found, connected, through a proxy if need be, and
-// with TLS if the address says so. All that knows of sockets and TLS is behind this.
+// A connection to the host of a daemon, ready for HTTP: resolved, connected, through a proxy if needed, and
+// with TLS if the URL says so. All knowledge of sockets and TLS is behind this interface.
 //
-// One thread; callbacks come from the event loop, never from within the call that asked for them.
+// One thread; callbacks come from the event loop, never from within the call that requested them.
 #pragma once
 
 #include <boost/asio/io_context.hpp>
@@ -29,17 +29,17 @@ class HttpSocket {
   virtual void connect(OnConnected on_connected) = 0;
   virtual void read_some(std::span<char> room, OnBytes on_bytes) = 0;
   virtual void write(std::string_view bytes, OnBytes on_bytes) = 0;  // all of them
-  // Whether the peer has closed it by now.
+  // Whether the peer has closed it.
   virtual bool closed_by_peer() = 0;
   // Nobody is called any more.
   virtual void close() = 0;
 };
 
-// Where to connect to, and whom to trust there.
+// Where to connect, and whom to trust there.
 struct HttpOrigin {
   Url url;
   std::optional<Proxy> proxy;
-  std::string cacert;     // a file with certificates to trust besides the system's
+  std::string cacert;     // a file with certificates to trust in addition to the system's
   bool insecure = false;  // trust anybody
   AddressRule addresses = AddressRule::anywhere();
 };
@@ -50,7 +50,7 @@ class HttpDialer {
   virtual ~HttpDialer() = default;
   virtual std::shared_ptr<HttpSocket> socket() = 0;
   virtual const HttpOrigin& origin() const = 0;
-  // Where the last connection led to; nothing if there was none, or a proxy made it.
+  // The kind of address the last connection reached; nothing if there was none, or a proxy made it.
   virtual std::optional<AddressKind> reached() const = 0;
 
   // The error says what is wrong with the certificates.

@@ -23,10 +23,10 @@ namespace json = boost::json;
 constexpr std::string_view annotation = "x-mcp-header";
 constexpr std::string_view sentinel_begin = "=?base64?";
 constexpr std::string_view sentinel_end = "?=";
-// A number beyond these is not the same in every JSON parser.
+// Numbers beyond this are read differently by different JSON parsers.
 constexpr double largest_integer = 9'007'199'254'740'991;
 
-// Where else a schema has schemas in it: an annotation there is wrong.
+// Where else a schema contains schemas: an annotation there is an error.
 constexpr std::array<std::string_view, 17> keywords_with_schemas{"items",
                                                                  "prefixItems",
                                                                  "contains",
@@ -142,7 +142,7 @@ void add(std::string& lines, std::string_view name, std::string_view value) {
   lines.append(name).append(": ").append(value).append("\r\n");
 }
 
-// What a request's Mcp-Name repeats. The tasks/* are those of the Tasks extension.
+// What a request's Mcp-Name repeats. tasks/* methods are those of the Tasks extension.
 std::string_view name_in(const Message& message, std::string_view method) {
   if (message.known == Method::tools_call || message.known == Method::prompts_get)
     return message.text(message.name);

@@ -27,7 +27,7 @@ std::string fault_in(const std::string& schema) {
   return found ? std::string() : found.error();
 }
 
-// The headers of a call of "t", whose schema is this, beyond those that every call has.
+// The headers of a call of "t" with this schema, beyond those that every call has.
 std::string params_of(const std::string& schema, const std::string& arguments) {
   MirroredHeaders headers;
   std::vector<Item> tools{tool("t", schema)};
@@ -44,7 +44,7 @@ std::string headers_of(const std::string& line) {
   return MirroredHeaders().of(*read_message(line));
 }
 
-// The examples of the specification, and its reasons.
+// The specification's examples, and its reasons.
 TEST(MirroredHeaders, a_value_that_a_header_cannot_carry_is_encoded) {
   EXPECT_EQ(header_value("us-west1"), "us-west1");
   EXPECT_EQ(header_value("Hello, 世界"), "=?base64?SGVsbG8sIOS4lueVjA==?=");
@@ -75,7 +75,7 @@ TEST(MirroredHeaders, each_message_repeats_its_version_and_method_and_some_a_nam
             "MCP-Protocol-Version: 2026-07-28\r\nMcp-Method: notifications/x\r\n");
 }
 
-// A header must be what the body says, even if that is something else than we would have said.
+// A header must match the body, even if the body has something else than we would have sent.
 TEST(MirroredHeaders, the_version_is_the_one_in_the_body) {
   EXPECT_THAT(
       headers_of(

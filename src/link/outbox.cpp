@@ -68,18 +68,18 @@ void Outbox::consume(std::size_t count) {
     count -= step;
     written_ += step;
     if (written_ == chunks_[first_].bytes().size()) {
-      if (first_ > 0) chunks_[first_] = Chunk();  // the first one's memory serves again
+      if (first_ > 0) chunks_[first_] = Chunk();  // the first one's memory is reused
       chunks_[first_].buffer.reset();
       ++first_;
       written_ = 0;
     }
   }
-  if (first_ > most_written_chunks) {  // a peer that is always a little behind must not make us grow
+  if (first_ > most_written_chunks) {  // a peer that always lags a little must not make us grow
     chunks_.erase(chunks_.begin() + 1, chunks_.begin() + static_cast<std::ptrdiff_t>(first_));
     first_ = 1;
   }
   if (bytes_ > 0) return;
-  // Keep one block of a usual size, so that the next message needs no allocation.
+  // Keep one block of normal size, so that the next message needs no allocation.
   std::string block = chunks_.empty() ? std::string() : std::move(chunks_.front().copied);
   if (block.capacity() > 2 * full_block) std::string().swap(block);  // an assignment keeps the memory
   block.clear();

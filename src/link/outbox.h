@@ -1,5 +1,5 @@
-// What waits to be written to one peer. Small messages are copied into one block, because a copy costs less
-// than another piece in a gathered write; large ones stay where they were received and are shared.
+// What is waiting to be written to one peer. Small messages are copied into one block, because a copy costs
+// less than another piece in a gathered write; large ones stay where they were received and are shared.
 //
 // One thread.
 #pragma once
@@ -20,7 +20,7 @@ namespace mcpivot {
 
 class Outbox {
  public:
-  // A message with these edits, which must be in the order of their places, as one line.
+  // Adds a message with these edits, which must be sorted by position, as one line.
   void add(const Message& message, std::span<const Edit> edits);
   void add(std::string_view line);
   // Bytes as they are; a large block isn't copied.
@@ -30,7 +30,7 @@ class Outbox {
   bool empty() const { return bytes_ == 0; }
   std::size_t bytes() const { return bytes_; }
 
-  // Fills `pieces` with what comes next and returns how many there are.
+  // Fills `pieces` with what to write next, and returns how many there are.
   std::size_t gather(std::span<iovec> pieces) const;
   // That many bytes have been written.
   void consume(std::size_t count);
@@ -40,7 +40,7 @@ class Outbox {
     std::string copied;       // either these bytes,
     BufferRef buffer;         // or,
     std::string_view shared;  // in that buffer, these
-    bool whole = false;       // nothing is added to it: that might copy it
+    bool whole = false;       // nothing may be appended to it: that might copy it
     std::string_view bytes() const { return buffer ? shared : std::string_view(copied); }
   };
 

@@ -18,7 +18,7 @@ namespace {
 
 constexpr std::chrono::seconds large_buffer_kept{1};
 
-// A pipe that holds a large message in fewer pieces needs fewer wake-ups. Best effort: not every descriptor
+// A larger pipe takes a large message in fewer pieces, with fewer wake-ups. Best effort: not every descriptor
 // is a pipe, and the system limits how much an unprivileged user may ask for.
 void enlarge_pipe(int descriptor) {
   ::fcntl(descriptor, F_SETPIPE_SZ, 1024 * 1024);
@@ -97,8 +97,8 @@ void PipeLink::on_read(const boost::system::error_code& error, std::size_t count
   read();
 }
 
-// Gives the memory of large messages back when none has come for a while. The read that is waiting for the
-// next message has that memory in its hands, so it is cancelled and started again.
+// Frees the memory of large messages when none has come for a while. The pending read uses that memory, so it
+// is cancelled and started again.
 void PipeLink::trim_later() {
   trim_timer_.expires_after(large_buffer_kept);
   trim_timer_.async_wait([weak = weak_from_this()](const boost::system::error_code& error) {
@@ -137,7 +137,7 @@ void PipeLink::dispatch(const LineReader::Event& event) {
   }
 }
 
-// What is sent to a peer that reads no more counts as sent, and will never be taken.
+// What is sent to a peer that reads no more counts as sent, but will never be read.
 bool PipeLink::writable() {
   if (out_.is_open() && !finishing_) return true;
   ++position_;
@@ -208,7 +208,7 @@ void PipeLink::break_off(const std::string& why) {
 std::uint64_t PipeLink::taken_by_peer() const {
   if (!out_.is_open()) return taken_before_break_;
   int unread = 0;
-  // Also right for the writing end of a pipe, even when nobody has the other end open any more.
+  // Also works on the writing end of a pipe, even when nobody has the other end open any more.
   if (::ioctl(const_cast<PipeLink*>(this)->out_.native_handle(), FIONREAD, &unread) != 0) unread = 0;
   return position_ - outbox_.bytes() - static_cast<std::uint64_t>(unread);
 }
@@ -216,7 +216,7 @@ std::uint64_t PipeLink::taken_by_peer() const {
 void PipeLink::finish() {
   finishing_ = true;
   if (outbox_.empty() && out_.is_open()) {
-    taken_before_break_ = position_;  // it may yet read what is in the pipe, and nobody will see it
+    taken_before_break_ = position_;  // it may still read what is in the pipe, unnoticed
     out_.close();
   }
 }

@@ -1,6 +1,6 @@
-// A link over two file descriptors, one line a message: the client's stdin and stdout, or a child's pipes.
+// A link over two file descriptors, one message per line: the client's stdin and stdout, or a child's pipes.
 //
-// Reads go through the event loop. Writes are tried at once, and only what the kernel does not take waits for
+// Reads go through the event loop. Writes are tried at once, and only what the kernel doesn't take waits for
 // the loop: in a proxy nearly every write succeeds, and the detour would cost more than the write.
 //
 // The link owns the descriptors that it is given. One thread.
@@ -50,18 +50,18 @@ class PipeLink final : public Link, public Corkable, public std::enable_shared_f
   void close() override;
   void flush() override;
 
-  // Whether all that was sent has been written; and what has not been, in bytes.
+  // Whether everything sent has been written; and how many bytes haven't.
   bool drained() const { return outbox_.empty(); }
   std::size_t unsent() const { return outbox_.bytes(); }
 
-  // In bytes. What a peer has not taken out of the pipe when it dies has never been seen by it.
+  // In bytes. What a peer has not read from the pipe when it dies, it has never seen.
   std::uint64_t position() const override { return position_; }
   bool reached(std::uint64_t position) const override { return position <= taken_by_peer(); }
-  // Another number whenever something has come, or reading was taken up again.
+  // Changes whenever something has arrived, or reading was resumed.
   std::uint64_t signs_of_life() const { return signs_of_life_; }
 
  private:
-  // More than this waiting: the peer is too slow, stop feeding it. Less than that again: go on.
+  // When more than this waits, the peer is too slow: stop feeding it. Below the other mark: go on.
   static constexpr std::size_t high_water = 1024 * 1024;
   static constexpr std::size_t overflow = 64 * high_water;
   static constexpr std::size_t low_water = 256 * 1024;
@@ -88,7 +88,7 @@ class PipeLink final : public Link, public Corkable, public std::enable_shared_f
   Handler* handler_ = nullptr;
   bool reading_ = false;
   bool paused_ = false;
-  bool ended_ = false;          // on_end() has been said
+  bool ended_ = false;          // on_end() has been called
   bool flush_waiting_ = false;  // a cork holds it
   bool writing_waits_ = false;  // the kernel's buffer is full
   bool was_full_ = false;

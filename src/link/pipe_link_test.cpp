@@ -10,7 +10,7 @@
 namespace mcpivot {
 namespace {
 
-// Throws at the first message that it gets.
+// Throws on its first message.
 struct Clumsy final : Link::Handler {
   void on_message(const Message&) override {
     if (++messages == 1) throw std::runtime_error("oh");

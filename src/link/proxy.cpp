@@ -71,7 +71,7 @@ std::expected<std::optional<Proxy>, std::string> proxy_for(const Url& url, const
   if (text.empty()) return std::nullopt;
   if (text.find("://") == std::string::npos) text = "http://" + text;
   Proxy proxy;
-  // The name and password of a user, which our own addresses do not have.
+  // The user name and password, which our Url type doesn't have.
   const auto begin = text.find("://") + 3;
   const auto at = text.rfind('@', std::min(text.find('/', begin), text.size()));
   if (at != std::string::npos && at >= begin) {

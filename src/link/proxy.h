@@ -1,5 +1,5 @@
 // Which HTTP proxy the environment wants for an address: HTTP_PROXY, HTTPS_PROXY, ALL_PROXY and NO_PROXY, in
-// capitals or not. A host on this machine is never reached through a proxy.
+// upper or lower case. A host on this machine is never reached through a proxy.
 #pragma once
 
 #include <expected>
@@ -13,13 +13,13 @@ namespace mcpivot {
 
 struct Proxy {
   Url url;
-  std::string authorization;  // for the header Proxy-Authorization; empty: none
+  std::string authorization;  // for the Proxy-Authorization header; empty: none
 };
 
 // The error says which variable isn't a URL.
 std::expected<std::optional<Proxy>, std::string> proxy_for(const Url& url, const Variable& variable);
 
-// "localhost", "127.0.0.1", "::1" and their like.
+// "localhost", "127.0.0.1", "::1" and the like.
 bool is_loopback(const std::string& host);
 
 }  // namespace mcpivot

@@ -61,7 +61,7 @@ void SseParser::take_name(std::string_view& piece) {
   begin_value();
 }
 
-// The name of a field has come in full.
+// The name of a field is complete.
 void SseParser::begin_value() {
   if (!begun_ && text_.starts_with(byte_order_mark)) text_.erase(0, byte_order_mark.size());
   begun_ = true;
@@ -82,7 +82,7 @@ void SseParser::take_value(std::string_view part) {
   if (std::exchange(value_begins_, false) && part.front() == ' ') part.remove_prefix(1);
   if (field_ == Field::data) return add_data(part);
   if (field_ == Field::unknown) return;
-  // One byte more than is allowed, so that it is seen that there was more.
+  // One byte more than is allowed, to notice that there was more.
   text_ += part.substr(0, longest_short_value + 1 - std::min(text_.size(), longest_short_value + 1));
 }
 
@@ -101,7 +101,7 @@ void SseParser::add_data(std::string_view part) {
   size_ += part.size();
 }
 
-// True: it was the empty line behind an event.
+// True: it was the empty line after an event.
 bool SseParser::end_line() {
   if (field_ == Field::name) {
     if (!begun_ && text_ == byte_order_mark) text_.clear();

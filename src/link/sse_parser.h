@@ -1,5 +1,5 @@
-// Takes a stream of server-sent events apart as it comes in, whatever the pieces it comes in, and never holds
-// more than one event of the permitted size: a longer one is skimmed as it streams past, and reported.
+// Parses a stream of server-sent events as it comes in, in pieces of any size, and never holds more than one
+// event of the permitted size: a longer one is skimmed as it streams past and reported.
 //
 //   while (auto event = parser.next(piece)) …    // takes from the front of the piece until it is empty
 //
@@ -26,20 +26,20 @@ class SseParser {
   struct Event {
     std::string type;          // empty: "message"
     std::string_view data;     // valid until the next call of next(), or as long as buffer() is kept
-    std::optional<Skim> over;  // the data was over the limit, and this is what is known of it
+    std::optional<Skim> over;  // the data was over the limit; this is what is known about it
   };
-  // The next event that is complete within the piece. Events without data are not worth telling.
+  // The next event that is complete within the piece. Events without data are skipped.
   std::optional<Event> next(std::string_view& piece);
 
   // What holds the data of the last event. The bytes may be changed.
   const BufferRef& buffer() const { return buffer_; }
-  // The id of the last event: where a broken stream goes on. Empty: it cannot.
+  // The id of the last event, from which a broken stream can be resumed. Empty: it can't.
   const std::string& last_id() const { return last_id_; }
-  // How long the server wants us to wait before we come back.
+  // How long the server wants us to wait before reconnecting.
   std::optional<std::chrono::milliseconds> retry() const { return retry_; }
   // How much of an event over the limit has gone by.
   std::uint64_t skimmed() const { return skim_ ? skim_->size() : 0; }
-  // Forgets what has come of an event that was cut off. The ids stay.
+  // Forgets the part of an event that was cut off. The ids stay.
   void restart();
 
  private:
@@ -59,7 +59,7 @@ class SseParser {
   bool has_data_ = false;
   std::optional<Skim> skim_;
   Field field_ = Field::name;
-  bool value_begins_ = false;  // a blank behind the colon does not count
+  bool value_begins_ = false;  // a blank after the colon doesn't count
   bool after_return_ = false;  // the newline of a \r\n is still to come
   bool begun_ = false;         // past the byte order mark, if there is one
   std::string text_;           // a field's name, or the value of a short one

@@ -18,7 +18,7 @@ void HeadAndTail::add(std::string_view text) {
   const std::string_view first = text.substr(0, each_ - std::min(each_, head_.size()));
   head_ += first;
   tail_ += text.substr(first.size());
-  if (tail_.size() > 2 * each_) {  // now and then, not for every byte
+  if (tail_.size() > 2 * each_) {  // once in a while, not for every byte
     dropped_ += tail_.size() - each_;
     tail_.erase(0, tail_.size() - each_);
   }

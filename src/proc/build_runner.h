@@ -1,5 +1,5 @@
-// Runs a build, or another shell line of the user's: stdout and stderr are one output, which comes line by
-// line, and of which the beginning and the end are kept.
+// Runs a build, or another shell command of the user's: stdout and stderr are one output, delivered line by
+// line, of which the beginning and the end are kept.
 #pragma once
 
 #include <chrono>
@@ -12,7 +12,7 @@
 
 namespace mcpivot {
 
-// Text of which the beginning and the end matter: what lies between is dropped once it is too much, and
+// Text of which the beginning and the end matter: the middle is dropped when there is too much, and
 // counted.
 class HeadAndTail {
  public:
@@ -34,7 +34,7 @@ class BuildRunner final : public ProgramRun {
   };
   struct Handlers {
     std::function<void(std::string_view line)> on_line;
-    std::function<void(const Result&)> on_done;  // once, also if it could not be started
+    std::function<void(const Result&)> on_done;  // once, even if it couldn't be started
   };
 
   BuildRunner(boost::asio::io_context& loop, Guard& guard, Handlers handlers)

@@ -1,5 +1,5 @@
-// How many descriptors we may have open. Whoever serves many clients needs one for each; programs that we
-// start get the usual limit, because some of them rely on it (select() knows no descriptor above 1,023).
+// How many descriptors we may have open. A server with many clients needs one for each; programs that we
+// start get the usual limit, because some of them rely on it (select() supports no descriptor above 1,023).
 //
 // One thread.
 #pragma once
@@ -8,10 +8,10 @@
 
 namespace mcpivot {
 
-// As many as the system allows, but no more than are of use. How many that is.
+// Raises the limit as far as the system allows and it is useful. Returns the new limit.
 std::size_t raise_descriptor_limit();
 
-// For a child of ours, before it becomes another program: as it was before we raised it. Async-signal-safe.
+// For a child of ours, before exec: the limit as it was before we raised it. Async-signal-safe.
 void restore_descriptor_limit();
 
 }  // namespace mcpivot

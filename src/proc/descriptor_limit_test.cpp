@@ -18,7 +18,7 @@ TEST(DescriptorLimit, is_raised_to_what_the_system_allows_and_restored_for_child
   ::getrlimit(RLIMIT_NOFILE, &now);
   EXPECT_EQ(now.rlim_cur, raised);
   EXPECT_EQ(raised, std::min<rlim_t>(before.rlim_max, 65'536));
-  raise_descriptor_limit();  // a second time changes nothing
+  raise_descriptor_limit();  // a second call changes nothing
   restore_descriptor_limit();
   ::getrlimit(RLIMIT_NOFILE, &now);
   EXPECT_EQ(now.rlim_cur, few.rlim_cur);

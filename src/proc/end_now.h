@@ -1,8 +1,9 @@
-// The end of a forked child that runs no program: nothing of the parent's is flushed or destroyed twice.
+// Ends a forked child that runs no program, without flushing or destroying anything of the parent's a second
+// time.
 //
-// When lines are counted (./dev coverage), those of the child count too; and every process writes its counts
-// to one of a few folders, because one that is killed while it writes spoils the file for those that come
-// later.
+// In coverage runs (./dev coverage), the child's lines count too; and every process writes its counts
+// to one of a few folders, because a process that is killed while it writes spoils the file for later
+// ones.
 #pragma once
 
 #include <unistd.h>

@@ -16,7 +16,7 @@
 namespace mcpivot {
 namespace {
 
-// The life of the guard. A message is a process group to watch, or the negative of one to forget.
+// The guard's main loop. A message is a process group to watch, or the negative of one to forget.
 [[noreturn]] void stand_guard(int pipe) {
   ::setpgid(0, 0);
   ::prctl(PR_SET_NAME, "mcpivot-guard");
@@ -51,7 +51,7 @@ bool Guard::start() {
     ::close(ends[1]);
     return false;
   }
-  ::setpgid(pid_, pid_);  // here, too: it may not have run yet when somebody kills our group
+  ::setpgid(pid_, pid_);  // also here: it may not have run yet when somebody kills our group
   pipe_ = ends[1];
   return true;
 }
@@ -62,7 +62,7 @@ Guard::~Guard() {
   ::waitpid(pid_, nullptr, 0);
 }
 
-// Smaller than PIPE_BUF, so written whole or not at all; the guard reads all the time, so it does not block.
+// Smaller than PIPE_BUF, so written whole or not at all; the guard always reads, so this doesn't block.
 void Guard::tell(pid_t message) const {
   if (pipe_ < 0) return;
   while (::write(pipe_, &message, sizeof(message)) < 0 && errno == EINTR) {

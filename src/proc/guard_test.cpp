@@ -10,8 +10,8 @@
 namespace mcpivot {
 namespace {
 
-// Somebody with a guard, whom a kill of the whole group meets, and a ward that would live for ever, and has
-// `alive` open as long as it lives.
+// A process with a guard, which a kill of the whole group hits, and a ward that would live forever and keeps
+// `alive` open while it does.
 [[noreturn]] void live_guarded(int alive) {
   ::setpgid(0, 0);
   Guard guard;
@@ -29,7 +29,7 @@ namespace {
   ::_exit(1);
 }
 
-// The first moments of a guard: it may not have run at all when this happens.
+// The first moments of a guard: it may not have run at all yet.
 TEST(Guard, outlives_a_kill_of_the_whole_group_right_after_its_start) {
   for (int i = 0; i < 20; ++i) {
     int ends[2];

@@ -15,7 +15,8 @@ void end_with_launcher() {
   const std::string launcher = variable;
   ::unsetenv("MCPIVOT_LAUNCHER");
   const pid_t parent = ::getppid();
-  // From somebody else's environment, or the launcher has ended already; then stdin's end is what is left.
+  // The variable came from somebody else's environment, or the launcher has ended already; then only the end
+  // of stdin tells us.
   if (std::to_string(parent) != launcher) return;
   ::prctl(PR_SET_PDEATHSIG, SIGTERM);
   if (::getppid() != parent) ::raise(SIGTERM);

@@ -24,7 +24,7 @@ void add_listeners(const char* table, std::uint16_t port, std::set<std::string>&
   constexpr std::string_view listening = "0A";
   std::ifstream file(table);
   std::string line;
-  std::getline(file, line);  // the titles
+  std::getline(file, line);  // the header line
   while (std::getline(file, line)) {
     std::istringstream words(line);
     using Words = std::istream_iterator<std::string>;

@@ -1,4 +1,4 @@
-// Who listens on a TCP port of this machine, as the kernel tells it in /proc.
+// Which process listens on a TCP port of this machine, according to /proc.
 //
 // Plain functions. Any thread.
 #pragma once
@@ -12,7 +12,7 @@
 namespace mcpivot {
 
 struct PortHolder {
-  pid_t pid = 0;          // 0: it is another user's, so that we cannot know
+  pid_t pid = 0;          // 0: it belongs to another user, so we can't know
   std::string command{};  // its command line, perhaps shortened
 };
 

@@ -42,7 +42,7 @@ struct ChildSide {
 [[noreturn]] void become(const ChildSide& side) {
   ::setpgid(0, 0);
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-  // If mcpivot is already gone there is nobody to write this byte, and nobody to work for.
+  // If mcpivot is already gone, nobody writes this byte, and there is nobody to work for.
   char byte = 0;
   if (::read(side.go, &byte, 1) != 1) end_now(127);
   ::dup2(side.stdin_end, 0);
@@ -138,7 +138,7 @@ std::expected<std::shared_ptr<Process>, std::string> Process::spawn(boost::asio:
     become(side);
   }
 
-  ::setpgid(pid, pid);  // the child does the same; whoever comes first
+  ::setpgid(pid, pid);  // the child does the same, whichever runs first
   guard.watch(pid);
   Pipe::close(failure.write_end);
   [[maybe_unused]] const auto written = ::write(go.write_end, "", 1);
@@ -152,7 +152,7 @@ std::expected<std::shared_ptr<Process>, std::string> Process::spawn(boost::asio:
     return std::unexpected(describe(report, command));
   }
   const int pidfd = static_cast<int>(::syscall(SYS_pidfd_open, pid, 0));
-  if (pidfd < 0) {  // too many files are open; nobody would hear of its end
+  if (pidfd < 0) {  // too many files are open; we wouldn't learn of its end
     const std::string why = std::strerror(errno);
     ::kill(-pid, SIGKILL);
     ::waitpid(pid, nullptr, 0);
@@ -184,7 +184,7 @@ void Process::watch() {
 }
 
 void Process::reap() {
-  // Before the leader is reaped, its number cannot be given to another process, so the group is surely ours.
+  // Until the leader is reaped, its pid can't be reused, so the group is certainly ours.
   ::kill(-pid_, SIGKILL);
   int status = 0;
   ::waitpid(pid_, &status, 0);

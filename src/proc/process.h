@@ -1,8 +1,8 @@
-// One child process with pipes to its stdin, stdout and stderr, in a process group of its own, and the way to
-// end it with everything it started.
+// One child process with pipes to its stdin, stdout and stderr, in a process group of its own, and how to end
+// it with everything it started.
 //
-// The object may go before the process has ended only after kill_now(). One thread; handlers are called from
-// the event loop.
+// The object may be destroyed before the process has ended only after kill_now(). One thread; handlers are
+// called from the event loop.
 #pragma once
 
 #include <sys/types.h>
@@ -24,13 +24,14 @@
 
 namespace mcpivot {
 
-// For whoever forks: what exec wants, made before, and the signals as a program expects them, put so after.
+// For code that forks: the argument list for exec, made before the fork, and default signal handling,
+// restored after it.
 std::vector<char*> exec_pointers(std::vector<std::string>& strings);
 void reset_signals();
 
 class Process : public std::enable_shared_from_this<Process> {
  public:
-  // Our ends of the child's pipes. Whoever takes them closes them.
+  // Our ends of the child's pipes. Whoever takes them must close them.
   struct Pipes {
     int to_stdin;
     int from_stdout;
@@ -38,7 +39,7 @@ class Process : public std::enable_shared_from_this<Process> {
   };
   using OnExit = std::function<void(ExitStatus)>;
 
-  // The error says what could not be started, why, and where it was looked for.
+  // The error says what couldn't be started, why, and where it was looked for.
   static std::expected<std::shared_ptr<Process>, std::string> spawn(boost::asio::io_context& loop,
                                                                     Guard& guard, const Command& command);
   ~Process();
@@ -50,11 +51,11 @@ class Process : public std::enable_shared_from_this<Process> {
   // Whether we sent it a signal that ends it.
   bool signalled() const { return signalled_; }
 
-  // Called once, when the process has ended; whatever else was in its group has been killed by then.
+  // Called once, when the process has ended; the rest of its group has been killed by then.
   void on_exit(OnExit handler) { on_exit_ = std::move(handler); }
 
-  // Ends the group politely: its stdin must have been closed already; after `patience` SIGTERM, after as long
-  // again SIGKILL. on_exit() is still called.
+  // Ends the group politely: its stdin must be closed already; SIGTERM follows after `patience`, SIGKILL
+  // after as long again. on_exit() is still called.
   void end(std::chrono::milliseconds patience);
   // The same without waiting first: SIGTERM now, SIGKILL after `patience`.
   void terminate(std::chrono::milliseconds patience);

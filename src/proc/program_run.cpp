@@ -10,8 +10,8 @@ namespace {
 
 using std::chrono::milliseconds;
 
-constexpr milliseconds silence{200};       // after it, no more last words are expected
-constexpr milliseconds last_words{5'000};  // from something that left its group and still talks
+constexpr milliseconds silence{200};       // after this, no more output is expected
+constexpr milliseconds last_words{5'000};  // for something that left its group and still writes
 
 }  // namespace
 
@@ -92,7 +92,7 @@ void ProgramRun::read(Pipe& pipe, Buffer& buffer, void (ProgramRun::*take)(std::
                        });
 }
 
-// Something that left the process group (a compiler cache, say) may hold the pipes open for ever.
+// Something that left the process group (a compiler cache, say) may hold the pipes open forever.
 void ProgramRun::wait_for_last_words(milliseconds longest) {
   timer_.expires_after(silence);
   timer_.async_wait(
@@ -121,7 +121,7 @@ void ProgramRun::finish(Result result) {
   for (Pipe* pipe : {&in_, &out_, &err_})
     if (pipe->is_open()) pipe->close();
   result.took = std::chrono::duration_cast<milliseconds>(std::chrono::steady_clock::now() - started_);
-  const auto keep = shared_from_this();  // whoever is told lets go of us
+  const auto keep = shared_from_this();  // the one who is told lets go of us
   on_end(result);
 }
 

@@ -1,8 +1,8 @@
-// One run of a program from start to end: it gets its stdin, what it prints is handed on as it comes, and it
-// ends within a time limit, with everything that it started. Whoever derives from this says what becomes of
-// the output.
+// One run of a program from start to end: it gets its stdin, its output is passed on as it comes, and it
+// ends within a time limit, with everything that it started. Derived classes decide what to do with the
+// output.
 //
-// Made by make_shared. May be dropped at any time; the program is then killed. One thread; the on_...()
+// Created by make_shared. May be dropped at any time; the program is then killed. One thread; the on_...()
 // functions are called from the event loop, never from within a function here.
 #pragma once
 
@@ -36,7 +36,7 @@ class ProgramRun : public std::enable_shared_from_this<ProgramRun> {
 
   virtual ~ProgramRun();
   void start(Plan plan);
-  // SIGTERM now, SIGKILL after the patience; on_end() follows. `why` follows "it": "was cancelled".
+  // SIGTERM now, SIGKILL after the patience; on_end() follows. `why` continues "it …": "was cancelled".
   void stop(const std::string& why, std::chrono::milliseconds patience = std::chrono::milliseconds(500));
 
  protected:
@@ -45,7 +45,7 @@ class ProgramRun : public std::enable_shared_from_this<ProgramRun> {
  private:
   virtual void on_stdout(std::string_view piece) = 0;
   virtual void on_stderr(std::string_view piece) = 0;
-  virtual void on_end(const Result& result) = 0;  // once, also if it could not be started
+  virtual void on_end(const Result& result) = 0;  // once, even if it couldn't be started
 
   using Pipe = boost::asio::posix::stream_descriptor;
   using Buffer = std::array<char, 16 * 1024>;

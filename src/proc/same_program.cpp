@@ -29,7 +29,7 @@ pid_t parent_of(pid_t pid) {
   return 0;
 }
 
-// Us, and those who started us.
+// Us and our ancestors.
 std::set<pid_t> our_line() {
   std::set<pid_t> line;
   for (pid_t pid = ::getpid(); pid > 1 && line.insert(pid).second;) pid = parent_of(pid);
@@ -59,11 +59,11 @@ std::vector<pid_t> processes_running(dev_t device, ino_t inode) {
   return found;
 }
 
-// One ending of several processes under way.
+// The ending of several processes, while it is under way.
 struct Ending : std::enable_shared_from_this<Ending> {
   struct Victim {
     pid_t pid;
-    boost::asio::posix::stream_descriptor handle;  // a pidfd: its process cannot be mistaken for another
+    boost::asio::posix::stream_descriptor handle;  // a pidfd: can't be mistaken for another process
   };
   explicit Ending(boost::asio::io_context& loop) : timer(loop) {}
 
@@ -84,7 +84,7 @@ struct Ending : std::enable_shared_from_this<Ending> {
     timer.async_wait([self = shared_from_this(), patience](const auto& error) {
       if (error || self->alive.empty()) return;
       self->signal_all(SIGKILL);
-      // One that cannot die now (it sleeps in the kernel) must not keep us.
+      // One that can't die now (it sleeps in the kernel) must not hold us up.
       self->timer.expires_after(patience);
       self->timer.async_wait([self](const auto& failed) {
         if (!failed) self->finish();
@@ -120,7 +120,7 @@ void end_processes_running(boost::asio::io_context& loop, dev_t device, ino_t in
     const int handle = static_cast<int>(::syscall(SYS_pidfd_open, pid, 0));
     if (handle < 0) continue;
     ending->alive.push_back({pid, boost::asio::posix::stream_descriptor(loop, handle)});
-    if (!runs(pid, device, inode)) ending->alive.pop_back();  // the number went to another meanwhile
+    if (!runs(pid, device, inode)) ending->alive.pop_back();  // the pid has been reused in the meantime
   }
   if (ending->alive.empty()) return boost::asio::post(loop, [done = std::move(done)] { done({}); });
   ending->done = std::move(done);

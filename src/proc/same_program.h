@@ -1,5 +1,5 @@
-// Who else runs a program: the other processes of this user that hold its file, which Linux refuses to
-// overwrite as long as one of them lives; and the way to end them.
+// Ends other processes of this user that run a program: while one of them lives, Linux refuses to overwrite
+// the program's file.
 //
 // One thread; `done` is called from the event loop.
 #pragma once
@@ -14,8 +14,8 @@
 
 namespace mcpivot {
 
-// Ends every process of this user that runs the file with this device and inode, but for us and those who
-// started us: SIGTERM, after the patience SIGKILL. `done` gets those that were ended.
+// Ends every process of this user that runs the file with this device and inode, except us and our ancestors:
+// SIGTERM, then SIGKILL after the patience. `done` gets those that were ended.
 void end_processes_running(boost::asio::io_context& loop, dev_t device, ino_t inode,
                            std::chrono::milliseconds patience,
                            std::function<void(std::vector<pid_t> ended)> done);

@@ -1,6 +1,6 @@
 // Reads a child's stderr for as long as anybody has it open, into its server's ring, into the log, and, if
-// wanted, on to our own stderr, where clients look for it. Never lets the child wait for us, nor us for
-// whoever reads our stderr.
+// wanted, on to our own stderr, where clients look for it. The child never waits for us, and we never wait
+// for whoever reads our stderr.
 //
 // Owns the descriptor. One thread.
 #pragma once
@@ -17,12 +17,12 @@ namespace mcpivot {
 
 class StderrReader : public std::enable_shared_from_this<StderrReader> {
  public:
-  // The ring must outlive the reader, or close() be called before it goes.
+  // The ring must outlive the reader, unless close() is called first.
   StderrReader(boost::asio::io_context& loop, int descriptor, std::string server, int generation,
                OutputRing& ring, bool pass_on);
   void start() { read(); }
   void close();
-  // Reads what is there by now, without waiting: last words are worth having before a death is reported.
+  // Reads what is there by now, without blocking, so that a crash report has the last lines.
   void drain();
 
  private:

@@ -16,7 +16,7 @@ void note_signal(int) {
 void handle_with(void (*handler)(int)) {
   struct sigaction action{};
   action.sa_handler = handler;
-  action.sa_flags = static_cast<int>(SA_RESETHAND);  // no SA_RESTART: a sleep is to end
+  action.sa_flags = static_cast<int>(SA_RESETHAND);  // no SA_RESTART: a sleep must end
   for (const int signal : {SIGINT, SIGTERM, SIGHUP}) ::sigaction(signal, &action, nullptr);
 }
 

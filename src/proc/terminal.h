@@ -1,6 +1,6 @@
-// What is known of the terminal at the other end of stdout or stderr, if one is there.
+// What is known about the terminal at the other end of stdout or stderr, if there is one.
 //
-// Any thread, but for EndOnSignal, of which there is one at a time.
+// Any thread, except for EndOnSignal, of which there is one at a time.
 #pragma once
 
 #include <cstddef>
@@ -10,11 +10,11 @@ namespace mcpivot {
 
 bool is_terminal(int descriptor);
 
-// The columns of stdout's terminal; nothing if stdout isn't a terminal, or doesn't say.
+// The width of stdout's terminal in columns; nothing if stdout isn't a terminal or doesn't report one.
 std::optional<std::size_t> terminal_width();
 
 // While it lives, a first SIGINT, SIGTERM or SIGHUP does not end the program but makes `due()` true, and ends
-// a sleep; a second one ends it. For loops that have something to put right at their end.
+// a sleep; a second one ends it. For loops that have something to clean up at their end.
 class EndOnSignal {
  public:
   EndOnSignal();

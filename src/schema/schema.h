@@ -10,7 +10,7 @@
 // - "$id": "#name" is an anchor.
 // - If "$schema" names draft 4, 6 or 7, keywords next to "$ref" are ignored.
 //
-// Nothing here runs for ever or overflows the stack, whatever schema and value say: depth is limited,
+// Nothing here runs forever or overflows the stack, whatever schema and value say: depth is limited,
 // patterns are given up after too many steps, and a check has a budget of steps; a check that exceeds it says
 // so.
 //

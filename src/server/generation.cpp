@@ -496,7 +496,7 @@ void Generation::fail_answers(std::string_view line, const std::string& why) {
   }
 }
 
-// If this was an answer to somebody, that somebody gets an error instead of waiting for ever.
+// If this was an answer to somebody, that somebody gets an error instead of waiting forever.
 void Generation::fail_answer(const Skim& skim, const std::string& why) {
   if (!skim.method().empty()) return;
   const std::int64_t own = own_of(skim.id());

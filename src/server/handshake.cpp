@@ -10,7 +10,7 @@
 namespace mcpivot {
 namespace {
 
-// A server whose pages never end must not keep us for ever.
+// A server whose pages never end must not keep us forever.
 constexpr int most_pages = 1000;
 
 std::string error_text(const Message& answer) {

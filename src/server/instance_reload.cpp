@@ -104,7 +104,7 @@ bool Instance::must_follow(const Generation& serving, const Message& message) co
   return config_->swap == SwapMode::overlap || (serving.calls() == 0 && !serving.parks());
 }
 
-// Calls under way, or tasks that somebody may yet fetch; but not for ever.
+// Calls under way, or tasks that somebody may yet fetch; but not forever.
 bool Instance::has_work() const {
   const auto since_last_task = world_.timers().now() - current_->last_task();
   return current_->calls() > 0 || current_->parks() ||

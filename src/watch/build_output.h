@@ -1,16 +1,16 @@
-// Tells what a build wrote from what a person changed while it ran, so that a build does not set off the next
-// one, and a save during a build does.
+// Distinguishes what a build wrote from what a person changed while it ran, so that a build doesn't trigger
+// the next one, but a save during a build does.
 //
 // The kernel does not say who wrote a file. So the rule is, for a path that changed during a build:
 //   1. It is output if it isn't text (a NUL byte near its beginning), or has the content that it had after
 //      the build before.
 //   2. If it has ever changed between builds, it is a source: build again. But not the fifth time in a row
-//      without a change between builds, so that a build that rewrites a source does not go on for ever.
+//      without a change between builds, so that a build that rewrites a source does not go on forever.
 //   3. If it changed during an earlier build and never between, it is output.
 //   4. The first time: a file that the build made is output, unless its name ends like a known source's. One
 //      that was there before may be somebody's edit: build again. If it was output after all, that costs one
 //      build, in which rule 1 or 3 finds out.
-// Between builds every change counts, except that known output vanishes ("make clean").
+// Between builds every change counts, except that known output disappears ("make clean").
 //
 // One thread.
 #pragma once
@@ -28,13 +28,13 @@ namespace mcpivot {
 class BuildOutput {
  public:
   static constexpr std::size_t most_paths =
-      256 * 1024;                               // beyond, what changes in a build is taken for output
-  static constexpr unsigned most_in_a_row = 4;  // builds that a path may set off from within builds
-  static constexpr std::size_t most_read = 1024 * 1024;  // of a file, to know its content again
+      256 * 1024;                               // beyond this, whatever changes in a build counts as output
+  static constexpr unsigned most_in_a_row = 4;  // builds that a path may trigger from within builds
+  static constexpr std::size_t most_read = 1024 * 1024;  // of a file, to recognise its content
 
   void build_began() { ++build_; }
 
-  // Whether the change should be built. `file`: where it lies.
+  // Whether the change calls for a build. `file`: its full path.
   bool changed_during_build(const std::string& path, const std::string& file, bool existed);
   bool changed_between_builds(const std::string& path, bool exists);
 

@@ -14,10 +14,10 @@
 namespace mcpivot {
 namespace {
 
-// Beyond this many files in one burst the rest is found by comparing all that are known.
+// Beyond this many files in one burst, the rest is found by comparing all known files.
 constexpr std::size_t most_touched = 64 * 1024;
 
-// A file that was created and not closed is waited for while it changes, and this many times more.
+// A file that was created and not closed is waited for while it changes, and this many more times.
 constexpr int most_looks = 5;
 
 std::string absolute_folder(const std::string& path) {
@@ -80,7 +80,7 @@ class FileWatcher::Impl : public std::enable_shared_from_this<Impl> {
   std::optional<Clock::time_point> burst_began_;
   Clock::time_point quiet_at_;
   bool waiting_ = false;      // for the timer
-  bool stale_ = false;        // the tree must be scanned again
+  bool stale_ = false;        // the tree must be rescanned
   bool compare_all_ = false;  // not only what was touched
 };
 
@@ -112,7 +112,7 @@ void FileWatcher::Impl::stop() {
 void FileWatcher::Impl::touched(const std::string& path, bool open) {
   last_touched_ = std::chrono::system_clock::now();
   const auto found = touched_.find(path);
-  if (found != touched_.end())  // when it began is what counts
+  if (found != touched_.end())  // what counts is when it began
     found->second = {.open = open, .during_build = found->second.during_build};
   else if (touched_.size() < most_touched)
     touched_[path] = {.open = open, .during_build = phase_ != Phase::between_builds};
@@ -129,7 +129,7 @@ void FileWatcher::Impl::expect_quiet() {
   if (!waiting_) wait();
 }
 
-// Events come in thousands: they only move the time, and the timer looks at it when it expires.
+// Events come by the thousand: they only move the deadline, and the timer checks it when it expires.
 void FileWatcher::Impl::wait() {
   waiting_ = true;
   timer_.expires_at(quiet_at_);
@@ -164,8 +164,8 @@ void FileWatcher::Impl::settle() {
   if (on_settled && !unsettled(false)) on_settled();
 }
 
-// What a build writes, and what is saved during it, is looked at when the build is over. A file that somebody
-// keeps open, and was looked at, is no save: it may be a log, and grow for ever.
+// What a build writes, and what is saved during it, is examined when the build is over. A file that somebody
+// keeps open, and that was examined, is not a save: it may be a log that grows forever.
 bool FileWatcher::Impl::unsettled(bool look) {
   if (phase_ == Phase::building) return false;
   if (look) tree_->drain();
@@ -174,7 +174,7 @@ bool FileWatcher::Impl::unsettled(bool look) {
          });
 }
 
-// What changed, and should be told. Files that are still being written stay for the next time.
+// What changed and should be reported. Files that are still being written are left for the next time.
 std::vector<std::string> FileWatcher::Impl::take_changes() {
   std::map<std::string, Touch> candidates = std::exchange(touched_, {});
   if (std::exchange(compare_all_, false))
@@ -205,7 +205,7 @@ bool FileWatcher::Impl::is_change(const std::string& path, const Touch& touch,
   const std::optional<Stamp> before = tree_->known(path);
   if (!now && !before) return false;
   if (now && before && now->looks_like(*before) && (touch.only_compared || !before->fresh)) return false;
-  if (now && !tree_->wants(path)) {  // a .gitignore has hidden it meanwhile
+  if (now && !tree_->wants(path)) {  // a .gitignore has hidden it in the meantime
     tree_->learn(path, std::nullopt);
     return false;
   }

@@ -22,8 +22,8 @@ using Paths = std::vector<std::string>;
 namespace fs = std::filesystem;
 
 // A watched folder, and the reports about it. "Nothing is reported" is shown by a change of the file
-// "marker", made afterwards: reports come in order, so what did not come before or with the marker does not
-// come.
+// "marker" afterwards: reports come in order, so what doesn't come before or with the marker doesn't come at
+// all.
 class FileWatcherIn : public testing::Test {
  protected:
   void watch(const Paths& globs, const std::string& root = "") {
@@ -58,7 +58,7 @@ class FileWatcherIn : public testing::Test {
     return first;
   }
 
-  // All that is reported up to a change that certainly is.
+  // Everything reported up to a change that certainly is.
   Paths all_up_to_a_marker() {
     folder_.write("marker", std::to_string(++markers_));
     Paths all;
@@ -281,7 +281,7 @@ TEST_F(FileWatcherIn, a_large_tree_is_looked_at_in_slices) {
   EXPECT_EQ(next().size(), 10U);
 }
 
-// Folders and files are made, moved and removed at random, seen at once or much later.
+// Folders and files are created, moved and removed at random, and seen at once or much later.
 TEST_F(FileWatcherIn, whatever_happened_to_folders_every_file_is_still_seen) {
   std::mt19937 random(7);
   const auto any_folder = [&] {

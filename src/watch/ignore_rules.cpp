@@ -39,7 +39,7 @@ std::string_view name_of(std::string_view path) {
   return path.substr(path.rfind('/') + 1);
 }
 
-// Calls with "a", "a/b", "a/b/c" until it is told true.
+// Calls `visit` with "a", "a/b", "a/b/c" until it returns true.
 template <class Visit>
 bool any_step(std::string_view path, Visit&& visit) {
   for (std::size_t slash = path.find('/'); slash != std::string_view::npos; slash = path.find('/', slash + 1))
@@ -55,7 +55,7 @@ IgnoreRules::IgnoreRules(std::string root) : root_(std::move(root)) {
   std::filesystem::path top = root_;
   std::error_code failed;
   while (!std::filesystem::exists(top / ".git", failed)) {
-    if (top == top.parent_path()) return;  // no repository: only what lies in the root counts
+    if (top == top.parent_path()) return;  // no repository: only what is in the root counts
     top = top.parent_path();
   }
   for (Rule& rule : parse(text_of(top / ".git" / "info" / "exclude"))) base_.push_back(std::move(rule));
@@ -102,7 +102,7 @@ IgnoreRules::Rules IgnoreRules::parse(std::string_view text) {
     if (folders_only) line.remove_suffix(1);
     const bool anchored = line.find('/') != std::string_view::npos;
     auto pattern = PathPattern::compile(line);
-    if (!pattern) continue;  // git, too, takes it for a rule that never hits
+    if (!pattern) continue;  // git also treats it as a rule that never matches
     rules.push_back({std::move(*pattern), negated, folders_only, anchored, ++last_number_});
   }
   return rules;
@@ -112,8 +112,8 @@ bool IgnoreRules::Rule::hits(std::string_view path, bool is_folder) const {
   return (is_folder || !folders_only) && pattern.matches(anchored ? path : name_of(path));
 }
 
-// Calls with the rules that are about a path and the path as they see it, the deepest first, until it is told
-// true.
+// Calls `visit` with the rules that apply to a path, and the path relative to them, deepest first, until it
+// returns true.
 template <class Visit>
 void IgnoreRules::each_level(std::string_view path, Visit&& visit) const {
   for (std::string_view folder = path; !folder.empty();) {
@@ -166,7 +166,7 @@ IgnoreRules::Lifted IgnoreRules::lift(std::string_view folder, const Lifted& lif
 
 void IgnoreRules::lift_full(std::string_view folder, Lifted& lifted) const {
   each_level(folder, [&](const Rules& rules, std::string_view seen) {
-    // "dist/*" hides what is in dist as well as "dist/" does: it hides even a name that nobody thought of.
+    // "dist/*" hides the content of dist just as "dist/" does: it hides even a name that nobody would use.
     const std::string something_within = std::string(seen) + "/\x01";
     for (const Rule& rule : rules)
       if (!rule.negated && (rule.hits(seen, true) || (rule.anchored && rule.hits(something_within, false))))

@@ -89,7 +89,7 @@ void Inotify::wait() {
 void Inotify::drain() {
   alignas(inotify_event) std::array<char, 64 * 1024> buffer;
   const unsigned opened = opened_;
-  // In a flood the loop has other things to do, too; the rest waits in the kernel.
+  // In a flood of events the loop has other things to do too; the rest waits in the kernel.
   for (int turns = 0; turns < 64 && descriptor_.is_open(); ++turns) {
     const ssize_t size = ::read(descriptor_.native_handle(), buffer.data(), buffer.size());
     if (size < 0 && errno == EINTR) continue;

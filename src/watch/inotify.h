@@ -1,6 +1,6 @@
-// The kernel's news of files, for everybody on one event loop: the system allows a user 128 inotify instances
+// The kernel's file events, for everybody on one event loop: the system allows a user 128 inotify instances
 // and a limited number of watched folders, so all watchers of a process share one instance, and a folder that
-// two of them look at is watched once.
+// two of them want is watched once.
 //
 //   Inotify& inotify = Inotify::of(loop);
 //
@@ -23,12 +23,13 @@ namespace mcpivot {
 
 class Inotify : public boost::asio::execution_context::service {
  public:
-  // Removes its watches before it goes. It may come and go, and add and remove, while it is called.
+  // Must remove its watches before it is destroyed. Listeners and watches may be added and removed during a
+  // call.
   class Listener {
    public:
-    // IN_IGNORED: the watch is gone. Flags that were not asked for do not arrive alone.
+    // IN_IGNORED: the watch is gone. An event has at least one flag that was asked for.
     virtual void on_event(int watch, std::uint32_t mask, std::string_view name) = 0;
-    // News was lost: anything may have happened.
+    // Events were lost: anything may have happened.
     virtual void on_overflow() = 0;
 
    protected:
@@ -37,16 +38,17 @@ class Inotify : public boost::asio::execution_context::service {
 
   static Inotify& of(boost::asio::io_context& loop);
 
-  // The number of the watch: the same for one folder, whoever asks and by whatever path. Or an errno.
+  // The number of the watch, which is the same for one folder, whoever asks and by whatever path; or an
+  // errno.
   std::expected<int, int> add(Listener& listener, const std::string& path, std::uint32_t mask);
   void remove(Listener& listener, int watch);
   // Delivers what the kernel has by now.
   void drain();
 
-  // What a person should know and do when add() failed for this path.
+  // What to tell a person when add() failed for this path, and what they can do.
   static std::string problem(int error, const std::string& path);
 
-  // For the loop alone.
+  // Only for the loop.
   static inline boost::asio::execution_context::id id;
   explicit Inotify(boost::asio::io_context& loop);
 
@@ -66,7 +68,7 @@ class Inotify : public boost::asio::execution_context::service {
   boost::asio::posix::stream_descriptor descriptor_;
   std::map<int, std::vector<Subscription>> watches_;
   bool waiting_ = false;
-  unsigned opened_ = 0;  // how many times: the numbers of watches begin again each time
+  unsigned opened_ = 0;  // how many times: watch numbers start over each time
 };
 
 }  // namespace mcpivot

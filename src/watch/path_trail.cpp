@@ -13,7 +13,7 @@ namespace mcpivot {
 namespace {
 
 constexpr std::uint32_t comes_or_goes = IN_CREATE | IN_MOVED_TO | IN_MOVED_FROM | IN_DELETE;
-constexpr int most_links = 40;  // as the kernel has it
+constexpr int most_links = 40;  // the kernel's limit
 
 std::string target_of(const std::string& link) {
   std::array<char, PATH_MAX> target;
@@ -37,7 +37,7 @@ PathTrail::~PathTrail() {
   for (const auto& [watch, names] : steps_) inotify_.remove(*this, watch);
 }
 
-// Each folder is watched before a name in it is looked at, so that nothing happens unseen in between.
+// Each folder is watched before a name in it is looked up, so that nothing happens unseen in between.
 void PathTrail::follow() {
   auto old = std::exchange(steps_, {});
   end_ = {-1, ""};

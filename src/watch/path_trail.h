@@ -1,8 +1,8 @@
-// Tells when a path may lead elsewhere than before: something on its way, a folder, a symbolic link or what a
-// link points to, has come, gone or been replaced; or the file at its end was written. Works for a path that
-// does not exist yet, from the nearest folder that does.
+// Reports when a path may lead somewhere else than before: something along it (a folder, a symbolic link or
+// what a link points to) has appeared, gone or been replaced; or the file at its end was written. Works for a
+// path that doesn't exist yet, from the nearest folder that does.
 //
-// Handlers are called from the event loop, and may end the object's life. One thread.
+// Handlers are called from the event loop and may destroy the object. One thread.
 #pragma once
 
 #include <boost/asio/io_context.hpp>
@@ -18,11 +18,12 @@ namespace mcpivot {
 
 class PathTrail final : private Inotify::Listener {
  public:
-  // With the event's flags if it was about what the path finally leads to, else with 0.
+  // With the event's flags if it was about what the path finally leads to, otherwise with 0.
   using OnEvent = std::function<void(std::uint32_t mask)>;
   using OnProblem = std::function<void(std::string)>;
 
-  // `path` is absolute. `more`: flags that are wanted for the end of the path, besides its coming and going.
+  // `path` is absolute. `more`: flags to watch at the end of the path, in addition to its appearing and
+  // going.
   PathTrail(boost::asio::io_context& loop, std::string path, std::uint32_t more, OnEvent on_event,
             OnProblem on_problem);
   ~PathTrail();

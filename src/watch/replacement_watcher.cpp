@@ -28,7 +28,7 @@ constexpr std::size_t slice = 256 * 1024;
 struct Look {
   Stamp stamp;
   bool executable;
-  bool linked;  // under more than one name: then it was not made under this one
+  bool linked;  // has more than one name, so it wasn't created under this one
 };
 
 std::optional<Look> look_at(const std::string& path) {
@@ -45,11 +45,12 @@ bool holds_its_sections(const std::vector<char>& bytes, std::uint64_t size) {
   return std::uint64_t{header.e_shoff} + std::uint64_t{header.e_shentsize} * header.e_shnum <= size;
 }
 
-// The section headers are usually the last thing in an ELF file. What is no ELF file is taken for complete.
+// The section headers are usually the last thing in an ELF file. Anything that isn't an ELF file counts as
+// complete.
 bool is_complete(const std::string& path, std::uint64_t size) {
   std::vector<char> bytes(sizeof(Elf64_Ehdr));
   const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  if (descriptor < 0) return true;  // executable, but not for reading: nothing to be known
+  if (descriptor < 0) return true;  // executable but not readable: nothing to find out
   // NOLINTNEXTLINE(clang-analyzer-unix.BlockInCriticalSection): weak_ptr::lock() is no mutex
   const ssize_t count = ::read(descriptor, bytes.data(), bytes.size());
   ::close(descriptor);
@@ -61,7 +62,7 @@ bool is_complete(const std::string& path, std::uint64_t size) {
                                        : holds_its_sections<Elf32_Ehdr>(bytes, size);
 }
 
-// Reads a file piece by piece, between other work of the loop.
+// Reads a file piece by piece, between the loop's other work.
 class Reading {
  public:
   explicit Reading(const std::string& path) : descriptor_(::open(path.c_str(), O_RDONLY | O_CLOEXEC)) {}
@@ -111,7 +112,7 @@ class ReplacementWatcher::Impl : public std::enable_shared_from_this<Impl> {
   void take_up();
 
  private:
-  // idle: the file is the one we know, and we may come to read it, or it is not there. settling: something
+  // idle: the file is the one we know, and we may get to read it, or it isn't there. settling: something
   // happened; the timer runs. reading: it may have changed, and its content will tell.
   enum class State : unsigned char { idle, settling, reading };
 
@@ -167,7 +168,7 @@ void ReplacementWatcher::Impl::stop() {
   on_settled_ = nullptr;
 }
 
-// Without the content it is read for the first time, and not because something happened.
+// Without known content, it is being read for the first time, not because something happened.
 bool ReplacementWatcher::Impl::unsettled(bool look) {
   if (look) Inotify::of(loop_).drain();
   return !taken_up_ && (state_ == State::settling || (state_ == State::reading && content_));
@@ -220,13 +221,13 @@ void ReplacementWatcher::Impl::expired() {
 
 void ReplacementWatcher::Impl::settle() {
   const std::optional<Look> before = std::exchange(seen_, look_at(path_));
-  if (!seen_) return rest();  // its coming will be an event
+  if (!seen_) return rest();  // its appearance will be an event
   if (!before || !seen_->stamp.looks_like(before->stamp)) {
     looks_ = 0;
     return wait(State::settling, options_.quiet);
   }
   if (open_ && !seen_->linked && ++looks_ < most_looks) return wait(State::settling, options_.quiet);
-  // What is missing here will come with an event: more bytes, or a chmod.
+  // If something is missing, an event will follow: more bytes, or a chmod.
   const bool whole = seen_->stamp.size > 0 && (seen_->executable || !known_ || !known_->executable) &&
                      is_complete(path_, static_cast<std::uint64_t>(seen_->stamp.size));
   if (!whole) return rest();

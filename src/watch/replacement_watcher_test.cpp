@@ -31,7 +31,7 @@ class ExecutableWatcherOf : public testing::Test {
     ::chmod((folder_ / name).c_str(), 0755);
   }
 
-  // An ELF file that says it is `length` bytes long and has `size`.
+  // An ELF file that claims to be `length` bytes long and has `size`.
   static std::string elf(std::size_t length, std::size_t size) {
     Elf64_Ehdr header{};
     std::memcpy(header.e_ident, ELFMAG, SELFMAG);

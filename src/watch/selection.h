@@ -1,8 +1,8 @@
-// Decides what of a folder is watched: what a glob asks for, less what the project ignores, except where the
-// glob itself names what is ignored ("dist/**").
+// Decides what to watch in a folder: what a glob selects, minus what the project ignores, except where the
+// glob itself names something ignored ("dist/**").
 //
-// It goes down the tree with its owner: a Scope is what is known about one folder, and is enough to decide
-// about what lies in it. Paths are relative to the root. One thread.
+// Its owner walks down the tree with it: a Scope is what is known about one folder, and is enough to decide
+// about its content. Paths are relative to the root. One thread.
 #pragma once
 
 #include <optional>
@@ -17,7 +17,7 @@ namespace mcpivot {
 
 class Selection {
  public:
-  // For each glob the ignore rules that do not count here; nothing if it can match nothing here.
+  // For each glob, the ignore rules that don't count here; nothing if the glob can't match anything here.
   using Scope = std::vector<std::optional<IgnoreRules::Lifted>>;
 
   // `root` is a real path.
@@ -25,12 +25,12 @@ class Selection {
 
   // Starts over with the current rules. The root's scope.
   Scope start(const std::string& root);
-  // To be called for each folder, the root too, before anything in it is asked about.
+  // Must be called for each folder, including the root, before anything in it is asked about.
   void read_rules(std::string_view folder) { rules_.read(folder); }
 
-  // The scope of a folder that lies in a folder of the scope `parent`; nothing if nothing there is wanted.
+  // The scope of a folder within a folder of the scope `parent`; nothing if nothing in it is wanted.
   std::optional<Scope> enter(const Scope& parent, std::string_view folder) const;
-  // Whether a file that lies in a folder of this scope is wanted.
+  // Whether a file in a folder of this scope is wanted.
   bool wants(const Scope& scope, std::string_view path) const;
   bool names(std::string_view path) const;
 

@@ -99,7 +99,7 @@ void WatchedTree::unwatch_all() {
   watches_.clear();
 }
 
-// The folder, and all that is in it, is no longer where it was.
+// The folder, with everything in it, is no longer where it was.
 void WatchedTree::leave(const std::string& path) {
   const std::string within = path.empty() ? "" : path + "/";
   const auto forget = [this](std::map<std::string, int>::iterator at) {
@@ -155,7 +155,7 @@ bool WatchedTree::watch(const Job& job) {
     const bool reached_twice = ::stat(absolute(other->second.path).c_str(), &there) == 0 &&
                                here.st_dev == there.st_dev && here.st_ino == there.st_ino;
     if (reached_twice) return false;
-    leave(std::string(other->second.path));  // it was moved here, and the news of that is still on its way
+    leave(std::string(other->second.path));  // it was moved here, and the event about that is still to come
     return watch(job);
   }
   if (const auto before = watches_.find(job.path); before != watches_.end() && before->second != *added) {
@@ -198,7 +198,7 @@ std::size_t WatchedTree::list(const Job& job) {
   return count;
 }
 
-// A folder, or a symbolic link to one that a glob spells out.
+// A folder, or a symbolic link to one whose name a glob spells out.
 bool WatchedTree::leads_to_folder(const std::string& path) const {
   struct stat info{};
   if (::lstat(absolute(path).c_str(), &info) != 0) return false;
@@ -209,7 +209,7 @@ bool WatchedTree::leads_to_folder(const std::string& path) const {
 void WatchedTree::on_event(int watch, std::uint32_t mask, std::string_view name) {
   const auto found = folders_.find(watch);
   if (found == folders_.end()) return;
-  if ((mask & IN_IGNORED) != 0) {  // what was in it is gone, too; its parent hears of it
+  if ((mask & IN_IGNORED) != 0) {  // its content is gone too; its parent gets an event
     watches_.erase(found->second.path);
     folders_.erase(found);
     return;
@@ -240,7 +240,7 @@ void WatchedTree::came(const Folder& folder, const std::string& path, std::uint3
     return;
   }
   if (!selection_.wants(folder.scope, path)) return;
-  // A new file is first created, then written, then closed. A link, hard or symbolic, is whole at once.
+  // A new file is first created, then written, then closed. A link, hard or symbolic, is complete at once.
   struct stat info{};
   const bool open = (mask & IN_CREATE) != 0 && ::lstat(absolute(path).c_str(), &info) == 0 &&
                     S_ISREG(info.st_mode) && info.st_nlink == 1;

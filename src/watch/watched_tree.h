@@ -1,10 +1,10 @@
 // The folders of a tree that are watched and the files in them that are wanted, kept up to date as folders
-// come, go and move. It says which files something happened to; what to make of that is FileWatcher's.
+// come, go and move. It reports which files something happened to; FileWatcher decides what that means.
 //
-// Looks at large trees in slices, so that the event loop is not held up. A folder is watched before it is
-// listed, so a file that was made in a new folder before we knew of it is found. A symbolic link to a folder
-// is followed only if a glob spells its name out, and a folder that can be reached in two ways is watched
-// under the first.
+// Large trees are scanned in slices, so that the event loop isn't held up. A folder is watched before it is
+// listed, so a file that was created in a new folder before we knew of it is found. A symbolic link to a
+// folder is followed only if a glob spells out its name, and a folder that can be reached in two ways is
+// watched under the first.
 //
 // Handlers are called from the event loop or from functions here. One thread.
 #pragma once
@@ -32,12 +32,12 @@ namespace mcpivot {
 class WatchedTree final : private Inotify::Listener {
  public:
   static constexpr std::size_t most_folders = 64 * 1024;
-  static constexpr std::size_t most_files = 256 * 1024;  // whose stamps are kept
+  static constexpr std::size_t most_files = 256 * 1024;  // whose stamps we keep
 
   struct Handlers {
-    // Something happened to this file. `open`: it was made, and whoever made it may still be writing.
+    // Something happened to this file. `open`: it was created, and its creator may still be writing.
     std::function<void(const std::string& path, bool open)> touched;
-    // News was lost, or the ignore rules have changed: rescan() is due.
+    // Events were lost, or the ignore rules have changed: call rescan().
     std::function<void()> stale;
     std::function<void(std::string)> problem;
   };
@@ -48,19 +48,19 @@ class WatchedTree final : private Inotify::Listener {
   WatchedTree(const WatchedTree&) = delete;
   WatchedTree& operator=(const WatchedTree&) = delete;
 
-  // Takes in what the kernel has by now.
+  // Processes what the kernel has by now.
   void drain() { inotify_.drain(); }
-  // Whether folders are still waiting to be looked at.
+  // Whether folders are still waiting to be scanned.
   bool scanning() const { return !jobs_.empty(); }
-  // Looks at everything again, with the ignore rules as they are now.
+  // Scans everything again, with the ignore rules as they are now.
   void rescan();
 
   using Files = std::map<std::string, Stamp>;
-  // The wanted files, as they were last learned.
+  // The wanted files, as last seen.
   const Files& files() const { return files_; }
   std::optional<Stamp> known(const std::string& path) const;
   void learn(const std::string& path, const std::optional<Stamp>& stamp);
-  // Whether this file, if it is there, is still one to tell of.
+  // Whether this file, if it exists, should still be reported.
   bool wants(const std::string& path) const;
   std::string absolute(std::string_view path) const;
 
@@ -101,7 +101,7 @@ class WatchedTree final : private Inotify::Listener {
   std::deque<Job> jobs_;
   bool first_scan_ = true;  // is not over yet
   bool working_ = false;
-  std::set<int> reported_;  // problems are told once each
+  std::set<int> reported_;  // each problem is reported once
   std::shared_ptr<WatchedTree*> self_ = std::make_shared<WatchedTree*>(this);
   std::unique_ptr<PathTrail> trail_;
 };

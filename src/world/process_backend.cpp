@@ -93,7 +93,7 @@ void ProcessBackend::wait_for_last_words() {
   last_words_.async_wait([weak = weak_from_this()](const boost::system::error_code& error) {
     auto self = weak.lock();
     if (error || !self) return;
-    // Is it the client that lets it wait, or does it still talk? But not for ever, if it is to end.
+    // Is it the client that lets it wait, or does it still talk? But not forever, if it is to end.
     const bool waits = self->link_->paused() && !self->ending_;
     const bool talks =
         std::exchange(self->heard_, self->link_->signs_of_life()) != self->link_->signs_of_life();
