@@ -1,5 +1,5 @@
-// What the user configured: the servers, and how they are shown to clients. Plain data, wherever it came
-// from: a command line that names one server, or a file that names many.
+// What the user configured: the servers, and how they are shown to clients. Plain data, whether it comes from
+// a command line that names one server or a file that names many.
 #pragma once
 
 #include <chrono>
@@ -16,7 +16,7 @@ namespace mcpivot {
 // Which of a server's tools are offered, and how.
 struct ToolRules {
   std::optional<std::vector<std::string>> allow;  // patterns: only these; not given: all
-  std::vector<std::string> deny;                  // patterns: these never
+  std::vector<std::string> deny;                  // patterns: never these
   std::map<std::string, std::string> rename;
   std::map<std::string, std::string> describe;
   bool operator==(const ToolRules&) const = default;
@@ -29,51 +29,51 @@ enum class StartMode : std::uint8_t {
 
 struct ServerEntry {
   ServerConfig server;
-  std::optional<bool> active;  // in the context from the start; not said: only if it is alone
+  std::optional<bool> active;  // in the context from the start; not given: only if it is alone
   StartMode start = StartMode::eager;
   std::optional<std::chrono::milliseconds> idle_stop;  // an inactive one is stopped after this time
-  std::optional<Sharing> sharing;                      // as the file says it; the server has what holds
+  std::optional<Sharing> sharing;  // as in the file; the value in effect is in the server's config
   ToolRules tools;
-  ToolRules granted{};             // what the client's profile allows and denies as well
-  std::optional<bool> pivot_call;  // whether pivot_call reaches it; not said: as the file says
+  ToolRules granted{};             // what the client's profile allows and denies in addition
+  std::optional<bool> pivot_call;  // whether pivot_call reaches it; not given: as the file says
   bool operator==(const ServerEntry&) const = default;
 };
 
 enum class Naming : std::uint8_t {
   prefixed,  // server__tool
-  bare       // as the servers call them, as long as no two are the same
+  bare       // as the servers call them, while no two are the same
 };
 
-// Whose control tools are listed: ours, or instead of them those that an earlier program had.
+// Whose control tools are listed: ours, or those of an earlier program.
 enum class Compat : std::uint8_t { none, mcpflow, mcp_sitter, mcpflip };
 
-// Whether clients that have both protocol eras are offered the modern one.
+// Whether clients that support both protocol eras are offered the modern one.
 enum class Front : std::uint8_t {
   automatic,  // if a server behind us has it
   legacy,
   modern
 };
 
-// Which servers' tools pivot_call reaches, unless their own entries say something else.
+// Which servers' tools pivot_call reaches, unless their own entries say otherwise.
 enum class CallThrough : std::uint8_t {
-  active,  // of those that are in the context
+  active,  // of servers in the context
   all,
   off  // there is no pivot_call, whatever the entries say
 };
 
-// Which control tools a client has beyond those that look and choose.
+// Which control tools a client has beyond those for looking and choosing.
 struct Powers {
   bool build = true;
   bool restart = true;  // and stop
   bool logs = true;
-  bool others = true;  // a stop ends whoever else runs the program, too
+  bool others = true;  // a stop also ends other processes that run the program
   bool operator==(const Powers&) const = default;
 };
 inline constexpr Powers no_powers{.build = false, .restart = false, .logs = false, .others = false};
 
-// What clients that come in by its name see, and may do.
+// What clients that connect under its name see and may do.
 struct Profile {
-  bool broken = false;                              // the file has errors there: it lets nobody in
+  bool broken = false;                              // has errors in the file: lets nobody in
   std::optional<std::vector<std::string>> servers;  // not given: all
   ToolRules tools;                                  // only allow and deny
   std::optional<std::vector<std::string>> active;   // not given: as each server's entry says
@@ -83,9 +83,9 @@ struct Profile {
 
 struct GatewayConfig {
   std::vector<ServerEntry> servers;
-  std::size_t left_out = 0;  // that the file names too, but with errors
+  std::size_t left_out = 0;  // servers in the file that have errors
   Naming names = Naming::prefixed;
-  bool remember = false;  // which servers were active, across runs
+  bool remember = false;  // remember across runs which servers were active
   Compat compat = Compat::none;
   Front front = Front::automatic;
   CallThrough pivot_call = CallThrough::all;

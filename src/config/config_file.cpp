@@ -24,7 +24,7 @@ constexpr std::size_t most_servers = 1000;
 constexpr std::size_t longest_name = 128;
 constexpr std::array<std::string_view, 2> containers{"mcpServers", "servers"};
 
-// Files of clients stand in a folder of the client's own, in the folder that it has open.
+// Clients' files are in a folder of the client's own, within the folder that it has open.
 std::string workspace_of(const std::string& folder) {
   const fs::path path(folder);
   const std::string name = path.filename();
@@ -53,7 +53,7 @@ class FileReader {
   }
 
  private:
-  // The servers stand in a member of their own, or, in a bare map, are the members that are objects.
+  // The servers are in a member of their own or, in a bare map, are the members that are objects.
   void read_document(JsoncValue& document) {
     JsoncMember* container = nullptr;
     JsoncMember bare{.key = "", .place = document.place};
@@ -79,7 +79,7 @@ class FileReader {
                               member.key, container->key, line));
       }
     }
-    // Unless it is read, and once only, it is not known how much was to be allowed.
+    // Unless it is valid and given only once, we don't know how much is to be allowed.
     const auto given = std::ranges::count(settings.members, "pivot_call", &JsoncMember::key);
     if (given > 0) config_.gateway.pivot_call = CallThrough::off;
     std::vector<const JsoncMember*> unknown;
@@ -92,7 +92,7 @@ class FileReader {
     read_servers(*container);
     for (const JsoncMember& member : settings.members)
       if (is_profiles(member)) check_profiles(member.value);
-    // Which of several is meant is not known.
+    // We don't know which of several is meant.
     if (std::ranges::count(settings.members, "profiles", &JsoncMember::key) > 1) {
       config_.gateway.profiles[std::string(default_profile)];
       for (auto& [name, profile] : config_.gateway.profiles) profile.broken = true;
@@ -119,7 +119,7 @@ class FileReader {
     });
   }
 
-  // A client's file may be full of keys of its own: slips of the pen are told one by one, the rest at once.
+  // A client's file may be full of keys of its own: likely typos are reported one by one, the rest together.
   void warn_unknown(const std::vector<const JsoncMember*>& members) {
     std::vector<std::string_view> known(containers.begin(), containers.end());
     for (const Key& key : file_keys()) known.push_back(key.name);
@@ -160,7 +160,7 @@ class FileReader {
     return true;
   }
 
-  // A profile that names a server which isn't there is not what its author meant, and lets nobody in.
+  // A profile that names a server that doesn't exist isn't what its author meant, and lets nobody in.
   void check_profiles(const JsoncValue& profiles) {
     std::vector<std::string_view> names;
     for (const ServerEntry& entry : config_.gateway.servers) names.push_back(entry.server.name);
@@ -214,7 +214,7 @@ class FileReader {
     config_.sources.push_back(std::move(member));
   }
 
-  // What is wrong with a server that is not wanted is of no interest.
+  // Errors in a disabled server don't matter.
   static bool is_disabled(const JsoncValue& server) {
     const JsoncValue* disabled = server.find("disabled");
     return disabled != nullptr && disabled->kind == Kind::boolean && disabled->boolean;

@@ -1,6 +1,6 @@
 // Reads a configuration file: a client's "mcpServers", VS Code's "servers", or a bare map of servers, with
-// the keys of keys.h. Whatever is wrong with the file, there is a result: the problems, and the servers that
-// are all right.
+// the keys of keys.h. There is always a result, whatever is wrong with the file: the problems, and the
+// servers that are fine.
 //
 // One thread.
 #pragma once
@@ -19,34 +19,34 @@ namespace mcpivot {
 enum class ServerKind : std::uint8_t { stdio, http, cli };
 ServerKind kind_of(const ServerConfig& server);
 
-// A server that the file names and that is not to be run.
+// A server that is in the file but isn't run.
 struct LeftOut {
   std::string name;
-  bool disabled = false;  // by the file's own wish; else there are errors in it
+  bool disabled = false;  // in the file; otherwise it has errors
   JsoncPlace place{};
 };
 
 struct LoadedConfig {
   GatewayConfig gateway{};             // the servers in the file's order, only those without errors
-  std::vector<JsoncMember> sources{};  // of each of those, as the file spells it: no variable is filled in
+  std::vector<JsoncMember> sources{};  // each as the file spells it, without variables filled in
   std::vector<LeftOut> left_out{};
   std::vector<Problem> problems{};  // in the file's order
 
   bool has_errors() const;
 };
 
-// The environment is our own.
+// With our own environment.
 LoadedConfig load_config(const std::string& file);
 
-// `folder` is where relative paths start, and absolute.
+// `folder` is absolute; relative paths start there.
 LoadedConfig read_config(std::string_view text, const std::string& folder, const Variable& variable);
 
-// Which file to read: the one that was asked for, else ./mcpivot.json, else mcpivot/mcpivot.json in the
-// user's configuration folder. The error says where it was looked for.
+// Which file to read: the one asked for, else ./mcpivot.json, else mcpivot/mcpivot.json in the user's
+// configuration folder. The error says where it was looked for.
 std::expected<std::string, std::string> find_config(const std::string& asked_for);
 
-// Where the user's own configuration stands, or would: $XDG_CONFIG_HOME/mcpivot/mcpivot.json. Empty: there is
-// no home.
+// Where the user's own configuration is, or would be: $XDG_CONFIG_HOME/mcpivot/mcpivot.json. Empty: there is
+// no home directory.
 std::string user_config(const Variable& variable);
 
 }  // namespace mcpivot

@@ -437,7 +437,7 @@ TEST(ConfigFile, what_a_problem_repeats_is_cut_and_stays_utf8) {
   }
 }
 
-// A key that is in the table but cannot be read would be a promise of the documentation alone.
+// A key that is in the table but can't be read would exist only in the documentation.
 TEST(ConfigFile, every_key_of_the_table_takes_a_value) {
   auto sample = [](const Key& key) -> std::string {
     switch (key.type) {

@@ -1,5 +1,5 @@
-// What proves to a daemon who we are. Today these are headers that the user gave, with ${VAR} and
-// ${VAR:-default} for what should not stand on a command line. Their values appear nowhere but in requests.
+// What proves to a daemon who we are. These are headers that the user gave, with ${VAR} and ${VAR:-default}
+// for what shouldn't be on a command line. Their values appear nowhere but in requests.
 //
 // Plain data. Any thread.
 #pragma once
@@ -15,14 +15,14 @@ namespace mcpivot {
 class Credentials {
  public:
   // Each header as "Name: value". The error says which header is wrong, or which variable is missing, but
-  // tells no value.
+  // reveals no value.
   static std::expected<Credentials, std::string> from_headers(const std::vector<std::string>& headers,
                                                               const Variable& variable);
 
-  // As they go into a request, each with its line end.
+  // As in a request, each with its line end.
   const std::string& lines() const { return lines_; }
   bool has(std::string_view name) const;
-  // What to look at when the daemon refuses them.
+  // What to check when the daemon refuses them.
   std::string advice() const;
 
  private:

@@ -1,4 +1,5 @@
-// Reads a file of environment variables, a NAME=VALUE on each line, such as VS Code's "envFile" names.
+// Reads a file of environment variables, one NAME=VALUE per line, like the one that VS Code's "envFile"
+// names.
 //
 // Any thread.
 #pragma once
@@ -13,9 +14,9 @@ namespace mcpivot {
 
 using EnvironmentList = std::vector<std::pair<std::string, std::string>>;
 
-// Blank lines and those that begin with # are skipped, as is the word export. Quotes around a value are taken
-// off; between double quotes \n, \" and \\ mean what they mean in JSON. Nothing is filled in. The error names
-// the line, and no value.
+// Blank lines and those that begin with # are skipped, as is the word export. Quotes around a value are
+// removed; within double quotes, \n, \" and \\ are as in JSON. No variables are expanded. The error names the
+// line, but no value.
 std::expected<EnvironmentList, std::string> parse_env_file(std::string_view text);
 
 }  // namespace mcpivot

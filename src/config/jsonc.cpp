@@ -25,7 +25,7 @@ int hex_digit(char c) {
   return -1;
 }
 
-// How people of other languages write what JSON has a word for.
+// What users of other languages write for JSON's words.
 std::string_view meant_by(std::string_view word) {
   if (word == "True" || word == "TRUE" || word == "yes" || word == "on") return "true";
   if (word == "False" || word == "FALSE" || word == "no" || word == "off") return "false";
@@ -34,8 +34,8 @@ std::string_view meant_by(std::string_view word) {
   return {};
 }
 
-// Each of the functions that read something moves behind it. False: error_ says why not, and the parser is
-// of no more use.
+// Each function that reads something moves past it. False: error_ says why not, and the parser can't be used
+// any more.
 class Parser {
  public:
   Parser(std::string_view text, const JsoncLimits& limits) : text_(text), limits_(limits) {}
@@ -51,7 +51,7 @@ class Parser {
   }
 
  private:
-  // Where reading stands; the only copy of a line and column, so that they always belong to the byte.
+  // The current position; the only copy of line and column, so that they always match the byte.
   JsoncPlace here() const { return {at_, at_, line_, column_}; }
   char peek(std::size_t ahead = 0) const { return at_ + ahead < text_.size() ? text_[at_ + ahead] : '\0'; }
   bool at_end() const { return at_ >= text_.size(); }
@@ -87,7 +87,7 @@ class Parser {
     at_ += length;
     return true;
   }
-  // Over bytes that are known to be ASCII and no line end.
+  // Skips bytes that are known to be ASCII and not line ends.
   void jump(std::size_t bytes) {
     at_ += bytes;
     column_ += static_cast<unsigned>(bytes);
@@ -287,7 +287,7 @@ class Parser {
     });
   }
 
-  // What stands between brackets, separated by commas, of which one may trail.
+  // The content of brackets, separated by commas, with an optional trailing one.
   template <class ReadOne>
   bool list(const JsoncPlace& start, char close, ReadOne read_one) {
     const char open = peek();

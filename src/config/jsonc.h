@@ -1,9 +1,9 @@
 // Reads JSON as people write it in configuration files: with comments (// and /* */), trailing commas and a
-// byte order mark. A tree comes of it that knows where each key and value stands, by line and column for
-// messages, and by byte for editing a file in place without touching the rest of it.
+// byte order mark. The resulting tree knows where each key and value is, by line and column for messages, and
+// by byte for editing a file in place without touching the rest of it.
 //
-// Boost.JSON keeps no positions, and JsonCursor no tree, so this one is our own. Text that is JSON means the
-// same here as there. Keys that stand twice are kept, both: whoever reads the tree decides.
+// Boost.JSON keeps no positions, and JsonCursor no tree, so this one is our own. JSON text means the same to
+// all of them. Duplicate keys are all kept: whoever reads the tree decides.
 //
 // Plain data. Any thread.
 #pragma once
@@ -17,10 +17,10 @@
 
 namespace mcpivot {
 
-// Where a key or value stands. Lines and columns count from 1, columns in characters.
+// Where a key or value is. Lines and columns count from 1, columns in characters.
 struct JsoncPlace {
   std::size_t begin = 0;  // in bytes, from the beginning of the text, a byte order mark included
-  std::size_t end = 0;    // behind it
+  std::size_t end = 0;    // just after it
   unsigned line = 1;
   unsigned column = 1;
 };
@@ -32,11 +32,11 @@ struct JsoncValue {
   Kind kind = Kind::null;
   bool boolean = false;
   JsoncPlace place{};
-  std::string text{};  // of a string: what it stands for; of a number: as it is spelled
+  std::string text{};  // of a string: its value; of a number: as spelled
   std::vector<JsoncValue> elements;
   std::vector<JsoncMember> members;
 
-  // The first member of that name; null: there is none.
+  // The first member of that name, or null.
   const JsoncValue* find(std::string_view key) const;
 };
 

@@ -43,7 +43,7 @@ rc::Gen<std::string> scalar_text() {
 
 struct Style {
   rc::Gen<std::string> space;
-  std::string trailing;  // what stands behind the last one of a list
+  std::string trailing;  // what follows the last element of a list
 };
 
 std::string join(const std::vector<std::string>& parts, const std::string& trailing) {
@@ -98,7 +98,7 @@ json::value tree_of(const JsoncValue& value) {
   return nullptr;
 }
 
-// Every key and value lies within the text, where its parent does, and its spelling alone means the same.
+// Every key and value is within the text and within its parent, and its spelling alone parses to the same.
 void check_places(const std::string& text, const JsoncValue& value) {
   RC_ASSERT(value.place.begin < value.place.end);
   RC_ASSERT(value.place.end <= text.size());

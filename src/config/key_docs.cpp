@@ -11,7 +11,7 @@ namespace {
 
 namespace json = boost::json;
 
-// Two spaces for each level; what fits on a line and holds nothing nested stays on it.
+// Two spaces per level; what fits on a line and contains nothing nested stays on it.
 void pretty(const json::value& value, std::size_t indent, std::string& to) {
   const std::string flat = json::serialize(value);
   const bool container = value.is_object() || value.is_array();

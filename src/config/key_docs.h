@@ -1,5 +1,5 @@
-// What the table of keys says, for editors (a JSON Schema) and for people (the reference in
-// docs/configuration.md). Both stand in the repository; a test compares them with these.
+// The table of keys, for editors (a JSON Schema) and for people (the reference in docs/configuration.md).
+// Both are in the repository; a test compares them with these.
 //
 // Any thread.
 #pragma once

@@ -21,7 +21,7 @@ using Kind = JsoncValue::Kind;
 constexpr std::size_t longest_tool_name = 48;
 constexpr std::size_t longest_shown = 40;
 
-// What a person wrote, for messages. Strings are shown where only a few words could have stood; elsewhere
+// What a person wrote, for messages. Strings are shown only where a few fixed words are allowed; elsewhere
 // they may be secrets.
 std::string shown(const Key& key, const JsoncValue& value) {
   const bool harmless = key.type == KeyType::choice || key.type == KeyType::time ||
@@ -40,7 +40,7 @@ bool is_tool_name(std::string_view name) {
   });
 }
 
-// People leave themselves notes in files that know no comments.
+// People leave notes for themselves in files that can't have comments.
 bool is_note(std::string_view key) {
   return key.starts_with("//") || key.starts_with('_') || key.starts_with('#');
 }
@@ -351,7 +351,7 @@ std::optional<std::chrono::milliseconds> KeyReader::time(const Key& key, const J
   return result;
 }
 
-// New names must be such that every client takes them, and lead to one tool each.
+// New names must be acceptable to every client, and each must mean one tool.
 void KeyReader::check_new_names(const JsoncValue& value, const std::string& where, const Pairs& names) {
   std::map<std::string_view, std::string_view> taken;
   for (const auto& [tool, name] : names) {

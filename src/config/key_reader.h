@@ -1,6 +1,6 @@
 // Reads one object of a configuration by a table of keys: checks each value against what its key allows,
-// fills in variables, makes paths absolute, and puts it where the key says. What is wrong is told with its
-// place.
+// fills in variables, makes paths absolute, and stores it where the key says. Problems are reported with
+// their place.
 //
 // One thread.
 #pragma once
@@ -28,14 +28,14 @@ class KeyReader {
   // A key that the object has, and where.
   struct Given {
     const Key* key;
-    std::string_view name;  // as it is spelled there
+    std::string_view name;  // as spelled there
     JsoncPlace place;
   };
   using TargetOf = std::function<Target(const Key&)>;
   using OnUnknown = std::function<void(const JsoncMember&)>;
 
-  // `whose` is as in: "watch" of WHOSE. Keys in groups are among those returned; null counts as not given.
-  // A key that is not in the table is a warning, unless on_unknown is there to see to it.
+  // `whose` is as in: "watch" of WHOSE. Keys in groups are among those returned; null counts as not given. A
+  // key that isn't in the table is a warning, unless there is an on_unknown to handle it.
   std::vector<Given> read(const JsoncValue& object, std::span<const Key> keys, const std::string& whose,
                           const TargetOf& target_of, const OnUnknown& on_unknown = {});
 
@@ -52,7 +52,7 @@ class KeyReader {
                      std::map<std::string, Profile>& into);
   void read_number(const Key& key, const JsoncValue& value, const std::string& where, std::size_t& into);
   void check_new_names(const JsoncValue& value, const std::string& where, const Pairs& names);
-  // The text of a string, filled in. Nothing: that was an error, and has been told.
+  // The text of a string, with variables filled in. Nothing: an error, which has been reported.
   std::optional<std::string> text(const JsoncValue& value, const std::string& where);
   std::optional<std::chrono::milliseconds> time(const Key& key, const JsoncValue& value,
                                                 const std::string& where);
@@ -62,7 +62,7 @@ class KeyReader {
   ProblemList& problems_;
   const Surroundings& surroundings_;
   const std::string& folder_;
-  // In a profile, which takes things away: what would be passed over elsewhere is an error.
+  // In a profile, which restricts: what would be ignored elsewhere is an error.
   bool strict_ = false;
 };
 

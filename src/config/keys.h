@@ -1,5 +1,5 @@
-// The one table of what a configuration file can say. Reading a file, the nearest key to a misspelt one, the
-// JSON Schema for editors and the reference in docs/configuration.md all come from it.
+// The one table of what a configuration file can contain. Parsing, hints for misspelled keys, the JSON Schema
+// for editors and the reference in docs/configuration.md all come from it.
 //
 // Constant data. Any thread.
 #pragma once
@@ -27,7 +27,7 @@ using Pairs = std::vector<std::pair<std::string, std::string>>;
 struct Draft {
   ServerEntry entry{};
   std::size_t type = 0;   // an index into the choices of "type"
-  bool disabled = false;  // seen to before the rest is read
+  bool disabled = false;  // handled before the rest is read
   std::string env_file{};
   std::string command{};
   Texts args{};
@@ -41,10 +41,10 @@ struct WatchTarget {
   bool* watching;
 };
 
-// What a profile can grant beyond looking and choosing.
+// What a profile can grant in addition to looking and choosing.
 inline constexpr std::array<std::string_view, 3> control_grants{"build", "restart", "logs"};
 
-// Where a value goes. What it points to says what a value is made of, its KeyType how it is written.
+// Where a value goes. The type pointed to is the value's; its KeyType says how it is written.
 using Target =
     std::variant<std::monostate, bool*, std::optional<bool>*, std::string*, Texts*, std::optional<Texts>*,
                  Pairs*, Names*, std::chrono::milliseconds*, std::optional<std::chrono::milliseconds>*,
@@ -53,19 +53,19 @@ using Target =
                  std::map<std::string, Profile>*>;
 
 enum class KeyType : std::uint8_t {
-  ignored,     // known, and of no meaning to us
+  ignored,     // known, but meaningless to us
   flag,        // true or false
   text,        // a string
   path,        // a string; relative to the file
-  program,     // the same if it has a slash; else it is looked up in PATH
+  program,     // the same if it has a slash; otherwise looked up in PATH
   texts,       // a list of strings
   command,     // a list of strings, the first of them a program
   variables,   // an object with strings; numbers, true and false are taken as text
-  headers,     // an object with strings; variables are checked, and filled in by whoever sends them
+  headers,     // an object with strings; variables are checked here, and filled in when they are sent
   globs,       // a list of globs, or one, or false for none
   replay,      // a list of "TOOL" or "TOOL:KEY=VALUE"
   tool_globs,  // a list of patterns for tool names
-  tool_names,  // an object: from a tool's name to the one that is to be seen
+  tool_names,  // an object: from a tool's name to the one that clients see
   tool_texts,  // an object: from a tool\'s name to some text
   time,        // "30s", or a number of seconds
   bytes,       // "8MB", or a number
@@ -87,7 +87,7 @@ struct Key {
   std::string_view name;
   KeyType type;
   Kinds kinds;
-  std::string_view fallback;  // what holds without the key, for people; empty: nothing
+  std::string_view fallback;  // the default, for people; empty: none
   std::string_view words;     // what it is, for people
   Target (*in_server)(Draft&) = nullptr;
   Target (*in_file)(GatewayConfig&) = nullptr;  // for keys of the whole file, next to the servers
@@ -97,13 +97,13 @@ struct Key {
   std::span<const std::string_view> aliases{};  // what clients call it
   std::uint64_t least = 0;                      // of a size or count
   std::uint64_t most = 0;
-  bool guards = false;  // it takes something away, so what isn't a value must not count as not given
+  bool guards = false;  // it restricts something, so an invalid value must not count as not given
 };
 
 std::span<const Key> server_keys();
 std::span<const Key> file_keys();  // next to the servers
 
-// By its name or what clients call it; null: there is none.
+// By its name or an alias; null: there is none.
 const Key* find_key(std::span<const Key> keys, std::string_view name);
 
 // What may be written, to follow "must be": "true or false", "a time like \"30s\" …".

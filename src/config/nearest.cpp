@@ -7,7 +7,7 @@
 namespace mcpivot {
 namespace {
 
-constexpr std::size_t longest = 64;  // no key of ours comes near; bounds what comparing can cost
+constexpr std::size_t longest = 64;  // longer than any key of ours; bounds the cost of comparing
 
 std::string plain(std::string_view word) {
   std::string result;
@@ -21,7 +21,7 @@ std::string plain(std::string_view word) {
 std::size_t edit_distance(std::string_view a, std::string_view b) {
   const std::string x = plain(a);
   const std::string y = plain(b);
-  // Three rows of the usual table: what was two letters of x ago, one ago, and now.
+  // Three rows of the usual table: two letters of x ago, one ago, and now.
   std::vector<std::size_t> before(y.size() + 1);
   std::vector<std::size_t> last(y.size() + 1);
   std::vector<std::size_t> now(y.size() + 1);

@@ -17,7 +17,7 @@ std::string problem_text(const std::string& file, const Problem& problem) {
 
 void ProblemList::add(Problem::Severity severity, const JsoncPlace& place, const std::string& text) {
   if (!full()) {
-    // Words may repeat text from the file or the environment, which can be long or invalid UTF-8.
+    // The text may quote the file or the environment, which can be long or invalid UTF-8.
     std::string words = as_utf8(std::string_view(text).substr(0, longest));
     if (text.size() > longest) words += "...";
     problems_.push_back({severity, place.line, place.column, std::move(words)});
@@ -30,7 +30,7 @@ std::vector<Problem> ProblemList::take() {
   std::ranges::stable_sort(problems_, {},
                            [](const Problem& one) { return std::tuple{one.line, one.column}; });
   if (untold_ > 0) {
-    // An error, should there be any: whoever looks for one must find it.
+    // An error if there are any: whoever looks for one must find it.
     const auto severity = errors_ > 0 ? Problem::Severity::error : Problem::Severity::warning;
     problems_.push_back({severity, problems_.back().line, problems_.back().column,
                          fmt::format("{} more problems are not shown; fix these first", untold_)});

@@ -1,4 +1,4 @@
-// What is wrong with a configuration file. A list of it stops before it becomes a flood.
+// What is wrong with a configuration file. The list is limited, so that it doesn't become a flood.
 //
 // One thread.
 #pragma once
@@ -14,7 +14,7 @@ namespace mcpivot {
 struct Problem {
   enum class Severity : std::uint8_t { error, warning };
   Severity severity = Severity::error;
-  unsigned line = 0;  // 0: it is the file as a whole
+  unsigned line = 0;  // 0: the file as a whole
   unsigned column = 0;
   std::string words{};  // what is wrong, and what to do
 };
@@ -31,17 +31,17 @@ class ProblemList {
   void warning(const JsoncPlace& place, const std::string& words) {
     add(Problem::Severity::warning, place, words);
   }
-  // So far; more of them later mean that what was read in between is broken.
+  // So far; if there are more later, what was read in between has errors.
   std::size_t errors() const { return errors_; }
 
-  // Whether more would only be counted: then nobody need look for words.
+  // Whether more would only be counted, so that no text is needed.
   bool full() const { return problems_.size() >= most; }
 
   // In the file's order.
   std::vector<Problem> take();
 
  private:
-  static constexpr std::size_t most = 200;     // that are told
+  static constexpr std::size_t most = 200;     // that are reported
   static constexpr std::size_t longest = 600;  // in bytes
   void add(Problem::Severity severity, const JsoncPlace& place, const std::string& text);
 

@@ -1,4 +1,4 @@
-// A server as the user configured it: plain data, wherever it came from.
+// A server as the user configured it: plain data, wherever it comes from.
 #pragma once
 
 #include <chrono>
@@ -14,7 +14,7 @@
 
 namespace mcpivot {
 
-// Which calls are made again after each start: those of this tool, or only those with this argument.
+// Which calls are repeated after each start: those of this tool, or only those with this argument.
 struct ReplayRule {
   std::string tool;
   std::string key;    // empty: any arguments
@@ -24,10 +24,10 @@ struct ReplayRule {
 
 enum class SwapMode : std::uint8_t {
   overlap,    // the new generation starts while the old one still serves
-  stop_first  // for servers that cannot run twice
+  stop_first  // for servers that can't run twice
 };
 
-// A call that comes while something that was saved is on its way
+// What a call does that comes while a saved change is being built or started
 enum class OnSave : std::uint8_t {
   wait,  // waits for it
   serve  // goes to the old generation, and its answer says so
@@ -41,25 +41,25 @@ enum class Sharing : std::uint8_t {
 // A CLI that describes its own tools and runs once per call. Its program is the server's command.
 struct CliConfig {
   std::vector<std::string> schema_args{"schema", "--json"};  // print the schema
-  std::vector<std::string> result_args{"--json"};            // behind the arguments of each call
-  std::size_t jobs = 0;                                      // calls at once; 0: four for each core
-  std::size_t max_output = 1024UL * 1024;                    // of a call, in bytes; the middle of more is cut
+  std::vector<std::string> result_args{"--json"};            // after the arguments of each call
+  std::size_t jobs = 0;                                      // concurrent calls; 0: four per core
+  std::size_t max_output = 1024UL * 1024;                    // of a call, in bytes; more is cut in the middle
   bool operator==(const CliConfig&) const = default;
 };
 
 // A server that is an HTTP daemon.
 struct HttpConfig {
-  std::string url;                   // empty: it is a process after all
+  std::string url;                   // empty: it is a process
   std::vector<std::string> headers;  // "Name: value", with ${VAR}
   std::string cacert;                // a file with certificates to trust
   bool insecure = false;             // trust any certificate
-  std::string start;                 // a shell line that starts the daemon; empty: somebody else does
-  std::string stop;                  // a shell line that stops it
-  std::chrono::milliseconds start_after = std::chrono::seconds(5);  // a developer's own restart comes first
+  std::string start;                 // a shell command that starts the daemon; empty: somebody else does
+  std::string stop;                  // a shell command that stops it
+  std::chrono::milliseconds start_after = std::chrono::seconds(5);  // gives a developer time to restart it
   bool operator==(const HttpConfig&) const = default;
 };
 
-// What the control tools are called, for words that tell a model what to do next. Empty: there is none.
+// What the control tools are called, for texts that tell a model what to do next. Empty: there is none.
 struct ControlNames {
   std::string_view rebuild = "pivot_rebuild";
   std::string_view restart = "pivot_restart";
@@ -75,20 +75,20 @@ struct ServerConfig {
   ControlNames control;
   Command command;
   std::optional<CliConfig> cli;  // else the command is an MCP server
-  std::string build;             // a shell line; empty: nothing to build
+  std::string build;             // a shell command; empty: nothing to build
   std::vector<std::string>
       watch;  // globs, relative to the command's folder; none: its own executable or script
   bool watching = true;
-  bool passes_stderr = true;  // on to our own, where clients look for it
+  bool passes_stderr = true;  // to our own stderr, where clients look for it
   std::optional<Era> era;     // of the server; not given: it is asked
   SwapMode swap = SwapMode::overlap;
-  // Not said: it depends on how many there are to wait.
+  // Not given: depends on how many clients there can be.
   std::optional<OnSave> on_save;
   bool waits_for_saves() const { return on_save ? *on_save == OnSave::wait : !for_many; }
   Sharing sharing = Sharing::per_client;
-  bool for_many = false;  // clients are several: what one of them does in it must not affect the others
+  bool for_many = false;  // there are several clients: what one of them does must not affect the others
   std::vector<ReplayRule> replay;
-  std::size_t max_message = 10'000'000;  // longest message toward the client, in bytes
+  std::size_t max_message = 10'000'000;  // longest message to the client, in bytes
 
   std::chrono::milliseconds start_timeout =
       std::chrono::seconds(30);                                // from exec to the end of the handshake
@@ -99,7 +99,7 @@ struct ServerConfig {
   bool operator==(const ServerConfig&) const = default;
 };
 
-// What a generation was born with stays its own, though the server may be configured otherwise by now.
+// A generation keeps the configuration that it was started with, even if the server's has changed since.
 using ConfigRef = std::shared_ptr<const ServerConfig>;
 
 }  // namespace mcpivot

@@ -24,7 +24,7 @@ constexpr std::chrono::seconds daemon_queue_timeout(60);
 
 constexpr std::size_t largest_env_file = 1024UL * 1024;
 
-// Headers are filled in where they are sent, and there the spelling of some clients is not known.
+// Headers are filled in where they are sent, and clients' own spellings are not supported there.
 std::string for_credentials(std::string text) {
   static constexpr std::string_view foreign = "${env:";
   for (auto at = text.find(foreign); at != std::string::npos; at = text.find(foreign, at))
@@ -36,7 +36,7 @@ bool says_kind(const Key& key) {
   return key.name == "command" || key.name == "url" || key.name == "cli";
 }
 
-// What is said of the kind: for_stdio, for_http or for_cli; 0: nothing.
+// The kind that the entry states: for_stdio, for_http or for_cli; 0: none.
 Kinds kind_of(std::span<const Given> given, const std::string& name, const JsoncPlace& place,
               ProblemList& problems) {
   const Given* first = nullptr;
@@ -106,7 +106,7 @@ void finish_daemon(Draft& draft, std::span<const Given> given, const Surrounding
   };
   const auto url = parse_url(http.url);
   if (!url) {
-    // The address may hold what came out of a variable: it is not repeated.
+    // The address may contain the value of a variable: it is not shown.
     const std::string repeated = "'" + http.url + "' ";
     const std::string& why = url.error();
     problems.error(
@@ -154,7 +154,7 @@ ServerEntry finish_draft(Draft draft, const JsoncPlace& place, std::span<const G
   }
   if (kind != for_http) server.http = {};
   server.sharing = entry.sharing.value_or(Sharing::per_client);
-  // What is built here or watched has its sources next to the file; a client's file says nothing of the kind.
+  // A server that is built or watched has its sources next to the file; a client's file has no such keys.
   const bool at_home = !server.build.empty() || !server.watch.empty() || !server.http.start.empty() ||
                        !server.http.stop.empty();
   if (server.command.cwd.empty() && at_home) server.command.cwd = folder;

@@ -1,5 +1,5 @@
 // Which tools a pattern of `allow` or `deny` means: '*', '?', '[a-z]', '\' and braces, over the whole of a
-// tool's own name. A name isn't a path: '*' also takes '/', and nothing is normalised.
+// tool's own name. A name isn't a path: '*' also matches '/', and nothing is normalised.
 //
 // A value; any thread.
 #pragma once

@@ -11,8 +11,8 @@ namespace {
 constexpr double longest_duration = 100.0 * 24 * 3'600'000;  // in milliseconds
 constexpr double largest_size = 1e15;
 
-// The number that the text begins with, and what follows it. Nothing: it begins with none, or with a
-// negative one.
+// The number that the text begins with, and what follows it. Nothing: it doesn't begin with one, or the
+// number is negative.
 std::optional<std::pair<double, std::string_view>> number_and_unit(std::string_view text) {
   double number = 0;
   const char* end = text.data() + text.size();

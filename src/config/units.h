@@ -1,4 +1,4 @@
-// What people write for times, sizes and replays, on the command line and in files alike.
+// Durations, sizes and replay rules, as people write them on the command line and in files.
 //
 // Any thread.
 #pragma once

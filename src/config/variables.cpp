@@ -8,7 +8,7 @@
 namespace mcpivot {
 namespace {
 
-// A default may hold variables of its own, whose defaults may hold variables…
+// A default may contain variables, whose defaults may contain variables…
 constexpr int deepest = 8;
 
 using Filled = std::expected<std::string, std::string>;
@@ -31,7 +31,7 @@ std::size_t closing_brace(std::string_view text) {
 
 Filled fill(std::string_view text, const Surroundings& around, int depth);
 
-// What stands between "${" and "}".
+// The value of what is between "${" and "}".
 Filled value_of(std::string_view inside, const Surroundings& around, int depth) {
   if (inside == "/" || inside == "pathSeparator") return "/";
   if (inside == "workspaceFolder") return around.workspace;

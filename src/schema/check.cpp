@@ -16,16 +16,16 @@ namespace {
 
 namespace json = boost::json;
 
-// Some tenths of a second, and more for large values.
-// So many of several alternatives are named to a model that fits none of them.
+// Some tenths of a second, and more for large values. How many alternatives are named when a value fits none
+// of them.
 constexpr std::size_t most_alternatives = 8;
 constexpr std::uint64_t fewest_steps = 1'000'000;
 constexpr std::uint64_t steps_per_value = 20;
-// A pattern's steps count by the processor's time: the engine doesn't tell them.
+// A pattern's steps are measured by processor time, since the engine doesn't report them.
 constexpr std::uint64_t steps_per_second = 10'000'000;
 // Schemas within schemas, at one time; each takes a few hundred bytes of the stack.
 constexpr int deepest_check = 1500;
-// Alternatives within alternatives of which the nearest is looked for.
+// How deep in nested alternatives the closest one is looked for.
 constexpr int deepest_choice = 3;
 
 std::string step_text(std::string_view name) {
@@ -78,7 +78,7 @@ Verdict Check::run(const json::value& value) {
   fits(program_.root, {.value = value, .place = whole, .marks = nullptr, .report = &report});
   for (Report::Problem& problem : report.problems) verdict.problems.push_back(std::move(problem.text));
   verdict.more = report.more;
-  if (verdict.problems.empty())  // to tell why would take too long
+  if (verdict.problems.empty())  // finding out why would take too long
     verdict.problems.push_back(fmt::format("{}: doesn't match the schema", naming_.whole));
   return verdict;
 }
@@ -122,7 +122,7 @@ bool Check::fits_node(const Node& node, const Task& task) {
                           words_for(program_, static_cast<Index>(&node - program_.nodes.data())),
                           shown(task.value)));
   }
-  // "unevaluated…" hears what this node and those below it have had a say about, and nobody else.
+  // "unevaluated…" considers what this node and those below it have evaluated, and nothing else.
   const bool in_array = node.array != none && task.value.is_array();
   const bool in_object = node.object != none && task.value.is_object();
   const bool asks = (in_array && program_.arrays[node.array].unevaluated != none) ||
@@ -205,7 +205,7 @@ bool Check::is_unique(const json::value& value) {
   hashes.reserve(array.size());
   for (const json::value& item : array) hashes.emplace_back(hash_of(item), &item);
   std::ranges::sort(hashes, {}, [](const auto& one) { return one.first; });
-  // Those with one hash are nearly always the same; were they made to differ, the budget ends it.
+  // Values with the same hash are nearly always equal; if somebody makes them differ, the budget ends this.
   for (std::size_t i = 0; i < hashes.size(); ++i)
     for (std::size_t j = i + 1; j < hashes.size() && hashes[j].first == hashes[i].first; ++j)
       if (!spend(1) || same(*hashes[i].second, *hashes[j].second)) return false;
@@ -243,7 +243,7 @@ bool Check::fits_logic(const LogicRules& rules, const Task& task) {
   return good;
 }
 
-// Whether the value fits a node that it needn't fit; its marks count only if it does.
+// Whether the value fits a node that it needn't fit; the marks count only if it does.
 bool Check::fits_aside(Index node, const Task& task) {
   if (task.marks == nullptr)
     return fits(node, {.value = task.value, .place = task.place, .marks = nullptr, .report = nullptr});
@@ -272,7 +272,7 @@ bool Check::fits_one_of(const std::vector<Index>& nodes, bool exactly_one, const
   return false;
 }
 
-// The alternative that is nearest, if the value is of its kind; else all of them in words.
+// The closest alternative, if the value is of its kind; otherwise a description of all of them.
 void Check::report_choice(const std::vector<Index>& nodes, const Task& task) {
   const int depth = task.place.depth();
   std::size_t nearest = nodes.size();

@@ -1,7 +1,7 @@
 // One check of one value against a compiled schema.
 //
-// A check first only asks whether the value fits, which is quick and is what nearly always happens; if it
-// doesn't, a second pass collects the problems. Each has the same budget of steps.
+// A check first asks only whether the value fits, which is quick and nearly always the case; if it doesn't, a
+// second pass collects the problems. Both have the same budget of steps.
 #pragma once
 
 #include <cstddef>
@@ -17,7 +17,7 @@
 
 namespace mcpivot::schema {
 
-// Where a value lies: a chain from it up to the whole, on the stack.
+// Where a value is: a chain from it up to the root, on the stack.
 struct Place {
   enum class Kind { whole, member, item, name };
 
@@ -51,10 +51,10 @@ class Check {
   Verdict run(const boost::json::value& value);
 
  private:
-  // Which members or items of a value a schema has had a say about. Null: nobody asks.
+  // Which members or items of a value a schema has evaluated. Null: nobody asks.
   using Marks = std::vector<bool>;
 
-  // A value, and who wants to know about it. Without a report the first problem ends the pass.
+  // A value, and where to report about it. Without a report, the first problem ends the pass.
   struct Task {
     const boost::json::value& value;
     const Place& place;
@@ -82,7 +82,7 @@ class Check {
   bool fits_aside(Index node, const Task& task);
   void report_choice(const std::vector<Index>& nodes, const Task& task);
 
-  static constexpr std::uint64_t steps_to_tell = 200;  // a problem takes more to tell than to find
+  static constexpr std::uint64_t steps_to_tell = 200;  // reporting a problem costs more than finding it
 
   // False: the budget is used up.
   bool spend(std::uint64_t steps);
@@ -97,7 +97,7 @@ class Check {
   std::uint64_t steps_ = 0;
   std::uint64_t most_steps_ = 0;
   int depth_ = 0;
-  int choices_ = 0;  // whose nearest alternative is being looked for
+  int choices_ = 0;  // whose closest alternative is being looked for
   std::string_view given_up_{};
 };
 

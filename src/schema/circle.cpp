@@ -3,7 +3,7 @@
 namespace mcpivot::schema {
 
 bool has_circle(const Program& program) {
-  // Takes away nodes that lead nowhere, until none is left or those that are left lead to each other.
+  // Removes nodes that lead nowhere, until none is left or the remaining ones lead to each other.
   const auto each_same = [&](const Node& node, const auto& visit) {
     if (node.object != none)
       for (const auto& dependent : program.objects[node.object].dependent) visit(dependent.second);

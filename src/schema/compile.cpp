@@ -52,7 +52,7 @@ class Compiler {
     std::string place;
   };
 
-  // ---- What is said about the schema.
+  // ---- Notes about the schema.
 
   std::string place() const {
     return path_.empty() ? std::string() : fmt::format(" (at #/{})", fmt::join(path_, "/"));
@@ -180,7 +180,7 @@ class Compiler {
     return true;
   }
 
-  // ---- The keywords, by the kind of value that they judge.
+  // ---- The keywords, by the kind of value that they check.
 
   void read_type(const json::object& schema, Node& node) const {
     const json::value* value = find(schema, "type");

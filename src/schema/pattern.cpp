@@ -4,7 +4,7 @@
 #pragma GCC diagnostic ignored "-Wmaybe-uninitialized"  // within the library, with sanitizers
 #endif
 #pragma GCC diagnostic ignored "-Wold-style-cast"  // the library casts this in the old style:
-// A match that takes more steps than this is given up.
+// A match that takes more steps than this is abandoned.
 #define BOOST_REGEX_MAX_STATE_COUNT 5'000'000
 #include <boost/regex.hpp>
 #include <optional>
@@ -12,7 +12,7 @@
 namespace mcpivot::schema {
 namespace {
 
-// Code points; wchar_t holds one here, and the engine knows no other type that does.
+// Code points: wchar_t holds one here, and the engine supports no other type that does.
 static_assert(sizeof(wchar_t) == 4);
 
 std::wstring code_points(std::string_view text) {
@@ -31,7 +31,7 @@ std::wstring code_points(std::string_view text) {
   return points;
 }
 
-// Writes a pattern of ECMA-262 as the engine reads it. Empty: it has something that the engine lacks.
+// Rewrites an ECMA-262 pattern for the engine. Empty: it uses something that the engine lacks.
 class Translation {
  public:
   explicit Translation(std::wstring_view pattern) : left_(pattern) {}
@@ -160,7 +160,7 @@ Pattern::Match Pattern::find_in(std::string_view text) const {
   if (engine_ == nullptr) return Match::yes;
   const std::wstring points = code_points(text);
   try {
-    // As ECMA-262 has it: "^" and "$" are the ends of the text, "." isn't a line's end.
+    // As in ECMA-262: "^" and "$" are the ends of the text, and "." doesn't match a line end.
     const auto flags = boost::match_default | boost::match_single_line | boost::match_not_dot_newline;
     return boost::regex_search(points, engine_->regex, flags) ? Match::yes : Match::no;
   } catch (const std::exception&) {

@@ -1,8 +1,8 @@
 // A regular expression of JSON Schema (ECMA-262, over code points), matched by an engine that gives up
 // instead of running forever or overflowing the stack.
 //
-// The engine is Boost.Regex, and stays behind the .cpp. What it reads differently from ECMA-262 is translated
-// ("\u00e4", "[^]", "\A"); what it lacks ("\p{L}") makes a pattern that isn't understood.
+// The engine is Boost.Regex, and is hidden in the .cpp. What it reads differently from ECMA-262 is translated
+// ("\u00e4", "[^]", "\A"); a pattern with something that it lacks ("\p{L}") isn't understood.
 #pragma once
 
 #include <memory>

@@ -1,6 +1,6 @@
-// What a schema is compiled to: plain data, nodes that name each other by index.
+// What a schema is compiled to: plain data, nodes that refer to each other by index.
 //
-// compile() makes it, check() reads it; nobody changes it in between.
+// compile() creates it, check() reads it; nothing changes it in between.
 #pragma once
 
 #include <cstdint>
@@ -102,7 +102,7 @@ std::expected<Program, std::string> compile(const boost::json::value& schema);
 // Whether a node leads back to itself without going deeper into the value: a check would never end.
 bool has_circle(const Program& program);
 
-// "an integer from 1 to 100": what a node wants, as far as a few words can tell.
+// "an integer from 1 to 100": what a node accepts, as far as a few words can say.
 std::string words_for(const Program& program, Index node);
 
 }  // namespace mcpivot::schema

@@ -1,5 +1,5 @@
-// Who is called what in a document of schemas: "$id" names a part of it (a resource), "$anchor" a place in
-// such a part, and "$ref" asks for either, or for a place by JSON pointer.
+// The names within a schema document: "$id" names a part of it (a resource), "$anchor" a place in such a
+// part, and "$ref" refers to either, or to a place by JSON pointer.
 //
 // Borrows the document, which must outlive it.
 #pragma once
@@ -27,10 +27,10 @@ class References {
   // Resource 0 is the document.
   explicit References(const boost::json::value& document);
 
-  // A schema with an "$id", found in `within`; the resource that it begins.
+  // Adds a schema with an "$id" that was found in `within`. Returns the resource that it begins.
   Resource add_resource(Resource within, std::string_view id, const boost::json::value& schema);
   void add_anchor(Resource within, std::string_view name, const boost::json::value& schema);
-  // The error ends a sentence that begins with the reference.
+  // The error completes a sentence that begins with the reference.
   std::expected<Target, std::string> find(Resource from, std::string_view reference) const;
 
  private:

@@ -10,11 +10,11 @@
 // - "$id": "#name" is an anchor.
 // - If "$schema" names draft 4, 6 or 7, keywords next to "$ref" are ignored.
 //
-// Nothing here runs forever or overflows the stack, whatever schema and value say: depth is limited,
-// patterns are given up after too many steps, and a check has a budget of steps; a check that exceeds it says
+// Nothing here runs forever or overflows the stack, whatever the schema and the value: depth is limited,
+// patterns give up after too many steps, and a check has a budget of steps; a check that exceeds it says
 // so.
 //
-// Schemas are immutable: any thread, also at once.
+// Schemas are immutable: any thread, also concurrently.
 #pragma once
 
 #include <cstddef>
@@ -30,17 +30,17 @@ namespace mcpivot::schema {
 
 struct Program;
 
-// How problems speak of the value.
+// How problems refer to the value.
 struct Naming {
   std::string_view whole = "the value";
-  std::string_view member = "property";  // one of the value's own
-  // JSON Schema takes 1.0 for an integer. Not everybody who gets the value does.
+  std::string_view member = "property";  // a member of the value itself
+  // JSON Schema treats 1.0 as an integer. Not everyone who gets the value does.
   bool whole_is_integer = true;
 };
 
 struct Verdict {
   std::vector<std::string> problems;  // the first ones, a sentence each; empty: the value fits
-  std::size_t more = 0;               // problems besides these
+  std::size_t more = 0;               // further problems
   bool given_up = false;              // it's not known whether the value fits; the problem says why
   bool fits() const { return problems.empty(); }
 };

@@ -1,7 +1,7 @@
 // JSON values as JSON Schema sees them: 1 and 1.0 are one number, the order of members doesn't matter, and a
 // string's length is counted in code points.
 //
-// These recurse as deep as the values are: look with count_values() first.
+// These recurse as deep as the values are: check with count_values() first.
 #pragma once
 
 #include <cstddef>
@@ -17,7 +17,7 @@ namespace mcpivot::schema {
 bool same(const boost::json::value& one, const boost::json::value& other);
 // Equal for values that are the same.
 std::size_t hash_of(const boost::json::value& value);
-// How many values there are in a value, itself included. Nothing: it's deeper than that.
+// How many values there are in a value, itself included. Nothing: it's deeper than `deepest`.
 std::optional<std::size_t> count_values(const boost::json::value& value, int deepest);
 
 // Exact for every number of Boost.JSON.

@@ -53,7 +53,7 @@ class Words {
                                                                             {object_type, "an object"},
                                                                             {null_type, "null"}}};
 
-  // Without a "type", what the other rules are about.
+  // Without a "type", the types that the other rules are about.
   static Types types(const Node& node) {
     if (node.types != 0) return node.types;
     return (node.string != none ? string_type : 0U) | (node.number != none ? number_type : 0U) |

@@ -6,8 +6,8 @@
 namespace mcpivot {
 namespace {
 
-// Words that people use for each other when they speak of what programs do. Each line is one meaning; a word
-// may have several. Roots are made of them on first use.
+// Words that people use for each other when they talk about what programs do. Each line is one meaning; a
+// word may have several. They are reduced to roots on first use.
 constexpr std::string_view same_lines[] = {
     "create make new generate",
     "create build establish initialize",
@@ -156,7 +156,7 @@ constexpr std::string_view same_lines[] = {
     "hard difficult complex complicated",
 };
 
-// Words that often, not always, stand for what the others on the line do or are about.
+// Words that often, but not always, mean what the others on the line do or are about.
 constexpr std::string_view near_lines[] = {
     "create add start open write",
     "add attach put",

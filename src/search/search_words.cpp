@@ -14,7 +14,7 @@ constexpr std::size_t longest_word = 40;  // longer ones are keys and encoded da
 
 using WordSet = std::unordered_set<std::string_view>;
 
-// Of no meaning in a request or in a description of a tool.
+// Meaningless in a request or in a tool's description.
 const WordSet& stop_words() {
   static const WordSet set{
       "a",         "about",      "all",      "also",   "am",      "an",     "and",   "any",     "are",
@@ -33,7 +33,7 @@ const WordSet& stop_words() {
   return set;
 }
 
-// In a request they tell little of what is wanted.
+// In a request, these say little about what is wanted.
 const WordSet& weak_words() {
   static const WordSet set{"ask",     "check",    "first",     "get",     "give",      "go",    "good",
                            "got",     "help",     "know",      "look",    "made",      "make",  "many",
@@ -46,7 +46,7 @@ const WordSet& weak_words() {
   return set;
 }
 
-// What people say in several words; the first is replaced by the second before the words are taken apart.
+// Phrases of several words; the first is replaced by the second before the text is split into words.
 struct Phrase {
   std::string_view said, meant;
 };
@@ -119,8 +119,8 @@ constexpr std::string_view file_endings[] = {
 constexpr std::string_view file_names[] = {"changelog", "dockerfile", "license", "makefile", "readme"};
 constexpr std::string_view questions[] = {"are",  "did",  "do",    "does",  "how", "is",
                                           "what", "when", "where", "which", "who"};
-// After these, "that" begins what is to be said or kept: remember that she …, tell them that we …. Elsewhere
-// it tells what kind of thing is wanted: a tool that lists files.
+// After "that", these begin what is to be said or remembered: remember that she …, tell them that we ….
+// Otherwise "that" says what kind of thing is wanted: a tool that lists files.
 constexpr std::string_view clause_beginnings[] = {
     "a",   "all", "an",   "he",    "her", "his",   "i",    "it",   "its", "my",  "no",
     "our", "she", "that", "their", "the", "there", "they", "this", "we",  "you", "your"};
@@ -167,7 +167,7 @@ bool has_vowel(std::string_view text) {
   return std::ranges::any_of(text, is_vowel);
 }
 
-// Running is run, but telling is tell and passing is pass.
+// "running" becomes "run", but "telling" becomes "tell" and "passing" becomes "pass".
 void undouble(std::string& word) {
   const std::size_t size = word.size();
   if (size < 3 || word[size - 1] != word[size - 2]) return;
@@ -193,7 +193,7 @@ bool is_plural(std::string_view word) {
          !word.ends_with("is");
 }
 
-// What the name of a file or a host tells without saying it.
+// What the name of a file or a host implies.
 std::vector<std::string_view> hints_of(std::string_view token) {
   if (token.starts_with("http://") || token.starts_with("https://") || token.starts_with("www."))
     return {"url"};
@@ -207,11 +207,11 @@ std::vector<std::string_view> hints_of(std::string_view token) {
   return {};
 }
 
-// Takes a request apart, token by token.
+// Analyses a request, token by token.
 class QueryReader {
  public:
   QueryReader(std::string_view text, std::size_t most) : text_(text), most_(most) {
-    // "Create An Issue" is a title; there a capital says nothing.
+    // "Create An Issue" is a title, where capitals say nothing.
     std::size_t words = 0, capitals = 0;
     for (std::size_t i = 0; i < text.size(); ++i)
       if (is_word(text[i]) && (i == 0 || !is_word(text[i - 1]))) {
@@ -232,7 +232,7 @@ class QueryReader {
       at = end;
     }
     if (question_) add(of_many_ ? "list" : names_ ? "find" : "get", QueryWord::Kind::hint);
-    // Where nothing else is said, what tells little is all there is.
+    // If there is nothing else, weak words are all there is.
     if (std::ranges::none_of(
             words_, [](const QueryWord& word) { return word.kind == QueryWord::Kind::said && !word.weak; }))
       for (QueryWord& word : words_) word.weak = false;

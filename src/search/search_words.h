@@ -1,8 +1,8 @@
 // Turns text into words that can be compared: those of a tool ("createIssue", "list_files") and those of a
-// person ("open a bug report in the repo"). Cuts names into their parts, drops endings and words without
-// meaning, and knows which words people use for each other.
+// person ("open a bug report in the repo"). Splits names into their parts, drops endings and stop words, and
+// knows which words people use for each other.
 //
-// Plain functions of their arguments. English is what they know; other words are compared as they stand.
+// Plain functions of their arguments. They know English; other words are compared as they are.
 #pragma once
 
 #include <cstdint>
@@ -21,29 +21,30 @@ std::vector<std::string> words_of(std::string_view text, std::size_t most);
 struct QueryWord {
   enum class Kind : std::uint8_t {
     said,
-    // A number, the name of a file or of somebody, something in quotes: more likely what the tool is to be
-    // called with than what it does.
+    // A number, the name of a file or of somebody, something in quotes: more likely an argument for the tool
+    // than what it does.
     value,
-    // What the tool is to be called with, in the request's own words: the parts of a file's name, and what
-    // comes after "remember that". Tells next to nothing of the tool.
+    // An argument for the tool, in the request's own words: the parts of a file's name, and what comes after
+    // "remember that". Says next to nothing about the tool.
     passage,
-    // Not said but meant: a question wants something shown. Helps where it is found, no harm elsewhere.
+    // Implied rather than said: a question wants something shown. Helps where it is found, does no harm
+    // elsewhere.
     hint,
   };
   std::string root;
   std::string spelled;  // in lower case, with its ending
   Kind kind = Kind::said;
-  bool weak = false;  // "show" tells less of what is wanted than "screenshot"
+  bool weak = false;  // "show" says less about what is wanted than "screenshot"
 };
 
 // The words of a request, each root once, at most `most`.
 std::vector<QueryWord> query_words(std::string_view query, std::size_t most);
 
-// What a request wants done, and what a tool does, as far as a verb tells.
+// What a request wants done, and what a tool does, as far as a verb says.
 enum class Action : std::uint8_t { unknown, shows, makes, changes, deletes };
 Action action_of(std::string_view root);
 
-// Of the first words of a request: a question wants something shown.
+// From the first words of a request: a question wants something shown.
 Action action_asked_for(std::string_view query);
 
 struct Synonym {

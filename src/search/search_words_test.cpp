@@ -57,7 +57,7 @@ TEST(SearchWords, what_is_probably_an_argument_is_marked) {
   EXPECT_EQ(kind_of("choose Germany in the dropdown", "germany"), value);
   EXPECT_EQ(kind_of("choose Germany in the dropdown", "dropdown"), said);
   EXPECT_EQ(kind_of("Choose it", "choose"), said);
-  EXPECT_EQ(kind_of("Create An Issue", "issue"), said);  // a title: capitals tell nothing
+  EXPECT_EQ(kind_of("Create An Issue", "issue"), said);  // a title: capitals say nothing
   EXPECT_EQ(kind_of("close issue 17", "17"), value);
   EXPECT_EQ(kind_of("search for 'green apples' now", "apples"), value);
   EXPECT_EQ(kind_of("search for 'green apples' now", "now"), said);

@@ -10,7 +10,7 @@
 namespace mcpivot {
 namespace {
 
-// What is read of a query and of a tool. More than that says nothing more, and costs time.
+// How much of a query and of a tool is read. More would add nothing but time.
 constexpr std::size_t most_query_bytes = 500;
 constexpr std::size_t most_query_words = 24;
 constexpr std::size_t most_name_words = 20;
@@ -19,8 +19,8 @@ constexpr std::size_t most_description_bytes = 2000;
 constexpr std::size_t most_parameters = 40;
 constexpr std::size_t most_parameter_bytes = 200;
 
-// The parts of a tool's text: what a word there counts, how much the place tells when it is the only one, and
-// the usual number of words (in a longer text each counts less).
+// The parts of a tool's text: how much a word there counts, how significant the place is when it is the only
+// one, and the usual number of words (in a longer text, each counts less).
 struct Place {
   double weight;
   double tells;
@@ -42,24 +42,24 @@ constexpr double by_slip = 0.7;       // screnshot
 
 // What a word of the query weighs.
 constexpr double weak_weight = 0.4;     // show, make, today
-constexpr double first_weight = 1.1;    // the first is often what is to be done
-constexpr double hint_weight = 0.5;     // what was not said but is meant
-constexpr double unknown_weight = 0.8;  // in no tool: less than one that could have been found
+constexpr double first_weight = 1.1;    // the first is often the action
+constexpr double hint_weight = 0.5;     // implied, not said
+constexpr double unknown_weight = 0.8;  // in no tool: less than a word that could have been found
 constexpr double value_weight = 0.15;   // probably an argument
 constexpr double passage_weight = 0.1;  // certainly one
 
 // What a tool's score is made of.
 constexpr double exact_score = 100;  // the query is its name, to the letter
 constexpr double saturation = 1.2;   // BM25's k1: the second mention counts less than the first
-constexpr double name_share = 0.35;  // what a name that the query speaks of in full adds
+constexpr double name_share = 0.35;  // what a name adds that the query mentions in full
 constexpr double deprecated_factor = 0.85;
-constexpr double oversteps_factor = 0.7;     // it does more than was asked for
-constexpr double otherwise_factor = 0.85;    // it does something else
+constexpr double oversteps_factor = 0.7;     // does more than was asked for
+constexpr double otherwise_factor = 0.85;    // does something else
 constexpr double fewest_tools = 60;          // in a smaller catalog, words are rated as if it had as many
-constexpr std::size_t most_candidates = 50;  // beyond the limit, whose names are looked at
+constexpr std::size_t most_candidates = 50;  // beyond the limit, whose names are considered
 
-// Whether the best tool fits: the share of the query that it covers, and to a lesser degree the share of its
-// name that the query speaks of and its score. bench/search is what this was set with.
+// Whether the best tool fits: the share of the query that it covers and, to a lesser degree, the share of its
+// name that the query mentions, and its score. Tuned with bench/search.
 constexpr double name_fit = 0.3;
 constexpr double score_fit = 0.27;
 constexpr double enough = 0.54;
@@ -85,8 +85,8 @@ using Counts = std::unordered_map<std::string, Counted>;
 
 void count(Counts& counts, std::vector<std::string> words, const Place& place) {
   if (words.empty()) return;
-  // BM25's length norm, with b = 0.5 and a fixed idea of what is usual: one server's long texts should not
-  // change the rank of another's tools.
+  // BM25's length norm, with b = 0.5 and a fixed usual length: one server's long texts shouldn't change the
+  // rank of another's tools.
   const double norm = 0.5 + 0.5 * static_cast<double>(words.size()) / place.usual_words;
   for (auto& word : words) {
     Counted& counted = counts[std::move(word)];
@@ -175,7 +175,7 @@ void ToolSearch::remove_server(std::string_view server) {
   }
 }
 
-// One query at work.
+// The evaluation of one query.
 class ToolSearch::Search {
  public:
   explicit Search(const ToolSearch& all)
@@ -193,7 +193,7 @@ class ToolSearch::Search {
   }
 
  private:
-  // A word of the index that may be what the query's word means.
+  // A word of the index that the query's word may mean.
   struct Meaning {
     const std::vector<Use>* uses = nullptr;
     double sure = 1;
@@ -244,7 +244,8 @@ class ToolSearch::Search {
     surest = std::max(surest, sure);
   }
 
-  // BM25's idf, as a share of what a word has that is nowhere: catalogs of all sizes are judged alike.
+  // BM25's idf, relative to that of a word that occurs nowhere, so that catalogs of all sizes are rated
+  // alike.
   double rarity(double tools) const {
     auto idf = [&](double n) { return std::log(1 + (tools_ - std::min(n, tools_) + 0.5) / (n + 0.5)); };
     return idf(tools) / idf(0);
@@ -280,7 +281,7 @@ class ToolSearch::Search {
     }
   }
 
-  // How much of its name the query speaks of.
+  // How much of its name the query mentions.
   double named(const Tool& tool) const {
     double all = 0, said = 0;
     for (const auto& word : tool.name_words) {
@@ -294,8 +295,8 @@ class ToolSearch::Search {
     return all > 0 ? said / all : 0;
   }
 
-  // Whether it does what was asked for. A tool that deletes is not wanted unless that was said, nor one that
-  // makes or changes something when only a question was asked.
+  // Whether it does what was asked for. A tool that deletes isn't wanted unless the query says so, nor one
+  // that makes or changes something when only a question was asked.
   double right_action(const Tool& tool) const {
     if (tool.does == Action::unknown || tool.does == wanted_action_) return 1;
     const auto meant = meant_.find(tool.verb);
@@ -347,9 +348,10 @@ class ToolSearch::Search {
   double wanted_ = 0;  // the weight of everything that the query says
   std::vector<QueryWord> words_;
   std::vector<std::vector<Meaning>> meanings_;
-  std::unordered_map<std::string_view, double> meant_;  // each word of the index that is meant, how surely
+  std::unordered_map<std::string_view, double>
+      meant_;  // each word of the index that may be meant, and how surely
   std::vector<Found> sums_;
-  std::vector<Found> found_;  // of the word that is being weighed; its memory serves the next one
+  std::vector<Found> found_;  // of the word that is being weighed; reused for the next one
 };
 
 std::vector<ToolSearch::Hit> ToolSearch::search(std::string_view query, std::size_t limit) const {

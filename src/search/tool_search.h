@@ -1,5 +1,5 @@
-// Finds the tools that serve a request put in plain words, among the tools of many servers; and finds none
-// when none does. Nothing is learned or fetched: words are compared, see docs/search.md.
+// Finds the tools that fit a request in plain words, among the tools of many servers; and finds none when
+// none fits. Nothing is learned or fetched: words are compared, see docs/search.md.
 //
 // Plain data in, plain data out, bounded work. One thread at a time.
 #pragma once
@@ -19,7 +19,7 @@ struct ToolParameter {
   std::string description;
 };
 
-// What a server says of a tool. Very long texts are read in part.
+// A server's description of a tool. Of very long texts, only a part is read.
 struct ToolDocument {
   std::string server;
   std::string name;
@@ -36,12 +36,12 @@ class ToolSearch {
     double score = 0;
   };
 
-  // A tool that is there already, by server and name, is found twice: remove its server first.
+  // Adding a tool again, by server and name, makes it appear twice: remove its server first.
   void add(const ToolDocument& document);
   void remove_server(std::string_view server);
   std::size_t size() const { return tools_.size() - free_.size(); }
 
-  // The best tools first, those of the same score by server and name. Empty if nothing fits.
+  // The best tools first; ties are sorted by server and name. Empty if nothing fits.
   std::vector<Hit> search(std::string_view query, std::size_t limit) const;
 
  private:
@@ -57,8 +57,8 @@ class ToolSearch {
   // Where a word occurs.
   struct Use {
     std::uint32_t tool = 0;
-    float count = 0;  // how often, each place by its weight and its length
-    float place = 0;  // how much its best place tells, from 0 to 1
+    float count = 0;  // how often, weighted by place and length
+    float place = 0;  // how significant its best place is, from 0 to 1
   };
   struct Hash {
     using is_transparent = void;

@@ -78,8 +78,7 @@ TEST(ToolSearch, what_deletes_is_not_first_unless_asked_for) {
   EXPECT_EQ(first("get rid of a folder"), "delete_directory");
 }
 
-// The words of a request that only say what a tool is to be called with point at tools that have nothing to
-// do with it.
+// Words of a request that are only arguments would point at unrelated tools.
 TEST(ToolSearch, a_file_name_is_what_to_read_and_not_what_to_look_for) {
   ToolSearch search = catalog();
   search.add(
