@@ -1,5 +1,5 @@
-// A file that one mcpivot at a time may hold, for what two of them must not do at once: start a daemon, sign in,
-// or build. It ends with its holder, also if that is killed.
+// A lock that one mcpivot at a time can hold, for what two of them must not do at once: start a daemon, sign
+// in, or build. It is released when its holder ends, even if that is killed.
 //
 // One thread.
 #pragma once
@@ -17,7 +17,7 @@ class LockFile {
   LockFile& operator=(const LockFile&) = delete;
 
   enum class Taken : std::uint8_t { yes, by_another, impossible };
-  // Without waiting. `impossible`: the file can't be made, and errno tells why.
+  // Without waiting. `impossible`: the file can't be created, and errno says why.
   Taken take();
   void release();
 

@@ -15,7 +15,7 @@ bool is_flag(std::string_view word) {
   return word.size() > 1 && word.starts_with('-') && word != "--";
 }
 
-// A literal that an option's name is not complete with: "-", "--", "--with-".
+// A literal that is only the beginning of an option's name: "-", "--", "--with-".
 bool is_part_of_option_name(std::string_view literal) {
   return literal == "-" || (literal.starts_with("--") && literal.find('=') == std::string_view::npos);
 }
@@ -116,7 +116,7 @@ std::vector<std::string> ArgTemplate::parameters() const {
 std::vector<std::string> ArgTemplate::in_option_names() const {
   Names names;
   for (std::size_t i = 0; i < std::min(words_.size(), dashes_); ++i) {
-    std::string before;  // as far as it is known
+    std::string before;  // as far as known
     for (const auto& piece : words_[i].pieces()) {
       if (piece.parameter && is_part_of_option_name(before)) names.add(piece.text);
       before += piece.parameter ? std::string("x") : piece.text;
@@ -143,7 +143,7 @@ class ArgTemplate::Filling {
 
   void add(std::string word) { result_.push_back(std::move(word)); }
 
-  // The word at this index, as often as its values ask for. False: trouble() says why not.
+  // The word at this index, as many times as its values require. False: trouble() says why not.
   bool expand(std::size_t index) {
     const auto& pieces = of_.words_[index].pieces();
     const std::string* flag = of_.flag_of(index);
@@ -151,7 +151,7 @@ class ArgTemplate::Filling {
     for (const auto& piece : pieces) {
       if (!piece.parameter) continue;
       const std::string_view value = arguments_.find(piece.text);
-      if (value.empty()) return true;  // absent: neither it nor its flag
+      if (value.empty()) return true;  // absent: drop it and its flag
       if (!value.starts_with('[')) continue;
       if (array != nullptr)
         return fail(piece.text, "is an array, and so is another parameter in the same word");
@@ -172,11 +172,11 @@ class ArgTemplate::Filling {
   const std::string& trouble() const { return trouble_; }
 
  private:
-  // `element` stands for the array in the word, if there is one.
+  // `element` is used in place of the array in the word, if there is one.
   bool add_word(std::size_t index, const std::string* flag, std::string_view element) {
     const auto& pieces = of_.words_[index].pieces();
     std::string text;
-    const std::string* name = &pieces[0].text;  // whom to name if it cannot be passed
+    const std::string* name = &pieces[0].text;  // the one to name if it can't be passed
     bool named = false;
     for (const auto& piece : pieces) {
       if (!piece.parameter) {
@@ -236,7 +236,7 @@ std::expected<std::vector<std::string>, std::string> ArgTemplate::fill(
   for (std::size_t i = 0; i < words_.size(); ++i) {
     if (i == dashes_)
       for (const std::string& word : tail) filling.add(word);
-    if (is_flag_of_next(i)) continue;  // comes, or does not, with what follows it
+    if (is_flag_of_next(i)) continue;  // added, or not, with the word that follows it
     if (words_[i].literal()) {
       filling.add(words_[i].pieces()[0].text);
     } else if (!filling.expand(i)) {

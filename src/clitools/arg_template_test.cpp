@@ -181,7 +181,7 @@ RC_GTEST_PROP(ArgTemplateProperty, there_are_as_many_arguments_as_the_values_ask
   const Arguments arguments(text);
   const auto result = ArgTemplate::parse(words)->fill(arguments, tail);
   if (!result) RC_DISCARD("refused");
-  // Counted in another way: word by word, from what each of them may become.
+  // Counted differently: word by word, from what each may become.
   std::size_t least = 1;
   std::size_t most = 1;
   for (std::size_t i = 0; i < words.size(); ++i) {

@@ -15,7 +15,7 @@ namespace json = boost::json;
 
 constexpr std::size_t deepest = 256;
 
-// Keywords by which a schema speaks of properties besides those in "properties".
+// Keywords by which a schema mentions properties other than those in "properties".
 constexpr std::array speaks_of_others{"additionalProperties",
                                       "patternProperties",
                                       "unevaluatedProperties",

@@ -13,7 +13,7 @@ Arguments::Arguments(std::string_view object) : object_(object.empty() ? "{}" : 
     Span where;
     if (!cursor.value(where)) return false;
     std::string name = key.escaped ? unescape(key.text) : std::string(key.text);
-    // Of two of the same name the last one counts, as in most parsers.
+    // If a name appears twice, the last one counts, as in most parsers.
     std::erase_if(values_, [&](const auto& value) { return value.first == name; });
     values_.emplace_back(std::move(name), where.of(object_));
     return true;

@@ -1,5 +1,5 @@
 // The arguments of a tool call, each value as the client spelled it: 1e3, 0.10 and 9007199254740993 must
-// reach a program as they are.
+// reach a program unchanged.
 //
 // Borrows the JSON text, which must have been validated. Any thread.
 #pragma once
@@ -27,7 +27,7 @@ class Arguments {
   std::vector<std::pair<std::string, std::string_view>> values_;
 };
 
-// What a value is for a program: a string without its quotes, anything else as JSON on one line.
+// A value as a program gets it: a string without its quotes, anything else as JSON on one line.
 std::string plain_text(std::string_view json);
 
 // The elements of a JSON array.

@@ -37,7 +37,7 @@ void CallPool::resume() {
 }
 
 void CallPool::start_next() {
-  if (std::exchange(starting_, true)) return;  // whoever is started may leave at once
+  if (std::exchange(starting_, true)) return;  // a call that is started may leave at once
   while (!held_ && running_ < jobs_ && !waiting_.empty()) {
     const Waiting next = std::move(waiting_.front());
     waiting_.pop_front();

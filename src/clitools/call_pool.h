@@ -1,5 +1,5 @@
-// Lets so many calls run at once, and the rest wait in the order in which they came. All generations of a
-// server share one, so that a reload does not double the limit; it also counts what came of the calls.
+// Limits how many calls run at once; the rest wait in order of arrival. All generations of a server share
+// one, so that a reload doesn't double the limit; it also counts how the calls ended.
 //
 // One thread.
 #pragma once
@@ -20,15 +20,16 @@ class CallPool {
   static constexpr std::size_t most_waiting = 4096;
   static constexpr std::size_t most_waiting_bytes = 256UL * 1024 * 1024;
 
-  // 0 jobs: four for each core.
+  // 0 jobs: four per core.
   explicit CallPool(std::size_t jobs) { set_jobs(jobs); }
-  // From now on; calls that run go on.
+  // For calls from now on; running ones continue.
   void set_jobs(std::size_t jobs);
 
   using Ticket = std::uint64_t;
-  // `start` is called at once, or when others have left. 0: too many wait already, or too much.
+  // `start` is called at once, or when others have left. 0: too many calls, or too many bytes, are waiting
+  // already.
   Ticket enter(std::size_t bytes, std::function<void()> start);
-  // A call that ran has ended, or one that waits is not wanted any more.
+  // A running call has ended, or a waiting one isn't wanted any more.
   void leave(Ticket ticket);
   // Nobody reads the answers: start no more until resume().
   void hold() { held_ = true; }

@@ -13,7 +13,7 @@
 namespace mcpivot {
 namespace {
 
-// Without the character at its end, if that may be cut.
+// Without its last character, if that may be cut off.
 std::string_view without_cut_end(std::string_view text) {
   std::size_t end = text.size();
   while (end > 0 && text.size() - end < 4 && continues_character(text[end - 1])) --end;

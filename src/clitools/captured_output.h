@@ -1,4 +1,4 @@
-// What a program printed: all of it up to a limit, and beyond that its beginning and its end, while the whole
+// What a program printed: all of it up to a limit; beyond that, its beginning and its end, while the whole
 // goes to a file.
 //
 // One thread.
@@ -14,7 +14,7 @@ namespace mcpivot {
 
 class CapturedOutput {
  public:
-  // What the file takes at most.
+  // The most that the file holds.
   static constexpr std::size_t most_kept = 256UL * 1024 * 1024;
 
   // Without `files`, the middle of what is over the limit is lost. `name` is for the file.
@@ -26,10 +26,10 @@ class CapturedOutput {
   void add(std::string_view piece);
 
   std::size_t size() const { return size_; }
-  // More than the file takes; nobody should print more.
+  // More than the file holds; the program should be stopped.
   bool flooded() const { return size_ > most_kept; }
   bool cut() const { return size_ > limit_; }
-  // If nothing was cut, the very bytes.
+  // The exact bytes, if nothing was cut.
   const std::string& whole() const { return text_; }
   // Always UTF-8. If the middle is missing, it says how much, and where the whole is.
   std::string text() const;
@@ -42,7 +42,7 @@ class CapturedOutput {
   std::shared_ptr<KeptFiles> files_;
   std::string name_;
   std::size_t size_ = 0;
-  std::string text_;  // the whole, or its beginning
+  std::string text_;  // all of it, or its beginning
   std::string tail_;  // its end, if it is cut
   int file_ = -1;
   std::string path_;

@@ -54,7 +54,7 @@ bool is_file(std::string_view json) {
 
 // The error says why it cannot be read.
 std::expected<std::string, std::string> read_file(const std::string& path, std::size_t limit) {
-  // Not to wait at a pipe for somebody who writes.
+  // Nonblocking, so that opening a pipe doesn't wait for a writer.
   const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
   if (file < 0) return std::unexpected(std::strerror(errno));
   std::string bytes;
@@ -97,7 +97,7 @@ bool is_text(std::string_view type) {
          type.ends_with("+json") || type.ends_with("+xml") || type == "application/xml";
 }
 
-// What a call sends back, as far as it has been put together.
+// The result of a call, as assembled so far.
 struct Content {
   std::string blocks;
   bool failed = false;
@@ -131,7 +131,7 @@ struct Content {
   }
 };
 
-// Whether this is a list of MCP content blocks, or of files to be made such.
+// Whether this is a list of MCP content blocks, or of files to be turned into blocks.
 bool is_content(std::string_view json) {
   if (!json.starts_with('[')) return false;
   return std::ranges::all_of(elements_of(json), [](std::string_view element) {
@@ -176,7 +176,7 @@ CliResult failure(const FinishedCall& call, const std::string& how) {
   return {result_of(text_block(trimmed(text)), true), true};
 }
 
-// Where what a program returned differs from what its tool promises, a line each; empty: nowhere.
+// Where a result differs from what its tool promises, one line each; empty: nowhere.
 std::string misfits(const CliResult& result, const ToolSpec& tool) {
   const std::string_view structured = find_member(result.json, "structuredContent");
   if (!tool.result_check || structured.empty()) return {};

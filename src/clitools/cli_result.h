@@ -1,4 +1,4 @@
-// Makes the result of a tool call out of what a program printed and how it ended.
+// Makes the result of a tool call from what a program printed and how it ended.
 //
 //   a JSON object              its text, and the object as structuredContent, if it fits the outputSchema
 //   with MCP "content" in it   that content (and its structuredContent, isError, _meta)

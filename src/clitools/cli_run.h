@@ -1,4 +1,5 @@
-// One run of a CLI: its stdout is captured, its stderr comes line by line, and the end of that is kept.
+// One run of a CLI: its stdout is captured, its stderr is delivered line by line, and the end of stderr is
+// kept.
 #pragma once
 
 #include <functional>
@@ -40,7 +41,7 @@ class CliRun final : public ProgramRun {
   std::size_t stderr_size_ = 0;
 };
 
-// For ProgramRun::Plan; `name` is what sets the limit: "--call-timeout".
+// For ProgramRun::Plan; `name` is the option that sets the limit: "--call-timeout".
 std::string over_limit(std::chrono::milliseconds limit, std::string_view name);
 
 }  // namespace mcpivot

@@ -1,4 +1,4 @@
-// JSON text on one line: what a program printed for people goes into a message, which may have no newline.
+// JSON text on one line: what a program printed for people goes into a message, which can't contain newlines.
 //
 // Any thread.
 #pragma once

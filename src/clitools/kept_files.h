@@ -1,5 +1,5 @@
-// Files for output that is too long for an answer. They lie in a folder of their own, readable by the user
-// alone; the newest few are kept, and all go with this object.
+// Files for output that is too long for an answer. They are in a folder of their own that only the user can
+// read; the newest few are kept, and all are deleted with this object.
 //
 // One thread.
 #pragma once
@@ -21,7 +21,7 @@ class KeptFiles {
   KeptFiles& operator=(const KeptFiles&) = delete;
 
   struct File {
-    int descriptor;  // open for writing; whoever asked closes it
+    int descriptor;  // open for writing; the caller closes it
     std::string path;
   };
   // `name` becomes part of the file's name. The error says why there is none.

@@ -24,7 +24,7 @@ class SchemaFetch {
     // The error says how the command failed, or what is wrong with what it printed.
     std::function<void(std::expected<ToolSchema, std::string>, std::chrono::milliseconds took)> on_done;
   };
-  // `limit` is what it has; `start_timeout`, which may be a little longer, is what the user gave it.
+  // `limit` is the actual time limit; `start_timeout`, which may be a little longer, is the one the user set.
   SchemaFetch(boost::asio::io_context& loop, Guard& guard, Command command, std::chrono::milliseconds limit,
               std::chrono::milliseconds start_timeout, Handlers handlers);
 

@@ -23,7 +23,7 @@ constexpr std::size_t beginning_shown = 200;
 constexpr std::size_t longest_list = 2000;
 constexpr double longest_timeout = 24.0 * 3600;
 
-// MCP's own members of a tool, which pass as they are.
+// MCP's own members of a tool, which are passed on unchanged.
 constexpr std::array passed_on{"title", "description", "outputSchema", "annotations", "icons", "_meta"};
 constexpr std::array known_keys{"name",         "title",       "description", "parameters", "inputSchema",
                                 "outputSchema", "annotations", "icons",       "_meta",      "cli_command",
@@ -68,7 +68,7 @@ std::optional<milliseconds> duration(std::string_view json) {
   return milliseconds(std::max<std::int64_t>(1, static_cast<std::int64_t>(seconds * 1000)));
 }
 
-// Values of such a parameter are known beforehand, so they may be part of an option's name.
+// The values of such a parameter are known beforehand, so it may be part of an option's name.
 bool is_closed(std::string_view schema) {
   const std::string_view type = find_member(schema, "type");
   return !find_member(schema, "enum").empty() || !find_member(schema, "const").empty() ||
@@ -161,7 +161,7 @@ class ToolReader {
     check_parameters();
   }
 
-  // Template and schema must speak of the same parameters.
+  // Template and schema must name the same parameters.
   void check_parameters() {
     const std::string_view properties = find_member(schema_, "properties");
     std::vector<std::string> used = tool_.command.parameters();

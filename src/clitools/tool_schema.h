@@ -1,5 +1,5 @@
-// What a CLI says of its own tools, read from the output of its schema command, with every problem and its
-// place. A tool with a mistake in it is left out; the others are served.
+// A CLI's description of its own tools, read from the output of its schema command, with every problem and
+// its place. A tool with a mistake is left out; the others are served.
 //
 // Plain data. Any thread.
 #pragma once
@@ -35,7 +35,7 @@ struct ToolSpec {
 struct SchemaProblem {
   std::string place;  // tools[2] "search": cli_command[1]
   std::string what;
-  bool mistake = true;  // the tool is left out; else only worth knowing
+  bool mistake = true;  // the tool is left out; otherwise it is only a note
 };
 
 struct ToolSchema {

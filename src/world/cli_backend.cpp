@@ -19,11 +19,11 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::steady_clock;
 
-// Not more often than this, so that a program that chatters does not drown its client.
+// No more often than this, so that a chatty program doesn't flood its client.
 constexpr milliseconds progress_pace{50};
 constexpr std::size_t most_in_log = 200;
 
-// A little less than the handshake has, so that there is time to say what took so long.
+// A little less than the handshake's limit, so that there is time to say what took so long.
 milliseconds schema_limit(milliseconds start_timeout) {
   return start_timeout - start_timeout / 10;
 }
@@ -34,8 +34,8 @@ Command schema_command(const ServerConfig& config) {
   return command;
 }
 
-// The command of a tool that has a folder of its own: what was given relative to the CLI's folder stays
-// where it is.
+// For a tool that has a folder of its own: paths relative to the CLI's folder keep their
+// meaning.
 void move_to(Command& command, const std::string& cwd) {
   namespace fs = std::filesystem;
   const fs::path base = in_folder(command, ".");
@@ -60,7 +60,7 @@ struct CliBackend::Call : std::enable_shared_from_this<Call> {
   std::uint64_t position = 0;
   CliRun::Plan plan{.command = {}, .time_limit = {}, .over_limit = {}};
   CallPool::Ticket ticket = 0;
-  std::shared_ptr<CliRun> run;  // once it has been its turn
+  std::shared_ptr<CliRun> run;  // once its turn has come
   bool withdrawn = false;       // nobody waits for the answer
   int steps = 0;
   std::string last_line;  // of stderr, not sent yet
@@ -149,7 +149,7 @@ void CliBackend::end(milliseconds patience) {
 
 void CliBackend::end_when_idle() {
   if (!ending_ || !calls_.empty() || !on_end_) return;
-  const auto keep = shared_from_this();  // whoever is told lets go of us
+  const auto keep = shared_from_this();  // the one who is told lets go of us
   std::exchange(on_end_, nullptr)({.how = "was ended"});
 }
 
@@ -160,7 +160,7 @@ void CliBackend::close() {
   fetch_.reset();
   inbox_.clear();
   outbox_.clear();
-  // Those that wait go first: none of them may be started because others leave.
+  // Waiting calls first: none of them may be started because others leave.
   calls_.sort([](const auto& a, const auto& b) { return !a->run && b->run; });
   for (const auto& call : std::exchange(calls_, {})) {
     call->run.reset();
@@ -331,7 +331,7 @@ void CliBackend::progress(Call& call, const std::string& line) {
   if (!call.pacing) send_progress(call);
 }
 
-// The newest line counts, if several come in a moment.
+// If several lines come at once, the newest counts.
 void CliBackend::send_progress(Call& call) {
   if (call.last_line.empty() || call.withdrawn) return;
   // While nobody reads, progress would only pile up.

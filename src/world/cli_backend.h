@@ -1,9 +1,9 @@
 // A CLI that describes its own tools, as a generation sees it: a small MCP server inside mcpivot. It runs the
 // schema command when it starts; each call is a run of the program, so the code that runs is always the code
-// on disk, and a new generation is nothing but a new reading of the schema.
+// on disk, and a new generation just reads the schema again.
 //
-// What is sent is answered from the event loop, never from within send(). Messages wait until the schema is
-// known; if it cannot be had, everything is answered with the reason. One thread.
+// Messages are answered from the event loop, never from within send(). They wait until the schema is known;
+// if it can't be read, everything is answered with the reason. One thread.
 #pragma once
 
 #include <deque>
@@ -21,7 +21,7 @@ namespace mcpivot {
 
 class CliBackend final : public Backend, private Link, public std::enable_shared_from_this<CliBackend> {
  public:
-  // `predecessor` may be null; its limits and counts go on.
+  // `predecessor` may be null; its limits and counts are taken over.
   static std::shared_ptr<Backend> make(LinkContext& context, Guard& guard, const ConfigRef& config,
                                        int generation, OutputRing& ring, const CliBackend* predecessor);
   ~CliBackend() override;
@@ -48,7 +48,7 @@ class CliBackend final : public Backend, private Link, public std::enable_shared
   // Link
   void send(const Message& message, std::span<const Edit> edits) override;
   void send(std::string_view line) override;
-  bool full() const override { return false; }  // the pool has limits of its own, and says so
+  bool full() const override { return false; }  // the pool has limits of its own, and reports them
   std::uint64_t position() const override { return sent_; }
   bool reached(std::uint64_t position) const override { return position <= last_started_; }
   void pause() override;

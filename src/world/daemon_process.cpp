@@ -46,7 +46,7 @@ fs::path keeper_folder() {
   return folder;
 }
 
-// Whether anybody takes connections there. Only asked of addresses, so that no name has to be looked up.
+// Whether anybody accepts connections there. Only for numeric addresses, so that no name has to be looked up.
 bool somebody_listens(const Url& url) {
   namespace ip = boost::asio::ip;
   boost::system::error_code error;
@@ -71,7 +71,7 @@ bool somebody_listens(const Url& url) {
   return false;
 }
 
-// All that the child needs, made before the fork: after it, only calls that are safe there.
+// Everything the child needs, prepared before the fork: after it, only async-signal-safe calls are allowed.
 struct Detached {
   const char* cwd;
   const char* output;
@@ -129,7 +129,7 @@ bool DaemonProcess::take_lock() {
 }
 
 void DaemonProcess::start(bool nobody_listens) {
-  // A command that fails at once is not run again and again.
+  // A command that fails at once isn't run over and over.
   if (pid_ != 0 || steady_clock::now() - began_ < config_->http.start_after) return;
   if (!take_lock()) {
     log_info("{}: another mcpivot is starting the daemon", config_->name);
@@ -137,7 +137,7 @@ void DaemonProcess::start(bool nobody_listens) {
     began_ = steady_clock::now();
     return;
   }
-  // Another one may have done so between our look and our lock.
+  // Another mcpivot may have started it between our check and our lock.
   if (nobody_listens && somebody_listens(url_)) return lock_.release();
   began_ = steady_clock::now();
   trouble_.clear();
@@ -188,7 +188,7 @@ void DaemonProcess::on_exit() {
   const ExitStatus exit = ExitStatus::from_wait(status);
   const pid_t pid = std::exchange(pid_, 0);
   log_info("{}: --start (pid {}) {}", config_->name, pid, exit.text());
-  // With code 0 it has left a daemon behind, which comes up in its own time.
+  // Exit code 0 means that it has left a daemon running in the background, which may still be starting.
   const bool failed = exit.signal != 0 || exit.code != 0;
   if (waiting_ && failed) {
     waiting_ = false;

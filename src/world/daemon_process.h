@@ -1,5 +1,5 @@
-// A daemon that mcpivot starts, in a session of its own, and stops. A lock file lets only one of several
-// mcpivots start it. What the daemon prints goes to a file under $XDG_STATE_HOME/mcpivot, which is emptied at
+// A daemon that mcpivot starts, in a session of its own, and stops. A lock file makes sure that only one of
+// several mcpivots starts it. Its output goes to a file under $XDG_STATE_HOME/mcpivot, which is truncated at
 // each start.
 //
 // One thread.

@@ -1,7 +1,7 @@
-// For tests: as long as it lives, only so many more descriptors can be opened.
+// For tests: while it lives, only this many more descriptors can be opened.
 //
-// Sanitizers need descriptors, too, when they meet a class for the first time. So a loop of its own goes
-// first, and whatever else happens meanwhile should have happened before.
+// Sanitizers also need descriptors when they see a class for the first time. So an event loop runs once
+// before, and anything else that happens in the meantime should have happened before.
 #pragma once
 
 #include <sys/resource.h>

@@ -59,7 +59,7 @@ bool FileSourceWatch::unsettled(bool look) {
   return executable_ && executable_->unsettled(look);
 }
 
-// Without globs nothing is known of sources.
+// Without globs, nothing is known about sources.
 std::optional<std::chrono::system_clock::time_point> FileSourceWatch::last_touched() const {
   if (!files_) return std::nullopt;
   return files_->last_touched();

@@ -1,5 +1,5 @@
-// A server that is an HTTP daemon: a generation is one session with it. The daemon itself is not ours; it
-// goes on when the session ends.
+// A server that is an HTTP daemon: a generation is one session with it. The daemon itself isn't ours; it
+// keeps running when the session ends.
 //
 // One thread.
 #pragma once

@@ -81,7 +81,7 @@ class Daemon {
   int port_ = 0;
 };
 
-// A backend, and whoever listens to it.
+// A backend, and its listener.
 class Talk final : public Link::Handler {
  public:
   explicit Talk(const Daemon& daemon, Era era = Era::modern) : Talk(daemon.url(), era) {}
@@ -112,7 +112,7 @@ class Talk final : public Link::Handler {
   std::optional<Backend::Ending> ending;
   std::function<void()> on_said;  // called with each thing that it said
 
-  // A modern request; `params` are the members of it besides _meta.
+  // A modern request; `params` are its members other than _meta.
   void ask(const std::string& id, const std::string& method, const std::string& params = {}) {
     backend->link().send(R"({"jsonrpc":"2.0","id":)" + id + R"(,"method":")" + method + R"(","params":{)" +
                          params + (params.empty() ? "" : ",") + R"("_meta":{"progressToken":)" + id + "," +
@@ -281,7 +281,7 @@ TEST(ModernHttp, an_answer_under_another_name_is_none_even_if_both_are_strings) 
   EXPECT_FALSE(talk.has_answer(R"("bridge-2")"));
 }
 
-// How a legacy server shows itself to whoever probes it.
+// How a legacy server reacts to a probe.
 TEST(ModernHttp, any_refusal_of_a_probe_is_an_answer_at_once) {
   for (const Strings& options :
        {Strings{}, Strings{"--bad-request"}, Strings{"--no-session"}, Strings{"--old"},
@@ -331,7 +331,7 @@ TEST(ModernHttp, a_cancellation_closes_the_connection_of_its_request_and_says_no
   EXPECT_FALSE(talk.has_answer("1")) << "the other goes on";
   talk.cancel("1");
   ASSERT_TRUE(talk.wait([&] { return std::ranges::count(daemon.journal(), "closed hold") == 2; }));
-  talk.cancel("77");  // nobody's
+  talk.cancel("77");  // belongs to nobody
   talk.call("3", "echo", R"({"text":"on"})");
   EXPECT_EQ(text_in(talk.answer("3")), "on");
   EXPECT_THAT(talk.lost, IsEmpty());

@@ -23,7 +23,7 @@ using std::chrono::system_clock;
 constexpr milliseconds pace{50};
 constexpr std::size_t longest_record = 64UL * 1024;
 
-// The folder as the system knows it, so that two ways to it are one; and what is set for the build.
+// The canonical folder, so that two paths to it are one; and the environment of the build.
 std::string lock_file_for(const Command& where, const std::string& line) {
   const std::string& folder = where.cwd;
   const std::string base = runtime_folder();
@@ -55,7 +55,7 @@ LockedBuild::LockedBuild(boost::asio::io_context& loop, Guard& guard, const Serv
       timer_(loop) {}
 
 LockedBuild::~LockedBuild() {
-  runner_.reset();  // what it runs ends before others may begin
+  runner_.reset();  // what it runs ends before another build may begin
 }
 
 void LockedBuild::start() {
@@ -86,7 +86,7 @@ void LockedBuild::look_later(milliseconds time) {
   });
 }
 
-// The kernel doesn't tell when a lock is free, so it is tried again and again.
+// The kernel doesn't tell us when a lock becomes free, so we poll.
 void LockedBuild::look() {
   const auto waited = std::chrono::duration_cast<milliseconds>(std::chrono::steady_clock::now() - asked_);
   if (stopped_) return finish({.ok = false, .how = *stopped_, .took = waited, .output = {}});
@@ -113,7 +113,7 @@ void LockedBuild::run() {
   began_ = system_clock::now();
   if (lock_.descriptor() >= 0) [[maybe_unused]]
     const int emptied =
-        ::ftruncate(lock_.descriptor(), 0);  // if we die, nobody takes the last result for ours
+        ::ftruncate(lock_.descriptor(), 0);  // if we die, nobody mistakes the last result for ours
   auto done = [weak = weak_from_this()](const BuildRunner::Result& result) {
     const auto self = weak.lock();
     if (!self) return;

@@ -1,10 +1,10 @@
 // A build that no other mcpivot runs at the same time: two windows on one folder have the same sources, the
-// same build and the same output. Whoever comes second waits; and if the first build ran to its end, and
-// began after the last save, its result is the second one's, too.
+// same build and the same output. The second mcpivot waits; if the first build was not cut short and began
+// after the last save, the second one uses its result.
 //
-// The lock is a file for each folder, command line and environment, in the runtime folder; it ends with its
-// holder. If it
-// can't be made, the build runs without it. One thread.
+// The lock is a file per folder, command line and environment, in the runtime folder;
+// it ends with its holder. If it can't be created, the build runs without it. One
+// thread.
 #pragma once
 
 #include <boost/asio/io_context.hpp>
@@ -38,7 +38,7 @@ class LockedBuild final : public Build, public std::enable_shared_from_this<Lock
   void look_later(std::chrono::milliseconds time);
   void run();
   void finish(const Result& result);
-  // What whoever held the lock before us has built, if that is what we want.
+  // What the previous holder of the lock has built, if we can use it.
   std::optional<Result> result_of_other();
   void leave_result(const Result& result) const;
 

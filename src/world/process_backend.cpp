@@ -10,10 +10,10 @@
 namespace mcpivot {
 namespace {
 
-// Something that left the process group may hold the pipes open forever: do not wait longer for last words.
+// Something that left the process group may hold the pipes open forever: don't wait longer than this.
 constexpr std::chrono::milliseconds last_words_patience{200};
 constexpr std::chrono::milliseconds useless_server_patience{100};
-// Signals that a program seldom brings upon itself.
+// Signals that a program rarely causes itself.
 constexpr std::array outside_signals{SIGKILL, SIGTERM, SIGINT, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2};
 
 }  // namespace
@@ -66,7 +66,7 @@ std::string ProcessBackend::where() const {
 
 void ProcessBackend::on_link_broken(std::string_view why) {
   if (ending_ || !process_->running()) return;
-  // It cannot be asked anything any more. Usually it is about to exit and tells us how in a moment.
+  // It can't be asked anything any more. Usually it is about to exit, and we will know how in a moment.
   log_debug("{}: it stopped reading: {}", name_, why);
   process_->end(useless_server_patience);
 }
@@ -74,8 +74,8 @@ void ProcessBackend::on_link_broken(std::string_view why) {
 void ProcessBackend::on_link_end(std::string_view why) {
   link_ended_ = true;
   if (process_->running()) {
-    // It lives, but can no longer be talked to. Usually it is about to exit and tells us how in a moment. Its
-    // stdin stays open until then: how much of it was read decides what may be asked again.
+    // It is alive, but no longer answers. Usually it is about to exit, and we will know how in a moment. Its
+    // stdin stays open until then: how much of it was read decides what may be sent again.
     log_debug("{}: the connection ended: {}", name_, why);
     process_->end(useless_server_patience);
   }
@@ -93,7 +93,7 @@ void ProcessBackend::wait_for_last_words() {
   last_words_.async_wait([weak = weak_from_this()](const boost::system::error_code& error) {
     auto self = weak.lock();
     if (error || !self) return;
-    // Is it the client that lets it wait, or does it still talk? But not forever, if it is to end.
+    // Does the client make it wait, or is it still sending? But if it is to end, don't wait forever.
     const bool waits = self->link_->paused() && !self->ending_;
     const bool talks =
         std::exchange(self->heard_, self->link_->signs_of_life()) != self->link_->signs_of_life();
@@ -105,7 +105,7 @@ void ProcessBackend::wait_for_last_words() {
 
 void ProcessBackend::end_when_settled() {
   if (!exited_ || !link_ended_ || !on_end_) return;
-  const auto keep = shared_from_this();  // whoever is told lets go of us
+  const auto keep = shared_from_this();  // the one who is told lets go of us
   last_words_.cancel();
   stderr_->drain();
   stderr_->close();

@@ -1,6 +1,6 @@
 // A server that is a child process and speaks MCP over its stdin and stdout.
 //
-// It has ended when it has exited and all that it said last has been read. One thread.
+// It has ended when it has exited and all of its output has been read. One thread.
 #pragma once
 
 #include <boost/asio/steady_timer.hpp>

@@ -24,7 +24,7 @@ std::string folder_of(Files::Shelf shelf) {
   return shelf == Files::Shelf::cache ? cache_folder() : state_folder();
 }
 
-// The oldest go when there are too many: every build of a server leaves one behind.
+// Deletes the oldest when there are too many: every build of a server leaves one behind.
 void prune(const std::string& folder) {
   std::vector<std::pair<fs::file_time_type, fs::path>> files;
   std::error_code error;

@@ -1,4 +1,4 @@
-// The core's files, for real: programs on disk, and texts under $XDG_CACHE_HOME/mcpivot and
+// The real implementation of the core's files: programs on disk, and texts under $XDG_CACHE_HOME/mcpivot and
 // $XDG_STATE_HOME/mcpivot, which only this user can read. Several mcpivots may use the same ones. One thread.
 #pragma once
 

@@ -1,4 +1,4 @@
-// The world as it is: the event loop's time, the disk, processes, HTTP daemons, CLIs. One thread.
+// The real world: the event loop's time, the disk, processes, HTTP daemons, CLIs. One thread.
 #pragma once
 
 #include "link/pipe_link.h"

@@ -35,7 +35,7 @@ std::string first_line(const fs::path& file) {
   return text.substr(0, text.find('\n'));
 }
 
-// By the file's name, else by what runs it.
+// By the file's name, or else by its interpreter.
 std::string_view endings_of(const fs::path& script, std::string_view runs) {
   const std::string ending = script.extension();
   for (const Language& language : languages)
@@ -63,7 +63,7 @@ std::optional<ScriptFiles> script_files(const Command& command) {
   const std::string named = own_file(command);
   if (named.empty()) return std::nullopt;
   std::error_code error;
-  const fs::path script = fs::weakly_canonical(named, error);  // a link's own folder has nothing to say
+  const fs::path script = fs::weakly_canonical(named, error);  // a link's own folder doesn't matter
   if (error) return std::nullopt;
   const auto program = find_program(command);
   const bool is_program = program && in_folder(command, *program) == fs::path(named);

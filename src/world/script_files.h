@@ -1,5 +1,5 @@
-// Which files a script is made of, as far as a glance tells: itself, and what lies next to it, or one folder
-// below, in the same language. What a CLI that is a script is watched for when nobody says otherwise.
+// Which files probably make up a script: the script itself, and files in the same language next to it or one
+// folder below. These are watched by default for a CLI that is a script.
 //
 // Any thread.
 #pragma once
@@ -17,7 +17,7 @@ struct ScriptFiles {
   std::vector<std::string> globs;  // relative to it
 };
 
-// Nothing: the command runs no script, or it cannot be known which.
+// Nothing: the command doesn't run a script, or we can't tell which.
 std::optional<ScriptFiles> script_files(const Command& command);
 
 }  // namespace mcpivot
