@@ -14,7 +14,7 @@ constexpr std::array<std::string_view, 3> methods{"elicitation/create", "samplin
                                                   "roots/list"};
 constexpr std::array<std::string_view, 3> capability_names{"elicitation", "sampling", "roots"};
 
-// To some programs null is the same as absent.
+// Some programs treat null as absent.
 bool has(std::string_view object, std::string_view key) {
   const std::string_view value = find_member(object, key);
   return !value.empty() && value != "null";
@@ -45,11 +45,11 @@ std::string missing_capability(Ask ask, std::string_view params, std::string_vie
   if (ask == Ask::roots) return "";
   const std::string_view spelled = find_member(params, "mode");
   const std::string mode = spelled.empty() ? "form" : string_value(spelled);
-  // One that names neither mode has forms: they are older than modes.
+  // A client that names neither mode has forms, which are older than modes.
   if (mode == "form" && (has(own, "form") || !has(own, "url"))) return "";
   if (mode == "url" && has(own, "url")) return "";
   if (mode == "form" || mode == "url") return fmt::format("{}.{}", name, mode);
-  // The server may have written anything here; a long text isn't repeated.
+  // The server may have sent anything here; long text isn't repeated.
   return fmt::format("{}.{}", name, spelled.size() <= 200 ? spelled : "(a long text)");
 }
 

@@ -1,5 +1,5 @@
-// What a server may ask a client in the middle of a call, in either era: in which calls, and what the client
-// must be able to do.
+// What a server may ask a client in the middle of a call, in either era: in which calls, and which
+// capabilities the client needs.
 //
 // Any thread.
 #pragma once
@@ -19,7 +19,7 @@ enum class Ask : std::uint8_t { elicitation, sampling, roots };
 std::string_view method_of(Ask ask);
 // Nothing: clients can't be asked that.
 std::optional<Ask> ask_of(std::string_view method);
-// The capability that a client who can be asked this has.
+// The capability that a client must have to be asked this.
 std::string_view capability_of(Ask ask);
 
 // The methods whose answer may be `input_required`.
@@ -27,7 +27,7 @@ constexpr bool may_require_input(Method method) {
   return method == Method::tools_call || method == Method::prompts_get || method == Method::resources_read;
 }
 
-// Which capability a client with these (JSON text) would need to be asked this, and doesn't have; empty:
+// Which capability a client with these (JSON text) lacks to be asked this; empty:
 // none.
 std::string missing_capability(Ask ask, std::string_view params, std::string_view capabilities);
 

@@ -9,7 +9,7 @@
 namespace mcpivot {
 namespace {
 
-// Takes a number off the front, and the dash before it.
+// Takes a number, and the dash before it, off the front.
 template <class Number>
 bool take(std::string_view& text, Number& number) {
   if (!text.starts_with('-')) return false;

@@ -1,5 +1,5 @@
-// The ids of what LegacyFacade sends on its own: strings that say which call they belong to, so that nothing
-// has to be kept to find it.
+// The ids of messages that LegacyFacade sends itself: strings that say which call they belong to, so that no
+// table is needed to find it.
 #pragma once
 
 #include <cstdint>

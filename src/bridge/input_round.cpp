@@ -10,12 +10,12 @@
 namespace mcpivot {
 namespace {
 
-// To some servers null is the same as absent.
+// Some servers treat null as absent.
 bool is_absent(std::string_view value) {
   return value.empty() || value == "null";
 }
 
-// A server may put anything where a name should be; it isn't repeated at any length.
+// A server may put anything where a name should be; long text isn't repeated.
 std::string_view shown(std::string_view json) {
   return json.size() <= 200 ? json : "(a long text)";
 }

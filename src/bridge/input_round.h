@@ -1,5 +1,5 @@
 // What a modern server needs to know before it can finish a call (`input_required`), as questions to a legacy
-// client, and the client's answers as the server wants them.
+// client, and the client's answers in the form that the server expects.
 //
 // One thread.
 #pragma once
@@ -25,20 +25,20 @@ class InputRound {
     enum class State : std::uint8_t { unasked, open, answered } state = State::unasked;
   };
 
-  // Reads the result; or says what is wrong with it, in words that follow "the server".
+  // Reads the result; the error says what is wrong with it, continuing "the server …".
   static std::expected<InputRound, std::string> read(const ResultParts& parts, std::size_t most_questions);
 
   std::vector<Question>& questions() { return questions_; }
   const std::vector<Question>& questions() const { return questions_; }
 
-  // The client's answer to an open question. Whether it was the last one.
+  // The client's answer to an open question. Returns whether it was the last one.
   bool answer(Question& question, std::string_view result);
 
-  // The members that the call's params get for the next round, each with a comma behind it.
+  // The members that are added to the call's params for the next round, each followed by a comma.
   std::string response_members() const;
 
  private:
-  bool asks_ = false;  // has inputRequests, if only an empty object
+  bool asks_ = false;  // has inputRequests, even if only an empty object
   std::vector<Question> questions_;
   std::size_t unanswered_ = 0;
   std::string state_;  // requestState, as JSON text; empty: none

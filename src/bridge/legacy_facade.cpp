@@ -22,7 +22,7 @@ namespace {
 
 constexpr std::size_t most_spare_calls = 32;
 
-// Whether one of the edits replaces more than a value within it.
+// Whether one of the edits replaces more than a value within this range.
 bool covers(std::span<const Edit> edits, Span where) {
   return where && std::ranges::any_of(edits, [&](const Edit& edit) {
            return edit.where.begin <= where.begin && edit.where.end() >= where.end();
@@ -82,7 +82,7 @@ void LegacyFacade::initialize(std::string_view id, const Message& message) {
   stamp.set(message.text(message.params), level_);
   const std::string line = request_line(discover_id(own), "server/discover",
                                         fmt::format(R"({{"_meta":{{{}}}}})", stamp.members()));
-  // Each request will have it, one level deeper than here.
+  // Each request will contain it, one level deeper than here.
   if (const auto readable = read_message(line); !readable)
     return say(
         error_answer(id, code::invalid_params, "the client's capabilities: " + readable.error().reason));
@@ -132,7 +132,7 @@ void LegacyFacade::pass_request(std::string_view id, const Message& message, std
     return say(error_answer(id, code::invalid_params, "params must be an object"));
   Edits all;
   all.add_all(edits);
-  // The modern era has no such tasks: the call runs to its end, as with any server that doesn't have them.
+  // The modern era has no such tasks: the call runs synchronously, as with any server without tasks.
   if (message.task)
     remove_members(message.raw, message.params, all,
                    [](std::string_view key, std::string_view) { return key == "task"; });
@@ -246,13 +246,14 @@ void LegacyFacade::on_server_notification(const Message& message) {
       return ends_.to_client(message, edits.list());
     }
     case UpstreamListen::Verdict::foreign:
-      // The core may listen, too; nobody else does.
+      // The core may also listen; nobody else does.
       if ((message.subscription || message.known == Method::acknowledged) &&
           own_id(message.text(message.subscription)) <= static_cast<std::int64_t>(UpstreamListen::core_ids))
         return;
       break;
   }
-  // A modern server may cancel nothing but a subscription. To the client this would be one of its questions.
+  // A modern server may cancel only a subscription. The client would take it for the cancellation of a
+  // question.
   if (message.known != Method::cancelled) ends_.to_client(message, {});
 }
 

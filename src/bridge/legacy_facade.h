@@ -1,21 +1,19 @@
-// Makes a modern server look like a legacy one (2025-11-25 and before): a client gets its handshake, its
-// `ping`, its log level and its subscriptions from here, and is asked questions, none of which the server
-// knows in that form.
+// Makes a modern server look like a legacy one (2025-11-25 and before): it provides the client's handshake,
+// `ping`, log level, subscriptions and questions, none of which the server has in that form.
 //
-// - Each request gets the `_meta` that a modern server must see in it (RequestStamp). `initialize` is
-// answered
+// - Each request gets the `_meta` that a modern server must see (RequestStamp). `initialize` is answered
 //   from `server/discover`.
 // - An answer of `input_required` becomes questions to the client. When all of them are answered, the call is
 //   sent again with the answers, round after round; to the client it is one call.
 // - Subscriptions become one `subscriptions/listen` that is held (UpstreamListen).
 //
-// Several clients may share the server, which then knows each by its requests: those have the capabilities of
-// whoever makes them, and what the server asks in its answer, that client is asked. Requests of our own have
-// those of the hello.
+// Several clients may share the server, which then knows each by its requests: a request carries the
+// capabilities of the client that makes it, and what the server asks in its answer goes to that client. Our
+// own requests carry the capabilities of the hello.
 //
-// A call is known by the generation's own id, which is a number. The ids of what is sent from here say what
-// it belongs to: "discover-7", "retry-7-2", "ask-7-2-0" for the first question after the second retry. One
-// thread.
+// A call is identified by the generation's own id, which is a number. The ids of messages sent from here say
+// what they belong to: "discover-7", "retry-7-2", "ask-7-2-0" for the first question after the second retry.
+// One thread.
 #pragma once
 
 #include <cstdint>
@@ -39,19 +37,19 @@ namespace mcpivot {
 class LegacyFacade final : public Bridge, private UpstreamListen::Owner {
  public:
   struct Limits {
-    int rounds = 16;                   // in which a call may require input
+    int rounds = 16;                   // of input that a call may require
     std::size_t questions = 32;        // in a round
     std::size_t subscriptions = 4096;  // to resources
   };
 
-  // `hello`: the client's params of `initialize`, for a connection whose handshake was made elsewhere; else
-  // it comes in an `initialize`.
+  // `hello`: the client's params of `initialize`, for a connection whose handshake was made elsewhere;
+  // otherwise it comes in an `initialize`.
   explicit LegacyFacade(Ends& ends, std::string hello = {})
       : LegacyFacade(ends, std::move(hello), Limits()) {}
   LegacyFacade(Ends& ends, std::string hello, Limits limits);
 
-  // Listens to the changes of lists that this answer to `server/discover` announces. It does so by itself
-  // once the client is initialized.
+  // Listens for the list changes that this answer to `server/discover` announces. Done automatically once the
+  // client is initialized.
   void listen(std::string_view discover_result);
 
   using Bridge::from_client;
@@ -66,10 +64,10 @@ class LegacyFacade final : public Bridge, private UpstreamListen::Owner {
   struct Call {
     Method method = Method::other;
     std::uint64_t client = 0;
-    int round = 0;       // how often it was sent again
+    int round = 0;       // how many times it was sent again
     KeptMessage kept{};  // as the server saw it first, if it may require input
     ProgressShift progress{};
-    std::unique_ptr<InputRound> input{};  // while the client is asked
+    std::unique_ptr<InputRound> input{};  // while the client is being asked
   };
   using Calls = std::unordered_map<std::int64_t, Call>;
 
@@ -87,7 +85,7 @@ class LegacyFacade final : public Bridge, private UpstreamListen::Owner {
     bool subscribes;
   };
 
-  // Of the client.
+  // From the client.
   void on_request(const Message& message, std::span<const Edit> edits, std::uint64_t client);
   void on_notification(const Message& message, std::span<const Edit> edits);
   void on_cancelled(const Message& message, std::span<const Edit> edits);
@@ -100,10 +98,10 @@ class LegacyFacade final : public Bridge, private UpstreamListen::Owner {
   bool waits(std::int64_t own) const;
   void pass_request(std::string_view id, const Message& message, std::span<const Edit> edits,
                     std::uint64_t client);
-  // Null: it is the only client, or said nothing of itself.
+  // Null: it is the only client, or has not introduced itself.
   const Sharer* sharer(std::uint64_t client);
 
-  // Of the server.
+  // From the server.
   void on_server_answer(const Message& message);
   void on_server_notification(const Message& message);
   void on_discovered(std::int64_t own, const Message& message);
@@ -140,7 +138,7 @@ class LegacyFacade final : public Bridge, private UpstreamListen::Owner {
   UpstreamListen listen_{*this};
   std::vector<Waiter> waiters_;
   Calls calls_;
-  std::vector<Calls::node_type> spare_;  // whose memory serves the next calls
+  std::vector<Calls::node_type> spare_;  // their memory is reused for the next calls
 };
 
 }  // namespace mcpivot

@@ -1,5 +1,5 @@
-// What a LegacyFacade stands between, in tests: keeps the lines that went either way, and lets a test speak
-// for the generation and for the server.
+// The two ends of a LegacyFacade in tests: keeps the lines that went either way, and lets a test play the
+// generation and the server.
 //
 // One thread.
 #pragma once
@@ -32,12 +32,12 @@ class LegacyFacadeEnds final : public Bridge::Ends {
   void wake_bridge(std::chrono::milliseconds after) override { pauses.push_back(after); }
   std::string secret() override { return fmt::format("secret{}", ++secrets); }
 
-  // The oldest line that wasn't taken yet, or nothing.
+  // The oldest line that hasn't been taken yet, or nothing.
   std::string next_down() { return take(down); }
   std::string next_up() { return take(up); }
 
   std::deque<std::string> down, up, logged;
-  std::vector<std::chrono::milliseconds> pauses;  // after which it wants to be woken
+  std::vector<std::chrono::milliseconds> pauses;  // after which it asked to be woken
   bool readable = true;                           // every line so far
   std::function<void(const std::string&)> on_client;
   int secrets = 0;

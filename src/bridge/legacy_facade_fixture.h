@@ -1,4 +1,4 @@
-// A LegacyFacade under test, with a test in the places of the generation and of the server.
+// A LegacyFacade under test, with the test playing the generation and the server.
 //
 // One thread.
 #pragma once
@@ -23,7 +23,7 @@ class LegacyFacadeTest : public testing::Test {
   explicit LegacyFacadeTest(std::string_view hello = all_capabilities) : facade(ends, std::string(hello)) {}
   ~LegacyFacadeTest() override { EXPECT_TRUE(ends.readable); }
 
-  // What the generation says, with the edits that it makes: its id in the place of the client's.
+  // What the generation sends, with its edits: its own id in place of the client's.
   void client(std::string_view line) {
     const auto message = read_message(line);
     ASSERT_TRUE(message) << line << ": " << message.error().reason;
@@ -43,7 +43,7 @@ class LegacyFacadeTest : public testing::Test {
   void client_refuses(std::string_view id, std::string_view words) {
     client(fmt::format(R"({{"jsonrpc":"2.0","id":{},"error":{{"code":-1,"message":"{}"}}}})", id, words));
   }
-  // A tool is called under this id of the generation's.
+  // Calls a tool under this id of the generation's.
   void call(int id = 7) {
     client(fmt::format(
         R"({{"jsonrpc":"2.0","id":{0},"method":"tools/call","params":{{"name":"t","_meta":{{"progressToken":{0}}}}}}})",
@@ -53,7 +53,7 @@ class LegacyFacadeTest : public testing::Test {
     client(fmt::format(
         R"({{"jsonrpc":"2.0","method":"notifications/cancelled","params":{{"requestId":{}}}}})", id));
   }
-  // The server asks for this before it answers what it knows by this id.
+  // The server asks for this before it answers the request that it knows by this id.
   void require(std::string_view id, std::string_view requests, std::string_view state = R"("s")") {
     answer(id, fmt::format(R"({{"resultType":"input_required","inputRequests":{},"requestState":{}}})",
                            requests, state));

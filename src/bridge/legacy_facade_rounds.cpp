@@ -26,7 +26,7 @@ std::string_view name_of(Method method) {
 std::string with_responses(const Message& call, std::string_view id, std::string_view members) {
   Edits edits;
   edits.replace(call.id, id);
-  // First, so that it comes before what is taken out at the same place. There is a `_meta` to follow it.
+  // First, so that it precedes what is removed at the same position. There is always a `_meta` after it.
   edits.insert(call.params.begin + 1, members);
   remove_members(call.raw, call.params, edits, [](std::string_view key, std::string_view) {
     const std::string name = lower(key);
@@ -95,7 +95,7 @@ void LegacyFacade::on_input_required(Calls::iterator at, const ResultParts& part
   ask(own, lines);
 }
 
-// The client may answer while it is being asked, or take the call back.
+// The client may answer while it is being asked, or cancel the call.
 void LegacyFacade::ask(std::int64_t own, const std::vector<std::string>& lines) {
   const int round = calls_.at(own).round;
   const std::uint64_t client = calls_.at(own).client;
@@ -116,7 +116,7 @@ void LegacyFacade::on_client_answer(const Message& message, std::span<const Edit
   if (id->what != FacadeId::What::ask) return;
   const auto at = calls_.find(id->own);
   if (at == calls_.end() || at->second.round != id->round || !at->second.input) return;
-  // Nobody answers for another one, but we may for anybody.
+  // No client may answer for another, but we may for any.
   if (client != 0 && at->second.client != client && sharer(at->second.client) != nullptr) return;
   InputRound& input = *at->second.input;
   if (id->question >= input.questions().size()) return;
@@ -152,7 +152,7 @@ void LegacyFacade::send_again(std::int64_t own) {
   ends_.to_server(*message, {});
 }
 
-// The client needn't answer what it is being asked.
+// The client no longer needs to answer what it is being asked.
 void LegacyFacade::withdraw(std::int64_t own, std::uint64_t client, int round, const InputRound& input) {
   for (std::size_t i = 0; i < input.questions().size(); ++i) {
     if (input.questions()[i].state != State::open) continue;

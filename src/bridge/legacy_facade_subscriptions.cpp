@@ -1,4 +1,4 @@
-// A legacy client's subscriptions to resources, as parts of the one listen that is held.
+// A legacy client's subscriptions to resources, as parts of the one listen that is kept open.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -45,7 +45,7 @@ bool LegacyFacade::waits(std::int64_t own) const {
   return std::ranges::find(waiters_, own, &Waiter::own) != waiters_.end();
 }
 
-// The client takes back a request that waits.
+// The client cancels a waiting request.
 void LegacyFacade::subscribe_no_more(std::int64_t own) {
   const auto waiter = std::ranges::find(waiters_, own, &Waiter::own);
   const Waiter gone = std::move(*waiter);
@@ -58,7 +58,7 @@ void LegacyFacade::subscribe_no_more(std::int64_t own) {
 }
 
 // A waiter is served by the first listen that was opened with what it wanted. One that has changed its mind
-// meanwhile need not wait for that.
+// in the meantime needn't wait.
 void LegacyFacade::on_listening(const ListenFilter& asked, const ListenFilter& honoured, bool gap) {
   std::vector<std::string> lines;
   std::erase_if(waiters_, [&](const Waiter& waiter) {

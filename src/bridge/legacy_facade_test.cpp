@@ -352,7 +352,7 @@ TEST_F(LegacyFacadeTest, a_request_is_answered_once) {
   call();
   answer("7", R"({"content":[]})");
   EXPECT_FALSE(up().empty());
-  EXPECT_EQ(facade.lost("7"), "7");  // the generation knows that it is answered
+  EXPECT_EQ(facade.lost("7"), "7");  // the generation still expects its answer
 }
 
 TEST_F(LegacyFacadeTest, a_lost_request_is_the_generation_s) {

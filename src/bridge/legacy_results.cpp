@@ -6,7 +6,7 @@
 namespace mcpivot {
 namespace {
 
-// The first official SDK rejects a whole list for one tool whose schema is another.
+// The first official SDK rejects a whole list because of one tool with another kind of schema.
 bool is_object_schema(std::string_view schema) {
   return same_id(find_member(schema, "type"), R"("object")");
 }

@@ -1,5 +1,5 @@
-// What a modern server answers, made fit for a legacy client: by edits that take out or replace what such a
-// client would take amiss. All else passes as it is; members that it doesn't know do no harm.
+// Adapts a modern server's answers for a legacy client: edits remove or replace what such a client would
+// reject. Everything else passes unchanged; members that it doesn't know do no harm.
 //
 // Any thread.
 #pragma once
@@ -23,7 +23,7 @@ struct ResultParts {
 // In one pass.
 ResultParts parts_of(std::string_view result);
 
-// Whether the result is what was asked for, and not a step on the way.
+// Whether the result is final rather than an intermediate step.
 bool is_complete(const ResultParts& parts);
 bool is_input_required(const ResultParts& parts);
 

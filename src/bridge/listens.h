@@ -1,6 +1,6 @@
-// The `subscriptions/listen` requests that are open in front of a legacy server. It announces changes to
-// everybody and knows one subscription for each resource; here each announcement is given to those who listen
-// for it, with the id of their listen, and a resource is subscribed to as long as somebody listens for it.
+// The open `subscriptions/listen` requests of a legacy server's clients. The server announces changes to
+// everybody and has one subscription per resource; here, each announcement is passed to those who listen for
+// it, with the id of their listen, and a resource stays subscribed as long as somebody listens for it.
 //
 // One thread; the ends may call back in the middle of a function.
 #pragma once
@@ -20,17 +20,18 @@ class Listens {
  public:
   explicit Listens(Bridge::Ends& ends) : ends_(ends) {}
 
-  // A listen that the generation knows by this id, at a server with these capabilities: it is acknowledged
-  // with what the server can do of it, or refused.
+  // Opens a listen that the generation knows by this id, at a server with these capabilities: acknowledges
+  // the part that the server supports, or refuses it.
   void open(std::int64_t id, const Message& listen, std::string_view capabilities);
-  // It is taken back, and has no answer. False: it isn't open.
+  // It is cancelled, and gets no answer. False: it isn't open.
   bool close(std::int64_t id);
   bool is_open(std::int64_t id) const { return open_.contains(id); }
 
-  // A list has changed, or a resource: everybody who listens for that is told. False: nobody does.
+  // A list or a resource has changed: tells everybody who listens for that. False: nobody does.
   bool announce(const Message& change);
 
-  // A legacy client's own subscription, which passes by. Whether a resource of its has changed.
+  // A legacy client's own subscription, which doesn't go through here; and whether a change is about such a
+  // resource.
   void subscribed_elsewhere(const Message& request);
   bool is_subscribed_elsewhere(const Message& update) const;
 

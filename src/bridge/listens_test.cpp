@@ -114,7 +114,7 @@ TEST(Listens, the_id_is_added_to_a_meta_that_is_there) {
 TEST(Listens, an_update_goes_to_those_who_listen_for_that_resource_or_what_holds_it) {
   Stage stage;
   stage.from_server(updated("f:/a"));
-  EXPECT_EQ(stage.up(), Lines{updated("f:/a")});  // whose it is, the core knows
+  EXPECT_EQ(stage.up(), Lines{updated("f:/a")});  // the core knows whose it is
   stage.from_client(listen("5", R"({"resourceSubscriptions":["f:/a","f:/c"]})"));
   stage.from_client(listen("6", R"({"resourceSubscriptions":["f:\/a"]})"));
   stage.up();

@@ -1,6 +1,6 @@
-// How verbose a legacy server's log is. It has one level for all that it says, which lasts; in the modern era
-// each request names its own. So the server is set to the most verbose level that a request ever asked for,
-// and what is too verbose for a request is sorted out on the way back.
+// How verbose a legacy server's log is. It has one lasting level for everything; in the modern era each
+// request names its own. So the server is set to the most verbose level that any request asked for, and what
+// is too verbose for a request is filtered out on the way back.
 //
 // One thread.
 #pragma once
@@ -13,16 +13,16 @@
 
 namespace mcpivot {
 
-// Greater is more severe. Nothing: it isn't one of the protocol's levels.
+// Higher is more severe. Nothing: it isn't one of the protocol's levels.
 std::optional<int> log_level(std::string_view json_string);
 
 class LogLevels {
  public:
   explicit LogLevels(Bridge::Ends& ends) : ends_(ends) {}
 
-  // The server says that it logs.
+  // The server has the logging capability.
   void allow() { allowed_ = true; }
-  // A request that will be sent next wants messages from this level on (as JSON text).
+  // The next request wants messages from this level up (as JSON text).
   void want(std::string_view level);
   // Somebody else sets the server's level.
   void set_elsewhere(std::string_view level) { set_ = log_level(level); }

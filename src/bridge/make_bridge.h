@@ -10,9 +10,9 @@
 
 namespace mcpivot {
 
-// `hello`: the words of the client whose handshake the server has, or will have. `initialize_result`: what
-// the server said to them, if it is a legacy one that has been initialized. `shared`: by several clients, so
-// that a server's question could be for any of them. The others must outlive the bridge.
+// `hello`: that of the client whose handshake the server gets. `initialize_result`: the server's answer to
+// it, if it is a legacy server that has been initialized. `shared`: by several clients, so that a server's
+// question could be for any of them. The other arguments must outlive the bridge.
 std::unique_ptr<Bridge> make_bridge(Era server, Bridge::Ends& ends, const Clock& clock,
                                     std::string_view hello, std::string_view initialize_result, bool shared);
 

@@ -1,4 +1,4 @@
-// Takes members out of the objects in a message, by edits: commas stay right, and the other bytes as they
+// Removes members from the objects in a message, by edits: commas stay right, and other bytes stay as they
 // are.
 //
 // Any thread.
@@ -13,13 +13,14 @@
 
 namespace mcpivot {
 
-// Takes out those members of the object that fits(key, value) names; the key comes without escapes. Returns
-// how many are left. To add one, insert it at the object's end: no edit of this function ends behind that.
+// Removes the members of the object for which fits(key, value) is true; the key is passed without escapes.
+// Returns how many are left. To add one, insert it at the object's end: no edit of this function goes beyond
+// that.
 template <class Fits>
 std::size_t remove_members(std::string_view raw, Span object, Edits& edits, Fits&& fits) {
   const std::string_view text = object.of(raw);
   std::size_t left = 0;
-  bool leading = false;     // only such as don't stay were met,
+  bool leading = false;     // only members to remove so far,
   std::uint32_t first = 0;  // the first of them here
   std::uint32_t last = 0;   // where the last member ends
   const auto remove = [&](std::uint32_t begin, std::uint32_t end) {

@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::string_view complete = R"("complete")";
 
-// Whether a client may keep the result, so that it must say for how long.
+// Whether a client may cache the result, so that it must say for how long.
 bool is_cacheable(Method asked) {
   switch (asked) {
     case Method::tools_list:

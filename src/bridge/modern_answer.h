@@ -1,5 +1,5 @@
-// The changes that make a legacy server's answer a modern one: a few members that are put in, or an error
-// code. The rest passes byte for byte.
+// Turns a legacy server's answer into a modern one: inserts a few members, or changes an error code. The rest
+// passes byte for byte.
 //
 // Any thread.
 #pragma once
@@ -13,7 +13,7 @@ namespace mcpivot {
 // result isn't an object.
 bool make_modern(const Message& answer, Method asked, Edits& edits);
 
-// The code of an error, or 0 if it has none that is a whole number.
+// The code of an error, or 0 if it isn't an integer.
 int error_code(const Message& error);
 
 // The same error under another code.

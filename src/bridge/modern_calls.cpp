@@ -22,19 +22,19 @@ constexpr std::size_t longest_state = 256;
 constexpr std::string_view bad_state =
     "this requestState is not valid for this request: it is unknown, expired, already used or another "
     "request's. Call again without requestState and inputResponses.";
-// Those that make the core's own calls, which nobody can be asked in.
+// Who makes the core's own calls, in which nobody can be asked.
 constexpr std::uint64_t nobody = 0;
 constexpr std::string_view lost_while_parked =
     "the server was lost while the call waited for the client's input. The call may have taken effect; "
     "mcpivot did not retry it.";
 
-// What the client would need to be asked this in its request, and doesn't have; empty: nothing.
+// The capability that the client's request lacks for it to be asked this; empty: none.
 std::string missing_capability(const Question& question, const Message& request) {
   return missing_capability(question.ask, question.params(),
                             find_member(request.text(request.meta), meta_key::client_capabilities));
 }
 
-// The error that tells a client which capability its request takes: "sampling.tools" is
+// The error that tells a client which capability its request needs: "sampling.tools" is
 // {"sampling":{"tools":{}}}.
 std::string lacking(std::int64_t id, std::string_view capability, std::string_view why) {
   std::string required = "{}";
@@ -50,7 +50,7 @@ std::string lacking(std::int64_t id, std::string_view capability, std::string_vi
       id, code::missing_capability, quote(why), required);
 }
 
-// As JSON text, or empty. Most requests have none, and the search is quicker than to read the members.
+// As JSON text, or empty. Most requests have none, and a search is quicker than reading the members.
 std::string_view log_level_of(const Message& request) {
   const std::string_view meta = request.text(request.meta);
   if (meta.find("/logLevel") == std::string_view::npos && meta.find('\\') == std::string_view::npos)
@@ -115,7 +115,7 @@ void ModernCalls::resume(std::int64_t id, const Message& retry, std::span<const 
   const auto responses = responses_in(retry, params, parking.questions);
   if (!responses) return refuse(id, code::invalid_params, responses.error());
 
-  // From here on the state is used, and the retry stands for the call.
+  // From here on, the state is used up, and the retry takes the call's place.
   states_.erase(parking.state);
   call.above = id;
   resumed_[id] = below;
@@ -206,7 +206,7 @@ void ModernCalls::call_again(std::int64_t below, std::int64_t id, const Message&
   ends_.to_client(answer, modern.list());
 }
 
-// What the server reported while nobody could be told.
+// Sends what the server reported while nobody could be told.
 void ModernCalls::release_progress(std::int64_t below) {
   Call& call = calls_.at(below);
   if (call.parking->progress.empty()) return;
@@ -218,7 +218,7 @@ void ModernCalls::release_progress(std::int64_t below) {
   ends_.to_client(message, edits.replace(message.progress_token, token.view()).list());
 }
 
-// Asks the client all that its parking holds.
+// Asks the client all questions of its parked call.
 void ModernCalls::park(std::int64_t below) {
   Call& call = calls_.at(below);
   Parking& parking = *call.parking;
@@ -427,7 +427,7 @@ void ModernCalls::ask(Question question) {
     if (is_only_carrier(below)) call.lacks = lacks;
     return refuse_it(code::method_not_found, "the client doesn't have the capability " + lacks);
   }
-  // In the client's answer it is nested deeper than here.
+  // In the answer to the client it is nested deeper than here.
   if (!read_message(input_required("0", {&question, 1}, "")))
     return refuse_it(code::invalid_params, "the params are nested too deeply");
   if (call.parking) {
@@ -453,7 +453,7 @@ std::int64_t ModernCalls::carrier() const {
   return parked;
 }
 
-// Whether a question can only have been asked in this call.
+// Whether questions can only belong to this call.
 bool ModernCalls::is_only_carrier(std::int64_t below) const {
   return std::ranges::none_of(calls_, [&](const auto& entry) {
     return entry.first != below && may_require_input(entry.second.method);
@@ -487,7 +487,7 @@ std::int64_t ModernCalls::find_state(std::string_view request_state) const {
   return found == states_.end() ? 0 : found->second;
 }
 
-// The server has never seen the id of a retry either.
+// The server has never seen the id of a retry, either.
 bool ModernCalls::is_over(std::int64_t id) const {
   return id != 0 && (resumed_.contains(id) || contains(ended_, id));
 }
@@ -496,7 +496,7 @@ void ModernCalls::refuse(std::int64_t id, int code, std::string_view why) {
   say(id, error_answer(IdText(id).view(), code, why));
 }
 
-// An answer of our own, in which others may have nested too much.
+// An answer of our own, which may contain too deeply nested values from others.
 void ModernCalls::say(std::int64_t id, std::string_view answer) {
   note_ended(id);
   if (const auto message = read_message(answer)) return ends_.to_client(*message, {});

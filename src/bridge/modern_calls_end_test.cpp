@@ -1,4 +1,4 @@
-// How calls with rounds end, what they report meanwhile, and what bounds them.
+// How calls with rounds end, what they report in the meantime, and what bounds them.
 #include <gtest/gtest.h>
 
 #include "bridge/modern_facade_ends.h"
@@ -250,7 +250,7 @@ TEST(ModernCallsUrls, the_error_becomes_questions_and_the_retry_is_a_new_call) {
       up[0],
       R"({"jsonrpc":"2.0","id":1,"result":{"resultType":"input_required","inputRequests":{"elicitation-1":{"method":"elicitation/create","params":{"mode":"url","elicitationId":"e","url":"https://a","message":"A"}},"elicitation-2":{"method":"elicitation/create","params":{"mode":"url","url":"https://b","message":"B"}}},"requestState":"secret1"}})");
   stage.from_server(result_answer("1", done));
-  stage.ask("7");  // it has no call any more
+  stage.ask("7");  // its call is gone
   EXPECT_TRUE(stage.up().empty());
   EXPECT_EQ(error_of(stage.down().at(0), "code"), "-32601");
 

@@ -1,4 +1,4 @@
-// The rounds of a modern client's call at a legacy server that asks questions, and who may go on with it.
+// The rounds of a modern client's call at a legacy server that asks questions, and who may continue it.
 #include "bridge/modern_calls.h"
 
 #include <gtest/gtest.h>

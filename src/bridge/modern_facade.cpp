@@ -18,7 +18,7 @@ namespace {
 // The ids of all requests that are made here.
 constexpr std::string_view own_ids = R"("mcpivot-)";
 
-// What the modern era doesn't have, or has in another way: also tasks, which stay within their era.
+// What the modern era doesn't have, or has in another form; also tasks, which stay within their era.
 bool is_gone(const Message& request) {
   switch (request.known) {
     case Method::initialize:
@@ -93,7 +93,7 @@ void ModernFacade::cancel(const Message& message, std::span<const Edit> edits) {
   ends_.to_server(message, edits);
 }
 
-// The first request of all speaks for those that follow; they wait for the server's answer.
+// The very first request initializes the server for those that follow; they wait for its answer.
 void ModernFacade::initialize(const Message& message, std::span<const Edit> edits, std::int64_t id,
                               std::uint64_t client) {
   waiting_.push_back({id, client, KeptMessage(message, edits)});
@@ -126,7 +126,7 @@ bool ModernFacade::learn(std::string_view initialize_result) {
   return true;
 }
 
-// Those that wait now. What is asked in the meantime makes another attempt.
+// Fails those that wait now. A request that comes in the meantime starts another attempt.
 void ModernFacade::fail_waiting(std::string_view why) {
   std::vector<std::int64_t> ids;
   for (const Waiting& next : waiting_) ids.push_back(next.id);
@@ -155,7 +155,7 @@ void ModernFacade::server_answered(const Message& message) {
   if (!initialize_id_.empty() && same_id(id, initialize_id_)) return initialized(message);
   if (id.starts_with(own_ids)) return;  // nobody wants to know
   const std::int64_t own = own_id(id);
-  // It has never seen some, whatever it says.
+  // The server has never seen some of these ids, whatever it says.
   if (listens_.is_open(own) || std::ranges::find(waiting_, own, &Waiting::id) != waiting_.end() ||
       calls_.answer(message))
     return;
@@ -180,11 +180,12 @@ void ModernFacade::server_notified(const Message& message) {
       if (!listens_.announce(message)) pass_up(message);
       return;
     case Method::resource_updated:
-      // What nobody listens for may be a legacy client's, who subscribed before there was a bridge.
+      // A change that nobody listens for may be for a legacy client that subscribed before there was a
+      // bridge.
       if (!listens_.announce(message) || listens_.is_subscribed_elsewhere(message)) pass_up(message);
       return;
     case Method::cancelled:
-      // Whether a client was asked that, also before there was a bridge, its session knows.
+      // Its session knows whether a client was asked that, even before there was a bridge.
       if (message.request_id && !calls_.take_back(message.text(message.request_id))) pass_up(message);
       return;
     default:

@@ -1,14 +1,14 @@
-// A legacy server (up to 2025-11-25) as a complete modern one (2026-07-28): `initialize` is said for the
-// clients, answers get the members that the modern era wants, the server's questions become rounds of the
-// call they are asked in (ModernCalls), and its announcements go to whoever listens (Listens).
+// A legacy server (up to 2025-11-25) as a complete modern one (2026-07-28): sends `initialize` for the
+// clients, adds the members that modern answers need, turns the server's questions into rounds of the call
+// they are asked in (ModernCalls), and passes its announcements to whoever listens (Listens).
 //
-// What isn't modern passes untouched both ways, with its answers: the core's own requests, and those of
-// legacy clients that use the same server. While such a client has a call open and no modern one has, the
-// server's questions pass too.
+// What isn't modern passes unchanged both ways, with its answers: the core's own requests, and those of
+// legacy clients of the same server. While such a client has a call open and no modern one has, the server's
+// questions pass too.
 //
-// A change that nobody listens for passes without a subscription id: the core wants to know. Log messages go
-// up while exactly one running request asked for them, at the level that it asked for; all others are kept
-// with what the server writes to stderr.
+// A change that nobody listens for passes without a subscription id, for the core. Log messages are passed on
+// while exactly one running request asked for them, at the level that it asked for; all others are kept with
+// what the server writes to stderr.
 //
 // One thread.
 #pragma once
@@ -33,8 +33,8 @@ class ModernFacade final : public Bridge {
  public:
   static constexpr std::chrono::minutes usual_patience{10};
 
-  // `initialize_result`: what the server said, if it has been initialized already; empty: the first request
-  // does that. `patience`: how long a call waits for its client to come back.
+  // `initialize_result`: the server's, if it has been initialized already; empty: the first request does
+  // that. `patience`: how long a call waits for its client to come back.
   ModernFacade(Ends& ends, const Clock& clock, std::string initialize_result = {},
                std::chrono::milliseconds patience = usual_patience);
 
@@ -49,10 +49,10 @@ class ModernFacade final : public Bridge {
   bool idle() const override { return calls_.parked() == 0; }
   bool has_parked(std::string_view request_state) const override { return calls_.has_parked(request_state); }
 
-  // Several clients use it: whom a question is for can't be known, so none is asked.
+  // Several clients use it: we can't know whom a question is for, so nobody is asked.
   void share() { shared_ = true; }
 
-  // The server's answer to `initialize`; empty until it is there.
+  // The server's answer to `initialize`; empty until it arrives.
   const std::string& initialize_result() const { return initialize_result_; }
 
  private:
@@ -90,7 +90,7 @@ class ModernFacade final : public Bridge {
   int initialize_count_ = 0;
   bool shared_ = false;
   std::deque<Waiting> waiting_;  // for that
-  // Of legacy clients:
+  // For legacy clients:
   std::int64_t handshake_ = 0;         // an `initialize` that passed
   std::set<std::int64_t> neighbours_;  // calls during which the server may ask
 };

@@ -1,5 +1,5 @@
-// A modern facade between two ends that write down what they are given, for tests: one line for each message,
-// with its edits made. Anything that isn't a message when it arrives there is a failure.
+// A modern facade between two ends that record what they are given, for tests: one line per message, with its
+// edits applied. Anything that arrives there and isn't a message is a failure.
 #pragma once
 
 #include <fmt/format.h>
@@ -58,7 +58,7 @@ class WrittenEnds : public Bridge::Ends {
 // Capabilities of clients.
 constexpr std::string_view everything =
     R"({"elicitation":{"form":{},"url":{}},"sampling":{"tools":{}},"roots":{}})";
-// What a server says that can do everything.
+// The answer of a server with every capability.
 constexpr std::string_view able_server =
     R"({"protocolVersion":"2025-11-25","capabilities":{"tools":{"listChanged":true},"prompts":{"listChanged":true},"resources":{"listChanged":true,"subscribe":true},"logging":{}},"serverInfo":{"name":"s","version":"1"}})";
 
@@ -89,11 +89,11 @@ class Stage {
     ASSERT_TRUE(message) << line;
     facade.from_server(*message);
   }
-  // What has arrived since the last look.
+  // What has arrived since the last call.
   Lines up() { return std::exchange(ends.up, {}); }
   Lines down() { return std::exchange(ends.down, {}); }
 
-  // A call, whose way to the server is not what the test is about.
+  // A call whose way to the server doesn't matter to the test.
   void call(int id, const std::string& meta = modern_meta(), std::uint64_t client = 1) {
     from_client(modern_request(std::to_string(id), "tools/call", R"("name":"t","arguments":{"a":1})", meta),
                 client);
@@ -119,7 +119,7 @@ class Stage {
   ModernFacade facade;
 };
 
-// Of an answer: the result's or error's member, as JSON text.
+// A member of an answer's result or error, as JSON text.
 inline std::string result_of(const std::string& line, std::string_view key) {
   const Message message = *read_message(line);
   return std::string(find_member(message.text(message.result), key));

@@ -1,4 +1,4 @@
-// What a modern client sees of a legacy server, but for the rounds of its calls (modern_calls_test.cpp).
+// What a modern client sees of a legacy server, except for the rounds of its calls (modern_calls_test.cpp).
 #include "bridge/modern_facade.h"
 
 #include <gtest/gtest.h>

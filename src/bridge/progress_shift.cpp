@@ -33,7 +33,7 @@ bool ProgressShift::lift(const Message& progress, Edits& edits) {
   const bool later = begins_ || base_ != 0;
   if (!value) return !later;
   if (begins_) {
-    // A server that goes on counting needs no help.
+    // A server that keeps counting up needs no help.
     base_ = *value > highest_ ? 0 : *value > 0 ? highest_ : highest_ - *value + 1;
     begins_ = false;
   }

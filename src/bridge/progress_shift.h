@@ -11,11 +11,11 @@ namespace mcpivot {
 
 class ProgressShift {
  public:
-  // What comes from now on belongs to the next round.
+  // Progress from now on belongs to the next round.
   void next_round() { begins_ = reported_; }
 
-  // A progress notification of the server: lifts its numbers above those of the rounds before. False: it
-  // can't be, and is better dropped.
+  // Raises the numbers of a progress notification above those of earlier rounds. False: that isn't possible,
+  // and it is better dropped.
   bool lift(const Message& progress, Edits& edits);
 
  private:

@@ -17,27 +17,27 @@ namespace mcpivot {
 
 struct Question {
   Ask ask = Ask::elicitation;
-  std::string id;       // by which the server knows it, as JSON text; empty: it waits for no answer
+  std::string id;       // the server's id for it, as JSON text; empty: it waits for no answer
   std::string request;  // {"method":…,"params":…}, the params byte for byte
-  std::string key;      // by which the client knows it
+  std::string key;      // the client's name for it
   bool asked = false;   // the client has it
 
   std::string_view params() const;
 };
 
-// A request of the server's as a question, if it is one that a client may be asked.
+// A request of the server's as a question, if clients may be asked that.
 std::optional<Question> question_in(const Message& request);
 
 // The questions in an error -32042 ("open these URLs, then call again"). Empty: the error doesn't say which.
 std::vector<Question> url_questions(const Message& error);
 
-// Whether this can be the client's answer to it. The server checks the rest itself.
+// Whether this can be an answer to it. The server checks the rest itself.
 bool answers(const Question& question, std::string_view response);
 
-// The answer that the server gets when the client's will never come.
+// The server's answer when the client's will never come.
 std::string no_answer(const Question& question);
 
-// The answer to the client's request with this id: these questions first.
+// The answer to the client's request with this id: it must answer these questions first.
 std::string input_required(std::string_view id, std::span<const Question> questions, std::string_view state);
 
 }  // namespace mcpivot

@@ -12,8 +12,8 @@
 namespace mcpivot {
 namespace {
 
-// Whether a key could be `_meta` in other capitals or with escapes: some parsers take it for the same. It may
-// say so of anything else as well.
+// Whether a key could be `_meta` in other capitals or with escapes, which some parsers treat as the same. May
+// return true for others as well.
 bool may_shadow_meta(std::string_view params) {
   for (std::size_t at = params.find_first_of("_\\"); at != std::string_view::npos;
        at = params.find_first_of("_\\", at + 1)) {

@@ -1,5 +1,5 @@
-// What every request to a modern server carries in its `_meta`, where a legacy client said it once: protocol
-// version, client and capabilities, and the log level.
+// What every request to a modern server carries in its `_meta`, and a legacy client says only once: protocol
+// version, client, capabilities, and the log level.
 //
 // One thread.
 #pragma once
@@ -22,8 +22,8 @@ class RequestStamp {
   // The members of a `_meta`, without braces.
   const std::string& members() const { return members_; }
 
-  // Puts it into a request whose params are an object or absent, next to the edits that others have made
-  // inside it. Members of the same names go: a legacy client can't mean them. The edits borrow from the
+  // Adds it to a request whose params are an object or absent, along with edits made elsewhere.
+  // Members of the same names are removed: a legacy client can't mean them. The edits borrow from the
   // stamp.
   void put(const Message& request, Edits& edits) const;
 
@@ -33,8 +33,8 @@ class RequestStamp {
   std::string members_;
   std::string meta_member_;               // as "_meta":{…}
   std::string params_member_;             // as "params":{"_meta":{…}}, and a comma
-  std::string more_members_, more_meta_;  // the first two behind a comma
-  std::vector<std::string> keys_;         // in small letters
+  std::string more_members_, more_meta_;  // the first two after a comma
+  std::vector<std::string> keys_;         // in lower case
 };
 
 }  // namespace mcpivot

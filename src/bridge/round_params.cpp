@@ -8,7 +8,7 @@
 namespace mcpivot {
 namespace {
 
-// Calls take(key, member, value) for each member of the params, with places in the message.
+// Calls take(key, member, value) for each member of the params, with positions in the message.
 template <class Take>
 void each_param(const Message& request, Take&& take) {
   const std::string_view params = request.text(request.params);

@@ -1,5 +1,5 @@
 // The parts of a modern request's params that concern its rounds, which a legacy server must not see; and a
-// digest of the rest, by which a retry is known for the request that it repeats.
+// digest of the rest, which ties a retry to the request that it repeats.
 //
 // Any thread.
 #pragma once
@@ -24,8 +24,8 @@ struct RoundParams {
 
 RoundParams round_params(const Message& request);
 
-// Of its method and of all members of its params but `_meta`, `inputResponses` and `requestState`, as they
-// are spelled and in their order.
+// A digest of its method and of all members of its params except `_meta`, `inputResponses` and
+// `requestState`, as spelled and in order.
 std::string request_digest(const Message& request);
 
 }  // namespace mcpivot

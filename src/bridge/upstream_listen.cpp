@@ -15,10 +15,10 @@ namespace {
 
 constexpr std::string_view prefix = "listen-";
 
-// Waits double up to this many uses.
+// The number of uses to wait for doubles this many times at most.
 constexpr unsigned most_doublings = 6;
 
-// The same for those that nobody's use opens again; and one that lasts longer than this isn't a failure.
+// The delay for listens that are reopened without a use; one that lasted longer than this isn't a failure.
 constexpr std::chrono::milliseconds first_pause{1'000};
 constexpr std::chrono::milliseconds longest_pause{30'000};
 
@@ -66,7 +66,7 @@ void UpstreamListen::cancel(const Stream& stream, std::string_view why) {
   owner_.send_listen(cancellation(id_of(stream.number), why));
 }
 
-// One step nearer to the next attempt.
+// One step closer to the next attempt.
 void UpstreamListen::approach() {
   if (--wait_ == 0 && !opening_ && !held_ && !wanted_.empty() && supported_) open();
 }
@@ -120,11 +120,11 @@ UpstreamListen::Verdict UpstreamListen::from_server(const Message& message) {
 UpstreamListen::Verdict UpstreamListen::judge(const Message& message) const {
   const std::uint64_t number = number_of(message.text(message.subscription));
   if (number == 0) return Verdict::foreign;
-  // Before its acknowledgement a listen says nothing that the old one doesn't say too.
+  // Before it is acknowledged, a listen reports nothing that the old one doesn't report too.
   const bool known = held_ ? held_->number == number : opening_.has_value() && opening_->number == number;
   if (!known) return Verdict::done;
-  // One that is no longer wanted, while the listen without it isn't open yet. Others may be parts of what was
-  // subscribed to.
+  // Drop a resource that is no longer wanted, while the listen without it isn't open yet. Other URIs may be
+  // parts of what was subscribed to.
   if (message.known == Method::resource_updated) {
     const std::string uri = string_value(message.text(message.uri));
     if ((held_ ? *held_ : *opening_).filter.uris.contains(uri) && !wanted_.uris.contains(uri))

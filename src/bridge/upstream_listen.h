@@ -1,14 +1,14 @@
-// Holds one `subscriptions/listen` open at a modern server, for everybody who wants to hear of changes.
+// Keeps one `subscriptions/listen` open at a modern server, for everybody who wants to know about changes.
 //
 // A listen can't be changed while it is open. When something else is wanted, a new one is opened, and the old
-// one is cancelled as soon as the server has acknowledged the new one; so nothing is missed, and what comes
-// twice meanwhile is dropped.
+// one is cancelled once the server has acknowledged the new one; so nothing is missed, and duplicates in the
+// meantime are dropped.
 //
-// A listen that the server ends, or that is lost, is opened again: when the server is used, or after 1 s at
-// the latest, and each time later, up to 30 s. One that the server refuses is tried again only when the
-// server is used, each time later, and never if it doesn't have the method: nobody asks in a loop.
+// A listen that the server ends, or that is lost, is reopened: when the server is used, or after 1 s at the
+// latest, with a growing delay up to 30 s. One that the server refuses is retried only when the server is
+// used, with a growing delay, and never if the server doesn't have the method: there is no loop.
 //
-// One thread. The owner is called last, and may want something else at once.
+// One thread. The owner is called last, and may change what it wants at once.
 #pragma once
 
 #include <chrono>
@@ -29,55 +29,55 @@ class UpstreamListen {
    public:
     virtual ~Owner() = default;
     virtual void send_listen(std::string_view line) = 0;
-    // What was asked for is in effect, as far as the server honours it. `gap`: there was no listen for a
-    // while, and changes may have been missed.
+    // The listen is in effect, as far as the server honours it. `gap`: there was no listen for a while, so
+    // changes may have been missed.
     virtual void on_listening(const ListenFilter& asked, const ListenFilter& honoured, bool gap) = 0;
     // The server refused, and why. What was in effect before still is.
     virtual void on_refused(int code, std::string_view why) = 0;
-    // wake() is to be called after this time; another one said before no longer counts.
+    // Call wake() after this time; replaces an earlier request.
     virtual void wake_listen(std::chrono::milliseconds after) = 0;
   };
 
-  // Where the core's own begin, which has numbers for ids: no table of requests counts so far.
+  // Where the ids of the core's own listens begin, which are numbers: no table of requests counts that far.
   static constexpr std::uint64_t core_ids = 1'000'000'000'000;
 
   // Its ids are "listen-1" and so on; or, for a connection on which all ids are numbers, those above `base`.
   explicit UpstreamListen(Owner& owner, std::uint64_t base = 0) : owner_(owner), base_(base) {}
 
-  // From now on this is wanted. `meta`: the members of `_meta` that each request must have.
+  // Sets what is wanted from now on. `meta`: the members of `_meta` that each request must have.
   void want(ListenFilter wanted, std::string_view meta);
-  // The same, with the lists whose changes this answer to `server/discover` announces.
+  // The same for the list changes that this answer to `server/discover` announces.
   void want_lists(std::string_view discover_result, std::string_view meta);
   const ListenFilter& wanted() const { return wanted_; }
-  // The server won't tell of this one, and it is no longer wanted.
+  // The server won't report this one, and it is no longer wanted.
   void give_up(std::string_view uri);
   // Whether the server announces it.
   bool honours(std::string_view uri) const { return held_ && held_->filter.uris.contains(uri); }
-  // Opens one now, if none is on its way: somebody waits for it.
+  // Opens one now, if none is being opened: somebody waits for it.
   void hurry() {
     if (!opening_ && supported_ && !wanted_.empty()) open();
   }
-  // Whether none is on its way.
+  // Whether none is being opened.
   bool settled() const { return !opening_; }
   // False: the server doesn't know the method.
   bool supported() const { return supported_; }
 
   enum class Verdict : std::uint8_t {
     foreign,  // not about a subscription of its own
-    done,     // dealt with, or to be dropped
-    pass,     // a change that clients want to hear of, once its subscription id is taken off
+    done,     // handled, or to be dropped
+    pass,     // a change for clients, once its subscription id is removed
   };
   Verdict from_server(const Message& message);
-  // A request under this id (JSON text) will have no answer. Whether it was one of these.
+  // A request with this id (JSON text) won't be answered. Returns whether it was one of these.
   bool lost(std::string_view id);
 
-  // Somebody uses the server; time passes. A listen that has ended is opened again, if it is due.
+  // Somebody uses the server, or time passes. Reopens a listen that has ended, if that is due.
   void use() {
     if (wait_ > 0) [[unlikely]]
       approach();
   }
   void expire();
-  // What the owner was asked to do.
+  // To be called when the owner was asked to.
   void wake();
 
  private:
@@ -110,7 +110,7 @@ class UpstreamListen {
   bool gap_ = false;
   bool refused_ = false;   // the last one
   unsigned failures_ = 0;  // in a row
-  unsigned wait_ = 0;      // how many uses or expirations until it is opened again; 0: it isn't due
+  unsigned wait_ = 0;      // how many uses or expirations until it is reopened; 0: it isn't due
 };
 
 }  // namespace mcpivot

@@ -25,7 +25,7 @@ struct Listener final : UpstreamListen::Owner {
   void wake_listen(std::chrono::milliseconds after) override { pauses.push_back(after.count()); }
 
   std::vector<std::string> sent, refusals;
-  std::vector<std::int64_t> pauses;  // after which it wants to be woken
+  std::vector<std::int64_t> pauses;  // after which it asked to be woken
   ListenFilter honoured;
   int acknowledged = 0;
 };
@@ -103,7 +103,7 @@ TEST(UpstreamListen, the_new_one_takes_over_from_an_old_one_that_ended_meanwhile
   listen.want({.tools = true, .prompts = true}, "");
   listen.from_server(*read_message(R"({"jsonrpc":"2.0","id":"listen-1","result":{}})"));
   for (int i = 0; i < 10; ++i) listen.expire();
-  EXPECT_EQ(owner.sent.size(), 2U);  // the new one is on its way
+  EXPECT_EQ(owner.sent.size(), 2U);  // the new one has been sent
   hear(listen, "subscriptions/acknowledged", R"("listen-2")");
   EXPECT_EQ(owner.sent.size(), 2U);
   EXPECT_EQ(owner.acknowledged, 2);

@@ -20,8 +20,7 @@ struct StringScan {
   bool utf8 = true;             // its content is UTF-8
 };
 
-// `at` is just after the opening quote, in a text that starts at `begin` and is valid up to
-// `at`.
+// `at` is just after the opening quote, in a text that starts at `begin` and is valid up to `at`.
 StringScan scan_string(const char* begin, const char* at, const char* end);
 
 // Keys and most values are short and plain: this finds their closing quote within 16 bytes, or gives up

@@ -54,8 +54,7 @@ class Link {
   virtual void pause() = 0;
   virtual void resume() = 0;
 
-  // Nothing more will be sent: the peer sees the end of its input once all pending output is
-  // written.
+  // Nothing more will be sent: the peer sees the end of its input once all pending output is written.
   virtual void finish() = 0;
   // Nothing more is sent or received, and the handler is not called again.
   virtual void close() = 0;

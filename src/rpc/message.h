@@ -1,5 +1,4 @@
-// A JSON-RPC message as a proxy sees it: the raw line, and where the few things are that decide its
-// route.
+// A JSON-RPC message as a proxy sees it: the raw line, and where the few things are that decide its route.
 //
 // read_message() validates the whole line and finds these in one pass; nothing is ever re-serialised. What it
 // accepts, every JSON parser reads the same way: keys that we interpret may be escaped, but a second one with

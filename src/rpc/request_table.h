@@ -248,8 +248,7 @@ class RequestTable {
       if (*place) *place = moved(*place, edits);
   }
 
-  // Ids that have different slots in a smaller table also have different ones in a larger table. It shrinks
-  // only when empty.
+  // Ids with different slots in a small table have different ones in a larger one. Shrinks only if empty.
   void resize(std::size_t size) {
     std::vector<Slot> old = std::exchange(slots_, std::vector<Slot>(size));
     for (Slot& kept : old)
