@@ -1,6 +1,6 @@
 // What a generation talks to: a child process, an HTTP daemon, a CLI that runs once per call. The generation
-// knows requests and answers; its backend knows how their bytes travel, what it takes to end it, and in what
-// words to say how it ended.
+// handles requests and answers; its backend knows how their bytes travel, how to end it, and how to describe
+// its end.
 //
 // One thread; a backend calls back from the event loop.
 #pragma once
@@ -27,28 +27,28 @@ namespace mcpivot {
 class Backend {
  public:
   struct Ending {
-    std::string how;            // follows "it": "was killed by SIGSEGV (core dumped)"
-    bool from_outside = false;  // somebody else ended it: no fault of its own
-    bool forgotten = false;     // it lives, and only does not remember us
-    bool unreachable = false;   // nobody takes connections there
-    int exit_code = 0;          // as a shell has it: 128 + the signal's number
+    std::string how;            // continues "it …": "was killed by SIGSEGV (core dumped)"
+    bool from_outside = false;  // somebody else ended it: not its own fault
+    bool forgotten = false;     // it is alive, but has forgotten our session
+    bool unreachable = false;   // nobody accepts connections there
+    int exit_code = 0;          // as in a shell: 128 + the signal's number
   };
   using OnEnd = std::function<void(const Ending&)>;
 
   virtual ~Backend() = default;
 
   virtual Link& link() = 0;
-  // From now on messages come. `on_end` is called once, after the last of them, whoever ended it.
+  // Messages arrive from now on. `on_end` is called once, after the last of them, whoever ended it.
   virtual void start(Link::Handler& handler, OnEnd on_end) = 0;
   // Ends it within twice the patience.
   virtual void end(std::chrono::milliseconds patience) = 0;
-  // Nobody is called any more, and nothing is kept open.
+  // No handler is called any more, and nothing is kept open.
   virtual void close() = 0;
 
-  // Which era its generation speaks, for transports in which that makes a difference. Said before the first
+  // Which era its generation speaks, for transports where that makes a difference. Called before the first
   // message; legacy otherwise.
   virtual void speak(Era) {}
-  // The tools of its server, whenever they have been listed. Takes those out that a client of this transport
+  // The tools of its server, whenever they have been listed. Removes those that a client of this transport
   // must not offer.
   virtual void learn_tools(std::vector<Item>& /*tools*/) {}
 
@@ -56,20 +56,20 @@ class Backend {
   virtual void on_link_broken(std::string_view) {}
   virtual void on_link_end(std::string_view) {}
 
-  // How servers of its kind are dealt with.
+  // How servers of its kind are treated.
   virtual const Manner& manner() const { return process_manner; }
   // "pid 4242", "http://127.0.0.1:8080/mcp"
   virtual std::string where() const = 0;
   virtual pid_t pid() const { return 0; }
-  // What a new generation of its kind has done, as a notice says it.
+  // The verb for a new generation of its kind in a notice.
   virtual std::string_view renewed() const { return "restarted"; }
-  // Whether a new generation is news though it offers the same: what the old one remembered is lost.
+  // Whether a new generation is news even if it offers the same: what the old one held in memory is lost.
   virtual bool news_if_unchanged() const { return true; }
-  // Whether each call ends by a limit of its own, so that neither the limit for calls nor the one for
-  // draining must be put on it from outside.
+  // Whether each call has a time limit of its own, so that neither the call limit nor the drain limit must be
+  // imposed from outside.
   virtual bool calls_have_own_limits() const { return false; }
-  // About how many calls it works on at the same time; the others wait for their turn in it. Where clients
-  // share it, none of them has more than half of them under way.
+  // About how many calls it works on at the same time; the others queue in it. If clients share it, none of
+  // them may have more than half of these in flight.
   virtual std::size_t calls_at_once() const { return 64; }
   // Further lines for the status.
   using Describe = std::function<void(std::string_view key, const std::string& value)>;

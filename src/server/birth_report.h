@@ -1,4 +1,4 @@
-// Tells those who wait for a new generation, and the model, what came of it: which generation serves now and
+// The texts for those who wait for a new generation, and for the model: which generation is serving now and
 // what changed, or why there is none.
 //
 // Any thread.
@@ -22,8 +22,8 @@ struct NewGeneration {
   std::chrono::milliseconds took;
   std::string reason;
   std::optional<ConnectionRecord::Absence> absence;
-  bool reloaded;     // somebody waits for it
-  bool memory_gone;  // that of the one before
+  bool reloaded;     // on request: somebody waits for it
+  bool memory_gone;  // that of the previous generation
 };
 // "[mcpivot] "dev" restarted: generation 2, pid 4242, ready in 1.8 s (after a crash). Anything it held in …"
 std::string generation_headline(const NewGeneration& generation);
@@ -36,21 +36,21 @@ struct NewProgram {
   std::string version_before;
   std::string version;
 };
-// Lines about a program that changed, or says that it did: one of ours, or one behind a URL.
+// A line about a program that changed, or whose version did: a local one, or one behind a URL.
 std::string binary_line(const NewProgram& program);
 std::string version_line(const NewProgram& program);
 
 struct BirthNews {
   std::string headline;
-  std::optional<std::string> diff;  // if that is of interest; empty: nothing changed
-  bool was_guess;                   // until now clients saw the lists of mcpivot's last run
+  std::optional<std::string> diff;  // if it matters; empty: nothing changed
+  bool was_guess;                   // until now, clients saw the lists of its last run
   std::string program;              // a line
   std::vector<std::string> failed_replays;
   std::string no_tools;  // why it has none
 };
 std::string birth_report(const BirthNews& news);
 
-// `serving`: the generation that still serves. `next`: a line that says what to do; may be empty.
+// `serving`: the generation that is still serving. `next`: a line that says what to do; may be empty.
 std::string failure_report(std::string_view server, std::string_view why, std::optional<int> serving,
                            std::string_view next);
 

@@ -1,7 +1,7 @@
-// A build that runs: a shell line of the user's, whose output comes line by line, and of which the beginning
+// A running build: a shell command of the user's, whose output comes line by line, and of which the beginning
 // and the end are kept.
 //
-// Belongs to whoever waits for its end; dropped, it is stopped in silence. One thread.
+// Belongs to whoever waits for its end; if dropped, it is stopped silently. One thread.
 #pragma once
 
 #include <chrono>
@@ -12,14 +12,14 @@
 
 namespace mcpivot {
 
-// When one of the sources last changed; not known if they aren't watched.
+// When one of the sources last changed; unknown if they aren't watched.
 using LastSave = std::function<std::optional<std::chrono::system_clock::time_point>()>;
 
 class Build {
  public:
   struct Result {
     bool ok = false;  // it ended by itself with code 0
-    std::string how;  // "exited with code 3", or why it was stopped or could not be started
+    std::string how;  // "exited with code 3", or why it was stopped or couldn't be started
     std::chrono::milliseconds took{0};
     std::string output;  // beginning and end, always UTF-8
   };
@@ -29,7 +29,7 @@ class Build {
   };
 
   virtual ~Build() = default;
-  // on_done() follows. `why` follows "it": "was stopped, because …".
+  // on_done() follows. `why` continues "it …": "was stopped, because …".
   virtual void stop(const std::string& why) = 0;
 };
 

@@ -1,6 +1,6 @@
-// How often a server's tools are called, how often that is an error, and how long half of the calls take at
-// most: for whoever looks at its status. It is counted where answers come back, so it costs each call a few
-// instructions; nothing is allocated, and no message is read for it.
+// How often a server's tools are called, how many calls fail, and the median time of a call, for the server's
+// status. Counted where answers come back, so it costs each call a few instructions; nothing is allocated,
+// and no message is parsed for it.
 //
 // Plain data; one thread.
 #pragma once
@@ -24,24 +24,24 @@ class CallCounts {
     ++calls_;
     errors_ += is_error ? 1 : 0;
   }
-  // After this time; it need not be said of each.
+  // How long a call took; not needed for every call.
   void took(Nanoseconds time) {
     ++times_[bucket_of(time)];
     if (++timed_ == most_timed) [[unlikely]]
       forget_half();
   }
-  // It never did: it died, took too long, or said something that is no answer.
+  // It never answered: it died, took too long, or sent something that isn't an answer.
   void failed() {
     ++calls_;
     ++errors_;
   }
 
-  // Those of another instance, too.
+  // Adds those of another instance.
   void add(const CallCounts& other);
 
   std::uint64_t calls() const { return calls_; }
   std::uint64_t errors() const { return errors_; }
-  // Of the latest answers, to about a tenth; nothing if there were none.
+  // Of the latest answers, to within about 10%; nothing if there were none.
   std::optional<Microseconds> median() const;
 
  private:
@@ -58,7 +58,7 @@ class CallCounts {
     const auto width = static_cast<unsigned>(std::bit_width(ticks));
     return (width - first_width) * 4 + ((ticks >> (width - 3)) & 3);
   }
-  // What was long ago counts less and less.
+  // The longer ago, the less a call counts.
   void forget_half();
 
   std::uint64_t calls_ = 0;

@@ -1,5 +1,5 @@
-// Which changes of a server are on their way to its clients: something was saved or somebody wants a build,
-// and the generation that has it doesn't serve yet. Also how long a call should wait for that.
+// Which changes of a server are on their way to its clients: something was saved, or somebody asked for a
+// build, and the generation that has it isn't serving yet. Also how long a call should wait for that.
 //
 // One thread.
 #pragma once
@@ -16,25 +16,25 @@ namespace mcpivot {
 
 class Changes {
  public:
-  // A call never waits longer than this, and never less than that for something that is usually quick.
+  // The longest that a call waits, and the shortest, for changes that are usually quick.
   static constexpr std::chrono::milliseconds longest_wait{20'000};
   static constexpr std::chrono::milliseconds shortest_wait{1'000};
 
   struct Change {
     std::string reason;  // "after a change to src/main.cpp"
     Clock::Time since{};
-    bool saved = false;  // nobody asked for it in so many words: it follows from a file
+    bool saved = false;  // not requested explicitly: a file was saved
   };
   using Id = std::uint64_t;
 
   Id begin(Change change);
-  // The server has it, or never will (not `ok`).
+  // The server has the change, or never will (not `ok`).
   void end(Id id, bool ok, Clock::Time now);
 
   // The one that began last; null: there is none.
   const Change* latest() const { return under_way_.empty() ? nullptr : &under_way_.back().change; }
   bool saved() const;
-  // Twice what such a change usually takes, as far as that is known.
+  // Twice what such a change usually takes, if that is known.
   std::chrono::milliseconds patience() const;
 
  private:
@@ -44,7 +44,7 @@ class Changes {
   };
   Id last_ = 0;
   std::vector<UnderWay> under_way_;
-  std::deque<std::chrono::milliseconds> took_;  // the latest that came to something
+  std::deque<std::chrono::milliseconds> took_;  // the latest that succeeded
 };
 
 }  // namespace mcpivot

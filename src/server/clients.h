@@ -1,5 +1,5 @@
-// The end of the one way back: all that is said to a client goes through here, and is seen here by whoever
-// watches. One who has gone is not found, and nothing happens.
+// The last step on the way back: everything that is sent to a client goes through here, where the observer
+// sees it. If a client is gone, it isn't found, and nothing happens.
 //
 // One thread.
 #pragma once
@@ -19,80 +19,80 @@
 
 namespace mcpivot {
 
-// The end of the way back. What only an AI's client is told does nothing at a terminal.
+// A client, or a terminal. What concerns only an AI's client does nothing at a terminal.
 class Peer {
  public:
   virtual ~Peer() = default;
 
-  // What a server says. A question gets an id of the client's session.
+  // A message of a server's. A question gets an id of the client's session.
   virtual void pass(ToClient& said) = 0;
-  // An answer of our own making; a large one is written from where it lies.
+  // An answer of our own; a large one is written without being copied.
   virtual void answer(std::uint32_t exchange, std::string_view line) = 0;
   virtual void answer(std::uint32_t exchange, const Message& inside, std::span<const Edit> around) = 0;
-  // A notification of our own making, which belongs to this exchange.
+  // A notification of our own that belongs to this exchange.
   virtual void tell(std::uint32_t /*exchange*/, std::string_view line) { answer(0, line); }
-  // It does not read as fast as it is sent to.
+  // It doesn't read as fast as we send.
   virtual bool full() const = 0;
-  // The same for so long that even those who can't wait for it must say no more.
+  // The same to such a degree that even those who can't wait for it must stop sending.
   virtual bool overflows() const { return false; }
 
-  // One of its requests has no answer, because it took it back.
+  // One of its requests gets no answer, because the client cancelled it.
   virtual void withdrawn(std::uint32_t /*exchange*/) {}
-  // A notification that it may miss before it is initialized: it waits until then.
+  // A notification that it might miss before it is initialized: held back until then.
   virtual void announce(std::string_view /*line*/) {}
-  // The protocol version that the handshake ended with, as JSON text.
+  // The protocol version that was negotiated, as JSON text.
   virtual void agreed_version(std::string_view /*version*/) {}
-  // The servers take messages again.
+  // The servers accept messages again.
   virtual void resume() {}
 
-  // A server is gone, and wants no answers to what it asked.
+  // A server is gone, and no longer wants answers to what it asked.
   virtual void forget(GenerationId /*from*/) {}
-  // The ids under which it was asked something that it has not answered.
+  // The ids of questions that it has not answered yet.
   virtual std::vector<std::string> questions() const { return {}; }
 };
 
 class Clients {
  public:
-  // The id of one who will come.
+  // The id for the next client.
   ClientId next() { return static_cast<ClientId>(++last_); }
-  // The id of an instance that clients will share.
+  // The id for the next shared instance.
   InstanceId next_shared() { return {ClientId::nobody, ++last_shared_}; }
-  // It has come; it must be removed before it is gone.
+  // A client has connected; it must be removed before it is destroyed.
   void add(ClientId id, Peer& peer);
   void remove(ClientId id);
 
-  // Whoever has this id; or somebody who does nothing.
+  // The client with this id, or one that does nothing.
   Peer& operator[](ClientId id) const {
-    // Most often there is one client, and it came first.
+    // Usually there is one client, and it is the first entry.
     if (!entries_.empty() && entries_.front().id == id) return *entries_.front().peer;
     return find(id);
   }
 
-  // A server is gone: whoever may have been asked by it need not answer.
+  // A server is gone: clients needn't answer its questions.
   void forget(GenerationId from) const;
 
-  // Whether it is there.
+  // Whether it is connected.
   bool has(ClientId id) const;
 
-  // What a server says.
+  // A message of a server's.
   void pass(ToClient& said) const {
     if (observed()) see(said);
     (*this)[said.to.client].pass(said);
   }
-  // What we say ourselves; and why we say no, in the place of an answer.
+  // An answer of our own; and an error of ours in place of a server's answer.
   void answer(Asker to, std::string_view line) const { say(to, Seen::What::made, line); }
   // A notification of our own.
   void tell(Asker to, std::string_view line) const;
   void refuse(Asker to, std::string_view line) const { say(to, Seen::What::refused, line); }
   void answer(Asker to, const Message& inside, std::span<const Edit> around) const;
-  // It has taken back what this cancellation names, and gets no answer.
+  // It has cancelled the request that this names, and gets no answer.
   void withdrawn(Asker by, const Message& cancellation) const;
 
-  // From now on the observer sees what is refused and dropped; `all`: and every message that goes its way.
+  // From now on, the observer sees what is refused or dropped; `all`: also every message that passes.
   void observe(Observer& observer, const Clock& clock, bool all);
-  // Whether anybody looks at what goes its way.
+  // Whether anybody observes messages that pass.
   bool observed() const { return observed_; }
-  // For those who send and receive elsewhere.
+  // For messages that are sent and received elsewhere.
   void saw(Seen seen) const;
 
  private:

@@ -1,5 +1,5 @@
-// What is known of the connection with a daemon over the whole life of mcpivot: for the status, and for the
-// notice that says how long the daemon was away.
+// What is known about the connection to a daemon over mcpivot's whole run: for the status, and for the notice
+// that says how long the daemon was away.
 //
 // Plain data; one thread.
 #pragma once
@@ -18,18 +18,18 @@ class ConnectionRecord {
  public:
   struct Absence {
     std::chrono::milliseconds length;
-    std::string why;  // follows "it"
+    std::string why;  // continues "it …"
   };
 
   struct Arrival {
     std::optional<Absence> absence{};  // if there was a connection before
-    bool forgotten = false;            // the daemon was there all the time, and only did not remember us
+    bool forgotten = false;            // the daemon was there all the time, but forgot our session
   };
 
   explicit ConnectionRecord(const Clock& clock) : clock_(clock), since_(clock.now()) {}
 
-  // A try to connect failed; the daemon is there, but said no; an established connection was lost; the daemon
-  // forgot us, but is there; there is a connection (again).
+  // An attempt to connect failed; the daemon is there, but refused us; an established connection was lost;
+  // the daemon forgot our session; there is a connection (again).
   void failed(const std::string& why);
   void refused(const std::string& why);
   void lost(const std::string& why);
@@ -48,7 +48,7 @@ class ConnectionRecord {
   const Clock& clock_;
   State state_ = State::never_there;
   Clock::Time since_;
-  std::string why_;  // it is away
+  std::string why_;  // why it is away
   std::string last_error_;
   Clock::Time last_error_at_{};
   int connections_ = 0;

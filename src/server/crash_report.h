@@ -1,5 +1,5 @@
-// Tells a model how a generation died and what to do about it: what died, how, after how long, doing what,
-// the relevant lines of stderr, and the next step.
+// Tells a model how a generation died and what to do about it: what died, how, after how long, while doing
+// what, the relevant lines of stderr, and the next step.
 //
 // Any thread.
 #pragma once
@@ -17,13 +17,13 @@
 
 namespace mcpivot {
 
-// What somebody who fixed a server does next.
+// What to do once the cause is fixed.
 struct NextStep {
   enum class Saving : std::uint8_t {
     nothing,
     rebuilds,
     restarts,
-    restarts_with_binary  // what counts is the binary, which somebody else builds
+    restarts_with_binary  // when its binary changes, which somebody else builds
   };
   Saving on_save = Saving::nothing;
   ControlNames control{};  // what the model can call
@@ -38,13 +38,13 @@ struct Death {
   int generation = 0;
   std::string how;  // "was killed by SIGSEGV"
   std::chrono::milliseconds after{0};
-  bool from_outside = false;              // somebody else killed it
+  bool from_outside = false;              // another program killed it
   std::vector<std::string> stderr_lines;  // of this generation
-  bool tells_stderr = true;               // false: it may be about other clients' calls
+  bool tells_stderr = true;               // false: stderr may be about other clients' calls
   NextStep next{};
-  int successor = 0;                       // the generation that serves already; none: it is restarted
+  int successor = 0;                       // the generation that already serves; 0: it is being restarted
   const Manner* manner = &process_manner;  // of its kind
-  std::string because;                     // why we ended it ourselves; empty: it died on its own
+  std::string because;                     // why we ended it ourselves; empty: we didn't
 };
 
 // "was killed by SIGSEGV after 45 s"

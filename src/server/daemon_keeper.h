@@ -1,5 +1,5 @@
-// Starts a daemon when nobody else does, and stops it when that is ours to do. The daemon is no child that we
-// care for: it outlives us. Several mcpivots may want the same daemon; only one of them starts it.
+// Starts a daemon when nobody else does, and stops it when that is our job. The daemon isn't a child that
+// ends with us: it outlives us. Several mcpivots may want the same daemon; only one of them starts it.
 //
 // One thread.
 #pragma once
@@ -17,16 +17,16 @@ class DaemonKeeper {
  public:
   virtual ~DaemonKeeper() = default;
 
-  // Starts it, unless another mcpivot is at it. `nobody_listens`: make sure of that first.
+  // Starts it, unless another mcpivot is doing so. `nobody_listens`: check that first.
   virtual void start(bool nobody_listens) = 0;
-  // It has been started, by us or another, and has still time to come up.
+  // It has been started, by us or another mcpivot, and still has time to come up.
   virtual bool starting() const = 0;
-  // It is there.
+  // It is up.
   virtual void arrived() = 0;
-  // What became of the last start, if it came to nothing.
+  // Why the last start failed, if it did.
   virtual std::string trouble() const = 0;
 
-  // Whether the daemon that it keeps is the one that this configuration names; then it may have it.
+  // Whether its daemon is the one that this configuration names; then the keeper can be kept.
   virtual bool fits(const ServerConfig& config) const = 0;
   virtual void configure(ConfigRef config) = 0;
   virtual bool can_start() const = 0;

@@ -1,5 +1,5 @@
-// Looks after servers that are HTTP daemons: they come and go without asking us, forget us, and are ours to
-// start or stop only if the user said so, through a DaemonKeeper.
+// Looks after servers that are HTTP daemons: they come and go on their own, may forget our session, and are
+// started or stopped by us only if the user said so, through a DaemonKeeper.
 //
 // One thread.
 #pragma once
@@ -16,11 +16,11 @@ namespace mcpivot {
 
 class DaemonSupervisor final : public Supervisor {
  public:
-  // What came of a stop.
+  // The outcome of a stop.
   struct Stopped {
     bool ok;
     std::string how;      // a sentence
-    std::string renewal;  // why it is to be there again; empty: it is not
+    std::string renewal;  // why it is to be started again; empty: it isn't
     std::string next;     // what starts it, a sentence
   };
   using OnStopped = std::function<void(const Stopped&)>;
@@ -43,25 +43,25 @@ class DaemonSupervisor final : public Supervisor {
   std::expected<Stop, std::string> on_stop_wanted() override;
   void describe(Status& status) const override;
 
-  // Who waits for the next session waits for a daemon that is as old as it was, so far.
+  // Those who wait for the next session get the daemon as it was, so far.
   void on_round_begins() { restarted_ = false; }
-  // A build made the daemon out of date. True: it is being stopped, and is to be there again afterwards.
-  // False: it is not ours to stop, and a new session is all that we can do.
+  // A build made the daemon out of date. True: it is being stopped, and is started again afterwards. False:
+  // we may not stop it, and can only open a new session.
   bool renew(const std::string& reason);
-  // It need not be there again after the stop that is under way.
+  // It needn't be started again after the stop under way.
   void forget_renewal();
-  // Stops it. Whoever wants that while it is being stopped waits for the same end.
+  // Stops it. A request for that while it is being stopped joins the stop under way.
   void stop();
-  // It is being stopped: nothing can be born meanwhile.
+  // It is being stopped: nothing can be started in the meantime.
   bool stopping() const { return !std::holds_alternative<Left>(phase_); }
-  // Nobody waits any longer for the stop that is under way.
+  // Nobody waits for the stop under way any more.
   void give_up_stop(const std::string& how);
 
   // The last lines that a daemon of our own starting printed.
   std::string output(std::size_t lines) const { return keeper_ ? keeper_->output(lines) : std::string(); }
 
  private:
-  // What we do about the daemon: we leave it as it is; we stop it; we do, so that a new one can be started.
+  // What we are doing with the daemon: nothing; stopping it; stopping it so that a new one can be started.
   struct Left {};
   struct Stopping {};
   struct Renewing {
@@ -69,11 +69,11 @@ class DaemonSupervisor final : public Supervisor {
   };
   using Phase = std::variant<Left, Stopping, Renewing>;
 
-  // When one that can't be reached is to be started.
+  // When to start a daemon that can't be reached.
   enum class StartWhen : std::uint8_t {
-    nobody_listens,  // at the first try: nobody has had the time to start it
-    overdue,         // somebody has waited for it long enough; a developer's own restart comes first
-    at_once          // it was stopped by us, and is to run again
+    nobody_listens,  // at the first attempt: nobody has had time to start it
+    overdue,         // after a request has waited long enough for a developer's own restart
+    at_once          // we stopped it, and it must run again
   };
 
   bool can_start() const { return keeper_ && keeper_->can_start(); }
@@ -89,10 +89,10 @@ class DaemonSupervisor final : public Supervisor {
   MakeKeeper make_keeper_;
   OnStopped on_stopped_;
   ConnectionRecord connection_;
-  std::unique_ptr<DaemonKeeper> keeper_;  // if it can be started or stopped at all
+  std::unique_ptr<DaemonKeeper> keeper_;  // if we can start or stop it at all
   Phase phase_;
   StartWhen start_when_ = StartWhen::nobody_listens;
-  bool unreachable_ = false;  // nobody took the last connection
+  bool unreachable_ = false;  // nobody accepted the last connection
   bool restarted_ = false;    // for the reload under way
 };
 

@@ -1,4 +1,4 @@
-// The file that a server's code is in: where it is, how old it is, and whether other processes that run it
+// The file that contains a server's code: where it is, how old it is, and whether other processes that run it
 // may be ended so that it can be overwritten.
 //
 // Any thread.
@@ -17,7 +17,7 @@ namespace mcpivot {
 // A path as the command sees it, from its folder.
 std::filesystem::path in_folder(const Command& command, const std::filesystem::path& path);
 
-// The program itself, or the script that an interpreter runs, as far as the command tells; empty if unknown.
+// The program itself, or the script that an interpreter runs, as far as the command shows; empty if unknown.
 std::string own_file(const Command& command);
 
 // The file at a path now, links followed.
@@ -31,8 +31,8 @@ struct FileFacts {
 };
 std::optional<FileFacts> look_at(const std::string& path);
 
-// The program whose other processes may be ended along with the server's: a file of the user's own, neither
-// the system's nor an interpreter. Nothing if there is none.
+// The program whose other processes may be ended along with the server's: a file of the user's own, not the
+// system's and not an interpreter. Nothing if there is none.
 std::optional<FileFacts> stoppable_program(const Command& command);
 
 }  // namespace mcpivot

@@ -1,8 +1,8 @@
-// One life of a server: what it lives in (a process, an HTTP session), and the requests that it has not
-// answered yet. Gives each request an id of our own on the way in, and its old id back on the way out.
+// One run of a server: what it runs in (a process, an HTTP session), and the requests that it has not
+// answered yet. Gives each request an id of our own on the way in, and restores the old id on the way out.
 //
-// A generation is born running and dies once: by itself, or because end() was called. Everything that it owed
-// is then the owner's to settle: take_open() has it. One thread.
+// A generation is running when it is created, and dies once: by itself, or because end() was called. Its
+// owner then has to settle everything it left unanswered: take_open() returns that. One thread.
 #pragma once
 
 #include <chrono>
@@ -32,7 +32,7 @@ class Generation final : public Link::Handler,
 
   struct Open {
     Requests::Request request;
-    bool reached_the_server;  // it may have taken effect
+    bool reached_the_server;  // so it may have taken effect
   };
 
   class Owner {
@@ -40,21 +40,21 @@ class Generation final : public Link::Handler,
     virtual ~Owner() = default;
     // An answer to a client's request.
     virtual void on_answer(const Requests::Request& request, ToClient& said) = 0;
-    // Anything else: progress, which knows whom it is for, notifications, and questions.
+    // Anything else: progress, which has its addressee, notifications, and questions.
     virtual void on_said(Generation& from, ToClient& said) = 0;
     virtual bool clients_full() const = 0;
-    // How this client introduced itself, if it is one of several. Empty: it didn't, or is the only one.
+    // How this client introduced itself, if there are several. Empty: it didn't, or is the only one.
     virtual std::string_view hello_of(ClientId /*client*/) const { return {}; }
     virtual void on_writable() = 0;
-    // Nothing is open any more, of one that drains; said after each answer that made it so.
+    // A draining generation has nothing open any more; called after each answer that leads to that.
     virtual void on_idle(Generation& generation) = 0;
-    // Something that clients asked is open no more.
+    // A client's request is no longer open.
     virtual void on_less() {}
-    // What the server said in answer to this one was no answer, and its client has been told.
+    // The server's answer to this request wasn't valid, and its client has been told.
     virtual void on_failed(const Requests::Request& /*request*/) {}
     // One request was lost on the way, while the generation lives on.
     virtual void on_lost(Generation& generation, Open lost, std::string_view why) = 0;
-    // It is dead and nothing more comes of it.
+    // It is dead, and nothing more will come from it.
     virtual void on_death(Generation& generation, const Backend::Ending& ending) = 0;
   };
 
@@ -64,48 +64,48 @@ class Generation final : public Link::Handler,
                                                                        const Backend* predecessor);
   ~Generation() override;
 
-  // Before the first message: the era of the server, and the words and the era of the client whose handshake
-  // this is. If the two eras differ there is a bridge from the start; else the first request of another era
-  // builds one.
+  // Before the first message: the era of the server, and the hello and era of the client whose handshake this
+  // is. If the eras differ, there is a bridge from the start; otherwise the first request of another era adds
+  // one.
   void meet(Era server, std::string_view hello, Era client);
   Era era() const { return era_; }
-  // "2026-07-28 (modern era)", and whether clients of the other one are bridged to it.
+  // "2026-07-28 (modern era)", and whether clients of the other era are bridged to it.
   std::string protocol() const;
 
-  // A modern client's: from now on the server tells of changes to the lists that it announced in this answer
-  // to `server/discover`, and to these resources.
+  // For a modern client: from now on, the server reports changes to the lists that it announced in this
+  // answer to `server/discover`, and to these resources.
   void listen(std::string_view discover_result);
   void listen(const Uris& uris);
-  // Now and then: what has waited too long is given up, what was lost is opened again.
+  // Called now and then: gives up what has waited too long, reopens what was lost.
   void expire();
 
-  // A request from a client. It will be answered, or be among take_open() at the end.
+  // A request from a client. It will be answered, or be in take_open() at the end.
   void request(ToServer& asked);
   void request(Asker asker, const Message& message, int sent_before = 0) {
     ToServer asked(asker, message, sent_before);
     request(asked);
   }
-  // A question of our own, whose answer no client sees. `params` is JSON text, or empty. If the generation
-  // dies first, nobody is called.
+  // A request of our own, whose answer no client sees. `params` is JSON text, or empty. If the generation
+  // dies first, the handler isn't called.
   using OnAnswer = std::function<void(const Message& answer)>;
   std::int64_t inquire(std::string_view method, std::string_view params, OnAnswer on_answer);
-  // It takes too long: it is cancelled at the server, and nobody is called.
+  // It takes too long: cancels it at the server; the handler isn't called.
   void inquire_no_more(std::int64_t inquiry);
-  // Nobody wants to know any more; the server isn't told.
+  // The answer isn't wanted any more; the server isn't told.
   void drop_inquiry(std::int64_t inquiry);
-  // Its tools have been listed. Takes those out that must not be offered.
+  // Its tools have been listed. Removes those that must not be offered.
   void learn_tools(std::vector<Item>& tools) { backend_->learn_tools(tools); }
-  // A notification from a client, passed on as it is; or one of our own.
+  // A notification from a client, passed on unchanged; or one of our own.
   void notify(const Message& message);
   void notify(std::string_view line) { send(line); }
-  // A client takes a request back. False: this generation does not know it.
+  // A client cancels a request. False: this generation doesn't have it.
   bool cancel(Asker by, const Message& cancelled);
-  // A client is gone: what it asked is cancelled, and nobody is told.
+  // A client is gone: cancels its requests, without telling anybody.
   void forget(ClientId client);
-  // A client's answer to a request of this server's, which the server knows by this id.
+  // A client's answer to this server's request with this id.
   void answer(ClientId by, const Message& message, std::string_view id);
   void answer(std::string_view line) { send(line); }
-  // A client's progress on such a request; the server's own token is put in.
+  // A client's progress on such a request; it gets the server's own token.
   void progress(ClientId by, const Message& message, std::string_view token);
 
   bool full() const { return link_.full(); }
@@ -113,54 +113,54 @@ class Generation final : public Link::Handler,
   // The clients read again.
   void resume() { link_.resume(); }
 
-  // It gets nothing new, and its owner wants to know when it is idle.
+  // It gets no new requests, and its owner is told when it is idle.
   void drain() { draining_ = true; }
   bool idle() const { return asked_.size() == 0 && tasks_.empty() && !parks(); }
   // Whether calls wait in the bridge for their clients.
   bool parks() const { return bridge_ && !bridge_->idle(); }
-  // The requestStates (values) of those that do.
+  // The requestStates (values) of such calls.
   std::vector<std::string> parked_states() const {
     return bridge_ ? bridge_->parked_states() : std::vector<std::string>();
   }
-  // Whether requestStates are the bridge's, which no other generation knows; else they are the server's own.
+  // Whether requestStates are the bridge's, unknown to other generations; else they are the server's own.
   bool owns_states() const { return era_ == Era::legacy; }
   // Ends it within twice the patience. on_death() follows.
   void end(std::chrono::milliseconds patience);
-  // The same after this time; while it has tasks, after as long as a call may take.
+  // The same after this time; while it has tasks, after the time limit of a call.
   void end_by(std::chrono::milliseconds time, std::chrono::milliseconds patience);
   bool ending() const { return ending_; }
   bool dead() const { return dead_; }
   // Whether it ever answered a client.
   bool answered() const { return answered_; }
 
-  // All that clients asked and were not answered, in order.
+  // All requests of clients that were not answered, in order.
   std::vector<Open> take_open();
   std::size_t open() const { return asked_.size(); }
-  std::size_t calls() const;  // those of clients alone
+  std::size_t calls() const;  // only those of clients
   std::size_t calls_of(ClientId client) const;
   bool is_asked(Method method) const;
-  // Who began a task (of MCP 2025-11-25) here; also when it has ended, because it can still be asked for.
-  // Nobody: there was none.
+  // Who started a task (of MCP 2025-11-25) here; even after it ended, because its result can still be
+  // requested. Nobody: there was none.
   ClientId owner_of_task(std::string_view id) const;
-  // Tasks whose results nobody has fetched yet.
+  // Tasks whose results have not been fetched yet.
   std::size_t tasks() const { return tasks_.size(); }
-  // Whether it has a call that this request, which bears a requestState, goes on with.
+  // Whether it has a call that this request, which has a requestState, continues.
   bool has_parked(const Message& request) const {
     return bridge_ && bridge_->has_parked(request.text(request.request_state));
   }
   const std::map<std::string, ClientId>& open_tasks() const { return tasks_; }
-  // When the last one was begun.
+  // When the last one was started.
   Clock::Time last_task() const { return last_task_; }
-  // What has been asked longer ago than this, without an answer or progress since; it is cancelled at the
+  // Requests without an answer or progress for this long; they are cancelled at the
   // server.
   std::vector<Requests::Request> take_overdue(std::chrono::milliseconds patience);
 
-  // What it wrote to stderr, as far as the ring still has it.
+  // What it wrote to stderr, as far as it is still in the ring.
   std::vector<std::string> stderr_lines() const;
 
   int number() const { return id_.number; }
   GenerationId id() const { return id_; }
-  // The one that it was born with.
+  // The one that it was started with.
   const ServerConfig& config() const { return *config_; }
   const Backend& backend() const { return *backend_; }
   Clock::Time started() const { return started_; }
@@ -200,14 +200,14 @@ class Generation final : public Link::Handler,
   bool is_heard(const Message& message, std::span<const Edit> edits);
 
   void build_bridge();
-  // To the server, by way of the bridge if there is one.
+  // To the server, through the bridge if there is one.
   void put(ClientId client, const Message& message, std::span<const Edit> edits) {
     if (!bridge_) return link_.send(message, edits);
     bridge_->from_client(message, edits, static_cast<std::uint64_t>(client));
   }
-  // What the server says, in the era of whoever it is for.
+  // What the server sends, in the era of its addressee.
   void take(const Message& message, std::span<const Edit> edits);
-  // The id of ours that the server answers under this one.
+  // Our id for what the server answers under this one.
   std::int64_t own_of(std::string_view id);
   void on_answer(const Message& message, std::span<const Edit> edits);
   void answer_inquiry(std::int64_t own, const Message& message, std::span<const Edit> edits = {});
@@ -225,7 +225,7 @@ class Generation final : public Link::Handler,
   void send(ClientId client, const Message& message, const Edits& edits, std::int64_t pair = 0);
   void send(std::string_view line, std::int64_t pair = 0);
   void see_request(const ToServer& asked, bool renamed, std::int64_t own) const;
-  // What it said, and what became of that.
+  // Reports to the observer what it sent, and what became of that.
   void saw(Seen::What what, std::string_view raw, const Message* message, std::string_view why = {}) const;
   void fail_answers(std::string_view line, const std::string& why);
   void fail_answer(const Skim& skim, const std::string& why);
@@ -240,23 +240,23 @@ class Generation final : public Link::Handler,
   Link& link_;  // the backend's
   OutputRing& ring_;
   Owner& owner_;
-  std::unique_ptr<Bridge> bridge_;  // some client is of another era than the server
+  std::unique_ptr<Bridge> bridge_;  // if a client's era differs from the server's
   std::unique_ptr<Bridge> retired_;
   std::unique_ptr<UpstreamListen> listen_;  // for a modern client
   std::string hello_;                       // of the client whose handshake this is
   std::string initialize_result_;           // of a legacy server
-  Era dialect_ = Era::legacy;               // in which we put our own questions
+  Era dialect_ = Era::legacy;               // of our own questions
   Era era_ = Era::legacy;                   // of the server
-  Alarm late_;                              // it was to end by then
+  Alarm late_;                              // when it must end
   Alarm bridge_wake_;
   Alarm listen_wake_;
   Clock::Time started_;
   Requests asked_;
-  std::map<std::int64_t, OnAnswer> inquiries_;  // questions of our own, by their ids in asked_
+  std::map<std::int64_t, OnAnswer> inquiries_;  // our own requests, by their ids in asked_
   std::map<std::string, ClientId> tasks_;
   Clock::Time last_task_{};
   Clock::Time last_asked_{};
-  std::deque<std::pair<std::string, ClientId>> begun_tasks_;  // the latest of them, ended or not
+  std::deque<std::pair<std::string, ClientId>> begun_tasks_;  // the latest tasks, ended or not
   bool batches_ = false;                                      // its protocol version has them
   bool answered_ = false;
   bool draining_ = false;

@@ -1,7 +1,7 @@
 // Who asks and who answers, by id.
 //
-// Ids are plain data: they can be kept, written down, and used when whoever they stand for has gone. Then
-// nobody is found, and nothing happens.
+// Ids are plain data: they can be kept, written down, and used after what they stand for is gone. Then
+// nothing is found, and nothing happens.
 #pragma once
 
 #include <compare>
@@ -11,37 +11,37 @@
 
 namespace mcpivot {
 
-// A client, or a terminal that steers from elsewhere. Counts up from 1; none is used twice in a run.
+// A client, or a terminal that controls mcpivot. Counts up from 1; no id is used twice in a run.
 enum class ClientId : std::uint64_t { nobody = 0 };
 
-// Whom an answer is for: a client, and which exchange with it. What comes together is one exchange (a batch,
-// or a request over HTTP), and what answers it goes back together.
+// Whom an answer is for: a client, and an exchange with it. An exchange is what arrives together (a batch, or
+// a request over HTTP); its answers go back together.
 struct Asker {
   ClientId client = ClientId::nobody;
   std::uint32_t exchange = 0;  // counts up from 1; 0: the client itself
   Era era = Era::legacy;       // of the request
-  bool through = false;        // by pivot_call: its answer says whose it is
+  bool through = false;        // by pivot_call: its answer names the server
   bool operator==(const Asker&) const = default;
 
-  // Whether it may take back what that one asked. In a client's name anything of it may be taken back; in an
-  // exchange's, what came with it: others may have used the same ids.
+  // Whether it may cancel what the other asked. A client may cancel anything of its own; an exchange, only
+  // what came with it: other exchanges may use the same ids.
   bool speaks_for(const Asker& other) const {
     return client == other.client && (exchange == 0 || exchange == other.exchange);
   }
 };
 
-// A server as one client uses it; or, if that is nobody, as all clients who share it do.
+// A server as used by one client or, if that is nobody, by all clients who share it.
 struct InstanceId {
   ClientId client = ClientId::nobody;
   std::uint32_t number = 0;
   auto operator<=>(const InstanceId&) const = default;
 };
 
-// One of an instance's lives.
+// One generation of an instance.
 struct GenerationId {
   InstanceId instance{};
   std::uint64_t birth = 0;
-  int number = 0;  // as people count them: births that came to nothing may not count
+  int number = 0;  // as shown to people: failed starts may not count
   bool operator==(const GenerationId&) const = default;
 };
 

@@ -1,9 +1,9 @@
-// A server as one client uses it, or as all who share it do, whatever happens to the processes behind it.
-// Clients put requests to it; it hands them to its current generation, lets them wait while there is none, or
-// answers why not. All that it knows of those whom it serves is its Watcher.
+// A server as used by one client, or by all who share it, whatever happens to the processes behind it. It
+// passes clients' requests to its current generation, lets them wait while there is none, or answers why not.
+// All it knows about those it serves is its Watcher.
 //
-// A new generation is always born next to the current one, if any: started, handshake, lists, replay;
-// then it is swapped in, and the old one drains and ends. A birth that fails changes nothing.
+// A new generation always starts next to the current one, if any: process, handshake, lists, replay; then it
+// is swapped in, and the old one drains and ends. A failed start (a *birth*) changes nothing.
 //
 // One thread.
 #pragma once
@@ -40,31 +40,31 @@ class Instance final : private Generation::Owner {
  public:
   using State = Life::Shown;
 
-  // Whom instances serve, and tell what happens to them, each in its own name: a client's desk, or all those
-  // who share the instance (SharedInstance).
+  // Whom an instance serves and tells what happens to it: a client's desk, or all those who share the
+  // instance (SharedInstance).
   class Watcher {
    public:
     virtual ~Watcher() = default;
-    // One that was full() takes messages again.
+    // An instance that was full() accepts messages again.
     virtual void on_writable(const Instance& instance) = 0;
-    // catalog() is another one now.
+    // catalog() has changed.
     virtual void on_catalog(const Instance& instance) = 0;
-    // It has come up, or won't for now: whoever waits to know what it offers need not any longer.
+    // It is ready, or won't be for now: nobody needs to wait any longer to know what it offers.
     virtual void on_settled(const Instance& /*instance*/) {}
-    // Somebody wants it stopped: what came before that must not start it again afterwards.
+    // Somebody wants it stopped: earlier requests must not start it again afterwards.
     virtual void on_stop(const Instance& /*instance*/) {}
-    // It offers other things than what clients have seen.
+    // What it offers differs from what clients have seen.
     virtual void on_list_changed(const Instance& instance, ListKind kind) = 0;
-    // Its server's answer to a request goes on to who made that, with what the model is to be told.
+    // Passes its server's answer on to whoever made the request, with notices for the model.
     virtual void pass_answer(const Instance& instance, const Generation::Requests::Request& request,
                              ToClient& said) = 0;
-    // Whatever else its server says goes on to whom it is for.
+    // Passes on whatever else its server sends.
     virtual void pass(const Instance& instance, ToClient& said) = 0;
-    // Whether it is in the context of a model; and words for those that it is, but for those who know.
+    // Whether it is in a model's context; and a notice for those models, except the clients who know already.
     virtual bool is_active(const Instance& instance) const = 0;
     virtual void tell_model(const Instance& instance, const std::string& words,
                             std::span<const ClientId> know) = 0;
-    // What a tool or prompt of its is called in front of this client.
+    // The name under which this client sees one of its tools or prompts.
     virtual std::string shown_name(const Instance& instance, ClientId client, ListKind kind,
                                    const std::string& own) = 0;
     // Whether the user lets this client call the tool of this name, as JSON spells it, and by pivot_call if
@@ -78,29 +78,29 @@ class Instance final : private Generation::Owner {
     virtual ~Source() = default;
     virtual void add(Instance& instance) = 0;
     virtual void remove(Instance& instance) = 0;
-    // `for_saves`: nobody asked for it in so many words, so a build that another mcpivot has made since the
-    // last save will do.
+    // `for_saves`: nobody asked for it explicitly, so a build that another mcpivot has made since the last
+    // save will do.
     virtual std::shared_ptr<Build> build(const ServerConfig& config, bool for_saves,
                                          Build::Handlers handlers) = 0;
-    // A reload, and the build that may belong to it: what they write starts no other.
+    // A reload, with its build if there is one: what they write doesn't trigger another.
     virtual void reload_begins() = 0;
     virtual void reload_ends() = 0;
-    // The server is another one since then, and a new generation of this instance serves: the others may
+    // The server has changed since then, and a new generation of this instance is serving: the others may
     // follow.
     virtual void proven(const Instance& by, Clock::Time since) = 0;
-    // It was to prove a change and no longer will: somebody else must.
+    // It was to try out a change and no longer will: another instance must.
     virtual void gave_up(const Instance& by, const std::string& reason) = 0;
-    // Whether another instance, in whose place it is, has yet to end.
+    // Whether another instance that it replaces has yet to end.
     virtual bool has_predecessor(const Instance& of) const = 0;
     // It has ended.
     virtual void gone(const Instance& instance) = 0;
-    // What is on its way, in any of the instances.
+    // The changes under way in any of the instances.
     virtual const Changes& changes() const = 0;
     virtual Changes::Id change_begins(Changes::Change change) = 0;
     virtual void change_ends(Changes::Id id, bool ok) = 0;
-    // As SourceWatch has it; false if nothing is watched.
+    // As in SourceWatch; false if nothing is watched.
     virtual bool unsettled(bool look) const = 0;
-    // How all of them are used, those that have ended included.
+    // The call counts of all instances, including those that have ended.
     virtual CallCounts counts() const = 0;
   };
 
@@ -110,45 +110,45 @@ class Instance final : private Generation::Owner {
   ~Instance() override;
 
   InstanceId id() const { return id_; }
-  // The AI's client whose instance it is; nobody: many share it. A terminal is not a client: what it reads no
-  // model has read.
+  // The AI's client whose instance it is; nobody: many share it. A terminal is not a client: no model reads
+  // what it is told.
   ClientId client() const { return id_.client; }
   bool is_shared() const { return id_.client == ClientId::nobody; }
 
-  // Starts it, if it does not run. The first generation shakes hands once a client has.
+  // Starts it, if it isn't running. The first generation's handshake waits for a client's.
   void start(const std::string& reason = "first start");
-  // It is started by the first request that needs it.
+  // The first request that needs it starts it.
   void start_later();
-  // A client's handshake: the params of its `initialize`, or what a modern one says of itself, as such. They
-  // are those of the server's if it is the only client. `then` is called when it is known what to answer: the
-  // server is ready, has failed, or takes too long. Without it nobody waits: the client sees the lists as
-  // they come.
+  // A client's handshake: the params of its `initialize`, or a modern client's `_meta` converted to such. If
+  // it is the only client, the server's handshake uses them. `then` is called when the answer is known: the
+  // server is ready, has failed, or takes too long. Without it nobody waits: the client sees lists as they
+  // come.
   void hello(ClientId client, std::string_view params, Era era, std::function<void()> then);
   // The same for a request that can be answered only when it is known what the server offers; it may be
-  // cancelled meanwhile.
+  // cancelled in the meantime.
   void when_settled(Asker asker, std::string_view id, std::function<void()> then);
-  // The same for one that needs no handshake before it asks.
+  // The same for a client that needs no handshake first.
   void when_known(Asker asker, std::string_view id, std::function<void()> then);
-  // They need not wait any longer.
+  // None of these needs to wait any longer.
   void settle();
-  // Whether it is on its way for the first time, and nothing is known of what it offers. One that has said no
-  // is asked again, but nobody waits for what it says.
+  // Whether it is starting for the first time, and nothing is known about what it offers. One that has
+  // refused us is asked again, but nobody waits for that.
   bool starts_unknown() const {
     const bool on_its_way = life_.is_refused() ? birth_ != nullptr : life_.is<Life::Starting>();
     return !offer_.known() && knows_client() && on_its_way && !failed_lately();
   }
-  // Somebody wants to know what it offers. One that said no may say something else by now.
+  // Somebody wants to know what it offers. One that refused us may accept us by now.
   void look_again() {
     if (life_.is_refused() && !offer_.known()) happens(Life::Needed{});
   }
   bool knows_client() const { return !replay_.hello.empty(); }
-  // Which eras the server takes, as far as is known: from this run, or the last one.
+  // Which eras the server accepts, as far as known: from this run, or the last one.
   const Eras& eras() const { return eras_; }
-  // Asks a server that is about to shake hands whether it takes the modern era; `then` when that is known, or
-  // can't be known now.
+  // Asks a server before its handshake whether it accepts the modern era; `then` is called when that is
+  // known, or can't be known now.
   void ask_era(ClientId client, std::string_view hello, std::function<void()> then);
 
-  // Every request is answered, sooner or later, and once.
+  // Every request is answered exactly once, sooner or later.
   void request(ToServer& asked);
   void request(Asker asker, const Message& message) {
     ToServer asked(asker, message);
@@ -157,25 +157,25 @@ class Instance final : private Generation::Owner {
   void notify(const Message& message);
   // False: no request of this client's with that id is under way here.
   bool cancel(Asker by, const Message& cancelled);
-  // Who began this task; nobody: there is none.
+  // Who started this task; nobody: there is none.
   ClientId owner_of_task(std::string_view id) const;
-  // Those of a client whose results it has not fetched yet.
+  // The tasks of a client whose results it has not fetched yet.
   std::vector<std::string> tasks(ClientId client) const;
-  // What a client told earlier ones, for the next generation.
+  // What a client told earlier generations, for the next one.
   Replay::Memory memory(ClientId client) const { return replay_.memory(client); }
-  // The same client was here before, with another mcpivot.
+  // The same client was here before, in an earlier run of mcpivot.
   void restore(ClientId client, Replay::Memory memory, const std::vector<std::string>& tasks);
-  // Who wants to hear that this resource was updated.
+  // Who wants to know about updates of this resource.
   std::vector<ClientId> subscribers(std::string_view uri) const { return replay_.subscribers(uri); }
-  // One who asked is gone, and nobody waits for its answers any more.
+  // A client is gone, and nobody waits for its answers any more.
   void forget(ClientId client);
-  // One of its generations that lives; null: it is gone.
+  // A living generation of its; null: it is gone.
   Generation* find(GenerationId id) const;
-  // The resources of which a modern client wants to hear.
+  // The resources whose updates a modern client wants.
   void listen(ClientId client, Uris uris);
-  // A client made a setting that the server cannot take; a later generation may.
+  // A client made a setting that the server doesn't support; a later generation may.
   void remember_setting(ClientId client, const Message& message);
-  // A client set the level for all servers; nobody waits for the answer.
+  // A client set the log level for all servers; nobody waits for the answer.
   void set_level(ClientId client, const Message& message);
 
   struct StopResult {
@@ -186,54 +186,54 @@ class Instance final : private Generation::Owner {
     std::string program;        // which one
     std::string next = "The next call starts it.";
   };
-  // A new generation, after a build if asked for. One that is already under way is joined.
+  // Starts a new generation, after a build if asked for. Joins a reload that is already under way.
   void reload(Reload reload);
-  // One who asked no longer wants it: a build under way is stopped if nobody else waits for it.
+  // Whoever asked no longer wants it: a build under way is stopped if nobody else waits for it.
   void cancel_reload(const void* whose);
-  // Stops it, and, if `others` says so, whoever else of this user runs its program if that is the user's own,
-  // so that the file can be replaced. The next request that needs it starts it again.
+  // Stops it and, with `others`, other processes of this user that run its program, if that is the user's
+  // own, so that the file can be replaced. The next request that needs it starts it again.
   void stop(std::function<void(const StopResult&)> done, bool others = true);
-  // The server's sources changed, or somebody outside wants it started again: it is built, if it can be.
+  // The server's sources changed, or somebody outside wants a restart: builds it first, if it has a build.
   void follow_sources(const std::string& reason);
-  // Somebody has put another program in the place of its own. False: it runs that already, or builds.
+  // Its program file has been replaced. False: it runs the new one already, or is building.
   bool program_replaced(const std::string& reason);
-  // Another instance has proved that the server is another one since then: this one follows, at its next call
-  // or when it is idle.
+  // Another instance has shown that the server changed at that time: this one follows, at its next call or
+  // when it is idle.
   void fall_behind(Clock::Time since);
-  // Nothing newer than what serves is on its way any more: calls that waited for it go on.
+  // Nothing newer than the current generation is on its way any more: calls that waited for it go on.
   void changes_over();
-  // An instance in whose place it is has ended.
+  // An instance that it replaces has ended.
   void predecessor_gone() { live(); }
-  // Of the client that it was told of; legacy before that.
+  // The era of its client; legacy until that is known.
   Era client_era() const { return client_era_; }
-  // Whether it serves, or will as soon as it has started.
+  // Whether it is serving, or will as soon as it has started.
   bool works() const { return birth_ || (current_ && !current_->ending()); }
-  // Whether anything that this client asked is under way, or waits.
+  // Whether a request of this client is in flight or waits.
   bool works_for(ClientId client) const;
-  // Whether anything of it runs.
+  // Whether any generation of it runs.
   bool runs() const { return current_ || birth_ || !leaving_.empty(); }
-  // Whether it serves, and nobody needs it at the moment: nothing is under way, and nobody waits for news of
-  // a resource.
+  // Whether it serves, and nobody needs it at the moment: nothing is in flight, and nobody is subscribed to a
+  // resource.
   bool is_idle() const;
   // Stops it until its next use, if it is idle.
   void rest();
-  // Whether it is in the context of any of its clients.
+  // Whether it is active for any of its clients.
   bool is_active() const { return watcher_.is_active(*this); }
-  // Another configuration: a new generation follows it, if it runs.
+  // Sets another configuration: a new generation uses it, if it runs.
   void configure(ServerConfig config);
-  // It is no longer in the configuration: its calls may end, then it does. `done` must not destroy it at
+  // It is no longer in the configuration: it finishes its calls, then ends. `done` must not destroy it at
   // once.
   void retire(std::function<void()> done);
-  // For good, within twice the patience.
+  // Ends it for good, within twice the patience.
   void shut_down(std::chrono::milliseconds patience, std::function<void()> done);
 
   bool full() const { return serving() != nullptr && serving()->full(); }
-  // Far more waits for it than that.
+  // Far more waits for it than full() allows.
   bool overflows() const { return serving() != nullptr && serving()->overflows(); }
   void resume();
 
   const ServerConfig& config() const { return *config_; }
-  // What runs now was born with this one.
+  // The configuration that the current generation was started with.
   const ServerConfig& config_in_use() const { return current_ ? current_->config() : *config_; }
   const std::string& name() const { return config_->name; }
   State state() const { return life_.shown(); }
@@ -242,11 +242,11 @@ class Instance final : private Generation::Owner {
   Clock::Time last_used() const {
     return std::max(last_used_, current_ ? current_->last_asked() : last_used_);
   }
-  // It ends for good.
+  // It is ending for good.
   bool ends() const { return life_.is<Life::Leaving>(); }
   // Somebody wanted it stopped: a call starts it again.
   bool stopped_on_request() const;
-  // Whether its last starts failed, or it died soon after; it may be on its way again.
+  // Whether its last starts failed, or it died soon after them; it may be starting again.
   bool failed_lately() const { return young_deaths_ > 0; }
   // Why it is not ready, in a sentence.
   std::string_view trouble() const { return life_.trouble(); }
@@ -254,53 +254,53 @@ class Instance final : private Generation::Owner {
   // The server's own result of the handshake; empty before there was one.
   const std::string& initialize_result() const { return offer_.initialize_result(); }
   const OutputRing& ring() const { return ring_; }
-  // How its tools are used; and how those of all instances of its server are.
+  // Its call counts; and those of all instances of its server.
   const CallCounts& counts() const { return counts_; }
   CallCounts counts_of_all() const { return source_.counts(); }
-  // The last lines that a daemon of our own starting printed.
+  // The last lines of output of a daemon that we started.
   std::string daemon_output(std::size_t lines) const { return daemon_.output(lines); }
-  // Words for the model, with the next tool answer, if it wants to hear of this server, and isn't one of
-  // those that know.
+  // A notice for the model, with the next tool answer, if this server is in its context and its client isn't
+  // one of those that know already.
   void add_notice(const std::string& words, std::span<const ClientId> know = {}) {
     watcher_.tell_model(*this, words, know);
   }
   Status status() const;
 
  private:
-  // A generation that is no longer needed has this long to go after its stdin is closed, and as long after
-  // SIGTERM.
+  // A generation that is no longer needed has this long to exit after its stdin is closed, and as long again
+  // after SIGTERM.
   static constexpr std::chrono::milliseconds farewell{200};
 
-  // A generation that starts, and is not known to be good yet.
+  // A generation that is starting, and isn't known to work yet.
   struct Birth {
     Birth(Timers& timers, int which, std::string why, std::optional<FileFacts> program)
         : number(which), reason(std::move(why)), file(std::move(program)), overdue(timers), silence(timers) {}
     int number;  // of Life
     std::string reason;
-    std::optional<FileFacts> file;  // the program as it was when it started
+    std::optional<FileFacts> file;  // the program file when it was started
     std::shared_ptr<Generation> generation{};
-    std::shared_ptr<Handshake> handshake{};        // once a client has shaken hands
-    std::shared_ptr<Handshake> other{};            // in the other era, because the server says nothing
-    Era era = Era::legacy;                         // in which the server is spoken to
-    std::optional<std::string> refusal{};          // why it did not take the other one
-    bool starts_over = false;                      // when what was started has ended, in this era
-    bool asks_era = false;                         // it is asked whether it takes the modern one
-    bool was_asked_era = false;                    // and may have taken that for its first message
-    std::array<bool, all_lists.size()> changed{};  // lists, since we asked for them
+    std::shared_ptr<Handshake> handshake{};        // once there is a client's handshake
+    std::shared_ptr<Handshake> other{};            // in the other era, because the server doesn't answer
+    Era era = Era::legacy;                         // that is used with the server
+    std::optional<std::string> refusal{};          // why it rejected the other one
+    bool starts_over = false;                      // in this era, when the process has ended
+    bool asks_era = false;                         // it is being asked whether it accepts the modern one
+    bool was_asked_era = false;                    // and may have treated that as its first message
+    std::array<bool, all_lists.size()> changed{};  // lists that changed since we asked for them
     Alarm overdue;
-    Alarm silence;  // it has answered nothing
+    Alarm silence;  // it hasn't answered anything
   };
   Generation* unborn() const { return birth_ ? birth_->generation.get() : nullptr; }
 
-  // Who gets requests now: the current generation, or one that has not been asked to shake hands, because the
-  // client has not; or nobody.
+  // Who gets requests now: the current generation, or a new one before its handshake, if the client does its
+  // own; or nobody.
   Generation* serving() const {
     if (current_) return current_->ending() ? nullptr : current_.get();
     return knows_client() || (unborn() != nullptr && unborn()->ending()) ? nullptr : unborn();
   }
 
   void adopt(ServerConfig config);
-  // The supervisor of the kind that a configuration names.
+  // The supervisor for the kind of server that a configuration names.
   Supervisor& supervisor_for(const ServerConfig& config);
   const Supervisor& supervisor_for(const ServerConfig& config) const;
   Supervisor& supervisor() { return supervisor_for(*config_); }
@@ -388,7 +388,7 @@ class Instance final : private Generation::Owner {
   void unwatch_sources();
   void watch_again();
   void take_up_saves(Reload& reload) const;
-  // Everybody who is answered by the old generation meanwhile should know.
+  // Those who are answered by the old generation in the meantime should know about it.
   void announce(Reload& reload);
   void tell(const ReloadOutcome& outcome);
   void give_up_round();
@@ -414,8 +414,8 @@ class Instance final : private Generation::Owner {
   void wait(Asker asker, const Message& message, int sent_before) {
     wait(ToServer(asker, message, sent_before));
   }
-  // To the server, or, if enough of this client's is under way there, when some of that has ended. Those that
-  // wait come first, unless it is one of them.
+  // Sends it to the server or, if this client has enough requests in flight there, later, when some have
+  // ended. Waiting ones come first, unless it is one of them.
   void put(Generation& generation, ToServer& asked, bool waited = false);
   void put(Generation& generation, Asker asker, const Message& message, int sent_before,
            bool waited = false) {
@@ -424,13 +424,13 @@ class Instance final : private Generation::Owner {
   }
   void put_waiting(const WaitingRoom::Waiting& waiting, bool waited = false);
   void take_turns();
-  // Whether somebody waits for a generation.
+  // Whether requests wait for a generation.
   bool is_waited_for() const { return waiting_.any(false) || (turns_.size() > 0 && serving() == nullptr); }
   std::vector<WaitingRoom::Waiting> take_waiting();
   std::string why_not_ready() const;
   void release_waiting();
-  // What a generation leaves unanswered is asked again, once, where that does no harm (and if `again` allows
-  // it at all); else its sender is told. Returns whose they were.
+  // What a generation leaves unanswered is retried, once, where that does no harm (and if `again` allows it
+  // at all); otherwise its sender is told. Returns whose requests were not retried.
   std::vector<ClientId> settle_open(Generation& generation, const Death& death, bool again);
   bool settle(const Generation& generation, Generation::Open& open, const Death& death, bool again);
   void refuse(Asker asker, const Message& message, const std::string& why) const;
@@ -468,14 +468,14 @@ class Instance final : private Generation::Owner {
   Watcher& watcher_;
   OutputRing ring_;
   Replay replay_;
-  std::string late_replay_;                   // what had no answer when the time of the last birth was over
-  std::string fatal_replay_;                  // what was being repeated when the last birth failed
-  std::vector<std::string> dropped_replays_;  // and which were given up for that; not told yet
+  std::string late_replay_;                   // what had no answer when the last birth timed out
+  std::string fatal_replay_;                  // what was being replayed when the last birth failed
+  std::vector<std::string> dropped_replays_;  // given up because of that; not reported yet
   Era client_era_ = Era::legacy;
   std::map<ClientId, std::string> hellos_;  // of those who share it, in the legacy era
-  Uris listened_;                           // resources of which the client wants to hear
-  Eras eras_;                               // of the program that was last started or looked at
-  // It took neither, the last time, and is tried again: in one of them alone, and then in both again. What
+  Uris listened_;                           // resources whose updates the client wants
+  Eras eras_;                               // of the program that was last started or examined
+  // It accepted neither the last time, and is tried again: in only one of them, then in both again. What
   // somebody asks for is tried in both.
   bool eras_futile_ = false;
   struct EraAsker {
@@ -483,8 +483,8 @@ class Instance final : private Generation::Owner {
     std::function<void()> then;
   };
   std::vector<EraAsker> era_askers_;
-  std::string era_hello_;  // in whose name it is asked
-  // Calls that waited for their clients in generations that are gone, by their requestStates.
+  std::string era_hello_;  // the hello with which it is asked
+  // Calls that waited for their clients in generations that are gone, by requestState.
   struct LostCall {
     std::string state;
     std::string words;
@@ -492,21 +492,21 @@ class Instance final : private Generation::Owner {
   std::deque<LostCall> lost_calls_;
   std::uint64_t generations_ = 0;
   WaitingRoom waiting_;
-  WaitingRoom turns_;  // of clients that have their share under way
+  WaitingRoom turns_;  // of clients that have used up their share
 
   Life life_;
   struct Happening {
     Life::Event event;
-    std::function<void()> then;  // with what it brought, when the state is the new one
+    std::function<void()> then;  // to run once the state has changed
   };
-  std::deque<Happening> happenings_;                // that have not had their turn
-  bool living_ = false;                             // one of them has it
-  std::shared_ptr<Generation> current_;             // serves, or did and ends
-  std::unique_ptr<Birth> birth_;                    // of the next one, next to it or instead of it
-  std::list<std::shared_ptr<Generation>> leaving_;  // drain, or end
-  std::optional<FileFacts> current_file_;           // the program as it was when it started
+  std::deque<Happening> happenings_;                // still to be processed
+  bool living_ = false;                             // one of them is being processed
+  std::shared_ptr<Generation> current_;             // is serving, or is ending
+  std::unique_ptr<Birth> birth_;                    // of the next one
+  std::list<std::shared_ptr<Generation>> leaving_;  // draining or ending
+  std::optional<FileFacts> current_file_;           // the program file when it was started
   Offer offer_;
-  bool lazy_ = false;  // it starts at its first use
+  bool lazy_ = false;  // starts at its first use
 
   ProcessSupervisor process_;
   DaemonSupervisor daemon_;
@@ -516,15 +516,15 @@ class Instance final : private Generation::Owner {
   ReloadRounds reloads_;
   struct Settling {
     std::function<void()> then;
-    Asker asker{};  // of a request that can be cancelled
+    Asker asker{};  // whose request can be cancelled
     std::string id{};
   };
   std::vector<Settling> settled_;
   std::vector<std::function<void(const StopResult&)>> stops_;
   bool stops_others_ = false;
-  StopResult stopping_;  // what has ended of it since somebody wanted it stopped
+  StopResult stopping_;  // what has ended since somebody wanted it stopped
   std::optional<Command> stopping_command_;
-  // It has been stopped, and whoever else runs its program is being ended.
+  // It has been stopped, and other processes that run its program are being ended.
   struct Stopping {
     StopResult result{};
     std::vector<std::function<void(const StopResult&)>> waiting{};
@@ -534,22 +534,22 @@ class Instance final : private Generation::Owner {
   };
   std::list<std::shared_ptr<Stopping>> stoppings_;
   std::function<void()> shut_down_;
-  std::chrono::milliseconds patience_{farewell};  // with those that are to go
-  bool ends_with_mcpivot_ = false;                // and there is no time for anything else
-  // The server is another one by now, as another instance has shown.
+  std::chrono::milliseconds patience_{farewell};  // with generations that must end
+  bool ends_with_mcpivot_ = false;                // so there is no time for anything else
+  // The server has changed, as another instance has shown.
   enum class Following : std::uint8_t { not_needed, soon, now };
   Following following_ = Following::not_needed;
-  Clock::Time changed_{};           // since when it is what the round under way will start
+  Clock::Time changed_{};           // when what the current round will start was changed
   Clock::Time last_used_{};         // in earlier generations
-  bool sources_unwatched_ = false;  // what a reload writes starts no other
+  bool sources_unwatched_ = false;  // what a reload writes doesn't trigger another
 
-  Alarm back_off_timer_;  // the next try
-  Alarm patience_timer_;  // a client that waits for the first handshake
+  Alarm back_off_timer_;  // until the next attempt
+  Alarm patience_timer_;  // of a client that waits for the first handshake
   Alarm overdue_timer_;
   Alarm long_birth_timer_;
   Alarm follow_timer_;
   Alarm held_timer_;
-  std::map<std::string, ClientId> earlier_tasks_;  // of generations of another mcpivot
+  std::map<std::string, ClientId> earlier_tasks_;  // of generations in an earlier run of mcpivot
   int young_deaths_ = 0;
   bool watching_overdue_ = false;
 

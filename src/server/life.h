@@ -1,9 +1,9 @@
-// The life of an instance, as a state machine. Something happens, the state changes, and what is to be done
-// about it comes out, for the instance to do afterwards. Nothing is done in here and nobody is called, so
-// each step can be tested alone; docs/life.md is printed from it.
+// The life of an instance, as a state machine. An event comes in, the state changes, and effects come out,
+// which the instance then carries out. Nothing is done in here and nobody is called, so each step can be
+// tested by itself; docs/life.md is generated from it.
 //
-// What serves and what comes next are apart: a new generation is born while the old one serves. Builds, and
-// who waits for them, are in ReloadRounds; here they are circumstances.
+// What is serving and what comes next are separate: a new generation starts while the old one serves. Builds,
+// and who waits for them, are in ReloadRounds; here they are only facts.
 //
 // Plain data; any thread.
 #pragma once
@@ -23,32 +23,32 @@ class Life {
 
   // --- what serves
 
-  // Nothing runs, and nothing is to.
+  // Nothing is running, and nothing should be.
   struct Stopped {
     enum class Why : std::uint8_t { unstarted, on_request, unneeded };
     Why why = Why::unstarted;
     std::string words;
   };
-  // Nothing serves yet, or any more; it is on its way.
+  // Nothing is serving yet, or any more; a generation is on its way.
   struct Starting {
     std::string words;
   };
-  // A generation serves.
+  // A generation is serving.
   struct Ready {};
-  // What served gets nothing new, and ends.
+  // What served gets no new requests, and is ending.
   struct Ending {
     enum class For : std::uint8_t { stop, rest, room };
     For what;
-    std::string words{};  // of one that it is to be stopped for, when it has
+    std::string words{};  // for the stop, if it is being stopped
   };
-  // It could not be born. The next try is due; or, if the server is there and said no, when somebody needs
-  // it.
+  // It couldn't be started. The next attempt is due later or, if the server is there and refused us, when
+  // somebody needs it.
   struct Failed {
     std::string words;
-    bool ran = true;  // its program, at least
+    bool ran = true;  // its program did run
     bool refused = false;
   };
-  // It ends for good.
+  // It is ending for good.
   struct Leaving {
     std::string words;
   };
@@ -58,8 +58,8 @@ class Life {
 
   enum class Next : std::uint8_t {
     nothing,
-    room,   // a birth, when the earlier generations are gone
-    later,  // a birth, after a while
+    room,   // a birth, once the earlier generations are gone
+    later,  // a birth, after a delay
     birth   // one is under way
   };
 
@@ -69,17 +69,17 @@ class Life {
   struct Wanted {
     std::string reason;
   };
-  // A request finds nobody who could take it.
+  // A request came, and nothing is serving.
   struct Needed {};
   // A generation is due, whether somebody waits for it or not.
   struct Due {
     std::string reason;
   };
-  // A round of reloads wants to begin; it may; it has built; its build came to nothing.
+  // A round of reloads wants to begin; it may begin; its build is done; its build failed.
   struct RoundWaits {};
   struct RoundBegins {
     bool builds;
-    bool renews;  // what the server lives in too, not only our session with it
+    bool renews;  // the daemon too, not only our session with it
     std::string reason;
   };
   struct Built {
@@ -88,7 +88,7 @@ class Life {
   struct BuildFailed {
     std::string words;
   };
-  // The birth under way: it is ready, failed, or must be retried soon, which isn't a failure.
+  // The birth under way succeeded, failed, or must be retried soon, which isn't a failure.
   struct Born {
     int birth;  // which one: births()
   };
@@ -97,20 +97,20 @@ class Life {
     std::string why;
     bool ran;
     std::string words;     // for those who wait for it
-    bool refused = false;  // the server said no, and says so again until somebody does something about it
+    bool refused = false;  // the server refused us, and will until somebody does something about it
   };
   struct BirthPostponed {
     int birth;
     std::string words;
   };
-  // What served is gone: by itself, or because we wanted it so.
+  // What served is gone: by itself, or because we ended it.
   struct Lost {
     std::string words;
   };
   struct Ended {};
   struct Stop {
     std::string words;
-    bool at_once;  // our session with it is not waited for
+    bool at_once;  // don't wait for the end of our session with it
   };
   struct Rest {};
   struct Configured {};
@@ -125,47 +125,47 @@ class Life {
       std::variant<Wanted, Needed, Due, RoundWaits, RoundBegins, Built, BuildFailed, Born, BirthFailed,
                    BirthPostponed, Lost, Ended, Stop, Rest, Configured, Retired, Farewell>;
 
-  // --- under which circumstances
+  // --- the facts at that time
 
   enum class Round : std::uint8_t { none, waits, builds, bears };
   struct Facts {
     Round round = Round::none;
     bool overlaps = true;         // two generations may run side by side
-    bool comes_and_goes = false;  // by itself: a try to reach it isn't news, and costs little
+    bool comes_and_goes = false;  // by itself: an attempt to reach it isn't news, and costs little
     bool asked = false;           // requests wait
-    bool serves = false;          // somebody can take them
-    bool others = false;          // earlier generations are not gone yet
+    bool serves = false;          // somebody can handle them
+    bool others = false;          // earlier generations still exist
     bool stop_wanted = false;     // somebody waits for it to be stopped
-    bool stops = false;           // what is to stop still runs
-    bool held = false;            // what it lives in is being stopped: nothing can be born
+    bool stops = false;           // what must stop is still running
+    bool held = false;            // the daemon is being stopped: nothing can be started
     bool empty = false;           // nothing is left of it
     int number = 1;               // of the next generation
   };
 
-  // --- what is to be done
+  // --- what to do
 
   enum class Do : std::uint8_t {
     start,           // a generation, for this reason
-    join_birth,      // who waits for a generation waits for the one under way
-    end_birth,       // the one that is being born is not wanted any more
-    end_current,     // it is asked to go
+    join_birth,      // those who wait for a generation wait for the one under way
+    end_birth,       // the birth under way isn't wanted any more
+    end_current,     // it is asked to end
     detach_current,  // the same, and it is no longer the current one
     drain_current,   // the same, when it has finished its calls
-    end_others,      // those that drain too
+    end_others,      // those that drain, too
     build,
     stop_build,
-    begin_round,    // it may
-    renew,          // what it lives in, then start, for this reason
-    fail_round,     // who waits for it is told this
-    give_up_round,  // the same; and somebody else must prove what it was to
+    begin_round,    // it may begin
+    renew,          // the daemon, then start, for this reason
+    fail_round,     // those who wait for it are told this
+    give_up_round,  // the same; and another instance must try out the change
     back_off,       // then a generation is due
     look_again,     // the same, soon
     cancel_back_off,
     release,         // requests that wait can be sent
     refuse_waiting,  // they are told this
-    settle,          // who waits for the first handshake need not any longer
+    settle,          // nobody needs to wait for the first handshake any longer
     stop_daemon,
-    tell_stopped,  // who wanted it stopped
+    tell_stopped,  // those who wanted it stopped
     tell_gone
   };
   struct Effect {
@@ -177,12 +177,12 @@ class Life {
 
   // Something has happened.
   Effects on(const Event& event, const Facts& facts);
-  // All that follows from it has been done. What can be done now that could not before?
+  // All effects have been carried out. What can be done now that couldn't before?
   Effects next(const Facts& facts);
 
   const State& state() const { return state_; }
   Next coming() const { return next_; }
-  // How many there were; the last one is the one under way, if one is.
+  // How many there were; the last one is the one under way, if any.
   int births() const { return births_; }
   template <class S>
   bool is() const {
@@ -195,13 +195,13 @@ class Life {
   // As users and models see it.
   enum class Shown : std::uint8_t { stopped, starting, ready, failed };
   Shown shown() const;
-  // There is a current generation, though it may be on its way out.
+  // There is a current generation, though it may be ending.
   bool has_current() const { return is<Ready>() || is<Ending>(); }
-  // It said no, and nobody has needed it since.
+  // It refused us, and nobody has needed it since.
   bool is_refused() const { return is<Failed>() && get<Failed>()->refused; }
   // Why it is not ready, in a sentence; empty if it is.
   std::string_view trouble() const;
-  // It takes longer than somebody wants to wait, or starts at its first use.
+  // Sets why it isn't ready: it takes longer than somebody wants to wait, or starts at its first use.
   void explain(std::string words);
 
  private:
@@ -237,7 +237,7 @@ class Life {
   State state_ = Stopped{Stopped::Why::unstarted, "it has not been started"};
   Next next_ = Next::nothing;
   int births_ = 0;
-  std::string reason_;  // of the last birth, or of one that waits for room
+  std::string reason_;  // for the last birth, or for one that waits for room
   Facts facts_;         // as they were when the event came
   Effects effects_;     // of that event
 };

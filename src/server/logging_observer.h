@@ -1,5 +1,5 @@
-// Writes to the log what becomes of messages: what is refused as a warning, what is dropped for debugging,
-// and, for --log-level trace, every message that goes its way.
+// Logs what becomes of messages: what is refused as a warning, what is dropped at debug level and, with
+// --log-level trace, every message that passes.
 //
 // One thread.
 #pragma once

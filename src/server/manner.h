@@ -1,4 +1,4 @@
-// What differs between kinds of servers in words and numbers alone. What they do differently is in their
+// What differs between kinds of servers in texts and numbers only. Differences in behaviour are in their
 // supervisors.
 //
 // Any thread.
@@ -10,18 +10,18 @@
 namespace mcpivot {
 
 struct Manner {
-  bool comes_and_goes;              // without us: a try to reach it is not news, and its stderr isn't ours
-  std::string_view absent;          // the server …
-  std::string_view life;            // what a generation is called
-  std::string_view unborn;          // follows how one ended that was not yet ready
-  std::string_view comes_back;      // why there is a new generation after one that was lost
-  std::string_view unsure;          // of a call in flight
-  std::string_view garbage;         // what a line that isn't a message is marked with
-  int most_tries;                   // retries of a request that is safe to repeat
-  std::chrono::milliseconds young;  // a generation that is lost sooner than this was of no use
+  bool comes_and_goes;          // on its own: an attempt to reach it isn't news, and we don't see its stderr
+  std::string_view absent;      // "the server …"
+  std::string_view life;        // what a generation is called
+  std::string_view unborn;      // added to how one ended before it was ready
+  std::string_view comes_back;  // the reason for a new generation after one that was lost
+  std::string_view unsure;      // about a call in flight
+  std::string_view garbage;     // marks a line that isn't a message
+  int most_tries;               // retries of a request that is safe to repeat
+  std::chrono::milliseconds young;  // a generation that is lost sooner than this counts as useless
 };
 
-// A process dies, and we restart it: at once, but after the second early death in a row with a delay.
+// A process dies, and we restart it: at once, but with a delay after the second early death in a row.
 inline constexpr Manner process_manner{.comes_and_goes = false,
                                        .absent = "is not running",
                                        .life = "generation",
@@ -32,7 +32,7 @@ inline constexpr Manner process_manner{.comes_and_goes = false,
                                        .most_tries = 1,
                                        .young = std::chrono::seconds(5)};
 
-// A daemon comes and goes without us. It may be lost in steps: a connection, then the next one, then the
+// A daemon comes and goes on its own. It may be lost in steps: a connection, then the next one, then the
 // session; requests that are safe to repeat are retried after each. And it may be back at any moment.
 inline constexpr Manner daemon_manner{
     .comes_and_goes = true,

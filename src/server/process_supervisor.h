@@ -1,5 +1,5 @@
-// Looks after servers that are processes, or CLIs: we start them, so they are gone only if they crashed or we
-// ended them.
+// Looks after servers that are processes, or CLIs: we start them, so they end only because they crash or we
+// end them.
 //
 // One thread.
 #pragma once

@@ -1,8 +1,8 @@
 // Who waits for a new generation, and for what. One round is under way at a time: it may have to wait until
-// the old generation is gone, it builds if somebody asked for that, a generation is born, and it ends when it
-// is known what came of it. Who asks meanwhile joins it. What they get has begun after they asked: a
-// generation is born for them; and if a build runs already, which may miss what they want built, theirs
-// is the next round.
+// the old generation is gone, it builds if somebody asked for that, starts a generation, and ends when the
+// outcome is known. Requests in the meantime join it. What they get was begun after they asked: another
+// generation is started for them; and if a build is already running, which may miss what they want built,
+// they get the next round.
 //
 // One thread.
 #pragma once
@@ -20,56 +20,56 @@ namespace mcpivot {
 struct ReloadOutcome {
   bool ok;
   std::string text;
-  bool news = true;  // worth telling those who did not ask
+  bool news = true;  // worth telling those who didn't ask
 };
 
 struct Reload {
   bool build = false;
-  bool renew = false;                                   // a daemon too, not only the session with it
-  bool changed = false;                                 // what it runs is another one: so for other instances
-  bool saved = false;                                   // it follows from a file
+  bool renew = false;                                   // the daemon too, not only the session with it
+  bool changed = false;                                 // the server has changed, for other instances as well
+  bool saved = false;                                   // because a file was saved
   std::string reason;                                   // "on request"
   std::function<void(std::string_view line)> progress;  // may be empty
   std::function<void(const ReloadOutcome&)> done;
-  const void* whose = nullptr;  // of one who may give up
+  const void* whose = nullptr;  // identifies one who may give up
 };
 
 class ReloadRounds {
  public:
   using Round = Life::Round;
 
-  // What is to be done now that somebody has joined.
+  // What to do now that somebody has joined.
   enum class Step : std::uint8_t {
-    nothing,  // it goes on, and ends for them too
-    begin,    // a round begins, as soon as begin() may be called
-    build,    // there is to be a build after all
-    bear      // a generation is to be born for them
+    nothing,  // it goes on, and its end is theirs too
+    begin,    // a round begins as soon as begin() may be called
+    build,    // a build is needed after all
+    bear      // a generation must be started for them
   };
-  // `build_is_enough`: what is changed during a build will be built by itself.
+  // `build_is_enough`: changes during a build trigger another build anyway.
   Step join(Reload reload, bool can_build, bool build_is_enough);
-  // The old generation is out of the way. True: the round builds first.
+  // The old generation is gone. True: the round builds first.
   bool begin(bool can_build);
-  // Another one is in the way again: it waits for begin() again.
+  // Another one exists again: the round waits for begin() again.
   void wait() { round_ = Round::waits; }
-  // The build is done; a generation is born.
+  // The build is done; a generation is started.
   void built() { round_ = Round::bears; }
   // A line that the build printed.
   void tell(std::string_view line) const;
-  // One no longer wants it. True: nobody in the round does any more.
+  // One requester no longer wants it. True: nobody in the round does any more.
   bool give_up(const void* whose);
-  // Everybody in the round learns what came of it. True: the next one waits for begin().
+  // Tells everybody in the round the outcome. True: the next round waits for begin().
   bool end(const ReloadOutcome& outcome);
-  // It does not come to a next round: who waits for it shares the fate of this one.
+  // There won't be a next round: those who wait for it get the outcome of this one.
   void gather();
 
   Round round() const { return round_; }
   bool under_way() const { return !now_.empty(); }
   bool wants_renewal() const;
-  // Whether the server is another one after it, for all its instances.
+  // Whether it changes the server for all its instances.
   bool changes_server() const;
-  // Nobody in it asked for more than what was saved.
+  // Nobody in it asked for more than the saved changes.
   bool follows_saves() const;
-  // Of who began it.
+  // The reason of whoever began it.
   std::string reason() const { return now_.empty() ? "on request" : now_.front().reason; }
 
  private:

@@ -1,7 +1,7 @@
 // What every new generation of a server must be told, because its clients told the earlier ones: the
 // handshake, the log level, the resource subscriptions, and the last successful call of each tool that the
-// user named for replay. Of several clients, the most verbose level counts, what any of them subscribed to,
-// and whoever made the last call.
+// user named for replay. With several clients, the most verbose level counts, everything that any of them
+// subscribed to, and whichever call was last.
 //
 // Plain data; one thread.
 #pragma once
@@ -22,36 +22,36 @@ class Replay {
   // Whose instance it is; nobody: many share it, and each has settings of its own.
   explicit Replay(ClientId client) : client_(client) {}
 
-  // Which calls count from now on.
+  // Which calls are kept from now on.
   void set_rules(std::vector<ReplayRule> rules) { rules_ = std::move(rules); }
 
   // The params of `initialize`, as JSON text. Empty until it has come.
   std::string hello;
 
-  // Learns from a request that was answered. Cheap for the many that do not matter.
+  // Learns from a request that was answered. Cheap for the many that don't matter.
   void learn(const Generation::Requests::Request& request, const Message& answer);
 
-  // Learns of a setting that was answered without a server, because there is none that could take it.
+  // Learns a setting that was answered without a server, because none could take it.
   void learn_setting(ClientId by, Method method, std::string_view params);
   // A client is gone. The calls that it made still count.
   void forget(ClientId client) { settings_.erase(client); }
 
-  // The params of logging/setLevel for what the most verbose of them wants; empty: nobody said.
+  // The params of logging/setLevel for the most verbose level that a client set; empty: none did.
   std::string level() const;
   // The params of what a client subscribed to.
   std::vector<std::string> subscriptions_of(ClientId client) const;
   bool is_subscribed(std::string_view uri) const;
   bool has_subscriptions() const;
-  // Who wants to hear that this resource was updated, or that of which it is a part.
+  // Who is subscribed to this resource, or to one that contains it.
   std::vector<ClientId> subscribers(std::string_view uri) const;
 
-  // A call to be made again, and the rule that says so.
+  // A call to replay, and the rule that says so.
   struct Kept {
     ReplayRule rule;
     std::string params;
     bool operator==(const Kept&) const = default;
   };
-  // What one client has told.
+  // What one client has told the server.
   struct Memory {
     std::string log_level;                   // params of the last logging/setLevel
     std::vector<std::string> subscriptions;  // params of each resources/subscribe that is in force
@@ -64,11 +64,11 @@ class Replay {
   struct Call {
     std::string_view method;
     std::string params;  // JSON text
-    std::string label;   // for the notice, should it fail
+    std::string label;   // for the notice, if it fails
   };
   // What to ask after the handshake, in this order.
   std::vector<Call> calls() const;
-  // It does more harm than good: it is not made again.
+  // It does more harm than good: it won't be replayed.
   void drop(const Call& call);
 
  private:
@@ -81,7 +81,7 @@ class Replay {
     Kept call;
   };
 
-  // A terminal speaks for the client whose instance it is.
+  // A terminal acts for the client whose instance it is.
   ClientId whose(ClientId by) const { return client_ == ClientId::nobody ? by : client_; }
   void learn_call(ClientId by, const Message& request, const Message& answer);
 

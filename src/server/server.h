@@ -1,9 +1,9 @@
-// A server as the user configured it: its configuration, its build, and the watch over its files. What lives
-// are its instances: one for each client, or one for all of them.
+// A server as the user configured it: its configuration, its build, and the watch over its files. What
+// actually runs are its instances: one for each client, or one for all of them.
 //
-// A change is proved by one instance, the one that was used last: only when a new generation of its serves do
-// the others follow, each at its next call or when it is idle. So a build that is broken takes nothing away
-// from anybody.
+// One instance tries out a change, the one that was used last: only when its new generation is serving do
+// the others follow, each at its next call or when it is idle. So a broken build takes nothing away from
+// anybody.
 //
 // One thread.
 #pragma once
@@ -31,17 +31,17 @@ class Server final : public Instance::Source {
   // It is no longer in the configuration; its instances end by themselves.
   void close();
 
-  // Somebody outside wants it started again, after a build if there is one. One instance begins; the others
+  // Somebody outside wants it restarted, after a build if it has one. One instance begins; the others
   // follow.
   void reload(const std::string& reason);
-  // The same for one who waits for what comes of it, and says whether there is to be a build. Nothing is
-  // started for it: if no instance runs, there is the build at most, of what this configuration says.
+  // The same for somebody who waits for the outcome, and says whether to build. Nothing is started for it:
+  // without a running instance there is only the build, as this configuration says.
   void reload(const ServerConfig& config, Reload reload);
   void cancel_reload(const void* whose);
 
   const std::vector<Instance*>& instances() const { return instances_; }
-  // The one that all clients share, this one among them from now on: it is made for the first, and ends with
-  // the last. They must leave it before they are gone.
+  // The instance that all clients share, including this one from now on: created for the first, it ends with
+  // the last. They must leave it before they are destroyed.
   std::shared_ptr<SharedInstance> join(Clients& clients, const ServerConfig& config, ClientId client,
                                        Instance::Watcher& desk);
 
@@ -74,26 +74,26 @@ class Server final : public Instance::Source {
   void tell_if_over();
   void watch(const ServerConfig& config);
   void build_alone(const ServerConfig& config, Reload reload);
-  // Those that do not end, the one that was used last first.
+  // Those that aren't ending, the last used first.
   std::vector<Instance*> by_use() const;
 
   World& world_;
   SharedBuild builds_;
   Changes changes_;
-  CallCounts ended_;  // of instances that are no more
+  CallCounts ended_;  // of instances that have ended
   std::unique_ptr<SourceWatch> watch_;
-  mutable Clock::Time looked_{};  // about when: what the kernel has to tell
-  bool unseen_ = false;           // something was saved, and the watch that saw it is gone
+  mutable Clock::Time looked_{};  // about when we last checked for kernel events
+  bool unseen_ = false;           // something was saved, but the watch that saw it is gone
   Alarm unseen_timer_;
-  int reloads_ = 0;      // under way: what they write starts no other
-  bool closed_ = false;  // nothing begins any more
+  int reloads_ = 0;      // under way: what they write triggers nothing
+  bool closed_ = false;  // nothing new begins
   std::vector<Instance*> instances_;
   struct LoneBuild {
     const void* whose;
     std::shared_ptr<Build> build;
   };
-  std::optional<InstanceId> handed_over_{};  // what it was to prove, another one does already
-  std::list<LoneBuild> lone_builds_;         // no instance waits for them
+  std::optional<InstanceId> handed_over_{};  // another one already tries out what it was to try
+  std::list<LoneBuild> lone_builds_;         // that no instance waits for
   std::weak_ptr<SharedInstance> shared_;     // belongs to those who share it
 };
 

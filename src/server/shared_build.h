@@ -1,5 +1,5 @@
-// The builds of one server, for all who ask: one at a time. Those who ask while one runs may have saved
-// something that it missed; they share the next one.
+// The builds of one server, for all who ask, one at a time. Whoever asks while one runs may have saved
+// something that it missed, and shares the next one.
 //
 // One thread.
 #pragma once
@@ -20,7 +20,7 @@ class SharedBuild {
   SharedBuild& operator=(const SharedBuild&) = delete;
 
   // A share in a build, which must not outlive this object. Dropped or stopped, it leaves the build to the
-  // others; with the last share the build itself is stopped.
+  // others; the build itself stops with the last share.
   std::shared_ptr<Build> join(const ServerConfig& config, bool for_saves, Build::Handlers handlers);
 
  private:
@@ -35,7 +35,7 @@ class SharedBuild {
   LastSave last_save_;
   Alarm next_;
   std::shared_ptr<Build> build_;
-  Shares building_;  // those that live, and so below: a share leaves when it is destroyed
+  Shares building_;  // only live ones, as below: a share is removed when it is destroyed
   Shares waiting_;   // for the next one
 };
 

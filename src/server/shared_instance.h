@@ -1,16 +1,16 @@
-// One instance of a server for all clients that share it. It tells each of them what concerns it: answers and
-// progress go to whoever asked, updates of resources to those who subscribed, changes of lists and notices to
-// everybody. What the server says without saying to whom (log messages, for example) nobody is told, because
-// it may be about anybody's calls; and what it asks so, nobody is asked. A modern server asks by the answer
-// to a call, so whoever made that is asked, and nobody else.
+// One instance of a server for all clients that share it. Each gets what concerns it: answers and progress go
+// to whoever asked, resource updates to subscribers, list changes and notices to everybody. Messages without
+// an addressee (log messages, for example) go to nobody, because they may be about anybody's calls; and such
+// questions are put to nobody. A modern server asks in the answer to a call, so the client that made the call
+// is asked, and nobody else.
 //
-// Toward the server it is mcpivot itself that shakes hands, without the capabilities by which a server asks
-// its client something. A modern server is told those of each client with that client's requests.
+// mcpivot itself does the handshake with the server, without the capabilities that would let a server ask its
+// client something. A modern server learns each client's capabilities from that client's requests.
 //
-// A client that does not read stops the others' server as little as anybody else: what it asked for waits in
-// its own link. That reads nothing of the client while it is full, so what can come is what is under way. If
-// even that overflows, answers are left out (the client gets an error in their place), and so is everything
-// that it can do without.
+// A client that stops reading doesn't stop the server for the others: what it asked for waits in its own
+// link. The link reads nothing from the client while it is full, so only what is in flight can still come. If
+// even that overflows, answers are dropped (the client gets an error instead), and so is everything that it
+// can do without.
 //
 // Belongs to those who share it. One thread.
 #pragma once
@@ -33,22 +33,22 @@ class SharedInstance final : private Instance::Watcher {
 
   Instance& instance() { return instance_; }
 
-  // A client that uses it from now on, and the desk that hears of it.
+  // Adds a client, and the desk that is told what happens.
   void join(ClientId client, Instance::Watcher& desk);
-  // The desk is about to be gone.
+  // The desk is about to be destroyed.
   void drop(ClientId client);
-  // A client leaves. The last one ends it, within twice the patience, and `done` is called when it has ended;
-  // for the others at once.
+  // A client leaves. With the last one it ends, within twice the patience, and `done` is called when it has
+  // ended; for the others, at once.
   void leave(ClientId client, std::chrono::milliseconds patience, std::function<void()> done);
-  // It is no longer in the configuration of this client: its calls may end, then `done` is called. If no
-  // other one has it, it ends itself. `done` must not destroy it at once.
+  // This client's configuration no longer has it: the client's calls may finish, then `done` is called. If no
+  // other client has it, it ends. `done` must not destroy it at once.
   void retire(ClientId client, std::function<void()> done);
 
  private:
   struct Sharer {
     ClientId client;
     Instance::Watcher* desk;
-    std::function<void()> when_gone{};  // it has lost it, and waits for its last calls
+    std::function<void()> when_gone{};  // set if it has lost the server and waits for its last calls
     bool stays() const { return !when_gone; }
   };
 
@@ -80,7 +80,7 @@ class SharedInstance final : private Instance::Watcher {
 
   Clients& clients_;
   std::vector<Sharer> sharers_;                   // in the order in which they came
-  std::vector<std::function<void()>> last_ones_;  // who left last, and waits for the end
+  std::vector<std::function<void()>> last_ones_;  // of those who left last, and wait for the end
   enum class End : std::uint8_t { none, under_way, over };
   End end_ = End::none;
   Alarm let_go_;

@@ -1,13 +1,13 @@
-// What a server said in its handshake and lists the last time, and which protocol eras it took, kept on disk,
-// so that the next time a client need not wait for the server to start. A guess: whoever uses it corrects it
-// when the server has spoken.
+// A server's last handshake and lists, and which protocol eras it accepted, kept on disk, so that the next
+// time a client needn't wait for the server to start. A guess, to be corrected when the server has
+// answered.
 //
-// One text for each server, program file and kind of client, and one for clients of kinds that have not been
-// there yet, who see no handshake but mcpivot's; the eras are the same for every client.
+// One entry per server, program file and kind of client, and one for new kinds of clients, which get only
+// mcpivot's own handshake; the eras are the same for every client.
 //
-// Where clients are several, another one may read what one has left. So only what a server listed in its
-// handshake is kept, before its client has told it anything but how it introduces itself, and for clients
-// that do so in the same words: their own instance would have listed the same. One thread.
+// With several clients, one may read what another has left. So only what a server listed right after its
+// handshake is kept, before its client has told it anything else, and only for clients with the same hello:
+// their own instance would have listed the same. One thread.
 #pragma once
 
 #include <optional>
@@ -28,7 +28,7 @@ struct LastRun {
 
 class StartCache {
  public:
-  // `program` is the file that the server's code is in, if known; `hello` the params of the client's
+  // `program` is the file with the server's code, if known; `hello` the params of the client's
   // `initialize`.
   StartCache(Files& files, const ServerConfig& config, const std::optional<FileFacts>& program,
              std::string_view hello, Era era);
@@ -46,11 +46,11 @@ class StartCache {
   std::string anyones_name_;  // empty: clients are kept apart
 };
 
-// Which eras a server takes, as far as it has been asked.
+// Which eras a server accepts, as far as it has been asked.
 struct Eras {
   std::optional<bool> legacy;
   std::optional<bool> modern;
-  std::string discovered{};  // what it answered to `server/discover`, as JSON text
+  std::string discovered{};  // its answer to `server/discover`, as JSON text
 
   std::optional<bool>& of(Era era) { return era == Era::modern ? modern : legacy; }
   bool refuses(Era era) const { return (era == Era::modern ? modern : legacy) == false; }
@@ -66,7 +66,7 @@ class EraCache {
  private:
   Files& files_;
   std::string name_;
-  bool for_many_;  // what it answered one of them is not for the others
+  bool for_many_;  // an answer to one client is not for the others
 };
 
 }  // namespace mcpivot

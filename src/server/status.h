@@ -1,4 +1,4 @@
-// How a server is doing, as plain data, and as the short lines that a model reads well and a program can
+// How a server is doing, as plain data, and as short lines that are easy for models to read and programs to
 // parse.
 //
 // Any thread.
@@ -26,7 +26,7 @@ struct History {
   int crashes = 0;         // its own fault
   int outside_deaths = 0;  // somebody else's
   std::string last_exit;
-  std::optional<int> last_exit_code;  // as a shell has it
+  std::optional<int> last_exit_code;  // as in a shell
   Milliseconds last_lifetime{0};
   std::string last_kill;  // why
   std::optional<std::chrono::system_clock::time_point> last_kill_at;
@@ -37,7 +37,7 @@ struct History {
 
 // How its tools are used.
 struct Usage {
-  std::uint64_t calls = 0;   // that the server was sent and that have ended
+  std::uint64_t calls = 0;   // sent to the server and ended
   std::uint64_t errors = 0;  // among these
   std::optional<std::chrono::microseconds> p50{};
 
@@ -45,15 +45,15 @@ struct Usage {
 };
 
 struct Status {
-  std::chrono::system_clock::time_point at{};  // that is how it was then
+  std::chrono::system_clock::time_point at{};  // when this was the status
   std::string server;
-  std::string own_name;  // what it calls itself, if that is something else
+  std::string own_name;  // what it calls itself, if that differs
   std::string state;
   std::string trouble;   // why it is not ready
   std::string command;   // as the user gave it
-  bool daemon = false;   // what begins and ends are sessions with it
-  bool away = false;     // and nobody took the last connection
-  std::string version;   // as the server tells it
+  bool daemon = false;   // its generations are sessions
+  bool away = false;     // and nobody accepted the last connection
+  std::string version;   // as reported by the server
   std::string protocol;  // "2026-07-28 (modern era)"
   std::optional<FileFacts> executable;
   bool newer_on_disk = false;  // than what runs
@@ -67,15 +67,15 @@ struct Status {
   std::optional<Life> life;
   std::size_t waiting = 0;
   std::size_t draining = 0;
-  std::optional<std::chrono::milliseconds> building;  // for so long
+  std::optional<std::chrono::milliseconds> building;  // for how long
   History past;
   Usage usage;
   std::size_t tools = 0;
-  std::string untold;  // words for the model that no answer has carried yet
-  std::vector<std::pair<std::string, std::string>> more;  // what this kind of server has to say besides
+  std::string untold;                                     // notices that no answer has carried yet
+  std::vector<std::pair<std::string, std::string>> more;  // specific to this kind of server
 
-  // The state in a word for people: a daemon that can't be reached has not failed, it is away. One that
-  // answers, but won't talk to us, has.
+  // The state in a word: a daemon that can't be reached hasn't failed, it is away. One that is up but refuses
+  // us has failed.
   std::string condition() const;
   std::string text() const;
 };

@@ -1,9 +1,9 @@
-// What is peculiar about what a server lives in. An instance starts, swaps and loses generations in one way,
-// whatever they are; where a process and a daemon differ, it asks the supervisor of their kind. A
-// configuration may change the kind while an instance lives, so it has one of each, and a generation stays
-// with that of its own kind.
+// What is specific to a kind of server. An instance starts, swaps and loses generations in one way, whatever
+// they are; where processes and daemons differ, it asks the supervisor for their kind. A configuration may
+// change the kind while an instance lives, so it has one of each, and a generation stays with the one for its
+// own kind.
 //
-// A supervisor never calls the instance in the middle of a question. One thread.
+// A supervisor never calls the instance from within one of these functions. One thread.
 #pragma once
 
 #include <chrono>
@@ -26,12 +26,12 @@ class Supervisor {
  public:
   virtual ~Supervisor() = default;
 
-  // The server's, which may be of another kind.
+  // The server's configuration, which may be of another kind.
   virtual void configure(const ConfigRef& config) { config_ = config; }
   virtual const Manner& manner() const = 0;
 
-  // How long until the next try, after so many generations in a row that were good for nothing. `asked`:
-  // requests wait for it.
+  // How long until the next attempt, after this many useless generations in a row. `asked`: requests wait for
+  // it.
   virtual std::chrono::milliseconds back_off(int young_deaths, bool asked) const = 0;
 
   // A generation ended before it was ready; on_birth_failed() follows.
@@ -39,38 +39,38 @@ class Supervisor {
   struct FailedBirth {
     int number;       // of the generation
     std::string why;  // a sentence
-    bool ran;         // its program did, at least
+    bool ran;         // its program did run
     bool asked;       // requests wait for it
-    bool ends;        // the instance does, for good
-    bool refused;     // the server is there, and said no
+    bool ends;        // the instance is ending for good
+    bool refused;     // the server is there, but refused us
   };
   struct Failure {
     std::string why;
     bool counts = true;                      // as a start
-    std::optional<std::string> postponed{};  // it is no failure yet: it is tried again soon, because …
-    bool refused = false;                    // it is tried again when somebody needs it, and not before
+    std::optional<std::string> postponed{};  // not a failure yet: it will be retried soon, because …
+    bool refused = false;                    // it is retried only when somebody needs it
   };
   virtual Failure on_birth_failed(const FailedBirth& birth) = 0;
 
-  // A generation is ready. What is said of it begins with its headline.
+  // A generation is ready; and the headline of its report.
   virtual ConnectionRecord::Arrival on_born() { return {}; }
   virtual std::string headline(const NewGeneration& generation) const = 0;
-  // What runs is another program, or says that it is.
+  // The line about a program that changed, or whose version did.
   virtual std::string program_line(const NewProgram& program) const = 0;
 
-  // The generation that serves is gone, and we did not end it.
+  // The current generation is gone, and we didn't end it.
   struct Loss {
     enum class Fault : std::uint8_t { its_own, outside, none };
     Fault fault;
-    bool crash;         // whoever has to do with the server hears of it
-    std::string words;  // why it does not serve
+    bool crash;         // everybody who uses the server is told
+    std::string words;  // why it isn't serving
   };
   virtual Loss on_lost(const Death& death, const Backend::Ending& ending) = 0;
 
-  // Somebody wants it stopped. The error says why it is not.
+  // Somebody wants it stopped. The error says why it can't be.
   struct Stop {
     std::string words;
-    bool at_once;  // a generation's end is not waited for, and who waits for the next one goes on waiting
+    bool at_once;  // without waiting for a generation's end; those who wait for the next one go on waiting
   };
   virtual std::expected<Stop, std::string> on_stop_wanted() = 0;
 

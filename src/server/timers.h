@@ -1,8 +1,8 @@
-// Alarms, and the time they go by. An alarm rings once for each time it is set, and never after it was
-// cancelled, set again or destroyed; so it may be a member of whatever its handler uses.
+// Alarms, and the clock they use. An alarm rings once each time it is set, and never after it was cancelled,
+// set again or destroyed; so it can be a member of whatever its handler uses.
 //
-// All alarms of a program lie in one heap. Whoever drives it (the event loop, or a simulation) is told by
-// on_next() when the next is due, and calls ring_due() then. Only a slot and its count lie in the heap:
+// All alarms of a program are in one heap. Whoever drives it (the event loop, or a simulation) is told by
+// on_next() when the next is due, and calls ring_due() then. The heap holds only a slot and its count:
 // finding that the count has moved on is normal. One thread.
 #pragma once
 
@@ -21,12 +21,12 @@ class Timers : public Clock {
  public:
   // When the next alarm is due, if one is set.
   std::optional<Time> next();
-  // Rings every alarm that is due by now, in the order of their times; those of one time as they were set.
-  // What they set in turn waits for the next call.
+  // Rings every alarm that is due, in order of time; those of the same time in the order they were set.
+  // Alarms that are set during this call wait for the next one.
   void ring_due();
-  // Rings the next alarm alone. False: none is due.
+  // Rings only the next alarm. False: none is due.
   bool ring_one();
-  // How many are set; and how much room they take, with those that no longer count.
+  // How many are set; and the size of the heap, including entries that no longer count.
   std::size_t set() const { return set_; }
   std::size_t room() const { return heap_.size(); }
 
@@ -47,7 +47,7 @@ class Timers : public Clock {
     std::function<void()> ring;
   };
 
-  // The next alarm is due at this time, which is earlier than was said before.
+  // The next alarm is due at this time, which is earlier than reported before.
   virtual void on_next(Time due) = 0;
 
   std::uint32_t take_slot();

@@ -1,8 +1,8 @@
-// Starts a server once, as a client would, to see whether it works: it shakes hands, says what it offers, and
-// is ended. Unlike an Instance it tries nothing twice but the other protocol era, remembers no earlier run,
-// and keeps what the process wrote to stderr to itself.
+// Starts a server once, as a client would, to see whether it works: it does the handshake, lists what it
+// offers, and is ended. Unlike an Instance, it retries nothing except in the other protocol era, uses no
+// cache, and keeps what the process wrote to stderr to itself.
 //
-// Whoever has it waits for the end, and looks at the outcome then. One thread.
+// The owner waits for the end, and then looks at the outcome. One thread.
 #pragma once
 
 #include <expected>
@@ -18,20 +18,20 @@ namespace mcpivot {
 
 class Trial final : private Generation::Owner {
  public:
-  // A daemon is connected to; it is neither started nor stopped.
+  // For a daemon, it only connects; it neither starts nor stops it.
   Trial(World& world, ServerConfig config);
 
   // `hello` is the params of `initialize`. `gone` is called once, when nothing of the server is left.
   void start(std::string_view hello, std::chrono::milliseconds patience, std::function<void()> gone);
 
   const ServerConfig& config() const { return *config_; }
-  // The error says why it did not get ready, in a sentence.
+  // The error says why it wasn't ready, in a sentence.
   const std::expected<Handshake::Outcome, std::string>& outcome() const { return outcome_; }
-  // In which it was spoken to, if it got ready.
+  // The era that was used, if it got ready.
   Era era() const { return era_; }
-  // Until it was ready, or could not be any more.
+  // Until it was ready, or had failed.
   std::chrono::milliseconds took() const { return took_; }
-  // The telling lines of what it wrote to stderr; empty if it wrote nothing.
+  // The relevant lines of its stderr; empty if it wrote nothing.
   std::string stderr_text() const;
 
  private:
@@ -47,7 +47,7 @@ class Trial final : private Generation::Owner {
   bool may_switch_era() const;
   void on_handshake(std::expected<Handshake::Outcome, Handshake::Failure> outcome);
   void wait_for_handshake(std::chrono::milliseconds patience);
-  // The first word counts.
+  // The first outcome counts.
   void settle(std::expected<Handshake::Outcome, std::string> outcome);
   void keep_for_next_run() const;
 
@@ -58,9 +58,9 @@ class Trial final : private Generation::Owner {
   Alarm deadline_;
   std::string hello_;
   std::optional<FileFacts> program_;    // as it was when it started
-  std::optional<std::string> refusal_;  // why it did not take the first era that it was asked in
+  std::optional<std::string> refusal_;  // why it rejected the first era
   Era era_ = Era::legacy;
-  bool starts_over_ = false;  // when what was started has ended
+  bool starts_over_ = false;  // when the process has ended
   std::shared_ptr<Generation> generation_;
   std::shared_ptr<Handshake> handshake_;
   std::function<void()> gone_;

@@ -1,9 +1,9 @@
-// The requests (and notifications) that came while a server had no generation to take them, or while enough
-// of their client's are under way there. They wait in order, so many and so long as the limits say; a request
-// is then told why it took too long. Some are held though there is a generation: a better one is on its way.
+// The requests (and notifications) that came while a server had no generation to take them, or while their
+// client had enough requests in flight. They wait in order, within limits of number and time; one that waits
+// too long is told why. Some are held although there is a generation: a better one is on its way.
 //
-// Nobody can take all the room: when it is full, the latest of whoever has the most of it makes way for one
-// who has less.
+// Nobody can take up all the room: when it is full, the latest request of whoever has the most makes way for
+// a client that has fewer.
 //
 // One thread.
 #pragma once
@@ -24,13 +24,13 @@ namespace mcpivot {
 class WaitingRoom {
  public:
   static constexpr std::size_t most_waiting = 1024;
-  // A long one has several places: one more for each so many bytes.
+  // A long request takes several places: one more for each so many bytes.
   static constexpr std::size_t bytes_of_a_place = 256UL * 1024;
 
   struct Waiting {
     Asker asker;  // nobody: a notification, which nobody waits for
     KeptMessage message;
-    int sent_before;  // how many earlier generations died with it
+    int sent_before;  // to how many generations that died
     Clock::Time deadline;
     bool held = false;
     bool is_request() const { return asker.client != ClientId::nobody; }
@@ -38,31 +38,31 @@ class WaitingRoom {
   };
   using OnRefused = std::function<void(const Waiting&)>;
 
-  // Whoever waited too long, and whoever had to make way.
+  // The handlers are for requests that waited too long, and that had to make way.
   WaitingRoom(Timers& timers, std::chrono::milliseconds patience, OnRefused on_overdue,
               OnRefused on_crowded_out);
 
-  // For those who come from now on.
+  // For requests from now on.
   void set_patience(std::chrono::milliseconds patience) { patience_ = patience; }
-  // False: the room is full, and nobody has more of it.
+  // False: the room is full, and nobody else has more.
   bool add(Asker asker, const Message& message, int sent_before, std::span<const Edit> edits = {}) {
     return add({asker, KeptMessage(message, edits), sent_before, clock_.now() + patience_});
   }
-  // The same, for so long.
+  // The same for a request that is held, with a time limit of its own.
   bool hold(Asker asker, const Message& message, int sent_before, std::span<const Edit> edits,
             std::chrono::milliseconds patience) {
     return add({asker, KeptMessage(message, edits), sent_before, clock_.now() + patience, true});
   }
-  // A client takes its request back: who asked for it. Null: it is not here.
+  // A client cancels its request. Returns who asked; null: it isn't here.
   std::optional<Asker> cancel(Asker by, const Message& cancelled);
   // A client is gone, and nobody waits for its requests any more.
   void forget(ClientId client) {
     std::erase_if(waiting_, [&](const Waiting& waiting) { return waiting.asker.client == client; });
   }
-  // Everybody leaves, in order; or all that are held, or not.
+  // Takes out all, in order; or all that are held, or that aren't.
   std::deque<Waiting> take_all();
   std::deque<Waiting> take_all(bool held);
-  // The first one of a client that may go. Null: there is none.
+  // The first request of a client that may go. Null: there is none.
   template <class May>
   std::optional<Waiting> take_first(May&& may) {
     const auto found =
@@ -78,7 +78,7 @@ class WaitingRoom {
                                [&](const Waiting& waiting) { return waiting.asker.client == client; });
   }
   std::size_t size() const { return waiting_.size(); }
-  // Whether one waits that is held, or isn't.
+  // Whether there is one that is held, or one that isn't.
   bool any(bool held) const {
     return std::ranges::any_of(waiting_, [&](const Waiting& waiting) { return waiting.held == held; });
   }

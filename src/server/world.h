@@ -1,7 +1,7 @@
-// Everything outside the core that the core makes use of: time, files, and what servers live in. mcpivot
-// gives it the real one (world/real_world.h), the simulation one of its own.
+// Everything outside the core that the core uses: time, files, and what servers run in. mcpivot passes in the
+// real one (world/real_world.h), the simulation its own.
 //
-// Handlers that are given away here are called later, from the event loop, never from within the call. One
+// Handlers that are passed in here are called later, from the event loop, never from within the call. One
 // thread.
 #pragma once
 
@@ -30,7 +30,7 @@ class World {
   virtual Files& files() = 0;
 
   // The backend that the configuration asks for; `predecessor` is that of the current generation, or null.
-  // The error says what could not be started, and why.
+  // The error says what couldn't be started, and why.
   virtual std::expected<std::shared_ptr<Backend>, std::string> make_backend(const ConfigRef& config,
                                                                             GenerationId id, OutputRing& ring,
                                                                             const Backend* predecessor) = 0;
@@ -41,8 +41,8 @@ class World {
                                                      SourceWatch::Handlers handlers) = 0;
   // A text that nobody can guess: 32 letters and digits.
   virtual std::string secret() = 0;
-  // Ends every process of this user that runs this program, but for us and those who started us. `done` gets
-  // those that were ended.
+  // Ends every process of this user that runs this program, except us and our ancestors. `done` gets those
+  // that were ended.
   virtual void end_processes_running(const FileFacts& program, std::chrono::milliseconds patience,
                                      std::function<void(std::vector<pid_t> ended)> done) = 0;
 };
