@@ -19,7 +19,7 @@ void CallCounts::add(const CallCounts& other) {
   if (timed_ >= most_timed) forget_half();
 }
 
-// Those in a bucket are taken to be spread evenly over it.
+// Assumes that the calls in a bucket are spread evenly over it.
 std::optional<CallCounts::Microseconds> CallCounts::median() const {
   if (timed_ == 0) return std::nullopt;
   const unsigned rank = (timed_ - 1) / 2;

@@ -7,7 +7,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// As near as it promises to be.
+// To within the promised accuracy.
 void expect_median(const CallCounts& counts, std::chrono::nanoseconds expected) {
   ASSERT_TRUE(counts.median());
   const double ratio = std::chrono::duration<double>(*counts.median()) / expected;

@@ -79,7 +79,7 @@ void Clients::saw(Seen seen) const {
   observer_->saw(seen);
 }
 
-// Of a question the client's session tells, when it has an id.
+// A question is reported by the client's session, once it has an id.
 void Clients::see(const ToClient& said) const {
   if (said.is_question()) return;
   saw({.way = Seen::Way::to_client,

@@ -14,7 +14,7 @@ void ConnectionRecord::failed(const std::string& why) {
   why_ = "could not be reached";
 }
 
-// It was there a moment ago, whatever becomes of it next.
+// It was there a moment ago, whatever happens next.
 void ConnectionRecord::refused(const std::string& why) {
   note_error(why);
   state_ = State::refused;
@@ -22,7 +22,7 @@ void ConnectionRecord::refused(const std::string& why) {
 }
 
 void ConnectionRecord::note_error(const std::string& why) {
-  if (why != last_error_ || is_there()) log_warn("no connection: {}", why);  // once, not at each try
+  if (why != last_error_ || is_there()) log_warn("no connection: {}", why);  // once, not at each attempt
   last_error_ = why;
   last_error_at_ = clock_.now();
 }

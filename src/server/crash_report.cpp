@@ -11,7 +11,7 @@ namespace {
 constexpr std::size_t last_lines = 20;
 constexpr std::size_t after_trouble = 12;
 
-// How programs in various languages begin to say that they are about to die.
+// How programs in various languages announce that they are about to die.
 constexpr std::array trouble_words{"panic",
                                    "Traceback (most recent",
                                    "terminate called",

@@ -26,7 +26,7 @@ DaemonSupervisor::DaemonSupervisor(const Clock& clock, MakeKeeper make_keeper, O
 
 void DaemonSupervisor::configure(const ConfigRef& config) {
   Supervisor::configure(config);
-  if (!stopping()) adopt_keeper();  // else when it has stopped the daemon, for which somebody waits
+  if (!stopping()) adopt_keeper();  // otherwise when the daemon has stopped, which somebody waits for
 }
 
 void DaemonSupervisor::adopt_keeper() {
@@ -38,22 +38,22 @@ void DaemonSupervisor::adopt_keeper() {
 
 // --- births and losses -------------------------------------------------------------------------------------
 
-// A daemon may come back any moment, and a connection costs little. Many clients of one daemon must not all
-// come at the same moment; and whoever waits for it to be started must not wait longer than need be.
+// A daemon may come back at any moment, and a connection costs little. Many clients of one daemon must not
+// all come at the same moment; and those who wait for it to be started must not wait longer than necessary.
 milliseconds DaemonSupervisor::back_off(int young_deaths, bool asked) const {
   constexpr milliseconds first{100};
   if (young_deaths == 0) return milliseconds(0);
   const milliseconds longest(asked ? 1'000 : 5'000);
   const auto full = std::min(longest, first * (1 << std::min(young_deaths - 1, 10)));
-  // The clock's nanoseconds are chance enough.
+  // The clock's nanoseconds are random enough.
   const auto chance = clock_.now().time_since_epoch().count() % (full.count() / 4 + 1);
   const milliseconds delay(full.count() - chance);
   if (!can_start() || !asked) return delay;
   return std::min(delay, std::max(config_->http.start_after - connection_.away(), first));
 }
 
-// There was no session to count. While the daemon is being started, it is tried again soon and nobody is
-// told. One that is there and says no has nothing to do with one that is away.
+// There was no session to count. While the daemon is being started, it is retried soon and nobody is told. A
+// daemon that is up but refuses us is a different case from one that is away.
 Supervisor::Failure DaemonSupervisor::on_birth_failed(const FailedBirth& birth) {
   if (birth.refused && !comes_up()) {
     connection_.refused(birth.why);
@@ -71,12 +71,12 @@ Supervisor::Failure DaemonSupervisor::on_birth_failed(const FailedBirth& birth) 
   return failure;
 }
 
-// Whoever answers meanwhile may not be what is to answer in the end.
+// What answers in the meantime may not be the daemon that is being started.
 bool DaemonSupervisor::comes_up() const {
   return can_start() && (keeper_->starting() || start_when_ == StartWhen::at_once);
 }
 
-// True: it has been started, and has still time to come up.
+// True: it has been started, and still has time to come up.
 bool DaemonSupervisor::start_if_due(bool asked) {
   const bool overdue = asked && connection_.away() >= config_->http.start_after;
   const bool due = overdue || start_when_ == StartWhen::at_once ||
@@ -92,7 +92,7 @@ ConnectionRecord::Arrival DaemonSupervisor::on_born() {
   return connection_.made();
 }
 
-// A daemon that is away is told of when it is back.
+// That a daemon was away is reported when it is back.
 Supervisor::Loss DaemonSupervisor::on_lost(const Death& death, const Backend::Ending& ending) {
   if (ending.forgotten) {
     connection_.forgotten();
@@ -134,7 +134,7 @@ void DaemonSupervisor::stop() {
   if (keeper_ && !stopping()) begin_stop(Stopping{});
 }
 
-// One that is being stopped already may get another reason to be there again.
+// If it is already being stopped, this may change why it is started again.
 void DaemonSupervisor::begin_stop(Phase phase) {
   if (std::exchange(phase_, std::move(phase)).index() != Phase(Left{}).index()) return;
   keeper_->stop([this](bool ok, const std::string& how) {
@@ -149,9 +149,9 @@ void DaemonSupervisor::give_up_stop(const std::string& how) {
   end_stop(false, how);
 }
 
-// What is to follow may have changed since the stop began.
+// What follows may have changed since the stop began.
 void DaemonSupervisor::end_stop(bool ok, const std::string& how) {
-  if (!stopping()) return;  // nobody waited for it any longer
+  if (!stopping()) return;  // nobody waits for it any more
   const Phase phase = std::exchange(phase_, Left{});
   adopt_keeper();
   want_start();
@@ -162,7 +162,7 @@ void DaemonSupervisor::end_stop(bool ok, const std::string& how) {
                .next = can_start() ? next_call_starts_it : no_start});
 }
 
-// It is not there because of us; so it is started at once when it is missed, if that is ours to do.
+// It is gone because of us, so it is started at once when it is needed, if that is our job.
 void DaemonSupervisor::want_start() {
   if (can_start()) {
     start_when_ = StartWhen::at_once;
@@ -174,7 +174,7 @@ void DaemonSupervisor::want_start() {
 void DaemonSupervisor::describe(Status& status) const {
   status.daemon = true;
   status.away = unreachable_;
-  const auto of_session = std::exchange(status.more, {});  // stands behind what is true of all sessions
+  const auto of_session = std::exchange(status.more, {});  // goes after what is true of all sessions
   const Backend::Describe line = [&](std::string_view key, const std::string& value) {
     if (!value.empty()) status.more.emplace_back(key, value);
   };

@@ -17,7 +17,7 @@ class ClockByHand final : public Clock {
   Time time{};
 };
 
-// What a keeper was told, and what it says.
+// What a keeper was told, and what it reports.
 struct Kept {
   std::string did;
   bool can_stop = true;
@@ -164,7 +164,7 @@ TEST_F(DaemonSupervisorTest, one_that_says_no_is_there_and_not_started) {
   EXPECT_EQ(did(), "");
   clock_.time += 3s;
   EXPECT_EQ(connection(), "refused by the server 3 s ago");
-  // When it goes away now, its developer has the usual time to start it.
+  // If it goes away now, its developer has the usual time to start it.
   EXPECT_FALSE(fail(true, true).postponed);
   EXPECT_EQ(connection(), "away for 3 s");
   clock_.time += 5s;
@@ -176,7 +176,7 @@ TEST_F(DaemonSupervisorTest, what_says_no_while_it_is_being_started_is_looked_fo
   const auto failure = say_no();
   EXPECT_FALSE(failure.refused);
   EXPECT_TRUE(failure.postponed);
-  kept_.starting = false;  // it had its time
+  kept_.starting = false;  // its time is up
   EXPECT_TRUE(say_no().refused);
 }
 
@@ -299,7 +299,7 @@ TEST_F(DaemonSupervisorTest, it_is_looked_for_less_and_less_often_but_sooner_if_
   EXPECT_EQ(supervisor_.back_off(3, false), 400ms);
   EXPECT_EQ(supervisor_.back_off(30, false), 5'000ms);
   EXPECT_EQ(supervisor_.back_off(30, true), 1'000ms);
-  clock_.time += 4'500ms;  // it is ours to start in half a second
+  clock_.time += 4'500ms;  // we may start it in half a second
   EXPECT_EQ(supervisor_.back_off(30, true), 500ms);
 }
 

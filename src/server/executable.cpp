@@ -16,10 +16,10 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Programs that run a file that they are given, by name.
+// Programs that run a file given as an argument.
 constexpr std::array interpreters{"node", "nodejs", "deno", "bun", "tsx", "python", "ruby",
                                   "perl", "php",    "bash", "sh",  "zsh", "dash"};
-// Programs that find something to run by themselves; we cannot know what.
+// Programs that find out themselves what to run; we can't know what.
 constexpr std::array launchers{"npx",    "npm",    "pnpm", "yarn",   "uvx", "uv", "pipx",
                                "docker", "podman", "java", "dotnet", "env", "go", "cargo"};
 
@@ -30,7 +30,7 @@ bool is_one_of(const auto& names, const std::string& program) {
   });
 }
 
-// What is installed there is not the user's alone.
+// What is installed there doesn't belong to the user alone.
 constexpr std::array system_folders{"/usr",   "/bin", "/sbin", "/lib", "/lib32",
                                     "/lib64", "/opt", "/snap", "/nix"};
 
@@ -101,7 +101,7 @@ std::optional<FileFacts> stoppable_program(const Command& command) {
     return std::nullopt;
   if (::access(program.c_str(), W_OK) != 0) return std::nullopt;
   auto facts = look_at(program);
-  // A server that is mcpivot itself: that would end us and the mcpivot that started us.
+  // If the server is mcpivot itself, that would end us and the mcpivot that started us.
   const auto ours = look_at("/proc/self/exe");
   if (facts && ours && facts->stamp.inode == ours->stamp.inode && facts->stamp.device == ours->stamp.device)
     return std::nullopt;

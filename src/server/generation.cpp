@@ -13,10 +13,10 @@
 namespace mcpivot {
 namespace {
 
-// Batches exist in one version of the protocol only.
+// Batches exist in only one version of the protocol.
 constexpr std::string_view version_with_batches = R"("2025-03-26")";
-constexpr std::size_t most_tasks = 1024;  // that are known; those of whoever has the most are forgotten first
-// Progress keeps a call alive, but not longer than so many times the limit for one without.
+constexpr std::size_t most_tasks = 1024;  // beyond this, tasks of whoever has the most are forgotten
+// Progress keeps a call alive, but no longer than this many times the limit for one without.
 constexpr int most_patience = 6;
 
 }  // namespace
@@ -99,7 +99,7 @@ void Generation::listen(const Uris& uris) {
   listen_->want(std::move(wanted), meta_members(hello_));
 }
 
-// What changed while nobody listened is not known, so everything may have.
+// We don't know what changed while nobody listened, so everything may have.
 void Generation::on_listening(const ListenFilter&, const ListenFilter& honoured, bool gap) {
   if (!gap) return;
   for (const std::string& uri : honoured.uris) {
@@ -117,7 +117,7 @@ void Generation::on_refused(int code, std::string_view why) {
   log_info("{}: it doesn't announce changes: {} ({})", config_->name, why, code);
 }
 
-// One that is to end needs no news.
+// A generation that is ending needs no news.
 void Generation::wake_listen(std::chrono::milliseconds after) {
   listen_wake_.set(after, [this] {
     if (listen_ && !draining_ && !ending_ && !dead_) listen_->wake();
@@ -130,7 +130,7 @@ void Generation::wake_bridge(std::chrono::milliseconds after) {
   });
 }
 
-// Whether a message was about what we listen to, and needs nothing more.
+// Whether a message was about our own listen, and needs no further handling.
 bool Generation::is_heard(const Message& message, std::span<const Edit> edits) {
   if (edits.empty()) return listen_->from_server(message) == UpstreamListen::Verdict::done;
   const std::string line = spliced(message.raw, edits);
@@ -151,7 +151,8 @@ void Generation::request(ToServer& asked) {
   asked.edits.replace(message.id, id.view()).replace(message.progress_token, id.view());
   if (clients_.observed()) [[unlikely]]
     see_request(asked, asked.name != message.text(message.name), own);
-  if (listen_) listen_->use();  // before it: whether the request has reached the server is read off its place
+  // Before the request: its position in the stream will tell whether it reached the server.
+  if (listen_) listen_->use();
   put(asked.asker.client, message, asked.edits.list());
   Requests::Request* const request = asked_.find(own);
   if (request == nullptr) return;  // a bridge has answered it already
@@ -234,7 +235,7 @@ void Generation::notify(const Message& message) {
   send(id_.instance.client, message, {});
 }
 
-// What our own questions bring is read, not passed on, so changes to it are made at once.
+// Answers to our own questions are read, not passed on, so edits are applied at once.
 void Generation::answer_inquiry(std::int64_t own, const Message& message, std::span<const Edit> edits) {
   const auto inquiry = inquiries_.extract(own);
   if (inquiry.empty()) return;
@@ -357,21 +358,21 @@ void Generation::take(const Message& message, std::span<const Edit> edits) {
   }
 }
 
-// Whom it is for is not ours to know.
+// The generation doesn't know whom it is for.
 void Generation::pass(const Message& message, std::span<const Edit> edits) {
   ToClient said{.message = message, .from = id_};
   said.edits.add_all(edits);
   owner_.on_said(*this, said);
 }
 
-// A client of its own is asked whatever its server asks; of several, the one whose call it is.
+// A single client is asked whatever its server asks; of several, the one whose call it is.
 void Generation::ask(std::uint64_t client, const Message& message) {
   if (id_.instance.client != ClientId::nobody) return take(message, {});
   ToClient said{.message = message, .from = id_, .to = {.client = static_cast<ClientId>(client)}};
   owner_.on_said(*this, said);
 }
 
-// On its own, it leaves on_answer() the registers that it needs.
+// A separate function, so that on_answer() keeps the registers it needs.
 [[gnu::noinline]] void Generation::pass_answer(std::int64_t own, const Requests::Request& request,
                                                const Message& message, std::span<const Edit> edits) {
   ToClient said{.message = message, .from = id_, .to = request.origin, .pair = own};
@@ -381,10 +382,10 @@ void Generation::ask(std::uint64_t client, const Message& message) {
 }
 
 void Generation::on_answer(const Message& message, std::span<const Edit> edits) {
-  // MCP 2025-11-25 allows it: an error that the server could tie to no request.
+  // MCP 2025-11-25 allows an error that the server couldn't tie to a request.
   if (!message.id) return pass(message, edits);
   const std::int64_t own = own_id(edited(message.raw, message.id, edits));
-  const Requests::Hold hold(asked_);  // whoever gets the answer may ask the next thing at once
+  const Requests::Hold hold(asked_);  // whoever gets the answer may send the next request at once
   const Requests::Request* request = asked_.find(own);
   if (request == nullptr)
     return saw(Seen::What::dropped, message.raw, &message, "an answer that nobody waits for");
@@ -463,7 +464,7 @@ void Generation::on_batch(std::string_view line) {
 void Generation::on_unreadable(std::string_view line, const Refusal& refusal) {
   saw(Seen::What::refused, line, nullptr, refusal.reason);
   ring_.add(number(), fmt::format("[{}] {}", backend_->manner().garbage, line));
-  // Perhaps it was meant as an answer, and somebody would wait for it in vain.
+  // It may have been meant as an answer that somebody would wait for in vain.
   fail_answers(line, fmt::format("server \"{}\" answered with something that isn't an MCP message: {}",
                                  config_->name, refusal.reason));
 }
@@ -483,8 +484,8 @@ void Generation::on_oversize(const Skim& skim, std::size_t limit) {
   }
 }
 
-// A line that was several messages, in a batch that should not be or run together without a newline, concerns
-// several.
+// A line with several messages, in an unsupported batch or run together without a newline, concerns several
+// requests.
 void Generation::fail_answers(std::string_view line, const std::string& why) {
   if (is_batch(line)) line.remove_prefix(std::min(line.find('{'), line.size()));
   while (!line.empty()) {
@@ -496,7 +497,7 @@ void Generation::fail_answers(std::string_view line, const std::string& why) {
   }
 }
 
-// If this was an answer to somebody, that somebody gets an error instead of waiting forever.
+// If this was an answer, whoever waits for it gets an error instead of waiting forever.
 void Generation::fail_answer(const Skim& skim, const std::string& why) {
   if (!skim.method().empty()) return;
   const std::int64_t own = own_of(skim.id());
@@ -504,7 +505,7 @@ void Generation::fail_answer(const Skim& skim, const std::string& why) {
   tell_less();
 }
 
-// Whoever asked gets an error for an answer.
+// Whoever asked gets an error as the answer.
 void Generation::fail(std::int64_t own, const Requests::Request& request, int code, std::string_view why) {
   if (request.kept.empty()) {
     const std::string line = error_answer(IdText(own).view(), code, why);

@@ -10,7 +10,7 @@
 namespace mcpivot {
 namespace {
 
-// A server whose pages never end must not keep us forever.
+// A server whose pages never end must not keep us busy forever.
 constexpr int most_pages = 1000;
 
 std::string error_text(const Message& answer) {
@@ -18,7 +18,7 @@ std::string error_text(const Message& answer) {
   return message.starts_with('"') ? string_value(message) : std::string(answer.text(answer.error));
 }
 
-// A server may say that it has prompts or resources and mean only some of their methods.
+// A server may announce prompts or resources and support only some of their methods.
 bool knows_no_such_list(ListKind kind, const Message& answer) {
   return kind != ListKind::tools && find_member(answer.text(answer.error), "code") == "-32601";
 }
@@ -27,7 +27,7 @@ std::string_view http_status(const Message& error) {
   return find_member(find_member(error.text(error.error), "data"), "httpStatus");
 }
 
-// One that is broken or busy may be whole in a moment.
+// A server that is broken or busy may work in a moment.
 bool is_final(const Message& error) {
   const std::string_view status = http_status(error);
   return !status.starts_with('5') && status != "408" && status != "425" && status != "429";
@@ -79,12 +79,12 @@ struct Fetch : std::enable_shared_from_this<Fetch> {
 
 // Whether a server can take such a call at all.
 bool takes(Era era, std::string_view initialize_result, std::string_view method) {
-  if (era == Era::modern) return method == "tools/call";  // settings are not made once and for all there
+  if (era == Era::modern) return method == "tools/call";  // it has no lasting settings
   if (method == "logging/setLevel") return has_capability(initialize_result, "logging");
   return method != "resources/subscribe" || takes_subscriptions(initialize_result);
 }
 
-// What is wrong with the result of a handshake; empty if it is one.
+// What is wrong with the result of a handshake; empty: nothing.
 std::string fault_in_handshake(Era era, std::string_view result) {
   if (!result.starts_with('{')) return "it isn't an object";
   if (era == Era::modern && !is_discover_result(result)) return "it names no supportedVersions";
@@ -138,9 +138,9 @@ void Handshake::start(std::function<void()> on_open, OnDone on_done) {
 void Handshake::on_opened(const Message& answer) {
   const std::string_view method = era_ == Era::legacy ? "initialize" : "server/discover";
   if (answer.kind != Kind::result) {
-    std::string words = error_text(answer);  // a bridge says itself what was rejected
+    std::string words = error_text(answer);  // a bridge's error already says what was rejected
     const std::string name = generation_.config().name + ": ";
-    if (words.starts_with(name)) words.erase(0, name.size());  // whoever is told knows whom it is about
+    if (words.starts_with(name)) words.erase(0, name.size());  // the reader knows which server it is about
     return on_done_(std::unexpected(Failure{
         words.starts_with("the server ") ? words : fmt::format("the server rejected `{}`: {}", method, words),
         speaks_of_era(answer), is_final(answer)}));

@@ -17,7 +17,7 @@ namespace {
 
 using std::chrono::milliseconds;
 
-// A client that waits for its handshake is told after this time that the server is not ready.
+// How long a client waits for its handshake before it is told that the server isn't ready.
 constexpr milliseconds first_handshake{10'000};
 
 }  // namespace
@@ -69,7 +69,7 @@ Instance::Instance(World& world, Clients& clients, Source& source, InstanceId id
   source_.add(*this);
 }
 
-// Whatever is made of the configuration changes with it; generations keep the one that they have.
+// Everything derived from the configuration changes with it; generations keep their own.
 void Instance::adopt(ServerConfig config) {
   if (config.build.empty()) config.control.rebuild = {};
   config_ = std::make_shared<const ServerConfig>(std::move(config));
@@ -83,7 +83,7 @@ void Instance::adopt(ServerConfig config) {
   eras_ = EraCache(world_.files(), *config_, world_.files().program_of(config_->command)).load();
 }
 
-// The one place that asks of which kind a server is; the rest is up to its supervisor.
+// The only place that asks for the kind of a server; the rest is up to its supervisor.
 const Supervisor& Instance::supervisor_for(const ServerConfig& config) const {
   if (config.is_daemon()) return daemon_;
   return process_;
@@ -113,14 +113,14 @@ void Instance::start_later() {
   if (knows_client()) learn_tools();
 }
 
-// Nothing is known of a lazy one that never ran: it is started once, so that there is something to list. But
-// one that somebody stopped waits for a call, whoever else comes.
+// Nothing is known about a lazy server that never ran: it is started once, so that there is something to
+// list. But one that somebody stopped waits for a call, whoever else connects.
 void Instance::learn_tools() {
   if (lazy_ && !offer_.known() && !stopped_on_request()) start("to learn its tools");
 }
 
-// Of many clients none is the server's: it shakes hands with mcpivot, before any of them comes. Of these it
-// learns by their requests, if it is modern; a modern client's requests say so themselves.
+// If several clients share the server, its handshake is with mcpivot, before any of them connects. A modern
+// server learns about them from their requests; a modern client's requests already carry that.
 void Instance::hello(ClientId client, std::string_view params, Era era, std::function<void()> then) {
   if (client == id_.client) {
     replay_.hello = params.empty() ? "{}" : std::string(params);
@@ -132,7 +132,7 @@ void Instance::hello(ClientId client, std::string_view params, Era era, std::fun
   }
   if (!offer_.known() && !life_.is<Life::Failed>()) recall_last_run(!then);
   learn_tools();
-  if (life_.is_refused()) happens(Life::Needed{});  // it may say something else by now
+  if (life_.is_refused()) happens(Life::Needed{});  // it may accept us by now
   open_handshake();
   if (!then) return offer_.open_lists();
   settled_.push_back({.then = std::move(then), .asker = {.client = client}});
@@ -147,7 +147,7 @@ std::string_view Instance::hello_of(ClientId client) const {
 void Instance::wait_to_settle() {
   const bool hopeless = ends() || (!birth_ && (life_.is<Life::Failed>() || life_.is<Life::Stopped>()));
   if (offer_.known() || hopeless) return settle();
-  if (settled_.size() > 1) return;  // who waits already has been promised an end
+  if (settled_.size() > 1) return;  // the timer is already set
   patience_timer_.set(first_handshake, [this] {
     life_.explain(fmt::format("it has not finished its handshake after {}", duration_text(first_handshake)));
     settle();
@@ -273,8 +273,8 @@ void Instance::resume() {
 
 // --- what servers say --------------------------------------------------------------------------------------
 
-// Over HTTP a call repeats some of its arguments in headers, as its tool's schema says. A daemon that finds
-// them wrong has run nothing, and may have another schema by now.
+// Over HTTP, a call repeats some of its arguments in headers, as its tool's schema says. A daemon that
+// rejects them has run nothing, and may have another schema by now.
 bool Instance::has_stale_headers(const Generation::Requests::Request& request, const ToClient& said) const {
   return said.message.kind == Kind::error && error_code(said.message) == code::header_mismatch &&
          request.known == Method::tools_call && request.sent_before == 0 && current_ &&
@@ -299,8 +299,8 @@ void Instance::on_answer(const Generation::Requests::Request& request, ToClient&
   watcher_.pass_answer(*this, request, said);
 }
 
-// There is no client who could answer: it has gone, or doesn't read; or there are several, and which of them
-// is meant is not known, so that none is asked.
+// No client can answer: it is gone, or doesn't read; or there are several, and we don't know which one is
+// meant, so none is asked.
 void Instance::answer_question(Generation& from, const ToClient& said) const {
   const Message& question = said.message;
   const std::string_view id = question.text(question.id);
@@ -315,7 +315,7 @@ void Instance::answer_question(Generation& from, const ToClient& said) const {
                                        string_value(question.text(question.method)))));
 }
 
-// What a server that is shared prints may be about anybody's calls.
+// What a shared server prints may be about anybody's calls.
 std::vector<std::string> Instance::stderr_for_clients(int generation) const {
   return is_shared() ? std::vector<std::string>() : ring_.lines_of(generation);
 }
@@ -333,7 +333,7 @@ void Instance::on_said(Generation& from, ToClient& said) {
       return list_changed(from, ListKind::resources);
     }
   }
-  // A modern client is told what belongs to a request of its own, and there is none.
+  // A modern client only gets log messages that belong to a request of its own, and there is none.
   if (message.known == Method::log_message && client_era_ == Era::modern && from.calls() == 0)
     return ring_.add(from.number(), log_line_of(message));
   watcher_.pass(*this, said);
@@ -360,16 +360,16 @@ void Instance::refetch(ListKind kind) {
     }
     const bool differs = offer_.update(kind, std::move(fetched.catalog.list(kind)));
     watcher_.on_catalog(*this);
-    // Templates have no notification of their own: the one of the resources, which their server sent, stands
-    // for both.
+    // Templates have no notification of their own: the one for resources, which the server sent, covers
+    // both.
     if (differs || kind != ListKind::templates) watcher_.on_list_changed(*this, kind);
-    // It may be so because of what its client did.
+    // With several clients, the change may be due to what this one did.
     if (differs && !current_->config().for_many) keep_for_next_run();
   });
 }
 
-// A server that is shared is never stopped by one who does not read: what that one asked for waits in its own
-// link, which reads no more of its requests while it is full, and grows no further when it overflows.
+// A client that stops reading never stops a shared server: what it asked for waits in its own link, which
+// stops reading its requests while it is full, and grows no further when it overflows.
 bool Instance::clients_full() const {
   return clients_[client()].full();
 }
@@ -378,7 +378,7 @@ Status Instance::status() const {
   Status status;
   status.at = world_.timers().date();
   status.server = config_->name;
-  // It is a name for people: what tools, logs and commands go by is known before there is a handshake, and
+  // Only for people: the name that tools, logs and commands use is known before the handshake, and
   // stays.
   status.own_name = shown_text(server_own_name(initialize_result()));
   if (status.own_name == status.server) status.own_name.clear();

@@ -1,5 +1,5 @@
-// How generations of an instance are born: one is started, shakes hands in the client's name, and takes the
-// place of the one before; or it fails, and nothing has changed.
+// How generations of an instance are born: one is started, does the handshake in the client's name, and
+// replaces the one before; or it fails, and nothing has changed.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -16,23 +16,23 @@ namespace {
 
 using std::chrono::milliseconds;
 
-// What a server writes when it starts must not restart it; but one that takes longer than this may
-// hang, and what is saved then may be what fixes it.
+// What a server writes when it starts must not restart it; but if it takes longer than this, it may hang, and
+// what is saved then may be the fix.
 constexpr milliseconds quick_birth{2'000};
 
-// A server that has said nothing for so long is asked in the other era, too; half of the time that it has to
-// start, if that is less.
+// A server that hasn't answered for this long is also asked in the other era; or for half of its start
+// timeout, if that is less.
 constexpr milliseconds longest_silence{5'000};
-// One that is only asked for its era has less time: a client waits for that.
+// A server that is only asked for its era has less time, because a client waits for that.
 constexpr milliseconds era_patience{2'000};
 
-// Whether this is the program that it was; of one without a file that is not known.
+// Whether this is the same program as before; without a file, that isn't known.
 bool same_file(const std::optional<FileFacts>& now, const std::optional<FileFacts>& before) {
   if (!now) return true;
   return before && now->path == before->path && now->stamp.looks_like(before->stamp);
 }
 
-// Who has no use for the other lists does not miss them.
+// Only the tools matter here: many clients don't use the other lists.
 std::string why_no_tools(const std::vector<FetchedLists::Refusal>& refusals) {
   const auto tools = std::ranges::find(refusals, ListKind::tools, &FetchedLists::Refusal::kind);
   return tools == refusals.end() ? std::string() : tools->why;
@@ -56,7 +56,7 @@ void Instance::bear(const std::string& reason) {
   end_unused_round();
 }
 
-// It may be long until a client comes; those who asked for this must not wait for that.
+// It may be long until a client connects; those who asked for this must not wait for that.
 void Instance::end_unused_round() {
   if (knows_client() || unborn() == nullptr || reloads_.round() != Life::Round::bears) return;
   const std::string words =
@@ -64,7 +64,7 @@ void Instance::end_unused_round() {
   if (reloads_.end({true, words})) happens(Life::RoundWaits{});
 }
 
-// Whatever goes wrong is a birth that failed: without descriptors, for example, a link throws.
+// Whatever goes wrong is a failed birth: without descriptors, for example, a link throws.
 std::expected<std::shared_ptr<Generation>, std::string> Instance::start_generation(int number) {
   try {
     return Generation::start(world_, clients_, config_, {id_, ++generations_, number}, ring_, *this,
@@ -79,7 +79,7 @@ void Instance::shake_hands() {
   if (!birth_->refusal) birth_->era = era_to_try();
   unborn()->meet(birth_->era, replay_.hello, client_era_);
   shake_hands(birth_->handshake);
-  // A bridge can't be taken away while it waits for the server; and then it is known what the server takes.
+  // A bridge can't be removed while it waits for the server; after that, we know what the server accepts.
   const bool waits = birth_ && birth_->handshake && !birth_->handshake->opened();
   if (waits && birth_->era == client_era_ && may_switch_era() && !eras_.of(birth_->era).value_or(false))
     birth_->silence.set(silence(), [this] { on_silence(); });
@@ -100,7 +100,7 @@ void Instance::shake_hands(std::shared_ptr<Handshake>& handshake) {
 
 // --- eras --------------------------------------------------------------------------------------------------
 
-// The client's own, unless it is known that the server doesn't take it.
+// The client's own, unless the server is known not to accept it.
 Era Instance::era_to_try() const {
   if (config_->era) return *config_->era;
   if (config_->cli) return Era::legacy;
@@ -111,7 +111,7 @@ bool Instance::may_switch_era() const {
   return !config_->era && !config_->cli && !birth_->refusal && !eras_futile_;
 }
 
-// Some servers take the era of their first message for good, so the other one has a start of its own.
+// Some servers stick to the era of their first message, so the other one needs a fresh start.
 void Instance::switch_era(std::string why) {
   birth_->refusal = std::move(why);
   birth_->era = other(birth_->era);
@@ -121,7 +121,7 @@ void Instance::switch_era(std::string why) {
   end_to_start_over();
 }
 
-// Not before the first is gone: it may be one that can't run twice.
+// Not before the first is gone: it may be a server that can't run twice.
 void Instance::end_to_start_over() {
   birth_->handshake.reset();
   birth_->other.reset();
@@ -143,8 +143,8 @@ std::chrono::milliseconds Instance::silence() const {
   return std::min(longest_silence, config_->start_timeout / 2);
 }
 
-// It may be slow, or not know what it was asked: it is asked in the other era as well, and its first good
-// answer decides.
+// It may be slow, or not understand what it was asked: it is asked in the other era as well, and its first
+// valid answer decides.
 void Instance::on_silence() {
   if (!birth_->handshake || birth_->handshake->opened()) return;
   log_info("{}: no answer for {} in the {} era; asking in the other one as well", config_->name,
@@ -167,7 +167,7 @@ void Instance::on_opened(const Handshake& by) {
   birth_->other.reset();
 }
 
-// What it takes is remembered for the next run; across builds it is taken for what it was.
+// What it accepts is remembered for the next run; across builds it is assumed to stay the same.
 void Instance::learn_eras(const Eras& now) {
   const Eras before = std::exchange(eras_, now);
   const auto& file = birth_ ? birth_->file : current_file_;
@@ -175,7 +175,7 @@ void Instance::learn_eras(const Eras& now) {
     EraCache(world_.files(), *config_, file).save(eras_);
 }
 
-// A server that isn't known is started for it. One that is shared has a handshake of ours, and isn't asked.
+// An unknown server is started for this. A shared one has mcpivot's handshake, and isn't asked.
 void Instance::ask_era(ClientId client, std::string_view hello, std::function<void()> then) {
   const bool lacks_words = config_->for_many && eras_.modern == true && eras_.discovered.empty();
   const bool known = eras_.modern && !lacks_words;
@@ -200,7 +200,7 @@ void Instance::put_era_question() {
     end_asking();
   });
   const auto on_answer = [this, again, birth = birth_->number, of = unborn()->id()](const Message& answer) {
-    // Nobody may want to know any more.
+    // The answer may not be needed any more.
     if (!birth_ || birth_->number != birth || !birth_->asks_era || unborn()->id() != of) return;
     if (!again && wants_modern_again(answer)) return put_era_question();
     const std::string result(answer.kind == Kind::result ? answer.text(answer.result) : std::string_view());
@@ -230,8 +230,8 @@ void Instance::tell_era_askers() {
   for (const auto& [client, then] : std::exchange(era_askers_, {})) then();
 }
 
-// As soon as there is a client and a server that can be spoken to. One that was asked for its era may have
-// taken that for its first message.
+// As soon as there are a client and a server to talk to. A server that was asked for its era may have treated
+// that as its first message.
 void Instance::open_handshake() {
   if (!knows_client() || !birth_ || !birth_->generation || birth_->handshake || birth_->asks_era ||
       birth_->starts_over)
@@ -240,7 +240,7 @@ void Instance::open_handshake() {
   shake_hands();
 }
 
-// What was started has ended before it was of any use. True: that isn't a failure yet.
+// The process ended before it was ready. True: that isn't a failure yet.
 bool Instance::dies_unborn(const Backend::Ending& ending) {
   if (birth_->starts_over) {
     start_over();
@@ -257,7 +257,8 @@ bool Instance::dies_unborn(const Backend::Ending& ending) {
   }
   const bool opened = !birth_->handshake || birth_->handshake->opened();
   if (opened || !may_switch_era()) return false;
-  // One that has taken this era crashes, most likely. If it does so again, it may be another program by now.
+  // A server that has accepted this era before has most likely crashed. If it happens again, it may be
+  // another program by now.
   if (std::exchange(eras_.of(birth_->era), std::nullopt).value_or(false)) return false;
   switch_era(fmt::format("it {}{}", ending.how, birth_->generation->backend().manner().unborn));
   return true;
@@ -265,7 +266,7 @@ bool Instance::dies_unborn(const Backend::Ending& ending) {
 
 // --- born, or not ------------------------------------------------------------------------------------------
 
-// A call that is made again and never answers blocks nothing; the second time in a row it is given up.
+// A replayed call that never answers blocks nothing; the second time in a row, it is given up.
 void Instance::on_birth_overdue() {
   const std::string limit = duration_text(config_->start_timeout);
   const auto keep = birth_->handshake;
@@ -301,7 +302,7 @@ void Instance::on_handshake(const Handshake& by,
 
 void Instance::on_born(Handshake::Outcome outcome) {
   late_replay_.clear();
-  // A server that cannot list what it had offered takes nobody's place.
+  // A server that can't list what its predecessor offered doesn't replace it.
   if (const FetchedLists::Refusal* const worse = offer_.why_worse(outcome.lists.refusals))
     return birth_failed(worse->why, true, worse->final);
   Eras now = eras_;
@@ -317,16 +318,16 @@ void Instance::on_born(Handshake::Outcome outcome) {
   });
 }
 
-// `ran`: its program did, at least. `refused`: it is there, and said no.
+// `ran`: its program did run. `refused`: it is there, but refused us.
 void Instance::birth_failed(std::string why, bool ran, bool refused) {
   const bool opened = birth_->handshake && birth_->handshake->opened();
-  if (birth_->refusal && opened) {  // it takes this era; what failed came after that
+  if (birth_->refusal && opened) {  // it accepts this era; the failure came after that
     eras_.of(birth_->era) = true;
     eras_.of(other(birth_->era)) = false;
   } else if (birth_->refusal) {
     log_info("{}: it doesn't speak the {} era either: {}", config_->name, text(birth_->era), why);
     why = *birth_->refusal;
-    // A process that was restarted for the other era may have died the first time, and said no to nothing.
+    // A process that was restarted for the other era may have died the first time without refusing anything.
     refused = refused && manner().comes_and_goes;
   } else if (birth_->handshake && !opened) {
     eras_.legacy = eras_.modern = std::nullopt;  // it may be another program by now
@@ -345,7 +346,7 @@ void Instance::birth_failed(std::string why, bool ran, bool refused) {
                                                               .asked = is_waited_for(),
                                                               .ends = ends(),
                                                               .refused = refused});
-  if (failure.refused) eras_futile_ = false;  // each try is somebody's, and has to be a whole one
+  if (failure.refused) eras_futile_ = false;  // each attempt is somebody's request, and must try both
   if (!failure.counts) --past_.starts;
   if (failure.postponed) return happens_first(Life::BirthPostponed{birth, *failure.postponed});
   if (!current_) ++young_deaths_;
@@ -359,7 +360,8 @@ void Instance::birth_failed(std::string why, bool ran, bool refused) {
                                   .refused = failure.refused});
 }
 
-// A call that two births in a row did not survive is not made again: else there would never be a third.
+// A call that two births in a row didn't survive is not replayed again: otherwise there would never be a
+// third.
 void Instance::blame_replay() {
   const Replay::Call* const call = birth_->handshake ? birth_->handshake->replaying() : nullptr;
   const std::string what = call != nullptr ? fmt::format("{} {}", call->method, call->params) : std::string();
@@ -368,7 +370,7 @@ void Instance::blame_replay() {
   replay_.drop(*call);
 }
 
-// Whatever is being born is no longer wanted.
+// The birth under way is no longer wanted.
 void Instance::abandon_birth() {
   const auto birth = std::exchange(birth_, nullptr);
   if (!birth) return;
@@ -384,11 +386,11 @@ void Instance::swap_in(Handshake::Outcome outcome) {
   fatal_replay_.clear();
   for (std::string& dropped : std::exchange(dropped_replays_, {}))
     outcome.failed_replays.push_back(std::move(dropped));
-  // What one client told the server, and what the server said to that, is not for the others.
+  // What one client told the server, and the server's answer, is not for the others.
   if (is_shared() && !outcome.failed_replays.empty())
     outcome.failed_replays = {"some of its clients' settings and calls"};
   const auto old = std::exchange(current_, birth->generation);
-  following_ = Following::not_needed;  // what was just born is new enough
+  following_ = Following::not_needed;  // the new generation is up to date
   past_.last_start_took = world_.timers().since(current_->started());
   Supervisor& supervisor = supervisor_for(current_->config());
   const auto [absence, forgotten] = supervisor.on_born();
@@ -398,7 +400,7 @@ void Instance::swap_in(Handshake::Outcome outcome) {
   if (!listened_.empty()) current_->listen(listened_);
   watcher_.on_catalog(*this);
   const bool unchanged = change.diff.empty();
-  // A session that was merely forgotten is nobody's concern, unless something is different in the new one.
+  // A session that was merely forgotten is nobody's concern, unless something changed in the new one.
   const bool silent = forgotten && unchanged && outcome.failed_replays.empty();
   const bool news =
       (current_->number() > 1 && !silent) || change.was_missing || (change.was_guess && !unchanged);
@@ -445,17 +447,17 @@ void Instance::swap_in(Handshake::Outcome outcome) {
   if (!change.was_guess || !unchanged) keep_for_next_run();
 }
 
-// Those who wait for it are told in any case; who waits for a build waits for what comes of that.
+// Those who wait for it are told in any case; those who wait for a build wait for the outcome of that.
 void Instance::tell_birth(const std::string& words, bool news) {
   if (reloads_.round() == Life::Round::bears) {
-    young_deaths_ = 0;  // what somebody asked for is not judged by what it was before
+    young_deaths_ = 0;  // a requested restart starts with a clean slate
     end_round({.ok = true, .text = words, .news = news});
   } else if (news) {
     add_notice(words);
   }
 }
 
-// What the model should know about the program that runs now: only if it is another one.
+// What the model should know about the program that runs now, if it has changed.
 std::string Instance::program_line(const std::optional<FileFacts>& before,
                                    const std::string& version_before) const {
   const std::string version = offer_.version();

@@ -1,5 +1,5 @@
-// How an instance lives: what happens to it goes into its Life, and what comes out of that is done here; and
-// how its generations die.
+// How an instance lives: events go into its Life, and the resulting effects are carried out here; and how its
+// generations die.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -15,15 +15,15 @@ namespace {
 
 using std::chrono::milliseconds;
 
-// Until one that is on its way is looked for again.
+// How soon to look again for a daemon that is coming up.
 constexpr milliseconds look_again_after{100};
 
 constexpr std::size_t most_lost_calls = 64;
 
-// Of hundreds of calls that die together only the first are told the server's last words.
+// Of hundreds of calls that die together, only the first get the server's stderr.
 constexpr std::size_t most_full_reports = 16;
 
-// Methods that change nothing: if the server dies over one, it can be asked again.
+// Methods that change nothing: if the server dies during one, it can be retried.
 bool is_read(Method method) {
   switch (method) {
     case Method::ping:
@@ -59,13 +59,13 @@ Life::Facts Instance::facts() const {
           .number = past_.starts + 1};
 }
 
-// What is done about it may make more happen: that waits for its turn.
+// Carrying out effects may cause more events: these wait for their turn.
 void Instance::happens(Life::Event event, std::function<void()> then) {
   happenings_.push_back({std::move(event), std::move(then)});
   live();
 }
 
-// What comes of a step that was just taken belongs to it, and goes before all that waits.
+// An event that results from the current step belongs to it, and goes before all waiting ones.
 void Instance::happens_first(Life::Event event) {
   happenings_.push_front({std::move(event), {}});
   live();
@@ -75,7 +75,7 @@ void Instance::live() {
   if (living_) return;
   const struct Turn {
     explicit Turn(bool& living) : living_(living) { living_ = true; }
-    ~Turn() { living_ = false; }  // also when something is thrown: what happens later must have its turn
+    ~Turn() { living_ = false; }  // even after an exception: later events must have their turn
     bool& living_;
   } turn(living_);
   for (;;) {
@@ -92,7 +92,7 @@ void Instance::live() {
   }
 }
 
-// Something has happened; or, if null, all that did has been dealt with.
+// Processes an event; null: all events have been processed.
 Life::Effects Instance::step(const Life::Event* event) {
   const State before = state();
   const std::string trouble_before(life_.trouble());
@@ -204,13 +204,14 @@ void Instance::count_kill(std::string reason) {
   past_.last_kill_at = world_.timers().date();
 }
 
-// What it worked on must not start it again.
+// Whether it was stopped, so that what was in flight must not start it again.
 bool Instance::stopped_on_request() const {
   const auto* const stopped = life_.get<Life::Stopped>();
   return !stops_.empty() || (stopped != nullptr && stopped->why == Life::Stopped::Why::on_request);
 }
 
-// One of those that drain, or end. A session with a daemon may end later than the daemon itself.
+// The end of a generation that was draining or ending. A session with a daemon may end later than the daemon
+// itself.
 void Instance::on_buried(Generation& generation, Death& death) {
   const bool on_request = stopped_on_request();
   if (current_) death.successor = current_->number();
@@ -227,7 +228,7 @@ void Instance::on_buried(Generation& generation, Death& death) {
   live();
 }
 
-// The current generation is gone because we wanted it so: to stop, to make room for the next one, or for
+// The current generation is gone because we ended it: to stop, to make room for the next one, or for
 // good.
 void Instance::on_ended(Death death) {
   past_.last_exit = ending_text(death);
@@ -260,7 +261,7 @@ void Instance::on_crash(const Death& death, const Backend::Ending& ending) {
   });
 }
 
-// What the earlier ones did says nothing of one that was good for something.
+// A generation that was useful resets the count.
 void Instance::count_young_death(const Generation& generation, bool young) {
   if (generation.answered() || !young) young_deaths_ = 0;
   if (young) ++young_deaths_;
@@ -315,7 +316,7 @@ std::vector<ClientId> Instance::settle_open(Generation& generation, const Death&
   return told;
 }
 
-// Those that waited for their clients have nobody to tell now: they are told when they come back.
+// Clients whose calls were parked can't be told now: they are told when they come back.
 void Instance::remember_lost(const Generation& generation, const Death& death) {
   for (std::string& state : generation.parked_states())
     lost_calls_.push_back({std::move(state), crash_report(death, "waiting for the client's input",
@@ -330,7 +331,7 @@ bool Instance::settle(const Generation& generation, Generation::Open& open, cons
   const Item* tool = request.known == Method::tools_call && !request.name().empty()
                          ? catalog().find(ListKind::tools, string_value(request.name()))
                          : nullptr;
-  const bool resumes = message.request_state && generation.owns_states();  // what nobody else knows of
+  const bool resumes = message.request_state && generation.owns_states();  // known to no other generation
   const bool safe = !reached || is_read(request.known) || (tool != nullptr && is_safe_to_repeat(*tool));
   if (again && safe && !resumes && !ends() && request.sent_before < manner.most_tries &&
       may_pass(request.origin, message)) {

@@ -1,5 +1,5 @@
-// The part of an instance's life in which others want another generation: it is built, started again,
-// configured otherwise, or follows another instance.
+// When somebody wants another generation of an instance: it is rebuilt, restarted, reconfigured, or follows
+// another instance.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -11,7 +11,7 @@
 namespace mcpivot {
 namespace {
 
-// How often an instance that has fallen behind looks whether it may follow.
+// How often an instance that is out of date checks whether it can be updated.
 constexpr std::chrono::milliseconds idle_pace{1'000};
 
 }  // namespace
@@ -36,13 +36,13 @@ void Instance::reload(Reload reload) {
     case ReloadRounds::Step::bear:
       if (config_->swap == SwapMode::overlap || !life_.is<Life::Ready>())
         return happens(Life::RoundBegins{.builds = false, .renews = false, .reason = reloads_.reason()});
-      reloads_.wait();  // it was not ready when that round began
+      reloads_.wait();  // it wasn't ready when that round began
       return happens(Life::RoundWaits{});
   }
 }
 
-// What was saved a moment ago, and has not been reported yet, belongs to the round that begins now: nobody
-// will report it any more.
+// What was saved a moment ago, and has not been reported yet, belongs to the round that begins now: it won't
+// be reported again.
 void Instance::take_up_saves(Reload& reload) const {
   reload.build = can_build();
   reload.renew = true;
@@ -58,7 +58,7 @@ void Instance::announce(Reload& reload) {
   };
 }
 
-// What came of a reload that the client didn't ask for.
+// Tells the outcome of a reload that the client didn't ask for.
 void Instance::tell(const ReloadOutcome& outcome) {
   if (outcome.news) add_notice(outcome.text);
 }
@@ -76,7 +76,7 @@ void Instance::follow_sources(const std::string& reason) {
 bool Instance::program_replaced(const std::string& reason) {
   const auto program = world_.files().program_of(config_->command);
   const auto& known = birth_ ? birth_->file : current_file_;
-  // By a build of ours, or it runs already.
+  // Replaced by our own build, or it is already running.
   if (build_ || (program && known && program->stamp.looks_like(known->stamp))) return false;
   reload({.build = false,
           .changed = true,
@@ -88,7 +88,7 @@ bool Instance::program_replaced(const std::string& reason) {
 }
 
 void Instance::fall_behind(Clock::Time since) {
-  // Its next start finds what is there.
+  // Its next start uses what is there.
   if (life_.is<Life::Stopped>() || life_.is<Life::Ending>() || ends()) return;
   const Generation* const newest = birth_ ? unborn() : current_.get();
   if (newest != nullptr && newest->started() >= since) return;
@@ -97,14 +97,14 @@ void Instance::fall_behind(Clock::Time since) {
   follow_when_idle();
 }
 
-// What is called from now on should be what the others call; but where two cannot run side by side, not at
-// the price of calls that are under way.
+// Calls from now on should reach the same version that others use; but if two can't run side by side, not at
+// the cost of calls in flight.
 bool Instance::must_follow(const Generation& serving, const Message& message) const {
   if (message.known != Method::tools_call || build_ || serving.has_parked(message)) return false;
   return config_->swap == SwapMode::overlap || (serving.calls() == 0 && !serving.parks());
 }
 
-// Calls under way, or tasks that somebody may yet fetch; but not forever.
+// Calls in flight, or tasks whose results may still be fetched; but not forever.
 bool Instance::has_work() const {
   const auto since_last_task = world_.timers().now() - current_->last_task();
   return current_->calls() > 0 || current_->parks() ||
@@ -119,13 +119,13 @@ void Instance::follow_when_idle() {
   });
 }
 
-// What is born from now on is new enough.
+// Whatever starts from now on is up to date.
 void Instance::forget_to_follow() {
   if (following_ == Following::soon) following_ = Following::not_needed;
   follow_timer_.cancel();
 }
 
-// If it fails, who waits for it gets the old one.
+// If it fails, those who wait for it get the old one.
 void Instance::follow() {
   following_ = Following::now;
   follow_timer_.cancel();
@@ -138,7 +138,7 @@ void Instance::follow() {
           }});
 }
 
-// What was in its way is gone.
+// The generation in its way is gone.
 void Instance::begin_round() {
   const bool builds = reloads_.begin(can_build());
   unwatch_sources();
@@ -200,7 +200,7 @@ void Instance::end_round(const ReloadOutcome& outcome) {
   if (next) happens(Life::RoundWaits{});
 }
 
-// Who waits for the next round shares its fate.
+// Those who wait for the next round get the same outcome.
 void Instance::give_up_round() {
   reloads_.gather();
   const bool unproven = reloads_.changes_server();
@@ -211,13 +211,13 @@ void Instance::give_up_round() {
   if (unproven) source_.gave_up(*this, reason);
 }
 
-// Each of those who share it says so.
+// Called by each client that shares it.
 void Instance::configure(ServerConfig config) {
   if (config.build.empty()) config.control.rebuild = {};
   if (config == *config_) return;
   adopt(std::move(config));
   happens(Life::Configured{}, [this] {
-    if (ends() || state() == State::stopped) return;  // the next start finds it
+    if (ends() || state() == State::stopped) return;  // the next start uses it
     reload({.build = false,
             .reason = "its configuration changed",
             .progress = {},

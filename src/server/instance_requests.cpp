@@ -15,7 +15,7 @@ namespace {
 
 using std::chrono::milliseconds;
 
-// How much of what a server works on at once one client of several may have.
+// How many of a shared server's concurrent calls one client may have.
 std::size_t share_of(const Generation& generation) {
   return std::max<std::size_t>(1, generation.backend().calls_at_once() / 2);
 }
@@ -63,10 +63,10 @@ void Instance::request(ToServer& asked, Hold hold_it) {
   const auto* const failed = life_.get<Life::Failed>();
   if (failed != nullptr && !failed->ran) return refuse(asker, message, std::string(trouble()));
   wait(asked);
-  live();  // one that shakes hands later takes it at once
+  live();  // a server whose handshake comes later takes it at once
 }
 
-// A call that this one goes on with was lost with its generation.
+// The parked call that this request continues, if it was lost with its generation.
 const Instance::LostCall* Instance::find_lost(const Message& message) const {
   if (!message.request_state) return nullptr;
   const std::string state = string_value(message.text(message.request_state));
@@ -85,8 +85,8 @@ bool Instance::needs_task(const Message& message, std::string_view name) const {
          find_member(find_member(tool->json, "execution"), "taskSupport") == R"("required")";
 }
 
-// Whether the user lets this through. Asked whenever something is about to be sent: the rules may have
-// changed while it waited.
+// Whether the user allows this. Checked whenever something is about to be sent: the rules may have changed
+// while it waited.
 bool Instance::may_pass(Asker asker, Method method, std::string_view name) const {
   return method != Method::tools_call || watcher_.allows_call(*this, asker, name);
 }
@@ -106,7 +106,7 @@ void Instance::refuse_call(Asker asker, const Message& message, std::string_view
                                                    : fmt::format("Unknown tool: {}", name)));
 }
 
-// An old generation that has the task which a request speaks of, or the call that it goes on with.
+// An old generation that has the task that a request names, or the call that it continues.
 Generation* Instance::keeper_of(const Message& message) const {
   if (message.request_state) {
     const auto parks = std::ranges::find_if(leaving_, [&](const auto& generation) {
@@ -127,7 +127,7 @@ void Instance::remember_setting(ClientId client, const Message& message) {
   replay_.learn_setting(client, message.known, message.text(message.params));
 }
 
-// A server that is shared speaks the legacy era with us, whatever its clients speak.
+// A shared server uses the legacy era with us, whatever its clients use.
 void Instance::listen(ClientId client, Uris uris) {
   if (is_shared()) return subscribe_to(client, uris);
   listened_ = std::move(uris);
@@ -150,7 +150,7 @@ void Instance::subscribe_to(ClientId client, const Uris& uris) {
   }
 }
 
-// A server that knows none of its clients is told nothing of one of them.
+// A shared server doesn't know its clients, so it gets no notifications from them.
 void Instance::notify(const Message& message) {
   if (Generation* generation = is_shared() ? nullptr : serving()) return generation->notify(message);
   if (life_.is<Life::Starting>() && !is_shared() && waiting_.add({}, message, 0)) return;
@@ -174,14 +174,15 @@ void Instance::tell_level() {
     current_->inquire("logging/setLevel", replay_.level(), [](const Message&) {});
 }
 
-// What one client no longer wants another may.
+// What one client no longer wants, another may.
 void Instance::unsubscribe(Asker asker, const Message& message) {
   remember_setting(asker.client, message);
   clients_.answer(asker, result_answer(message.text(message.id), "{}"));
   unsubscribe_if_unwanted(std::string(message.text(message.params)));
 }
 
-// While somebody subscribes, it may be to this: then the server says more than anybody wants to hear.
+// While a subscription is being made, it may be to this resource: then better a superfluous update than a
+// missing one.
 void Instance::unsubscribe_if_unwanted(const std::string& params) {
   if (!current_ || current_->ending() || !takes_subscriptions(initialize_result())) return;
   if (replay_.is_subscribed(string_value(find_member(params, "uri")))) return;
@@ -200,8 +201,8 @@ void Instance::refuse_crowded(Asker asker, const Message& message) const {
                      why_not_ready()));
 }
 
-// What one client has under way must not keep the others waiting, so it has its share of what the server
-// works on at once, and waits for its own calls alone.
+// One client's calls must not keep the others waiting, so each has its share of the server's concurrent
+// calls, and waits only for its own.
 void Instance::put(Generation& generation, ToServer& asked, bool waited) {
   const ClientId client = asked.asker.client;
   const bool may_go = !is_shared() || generation.open() < share_of(generation) ||
@@ -220,7 +221,7 @@ void Instance::refuse_turn(Asker asker, const Message& message, const std::strin
 }
 
 void Instance::take_turns() {
-  std::map<ClientId, bool> have_room;  // looked up once, for the many that wait
+  std::map<ClientId, bool> have_room;  // looked up once per client
   while (const Generation* const generation = serving()) {
     const auto next = turns_.take_first([&](ClientId client) {
       const auto [known, is_new] = have_room.emplace(client, false);
@@ -233,14 +234,14 @@ void Instance::take_turns() {
   }
 }
 
-// One that follows another client's is ready, and still lets requests wait.
+// An instance that is being updated is ready, and still lets requests wait.
 std::string Instance::why_not_ready() const {
   return life_.is<Life::Ready>() ? std::string(Life::words_of_room) : std::string(trouble());
 }
 
 void Instance::release_waiting() {
   if (serving() == nullptr) return;
-  for (const auto& waiting : turns_.take_all()) put_waiting(waiting);  // they came first
+  for (const auto& waiting : turns_.take_all()) put_waiting(waiting);  // these came first
   for (const auto& waiting : waiting_.take_all(false)) put_waiting(waiting);
   watch_overdue_calls();
 }
@@ -272,7 +273,7 @@ void Instance::refuse(Asker asker, const Message& message, const std::string& wh
                                   : life_.is<Life::Ready>() ? "is being replaced"
                                                             : manner().absent,
                                   why);
-  // What was stopped has nothing to do with its last words; and how a start failed has them already.
+  // If it was stopped, its stderr doesn't matter; and the report of a failed start already has it.
   const bool tells = state() != State::stopped && why.find('\n') == std::string::npos;
   const std::string lines = tells ? telling_lines(stderr_for_clients(past_.starts)) : std::string();
   if (!lines.empty()) words += fmt::format(".\n{}", lines);
@@ -295,7 +296,7 @@ void Instance::watch_overdue_calls() {
     watching_overdue_ = false;
     Generation* const generation = serving();
     if (generation == nullptr) return;
-    const auto keep = generation->shared_from_this();  // whoever is answered may ask for anything
+    const auto keep = generation->shared_from_this();  // a client that is answered may ask for anything
     const ServerConfig& config = generation->config();
     generation->expire();
     for (const auto& request : generation->take_overdue(config.call_timeout)) {

@@ -1,5 +1,5 @@
-// What becomes of a call while something newer than the generation that serves is on its way: it waits for
-// that, for a while, or its answer says that it comes from the old one.
+// What happens to a call while something newer than the current generation is on its way: it waits for that,
+// for a while, or its answer says that it is from the old one.
 #include <fmt/format.h>
 
 #include <utility>
@@ -9,7 +9,8 @@
 
 namespace mcpivot {
 
-// Those that go on with a call must reach the generation that has it. Whoever comes later does not overtake.
+// A request that continues a call must reach the generation that has the call. Later calls don't overtake
+// held ones.
 bool Instance::must_hold(const Generation& serving, const Message& message) const {
   if (message.known != Method::tools_call || !config_->waits_for_saves() || message.request_state ||
       serving.has_parked(message))
@@ -32,14 +33,14 @@ void Instance::changes_over() {
   });
 }
 
-// To what serves now, new or not.
+// Sends it to the current generation, new or not.
 void Instance::let_go(const WaitingRoom::Waiting& held) {
   const Message message = held.message.message();
   ToServer asked(held.asker, message, held.sent_before);
   request(asked, Hold::never);
 }
 
-// For the model, if what it reads may not be what its last change does. Empty: nothing newer is known of.
+// For the model, if the answer may not reflect its last change. Empty: nothing newer is known.
 std::string Instance::remark_on_answer(const GenerationId& from) const {
   const std::string whose =
       fmt::format("[mcpivot] this answer is from {} {} of \"{}\"", manner().life, from.number, config_->name);

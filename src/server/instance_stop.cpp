@@ -1,4 +1,4 @@
-// The part of an instance's life in which others want none of it: it is stopped, rests, and ends for good.
+// How an instance is stopped, rests when idle, and ends for good.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -30,7 +30,7 @@ void Instance::stop(std::function<void(const StopResult&)> done, bool others) {
   });
 }
 
-// Whoever came before the stop does not get what it ends.
+// Requests that came before the stop are refused.
 void Instance::refuse_stopped() {
   for (const auto& waiting : take_waiting())
     if (waiting.is_request())
@@ -40,7 +40,7 @@ void Instance::refuse_stopped() {
                       waiting.sent_before > 0 ? "the next call starts it" : "the request never reached it"));
 }
 
-// Those who wanted it stopped are told; and if it is to be there again, it is started at the next try.
+// Tells those who wanted it stopped; and if it must run again, it is started at the next attempt.
 void Instance::on_daemon_stopped(const DaemonSupervisor::Stopped& stopped) {
   young_deaths_ = 0;
   stopping_ = {};
@@ -60,7 +60,7 @@ void Instance::on_daemon_stopped(const DaemonSupervisor::Stopped& stopped) {
   live();
 }
 
-// One that somebody wants stopped has ended; of several, the last to serve counts.
+// A generation that somebody wants stopped has ended; of several, the last one counts.
 void Instance::note_end(const Generation& generation, const std::string& how) {
   if (stops_.empty()) return;
   stopping_.how = fmt::format("it {}", how);
@@ -79,7 +79,7 @@ void Instance::rest() {
   happens(Life::Rest{});
 }
 
-// Nothing of it is on its way out any more: those who wanted it stopped are told.
+// All of its generations have ended: tells those who wanted it stopped.
 void Instance::finish_stop() {
   const Command command = std::exchange(stopping_command_, {}).value_or(config_->command);
   const auto stopping = std::make_shared<Stopping>();
@@ -93,7 +93,7 @@ void Instance::finish_stop() {
   stoppings_.push_back(stopping);
   world_.end_processes_running(*program, farewell, [this, weak = std::weak_ptr(stopping)](auto others) {
     const auto still = weak.lock();
-    if (!still) return;  // they were told sooner, or we are gone
+    if (!still) return;  // they have been told already, or we are gone
     stoppings_.remove(still);
     still->result.others = std::move(others);
     still->tell();
@@ -114,7 +114,7 @@ void Instance::refuse_waiting(const std::string& why) {
       refuse(waiting.asker, waiting.message.message(), words(waiting.sent_before > 0));
 }
 
-// Whoever destroys us next finds no handler of theirs under way.
+// So that no handler runs after whoever is told destroys us.
 void Instance::cancel_timers() {
   for (auto* timer : {&patience_timer_, &overdue_timer_, &long_birth_timer_, &follow_timer_, &held_timer_})
     timer->cancel();
@@ -132,7 +132,7 @@ void Instance::shut_down(std::chrono::milliseconds patience, std::function<void(
   patience_ = patience;
   shut_down_ = std::move(done);
   happens(Life::Farewell{"mcpivot is shutting down"}, [this] {
-    // There is no time to wait for these.
+    // There is no time left to wait for these.
     for (const auto& stopping : std::exchange(stoppings_, {})) stopping->tell();
     daemon_.give_up_stop("mcpivot is shutting down; whether the daemon was stopped is unknown");
   });

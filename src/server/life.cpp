@@ -13,7 +13,7 @@ struct Cases : F... {
   using F::operator()...;
 };
 
-// What went wrong before, for somebody who waits for a start that may fail again.
+// Includes what went wrong before, for those who wait for a start that may fail again.
 std::string starting_words(int number, const Life::State& before) {
   const auto* const failed = std::get_if<Life::Failed>(&before);
   std::string words = fmt::format("it is starting (generation {})", number);
@@ -22,7 +22,7 @@ std::string starting_words(int number, const Life::State& before) {
   return words;
 }
 
-// One that ends for good is no longer born, built or stopped.
+// An instance that is ending for good is no longer started, built or stopped.
 template <class Event>
 constexpr bool concerns_leaving(const Event&) {
   return std::is_same_v<Event, Life::Retired> || std::is_same_v<Event, Life::Farewell>;
@@ -62,14 +62,14 @@ Life::Effects Life::next(const Facts& facts) {
 
 // --- births
 
-// Unless one is under way, or cannot be.
+// Unless one is under way, or isn't possible.
 void Life::bear(const std::string& reason) {
   if (next_ == Next::birth || facts_.held || is<Leaving>()) return;
   drop_back_off();
   next_ = Next::nothing;
-  if (!facts_.overlaps) {  // it cannot run twice, and not during a build either
+  if (!facts_.overlaps) {  // it can't run twice, nor during a build
     if (facts_.round == Round::builds || facts_.round == Round::waits) return;
-    if (facts_.others || has_current()) {  // it could when that one was started
+    if (facts_.others || has_current()) {  // it could run twice when that one was started
       make_room();
       next_ = Next::room;
       reason_ = reason;
@@ -79,12 +79,12 @@ void Life::bear(const std::string& reason) {
   next_ = Next::birth;
   ++births_;
   reason_ = reason;
-  const bool tried_before = facts_.comes_and_goes && is<Failed>();  // and it is not news that we try
+  const bool tried_before = facts_.comes_and_goes && is<Failed>();  // so another attempt is not news
   if (!has_current() && !tried_before) state_ = Starting{starting_words(facts_.number, state_)};
   do_(Do::start, reason);
 }
 
-// What is being born already may be older than what is wanted.
+// The birth under way may be older than what is wanted.
 void Life::bear_again(const std::string& reason) {
   const bool ends_one = next_ == Next::birth;
   drop_birth();
@@ -103,7 +103,7 @@ void Life::drop_birth() {
   if (next_ == Next::birth || next_ == Next::room) next_ = Next::nothing;
 }
 
-// Whatever was to come is not to come any more.
+// Cancels whatever was to come next.
 void Life::drop_plans() {
   drop_back_off();
   do_(Do::stop_build);
@@ -115,7 +115,7 @@ void Life::back_off() {
   do_(Do::back_off);
 }
 
-// What is on its way to rest is started again when it has ended.
+// If it is ending because it was idle, it is started again when it has ended.
 void Life::on(const Wanted& event) {
   const auto* const ending = get<Ending>();
   if (is<Stopped>()) return bear(event.reason);
@@ -124,8 +124,8 @@ void Life::on(const Wanted& event) {
   reason_ = event.reason;
 }
 
-// One that failed waits for its next try, unless that costs little, or may be better this time; for one that
-// said no, this is the next try.
+// After a failure it waits for the next attempt, unless an attempt costs little or may succeed now; if the
+// server refused us, this is the next attempt.
 void Life::on(const Needed&) {
   if (facts_.stop_wanted) return;
   const auto* const failed = get<Failed>();
@@ -146,8 +146,8 @@ void Life::on(const Born& event) {
   state_ = Ready{};
 }
 
-// Whoever waits for a build waits for what comes of that. A server that says no is not asked again and again,
-// and nobody waits for another answer.
+// Those who wait for a build wait for its outcome. A server that refuses us isn't asked over and over, and
+// nobody waits for another answer.
 void Life::on(const BirthFailed& event) {
   if (!is_under_way(event.birth)) return;
   next_ = Next::nothing;
@@ -174,7 +174,7 @@ void Life::make_room() {
   do_(Do::end_current);
 }
 
-// One that cannot run twice makes room first.
+// A server that can't run twice makes room first.
 void Life::on(const RoundWaits&) {
   if (facts_.overlaps) return;
   drop_birth();
@@ -188,14 +188,14 @@ void Life::on(const RoundBegins& event) {
   }
   if (event.renews) return renew(event.reason);
   facts_.round = Round::bears;
-  if (facts_.comes_and_goes) {  // a session is not older than what was asked for
+  if (facts_.comes_and_goes) {  // a session can't be older than what was asked for
     if (next_ == Next::birth) return do_(Do::join_birth);
     return bear(event.reason);
   }
   bear_again(event.reason);
 }
 
-// One that began before the build ended may run the old code.
+// A generation that was started before the build ended may run the old code.
 void Life::on(const Built& event) {
   facts_.round = Round::bears;
   if (facts_.comes_and_goes) return renew(event.reason);
@@ -246,15 +246,15 @@ void Life::on(const Stop& event) {
   if (event.at_once) do_(Do::stop_daemon);
 }
 
-// Not while somebody wants the next one.
+// Not while the next generation is wanted.
 void Life::on(const Rest&) {
   if (!is<Ready>() || next_ != Next::nothing) return;
   state_ = Ending{Ending::For::rest};
   do_(Do::end_current);
 }
 
-// What is being born would be born of the old one.
-// What is stopped and waits for room has nothing yet that could be too old.
+// A birth under way would use the old configuration. If it is stopped or waits for room, nothing is out of
+// date yet.
 void Life::on(const Configured&) {
   if (!is<Stopped>() || next_ != Next::room) drop_birth();
 }
@@ -273,7 +273,7 @@ void Life::on(const Farewell& event) {
   do_(Do::refuse_waiting, event.words);
   do_(Do::give_up_round);
   do_(Do::settle);
-  do_(Do::end_current);  // perhaps again: there may be less patience now
+  do_(Do::end_current);  // perhaps again, with less patience
   do_(Do::end_others);
   state_ = Leaving{event.words};
 }

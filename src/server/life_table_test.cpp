@@ -75,7 +75,7 @@ std::vector<NamedEvent> all_events() {
   return events;
 }
 
-// What speaks of a birth speaks of the last one.
+// Events about a birth are about the last one.
 Life::Event about(const Life& life, Life::Event event) {
   if (auto* const born = std::get_if<Life::Born>(&event)) born->birth = life.births();
   if (auto* const failed = std::get_if<Life::BirthFailed>(&event)) failed->birth = life.births();
@@ -91,7 +91,8 @@ std::string step(Life life, const NamedEvent& event, Facts facts) {
   return fmt::format("{} | {}", name_of(life), done);
 }
 
-// Whether it can: nobody loses what isn't there, and no round begins before what ends has ended.
+// Whether it can happen: nothing that doesn't exist can be lost, and no round begins before what is ending
+// has ended.
 bool can_happen(const Life& life, const Life::Event& event, const Facts& facts) {
   const auto is = [&]<class E>(std::type_identity<E>) { return std::holds_alternative<E>(event); };
   if (is(std::type_identity<Life::Lost>())) return life.is<Life::Ready>();
@@ -109,7 +110,7 @@ bool can_happen(const Life& life, const Life::Event& event, const Facts& facts) 
   return !of_round || !life.is<Life::Ending>();
 }
 
-// All that a life of this kind can come to, by name.
+// All states that a life of this kind can reach, by name.
 std::map<std::string, Life> reachable(const Facts& kind) {
   const Life stopped;
   std::map<std::string, Life> found{{name_of(stopped), stopped}};

@@ -16,7 +16,7 @@ using Facts = Life::Facts;
 using Next = Life::Next;
 using Round = Life::Round;
 
-// --- lives that have come so far
+// --- lives in various states
 
 const Facts plain{};
 const Facts once{.overlaps = false};
@@ -43,7 +43,7 @@ Life failed(const Facts& facts = plain) {
   return after({Life::Wanted{"first start"}, Life::BirthFailed{1, "it exited with code 1", true, "failed"}},
                facts);
 }
-Life reborn() {  // one serves, and the next is being born
+Life reborn() {  // one is serving, and the next is starting
   Life life = ready();
   life.on(Life::RoundBegins{.builds = false, .renews = false, .reason = "on request"},
           with(plain, Round::bears));
@@ -207,7 +207,7 @@ TEST(Life, a_postponed_birth_is_no_failure_and_keeps_its_reason) {
   EXPECT_EQ(life.trouble(), "it is being started: make up");
 }
 
-// --- what is asked of one that does not serve
+// --- requests while nothing is serving
 
 TEST(Life, a_request_starts_what_is_stopped) {
   Life life;

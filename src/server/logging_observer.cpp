@@ -9,7 +9,7 @@ namespace {
 
 constexpr std::size_t garbage_shown = 500;
 
-// Who says it, or is told.
+// The sender, or the recipient.
 std::string peer(const Seen& seen) {
   if (seen.way == Seen::Way::to_server || seen.way == Seen::Way::from_server) return std::string(seen.server);
   return fmt::format("client {}", std::to_underlying(seen.client));
@@ -19,7 +19,8 @@ bool is_received(const Seen& seen) {
   return seen.way == Seen::Way::from_client || seen.way == Seen::Way::from_server;
 }
 
-// What a server prints by mistake helps to find it; what a client says is nobody's business.
+// What a server prints by mistake is shown, because it helps to find the mistake; what a client sends is
+// private.
 void log_refused(const Seen& seen) {
   if (seen.way != Seen::Way::from_server || seen.raw.empty())
     return log_warn("{}: refused a message: {}", peer(seen), seen.why);
@@ -28,7 +29,7 @@ void log_refused(const Seen& seen) {
            shown.size() < seen.raw.size() ? "…" : "");
 }
 
-// Which request it is about, if it says so.
+// Which request it is about, if any.
 std::string_view request_of(const Seen& seen) {
   if (seen.message == nullptr) return {};
   const Message& message = *seen.message;
@@ -46,7 +47,7 @@ void LoggingObserver::saw(const Seen& seen) {
     return log_debug("{}: dropped {}: {}", peer(seen), request_of(seen), seen.why);
   const bool refused = is_received(seen) && seen.what == Seen::What::refused;
   if (refused) log_refused(seen);
-  // A message that was read has been seen before it was refused.
+  // A message that could be parsed was logged before it was refused.
   if (!log_enabled(LogLevel::trace) || (refused && (seen.message != nullptr || seen.raw.empty()))) return;
   log_trace("{} {} {}", peer(seen), is_received(seen) ? '>' : '<', seen.line());
 }

@@ -7,7 +7,7 @@
 namespace mcpivot {
 namespace {
 
-// One text that is kept, or none.
+// Keeps one text, or none.
 class OneText final : public Files {
  public:
   std::optional<FileFacts> program_of(const Command&) const override { return std::nullopt; }

@@ -12,17 +12,17 @@
 namespace mcpivot {
 namespace {
 
-// Whether a call's argument is this value: "connect" as it stands, other JSON by its text.
+// Whether a call's argument is this value: strings are compared without quotes, other JSON by its text.
 bool has_argument(std::string_view params, const ReplayRule& rule) {
   if (rule.key.empty()) return true;
   const std::string_view value = find_member(find_member(params, "arguments"), rule.key);
   return value.starts_with('"') ? string_value(value) == rule.value : value == rule.value;
 }
 
-// A token of the client's own might be an id of ours, toward the server.
+// The client's own token might equal one of our ids at the server.
 constexpr std::string_view token_of_nobody = R"("repeated by mcpivot")";
 
-// With what was asked in an earlier round, which the next server has not asked.
+// Whether it answers questions of an earlier round, which the next generation has not asked.
 bool goes_on_with_a_call(const Message& request) {
   return request.request_state || !find_member(request.text(request.params), "inputResponses").empty();
 }
@@ -31,7 +31,7 @@ bool same_uri(std::string_view params, std::string_view other) {
   return same_id(find_member(params, "uri"), find_member(other, "uri"));
 }
 
-// The fewer, the more is said.
+// Lower is more verbose.
 std::size_t rank_of_level(std::string_view params) {
   return rank_of(string_value(find_member(params, "level")));
 }
@@ -58,7 +58,7 @@ void Replay::learn_setting(ClientId by, Method method, std::string_view params) 
   if (method == Method::resources_subscribe) settings.subscriptions.emplace_back(params);
 }
 
-// How a task ends is not known yet, and nobody would fetch the result of another one.
+// Not tasks: how one ends isn't known yet, and nobody would fetch the result of another.
 void Replay::learn_call(ClientId by, const Message& request, const Message& answer) {
   const std::string_view result = answer.text(answer.result);
   if (request.task || goes_on_with_a_call(request) || is_input_required(result)) return;
@@ -123,7 +123,7 @@ Replay::Memory Replay::memory(ClientId client) const {
   return memory;
 }
 
-// What others have called since counts.
+// Calls that others have made since take precedence.
 void Replay::set_memory(ClientId client, Memory memory) {
   settings_[client] = {std::move(memory.log_level), std::move(memory.subscriptions)};
   for (Kept& call : memory.calls)

@@ -12,7 +12,7 @@
 namespace mcpivot {
 namespace {
 
-// One that was stopped on request waits for a call: somebody may be in the middle of a build.
+// An instance that was stopped on request waits for a call: somebody may be in the middle of a build.
 bool runs(const Instance& instance) {
   return instance.state() != Instance::State::stopped;
 }
@@ -26,8 +26,8 @@ Server::Server(World& world, const ServerConfig& config)
   watch(config);
 }
 
-// What was saved along with the configuration has not been reported yet. Its instances take it up with their
-// configuration, if that is another one; else they are told when all of them have it.
+// What was saved along with the configuration has not been reported yet. Instances pick it up with their new
+// configuration, if it changed; otherwise they are told once all of them have it.
 void Server::configure(const ServerConfig& config) {
   unseen_ = unseen_ || (watch_ && watch_->unsettled(true));
   watch(config);
@@ -41,7 +41,7 @@ void Server::configure(const ServerConfig& config) {
 
 void Server::watch(const ServerConfig& config) {
   watch_.reset();
-  tell_if_over();  // what was unsettled is not looked at any more
+  tell_if_over();  // what was unsettled is no longer watched
   if (!config.watching) return;
   SourceWatch::Handlers handlers;
   handlers.on_sources = [this](const std::string& reason) {
@@ -61,7 +61,7 @@ void Server::change_ends(Changes::Id id, bool ok) {
   tell_if_over();
 }
 
-// To look takes a system call: of many calls in a row, not each one does.
+// Checking takes a system call, so of many calls in a row, not every one checks.
 bool Server::unsettled(bool look) const {
   if (!watch_) return unseen_;
   if (look) {
@@ -110,7 +110,7 @@ void Server::reload(const ServerConfig& config, Reload reload) {
   Reload proof = reload;
   proof.changed = true;
   proof.done = [this, instance, config, reload = std::move(reload)](const ReloadOutcome& outcome) {
-    // Its client left: another one goes on.
+    // Its client left: another instance continues.
     if (!outcome.ok && instance->ends() && !closed_) {
       handed_over_ = instance->id();
       return this->reload(config, reload);
@@ -169,8 +169,8 @@ std::shared_ptr<SharedInstance> Server::join(Clients& clients, const ServerConfi
   return shared;
 }
 
-// Clients' own instances run side by side. But one that is shared takes the place of all that came before it,
-// and whatever comes after it takes its place; one that cannot run twice waits for them.
+// Clients' own instances run side by side. But a shared one replaces all that came before it, and whatever
+// comes after it replaces it; one that can't run twice waits for them.
 bool Server::has_predecessor(const Instance& of) const {
   for (const Instance* const other : instances_) {
     if (other == &of) return false;

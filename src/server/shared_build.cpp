@@ -15,7 +15,7 @@ class SharedBuild::Share final : public Build {
         stopped_(owner.world_.timers()) {}
   ~Share() override { owner_.leave(*this); }
 
-  // While others want the build, it ends for this one alone.
+  // While others want the build, it ends only for this one.
   void stop(const std::string& why) override {
     const Shares& building = owner_.building_;
     if (building.size() == 1 && building.front().lock().get() == this) return owner_.build_->stop(why);
@@ -51,8 +51,8 @@ std::shared_ptr<Build> SharedBuild::join(const ServerConfig& config, bool for_sa
   return share;
 }
 
-// With the configuration as it is by now: that of the last who asked. Who asked for a build gets one that
-// began after that.
+// Uses the latest configuration, that of the last who asked. Whoever asked for a build gets one that began
+// after that.
 void SharedBuild::begin() {
   building_ = std::exchange(waiting_, {});
   const bool for_saves =

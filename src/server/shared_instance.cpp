@@ -13,7 +13,7 @@
 namespace mcpivot {
 namespace {
 
-// How often it is looked whether the last calls of a client that has lost it are over.
+// How often to check whether the last calls of a client that has lost the server are done.
 constexpr std::chrono::milliseconds let_go_pace{50};
 
 }  // namespace
@@ -29,7 +29,7 @@ SharedInstance::SharedInstance(World& world, Clients& clients, Instance::Source&
 // --- who shares it
 
 void SharedInstance::join(ClientId client, Instance::Watcher& desk) {
-  // It had lost it, and some of its calls go on.
+  // It had lost the server, and some of its calls are still running.
   if (const auto old = std::ranges::find(sharers_, client, &Sharer::client); old != sharers_.end()) {
     const auto done = std::move(old->when_gone);
     sharers_.erase(old);
@@ -68,7 +68,7 @@ void SharedInstance::retire_itself() {
   if (std::exchange(end_, End::under_way) == End::none) instance_.retire([this] { on_gone(); });
 }
 
-// Calls end in many ways, and none of them is worth a look for those that nobody has lost.
+// Polls, because calls end in many places, which should cost nothing while no client has lost the server.
 void SharedInstance::let_go_later() {
   let_go_.set(let_go_pace, [this] {
     std::vector<ClientId> idle;
@@ -100,7 +100,7 @@ Instance::Watcher* SharedInstance::desk_of(ClientId client) const {
   return found == sharers_.end() ? nullptr : found->desk;
 }
 
-// What one of them does about it may make others come or go.
+// What one desk does may add or remove others.
 template <class Do>
 void SharedInstance::each(Do&& what) {
   std::vector<ClientId> clients;
@@ -141,7 +141,7 @@ void SharedInstance::tell_model(const Instance& instance, const std::string& wor
   each([&](Instance::Watcher& desk) { desk.tell_model(instance, words, know); });
 }
 
-// In words for all of them, as the first of them sees it: they have the same configuration.
+// In texts for all of them, the name that the first of them sees: they have the same configuration.
 std::string SharedInstance::shown_name(const Instance& instance, ClientId client, ListKind kind,
                                        const std::string& own) {
   Instance::Watcher* desk = desk_of(client);
@@ -149,8 +149,9 @@ std::string SharedInstance::shown_name(const Instance& instance, ClientId client
   return desk == nullptr ? own : desk->shown_name(instance, client, kind, own);
 }
 
-// A terminal has no desk of its own, and a call that is made again was somebody's. A client that has lost it
-// stays among them while anything of it waits, so that this goes by nobody else's rules.
+// A terminal has no desk here, and a replayed call may be anybody's: these are allowed if any client's is. A
+// client that has lost the server stays in the list while its requests wait, so nobody else's rules apply to
+// them.
 bool SharedInstance::allows_call(const Instance& instance, Asker asker, std::string_view name) const {
   const auto allows = [&](const Sharer& sharer) {
     return sharer.stays() && sharer.desk->allows_call(instance, asker, name);
@@ -171,7 +172,7 @@ void SharedInstance::pass_answer(const Instance& instance, const Generation::Req
                                             instance.name())));
   if (Instance::Watcher* const desk = desk_of(said.to.client))
     return desk->pass_answer(instance, request, said);
-  // A terminal's; or its client's desk has let go of us, because it ends.
+  // A terminal's; or that of a client whose desk has left, because it is ending.
   if (!request.origin.through) return clients_.pass(said);
   const NoticeInAnswer heading(said.message, {}, {}, call_heading(instance.name(), request.name()));
   heading.add_to(said.edits);
@@ -197,7 +198,7 @@ void SharedInstance::pass(const Instance& instance, ToClient& said) {
   }
 }
 
-// Whom a notification is for that doesn't say so itself.
+// The recipients of a notification that has no addressee.
 std::vector<ClientId> SharedInstance::addressees(const Instance& instance, const Message& message) const {
   if (message.kind != Kind::notification) return {};
   const std::string method = string_value(message.text(message.method));

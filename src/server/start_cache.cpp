@@ -35,7 +35,7 @@ std::string name_of(const ServerConfig& config, const std::optional<FileFacts>& 
   return sha256(all);
 }
 
-// What is in it is sent as it is, so it must be what we wrote: JSON on one line, in UTF-8.
+// Its content is sent unchanged, so it must be what we wrote: JSON on one line, in UTF-8.
 bool is_ours(const std::string& text) {
   if (text.find('\n') + 1 != text.size()) return false;
   JsonCursor cursor(text);

@@ -7,7 +7,7 @@
 namespace mcpivot {
 namespace {
 
-// Files that are kept in memory.
+// Files in memory.
 class KeptTexts final : public Files {
  public:
   std::optional<FileFacts> program_of(const Command&) const override { return std::nullopt; }
@@ -46,7 +46,7 @@ TEST_F(StartCacheFiles, what_was_saved_is_loaded) {
   EXPECT_EQ(last->catalog.list(ListKind::tools), catalog_.list(ListKind::tools));
 }
 
-// It would be sent to the client as it is, and a newline within a message makes two of it.
+// It would be sent to the client unchanged, and a newline would split the message in two.
 TEST_F(StartCacheFiles, a_file_that_cannot_be_sent_as_it_is_counts_as_none) {
   for (const std::string_view text :
        {std::string_view("{\"initialize\":{\n},\"tools\":[]}\n"),
@@ -60,8 +60,8 @@ TEST_F(StartCacheFiles, a_file_that_cannot_be_sent_as_it_is_counts_as_none) {
   }
 }
 
-// Whoever can list the folder must not be able to guess a token from a name: that takes a hash that is made
-// for it.
+// Somebody who can list the folder must not be able to guess a token from a name, so the hash must be a
+// cryptographic one.
 TEST_F(StartCacheFiles, a_file_is_named_by_the_sha256_of_what_may_be_secret) {
   config_.command.env = {{"TOKEN", "one"}};
   save();
@@ -82,7 +82,7 @@ TEST_F(StartCacheFiles, what_one_kind_of_client_was_told_is_there_for_others_if_
   EXPECT_FALSE(modern.load_anyones().has_value()) << "what a server says in another era is something else";
 }
 
-// --- clients that are several
+// --- several clients
 
 TEST_F(StartCacheFiles, of_many_clients_are_for_those_that_introduce_themselves_in_the_same_words) {
   config_.for_many = true;

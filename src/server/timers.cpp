@@ -7,7 +7,7 @@
 namespace mcpivot {
 namespace {
 
-// Cancelled entries are thrown out when they are most of the heap, and it is worth the while.
+// Cancelled entries are removed when they make up most of the heap, and there are at least this many.
 constexpr std::size_t least_to_clean = 64;
 
 }  // namespace
@@ -45,7 +45,7 @@ void Timers::cancel(std::uint32_t slot) {
   ++one.count;
   if (!std::exchange(one.set, false)) return;
   --set_;
-  // What it holds may, when it goes, destroy other alarms.
+  // Destroying the handler may destroy other alarms.
   const auto gone = std::exchange(one.ring, nullptr);
 }
 
@@ -77,7 +77,7 @@ bool Timers::ring_one() {
   slot.set = false;
   --set_;
   const auto ring = std::exchange(slot.ring, nullptr);
-  // Whatever one of them does, the others must ring in their time.
+  // Whatever one of them does, the others must ring on time.
   survive("alarm", ring);
   return true;
 }

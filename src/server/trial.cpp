@@ -81,7 +81,7 @@ void Trial::settle(std::expected<Handshake::Outcome, std::string> outcome) {
   if (outcome_ && outcome_->lists.refusals.empty()) keep_for_next_run();
 }
 
-// The first client need not wait for what is known now.
+// So that the first client needn't wait for what is known now.
 void Trial::keep_for_next_run() const {
   StartCache(world_.files(), *config_, program_, hello_, Era::legacy)
       .save(outcome_->initialize_result, outcome_->lists.catalog);
@@ -102,7 +102,7 @@ void Trial::on_death(Generation& generation, const Backend::Ending& ending) {
   const bool opened = handshake_ && handshake_->opened();
   handshake_.reset();
   std::string why = fmt::format("it {}{}", ending.how, generation.backend().manner().unborn);
-  // Some servers end at a first message that they do not know.
+  // Some servers exit at a first message that they don't know.
   if (!starts_over_ && !opened && !ending.unreachable && !ending.from_outside && may_switch_era()) {
     refusal_ = why;
     starts_over_ = true;

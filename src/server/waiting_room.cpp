@@ -24,7 +24,7 @@ bool WaitingRoom::add(Waiting waiting) {
   return true;
 }
 
-// False: it would have more than whoever has the most, and nobody makes way.
+// False: the client would have more than anybody else, so nobody makes way.
 bool WaitingRoom::make_room(ClientId client, std::size_t places) {
   auto shares = shares_of(
       waiting_, [](const Waiting& one) { return one.asker.client; },
@@ -35,7 +35,7 @@ bool WaitingRoom::make_room(ClientId client, std::size_t places) {
     taken += share;
     if (who == client) own += share;
   }
-  std::vector<std::size_t> leave;  // where they are, the last first of each client
+  std::vector<std::size_t> leave;  // positions, last first for each client
   while (taken + places > most_waiting) {
     const auto most = std::ranges::max_element(shares, {}, [](const auto& share) { return share.second; });
     if (most == shares.end() || most->first == client || most->second <= own) return false;
@@ -83,7 +83,7 @@ std::deque<WaitingRoom::Waiting> WaitingRoom::take_all(bool held) {
   return taken;
 }
 
-// The patience may have changed since the first of them came, so the first to come need not be the first to
+// The patience may have changed since the first of them came, so the first to come isn't always the first to
 // go.
 void WaitingRoom::set_timer() {
   if (waiting_.empty()) return timer_.cancel();
@@ -93,7 +93,7 @@ void WaitingRoom::set_timer() {
     if (due == waiting_.end()) return;
     const Waiting overdue = std::move(*due);
     waiting_.erase(due);
-    set_timer();  // before anything else: that may throw, or come back here
+    set_timer();  // first: the rest may throw, or call this again
     if (overdue.is_request()) on_overdue_(overdue);
   });
 }

@@ -15,7 +15,7 @@ using testing::IsEmpty;
 
 class Room : public testing::Test {
  protected:
-  // A request of this client with so many bytes, about.
+  // A request of this client with about this many bytes.
   bool add(int client, int id, std::size_t bytes = 0) {
     const std::string line = request_line(std::to_string(id), "tools/call",
                                           fmt::format(R"({{"x":"{}"}})", std::string(bytes, 'x')));
