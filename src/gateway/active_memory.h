@@ -16,8 +16,8 @@ class ActiveMemory {
   // For this configuration file; empty: nothing is remembered.
   ActiveMemory(Files& files, const std::string& config_file);
 
-  // As they were when this one was made, or as it saved them last: what others save meanwhile is theirs.
-  // Nothing: this file was never used.
+  // As they were when this object was created, or as it saved them last; what other mcpivots save in the
+  // meantime doesn't count. Nothing: this file was never used.
   const std::optional<std::set<std::string>>& active() const { return active_; }
   void save(const std::set<std::string>& active);
 

@@ -1,6 +1,6 @@
 // What a modern client listens to: its `subscriptions/listen` requests, which stay open until it cancels
-// them. They end here, whatever the servers are: a server that is restarted, replaced or of the legacy era
-// makes no difference to them.
+// them. They are handled here, whatever the servers are: a server that is restarted, replaced or of the
+// legacy era makes no difference to them.
 //
 // Plain data; one thread.
 #pragma once
@@ -18,25 +18,25 @@ namespace mcpivot {
 
 class ClientListens {
  public:
-  // What one of them is told, in the exchange that it came with.
+  // A line for one of them, in the exchange that it came with.
   struct Line {
     std::uint32_t exchange;
     std::string text;
   };
 
-  // Returns what the client is told first; or, if it has too many of them already, nothing.
+  // Returns the first message for the client, or nothing if it already has too many of them.
   std::string open(std::uint32_t exchange, const Message& request);
-  // The exchange of the one that is closed: the one of this id that came in this exchange, or, if that is 0,
-  // in any. Nothing: there is none.
+  // Closes the listen with this id that came in this exchange or, if that is 0, in any. Returns its exchange;
+  // nothing: there is none.
   std::optional<std::uint32_t> close(std::uint32_t exchange, std::string_view id);
   bool empty() const { return open_.empty(); }
 
-  // The notifications that tell of this, one for each that wants to hear it.
+  // The notifications about this change, one for each listen that wants it.
   std::vector<Line> changed(ListKind kind) const;
   std::vector<Line> updated(const Message& notification) const;
-  // The answers that end them, because mcpivot ends.
+  // The answers that end them, because mcpivot is ending.
   std::vector<Line> farewells() const;
-  // The resources that any of them wants to hear of.
+  // The resources that any of them listens for.
   Uris uris() const;
 
  private:

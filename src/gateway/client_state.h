@@ -1,5 +1,5 @@
-// All that mcpivot knows of one client and owes it, as plain data. It can be written down; a desk that is
-// made from it goes on where the first one was.
+// All that mcpivot knows about one client and owes it, as plain data. It can be stored; a desk that is
+// created from it continues where the first one was.
 #pragma once
 
 #include <expected>
@@ -21,18 +21,18 @@ struct ClientState {
     bool operator==(const OfServer&) const = default;
   };
 
-  std::string hello;  // the params of its `initialize`, with its capabilities; empty: it has not come to that
+  std::string hello;  // the params of its `initialize`, with its capabilities; empty: not sent yet
   Era era = Era::legacy;
   std::string level;                         // its last logging/setLevel, a whole message
-  std::string notices;                       // due to the model
-  std::map<std::string, Naming> names_seen;  // how servers' tools were called, by the servers' names
+  std::string notices;                       // that the model has yet to get
+  std::map<std::string, Naming> names_seen;  // how each server's tools were named, by server
   std::map<std::string, OfServer> servers;   // by name
-  std::vector<std::string> questions;        // the ids of what servers asked it, and it has not answered
+  std::vector<std::string> questions;        // the ids of servers' questions that it has not answered
   bool operator==(const ClientState&) const = default;
 };
 
 std::string to_json(const ClientState& state);
-// What is wrong with the text is an error, in words.
+// The error says what is wrong with the text.
 std::expected<ClientState, std::string> client_state_from(std::string_view json);
 
 }  // namespace mcpivot

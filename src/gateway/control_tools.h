@@ -1,7 +1,7 @@
-// The tools that mcpivot adds for the model, so that it can see and steer what is behind it: pivot_rebuild,
+// The tools that mcpivot adds for the model, so that it can see and control the servers: pivot_rebuild,
 // pivot_restart, pivot_status, pivot_logs, and with several servers pivot_activate, pivot_deactivate,
 // pivot_search, pivot_call; or those of an earlier program under their old names. Only those that can do
-// something are listed, and their descriptions are terse: they stand in every context.
+// something are listed, and their descriptions are terse, since they are in every context.
 //
 // One thread.
 #pragma once
@@ -23,7 +23,7 @@
 
 namespace mcpivot {
 
-// What the tools are called, for words about this server.
+// What the tools are called, for texts about this server.
 ControlNames control_names(Compat compat, Powers powers, const ServerConfig& server);
 
 class ControlTools {
@@ -32,33 +32,33 @@ class ControlTools {
   class Fleet {
    public:
     virtual ~Fleet() = default;
-    // The AI's client whose fleet it is; and what is due to its model.
+    // The AI's client whose fleet it is; and the notices that its model has yet to get.
     virtual ClientId reader() const = 0;
     virtual const std::string& notices() const = 0;
     virtual Members& members() = 0;
     virtual const Presentation& presentation() const = 0;
-    // Whether the model has had several servers to choose from.
+    // Whether the model had several servers to choose from, now or earlier.
     virtual bool offered_choice() const = 0;
     // What is wrong with the configuration, in one line; empty: nothing.
     virtual const std::string& trouble() const = 0;
     virtual CallThrough call_through() const = 0;
     virtual const Routes& routes() = 0;
-    // The same, where it does not matter what is listed: that is put together when somebody wants to see it.
+    // The same where only names matter, not what is listed: the lists are assembled when they are needed.
     virtual const Routes& names() = 0;
     virtual void set_active(Member& member, bool active) = 0;
-    // Of all servers, for all clients.
+    // All instances of all servers, for all clients.
     virtual std::vector<Instance*> all_instances() const = 0;
-    // Whether what is done to a server is done for every client. Then the one whose fleet it is has only come
-    // to do that.
+    // Whether actions on a server apply to every client. Then the fleet belongs to a terminal rather than a
+    // client.
     virtual bool steers_all() const = 0;
-    // Those that are meant by a member: the client's own, or everybody's.
+    // The instances that a member stands for: the client's own, or everybody's.
     virtual std::vector<Instance*> instances(Member& member) const = 0;
     virtual void reload(Member& member, Reload reload) = 0;
     virtual void cancel_reload(const std::string& server, const void* whose) = 0;
-    // Puts it into every client's list, or takes it out; how many they are.
+    // Adds it to every client's list, or removes it; returns how many clients there are.
     virtual std::size_t set_active_for_all(const std::string& server, bool active) = 0;
     virtual void call_tool(Asker asker, const Message& message, const Routes::Target& target) = 0;
-    // Servers of which nothing is known yet, because they start for the first time.
+    // Servers about which nothing is known yet, because they are starting for the first time.
     virtual std::vector<std::string> starting() const { return {}; }
   };
 
@@ -71,7 +71,7 @@ class ControlTools {
         powers_(powers),
         started_(world.timers().now()) {}
 
-  // For a modern client, whose lists may not change because of what it asks: it activates nothing, and
+  // For a modern client, whose lists must not change because of its requests: it can't activate anything, and
   // reaches inactive servers by search and call.
   void set_era(Era era) { era_ = era; }
   void set_powers(Powers powers) { powers_ = powers; }
@@ -82,31 +82,31 @@ class ControlTools {
 
   // Answers a call of one of these tools, at once or later.
   void call(Asker asker, const Message& message);
-  // The client takes such a call back. False: none of them.
+  // The client cancels such a call. False: it isn't one of these.
   bool cancel(Asker by, const Message& cancelled);
 
-  // Whose offer a call of one of these tools asks for, by the names of servers or tools; one that is neither
-  // stands for all servers. Empty: none.
+  // The servers or tools whose definitions a call of one of these tools needs, by name; a name that is
+  // neither stands for all servers. Empty: none.
   std::vector<std::string> asked_for(const Message& message, std::string_view tool) const;
-  // ". Still starting, …", where somebody looks in vain for what they may have; empty: none is.
+  // ". Still starting, …", for a search or call that may have missed their tools; empty: none is starting.
   std::string words_of_starts() const;
 
-  // Whether pivot_call reaches this one.
+  // Whether pivot_call reaches this server.
   bool reaches(const Member& member) const;
 
-  // One who called is gone. What it began goes on.
+  // A caller is gone. What it started goes on.
   void forget(ClientId client);
-  // What searches look in, until the next one.
+  // Drops the search index; the next search rebuilds it.
   void forget_index() {
     index_ = ToolSearch();
     indexed_ = 0;
   }
 
-  // For a client of several servers: what this is.
+  // The handshake's instructions for a client of several servers.
   std::string instructions() const;
-  // Why a tool with a name of ours is not there, in a sentence; empty: the name is not ours.
+  // Why a tool with one of our names doesn't exist here, in a sentence; empty: the name isn't ours.
   std::string why_not(std::string_view tool) const;
-  // What to do about a server or a tool that is not in the context, or not there at all.
+  // What to do about a server or a tool that isn't in the context, or doesn't exist.
   std::string how_to_activate(const std::string& server) const;
   std::string hint_to_activate(const Member& member, const std::string& tool) const;
   std::string hint_to_search() const;
@@ -126,7 +126,7 @@ class ControlTools {
   const Tool* find(std::string_view name) const;
   bool is_listed(const Tool& tool) const;
   bool is_granted(const Tool& tool) const;
-  bool calls_through() const;  // whether pivot_call is there
+  bool calls_through() const;  // whether pivot_call exists here
   std::string_view description_of(const Tool& tool) const;
   static std::string properties_of(const Tool& tool, bool with_server);
   void answer(const Call& call, const std::string& text, bool failed = false) const;
@@ -135,13 +135,13 @@ class ControlTools {
   static std::string list_of(const std::vector<std::string>& names);
   static bool can_build(const Member& member);
 
-  // The server that a call means: by its name, or a part of it that fits no other. Without one, the only one
+  // The server that a call means: by its name, or an unambiguous part of it. Without a name, the only one
   // that fits.
   using Fits = std::function<bool(const Member& member)>;
   std::expected<Member*, std::string> pick(std::string_view arguments, const Fits& fits = {}) const;
-  // The same; the caller is told if that is not clear, and null returned.
+  // The same; if it is ambiguous, the caller is told, and null is returned.
   Member* pick_or_refuse(const Call& call, const Fits& fits = {}) const;
-  // The same for one whose stderr the caller may see.
+  // The same for a server whose stderr the caller may see.
   Member* pick_readable(const Call& call) const;
 
   // What the tools do.

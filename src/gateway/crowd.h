@@ -1,5 +1,5 @@
-// The many clients of one mcpivot, as whoever runs it sees them from a terminal: who they are, what they do,
-// and their sessions. Clients themselves never see any of it.
+// The many clients of one mcpivot, as its operator sees them from a terminal: who they are, what they do, and
+// their sessions. Clients themselves never see any of it.
 //
 // One thread.
 #pragma once
@@ -16,7 +16,7 @@
 
 namespace mcpivot {
 
-// What everybody who has no token is called.
+// The name of everybody without a token.
 constexpr const char* nameless = "anonymous";
 
 struct ClientFacts {
@@ -25,43 +25,43 @@ struct ClientFacts {
   std::string profile;  // empty: none
   std::string session;  // the short id of a legacy one
   Era era = Era::legacy;
-  std::string version;  // of the protocol; empty: it hasn't shaken hands
-  std::string program;  // what it calls itself, and in which version
+  std::string version;  // of the protocol; empty: no handshake yet
+  std::string program;  // its own name and version
   std::chrono::milliseconds age{};
-  std::chrono::milliseconds idle{};  // since it last asked for something, or was answered
-  std::size_t made = 0;              // calls, those under way included
+  std::chrono::milliseconds idle{};  // since its last request or answer
+  std::size_t made = 0;              // calls, including those in flight
   std::size_t under_way = 0;         // calls
   std::size_t streams = 0;           // open
 };
 
 struct SessionFacts {
-  std::string id;  // a short one, which lets nobody in
+  std::string id;  // a short one, which is useless for connecting
   std::string name;
   std::string profile;
   std::string program;
-  bool live = false;  // else it is only in the store
+  bool live = false;  // otherwise it is only in the store
   std::chrono::seconds age{};
   std::chrono::seconds idle{};
 };
 
 struct SessionList {
-  std::vector<SessionFacts> sessions;  // those used last come first
-  std::size_t left_out = 0;            // because they are too many
+  std::vector<SessionFacts> sessions;  // last used first
+  std::size_t left_out = 0;            // because there are too many
 };
 
 class Crowd {
  public:
   virtual ~Crowd() = default;
 
-  // Those who came last come first.
+  // The newest first.
   virtual std::vector<ClientFacts> facts() const = 0;
-  // "alice (1f3a9c02d4)"; empty: it has gone.
+  // "alice (1f3a9c02d4)"; empty: it is gone.
   virtual std::string label(ClientId client) const = 0;
 
   // `then` is called later.
   virtual void list_sessions(std::function<void(SessionList)> then) = 0;
-  // Ends one as its client would, by the beginning of its short id: it can't be gone on with. The error says
-  // what is wrong with the id, or that the end could not be written down.
+  // Ends a session as its client would, by the beginning of its short id: it can't be resumed. The error says
+  // what is wrong with the id, or that the end couldn't be recorded.
   virtual void end_session(const std::string& id,
                            std::function<void(std::expected<SessionFacts, std::string>)> then) = 0;
 };

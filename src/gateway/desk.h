@@ -1,8 +1,8 @@
-// One client's view of the servers. Decides who answers it: mcpivot itself (the handshake, lists from the
-// catalogs, the control tools, ping), or one of its instances.
+// One client's view of the servers. Decides who answers its requests: mcpivot itself (the handshake, lists
+// from the catalogs, the control tools, ping), or one of its instances.
 //
-// How they are shown is a Presentation's to say: one as it is, or several behind a gateway, where only the
-// active ones are in the client's lists. One thread.
+// A Presentation decides how they are shown: one as it is, or several behind a gateway, where only the active
+// ones are in the client's lists. One thread.
 #pragma once
 
 #include <chrono>
@@ -35,71 +35,71 @@ class Desk final : private Instance::Watcher, private ControlTools::Fleet {
   Desk(World& world, Clients& clients, const Servers& servers, ClientId client, GatewayConfig config);
 
   ClientId client() const { return client_; }
-  // All that it knows of its client and owes it; and another desk, before it starts, that is to go on so.
+  // All that it knows about its client and owes it; a new desk, before it is started, continues from that.
   ClientState state() const;
   void restore(const ClientState& state);
-  // Whether its client has shaken hands.
+  // Whether its client has done its handshake.
   bool shaken() const { return !hello_.empty(); }
   bool is_modern() const { return era_ == Era::modern; }
   // A server's question to a client that can't be asked.
   void refuse_question(GenerationId from, const Message& question);
   void start();
-  // The configuration is another one: servers come, go and change, each on its own.
+  // The configuration has changed: servers are added, removed and changed, each on its own.
   void configure(GatewayConfig config);
-  // The configuration is to be another one, but has errors, which this line describes: nothing is done.
+  // The edited configuration has errors, which this line describes: nothing is done.
   void set_trouble(std::string line) { config_.trouble = std::move(line); }
-  // Something that the model should know.
+  // Something the model should know.
   void add_notice(const std::string& words) { notices_.add(words); }
   void shut_down(std::chrono::milliseconds patience, std::function<void()> done);
 
-  // How many of its client's own servers work, and how many would at their next use.
+  // How many of its client's own servers are running, and how many would start at their next use.
   struct Own {
     std::size_t working = 0;
     std::size_t resting = 0;
   };
   Own own_servers() const;
-  // Ends those of them that are idle, until their next use. The model is told why, and what that means.
-  // False: none is idle.
+  // Stops those that are idle, until their next use. The model is told why, and what that means. False: none
+  // is idle.
   bool rest(const std::string& why);
-  // Its client does nothing for now: what can be made again from what servers list is let go until it is
-  // needed. False: it is gone already.
+  // Its client is idle: frees what can be rebuilt from the servers' lists until it is needed. False: it was
+  // freed already.
   bool forget_names();
 
   void request(Asker asker, const Message& message);
   void notify(const Message& message);
   void cancel(Asker by, const Message& cancelled);
-  // The generation that asked a client something; null: it is gone, and wants no answer any more.
+  // The generation that asked a client something; null: it is gone, and no longer wants an answer.
   Generation* find(GenerationId id) const;
 
-  // For terminals, which control it but aren't clients. One that has asked something and goes must be
-  // forgotten.
+  // For terminals, which control it but aren't clients. forget() must be called for a terminal that asked
+  // something and disconnects.
   ControlTools::Fleet& fleet() { return *this; }
-  // No client comes here: from now on it is there to steer what all clients have. The function puts a server
-  // into their lists, or takes it out.
+  // No client uses this desk: from now on it controls what all clients have. The function adds a server to
+  // their lists, or removes it.
   using Activate = std::function<std::size_t(const std::string& server, bool active)>;
   void steer_all(Activate activate) { activate_all_ = std::move(activate); }
-  // Then it shakes hands in mcpivot's own name, to know the tools of all servers, or of the one that has this
-  // tool. Those of which nothing is known are started for that, if they may be. `then` is called when all is
-  // known that can be.
+  // For such a desk: does the handshake in mcpivot's own name, to learn the tools of all servers, or of the
+  // one that has this tool. Unknown servers are started for that, if allowed. `then` is called when
+  // everything that can be known is.
   void learn_tools(std::string_view tool, bool may_start, std::function<void()> then);
-  // Somebody else wants a server in the client's list, or not.
+  // Somebody else adds a server to the client's list, or removes it.
   void activate(const std::string& server, bool active);
   void forget(ClientId client);
   const Clock& clock() const { return world_.timers(); }
-  // The tool that the client calls so, as its server describes it; empty: none is known.
+  // The definition of the tool that the client knows by this name; empty: there is none.
   std::string_view tool(std::string_view name);
-  // What the client calls itself; empty before the handshake.
+  // The client's own name; empty before the handshake.
   std::string client_name() const;
-  // What it said of itself, as JSON text; empty before the handshake.
+  // The client's hello, as JSON text; empty before the handshake.
   const std::string& hello() const { return hello_; }
 
-  // Whether the client must wait: its server does not read as fast as it is sent to.
+  // Whether the client must wait: its server doesn't read as fast as we send.
   bool full() const { return presentation_.client_waits && lone().full(); }
-  // Whether far more than that waits for one of its servers, and nothing more can be taken for it.
+  // Whether far more than that waits for one of its servers, and nothing more can be accepted.
   bool overflows() const;
   // A client that was full reads again.
   void clients_writable();
-  // Whether the servers wait for the client to say that it is initialized.
+  // Whether the client's handshake is ours to handle, rather than passed to the server.
   bool shakes_hands() const { return !presentation_.shows_handshake || lone().knows_client(); }
 
  private:
@@ -107,7 +107,7 @@ class Desk final : private Instance::Watcher, private ControlTools::Fleet {
   void on_writable(const Instance& instance) override;
   void on_catalog(const Instance& /*instance*/) override {
     stale_ = Stale::names;
-    if (!listens_.empty()) subscribe();  // whose a resource is may have changed
+    if (!listens_.empty()) subscribe();  // the owner of a resource may have changed
   }
   void on_settled(const Instance& /*instance*/) override { early_.look(); }
   void on_stop(const Instance& instance) override { early_.release(instance.name()); }
@@ -144,27 +144,27 @@ class Desk final : private Instance::Watcher, private ControlTools::Fleet {
   void call_tool(Asker asker, const Message& message, const Routes::Target& target) override;
   std::vector<std::string> starting() const override;
 
-  // The one that is shown as it is.
+  // The single server that is shown as it is.
   Instance& lone() const { return members_.front()->instance(); }
-  // Whose instance it is; null: that has ended.
+  // The member that has this instance; null: it has ended.
   Member* member_of(InstanceId id) const;
   Member* member_called(std::string_view name) const;
   std::unique_ptr<Member> make_member(ServerEntry entry);
-  // In the place of one of the same name, which is shared, or no longer is.
+  // Replaces one of the same name that is now shared, or no longer is.
   std::unique_ptr<Member> make_successor(const Member& old, ServerEntry entry);
   void start_next();
   void start(Member& member);
   void watch_start(Member& member);
   void forget_start(const Member& member);
   bool is_active_at_first(const ServerEntry& entry) const;
-  // The configuration has a new one, says something else of one, or no longer has one.
+  // The configuration has added, changed or removed a server.
   void welcome(Member& member);
   void change(Member& member, ServerEntry entry);
   void retire(std::unique_ptr<Member> member);
   void keep_names();
   Naming naming_of(const Member& member) const;
 
-  // What the model knows of the servers; another one later tells what is news to it.
+  // What the model knows about the servers; compared later to find out what is news to it.
   struct Known {
     std::map<std::string, bool> active;  // by name
     std::vector<std::string> clashes;
@@ -176,7 +176,7 @@ class Desk final : private Instance::Watcher, private ControlTools::Fleet {
   void tell_starts();
   void note_missing();
 
-  // Those that have not been started, because all a client may want is to know the protocol versions.
+  // Starts the servers that wait because a client may only want to know the protocol versions.
   void wake();
 
   // What modern clients ask, in desk_modern.cpp.
@@ -202,7 +202,7 @@ class Desk final : private Instance::Watcher, private ControlTools::Fleet {
   void list(Asker asker, const Message& message, ListKind kind);
   void request_tool(Asker asker, const Message& message, bool waited = false);
   void request_unrouted_tool(Asker asker, const Message& message, const std::string& name);
-  // Of a gateway's servers, those that start for the first time, if what they offer may matter to a call of
+  // The servers of a gateway that are starting for the first time, if what they offer may matter to a call of
   // this tool.
   bool is_starting(const std::string& server) const;
   std::vector<std::string> starting_for(const Message& call, const std::string& tool);
@@ -215,13 +215,13 @@ class Desk final : private Instance::Watcher, private ControlTools::Fleet {
   void request_other(Asker asker, const Message& message);
   // The same under the name that the server knows; `name` is its place in the message.
   void pass_renamed(const Routes::Target& target, Asker asker, const Message& message, Span name);
-  // Hands it to a server of several, which may not be able to take more.
+  // Passes it to one of several servers, which may not be able to take more.
   void pass(Member& member, ToServer& asked);
   void pass(Member& member, Asker asker, const Message& message) {
     ToServer asked(asker, message);
     pass(member, asked);
   }
-  // For what a lone server may lack, though the client was told that it might have it.
+  // For what a single server may lack, though the client was told that it might have it.
   void request_unless(bool lacking, std::string_view otherwise, Asker asker, const Message& message);
   void mark_logger(const Instance& instance, ToClient& said) const;
   std::string words_of_trouble() const;
@@ -235,19 +235,19 @@ class Desk final : private Instance::Watcher, private ControlTools::Fleet {
   std::uint32_t last_instance_ = 0;
   GatewayConfig config_;
   Presentation presentation_;
-  Activate activate_all_;  // empty: it is a client's own
+  Activate activate_all_;  // empty: the desk is a client's own
   ActiveMemory memory_;
   NoticeBoard notices_;
-  std::map<InstanceId, Member*> by_instance_;  // those of both
+  std::map<InstanceId, Member*> by_instance_;  // of members_ and leaving_
   Members members_;
-  Leaving<Member> leaving_;  // no longer configured; their calls end
+  Leaving<Member> leaving_;  // no longer configured; finishing their calls
   Alarm next_start_;
   std::deque<std::string> to_start_;
-  // Active servers that were started and are not known to be ready: should they fail, the model is told.
+  // Active servers that were started and aren't known to be ready: if they fail, the model is told.
   struct Start {
     Member* member;
     bool failure_told = false;
-    bool missed = false;  // in a list that the client has, because it was not ready
+    bool missed = false;  // from a list that the client has, because it wasn't ready
   };
   std::vector<Start> starts_;
   // How servers were named when the configuration changed: clients have seen these names.
@@ -259,17 +259,17 @@ class Desk final : private Instance::Watcher, private ControlTools::Fleet {
   ControlTools control_;
   EarlyRequests early_;
   ListAnnouncer announcer_;
-  Era era_ = Era::legacy;  // of the client: modern if it asked before it shook hands
+  Era era_ = Era::legacy;  // of the client: modern if it sent a request without a handshake
   ClientListens listens_;
   struct Discover {
     Asker asker;
     std::string id;
   };
-  std::vector<Discover> discovers_;  // wait for what servers say of their era
+  std::vector<Discover> discovers_;  // waiting to learn the servers' eras
   Alarm discover_timer_;
   bool awake_ = false;
-  bool ends_ = false;  // with mcpivot
-  std::string hello_;  // the params of the client's `initialize`, or what a modern one says of itself
+  bool ends_ = false;  // mcpivot is ending
+  std::string hello_;  // the params of the client's `initialize`, or the same from a modern client
   std::string level_;  // its last logging/setLevel, as a whole message
 };
 

@@ -1,6 +1,6 @@
-// Requests that came before it is known what some servers offer, because these start for the first time: to
-// answer at once would be to deny tools that exist. They wait a little, and are answered from what is known
-// then.
+// Requests that came before it is known what some servers offer, because these are starting for the first
+// time: answering at once would deny tools that exist. They wait a little, and are answered from what is
+// known then.
 //
 // Servers are looked up by name each time, so one that is gone keeps nobody waiting. One thread.
 #pragma once
@@ -20,7 +20,7 @@ namespace mcpivot {
 
 class EarlyRequests {
  public:
-  // For how long a client waits for servers that start.
+  // How long a client waits for servers that are starting.
   static constexpr std::chrono::milliseconds patience{5'000};
   static constexpr std::size_t most_waiting = 1024;  // in places, as in a WaitingRoom
 
@@ -29,18 +29,18 @@ class EarlyRequests {
       : clock_(timers), is_starting_(std::move(is_starting)), timer_(timers) {}
 
   // Calls `then` as soon as none of these servers is starting; at once, if none is, or too many wait already.
-  // `bytes`: what it keeps meanwhile.
+  // `bytes`: the size of what is kept in the meantime.
   void wait(Asker asker, std::string_view id, std::vector<std::string> servers, std::function<void()> then,
             std::size_t bytes = 0);
-  // Some server may have started, failed or gone.
+  // A server may have started, failed or been removed.
   void look();
-  // Nobody is waited for any longer.
+  // Stop waiting for any server.
   void release();
-  // The same for those that wait for this server.
+  // The same for requests that wait for this server.
   void release(const std::string& server);
-  // Takes a request back: who asked for it. Null: it is not here.
+  // Cancels a request. Returns who asked; null: it isn't here.
   std::optional<Asker> cancel(Asker by, std::string_view id);
-  // One who asked is gone.
+  // A client is gone.
   void forget(ClientId client);
 
  private:

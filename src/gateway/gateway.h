@@ -1,5 +1,5 @@
-// All that clients share: the configuration, and the servers with their builds and watches. Each client has a
-// desk of its own, with its own instances of the servers, and so hears nothing of the others.
+// What all clients share: the configuration, and the servers with their builds and watches. Each client has a
+// desk of its own, with its own instances of the servers, and so learns nothing about the others.
 //
 // One thread.
 #pragma once
@@ -23,21 +23,21 @@ class Gateway {
   // The world and the clients must outlive it.
   Gateway(World& world, Clients& clients, GatewayConfig config);
 
-  // For a client that will come: with everything that is configured, or with what this profile shows of it.
+  // For a new client: with everything that is configured, or with what this profile shows of it.
   Desk& open();
   Desk& open(const std::string& profile);
-  // Whether clients can come in by this profile; by the empty one, unless the one for it has errors.
+  // Whether clients can connect with this profile; the empty one works unless the default profile has errors.
   bool has_profile(std::string_view name) const;
-  // For terminals: what is done there is done for every client.
+  // For terminals: what is done there applies to every client.
   Desk& open_for_terminals();
-  // The client has gone: its servers end, each within twice the patience, and then its desk.
+  // The client is gone: its servers end, each within twice the patience, and then its desk.
   void close(ClientId client, std::chrono::milliseconds patience);
 
-  // A new generation of every server, because somebody outside wants it.
+  // Starts a new generation of every server, because somebody outside wants it.
   void reload(const std::string& reason);
-  // The configuration is another one: servers come, go and change, each on its own.
+  // The configuration has changed: servers are added, removed and changed, each on its own.
   void configure(const GatewayConfig& config);
-  // The configuration is to be another one, but has errors, which this line describes: nothing is done.
+  // The edited configuration has errors, which this line describes: nothing is done.
   void set_trouble(const std::string& line);
   // Something that every model should know.
   void add_notice(const std::string& words);
@@ -54,7 +54,7 @@ class Gateway {
   Servers servers_;
   std::vector<std::unique_ptr<Desk>> desks_;
   std::map<ClientId, std::string> profiles_;  // of those that have one
-  Leaving<Desk> closing_;                     // their clients are gone; their servers end
+  Leaving<Desk> closing_;                     // their clients are gone; their servers are ending
   bool ending_ = false;
 };
 

@@ -1,5 +1,5 @@
-// Those that are no longer wanted and have yet to end. One that says it has ended is removed soon, but not at
-// once: it says so from within itself.
+// Objects that are no longer wanted and have yet to end. One that reports its end is removed soon, but not at
+// once: the report comes from within the object.
 //
 // One thread.
 #pragma once

@@ -1,5 +1,5 @@
-// A client at the end of one link, which carries everything: stdin and stdout. Reads what it says, collects
-// the answers to its batches, and stops reading while a server, or the client itself, does not keep up.
+// A client at the end of one link that carries everything: stdin and stdout. Reads its messages, collects the
+// answers to its batches, and stops reading while a server, or the client itself, doesn't keep up.
 //
 // One thread.
 #pragma once
@@ -17,15 +17,15 @@ namespace mcpivot {
 
 class LinkClient final : public Link::Handler, private Outlet {
  public:
-  // The link and the others must outlive it. `on_end` is called once, when the client has gone.
+  // All arguments must outlive it. `on_end` is called once, when the client is gone.
   LinkClient(Link& link, Clients& clients, Desk& desk, std::function<void(std::string_view why)> on_end);
 
   LinkClient(const LinkClient&) = delete;
   LinkClient& operator=(const LinkClient&) = delete;
 
  private:
-  // The answers to a client's JSON-RPC batch: its requests go their ways one by one, and what they are
-  // answered with leaves together, when the last of them is there.
+  // The answers to a client's JSON-RPC batch: its requests are routed one by one, and their answers are sent
+  // together, when the last one is there.
   struct Batch {
     int expected = 0;
     std::string answers;
@@ -51,7 +51,7 @@ class LinkClient final : public Link::Handler, private Outlet {
   void on_unreadable(std::string_view line, const Refusal& refusal) override;
   void on_oversize(const Skim& skim, std::size_t limit) override;
   void on_writable() override;
-  void on_broken(std::string_view why) override { on_end(why); }  // a client that does not read is gone
+  void on_broken(std::string_view why) override { on_end(why); }  // a client that can't read is gone
   void on_end(std::string_view why) override { on_end_(why); }
 
   void settle_one(std::uint32_t batch);
@@ -62,7 +62,7 @@ class LinkClient final : public Link::Handler, private Outlet {
   std::function<void(std::string_view)> on_end_;
   std::map<std::uint32_t, Batch> batches_;
   std::uint32_t last_batch_ = 0;
-  bool batches_allowed_ = false;  // they are part of one protocol version only
+  bool batches_allowed_ = false;  // only one protocol version has them
   Session session_;
 };
 

@@ -1,4 +1,4 @@
-// Tells clients that a list changed, so that the last word always arrives: some clients miss a second
+// Tells clients that a list changed, so that the last change always arrives: some clients miss a second
 // notification shortly after the first, so one that comes too soon is held back until things are quiet.
 //
 // One thread.
@@ -25,7 +25,7 @@ class ListAnnouncer {
     explicit Announcement(Timers& timers) : quiet(timers) {}
     Alarm quiet;
     bool waiting = false;  // the timer runs
-    bool again = false;    // and there is something new to say after it
+    bool again = false;    // and there is something new to announce after it
   };
   void announce(ListKind kind, Announcement& announcement);
 

@@ -1,5 +1,5 @@
-// One of a client's servers: its instance, or the one that it shares with others, how it is shown, and
-// whether its tools are in the client's context.
+// One of a client's servers: its own or a shared instance, how it is shown, and whether its tools are in the
+// client's context.
 //
 // One thread.
 #pragma once
@@ -18,8 +18,8 @@ namespace mcpivot {
 
 class Member {
  public:
-  // The others must outlive it; the watcher hears of its instance.
-  // `id` is for an instance of the client's own.
+  // The references must outlive it; the watcher is told about the instance. `id` is for an instance of the
+  // client's own.
   Member(World& world, Clients& clients, std::shared_ptr<Server> server, InstanceId id, ServerEntry entry,
          Instance::Watcher& watcher);
   ~Member();
@@ -31,26 +31,26 @@ class Member {
 
   // Starts it, now or at its first use.
   void start();
-  // Another configuration under the same name.
+  // Sets another configuration under the same name.
   void configure(ServerEntry entry);
-  // It is no longer in the configuration: its calls may end, then it does. `done` must not destroy it at
+  // It is no longer in the configuration: it finishes its calls, then ends. `done` must not destroy it at
   // once.
   void retire(std::function<void()> done);
-  // The client leaves, or mcpivot ends: for good, within twice the patience. What others use goes on without
-  // it.
+  // The client leaves, or mcpivot ends: ends for good, within twice the patience. What others share goes
+  // on.
   void shut_down(std::chrono::milliseconds patience, std::function<void()> done);
 
   bool active() const { return active_; }
-  // An inactive one stays warm, for as long as its entry says.
+  // An inactive server keeps running, for as long as its entry says.
   void set_active(bool active);
 
-  // How its tools and prompts are named in front of clients.
+  // How clients see the names of its tools and prompts.
   Naming naming() const { return naming_; }
   void set_naming(Naming naming) { naming_ = naming; }
 
-  // Which of its tools the user lets through.
+  // Which of its tools the user allows.
   const ToolFilter& tools() const { return tools_; }
-  // The same of a call: `name` as JSON spells it; empty: it has none.
+  // The same for a call: `name` as JSON spells it; empty: it has none.
   bool allows_call(std::string_view name) const;
 
  private:
@@ -64,7 +64,7 @@ class Member {
   Instance* instance_;
   ToolFilter tools_;
   Alarm idle_;
-  bool gone_ = false;     // it shares nothing any more
+  bool gone_ = false;     // it no longer shares the instance
   bool started_ = false;  // it was told to start, now or at its first use
   bool active_ = false;
   Naming naming_ = Naming::prefixed;

@@ -1,5 +1,5 @@
-// How a client is reached: over the one link that it came with, or over HTTP, where each exchange has a
-// stream of its own. A session says what is to be said, and to which exchange it belongs.
+// How a client is reached: over its one link, or over HTTP, where each exchange has a stream of its own. A
+// session decides what to send, and to which exchange it belongs.
 //
 // One thread.
 #pragma once
@@ -17,24 +17,24 @@ class Outlet {
  public:
   virtual ~Outlet() = default;
 
-  // The answer to a request of this exchange; 0: to one that came on its own.
+  // The answer to a request of this exchange; 0: to one outside any exchange.
   virtual void answer(std::uint32_t exchange, const Message& message, std::span<const Edit> edits) = 0;
   virtual void answer(std::uint32_t exchange, std::string_view line) = 0;
-  // One of its requests has no answer, because the client took it back.
+  // One of its requests gets no answer, because the client cancelled it.
   virtual void withdrawn(std::uint32_t exchange) = 0;
   // A notification that belongs to this exchange; 0: to none.
   virtual void tell(std::uint32_t exchange, const Message& message, std::span<const Edit> edits) = 0;
   virtual void tell(std::uint32_t exchange, std::string_view line) = 0;
-  // What a server asks the client.
+  // A server's question to the client.
   virtual void ask(const Message& request, std::span<const Edit> edits) = 0;
 
-  // The protocol version that the handshake ended with, as JSON text.
+  // The protocol version that was negotiated, as JSON text.
   virtual void agreed_version(std::string_view /*version*/) {}
-  // The client does not read as fast as it is sent to.
+  // The client doesn't read as fast as we send.
   virtual bool full() const = 0;
-  // The same for so long that even those who can't wait for it must say no more.
+  // The same to such a degree that even those who can't wait for it must stop sending.
   virtual bool overflows() const = 0;
-  // The servers take messages again.
+  // The servers accept messages again.
   virtual void resume() = 0;
 };
 

@@ -1,4 +1,4 @@
-// The last lines that a server printed, for whoever asks with one of mcpivot's own tools.
+// The last lines that a server printed, for mcpivot's own tools.
 //
 // One thread.
 #pragma once

@@ -1,6 +1,6 @@
 // How a client is shown its servers. One server is shown as it is, as if mcpivot weren't there; several are
-// shown behind a gateway, which has a handshake, names and switches of its own. Whatever depends on which of
-// the two it is has a name here; a changed configuration can turn one into the other at any time.
+// shown behind a gateway, which has a handshake, names and switches of its own. Everything that depends on
+// which of the two it is has a name here; a changed configuration can turn one into the other at any time.
 #pragma once
 
 #include "config/config.h"
@@ -8,19 +8,19 @@
 namespace mcpivot {
 
 struct Presentation {
-  // Tools, prompts and log messages bear the names of their servers.
+  // Tools, prompts and log messages are marked with the names of their servers.
   bool marks_names;
   // The client sees the server's own handshake; if it never sends `initialize`, everything it sends goes to
-  // the server as it is. Else it shakes hands with mcpivot, with or without servers.
+  // the server as it is. Otherwise its handshake is with mcpivot, with or without servers.
   bool shows_handshake;
-  // Whatever mcpivot can't place (a method, a tool, a prompt, a resource) and the client's settings are for
-  // the server to judge. Else mcpivot answers them.
+  // Whatever mcpivot doesn't know (a method, a tool, a prompt, a resource), and the client's settings, go to
+  // the server to decide. Otherwise mcpivot answers them.
   bool passes_through;
-  // The client waits for the server: while it starts, and while it doesn't read. Else nobody may wait for one
-  // of several: those who ask are told at once.
+  // The client waits for the server: while it starts, and while it doesn't read. Otherwise nobody may wait
+  // for one of several: those who ask are told at once.
   bool client_waits;
-  // The model chooses: it switches servers on and off, looks for tools in all of them, and says which one it
-  // means. Else the server is always active.
+  // The model chooses: it activates and deactivates servers, searches for tools in all of them, and says
+  // which one it means. Otherwise the server is always active.
   bool offers_choice;
 
   Naming naming() const { return marks_names ? Naming::prefixed : Naming::bare; }
@@ -39,7 +39,7 @@ constexpr Presentation behind_gateway{.marks_names = true,
                                       .client_waits = false,
                                       .offers_choice = true};
 
-// As it is, but mcpivot judges what can't be asked of a server that doesn't know who asks: whose settings and
+// Shown as it is, but mcpivot handles what a server that doesn't know its clients can't: whose settings and
 // tasks they are.
 constexpr Presentation shared_alone{.marks_names = false,
                                     .shows_handshake = true,
@@ -47,7 +47,7 @@ constexpr Presentation shared_alone{.marks_names = false,
                                     .client_waits = true,
                                     .offers_choice = false};
 
-// A server that was left out because of errors counts: when they are fixed, there are several.
+// A server that was left out because of errors counts: once they are fixed, there are several.
 inline const Presentation& presentation_of(const GatewayConfig& config) {
   if (config.servers.size() != 1 || config.left_out > 0) return behind_gateway;
   return config.servers.front().server.sharing == Sharing::shared ? shared_alone : as_it_is;

@@ -1,7 +1,7 @@
-// Which server has what, under which name: the one place where the names that clients use and the names that
-// servers use meet. Rebuilt from the servers' catalogs whenever one of them changes; what clients are
-// shown of it is reassembled whenever a server is activated or deactivated, which costs no more than copying
-// it.
+// Which server has what, under which name: the one place where clients' names and servers' names
+// meet. Rebuilt from the servers' catalogs whenever one of them changes; the lists for clients are
+// reassembled whenever a server is activated or deactivated, which costs no more than copying
+// them.
 //
 // One thread.
 #pragma once
@@ -22,7 +22,7 @@ namespace mcpivot {
 
 using Members = std::vector<std::unique_ptr<Member>>;
 
-// About how many tokens so many bytes are: a rough rule for English text and JSON.
+// About how many tokens this many bytes are: a rule of thumb for English text and JSON.
 constexpr std::size_t tokens_in(std::size_t bytes) {
   return bytes / 4;
 }
@@ -36,21 +36,21 @@ class Routes {
   };
   using IsReserved = std::function<bool(std::string_view name)>;
 
-  // Renames everything, each server's things in its own way, and lists it. Names that are reserved are
-  // never given to a server's tool.
+  // Renames everything, each server's items in its own way, and lists it. Reserved names are never given to a
+  // server's tool.
   void build(const Members& members, const IsReserved& is_reserved);
-  // Until it is built again.
+  // Frees everything until it is built again.
   void forget();
   // The same names, but other servers are active.
   void list_active(const Members& members);
 
-  // By the name that the client uses; of any server, active or not. Null: there is none.
+  // By the client's name for it; of any server, active or not. Null: there is none.
   const Target* tool(std::string_view name) const { return find(tools_.targets, name); }
   const Target* prompt(std::string_view name) const { return find(prompts_.targets, name); }
-  // The active server that has this resource, or a template that fits, or is the only one with resources.
+  // The active server that has this resource, or a matching template, or is the only one with resources.
   Member* resource(std::string_view uri) const;
 
-  // What clients call an item of a server's.
+  // The clients' name for an item of a server's.
   std::string shown(const Member& member, ListKind kind, const std::string& own) const;
   // A tool or a prompt as clients see it.
   struct Named {
@@ -60,19 +60,19 @@ class Routes {
   };
   // All tools in order, active or not.
   const std::vector<Named>& all_tools() const { return tools_.all; }
-  // What a server's tools take in a context, if it is active.
+  // How much of the context a server's tools take up, if it is active.
   struct Cost {
     std::size_t tools = 0;
     std::size_t bytes = 0;
     std::size_t tokens() const { return tokens_in(bytes); }
   };
   Cost cost(const Member& member) const;
-  // The items of the active servers, in the order of the file, separated by commas: the inside of an answer,
-  // in memory that whoever writes it can share.
+  // The items of the active servers, in the order of the file, separated by commas: the content of an answer,
+  // in memory that can be shared with the writer.
   Message list(ListKind kind) const;
   // A new number each time everything is renamed.
   std::uint64_t edition() const { return edition_; }
-  // What had to be settled, for people to read.
+  // The name clashes that had to be resolved, for people to read.
   std::vector<std::string> clashes() const;
 
  private:
@@ -100,7 +100,7 @@ class Routes {
   void add_resources(Member& member);
   void append(ListKind kind, const std::string& json);
 
-  // What is named: by build() alone.
+  // What is named; set only by build().
   std::uint64_t edition_ = 0;
   Names tools_;
   Names prompts_;
@@ -116,17 +116,17 @@ class Routes {
     std::array<List, all_lists.size()> lists;
     MembersByText resources;
     MembersByText template_owners;
-    std::vector<std::pair<std::string, Member*>> templates;  // in the order in which they are tried
+    std::vector<std::pair<std::string, Member*>> templates;  // in the order they are tried
     std::vector<Member*> with_resources;
     std::vector<std::string> clashes;
   };
   Active active_;
 };
 
-// "server__tool", in the letters and the length that every client takes.
+// "server__tool", with only the characters and the length that every client accepts.
 std::string prefixed_name(std::string_view server, std::string_view tool);
 
-// Whether a URI is one that a URI template (RFC 6570) can stand for, as far as its literal parts tell.
+// Whether a URI can match a URI template (RFC 6570), as far as its literal parts tell.
 bool fits_template(std::string_view uri, std::string_view pattern);
 
 }  // namespace mcpivot

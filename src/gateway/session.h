@@ -1,5 +1,5 @@
-// One client: what it asked, what it was asked, and how it is told. The session outlives every server. How
-// the client is reached is its outlet's to know.
+// One client: what it asked, what it was asked, and how it is answered. The session outlives every server.
+// Its outlet knows how the client is reached.
 //
 // One thread.
 #pragma once
@@ -25,12 +25,12 @@ class Session final : private Peer {
   Session(const Session&) = delete;
   Session& operator=(const Session&) = delete;
 
-  // What the client says, in this exchange.
+  // A message from the client, in this exchange.
   void take(std::uint32_t exchange, const Message& message);
-  // What it said was no message, or too long to be taken.
+  // What it sent wasn't a message, or was too long.
   void refuse(std::uint32_t exchange, std::string_view line, const Refusal& refusal);
   void refuse_oversize(const Skim& skim, std::size_t limit);
-  // It has gone from this exchange, and so takes back the request that it made there under this id.
+  // It has left this exchange, which cancels the request with this id.
   void abandon(std::uint32_t exchange, std::string_view id);
 
  private:
@@ -52,9 +52,9 @@ class Session final : private Peer {
   void forget(GenerationId from) override;
   std::vector<std::string> questions() const override;
 
-  // Notifications of our own making, for nobody but this client.
+  // A notification of our own, only for this client.
   void say(std::string_view line);
-  // What the client said, and what became of that.
+  // Reports to the observer what the client sent, and what became of that.
   void saw(Seen::What what, std::string_view raw, const Message* message, std::string_view why = {}) const;
   void see_sent(GenerationId from, const Message& message, const Edits& edits, std::int64_t pair) const;
   void on_answer(const Message& message);
@@ -68,14 +68,14 @@ class Session final : private Peer {
   Clients& clients_;
   Desk& desk_;
   ClientId id_;
-  Requests asked_;            // what servers asked the client, under ids of ours
-  bool initialized_ = false;  // the client has said so; before that it is asked nothing
+  Requests asked_;            // servers' questions to the client, under our ids
+  bool initialized_ = false;  // the client has said so; before that, it is asked nothing
 
   struct Held {
     GenerationId from;
     KeptMessage request;
   };
-  std::vector<Held> held_;  // what servers asked too early
+  std::vector<Held> held_;  // questions that came too early
   std::vector<std::string> announcements_;
 };
 

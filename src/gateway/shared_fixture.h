@@ -1,5 +1,5 @@
-// A server that two clients share, in virtual time, with a canary of each in all that it asks: at the end of
-// every test neither has heard the other's.
+// A server that two clients share, in virtual time. Each client puts a canary into everything it asks; at the
+// end of every test, neither has seen the other's.
 //
 // One thread.
 #pragma once
@@ -62,7 +62,7 @@ class SharedServer : public testing::Test, private simulation::Ledger {
       test_.pass(500ms);
       return answer_to(id);
     }
-    // In whose arguments its own name is: servers repeat it.
+    // With its own name in the arguments: servers repeat it.
     std::string start_call(const std::string& how = {}) {
       return send("tools/call",
                   fmt::format(R"({{"name":"{}","arguments":{{"n":0,"canary":"{}"{}}}}})", tool, name_, how));
@@ -87,7 +87,7 @@ class SharedServer : public testing::Test, private simulation::Ledger {
       const std::string line = request_line({}, method, {});
       desk_->notify(*read_message(line));
     }
-    // To the last thing that it was asked.
+    // Answers the last question that it was asked.
     void answer_question(std::string_view result) {
       const auto [from, id] = questions.back();
       const std::string line = result_answer("1", result);
@@ -131,7 +131,7 @@ class SharedServer : public testing::Test, private simulation::Ledger {
     ann = std::make_unique<Client>(*this, "canary-ann");
     bob = std::make_unique<Client>(*this, "canary-bob");
   }
-  // Ann comes in by the profile p, bob by q, and these are their servers.
+  // Ann connects with the profile p, Bob with q, and these are their servers.
   void open_profiles(std::vector<std::string> of_p, std::vector<std::string> of_q) {
     ann.reset();
     bob.reset();

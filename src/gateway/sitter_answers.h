@@ -1,5 +1,5 @@
-// What mcp-sitter's tools answered, in its words: JSON with the same keys, for prompts and scripts that were
-// written for it.
+// The answers of mcp-sitter's tools, in its own format: JSON with the same keys, for prompts and scripts that
+// were written for it.
 //
 // Any thread.
 #pragma once

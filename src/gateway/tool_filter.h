@@ -1,8 +1,8 @@
-// Which of a server's tools a client may see and call: what the server's entry lets through (`tools`), and of
-// that what the client's profile does (`granted`).
+// Which of a server's tools a client may see and call: what the server's entry allows (`tools`), restricted
+// to what the client's profile allows (`granted`).
 //
 // A profile is about several servers: a pattern with "__" in it means SERVER__TOOL, any other a tool's own
-// name. What a profile denies is meant either way, so that no spelling lets through what it was to deny.
+// name. A denied pattern is tried both ways, so that no spelling gets past it.
 //
 // It fails closed: a pattern that doesn't compile lets nothing through. Reading the configuration refuses
 // such a pattern before it gets here.
@@ -24,13 +24,13 @@ class ToolFilter {
   explicit ToolFilter(const ServerEntry& entry);
   // By the server's own name for it.
   bool allows(std::string_view tool) const;
-  // Whether there may be tools that it doesn't let through.
+  // Whether there may be tools that it doesn't allow.
   bool restricts() const { return own_.restricts() || granted_.restricts(); }
 
  private:
   struct Pattern {
     ToolPattern pattern;
-    bool qualified;  // has a server's name in front
+    bool qualified;  // begins with a server's name
   };
   using Patterns = std::vector<Pattern>;
   struct Rules {
