@@ -16,7 +16,7 @@ namespace mcpivot {
 namespace {
 
 constexpr std::chrono::milliseconds accept_pause{100};
-// In one turn of the loop; others want theirs, too.
+// In one turn of the loop, to be fair to others.
 constexpr int most_at_once = 64;
 
 std::string peer_name(const sockaddr_storage& from) {
@@ -25,7 +25,7 @@ std::string peer_name(const sockaddr_storage& from) {
     ::inet_ntop(AF_INET, &reinterpret_cast<const sockaddr_in&>(from).sin_addr, text, sizeof(text));
   } else if (from.ss_family == AF_INET6) {
     const in6_addr& six = reinterpret_cast<const sockaddr_in6&>(from).sin6_addr;
-    if (IN6_IS_ADDR_V4MAPPED(&six)) {  // it came over IPv4 to a socket for both
+    if (IN6_IS_ADDR_V4MAPPED(&six)) {  // IPv4 on a dual-stack socket
       ::inet_ntop(AF_INET, six.s6_addr + 12, text, sizeof(text));
     } else {
       ::inet_ntop(AF_INET6, &six, text, sizeof(text));
@@ -72,16 +72,16 @@ void Acceptor::accept() {
                                SOCK_NONBLOCK | SOCK_CLOEXEC);
     if (made >= 0) {
       refusing_ = false;
-      const OnPeer on_peer = on_peer_;  // it may close us
+      const OnPeer on_peer = on_peer_;  // the call may close us
       survive("HTTP listener", [&] { on_peer(made, peer_name(from)); });
     } else if (errno == EAGAIN) {
       break;
     } else if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM) {
       return pause(std::strerror(errno));
     } else if (errno == EBADF || errno == EINVAL || errno == ENOTSOCK) {
-      return pause(std::strerror(errno));  // a mistake of ours; not to be repeated without end
+      return pause(std::strerror(errno));  // a bug of ours; don't repeat it endlessly
     }
-    // Anything else is the trouble of one client, which is gone.
+    // Anything else concerns only one client, which is gone.
   }
   wait();
 }

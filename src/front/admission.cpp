@@ -28,7 +28,7 @@ bool is_address(const std::string& name) {
   return ::inet_pton(AF_INET, name.c_str(), &four) == 1 || ::inet_pton(AF_INET6, name.c_str(), &six) == 1;
 }
 
-// "127.example.com" isn't one.
+// "127.example.com" isn't a loopback address.
 bool is_loopback(const std::string& name) {
   return name == "localhost" || name == "::1" || (name.starts_with("127.") && is_address(name));
 }
@@ -39,7 +39,7 @@ Admission::Admission(AdmissionRules rules) : rules_(std::move(rules)) {
   for (std::string& host : rules_.hosts) host = lower(host);
 }
 
-// A name that leads to us though we know nothing of it may belong to a web page that has made it lead here.
+// A name that we don't know may belong to a web page that has made it resolve to us (DNS rebinding).
 bool Admission::is_our_name(std::string_view name) const {
   const std::string known(name);
   if (contains(rules_.hosts, known)) return true;
@@ -61,10 +61,10 @@ bool Admission::is_our_name(std::string_view name) const {
   });
 }
 
-// A trusted proxy's X-Forwarded-Host doesn't replace `Host`: one that isn't told to set it passes on what a
-// web page has put there.
+// A trusted proxy's X-Forwarded-Host doesn't replace `Host`: a proxy that isn't configured to set it passes
+// on what a web page has put there.
 bool Admission::is_our_host(const HttpAsk& ask, const Caller& caller) const {
-  if (ask.peer == "unix" && !caller.by_proxy) return true;  // no web page gets there
+  if (ask.peer == "unix" && !caller.by_proxy) return true;  // no web page can connect there
   const auto is_ours = [this](std::string_view host) {
     const std::string name = name_in(host);
     return !name.empty() && is_our_name(name);

@@ -28,7 +28,7 @@ TEST(Admission, takes_the_names_of_this_machine) {
     EXPECT_TRUE(admission.admit(ask(host))) << host;
 }
 
-// A web page may have made its own name lead here.
+// A web page may have made its own name resolve to us.
 TEST(Admission, refuses_names_that_only_look_like_this_machines) {
   const Admission admission = on_loopback();
   for (const char* host : {"example.com", "127.example.com:7420", "127.0.0.1.example.com",
@@ -81,7 +81,7 @@ TEST(Admission, a_name_that_a_trusted_proxy_was_asked_for_must_be_ours) {
   EXPECT_FALSE(admission.admit(forwarded("localhost", " , pivot.example")));
 }
 
-// One that isn't told to set X-Forwarded-Host passes on what a web page says in it.
+// A proxy that isn't configured to set X-Forwarded-Host passes on what a web page puts there.
 TEST(Admission, the_forwarded_name_does_not_stand_in_for_one_that_is_not_ours) {
   EXPECT_FALSE(behind_proxy("127.0.0.1").admit(forwarded("evil.example", "localhost")));
 }
@@ -105,7 +105,7 @@ TEST(Admission, headers_of_a_proxy_that_is_not_trusted_change_nothing) {
   EXPECT_EQ(behind_proxy("127.0.0.1").address_of(asked), "203.0.113.9");
 }
 
-// No web page gets to a Unix socket by itself, but a proxy brings pages there.
+// No web page can connect to a Unix socket by itself, but through a proxy it can.
 TEST(Admission, by_a_unix_socket_names_are_checked_when_a_proxy_is_trusted_there) {
   HttpAsk asked = ask("evil.example");
   asked.peer = "unix";

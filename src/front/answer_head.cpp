@@ -10,7 +10,7 @@
 namespace mcpivot {
 namespace {
 
-// Made once a second at most. Names of days and months are English whatever the locale.
+// Rebuilt at most once a second. Day and month names are English in any locale.
 const std::string& date_line() {
   static constexpr std::array days{"Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"};
   static constexpr std::array months{"Jan", "Feb", "Mar", "Apr", "May", "Jun",

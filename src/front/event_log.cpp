@@ -24,7 +24,7 @@ std::string event_text(std::string_view id, std::string_view data) {
   std::string text;
   text.reserve(id.size() + data.size() + 20);
   if (!id.empty()) text.append("id: ").append(id).append("\n");
-  // A message that came over HTTP may have line breaks between its values.
+  // A message that came over HTTP may contain line breaks between its values.
   while (true) {
     const auto line_end = data.find_first_of("\r\n");
     text.append("data: ").append(data.substr(0, line_end)).append("\n");

@@ -18,11 +18,11 @@ namespace {
 using boost::system::error_code;
 using Now = Wire::Now;
 
-constexpr std::size_t worth_keeping = 16 * 1024;  // of memory, while nothing waits in it
-// In one turn of the loop; others want theirs, too.
+constexpr std::size_t worth_keeping = 16 * 1024;  // as memory for the next output
+// In one turn of the loop, to be fair to others.
 constexpr int most_reads = 4;
 constexpr std::size_t most_written = 1024 * 1024;
-// Less than this is not worth telling.
+// A smaller change isn't worth reporting.
 constexpr std::size_t worth_telling = 64 * 1024;
 
 }  // namespace
@@ -52,7 +52,7 @@ void HttpConnection::turn_away() {
   start();
 }
 
-// Should it throw, nobody knows where we are: this connection is lost, and no other.
+// If it throws, the state is unknown: this connection is lost, but no other.
 void HttpConnection::guarded(const std::function<void()>& step) {
   const auto self = shared_from_this();
   if (!survive("HTTP client", step) && state_ != State::closed) lose("an internal error in mcpivot");
@@ -116,7 +116,7 @@ void HttpConnection::shake_hands() {
       return drop();
     case Now::broken:
       log_debug("HTTP client {}: the TLS handshake failed", peer_);
-      return finish();  // it may still read why
+      return finish();  // the client may still read why
   }
 }
 
@@ -144,11 +144,12 @@ void HttpConnection::on_bytes(std::string_view bytes) {
   read_requests();
 }
 
-// The peer closed the connection, or its side of it, which is the same to us: whoever wants an answer stays.
+// The peer closed the connection, or its side of it, which we treat alike: a client that wants an answer
+// stays connected.
 void HttpConnection::on_end_of_input(bool broken) {
   if (has_reply()) return lose("the client closed the connection");
   if (broken || out_.empty() || state_ == State::lingering) return drop();
-  // It may still read what we have said.
+  // It may still read what we have sent.
   peer_ended_ = true;
   close_after_ = true;
   state_ = State::writing;
@@ -183,7 +184,7 @@ void HttpConnection::on_head() {
   if (state_ == State::closed) return;
   if (!refusal && reader_.too_large()) refusal = plain_answer(413, "The request's body is too large.");
   if (refusal) {
-    refusal->close = refusal->close || reader_.announces_body();  // whose bytes nobody reads
+    refusal->close = refusal->close || reader_.announces_body();  // which won't be read
     return put(std::move(*refusal));
   }
   if (!reader_.expects_continue()) return;
@@ -227,7 +228,7 @@ void HttpConnection::put(HttpAnswer answer) {
 void HttpConnection::begin_stream(int status, std::string_view headers) {
   if (state_ != State::answering) return;
   state_ = State::streaming;
-  chunked_ = !reader_.is_http_1_0();  // else the end of the connection is the end of the answer
+  chunked_ = !reader_.is_http_1_0();  // otherwise the end of the connection ends the answer
   bodiless_ = reader_.ask().method == "HEAD" || !may_have_body(status);
   close_after_ = !chunked_ || !reader_.keeps_alive() || context_.owner.is_stopping();
   out_.append(answer_head({.status = status,
@@ -275,10 +276,10 @@ void HttpConnection::end_answer() {
 
 void HttpConnection::next_request() {
   state_ = State::head;
-  stale_ = true;  // and forgotten later: whoever has just answered may still be looking at the request
+  stale_ = true;  // cleared later: the code that has just answered may still be using the request
   since_ = Clock::now();
   if (reading_requests_ || in_.empty()) return;
-  // Through the loop: whoever has just answered must not be asked the next thing from within.
+  // Through the loop: the code that has just answered must not be called again from within.
   boost::asio::post(context_.loop, [self = shared_from_this()] {
     if (self->state_ == State::closed) return;
     self->guarded([&] {
@@ -352,8 +353,8 @@ void HttpConnection::flush() {
   });
 }
 
-// All is said. Were the connection closed while something that nobody reads is still coming, the peer might
-// never see the answer; so it gets some time to stop talking.
+// Everything is sent. If the connection were closed while unread data is still arriving, the peer might never
+// see the answer; so it gets some time to stop sending.
 void HttpConnection::finish() {
   wire_->finish();
   if (peer_ended_) return drop();
@@ -375,7 +376,7 @@ void HttpConnection::close_if_idle() {
   if (state_ == State::handshake) return drop();
   if (state_ != State::head || !in_.empty()) return;
   if (out_.empty()) return drop();
-  close_after_ = true;  // the last answer is still to be written
+  close_after_ = true;  // the last answer has yet to be written
   state_ = State::writing;
 }
 
@@ -394,7 +395,7 @@ void HttpConnection::lose(const char* why) {
   drop();
 }
 
-// What is on its way is not sent any more, and an answer that has no length doesn't look complete.
+// Pending output is dropped, and an answer without a length doesn't look complete.
 void HttpConnection::reset_by_us() {
   if (!socket_.is_open()) return;
   const ::linger at_once{.l_onoff = 1, .l_linger = 0};
@@ -415,7 +416,7 @@ void HttpConnection::drop() {
 
 // --- time
 
-// After whatever has happened.
+// Called after every event.
 void HttpConnection::settle() {
   if (state_ == State::closed) return;
   if (read_needs_write_) wait_to_write();
@@ -452,7 +453,7 @@ HttpConnection::Clock::time_point HttpConnection::deadline() const {
   return Clock::time_point::max();
 }
 
-// One that rings too early is set again; most deadlines are met, and cost nothing that way.
+// A timer that rings too early is set again; most deadlines are met, and so cost nothing.
 void HttpConnection::set_timer() {
   const Clock::time_point at = deadline();
   if (at >= timer_at_) return;

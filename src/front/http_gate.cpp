@@ -22,11 +22,11 @@ namespace {
 
 using std::chrono::milliseconds;
 
-constexpr milliseconds patience{100};   // for a server whose client has gone
-constexpr milliseconds save_pace{100};  // for what sessions have set
-// A client that went away from a call may come back for its answer; not forever.
+constexpr milliseconds patience{100};   // for a server whose client is gone
+constexpr milliseconds save_pace{100};  // for saving sessions' settings
+// A client that disconnected during a call may come back for its answer, but not forever.
 constexpr milliseconds longest_absence{std::chrono::hours(1)};
-constexpr std::size_t many = 256;  // clients: their memory is worth giving back
+constexpr std::size_t many = 256;  // clients: worth returning their memory to the system
 constexpr std::string_view json_type = "Content-Type: application/json\r\n";
 constexpr std::string_view endpoint = "/mcp";
 
@@ -117,7 +117,7 @@ std::optional<HttpAnswer> HttpGate::judge(const HttpAsk& ask) {
   return std::nullopt;
 }
 
-// Who has a token that is bound to one has that one, wherever it comes in.
+// A visitor whose token is bound to a profile gets that one, whatever path it uses.
 std::optional<std::string> HttpGate::profile_of(const Visitor& who, const std::string& asked_for) const {
   const std::string& profile = asked_for.empty() ? who.profile : asked_for;
   if ((!who.profile.empty() && profile != who.profile) || !gateway_.has_profile(profile)) return std::nullopt;
@@ -137,7 +137,7 @@ void HttpGate::on_request(ReplyId reply, const HttpAsk& ask, std::string body) {
               .profile = *profile,
               .session = std::string(ask.header("Mcp-Session-Id")),
               .headers = admission_.page_headers(ask)};
-  if (ask.method != "POST")  // what is posted says more of itself
+  if (ask.method != "POST")  // the content of a POST is logged in more detail
     log_info("http: {} from {}", ask.method, sender(ask, visit.who));
   if (ask.method == "GET") return listen(std::move(visit), ask);
   if (ask.method == "DELETE") return end_by(std::move(visit));
@@ -164,7 +164,7 @@ void HttpGate::post(Visit visit, const HttpAsk& ask, std::string body) {
            sender(ask, visit.who));
   if (!batch && !message)
     return refuse(visit, 400, message.error().id, message.error().code, message.error().reason);
-  // Answers are still taken: a call under way may wait for one.
+  // Answers are still accepted: a call in flight may wait for one.
   if (draining_ && (batch || message->kind == Kind::request))
     return answer(visit, busy("mcpivot is shutting down."));
   const std::string version(ask.header("MCP-Protocol-Version"));
@@ -187,7 +187,7 @@ void HttpGate::post(Visit visit, const HttpAsk& ask, std::string body) {
   if (lives_.size() >= settings_.most_clients) return answer(visit, busy("There are too many sessions."));
   Life& life = open(visit, Era::legacy, random_text());
   hand_over(life, visit, std::move(body), asks);
-  // It was turned away, and nobody will ever know its id.
+  // It was refused, and nobody will ever know its id.
   if (!life.has_id() && !life.client->waits()) end(life.client->id());
 }
 
@@ -251,7 +251,7 @@ void HttpGate::listen(Visit visit, const HttpAsk& ask) {
     return answer(visit, plain_answer(406, "Accept must list text/event-stream."));
   in_session(std::move(visit),
              [this, last_event = std::string(ask.header("Last-Event-ID"))](Life& life, const Visit& in) {
-               if (!server_->knows(in.reply)) return;  // it went while the session was restored
+               if (!server_->knows(in.reply)) return;  // it disconnected while the session was restored
                by_reply_.emplace(in.reply, Under{life.client->id(), in.who.token});
                life.client->listen(in.reply, last_event, in.headers);
              });
@@ -282,7 +282,7 @@ std::optional<SessionTicket> HttpGate::ticket_of(const Visit& visit) {
     return std::nullopt;
   }
   const auto ticket = seal_.open(visit.session, now());
-  // To others than its owner it does not exist.
+  // To anybody but its owner, it doesn't exist.
   if (ticket && ticket->principal == visit.who.principal && ticket->profile == visit.profile &&
       !store_.revoked(ticket->uid))
     return *ticket;
@@ -304,7 +304,7 @@ void HttpGate::in_session(Visit visit, Do then) {
   store_.get(ticket->uid, [this, visit = std::move(visit), ticket = *ticket,
                            then = std::move(then)](const std::optional<SessionRecord>& record) mutable {
     const auto looked_up = looked_up_.extract(visit.reply);
-    // Others may have come back, or ended it, meanwhile, or the token may be gone.
+    // In the meantime, the session may have been restored or ended, or the token may be gone.
     if (!visit.who.token.empty() && !admission_.has_token(visit.who.token)) return no_session(visit);
     if (!ticket_of(visit)) return;
     const auto live = sessions_.find(ticket.uid);
@@ -335,7 +335,7 @@ HttpGate::Life& HttpGate::seat(const Visit& visit, Desk& desk, Era era, std::str
   return life;
 }
 
-// We issued its id; mcpivot was started again since, or the session was idle. Null: it has been answered.
+// We issued its id; since then, mcpivot was restarted, or the session was idle. Null: it has been answered.
 HttpGate::Life* HttpGate::restore(const Visit& visit, const SessionTicket& ticket,
                                   const std::optional<SessionRecord>& record) {
   if (draining_ || lives_.size() >= settings_.most_clients) {
@@ -397,10 +397,10 @@ std::optional<std::string> HttpGate::on_opened(WebClient& client) {
   return headers;
 }
 
-// The handshake is too long for the id. An id that can't be gone on with after our end must not be given out.
+// The handshake is too long for the id. An id that couldn't be resumed after our end must not be given out.
 void HttpGate::open_when_saved(Life& life, std::chrono::sys_seconds expires, std::string headers) {
   const ClientId client = life.client->id();
-  const bool is_new = !life.has_id();  // else it repeats its handshake
+  const bool is_new = !life.has_id();  // otherwise it repeats its handshake
   store_.put(record_of(life, expires), [this, client, is_new, uid = life.uid, expires,
                                         headers = std::move(headers)](bool kept) {
     const auto found = lives_.find(client);
@@ -418,7 +418,7 @@ void HttpGate::open_when_saved(Life& life, std::chrono::sys_seconds expires, std
   });
 }
 
-// What a request changes is known when it has been answered; several are written down at once.
+// What a request changes is known when it has been answered; several changes are saved at once.
 void HttpGate::save_soon(ClientId client) {
   if (!to_save_.insert(client).second || to_save_.size() > 1) return;
   save_.set(save_pace, [this] {
@@ -450,7 +450,7 @@ SessionRecord HttpGate::record_of(Life& life, std::chrono::sys_seconds expires) 
 void HttpGate::end(ClientId client) {
   const auto found = lives_.find(client);
   if (found == lives_.end()) return;
-  // With the time when it was last used, for those who look into the store.
+  // Including when it was last used, for `mcpivot sessions`.
   if (!found->second.uid.empty() && found->second.has_id())
     store_.put(record_of(found->second, found->second.expires));
   Life life = std::move(found->second);
@@ -477,12 +477,12 @@ void HttpGate::end_idle() {
     const auto lately = world_.timers().now() - settings_.session_idle / 4;
     for (const auto& [id, life] : lives_) {
       if (life.client->calls() > 0 || life.client->last_used() >= lately) continue;
-      // Who only listens keeps its stream, and no servers.
+      // A client that only listens keeps its stream, but no servers.
       if (life.client->last_used() < since) life.client->desk().rest("because it was idle for a long time");
       if (life.client->desk().forget_names()) ++freed;
     }
     freed_ += freed;
-    // Of what many clients left, all but the last pages would stay ours for good.
+    // Otherwise, most of the memory that many clients used would never be returned to the system.
     if (freed == 0 && freed_ >= many) {
       freed_ = 0;
       ::malloc_trim(0);
@@ -553,7 +553,7 @@ void HttpGate::drain(milliseconds time, std::function<void()> done) {
   Look{*this, until}();
 }
 
-// The server is still there, so that everybody is told.
+// While the server still exists, so that everybody is told.
 void HttpGate::close() {
   draining_ = true;
   for (auto& [id, life] : lives_) save(life);

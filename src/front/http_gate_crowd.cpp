@@ -1,4 +1,4 @@
-// What terminals learn of the clients that come over HTTP, and how they end a session.
+// What terminals learn about HTTP clients, and how they end a session.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -16,7 +16,7 @@ using std::chrono::duration_cast;
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
-// Enough to tell sessions apart. A uid lets nobody in: that takes the id that it is sealed in.
+// Enough to tell sessions apart. A uid is useless for connecting: that takes the sealed id.
 constexpr std::size_t short_id = 10;
 constexpr std::size_t most_stored = 1'000;
 constexpr std::size_t longest_program = 60;
@@ -33,7 +33,7 @@ std::string name_of(const std::string& principal) {
   return principal.empty() ? nameless : principal;
 }
 
-// "claude-code 2.1.0", of what a client says of itself. That may be anything.
+// "claude-code 2.1.0", from what a client says about itself, which may be anything.
 std::string program_in(std::string_view hello) {
   const std::string_view info = find_member(hello, "clientInfo");
   std::string program;

@@ -22,7 +22,7 @@ namespace mcpivot {
 namespace {
 
 constexpr std::size_t read_at_once = 64 * 1024;
-// Clients that are turned away stay long enough to be told so, if they aren't many.
+// Clients that are turned away stay long enough to be told so, unless there are too many.
 constexpr std::size_t most_turned_away = 64;
 
 }  // namespace
@@ -73,7 +73,7 @@ class HttpServer::Inside final : public HttpConnection::Owner, public std::enabl
       ::close(descriptor);
       return;
     }
-    // Else the kernel tries for a quarter of an hour to reach a peer that is gone without a word.
+    // Otherwise the kernel tries for a quarter of an hour to reach a peer that vanished silently.
     const auto patience = static_cast<unsigned>(limits_.write_stall.count());
     ::setsockopt(descriptor, IPPROTO_TCP, TCP_USER_TIMEOUT, &patience, sizeof(patience));
     auto wire = from.secure ? tls_->wire(descriptor) : plain_wire(descriptor);
@@ -167,7 +167,7 @@ class HttpServer::Inside final : public HttpConnection::Owner, public std::enabl
     }
   }
 
-  // Through the loop: whoever speaks to us isn't called back from within.
+  // Through the loop: callers are never called back from within.
   template <class Callback>
   void later(Callback callback) {
     boost::asio::post(loop_, [weak = weak_from_this(), callback = std::move(callback)] {
@@ -201,7 +201,7 @@ class HttpServer::Inside final : public HttpConnection::Owner, public std::enabl
   std::size_t held_ = 0;                                     // by all connections
   std::set<std::pair<std::size_t, std::uint64_t>> by_held_;  // those that hold much, with their ids
   bool sheds_ = false;                                       // soon
-  bool told_full_ = false;                                   // that clients are turned away; not of each one
+  bool told_full_ = false;  // logged that clients are turned away; once, not for each
   bool stopping_ = false;
 };
 

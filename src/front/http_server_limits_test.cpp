@@ -1,4 +1,4 @@
-// Clients that ask too much, wait too long or don't read, and what is left of them.
+// Clients that ask too much, wait too long or don't read, and that nothing of them is left behind.
 #include <fcntl.h>
 #include <sys/resource.h>
 
@@ -58,7 +58,7 @@ TEST_F(HttpServerLimitsTest, a_head_that_comes_too_slowly_is_a_408) {
   start({.header_time = milliseconds(50)});
   RawClient client(*this);
   client.say("GET / HTTP/1.1\r\n");
-  // Drop by drop, it never ends.
+  // Byte by byte, it never ends.
   const bool ended = until([&] {
     ::send(client.descriptor(), "X: y\r\n", 6, MSG_DONTWAIT | MSG_NOSIGNAL);
     client.listen();
@@ -104,7 +104,7 @@ TEST_F(HttpServerLimitsTest, a_body_that_stalls_is_a_408_and_one_that_is_slow_is
   stalling.say("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 10\r\n\r\n12345");
   EXPECT_EQ(stalling.answer().status, 408);
   EXPECT_TRUE(stalling.hears_the_end());
-  // It takes longer than either limit, all in all.
+  // In total it takes longer than either limit.
   RawClient slow(*this);
   slow.say("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 10\r\n\r\n");
   for (int i = 0; i < 10; ++i) {
@@ -198,7 +198,7 @@ TEST_F(HttpServerLimitsTest, when_no_descriptor_is_left_clients_wait_until_there
   for (RawClient& client : clients) EXPECT_EQ(client.answer().status, 200);
 }
 
-// Says as much as fits, to somebody who doesn't read.
+// Sends as much as fits to a client that doesn't read.
 void fill(HttpServerTest& test, ReplyId reply) {
   while (!test.server->full(reply)) {
     test.server->write(reply, std::string(100'000, 'x'));
@@ -238,7 +238,7 @@ TEST_F(HttpServerLimitsTest, a_client_that_reads_nothing_is_cut_off) {
   EXPECT_TRUE(until([&] { return !handler.gone.empty(); }));
   EXPECT_EQ(handler.gone, std::vector{reply});
   EXPECT_EQ(server->connections(), 0U);
-  // The same with an answer that has ended long ago: nobody asks after it, but its memory is wanted back.
+  // The same with an answer that ended long ago: nobody asks about it, but its memory is needed.
   handler.gone.clear();
   answer_all(std::string(20'000'000, 'x'));
   RawClient answered(*this);

@@ -201,7 +201,7 @@ TEST_F(HttpServerTest, the_judge_sees_the_head_alone_and_may_refuse) {
   EXPECT_EQ(client.ask(get()).status, 401);
   EXPECT_EQ(client.ask(get("Authorization: yes\r\n")).status, 200)
       << "there was no body, so the connection goes on";
-  // Its body never comes, and nobody waits for it.
+  // Its body never comes, and the server doesn't wait for it.
   const Heard refused = client.ask("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 1000\r\n\r\n");
   EXPECT_EQ(refused.status, 401);
   EXPECT_EQ(refused.header("WWW-Authenticate"), "Bearer");

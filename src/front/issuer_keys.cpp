@@ -40,7 +40,7 @@ IssuerKeys::Finding IssuerKeys::verify(const Jwt& token) {
     ++edition_;
   }
   if (!keys_) return begin() ? Finding::keys_come : Finding::no_keys;
-  // Once it has failed, nobody else waits for it: the keys that are there go on until it works.
+  // Once it has failed, nobody else waits for it: the known keys are used until it works.
   if (age >= pace_.fresh && begin() && age >= pace_.stale && failures_ == 0) return Finding::keys_come;
   switch (keys_->verify(token)) {
     case KeySet::Finding::genuine:

@@ -152,7 +152,7 @@ TEST_F(IssuersKeys, a_key_that_was_withdrawn_is_forgotten) {
   EXPECT_EQ(judge(second_), Finding::genuine);
   has(keys_place, SigningKey::set(first_.jwk()));
   pass(2h);
-  EXPECT_EQ(judge(second_), Finding::keys_come);  // too old to be used unseen
+  EXPECT_EQ(judge(second_), Finding::keys_come);  // too old to be used unchecked
 }
 
 TEST_F(IssuersKeys, an_issuer_that_is_down_is_asked_less_and_less_often) {
@@ -180,7 +180,7 @@ TEST_F(IssuersKeys, while_the_issuer_is_down_a_known_key_goes_on_for_a_day) {
   for (int minute = 0; minute < 23 * 60; ++minute) {
     pass(1min);
     const Finding finding = judge(first_);
-    // Those who come first after an hour wait for what fails.
+    // The first tokens after an hour wait for the fetch that fails.
     if (finding != Finding::genuine) {
       EXPECT_EQ(finding, Finding::keys_come);
       pass(1s);

@@ -17,11 +17,11 @@
 namespace mcpivot {
 namespace {
 
-// A peer that is gone without a word is noticed after idle + count * interval = 120 s.
+// A peer that vanishes silently is noticed after idle + count * interval = 120 s.
 constexpr int keep_alive_idle = 60;
 constexpr int keep_alive_interval = 15;
 constexpr int keep_alive_count = 4;
-// How often the system may choose a port that is free for one loopback address and not for the other.
+// How often the system may choose a port that is free on one loopback address and not on the other.
 constexpr int most_tries = 20;
 
 constexpr const char* loopback_4 = "127.0.0.1";
@@ -32,7 +32,7 @@ void set_option(int descriptor, int level, int name, Value value) {
   ::setsockopt(descriptor, level, name, &value, sizeof(value));  // best effort
 }
 
-// Connections take these over from the socket that they came in by.
+// Connections inherit these from the listening socket.
 void set_options(int descriptor) {
   set_option(descriptor, SOL_SOCKET, SO_REUSEADDR, 1);  // connections of a predecessor may linger
   set_option(descriptor, SOL_SOCKET, SO_KEEPALIVE, 1);
@@ -72,7 +72,7 @@ std::expected<ListeningSocket, int> open_tcp(const std::string& host, std::uint1
   return made;
 }
 
-// This machine has no such kind of address.
+// This machine has no addresses of that kind.
 bool is_missing(int error) {
   return error == EAFNOSUPPORT || error == EADDRNOTAVAIL;
 }
@@ -155,7 +155,7 @@ std::expected<Sockets, std::string> open_unix(const ListenAddress& address) {
 
   ListeningSocket made(::socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
   if (made.descriptor() < 0) return fail(std::string(std::strerror(errno)) + ".");
-  const mode_t mask = ::umask(0177);  // nobody else may connect, not even for a moment
+  const mode_t mask = ::umask(0177);  // nobody else may connect, even for a moment
   const int bound = ::bind(made.descriptor(), generic, sizeof(name));
   const int error = errno;
   ::umask(mask);

@@ -1,4 +1,4 @@
-// Where a server can listen, and what it says when it can't.
+// Where a server can listen, and the error when it can't.
 #include <fcntl.h>
 #include <sys/stat.h>
 

@@ -32,8 +32,8 @@ class Descriptor {
   int number_;
 };
 
-// As systemd hands over what a unit loads with LoadCredential=: root's, with a list of who else may read it.
-// The rights of such a list show as those of the group.
+// As systemd passes what a unit loads with LoadCredential=: owned by root, with an ACL of who else may read
+// it. The rights in the ACL show up as those of the group.
 bool is_handed_over_by_root(const struct stat& file) {
   return file.st_uid == 0 && file.st_gid == 0 && (file.st_mode & 037U) == 0;
 }
@@ -60,7 +60,7 @@ std::expected<SecretText, PrivateFileError> read_private_file(const std::string&
   const auto failed = [&](std::string_view words) {
     return std::unexpected(PrivateFileError{.words = fmt::format("{} {}", path, words)});
   };
-  // Opening a pipe would wait for somebody to write into it.
+  // Nonblocking: opening a pipe would wait for a writer.
   const Descriptor opened(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
   if (opened.number() < 0)
     return std::unexpected(
@@ -72,7 +72,7 @@ std::expected<SecretText, PrivateFileError> read_private_file(const std::string&
   if (const std::string why = why_not_private(path, file, ::geteuid()); !why.empty()) return failed(why);
   const auto size = static_cast<std::size_t>(file.st_size);
   if (size > limit) return failed(fmt::format("is too large: at most {} bytes are read", limit));
-  SecretText text(size + 1);  // a byte more than there should be: it may be growing
+  SecretText text(size + 1);  // one byte more than expected: it may be growing
   std::size_t got = 0;
   while (got < text.room()) {
     const ssize_t piece = ::read(opened.number(), text.data() + got, text.room() - got);

@@ -25,7 +25,7 @@ TEST(PrivateFile, is_its_owners_alone) {
   EXPECT_THAT(why_not_private("f", file(1000, 1000, 0600, S_IFIFO), 1000), HasSubstr("regular file"));
 }
 
-// systemd's LoadCredential= does so.
+// As with systemd's LoadCredential=.
 TEST(PrivateFile, may_be_roots_if_root_lets_nobody_else_read_it) {
   EXPECT_EQ(why_not_private("f", file(0, 0, 0440), 1000), "");
   EXPECT_EQ(why_not_private("f", file(0, 0, 0400), 1000), "");

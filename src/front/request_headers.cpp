@@ -89,7 +89,7 @@ std::string fault_in_headers(const HttpAsk& ask, const Message& request) {
 
 std::string fault_in_arguments(const HttpAsk& ask, const Message& call, std::string_view tool) {
   const auto mirrored = mirrored_arguments(tool);
-  if (!mirrored) return {};  // the schema is wrong: no client can know what the headers should be
+  if (!mirrored) return {};  // the schema is invalid: no client can know what the headers should be
   const std::string_view arguments = find_member(call.text(call.params), "arguments");
   for (const MirroredArgument& argument : *mirrored) {
     const auto given = mirrored_text(argument, arguments);

@@ -1,10 +1,10 @@
 #include "front/request_reader.h"
 
 // Beast 1.81 asserts that the end of a chunked body comes in at least five bytes. A client may send it byte
-// by byte, and the parser reads it well.
+// by byte, and the parser handles that correctly.
 #define BOOST_DISABLE_ASSERTS
 #include <boost/beast/http/basic_parser.hpp>
-// It comes first, while that holds.
+// Included first, while asserts are off.
 #include <algorithm>
 #include <boost/asio/buffer.hpp>
 #include <boost/beast/http/error.hpp>
@@ -21,7 +21,7 @@ using boost::beast::error_code;
 
 // Each is compared with those before it.
 constexpr std::size_t most_headers = 256;
-// A body that is announced to be large need not come.
+// A body that is announced to be large may never come.
 constexpr std::size_t most_reserved = 1024 * 1024;
 constexpr char tls_handshake = 0x16;
 
@@ -30,8 +30,8 @@ bool is_method_character(char c) {
          std::string_view("!#$%&'*+-.^_`|~").find(c) != std::string_view::npos;
 }
 
-// "http://host/path" is a request as proxies get it, and means "/path" at that host, whatever `Host` says
-// (RFC 9112, 3.2.2). False: it has a host that can't be one.
+// "http://host/path" is the form that proxies get, and means "/path" at that host, whatever `Host` says (RFC
+// 9112, 3.2.2). False: the host is invalid.
 bool take_host_of_target(HttpAsk& ask) {
   const std::string start = lower(std::string_view(ask.target).substr(0, 8));
   const std::size_t scheme = start == "https://" ? 8 : start.starts_with("http://") ? 7 : 0;
@@ -52,12 +52,12 @@ bool names_http(std::string_view line) {
 
 }  // namespace
 
-// Keeps the head and the body. Trailers are read, and belong to nobody.
+// Keeps the head and the body. Trailers are read and ignored.
 class RequestReader::Parser final : public http::basic_parser<true> {
  public:
   Parser(HttpAsk& ask, std::size_t body_limit) : ask_(ask), most_(body_limit) {
     eager(true);
-    this->body_limit(boost::none);  // we count what really comes
+    this->body_limit(boost::none);  // we count what actually arrives
     header_limit(~std::uint32_t{0});
   }
   std::string body;
@@ -109,7 +109,7 @@ class RequestReader::Parser final : public http::basic_parser<true> {
   bool in_body_ = false;
 };
 
-// A parser reads one message; its memory serves them all.
+// A parser reads one message; its memory is reused for all.
 struct RequestReader::Parsing {
   std::optional<Parser> parser;
 };
@@ -149,8 +149,8 @@ RequestReader::Step RequestReader::refuse(int status, std::string_view why) {
   return Step::refused;
 }
 
-// Looks for the end of the head line by line, so that the parser has all of it at once, and sees what the
-// parser would forgive.
+// Looks for the end of the head line by line, so that the parser gets all of it at once, and rejects what the
+// parser would tolerate.
 RequestReader::Step RequestReader::read_head(std::string_view& bytes) {
   while (scanned_ == 0 && bytes.starts_with("\r\n"))
     bytes.remove_prefix(2);  // some clients send one too many
@@ -198,7 +198,7 @@ RequestReader::Step RequestReader::check_head() {
   if (ask_.repeated("host")) return refuse(400, "The request has more than one Host header.");
   if (!is_http_1_0_ && !ask_.has("host")) return refuse(400, "The request has no Host header.");
   if (!take_host_of_target(ask_)) return refuse(400, "The request's target names no host.");
-  // Whoever reads only one of these sees a request that ends somewhere else.
+  // A program that reads only one of these sees a request that ends somewhere else.
   if (ask_.has("transfer-encoding")) {
     if (is_http_1_0_ || ask_.has("content-length"))
       return refuse(400, "The request must give the length of its body in one way only.");
@@ -225,7 +225,7 @@ RequestReader::Step RequestReader::read_body(std::string_view& bytes) {
   if (error == http::error::body_limit) return refuse(413, "The request's body is too large.");
   if (error && error != http::error::need_more)
     return refuse(400, "The request's body can't be read: " + error.message() + ".");
-  // The head of a chunk, or trailers. The parser keeps none of it, so it has no limit of its own.
+  // The head of a chunk, or trailers. The parser doesn't keep them, so it has no limit of its own.
   if (bytes.size() > limits_.header_bytes) return refuse(431, "The request's chunk headers are too large.");
   return Step::more;
 }

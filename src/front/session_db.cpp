@@ -22,8 +22,8 @@ using std::chrono::sys_seconds;
 using Trouble = SessionDb::Trouble;
 
 constexpr int schema = 1;
-constexpr int application = 0x6d637076;  // "mcpv": whose file it is
-// For another mcpivot to finish what it is writing. What can't be written then is tried again later.
+constexpr int application = 0x6d637076;  // "mcpv": identifies our files
+// For another mcpivot to finish writing. What can't be written by then is retried later.
 constexpr int longest_wait_ms = 500;
 
 std::int64_t count_of(sys_seconds time) {
@@ -35,8 +35,8 @@ std::unexpected<SessionDb::Error> refused(const std::string& path, std::string_v
   return std::unexpected(SessionDb::Error{trouble, fmt::format("{} {}", path, words)});
 }
 
-// Held while a database is made or put aside, both of which happen once in a while; those who only open one
-// don't need it.
+// Held while a database is created or renamed, both of which are rare; just opening one doesn't need
+// it.
 class FileLock {
  public:
   explicit FileLock(const std::string& path)
@@ -156,8 +156,8 @@ SessionDb::Error SessionDb::error(int code) const {
 
 // --- opening ---------------------------------------------------------------------------------------------
 
-// A new database gets its name when it is complete: SQLite doesn't wait for another process that is just
-// switching to the log.
+// A new database gets its name only when it is complete: SQLite doesn't wait for another process that is just
+// switching to WAL mode.
 std::expected<void, SessionDb::Error> SessionDb::make(const std::string& path) {
   const auto failed = [&] {
     return refused(path, fmt::format("can't be created: {}", std::strerror(errno)), Trouble::passing);
@@ -165,7 +165,7 @@ std::expected<void, SessionDb::Error> SessionDb::make(const std::string& path) {
   if (!make_private_folder(path)) return failed();
   std::string draft = path + ".XXXXXX";
   const int made =
-      ::mkostemp(draft.data(), O_CLOEXEC);  // with the mode 0600, which SQLite's other files get, too
+      ::mkostemp(draft.data(), O_CLOEXEC);  // with mode 0600, which SQLite's other files also get
   if (made < 0) return failed();
   ::close(made);
   if (const auto complete = open_file(draft, path); !complete) {
@@ -174,15 +174,15 @@ std::expected<void, SessionDb::Error> SessionDb::make(const std::string& path) {
   }
   const FileLock lock(path);
   if (!lock.good()) return failed();
-  // What a deleted database left behind would be taken for the log of the new one. As long as there is no
-  // database and we have the lock, nobody uses it.
+  // What a deleted database left behind would be mistaken for the log of the new one. As long as there is no
+  // database and we hold the lock, nobody uses it.
   if (identity_of(path) == Identity{})
     for (const char* part : {"-wal", "-shm"}) ::unlink((path + part).c_str());
   if (!place_new_file(draft, path) && errno != EEXIST) return failed();
   return {};
 }
 
-// The file itself, by whatever name; errors have the one that it should have.
+// Opens the file under any name; errors show the name that it should have.
 std::expected<SessionDb, SessionDb::Error> SessionDb::open_file(const std::string& file,
                                                                 const std::string& path) {
   const Identity identity = identity_of(file);
@@ -196,8 +196,8 @@ std::expected<SessionDb, SessionDb::Error> SessionDb::open_file(const std::strin
   return db;
 }
 
-// The file is never opened but by SQLite: when a process closes a file, all its locks on that file go, those
-// of SQLite, too.
+// Only SQLite ever opens the file: when a process closes a file, it loses all its locks on it, including
+// SQLite's.
 std::expected<SessionDb, SessionDb::Error> SessionDb::open_once(const std::string& path) {
   const auto failed = [&](std::string_view what) {
     return refused(path, fmt::format("can't be {}: {}", what, std::strerror(errno)), Trouble::passing);
@@ -238,8 +238,8 @@ std::expected<SessionDb, SessionDb::Error> SessionDb::replaced(SessionDb damaged
   return opened;
 }
 
-// Another mcpivot may see the damage, too: only the first of them moves the file. Whoever has it open goes on
-// with it under its new name, until it sees the damage or that it is no longer in place.
+// Another mcpivot may also see the damage: only the first one renames the file. Whoever has it open goes on
+// using it under its new name, until it sees the damage, or that it is no longer in place.
 std::expected<std::string, SessionDb::Error> SessionDb::put_aside(const std::string& path, Identity damaged) {
   const auto failed = [&] {
     return refused(path, fmt::format("is damaged, and can't be moved away: {}", std::strerror(errno)));
@@ -249,7 +249,7 @@ std::expected<std::string, SessionDb::Error> SessionDb::put_aside(const std::str
   const std::string aside = path + ".damaged";
   bool good = true;
   if (identity_of(path) == damaged) {
-    // The database itself goes last: with the log of another one, a new one would be damaged, too.
+    // The database itself is renamed last: a new one would also be damaged by the log of another.
     for (const char* part : {"-wal", "-shm", ""}) {
       if (::rename((path + part).c_str(), (aside + part).c_str()) == 0) continue;
       good = errno == ENOENT && *part != '\0';
@@ -280,7 +280,7 @@ std::expected<void, SessionDb::Error> SessionDb::set_up() {
                                       *version, schema));
   if (sqlite3_db_readonly(database_.get(), "main") != 0)
     return refused(path_, "can't be written: it is read-only", Trouble::passing);
-  // A commit is then an append to the log: quick, and complete when we are killed right after it.
+  // A commit is then an append to the log: quick, and durable even if we are killed right after it.
   if (const auto fast = run("PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL;"
                             "PRAGMA journal_size_limit = 16777216; PRAGMA max_page_count = 262144");
       !fast)
@@ -288,7 +288,7 @@ std::expected<void, SessionDb::Error> SessionDb::set_up() {
   return *version == schema ? std::expected<void, Error>() : make_tables();
 }
 
-// Another mcpivot may be at it, too: the second one finds the tables.
+// Another mcpivot may be doing the same: the second one finds the tables.
 std::expected<void, SessionDb::Error> SessionDb::make_tables() {
   return run(
       fmt::format("BEGIN IMMEDIATE;"
@@ -304,9 +304,9 @@ std::expected<void, SessionDb::Error> SessionDb::make_tables() {
           .c_str());
 }
 
-// --- what it is for --------------------------------------------------------------------------------------
+// --- queries ---------------------------------------------------------------------------------------------
 
-// One or more statements. Should one fail, no transaction stays open.
+// One or more statements. If one fails, no transaction stays open.
 std::expected<void, SessionDb::Error> SessionDb::run(const char* sql) {
   const int code = sqlite3_exec(database_.get(), sql, nullptr, nullptr, nullptr);
   if (code == SQLITE_OK) return {};

@@ -33,7 +33,7 @@ bool is_key_id(std::string_view text) {
   });
 }
 
-// As `openssl rand -base64 32` prints it, or in base64url; false: that isn't 32 bytes.
+// As `openssl rand -base64 32` prints it, or in base64url; false: it isn't 32 bytes.
 bool read_key(std::string_view text, SessionKey& key) {
   if (text.size() > 44) return false;
   while (text.ends_with('=')) text.remove_suffix(1);
@@ -69,7 +69,7 @@ void sync_folder(const fs::path& folder) {
   ::close(opened);
 }
 
-// Makes the file, complete from its first moment on. It isn't an error if it exists: another process was
+// Creates the file atomically. It isn't an error if it exists: another process was
 // faster.
 std::expected<void, std::string> make_file(const std::string& path) {
   const auto failed = [&](int error) {
@@ -77,7 +77,7 @@ std::expected<void, std::string> make_file(const std::string& path) {
   };
   if (!make_private_folder(path)) return failed(errno);
   std::string draft = path + ".XXXXXX";
-  const int descriptor = ::mkostemp(draft.data(), O_CLOEXEC);  // with the mode 0600
+  const int descriptor = ::mkostemp(draft.data(), O_CLOEXEC);  // with mode 0600
   if (descriptor < 0) return failed(errno);
   std::string text = file_with_a_new_key();
   bool good = write_all(descriptor, text) && ::fsync(descriptor) == 0;
@@ -108,14 +108,14 @@ std::expected<SessionKeys, std::string> SessionKeys::parse(const std::string& na
   const auto wrong = [&](std::string_view words) {
     return std::unexpected(fmt::format("{}:{}: {}", name, lines.number(), words));
   };
-  // Without copies in memory that a growing vector would leave behind.
+  // So that a growing vector leaves no copies of keys in memory.
   keys.keys_.reserve(most_keys);
   while (lines.next()) {
     if (keys.keys_.size() == most_keys)
       return wrong(fmt::format("more than {} keys; delete those that no valid session uses", most_keys));
     SessionKey key;
     const std::string_view id = lines.word();
-    // An id that isn't one may be a key in the wrong place, so it isn't shown.
+    // An invalid id may be a key in the wrong place, so it isn't shown.
     if (!is_key_id(id))
       return wrong(fmt::format("a line is KEYID KEY; a key id has up to {} letters, digits, - and _",
                                SessionKey::longest_id));

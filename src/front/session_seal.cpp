@@ -19,7 +19,7 @@ using std::chrono::sys_seconds;
 
 constexpr std::size_t nonce_size = 12;
 constexpr std::size_t tag_size = 16;
-// What is in a ticket, and how it is written. Other kinds get other numbers.
+// The version of a ticket's content and format. Other formats get other numbers.
 constexpr unsigned char format = 1;
 constexpr unsigned char has_hello = 1;
 
@@ -37,7 +37,7 @@ bool put_text(std::string& bytes, std::string_view text) {
   return true;
 }
 
-// Nothing: a text is too long even for its size to be written.
+// Nothing: a text is too long for its size field.
 std::optional<std::string> written(const SessionTicket& ticket, bool with_hello) {
   std::string bytes;
   put_number(bytes, format, 1);
@@ -104,7 +104,7 @@ struct FreeContext {
 };
 using Context = std::unique_ptr<EVP_CIPHER_CTX, FreeContext>;
 
-// Bound to the ciphertext: an id whose key id was changed does not open, even if both keys are the same; nor
+// Bound to the ciphertext: an id whose key id was changed doesn't open, even if both keys are the same; nor
 // does anything that another program sealed with this key.
 std::string associated(std::string_view key_id) {
   return "mcpivot session id\n" + std::string(key_id);
@@ -126,7 +126,7 @@ std::string encrypted(const SessionKey& key, std::string_view plain) {
       EVP_EncryptUpdate(context.get(), cipher, &size, bytes_of(plain), static_cast<int>(plain.size())) == 1 &&
       EVP_EncryptFinal_ex(context.get(), cipher + plain.size(), &size) == 1 &&
       EVP_CIPHER_CTX_ctrl(context.get(), EVP_CTRL_GCM_GET_TAG, tag_size, cipher + plain.size()) == 1;
-  // Without randomness or memory there is nothing sound to go on with.
+  // Without randomness or memory there is no safe way to continue.
   if (!good) throw std::runtime_error("OpenSSL could not seal a session id");
   return sealed;
 }
@@ -148,7 +148,7 @@ std::optional<std::string> decrypted(const SessionKey& key, std::string& sealed)
       EVP_CIPHER_CTX_ctrl(context.get(), EVP_CTRL_GCM_SET_TAG, tag_size, cipher + plain.size()) == 1 &&
       EVP_DecryptFinal_ex(context.get(), bytes_of(plain) + plain.size(), &size) == 1;
   if (!good) {
-    ERR_clear_error();  // or the next one who asks about TLS on this thread would be told
+    ERR_clear_error();  // otherwise the next TLS call on this thread would see it
     return std::nullopt;
   }
   return plain;

@@ -108,7 +108,7 @@ TEST(SessionSeal, a_megabyte_is_refused_without_looking_at_it) {
   EXPECT_EQ(seal.open(std::string(1'000'000, '.'), now).error(), Refusal::not_ours);
 }
 
-// The same bytes under two ids: only the associated data tells which of them sealed.
+// The same bytes under two ids: only the associated data tells which key sealed them.
 TEST(SessionSeal, the_key_id_is_bound_to_what_it_sealed) {
   std::string same = old_key;
   same[1] = '3';

@@ -79,7 +79,7 @@ bool SessionStore::close(std::chrono::milliseconds longest) {
   return worker_->close(longest);
 }
 
-// The number that its answer will have; 0: nobody waits for one, or it is closed.
+// The number for its answer; 0: nobody waits for one, or the store is closed.
 std::uint64_t SessionStore::expect(Done done, Got got, Listed listed) {
   if ((!done && !got && !listed) || !self_) return 0;
   due_.emplace(++last_number_,
@@ -87,7 +87,7 @@ std::uint64_t SessionStore::expect(Done done, Got got, Listed listed) {
   return last_number_;
 }
 
-// Without the worker, but by the same way.
+// Without the worker, but through the same path.
 void SessionStore::refuse(Done done) {
   if (!done) return;
   SessionWorker::Answer answer{.numbers = {expect(std::move(done), {})}};
@@ -96,7 +96,8 @@ void SessionStore::refuse(Done done) {
   });
 }
 
-// To the store, if there still is one. It isn't kept alive meanwhile: a callback may destroy it.
+// Passes it to the store, if that still exists. The store isn't kept alive for this: a callback may destroy
+// it.
 void SessionStore::hand_over(const std::weak_ptr<SessionStore*>& to, SessionWorker::Answer answer) {
   SessionStore* store = nullptr;
   if (const auto self = to.lock()) store = *self;
@@ -129,7 +130,7 @@ void SessionStore::remember(const Revocation& revocation) {
   sys_seconds& until = revoked_[revocation.uid];
   until = std::max(until, revocation.until);
   if (revoked_.size() <= limits_.revocations) return;
-  // Those that end first go, a tenth at once: the disk knows them, as long as there is one.
+  // Drops a tenth of them, those that expire first: they are still on disk, if there is one.
   std::vector<sys_seconds> ends;
   for (const auto& [uid, end] : revoked_) ends.push_back(end);
   const auto tenth = ends.begin() + static_cast<std::ptrdiff_t>(ends.size() / 10);
@@ -140,7 +141,7 @@ void SessionStore::remember(const Revocation& revocation) {
   });
 }
 
-// Each trouble is a warning once; that it is over, or came back, is for those who look closely.
+// Each problem is logged as a warning once; its end, or recurrence, at a lower level.
 void SessionStore::set_trouble(const std::string& words) {
   if (words.empty() && !trouble_.empty()) log_info("sessions: {} can be written again", path_);
   trouble_ = words;

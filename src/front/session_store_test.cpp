@@ -36,7 +36,7 @@ SessionRecord record_of(const std::string& uid, const std::string& state = "{}")
           .expires = now + seconds{60}};
 }
 
-// A store with its loop, and what is asked of it waited for.
+// A store with its loop; waits for the answers.
 class Kept {
  public:
   explicit Kept(const std::string& path, const SessionStore::Limits& limits = {.retry = milliseconds{10}})
@@ -63,7 +63,7 @@ class Kept {
     const auto work = boost::asio::make_work_guard(loop);
     while (!condition()) ASSERT_EQ(loop.run_one_for(seconds{20}), 1U) << "nothing happens";
   }
-  // Until everything that was asked before has been done.
+  // Until all earlier requests have been processed.
   void settle() { get("nobody"); }
   void destroy() { store_.reset(); }
 
@@ -86,7 +86,7 @@ class Kept {
   std::optional<SessionStore> store_;
 };
 
-// Somebody else who has the database open.
+// Another program that has the database open.
 class Raw {
  public:
   explicit Raw(const std::string& path) {
@@ -110,7 +110,7 @@ unsigned mode_of(const std::string& path) {
   return ::stat(path.c_str(), &file) == 0 ? file.st_mode & 07777U : 0;
 }
 
-// Runs it in a process of its own; what it returns.
+// Runs it in a process of its own, and returns its result.
 int in_another_process(const std::function<int()>& what) {
   const pid_t child = ::fork();
   if (child == 0) ::_exit(what());
@@ -513,7 +513,7 @@ TEST_F(Sessions, a_revocation_that_could_not_be_written_is_written_later) {
   EXPECT_TRUE(Kept(path)->revoked("u1"));
 }
 
-// No file of this process may grow over this: as good as a full disk, and anybody can have it.
+// No file of this process may grow beyond this: as good as a full disk, and needs no privileges.
 TEST_F(Sessions, a_full_disk_is_told_and_forgotten_when_there_is_room_again) {
   const int failures = in_another_process([&] {
     ::signal(SIGXFSZ, SIG_IGN);

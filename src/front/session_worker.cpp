@@ -20,7 +20,7 @@ void SessionWorker::start(std::optional<SessionDb> db, std::string trouble) {
   trouble_ = std::move(trouble);
   write_failed_ = !db_;
   again_ = Clock::now() + limits_.retry;
-  // Signals are the loop's.
+  // Signals are handled by the loop.
   sigset_t all;
   sigset_t before;
   ::sigfillset(&all);
@@ -44,7 +44,7 @@ void SessionWorker::put(SessionRecord record, std::uint64_t number) {
   const bool is_new = old == records_.end();
   const std::size_t bytes = bytes_ - (is_new ? 0 : old->second.size()) + waiting.size();
   if (bytes > limits_.waiting_bytes || (is_new && records_.size() >= limits_.waiting)) {
-    // An older record that waits stays: it is better than none.
+    // An older waiting record stays: better than none.
     if (trouble_.empty())
       set_trouble(
           fmt::format("{} can't be written as fast as sessions change, so some changes are lost", path_));
@@ -99,7 +99,7 @@ void SessionWorker::tidy(sys_seconds now) {
 
 bool SessionWorker::close(std::chrono::milliseconds longest) {
   Lock lock(mutex_);
-  closing_ = true;  // nothing is told from here on: the loop may be gone
+  closing_ = true;  // nothing is reported from here on: the loop may be gone
   deadline_ = Clock::now() + longest;
   wake_.notify_one();
   if (!thread_.joinable()) return complete_;
@@ -149,7 +149,7 @@ bool SessionWorker::something_to_write() const {
   return !endings_.empty() || !order_.empty() || (tidy_ && !closing_);
 }
 
-// The next thing to do: questions first, because somebody waits for the answers; then what ends sessions.
+// The next thing to do: queries first, because somebody waits for the answers; then what ends sessions.
 void SessionWorker::do_one(Lock& lock) {
   if (!questions_.empty() && !closing_) {
     Question question = std::move(questions_.front());
@@ -174,7 +174,7 @@ void SessionWorker::do_one(Lock& lock) {
   if (tidy_) tidy_up(*std::exchange(tidy_, std::nullopt), lock);
 }
 
-// What waits to be written belongs to it.
+// Includes records that are waiting to be written.
 void SessionWorker::answer_list(const Question& question, Lock& lock) {
   Answer answer{.numbers = {question.number}};
   const bool hopeless = !db_ && write_failed_;
@@ -242,7 +242,7 @@ void SessionWorker::end(Ending ending, Lock& lock) {
   if (!written && may_try_again(written.error())) endings_.push_front(std::move(ending));
 }
 
-// When we close, there is time for others to let go of it, but not for room on the disk.
+// While closing, there is time to wait for another process's lock, but not for disk space.
 bool SessionWorker::may_try_again(const SessionDb::Error& error) {
   if (!closing_ || error.trouble == SessionDb::Trouble::locked) return true;
   complete_ = false;
@@ -272,7 +272,7 @@ SessionWorker::Waiting SessionWorker::take(std::unordered_map<std::string, Waiti
   return taken;
 }
 
-// Nobody shall wait for the next attempt: all who wait are told now.
+// Nobody should wait for the next attempt: all who wait are told now.
 void SessionWorker::failed(const std::string& words) {
   write_failed_ = true;
   again_ = Clock::now() + limits_.retry;
@@ -311,7 +311,7 @@ auto SessionWorker::attempt(Work what) -> decltype(what()) {
   if (done) return done;
   const SessionDb::Trouble trouble = done.error().trouble;
   if (trouble != SessionDb::Trouble::damaged && trouble != SessionDb::Trouble::moved) return done;
-  // A disk that damages each new file is left in peace for a while.
+  // A disk that damages each new file isn't used for a while.
   if (last_new_ && Clock::now() - *last_new_ < limits_.retry) return done;
   last_new_ = Clock::now();
   SessionDb old = std::move(*db_);

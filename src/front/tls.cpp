@@ -28,8 +28,8 @@ struct FreeConnection {
   void operator()(SSL* connection) const { ::SSL_free(connection); }
 };
 
-// OpenSSL on the descriptor itself. Asio's stream would keep four buffers of 17 kB for each connection, idle
-// or not, and write through the loop what can nearly always be written at once.
+// Uses OpenSSL directly on the descriptor. Asio's stream would keep four buffers of 17 kB per connection,
+// idle or not, and write through the loop what can nearly always be written at once.
 class TlsWire final : public Wire {
  public:
   TlsWire(SSL_CTX* context, int descriptor) : descriptor_(descriptor), tls_(::SSL_new(context)) {
@@ -59,8 +59,8 @@ class TlsWire final : public Wire {
     return {.now = verdict(result)};
   }
 
-  // A record at a time. When it couldn't be written, OpenSSL wants to be given the same bytes again; they are
-  // still the first ones that wait.
+  // One record at a time. If it couldn't be written, OpenSSL must be given the same bytes again; they are
+  // still first in line.
   Result write(std::span<const iovec> pieces) override {
     static std::array<char, largest_record> record;
     std::string_view bytes;
@@ -105,7 +105,8 @@ class TlsWire final : public Wire {
     }
   }
 
-  // Somebody wrote http:// for https://. An answer in plain HTTP is the only one that they would understand.
+  // Somebody used http:// instead of https://. An answer in plain HTTP is the only one that they would
+  // understand.
   void explain() const {
     HttpAnswer answer = plain_answer(400, "This port speaks HTTPS. Use https:// instead of http://.");
     const std::string text = answer_head({.status = answer.status,
@@ -118,10 +119,10 @@ class TlsWire final : public Wire {
 
   int descriptor_;
   std::unique_ptr<SSL, FreeConnection> tls_;
-  std::unique_ptr<Wire> after_failure_;  // what still comes is nothing that could be decrypted
+  std::unique_ptr<Wire> after_failure_;  // what still arrives can't be decrypted
 };
 
-// Browsers offer HTTP/2 first; a client that speaks nothing but that is told so now rather than confused
+// Browsers offer HTTP/2 first; a client that supports nothing else is told so now rather than confused
 // later.
 int choose_protocol(SSL*, const unsigned char** chosen, unsigned char* size, const unsigned char* offered,
                     unsigned int offered_size, void*) {
@@ -134,7 +135,7 @@ int choose_protocol(SSL*, const unsigned char** chosen, unsigned char* size, con
   return SSL_TLSEXT_ERR_OK;
 }
 
-// Without this OpenSSL asks on the terminal.
+// Without this, OpenSSL would prompt on the terminal.
 int no_password(char*, int, int, void* asked) {
   *static_cast<bool*>(asked) = true;
   return -1;

@@ -33,7 +33,7 @@ std::string id_of(const Tokens::Holder& holder, const std::string& hash) {
 std::expected<Tokens, std::string> Tokens::parse(const std::string& name, std::string_view text) {
   Tokens tokens;
   Lines lines(text);
-  // What is wrong may be a token in the wrong place, so no word of the line is shown but a name.
+  // The mistake may be a token in the wrong place, so nothing of the line is shown except a name.
   const auto wrong = [&](std::string_view words) {
     return std::unexpected(fmt::format("{}:{}: {}", name, lines.number(), words));
   };

@@ -71,7 +71,7 @@ TEST(Tokens, what_is_wrong_is_said_with_file_and_line_and_without_a_token) {
   }
 }
 
-// The way to lock everybody out must not be an error, after which the old tokens would go on.
+// Emptying the file to lock everybody out must not be an error that leaves the old tokens valid.
 TEST(Tokens, a_file_without_tokens_lets_nobody_in) {
   const auto tokens = Tokens::parse("/t", "# alice is gone\n");
   ASSERT_TRUE(tokens);
@@ -117,11 +117,11 @@ TEST(Tokens, an_error_in_the_file_names_it) {
 TEST(Tokens, the_text_of_a_token_does_not_stay_in_memory) {
   const TemporaryFolder folder;
   const std::string path = folder / "tokens";
-  // Made in pieces and turned around, so that this test holds no copy of it.
+  // Made in pieces and reversed, so that this test holds no copy of it.
   const std::string backwards = "9876543210fedcba-nekot-terces-eht";
   {
     std::ofstream file(path);
-    // Large enough that nobody soon gets the same memory, and with the token away from its beginning, where
+    // Large enough that the memory isn't reused soon, and with the token away from its beginning, where
     // malloc writes when it is freed.
     file << '#' << std::string(5000, ' ') << "\nalice ";
     for (auto c = backwards.rbegin(); c != backwards.rend(); ++c) file << *c << std::flush;
@@ -131,7 +131,7 @@ TEST(Tokens, the_text_of_a_token_does_not_stay_in_memory) {
   ASSERT_TRUE(tokens) << tokens.error();
   std::ifstream maps("/proc/self/maps");
   const int memory = ::open("/proc/self/mem", O_RDONLY | O_CLOEXEC);
-  static std::array<char, 65536> piece;  // in neither: new memory would take the place of what is looked for
+  static std::array<char, 65536> piece;  // on neither: new memory could overwrite what we look for
   std::size_t searched = 0;
   for (std::string line; std::getline(maps, line);) {
     if (!line.ends_with("[heap]") && !line.ends_with("[stack]")) continue;

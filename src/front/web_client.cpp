@@ -13,14 +13,14 @@
 namespace mcpivot {
 namespace {
 
-// An answer that takes longer comes in a stream, which shows that somebody is at work. A legacy one can be
-// resumed, so it begins soon; a modern answer's status depends on what is in it, so it is waited for.
+// An answer that takes longer comes in a stream, which shows that work is going on. A legacy stream can be
+// resumed, so it begins soon; a modern answer's status depends on its content, so we wait for it.
 constexpr std::chrono::milliseconds patience_of(Era era) {
   return std::chrono::milliseconds(era == Era::legacy ? 1'000 : 10'000);
 }
-// How soon a client is back whose connection broke, if it comes at all. We ask for half a second.
+// How soon a client whose connection broke reconnects, if it does at all. We ask for half a second.
 constexpr std::chrono::milliseconds longest_reconnection{10'000};
-// So that nobody on the way takes a quiet stream for a dead one.
+// So that no proxy takes a quiet stream for a dead one.
 constexpr std::chrono::milliseconds sign_of_life{15'000};
 
 constexpr std::string_view deaf_server = "A server isn't reading its messages. Try again later.";
@@ -28,12 +28,12 @@ const std::string json_headers = "Content-Type: application/json\r\n";
 const std::string event_headers =
     "Content-Type: text/event-stream\r\nCache-Control: no-cache, no-transform\r\nX-Accel-Buffering: no\r\n";
 
-// Between values a message may have line breaks; toward a server each message is a line.
+// A message may contain line breaks between values; to a server, each message is one line.
 void make_one_line(std::string& text) {
   std::ranges::replace_if(text, [](char c) { return c == '\n' || c == '\r'; }, ' ');
 }
 
-// What the modern era says of an answer by its status as well.
+// In the modern era, the HTTP status reflects the answer too.
 int status_of(Era era, const Message& answer) {
   if (era == Era::legacy || answer.kind != Kind::error) return 200;
   const std::string_view error = find_member(answer.text(answer.error), "code");
@@ -102,7 +102,7 @@ void WebClient::post(ReplyId reply, std::string body, std::string headers) {
   const auto message = read_message(body);
   if (!message) return refuse(reply, message.error(), headers);
   if (message->kind != Kind::request) {
-    // An answer is taken: there are no more of them than questions.
+    // Answers are accepted: there can't be more of them than questions.
     if (message->kind == Kind::notification && desk_.overflows())
       return turn_away(reply, deaf_server, headers);
     session_.take(0, *message);
@@ -113,7 +113,7 @@ void WebClient::post(ReplyId reply, std::string body, std::string headers) {
   Exchange& exchange = *exchanges_.at(number);
   exchange.id = message->text(message->id);
   exchange.initializes = message->known == Method::initialize;
-  // Its answer has the session's id in a header, and there are no headers before there is an answer.
+  // Its answer has the session's id in a header, so the headers can't be sent before the answer.
   if (exchange.initializes) exchange.patience.cancel();
   exchange.call = message->known == Method::tools_call || message->known == Method::prompts_get ||
                   message->known == Method::resources_read;
@@ -133,7 +133,7 @@ std::string_view WebClient::why_not(std::size_t requests, std::size_t bytes) con
   return {};
 }
 
-// For now: it may come again.
+// For now: the client may retry.
 void WebClient::turn_away(ReplyId reply, std::string_view why, const std::string& headers) {
   HttpAnswer answer = plain_answer(503, why);
   answer.headers += "Retry-After: 1\r\n" + headers;
@@ -161,7 +161,7 @@ void WebClient::post_batch(ReplyId reply, std::string_view body, std::string hea
   if (const auto why = why_not(elements->size(), body.size()); !why.empty())
     return turn_away(reply, why, headers);
   const std::uint32_t number = open(reply, body.size(), std::move(headers));
-  exchanges_.at(number)->batch = true;  // one more is expected: ourselves, until all of it has been sent
+  exchanges_.at(number)->batch = true;  // one more is expected, for ourselves, until all of it has been sent
   for (const std::string_view element : *elements) {
     const auto message = read_message(element);
     if (!message || message->kind == Kind::request) ++exchanges_.at(number)->expected;
@@ -198,7 +198,7 @@ void WebClient::listen(ReplyId reply, std::string_view last_event, const std::st
   const auto place = events_.read_id(last_event);
   if (place && place->stream != 0) return resume_stream(reply, *place, headers);
   begin_events(reply, headers);
-  // The one before it may be open only for us: a client has one of them.
+  // The previous one may be open only on our side: a client has just one.
   if (listener_ != ReplyId::none) end(listener_);
   listener_ = reply;
   if (primes_ && !place) write(reply, events_.prime(0));
@@ -207,8 +207,8 @@ void WebClient::listen(ReplyId reply, std::string_view last_event, const std::st
   for (std::string& text : events_.unsent(0)) write(reply, std::move(text));
 }
 
-// One that is over, or was in an earlier life of the session, has nothing more to say: 204 tells the client
-// not to come again.
+// A stream that is over, or is from an earlier life of the session, has nothing more to send: 204 tells the
+// client not to reconnect.
 void WebClient::resume_stream(ReplyId reply, EventLog::Place place, const std::string& headers) {
   const auto found = place.ours ? exchanges_.find(place.stream) : exchanges_.end();
   const bool goes_on = found != exchanges_.end() && !found->second->initializes;
@@ -295,7 +295,7 @@ void WebClient::not_opened(HttpAnswer instead) {
   let_go([&](HttpAnswer& answer) { answer = std::move(instead); });
 }
 
-// The answer that waits for one of these.
+// Releases the answer that is held back.
 void WebClient::let_go(const std::function<void(HttpAnswer&)>& change) {
   const auto found =
       std::ranges::find_if(exchanges_, [](const auto& entry) { return entry.second->held.has_value(); });
@@ -307,7 +307,7 @@ void WebClient::let_go(const std::function<void(HttpAnswer&)>& change) {
   if (reply != ReplyId::none) respond(reply, std::move(answer));
 }
 
-// One of those that are expected is there, or will not come. Empty: it has no text.
+// One of the expected answers has come, or won't come. Empty: it has no text.
 void WebClient::settle_one(std::uint32_t number, std::string text) {
   const auto found = exchanges_.find(number);
   if (found == exchanges_.end()) return;
@@ -362,7 +362,7 @@ void WebClient::tell(std::uint32_t exchange, const Message& message, std::span<c
 void WebClient::tell(std::uint32_t exchange, std::string_view line) {
   if (exchange != 0 && !exchanges_.contains(exchange)) return;  // progress that came after the answer
   if (exchange != 0 && exchanges_.at(exchange)->initializes) exchange = 0;
-  if (exchange == 0 && era_ == Era::modern) return;  // there is no place for it
+  if (exchange == 0 && era_ == Era::modern) return;  // there is no stream for it
   say(exchange, line);
 }
 
@@ -384,9 +384,9 @@ std::uint32_t WebClient::likely_call() const {
   return calls <= 1 || listener_ == ReplyId::none ? latest : 0;
 }
 
-// A connection may break at any time and ends neither the stream nor the call, says the specification; and
-// what belongs to a call should not go to the session's own stream. But one who has stayed away is not waited
-// for.
+// By the specification, a broken connection ends neither the stream nor the call; and what belongs
+// to a call shouldn't go to the session's own stream. But we don't wait for a client that stays
+// away.
 bool WebClient::comes_back(const Exchange& exchange) const {
   return exchange.streams && exchange.named && timers_.now() - exchange.left < longest_reconnection;
 }
@@ -432,7 +432,7 @@ void WebClient::begin_stream(std::uint32_t number, Exchange& exchange) {
   begin_events(exchange.reply, exchange.headers);
   if (primes_) write(exchange.reply, events_.prime(number));
   exchange.named = primes_;
-  // What of a batch was collected leaves by itself.
+  // The collected answers of a batch are sent as they are.
   if (exchange.answers.empty()) return;
   exchange.named = true;
   write(exchange.reply, events_.add(number, std::exchange(exchange.answers, {}) + "]", true));

@@ -17,7 +17,7 @@ namespace {
 using namespace std::chrono_literals;
 using testing::HasSubstr;
 
-// A client that comes over HTTP to the desk of a visitor, who leaves its place to it. The servers live in
+// A client that connects over HTTP to the desk of a visitor, whose place it takes. The servers live in
 // virtual time, the socket is real.
 class WebClientTest : public HttpServerTest, private WebClient::Owner {
  public:
@@ -35,7 +35,7 @@ class WebClientTest : public HttpServerTest, private WebClient::Owner {
     };
     visitor->desk().start();
   }
-  // Sends it and lets so much time pass at the servers, in small steps.
+  // Sends it and lets this much time pass at the servers, in small steps.
   void send(RawClient& wire, std::string_view body, std::chrono::milliseconds time) {
     const std::size_t before = handler.requests.size();
     wire.say(post(body));
@@ -135,7 +135,7 @@ TEST_F(WebClientTest, a_modern_answer_that_takes_some_seconds_still_has_its_stat
   EXPECT_THAT(answer.body, HasSubstr("-32601"));
 }
 
-// --- how much of one client may be under way
+// --- how many requests of one client may be in flight
 
 TEST_F(WebClientTest, each_message_of_a_batch_counts_as_a_request_under_way) {
   begin(Era::legacy);

@@ -11,7 +11,7 @@
 namespace mcpivot {
 
 namespace {
-constexpr std::size_t most_bytes = 1024 * 1024;  // no list of names comes near
+constexpr std::size_t most_bytes = 1024 * 1024;  // far more than any list of names
 }
 
 ActiveMemory::ActiveMemory(Files& files, const std::string& config_file) : files_(files) {

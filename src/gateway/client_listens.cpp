@@ -45,7 +45,7 @@ std::vector<ClientListens::Line> ClientListens::changed(ListKind kind) const {
   return lines;
 }
 
-// The server's own params pass, under each subscription's id.
+// The server's own params, with each subscription's id.
 std::vector<ClientListens::Line> ClientListens::updated(const Message& notification) const {
   std::vector<Line> lines;
   for (const Listen& listen : open_)

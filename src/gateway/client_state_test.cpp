@@ -9,7 +9,7 @@ namespace {
 
 namespace json = boost::json;
 
-// Something in every place, with all that JSON must escape.
+// A value in every member, with everything that JSON must escape.
 ClientState rich() {
   ClientState state;
   state.hello = R"({"protocolVersion":"2025-06-18","clientInfo":{"name":"é \"x\""}})";

@@ -23,7 +23,7 @@ std::string_view given(std::string_view arguments, std::string_view key) {
   return value == "null" ? std::string_view() : value;
 }
 
-// JSON Schema's idea of an integer: 2.0 and 2e1 are, too.
+// An integer as JSON Schema defines it: 2.0 and 2e1 are integers too.
 std::optional<double> integer_in(std::string_view value) {
   double number = 0;
   const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), number);
@@ -31,7 +31,7 @@ std::optional<double> integer_in(std::string_view value) {
   return number;
 }
 
-// The object that a value is, or spells as a string; empty: neither.
+// The object that a value is, or contains as a string; empty: neither.
 std::string object_in(std::string_view value) {
   if (value.starts_with('{')) return std::string(value);
   if (!value.starts_with('"')) return {};

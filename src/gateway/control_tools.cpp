@@ -20,7 +20,7 @@ constexpr int usual_log_lines = 50;
 constexpr int sitters_log_lines = 200;
 constexpr std::size_t most_names = 40;
 
-// What a daemon prints is known only if we started it.
+// We see a daemon's output only if we started it.
 bool prints_to_us(const ServerConfig& server) {
   return !server.is_daemon() || !server.http.start.empty();
 }
@@ -73,7 +73,7 @@ struct ControlTools::Tool {
   When when;
   std::string_view name;
   std::string_view description;
-  std::string_view server;      // the argument that names a server, where there are several
+  std::string_view server;      // the argument that names a server, if there are several
   std::string_view properties;  // the other arguments
   bool reads;
   void (ControlTools::*run)(const Call&);
@@ -205,7 +205,7 @@ std::string ControlTools::definitions() const {
 void ControlTools::call(Asker asker, const Message& message) {
   const Tool& tool = *find(string_value(message.text(message.name)));
   const Call call{asker, message, find_member(message.text(message.params), "arguments")};
-  // A terminal names its server also where there is only one.
+  // A terminal names its server even if there is only one.
   const std::string wrong = wrong_argument(properties_of(tool, true), call.arguments);
   if (!wrong.empty())
     return refuse(call, fmt::format("[mcpivot] {}: {}. Nothing was done.", tool.name, wrong));
@@ -301,8 +301,8 @@ std::expected<Member*, std::string> ControlTools::pick(std::string_view argument
 }
 
 Member* ControlTools::pick_or_refuse(const Call& call, const Fits& fits) const {
-  // A model may call the only server what it likes: its client knows it by another name. But if there were
-  // several once, the name may be that of another one.
+  // A model may call the only server what it likes, since its client knows it by another name. But if there
+  // were several before, the name may be another server's.
   if (!offers_choice() && !fleet_.offered_choice() && fleet_.members().size() == 1 &&
       call.asker.client == fleet_.reader())
     return fleet_.members().front().get();
@@ -312,7 +312,7 @@ Member* ControlTools::pick_or_refuse(const Call& call, const Fits& fits) const {
   return nullptr;
 }
 
-// What a server that is shared prints may be about other clients' calls.
+// What a shared server prints may be about other clients' calls.
 Member* ControlTools::pick_readable(const Call& call) const {
   Member* const member = pick_or_refuse(call);
   if (member == nullptr || !member->instance().is_shared() || call.asker.client != fleet_.reader())

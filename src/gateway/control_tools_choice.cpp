@@ -110,7 +110,7 @@ void ControlTools::search(const Call& call) {
   answer(call, text);
 }
 
-// A call of another tool, wrapped: its answer, progress and errors are those of that call.
+// Unwraps a call of another tool: the answer, progress and errors are those of that call.
 void ControlTools::call_through(const Call& call) {
   const std::string name = text_argument(call.arguments, "tool");
   const Message& message = call.message;

@@ -16,8 +16,8 @@ namespace {
 
 using std::chrono::milliseconds;
 
-// Progress is told not more often than this, and at least so often that a client's idle limit does not
-// strike.
+// Progress is reported at most this often, and at least often enough that a client's idle timeout isn't
+// reached.
 constexpr milliseconds progress_pace{100};
 constexpr milliseconds sign_of_life{5'000};
 
@@ -26,7 +26,7 @@ constexpr milliseconds sign_of_life{5'000};
 struct ControlTools::Running {
   Asker asker;
   const Clients& clients;
-  std::string server;  // by its name: it may be gone before the call ends
+  std::string server;  // by name: it may be gone before the call ends
   std::string id;
   std::string token;
   const Clock& clock;
@@ -121,7 +121,7 @@ void ControlTools::reload(const Call& call, Member& member, bool build) {
                  .whose = running.get()});
 }
 
-// Of several that were stopped at once, what is worth telling.
+// Of several that were stopped at once, what is worth reporting.
 Instance::StopResult ControlTools::gathered(const std::vector<Instance::StopResult>& all) {
   if (all.size() == 1) return all.front();
   if (all.empty())
@@ -134,7 +134,7 @@ Instance::StopResult ControlTools::gathered(const std::vector<Instance::StopResu
     one.next = stopped.next;
     one.program = stopped.program;
   }
-  // Those that each of them found are often the others of ours.
+  // What each of them found are often our own other instances.
   std::set<pid_t> foreign;
   for (const Instance::StopResult& stopped : all)
     foreign.insert(stopped.others.begin(), stopped.others.end());
@@ -147,8 +147,8 @@ void ControlTools::stop(const Call& call, Member& member, WordsOfStop words) {
   std::vector<Instance*> meant = fleet_.instances(member);
   if (fleet_.steers_all())
     std::erase_if(meant, [](const Instance* one) { return !one->runs() || one->ends(); });
-  // Who else of ours runs the same program is stopped too: else it would be ended, started again, and hold
-  // the file.
+  // Our other instances of the same program are stopped too: otherwise they would be killed, restarted, and
+  // hold the file.
   const Command& command = meant.empty() ? member.entry().server.command : meant[0]->config_in_use().command;
   if (const auto program = powers_.others ? world_.files().stoppable_program_of(command) : std::nullopt)
     for (Instance* const other : fleet_.all_instances()) {
@@ -172,7 +172,7 @@ void ControlTools::stop(const Call& call, Member& member, WordsOfStop words) {
         powers_.others);
 }
 
-// It is ours alone, and gone with us; the handlers that we give away may outlive us.
+// Only we own it, so it is gone when we are; the handlers that we pass on may outlive us.
 std::shared_ptr<ControlTools::Running> ControlTools::begin(const Call& call, const std::string& server) {
   const Message& message = call.message;
   const auto running =
@@ -191,7 +191,8 @@ std::shared_ptr<ControlTools::Running> ControlTools::begin(const Call& call, con
 void ControlTools::end(const std::shared_ptr<Running>& running, const ReloadOutcome& outcome) {
   if (!running) return;
   running_.remove(running);
-  // Of what was too late to stop, or was done from a terminal or by another client, the model must know.
+  // The model must know about what couldn't be stopped in time, or was done from a terminal or by another
+  // client.
   Instance* const server = outcome.ok && !fleet_.steers_all() ? find_server(running->server) : nullptr;
   if (server != nullptr)
     server->add_notice(outcome.text, {&running->asker.client, running->withdrawn ? 0UL : 1UL});

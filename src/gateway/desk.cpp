@@ -98,8 +98,8 @@ void Desk::restore(const ClientState& state) {
   }
 }
 
-// A client that asks for the protocol versions alone, of servers whose eras are known, needs none of them:
-// some do so in a process of its own, which they end at once.
+// A client that only asks for the protocol versions, of servers whose eras are known, needs no server: some
+// clients start a separate process just for that, and end it at once.
 void Desk::start() {
   if (!shaken() && offers_modern()) return;
   wake();
@@ -112,7 +112,7 @@ void Desk::wake() {
   start_next();
 }
 
-// To start a process takes a millisecond or two: the client is listened to between one and the next.
+// Starting a process takes a millisecond or two: between one and the next, the client gets its turn.
 void Desk::start_next() {
   next_start_.set(std::chrono::milliseconds(0), [this] {
     if (to_start_.empty()) return;
@@ -157,7 +157,7 @@ void Desk::configure(GatewayConfig config) {
   }
   std::erase(old_ones, nullptr);
   stale_ = Stale::names;
-  // Only now that all are in their places: what follows may answer requests that wait for one of them.
+  // Only when all members are in place: what follows may answer requests that wait for one of them.
   for (auto& [member, entry] : changes) entry ? change(*member, std::move(*entry)) : welcome(*member);
   for (auto& gone : old_ones) retire(std::move(gone));
   for (const auto& member : members_) {
@@ -188,7 +188,7 @@ void Desk::change(Member& member, ServerEntry entry) {
   member.configure(std::move(entry));
 }
 
-// It is no longer configured: it may end the calls that it has.
+// It is no longer configured: it may finish its calls.
 void Desk::retire(std::unique_ptr<Member> gone) {
   log_info("{}: it is no longer in the configuration", gone->name());
   Member& member = leaving_.add(std::move(gone));
@@ -219,7 +219,7 @@ Desk::Own Desk::own_servers() const {
   return own;
 }
 
-// Of those that are shared, who asks is told by pass().
+// For shared servers, pass() tells whoever asks.
 bool Desk::overflows() const {
   return std::ranges::any_of(members_, [&](const auto& member) {
     return (presentation_.client_waits || !member->instance().is_shared()) && member->instance().overflows();
@@ -262,7 +262,7 @@ void Desk::clients_writable() {
 }
 
 void Desk::on_list_changed(const Instance& instance, ListKind kind) {
-  // What an inactive one has decides which of the others' names can do without a prefix.
+  // An inactive server's tools also decide which of the others' names need no prefix.
   const bool names_depend =
       std::ranges::any_of(members_, [](const auto& other) { return other->naming() == Naming::bare; });
   if (is_active(instance) || names_depend) announcer_.changed(kind);
@@ -289,7 +289,7 @@ void Desk::pass_answer(const Instance& instance, const Generation::Requests::Req
   clients_.pass(said);
 }
 
-// From an instance of its client's own, what is for nobody in particular is for that one.
+// From the client's own instance, what has no addressee is for that client.
 void Desk::pass(const Instance& instance, ToClient& said) {
   if (said.to.client == ClientId::nobody) {
     said.to.client = client_;
@@ -299,8 +299,8 @@ void Desk::pass(const Instance& instance, ToClient& said) {
   clients_.pass(said);
 }
 
-// A log message gets its server's name. What isn't an object of params has no place for it, and passes as it
-// is: whether it is a log message is for the client to judge, as it would without mcpivot.
+// Marks a log message with its server's name. If params isn't an object, there is no place for it, and the
+// message passes unchanged: the client decides what to make of it, as it would without mcpivot.
 void Desk::mark_logger(const Instance& instance, ToClient& said) const {
   const Message& message = said.message;
   const std::string_view params = message.text(message.params);
@@ -324,7 +324,7 @@ bool Desk::is_active(const Instance& instance) const {
   return member != nullptr && member->active();
 }
 
-// Only of those that are in its context.
+// Only about servers in its context.
 void Desk::tell_model(const Instance& instance, const std::string& words, std::span<const ClientId> know) {
   if (!contains(know, client_) && is_active(instance)) notices_.add(words);
 }
@@ -429,7 +429,7 @@ void Desk::activate(const std::string& server, bool active) {
 void Desk::set_active(Member& member, bool active) {
   member.set_active(active);
   forget_start(member);
-  // A failure before this is told to the one who activates it.
+  // Whoever activates it is told about an earlier failure.
   if (member.instance().state() != Instance::State::failed) watch_start(member);
   stale_ = std::max(stale_, Stale::lists);
   const Catalog& catalog = member.instance().catalog();

@@ -1,5 +1,5 @@
-// What modern clients ask of their desk: which versions there are, what they listen to, and requests that
-// each say who asks. Everything else is routed like a legacy client's.
+// What is specific to modern clients: which versions there are, what they listen to, and requests that each
+// say who asks. Everything else is routed like a legacy client's.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -43,27 +43,27 @@ void Desk::request_modern(Asker asker, const Message& message) {
   }
 }
 
-// The first request says who the client is; one that has shaken hands has said so already.
+// The first request says who the client is; after a handshake, that is known already.
 void Desk::meet(const Message& message) {
   if (!hello_.empty()) return;
   hello_ = hello_of(message.text(message.meta));
   era_ = Era::modern;
   control_.set_era(era_);
-  // Who waits for a lone server's lists has seen none that could change when it is there.
+  // A client that waits for a single server's lists has seen none yet that could change.
   if (presentation_.client_waits) return lone().hello(client_, hello_, era_, [] {});
   for (const auto& member : members_) member->instance().hello(client_, hello_, era_, {});
 }
 
 // --- server/discover ---------------------------------------------------------------------------------------
 
-// Clients that have both eras go modern as soon as that is offered, and what the modern era lacks would be
-// lost to them: so it is offered only if a server has it. Empty: not known.
+// Clients that support both eras use the modern one as soon as it is offered, and lose what that era lacks:
+// so it is offered only if a server supports it. Empty: not known.
 std::optional<bool> Desk::offers_modern() const {
   if (config_.front != Front::automatic) return config_.front == Front::modern;
   bool known = true;
   for (const auto& member : members_) {
     const ServerConfig& server = member->entry().server;
-    if (server.cli) continue;  // takes both, and gains nothing by either
+    if (server.cli) continue;  // supports both, and gains nothing from either
     const std::optional<bool> taken =
         server.era ? std::optional(*server.era == Era::modern) : member->instance().eras().modern;
     if (taken == true) return true;
@@ -72,15 +72,15 @@ std::optional<bool> Desk::offers_modern() const {
   return known ? std::optional(false) : std::nullopt;
 }
 
-// What a server that is shown as it is answers; empty: that is not known.
+// The answer of a server that is shown as it is; empty: not known.
 std::string Desk::words_of_lone() const {
   if (!lone().eras().discovered.empty()) return lone().eras().discovered;
   const std::string& result = lone().initialize_result();
   return is_discover_result(result) ? result : std::string();
 }
 
-// Where clients are several, it may be that no more is known of it than its era: what it said to another one
-// isn't said to this one.
+// With several clients, we may know no more about it than its era: what it told another client isn't passed
+// to this one.
 bool Desk::lacks_words() const {
   return presentation_.shows_handshake && lone().config().for_many && lone().eras().modern == true &&
          words_of_lone().empty();
@@ -159,7 +159,7 @@ bool Desk::close_listen(Asker by, const Message& cancelled) {
   return true;
 }
 
-// Each server hears about its own resources.
+// Each server gets the subscriptions to its own resources.
 void Desk::subscribe() {
   const Uris uris = listens_.uris();
   for (const auto& member : members_) {
@@ -177,7 +177,7 @@ void Desk::refuse_question(GenerationId from, const Message& question) {
                      "the client is of protocol version 2026-07-28, which has no requests from servers"));
 }
 
-// A modern client is told nothing that it did not ask for.
+// A modern client gets nothing that it didn't ask for.
 void Desk::pass_unasked(const Instance& instance, ToClient& said) {
   const Message& message = said.message;
   if (message.known == Method::resource_updated)
@@ -185,7 +185,7 @@ void Desk::pass_unasked(const Instance& instance, ToClient& said) {
       clients_.tell({.client = client_, .exchange = exchange}, line);
   if (era_ == Era::legacy) return clients_.pass(said);
   if (message.kind == Kind::request) return refuse_question(said.from, message);
-  // One that never met this client doesn't know that it must be asked for log messages.
+  // A server that doesn't know this client doesn't know that log messages must be asked for.
   if (message.known == Method::log_message && instance.client_era() == Era::modern)
     return clients_.pass(said);
   if (message.known != Method::resource_updated)

@@ -43,7 +43,7 @@ void cancel(Visitor& visitor, std::string_view id) {
   visitor.desk().cancel({.client = visitor.desk().client()}, *read_message(line));
 }
 
-// --- what a request must say of itself
+// --- what a request must say about itself
 
 TEST(ModernRequest, is_served_without_a_handshake) {
   for (const char* fleet : {one, two}) {
@@ -107,7 +107,7 @@ TEST(ModernClient, has_no_activation_in_its_list) {
 
 // --- server/discover
 
-// Only a modern request can mean these, so one that does not say what it must is malformed.
+// Only a modern request can use these, so one without the required members is malformed.
 TEST(ModernOnly, methods_that_do_not_say_what_every_modern_request_must_are_refused) {
   for (const char* fleet : {one, two}) {
     for (const char* method : {"server/discover", "subscriptions/listen"}) {

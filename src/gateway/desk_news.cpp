@@ -1,6 +1,6 @@
-// What a desk tells the model of its servers as such: which came and went with the configuration, which
-// could not start, and the instructions of the handshake. All of it is bounded: it must not crowd the context
-// that it stands in.
+// What a desk tells the model about its servers: which were added and removed by the configuration, which
+// couldn't start, and the instructions of the handshake. All of it is bounded, so that it doesn't crowd the
+// context.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -21,12 +21,12 @@ constexpr std::size_t most_lines_in_notice = 20;
 constexpr std::size_t most_lines_in_instructions = 5;
 constexpr std::size_t longest_trouble = 200;
 
-// It could not be started; it may be on its way again.
+// It couldn't be started; it may be starting again.
 bool has_failed(const Member& member) {
   return member.instance().state() != Instance::State::ready && member.instance().failed_lately();
 }
 
-// Why a server is not ready, short and in one line.
+// Why a server isn't ready, in one short line.
 std::string brief_trouble(const Instance& server) {
   const std::string_view all = server.trouble();
   const std::string_view line = all.substr(0, all.find('\n'));
@@ -34,7 +34,7 @@ std::string brief_trouble(const Instance& server) {
   return as_utf8(line.substr(0, longest_trouble)) + "…";
 }
 
-// Below each other; of too many, how many are left out.
+// One below the other; if there are too many, says how many are left out.
 std::string head_and_lines(std::string head, const std::vector<std::string>& lines, std::size_t most) {
   for (std::size_t i = 0; i < std::min(lines.size(), most); ++i) head += "\n" + lines[i];
   if (lines.size() > most) head += fmt::format("\n… and {} more.", lines.size() - most);
@@ -89,22 +89,23 @@ std::string Desk::arrival(const Member& member) const {
   return words + (ready ? "; its tools are in the list." : "; its tools are in the list when it is ready.");
 }
 
-// A list has gone out in which these are missing.
+// A list was sent in which these are missing.
 void Desk::note_missing() {
   if (presentation_.client_waits) return;
   for (Start& start : starts_) start.missed = start.missed || is_starting(start.member->name());
 }
 
-// Looked at when a tool is called: sooner, nobody could be told.
+// Checked when a tool is called: before that, nobody could be told.
 void Desk::tell_starts() {
-  if (starts_.empty() || presentation_.client_waits) return;  // every answer tells who waits for it
+  if (starts_.empty() || presentation_.client_waits) return;  // every answer reports it anyway
   std::vector<std::string> failed;
   std::vector<std::string> refused;
   std::vector<std::string> late;
   for (Start& start : starts_) {
     const Instance& server = start.member->instance();
     if (server.state() == Instance::State::ready) {
-      // Later generations are told of by the server itself; a daemon that was away at first has its first.
+      // Later generations are reported by the server itself; a daemon that was away at first is still in its
+      // first.
       const Status status = start.failure_told ? server.status() : Status();
       if (status.life && status.life->generation == 1)
         notices_.add(fmt::format("[mcpivot] \"{}\" is ready now; its tools are in the list.", server.name()));
@@ -152,7 +153,7 @@ std::string Desk::words_of_config() const {
   return fmt::format("The configuration of mcpivot has errors: {}", config_.trouble);
 }
 
-// Ours, then those of the active servers: each gets its fair share of the room.
+// Ours, then those of the active servers: each gets a fair share of the space.
 std::string Desk::instructions() const {
   std::string text = control_.instructions();
   if (!config_.trouble.empty() && !members_.empty()) text += "\n" + words_of_config();

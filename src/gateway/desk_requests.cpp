@@ -18,7 +18,7 @@
 namespace mcpivot {
 namespace {
 
-// Whether a server is known not to have this: before its first handshake nobody knows.
+// Whether a server is known not to have this: before its first handshake, nobody knows.
 bool lacks(const Instance& server, std::string_view capability) {
   const std::string& theirs = server.initialize_result();
   return !theirs.empty() && !has_capability(theirs, capability);
@@ -90,7 +90,7 @@ void Desk::route(Asker asker, const Message& message) {
   }
 }
 
-// From a client that doesn't shake hands. What the server lists then is nothing that we could filter.
+// From a client that skips the handshake. What the server lists then can't be filtered.
 void Desk::request_unshaken(Asker asker, const Message& message) {
   if (message.known != Method::tools_list || !members_.front()->tools().restricts())
     return lone().request(asker, message);
@@ -116,19 +116,19 @@ void Desk::initialize(Asker asker, const Message& message) {
   answer();
 }
 
-// The servers may be others by now than when the client asked.
+// The servers may have changed since the client asked.
 std::string Desk::initialize_result() const {
   if (!presentation_.shows_handshake) return gateway_initialize_result(hello_, instructions());
   std::string theirs = lone().initialize_result();
   if (is_discover_result(theirs)) theirs = initialize_result_of(theirs, agreed_version(hello_));
   std::string result = theirs.empty() ? gateway_initialize_result(hello_, words_of_trouble())
                                       : widened_initialize_result(theirs);
-  // The server has agreed with us on a version, not with this client.
+  // The server negotiated a version with us, not with this client.
   if (lone().is_shared()) result = with_version(result, agreed_version(hello_));
   return config_.trouble.empty() ? result : with_words(result, words_of_config());
 }
 
-// Lists can be megabytes: the client's link writes them from where they lie.
+// Lists can be megabytes: the client's link writes them without copying.
 void Desk::list(Asker asker, const Message& message, ListKind kind) {
   auto answer = [this, asker, kind, id = std::string(message.text(message.id))] {
     const Message items = routes().list(kind);
@@ -169,7 +169,7 @@ std::vector<std::string> Desk::starting() const {
   return names;
 }
 
-// To activate a server is to ask for what it offers; a search asks all of them.
+// Activating a server asks for what it offers; a search asks all of them.
 std::vector<std::string> Desk::starting_for(const Message& call, const std::string& tool) {
   if (presentation_.client_waits) return {};
   std::vector<std::string> wanted = control_.has(tool) ? control_.asked_for(call, tool) : std::vector{tool};
@@ -219,7 +219,7 @@ void Desk::request_unrouted_tool(Asker asker, const Message& message, const std:
     return clients_.refuse(asker, error_answer(message.text(message.id), code::invalid_params,
                                                fmt::format("Unknown tool: {}: {}.{}", name, why_not,
                                                            control_.hint_to_listed())));
-  // The server may have tools that it does not list, or an answer for what it does not have. Its client may
+  // The server may have tools that it doesn't list, or an answer for what it doesn't have. Its client may
   // have seen it among others, and know its tools by longer names.
   if (presentation_.passes_through) {
     const std::string prefix = lone().name() + "__";
@@ -248,7 +248,7 @@ void Desk::pass_renamed(const Routes::Target& target, Asker asker, const Message
   ToServer asked(asker, message);
   const std::string_view spelled = message.text(name);
   if (spelled != target.spelled && Name(spelled).text() != target.own) {
-    asked.name = asked.edits.keep(target.spelled);  // the routes may change on its way
+    asked.name = asked.edits.keep(target.spelled);  // the routes may change while it is on its way
     asked.edits.replace(name, asked.name);
   }
   pass(*target.member, asked);
@@ -256,7 +256,7 @@ void Desk::pass_renamed(const Routes::Target& target, Asker asker, const Message
 
 void Desk::pass(Member& member, ToServer& asked) {
   if (presentation_.client_waits || !member.instance().full()) return member.instance().request(asked);
-  // To wait for it would keep the client from all others.
+  // Waiting for it would block the client from using the others.
   const std::string words = fmt::format(
       "[mcpivot] server \"{}\" isn't reading its messages; the request was not sent. Try again later.",
       member.name());
@@ -308,7 +308,8 @@ void Desk::request_completion(Asker asker, const Message& message) {
   pass_renamed(*prompt, asker, message, span_of(message.raw, name));
 }
 
-// A lone server judges the level itself, if it can; else we do, and keep it for when it can.
+// A single server checks the level itself, if it supports logging; otherwise we do, and keep it for when it
+// does.
 void Desk::set_level(Asker asker, const Message& message) {
   if (presentation_.passes_through && !lacks(lone(), "logging")) return lone().request(asker, message);
   const std::string level = text_argument(message.text(message.params), "level");
@@ -322,7 +323,7 @@ void Desk::set_level(Asker asker, const Message& message) {
   clients_.answer(asker, result_answer(message.text(message.id), "{}"));
 }
 
-// What we do not know a lone server may; of several, only the one that has the task can be meant.
+// A single server may know what we don't; of several, only the one that has the task can be meant.
 void Desk::request_other(Asker asker, const Message& message) {
   if (presentation_.passes_through) return lone().request(asker, message);
   const std::string method = string_value(message.text(message.method));
@@ -347,9 +348,9 @@ void Desk::request_unless(bool lacking, std::string_view otherwise, Asker asker,
 }
 
 void Desk::notify(const Message& message) {
-  if (message.known == Method::initialized && shakes_hands()) return;  // the servers have been told by us
+  if (message.known == Method::initialized && shakes_hands()) return;  // we have told the servers
   if (message.known == Method::tools_call) {
-    // It asks for an effect without an answer, which MCP doesn't have, and it names no server.
+    // A call without an answer, which MCP doesn't have, and it names no server.
     return clients_.saw({.way = Seen::Way::from_client,
                          .what = Seen::What::refused,
                          .client = client_,

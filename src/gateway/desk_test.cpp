@@ -204,7 +204,7 @@ TEST(Presented, a_client_that_waits_for_a_lone_server_is_answered_when_it_become
   EXPECT_THAT(visitor.answer_to(hello), HasSubstr(R"("serverInfo":{"name":"mcpivot")"));
 }
 
-// --- what the desk knows of each of its instances
+// --- what the desk knows about each of its instances
 
 TEST(Watching, a_call_that_waited_goes_by_the_rules_of_its_own_server) {
   Visitor visitor(two);

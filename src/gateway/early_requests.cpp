@@ -32,7 +32,7 @@ bool EarlyRequests::is_due(const Early& early) const {
   return early.deadline <= clock_.now() || std::ranges::none_of(early.servers, is_starting_);
 }
 
-// What is answered may make others come or go.
+// Answering may add or remove others.
 template <class IsDue>
 void EarlyRequests::answer(const IsDue& due) {
   for (;;) {
@@ -45,7 +45,7 @@ void EarlyRequests::answer(const IsDue& due) {
   set_timer();
 }
 
-// Not at once: whoever says so may be in the middle of something, such as another configuration.
+// Not at once: the caller may be in the middle of something, such as a configuration change.
 void EarlyRequests::look() {
   if (waiting_.empty()) return;
   timer_.set(std::chrono::milliseconds(0),

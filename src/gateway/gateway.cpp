@@ -58,7 +58,7 @@ void Gateway::close(ClientId client, std::chrono::milliseconds patience) {
   if (found == desks_.end() || (*found)->client() != client) return;
   (*found)->forget(client);
   profiles_.erase(client);
-  if (ending_) return;  // its servers end already
+  if (ending_) return;  // its servers are already ending
   Desk& desk = closing_.add(std::move(*found));
   desks_.erase(found);
   desk.shut_down(patience, [this, &desk] { closing_.ended(desk); });

@@ -54,7 +54,7 @@ class TwoClients : public testing::Test {
   simulation::Life::Numbers numbers;
   simulation::Life life;
   int number = 0;
-  int most_builds = 0;  // at once
+  int most_builds = 0;  // at the same time
 };
 
 TEST_F(TwoClients, have_an_instance_each) {
@@ -132,7 +132,7 @@ TEST_F(TwoClients, a_save_is_built_once) {
 }
 
 TEST_F(TwoClients, a_save_whose_builder_goes_is_built_by_the_other) {
-  const int call = as_guest("call", "alpha", "work");  // it is used last, so it is to prove the change
+  const int call = as_guest("call", "alpha", "work");  // it was used last, so it tries out the change
   pass(10ms);
   EXPECT_TRUE(oracle.was_answered_well(call));
   world.save("alpha");
@@ -167,7 +167,7 @@ TEST_F(TwoClients, who_goes_leaves_nothing_behind) {
   EXPECT_TRUE(oracle.was_answered(call));
 }
 
-// A client with something of everything: settings, activations, a notice that is due, a task, a question.
+// A client with a bit of everything: settings, activations, a pending notice, a task, a question.
 class RichClient : public TwoClients {
  protected:
   RichClient() : TwoClients("alpha=process,replay,build beta=process,active gamma=daemon") {
@@ -203,7 +203,7 @@ TEST_F(RichClient, is_the_same_when_it_was_written_down_and_read_back) {
 
 TEST_F(RichClient, goes_on_at_a_desk_that_is_made_of_what_was_written_down) {
   ClientState state = desk().state();
-  state.questions.clear();  // whoever asked them is gone
+  state.questions.clear();  // the servers that asked them are gone
   Clients clients;
   Gateway gateway(world, clients,
                   simulation::fleet_from("alpha=process,replay,build beta=process,active gamma=daemon"));

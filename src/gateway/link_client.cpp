@@ -28,7 +28,7 @@ void LinkClient::withdrawn(std::uint32_t exchange) {
   if (exchange != 0) settle_one(exchange);
 }
 
-// Sends what has been collected, if nothing is missing any more. A batch of notifications is not answered.
+// Sends the collected answers, if none is missing any more. A batch of notifications isn't answered.
 void LinkClient::settle_one(std::uint32_t batch) {
   const auto found = batches_.find(batch);
   if (found == batches_.end() || --found->second.expected > 0) return;
@@ -53,7 +53,7 @@ void LinkClient::on_batch(std::string_view line) {
   if (!elements) return on_unreadable(line, elements.error());
   const std::uint32_t batch = ++last_batch_;
   Batch& opened = batches_[batch];
-  opened.expected = 1;  // ourselves, so that it stays open until every element has been sent
+  opened.expected = 1;  // for ourselves, so that it stays open until every element has been sent
   for (const std::string_view element : *elements) {
     auto message = read_message(element);
     if (!message || message->kind == Kind::request) ++opened.expected;

@@ -50,7 +50,7 @@ std::string id_of(const std::string& line) {
   return std::string(find_member(line, "id"));
 }
 
-// A client's session at the desk of a visitor, who leaves its place to it.
+// A client's session at the desk of a visitor, whose place it takes.
 class SessionOf {
  public:
   explicit SessionOf(const char* fleet = "alpha=process,active beta=process") : visitor(fleet) {
@@ -80,7 +80,7 @@ class SessionOf {
     say(request_line({}, "notifications/initialized", {}));
     visitor.pass(50ms);
   }
-  // What the client was sent since the last time; what it was asked and told alone.
+  // What the client was sent since the last call; only questions; only notifications.
   std::vector<std::string> heard() { return std::exchange(link.lines, {}); }
   std::vector<std::string> asked() {
     auto lines = heard();
@@ -93,7 +93,7 @@ class SessionOf {
                   [&](const std::string& line) { return find_member(line, "method") != quote(method); });
     return lines;
   }
-  // The server says it, and it arrives.
+  // The server sends it, and it arrives.
   void blurt(std::string_view what) {
     visitor.world().each_life("alpha", [&](simulation::SimBackend& life) { life.blurt(what); });
     visitor.pass(50ms);
@@ -220,7 +220,7 @@ TEST(HeldQuestion, of_a_server_that_has_died_is_not_asked) {
 TEST(HeldQuestion, that_was_taken_back_is_not_asked) {
   SessionOf client;
   client.hello("2025-06-18");
-  // It asks for sampling, and then thinks better of it.
+  // It asks for sampling, and then changes its mind.
   client.say(call("1", R"({"do":"ask","n":6})"));
   client.visitor.pass(50ms);
   client.say(cancellation("1", "enough"));
@@ -294,7 +294,7 @@ TEST_F(Asked, a_question_of_a_server_that_dies_is_taken_back) {
   client.kill();
   EXPECT_THAT(client.heard(), testing::Contains(AllOf(HasSubstr("notifications/cancelled"),
                                                       HasSubstr(R"("requestId":)" + id))));
-  client.say(result_answer(id, "{}"));  // too late; nobody minds
+  client.say(result_answer(id, "{}"));  // too late; that does no harm
 }
 
 TEST_F(Asked, a_question_that_the_server_takes_back_is_taken_back_under_our_id) {

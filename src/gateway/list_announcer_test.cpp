@@ -19,7 +19,7 @@ constexpr auto resources = "notifications/resources/list_changed";
 
 class Announcing : public testing::Test {
  protected:
-  // What is said from now on until this time has passed.
+  // What is announced from now until this time has passed.
   std::vector<std::string> said_within(std::chrono::milliseconds time) {
     const auto until = timers.now() + time;
     while (timers.step(until)) continue;

@@ -28,7 +28,7 @@ Member::~Member() {
 void Member::retire(std::function<void()> done) {
   if (shared_)
     return shared_->retire(client_, [this, done = std::move(done)] {
-      gone_ = true;  // its client may have come back to it, as another member
+      gone_ = true;  // its client may have joined again, as another member
       done();
     });
   own_->retire(std::move(done));
@@ -43,7 +43,7 @@ void Member::start() {
   started_ = true;
   if (entry_.start == StartMode::lazy) {
     instance_->start_later();
-  } else if (!instance_->stopped_on_request()) {  // by one who shares it
+  } else if (!instance_->stopped_on_request()) {  // by another client that shares it
     instance_->start();
   }
   if (!active_) rest_later();
@@ -56,7 +56,7 @@ void Member::configure(ServerEntry entry) {
   if (!same_server) instance_->configure(entry_.server);
 }
 
-// A name that isn't a string is one that the server might read as it likes.
+// If a name isn't a string, the server might read anything into it.
 bool Member::allows_call(std::string_view name) const {
   if (!tools_.restricts()) return true;
   return name.starts_with('"') && tools_.allows(string_value(name));
@@ -77,7 +77,7 @@ void Member::rest_later() {
   idle_.set(*entry_.idle_stop, [this] {
     if (active_) return;
     if (!instance_->is_active()) instance_->rest();
-    rest_later();  // somebody may call one of its tools all the same
+    rest_later();  // somebody may call one of its tools anyway
   });
 }
 

@@ -122,7 +122,7 @@ TEST(Member, another_command_does) {
   EXPECT_EQ(beta.starts(), 2);
 }
 
-// --- which calls it lets through
+// --- which calls it allows
 
 TEST(Member, without_rules_every_call_passes) {
   MemberOf beta("active");

@@ -14,7 +14,7 @@
 namespace mcpivot {
 namespace {
 
-// Clients put a prefix of their own before a name, and some allow no more than 64 characters in all.
+// Clients add a prefix of their own to a name, and some allow no more than 64 characters in total.
 constexpr std::size_t longest_name = 48;
 
 std::string in_plain_letters(std::string_view text) {
@@ -28,7 +28,7 @@ std::string short_hash(std::string_view text) {
   return fmt::format("{:06x}", content_hash(text) & 0xFFFFFFU);
 }
 
-// For a name that is too long, or taken. The same for the same two, always.
+// For a name that is too long, or taken. Always the same for the same server and tool.
 std::string hashed_name(std::string_view server, std::string_view tool) {
   const std::string name = in_plain_letters(fmt::format("{}__{}", server, tool));
   const std::string hash = short_hash(fmt::format("{}\n{}", server, tool));
@@ -61,7 +61,7 @@ std::string prefixed_name(std::string_view server, std::string_view tool) {
 }
 
 bool fits_template(std::string_view uri, std::string_view pattern) {
-  // The literal parts must come in this order, the first at the beginning, the last at the end.
+  // The literal parts must appear in this order, the first at the beginning, the last at the end.
   bool at_start = true;
   while (true) {
     const auto brace = pattern.find('{');
@@ -229,7 +229,7 @@ std::string Routes::shown(const Member& member, ListKind kind, const std::string
   if (const auto of_member = names.find(&member); of_member != names.end())
     if (const auto found = of_member->second.find(own); found != of_member->second.end())
       return found->second;
-  // It is gone, or not there yet: the name that it would have.
+  // If it is gone, or doesn't exist yet: the name that it would have.
   const std::string base = base_name(member, kind, own);
   return member.naming() == Naming::bare ? base : prefixed_name(member.name(), base);
 }

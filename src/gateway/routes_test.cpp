@@ -68,7 +68,7 @@ class RoutesTo {
       : visitor(fleet) {
     for (const auto& [server, other] : lists_of) visitor.world().scripts().of(server).lists_of = other;
     visitor.arrive();
-    visitor.desk().fleet().routes();  // the desk says who is named how
+    visitor.desk().fleet().routes();  // the desk decides how servers are named
     build();
   }
   void build() {

@@ -156,7 +156,7 @@ void Session::ask(GenerationId from, const Message& request) {
   }
 }
 
-// The client that they waited for has turned out to be modern, and will never say that it is initialized.
+// The client has turned out to be modern, and will never send `initialized`, which these waited for.
 void Session::refuse_held() {
   for (const Held& held : std::exchange(held_, {})) desk_.refuse_question(held.from, held.request.message());
   announcements_.clear();

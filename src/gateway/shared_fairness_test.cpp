@@ -1,5 +1,5 @@
-// No client of a shared server can keep the others waiting: it has its share of what the server works on at
-// once, and of the room in which requests wait.
+// No client of a shared server can keep the others waiting: it has its share of the server's concurrent
+// calls, and of the room in which requests wait.
 #include "gateway/shared_fixture.h"
 
 namespace mcpivot {
@@ -9,7 +9,7 @@ using testing::AllOf;
 using testing::HasSubstr;
 using testing::SizeIs;
 
-constexpr std::size_t share = 32;  // half of what a process is taken to work on at once
+constexpr std::size_t share = 32;  // half of the calls that a process is assumed to handle at once
 
 class SharedFairly : public SharedServer {
  protected:
@@ -23,7 +23,7 @@ class SharedFairly : public SharedServer {
     return static_cast<std::size_t>(
         std::ranges::count_if(ids, [&](const auto& id) { return !client.answer_to(id).empty(); }));
   }
-  // Nobody serves, and those who ask wait.
+  // Nothing is serving, so requests wait.
   void hang() {
     world.scripts().of("alpha").births.push_back(simulation::Birth::hangs);
     world.each_life("alpha", [](SimBackend& life) { life.kill("was killed by SIGKILL"); });

@@ -1,5 +1,5 @@
-// What a modern server that clients share asks them: it is told the capabilities of each with that client's
-// requests, and asks by its answer to one of them, so it is known who is asked.
+// Questions of a modern server that clients share: it learns each client's capabilities from that client's
+// requests, and asks in its answer to one of them, so it is clear who is asked.
 #include "gateway/shared_fixture.h"
 
 namespace mcpivot {
@@ -25,7 +25,7 @@ class SharedModernServer : public SharedServer {
     bob = std::make_unique<Client>(*this, "canary-bob", "{}");
   }
 
-  // The server asks with this call of number 0, in one round.
+  // Makes the server ask one round of questions during this call.
   std::string start_asking(Client& client) { return client.start_call(R"(,"do":"ask")"); }
   static std::string capabilities_in(std::string_view line) {
     return std::string(find_member(find_member(find_member(line, "params"), "_meta"),

@@ -1,4 +1,4 @@
-// A desk for terminals, which steers what all clients have.
+// A desk for terminals, which controls what all clients have.
 #include <gmock/gmock.h>
 
 #include <memory>
@@ -115,7 +115,7 @@ TEST_F(Terminals, renew_the_instances_of_all_clients) {
 TEST_F(Terminals, get_what_they_asked_for_though_the_client_that_was_to_prove_it_left) {
   const Guest& first = come();
   Guest& second = come();
-  second.call();  // so it is to prove the change
+  second.call();  // so it tries out the change
   pass(1s);
   reload(true);
   pass(10ms);
