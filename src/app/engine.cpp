@@ -19,19 +19,20 @@ namespace {
 
 using std::chrono::milliseconds;
 
-// A server has this long to go after its stdin is closed, and as long again after SIGTERM. Clients (Claude
-// Code among them) kill us half a second after they asked us to end.
+// A server has this long to exit after its stdin is closed, and as long again after SIGTERM. Some clients
+// (including Claude Code) kill us half a second after they asked us to end.
 constexpr milliseconds patience{100};
 constexpr milliseconds signal_burst{50};
 
-// Large messages come and go; without this, malloc would learn to keep their memory.
+// Large messages come and go; without this, malloc would adapt and keep their memory.
 void return_large_blocks_to_the_system() {
   ::mallopt(M_MMAP_THRESHOLD, 128 * 1024);
   ::mallopt(M_TRIM_THRESHOLD, 256 * 1024);
 }
 
-// Most of what is mapped of the program and its libraries by now, only the start needed: reading the command
-// line, the configuration, relocations. It is let go, and comes back from the page cache where it is used.
+// Most of the program's and its libraries' pages that are mapped by now were needed only for the start: the
+// command line, the configuration, relocations. They are released, and come back from the page cache when
+// they are used.
 void forget_the_start() {
   ::dl_iterate_phdr(
       [](dl_phdr_info* object, std::size_t, void*) {
@@ -49,7 +50,7 @@ void forget_the_start() {
       nullptr);
 }
 
-// The first error in one line, for whoever is told at once, and what to do about it.
+// The first error in one line, and what to do about it, for whoever is told at once.
 std::string trouble_in(const LoadedConfig& loaded) {
   if (!loaded.has_errors()) return {};
   const std::string file = absolute_path(loaded.gateway.file).lexically_normal();
@@ -61,8 +62,8 @@ std::string trouble_in(const LoadedConfig& loaded) {
   return text + ". Fix the file; mcpivot reads it again when it is saved.";
 }
 
-// The configuration that the options stand for: what they say, or what the file says that they name. What is
-// wrong with the file goes to the log.
+// The configuration that the options describe: their own, or that of the file they name. Problems with the
+// file go to the log.
 LoadedConfig load(const GatewayConfig& given) {
   LoadedConfig loaded;
   if (given.file.empty()) {
@@ -128,7 +129,7 @@ void Engine::start() {
   watch_configuration();
 }
 
-// A mistake of ours must not cost the client its connection: it is told, and the rest goes on.
+// A bug of ours must not cost the client its connection: it is reported, and the rest goes on.
 int Engine::run() {
   forget_the_start();
   for (bool done = false; !done;) {
@@ -150,7 +151,7 @@ void Engine::reload_on_signal() {
   });
 }
 
-// A burst of signals is one wish; each reload of its own would be a start of every server.
+// A burst of signals is one request; separate reloads would each restart every server.
 void Engine::reload_soon() {
   burst_.expires_after(signal_burst);
   burst_.async_wait([this](const boost::system::error_code& error) {
@@ -170,14 +171,14 @@ void Engine::watch_configuration() {
       [](const std::string& problem) { log_warn("{}", problem); });
 }
 
-// A file with errors changes nothing: what runs goes on as it was.
+// A file with errors changes nothing: what is running goes on as before.
 void Engine::configuration_changed() {
   if (shutting_down_) return;
   log_info("{} changed", options_.gateway.file);
   const LoadedConfig loaded = configuration();
   if (!loaded.has_errors()) return gateway_.configure(loaded.gateway);
   gateway_.set_trouble(loaded.gateway.trouble);
-  if (options_.serve) return;  // not for the clients; the log has it
+  if (options_.serve) return;  // clients aren't told; it is in the log
   gateway_.add_notice(fmt::format("[mcpivot] the changed configuration has errors, so nothing was changed:{}",
                                   errors_in(loaded)));
 }

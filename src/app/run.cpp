@@ -19,13 +19,13 @@ namespace {
 
 using std::chrono::milliseconds;
 
-// Longest message that we take from a client.
+// The longest message that we accept from a client.
 constexpr std::size_t client_message_limit = 64 * 1024 * 1024;
-// For a client that still reads, to be told the last answers.
+// For a client that still reads, to get the last answers.
 constexpr milliseconds last_answers{150};
 
-// Non-blocking mode belongs to the open file, which we share with whoever started us (a shell, say): give it
-// back.
+// Nonblocking mode belongs to the open file, which we share with whoever started us (a shell, say): restore
+// it.
 class SharedDescriptor {
  public:
   explicit SharedDescriptor(int descriptor) : descriptor_(descriptor), flags_(::fcntl(descriptor, F_GETFL)) {}
@@ -70,7 +70,7 @@ class Program {
     engine_.shut_down(why, [this] { finish(); });
   }
 
-  // The servers have ended; the client may still have to read what they said last.
+  // The servers have ended; the client may still have to read their last messages.
   void finish() {
     link_->finish();
     deadline_.expires_after(link_->drained() ? milliseconds(0) : last_answers);

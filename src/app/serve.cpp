@@ -25,7 +25,7 @@ namespace {
 
 using std::chrono::milliseconds;
 
-// For what was answered last, to be written.
+// For the last answers to be written.
 constexpr milliseconds last_answers{150};
 constexpr milliseconds last_writes{1'000};
 
@@ -33,7 +33,7 @@ std::chrono::sys_seconds now() {
   return std::chrono::floor<std::chrono::seconds>(std::chrono::system_clock::now());
 }
 
-// What can't be served as it was asked for.
+// Why the options can't be satisfied.
 struct Unfit {
   std::string why;
 };
@@ -80,14 +80,14 @@ Admission admission_of(const ServeOptions& options) {
   return Admission(std::move(rules));
 }
 
-// Empty: there is no place for it.
+// Empty: there is no folder for it.
 std::string key_file_of(const ServeOptions& options) {
   if (!options.session_key_file.empty()) return absolute_path(options.session_key_file);
   const std::string folder = state_folder();
   return folder.empty() ? folder : folder + "/session.key";
 }
 
-// Without a home folder it is next to the key.
+// Without a home directory, it is next to the key.
 std::string store_of(const ServeOptions& options) {
   const std::string folder = state_folder();
   if (!folder.empty()) return folder + "/sessions.db";
@@ -104,15 +104,15 @@ SessionSeal seal_of(const ServeOptions& options) {
   return SessionSeal(value_or_unfit(given ? SessionKeys::load(file) : SessionKeys::load_or_make(file)));
 }
 
-// Each of our clients has a connection or two; half of the descriptors are left for servers.
+// Each client has a connection or two; half of the descriptors are left for servers.
 HttpLimits limits_here() {
   HttpLimits limits;
   limits.connections = std::min(limits.connections, raise_descriptor_limit() / 2);
   return limits;
 }
 
-// Each client has servers of its own, which are started when it first needs them, without our own secrets;
-// and may not build or restart them, nor read what they print. What it activated is kept with its session.
+// Each client has servers of its own, which are started when it first needs them, without our own secrets; it
+// may not build or restart them, nor read their output. What it activated is kept with its session.
 void adapt(GatewayConfig& config, Sharing sharing) {
   for (ServerEntry& entry : config.servers) {
     entry.start = StartMode::lazy;
@@ -153,7 +153,7 @@ class ServingProgram {
     engine_.run();
     server_.close();
     store_.close(last_writes);
-    return 0;  // it was asked to end; what runs containers takes anything else for a crash
+    return 0;  // it was asked to end; container runtimes treat anything else as a crash
   }
 
  private:
@@ -206,7 +206,7 @@ class ServingProgram {
     watch(options_.key, reload_tls);
   }
 
-  // Calls under way are answered first, then the servers end.
+  // Calls in flight are answered first, then the servers end.
   void shut_down(const std::string& why) {
     log_info("{}: finishing requests in flight", why);
     gate_.drain(options_.drain, [this, why] {

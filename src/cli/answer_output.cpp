@@ -24,7 +24,7 @@ namespace json = boost::json;
 constexpr int most_tries = 10'000;
 constexpr std::size_t longest_name = 80;
 
-// What a server calls a file must not lead out of the folder.
+// A file name from a server must not lead out of the folder.
 std::string file_name(std::string_view text) {
   std::string name;
   for (const char c : text.substr(0, longest_name)) {
@@ -65,7 +65,7 @@ std::optional<std::string> decoded(const std::string& base64) {
   return from_base64url(text);
 }
 
-// Under the first number that is free.
+// Under the first free number.
 std::expected<std::string, std::string> save(const std::string& bytes, const std::string& stem,
                                              const std::string& extension) {
   for (int number = 1; number <= most_tries; ++number) {

@@ -28,7 +28,7 @@ std::string first_line(std::string_view json_string) {
   return text.substr(0, cut) + "…";
 }
 
-// "string, one of "a" or "b"", as far as that is plain to see.
+// "string, one of "a" or "b"", as far as that is obvious.
 std::string type_text(std::string_view schema) {
   if (const std::string_view values = find_member(schema, "enum"); !values.empty())
     return fmt::format("one of {}", values);

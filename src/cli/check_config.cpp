@@ -26,7 +26,7 @@ struct Paint {
   static std::string yellow(std::string_view text) { return coloured("1;33", text); }
 };
 
-// A file may hold what moves a terminal's cursor.
+// A file may contain control sequences for the terminal.
 std::string on_one_line(std::string_view text) {
   std::string result;
   for (const char c : text) result += static_cast<unsigned char>(c) < 0x20 || c == 0x7F ? ' ' : c;
@@ -70,7 +70,7 @@ std::vector<std::string> keys_of(const JsoncMember& source, std::string_view nam
   return names;
 }
 
-// Where the program lies; empty: nowhere.
+// The path of the program; empty: not found.
 std::string program_of(const Command& command) {
   const auto found = find_program(command);
   if (!found) return {};
@@ -236,7 +236,7 @@ class Report {
     return list_text(parts);
   }
 
-  // What the file cannot know and this machine can.
+  // Problems that depend on this machine, not on the file.
   void warn(const JsoncMember& source, std::string_view key, std::string words) {
     const JsoncValue* value = source.value.find(key);
     const JsoncPlace& place = value != nullptr ? value->place : source.place;

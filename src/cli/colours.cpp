@@ -17,7 +17,7 @@ std::string variable(const char* name) {
   return value == nullptr ? "" : value;
 }
 
-// By the first of these variables that is set, as setlocale() would look at them.
+// By the first of these variables that is set, in the order that setlocale() uses.
 bool locale_has_utf8() {
   std::string locale = variable("LC_ALL");
   if (locale.empty()) locale = variable("LC_CTYPE");

@@ -11,9 +11,9 @@ namespace mcpivot {
 namespace {
 
 constexpr std::size_t columns = 80;
-constexpr std::size_t text_column = 28;  // what follows the name of an option or a command
+constexpr std::size_t text_column = 28;  // where the text after an option's or command's name starts
 
-// A line, broken between words where it is too long. What follows is indented as the text before it.
+// A line, wrapped between words where it is too long. Continuation lines are indented like the text.
 std::string broken(std::string_view line) {
   const bool has_name = line.size() > text_column && line[text_column - 1] == ' ';
   const std::size_t indent = has_name ? text_column : std::min(line.find_first_not_of(' '), line.size());
@@ -79,7 +79,7 @@ void suggest(CLI::Option& option, const std::vector<std::string>& values) {
 }
 
 std::vector<std::string> choices_of(const CLI::Option& option) {
-  // CLI11 keeps them only as a text: "TEXT:{overlap,stop-first}".
+  // CLI11 keeps them only as text: "TEXT:{overlap,stop-first}".
   const std::string type = option.get_type_name();
   const auto open = type.find('{');
   const auto close = type.find('}');

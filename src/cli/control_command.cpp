@@ -27,7 +27,7 @@ namespace json = boost::json;
 constexpr timespec redraw_pace{.tv_sec = 1, .tv_nsec = 0};
 constexpr timespec follow_pace{.tv_sec = 0, .tv_nsec = 200'000'000};
 
-// What `pivot_status` says of a server; with many clients, the same lines about all instances.
+// What `pivot_status` says about a server; with many clients, the same lines about all instances.
 std::string details_of(ControlClient& client, const json::object& server) {
   std::string text;
   auto line = [&](const char* words, const std::string& value) {
@@ -56,7 +56,7 @@ std::string details_of(ControlClient& client, const json::object& server) {
   return instances == nullptr ? text : text + instance_lines(instances->as_array());
 }
 
-// What was printed goes out; false if nobody is there to read it any more.
+// Flushes what was printed; false if nobody reads it any more.
 bool is_read() {
   return std::fflush(stdout) == 0;
 }
@@ -85,7 +85,7 @@ void print_status(const ControlWish& wish, Found& found) {
                found.elsewhere == 1 ? "1 more mcpivot runs" : fmt::format("{} more run", found.elsewhere));
 }
 
-// Again and again in the same place, with the cursor out of the way, until somebody has seen enough.
+// Redraws in the same place, with the cursor hidden, until it is interrupted.
 int watch_status(const ControlWish& wish) {
   const EndOnSignal ending;
   const bool redraw = can_redraw();
@@ -119,7 +119,7 @@ std::string origin_of(const json::object& line) {
   return line.contains("client") ? fmt::format("{} {}", generation, text_in(line, "client")) : generation;
 }
 
-// "10:16:06", and with the date if that is another day's; empty if it isn't known.
+// "10:16:06", with the date if it isn't today; empty if it isn't known.
 std::string time_of(const json::object& line) {
   const json::value* at = line.if_contains("atMs");
   if (at == nullptr) return {};

@@ -36,7 +36,7 @@ std::string unknown_option(const WordWalk& walk, const std::string& name) {
   std::vector<std::string> known;
   for (const CLI::Option* option : walk.options())
     for (const std::string& one : option->get_lnames()) known.push_back("--" + one);
-  // The dashes are the same in all of them, and would make short names look alike.
+  // Without the dashes, which are the same in all and would make short names look alike.
   std::vector<std::string> bare;
   for (const std::string& one : known) bare.push_back(one.substr(2));
   const std::string_view word =

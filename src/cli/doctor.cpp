@@ -37,7 +37,7 @@ namespace {
 namespace fs = std::filesystem;
 using std::chrono::milliseconds;
 
-// A server that has not shaken hands by then is reported as it is.
+// A server that has not finished its handshake by then is reported as it is.
 constexpr milliseconds patience{15'000};
 constexpr std::size_t most_of_version = 40;  // shown of an invalid one
 // Below these, watching a project of ordinary size may fail.
@@ -87,8 +87,8 @@ void look_at_limits(Findings& findings) {
       watches, instances));
 }
 
-// What is wrong with an entry of a client's that starts mcpivot; empty: nothing. `folder`: where the client
-// starts it, and what it calls ${workspaceFolder}.
+// What is wrong with a client's entry that starts mcpivot; empty: nothing. `folder`: where the client starts
+// it, and its ${workspaceFolder}.
 std::string wrong_with(const JsoncValue& entry, const fs::path& folder) {
   const JsoncValue* command = entry.find("command");
   const fs::path program = command->text;
@@ -145,7 +145,7 @@ void look_at_client(const Client& client, Scope scope, const Places& places, Fin
   }
 }
 
-// The mcpivots that run; one of another version was started before an update.
+// The running mcpivots; one of another version was started before an update.
 void look_at_instances(Findings& findings) {
   for (ControlClient& running : ControlClient::connect_all()) {
     try {
@@ -158,7 +158,7 @@ void look_at_instances(Findings& findings) {
             status.at("pid").to_number<long>(), version, MCPIVOT_VERSION,
             std::string_view(status.at("client").as_string())));
     } catch (const std::exception&) {
-      continue;  // it has ended just now, does not answer, or is so old that it says no version
+      continue;  // it has just ended, doesn't answer, or is too old to report a version
     }
   }
 }
@@ -190,7 +190,7 @@ std::string wrong_with_version(std::string_view initialize_result) {
       as_utf8(quote(version).substr(0, most_of_version)));
 }
 
-// What a server's tools take in a context.
+// How much of the context a server's tools take up.
 Routes::Cost cost_of(const Catalog& catalog, const ServerEntry& entry, bool prefixed) {
   Routes::Cost cost;
   const ToolFilter filter(entry);
@@ -203,7 +203,7 @@ Routes::Cost cost_of(const Catalog& catalog, const ServerEntry& entry, bool pref
   return cost;
 }
 
-// Starts all servers at once, as a client would, and reports each when all have spoken or failed.
+// Starts all servers at once, as a client would, and reports each when all have answered or failed.
 class Trials {
  public:
   Trials(Guard& guard, const GatewayConfig& config)
@@ -249,7 +249,7 @@ class Trials {
     findings.bad(fmt::format("{}: {}\n{}{}", entry.server.name, why, trial.stderr_text(), next));
   }
 
-  // A daemon is either not there, which may be as it should be, or somebody else is in its place.
+  // Either the daemon isn't running, which may be intended, or another program uses its port.
   static void report_absence(const std::string& why, const ServerConfig& server, Findings& findings) {
     const auto url = parse_url(server.http.url);
     const std::string& start = server.http.start;

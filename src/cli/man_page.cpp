@@ -11,7 +11,7 @@ namespace {
 
 constexpr const char* name_and_what = "mcpivot \\- the fixed point between an AI client and its MCP servers";
 
-// What the help does not tell.
+// What isn't in the help.
 constexpr const char* the_rest = R"(.SH SIGNALS
 .TP
 .B SIGHUP
@@ -58,7 +58,7 @@ so that a client need not wait for their start.
 The control sockets of running mcpivots.
 )";
 
-// Text as roff shows it unchanged: on one line, hyphens as typed, nothing taken for a request.
+// Escaped so that roff shows it unchanged: on one line, hyphens as typed, nothing read as a request.
 std::string roff(std::string_view text) {
   std::string out;
   for (std::size_t i = 0; i < text.size(); ++i) {
@@ -92,7 +92,7 @@ std::string roff(std::string_view text) {
   return out;
 }
 
-// Prose, in lines of a length that roff's checkers like.
+// Prose, in lines short enough for roff checkers.
 std::string prose(const std::string& text) {
   constexpr std::size_t longest = 80;
   std::string out;
@@ -133,7 +133,7 @@ std::string options_in(const CLI::App& app, const std::string& group) {
   return text;
 }
 
-// Lines as they are, such as examples.
+// Verbatim lines, such as examples.
 std::string as_typed(const std::string& text) {
   std::string out = ".nf\n";
   for (const std::string& line : CLI::detail::split(text, '\n'))

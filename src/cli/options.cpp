@@ -64,7 +64,7 @@ ReplayRule replay_rule(const std::string& text) {
   throw CLI::ValidationError("--replay", "expected TOOL or TOOL:KEY=VALUE, got '" + text + "'");
 }
 
-// What --tools-from and its companions said.
+// The values of --tools-from and related options.
 struct CliTexts {
   std::string command;
   std::string schema_args = "schema --json";
@@ -101,7 +101,7 @@ void add_cli_options(CLI::App& app, CliTexts& texts) {
       ->option_text("BYTES");
 }
 
-// The server that --tools-from asks for; nothing to do without it.
+// The server that --tools-from describes; does nothing without it.
 void take_cli(const CLI::App& app, CliTexts& texts, ServerConfig& server) {
   auto given = [&](const char* option) { return app.count(option) > 0; };
   if (!given("--tools-from")) {
@@ -148,7 +148,7 @@ void add_http_options(CLI::App& app, HttpConfig& http) {
       ->option_text("COMMAND");
 }
 
-// Throws what is wrong with the options of a daemon, or with those that make no sense without one.
+// Throws if an option for daemons is wrong, or given without a daemon.
 void check_http_options(const CLI::App& app, ServerConfig& server) {
   const HttpConfig& http = server.http;
   auto given = [&](const char* name) { return app.count(name) > 0; };
@@ -161,7 +161,7 @@ void check_http_options(const CLI::App& app, ServerConfig& server) {
   if (!url) throw CLI::ValidationError("--url", url.error());
   if (!server.command.argv.empty())
     throw CLI::ValidationError("--url", "give either an address or a command after \"--\", not both");
-  // Whether the variables are there is seen later.
+  // Whether the variables exist is checked later.
   const auto credentials = Credentials::from_headers(http.headers, [](const char*) { return "x"; });
   if (!credentials) throw CLI::ValidationError("--header", credentials.error());
   for (const char* name : {"--cacert", "--insecure"})
@@ -179,7 +179,7 @@ void check_http_options(const CLI::App& app, ServerConfig& server) {
   if (server.name.empty()) server.name = url->authority();
 }
 
-// The servers are in a file: then nothing on the command line can be about one of them.
+// The servers are in a file: then no option may be about a single one of them.
 void take_config(const CLI::App& app, GatewayConfig& gateway, bool serves) {
   for (const char* name : {"--url", "--tools-from", "--name", "--cwd", "--env", "--build", "--watch",
                            "--no-watch", "--on-save", "--swap", "--replay", "--era", "--drain",
@@ -205,7 +205,7 @@ Example: for other machines, each with a token of its own
 Each client has servers of its own, started when it first needs them, unless the configuration says
 "sharing": "shared".)";
 
-// Of clients that come over HTTP.
+// For clients that connect over HTTP.
 struct ServeTexts {
   ServeOptions options{};
   std::string session_idle{};
@@ -274,7 +274,7 @@ CLI::App* add_serve_command(CLI::App& app, ServeTexts& texts, std::string& drain
                    "How many per-client servers may run at once (default: 256)")
       ->option_text("NUMBER")
       ->check(CLI::Range(std::size_t{1}, std::size_t{100'000}));
-  // The one option of all servers that means more here.
+  // The one option for all servers that means more here.
   serve
       ->add_option("--drain", drain,
                    "How long calls in flight may take to finish when mcpivot exits, and on an old server "
@@ -283,7 +283,7 @@ CLI::App* add_serve_command(CLI::App& app, ServeTexts& texts, std::string& drain
   return serve;
 }
 
-// What is said of a server in texts that have to be read first.
+// Options about a server whose text has yet to be parsed.
 struct ServerTexts {
   std::vector<std::string> variables;
   std::vector<std::string> replay;
@@ -375,7 +375,7 @@ void add_time_limits(CLI::App& app, ServerTexts& texts) {
                   "How long a request waits for a server that is down (default: 30s; with --url 60s)");
 }
 
-// Reads the texts into what they mean.
+// Parses them.
 void take_texts(const ServerTexts& texts, ServerConfig& server) {
   for (const auto& [name, limit] : {std::pair{"--drain", &server.drain},
                                     {"--call-timeout", &server.call_timeout},
@@ -426,7 +426,7 @@ Invocation wrong(std::string why) {
   return invocation;
 }
 
-// The whole command line: what is parsed, and what the help, the man page and the completions tell of it.
+// The whole command line, as used by the parser, the help, the man page and the completions.
 struct CommandLine {
   Invocation invocation{};
   ServerTexts texts{};
@@ -487,7 +487,7 @@ CommandLine::CommandLine() {
   version = add_command(app, "version", "", "Print the version and exit");
   others.push_back(add_control_commands(app));
   complete = add_command(app, "complete", "-- [WORD...]", "For shells: complete the last word");
-  complete->group("");  // nobody types it
+  complete->group("");  // not meant to be typed
 }
 
 }  // namespace
@@ -506,7 +506,7 @@ Invocation parse_command_line(std::vector<std::string> arguments) {
   const std::vector<std::string> words = arguments;
 
   try {
-    std::ranges::reverse(arguments);  // as CLI11 wants them
+    std::ranges::reverse(arguments);  // as CLI11 expects them
     app.parse(arguments);
     for (const auto& other : line.others)
       if (invocation.instead = other(); invocation.instead) return invocation;

@@ -53,7 +53,7 @@ std::string plural(const std::string& type) {
 
 std::string text_at(const json::value& schema, const json::object& root, int depth);
 
-// One way among several of the same meaning is told once.
+// Alternatives that read the same are listed once.
 void add(std::vector<std::string>& words, std::string word) {
   if (!word.empty() && std::ranges::find(words, word) == words.end()) words.push_back(std::move(word));
 }

@@ -22,7 +22,7 @@ bool is_one_of(Names names, string_view name) {
   return std::ranges::find(names, name) != names.end();
 }
 
-// Where programs begin in any language; the folder around them tells more.
+// Common names of entry points; the folder says more.
 const Names common_scripts{"index", "main", "__main__", "mod"};
 const Names common_folders{"dist",  "build",   "src",     "out", "lib", "bin", "target", "debug",
                            "Debug", "release", "Release", "cmd", "esm", "cjs", "scripts"};
@@ -123,7 +123,7 @@ class Namer {
     return words;
   }
 
-  // A launcher's options, and what comes after them. Some of them say where it is to run.
+  // A launcher's options, and what comes after them. Some options set the folder to run in.
   std::pair<Words, Words> options(Words words, bool has_folder) {
     const Words rest = after_options(words, with_value);
     const Words before = words.first(words.size() - rest.size());
@@ -133,7 +133,7 @@ class Namer {
     return {before, rest};
   }
 
-  // Programs of which one subcommand runs something else.
+  // Programs with a subcommand that runs something else.
   string launcher(const string& program, Words words) {
     const bool uv = program == "uv";
     words = options(words, uv || program == "npm" || program == "pnpm").second;
@@ -201,7 +201,7 @@ class Namer {
     if (const auto end = text.find_first_of("@=<>~![#"); end != string::npos && (end > 0 || scoped))
       text.erase(end);
     if (text.ends_with(".git")) text.erase(text.size() - 4);
-    // What is run by way of a package may itself only run something: npx tsx server.ts
+    // What a package runner runs may itself just run something: npx tsx server.ts
     const bool runs_another = is_one_of(interpreters, text) || is_one_of({"mcp", "fastmcp"}, text);
     if (!runs_another || words.size() < 2) return text;
     std::vector<string> inner(words.begin(), words.end());
@@ -240,14 +240,14 @@ class Namer {
     return folder_name((folder_ / folder / "").lexically_normal().parent_path());
   }
 
-  // The first folder around that has a name of its own; empty: there is none.
+  // The first enclosing folder with a meaningful name; empty: there is none.
   static string folder_name(fs::path folder) {
     while (folder.has_relative_path() && is_one_of(common_folders, folder.filename().string()))
       folder = folder.parent_path();
     return folder.filename();
   }
 
-  fs::path folder_;  // that the command is run in
+  fs::path folder_;  // in which the command runs
 };
 
 }  // namespace

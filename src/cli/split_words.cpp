@@ -21,7 +21,7 @@ std::expected<std::vector<std::string>, std::string> split_words(std::string_vie
       quote = c;
     } else if (c == '\\' && quote != '\'') {
       if (++i == text.size()) return std::unexpected("it ends with a backslash");
-      // Between double quotes, a backslash stands for itself unless it takes a meaning away.
+      // Within double quotes, a backslash is literal unless it escapes something.
       if (quote == '"' && text[i] != '"' && text[i] != '\\') words.back() += '\\';
       words.back() += text[i];
     } else {

@@ -16,7 +16,7 @@ namespace {
 namespace json = boost::json;
 
 constexpr std::size_t margin = 2;       // before a line, and between columns
-constexpr std::size_t least_name = 12;  // a name is cut no shorter, as long as a column can go instead
+constexpr std::size_t least_name = 12;  // a name isn't cut shorter as long as a column can be dropped instead
 
 enum Column : std::uint8_t {
   state,
@@ -53,10 +53,10 @@ constexpr std::array<Header, columns> headers{{{"STATE", 8, true},
                                                {"TOOLS", 5, false},
                                                {"TOKENS", 7, false},
                                                {"CRASHES", 7, false}}};
-// Which go first when there is no room. The state stays.
+// Which are dropped first when there is no room. The state stays.
 constexpr std::array leaving{pid,     tokens, generation, p50,   in_flight, up,
                              crashes, errors, tools,      calls, instances, active};
-// Of an instance of a client's own, and of all instances.
+// For a client's own instance, and for all instances.
 constexpr std::array for_one{active, generation, pid, up, tokens};
 constexpr std::array for_many{instances, in_flight};
 
@@ -139,7 +139,7 @@ std::string line_of(const Layout& layout, const std::string& name,
   return line + "\n";
 }
 
-// In pieces that fit, each part on a line of its own if need be.
+// Wrapped to fit, each part on a line of its own if needed.
 std::string title_lines(const json::object& status, std::optional<std::size_t> width) {
   const std::string whole = instance_title(status);
   if (!width || columns_of(whole) <= *width) return coloured("1", whole) + "\n";

@@ -42,7 +42,7 @@ class Table {
     return sum;
   }
 
-  // The widest of those that can be cut becomes narrower. False: there is none.
+  // Narrows the widest column that can be cut. False: there is none.
   bool cut(std::size_t surplus) {
     std::optional<std::size_t> widest;
     for (std::size_t i = 0; i < columns_.size(); ++i) {
@@ -56,7 +56,7 @@ class Table {
     return true;
   }
 
-  // With room again, what was cut is as wide as before.
+  // Drops a column. With room again, cut columns get their width back.
   bool leave() {
     std::optional<std::size_t> first;
     for (std::size_t i = 0; i < columns_.size(); ++i)

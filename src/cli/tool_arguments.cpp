@@ -30,7 +30,7 @@ std::expected<std::string, std::string> content(const std::string& file) {
   return text;
 }
 
-// What a text means if nobody knows its type. Whoever writes 007 or 1.0.0 means text; so does JSON.
+// The value of a text whose type is unknown. 007 and 1.0.0 are text, as they are not valid JSON numbers.
 json::value guessed(const std::string& text) {
   const auto value = parsed(text);
   return value && !value->is_string() && !value->is_null() ? *value : json::value(text);
@@ -40,7 +40,7 @@ bool is_whole(const json::value& value) {
   return value.is_int64() || value.is_uint64();
 }
 
-// Where a string is allowed, text is text: a version 1.10 must not become a number.
+// Where a string is allowed, text stays text: the version 1.10 must not become a number.
 std::optional<json::value> converted(const std::string& text, const std::set<std::string>& types) {
   if (types.contains("string")) return json::value(text);
   const auto value = parsed(text);
@@ -58,7 +58,7 @@ std::string example_for(const std::string& key, const std::set<std::string>& typ
   return {};
 }
 
-// The schema takes no other arguments than those it names; but those who give JSON may know better.
+// The schema allows only the arguments it names; but whoever passes JSON may know better.
 std::expected<void, std::string> check_known(const std::string& key, const json::object& schema) {
   const json::value* properties = schema.if_contains("properties");
   const json::value* more = schema.if_contains("additionalProperties");

@@ -23,7 +23,7 @@ namespace json = boost::json;
 
 using Tools = std::vector<json::object>;
 
-// `all`: servers may be started to learn theirs.
+// `all`: servers may be started to learn their tools.
 Tools tools_of(ControlClient& client, bool all) {
   const json::value answer =
       client.ask("tools/list", all ? json::object() : json::object{{"onlyKnown", true}});
@@ -146,8 +146,8 @@ int search_command(const ControlWish& wish) {
   return found.empty() ? 1 : 0;
 }
 
-// Servers that nobody has used yet are asked for their tools only where a schema is needed; the call itself
-// starts the one that it needs.
+// Unused servers are asked for their tools only if a schema is needed; the call itself starts the one that it
+// needs.
 int call_command(const ControlWish& wish) {
   ControlClient client = the_one(wish);
   Tools tools = tools_of(client, false);

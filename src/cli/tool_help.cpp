@@ -53,7 +53,7 @@ void collect(const json::object& schema, const json::object& root, int depth, st
     const json::object none;
     const json::object& described = property.is_object() ? property.get_object() : none;
     std::string about = string_in(described, "description");
-    // Next to a reference there may be words of its own.
+    // A description may be given next to a reference.
     if (value.is_object() && !string_in(value.get_object(), "description").empty())
       about = string_in(value.get_object(), "description");
     found.push_back({.name = std::string(2 * static_cast<std::size_t>(depth), ' ') + std::string(key),
@@ -66,7 +66,7 @@ void collect(const json::object& schema, const json::object& root, int depth, st
   }
 }
 
-// Broken between words; what follows is indented.
+// Wrapped between words; continuation lines are indented.
 std::string wrapped(const std::string& text, std::size_t indent, std::optional<std::size_t> width) {
   const std::size_t room = width && *width > indent + least_text ? *width - indent : least_text;
   if (!width || columns_of(text) <= room) return text;

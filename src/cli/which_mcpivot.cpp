@@ -14,7 +14,7 @@ namespace {
 namespace fs = std::filesystem;
 namespace json = boost::json;
 
-// One that runs says at once how it is.
+// A running mcpivot reports its status at once.
 constexpr std::chrono::seconds status_patience{5};
 
 bool has_server(const json::object& status, const std::string& name) {
@@ -23,7 +23,7 @@ bool has_server(const json::object& status, const std::string& name) {
   });
 }
 
-// How many folders deep `above` is, if it is `here` or a project's folder above it; else 0.
+// The depth of the folder `above`, if it is `here` or a project's folder above it; otherwise 0.
 std::size_t nearness(const fs::path& above, const fs::path& here, const fs::path& home) {
   if (above.empty()) return 0;
   const auto depth = static_cast<std::size_t>(std::distance(above.begin(), above.end()));

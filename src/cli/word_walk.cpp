@@ -37,7 +37,7 @@ std::vector<const CLI::Option*> WordWalk::options() const {
   return found;
 }
 
-// The last one may take all words that follow.
+// The last one may take all remaining words.
 const CLI::Option* WordWalk::positional() const {
   std::size_t index = 0;
   const CLI::Option* last = nullptr;

@@ -16,7 +16,7 @@ namespace json = boost::json;
 
 namespace {
 
-constexpr std::size_t deepest = 1024;  // as in the messages that mcpivot takes
+constexpr std::size_t deepest = 1024;  // as in the messages that mcpivot accepts
 constexpr const char* no_answer = "it does not answer";
 
 json::object parsed(const std::string& line) {
@@ -74,7 +74,7 @@ json::value ControlClient::ask(std::string_view method, const json::value& param
       if (on_notification) on_notification(message);
       continue;
     }
-    // The answer to a question that was given up may come late. An error may name no request.
+    // A late answer to an abandoned request may come. An error may name no request.
     if (const json::value* id = message.if_contains("id"); id != nullptr && *id != last_id_) continue;
     if (const json::value* error = message.if_contains("error")) {
       const json::value* words = error->is_object() ? error->get_object().if_contains("message") : nullptr;

@@ -20,8 +20,8 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::SizeIs;
 
-// One who listens as a mcpivot does, in a thread of its own: for each connection it says its lines, one after
-// each request, and then closes it. An empty one: it says nothing and waits until the client is gone.
+// Listens as an mcpivot does, in a thread of its own: for each connection it sends its lines, one after each
+// request, and then closes it. For an empty line, it sends nothing and waits until the client is gone.
 class Speaker {
  public:
   Speaker(const TemporaryRuntimeFolder& folder, std::vector<std::string> lines)
@@ -46,7 +46,7 @@ class Speaker {
       if (line.empty()) read_question(visitor);
     }
   }
-  // One, and no more: two may have come by then.
+  // Reads exactly one: two may have arrived by then.
   static bool read_question(int visitor) {
     for (char next = 0; next != '\n';)
       if (::read(visitor, &next, 1) <= 0) return false;
@@ -80,7 +80,7 @@ class Asking : public testing::Test {
 
   TemporaryRuntimeFolder folder;
   std::optional<Speaker> speaker;
-  std::vector<ControlClient> clients;  // gone before the speaker, which waits for that
+  std::vector<ControlClient> clients;  // destroyed before the speaker, which waits for that
 };
 
 TEST_F(Asking, returns_the_result_of_each_question) {
@@ -157,7 +157,7 @@ TEST_F(Asking, goes_on_when_the_client_is_moved) {
   EXPECT_EQ(clients.front().ask("status", nullptr), 2);
 }
 
-// It is stopped, say: what asks it waits in the kernel's queue, and that is full.
+// For example, it is stopped: connections wait in the kernel's queue, and that is full.
 TEST_F(Asking, one_that_lets_nobody_in_is_told_as_such) {
   const int stuck = folder.listen("7", 0);
   const int waiting = connect_to(folder.socket("7"), SOCK_NONBLOCK);

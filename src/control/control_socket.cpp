@@ -30,12 +30,13 @@ namespace json = boost::json;
 
 constexpr std::size_t longest_message = 10'000'000;
 constexpr std::size_t most_visitors = 32;
-// Answers that wait to be read, not counting the last one.
+// Unread answers, not counting the last one.
 constexpr std::size_t most_unread = 64 * 1024 * 1024;
 constexpr std::chrono::milliseconds accept_pause{100};
-constexpr std::chrono::milliseconds farewell{100};  // for servers that terminals have started
+constexpr std::chrono::milliseconds farewell{100};  // for servers that terminals started
 
-// Where nobody listens. A living process has our number if it is in another container that shares the folder.
+// A path where nobody listens. A live process may have our pid if it is in another container that shares the
+// folder.
 std::string free_path(const std::string& folder) {
   std::string path = fmt::format("{}/{}.sock", folder, ::getpid());
   for (int next = 2; is_listening(path); ++next)
@@ -45,7 +46,7 @@ std::string free_path(const std::string& folder) {
 
 }  // namespace
 
-// One terminal that has come in.
+// A connected terminal.
 class ControlSocket::Visitor final : public Link::Handler,
                                      private Peer,
                                      public std::enable_shared_from_this<Visitor> {
@@ -92,16 +93,18 @@ class ControlSocket::Visitor final : public Link::Handler,
   void on_broken(std::string_view) override { leave(); }
   void on_end(std::string_view) override { leave(); }
 
-  // By the way that all answers take.
+  // The way that all answers take.
   void say(std::string_view line) { owner_.clients_.answer({.client = id_}, line); }
   void refuse(std::string_view line) { owner_.clients_.refuse({.client = id_}, line); }
 
-  // Whatever was asked for goes on; its answers have nowhere to go, and the gateway must not keep us.
+  // What it asked for goes on; the answers have nowhere to go, and the gateway must not keep a reference to
+  // us.
   void leave() {
     if (left_) return;
     left_ = true;
     link_->finish();
-    // Not to keep us: this may never be run, and then be dropped when all that we know is gone.
+    // Doesn't keep us alive: this may never run, and be dropped only when everything that we refer to is
+    // gone.
     boost::asio::post(owner_.context_.loop, [weak = weak_from_this()] {
       const auto self = weak.lock();
       if (!self) return;
@@ -115,13 +118,13 @@ class ControlSocket::Visitor final : public Link::Handler,
     });
   }
 
-  // A terminal that doesn't read its answers isn't asked for more requests.
+  // No more requests are read from a terminal that doesn't read its answers.
   void pause_if_full() {
     if (full()) link_->pause();
   }
 
-  // Whether it may be sent something. What it asked for before it was paused is still answered; one that
-  // asked for so much and reads nothing counts as gone.
+  // Whether something may be sent to it. Requests from before it was paused are still answered; a terminal
+  // that asked for that much and reads nothing counts as gone.
   bool reads() {
     if (link_->unsent() <= most_unread) return true;
     if (!left_) log_warn("control socket: disconnected a terminal that doesn't read its answers");
@@ -216,7 +219,7 @@ void ControlSocket::Visitor::end_session(std::string_view id, std::string_view p
       });
 }
 
-// As the servers spell them: a parsed tree would write very large numbers as invalid JSON.
+// As the servers spell them: a parsed tree would turn very large numbers into invalid JSON.
 std::string ControlSocket::Visitor::tools() const {
   std::string all;
   for (const Routes::Named& tool : owner_.seat().desk.fleet().names().all_tools()) {
@@ -227,7 +230,7 @@ std::string ControlSocket::Visitor::tools() const {
   return fmt::format(R"({{"tools":[{}]}})", all);
 }
 
-// Lines of stderr with a number each; `after` leaves out those that were told before.
+// Numbered lines of stderr; `after` skips those that were sent before.
 json::value ControlSocket::Visitor::logs(std::string_view params) const {
   const std::string_view wanted = find_member(params, "server");
   const std::string name = wanted.starts_with('"') ? string_value(wanted) : std::string();
@@ -278,7 +281,7 @@ void ControlSocket::Visitor::call_server(const std::string& name, const Message&
                       why_not.empty() ? "no tool is called " + name : why_not));
 }
 
-// With one client, what that client's servers offer is what there is.
+// With one client, there is just what that client's servers offer.
 void ControlSocket::Visitor::with_tools(std::string_view tool, bool may_start,
                                         std::function<void(Visitor&)> then) {
   if (owner_.crowd_ == nullptr) return then(*this);
@@ -314,7 +317,7 @@ ControlSocket::Seat& ControlSocket::seat() {
   return seat_.emplace(desk, ControlTools(world_, clients_, desk.fleet(), Compat::none));
 }
 
-// What was started by hand ends.
+// Ends what was started by hand.
 void ControlSocket::leave_seat() {
   if (gateway_ == nullptr || !seat_) return;
   const ClientId client = seat_->desk.client();
@@ -342,7 +345,7 @@ void ControlSocket::open() {
   fs::create_directories(folder, ignored);
   ::chmod(folder.c_str(), 0700);
   const std::string path = free_path(folder);
-  fs::remove(path, ignored);  // of a dead one with our number
+  fs::remove(path, ignored);  // of a dead process with our pid
   boost::system::error_code error;
   acceptor_.open(boost::asio::local::stream_protocol(), error);
   if (!error && path.size() < 108) {
@@ -371,7 +374,7 @@ void ControlSocket::accept() {
       });
 }
 
-// No descriptor is left, say; the terminal waits in the queue meanwhile.
+// For example, no descriptor is left; the terminal waits in the queue in the meantime.
 void ControlSocket::accept_later(const std::string& why) {
   if (!std::exchange(refusing_, true)) log_warn("control socket: can't accept a terminal: {}", why);
   pause_.expires_after(accept_pause);

@@ -82,7 +82,7 @@ class TheControlSocket : public testing::Test {
       return json::serialize(
           ask("tools/call", fmt::format(R"({{"name":"{}","arguments":{}}})", tool, arguments)));
     }
-    // Whether mcpivot closes it, without having said anything.
+    // Whether mcpivot closes it without having sent anything.
     bool is_turned_away() { return line().empty() && has_ended_; }
 
    private:
@@ -109,7 +109,7 @@ class TheControlSocket : public testing::Test {
     control->open();
   }
 
-  // False: not within a time that is long enough.
+  // False: not within a generous time.
   template <class Condition>
   bool wait_until(Condition&& condition) {
     const auto deadline = std::chrono::steady_clock::now() + 20s;
@@ -263,7 +263,7 @@ TEST_F(TheControlSocket, parts_with_one_that_called_for_more_than_can_wait) {
         request(id, "tools/call", R"({"name":"alpha__work","arguments":{"do":"large","after":2000}})"));
     if (id % 100 != 0) continue;
     settle();
-    visitor.pass(10ms);  // the server takes them
+    visitor.pass(10ms);  // the server accepts them
   }
   ASSERT_GT(visitor.lines_to("alpha", "tools/call").size(), 11'500U) << "too few to be more than 64 MiB";
   visitor.pass(3s);
@@ -319,14 +319,14 @@ TEST_F(TheControlSocket, has_room_for_so_many_and_for_the_next_when_one_has_gone
   EXPECT_TRUE(terminal()->ask("status").as_object().contains("result"));
 }
 
-// --- who gets in
+// --- who is accepted
 
 TEST_F(TheControlSocket, is_for_its_user_alone) {
   EXPECT_EQ(fs::status(path()).permissions(), fs::perms(0600));
   EXPECT_EQ(fs::status(fs::path(path()).parent_path()).permissions(), fs::perms(0700));
 }
 
-// The files let everybody in here: only what the kernel says of the peer keeps it out.
+// The file permissions admit everybody here: only the kernel's information about the peer keeps it out.
 TEST_F(TheControlSocket, turns_away_a_process_of_another_user) {
   if (::geteuid() != 0) GTEST_SKIP() << "needs root, which can become another user";
   fs::permissions(folder.path(), fs::perms::all);
@@ -348,7 +348,7 @@ TEST_F(TheControlSocket, turns_away_a_process_of_another_user) {
   EXPECT_TRUE(terminal()->ask("status").as_object().contains("result"));
 }
 
-// Whatever is ready happens, with so many descriptors that can still be opened.
+// Runs what is ready, with this many descriptors that can still be opened.
 void poll_with_descriptors(boost::asio::io_context& loop, int more) {
   loop.restart();
   const FewDescriptors few(more);
@@ -380,7 +380,7 @@ TEST_F(TheControlSocket, takes_its_file_and_its_terminals_with_it) {
   control.reset();
   EXPECT_FALSE(fs::exists(path()));
   EXPECT_TRUE(one->is_turned_away());
-  visitor.pass(3s);  // the answer finds nobody
+  visitor.pass(3s);  // nobody is left to get the answer
 }
 
 TEST_F(TheControlSocket, replaces_the_file_of_a_dead_one) {
@@ -393,7 +393,7 @@ TEST_F(TheControlSocket, replaces_the_file_of_a_dead_one) {
   EXPECT_TRUE(terminal()->ask("status").as_object().contains("result"));
 }
 
-// Processes in two containers may have the same number, and share the folder.
+// Processes in two containers may have the same pid, and share the folder.
 TEST_F(TheControlSocket, leaves_the_socket_of_a_living_namesake_alone) {
   {
     ControlSocket namesake(context, visitor.world(), visitor.clients(), visitor.desk(), "theirs");

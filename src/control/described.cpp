@@ -9,7 +9,7 @@ namespace json = boost::json;
 
 constexpr std::size_t newest_clients = 20;
 
-// Nothing has come of it yet.
+// It has never been started.
 bool is_unused(const Status& status) {
   return !status.life && status.waiting == 0 && status.past.starts == 0 && status.state == "stopped";
 }
@@ -77,13 +77,13 @@ json::object described(const Member& member, const Routes::Cost& cost) {
     server["executable"] = status.executable->path;
     server["newerOnDisk"] = status.newer_on_disk;
   }
-  if (status.daemon)  // not ours to kill; what ends are sessions with it
+  if (status.daemon)  // we don't kill it; only sessions with it end
     for (const char* of_processes : {"kills", "crashes", "outsideKills"}) server.erase(of_processes);
   for (const auto& [key, value] : status.more) server[key] = value;
   return server;
 }
 
-// The best that any of them is.
+// The state is the best of any instance.
 json::object described_for_all(const Member& member, const Routes::Cost& cost,
                                const std::vector<Instance*>& instances, const Label& label) {
   constexpr std::array states{"ready", "starting", "failed", "away", "stopped"};

@@ -22,7 +22,7 @@ std::unexpected<std::string> failed(const std::string& path, std::string_view wh
   return std::unexpected(fmt::format("{}: {}: {}", path, what, std::strerror(error)));
 }
 
-// `owner_from`: whose it is to be.
+// `owner_from`: the file whose owner it gets.
 std::expected<void, std::string> put_in_place(const std::string& path, std::string_view text, mode_t mode,
                                               const std::string& owner_from) {
   const auto placed = replace_file(path, text, {.mode = mode, .durable = true, .owner_from = owner_from});

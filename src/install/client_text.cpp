@@ -48,7 +48,7 @@ std::expected<std::vector<ClientServer>, std::string> json_servers(const Client&
   return servers;
 }
 
-// Only what mcpivot writes itself: texts, lists of texts.
+// Only what mcpivot itself writes: strings and lists of strings.
 std::string toml_tables(const Client& client, std::string_view name, const JsoncValue& value,
                         std::string_view newline) {
   std::string text = fmt::format("[{}.{}]", client.key, toml_key(name));

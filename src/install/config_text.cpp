@@ -10,7 +10,7 @@ namespace {
 using Kind = JsoncValue::Kind;
 using std::string;
 
-// Where in mcpivot's configuration the servers stand: in a member of their own, or, in a bare map, at the
+// Where the servers are in mcpivot's configuration: in a member of their own or, in a bare map, at the
 // outermost level. Nothing: there is no such place yet.
 std::optional<JsonPath> list_in_config(const JsoncValue& root) {
   auto is_map = [](const JsoncValue& value) {

@@ -61,12 +61,12 @@ bool mentions(const JsoncValue& value, std::string_view part) {
                              [&](const JsoncMember& one) { return mentions(one.value, part); });
 }
 
-// A path that begins where the client was started.
+// A path relative to where the client was started.
 bool is_relative(const std::string& path) {
   return path.contains('/') && !path.starts_with('/') && !path.starts_with("~/") && !path.starts_with("${");
 }
 
-// A text that the client takes as it is must still be that text for mcpivot.
+// Text that the client takes literally must stay literal for mcpivot.
 void keep_dollars(std::string& text) {
   for (auto at = text.find("${"); at != std::string::npos; at = text.find("${", at + 3)) text.insert(at, "$");
 }
@@ -89,7 +89,7 @@ JsoncValue& member_of(JsoncValue& object, std::string_view key, Kind kind) {
   return added.value;
 }
 
-// Takes a member out; nothing: there was none.
+// Removes a member; nothing: there was none.
 std::optional<JsoncValue> take(JsoncValue& object, std::string_view key) {
   const auto found = std::ranges::find(object.members, key, &JsoncMember::key);
   if (found == object.members.end()) return std::nullopt;

@@ -30,14 +30,14 @@ InstallLock::InstallLock() {
   }
 }
 
-// False: whoever had it took the file away when they were done.
+// False: the previous holder deleted the file when it was done.
 bool InstallLock::take() {
   const fs::path folder = fs::path(file_).parent_path();
   if (const string made = outermost_missing(file_); !made.empty()) made_folder_ = made;
   std::error_code error;
   std::error_code ignored;
   fs::create_directories(folder, error);
-  if (error) return true;  // without a lock, if there can be none
+  if (error) return true;  // do without a lock if there can't be one
   fs::permissions(folder, fs::perms::owner_all, ignored);
   descriptor_ = ::open(file_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
   if (descriptor_ < 0) return errno != ENOENT;

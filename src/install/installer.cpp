@@ -23,7 +23,7 @@ using Kind = JsoncValue::Kind;
 using std::string;
 using std::string_view;
 
-// Larger files are given back entry by entry: two copies of them would be kept.
+// Larger files are restored entry by entry, since two copies of them would have to be kept.
 constexpr std::size_t most_remembered = 2UL * 1024 * 1024;
 
 template <class... Args>
@@ -68,12 +68,12 @@ JsoncValue our_entry(const Client& client, const string& program, const string& 
   return entry;
 }
 
-// What is remembered of a file, and the record's own file.
+// What is recorded about a file, and the record's own file.
 struct Tracked {
   SeenFile seen;
   std::optional<FileRecord> record;
 
-  // The file is as we left it, and the way back is known.
+  // The file is as we left it, and can be restored.
   bool leads_back(const std::optional<string>& text) const {
     return record && record->exact && text == record->after;
   }
@@ -87,7 +87,7 @@ std::expected<Tracked, string> track(const string& file) {
   return tracked;
 }
 
-// If we were here before and nobody else since, the way back is the one of then.
+// If we changed it before and nobody else has since, the earlier "before" still holds.
 FileRecord remember(const SeenFile& seen, const string& after, const Tracked& tracked) {
   FileRecord record{.path = seen.path, .before = seen.text, .made_folder = outermost_missing(seen.path)};
   if (tracked.record) {
@@ -102,12 +102,12 @@ FileRecord remember(const SeenFile& seen, const string& after, const Tracked& tr
   return record;
 }
 
-// The first backup is the file as it was before us; later ones would only hold what we wrote ourselves.
+// The first backup is the file as it was before us; later ones would only contain what we wrote ourselves.
 Backup backup_for(const SeenFile& seen, const Tracked& tracked) {
   return tracked.leads_back(seen.text) ? Backup::none : Backup::keep;
 }
 
-// Makes the file what it was before us.
+// Restores the file to what it was before us.
 void restore(Plan& plan, const SeenFile& seen, const FileRecord& record) {
   plan.changes.push_back({seen, record.before, Backup::none});
   if (!record.before) plan.unmakes.push_back({seen.path, record.made_folder});
@@ -134,7 +134,7 @@ std::vector<InstallRecord> others_than(const string& client, const string& file,
   return others;
 }
 
-// What is remembered goes last, so one of the others takes over the folder that was made for it.
+// Records are removed last, so one of the other entries takes over the folder that was created for them.
 std::optional<PlannedChange> hand_over(const InstallRecord& from, InstallRecord to) {
   if (from.made_state_folder.empty() || !to.made_state_folder.empty()) return std::nullopt;
   auto seen = look_at_file(record_path(to.client, to.file, to.name), 0600);
@@ -143,7 +143,7 @@ std::optional<PlannedChange> hand_over(const InstallRecord& from, InstallRecord 
   return PlannedChange{std::move(*seen), record_text(to), Backup::none};
 }
 
-// An entry no longer uses its configuration: the last one to go takes along what all of them put there.
+// An entry no longer uses its configuration: the last one to go removes what all of them put there.
 std::expected<void, string> let_go_of_config(Plan& plan, const InstallRecord& record,
                                              const std::vector<InstallRecord>& others) {
   const auto seen = look_at_file(record.config, 0600);
@@ -186,7 +186,7 @@ struct Opened {
   SeenFile record_seen;
   std::optional<InstallRecord> record;
   Tracked tracked;                    // the client's file
-  std::vector<InstallRecord> others;  // of our entries, in whichever client
+  std::vector<InstallRecord> others;  // our other entries, in any client
 
   bool shares_file() const {
     return std::ranges::any_of(
@@ -221,13 +221,13 @@ struct Entry {
   string config;
 };
 
-// A project's file is committed and read on other machines, so it has no path of this one in it.
+// A project's file is committed and read on other machines, so it contains no path of this one.
 Entry entry_for(const InstallRequest& request, const string& config, const string& program) {
   if (request.scope == Scope::user) return {program, config};
   return {"mcpivot", string(request.client->project_config)};
 }
 
-// An entry that calls mcpivot by name finds whatever PATH has first.
+// An entry that runs mcpivot by name gets whatever is first in PATH.
 void note_path(Plan& plan, const Places& places, const string& program) {
   const string first = mcpivot_in_path(places);
   std::error_code error;
@@ -238,7 +238,7 @@ void note_path(Plan& plan, const Places& places, const string& program) {
     tell(plan, "note", "this entry runs mcpivot by name, and PATH has another one first: {}", first);
 }
 
-// What the file says of pivot_call; nothing: all.
+// The file's value for pivot_call; empty: the default, all.
 string reach_of(const ConfigText& config) {
   const auto file = parse_jsonc(config.text());
   const JsoncValue* const says = file ? file->find("pivot_call") : nullptr;
@@ -274,7 +274,7 @@ void note_import(Plan& plan, const ConfigText& config, const SeenFile& seen, con
        fmt::join(titles, ", "));
 }
 
-// Clients ask their users for each tool by its name, and behind pivot_call are many.
+// Clients ask their users about each tool by name, and behind pivot_call there are many.
 void note_pivot_call(Plan& plan, const ConfigText& config, const SeenFile& seen, const Client& client) {
   if (config.names().size() < 2 || reach_of(config) == "off") return;
   const bool active = reach_of(config) == "active";
@@ -285,7 +285,7 @@ void note_pivot_call(Plan& plan, const ConfigText& config, const SeenFile& seen,
        client.title, active ? "active " : "", seen.path, active ? "" : "\"pivot_call\": \"active\" or ");
 }
 
-// Nothing of ours is in the client's file any more, and nothing is to be given back to it.
+// The client's file no longer has anything of ours, and nothing must be returned to it.
 bool record_is_spent(const Opened& opened) {
   auto gave = [](const MovedServer& server) { return !server.spelling.empty(); };
   return !opened.shares_file() && !(opened.record && std::ranges::any_of(opened.record->moved, gave));
@@ -296,8 +296,8 @@ string heading(const InstallRequest& request, const SeenFile& seen) {
                      request.scope == Scope::user ? "for every project" : "for this project", seen.path);
 }
 
-// Takes back those changes of a plan that were made, all but the last one for certain, and says what is left
-// of them. `backups` is what stood there before.
+// Undoes the changes of a plan that were made, certainly all but the last one, and says what couldn't be
+// undone. `backups` are the backup files as they were before.
 string undo(const Plan& plan, const std::vector<std::optional<SeenFile>>& backups) {
   string left;
   auto restore = [&](const SeenFile& as_it_was, const std::optional<string>& now) {
@@ -416,13 +416,13 @@ std::expected<Plan, string> plan_install(const InstallRequest& request, const Pl
   names.insert(names.end(), plan.can_move.begin(), plan.can_move.end());
   std::ranges::sort(names);
   plan.inactive_with_import = std::ranges::unique(names).begin() - names.begin() > 1;
-  // What we wrote must be what everybody can read.
+  // What we write must be readable by everybody.
   if (const auto check = servers_in(client, text); !check || find_server(*check, request.name) == nullptr)
     return std::unexpected(
         fmt::format("{}: can't be edited safely, and was left alone; add this yourself: {}",
                     opened->seen.path, json_text(entry)));
   if (!config_seen->text) tell(plan, "writes", "{}: your servers, for mcpivot", config_seen->path);
-  // Somebody took out all that was ours: this is a new beginning.
+  // Somebody removed everything of ours: start afresh.
   Tracked tracked = opened->tracked;
   if (own == nullptr && record_is_spent(*opened)) tracked.record.reset();
   const Backup backup = backup_for(opened->seen, tracked);
@@ -433,7 +433,7 @@ std::expected<Plan, string> plan_install(const InstallRequest& request, const Pl
   if (!plan.there_already || (request.import && !plan.can_move.empty()))
     note_pivot_call(plan, *config, *config_seen, client);
   FileRecord file = remember(opened->seen, text, tracked);
-  // An entry that came with the file, as from a colleague's commit, goes, too, when we are uninstalled.
+  // An entry that came with the file, as from a colleague's commit, is also removed on uninstall.
   if (own != nullptr && !tracked.record) file.exact = false;
   if (!tracked.record) file.made_list = !has_list(client, opened->text());
   FileRecord config_file = remember(*config_seen, config->text(), *config_tracked);
@@ -508,7 +508,7 @@ std::expected<Plan, string> plan_uninstall(const InstallRequest& request, const 
     plan.changes.push_back({opened->seen,
                             opened->seen.text || !text.empty() ? std::optional(text) : std::nullopt,
                             leads_back ? Backup::none : Backup::keep});
-    // The entries of ours that stay in the file can still go all the way back.
+    // Our entries that stay in the file can still be undone completely.
     if (!last_in_file && opened->tracked.record)
       plan.changes.push_back(
           {opened->tracked.seen, record_text(remember(opened->seen, text, opened->tracked)), Backup::none});

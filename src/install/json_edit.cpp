@@ -17,7 +17,7 @@ bool is_blank(char c) {
   return c == ' ' || c == '\t';
 }
 
-// What stands between members.
+// What is between members.
 struct Piece {
   enum class Kind : std::uint8_t { space, newline, line_comment, block_comment, comma };
   Kind kind = Kind::space;
@@ -58,7 +58,7 @@ std::vector<Piece> pieces_between(std::string_view text, std::size_t begin, std:
   return pieces;
 }
 
-// The blanks that the line of this byte begins with.
+// The indentation of the line that contains this byte.
 std::string_view indent_of(std::string_view text, std::size_t at) {
   const auto newline = at == 0 ? std::string_view::npos : text.rfind('\n', at - 1);
   const std::size_t begin = newline == std::string_view::npos ? 0 : newline + 1;
@@ -138,7 +138,7 @@ void append_json(std::string& to, const JsoncValue& value, const std::string* in
   to += is_object ? '}' : ']';
 }
 
-// A text that parses, and the object in it that is to be changed.
+// A parsed text, and the object in it to change.
 struct Opened {
   JsoncValue root;
   const JsonPath& path;
@@ -222,7 +222,7 @@ EditedText insert_member(std::string_view text, const JsonPath& path, std::strin
     return edited.insert(at, added);
   }
 
-  // The comma belongs behind the last value, the new member behind what the rest of that line says of it.
+  // The comma goes right after the last value, the new member after any comment on that line.
   const JsoncMember& last = object.members.back();
   const std::size_t before_last = object.members.size() > 1
                                       ? object.members[object.members.size() - 2].value.place.end
@@ -290,8 +290,8 @@ EditedText remove_member(std::string_view text, const JsonPath& path, std::strin
     after.erase(comma_after);
   }
 
-  // The blanks and the line end before it go with it, unless a comment to the end of the line would then
-  // swallow what follows.
+  // The blanks and the line end before it are removed too, unless a line comment would then swallow what
+  // follows.
   std::size_t begin = member.place.begin;
   auto left = before.size();
   if (left > 0 && before[left - 1].kind == Piece::Kind::space) begin = before[--left].begin;
@@ -306,7 +306,7 @@ EditedText remove_member(std::string_view text, const JsonPath& path, std::strin
     if (!line_ends) begin = member.place.begin;
   }
 
-  // Of an object that becomes empty, the closing brace comes back to the opening one.
+  // If the object becomes empty, the closing brace moves back to the opening one.
   if (is_first && is_last && own_line && !behind_line_comment && !after.empty() &&
       after.front().kind == Piece::Kind::newline) {
     const Piece& newline = after.front();

@@ -1,5 +1,5 @@
-// For generated JSON with comments: what is put into any object of it and taken out again leaves the same
-// bytes, and in between everything else means what it meant.
+// For generated JSON with comments: adding a member to any object and removing it again leaves the same
+// bytes, and in between everything else keeps its meaning.
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
@@ -39,7 +39,7 @@ rc::Gen<std::string> value_text(int depth, bool trailing) {
           std::string text(1, open);
           for (std::size_t i = 0; i < made.first.size(); ++i) {
             std::string one = made.first[i];
-            // Keys are told apart by their place.
+            // Keys are made unique by their position.
             if (const auto mark = one.find('@'); mark != std::string::npos)
               one.replace(mark, 1, std::to_string(i));
             text += (i == 0 ? "" : ",") + one;

@@ -19,7 +19,7 @@ namespace fs = std::filesystem;
 using Kind = JsoncValue::Kind;
 
 constexpr std::size_t longest_file = 4UL * 1024 * 1024;
-constexpr int most_files = 10'000;  // that are looked at in the folder
+constexpr int most_files = 10'000;  // of the folder that are examined
 
 struct Proposal {
   std::string found;
@@ -47,7 +47,7 @@ class Project {
     return read_small_file((folder_ / name).string(), longest_file).value_or("");
   }
   std::string name() const { return folder_.filename().string(); }
-  // The first file, in the order of names, that ends so.
+  // The first file, by name, with this ending.
   std::string ending(std::string_view end) const {
     std::string first;
     int left = most_files;
@@ -179,7 +179,7 @@ std::string tsconfig_folder(const Project& project, const std::string& file, con
     if (extends->kind == Kind::string) bases.push_back(extends->text);
     for (const JsoncValue& one : extends->elements) bases.push_back(one.text);
   }
-  // Of several, the last one wins.
+  // If there are several, the last one wins.
   for (auto base = bases.rbegin(); base != bases.rend(); ++base) {
     const std::string found = extended(project, folder, *base);
     if (found.empty()) continue;
@@ -188,7 +188,7 @@ std::string tsconfig_folder(const Project& project, const std::string& file, con
   return {};
 }
 
-// The file that the compiler makes of the server's source; empty: no source was found.
+// The compiler's output for the server's source; empty: no source was found.
 std::string compiled(const Project& project, const std::string& tsconfig) {
   const std::string out = tsconfig_folder(project, tsconfig, "outDir");
   std::string root = tsconfig_folder(project, tsconfig, "rootDir");

@@ -1,4 +1,4 @@
-// Each proposal is read with the program's own eyes: it must be a configuration without a problem.
+// Each proposal is parsed by the program itself: it must be a valid configuration.
 #include "install/project_start.h"
 
 #include <gmock/gmock.h>

@@ -19,7 +19,7 @@ std::string kept_file(const Places& places) {
   return places.data_home() + "/mcpivot/skill/SKILL.md";
 }
 
-// A file that a package installs next to the program is ours, too; the package updates it.
+// A file that a package installs next to the program is also ours; the package updates it.
 std::string packaged_file(const std::string& program) {
   std::error_code error;
   const fs::path real = fs::canonical(program, error);
@@ -36,7 +36,7 @@ bool is_link(const std::string& path) {
   return fs::is_symlink(fs::symlink_status(path, error));
 }
 
-// Whether the link leads to a file of ours, which may be gone.
+// Whether the link points to a file of ours, which may be gone.
 bool is_our_link(const std::string& link, const Places& places) {
   std::error_code error;
   const std::string target = fs::read_symlink(link, error).string();
@@ -83,7 +83,7 @@ SkillResult install_skill(const Places& places, const std::string& program, bool
   }
   std::error_code error;
   fs::create_directories(fs::path(link).parent_path(), error);
-  // Under another name first: a skill that is in use is never missing.
+  // Under another name first, so that a skill in use is never missing.
   const std::string draft = link + ".mcpivot-new";
   if (!error) fs::remove(draft, error);
   if (!error) fs::create_symlink(target, draft, error);

@@ -26,15 +26,15 @@ bool is_bare(char c) {
   return is_digit(c) || is_letter(c) || c == '_' || c == '-';
 }
 
-// A part of a path, so that no two paths are spelled alike.
+// A part of a path, quoted so that no two paths are spelled alike.
 std::string step(std::string_view key) {
   return fmt::format("{}:{}", key.size(), key);
 }
 
-// An object that is put together from dotted keys, in one step each however many there are.
+// An object that is built from dotted keys, in constant time for each.
 class Table {
  public:
-  // Puts a value where a dotted key leads. False: something else is there already.
+  // Stores a value at a dotted key. False: something else is there already.
   bool put(JsoncValue& root, std::span<const std::string> key, JsoncValue value) {
     JsoncValue* at = &root;
     std::string path;
@@ -57,7 +57,7 @@ class Table {
     return false;
   }
 
-  // What came as a whole.
+  // Indexes a value that came as a whole.
   void learn(const JsoncValue& value, const std::string& path) {
     for (std::size_t i = 0; i < value.members.size(); ++i) {
       const std::string inner = path + step(value.members[i].key);
@@ -68,11 +68,11 @@ class Table {
 
  private:
   std::unordered_map<std::string, std::size_t>
-      places_;  // from a path to its place among its parent's members
+      places_;  // from a path to its index among its parent's members
 };
 
-// Each of the functions that read something moves behind it. False: error_ says why not, and the parser is
-// of no more use.
+// Each function that reads something moves past it. False: error_ says why not, and the parser can't be used
+// any more.
 class Parser {
  public:
   explicit Parser(std::string_view text) : text_(text) {}
@@ -101,7 +101,7 @@ class Parser {
     error_.words = std::move(words);
     return false;
   }
-  // Goes on from where it was asked last.
+  // Continues from the last call.
   unsigned line_of(std::size_t at) {
     if (at < counted_) counted_ = lines_ = 0;
     lines_ += static_cast<unsigned>(std::ranges::count(text_.substr(counted_, at - counted_), '\n'));
@@ -121,7 +121,7 @@ class Parser {
   void skip_blanks() {
     while (peek() == ' ' || peek() == '\t') ++at_;
   }
-  // Where values may be spread over lines.
+  // Also skips line ends, where values may span lines.
   bool skip_space() {
     while (true) {
       skip_blanks();
@@ -184,7 +184,7 @@ class Parser {
     return true;
   }
 
-  // a.b."c d", and the blanks behind it.
+  // a.b."c d", and the blanks after it.
   bool keys(std::vector<std::string>& into) {
     while (true) {
       std::string& key = into.emplace_back();
