@@ -206,7 +206,8 @@ class Desk final : private Instance::Watcher, private ControlTools::Fleet {
   // this tool.
   bool is_starting(const std::string& server) const;
   std::vector<std::string> starting_for(const Message& call, const std::string& tool);
-  void when_started(Asker asker, std::string_view id, std::vector<std::string> servers,
+  std::vector<std::string> needed_for(const Message& call);
+  void when_started(Asker asker, std::string_view id, const EarlyRequests::Servers& servers,
                     std::function<void()> then, std::size_t bytes = 0);
   void request_prompt(Asker asker, const Message& message);
   void request_resource(Asker asker, const Message& message);

@@ -142,10 +142,13 @@ void Desk::list(Asker asker, const Message& message, ListKind kind) {
     note_missing();
   };
   if (!presentation_.client_waits) {
-    std::vector<std::string> active;
-    for (const auto& member : members_)
-      if (member->active()) active.push_back(member->name());
-    return when_started(asker, message.text(message.id), std::move(active), std::move(answer));
+    const auto active = [this] {
+      std::vector<std::string> names;
+      for (const auto& member : members_)
+        if (member->active()) names.push_back(member->name());
+      return names;
+    };
+    return when_started(asker, message.text(message.id), active, std::move(answer));
   }
   lone().look_again();
   if (asker.era == Era::modern) return lone().when_known(asker, message.text(message.id), std::move(answer));
@@ -176,7 +179,9 @@ std::vector<std::string> Desk::starting_for(const Message& call, const std::stri
   std::vector<std::string> servers;
   for (const auto& member : members_) {
     const auto fits = [&](const std::string& one) {
-      return one == member->name() || one.starts_with(member->name() + "__");
+      const bool begins_so = one.starts_with(member->name());
+      return begins_so &&
+             (one.size() == member->name().size() || one.compare(member->name().size(), 2, "__") == 0);
     };
     if (std::ranges::any_of(wanted, fits)) return {member->name()};
     servers.push_back(member->name());
@@ -184,25 +189,28 @@ std::vector<std::string> Desk::starting_for(const Message& call, const std::stri
   return wanted.empty() ? std::vector<std::string>() : servers;
 }
 
-void Desk::when_started(Asker asker, std::string_view id, std::vector<std::string> servers,
+// None, if it is known by now who has the tool.
+std::vector<std::string> Desk::needed_for(const Message& call) {
+  const Name tool(call.text(call.name));
+  if (names().tool(tool.text()) != nullptr) return {};
+  return starting_for(call, std::string(tool.text()));
+}
+
+void Desk::when_started(Asker asker, std::string_view id, const EarlyRequests::Servers& servers,
                         std::function<void()> then, std::size_t bytes) {
-  for (const std::string& server : servers)
+  for (const std::string& server : servers())
     if (Member* const member = member_called(server)) member->instance().look_again();
-  early_.wait(asker, id, std::move(servers), std::move(then), bytes);
+  early_.wait(asker, id, servers, std::move(then), bytes);
 }
 
 void Desk::request_tool(Asker asker, const Message& message, bool waited) {
   const Name name(message.text(message.name));
   const Routes::Target* target = names().tool(name.text());
-  if (target == nullptr && !waited) {
-    auto servers = starting_for(message, std::string(name.text()));
-    if (!servers.empty())
-      return when_started(
-          asker, message.text(message.id), std::move(servers),
-          [this, asker, kept = std::make_shared<KeptMessage>(message)] {
-            request_tool(asker, kept->message(), true);
-          },
-          message.raw.size());
+  if (target == nullptr && !waited && !starting_for(message, std::string(name.text())).empty()) {
+    const auto kept = std::make_shared<KeptMessage>(message);
+    return when_started(
+        asker, message.text(message.id), [this, kept] { return needed_for(kept->message()); },
+        [this, asker, kept] { request_tool(asker, kept->message(), true); }, message.raw.size());
   }
   if (target == nullptr) return request_unrouted_tool(asker, message, std::string(name.text()));
   if (!target->member->active())

@@ -9,8 +9,8 @@
 
 namespace mcpivot {
 
-void EarlyRequests::wait(Asker asker, std::string_view id, std::vector<std::string> servers,
-                         std::function<void()> then, std::size_t bytes) {
+void EarlyRequests::wait(Asker asker, std::string_view id, Servers servers, std::function<void()> then,
+                         std::size_t bytes) {
   Early early{.asker = asker,
               .id = std::string(id),
               .servers = std::move(servers),
@@ -29,7 +29,7 @@ std::size_t EarlyRequests::taken() const {
 }
 
 bool EarlyRequests::is_due(const Early& early) const {
-  return early.deadline <= clock_.now() || std::ranges::none_of(early.servers, is_starting_);
+  return early.deadline <= clock_.now() || std::ranges::none_of(early.servers(), is_starting_);
 }
 
 // Answering may add or remove others.
@@ -53,7 +53,7 @@ void EarlyRequests::look() {
 }
 
 void EarlyRequests::release(const std::string& server) {
-  answer([&](const Early& early) { return contains(early.servers, server); });
+  answer([&](const Early& early) { return is_due(early) || contains(early.servers(), server); });
 }
 
 void EarlyRequests::release() {

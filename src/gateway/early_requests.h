@@ -2,7 +2,8 @@
 // time: answering at once would deny tools that exist. They wait a little, and are answered from what is
 // known then.
 //
-// Servers are looked up by name each time, so one that is gone keeps nobody waiting. One thread.
+// Which servers a request waits for is determined each time: a server that is gone keeps nobody waiting, and
+// one that was added may be the one that it needs. One thread.
 #pragma once
 
 #include <chrono>
@@ -28,15 +29,18 @@ class EarlyRequests {
   EarlyRequests(Timers& timers, IsStarting is_starting)
       : clock_(timers), is_starting_(std::move(is_starting)), timer_(timers) {}
 
+  // The servers that a request currently depends on.
+  using Servers = std::function<std::vector<std::string>()>;
   // Calls `then` as soon as none of these servers is starting; at once, if none is, or too many wait already.
   // `bytes`: the size of what is kept in the meantime.
-  void wait(Asker asker, std::string_view id, std::vector<std::string> servers, std::function<void()> then,
+  void wait(Asker asker, std::string_view id, Servers servers, std::function<void()> then,
             std::size_t bytes = 0);
   // A server may have started, failed or been removed.
   void look();
   // Stop waiting for any server.
   void release();
-  // The same for requests that wait for this server.
+  // The same for requests that wait for this server. Those that no longer have to wait are answered too: now,
+  // before the server stops.
   void release(const std::string& server);
   // Cancels a request. Returns who asked; null: it isn't here.
   std::optional<Asker> cancel(Asker by, std::string_view id);
@@ -47,7 +51,7 @@ class EarlyRequests {
   struct Early {
     Asker asker;
     std::string id;
-    std::vector<std::string> servers;
+    Servers servers;
     Clock::Time deadline;
     std::function<void()> then;
     std::size_t places = 1;

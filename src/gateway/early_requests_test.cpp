@@ -17,7 +17,9 @@ class EarlyRequestsTest : public testing::Test {
  protected:
   static Asker asker(int client) { return {.client = static_cast<ClientId>(client)}; }
   void wait(const std::string& id, std::vector<std::string> servers, int client = 1) {
-    early_.wait(asker(client), id, std::move(servers), [this, id] { answered_.push_back(id); });
+    early_.wait(
+        asker(client), id, [servers = std::move(servers)] { return servers; },
+        [this, id] { answered_.push_back(id); });
   }
   void is_ready(const std::string& server) {
     starting_.erase(server);
@@ -30,6 +32,8 @@ class EarlyRequestsTest : public testing::Test {
     while (time_.step(until)) {
     }
   }
+
+  static std::vector<std::string> alpha() { return {"alpha"}; }
 
   simulation::VirtualTime time_;
   std::set<std::string> starting_{"alpha", "beta"};
@@ -63,6 +67,25 @@ TEST_F(EarlyRequestsTest, those_that_wait_for_a_server_that_is_to_stop_wait_no_l
   EXPECT_THAT(answered_, ElementsAre("both", "beta"));
 }
 
+TEST_F(EarlyRequestsTest, those_that_need_not_wait_any_longer_are_answered_before_a_server_stops) {
+  wait("alpha", {"alpha"});
+  wait("beta", {"beta"});
+  starting_.erase("alpha");
+  early_.look();  // soon
+  early_.release("gamma");
+  EXPECT_THAT(answered_, ElementsAre("alpha"));
+}
+
+TEST_F(EarlyRequestsTest, a_server_that_has_come_meanwhile_is_waited_for_by_those_that_need_it) {
+  std::vector<std::string> needed{"alpha"};
+  early_.wait(asker(1), "1", [&] { return needed; }, [this] { answered_.emplace_back("1"); });
+  needed = {"beta"};
+  is_ready("alpha");
+  EXPECT_THAT(answered_, IsEmpty());
+  early_.release("beta");
+  EXPECT_THAT(answered_, ElementsAre("1"));
+}
+
 TEST_F(EarlyRequestsTest, nobody_waits_longer_than_five_seconds) {
   wait("first", {"alpha"});
   pass(2s);
@@ -88,7 +111,7 @@ TEST_F(EarlyRequestsTest, what_is_taken_back_is_not_answered) {
 }
 
 TEST_F(EarlyRequestsTest, an_answer_may_bring_the_next_request) {
-  early_.wait(asker(1), "1", {"alpha"}, [this] {
+  early_.wait(asker(1), "1", alpha, [this] {
     answered_.push_back("1");
     wait("2", {"beta"});
   });
@@ -100,7 +123,7 @@ TEST_F(EarlyRequestsTest, an_answer_may_bring_the_next_request) {
 
 TEST_F(EarlyRequestsTest, a_long_one_has_several_places) {
   const auto wait_long = [this](const std::string& id) {
-    early_.wait(asker(1), id, {"alpha"}, [this, id] { answered_.push_back(id); }, 100UL * 1024 * 1024);
+    early_.wait(asker(1), id, alpha, [this, id] { answered_.push_back(id); }, 100UL * 1024 * 1024);
   };
   wait_long("first");
   wait_long("second");

@@ -13,7 +13,9 @@ Member::Member(World& world, Clients& clients, std::shared_ptr<Server> server, I
       tools_(entry_),
       idle_(world.timers()) {
   if (entry_.server.sharing == Sharing::shared) {
-    shared_ = server_->join(clients, entry_.server, client_, watcher);
+    auto joined = server_->join(clients, entry_.server, client_, watcher);
+    shared_ = std::move(joined.instance);
+    share_ = joined.share;
     instance_ = &shared_->instance();
   } else {
     own_ = std::make_unique<Instance>(world, clients, *server_, id, entry_.server, watcher);
@@ -22,20 +24,18 @@ Member::Member(World& world, Clients& clients, std::shared_ptr<Server> server, I
 }
 
 Member::~Member() {
-  if (shared_ && !gone_) shared_->drop(client_);
+  if (shared_) shared_->drop(share_);
 }
 
 void Member::retire(std::function<void()> done) {
-  if (shared_)
-    return shared_->retire(client_, [this, done = std::move(done)] {
-      gone_ = true;  // its client may have joined again, as another member
-      done();
-    });
+  idle_.cancel();
+  if (shared_) return shared_->retire(share_, std::move(done));
   own_->retire(std::move(done));
 }
 
 void Member::shut_down(std::chrono::milliseconds patience, std::function<void()> done) {
-  if (shared_) return shared_->leave(client_, patience, std::move(done));
+  idle_.cancel();
+  if (shared_) return shared_->leave(share_, patience, std::move(done));
   own_->shut_down(patience, std::move(done));
 }
 

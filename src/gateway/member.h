@@ -61,10 +61,10 @@ class Member {
   std::shared_ptr<Server> server_;
   std::unique_ptr<Instance> own_;  // one of these
   std::shared_ptr<SharedInstance> shared_;
+  SharedInstance::Share share_{};
   Instance* instance_;
   ToolFilter tools_;
   Alarm idle_;
-  bool gone_ = false;     // it no longer shares the instance
   bool started_ = false;  // it was told to start, now or at its first use
   bool active_ = false;
   Naming naming_ = Naming::prefixed;

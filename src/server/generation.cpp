@@ -318,6 +318,12 @@ std::size_t Generation::calls_of(ClientId client) const {
       [&](const Requests::Request& open) { return open.origin.client == client && !open.kept.empty(); });
 }
 
+bool Generation::has_calls_of(const std::function<bool(ClientId)>& whom) const {
+  return asked_.count_if([&](const Requests::Request& open) {
+    return !open.kept.empty() && whom(open.origin.client);
+  }) > 0;
+}
+
 bool Generation::is_asked(Method method) const {
   return asked_.count_if([&](const Requests::Request& open) { return open.known == method; }) > 0;
 }

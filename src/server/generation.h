@@ -138,6 +138,7 @@ class Generation final : public Link::Handler,
   std::size_t open() const { return asked_.size(); }
   std::size_t calls() const;  // only those of clients
   std::size_t calls_of(ClientId client) const;
+  bool has_calls_of(const std::function<bool(ClientId)>& whom) const;
   bool is_asked(Method method) const;
   // Who started a task (of MCP 2025-11-25) here; even after it ended, because its result can still be
   // requested. Nobody: there was none.

@@ -202,11 +202,11 @@ void Instance::forget(ClientId client) {
   for (const auto& generation : std::list(leaving_)) generation->forget(client);
 }
 
-bool Instance::works_for(ClientId client) const {
-  const auto works = [&](const auto& generation) { return generation->calls_of(client) > 0; };
+bool Instance::works_for(const std::function<bool(ClientId)>& whom) const {
+  const auto works = [&](const auto& generation) { return generation->has_calls_of(whom); };
   return (current_ && works(current_)) || (unborn() != nullptr && works(unborn())) ||
-         std::ranges::any_of(leaving_, works) || waiting_.has(client) || turns_.has(client) ||
-         std::ranges::any_of(settled_, [&](const Settling& one) { return one.asker.client == client; });
+         std::ranges::any_of(leaving_, works) || waiting_.has(whom) || turns_.has(whom) ||
+         std::ranges::any_of(settled_, [&](const Settling& one) { return whom(one.asker.client); });
 }
 
 Generation* Instance::find(GenerationId id) const {

@@ -208,8 +208,8 @@ class Instance final : private Generation::Owner {
   Era client_era() const { return client_era_; }
   // Whether it is serving, or will as soon as it has started.
   bool works() const { return birth_ || (current_ && !current_->ending()); }
-  // Whether a request of this client is in flight or waits.
-  bool works_for(ClientId client) const;
+  // Whether a request of one of these clients is in flight or waits.
+  bool works_for(const std::function<bool(ClientId)>& whom) const;
   // Whether any generation of it runs.
   bool runs() const { return current_ || birth_ || !leaving_.empty(); }
   // Whether it serves, and nobody needs it at the moment: nothing is in flight, and nobody is subscribed to a

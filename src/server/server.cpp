@@ -158,15 +158,15 @@ void Server::cancel_reload(const void* whose) {
       return lone.build->stop("was stopped because the request was cancelled");
 }
 
-std::shared_ptr<SharedInstance> Server::join(Clients& clients, const ServerConfig& config, ClientId client,
-                                             Instance::Watcher& desk) {
+Server::Joined Server::join(Clients& clients, const ServerConfig& config, ClientId client,
+                            Instance::Watcher& desk) {
   auto shared = shared_.lock();
   if (!shared || shared->instance().ends()) {
     shared = std::make_shared<SharedInstance>(world_, clients, *this, config);
     shared_ = shared;
   }
-  shared->join(client, desk);
-  return shared;
+  const SharedInstance::Share share = shared->join(client, desk);
+  return {std::move(shared), share};
 }
 
 // Clients' own instances run side by side. But a shared one replaces all that came before it, and whatever

@@ -42,8 +42,11 @@ class Server final : public Instance::Source {
   const std::vector<Instance*>& instances() const { return instances_; }
   // The instance that all clients share, including this one from now on: created for the first, it ends with
   // the last. They must leave it before they are destroyed.
-  std::shared_ptr<SharedInstance> join(Clients& clients, const ServerConfig& config, ClientId client,
-                                       Instance::Watcher& desk);
+  struct Joined {
+    std::shared_ptr<SharedInstance> instance;
+    SharedInstance::Share share;
+  };
+  Joined join(Clients& clients, const ServerConfig& config, ClientId client, Instance::Watcher& desk);
 
   // Instance::Source
   void add(Instance& instance) override { instances_.push_back(&instance); }

@@ -28,22 +28,24 @@ SharedInstance::SharedInstance(World& world, Clients& clients, Instance::Source&
 
 // --- who shares it
 
-void SharedInstance::join(ClientId client, Instance::Watcher& desk) {
+SharedInstance::Share SharedInstance::join(ClientId client, Instance::Watcher& desk) {
   // It had lost the server, and some of its calls are still running.
   if (const auto old = std::ranges::find(sharers_, client, &Sharer::client); old != sharers_.end()) {
     const auto done = std::move(old->when_gone);
     sharers_.erase(old);
     if (done) done();
   }
-  sharers_.push_back({.client = client, .desk = &desk});
+  sharers_.push_back({.share = Share{++last_share_}, .client = client, .desk = &desk});
+  return sharers_.back().share;
 }
 
-void SharedInstance::drop(ClientId client) {
-  std::erase_if(sharers_, [&](const Sharer& sharer) { return sharer.client == client; });
+void SharedInstance::drop(Share share) {
+  std::erase_if(sharers_, [&](const Sharer& sharer) { return sharer.share == share; });
 }
 
-void SharedInstance::leave(ClientId client, std::chrono::milliseconds patience, std::function<void()> done) {
-  drop(client);
+void SharedInstance::leave(Share share, std::chrono::milliseconds patience, std::function<void()> done) {
+  drop(share);
+  if (end_ == End::over) return done();
   if (!sharers_.empty()) {
     if (std::ranges::none_of(sharers_, &Sharer::stays)) retire_itself();
     return done();
@@ -53,13 +55,13 @@ void SharedInstance::leave(ClientId client, std::chrono::milliseconds patience, 
   instance_.shut_down(patience, [this] { on_gone(); });
 }
 
-void SharedInstance::retire(ClientId client, std::function<void()> done) {
+void SharedInstance::retire(Share share, std::function<void()> done) {
   if (end_ == End::over) return done();
-  const auto found = std::ranges::find(sharers_, client, &Sharer::client);
+  const auto found = std::ranges::find(sharers_, share, &Sharer::share);
   if (found == sharers_.end()) return done();
   found->when_gone = std::move(done);
   if (std::ranges::none_of(sharers_, &Sharer::stays)) return retire_itself();
-  if (!instance_.works_for(client)) return let_go(client);
+  if (!is_busy_for(*found)) return let_go(share);
   let_go_later();
 }
 
@@ -68,20 +70,27 @@ void SharedInstance::retire_itself() {
   if (std::exchange(end_, End::under_way) == End::none) instance_.retire([this] { on_gone(); });
 }
 
+// Terminals call through a client's desk, which must be told when they leave. It isn't known here whose desk.
+bool SharedInstance::is_busy_for(const Sharer& sharer) const {
+  return instance_.works_for(
+      [&](ClientId client) { return client == sharer.client || desk_of(client) == nullptr; });
+}
+
 // Polls, because calls end in many places, which should cost nothing while no client has lost the server.
 void SharedInstance::let_go_later() {
   let_go_.set(let_go_pace, [this] {
-    std::vector<ClientId> idle;
+    std::vector<Share> idle;
     for (const Sharer& sharer : sharers_)
-      if (!sharer.stays() && !instance_.works_for(sharer.client)) idle.push_back(sharer.client);
-    for (const ClientId client : idle) let_go(client);
+      if (!sharer.stays() && !is_busy_for(sharer)) idle.push_back(sharer.share);
+    for (const Share share : idle) let_go(share);
     if (!std::ranges::all_of(sharers_, &Sharer::stays)) let_go_later();
   });
 }
 
-void SharedInstance::let_go(ClientId client) {
-  const auto found = std::ranges::find(sharers_, client, &Sharer::client);
+void SharedInstance::let_go(Share share) {
+  const auto found = std::ranges::find(sharers_, share, &Sharer::share);
   const auto done = std::move(found->when_gone);
+  const ClientId client = found->client;
   sharers_.erase(found);
   instance_.forget(client);
   done();
@@ -90,8 +99,8 @@ void SharedInstance::let_go(ClientId client) {
 void SharedInstance::on_gone() {
   end_ = End::over;
   auto all = std::exchange(last_ones_, {});
-  for (Sharer& sharer : sharers_)
-    if (sharer.when_gone) all.push_back(std::exchange(sharer.when_gone, nullptr));
+  for (Sharer& sharer : std::exchange(sharers_, {}))
+    if (sharer.when_gone) all.push_back(std::move(sharer.when_gone));
   for (const auto& done : all) done();
 }
 

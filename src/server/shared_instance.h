@@ -33,19 +33,23 @@ class SharedInstance final : private Instance::Watcher {
 
   Instance& instance() { return instance_; }
 
+  // One client's use of it. A client that loses the server and gets it back has a new share, while its desk
+  // may still have the old one.
+  enum class Share : std::uint64_t {};
   // Adds a client, and the desk that is told what happens.
-  void join(ClientId client, Instance::Watcher& desk);
+  Share join(ClientId client, Instance::Watcher& desk);
   // The desk is about to be destroyed.
-  void drop(ClientId client);
+  void drop(Share share);
   // A client leaves. With the last one it ends, within twice the patience, and `done` is called when it has
   // ended; for the others, at once.
-  void leave(ClientId client, std::chrono::milliseconds patience, std::function<void()> done);
+  void leave(Share share, std::chrono::milliseconds patience, std::function<void()> done);
   // This client's configuration no longer has it: the client's calls may finish, then `done` is called. If no
   // other client has it, it ends. `done` must not destroy it at once.
-  void retire(ClientId client, std::function<void()> done);
+  void retire(Share share, std::function<void()> done);
 
  private:
   struct Sharer {
+    Share share;
     ClientId client;
     Instance::Watcher* desk;
     std::function<void()> when_gone{};  // set if it has lost the server and waits for its last calls
@@ -75,11 +79,13 @@ class SharedInstance final : private Instance::Watcher {
   void drop_message(const ToClient& said, std::string_view why) const;
   void retire_itself();
   void let_go_later();
-  void let_go(ClientId client);
+  bool is_busy_for(const Sharer& sharer) const;
+  void let_go(Share share);
   void on_gone();
 
   Clients& clients_;
-  std::vector<Sharer> sharers_;                   // in the order in which they came
+  std::vector<Sharer> sharers_;                   // in the order in which they came; each client once
+  std::uint64_t last_share_ = 0;                  // counts up
   std::vector<std::function<void()>> last_ones_;  // of those who left last, and wait for the end
   enum class End : std::uint8_t { none, under_way, over };
   End end_ = End::none;

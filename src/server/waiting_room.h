@@ -74,8 +74,11 @@ class WaitingRoom {
     return first;
   }
   bool has(ClientId client) const {
-    return std::ranges::any_of(waiting_,
-                               [&](const Waiting& waiting) { return waiting.asker.client == client; });
+    return has([&](ClientId one) { return one == client; });
+  }
+  template <class Whom>
+  bool has(const Whom& whom) const {
+    return std::ranges::any_of(waiting_, [&](const Waiting& waiting) { return whom(waiting.asker.client); });
   }
   std::size_t size() const { return waiting_.size(); }
   // Whether there is one that is held, or one that isn't.

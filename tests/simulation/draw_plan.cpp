@@ -20,7 +20,8 @@ constexpr int events_of_an_action = 4;  // about
 
 class Drawing {
  public:
-  Drawing(std::uint64_t seed, bool apart) : chance_(seed), eras_(seed_of(seed, "eras")), apart_(apart) {
+  Drawing(std::uint64_t seed, bool apart)
+      : chance_(seed), eras_(seed_of(seed, "eras")), views_(seed_of(seed, "views")), apart_(apart) {
     plan_.chance = chance_.next();
     most_servers_ = chance_.of({1, 1, 2, 3, 5});
     silent_ = chance_.one_in(12);
@@ -41,6 +42,7 @@ class Drawing {
     weights_[index(Deed::part)] = weights_[index(Deed::guest)] > 0 ? 1 : 0;
     for (int& taste : tastes_) taste = chance_.of({0, 1, 3});
     draw_eras();
+    few_ = !apart_ && weights_[index(Deed::guest)] > 0 && views_.one_in(2);
     if (!apart_) return;
     weights_[index(Deed::guest)] = 40;
     for (const Deed shared : {Deed::hup, Deed::save, Deed::replace, Deed::builds, Deed::daemon, Deed::disk,
@@ -75,7 +77,17 @@ class Drawing {
   }
   std::string server() { return servers[static_cast<std::size_t>(chance_.below(most_servers_))]; }
   std::string fleet() {
-    return with_eras(draw_fleet(chance_, {servers.begin(), servers.begin() + most_servers_}, apart_));
+    return with_view(
+        with_eras(draw_fleet(chance_, {servers.begin(), servers.begin() + most_servers_}, apart_)));
+  }
+
+  // Every second guest sees some of the servers, and from time to time others.
+  std::string with_view(std::string fleet) {
+    if (!few_) return fleet;
+    fleet += " few:";
+    for (int i = 0; i < most_servers_; ++i)
+      if (!views_.one_in(3)) fleet += fmt::format("{}+", servers[static_cast<std::size_t>(i)]);
+    return fleet;
   }
 
   // Two seeds of five have the legacy era alone. The others differ from what they were without eras in
@@ -124,7 +136,8 @@ class Drawing {
   }
   std::string guest_name() {
     const int number = chance_.between(1, 2);
-    return fmt::format("{}{}", guest_kinds_ == "g" ? 'g' : one_of(guest_kinds_), number);
+    return fmt::format("{}{}{}", guest_kinds_ == "g" ? 'g' : one_of(guest_kinds_), number,
+                       few_ && number == 2 ? "f" : "");
   }
   int request() { return ++last_request_; }
 
@@ -402,11 +415,13 @@ class Drawing {
 
   Chance chance_;
   Chance eras_;
+  Chance views_;
   std::string speeches_;           // letters, one for each kind of client that comes; empty: legacy ones
   std::string guest_kinds_ = "g";  // the same for guests
   std::map<std::string, std::string> tongues_;  // of servers that aren't just legacy
   bool fixes_eras_ = false;                     // the configuration says which era servers have
   static constexpr std::size_t asking = 14;     // of tastes_
+  bool few_ = false;                            // some guests come in by a profile
   bool apart_;                                  // the client and its guests share nothing
   Plan plan_;
   long at_ = 0;

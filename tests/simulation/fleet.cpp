@@ -66,8 +66,6 @@ void set(ServerEntry& entry, const std::string& word) {
     server.http.stop = "pkill daemon";
   } else if (word == "own") {
     if (!server.command.argv.empty()) server.command.argv = {"/own/shared"};
-  } else if (word == "era:legacy") {
-    server.era = mcpivot::Era::legacy;
   } else if (word == "era:modern") {
     server.era = mcpivot::Era::modern;
   } else if (word.starts_with("v:")) {
@@ -142,6 +140,7 @@ GatewayConfig fleet_from(std::string_view text) {
   GatewayConfig config;
   config.file = "/sim/mcpivot.json";
   config.remember = true;
+  config.profiles["few"].control = {"build", "restart", "logs"};
   std::istringstream words{std::string(text)};
   for (std::string word; words >> word;) {
     if (word == "bare") {
@@ -154,6 +153,10 @@ GatewayConfig fleet_from(std::string_view text) {
       config.pivot_call = mcpivot::CallThrough::active;
     } else if (word == "through:off") {
       config.pivot_call = mcpivot::CallThrough::off;
+    } else if (word.starts_with("few:")) {
+      std::istringstream names(word.substr(4));
+      auto& seen = config.profiles["few"].servers.emplace();
+      for (std::string name; std::getline(names, name, '+');) seen.push_back(name);
     } else if (word == "left-out") {
       config.left_out = 1;
       config.trouble = "line 7: no such key";

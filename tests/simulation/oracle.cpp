@@ -326,8 +326,10 @@ void Oracle::judge_words(Request& request, const Message& message) {
 void Oracle::judge_excuse(const Asked& asked, std::string_view raw) {
   const auto says = [&](std::string_view words) { return raw.find(words) != std::string_view::npos; };
   const auto request = requests_.find(asked.number);
-  const auto ignored = ignored_.find(asked.server);
-  const bool unheard = ignored != ignored_.end() && ignored->second >= request->second.since;
+  // Of a tool that its client did not know, it isn't known whose it is.
+  const bool unheard = std::ranges::any_of(ignored_, [&](const auto& ignored) {
+    return (asked.server.empty() || ignored.first == asked.server) && ignored.second >= request->second.since;
+  });
   if (all_listen && asked.is_prompt && !unheard && says("timed out after"))
     return violate(
         fmt::format("{} was answered, but mcpivot says that it was not: {}", asked.number, brief(raw)));
