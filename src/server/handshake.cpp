@@ -195,7 +195,7 @@ void Handshake::replay_from(std::size_t index) {
   if (!takes(era_, outcome_.initialize_result, calls_[index].method) || !may_make_(calls_[index]))
     return replay_from(index + 1);
   replaying_ = index;
-  inquiry_ = generation_.inquire(
+  const std::int64_t inquiry = generation_.inquire(
       calls_[index].method, calls_[index].params, [weak = weak_from_this(), index](const Message& answer) {
         auto self = weak.lock();
         if (!self) return;
@@ -208,6 +208,7 @@ void Handshake::replay_from(std::size_t index) {
           self->outcome_.failed_replays.push_back(fmt::format("{} ({})", self->calls_[index].label, why));
         self->replay_from(index + 1);
       });
+  if (replaying_ == index) inquiry_ = inquiry;  // else it has been answered, and another one is under way
 }
 
 }  // namespace mcpivot
