@@ -224,7 +224,7 @@ void play(const fs::path& mcpivot, const fs::path& folder) {
 
   tell("A broken edit costs nothing: the model sees the compiler errors, and the old server keeps running.");
   source.edit("a typo", "return text(notes.front());", "return text(notes.front();");
-  expect(client.call("pivot_rebuild"), "still serves");
+  expect(client.call("pivot_rebuild"), "is still serving");
   expect(client.call("add_note", {{"text", "still here"}}), "kept");
   source.edit("the typo fixed", "return text(notes.front();", "return text(notes.front());");
   expect(client.call("pivot_rebuild"), "restarted");

@@ -62,7 +62,8 @@ TEST_F(BuildLock, what_one_window_could_not_build_the_other_learns_too) {
   save_for_both(one, two, held, "broken");
   held.open();
   for (Client* const client : {&one, &two})
-    EXPECT_THAT(text_of(client->call("pid")), AllOf(HasSubstr("the build of"), HasSubstr("still serves")));
+    EXPECT_THAT(text_of(client->call("pid")),
+                AllOf(HasSubstr("the build of"), HasSubstr("is still serving")));
   EXPECT_THAT(builds(), SizeIs(1));
 }
 

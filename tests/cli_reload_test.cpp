@@ -108,7 +108,7 @@ TEST(CliReload, a_schema_that_fails_leaves_the_last_good_one_and_the_next_answer
     ASSERT_TRUE(log_says(cli, "generation 2 failed"));
     const json::object answer = client.call("plain");
     EXPECT_THAT(text_of(answer),
-                AllOf(HasSubstr(bad.told), HasSubstr("SyntaxError: line 3"), HasSubstr("still serves")));
+                AllOf(HasSubstr(bad.told), HasSubstr("SyntaxError: line 3"), HasSubstr("is still serving")));
     EXPECT_EQ(own_text(answer), "hello");
     EXPECT_EQ(blocks(client.call("plain")), 1U) << "told once";
     EXPECT_THAT(client.notifications, IsEmpty());

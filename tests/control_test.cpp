@@ -217,7 +217,7 @@ TEST(Control, a_tool_is_shown_with_its_arguments_and_found_by_what_it_does) {
   EXPECT_THAT(found.out, testing::StartsWith("alpha__env  "));
   const Outcome nothing = run(client, {"search", "zeppelin"});
   EXPECT_EQ(nothing.exit_code, 1);
-  EXPECT_THAT(nothing.out, HasSubstr("nothing fits \"zeppelin\" among"));
+  EXPECT_THAT(nothing.out, HasSubstr("no tool matches \"zeppelin\" (searched"));
 }
 
 TEST(Control, a_tool_that_does_not_exist_is_told_with_the_one_that_was_meant) {

@@ -147,7 +147,7 @@ TEST(FleetNews, errors_in_a_changed_file_stand_in_the_status_until_they_are_mend
   Client client(with(two()));
   start(client);
   rewrite(client, no_json);
-  wait_told(client, "alpha__echo", "has errors, so nothing was changed");
+  wait_told(client, "alpha__echo", "has errors, so mcpivot keeps the previous one");
   EXPECT_THAT(client.call_text("pivot_status"), AllOf(StartsWith("configuration: "), HasSubstr(":2:")));
   EXPECT_THAT(client.call_text("pivot_status", {{"server", "alpha"}}), StartsWith("configuration: "));
   EXPECT_THAT(text_of(client.call("pivot_activate", {{"server", "gamma"}})),

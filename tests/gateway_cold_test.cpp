@@ -85,7 +85,7 @@ TEST(ColdGateway, those_that_take_longer_are_named) {
               AllOf(HasSubstr("other__echo"),
                     HasSubstr("still starting, so their tools aren't known yet: silent, mute")));
   EXPECT_THAT(text_of(client.await(vain, at_last())),
-              AllOf(HasSubstr("nothing fits"),
+              AllOf(HasSubstr("no tool matches"),
                     HasSubstr("Still starting, so their tools aren't known yet: silent, mute.")));
   EXPECT_THAT(text_of(client.await(call, at_last())),
               AllOf(HasSubstr("no tool is called \"silent__echo\""), HasSubstr("Still starting")));
@@ -119,7 +119,7 @@ TEST(ColdGateway, the_end_of_mcpivot_answers_whoever_waits) {
   client.initialize();
   const auto search = client.send_call("pivot_search", {{"query", "anything"}});
   client.child().close_stdin();
-  EXPECT_THAT(text_of(client.await(search)), HasSubstr("nothing fits"));
+  EXPECT_THAT(text_of(client.await(search)), HasSubstr("no tool matches"));
 }
 
 // ---- What is left for the next run.

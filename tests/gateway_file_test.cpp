@@ -77,7 +77,7 @@ TEST(Gateway, a_changed_queue_time_counts_for_those_who_come_then) {
   ASSERT_TRUE(wait_until([&] { return state().find("state: starting") != std::string::npos; }, soon()));
   const std::string answer =
       own(client, "pivot_call", {{"tool", "beta__echo"}, {"arguments", {{"text", "late"}}}});
-  EXPECT_THAT(answer, HasSubstr("the request waited 100 ms for it to start"));
+  EXPECT_THAT(answer, HasSubstr("the request waited 100 ms for it to be ready"));
 }
 
 TEST(Gateway, replayed_calls_that_the_file_no_longer_names_are_not_made_again) {

@@ -149,7 +149,7 @@ TEST(Gateway, tools_are_found_by_what_they_do) {
       client.call_text("pivot_search", {{"query", "make a photo smaller, resize the image"}});
   EXPECT_THAT(found, AllOf(StartsWith("beta__resize_image (inactive"), HasSubstr(R"("width")")));
   EXPECT_THAT(client.call_text("pivot_search", {{"query", "book a flight to Lisbon"}}),
-              StartsWith("nothing fits"));
+              StartsWith("no tool matches"));
   EXPECT_THAT(client.call_text("pivot_search", {{"query", "answers with the text"}}),
               Not(HasSubstr("beta__echo")));
   EXPECT_TRUE(is_error(client.call("pivot_search")));

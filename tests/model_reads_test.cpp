@@ -20,7 +20,7 @@ namespace json = boost::json;
 
 constexpr const char* introduction = R"(# What the model reads
 
-Every kind of text that mcpivot puts before a model, each from a real run. Notices come as a content block of their own
+Every kind of text that mcpivot shows to a model, each from a real run. Notices come as a content block of their own
 before the answer of the next tool call; everything else is the answer itself. `…` stands for what differs from
 run to run. The page is written by `MCPIVOT_WRITE_DOCS=1 build/release/e2e_tests --gtest_filter='ModelReads.*'`;
 without that variable, the same test fails when a text has changed.
@@ -98,10 +98,10 @@ void tell_development(Page& page) {
     page.add(when, without_chance(Page::words_of(answer), project.path()), client.directory());
   };
   write(project.path() / "a.txt", "two");
-  add("A file was saved, and the next call was answered by the new server, which has a tool more:",
+  add("A file was saved; the new server, which has one more tool, answers the next call:",
       client.call("echo", {{"text", "hello"}}));
   write(project.path() / "a.txt", "broken");
-  add("What was saved can't be built:", client.call("echo", {{"text", "hello"}}));
+  add("The saved change doesn't build:", client.call("echo", {{"text", "hello"}}));
   add("`pivot_rebuild`, and the build fails:", client.call("pivot_rebuild"));
   write(project.path() / "a.txt", "three");
   add("It is fixed:", client.call("echo", {{"text", "hello"}}));
@@ -128,7 +128,7 @@ void tell_crashes(Page& page) {
   const auto add = [&](const std::string& when, const json::object& answer) {
     page.add(when, client, answer);
   };
-  add("The server crashes over a call:",
+  add("A call crashes the server:",
       client.call("crash", {{"signal", "SIGSEGV"}, {"stderr", "panic: texture format mismatch"}}));
   add("The next call:", client.call("echo", {{"text", "hello"}}));
   const pid_t pid = server_pid(client);
@@ -172,7 +172,7 @@ void tell_gateway(Page& page) {
   };
   add("`pivot_search {\"query\": \"repeat a text\"}`:",
       client.call("pivot_search", {{"query", "repeat a text"}}));
-  add("`pivot_search` for what nobody has:", client.call("pivot_search", {{"query", "xylophone"}}));
+  add("`pivot_search` that finds nothing:", client.call("pivot_search", {{"query", "xylophone"}}));
   add("A tool of an inactive server is called as if it were in the list:",
       client.call("beta__echo", {{"text", "hello"}}));
   add("`pivot_call`:",

@@ -102,7 +102,7 @@ TEST_F(OnSave, with_serve_the_old_code_answers_and_says_so) {
   ASSERT_TRUE(slow.wait_for_visitor());
   EXPECT_THAT(all_text(client.call("pid")),
               AllOf(HasSubstr(pid), HasSubstr("this answer is from generation 1"), HasSubstr("a.txt"),
-                    HasSubstr(" ago"), HasSubstr("To test the change, call again when it serves"),
+                    HasSubstr(" ago"), HasSubstr("To test the change, call again when it is serving"),
                     HasSubstr("pivot_rebuild")));
   slow.open();
   EXPECT_TRUE(wait_until([&] { return status_of(client, "generation") == "2"; }, soon()));
@@ -129,8 +129,8 @@ TEST_F(OnSave, when_the_build_fails_those_that_waited_get_the_old_code_and_learn
   const std::string pid = client.call_text("pid");
   write(source(), "broken");
   EXPECT_THAT(all_text(client.call("pid")),
-              AllOf(HasSubstr(pid), HasSubstr("the build of"), HasSubstr("failed"), HasSubstr("still serves"),
-                    Not(HasSubstr("this answer is from"))));
+              AllOf(HasSubstr(pid), HasSubstr("the build of"), HasSubstr("failed"),
+                    HasSubstr("is still serving"), Not(HasSubstr("this answer is from"))));
 }
 
 TEST_F(OnSave, one_that_waits_can_be_cancelled) {
@@ -183,8 +183,8 @@ TEST_F(OnSave, the_answer_of_a_call_that_the_old_generation_finishes_says_so) {
   write(source(), "quick 2");
   EXPECT_THAT(all_text(client.call("pid")), HasSubstr("generation 2"));
   client.answer(slow.question, {{"roots", boost::json::array()}});
-  EXPECT_THAT(all_text(client.await(slow.id)),
-              AllOf(HasSubstr("this answer is from generation 1 of"), HasSubstr("generation 2 serves now")));
+  EXPECT_THAT(all_text(client.await(slow.id)), AllOf(HasSubstr("this answer is from generation 1 of"),
+                                                     HasSubstr("generation 2 is serving now")));
 }
 
 TEST_F(OnSave, one_of_many_clients_is_answered_by_the_old_code_which_says_so) {

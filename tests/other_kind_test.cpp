@@ -67,7 +67,7 @@ TEST(OtherKind, a_cli_serves_until_the_daemon_that_takes_its_place_is_there) {
   const std::string url = "http://127.0.0.1:" + std::to_string(free_port()) + "/mcp";
   Client client(with({{"alpha", tools.entry("old")}}));
   expect_old_tools_serve(tools, client, {{"url", url}}, [&] {
-    return text_of(client.call("which")).find("Generation 1 still serves") != std::string::npos;
+    return text_of(client.call("which")).find("Generation 1 is still serving") != std::string::npos;
   });
 }
 
@@ -89,7 +89,7 @@ TEST(OtherKind, a_process_whose_place_a_daemon_cannot_take_is_started_again_as_w
   client.initialize();
   rewrite(client, file_of({{"alpha", {{"url", daemon.url()}}}}));
   ASSERT_TRUE(wait_until(
-      [&] { return text_of(client.call("echo")).find("Generation 1 still serves") != std::string::npos; },
+      [&] { return text_of(client.call("echo")).find("Generation 1 is still serving") != std::string::npos; },
       soon()));
   EXPECT_THAT(own(client, "crash"), AllOf(HasSubstr("SIGABRT"), Not(HasSubstr("Outcome unknown"))))
       << "it died as the process that it was";

@@ -160,7 +160,7 @@ TEST(Rebuild, a_build_that_fails_shows_its_output_and_the_old_server_still_serve
   const json::object answer = client.call("pivot_rebuild");
   EXPECT_TRUE(is_error(answer));
   EXPECT_THAT(text_of(answer), AllOf(HasSubstr("main.cpp:3: error: no cheese"), HasSubstr("and more"),
-                                     HasSubstr("code 2"), HasSubstr("Generation 1 still serves")));
+                                     HasSubstr("code 2"), HasSubstr("Generation 1 is still serving")));
   EXPECT_TRUE(is_running(client, old));
   EXPECT_EQ(state_of(client).at("life"), 1);
   EXPECT_THAT(client.notifications, IsEmpty());
@@ -203,7 +203,7 @@ TEST(Rebuild, a_new_server_that_does_not_work_never_takes_over) {
     const pid_t old = server_pid(client);
     const json::object answer = client.call("pivot_rebuild");
     EXPECT_TRUE(is_error(answer));
-    EXPECT_THAT(text_of(answer), AllOf(HasSubstr(broken.why), HasSubstr("Generation 1 still serves")));
+    EXPECT_THAT(text_of(answer), AllOf(HasSubstr(broken.why), HasSubstr("Generation 1 is still serving")));
     EXPECT_TRUE(is_running(client, old));
     EXPECT_EQ(state_of(client).at("life"), 1);
     // The failed one and nothing else has ended: one guard, one server.

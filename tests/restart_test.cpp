@@ -150,7 +150,7 @@ TEST(Restart, a_failed_build_after_a_hangup_signal_is_told_in_the_next_answer_on
   client.child().signal(SIGHUP);
   ASSERT_TRUE(wait_until([&] { return !status_of(client, "last build").empty(); }, soon()));
   const json::object answer = client.call("echo", {{"text", "hello"}});
-  EXPECT_THAT(text_of(answer), AllOf(HasSubstr("no cheese"), HasSubstr("Generation 1 still serves")));
+  EXPECT_THAT(text_of(answer), AllOf(HasSubstr("no cheese"), HasSubstr("Generation 1 is still serving")));
   EXPECT_EQ(own_text(answer), "hello");
   EXPECT_EQ(blocks(client.call("echo")), 1U);
 }

@@ -27,7 +27,7 @@ TEST(ServeEnds, a_session_outlives_mcpivot_and_the_model_is_told) {
 
   const json::object answer = client.call("pid");
   EXPECT_NE(own_text(answer), std::to_string(before));
-  EXPECT_THAT(text_of(answer), HasSubstr("[mcpivot] this session resumes"));
+  EXPECT_THAT(text_of(answer), HasSubstr("[mcpivot] this session was resumed"));
   EXPECT_THAT(json::serialize(client.call("pid")), Not(HasSubstr("[mcpivot]")));
   // It can be asked things, as the one before could.
   Connection call = client.send_call("ask", {{"method", "roots/list"}});
@@ -218,7 +218,7 @@ TEST(ServeEnds, servers_of_an_idle_client_end_and_its_session_goes_on_when_it_co
   EXPECT_TRUE(wait_gone({before}));
   const json::object answer = client.call("pid");
   EXPECT_NE(own_text(answer), std::to_string(before));
-  EXPECT_THAT(text_of(answer), HasSubstr("[mcpivot] this session resumes"));
+  EXPECT_THAT(text_of(answer), HasSubstr("[mcpivot] this session was resumed"));
 }
 
 TEST(ServeEnds, a_client_that_waits_is_not_idle) {

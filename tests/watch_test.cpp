@@ -51,7 +51,7 @@ TEST(Watch, a_build_that_fails_in_the_background_is_told_once_and_the_old_server
   ASSERT_TRUE(wait_until([&] { return fs::exists(project.path() / "failed"); }, soon()));
   std::string told;
   ASSERT_TRUE(wait_until([&] { return (told = text_of(client.call("pid"))) != pid; }, soon()));
-  EXPECT_THAT(told, AllOf(HasSubstr("a.txt:1: error: no good"), HasSubstr("still serves")));
+  EXPECT_THAT(told, AllOf(HasSubstr("a.txt:1: error: no good"), HasSubstr("is still serving")));
   EXPECT_EQ(client.call_text("pid"), pid);
 }
 

@@ -179,8 +179,9 @@ void Engine::configuration_changed() {
   if (!loaded.has_errors()) return gateway_.configure(loaded.gateway);
   gateway_.set_trouble(loaded.gateway.trouble);
   if (options_.serve) return;  // clients aren't told; it is in the log
-  gateway_.add_notice(fmt::format("[mcpivot] the changed configuration has errors, so nothing was changed:{}",
-                                  errors_in(loaded)));
+  gateway_.add_notice(
+      fmt::format("[mcpivot] the edited configuration has errors, so mcpivot keeps the previous one:{}",
+                  errors_in(loaded)));
 }
 
 void Engine::shut_down(const std::string& why, std::function<void()> done) {

@@ -140,7 +140,8 @@ int search_command(const ControlWish& wish) {
   if (wish.as_json)
     fmt::print("{}\n", json::serialize(json::array(found.begin(), found.end())));
   else if (found.empty())
-    fmt::print("nothing fits \"{}\" among {} tools; \"mcpivot tools\" lists them\n", query, all.size());
+    fmt::print("no tool matches \"{}\" (searched {} tools); \"mcpivot tools\" lists them\n", query,
+               all.size());
   else
     for (const json::object& tool : found) fmt::print("{}", tool_line(tool));
   return found.empty() ? 1 : 0;

@@ -53,8 +53,8 @@ Kinds kind_of(std::span<const Given> given, const std::string& name, const Jsonc
   }
   if (kind == 0)
     problems.error(place,
-                   fmt::format("server \"{}\" has none of \"command\" (a program), \"url\" (a daemon) and "
-                               "\"cli\" (a program that describes its tools); give it one of them",
+                   fmt::format("server \"{}\" needs one of \"command\" (a program), \"url\" (a daemon) or "
+                               "\"cli\" (a program that describes its tools)",
                                name));
   return kind;
 }

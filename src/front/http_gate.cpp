@@ -359,8 +359,8 @@ HttpGate::Life* HttpGate::restore(const Visit& visit, const SessionTicket& ticke
   Desk& desk = gateway_.open(visit.profile);
   desk.restore(state);
   desk.add_notice(
-      fmt::format("[mcpivot] this session resumes after mcpivot was restarted, or after a long idle time. "
-                  "Its servers are restarted: anything they held in memory is gone.{}",
+      fmt::format("[mcpivot] this session was resumed after a restart of mcpivot or a long idle time. "
+                  "Its servers were restarted: anything they held in memory is gone.{}",
                   known ? "" : " The session's log level, subscriptions and activations are gone too."));
   Life& life = seat(visit, desk, Era::legacy, ticket.uid);
   life.expires = ticket.expires;

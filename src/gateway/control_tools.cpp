@@ -100,7 +100,7 @@ const std::array<ControlTools::Tool, 16> ControlTools::tools{{
     {Compat::none, Tool::When::activation, "pivot_deactivate", "Remove a server's tools from the list.",
      "server", "", false, &ControlTools::deactivate},
     {Compat::none, Tool::When::choice, "pivot_search",
-     "Find tools of all servers, active or not, by what you want to do.", "",
+     "Find tools across all servers, active or not, by what you want to do.", "",
      R"("query":{"type":"string"},"limit":{"type":"integer"})", true, &ControlTools::search},
     {Compat::none, Tool::When::choice, "pivot_call",
      "Call a tool of any server, active or not, by its full name.", "",

@@ -103,7 +103,7 @@ void ControlTools::search(const Call& call) {
                         text_argument(tool->json, "description"), find_member(tool->json, "inputSchema"));
   }
   if (text.empty())
-    text = fmt::format("nothing fits \"{}\" among {} tools{}. pivot_status lists the servers.", query,
+    text = fmt::format("no tool matches \"{}\" (searched {} tools){}. pivot_status lists the servers.", query,
                        fleet_.names().all_tools().size(), words_of_starts());
   else if (const auto names = fleet_.starting(); !names.empty())
     text += fmt::format("still starting, so their tools aren't known yet: {}\n", list_of(names));

@@ -74,8 +74,9 @@ void Desk::tell_since(const Known& before) {
     if (!contains(before.clashes, clash)) lines.push_back(fmt::format("name clash: {}.", clash));
   const bool fixed = before.trouble && !now.trouble;
   if (lines.empty() && !fixed) return;
-  notices_.add(head_and_lines(fixed ? "[mcpivot] the configuration's errors are fixed; it is in effect."
-                                    : "[mcpivot] the configuration changed:",
+  notices_.add(head_and_lines(fixed
+                                  ? "[mcpivot] the configuration's errors are fixed, and it is now in effect."
+                                  : "[mcpivot] the configuration changed:",
                               lines, most_lines_in_notice));
 }
 

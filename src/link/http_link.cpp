@@ -300,7 +300,7 @@ void HttpLink::doubt(const std::shared_ptr<Call>& call, const std::string& why) 
 
 void HttpLink::unreachable(const std::string& why) {
   if (!ended_) unreachable_ = true;
-  end(fmt::format("cannot be reached at {}: {}", options_.url.origin(), why));
+  end(fmt::format("could not be reached at {}: {}", options_.url.origin(), why));
 }
 
 void HttpLink::forget_session(std::uint64_t position) {

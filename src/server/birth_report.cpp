@@ -59,9 +59,10 @@ std::string failure_report(std::string_view server, std::string_view why, std::o
                            std::string_view next) {
   while (why.ends_with('\n')) why.remove_suffix(1);
   std::string text =
-      serving ? fmt::format("[mcpivot] the new generation of \"{}\" failed: {}\nGeneration {} still serves.",
-                            server, why, *serving)
-              : fmt::format("[mcpivot] \"{}\" failed to start: {}", server, why);
+      serving
+          ? fmt::format("[mcpivot] the new generation of \"{}\" failed: {}\nGeneration {} is still serving.",
+                        server, why, *serving)
+          : fmt::format("[mcpivot] \"{}\" failed to start: {}", server, why);
   if (!next.empty()) text += fmt::format("\n{}", next);
   return text;
 }

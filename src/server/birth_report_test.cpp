@@ -94,9 +94,10 @@ TEST(BirthReport, each_thing_that_went_wrong_has_its_line) {
 
 TEST(BirthReport, a_failure_says_what_still_serves_and_what_to_do) {
   EXPECT_EQ(failure_report("dev", "it exited", {}, {}), "[mcpivot] \"dev\" failed to start: it exited");
-  EXPECT_EQ(failure_report("dev", "it exited\nstderr:\n", 3, "Next: fix the cause."),
-            "[mcpivot] the new generation of \"dev\" failed: it exited\nstderr:\nGeneration 3 still serves.\n"
-            "Next: fix the cause.");
+  EXPECT_EQ(
+      failure_report("dev", "it exited\nstderr:\n", 3, "Next: fix the cause."),
+      "[mcpivot] the new generation of \"dev\" failed: it exited\nstderr:\nGeneration 3 is still serving.\n"
+      "Next: fix the cause.");
 }
 
 TEST(BirthReport, one_that_no_client_has_met_says_what_it_waits_for) {

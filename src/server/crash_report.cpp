@@ -51,21 +51,18 @@ std::string logs_text(const ControlNames& tools) {
 
 }  // namespace
 
-std::string fix_text(const NextStep& next) {
+std::string next_line(const NextStep& next) {
   using Saving = NextStep::Saving;
   const ControlNames& tools = next.control;
-  std::string text = next.on_save == Saving::rebuilds   ? "Fix the cause; saving rebuilds it."
-                     : next.on_save == Saving::restarts ? "Fix the cause; saving restarts it."
-                     : !tools.rebuild.empty() ? fmt::format("Fix the cause, then call {}.", tools.rebuild)
-                     : next.on_save == Saving::restarts_with_binary
-                         ? "Fix the cause; mcpivot restarts it when its binary changes."
-                     : !tools.restart.empty() ? fmt::format("Fix the cause, then call {}.", tools.restart)
-                                              : "Fix the cause.";
+  std::string text =
+      next.on_save == Saving::rebuilds   ? "Next: fix the cause; saving rebuilds it."
+      : next.on_save == Saving::restarts ? "Next: fix the cause; saving restarts it."
+      : !tools.rebuild.empty()           ? fmt::format("Next: fix the cause, then call {}.", tools.rebuild)
+      : next.on_save == Saving::restarts_with_binary
+          ? "Next: fix the cause; mcpivot restarts it when its binary changes."
+      : !tools.restart.empty() ? fmt::format("Next: fix the cause, then call {}.", tools.restart)
+                               : "Next: fix the cause.";
   return text + logs_text(tools);
-}
-
-std::string next_line(const NextStep& next) {
-  return "Next: f" + fix_text(next).substr(1);
 }
 
 std::string ending_text(const Death& death) {
@@ -101,10 +98,10 @@ std::string crash_report(const Death& death, std::string_view doing, std::string
                 : "Next: repeat the call. mcpivot reconnects by itself.");
   const std::string lines = telling_lines(death.stderr_lines);
   if (death.tells_stderr) text += lines.empty() ? "It wrote nothing to stderr.\n" : lines;
-  text += death.successor != 0 ? fmt::format("Generation {} serves now. ", death.successor)
-                               : "Next: it is restarting. ";
-  if (!death.from_outside) return text + fix_text(death.next);
-  return text + "The signal came from outside the server, so there is nothing to fix in it." +
+  text += death.successor != 0 ? fmt::format("Generation {} is serving now.", death.successor)
+                               : "It is restarting.";
+  if (!death.from_outside) return text + "\n" + next_line(death.next);
+  return text + " The signal came from outside the server, so there is nothing to fix in it." +
          logs_text(death.next.control);
 }
 

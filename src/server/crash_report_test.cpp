@@ -27,20 +27,19 @@ TEST(CrashReport, says_what_died_how_and_doing_what) {
 
 TEST(CrashReport, the_next_step_is_the_one_that_works_with_this_server) {
   using Saving = NextStep::Saving;
-  EXPECT_EQ(fix_text({.on_save = Saving::rebuilds}),
-            "Fix the cause; saving rebuilds it. pivot_logs shows all of its stderr.");
   EXPECT_EQ(next_line({.on_save = Saving::rebuilds}),
             "Next: fix the cause; saving rebuilds it. pivot_logs shows all of its stderr.");
-  EXPECT_EQ(fix_text({.on_save = Saving::restarts}),
-            "Fix the cause; saving restarts it. pivot_logs shows all of its stderr.");
-  EXPECT_EQ(fix_text({}), "Fix the cause, then call pivot_rebuild. pivot_logs shows all of its stderr.");
+  EXPECT_EQ(next_line({.on_save = Saving::restarts}),
+            "Next: fix the cause; saving restarts it. pivot_logs shows all of its stderr.");
+  EXPECT_EQ(next_line({}),
+            "Next: fix the cause, then call pivot_rebuild. pivot_logs shows all of its stderr.");
   NextStep next;
   next.control = {.rebuild = {}, .restart = "pivot_restart", .status = {}, .logs = {}};
-  EXPECT_EQ(fix_text(next), "Fix the cause, then call pivot_restart.");
+  EXPECT_EQ(next_line(next), "Next: fix the cause, then call pivot_restart.");
   next.on_save = Saving::restarts_with_binary;
-  EXPECT_EQ(fix_text(next), "Fix the cause; mcpivot restarts it when its binary changes.");
+  EXPECT_EQ(next_line(next), "Next: fix the cause; mcpivot restarts it when its binary changes.");
   next = {.control = {.rebuild = {}, .restart = {}, .status = {}, .logs = {}}};
-  EXPECT_EQ(fix_text(next), "Fix the cause.");
+  EXPECT_EQ(next_line(next), "Next: fix the cause.");
 }
 
 TEST(CrashReport, nothing_is_to_be_fixed_in_a_server_that_was_killed_from_outside) {
@@ -48,9 +47,9 @@ TEST(CrashReport, nothing_is_to_be_fixed_in_a_server_that_was_killed_from_outsid
   death.how = "was killed by SIGTERM";
   death.from_outside = true;
   const std::string text = crash_report(death, {}, {});
-  EXPECT_THAT(text, HasSubstr("Next: it is restarting. The signal came from outside the server, so there is "
+  EXPECT_THAT(text, HasSubstr("It is restarting. The signal came from outside the server, so there is "
                               "nothing to fix in it."));
-  EXPECT_THAT(text, Not(HasSubstr("Fix the cause")));
+  EXPECT_THAT(text, Not(HasSubstr("Next:")));
 }
 
 TEST(CrashReport, a_call_that_never_reached_a_daemon_can_simply_be_repeated) {

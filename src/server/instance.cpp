@@ -42,7 +42,7 @@ Instance::Instance(World& world, Clients& clients, Source& source, InstanceId id
               return watch_overdue_calls();
             }
             refuse(overdue.asker, message,
-                   fmt::format("the request waited {} for it to start; {}",
+                   fmt::format("the request waited {} for it to be ready; {}",
                                duration_text(config_->queue_timeout), why_not_ready()));
           },
           [this](const WaitingRoom::Waiting& one) { refuse_crowded(one.asker, one.message.message()); }),

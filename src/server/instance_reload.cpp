@@ -179,7 +179,7 @@ void Instance::on_built(const Build::Result& result) {
     return happens(Life::Built{fmt::format("rebuilt {}", reloads_.reason())});
   }
   ++past_.failed_builds;
-  const std::string serving = current_ ? fmt::format("Generation {} still serves.", current_->number())
+  const std::string serving = current_ ? fmt::format("Generation {} is still serving.", current_->number())
                                        : "mcpivot is starting the last good server again.";
   NextStep next = next_step();
   next.control.logs = {};  // the build's output is all there is

@@ -45,7 +45,7 @@ std::string Instance::remark_on_answer(const GenerationId& from) const {
   const std::string whose =
       fmt::format("[mcpivot] this answer is from {} {} of \"{}\"", manner().life, from.number, config_->name);
   if (current_ && current_->id() != from)
-    return fmt::format("{}; {} {} serves now. Call again to test the new one.", whose, manner().life,
+    return fmt::format("{}; {} {} is serving now. Call again to test the new one.", whose, manner().life,
                        current_->number());
   const Changes::Change* const change = source_.changes().latest();
   const std::string what =
@@ -53,7 +53,7 @@ std::string Instance::remark_on_answer(const GenerationId& from) const {
           ? "files were saved just now"
           : fmt::format("{}, {} ago", change->reason, duration_text(world_.timers().since(change->since)));
   return fmt::format(
-      "{}. A newer one is on its way ({}). To test the change, call again when it serves{}.", whose, what,
+      "{}. A newer one is on its way ({}). To test the change, call again when it is serving{}.", whose, what,
       config_->control.rebuild.empty() ? std::string()
                                        : fmt::format("; {} waits for the build", config_->control.rebuild));
 }

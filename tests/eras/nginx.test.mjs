@@ -150,7 +150,7 @@ for (const [way, how] of Object.entries(ways)) {
           assert.match(after, /build-2\+$/);
           assert.equal(peer.session, session);
           if (session) {
-            assert.match(after, /this session resumes after mcpivot was restarted/);
+            assert.match(after, /this session was resumed after a restart of mcpivot/);
             const since = peer.told.length;
             place.mcpivot.build('build-3');
             await peer.until(peer.told, (each) => changed(each) && peer.told.indexOf(each) >= since, 'second list_changed');

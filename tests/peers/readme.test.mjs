@@ -128,7 +128,7 @@ const readme_ways = {
     assert.equal(await call(client, 'greet', { name: 'Ada' }), 'Hello, Ada!');
     await place.stop_daemon();
     await place.start_daemon(serve);
-    assert.match(await call(client, 'greet', { name: 'Ada' }), /this session resumes .*Hello, Ada!$/s);
+    assert.match(await call(client, 'greet', { name: 'Ada' }), /this session was resumed .*Hello, Ada!$/s);
   },
 
   'shell beside a running mcpivot': async (place, block) => {

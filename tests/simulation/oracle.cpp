@@ -350,13 +350,13 @@ void Oracle::judge_excuse(const Asked& asked, std::string_view raw) {
       server_called && !asked.server.empty() ? server_called(asked.server) : nullptr;
   // In a batch it may have been so a while ago.
   if (server != nullptr && !asked.in_batch && server->state() == mcpivot::Instance::State::ready &&
-      says("for it to start") && !says("a new generation takes its place") &&
+      says("for it to be ready") && !says("a new generation takes its place") &&
       says(fmt::format(R"(server \"{}\" )", asked.server)))
     return violate(fmt::format("{} waited for a server that is ready: {}", asked.number, brief(raw)));
   // A daemon that says no is there: who needs it is told at once, and not after having waited for it, unless
   // it is being built.
   if (server != nullptr && !asked.in_batch && server->life().is_refused() && !server->status().building &&
-      server->life().coming() == mcpivot::Life::Next::nothing && says("for it to start") &&
+      server->life().coming() == mcpivot::Life::Next::nothing && says("for it to be ready") &&
       says(fmt::format(R"(server \"{}\" )", asked.server)))
     violate(fmt::format("{} waited for a server that had said no: {}", asked.number, brief(raw)));
 }
