@@ -22,6 +22,8 @@ struct ServeOptions {
   std::vector<std::string> origins;
   std::vector<std::string> trusted_proxies;
   std::string token_file;
+  std::string oauth_issuer;
+  std::string audience;
   bool no_auth = false;
   std::string session_key_file;
   std::chrono::milliseconds session_idle{std::chrono::minutes(10)};

@@ -13,11 +13,13 @@
 #include "base/files.h"
 #include "base/user_folders.h"
 #include "control/control_socket.h"
+#include "front/access_tokens.h"
 #include "front/http_gate.h"
 #include "front/http_server.h"
 #include "front/session_keys.h"
 #include "front/session_store.h"
 #include "log/log.h"
+#include "oauth/fetch.h"
 #include "proc/descriptor_limit.h"
 
 namespace mcpivot {
@@ -44,20 +46,27 @@ Value value_or_unfit(std::expected<Value, std::string> made) {
   return std::move(*made);
 }
 
+// Whether clients need a token.
+bool has_tokens(const ServeOptions& options) {
+  return !options.token_file.empty() || !options.oauth_issuer.empty();
+}
+
 std::vector<ListenAddress> addresses_in(const ServeOptions& options) {
   std::vector<ListenAddress> addresses;
   for (const std::string& text : options.listens)
     addresses.push_back(value_or_unfit(parse_listen_address(text)));
   for (const ListenAddress& address : addresses)
-    if (!address.is_local() && options.token_file.empty() && !options.no_auth)
+    if (!address.is_local() && !has_tokens(options) && !options.no_auth)
       throw Unfit{
           fmt::format("--listen {}: other machines can reach this address. Give them tokens with "
-                      "--token-file FILE, or add --no-auth if anyone who reaches it may use these servers.",
+                      "--token-file FILE or --oauth-issuer URL, or add --no-auth if anyone who reaches it "
+                      "may use these servers.",
                       address.text())};
-  if (!options.trusted_proxies.empty() && options.token_file.empty() && !options.no_auth)
+  if (!options.trusted_proxies.empty() && !has_tokens(options) && !options.no_auth)
     throw Unfit{
-        "--trusted-proxy: anyone who reaches the proxy gets in. Give clients tokens with --token-file FILE, "
-        "or add --no-auth if the proxy does the authentication."};
+        "--trusted-proxy: anyone who reaches the proxy gets in. Give clients tokens with --token-file FILE "
+        "or "
+        "--oauth-issuer URL, or add --no-auth if the proxy does the authentication."};
   return addresses;
 }
 
@@ -69,13 +78,51 @@ TrustedProxies proxies_in(const ServeOptions& options) {
   return proxies;
 }
 
-Admission admission_of(const ServeOptions& options) {
+void check_oauth(const ServeOptions& options) {
+  if (options.oauth_issuer.empty() != options.audience.empty())
+    throw Unfit{
+        options.audience.empty()
+            ? "--oauth-issuer: --audience is missing. It says what tokens must be issued for; without it, "
+              "tokens for any other service of this issuer would be accepted here."
+            : "--audience: --oauth-issuer is missing."};
+  if (options.oauth_issuer.empty()) return;
+  if (options.no_auth)
+    throw Unfit{
+        "--no-auth accepts anyone, and --oauth-issuer only clients with a token. Remove one of them."};
+  if (const std::string fault = fault_in_issuer(options.oauth_issuer); !fault.empty())
+    throw Unfit{fmt::format("--oauth-issuer: {}.", fault)};
+  if (const std::string fault = fault_in_audience(options.audience); !fault.empty())
+    throw Unfit{fmt::format("--audience: {}.", fault)};
+}
+
+// The issuer is the operator's own choice, so it may be anywhere.
+std::shared_ptr<AccessTokens> access_tokens_of(const ServeOptions& options, boost::asio::io_context& loop,
+                                               Timers& timers) {
+  check_oauth(options);
+  if (options.oauth_issuer.empty()) return nullptr;
+  auto fetcher = std::make_shared<Fetcher>(
+      loop, Fetcher::Options{.most_bytes = KeySet::longest, .patience = IssuerKeys::Pace().patience});
+  return std::make_shared<AccessTokens>(
+      timers, JwtRules{.issuer = options.oauth_issuer, .audience = options.audience},
+      [fetcher = std::move(fetcher)](const Url& url, IssuerKeys::Got got) {
+        FetchRequest request;
+        request.url = url;
+        fetcher->fetch(std::move(request),
+                       [got = std::move(got)](std::expected<FetchAnswer, std::string> answer) {
+                         if (!answer) return got(std::unexpected(std::move(answer.error())));
+                         got(IssuerKeys::Document{.status = answer->status, .body = std::move(answer->body)});
+                       });
+      });
+}
+
+Admission admission_of(const ServeOptions& options, std::shared_ptr<AccessTokens> oauth) {
   AdmissionRules rules{.listens = addresses_in(options),
                        .hosts = options.hosts,
                        .origins = options.origins,
                        .public_url = options.public_url,
                        .proxies = proxies_in(options),
-                       .tokens = {}};
+                       .tokens = {},
+                       .oauth = std::move(oauth)};
   if (!options.token_file.empty()) rules.tokens = value_or_unfit(Tokens::load(options.token_file));
   return Admission(std::move(rules));
 }
@@ -133,7 +180,8 @@ class ServingProgram {
             options, guard, [this](const std::string& signal) { shut_down(signal); },
             [this](GatewayConfig& config) { adapt(config, options_.sharing); }),
         store_(engine_.loop(), store_of(options_)),
-        gate_(engine_.world(), engine_.clients(), engine_.gateway(), store_, admission_of(options_),
+        oauth_(access_tokens_of(options_, engine_.loop(), engine_.world().timers())),
+        gate_(engine_.world(), engine_.clients(), engine_.gateway(), store_, admission_of(options_, oauth_),
               seal_of(options_),
               {.session_idle = options_.session_idle, .most_instances = options_.max_instances}),
         server_(engine_.loop(), engine_.context().corks, gate_, limits_here()),
@@ -141,6 +189,7 @@ class ServingProgram {
                  options.log.name),
         deadline_(engine_.loop()) {
     gate_.serve(server_);
+    if (oauth_) oauth_->on_keys([this] { gate_.on_keys(); });
     control_.set_configuration_file(engine_.configuration_file());
   }
 
@@ -149,6 +198,7 @@ class ServingProgram {
     control_.open();
     listen();
     watch_files();
+    if (oauth_) oauth_->fetch_keys();
     engine_.start();
     engine_.run();
     server_.close();
@@ -223,6 +273,7 @@ class ServingProgram {
   const ServeOptions& options_;
   Engine engine_;
   SessionStore store_;
+  std::shared_ptr<AccessTokens> oauth_;  // none: no --oauth-issuer
   HttpGate gate_;
   HttpServer server_;
   ControlSocket control_;

@@ -12,6 +12,7 @@
 #include "cli/say.h"
 #include "config/config_file.h"
 #include "config/keys.h"
+#include "config/profile.h"
 #include "server/executable.h"
 
 namespace mcpivot {
@@ -98,6 +99,10 @@ class Report {
     for (const LeftOut& server : config_.left_out)
       say(fmt::format("\n{}  {}", paint_.bold(on_one_line(server.name)),
                       server.disabled ? "disabled" : paint_.red("skipped: it has errors, see below")));
+    for (const auto& [name, profile] : config_.gateway.profiles) print(name, profile);
+    if (const auto& profiles = config_.gateway.profiles;
+        !all_scopes(config_.gateway).empty() && !profiles.contains(std::string(default_profile)))
+      say(fmt::format("\n{}  without a profile: closed to tokens of --oauth-issuer", paint_.bold("/mcp")));
     print_problems(file);
   }
 
@@ -154,6 +159,23 @@ class Report {
       line("through", *entry.pivot_call ? "pivot_call calls its tools, also while it is inactive"
                                         : "pivot_call never calls its tools");
     if (entry.idle_stop) line("ends", "when inactive for " + duration_text(*entry.idle_stop));
+  }
+
+  void print(const std::string& name, const Profile& profile) {
+    say(fmt::format("\n{}  profile \"{}\"{}",
+                    paint_.bold(name == default_profile ? "/mcp" : "/mcp/" + on_one_line(name)),
+                    on_one_line(name),
+                    profile.broken ? ", " + paint_.red("closed: it has errors, see below") : std::string()));
+    if (profile.broken) return;
+    line("servers", profile.servers ? list_text(*profile.servers) : "all");
+    line("tools", tools(profile.tools));
+    if (profile.active) line("active", list_text(*profile.active));
+    line("control", list_text(profile.control));
+    if (profile.scopes)
+      line("scopes", profile.scopes->empty() ? "none needed: every token of --oauth-issuer"
+                                             : list_text(*profile.scopes));
+    else if (!all_scopes(config_.gateway).empty())
+      line("scopes", "not given: closed to tokens of --oauth-issuer");
   }
 
   static std::string_view kind_word(ServerKind kind) {

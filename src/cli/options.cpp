@@ -202,6 +202,10 @@ Example: the servers of a file, for every client on this machine
 Example: for other machines, each with a token of its own
   mcpivot serve --listen '*:7420' --cert cert.pem --key key.pem --token-file tokens -- node server.js
 
+Example: for everyone with an access token of your authorization server
+  mcpivot serve --listen 127.0.0.1:7420 --trusted-proxy 127.0.0.1 --public-url https://example.com/mcp \
+    --oauth-issuer https://login.example.com --audience https://example.com/mcp --config mcpivot.json
+
 Each client has servers of its own, started when it first needs them, unless the configuration says
 "sharing": "shared".)";
 
@@ -229,6 +233,15 @@ CLI::App* add_serve_command(CLI::App& app, ServeTexts& texts, std::string& drain
       ->add_option("--token-file", options.token_file,
                    "The clients' tokens, a line each: NAME TOKEN [PROFILE]; required beyond this machine")
       ->option_text("FILE");
+  serve
+      ->add_option("--oauth-issuer", options.oauth_issuer,
+                   "Accept access tokens (JWTs) of this authorization server, for --audience; together with "
+                   "--token-file, either kind of token is accepted")
+      ->option_text("URL");
+  serve
+      ->add_option("--audience", options.audience,
+                   "What these tokens must be issued for: mcpivot's own address, https://example.com/mcp")
+      ->option_text("URI");
   serve->add_flag("--no-auth", options.no_auth,
                   "Accept anyone who can reach the address, also from other machines");
   serve

@@ -78,6 +78,8 @@ struct Profile {
   ToolRules tools;                                  // only allow and deny
   std::optional<std::vector<std::string>> active;   // not given: as each server's entry says
   std::vector<std::string> control;                 // of control_grants
+  // That a token of --oauth-issuer needs, all of them; not given: no such token opens it.
+  std::optional<std::vector<std::string>> scopes;
   bool operator==(const Profile&) const = default;
 };
 

@@ -179,6 +179,23 @@ class FileReader {
           config_.gateway.profiles[profile.key].broken = true;
         }
       }
+    for (const JsoncMember& profile : profiles.members)
+      if (const JsoncValue* const scopes = profile.value.find("scopes")) check_scopes(profile.key, *scopes);
+  }
+
+  // They are sent in headers, separated by spaces.
+  void check_scopes(const std::string& name, const JsoncValue& list) {
+    Profile& profile = config_.gateway.profiles[name];
+    for (const std::string& scope : profile.scopes.value_or(std::vector<std::string>())) {
+      if (!scope.empty() &&
+          std::ranges::all_of(scope, [](char c) { return c > ' ' && c <= '~' && c != '"' && c != '\\'; }))
+        continue;
+      problems_.error(list.place,
+                      fmt::format("\"scopes\" of profile \"{}\" has an element that isn't a scope: one word "
+                                  "of ASCII characters, without quotes and backslashes",
+                                  name));
+      profile.broken = true;
+    }
   }
 
   void read_server(JsoncMember& member) {

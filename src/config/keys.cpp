@@ -368,6 +368,13 @@ constexpr std::array profile_keys{
                  "their `logs`",
         .in_profile = IN_PROFILE(control),
         .choices = control_grants},
+    Key{.name = "scopes",
+        .type = KeyType::texts,
+        .kinds = for_all,
+        .fallback = "closed to tokens of `--oauth-issuer`",
+        .words =
+            "The scopes that a token of `--oauth-issuer` needs, all of them; `[]`: any valid token will do",
+        .in_profile = IN_PROFILE(scopes)},
 };
 
 #undef IN_PROFILE

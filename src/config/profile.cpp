@@ -19,6 +19,21 @@ bool has_profile(const GatewayConfig& config, std::string_view name) {
   return profile == nullptr ? name.empty() : !profile->broken;
 }
 
+std::optional<std::vector<std::string>> scopes_of(const GatewayConfig& config, std::string_view name) {
+  if (!has_profile(config, name)) return std::nullopt;
+  const Profile* const profile = find(config, name);
+  if (profile != nullptr) return profile->scopes;
+  return config.profiles.empty() ? std::optional(std::vector<std::string>()) : std::nullopt;
+}
+
+std::vector<std::string> all_scopes(const GatewayConfig& config) {
+  std::vector<std::string> all;
+  for (const auto& [name, profile] : config.profiles)
+    for (const std::string& scope : profile.scopes.value_or(std::vector<std::string>()))
+      if (!profile.broken && !contains(all, scope)) all.push_back(scope);
+  return all;
+}
+
 GatewayConfig seen_through(const GatewayConfig& config, std::string_view name) {
   GatewayConfig seen = config;
   const Profile* const profile = find(config, name);

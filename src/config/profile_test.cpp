@@ -50,6 +50,32 @@ TEST(Profile, without_keys_shows_everything_and_grants_nothing) {
   EXPECT_EQ(seen.powers, no_powers);
 }
 
+TEST(Profile, is_open_to_tokens_with_all_of_its_scopes_and_without_scopes_to_none) {
+  const LoadedConfig config = with_profiles(
+      R"({"readers": {"scopes": ["read"]}, "ops": {"scopes": ["read", "admin"]}, "all": {"scopes": []}, "other": {}})");
+  EXPECT_THAT(errors(config), IsEmpty());
+  EXPECT_THAT(scopes_of(config.gateway, "readers"), testing::Optional(ElementsAre("read")));
+  EXPECT_THAT(scopes_of(config.gateway, "ops"), testing::Optional(ElementsAre("read", "admin")));
+  EXPECT_THAT(scopes_of(config.gateway, "all"), testing::Optional(IsEmpty()));
+  EXPECT_FALSE(scopes_of(config.gateway, "other"));
+  EXPECT_FALSE(scopes_of(config.gateway, "nowhere"));
+  EXPECT_FALSE(scopes_of(config.gateway, ""));  // it shows everything
+  EXPECT_THAT(all_scopes(config.gateway), ElementsAre("read", "admin"));
+  EXPECT_THAT(scopes_of(with_profiles("{}").gateway, ""), testing::Optional(IsEmpty()));
+  EXPECT_THAT(scopes_of(with_profiles(R"({"default": {"scopes": ["use"]}})").gateway, ""),
+              testing::Optional(ElementsAre("use")));
+}
+
+TEST(Profile, with_a_scope_that_is_none_lets_nobody_in) {
+  for (const char* scopes : {R"(["a b"])", R"([""])", R"(["a\"b"])", R"(["a\r\nX: y"])", R"("read")",
+                             R"([1])", "null", R"(["\u00e9"])"}) {
+    const LoadedConfig config = with_profiles(R"({"ops": {"scopes": )" + std::string(scopes) + "}}");
+    EXPECT_THAT(errors(config), testing::SizeIs(1)) << scopes;
+    EXPECT_FALSE(has_profile(config.gateway, "ops")) << scopes;
+    EXPECT_FALSE(scopes_of(config.gateway, "ops")) << scopes;
+  }
+}
+
 TEST(Profile, that_is_not_there_shows_nothing) {
   const LoadedConfig config = with_profiles(R"({"all": {}})");
   EXPECT_FALSE(has_profile(config.gateway, "ops"));

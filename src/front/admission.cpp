@@ -28,6 +28,19 @@ bool is_address(const std::string& name) {
   return ::inet_pton(AF_INET, name.c_str(), &four) == 1 || ::inet_pton(AF_INET6, name.c_str(), &six) == 1;
 }
 
+// Of us, as the client has called us; our name in it has been checked. Empty: it can't be told.
+std::string origin_in(const HttpAsk& ask, const Caller& caller) {
+  const std::string_view forwarded =
+      trimmed(caller.forwarded_host.substr(0, caller.forwarded_host.find(',')));
+  const auto url = parse_url(fmt::format("{}://{}", caller.secure ? "https" : "http",
+                                         forwarded.empty() ? ask.header("Host") : forwarded));
+  return url ? url->origin() : std::string();
+}
+
+std::chrono::sys_seconds now() {
+  return std::chrono::floor<std::chrono::seconds>(std::chrono::system_clock::now());
+}
+
 // "127.example.com" isn't a loopback address.
 bool is_loopback(const std::string& name) {
   return name == "localhost" || name == "::1" || (name.starts_with("127.") && is_address(name));
@@ -37,6 +50,10 @@ bool is_loopback(const std::string& name) {
 
 Admission::Admission(AdmissionRules rules) : rules_(std::move(rules)) {
   for (std::string& host : rules_.hosts) host = lower(host);
+  if (rules_.oauth)
+    resource_ = {.issuer = rules_.oauth->issuer(),
+                 .audience = rules_.oauth->audience(),
+                 .public_url = rules_.public_url};
 }
 
 // A name that we don't know may belong to a web page that has made it resolve to us (DNS rebinding).
@@ -88,27 +105,103 @@ bool Admission::is_our_page(const HttpAsk& ask, const Caller& caller) const {
   return url->port == caller.port && url->tls == caller.secure && is_our_name(lower(url->host));
 }
 
-std::expected<Visitor, HttpAnswer> Admission::admit(const HttpAsk& ask) const {
+std::optional<HttpAnswer> Admission::misdirected(const HttpAsk& ask) const {
   const Caller caller = rules_.proxies.caller(ask);
   if (!is_our_host(ask, caller))
-    return std::unexpected(plain_answer(
-        403, "This host name isn't accepted. If it should be, start mcpivot with --allow-host NAME."));
+    return plain_answer(
+        403, "This host name isn't accepted. If it should be, start mcpivot with --allow-host NAME.");
   if (ask.has("Origin") && !is_our_page(ask, caller))
-    return std::unexpected(plain_answer(
+    return plain_answer(
         403,
         "Pages of this origin may not send requests. If they should, start mcpivot with --allow-origin "
-        "ORIGIN."));
-  if (!rules_.tokens) return Visitor{};
+        "ORIGIN.");
+  return std::nullopt;
+}
+
+std::expected<Visitor, Rejection> Admission::admit(const HttpAsk& ask, std::string_view profile,
+                                                   std::span<const std::string> scopes) const {
+  if (auto answer = misdirected(ask)) return std::unexpected(Rejection{std::move(*answer)});
+  if (!rules_.tokens && !rules_.oauth) return Visitor{};
   const auto token = ask.repeated("Authorization") ? std::nullopt : bearer_token(ask.header("Authorization"));
-  const auto holder = token ? rules_.tokens->find(*token) : std::nullopt;
-  if (!holder) {
-    HttpAnswer answer = plain_answer(401, token ? "This token is unknown." : "A token is required.");
+  if (const auto holder = token && rules_.tokens ? rules_.tokens->find(*token) : std::nullopt)
+    return Visitor{.principal = holder->name, .profile = holder->profile, .token = holder->id};
+  if (!token) return std::unexpected(unauthorized(ask, {.scope = scope_text(scopes)}, profile));
+  if (!rules_.oauth) return std::unexpected(unauthorized(ask, {.error = "invalid_token"}, profile));
+  auto good = rules_.oauth->check(*token, now());
+  if (good)
+    return Visitor{.principal = std::move(good->principal),
+                   .profile = {},
+                   .token = {},
+                   .by_oauth = true,
+                   .scopes = std::move(good->scopes),
+                   .until = good->until};
+  using Kind = AccessTokens::Refusal::Kind;
+  if (good.error().kind == Kind::bad_token)
+    return std::unexpected(unauthorized(
+        ask, {.error = "invalid_token", .words = good.error().words, .scope = scope_text(scopes)}, profile));
+  const bool keys_come = good.error().kind == Kind::keys_come;
+  Rejection unknown{
+      plain_answer(503, "The keys that tokens are checked with can't be had right now. Try again later."),
+      keys_come, good.error().words};
+  unknown.headers += fmt::format("Retry-After: {}\r\n", keys_come ? 1 : rules_.oauth->retry_after().count());
+  unknown.headers += page_headers(ask);
+  return std::unexpected(std::move(unknown));
+}
+
+Rejection Admission::unauthorized(const HttpAsk& ask, SentChallenge challenge,
+                                  std::string_view profile) const {
+  const bool bad = !challenge.error.empty();
+  Rejection answer{plain_answer(401, !bad ? "A token is required."
+                                     : challenge.words.empty()
+                                         ? "This token is unknown."
+                                         : fmt::format("This token isn't accepted: {}.", challenge.words)),
+                   false, challenge.words};
+  if (resource_) {
+    challenge.metadata_url = metadata_url(ask, profile);
+    answer.headers += header_of(challenge);
+  } else {
     answer.headers += fmt::format("WWW-Authenticate: Bearer realm=\"mcpivot\"{}\r\n",
-                                  token ? ", error=\"invalid_token\"" : "");
-    answer.headers += page_headers(ask);
-    return std::unexpected(std::move(answer));
+                                  bad ? ", error=\"invalid_token\"" : "");
   }
-  return Visitor{.principal = holder->name, .profile = holder->profile, .token = holder->id};
+  answer.headers += page_headers(ask);
+  return answer;
+}
+
+// --- OAuth -------------------------------------------------------------------------------------------------
+
+std::string Admission::metadata_url(const HttpAsk& ask, std::string_view profile) const {
+  const std::string origin = origin_in(ask, rules_.proxies.caller(ask));
+  return origin.empty() && rules_.public_url.empty() ? std::string()
+                                                     : resource_->metadata_url(origin, profile);
+}
+
+std::optional<std::string> Admission::metadata_profile(std::string_view path) const {
+  return resource_ ? resource_->profile_in(path) : std::nullopt;
+}
+
+HttpAnswer Admission::metadata(const HttpAsk& ask, std::string_view profile,
+                               std::span<const std::string> scopes) const {
+  if (ask.method == "OPTIONS") return preflight(ask);
+  if (auto answer = misdirected(ask)) return std::move(*answer);
+  if (ask.method != "GET" && ask.method != "HEAD") {
+    HttpAnswer answer = plain_answer(405, "The metadata can only be read.");
+    answer.headers += "Allow: GET, HEAD, OPTIONS\r\n";
+    return answer;
+  }
+  return {.status = 200,
+          .headers = "Content-Type: application/json\r\nCache-Control: no-cache\r\n" + page_headers(ask),
+          .body = resource_->metadata(origin_in(ask, rules_.proxies.caller(ask)), profile, scopes)};
+}
+
+HttpAnswer Admission::insufficient(const HttpAsk& ask, std::string_view profile,
+                                   std::span<const std::string> scopes) const {
+  HttpAnswer answer =
+      plain_answer(403, fmt::format("The token lacks a scope. This address needs: {}.", scope_text(scopes)));
+  answer.headers += header_of({.error = "insufficient_scope",
+                               .words = "the token lacks a scope",
+                               .scope = scope_text(scopes),
+                               .metadata_url = metadata_url(ask, profile)});
+  return answer;
 }
 
 std::string Admission::page_headers(const HttpAsk& ask) const {

@@ -1,17 +1,23 @@
 // Who may come in over HTTP, decided by the head of a request alone: is it meant for us (`Host`), may the web
 // page that sends it do so (`Origin`), and whose is it (`Authorization`).
 //
-// Fails closed. Plain data, one thread.
+// A token is one of --token-file or one of --oauth-issuer; with both, either kind is enough. Fails closed.
+// One thread.
 #pragma once
 
+#include <chrono>
 #include <expected>
+#include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "front/access_tokens.h"
 #include "front/http_message.h"
 #include "front/listen_address.h"
+#include "front/protected_resource.h"
 #include "front/tokens.h"
 #include "front/trusted_proxies.h"
 
@@ -19,11 +25,12 @@ namespace mcpivot {
 
 struct AdmissionRules {
   std::vector<ListenAddress> listens;
-  std::vector<std::string> hosts;    // --allow-host: names without ports
-  std::vector<std::string> origins;  // --allow-origin: "https://example.com", or "*"
-  std::string public_url;            // --public-url: how clients call us
-  TrustedProxies proxies;            // --trusted-proxy: whose word about the client counts
-  std::optional<Tokens> tokens;      // none: whoever reaches us may come in
+  std::vector<std::string> hosts;         // --allow-host: names without ports
+  std::vector<std::string> origins;       // --allow-origin: "https://example.com", or "*"
+  std::string public_url;                 // --public-url: how clients call us
+  TrustedProxies proxies;                 // --trusted-proxy: whose word about the client counts
+  std::optional<Tokens> tokens;           // neither these
+  std::shared_ptr<AccessTokens> oauth{};  // nor those: whoever reaches us may come in
 };
 
 // Who a request is from.
@@ -31,14 +38,33 @@ struct Visitor {
   std::string principal;  // empty: nobody in particular
   std::string profile;    // that its token is bound to; empty: none
   std::string token;      // names the token's line; empty: it has none
+  // Of a token of --oauth-issuer.
+  bool by_oauth = false;
+  std::vector<std::string> scopes{};
+  std::chrono::sys_seconds until{};  // when it ends
+};
+
+// What those who can't come in are answered.
+struct Rejection : HttpAnswer {
+  bool keys_come = false;  // to check the token with: whoever can wait may ask again then
+  std::string_view why{};  // for the log: nothing of the token
 };
 
 class Admission {
  public:
   explicit Admission(AdmissionRules rules);
 
-  // The error is the answer.
-  std::expected<Visitor, HttpAnswer> admit(const HttpAsk& ask) const;
+  // The error is the answer. It says where to get a token, for this profile with these scopes.
+  std::expected<Visitor, Rejection> admit(const HttpAsk& ask, std::string_view profile = {},
+                                          std::span<const std::string> scopes = {}) const;
+  // The profile that is asked for with a request for our metadata; nothing: the request is for something
+  // else.
+  std::optional<std::string> metadata_profile(std::string_view path) const;
+  HttpAnswer metadata(const HttpAsk& ask, std::string_view profile,
+                      std::span<const std::string> scopes) const;
+  // The answer to a token that isn't good for this profile, which needs these scopes.
+  HttpAnswer insufficient(const HttpAsk& ask, std::string_view profile,
+                          std::span<const std::string> scopes) const;
   // Headers that let a web page read an answer; none if no page sends the request.
   std::string page_headers(const HttpAsk& ask) const;
   // The answer to a browser that asks whether a page may send a request.
@@ -56,11 +82,16 @@ class Admission {
   }
 
  private:
+  // The answer to what isn't meant for us, or comes from a page that may not send it.
+  std::optional<HttpAnswer> misdirected(const HttpAsk& ask) const;
+  Rejection unauthorized(const HttpAsk& ask, SentChallenge challenge, std::string_view profile) const;
+  std::string metadata_url(const HttpAsk& ask, std::string_view profile) const;
   bool is_our_host(const HttpAsk& ask, const Caller& caller) const;
   bool is_our_page(const HttpAsk& ask, const Caller& caller) const;
   bool is_our_name(std::string_view name) const;
 
   AdmissionRules rules_;
+  std::optional<ProtectedResource> resource_;
 };
 
 }  // namespace mcpivot

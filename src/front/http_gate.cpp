@@ -26,35 +26,12 @@ constexpr milliseconds patience{100};   // for a server whose client is gone
 constexpr milliseconds save_pace{100};  // for saving sessions' settings
 // A client that disconnected during a call may come back for its answer, but not forever.
 constexpr milliseconds longest_absence{std::chrono::hours(1)};
+// A call that was begun with a good token may go on for so long after it has expired.
+constexpr std::chrono::seconds call_grace{std::chrono::minutes(10)};
 constexpr std::size_t many = 256;  // clients: worth returning their memory to the system
 constexpr std::string_view json_type = "Content-Type: application/json\r\n";
-constexpr std::string_view endpoint = "/mcp";
-
-std::string_view path_of(const HttpAsk& ask) {
-  return std::string_view(ask.target).substr(0, ask.target.find('?'));
-}
-
-// "/mcp" → "", "/mcp/work" → "work"; nothing: it is another path.
-std::optional<std::string> profile_in(std::string_view path) {
-  if (path == endpoint) return std::string();
-  if (!path.starts_with(endpoint) || path[endpoint.size()] != '/') return std::nullopt;
-  path.remove_prefix(endpoint.size() + 1);
-  return std::string(path);
-}
-
 std::chrono::sys_seconds now() {
   return std::chrono::floor<std::chrono::seconds>(std::chrono::system_clock::now());
-}
-
-bool lists(std::string_view accepted, std::string_view type) {
-  const std::string all = lower(accepted);
-  return all.empty() || all.find(type) != std::string::npos || all.find("*/*") != std::string::npos;
-}
-
-HttpAnswer busy(std::string_view words) {
-  HttpAnswer answer = plain_answer(503, words);
-  answer.headers += "Retry-After: 1\r\n";
-  return answer;
 }
 
 }  // namespace
@@ -68,6 +45,7 @@ HttpGate::HttpGate(World& world, Clients& clients, Gateway& gateway, SessionStor
       admission_(std::move(admission)),
       seal_(std::move(seal)),
       settings_(settings),
+      expiry_(world.timers()),
       save_(world.timers()),
       idle_(world.timers()),
       drain_(world.timers()) {
@@ -76,73 +54,7 @@ HttpGate::HttpGate(World& world, Clients& clients, Gateway& gateway, SessionStor
 
 HttpGate::~HttpGate() = default;
 
-// "127.0.0.1:4242, alice", for the log.
-std::string HttpGate::sender(const HttpAsk& ask, const Visitor& who) const {
-  return fmt::format("{}{}{}", admission_.address_of(ask), who.principal.empty() ? "" : ", ", who.principal);
-}
-
-// --- the head of a request ---------------------------------------------------------------------------------
-
-std::optional<HttpAnswer> HttpGate::judge(const HttpAsk& ask) {
-  const std::string_view path = path_of(ask);
-  if (path == "/healthz") return plain_answer(200, "ok");
-  if (path == "/readyz") return draining_ ? busy("mcpivot is shutting down.") : plain_answer(200, "ready");
-  const auto profile = profile_in(path);
-  if (!profile) return plain_answer(404, "Not found. MCP is at /mcp.");
-  if (ask.method == "OPTIONS") return admission_.preflight(ask);
-  const auto visitor = admission_.admit(ask);
-  if (!visitor) {
-    log_info("http: {} {} from {}: {}", shown_text(ask.method), shown_text(path), admission_.address_of(ask),
-             visitor.error().status);
-    return visitor.error();
-  }
-  const auto refuse = [&](HttpAnswer answer) {
-    log_info("http: {} {} from {}: {}", shown_text(ask.method), shown_text(path), sender(ask, *visitor),
-             answer.status);
-    answer.headers += admission_.page_headers(ask);
-    return answer;
-  };
-  if (!profile_of(*visitor, *profile)) return refuse(plain_answer(404, "There is no such profile."));
-  if (ask.method != "POST" && ask.method != "GET" && ask.method != "DELETE") {
-    HttpAnswer answer = plain_answer(405, "Send messages with POST.");
-    answer.headers += "Allow: POST, GET, DELETE, OPTIONS\r\n";
-    return refuse(std::move(answer));
-  }
-  if (ask.method != "POST") return std::nullopt;
-  if (!lower(ask.header("Content-Type")).starts_with("application/json"))
-    return refuse(plain_answer(415, "The Content-Type must be application/json."));
-  const std::string_view accepted = ask.header("Accept");
-  if (!lists(accepted, "application/json") || !lists(accepted, "text/event-stream"))
-    return refuse(plain_answer(406, "Accept must list application/json and text/event-stream."));
-  return std::nullopt;
-}
-
-// A visitor whose token is bound to a profile gets that one, whatever path it uses.
-std::optional<std::string> HttpGate::profile_of(const Visitor& who, const std::string& asked_for) const {
-  const std::string& profile = asked_for.empty() ? who.profile : asked_for;
-  if ((!who.profile.empty() && profile != who.profile) || !gateway_.has_profile(profile)) return std::nullopt;
-  return profile;
-}
-
 // --- requests ----------------------------------------------------------------------------------------------
-
-void HttpGate::on_request(ReplyId reply, const HttpAsk& ask, std::string body) {
-  // Checked again, because the tokens may have changed since the headers arrived.
-  const auto visitor = admission_.admit(ask);
-  if (!visitor) return server_->respond(reply, visitor.error());
-  const auto profile = profile_of(*visitor, *profile_in(path_of(ask)));
-  if (!profile) return server_->respond(reply, plain_answer(404, "There is no such profile."));
-  Visit visit{.reply = reply,
-              .who = *visitor,
-              .profile = *profile,
-              .session = std::string(ask.header("Mcp-Session-Id")),
-              .headers = admission_.page_headers(ask)};
-  if (ask.method != "POST")  // the content of a POST is logged in more detail
-    log_info("http: {} from {}", ask.method, sender(ask, visit.who));
-  if (ask.method == "GET") return listen(std::move(visit), ask);
-  if (ask.method == "DELETE") return end_by(std::move(visit));
-  post(std::move(visit), ask, std::move(body));
-}
 
 void HttpGate::answer(const Visit& visit, HttpAnswer answer) {
   answer.headers += visit.headers;
@@ -166,7 +78,7 @@ void HttpGate::post(Visit visit, const HttpAsk& ask, std::string body) {
     return refuse(visit, 400, message.error().id, message.error().code, message.error().reason);
   // Answers are still accepted: a call in flight may wait for one.
   if (draining_ && (batch || message->kind == Kind::request))
-    return answer(visit, busy("mcpivot is shutting down."));
+    return answer(visit, busy_answer("mcpivot is shutting down."));
   const std::string version(ask.header("MCP-Protocol-Version"));
   const bool modern = !batch && (message->version || fmt::format("\"{}\"", version) == modern_version ||
                                  message->known == Method::discover || message->known == Method::listen);
@@ -184,7 +96,8 @@ void HttpGate::post(Visit visit, const HttpAsk& ask, std::string body) {
                       [this, body = std::move(body), asks](Life& life, const Visit& in) mutable {
                         hand_over(life, in, std::move(body), asks);
                       });
-  if (lives_.size() >= settings_.most_clients) return answer(visit, busy("There are too many sessions."));
+  if (lives_.size() >= settings_.most_clients)
+    return answer(visit, busy_answer("There are too many sessions."));
   Life& life = open(visit, Era::legacy, random_text());
   hand_over(life, visit, std::move(body), asks);
   // It was refused, and nobody will ever know its id.
@@ -204,7 +117,7 @@ void HttpGate::post_modern(const Visit& visit, const HttpAsk& ask, const Message
   const Modern key{visit.who.principal, visit.profile};
   const auto found = modern_.find(key);
   if (found == modern_.end() && lives_.size() >= settings_.most_clients)
-    return answer(visit, busy("There are too many clients."));
+    return answer(visit, busy_answer("There are too many clients."));
   Life& life = found == modern_.end() ? open(visit, Era::modern, {}) : lives_.at(found->second);
   if (found == modern_.end()) modern_.emplace(key, life.client->id());
   if (message.known == Method::tools_call) {
@@ -213,7 +126,9 @@ void HttpGate::post_modern(const Visit& visit, const HttpAsk& ask, const Message
       return refuse(visit, 400, id, code::header_mismatch, fault);
   }
   hand_over(life, visit, std::move(body),
-            message.known == Method::discover ? Asks::nothing : Asks::something);
+            message.known == Method::discover ? Asks::nothing
+            : message.known == Method::listen ? Asks::to_listen
+                                              : Asks::something);
 }
 
 bool HttpGate::has_room_for(const Life& life) {
@@ -232,27 +147,29 @@ bool HttpGate::has_room_for(const Life& life) {
 }
 
 void HttpGate::hand_over(Life& life, const Visit& visit, std::string body, Asks asks) {
-  if (life.client->crowded()) return answer(visit, busy("This client has too many requests in flight."));
-  if (asks == Asks::something && !has_room_for(life))
-    return answer(visit, busy("The limit of running servers (--max-instances) is reached, and all of them "
+  if (life.client->crowded())
+    return answer(visit, busy_answer("This client has too many requests in flight."));
+  if (asks != Asks::nothing && !has_room_for(life))
+    return answer(visit,
+                  busy_answer("The limit of running servers (--max-instances) is reached, and all of them "
                               "are busy. Try again later."));
-  by_reply_.emplace(visit.reply, Under{life.client->id(), visit.who.token});
+  put_under(visit.reply, life, visit.who, asks == Asks::to_listen ? std::chrono::seconds(0) : call_grace);
   life.client->post(visit.reply, std::move(body), visit.headers);
 }
 
 void HttpGate::listen(Visit visit, const HttpAsk& ask) {
-  if (draining_) return answer(visit, busy("mcpivot is shutting down."));
+  if (draining_) return answer(visit, busy_answer("mcpivot is shutting down."));
   if (visit.session.empty()) {
     HttpAnswer no_stream = plain_answer(405, "Only sessions have a stream.");
     no_stream.headers += "Allow: POST, OPTIONS\r\n";
     return answer(visit, std::move(no_stream));
   }
-  if (!lists(ask.header("Accept"), "text/event-stream"))
+  if (!accepts(ask.header("Accept"), "text/event-stream"))
     return answer(visit, plain_answer(406, "Accept must list text/event-stream."));
   in_session(std::move(visit),
              [this, last_event = std::string(ask.header("Last-Event-ID"))](Life& life, const Visit& in) {
                if (!server_->knows(in.reply)) return;  // it disconnected while the session was restored
-               by_reply_.emplace(in.reply, Under{life.client->id(), in.who.token});
+               put_under(in.reply, life, in.who, std::chrono::seconds(0));
                life.client->listen(in.reply, last_event, in.headers);
              });
 }
@@ -339,7 +256,7 @@ HttpGate::Life& HttpGate::seat(const Visit& visit, Desk& desk, Era era, std::str
 HttpGate::Life* HttpGate::restore(const Visit& visit, const SessionTicket& ticket,
                                   const std::optional<SessionRecord>& record) {
   if (draining_ || lives_.size() >= settings_.most_clients) {
-    answer(visit, busy(draining_ ? "mcpivot is shutting down." : "There are too many sessions."));
+    answer(visit, busy_answer(draining_ ? "mcpivot is shutting down." : "There are too many sessions."));
     return nullptr;
   }
   ClientState state;
@@ -413,7 +330,7 @@ void HttpGate::open_when_saved(Life& life, std::chrono::sys_seconds expires, std
     constexpr std::string_view why =
         "the handshake is too long for a session id, and could not be written to the session store";
     log_warn("http: client {} was rejected: {}", static_cast<std::uint64_t>(client), why);
-    found->second.client->not_opened(busy(fmt::format("No session: {}.", why)));
+    found->second.client->not_opened(busy_answer(fmt::format("No session: {}.", why)));
     if (is_new) end(client);
   });
 }
@@ -466,6 +383,12 @@ void HttpGate::end_idle() {
   idle_.set(std::max(settings_.session_idle / 4, milliseconds(50)), [this] {
     const auto since = world_.timers().now() - settings_.session_idle;
     const auto long_since = world_.timers().now() - std::max(settings_.session_idle, longest_absence);
+    std::vector<ReplyId> ungranted;
+    for (const auto& [reply, under] : by_reply_)
+      if (const auto life = lives_.find(under.client);
+          under.who.by_oauth && life != lives_.end() && !is_granted(under.who, life->second.profile))
+        ungranted.push_back(reply);
+    for (const ReplyId reply : ungranted) cut(reply);
     std::vector<ClientId> idle;
     for (const auto& [id, life] : lives_)
       if (!gateway_.has_profile(life.profile) ||
@@ -492,37 +415,21 @@ void HttpGate::end_idle() {
   });
 }
 
-void HttpGate::use(Tokens tokens) {
-  admission_.use(std::move(tokens));
-  std::vector<ReplyId> cut;
-  for (const auto& [reply, under] : by_reply_)
-    if (!under.token.empty() && !admission_.has_token(under.token)) cut.push_back(reply);
-  for (const ReplyId reply : cut) {
-    server_->end(reply);    // a stream
-    server_->abort(reply);  // anything else
-    on_gone(reply);
-  }
-  std::vector<ClientId> gone;
-  for (const auto& [id, life] : lives_)
-    if (!life.who.token.empty() && !admission_.lets_in(life.who)) gone.push_back(id);
-  for (const ClientId id : gone) end(id);
-}
-
 void HttpGate::on_done(ReplyId reply) {
-  const auto found = by_reply_.find(reply);
-  if (found == by_reply_.end()) return;
-  save_soon(found->second.client);
-  by_reply_.erase(found);
+  if (const auto client = take_from_under(reply)) save_soon(*client);
 }
 
 // --- the ends of requests ----------------------------------------------------------------------------------
 
 void HttpGate::on_gone(ReplyId reply) {
   if (const auto looked_up = looked_up_.find(reply); looked_up != looked_up_.end()) looked_up->second = true;
-  const auto found = by_reply_.find(reply);
-  if (found == by_reply_.end()) return;
-  const auto life = lives_.find(found->second.client);
-  by_reply_.erase(found);
+  std::erase_if(waiting_, [&](const Waiting& waiting) {
+    if (waiting.reply != reply) return false;
+    waiting_bytes_ -= waiting.body.size();
+    return true;
+  });
+  const auto client = take_from_under(reply);
+  const auto life = client ? lives_.find(*client) : lives_.end();
   if (life == lives_.end()) return;
   life->second.client->gone(reply);
   // Nobody knows the id of a session whose handshake had no answer.

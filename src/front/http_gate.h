@@ -49,6 +49,8 @@ class HttpGate final : public HttpServer::Handler, public Crowd, private WebClie
   void use(Tokens tokens);
   // The file of keys is another one: ids that no key of it opens are not known any more.
   void use(SessionKeys keys) { seal_.use(std::move(keys)); }
+  // Keys to check tokens with have come, or can't be had: those who wait for them are answered.
+  void on_keys();
   // From now on nobody gets an answer to anything new. `done` is called when what is under way has been
   // answered, or after this time.
   void drain(std::chrono::milliseconds patience, std::function<void()> done);
@@ -98,6 +100,16 @@ class HttpGate final : public HttpServer::Handler, public Crowd, private WebClie
 
   // The profile that a visitor has who asks for this one; nothing: there is none for it.
   std::optional<std::string> profile_of(const Visitor& who, const std::string& asked_for) const;
+  // The answer to a visitor who has no right to this profile, because of scopes; nothing: it has.
+  std::optional<HttpAnswer> ungranted(const HttpAsk& ask, const Visitor& who,
+                                      const std::string& profile) const;
+  bool is_granted(const Visitor& who, const std::string& profile) const;
+  std::expected<Visitor, Rejection> admit(const HttpAsk& ask) const;
+  // Why its head alone is enough to refuse a request, from somebody who may come in.
+  std::optional<HttpAnswer> unfit(const HttpAsk& ask, const Visitor& who) const;
+  bool may_wait(std::size_t bytes) const;
+  void take(ReplyId reply, const HttpAsk& ask, std::string body,
+            const std::expected<Visitor, Rejection>& visitor);
   std::string sender(const HttpAsk& ask, const Visitor& who) const;
   void post(Visit visit, const HttpAsk& ask, std::string body);
   void post_modern(const Visit& visit, const HttpAsk& ask, const Message& message, std::string body);
@@ -113,7 +125,8 @@ class HttpGate final : public HttpServer::Handler, public Crowd, private WebClie
   Life& open(const Visit& visit, Era era, std::string uid);
   Life& seat(const Visit& visit, Desk& desk, Era era, std::string uid);
   Life* restore(const Visit& visit, const SessionTicket& ticket, const std::optional<SessionRecord>& record);
-  enum class Asks : std::uint8_t { nothing, something };  // for which a server may have to be started
+  // For which a server may have to be started; to listen takes as long as its client likes.
+  enum class Asks : std::uint8_t { nothing, something, to_listen };
   void hand_over(Life& life, const Visit& visit, std::string body, Asks asks);
   // Whether another server may be started for this client, if need be because the one that has been idle for
   // longest is ended.
@@ -142,9 +155,24 @@ class HttpGate final : public HttpServer::Handler, public Crowd, private WebClie
   std::map<Modern, ClientId> modern_;
   struct Under {
     ClientId client;
-    std::string token;  // that it came in with
+    Visitor who;                       // with the token that it came in with
+    std::chrono::sys_seconds until{};  // when that ends it
   };
+  void put_under(ReplyId reply, const Life& life, const Visitor& who, std::chrono::seconds grace);
+  std::optional<ClientId> take_from_under(ReplyId reply);
+  // Whoever has this answer is sent away.
+  void cut(ReplyId reply);
+  void end_expired();
   std::map<ReplyId, Under> by_reply_;
+  std::set<std::pair<std::chrono::sys_seconds, ReplyId>> expiring_;  // of those
+  Alarm expiry_;
+  struct Waiting {
+    ReplyId reply;
+    HttpAsk ask;
+    std::string body;
+  };
+  std::vector<Waiting> waiting_;  // for keys to check their tokens with
+  std::size_t waiting_bytes_ = 0;
   std::map<ReplyId, bool> looked_up_;  // waits for the store; true: whoever sent it has gone meanwhile
   std::set<ClientId> to_save_;
   Alarm save_;

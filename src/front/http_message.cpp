@@ -72,4 +72,10 @@ HttpAnswer plain_answer(int status, std::string_view text) {
           .body = std::string(text).append("\n")};
 }
 
+HttpAnswer busy_answer(std::string_view words) {
+  HttpAnswer answer = plain_answer(503, words);
+  answer.headers += "Retry-After: 1\r\n";
+  return answer;
+}
+
 }  // namespace mcpivot

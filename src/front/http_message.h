@@ -65,5 +65,7 @@ struct HttpAnswer {
 
 // An answer that a person may see.
 HttpAnswer plain_answer(int status, std::string_view text);
+// 503: the client may try again in a second.
+HttpAnswer busy_answer(std::string_view words);
 
 }  // namespace mcpivot

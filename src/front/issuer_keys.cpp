@@ -8,6 +8,7 @@
 #include "base/utf8.h"
 #include "log/log.h"
 #include "oauth/json_object.h"
+#include "oauth/metadata.h"
 
 namespace mcpivot {
 namespace {
@@ -16,32 +17,27 @@ using std::chrono::milliseconds;
 
 constexpr std::size_t longest_metadata = 256 * 1024;
 
-// In the order of the MCP specification.
-std::vector<std::string> metadata_places(const Url& issuer) {
-  std::string path = issuer.target.substr(0, issuer.target.find('?'));
-  if (path.ends_with('/')) path.pop_back();
-  const std::string known = issuer.origin() + "/.well-known/";
-  std::vector<std::string> places{known + "oauth-authorization-server" + path,
-                                  known + "openid-configuration" + path};
-  if (!path.empty()) places.push_back(issuer.origin() + path + "/.well-known/openid-configuration");
-  return places;
-}
-
 }  // namespace
 
 IssuerKeys::IssuerKeys(Timers& timers, std::string issuer, Get get, Pace pace)
     : timers_(timers), issuer_(std::move(issuer)), get_(std::move(get)), pace_(pace), patience_(timers) {}
 
-IssuerKeys::Finding IssuerKeys::verify(const Jwt& token) {
+void IssuerKeys::forget_if_too_old() {
+  if (!keys_ || timers_.now() - fetched_ < pace_.kept) return;
+  log_warn("oauth: the keys of {} are too old to go on with", issuer_);
+  keys_.reset();
+  ++edition_;
+}
+
+bool IssuerKeys::still_hold() {
+  forget_if_too_old();
   const auto age = timers_.now() - fetched_;
-  if (keys_ && age >= pace_.kept) {
-    log_warn("oauth: the keys of {} are too old to go on with", issuer_);
-    keys_.reset();
-    ++edition_;
-  }
-  if (!keys_) return begin() ? Finding::keys_come : Finding::no_keys;
-  // Once it has failed, nobody else waits for it: the known keys are used until it works.
-  if (age >= pace_.fresh && begin() && age >= pace_.stale && failures_ == 0) return Finding::keys_come;
+  // Once a fetch has failed, nobody else waits for it: the keys that are there go on until one works.
+  return keys_ && !(age >= pace_.fresh && begin() && age >= pace_.stale && failures_ == 0);
+}
+
+IssuerKeys::Finding IssuerKeys::verify(const Jwt& token) {
+  if (!still_hold()) return begin() ? Finding::keys_come : Finding::no_keys;
   switch (keys_->verify(token)) {
     case KeySet::Finding::genuine:
       return Finding::genuine;
@@ -70,7 +66,7 @@ bool IssuerKeys::begin() {
   } else {
     get_keys();
   }
-  return true;
+  return fetching_;
 }
 
 void IssuerKeys::get(const std::string& place, std::function<void(const Document&)> then) {
@@ -85,7 +81,7 @@ void IssuerKeys::get(const std::string& place, std::function<void(const Document
 
 void IssuerKeys::look_for_metadata(std::size_t place) {
   const auto issuer = parse_url(issuer_);
-  const auto places = issuer ? metadata_places(*issuer) : std::vector<std::string>();
+  const auto places = issuer ? issuer_metadata_places(*issuer) : std::vector<std::string>();
   if (place >= places.size())
     return fail(fmt::format("there is no metadata at {}", fmt::join(places, ", nor at ")));
   get(places[place], [this, place, where = places[place]](const Document& document) {

@@ -54,6 +54,8 @@ class IssuerKeys {
     no_keys,    // can't be had for now
   };
   Finding verify(const Jwt& token);
+  // Whether what they verified before still counts. They are looked after, too, as in verify().
+  bool still_hold();
   // So that they are there when the first one comes.
   void fetch() { begin(); }
   // Is called whenever a fetch has ended, well or not.
@@ -69,6 +71,7 @@ class IssuerKeys {
  private:
   // Whether a fetch is under way, perhaps since now.
   bool begin();
+  void forget_if_too_old();
   void get(const std::string& place, std::function<void(const Document&)> then);
   void look_for_metadata(std::size_t place);
   void get_keys();

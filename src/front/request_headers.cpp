@@ -6,6 +6,7 @@
 #include <charconv>
 
 #include "base/base64.h"
+#include "base/text.h"
 #include "base/utf8.h"
 #include "link/mirrored_headers.h"
 #include "rpc/json_cursor.h"
@@ -45,6 +46,11 @@ bool is_same(std::string_view header, std::string_view body, bool integer) {
 }
 
 }  // namespace
+
+bool accepts(std::string_view accept, std::string_view type) {
+  const std::string all = lower(accept);
+  return all.empty() || all.find(type) != std::string::npos || all.find("*/*") != std::string::npos;
+}
 
 std::optional<std::string> decoded_header(std::string_view value) {
   if (!std::ranges::all_of(value, [](char c) { return c == '\t' || (c >= ' ' && c <= '~'); }))

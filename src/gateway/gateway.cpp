@@ -32,6 +32,14 @@ bool Gateway::has_profile(std::string_view name) const {
   return mcpivot::has_profile(config_, name);
 }
 
+std::optional<std::vector<std::string>> Gateway::scopes_of(std::string_view profile) const {
+  return mcpivot::scopes_of(config_, profile);
+}
+
+std::vector<std::string> Gateway::all_scopes() const {
+  return mcpivot::all_scopes(config_);
+}
+
 GatewayConfig Gateway::seen_by(ClientId client) const {
   const auto found = profiles_.find(client);
   return found == profiles_.end() ? config_ : seen_through(config_, found->second);

@@ -28,6 +28,9 @@ class Gateway {
   Desk& open(const std::string& profile);
   // Whether clients can connect with this profile; the empty one works unless the default profile has errors.
   bool has_profile(std::string_view name) const;
+  // The scopes that a token needs for it (config/profile.h).
+  std::optional<std::vector<std::string>> scopes_of(std::string_view profile) const;
+  std::vector<std::string> all_scopes() const;
   // For terminals: what is done there applies to every client.
   Desk& open_for_terminals();
   // The client is gone: its servers end, each within twice the patience, and then its desk.
