@@ -65,6 +65,7 @@ struct Fields {
   std::array<Span, count> where{};
   std::array<bool, count> shadowed{};  // appeared in other capitals
   std::size_t ambiguous = count;       // a key that appeared twice
+  bool doubtful = false;               // either of these
 
   // Reads a key and tells which field it is, or `count` for one that we don't interpret.
   bool read_key(JsonCursor& cursor, std::size_t& field) {
@@ -77,7 +78,7 @@ struct Fields {
       field = static_cast<std::size_t>(std::ranges::find(names, name) - names.begin());
       if (field == count) note_shadow(name);
     }
-    if (field != count && (where[field] || shadowed[field])) ambiguous = field;
+    if (field != count && (where[field] || shadowed[field])) note_ambiguous(field);
     return true;
   }
 
@@ -102,9 +103,13 @@ struct Fields {
   void note_shadow(std::string_view name) {
     for (std::size_t i = 0; i < count; ++i) {
       if (names[i].size() != name.size() || !equal_but_for_case(names[i], name)) continue;
-      if (where[i]) ambiguous = i;
-      shadowed[i] = true;
+      if (where[i]) note_ambiguous(i);
+      shadowed[i] = doubtful = true;
     }
+  }
+  void note_ambiguous(std::size_t field) {
+    ambiguous = field;
+    doubtful = true;
   }
 };
 
@@ -152,6 +157,7 @@ class Reader {
     const std::size_t start = cursor_.offset();
     if (!cursor_.take(version)) return false;
     top_.where[jsonrpc] = span_from(start);
+    version_read_ = true;
     return true;
   }
 
@@ -205,7 +211,7 @@ class Reader {
       id_readable_ = key != "id";
       return refuse(Refusal::not_a_message, "the key \"" + std::string(key) + "\" appears more than once");
     }
-    if (!same_id(value(jsonrpc), {version.data(), version.size()}))
+    if (!version_read_ && !same_id(value(jsonrpc), {version.data(), version.size()}))
       return refuse(Refusal::not_a_message, R"(it lacks "jsonrpc": "2.0")");
     if (top_.where[id] && !is_id(value(id))) {
       return refuse(Refusal::not_a_message, "an id must be a string or a number");
@@ -260,6 +266,7 @@ class Reader {
   // has a good reason for a key that differs from ours only in capitals; deeper down, it is ambiguous only if
   // both appear.
   std::string_view ambiguous_key() const {
+    if (!top_.doubtful && !params_.doubtful && !meta_.doubtful) return {};
     if (top_.ambiguous != top_count) return top_names[top_.ambiguous];
     for (std::size_t i = 0; i < top_count; ++i)
       if (top_.shadowed[i]) return top_names[i];
@@ -281,6 +288,7 @@ class Reader {
   Fields<top_names> top_;
   Fields<param_names> params_;
   Fields<meta_names> meta_;
+  bool version_read_ = false;  // as everybody spells it
   bool id_readable_ = true;
   bool is_error_ = false;
 };
@@ -292,6 +300,7 @@ std::expected<Message, Refusal> read_message(std::string_view line) {
 }
 
 bool is_batch(std::string_view line) {
+  if (line.starts_with('{')) return false;
   const auto first = line.find_first_not_of(" \t\r\n");
   return first != std::string_view::npos && line[first] == '[';
 }

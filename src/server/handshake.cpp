@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "mcp/era.h"
 #include "mcp/initialize.h"
 #include "mcp/request_meta.h"
 #include "rpc/answers.h"
