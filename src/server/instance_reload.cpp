@@ -20,6 +20,13 @@ void Instance::reload(Reload reload) {
   if (ends())
     return reload.done(
         {false, fmt::format("[mcpivot] \"{}\" {}: {}", config_->name, manner().absent, trouble())});
+  if (reload.accepts) {
+    const CheckReport* const held = source_.held();
+    if (held == nullptr)
+      return reload.done({false, fmt::format("[mcpivot] no build of \"{}\" is held back.", config_->name)});
+    source_.accept(*held);
+    reload.changed = true;
+  }
   if (source_.unsettled(true)) take_up_saves(reload);
   if (reload.build || reload.changed) announce(reload);
   const bool saves_are_seen = config_->watching && !config_->watch.empty();
