@@ -47,8 +47,8 @@ struct BirthNews {
   bool was_guess;                   // until now, clients saw the lists of its last run
   std::string program;              // a line
   std::vector<std::string> failed_replays;
-  std::string checked;   // what came of the recorded calls, see CheckReport
-  std::string no_tools;  // why it has none
+  std::string checked{};  // what came of the recorded calls, see CheckReport
+  std::string no_tools;   // why it has none
 };
 std::string birth_report(const BirthNews& news);
 

@@ -6,6 +6,7 @@
 #include <iterator>
 #include <utility>
 
+#include "mcp/era.h"
 #include "mcp/initialize.h"
 #include "mcp/request_meta.h"
 #include "rpc/answers.h"

@@ -68,7 +68,11 @@ bool Instance::shows_values() const {
 
 // What a server that is being checked asks, or says about its calls, is about calls that no client made.
 bool Instance::keep_from_clients(Generation& from, const Message& said) {
-  if (&from != unborn() || !birth_->check) return false;
+  const bool in_check = &from == unborn() && (birth_->check || birth_->checked);
+  // One that was given up in its check, or right after it, ends without having served.
+  const bool was_in_check = &from != unborn() && &from != current_.get() && from.config().verify.wanted() &&
+                            from.calls() == 0 && from.tasks() == 0 && !from.parks();
+  if (!in_check && !was_in_check) return false;
   if (said.known == Method::log_message) {
     ring_.add(from.number(), log_line_of(said));
     return true;

@@ -54,6 +54,7 @@ void Instance::take_up_saves(Reload& reload) const {
   reload.build = can_build();
   reload.renew = true;
   reload.changed = reload.saved = true;
+  reload.accepts = false;  // nobody has seen that yet
 }
 
 void Instance::announce(Reload& reload) {
