@@ -107,7 +107,7 @@ TEST(Verify, a_build_that_crashes_on_a_recorded_call_has_failed_and_the_old_one_
   keep(client, {{"echo", {{"text", "a"}}}, {"echo", {{"text", "b"}}}, {"look"}});
   const json::object answer = client.call("pivot_rebuild");
   EXPECT_TRUE(is_error(answer));
-  EXPECT_THAT(text_of(answer), AllOf(HasSubstr("SIGSEGV"), HasSubstr("Generation 1 still serves.")));
+  EXPECT_THAT(text_of(answer), AllOf(HasSubstr("SIGSEGV"), HasSubstr("Generation 1 is still serving.")));
   EXPECT_EQ(server_pid(client), old);
 }
 
@@ -159,9 +159,10 @@ TEST(Gate, keeps_the_old_build_until_the_model_accepts_the_new_one) {
   keep(client, {{"echo", {{"text", "hi"}}}, {"look"}});
   const json::object held = client.call("pivot_rebuild");
   EXPECT_TRUE(is_error(held));
-  EXPECT_THAT(text_of(held),
-              AllOf(HasSubstr("is held back"), HasSubstr("1 of 2 recorded calls answer the same, 1 differs."),
-                    HasSubstr("Generation 1 still serves."), HasSubstr("pivot_rebuild with accept: true")));
+  EXPECT_THAT(
+      text_of(held),
+      AllOf(HasSubstr("is held back"), HasSubstr("1 of 2 recorded calls answer the same, 1 differs."),
+            HasSubstr("Generation 1 is still serving."), HasSubstr("pivot_rebuild with accept: true")));
   EXPECT_THAT(own(client, "look"), StartsWith("look in life 1"));
   EXPECT_THAT(client.call_text("pivot_status"),
               HasSubstr("held back: 1 of 2 recorded calls answer the same, 1 differs."));

@@ -75,7 +75,7 @@ std::string held_report(std::string_view server, std::string_view differences, i
       tool.starts_with("pivot_") ? fmt::format("{} with accept: true, or ", tool) : std::string();
   return fmt::format(
       "[mcpivot] the new build of \"{}\" is held back, because it answers differently. {}\n"
-      "Generation {} still serves.\n"
+      "Generation {} is still serving.\n"
       "Next: if the new answers are right, accept them ({}\"mcpivot accept {}\" in a terminal); otherwise "
       "fix "
       "the code and build again.",

@@ -117,7 +117,8 @@ TEST(BirthReport, a_build_that_is_held_back_says_how_to_accept_it) {
   EXPECT_EQ(
       held_report("dev", "1 of 2 recorded calls answer the same, 1 differs.", 3, ControlNames()),
       "[mcpivot] the new build of \"dev\" is held back, because it answers differently. 1 of 2 recorded "
-      "calls answer the same, 1 differs.\nGeneration 3 still serves.\nNext: if the new answers are right, "
+      "calls answer the same, 1 differs.\nGeneration 3 is still serving.\nNext: if the new answers are "
+      "right, "
       "accept them (pivot_rebuild with accept: true, or \"mcpivot accept dev\" in a terminal); otherwise "
       "fix the code and build again.");
   ControlNames without_build;
