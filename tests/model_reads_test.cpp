@@ -157,6 +157,28 @@ void tell_failed_starts(Page& page) {
   }
 }
 
+// ---- Builds that are checked.
+
+void tell_checks(Page& page) {
+  page.chapter("A build that is checked");
+  const std::string look =
+      R"({"name":"look","inputSchema":{"type":"object"},"annotations":{"readOnlyHint":true,"openWorldHint":false}})";
+  for (const bool gate : {false, true}) {
+    Strings options = {"--name", "dev", "--build", "true", "--verify", "calls.json"};
+    if (gate) options.emplace_back("--gate");
+    Client client({.options = options, .server = {"--lives", "lives", "--tool", look}});
+    client.initialize();
+    const json::value result = client.call("look").at("result");
+    write(client.directory() / "calls.json",
+          json::serialize(json::object{{"calls", {{{"tool", "look"}, {"result", result}}}}}));
+    page.add(gate ? "The same with `gate`:" : "`pivot_rebuild`, and a recorded call is answered otherwise:",
+             client, client.call("pivot_rebuild"));
+    if (!gate) continue;
+    page.add("`pivot_rebuild` with `accept`:", client, client.call("pivot_rebuild", {{"accept", true}}));
+    page.add("`accept`, and nothing is held back:", client, client.call("pivot_rebuild", {{"accept", true}}));
+  }
+}
+
 // ---- Many servers.
 
 void tell_gateway(Page& page) {
@@ -254,6 +276,7 @@ void tell_serve(Page& page) {
 TEST(ModelReads, the_page_has_every_text_as_it_is) {
   Page page;
   tell_development(page);
+  tell_checks(page);
   tell_crashes(page);
   tell_failed_starts(page);
   tell_gateway(page);

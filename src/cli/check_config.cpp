@@ -13,6 +13,7 @@
 #include "config/config_file.h"
 #include "config/keys.h"
 #include "config/profile.h"
+#include "journal/kept_calls.h"
 #include "server/executable.h"
 
 namespace mcpivot {
@@ -153,6 +154,7 @@ class Report {
       line("on save", server.waits_for_saves() ? "calls wait for the new one" : "the old one serves calls");
     if (server.swap == SwapMode::stop_first) line("swap", "the old one stops before a new one starts");
     line("replays", spelled(source, "replay"));
+    print_verify(server, source);
     line("limits", limits(source));
     line("tools", tools(entry.tools));
     if (entry.pivot_call)
@@ -176,6 +178,18 @@ class Report {
                                              : list_text(*profile.scopes));
     else if (!all_scopes(config_.gateway).empty())
       line("scopes", "not given: closed to tokens of --oauth-issuer");
+  }
+
+  void print_verify(const ServerConfig& server, const JsoncMember& source) {
+    if (!server.verify.wanted()) return;
+    line("verifies",
+         fmt::format(
+             "each new build with {}{}",
+             server.verify.from_journal() ? "the calls in the journal" : spelled(source, "verify"),
+             server.verify.gate && server.can_gate() ? "; one that answers differently is held back" : ""));
+    if (server.verify.from_journal()) return;
+    if (const auto kept = read_kept_calls(server.verify.calls); !kept)
+      warn(source, "verify", fmt::format("server \"{}\": {}", server.name, kept.error()));
   }
 
   static std::string_view kind_word(ServerKind kind) {

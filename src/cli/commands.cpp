@@ -8,6 +8,7 @@
 #include "cli/control_command.h"
 #include "cli/doctor.h"
 #include "cli/install.h"
+#include "cli/replay.h"
 
 namespace mcpivot {
 namespace {
@@ -72,6 +73,49 @@ std::function<std::function<int()>()> add_doctor_command(CLI::App& app) {
   };
 }
 
+std::function<std::function<int()>()> add_replay_command(CLI::App& app,
+                                                         const std::vector<std::string>& command) {
+  const auto wish = std::make_shared<ReplayCommand>();
+  auto* replay = add_command(app, "replay", "CALLS [OPTIONS] [-- COMMAND [ARGUMENT...]]",
+                             "Repeat recorded calls against a server, and show which answers differ");
+  auto* calls =
+      replay->add_option("CALLS", wish->which,
+                         "What was recorded: last (the newest session of the journal), a session, or "
+                         "a file that \"mcpivot journal keep\" wrote");
+  calls->required()->option_text(" ");
+  suggest(*calls, {"last"});
+  replay
+      ->add_option("--server", wish->server,
+                   "The server of the config file to ask, and whose calls to repeat. Default: all that were "
+                   "recorded")
+      ->option_text("NAME");
+  replay->add_option("--config", wish->config, "The config file (default: the one that mcpivot would use)")
+      ->option_text("FILE");
+  replay
+      ->add_option("--ignore", wish->ignore,
+                   "What may differ in an answer (repeatable): a path such as structuredContent.time or "
+                   "content[*].text")
+      ->option_text("PATH")
+      ->allow_extra_args(false);
+  replay
+      ->add_option("--safe", wish->safe,
+                   "A tool that is safe to call again, though it isn't marked so (repeatable)")
+      ->option_text("TOOL")
+      ->allow_extra_args(false);
+  replay->add_flag("--unsafe", wish->unsafe, "Repeat every call, also those that may change something");
+  replay->add_option("--timeout", wish->timeout, "How long a call may take (default: 30s)")
+      ->option_text("TIME");
+  replay->add_flag("--json", wish->as_json, "For programs");
+  replay->footer(
+      "The exit code is 0 if all answers are the same, 1 if some differ, 2 if nothing could be "
+      "compared.");
+  return [replay, wish, &command]() -> std::function<int()> {
+    if (!*replay) return {};
+    wish->command = command;
+    return [wish] { return replay_command(*wish); };
+  };
+}
+
 std::function<std::function<int()>()> add_control_commands(CLI::App& app) {
   const auto wish = std::make_shared<ControlWish>();
   std::vector<CLI::App*> commands;
@@ -97,6 +141,8 @@ std::function<std::function<int()>()> add_control_commands(CLI::App& app) {
                          "Start a new generation of a server; the old one serves until it works");
   reload->add_flag("--build", wish->build, "Build it first");
   command("restart", "[SERVER] [OPTIONS]", "Start a new generation of a server, without a build");
+  command("accept", "[SERVER] [OPTIONS]",
+          "Swap in the new build of a server that was held back because its answers differ (\"gate\")");
   command("stop", "[SERVER] [OPTIONS]", "Stop a server and free its program; the next call starts it");
   auto* log = command("logs", "[SERVER] [OPTIONS]", "Show what servers wrote to stderr");
   log->add_flag("-f,--follow", wish->follow, "Print new lines as they come, until Ctrl-C");

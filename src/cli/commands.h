@@ -4,6 +4,8 @@
 #pragma once
 
 #include <functional>
+#include <string>
+#include <vector>
 
 namespace CLI {
 class App;
@@ -15,6 +17,9 @@ namespace mcpivot {
 // given, and is empty otherwise.
 std::function<std::function<int()>()> add_install_commands(CLI::App& app);
 std::function<std::function<int()>()> add_doctor_command(CLI::App& app);
+// `command`: what follows "--", once the command line is parsed.
+std::function<std::function<int()>()> add_replay_command(CLI::App& app,
+                                                         const std::vector<std::string>& command);
 std::function<std::function<int()>()> add_control_commands(CLI::App& app);
 
 }  // namespace mcpivot

@@ -187,6 +187,7 @@ int control_command(const std::string& name, const ControlWish& wish) {
     if (name == "sessions") return sessions(wish);
     json::object which = naming(wish);
     if (name == "stop") which["stop"] = true;
+    if (name == "accept") which["accept"] = true;
     const std::string tool = name == "activate" || name == "deactivate" ? "pivot_" + name
                              : name == "reload" && wish.build           ? "pivot_rebuild"
                                                                         : "pivot_restart";

@@ -7,6 +7,7 @@
 #include <map>
 #include <sstream>
 
+#include "base/files.h"
 #include "base/url.h"
 #include "cli/command_help.h"
 #include "cli/commands.h"
@@ -181,9 +182,10 @@ void check_http_options(const CLI::App& app, ServerConfig& server) {
 
 // The servers are in a file: then no option may be about a single one of them.
 void take_config(const CLI::App& app, GatewayConfig& gateway, bool serves) {
-  for (const char* name : {"--url", "--tools-from", "--name", "--cwd", "--env", "--build", "--watch",
-                           "--no-watch", "--on-save", "--swap", "--replay", "--era", "--drain",
-                           "--call-timeout", "--start-timeout", "--queue-timeout", "--max-message"})
+  for (const char* name :
+       {"--url", "--tools-from", "--name", "--cwd", "--env", "--build", "--watch", "--no-watch", "--on-save",
+        "--swap", "--replay", "--verify", "--gate", "--era", "--drain", "--call-timeout", "--start-timeout",
+        "--queue-timeout", "--max-message"})
     if (app.count(name) > 0 && !(serves && std::string_view(name) == "--drain"))
       throw CLI::ValidationError(name, "is about one server; with a config file, set it there");
   if (!gateway.servers.front().server.command.argv.empty())
@@ -345,6 +347,14 @@ void add_server_options(CLI::App& app, ServerConfig& server, ServerTexts& texts)
                  "TOOL:KEY=VALUE only calls with that argument count")
       ->option_text("TOOL")
       ->allow_extra_args(false);
+  app.add_option("--verify", server.verify.calls,
+                 "Before a new build serves, repeat recorded calls that are safe to repeat, and compare the "
+                 "answers: \"journal\", or a file that \"mcpivot journal keep\" wrote")
+      ->option_text("CALLS");
+  app.add_flag(
+      "--gate", server.verify.gate,
+      "With --verify: if an answer differs, the old server serves until somebody accepts the new one "
+      "(\"mcpivot accept\")");
   app.add_option("--compat", texts.compat,
                  "List this program's control tools instead of pivot_…: mcpflow (recompile), "
                  "mcp-sitter (sitter_status, sitter_kill, …) or mcpflip (gateway_activate, …)")
@@ -396,6 +406,12 @@ void take_texts(const ServerTexts& texts, ServerConfig& server) {
                                     {"--queue-timeout", &server.queue_timeout},
                                     {"--start-after", &server.http.start_after}})
     if (const std::string& text = texts.durations.at(name); !text.empty()) *limit = duration(name, text);
+  if (server.verify.wanted() && !server.verify.from_journal())
+    server.verify.calls = absolute_path(server.verify.calls).lexically_normal().string();
+  if (server.verify.gate && !server.verify.wanted()) throw CLI::ValidationError("--gate", "needs --verify");
+  if (server.verify.gate && !server.http.url.empty())
+    throw CLI::ValidationError("--gate",
+                               "is for processes: a daemon's old build is gone when its new one runs");
   for (const std::string& rule : texts.replay) server.replay.push_back(replay_rule(rule));
   for (const std::string& pattern : server.watch)
     if (auto glob = Glob::compile(pattern); !glob) throw CLI::ValidationError("--watch", glob.error());
@@ -490,6 +506,7 @@ CommandLine::CommandLine() {
       ->option_text(" ");
   others.push_back(add_install_commands(app));
   others.push_back(add_doctor_command(app));
+  others.push_back(add_replay_command(app, server.command.argv));
   completion = add_command(app, "completion", "SHELL", "Print a shell's completion script");
   completion->add_option("SHELL", shell, "bash, zsh or fish")
       ->required()

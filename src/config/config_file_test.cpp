@@ -449,6 +449,7 @@ TEST(ConfigFile, every_key_of_the_table_takes_a_value) {
         return "true";
       case KeyType::text:
       case KeyType::path:
+      case KeyType::calls:
       case KeyType::program:
         return "\"http://h/x\"";
       case KeyType::texts:
@@ -456,6 +457,7 @@ TEST(ConfigFile, every_key_of_the_table_takes_a_value) {
       case KeyType::globs:
       case KeyType::replay:
       case KeyType::tool_globs:
+      case KeyType::answer_paths:
         return "[\"a\"]";
       case KeyType::tool_texts:
       case KeyType::variables:

@@ -64,10 +64,12 @@ json::object value_schema(const Key& key) {
       return {{"type", "boolean"}};
     case KeyType::text:
     case KeyType::path:
+    case KeyType::calls:
       return {{"type", "string"}};
     case KeyType::program:
       return {{"type", "string"}, {"minLength", 1}};
     case KeyType::texts:
+    case KeyType::answer_paths:
     case KeyType::tool_globs:
       return list_of_strings();
     case KeyType::command: {
@@ -156,6 +158,8 @@ std::string type_text(const Key& key) {
       return "string";
     case KeyType::path:
       return "path";
+    case KeyType::calls:
+      return "`journal`, or a path";
     case KeyType::program:
       return "program";
     case KeyType::texts:
@@ -173,6 +177,8 @@ std::string type_text(const Key& key) {
       return "list of tools";
     case KeyType::tool_globs:
       return "list of patterns";
+    case KeyType::answer_paths:
+      return "list of paths";
     case KeyType::tool_names:
       return "object of names";
     case KeyType::time:

@@ -12,6 +12,7 @@
 #include "config/tool_pattern.h"
 #include "config/units.h"
 #include "glob/glob.h"
+#include "mcp/answer_diff.h"
 
 namespace mcpivot {
 namespace {
@@ -150,6 +151,7 @@ void KeyReader::read_value(const Key& key, const JsoncValue& value, const std::s
       return;
     case KeyType::text:
     case KeyType::path:
+    case KeyType::calls:
     case KeyType::program: {
       if (value.kind != Kind::string) return refuse(key, value, where);
       auto filled = text(value, where);
@@ -158,11 +160,13 @@ void KeyReader::read_value(const Key& key, const JsoncValue& value, const std::s
         return problems_.error(value.place,
                                fmt::format("{} is empty; it must be {}", where, allowed_text(key)));
       const bool path = key.type == KeyType::path ||
+                        (key.type == KeyType::calls && *filled != VerifyConfig::journal) ||
                         (key.type == KeyType::program && filled->find('/') != std::string::npos);
       into<std::string>(target) = path ? absolute(std::move(*filled)) : std::move(*filled);
       return;
     }
     case KeyType::tool_globs:
+    case KeyType::answer_paths:
     case KeyType::texts:
     case KeyType::choices:
     case KeyType::command:
@@ -230,6 +234,10 @@ void KeyReader::read_texts(const Key& key, const JsoncValue& value, const std::s
     if (key.type == KeyType::tool_globs) {
       if (const auto pattern = ToolPattern::compile(*filled); !pattern)
         problems_.error(element.place, fmt::format("{}: {}", where, pattern.error()));
+    }
+    if (key.type == KeyType::answer_paths) {
+      if (const auto path = IgnoredPaths::parse({*filled}); !path)
+        problems_.error(element.place, fmt::format("{}: {}", where, path.error()));
     }
     if (key.type == KeyType::choices && std::ranges::find(key.choices, *filled) == key.choices.end())
       problems_.error(element.place, fmt::format("\"{}\" in {} is unknown; it must be {}", *filled, where,

@@ -57,6 +57,12 @@ constexpr std::array timeout_keys{
         .fallback = "10m",
         .words = "How long a build may take",
         .in_server = IN_SERVER(entry.server.build_timeout)},
+    Key{.name = "verify",
+        .type = KeyType::time,
+        .kinds = for_all,
+        .fallback = "2s",
+        .words = "How long `verify` may take, for all calls together; those that are left are not checked",
+        .in_server = IN_SERVER(entry.server.verify.budget)},
 };
 
 constexpr std::array tool_keys{
@@ -201,6 +207,33 @@ constexpr std::array all_server_keys{
         .words = "After each start, repeat the last successful call of these tools; with `TOOL:KEY=VALUE` "
                  "only calls with that argument count",
         .in_server = IN_SERVER(entry.server.replay)},
+    Key{.name = "verify",
+        .type = KeyType::calls,
+        .kinds = for_all,
+        .fallback = "",
+        .words = "Before a new build serves, repeat recorded calls that are safe to repeat, and compare the "
+                 "answers: `journal` for what the journal has, or a file that `mcpivot journal keep` wrote",
+        .in_server = IN_SERVER(entry.server.verify.calls)},
+    Key{.name = "gate",
+        .type = KeyType::flag,
+        .kinds = for_stdio,
+        .fallback = "false",
+        .words = "With `verify`: if an answer differs, the old generation keeps serving until somebody "
+                 "accepts the new one (`mcpivot accept`, or `pivot_rebuild` with `accept`)",
+        .in_server = IN_SERVER(entry.server.verify.gate)},
+    Key{.name = "verify_ignore",
+        .type = KeyType::answer_paths,
+        .kinds = for_all,
+        .fallback = "",
+        .words = "What may differ in answers, for `verify` and `mcpivot replay`: paths such as "
+                 "`structuredContent.time` or `content[*].text`",
+        .in_server = IN_SERVER(entry.server.verify.ignore)},
+    Key{.name = "replay_safe",
+        .type = KeyType::tool_globs,
+        .kinds = for_all,
+        .fallback = "tools with `readOnlyHint: true` and `openWorldHint: false`",
+        .words = "More tools, by their own names, that `verify` and `mcpivot replay` may call again",
+        .in_server = IN_SERVER(entry.server.replay_safe)},
     Key{.name = "max_message",
         .type = KeyType::bytes,
         .kinds = for_all,
@@ -465,6 +498,8 @@ std::string allowed_text(const Key& key) {
       return "a string";
     case KeyType::path:
       return "a string with a path";
+    case KeyType::calls:
+      return "\"journal\", or a string with the path of a file of kept calls";
     case KeyType::program:
       return "a string with a program; its arguments go in \"args\"";
     case KeyType::texts:
@@ -482,6 +517,8 @@ std::string allowed_text(const Key& key) {
       return "a list of tools, each \"TOOL\" or \"TOOL:KEY=VALUE\"";
     case KeyType::tool_globs:
       return "a list of tool names or patterns like [\"read_*\"]";
+    case KeyType::answer_paths:
+      return "a list of paths like [\"content[*].text\"]";
     case KeyType::tool_names:
       return "an object with names as values, each of at most 48 letters, digits, '_' and '-'";
     case KeyType::time:

@@ -53,27 +53,29 @@ using Target =
                  std::map<std::string, Profile>*>;
 
 enum class KeyType : std::uint8_t {
-  ignored,     // known, but meaningless to us
-  flag,        // true or false
-  text,        // a string
-  path,        // a string; relative to the file
-  program,     // the same if it has a slash; otherwise looked up in PATH
-  texts,       // a list of strings
-  command,     // a list of strings, the first of them a program
-  variables,   // an object with strings; numbers, true and false are taken as text
-  headers,     // an object with strings; variables are checked here, and filled in when they are sent
-  globs,       // a list of globs, or one, or false for none
-  replay,      // a list of "TOOL" or "TOOL:KEY=VALUE"
-  tool_globs,  // a list of patterns for tool names
-  tool_names,  // an object: from a tool's name to the one that clients see
-  tool_texts,  // an object: from a tool\'s name to some text
-  time,        // "30s", or a number of seconds
-  bytes,       // "8MB", or a number
-  count,       // a number
-  choice,      // one of a few words
-  choices,     // a list of them
-  group,       // an object with keys of its own
-  named        // an object: from a name to an object with keys of its own
+  ignored,       // known, but meaningless to us
+  flag,          // true or false
+  text,          // a string
+  path,          // a string; relative to the file
+  calls,         // the same, or "journal"
+  program,       // the same if it has a slash; otherwise looked up in PATH
+  texts,         // a list of strings
+  command,       // a list of strings, the first of them a program
+  variables,     // an object with strings; numbers, true and false are taken as text
+  headers,       // an object with strings; variables are checked here, and filled in when they are sent
+  globs,         // a list of globs, or one, or false for none
+  replay,        // a list of "TOOL" or "TOOL:KEY=VALUE"
+  tool_globs,    // a list of patterns for tool names
+  answer_paths,  // a list of paths in answers
+  tool_names,    // an object: from a tool's name to the one that clients see
+  tool_texts,    // an object: from a tool\'s name to some text
+  time,          // "30s", or a number of seconds
+  bytes,         // "8MB", or a number
+  count,         // a number
+  choice,        // one of a few words
+  choices,       // a list of them
+  group,         // an object with keys of its own
+  named          // an object: from a name to an object with keys of its own
 };
 
 // Which servers a key is for, as bits.

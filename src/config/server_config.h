@@ -68,6 +68,19 @@ struct ControlNames {
   bool operator==(const ControlNames&) const = default;
 };
 
+// What each new build is checked with, before it serves.
+struct VerifyConfig {
+  std::string calls{};                // "journal", or a file of kept calls; empty: nothing
+  bool gate = false;                  // a build that answers otherwise waits until somebody accepts that
+  std::vector<std::string> ignore{};  // paths in answers that may be different (mcp/answer_diff.h)
+  std::chrono::milliseconds budget = std::chrono::seconds(2);  // for all calls together
+  bool operator==(const VerifyConfig&) const = default;
+
+  static constexpr std::string_view journal = "journal";
+  bool wanted() const { return !calls.empty(); }
+  bool from_journal() const { return calls == journal; }
+};
+
 struct ServerConfig {
   std::string name;
   HttpConfig http;
@@ -88,6 +101,11 @@ struct ServerConfig {
   Sharing sharing = Sharing::per_client;
   bool for_many = false;  // there are several clients: what one of them does must not affect the others
   std::vector<ReplayRule> replay;
+  VerifyConfig verify;
+  // Patterns: tools that may be called again by ourselves, whatever they say.
+  std::vector<std::string> replay_safe;
+  // The old generation goes on, whatever becomes of the new one.
+  bool can_gate() const { return !is_daemon() && !cli && swap == SwapMode::overlap; }
   std::size_t max_message = 10'000'000;  // longest message to the client, in bytes
 
   std::chrono::milliseconds start_timeout =

@@ -132,6 +132,19 @@ void finish_daemon(Draft& draft, std::span<const Given> given, const Surrounding
   if (find(given, "queue") == nullptr) server.queue_timeout = daemon_queue_timeout;
 }
 
+// What would have no effect is said.
+void check_verify(const ServerConfig& server, std::span<const Given> given, ProblemList& problems) {
+  const auto useless = [&](std::string_view key, std::string_view why) {
+    if (const Given* one = find(given, key))
+      problems.warning(one->place, fmt::format("\"{}\" of server \"{}\" {}", one->name, server.name, why));
+  };
+  if (!server.verify.wanted()) useless("gate", "has no effect without \"verify\"");
+  if (server.verify.gate && server.swap == SwapMode::stop_first)
+    useless("gate",
+            "has no effect with \"swap\": \"stop-first\": the old generation is gone before the new one "
+            "can be checked");
+}
+
 }  // namespace
 
 ServerEntry finish_draft(Draft draft, const JsoncPlace& place, std::span<const Given> given,
@@ -154,6 +167,7 @@ ServerEntry finish_draft(Draft draft, const JsoncPlace& place, std::span<const G
   }
   if (kind != for_http) server.http = {};
   server.sharing = entry.sharing.value_or(Sharing::per_client);
+  check_verify(server, given, problems);
   // A server that is built or watched has its sources next to the file; a client's file has no such keys.
   const bool at_home = !server.build.empty() || !server.watch.empty() || !server.http.start.empty() ||
                        !server.http.stop.empty();

@@ -174,16 +174,23 @@ const ControlTools::Tool* ControlTools::find(std::string_view name) const {
 }
 
 // The arguments as JSON Schema, separated by commas. With a single server, its name isn't an argument.
-std::string ControlTools::properties_of(const Tool& tool, bool with_server) {
+std::string ControlTools::properties_of(const Tool& tool, bool with_server) const {
   std::string properties;
   if (with_server && !tool.server.empty())
     properties = fmt::format(R"("{}":{{"type":"string"}})", tool.server);
   if (!tool.properties.empty())
     properties += fmt::format("{}{}", properties.empty() ? "" : ",", tool.properties);
+  const bool starts_builds = tool.run == &ControlTools::rebuild || tool.run == &ControlTools::restart;
+  if (starts_builds && can_accept())
+    properties += fmt::format(R"({}"accept":{{"type":"boolean"}})", properties.empty() ? "" : ",");
   return properties;
 }
 
 std::string_view ControlTools::description_of(const Tool& tool) const {
+  if (tool.run == &ControlTools::rebuild && tool.of == Compat::none && can_accept())
+    return "Build an MCP server and swap it in if the build and the new server work; the old one serves "
+           "until "
+           "then. accept: swap in the build that was held back because its answers differ.";
   if (tool.run == &ControlTools::call_through && fleet_.call_through() == CallThrough::active)
     return "Call a tool of an active server by its full name.";
   if (tool.run != &ControlTools::restart || powers_.others) return tool.description;

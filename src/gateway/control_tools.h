@@ -128,7 +128,7 @@ class ControlTools {
   bool is_granted(const Tool& tool) const;
   bool calls_through() const;  // whether pivot_call exists here
   std::string_view description_of(const Tool& tool) const;
-  static std::string properties_of(const Tool& tool, bool with_server);
+  std::string properties_of(const Tool& tool, bool with_server) const;
   void answer(const Call& call, const std::string& text, bool failed = false) const;
   void refuse(const Call& call, const std::string& words) const { answer(call, words, true); }
   std::string no_servers() const;
@@ -162,7 +162,12 @@ class ControlTools {
   std::string farewell_text(const Member& member, bool was_active, std::size_t count) const;
   std::string overview() const;
   void index_tools();
-  void reload(const Call& call, Member& member, bool build);
+  // Whether a build can be held back, and so be accepted.
+  bool can_accept() const;
+  enum class Wish : std::uint8_t { build, restart, accept };
+  void reload(const Call& call, Member& member, Wish wish);
+  // True: the call accepts what was held back, and that has been seen to.
+  bool accept(const Call& call);
   using WordsOfStop = std::string (*)(const std::string& server, const Instance::StopResult& stopped);
   void stop(const Call& call, Member& member, WordsOfStop words);
   static Instance::StopResult gathered(const std::vector<Instance::StopResult>& all);

@@ -56,19 +56,36 @@ struct ControlTools::Running {
   }
 };
 
+bool ControlTools::can_accept() const {
+  return std::ranges::any_of(fleet_.members(), [](const auto& member) {
+    const ServerConfig& server = member->entry().server;
+    return server.verify.gate && server.verify.wanted() && server.can_gate();
+  });
+}
+
+bool ControlTools::accept(const Call& call) {
+  if (find_member(call.arguments, "accept") != "true") return false;
+  Member* const member =
+      pick_or_refuse(call, [](const Member& candidate) { return candidate.instance().holds_build(); });
+  if (member != nullptr) reload(call, *member, Wish::accept);
+  return true;
+}
+
 void ControlTools::rebuild(const Call& call) {
+  if (accept(call)) return;
   Member* const member = pick_or_refuse(call, can_build);
   if (member == nullptr) return;
-  if (can_build(*member)) return reload(call, *member, true);
+  if (can_build(*member)) return reload(call, *member, Wish::build);
   const std::string_view restart = member->entry().server.control.restart;
   refuse(call, fmt::format("[mcpivot] \"{}\" has no build command{}.", member->name(),
                            restart.empty() ? "" : fmt::format("; {} restarts it", restart)));
 }
 
 void ControlTools::restart(const Call& call) {
+  if (accept(call)) return;
   Member* const member = pick_or_refuse(call);
   if (member == nullptr) return;
-  if (find_member(call.arguments, "stop") != "true") return reload(call, *member, false);
+  if (find_member(call.arguments, "stop") != "true") return reload(call, *member, Wish::restart);
   stop(call, *member, [](const std::string& server, const Instance::StopResult& stopped) {
     if (!stopped.ok) return fmt::format("[mcpivot] {}.", stopped.how);
     std::string words = fmt::format("[mcpivot] \"{}\" stopped: {}. {}", server, stopped.how, stopped.next);
@@ -104,21 +121,24 @@ void ControlTools::forget(ClientId client) {
     if (running->asker.client == client) running->withdrawn = true;
 }
 
-void ControlTools::reload(const Call& call, Member& member, bool build) {
+void ControlTools::reload(const Call& call, Member& member, Wish wish) {
+  const bool build = wish == Wish::build;
   const auto running = begin(call, member.name());
   running->break_silence();
-  fleet_.reload(member,
-                {.build = build,
-                 .renew = build,
-                 .reason = call.asker.client == fleet_.reader() && !fleet_.steers_all() ? "on request"
-                                                                                        : "from a terminal",
-                 .progress =
-                     [weak = std::weak_ptr(running)](std::string_view line) {
-                       if (const auto still = weak.lock()) still->tell_progress(line);
-                     },
-                 .done = [this, weak = std::weak_ptr(running)](
-                             const ReloadOutcome& outcome) { end(weak.lock(), outcome); },
-                 .whose = running.get()});
+  fleet_.reload(member, {.build = build,
+                         .renew = build,
+                         .accepts = wish == Wish::accept,
+                         .reason = fmt::format("{}{}", wish == Wish::accept ? "accepted " : "",
+                                               call.asker.client == fleet_.reader() && !fleet_.steers_all()
+                                                   ? "on request"
+                                                   : "from a terminal"),
+                         .progress =
+                             [weak = std::weak_ptr(running)](std::string_view line) {
+                               if (const auto still = weak.lock()) still->tell_progress(line);
+                             },
+                         .done = [this, weak = std::weak_ptr(running)](
+                                     const ReloadOutcome& outcome) { end(weak.lock(), outcome); },
+                         .whose = running.get()});
 }
 
 // Of several that were stopped at once, what is worth reporting.

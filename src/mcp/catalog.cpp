@@ -114,4 +114,9 @@ bool is_safe_to_repeat(const Item& tool) {
   return is_true(annotations, "readOnlyHint") || is_true(annotations, "idempotentHint");
 }
 
+bool is_harmless(const Item& tool) {
+  const std::string_view annotations = find_member(tool.json, "annotations");
+  return is_true(annotations, "readOnlyHint") && find_member(annotations, "openWorldHint") == "false";
+}
+
 }  // namespace mcpivot

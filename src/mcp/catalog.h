@@ -68,5 +68,8 @@ Diff compare(const Catalog& before, const Catalog& after);
 
 // Whether a tool declares that calling it again does no harm.
 bool is_safe_to_repeat(const Item& tool);
+// Whether it says that it changes nothing and talks to nobody else, so that it may be called without anybody
+// asking for it.
+bool is_harmless(const Item& tool);
 
 }  // namespace mcpivot

@@ -51,6 +51,7 @@ std::string birth_report(const BirthNews& news) {
   }
   text += news.program;
   for (const std::string& failed : news.failed_replays) text += fmt::format("\nnot replayed: {}.", failed);
+  if (!news.checked.empty()) text += fmt::format("\n{}", news.checked);
   if (!news.no_tools.empty()) text += fmt::format("\nIt has no tools: {}.", news.no_tools);
   return text;
 }
@@ -65,6 +66,20 @@ std::string failure_report(std::string_view server, std::string_view why, std::o
           : fmt::format("[mcpivot] \"{}\" failed to start: {}", server, why);
   if (!next.empty()) text += fmt::format("\n{}", next);
   return text;
+}
+
+std::string held_report(std::string_view server, std::string_view differences, int serving,
+                        const ControlNames& control) {
+  const std::string_view tool = control.rebuild.empty() ? control.restart : control.rebuild;
+  const std::string by_tool =
+      tool.starts_with("pivot_") ? fmt::format("{} with accept: true, or ", tool) : std::string();
+  return fmt::format(
+      "[mcpivot] the new build of \"{}\" is held back, because it answers differently. {}\n"
+      "Generation {} is still serving.\n"
+      "Next: if the new answers are right, accept them ({}\"mcpivot accept {}\" in a terminal); otherwise "
+      "fix "
+      "the code and build again.",
+      server, differences, serving, by_tool, server);
 }
 
 std::string unused_report(std::string_view server, std::string_view life, int number,

@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "config/server_config.h"
 #include "server/connection_record.h"
 
 namespace mcpivot {
@@ -46,13 +47,18 @@ struct BirthNews {
   bool was_guess;                   // until now, clients saw the lists of its last run
   std::string program;              // a line
   std::vector<std::string> failed_replays;
-  std::string no_tools;  // why it has none
+  std::string checked{};  // what came of the recorded calls, see CheckReport
+  std::string no_tools;   // why it has none
 };
 std::string birth_report(const BirthNews& news);
 
 // `serving`: the generation that is still serving. `next`: a line that says what to do; may be empty.
 std::string failure_report(std::string_view server, std::string_view why, std::optional<int> serving,
                            std::string_view next);
+
+// For one that answers otherwise, and waits until somebody accepts that. `differences`: see CheckReport.
+std::string held_report(std::string_view server, std::string_view differences, int serving,
+                        const ControlNames& control);
 
 // For one that was started on request before any client had connected.
 std::string unused_report(std::string_view server, std::string_view life, int number, std::string_view where);

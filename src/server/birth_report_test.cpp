@@ -106,5 +106,31 @@ TEST(BirthReport, one_that_no_client_has_met_says_what_it_waits_for) {
             "connects.");
 }
 
+TEST(BirthReport, says_what_recorded_calls_came_to) {
+  BirthNews told = news();
+  told.checked = "12 of 14 recorded calls answer the same, 2 differ.\n  search: n: 1 → 2";
+  EXPECT_EQ(birth_report(told),
+            "headline\n12 of 14 recorded calls answer the same, 2 differ.\n  search: n: 1 → 2");
+}
+
+TEST(BirthReport, a_build_that_is_held_back_says_how_to_accept_it) {
+  EXPECT_EQ(
+      held_report("dev", "1 of 2 recorded calls answer the same, 1 differs.", 3, ControlNames()),
+      "[mcpivot] the new build of \"dev\" is held back, because it answers differently. 1 of 2 recorded "
+      "calls answer the same, 1 differs.\nGeneration 3 is still serving.\nNext: if the new answers are "
+      "right, "
+      "accept them (pivot_rebuild with accept: true, or \"mcpivot accept dev\" in a terminal); otherwise "
+      "fix the code and build again.");
+  ControlNames without_build;
+  without_build.rebuild = {};
+  EXPECT_NE(held_report("dev", "", 3, without_build).find("(pivot_restart with accept: true, or "),
+            std::string::npos);
+  ControlNames another;
+  another.rebuild = "recompile";
+  EXPECT_NE(held_report("dev", "", 3, another).find("accept them (\"mcpivot accept dev\" in a terminal)"),
+            std::string::npos)
+      << "a tool of another program's takes no such argument";
+}
+
 }  // namespace
 }  // namespace mcpivot

@@ -2,6 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <iterator>
+#include <utility>
+
 #include "mcp/era.h"
 #include "mcp/initialize.h"
 #include "mcp/request_meta.h"
@@ -177,6 +181,28 @@ void Handshake::fetch() {
     self->outcome_.lists = std::move(lists);
     self->replay_from(0);
   });
+}
+
+bool Handshake::make_up_for(std::vector<Replay::Call> calls, const Outcome& outcome) {
+  const auto is_in = [](const std::vector<Replay::Call>& list, const Replay::Call& call) {
+    return std::ranges::any_of(list, [&](const Replay::Call& other) {
+      return other.method == call.method && other.params == call.params;
+    });
+  };
+  std::ranges::move(std::exchange(calls_, {}), std::back_inserter(made_));
+  std::erase_if(made_, [&](const Replay::Call& call) {
+    if (is_in(calls, call)) return false;
+    if (call.method == "resources/subscribe" && takes(era_, outcome.initialize_result, call.method))
+      generation_.inquire("resources/unsubscribe", call.params, [](const Message&) {});
+    return true;
+  });
+  std::erase_if(calls, [&](const Replay::Call& call) { return is_in(made_, call); });
+  if (calls.empty()) return false;
+  const auto keep = shared_from_this();
+  calls_ = std::move(calls);
+  outcome_ = {.initialize_result = outcome.initialize_result, .lists = {}, .failed_replays = {}};
+  replay_from(0);
+  return true;
 }
 
 bool Handshake::finish_without_replay(std::string_view why) {

@@ -62,6 +62,10 @@ class Handshake : public std::enable_shared_from_this<Handshake> {
   void withdraw() { generation_.drop_inquiry(opening_); }
   // Time is up. True: only replayed calls were missing, and the handshake ends successfully without them.
   bool finish_without_replay(std::string_view why);
+  // What clients have told the predecessor since it was done: `calls` are what counts now. True: some of them
+  // were not made yet, and are made, after which it is done again, with what failed of them. `outcome` is the
+  // first one.
+  bool make_up_for(std::vector<Replay::Call> calls, const Outcome& outcome);
   // The call that is being replayed, if any.
   const Replay::Call* replaying() const { return replaying_ < calls_.size() ? &calls_[replaying_] : nullptr; }
 
@@ -74,6 +78,7 @@ class Handshake : public std::enable_shared_from_this<Handshake> {
   std::string hello_;
   Era era_;
   std::vector<Replay::Call> calls_;
+  std::vector<Replay::Call> made_;                        // before them
   std::size_t replaying_ = static_cast<std::size_t>(-1);  // index into calls_
   std::int64_t inquiry_ = 0;                              // of the replayed call, or of the handshake
   MayMake may_make_;

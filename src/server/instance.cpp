@@ -322,6 +322,7 @@ std::vector<std::string> Instance::stderr_for_clients(int generation) const {
 
 void Instance::on_said(Generation& from, ToClient& said) {
   const Message& message = said.message;
+  if (keep_from_clients(from, message)) return;
   const bool traced = said.to.client != ClientId::nobody;  // to one of those who share it
   if (message.kind == Kind::request && !(traced ? can_ask(said.to.client) : clients_.has(client())))
     return answer_question(from, said);
@@ -402,6 +403,7 @@ Status Instance::status() const {
   status.waiting = waiting_.size() + turns_.size();
   status.draining = leaving_.size();
   status.past = past_;
+  if (const CheckReport* const held = source_.held()) status.held = held->summary();
   status.usage = Usage::of(counts_);
   if (build_) status.building = world_.timers().since(build_began_);
   status.tools = catalog().list(ListKind::tools).size();

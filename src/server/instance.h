@@ -31,6 +31,7 @@
 #include "server/reload_rounds.h"
 #include "server/replay.h"
 #include "server/status.h"
+#include "server/verification.h"
 #include "server/waiting_room.h"
 #include "server/world.h"
 
@@ -102,6 +103,13 @@ class Instance final : private Generation::Owner {
     virtual bool unsettled(bool look) const = 0;
     // The call counts of all instances, including those that have ended.
     virtual CallCounts counts() const = 0;
+    // A build that answers otherwise than the one before, and waits until somebody accepts that; null: none.
+    virtual const CheckReport* held() const = 0;
+    virtual void hold(CheckReport report) = 0;
+    // Somebody has: its answers are the right ones from now on. Or a newer generation serves anyway.
+    virtual void accept(const CheckReport& report) = 0;
+    virtual void drop_held() = 0;
+    virtual const AcceptedAnswers& accepted() const = 0;
   };
 
   // The others must outlive it.
@@ -188,6 +196,8 @@ class Instance final : private Generation::Owner {
   };
   // Starts a new generation, after a build if asked for. Joins a reload that is already under way.
   void reload(Reload reload);
+  // Whether a build waits until somebody accepts it: Reload::accepts.
+  bool holds_build() const { return source_.held() != nullptr; }
   // Whoever asked no longer wants it: a build under way is stopped if nobody else waits for it.
   void cancel_reload(const void* whose);
   // Stops it and, with `others`, other processes of this user that run its program, if that is the user's
@@ -287,6 +297,10 @@ class Instance final : private Generation::Owner {
     bool asks_era = false;                         // it is being asked whether it accepts the modern one
     bool was_asked_era = false;                    // and may have treated that as its first message
     std::array<bool, all_lists.size()> changed{};  // lists that changed since we asked for them
+    Handshake::Outcome outcome{};                  // while it is checked
+    std::shared_ptr<Verification> check{};
+    std::optional<CheckReport> checked{};  // what came of that
+    int made_up = 0;                       // how often it was told what clients said meanwhile
     Alarm overdue;
     Alarm silence;  // it hasn't answered anything
   };
@@ -348,6 +362,12 @@ class Instance final : private Generation::Owner {
   void on_silence();
   void on_handshake(const Handshake& by, std::expected<Handshake::Outcome, Handshake::Failure> outcome);
   void on_born(Handshake::Outcome outcome);
+  void check();
+  void on_checked(CheckReport report);
+  void make_up();
+  void end_check();
+  bool shows_values() const;
+  bool keep_from_clients(Generation& from, const Message& said);
   Era era_to_try() const;
   bool may_switch_era() const;
   void switch_era(std::string why);

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "log/log.h"
@@ -302,6 +303,10 @@ void Instance::on_handshake(const Handshake& by,
 
 void Instance::on_born(Handshake::Outcome outcome) {
   late_replay_.clear();
+  if (birth_->checked) {
+    std::ranges::move(outcome.failed_replays, std::back_inserter(birth_->outcome.failed_replays));
+    return make_up();
+  }
   // A server that can't list what its predecessor offered doesn't replace it.
   if (const FetchedLists::Refusal* const worse = offer_.why_worse(outcome.lists.refusals))
     return birth_failed(worse->why, true, worse->final);
@@ -313,8 +318,12 @@ void Instance::on_born(Handshake::Outcome outcome) {
   eras_futile_ = false;
   tell_era_askers();
   const int birth = birth_->number;
-  happens(Life::Born{birth}, [this, birth, outcome = std::move(outcome)]() mutable {
-    if (birth_ && birth_->number == birth) swap_in(std::move(outcome));
+  const bool checks =
+      config_->verify.wanted() && reloads_.round() == Life::Round::bears && reloads_.wants_check();
+  happens(Life::Born{birth, checks}, [this, birth, checks, outcome = std::move(outcome)]() mutable {
+    if (!birth_ || birth_->number != birth) return;
+    if (!checks) return swap_in(std::move(outcome));
+    birth_->outcome = std::move(outcome);
   });
 }
 
@@ -428,10 +437,16 @@ void Instance::swap_in(Handshake::Outcome outcome) {
       .was_guess = change.was_guess,
       .program = change.first ? std::string() : program_line(file_before, change.version_before),
       .failed_replays = std::move(outcome.failed_replays),
+      .checked = birth->checked ? birth->checked->text(shows_values()) : std::string(),
       .no_tools = why_no_tools(outcome.lists.refusals)};
   const bool worth_telling =
       news && (change.was_missing || !unchanged || current_->backend().news_if_unchanged());
-  tell_birth(birth_report(told), worth_telling || !told.no_tools.empty());
+  const bool differs = birth->checked && !birth->checked->differ.empty();
+  if (birth->checked) past_.last_check = birth->checked->summary();
+  source_.drop_held();
+  // What the model is told now is what the next build is compared with; a file stays what it is.
+  if (differs && config_->verify.from_journal()) source_.accept(*birth->checked);
+  tell_birth(birth_report(told), worth_telling || differs || !told.no_tools.empty());
   for (const ListKind kind : all_lists) {
     // Templates are announced with the resources.
     if (kind == ListKind::templates && offer_.announces(change, ListKind::resources, news)) continue;

@@ -114,6 +114,8 @@ void Instance::perform(const Life::Effect& effect) {
       return end_unused_round();
     case Life::Do::end_birth:
       return abandon_birth();
+    case Life::Do::check:
+      return check();
     case Life::Do::end_current:
       if (current_) current_->end(patience_);
       return;

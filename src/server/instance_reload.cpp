@@ -20,6 +20,13 @@ void Instance::reload(Reload reload) {
   if (ends())
     return reload.done(
         {false, fmt::format("[mcpivot] \"{}\" {}: {}", config_->name, manner().absent, trouble())});
+  if (reload.accepts) {
+    const CheckReport* const held = source_.held();
+    if (held == nullptr)
+      return reload.done({false, fmt::format("[mcpivot] no build of \"{}\" is held back.", config_->name)});
+    source_.accept(*held);
+    reload.changed = true;
+  }
   if (source_.unsettled(true)) take_up_saves(reload);
   if (reload.build || reload.changed) announce(reload);
   const bool saves_are_seen = config_->watching && !config_->watch.empty();
@@ -47,6 +54,7 @@ void Instance::take_up_saves(Reload& reload) const {
   reload.build = can_build();
   reload.renew = true;
   reload.changed = reload.saved = true;
+  reload.accepts = false;  // nobody has seen that yet
 }
 
 void Instance::announce(Reload& reload) {

@@ -64,7 +64,7 @@ Life::Effects Life::next(const Facts& facts) {
 
 // Unless one is under way, or isn't possible.
 void Life::bear(const std::string& reason) {
-  if (next_ == Next::birth || facts_.held || is<Leaving>()) return;
+  if (bears() || facts_.held || is<Leaving>()) return;
   drop_back_off();
   next_ = Next::nothing;
   if (!facts_.overlaps) {  // it can't run twice, nor during a build
@@ -86,7 +86,7 @@ void Life::bear(const std::string& reason) {
 
 // The birth under way may be older than what is wanted.
 void Life::bear_again(const std::string& reason) {
-  const bool ends_one = next_ == Next::birth;
+  const bool ends_one = bears();
   drop_birth();
   if (ends_one && !facts_.overlaps) facts_.others = true;
   bear(reason);
@@ -99,8 +99,8 @@ void Life::drop_back_off() {
 }
 
 void Life::drop_birth() {
-  if (next_ == Next::birth) do_(Do::end_birth);
-  if (next_ == Next::birth || next_ == Next::room) next_ = Next::nothing;
+  if (bears()) do_(Do::end_birth);
+  if (bears() || next_ == Next::room) next_ = Next::nothing;
 }
 
 // Cancels whatever was to come next.
@@ -142,6 +142,22 @@ void Life::on(const Due& event) {
 
 void Life::on(const Born& event) {
   if (!is_under_way(event.birth)) return;
+  if (event.checks) {
+    next_ = Next::check;
+    return do_(Do::check);
+  }
+  next_ = Next::nothing;
+  state_ = Ready{};
+}
+
+// One that answers otherwise is still better than none.
+void Life::on(const Checked& event) {
+  if (next_ != Next::check || event.birth != births_) return;
+  if (event.held && has_current()) {
+    drop_birth();
+    if (facts_.round != Round::builds) do_(Do::fail_round, event.words);
+    return;
+  }
   next_ = Next::nothing;
   state_ = Ready{};
 }
@@ -189,7 +205,7 @@ void Life::on(const RoundBegins& event) {
   if (event.renews) return renew(event.reason);
   facts_.round = Round::bears;
   if (facts_.comes_and_goes) {  // a session can't be older than what was asked for
-    if (next_ == Next::birth) return do_(Do::join_birth);
+    if (bears()) return do_(Do::join_birth);
     return bear(event.reason);
   }
   bear_again(event.reason);

@@ -60,7 +60,8 @@ class Life {
     nothing,
     room,   // a birth, once the earlier generations are gone
     later,  // a birth, after a delay
-    birth   // one is under way
+    birth,  // one is under way
+    check   // it is there, and recorded calls are put to it before it may serve
   };
 
   // --- what happens
@@ -90,7 +91,15 @@ class Life {
   };
   // The birth under way succeeded, failed, or must be retried soon, which isn't a failure.
   struct Born {
-    int birth;  // which one: births()
+    int birth;            // which one: births()
+    bool checks = false;  // recorded calls are to be put to it first
+  };
+  // They have been. `held`: it answers otherwise, and must not take another's place before somebody accepts
+  // that.
+  struct Checked {
+    int birth;
+    bool held = false;
+    std::string words{};  // for those who wait for it, if it is held
   };
   struct BirthFailed {
     int birth;
@@ -122,8 +131,8 @@ class Life {
     std::string words;
   };
   using Event =
-      std::variant<Wanted, Needed, Due, RoundWaits, RoundBegins, Built, BuildFailed, Born, BirthFailed,
-                   BirthPostponed, Lost, Ended, Stop, Rest, Configured, Retired, Farewell>;
+      std::variant<Wanted, Needed, Due, RoundWaits, RoundBegins, Built, BuildFailed, Born, Checked,
+                   BirthFailed, BirthPostponed, Lost, Ended, Stop, Rest, Configured, Retired, Farewell>;
 
   // --- the facts at that time
 
@@ -148,6 +157,7 @@ class Life {
     start,           // a generation, for this reason
     join_birth,      // those who wait for a generation wait for the one under way
     end_birth,       // the birth under way isn't wanted any more
+    check,           // recorded calls are put to it
     end_current,     // it is asked to end
     detach_current,  // the same, and it is no longer the current one
     drain_current,   // the same, when it has finished its calls
@@ -213,6 +223,7 @@ class Life {
   void on(const Built& event);
   void on(const BuildFailed& event);
   void on(const Born& event);
+  void on(const Checked& event);
   void on(const BirthFailed& event);
   void on(const BirthPostponed& event);
   void on(const Lost& event);
@@ -227,7 +238,9 @@ class Life {
   void bear_again(const std::string& reason);
   void make_room();
   void renew(const std::string& reason);
-  bool is_under_way(int birth) const { return next_ == Next::birth && birth == births_; }
+  // Also one that is being checked.
+  bool bears() const { return next_ == Next::birth || next_ == Next::check; }
+  bool is_under_way(int birth) const { return bears() && birth == births_; }
   void drop_back_off();
   void drop_birth();
   void drop_plans();

@@ -27,10 +27,10 @@ struct NamedEvent {
 
 std::string name_of(Do what) {
   constexpr auto names = std::to_array<const char*>(
-      {"start",         "join birth",  "end birth",    "end current",     "detach current", "drain current",
-       "end others",    "build",       "stop build",   "begin round",     "renew",          "fail round",
-       "give up round", "back off",    "look again",   "cancel back-off", "release",        "refuse waiting",
-       "settle",        "stop daemon", "tell stopped", "tell gone"});
+      {"start",          "join birth",    "end birth",   "check",        "end current",     "detach current",
+       "drain current",  "end others",    "build",       "stop build",   "begin round",     "renew",
+       "fail round",     "give up round", "back off",    "look again",   "cancel back-off", "release",
+       "refuse waiting", "settle",        "stop daemon", "tell stopped", "tell gone"});
   static_assert(names.size() == static_cast<std::size_t>(Do::tell_gone) + 1);
   return names[static_cast<std::size_t>(what)];
 }
@@ -39,8 +39,8 @@ std::string name_of(const Life& life) {
   constexpr auto states =
       std::to_array<const char*>({"stopped", "starting", "ready", "ending", "failed", "leaving"});
   static_assert(states.size() == std::variant_size_v<Life::State>);
-  constexpr auto comings =
-      std::to_array<const char*>({"", ", next: when there is room", ", next: later", ", next: birth"});
+  constexpr auto comings = std::to_array<const char*>(
+      {"", ", next: when there is room", ", next: later", ", next: birth", ", next: check"});
   std::string name = states[life.state().index()];
   if (const auto* const ending = life.get<Life::Ending>())
     name += std::to_array<const char*>(
@@ -61,6 +61,9 @@ std::vector<NamedEvent> all_events() {
       {"the build is done", Life::Built{}, Round::bears},
       {"the build failed", Life::BuildFailed{}, Round::builds},
       {"born", Life::Born{1}},
+      {"born, to be checked", Life::Born{1, true}, Round::bears},
+      {"checked", Life::Checked{}, Round::bears},
+      {"checked, to be held", Life::Checked{1, true, {}}, Round::bears},
       {"the birth failed", Life::BirthFailed{0, {}, true, {}}},
       {"the server says no", Life::BirthFailed{0, {}, true, {}, true}},
       {"the birth is postponed", Life::BirthPostponed{}},
@@ -78,6 +81,7 @@ std::vector<NamedEvent> all_events() {
 // Events about a birth are about the last one.
 Life::Event about(const Life& life, Life::Event event) {
   if (auto* const born = std::get_if<Life::Born>(&event)) born->birth = life.births();
+  if (auto* const checked = std::get_if<Life::Checked>(&event)) checked->birth = life.births();
   if (auto* const failed = std::get_if<Life::BirthFailed>(&event)) failed->birth = life.births();
   if (auto* const postponed = std::get_if<Life::BirthPostponed>(&event)) postponed->birth = life.births();
   return event;
@@ -98,8 +102,10 @@ bool can_happen(const Life& life, const Life::Event& event, const Facts& facts) 
   if (is(std::type_identity<Life::Lost>())) return life.is<Life::Ready>();
   if (is(std::type_identity<Life::Ended>())) return life.is<Life::Ending>();
   if (const auto* const stop = std::get_if<Life::Stop>(&event)) return stop->at_once == facts.comes_and_goes;
-  const bool of_birth = is(std::type_identity<Life::Born>()) || is(std::type_identity<Life::BirthFailed>());
-  if (of_birth) return life.coming() == Next::birth;
+  if (is(std::type_identity<Life::Born>())) return life.coming() == Next::birth;
+  if (is(std::type_identity<Life::Checked>())) return life.coming() == Next::check;
+  if (is(std::type_identity<Life::BirthFailed>()))
+    return life.coming() == Next::birth || life.coming() == Next::check;
   if (is(std::type_identity<Life::BirthPostponed>()))
     return life.coming() == Next::birth && facts.comes_and_goes;
   if (is(std::type_identity<Life::Due>())) return life.coming() == Next::later || facts.comes_and_goes;

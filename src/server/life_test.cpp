@@ -113,6 +113,83 @@ TEST(Life, a_birth_that_succeeds_makes_it_ready) {
   EXPECT_EQ(life.trouble(), "");
 }
 
+// --- checks
+
+Life checking() {  // one serves, and the next is being checked
+  Life life = reborn();
+  life.on(Life::Born{2, true}, with(plain, Round::bears));
+  return life;
+}
+
+TEST(Life, what_is_to_be_checked_is_checked_before_it_serves) {
+  Life life = reborn();
+  EXPECT_THAT(does(life, Life::Born{2, true}, with(plain, Round::bears)), ElementsAre(Do::check));
+  EXPECT_EQ(life.coming(), Next::check);
+  EXPECT_TRUE(life.is<Life::Ready>()) << "the old one serves";
+  EXPECT_THAT(does(life, Life::Needed{}), IsEmpty());
+  EXPECT_THAT(does(life, Life::Checked{1}), IsEmpty()) << "of another birth";
+  EXPECT_EQ(life.coming(), Next::check);
+  EXPECT_THAT(does(life, Life::Checked{2}, with(plain, Round::bears)), IsEmpty());
+  EXPECT_EQ(life.coming(), Next::nothing);
+  EXPECT_TRUE(life.is<Life::Ready>());
+}
+
+TEST(Life, what_was_never_checked_is_not_taken_for_it) {
+  Life life = reborn();
+  EXPECT_THAT(does(life, Life::Checked{2, true, "held"}, with(plain, Round::bears)), IsEmpty());
+  EXPECT_EQ(life.coming(), Next::birth);
+}
+
+TEST(Life, one_that_is_held_ends_and_the_old_one_serves_on) {
+  Life life = checking();
+  EXPECT_EQ(life.on(Life::Checked{2, true, "2 differ"}, with(plain, Round::bears)),
+            (Life::Effects{{Do::end_birth, ""}, {Do::fail_round, "2 differ"}}));
+  EXPECT_TRUE(life.is<Life::Ready>());
+  EXPECT_EQ(life.coming(), Next::nothing);
+  EXPECT_THAT(follows(life), IsEmpty()) << "it is not tried again by itself";
+}
+
+TEST(Life, who_waits_for_a_build_is_not_told_of_the_one_before_that_is_held) {
+  Life life = checking();
+  EXPECT_THAT(does(life, Life::Checked{2, true, "2 differ"}, with(plain, Round::builds)),
+              ElementsAre(Do::end_birth));
+}
+
+TEST(Life, where_nothing_serves_any_more_nothing_is_held) {
+  Life life = checking();
+  EXPECT_THAT(does(life, Life::Lost{"it was killed"}, with(plain, Round::bears)), IsEmpty());
+  EXPECT_EQ(life.coming(), Next::check);
+  EXPECT_THAT(does(life, Life::Checked{2, true, "2 differ"}, with(plain, Round::bears)), IsEmpty());
+  EXPECT_TRUE(life.is<Life::Ready>());
+}
+
+TEST(Life, one_that_dies_during_its_check_has_failed_and_the_old_one_serves_on) {
+  Life life = checking();
+  EXPECT_THAT(does(life, Life::BirthFailed{2, "it was killed", true, "words"}, with(plain, Round::bears)),
+              ElementsAre(Do::fail_round));
+  EXPECT_TRUE(life.is<Life::Ready>());
+  EXPECT_EQ(life.coming(), Next::nothing);
+}
+
+TEST(Life, a_check_ends_with_what_it_checks) {
+  for (const Life::Event& event :
+       {Life::Event(Life::Stop{"stopped", false}), Life::Event(Life::Configured{}),
+        Life::Event(Life::Retired{"taken out"}), Life::Event(Life::Farewell{"mcpivot ends"})}) {
+    Life life = checking();
+    EXPECT_THAT(kinds(life.on(event, with(plain, Round::bears))), testing::Contains(Do::end_birth));
+    EXPECT_EQ(life.coming(), Next::nothing);
+    EXPECT_THAT(does(life, Life::Checked{2}, with(plain, Round::bears)), IsEmpty());
+  }
+}
+
+TEST(Life, a_reload_during_a_check_starts_another_one) {
+  Life life = checking();
+  EXPECT_THAT(does(life, Life::RoundBegins{.builds = false, .renews = false, .reason = "on request"},
+                   with(plain, Round::bears)),
+              ElementsAre(Do::end_birth, Do::start));
+  EXPECT_EQ(life.coming(), Next::birth);
+}
+
 TEST(Life, a_server_that_says_no_is_not_asked_again_before_somebody_needs_it) {
   Life life = starting(daemon);
   EXPECT_EQ(

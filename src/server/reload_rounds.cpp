@@ -68,6 +68,11 @@ bool ReloadRounds::changes_server() const {
   return std::ranges::any_of(now_, [](const Reload& reload) { return reload.build || reload.changed; });
 }
 
+bool ReloadRounds::wants_check() const {
+  return std::ranges::any_of(
+      now_, [](const Reload& reload) { return (reload.build || reload.changed) && !reload.accepts; });
+}
+
 bool ReloadRounds::follows_saves() const {
   return std::ranges::all_of(now_, &Reload::saved);
 }

@@ -28,6 +28,7 @@ struct Reload {
   bool renew = false;                                   // the daemon too, not only the session with it
   bool changed = false;                                 // the server has changed, for other instances as well
   bool saved = false;                                   // because a file was saved
+  bool accepts = false;                                 // what was held back: it isn't checked again
   std::string reason;                                   // "on request"
   std::function<void(std::string_view line)> progress;  // may be empty
   std::function<void(const ReloadOutcome&)> done;
@@ -67,6 +68,8 @@ class ReloadRounds {
   bool wants_renewal() const;
   // Whether it changes the server for all its instances.
   bool changes_server() const;
+  // Whether that is to be checked: not what somebody has accepted.
+  bool wants_check() const;
   // Nobody in it asked for more than the saved changes.
   bool follows_saves() const;
   // The reason of whoever began it.

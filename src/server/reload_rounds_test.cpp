@@ -130,5 +130,16 @@ TEST_F(ReloadRoundsTest, if_there_is_no_next_round_everybody_is_told_at_once) {
   EXPECT_EQ(told(), "a:stopped late:stopped ");
 }
 
+TEST_F(ReloadRoundsTest, what_changes_the_server_is_checked_unless_somebody_has_accepted_it) {
+  restart("a");
+  EXPECT_FALSE(rounds_.wants_check()) << "it is the same program";
+  Reload accepted = wants("b", false);
+  accepted.changed = accepted.accepts = true;
+  rounds_.join(std::move(accepted), true, false);
+  EXPECT_FALSE(rounds_.wants_check());
+  rebuild("c");
+  EXPECT_TRUE(rounds_.wants_check()) << "there may be more in it now";
+}
+
 }  // namespace
 }  // namespace mcpivot

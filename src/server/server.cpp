@@ -88,6 +88,11 @@ CallCounts Server::counts() const {
   return all;
 }
 
+void Server::accept(const CheckReport& report) {
+  for (const CheckReport::Difference& difference : report.differ)
+    if (!difference.is_gone()) accepted_.add(difference.call.key(), difference.now, world_.timers().date());
+}
+
 std::vector<Instance*> Server::by_use() const {
   std::vector<Instance*> all;
   std::ranges::copy_if(instances_, std::back_inserter(all),

@@ -72,6 +72,11 @@ class Server final : public Instance::Source {
   void change_ends(Changes::Id id, bool ok) override;
   bool unsettled(bool look) const override;
   CallCounts counts() const override;
+  const CheckReport* held() const override { return held_ ? &*held_ : nullptr; }
+  void hold(CheckReport report) override { held_ = std::move(report); }
+  void accept(const CheckReport& report) override;
+  void drop_held() override { held_.reset(); }
+  const AcceptedAnswers& accepted() const override { return accepted_; }
 
  private:
   void tell_if_over();
@@ -84,6 +89,8 @@ class Server final : public Instance::Source {
   SharedBuild builds_;
   Changes changes_;
   CallCounts ended_;  // of instances that have ended
+  AcceptedAnswers accepted_;
+  std::optional<CheckReport> held_;
   std::unique_ptr<SourceWatch> watch_;
   mutable Clock::Time looked_{};  // about when we last checked for kernel events
   bool unseen_ = false;           // something was saved, but the watch that saw it is gone

@@ -63,6 +63,8 @@ std::string Status::text() const {
   }
   if (past.builds > 0) line("builds", fmt::format("{} ({} failed)", past.builds, past.failed_builds));
   line("last build", past.last_build);
+  line("last check", past.last_check);
+  line("held back", held);
   line("tools", std::to_string(tools));
   line("last restart changed", past.last_diff);
   for (const auto& [key, value] : more) line(key, value);

@@ -33,6 +33,7 @@ struct History {
   int builds = 0;
   int failed_builds = 0;
   std::string last_build;
+  std::string last_check;  // what came of recorded calls that were put to the last new generation
 };
 
 // How its tools are used.
@@ -72,6 +73,7 @@ struct Status {
   Usage usage;
   std::size_t tools = 0;
   std::string untold;                                     // notices that no answer has carried yet
+  std::string held;                                       // what differs in a build that waits to be accepted
   std::vector<std::pair<std::string, std::string>> more;  // specific to this kind of server
 
   // The state in a word: a daemon that can't be reached hasn't failed, it is away. One that is up but refuses

@@ -17,7 +17,8 @@ constexpr milliseconds farewell{200};
 
 }  // namespace
 
-Trial::Trial(World& world, ServerConfig config) : world_(world), deadline_(world.timers()) {
+Trial::Trial(World& world, ServerConfig config, User* user)
+    : world_(world), user_(user), deadline_(world.timers()) {
   config.passes_stderr = false;
   config_ = std::make_shared<const ServerConfig>(std::move(config));
 }
@@ -52,6 +53,7 @@ void Trial::shake_hands(Era era) {
 void Trial::on_handshake(std::expected<Handshake::Outcome, Handshake::Failure> outcome) {
   if (outcome) {
     settle(std::move(*outcome));
+    if (user_ != nullptr && outcome_) return user_->on_ready(*generation_);
   } else if (outcome.error().refused && may_switch_era()) {
     refusal_ = std::move(outcome.error().why);
     starts_over_ = true;
@@ -92,15 +94,23 @@ void Trial::keep_for_next_run() const {
   cache.save(eras);
 }
 
+void Trial::end() {
+  if (generation_ && !generation_->dead() && !generation_->ending()) generation_->end(farewell);
+}
+
 void Trial::on_said(Generation& from, ToClient& said) {
   const Message& request = said.message;
   if (request.kind != Kind::request) return;
+  if (user_ != nullptr) return user_->on_question(from, request);
   from.answer(error_answer(request.text(request.id), code::connection_closed, "no client is connected"));
 }
 
 void Trial::on_death(Generation& generation, const Backend::Ending& ending) {
   const bool opened = handshake_ && handshake_->opened();
   handshake_.reset();
+  if (settled_ && outcome_ && !generation.ending())
+    death_ =
+        fmt::format("{} after {}", ending.how, duration_text(world_.timers().since(generation.started())));
   std::string why = fmt::format("it {}{}", ending.how, generation.backend().manner().unborn);
   // Some servers exit at a first message that they don't know.
   if (!starts_over_ && !opened && !ending.unreachable && !ending.from_outside && may_switch_era()) {
@@ -118,7 +128,8 @@ bool Trial::may_switch_era() const {
 
 // The first failure is the one that is reported.
 std::string Trial::stderr_text() const {
-  return telling_lines(ring_.lines_of(1));
+  const int told = death_.empty() ? 1 : static_cast<int>(births_);
+  return telling_lines(ring_.lines_of(told));
 }
 
 }  // namespace mcpivot

@@ -1,6 +1,6 @@
-// Starts a server once, as a client would, to see whether it works: it does the handshake, lists what it
-// offers, and is ended. Unlike an Instance, it retries nothing except in the other protocol era, uses no
-// cache, and keeps what the process wrote to stderr to itself.
+// Starts a server once, as a client would, to see whether it works: it shakes hands, says what it offers, is
+// used if somebody wants to, and is ended. Unlike an Instance it tries nothing twice but the other protocol
+// era, remembers no earlier run, and keeps what the process wrote to stderr to itself.
 //
 // The owner waits for the end, and then looks at the outcome. One thread.
 #pragma once
@@ -18,11 +18,27 @@ namespace mcpivot {
 
 class Trial final : private Generation::Owner {
  public:
-  // For a daemon, it only connects; it neither starts nor stops it.
-  Trial(World& world, ServerConfig config);
+  // Who uses a server that is ready.
+  class User {
+   public:
+    virtual ~User() = default;
+    // Until end() is called, or the server has died.
+    virtual void on_ready(Generation& generation) = 0;
+    // Its server asks its client something.
+    virtual void on_question(Generation& from, const Message& question) = 0;
+  };
+
+  // A daemon is connected to; it is neither started nor stopped. Without a user, it is ended when it is
+  // ready.
+  Trial(World& world, ServerConfig config, User* user = nullptr);
 
   // `hello` is the params of `initialize`. `gone` is called once, when nothing of the server is left.
   void start(std::string_view hello, std::chrono::milliseconds patience, std::function<void()> gone);
+
+  // It has been used enough.
+  void end();
+  // How it died while it was used: "was killed by SIGSEGV after 45 ms"; empty: it didn't.
+  const std::string& death() const { return death_; }
 
   const ServerConfig& config() const { return *config_; }
   // The error says why it wasn't ready, in a sentence.
@@ -52,6 +68,7 @@ class Trial final : private Generation::Owner {
   void keep_for_next_run() const;
 
   World& world_;
+  User* user_;
   Clients nobody_;
   ConfigRef config_;
   OutputRing ring_;
@@ -68,6 +85,7 @@ class Trial final : private Generation::Owner {
   std::chrono::milliseconds took_{0};
   std::expected<Handshake::Outcome, std::string> outcome_ = std::unexpected("it has not been started");
   std::uint64_t births_ = 0;
+  std::string death_;
   bool settled_ = false;
 };
 

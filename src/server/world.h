@@ -14,6 +14,7 @@
 
 #include "server/backend.h"
 #include "server/build.h"
+#include "server/checked_call.h"
 #include "server/clients.h"
 #include "server/daemon_keeper.h"
 #include "server/files.h"
@@ -39,6 +40,8 @@ class World {
   virtual std::unique_ptr<DaemonKeeper> make_keeper(const ConfigRef& config) = 0;
   virtual std::unique_ptr<SourceWatch> watch_sources(const ServerConfig& config,
                                                      SourceWatch::Handlers handlers) = 0;
+  // The recorded calls that the configuration (`verify`) names: some hundreds of the newest at most.
+  virtual void calls_to_check(const ServerConfig& config, std::function<void(CallsToCheck)> then) = 0;
   // A text that nobody can guess: 32 letters and digits.
   virtual std::string secret() = 0;
   // Ends every process of this user that runs this program, except us and our ancestors. `done` gets those

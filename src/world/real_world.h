@@ -4,6 +4,7 @@
 #include "link/pipe_link.h"
 #include "proc/guard.h"
 #include "server/world.h"
+#include "world/calls_reader.h"
 #include "world/loop_timers.h"
 #include "world/real_files.h"
 
@@ -12,7 +13,7 @@ namespace mcpivot {
 class RealWorld final : public World {
  public:
   // Both must outlive it.
-  RealWorld(LinkContext& context, Guard& guard) : context_(context), guard_(guard), timers_(context.loop) {}
+  RealWorld(LinkContext& context, Guard& guard) : context_(context), guard_(guard), timers_(context.loop), calls_reader_(context.loop) {}
 
   Timers& timers() override { return timers_; }
   Files& files() override { return files_; }
@@ -24,6 +25,9 @@ class RealWorld final : public World {
   std::unique_ptr<DaemonKeeper> make_keeper(const ConfigRef& config) override;
   std::unique_ptr<SourceWatch> watch_sources(const ServerConfig& config,
                                              SourceWatch::Handlers handlers) override;
+  void calls_to_check(const ServerConfig& config, std::function<void(CallsToCheck)> then) override {
+    calls_reader_.read(config, std::move(then));
+  }
   std::string secret() override;
   void end_processes_running(const FileFacts& program, std::chrono::milliseconds patience,
                              std::function<void(std::vector<pid_t> ended)> done) override;
@@ -33,6 +37,7 @@ class RealWorld final : public World {
   Guard& guard_;
   LoopTimers timers_;
   RealFiles files_;
+  CallsReader calls_reader_;
 };
 
 }  // namespace mcpivot

@@ -269,6 +269,10 @@ void Actor::call(const Message& message) {
             .task = message.task && !is_cli_ && !is_modern(),
             .structured = string_value(message.text(message.name)) == "shaped",
             .began = {}};
+  if (const int kind = number_in(arguments, "check", -1); kind >= 0) return check(call, kind);
+  // What a client calls, and not what is made again before it serves.
+  if (held_ == script_.deaths && call.tool != "again")
+    ledger_.wrong(script_.name, "is held back, and was called: " + std::string(message.raw));
   if (!call.canary.empty()) canary_ = call.canary;
   if (is_cli_ && (call.how == "die" || call.how == "exit" || call.how == "error")) call.how = "fail";
   if (is_cli_ && call.how == "hang") {
@@ -305,6 +309,38 @@ void Actor::call(const Message& message) {
   if (call.how == "hang") return;
   if (call.after == 0) return perform(call);
   body_.after(Millis(call.after), [this, call] { perform(call); });
+}
+
+void Actor::check(const Call& call, int kind) {
+  if (call.tool != "glance") ledger_.wrong(script_.name, "was put a recorded call that isn't safe");
+  if (body_.serves()) ledger_.wrong(script_.name, "serves, and was put a recorded call");
+  const auto answer = [&](std::string_view words) {
+    result(call.id, fmt::format(R"({{"content":[{{"type":"text","text":"{}"}}]}})", words));
+  };
+  switch (kind) {
+    case 1:  // as the program is
+      return answer(fmt::format("@@revision {}", script_.revision % tool_revisions));
+    case 2:  // never the same
+      if (body_.gates() && body_.another_serves()) held_ = script_.deaths;
+      return answer(fmt::format("@@unique {}", generation_));
+    case 3:
+      return;  // never
+    case 4:
+      return body_.die("was killed by SIGSEGV");
+    case 5:
+      if (!is_modern()) put(R"("@@asks")", "elicitation/create", R"({"message":"@@asks"})");
+      break;
+    case 6:
+      if (!is_modern()) log(R"({"level":"info","data":"@@says"})");
+      break;
+    case 7:
+      return body_.after(Millis(30), [this, id = call.id] {
+        result(id, R"({"content":[{"type":"text","text":"@@steady"}]})");
+      });
+    default:
+      break;
+  }
+  answer("@@steady");
 }
 
 void Actor::perform(const Call& call) {

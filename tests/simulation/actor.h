@@ -43,6 +43,10 @@ class Actor {
     virtual mcpivot::Clock::Time now() const = 0;
     // Its clients are several: what it lists then depends on who uses it.
     virtual bool for_many() const = 0;
+    // Whether it is the process that serves; another one is; and one that answers otherwise is held back.
+    virtual bool serves() const = 0;
+    virtual bool another_serves() const = 0;
+    virtual bool gates() const = 0;
   };
 
   // `is_cli`: it has tools alone, and what a call does ends that call alone.
@@ -103,6 +107,8 @@ class Actor {
   void initialize(const mcpivot::Message& message);
   void list(const mcpivot::Message& message, mcpivot::ListKind kind);
   void call(const mcpivot::Message& message);
+  // A recorded call, before it serves.
+  void check(const Call& call, int kind);
   void perform(const Call& call);
   void finish(const Call& call);
   void flood(const Call& call);
@@ -142,6 +148,7 @@ class Actor {
   bool is_cli_;
   int generation_;
   bool shared_ = false;  // mcpivot itself is its client
+  int held_ = -1;        // it answered a recorded call otherwise, and must not serve: the deaths until then
   std::string canary_;
   bool ready_ = false;
   bool slept_ = false;

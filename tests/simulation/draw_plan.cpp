@@ -21,7 +21,12 @@ constexpr int events_of_an_action = 4;  // about
 class Drawing {
  public:
   Drawing(std::uint64_t seed, bool apart)
-      : chance_(seed), eras_(seed_of(seed, "eras")), views_(seed_of(seed, "views")), apart_(apart) {
+      : chance_(seed),
+        eras_(seed_of(seed, "eras")),
+        views_(seed_of(seed, "views")),
+        checks_(seed_of(seed, "checks")),
+        apart_(apart) {
+    checked_ = checks_.one_in(2);
     plan_.chance = chance_.next();
     most_servers_ = chance_.of({1, 1, 2, 3, 5});
     silent_ = chance_.one_in(12);
@@ -77,8 +82,8 @@ class Drawing {
   }
   std::string server() { return servers[static_cast<std::size_t>(chance_.below(most_servers_))]; }
   std::string fleet() {
-    return with_view(
-        with_eras(draw_fleet(chance_, {servers.begin(), servers.begin() + most_servers_}, apart_)));
+    return with_view(with_checks(
+        with_eras(draw_fleet(chance_, {servers.begin(), servers.begin() + most_servers_}, apart_))));
   }
 
   // Every second guest sees some of the servers, and from time to time others.
@@ -128,6 +133,17 @@ class Drawing {
       }
     if (!tongues_.empty() && eras_.one_in(8))
       fleet += eras_.of<const char*>({" front:modern", " front:legacy"});
+    return fleet;
+  }
+
+  // Some servers' builds are checked, in half of the seeds.
+  std::string with_checks(std::string fleet) {
+    if (apart_ || !checked_) return fleet;
+    for (const char* const name : servers) {
+      const auto at = fleet.find(fmt::format("{}=", name));
+      const char* const word = checks_.of<const char*>({"", ",verify", ",gate", ",gate"});
+      if (at != std::string::npos) fleet.insert(std::min(fleet.find(' ', at), fleet.size()), word);
+    }
     return fleet;
   }
 
@@ -346,6 +362,9 @@ class Drawing {
     switch (chance_.below(14)) {
       case 0:
       case 1:
+        if (checked_ && checks_.one_in(3))
+          return fmt::format(R"({} {{"server":"{}","accept":true}})",
+                             checks_.of<const char*>({"pivot_rebuild", "pivot_restart"}), server());
         return "pivot_rebuild " + named + (chance_.one_in(2) ? " +token" : "");
       case 2:
       case 3:
@@ -416,6 +435,8 @@ class Drawing {
   Chance chance_;
   Chance eras_;
   Chance views_;
+  Chance checks_;
+  bool checked_ = false;           // some builds are
   std::string speeches_;           // letters, one for each kind of client that comes; empty: legacy ones
   std::string guest_kinds_ = "g";  // the same for guests
   std::map<std::string, std::string> tongues_;  // of servers that aren't just legacy

@@ -54,6 +54,10 @@ void set(ServerEntry& entry, const std::string& word) {
     server.watching = false;
   } else if (word == "replay") {
     server.replay = {{"again", "", ""}};
+  } else if (word == "verify" || word == "gate") {
+    server.verify.calls = "journal";
+    server.verify.gate = word == "gate";
+    server.verify.budget = milliseconds(400);
   } else if (word == "allow") {
     entry.tools.allow = {"work", "look", "put"};
   } else if (word == "deny") {

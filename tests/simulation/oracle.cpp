@@ -173,6 +173,11 @@ void Oracle::heard(std::string_view line) {
 void Oracle::said(int who, std::string_view line) {
   trace(fmt::format("to {}", name_of(who)), line);
   heard(line);
+  // What it logged is part of its output, which a crash report may show.
+  const bool is_log = line.find("notifications/message") != std::string_view::npos;
+  if (line.find("@@asks\"") != std::string_view::npos ||
+      (is_log && line.find("@@says") != std::string_view::npos))
+    violate("a client hears of a recorded call that was put to a server: " + brief(line));
   if (who <= 0) judge_apart(who, line);
   if (mcpivot::is_batch(line)) {
     const auto elements = mcpivot::read_batch(line);

@@ -70,6 +70,13 @@ std::string SimBackend::where() const {
   return is_cli() ? "tools from: " + config_->command.argv.front() : fmt::format("pid {}", place_.pid);
 }
 
+bool SimBackend::another_serves() const {
+  return std::ranges::any_of(place_.script.lives, [&](const std::weak_ptr<SimBackend>& weak) {
+    const auto other = weak.lock();
+    return other && other.get() != this && other->alive_ && !other->ending_ && other->serves();
+  });
+}
+
 // --- how it ends
 
 void SimBackend::leave(const std::string& how) {
@@ -101,6 +108,7 @@ void SimBackend::tell_end() {
 void SimBackend::die(const std::string& how) {
   if (!alive_ || is_cli()) return;
   if (ending_) return leave(how);
+  ++place_.script.deaths;
   death_ = place_.ledger.died(place_.script.name, actor_.open());
   if (ring_ != nullptr && !is_daemon() && death_ % 2 == 0)
     ring_->add(generation_, fmt::format("panic: at line {} {}", death_, actor_.canary()));

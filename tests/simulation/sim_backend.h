@@ -80,6 +80,11 @@ class SimBackend final : public mcpivot::Backend,
   Millis limit_of_calls() const override { return config_->call_timeout; }
   mcpivot::Clock::Time now() const override { return place_.time.now(); }
   bool for_many() const override { return config_->for_many; }
+  bool serves() const override {
+    return !is_daemon() && place_.ledger.serves(place_.script.name, place_.pid);
+  }
+  bool another_serves() const override;
+  bool gates() const override { return config_->verify.gate && config_->can_gate(); }
 
   void leave(const std::string& how);
   void tell_end();

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "chance.h"
 #include "sim_backend.h"
 
 namespace simulation {
@@ -199,6 +200,36 @@ std::expected<std::shared_ptr<mcpivot::Backend>, std::string> SimWorld::make_bac
   std::erase_if(script.lives, [](const auto& life) { return life.expired(); });
   script.lives.push_back(backend);
   return backend;
+}
+
+// Of each kind that Actor::check() knows, now and then; and always some that must not be made.
+void SimWorld::calls_to_check(const mcpivot::ServerConfig& config,
+                              std::function<void(mcpivot::CallsToCheck)> then) {
+  Chance chance(seed_of(seed_, config.name, ++checks_));
+  mcpivot::RecordedCalls recorded;
+  const auto add = [&](const char* tool, int kind, std::string_view text) {
+    recorded.calls.push_back(
+        {.tool = tool,
+         .arguments = fmt::format(R"({{"check":{}}})", kind),
+         .answer = {.is_error = false,
+                    .json = fmt::format(R"({{"content":[{{"type":"text","text":"{}"}}]}})", text)},
+         .when = {}});
+  };
+  for (const char* tool : {"work", "look", "put", "shaped"}) add(tool, 0, "unsafe");
+  add("glance", 0, "@@steady");
+  if (chance.one_in(2)) add("glance", 1, "@@revision 0");
+  if (chance.one_in(2)) add("glance", 2, "@@unique 0");
+  if (chance.one_in(8)) add("glance", 3, "@@steady");
+  if (!healed_ && chance.one_in(12)) add("glance", 4, "@@steady");
+  if (chance.one_in(4)) add("glance", 5, "@@steady");
+  if (chance.one_in(4)) add("glance", 6, "@@steady");
+  if (chance.one_in(4)) add("glance", 7, "@@steady");
+  const bool fails = chance.one_in(10);
+  time_.later(Millis(chance.below(5)),
+              [then = std::move(then), fails, recorded = std::move(recorded)]() mutable {
+                if (fails) return then(std::unexpected("the journal is locked"));
+                then(std::move(recorded));
+              });
 }
 
 void SimWorld::end_processes_running(const FileFacts&, Millis patience,

@@ -46,6 +46,8 @@ class SimWorld final : public mcpivot::World {
   std::shared_ptr<mcpivot::Build> start_build(const mcpivot::ServerConfig& config,
                                               mcpivot::Build::Handlers handlers,
                                               mcpivot::LastSave last_save) override;
+  void calls_to_check(const mcpivot::ServerConfig& config,
+                      std::function<void(mcpivot::CallsToCheck)> then) override;
   std::string secret() override { return "secret" + std::to_string(++secrets_); }
   std::unique_ptr<mcpivot::DaemonKeeper> make_keeper(const mcpivot::ConfigRef& config) override;
   std::unique_ptr<mcpivot::SourceWatch> watch_sources(const mcpivot::ServerConfig& config,
@@ -85,6 +87,7 @@ class SimWorld final : public mcpivot::World {
   SimFiles files_;
   std::map<std::string, class SimWatch*> watches_;
   int secrets_ = 0;
+  std::uint64_t checks_ = 0;
   std::map<mcpivot::ClientId, std::string> guests_;
   int started_ = 0;
   int started_for_guests_ = 0;

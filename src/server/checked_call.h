@@ -1,0 +1,58 @@
+// A call that was recorded, and its answer: what a new build is compared with. And answers of a new build
+// that somebody has seen and taken for good since, which count in place of what was recorded before them.
+//
+// Plain data. One thread.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <expected>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "mcp/answer_diff.h"
+
+namespace mcpivot {
+
+struct CheckedCall {
+  std::string tool;         // as the server calls it
+  std::string arguments{};  // JSON text; empty: none
+  Answer answer{};          // the server's own
+  std::chrono::system_clock::time_point when{};
+
+  // The same for calls that are the same.
+  std::string key() const { return tool + "\n" + (arguments.empty() ? "{}" : canonical_json(arguments)); }
+};
+
+struct RecordedCalls {
+  std::vector<CheckedCall> calls{};   // the newest first
+  std::vector<std::string> ignore{};  // paths in answers that may be different
+};
+
+// The error says why there are none to compare with; it reads on from "not checked: ".
+using CallsToCheck = std::expected<RecordedCalls, std::string>;
+
+class AcceptedAnswers {
+ public:
+  void add(std::string key, Answer answer, std::chrono::system_clock::time_point when) {
+    if (answers_.size() >= most && !answers_.contains(key)) answers_.clear();  // they are told again
+    answers_.insert_or_assign(std::move(key), Accepted{std::move(answer), when});
+  }
+  // Null: nobody has accepted another one since then.
+  const Answer* find(const std::string& key, std::chrono::system_clock::time_point recorded) const {
+    const auto found = answers_.find(key);
+    return found == answers_.end() || found->second.when < recorded ? nullptr : &found->second.answer;
+  }
+
+ private:
+  static constexpr std::size_t most = 1000;
+  struct Accepted {
+    Answer answer;
+    std::chrono::system_clock::time_point when;
+  };
+  std::map<std::string, Accepted> answers_;
+};
+
+}  // namespace mcpivot

@@ -1,0 +1,88 @@
+// How a generation that is about to serve is checked: recorded calls are put to it, clients see nothing of
+// that, and what they tell the old one meanwhile the new one learns before it takes its place.
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "bridge/log_levels.h"
+#include "log/log.h"
+#include "rpc/answers.h"
+#include "rpc/json_cursor.h"
+#include "server/birth_report.h"
+#include "server/instance.h"
+
+namespace mcpivot {
+namespace {
+
+// What clients tell the old generation while the new one is being told what they told before: not for ever.
+constexpr int most_make_ups = 3;
+
+}  // namespace
+
+void Instance::check() {
+  birth_->overdue.cancel();
+  const auto may_call = [this](const std::string& tool) {
+    return watcher_.allows_call(*this, {.client = client()}, quote(tool));
+  };
+  birth_->check = std::make_shared<Verification>(*unborn(), offer_.catalog(), birth_->outcome.lists.catalog,
+                                                 source_.accepted(), may_call, world_.timers());
+  birth_->check->start(world_, [this, birth = birth_->number](CheckReport report) {
+    if (birth_ && birth_->number == birth) on_checked(std::move(report));
+  });
+}
+
+void Instance::on_checked(CheckReport report) {
+  log_info("{}: {}", config_->name, report.summary());
+  birth_->checked = std::move(report);
+  birth_->check.reset();
+  make_up();
+}
+
+void Instance::make_up() {
+  if (++birth_->made_up > most_make_ups) return end_check();
+  birth_->overdue.set(config_->start_timeout, [this] { on_birth_overdue(); });
+  const auto keep = birth_->handshake;
+  if (keep->make_up_for(replay_.calls(), birth_->outcome)) return;
+  birth_->overdue.cancel();
+  end_check();
+}
+
+void Instance::end_check() {
+  const CheckReport& report = *birth_->checked;
+  const bool held = config_->verify.gate && config_->can_gate() && !report.differ.empty();
+  std::string words;
+  if (held && current_)
+    words = held_report(config_->name, report.text(shows_values()), current_->number(), config_->control);
+  happens(Life::Checked{birth_->number, held, std::move(words)}, [this, birth = birth_->number, held] {
+    if (!birth_ || birth_->number != birth) return;
+    if (!held || !current_) return swap_in(std::move(birth_->outcome));
+    past_.last_check = birth_->checked->summary();
+    source_.hold(std::move(*birth_->checked));
+  });
+}
+
+// What others asked, and were answered, isn't for this client.
+bool Instance::shows_values() const {
+  return !config_->for_many && !is_shared();
+}
+
+// What a server that is being checked asks, or says about its calls, is about calls that no client made.
+bool Instance::keep_from_clients(Generation& from, const Message& said) {
+  const bool in_check = &from == unborn() && (birth_->check || birth_->checked);
+  // One that was given up in its check, or right after it, ends without having served.
+  const bool was_in_check = &from != unborn() && &from != current_.get() && from.config().verify.wanted() &&
+                            from.calls() == 0 && from.tasks() == 0 && !from.parks();
+  if (!in_check && !was_in_check) return false;
+  if (said.known == Method::log_message) {
+    ring_.add(from.number(), log_line_of(said));
+    return true;
+  }
+  const std::string method = string_value(said.text(said.method));
+  const bool asks_person = method == "elicitation/create" || method == "sampling/createMessage";
+  if (said.kind != Kind::request || !asks_person) return false;
+  from.answer(error_answer(said.text(said.id), code::connection_closed,
+                           "mcpivot is checking this build; no client is connected to it"));
+  return true;
+}
+
+}  // namespace mcpivot

@@ -1,0 +1,93 @@
+#include "server/verification.h"
+
+#include <gtest/gtest.h>
+
+namespace mcpivot {
+namespace {
+
+Item tool(const std::string& name, const std::string& more) {
+  return {name, R"({"name":")" + name + R"(","inputSchema":{})" + more + "}"};
+}
+
+TEST(SafeTools, are_those_that_say_they_read_and_talk_to_nobody_else) {
+  const SafeTools safe({});
+  EXPECT_TRUE(safe.has(tool("t", R"(,"annotations":{"readOnlyHint":true,"openWorldHint":false})")));
+  for (const char* annotations : {"", R"(,"annotations":{})", R"(,"annotations":{"readOnlyHint":true})",
+                                  R"(,"annotations":{"openWorldHint":false})",
+                                  R"(,"annotations":{"readOnlyHint":true,"openWorldHint":true})",
+                                  R"(,"annotations":{"readOnlyHint":false,"openWorldHint":false})",
+                                  R"(,"annotations":{"readOnlyHint":"true","openWorldHint":false})",
+                                  R"(,"annotations":{"idempotentHint":true,"openWorldHint":false})"})
+    EXPECT_FALSE(safe.has(tool("t", annotations))) << annotations;
+}
+
+TEST(SafeTools, are_also_those_that_the_user_listed) {
+  const SafeTools safe({"read_*", "status"});
+  EXPECT_TRUE(safe.has(tool("read_file", "")));
+  EXPECT_TRUE(safe.has(tool("status", "")));
+  EXPECT_FALSE(safe.has(tool("write_file", "")));
+  EXPECT_FALSE(safe.has(tool("read_task", R"(,"execution":{"taskSupport":"required"})")))
+      << "its answer would be a task";
+}
+
+CheckReport::Difference difference(const std::string& before, const std::string& after) {
+  const Answer old{.is_error = false, .json = before};
+  const Answer now{.is_error = false, .json = after};
+  return {.call = {.tool = "search", .arguments = R"({"query":"x"})", .answer = old},
+          .now = now,
+          .diff = compare_answers(old, now)};
+}
+
+TEST(CheckReport, says_how_many_are_the_same_and_what_differs_first) {
+  CheckReport report{.same = 12, .budget = std::chrono::seconds(2)};
+  EXPECT_EQ(report.text(true), "12 of 12 recorded calls answer the same.");
+  report.differ.push_back(difference(R"({"a":1,"b":1})", R"({"a":2,"b":2})"));
+  EXPECT_EQ(report.text(true),
+            "12 of 13 recorded calls answer the same, 1 differs.\n"
+            "  search {\"query\":\"x\"}: a: 1 → 2 (and 1 more)");
+  report.late = 3;
+  for (int i = 0; i < 4; ++i) report.differ.push_back(difference(R"({"a":1})", R"({"a":2})"));
+  EXPECT_EQ(report.text(true),
+            "12 of 17 recorded calls answer the same, 5 differ; 3 not checked (no answer within 2 s).\n"
+            "  search {\"query\":\"x\"}: a: 1 → 2 (and 1 more)\n"
+            "  search {\"query\":\"x\"}: a: 1 → 2\n"
+            "  search {\"query\":\"x\"}: a: 1 → 2\n"
+            "  and 2 more");
+}
+
+TEST(CheckReport, for_clients_that_others_recorded_names_tools_and_paths_alone) {
+  CheckReport report;
+  report.differ.push_back(difference(R"({"secret":"a"})", R"({"secret":"b"})"));
+  report.differ.push_back({.call = {.tool = "gone", .arguments = R"({"of":"another"})"}});
+  EXPECT_EQ(report.text(false),
+            "0 of 2 recorded calls answer the same, 2 differ.\n  search: secret\n  gone: the tool is gone");
+}
+
+TEST(CheckReport, says_why_nothing_was_checked) {
+  EXPECT_EQ(CheckReport{.unsafe = 4}.text(true), "No recorded call is safe to repeat, so none was checked.");
+  EXPECT_EQ(CheckReport{.trouble = "calls.json cannot be read"}.text(true),
+            "No recorded calls were checked: calls.json cannot be read.");
+  EXPECT_EQ((CheckReport{.late = 2, .budget = std::chrono::seconds(2)}).text(true),
+            "Recorded calls: 2 not checked (no answer within 2 s).");
+}
+
+TEST(CheckedCall, has_one_key_for_all_spellings) {
+  const CheckedCall one{.tool = "t", .arguments = R"({"a":1,"b":2})"};
+  const CheckedCall other{.tool = "t", .arguments = R"({ "b": 2.0, "a": 1 })"};
+  EXPECT_EQ(one.key(), other.key());
+  EXPECT_EQ(CheckedCall{.tool = "t"}.key(), (CheckedCall{.tool = "t", .arguments = "{}"}).key());
+  EXPECT_NE(one.key(), (CheckedCall{.tool = "u", .arguments = one.arguments}).key());
+}
+
+TEST(AcceptedAnswers, count_until_something_newer_is_recorded) {
+  using Time = std::chrono::system_clock::time_point;
+  AcceptedAnswers accepted;
+  accepted.add("k", {.is_error = false, .json = "1"}, Time(std::chrono::seconds(10)));
+  ASSERT_NE(accepted.find("k", Time(std::chrono::seconds(5))), nullptr);
+  EXPECT_EQ(accepted.find("k", Time(std::chrono::seconds(5)))->json, "1");
+  EXPECT_EQ(accepted.find("k", Time(std::chrono::seconds(11))), nullptr);
+  EXPECT_EQ(accepted.find("other", {}), nullptr);
+}
+
+}  // namespace
+}  // namespace mcpivot

@@ -1,0 +1,39 @@
+// Reads the recorded calls that a new build is compared with: a file of kept calls, or the journal. Both may
+// be slow, so each question has a thread of its own; the answer comes from the event loop.
+//
+// One thread but for that.
+#pragma once
+
+#include <boost/asio/io_context.hpp>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <thread>
+
+#include "config/server_config.h"
+#include "server/checked_call.h"
+
+namespace mcpivot {
+
+// What such a thread does. Blocks.
+CallsToCheck read_calls_to_check(const ServerConfig& config);
+
+class CallsReader {
+ public:
+  // The loop must outlive it.
+  explicit CallsReader(boost::asio::io_context& loop) : loop_(loop) {}
+  CallsReader(const CallsReader&) = delete;
+  CallsReader& operator=(const CallsReader&) = delete;
+
+  // Nobody is called any more when it is gone.
+  void read(const ServerConfig& config, std::function<void(CallsToCheck)> then);
+
+ private:
+  boost::asio::io_context& loop_;
+  std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
+  std::uint64_t last_ = 0;
+  std::map<std::uint64_t, std::jthread> threads_;
+};
+
+}  // namespace mcpivot

@@ -1,0 +1,169 @@
+// `mcpivot replay`: recorded calls against another build.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <fstream>
+
+#include "lives.h"
+
+namespace harness {
+namespace {
+
+namespace json = boost::json;
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::Not;
+
+std::string harmless(const std::string& name) {
+  return R"({"name":")" + name +
+         R"(","inputSchema":{"type":"object"},"annotations":{"readOnlyHint":true,"openWorldHint":false}})";
+}
+
+json::object text_result(const std::string& text) {
+  return {{"content", {{{"type", "text"}, {"text", text}}}}};
+}
+
+json::object kept(const std::string& tool, const json::object& arguments, const json::object& result) {
+  return {{"tool", tool}, {"arguments", arguments}, {"result", result}};
+}
+
+class Folder {
+ public:
+  const std::filesystem::path& path() const { return directory_.path(); }
+  void keep(const json::array& calls) const {
+    std::ofstream(path() / "calls.json") << json::serialize(json::object{{"calls", calls}});
+  }
+  // Against a fake server with these options.
+  Outcome replay(Strings options, const Strings& server = {}) const {
+    options.insert(options.begin(), {"replay", "calls.json"});
+    options.insert(options.end(), {"--", fake_server_binary(), "--tool", harmless("echo")});
+    options.insert(options.end(), server.begin(), server.end());
+    return run_mcpivot(options, path());
+  }
+
+ private:
+  TemporaryDirectory directory_;
+};
+
+TEST(ReplayCommand, says_of_each_call_whether_its_answer_is_the_same) {
+  const Folder folder;
+  folder.keep({kept("echo", {{"text", "hi"}}, text_result("hi")),
+               kept("echo", {{"text", "new"}}, text_result("old"))});
+  const Outcome outcome = folder.replay({});
+  EXPECT_EQ(outcome.exit_code, 1) << outcome.err;
+  EXPECT_THAT(outcome.out, AllOf(HasSubstr("  same     echo {\"text\":\"hi\"}\n"),
+                                 HasSubstr("  DIFFERS  echo {\"text\":\"new\"}\n"
+                                           "             content[0].text: \"old\" → \"new\"\n"),
+                                 HasSubstr("fake_server: 1 of 2 calls answer the same, 1 differs.\n")));
+  folder.keep({kept("echo", {{"text", "hi"}}, text_result("hi"))});
+  EXPECT_EQ(folder.replay({}).exit_code, 0);
+}
+
+TEST(ReplayCommand, ignores_what_it_is_told_to) {
+  const Folder folder;
+  folder.keep({kept("echo", {{"text", "new"}}, text_result("old"))});
+  EXPECT_EQ(folder.replay({"--ignore", "content[*].text"}).exit_code, 0);
+  EXPECT_EQ(folder.replay({"--ignore", "structuredContent"}).exit_code, 1);
+  const Outcome wrong = folder.replay({"--ignore", "content["});
+  EXPECT_EQ(wrong.exit_code, 2);
+  EXPECT_THAT(wrong.err, HasSubstr("\"content[\" isn't a path in an answer"));
+}
+
+TEST(ReplayCommand, makes_only_safe_calls_unless_it_is_told_otherwise) {
+  const Folder folder;
+  const json::object args{{"name", "X"}};
+  folder.keep({kept("env", args, text_result("")), kept("cwd", {}, text_result("x"))});
+  const Outcome safe = folder.replay({});
+  EXPECT_EQ(safe.exit_code, 2) << "nothing was compared";
+  EXPECT_THAT(safe.out,
+              AllOf(HasSubstr("no call was compared"), HasSubstr("2 left out"), HasSubstr("cwd, env")));
+  const Outcome unsafe = folder.replay({"--unsafe"});
+  EXPECT_EQ(unsafe.exit_code, 1);
+  EXPECT_THAT(unsafe.err, HasSubstr("--unsafe: every recorded call is made"));
+  const Outcome listed = folder.replay({"--safe", "env"});
+  EXPECT_THAT(listed.out, AllOf(HasSubstr("of 1 calls answer the same"), HasSubstr("1 left out")));
+}
+
+TEST(ReplayCommand, gives_the_recorded_client_s_answers_to_the_server_s_questions) {
+  const Folder folder;
+  json::object call = kept("ask", {{"method", "elicitation/create"}, {"params", {{"message", "Name?"}}}},
+                           text_result(R"({"action":"accept","content":{"name":"Ada"}})"));
+  call["asked"] = {{{"method", "elicitation/create"},
+                    {"params", {{"message", "Name?"}}},
+                    {"result", {{"action", "accept"}, {"content", {{"name", "Ada"}}}}}}};
+  folder.keep({call});
+  const Outcome outcome = folder.replay({"--safe", "ask"});
+  EXPECT_EQ(outcome.exit_code, 0) << outcome.out << outcome.err;
+}
+
+TEST(ReplayCommand, reports_a_server_that_dies_and_counts_what_was_not_run) {
+  const Folder folder;
+  folder.keep({kept("crash", {{"signal", "SIGSEGV"}, {"stderr", "panic: no luck"}}, text_result("x")),
+               kept("echo", {{"text", "hi"}}, text_result("hi"))});
+  const Outcome outcome = folder.replay({"--unsafe"});
+  EXPECT_EQ(outcome.exit_code, 1);
+  EXPECT_THAT(outcome.out, AllOf(HasSubstr("  DIED     crash"), HasSubstr("The server was killed by SIGSEGV"),
+                                 HasSubstr("panic: no luck"), HasSubstr("1 not run.")));
+}
+
+TEST(ReplayCommand, a_tool_that_is_gone_and_a_call_that_hangs_are_differences) {
+  const Folder folder;
+  folder.keep(
+      {kept("vanished", {}, text_result("x")), kept("sleep", {{"ms", 60'000}}, text_result("slept"))});
+  const Outcome outcome = folder.replay({"--unsafe", "--timeout", "200ms"});
+  EXPECT_EQ(outcome.exit_code, 1);
+  EXPECT_THAT(outcome.out, AllOf(HasSubstr("  GONE     vanished: the server has no such tool"),
+                                 HasSubstr("  LATE     sleep"), HasSubstr("no answer within 200 ms"),
+                                 HasSubstr("0 of 2 calls answer the same, 2 differ.")));
+}
+
+TEST(ReplayCommand, asks_a_server_of_the_modern_era_too) {
+  const Folder folder;
+  folder.keep({kept("echo", {{"text", "hi"}}, text_result("hi"))});
+  EXPECT_EQ(folder.replay({}, {"--era", "modern"}).exit_code, 0);
+}
+
+TEST(ReplayCommand, prints_json_for_ci) {
+  const Folder folder;
+  folder.keep({kept("echo", {{"text", "new"}}, text_result("old")), kept("pid", {}, text_result("1"))});
+  const Outcome outcome = folder.replay({"--json"});
+  EXPECT_EQ(outcome.exit_code, 1);
+  const json::value result = json::parse(outcome.out);
+  EXPECT_EQ(result.at("same"), false);
+  const json::value& server = result.at("servers").at(0);
+  EXPECT_EQ(server.at("counts").at("differs"), 1);
+  EXPECT_EQ(server.at("counts").at("unsafe"), 1);
+  EXPECT_EQ(server.at("calls").at(0).at("differences").at(0).at("path"), "content[0].text");
+}
+
+TEST(ReplayCommand, asks_the_servers_of_a_config_file_by_name) {
+  const Folder folder;
+  std::ofstream(folder.path() / "mcpivot.json")
+      << json::serialize(json::object{{"mcpServers",
+                                       {{"a", {{"command", fake_server_binary()}, {"replay_safe", {"echo"}}}},
+                                        {"b", {{"command", fake_server_binary()}}}}}});
+  json::object call = kept("echo", {{"text", "hi"}}, text_result("hi"));
+  call["server"] = "a";
+  folder.keep({call});
+  EXPECT_EQ(run_mcpivot({"replay", "calls.json"}, folder.path()).exit_code, 0);
+  EXPECT_EQ(run_mcpivot({"replay", "calls.json", "--server", "a"}, folder.path()).exit_code, 0);
+  const Outcome unknown = run_mcpivot({"replay", "calls.json", "--server", "c"}, folder.path());
+  EXPECT_EQ(unknown.exit_code, 2);
+  EXPECT_THAT(unknown.err, HasSubstr("has no server \"c\"; it has: a, b"));
+}
+
+TEST(ReplayCommand, that_cannot_run_says_why) {
+  const Folder folder;
+  EXPECT_EQ(folder.replay({}).exit_code, 2) << "there is no file";
+  std::ofstream(folder.path() / "calls.json") << "{\"calls\": [{}]}";
+  const Outcome wrong = folder.replay({});
+  EXPECT_EQ(wrong.exit_code, 2);
+  EXPECT_THAT(wrong.err, HasSubstr("calls.json:1:12: \"tool\" is missing"));
+  folder.keep({kept("echo", {{"text", "hi"}}, text_result("hi"))});
+  const Outcome broken = folder.replay({}, {"--die", "start", "--how", "3"});
+  EXPECT_EQ(broken.exit_code, 2);
+  EXPECT_THAT(broken.err, HasSubstr("exited with code 3"));
+}
+
+}  // namespace
+}  // namespace harness

@@ -1,0 +1,230 @@
+// Every rebuild is checked: calls that were recorded are put to the new build before it serves, and whoever
+// asked for it is told which answers differ.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <fstream>
+
+#include "lives.h"
+
+namespace harness {
+namespace {
+
+namespace json = boost::json;
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::Not;
+using testing::StartsWith;
+
+// A tool that says of itself that it may be called again.
+std::string harmless(const std::string& name) {
+  return R"({"name":")" + name +
+         R"(","inputSchema":{"type":"object"},"annotations":{"readOnlyHint":true,"openWorldHint":false}})";
+}
+
+// `echo` and `look` are safe, `pid` is not; `look` answers in each life of the server otherwise.
+ClientOptions checked(Strings options, const Strings& later = {}) {
+  options.insert(options.end(), {"--build", "true", "--verify", "calls.json"});
+  Strings server = {"--lives", "lives", "--tool", harmless("echo"), "--tool", harmless("look")};
+  if (!later.empty()) server.insert(server.end(), {"--life", "2+"});
+  server.insert(server.end(), later.begin(), later.end());
+  return {.options = std::move(options), .server = std::move(server)};
+}
+
+struct Made {
+  std::string tool;
+  json::object arguments{};
+};
+
+// Makes these calls, and keeps what the server answers.
+void keep(Client& client, const std::vector<Made>& calls, const json::array& ignore = {}) {
+  json::array kept;
+  for (const Made& call : calls)
+    kept.push_back({{"tool", call.tool},
+                    {"arguments", call.arguments},
+                    {"result", client.call(call.tool, call.arguments).at("result")}});
+  std::ofstream(client.directory() / "calls.json")
+      << json::serialize(json::object{{"version", 1}, {"ignore", ignore}, {"calls", kept}});
+}
+
+TEST(Verify, says_how_many_calls_answer_the_same_and_what_differs) {
+  Client client(checked({}));
+  client.initialize();
+  keep(client, {{"echo", {{"text", "hi"}}}, {"look"}, {"pid"}});
+  const json::object answer = client.call("pivot_rebuild");
+  EXPECT_FALSE(is_error(answer));
+  EXPECT_THAT(text_of(answer), AllOf(HasSubstr("generation 2"),
+                                     HasSubstr("1 of 2 recorded calls answer the same, 1 differs.\n"
+                                               "  look: content[0].text: \"look in life 1 with {}\" → "
+                                               "\"look in life 2 with {}\"")));
+  EXPECT_THAT(own(client, "look"), StartsWith("look in life 2")) << "without a gate it serves";
+  EXPECT_THAT(client.call_text("pivot_status"),
+              HasSubstr("last check: 1 of 2 recorded calls answer the same, 1 differs."));
+}
+
+TEST(Verify, puts_only_safe_calls_to_a_new_build_and_hides_them_from_the_client) {
+  Client client(checked({}));
+  client.initialize();
+  keep(client, {{"echo", {{"text", "hi"}}}, {"pid"}, {"count"}});
+  EXPECT_THAT(text_of(client.call("pivot_rebuild")), HasSubstr("1 of 1 recorded calls answer the same."));
+  const std::string seen = own(client, "seen");
+  EXPECT_THAT(seen, AllOf(HasSubstr(R"("name":"echo")"), Not(HasSubstr(R"("name":"pid")")),
+                          Not(HasSubstr(R"("name":"count")"))));
+  EXPECT_THAT(client.answers, IsEmpty());
+}
+
+TEST(Verify, tells_a_save_s_notice_what_differs) {
+  Client client(checked({"--watch", "*.txt", "--on-save", "wait"}));
+  client.initialize();
+  keep(client, {{"look"}});
+  std::ofstream(client.directory() / "source.txt") << "changed";
+  ASSERT_TRUE(wait_until([&] { return own(client, "look").starts_with("look in life 2"); }, soon()));
+  EXPECT_THAT(client.call_text("pivot_status"), HasSubstr("last check: 0 of 1 recorded calls"));
+}
+
+TEST(Verify, ignores_what_the_file_says_may_differ) {
+  Client client(checked({}));
+  client.initialize();
+  keep(client, {{"look"}}, {"content[*].text"});
+  EXPECT_THAT(text_of(client.call("pivot_rebuild")), HasSubstr("1 of 1 recorded calls answer the same."));
+}
+
+TEST(Verify, a_tool_that_is_gone_is_a_difference) {
+  Client client(checked({}));
+  client.initialize();
+  keep(client, {{"look"}});
+  Client other({.options = {"--build", "true", "--verify", (client.directory() / "calls.json").string()},
+                .server = {"--lives", "lives", "--life", "1", "--tool", harmless("look")}});
+  other.initialize();
+  EXPECT_THAT(text_of(other.call("pivot_rebuild")), HasSubstr("1 differs.\n  look: the tool is gone"));
+}
+
+TEST(Verify, a_build_that_crashes_on_a_recorded_call_has_failed_and_the_old_one_serves) {
+  Client client(checked({}, {"--die", "1", "--how", "SIGSEGV"}));
+  client.initialize();
+  const pid_t old = server_pid(client);
+  keep(client, {{"echo", {{"text", "a"}}}, {"echo", {{"text", "b"}}}, {"look"}});
+  const json::object answer = client.call("pivot_rebuild");
+  EXPECT_TRUE(is_error(answer));
+  EXPECT_THAT(text_of(answer), AllOf(HasSubstr("SIGSEGV"), HasSubstr("Generation 1 is still serving.")));
+  EXPECT_EQ(server_pid(client), old);
+}
+
+TEST(Verify, what_has_no_answer_in_time_is_not_checked_and_blocks_nothing) {
+  Client client(checked({}, {"--delay", "tools/call=4000"}));
+  client.initialize();
+  keep(client, {{"echo", {{"text", "hi"}}}});
+  const json::object answer = client.call("pivot_rebuild");
+  EXPECT_FALSE(is_error(answer));
+  EXPECT_THAT(text_of(answer),
+              AllOf(HasSubstr("generation 2"), HasSubstr("1 not checked (no answer within 2 s).")));
+}
+
+TEST(Verify, asks_no_client_what_the_new_build_asks_during_its_check) {
+  Client client(checked({}, {"--tool", harmless("ask")}));
+  client.initialize();
+  std::ofstream(client.directory() / "calls.json")
+      << R"({"calls":[{"tool":"ask","arguments":{"method":"elicitation/create","params":{"message":"?"}},"result":{"content":[]}}]})";
+  EXPECT_THAT(text_of(client.call("pivot_rebuild")), HasSubstr("0 of 1 recorded calls answer the same"));
+  EXPECT_EQ(own(client, "echo", {{"text", "still"}}), "still");
+  EXPECT_THAT(client.requests, IsEmpty());
+}
+
+TEST(Verify, a_file_that_is_missing_or_wrong_is_named_and_the_build_serves) {
+  Client client(checked({}));
+  client.initialize();
+  const json::object first = client.call("pivot_rebuild");
+  EXPECT_FALSE(is_error(first));
+  EXPECT_THAT(text_of(first), AllOf(HasSubstr("No recorded calls were checked: "), HasSubstr("calls.json")));
+  std::ofstream(client.directory() / "calls.json") << "{\n \"call\": []}";
+  EXPECT_THAT(text_of(client.call("pivot_rebuild")), HasSubstr("calls.json:1:1: \"calls\" is missing"));
+}
+
+TEST(Verify, a_server_that_stops_first_is_checked_after_its_start) {
+  Client client(checked({"--swap", "stop-first"}));
+  client.initialize();
+  keep(client, {{"look"}});
+  const json::object answer = client.call("pivot_rebuild");
+  EXPECT_FALSE(is_error(answer));
+  EXPECT_THAT(text_of(answer), HasSubstr("0 of 1 recorded calls answer the same, 1 differs."));
+  EXPECT_THAT(own(client, "look"), StartsWith("look in life 2"));
+}
+
+// --- gate
+
+TEST(Gate, keeps_the_old_build_until_the_model_accepts_the_new_one) {
+  Client client(checked({"--gate"}));
+  client.initialize();
+  keep(client, {{"echo", {{"text", "hi"}}}, {"look"}});
+  const json::object held = client.call("pivot_rebuild");
+  EXPECT_TRUE(is_error(held));
+  EXPECT_THAT(
+      text_of(held),
+      AllOf(HasSubstr("is held back"), HasSubstr("1 of 2 recorded calls answer the same, 1 differs."),
+            HasSubstr("Generation 1 is still serving."), HasSubstr("pivot_rebuild with accept: true")));
+  EXPECT_THAT(own(client, "look"), StartsWith("look in life 1"));
+  EXPECT_THAT(client.call_text("pivot_status"),
+              HasSubstr("held back: 1 of 2 recorded calls answer the same, 1 differs."));
+  const json::object accepted = client.call("pivot_rebuild", {{"accept", true}});
+  EXPECT_FALSE(is_error(accepted));
+  EXPECT_THAT(text_of(accepted), AllOf(HasSubstr("generation 3"), HasSubstr("accepted on request")));
+  EXPECT_THAT(own(client, "look"), StartsWith("look in life 3"));
+  EXPECT_THAT(text_of(client.call("pivot_rebuild", {{"accept", true}})), HasSubstr("no build of"));
+}
+
+TEST(Gate, swaps_in_a_build_that_answers_the_same) {
+  Client client(checked({"--gate"}));
+  client.initialize();
+  keep(client, {{"echo", {{"text", "hi"}}}});
+  const json::object answer = client.call("pivot_rebuild");
+  EXPECT_FALSE(is_error(answer));
+  EXPECT_THAT(text_of(answer), HasSubstr("1 of 1 recorded calls answer the same."));
+  EXPECT_EQ(client.call_text("pivot_status").find("held back"), std::string::npos);
+}
+
+TEST(Gate, is_opened_from_a_terminal) {
+  Client client(checked({"--gate"}));
+  client.initialize();
+  keep(client, {{"look"}});
+  EXPECT_TRUE(is_error(client.call("pivot_rebuild")));
+  const Outcome outcome = run_mcpivot({"accept"}, client.directory());
+  EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+  EXPECT_THAT(outcome.out, HasSubstr("accepted from a terminal"));
+  EXPECT_THAT(own(client, "look"), StartsWith("look in life 3"));
+  EXPECT_EQ(run_mcpivot({"accept"}, client.directory()).exit_code, 1) << "there is nothing left to accept";
+}
+
+TEST(Gate, what_was_accepted_is_what_the_next_build_is_compared_with) {
+  // From its second life on it answers the same again.
+  Client client({.options = {"--gate", "--build", "true", "--verify", "calls.json"},
+                 .server = {"--lives", "lives", "--tool", harmless("fail"), "--life", "2+", "--answer",
+                            R"(tools/call={"content":[{"type":"text","text":"new"}]})"}});
+  client.initialize();
+  keep(client, {{"fail", {{"text", "old"}}}});
+  EXPECT_TRUE(is_error(client.call("pivot_rebuild")));
+  EXPECT_FALSE(is_error(client.call("pivot_rebuild", {{"accept", true}})));
+  const json::object again = client.call("pivot_rebuild");
+  EXPECT_FALSE(is_error(again));
+  EXPECT_THAT(text_of(again), HasSubstr("1 of 1 recorded calls answer the same."));
+}
+
+TEST(Gate, holds_nothing_back_when_no_old_build_serves) {
+  Client client(checked({"--gate"}));
+  client.initialize();
+  keep(client, {{"look"}});
+  client.call("pivot_restart", {{"stop", true}});
+  const json::object answer = client.call("pivot_rebuild");
+  EXPECT_FALSE(is_error(answer));
+  EXPECT_THAT(text_of(answer), HasSubstr("1 differs."));
+}
+
+TEST(Gate, without_verify_is_refused) {
+  const TemporaryDirectory directory;
+  const Outcome outcome = run_mcpivot({"--gate", "--", "true"}, directory.path());
+  EXPECT_EQ(outcome.exit_code, 2);
+  EXPECT_THAT(outcome.err, HasSubstr("--gate: needs --verify"));
+}
+
+}  // namespace
+}  // namespace harness
