@@ -69,6 +69,7 @@ json::object value_schema(const Key& key) {
       return {{"type", "string"}, {"minLength", 1}};
     case KeyType::texts:
     case KeyType::tool_globs:
+    case KeyType::patterns:
       return list_of_strings();
     case KeyType::command: {
       json::object schema = list_of_strings();
@@ -173,6 +174,8 @@ std::string type_text(const Key& key) {
       return "list of tools";
     case KeyType::tool_globs:
       return "list of patterns";
+    case KeyType::patterns:
+      return "list of regular expressions";
     case KeyType::tool_names:
       return "object of names";
     case KeyType::time:

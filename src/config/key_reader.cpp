@@ -12,6 +12,7 @@
 #include "config/tool_pattern.h"
 #include "config/units.h"
 #include "glob/glob.h"
+#include "schema/pattern.h"
 
 namespace mcpivot {
 namespace {
@@ -163,6 +164,7 @@ void KeyReader::read_value(const Key& key, const JsoncValue& value, const std::s
       return;
     }
     case KeyType::tool_globs:
+    case KeyType::patterns:
     case KeyType::texts:
     case KeyType::choices:
     case KeyType::command:
@@ -223,13 +225,20 @@ void KeyReader::read_texts(const Key& key, const JsoncValue& value, const std::s
                                                  kind_text(element.kind)));
       continue;
     }
-    auto filled = text(element, where);
+    // A regular expression has dollars of its own.
+    auto filled = key.type == KeyType::patterns ? std::optional(element.text) : text(element, where);
     if (!filled) continue;
     if (key.type == KeyType::command && into.empty() && filled->find('/') != std::string::npos)
       filled = absolute(std::move(*filled));
     if (key.type == KeyType::tool_globs) {
       if (const auto pattern = ToolPattern::compile(*filled); !pattern)
         problems_.error(element.place, fmt::format("{}: {}", where, pattern.error()));
+    }
+    if (key.type == KeyType::patterns) {
+      if (filled->empty() || !schema::Pattern(*filled).understood())
+        problems_.error(element.place, fmt::format("{}: \"{}\" isn't a regular expression that mcpivot "
+                                                   "understands (ECMAScript, without \\p{{...}})",
+                                                   where, *filled));
     }
     if (key.type == KeyType::choices && std::ranges::find(key.choices, *filled) == key.choices.end())
       problems_.error(element.place, fmt::format("\"{}\" in {} is unknown; it must be {}", *filled, where,

@@ -65,6 +65,7 @@ enum class KeyType : std::uint8_t {
   globs,       // a list of globs, or one, or false for none
   replay,      // a list of "TOOL" or "TOOL:KEY=VALUE"
   tool_globs,  // a list of patterns for tool names
+  patterns,    // a list of regular expressions
   tool_names,  // an object: from a tool's name to the one that clients see
   tool_texts,  // an object: from a tool\'s name to some text
   time,        // "30s", or a number of seconds

@@ -1,5 +1,5 @@
-// Watches messages: one observer sees everything that clients and servers send each other through us, with
-// who sent it and what became of it. The log is written from here.
+// Watches messages: an observer sees everything that clients and servers send each other through us, with
+// who sent it and what became of it. The log and the journal are written from here.
 //
 // It only watches: it changes nothing. One thread.
 #pragma once
@@ -34,11 +34,13 @@ struct Seen {
   Way way;
   What what;
   ClientId client = ClientId::nobody;  // nobody: none in particular
+  std::uint32_t exchange = 0;          // of a client's request and its answer; 0: not known
   std::string_view server{};           // its name, if it gets this or sent it
   GenerationId generation{};
   // Our id for the request, which is the same, with the same generation, in its answer. For a question, the
   // id that the client knows. 0: it has none.
   std::int64_t pair = 0;
+  bool bridged = false;    // the server speaks the other era, so what it gets or said is translated
   std::string_view raw{};  // empty: too long to be held
   std::span<const Edit> edits{};
   const Message* message = nullptr;  // raw, parsed, if it could be
