@@ -74,6 +74,7 @@ std::expected<void, std::string> Journal::set(bool on) {
   if (on == is_on()) return {};
   if (!on) {
     clients_.ignore(*writing_->observer);
+    clients_.set_history(nullptr);
     writing_->writer->close_soon(last_writes);
     last_ = std::move(writing_->writer);
     writing_.reset();
@@ -90,19 +91,31 @@ std::expected<void, std::string> Journal::set(bool on) {
   const auto tell = [&loop = loop_](std::string words) {
     boost::asio::post(loop, [words = std::move(words)] { log_warn("{}", words); });
   };
-  Writing writing{.writer = std::make_shared<JournalWriter>(std::move(settings), tell), .observer = {}};
+  const auto on_end = [calls = history_.calls](const CallRow& call, std::string_view request,
+                                               std::string_view answer) {
+    calls->add(call, request, answer);
+  };
+  Writing writing{.writer = std::make_shared<JournalWriter>(std::move(settings), tell, on_end),
+                  .observer = {}};
   writing.observer = std::make_unique<JournalObserver>(writing.writer->queue(),
                                                        [writer = writing.writer.get()] { writer->wake(); });
   writing.writer->start();
   clients_.observe(*writing.observer, clock_, true);
+  clients_.set_history(&history_);
   log_info("the journal is on: {}, session {}", journal_folder(), writing.writer->session());
   writing_ = std::move(writing);
   return {};
 }
 
+std::expected<std::string, std::string> Journal::turn(bool on) {
+  if (auto done = set(on); !done) return std::unexpected(std::move(done.error()));
+  return session();
+}
+
 void Journal::close(std::chrono::milliseconds longest) {
   if (writing_) {
     clients_.ignore(*writing_->observer);
+    clients_.set_history(nullptr);
     last_ = std::move(writing_->writer);
     writing_.reset();
   }

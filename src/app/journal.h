@@ -12,6 +12,7 @@
 
 #include "config/config.h"
 #include "journal/journal_writer.h"
+#include "journal/recent_calls.h"
 #include "server/clients.h"
 #include "world/journal_observer.h"
 
@@ -30,6 +31,8 @@ class Journal {
   void configure(const GatewayConfig& config);
   // The error says why not.
   std::expected<void, std::string> set(bool on);
+  // The same; and which session is being written then.
+  std::expected<std::string, std::string> turn(bool on);
   bool is_on() const { return writing_.has_value(); }
   // Of the journal that is being written; empty: none is.
   std::string session() const { return writing_ ? writing_->writer->session() : std::string(); }
@@ -42,12 +45,22 @@ class Journal {
     std::unique_ptr<JournalObserver> observer;
   };
 
+  // What clients have called, as their models may see it.
+  class History final : public CallHistory {
+   public:
+    std::vector<std::string> last_calls(ClientId client, std::size_t most) const override {
+      return calls->last(static_cast<std::uint64_t>(client), most);
+    }
+    std::shared_ptr<RecentCalls> calls = std::make_shared<RecentCalls>();  // the writer's thread adds to it
+  };
+
   boost::asio::io_context& loop_;
   Clients& clients_;
   const Clock& clock_;
   const std::string name_;
   JournalConfig config_{};
   Redactor redactor_;
+  History history_;
   std::optional<Writing> writing_;
   std::shared_ptr<JournalWriter> last_;  // which may still be writing
 };

@@ -496,6 +496,7 @@ CommandLine::CommandLine() {
       ->option_text(" ");
   others.push_back(add_install_commands(app));
   others.push_back(add_doctor_command(app));
+  others.push_back(add_journal_command(app));
   completion = add_command(app, "completion", "SHELL", "Print a shell's completion script");
   completion->add_option("SHELL", shell, "bash, zsh or fish")
       ->required()

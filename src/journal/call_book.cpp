@@ -31,6 +31,17 @@ Kind_ kind_of(const Message& message) {
   return Kind_::unknown;
 }
 
+// An id, however it was spelled.
+std::string plain(std::string_view id) {
+  return id.starts_with('"') ? '"' + string_value(id) : std::string(id);
+}
+
+// What terminals ask mcpivot itself, again and again for `mcpivot status --watch`. MCP has no such methods.
+bool is_control_method(std::string_view method) {
+  return method == "status" || method == "logs" || method == "sessions" || method == "sessions/end" ||
+         method == "journal";
+}
+
 bool is_answer(Kind_ kind) {
   return kind == Kind_::result || kind == Kind_::error;
 }
@@ -100,6 +111,11 @@ void CallBook::take(const JournalEntry& entry, std::int64_t offset) {
     case Way::gap:
       break;
   }
+  if (reading.is_control) {
+    rows_.messages.pop_back();
+    --last_message_;
+    return;
+  }
   if (!head.same && (head.way == Way::from_client || head.way == Way::from_server)) {
     received_ = entry.text;
     received_row_ = row.id;
@@ -128,6 +144,11 @@ void CallBook::from_client(Reading& reading) {
 void CallBook::begin(Reading& reading) {
   if (!reading.message) return;
   const Message& message = *reading.message;
+  if (is_control_method(reading.row.method)) {
+    reading.is_control = true;
+    control_.emplace(reading.entry.head.client, plain(reading.id));
+    return keep_below(control_, most_questions);
+  }
   if (message.known == Method::initialize || message.version) learn_client(reading);
   const std::int64_t id = ++last_call_;
   Open& open = open_[id];
@@ -141,7 +162,7 @@ void CallBook::begin(Reading& reading) {
   call.tool = call.name;
   call.bytes_in = reading.row.size;
   call.request = reading.row.id;
-  open.id = std::string(reading.id);
+  open.id = plain(reading.id);
   open.exchange = reading.entry.head.exchange;
   if (on_end_) open.request = reading.row.text.value_or("");
   by_id_.emplace(std::pair(call.client, open.id), id);
@@ -281,6 +302,11 @@ void CallBook::to_client(Reading& reading) {
     row.call = call_of_pair(reading.entry);
     return;
   }
+  if (!control_.empty() && head.pair == 0 && reading.message) {
+    const Message& message = *reading.message;
+    reading.is_control = control_.erase({head.client, plain(message.text(message.id))}) > 0;
+    if (reading.is_control) return;
+  }
   row.call = head.pair != 0 ? call_of_pair(reading.entry) : 0;
   if (row.call == 0 && reading.message)
     row.call = call_of_id(head.client, head.exchange, reading.message->text(reading.message->id));
@@ -334,7 +360,7 @@ std::int64_t CallBook::call_of_pair(const JournalEntry& entry) const {
 // Exchanges of one client may use the same ids. Without one, or with one that isn't known, the oldest is
 // meant.
 std::int64_t CallBook::call_of_id(std::uint64_t client, std::uint32_t exchange, std::string_view id) const {
-  auto [begin, end] = by_id_.equal_range({client, std::string(id)});
+  auto [begin, end] = by_id_.equal_range({client, plain(id)});
   if (begin == end) return 0;
   if (exchange != 0)
     for (auto one = begin; one != end; ++one)

@@ -8,6 +8,7 @@
 #include <functional>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <tuple>
@@ -74,6 +75,7 @@ class CallBook {
     std::int64_t at;
     MessageRow& row;
     std::string_view id;
+    bool is_control = false;  // between a terminal and us
   };
 
   void from_client(Reading& reading);
@@ -103,6 +105,7 @@ class CallBook {
   std::map<Pair, std::string> inquiries_;  // our own requests to servers: their methods
   std::map<std::pair<std::uint64_t, std::int64_t>, Question> questions_;  // by the client, and its id there
   std::unordered_map<std::uint64_t, std::string> names_;                  // of clients
+  std::set<std::pair<std::uint64_t, std::string>> control_;               // what terminals asked
   // What was received last.
   std::string received_;
   std::int64_t received_row_ = 0;

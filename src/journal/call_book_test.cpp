@@ -180,6 +180,21 @@ TEST_F(Book, clients_have_the_names_that_they_give_themselves) {
   EXPECT_EQ(all.calls.at(1).client_name, "claude-code");
 }
 
+TEST_F(Book, what_terminals_ask_mcpivot_itself_is_not_in_it) {
+  feed.put({.way = Way::from_client,
+            .kind = JournalEntry::Kind::request,
+            .client = 5,
+            .id = "1",
+            .text = R"({"jsonrpc":"2.0","id":1,"method":"status"})"});
+  feed.put(
+      {.way = Way::to_client, .what = What::made, .client = 5, .text = JournalFeed::result_text(1, "x")});
+  feed.call(1, "echo", "{}", "x");
+  const JournalRows all = rows();
+  EXPECT_EQ(all.messages.size(), 4U);
+  EXPECT_EQ(all.messages.at(0).id, 1);
+  EXPECT_EQ(all.calls.size(), 1U);
+}
+
 TEST_F(Book, secrets_reach_no_row) {
   feed.call(1, "topsecret", R"({"k":"topsecret"})", "it is topsecret");
   feed.put({.way = Way::from_server,

@@ -140,13 +140,15 @@ FoundCall found_call(const SqliteStatement& row, const std::string& session) {
   return found;
 }
 
-// The calls of one file, the oldest first. `after`: only those that ended with a later message.
+// The calls of one file, the oldest first. `after`, `until`: only those that ended with a message
+// between them.
 std::expected<std::vector<FoundCall>, std::string> calls_in(const Sqlite& journal, const std::string& session,
                                                             const CallFilter& filter,
-                                                            std::optional<std::int64_t> after = {}) {
+                                                            std::optional<std::int64_t> after = {},
+                                                            std::int64_t until = 0) {
   const Condition condition(filter);
   std::string sql = fmt::format("SELECT {} FROM calls WHERE {}", call_columns, condition.sql);
-  if (after) sql += fmt::format(" AND answer > {}", *after);
+  if (after) sql += fmt::format(" AND answer > {} AND answer <= {}", *after, until);
   sql += after ? " ORDER BY answer" : " ORDER BY id DESC";
   if (filter.most > 0 && !after) sql += fmt::format(" LIMIT {}", filter.most);
   SqliteStatement asked(journal, sql);
@@ -329,6 +331,18 @@ std::vector<RecordedCall> complete(std::vector<FoundCall> found, const std::vect
   return calls;
 }
 
+// Changes when the file is written: what is new is in its log first.
+std::int64_t stamp_of(const std::string& path) {
+  std::uint64_t stamp = 1;
+  for (const char* part : {"", "-wal"}) {
+    struct stat file{};
+    if (::stat((path + part).c_str(), &file) != 0) continue;
+    for (const auto number : {file.st_mtim.tv_sec, file.st_mtim.tv_nsec, file.st_size})
+      stamp = stamp * 1'000'003 + static_cast<std::uint64_t>(number);
+  }
+  return static_cast<std::int64_t>(stamp);
+}
+
 bool has_calls(const std::string& path) {
   auto journal = open_journal(path);
   return journal && journal->number("SELECT count(*) FROM calls WHERE method = 'tools/call'").value_or(0) > 0;
@@ -488,17 +502,21 @@ std::vector<RecordedCall> JournalReader::newer(const CallFilter& filter, Seen& s
   const std::vector<std::string> files = current_files();
   std::vector<FoundCall> found;
   for (const std::string& file : files) {
+    Place& place = seen[file];
+    const std::int64_t stamp = stamp_of(file);
+    if (stamp == place.stamp) continue;
     auto journal = open_journal(file);
     if (!journal) {
       note(journal.error());
       continue;
     }
+    // Before it is read: what is written meanwhile is found the next time.
+    place.stamp = stamp;
     const auto last = journal->number("SELECT max(answer) FROM calls").value_or(0);
-    const auto known = seen.find(file);
-    if (known != seen.end() && known->second >= last) continue;
-    if (auto some = calls_in(*journal, session_of(file), filter, known == seen.end() ? 0 : known->second))
+    if (last <= place.answer) continue;
+    if (auto some = calls_in(*journal, session_of(file), filter, place.answer, last))
       std::ranges::move(*some, std::back_inserter(found));
-    seen[file] = last;
+    place.answer = last;
   }
   return complete(std::move(found), files, filter.with_texts);
 }

@@ -72,7 +72,11 @@ class JournalReader {
 
   // Calls that have ended since the last time, whose places are in `seen`; new sessions are found, too. No
   // transaction is held in between.
-  using Seen = std::map<std::string, std::int64_t>;
+  struct Place {
+    std::int64_t answer = 0;  // the last message that ended a call
+    std::int64_t stamp = 0;   // when the file was written, and how large it is
+  };
+  using Seen = std::map<std::string, Place>;  // by file
   std::vector<RecordedCall> newer(const CallFilter& filter, Seen& seen) const;
 
   // What was left out, and why: files of a newer mcpivot, damaged ones. Each is said once.

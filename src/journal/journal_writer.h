@@ -28,7 +28,7 @@ struct JournalSettings {
   std::string name{};  // of this mcpivot
   JournalLimits limits{};
   Redactor redactor{};
-  std::size_t queue_bytes = 64UL * 1024 * 1024;
+  std::size_t queue_bytes = 32UL * 1024 * 1024;
   std::chrono::milliseconds pause{50};  // what comes within it is written at once
   std::chrono::milliseconds retry{2'000};
 };

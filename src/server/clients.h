@@ -93,6 +93,9 @@ class Clients {
   void observe(Observer& observer, const Clock& clock, bool all);
   // It sees nothing any more.
   void ignore(const Observer& observer);
+  // Who remembers what they called; null: nobody. It must outlive this, or be taken back.
+  void set_history(const CallHistory* history) { history_ = history; }
+  const CallHistory* history() const { return history_; }
   // Whether anybody observes messages that pass.
   bool observed() const { return observed_; }
   // For messages that are sent and received elsewhere.
@@ -116,6 +119,7 @@ class Clients {
   };
   std::vector<Watching> observers_;
   const Clock* clock_ = nullptr;
+  const CallHistory* history_ = nullptr;
   bool observed_ = false;
 };
 

@@ -8,6 +8,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/clock.h"
 #include "rpc/edit.h"
@@ -54,6 +55,14 @@ class Observer {
  public:
   virtual ~Observer() = default;
   virtual void saw(const Seen& seen) = 0;
+};
+
+// What a client has called lately, for its own model to read. Whoever keeps the journal has it.
+class CallHistory {
+ public:
+  virtual ~CallHistory() = default;
+  // A line for each call of this client and nobody else's, without secrets; the newest last.
+  virtual std::vector<std::string> last_calls(ClientId client, std::size_t most) const = 0;
 };
 
 }  // namespace mcpivot
