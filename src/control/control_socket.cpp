@@ -139,7 +139,7 @@ class ControlSocket::Visitor final : public Link::Handler,
   void call_server(const std::string& name, const Message& message);
   void with_tools(std::string_view tool, bool may_start, std::function<void(Visitor&)> then);
   void list_sessions(std::string_view id) const;
-  void turn_journal(std::string_view id, std::string_view params) const;
+  void turn_journal(std::string_view id, std::string_view params);
   void end_session(std::string_view id, std::string_view params) const;
 
   ControlSocket& owner_;
@@ -265,7 +265,7 @@ json::value ControlSocket::Visitor::logs(std::string_view params) const {
   return {{"lines", std::move(lines)}, {"last", last}};
 }
 
-void ControlSocket::Visitor::turn_journal(std::string_view id, std::string_view params) const {
+void ControlSocket::Visitor::turn_journal(std::string_view id, std::string_view params) {
   const std::string_view on = find_member(params, "on");
   if (on != "true" && on != "false")
     return refuse(error_answer(id, code::invalid_params, "journal: \"on\" must be true or false"));
