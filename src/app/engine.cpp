@@ -23,6 +23,8 @@ using std::chrono::milliseconds;
 // (including Claude Code) kill us half a second after they asked us to end.
 constexpr milliseconds patience{100};
 constexpr milliseconds signal_burst{50};
+// For the journal, when all is over. Clients kill those that take long to end.
+constexpr milliseconds last_writes{200};
 
 // Large messages come and go; without this, malloc would adapt and keep their memory.
 void return_large_blocks_to_the_system() {
@@ -74,6 +76,7 @@ LoadedConfig load(const GatewayConfig& given) {
   loaded.gateway.file = given.file;
   loaded.gateway.compat = given.compat;
   if (given.front != Front::automatic) loaded.gateway.front = given.front;
+  if (given.journal.on) loaded.gateway.journal.on = true;
   loaded.gateway.left_out =
       static_cast<std::size_t>(std::ranges::count(loaded.left_out, false, &LeftOut::disabled));
   loaded.gateway.trouble = trouble_in(loaded);
@@ -99,12 +102,14 @@ Engine::Engine(const Options& options, Guard& guard, OnSignal on_signal,
       adapt_(std::move(adapt)),
       loaded_(configuration()),
       world_(context_, guard),
+      journal_(loop_, clients_, world_.timers(), options.log.name),
       gateway_(world_, clients_, loaded_.gateway),
       signals_(loop_, SIGINT, SIGTERM),
       reload_signal_(loop_, SIGHUP),
       burst_(loop_) {
   return_large_blocks_to_the_system();
   clients_.observe(message_log_, world_.timers(), log_enabled(LogLevel::trace));
+  journal_.configure(loaded_.gateway);
 }
 
 LoadedConfig Engine::configuration() const {
@@ -140,6 +145,7 @@ int Engine::run() {
       report_mistake("event loop", error.what());
     }
   }
+  journal_.close(last_writes);
   return exit_code_;
 }
 
@@ -176,7 +182,10 @@ void Engine::configuration_changed() {
   if (shutting_down_) return;
   log_info("{} changed", options_.gateway.file);
   const LoadedConfig loaded = configuration();
-  if (!loaded.has_errors()) return gateway_.configure(loaded.gateway);
+  if (!loaded.has_errors()) {
+    journal_.configure(loaded.gateway);
+    return gateway_.configure(loaded.gateway);
+  }
   gateway_.set_trouble(loaded.gateway.trouble);
   if (options_.serve) return;  // clients aren't told; it is in the log
   gateway_.add_notice(

@@ -11,6 +11,7 @@
 #include <memory>
 #include <string>
 
+#include "app/journal.h"
 #include "app/run.h"
 #include "config/config_file.h"
 #include "gateway/gateway.h"
@@ -43,6 +44,7 @@ class Engine {
   RealWorld& world() { return world_; }
   Clients& clients() { return clients_; }
   Gateway& gateway() { return gateway_; }
+  Journal& journal() { return journal_; }
   // Where its servers are configured; empty: on the command line.
   std::string configuration_file() const;
 
@@ -62,6 +64,7 @@ class Engine {
   RealWorld world_;
   LoggingObserver message_log_;
   Clients clients_;
+  Journal journal_;
   Gateway gateway_;
   boost::asio::signal_set signals_;
   boost::asio::signal_set reload_signal_;

@@ -53,6 +53,7 @@ class Program {
         control_(engine_.context(), engine_.world(), engine_.clients(), desk_, options.log.name),
         deadline_(engine_.loop()) {
     control_.set_configuration_file(engine_.configuration_file());
+    control_.set_journal([this](bool on) { return engine_.journal().turn(on); });
   }
 
   int run() {

@@ -191,6 +191,7 @@ class ServingProgram {
     gate_.serve(server_);
     if (oauth_) oauth_->on_keys([this] { gate_.on_keys(); });
     control_.set_configuration_file(engine_.configuration_file());
+    control_.set_journal([this](bool on) { return engine_.journal().turn(on); });
   }
 
   int run() {

@@ -8,6 +8,7 @@
 #include "cli/control_command.h"
 #include "cli/doctor.h"
 #include "cli/install.h"
+#include "cli/journal_command.h"
 #include "cli/replay.h"
 
 namespace mcpivot {
@@ -113,6 +114,48 @@ std::function<std::function<int()>()> add_replay_command(CLI::App& app,
     if (!*replay) return {};
     wish->command = command;
     return [wish] { return replay_command(*wish); };
+  };
+}
+
+std::function<std::function<int()>()> add_journal_command(CLI::App& app) {
+  auto* command =
+      add_command(app, "journal", "[show ID | stats | export | keep ID... | on | off | TEXT] [OPTIONS]",
+                  "Show what clients and servers said to each other, from the journals");
+  const auto wish = std::make_shared<JournalWish>();
+  auto* what =
+      command->add_option("WHAT", wish->words,
+                          "Without it: the calls, the newest last. show ID: all messages of a call; "
+                          "stats: by tool; export: every message, as JSON lines; keep ID...: calls for "
+                          "\"mcpivot replay\"; on, off: switch the journal of a running mcpivot; anything "
+                          "else: calls with this text in them");
+  what->option_text(" ");
+  suggest(*what, {"show", "stats", "export", "keep", "on", "off"});
+  command->add_flag("-f,--follow", wish->follow, "Print new calls as they end, until Ctrl-C");
+  command->add_option("-n,--lines", wish->lines, "How many calls to show (default: 50)")
+      ->check(CLI::Range(1, 1'000'000))
+      ->option_text("N");
+  command->add_option("--tool", wish->tool, "Only this tool; part of its name is enough")
+      ->option_text("TOOL");
+  command->add_option("--server", wish->server, "Only this server; part of its name is enough")
+      ->option_text("SERVER");
+  command->add_flag("--errors", wish->errors, "Only calls that failed");
+  command->add_option("--slow", wish->slow, "Only calls that took at least this long, such as 1s")
+      ->option_text("TIME");
+  command
+      ->add_option("--since", wish->since, "Only calls since then: 10m (ago), 14:05, or \"2026-11-18 14:05\"")
+      ->option_text("WHEN");
+  command->add_flag("--all", wish->all,
+                    "Also requests other than tools/call: initialize, resources/read, ...");
+  command
+      ->add_option("--session", wish->session,
+                   "Only this run of mcpivot: the part of an ID before the colon, \"last\", or a file")
+      ->option_text("SESSION");
+  command->add_option("--instance", wish->instance, "For on and off: which mcpivot, by pid or name")
+      ->option_text("PID");
+  command->add_flag("--json", wish->as_json, "For programs");
+  return [command, wish]() -> std::function<int()> {
+    if (!*command) return {};
+    return [wish] { return journal_command(*wish); };
   };
 }
 

@@ -388,6 +388,11 @@ void add_log_options(CLI::App& app, LogOptions& log) {
       ->option_text("LEVEL");
 }
 
+void add_journal_options(CLI::App& app, JournalConfig& journal) {
+  app.add_flag("--journal", journal.on,
+               "Write every message, without secrets, into a journal; \"mcpivot journal\" shows it");
+}
+
 void add_time_limits(CLI::App& app, ServerTexts& texts) {
   texts.add_limit(app, "--drain",
                   "How long calls in flight may take to finish on an old server (default: 10s)");
@@ -488,6 +493,7 @@ CommandLine::CommandLine() {
       ->option_text("FILE");
   add_server_options(app, server, texts);
   add_log_options(app, options.log);
+  add_journal_options(app, options.gateway.journal);
   app.option_defaults()->group("Time limits");
   add_time_limits(app, texts);
   app.option_defaults()->group("HTTP daemons");
@@ -507,6 +513,7 @@ CommandLine::CommandLine() {
   others.push_back(add_install_commands(app));
   others.push_back(add_doctor_command(app));
   others.push_back(add_replay_command(app, server.command.argv));
+  others.push_back(add_journal_command(app));
   completion = add_command(app, "completion", "SHELL", "Print a shell's completion script");
   completion->add_option("SHELL", shell, "bash, zsh or fish")
       ->required()

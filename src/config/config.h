@@ -83,6 +83,15 @@ struct Profile {
   bool operator==(const Profile&) const = default;
 };
 
+// What was said is written down, for people to look at and for calls to be played again.
+struct JournalConfig {
+  bool on = false;
+  std::size_t days = 14;              // then a file is deleted
+  std::size_t bytes = 500'000'000;    // of all files; the oldest are deleted first
+  std::vector<std::string> redact{};  // regular expressions: what they match is replaced
+  bool operator==(const JournalConfig&) const = default;
+};
+
 struct GatewayConfig {
   std::vector<ServerEntry> servers;
   std::size_t left_out = 0;  // servers in the file that have errors
@@ -92,6 +101,7 @@ struct GatewayConfig {
   Front front = Front::automatic;
   CallThrough pivot_call = CallThrough::all;
   Powers powers{};
+  JournalConfig journal{};
   std::map<std::string, Profile> profiles{};  // by name
   std::string file;                           // where it came from; empty: the command line
   std::string trouble;                        // what is wrong with it, in one line; empty: nothing

@@ -458,6 +458,7 @@ TEST(ConfigFile, every_key_of_the_table_takes_a_value) {
       case KeyType::replay:
       case KeyType::tool_globs:
       case KeyType::answer_paths:
+      case KeyType::patterns:
         return "[\"a\"]";
       case KeyType::tool_texts:
       case KeyType::variables:

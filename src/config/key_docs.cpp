@@ -71,6 +71,7 @@ json::object value_schema(const Key& key) {
     case KeyType::texts:
     case KeyType::answer_paths:
     case KeyType::tool_globs:
+    case KeyType::patterns:
       return list_of_strings();
     case KeyType::command: {
       json::object schema = list_of_strings();
@@ -179,6 +180,8 @@ std::string type_text(const Key& key) {
       return "list of patterns";
     case KeyType::answer_paths:
       return "list of paths";
+    case KeyType::patterns:
+      return "list of regular expressions";
     case KeyType::tool_names:
       return "object of names";
     case KeyType::time:

@@ -13,6 +13,7 @@
 #include "config/units.h"
 #include "glob/glob.h"
 #include "mcp/answer_diff.h"
+#include "schema/pattern.h"
 
 namespace mcpivot {
 namespace {
@@ -167,6 +168,7 @@ void KeyReader::read_value(const Key& key, const JsoncValue& value, const std::s
     }
     case KeyType::tool_globs:
     case KeyType::answer_paths:
+    case KeyType::patterns:
     case KeyType::texts:
     case KeyType::choices:
     case KeyType::command:
@@ -227,7 +229,8 @@ void KeyReader::read_texts(const Key& key, const JsoncValue& value, const std::s
                                                  kind_text(element.kind)));
       continue;
     }
-    auto filled = text(element, where);
+    // A regular expression has dollars of its own.
+    auto filled = key.type == KeyType::patterns ? std::optional(element.text) : text(element, where);
     if (!filled) continue;
     if (key.type == KeyType::command && into.empty() && filled->find('/') != std::string::npos)
       filled = absolute(std::move(*filled));
@@ -238,6 +241,12 @@ void KeyReader::read_texts(const Key& key, const JsoncValue& value, const std::s
     if (key.type == KeyType::answer_paths) {
       if (const auto path = IgnoredPaths::parse({*filled}); !path)
         problems_.error(element.place, fmt::format("{}: {}", where, path.error()));
+    }
+    if (key.type == KeyType::patterns) {
+      if (filled->empty() || !schema::Pattern(*filled).understood())
+        problems_.error(element.place, fmt::format("{}: \"{}\" isn't a regular expression that mcpivot "
+                                                   "understands (ECMAScript, without \\p{{...}})",
+                                                   where, *filled));
     }
     if (key.type == KeyType::choices && std::ranges::find(key.choices, *filled) == key.choices.end())
       problems_.error(element.place, fmt::format("\"{}\" in {} is unknown; it must be {}", *filled, where,

@@ -451,6 +451,37 @@ constexpr std::array all_file_keys{
         .fallback = "false",
         .words = "Remember across runs which servers were activated and deactivated",
         .in_file = [](GatewayConfig& config) -> Target { return &config.remember; }},
+    Key{.name = "journal",
+        .type = KeyType::flag,
+        .kinds = for_all,
+        .fallback = "false",
+        .words = "Write every message into a journal, for `mcpivot journal` to show: see "
+                 "[journal.md](journal.md)",
+        .in_file = [](GatewayConfig& config) -> Target { return &config.journal.on; }},
+    Key{.name = "journal_days",
+        .type = KeyType::count,
+        .kinds = for_all,
+        .fallback = "14",
+        .words = "After how many days a journal is deleted",
+        .in_file = [](GatewayConfig& config) -> Target { return &config.journal.days; },
+        .least = 1,
+        .most = 3650},
+    Key{.name = "journal_size",
+        .type = KeyType::bytes,
+        .kinds = for_all,
+        .fallback = "500MB",
+        .words = "How large all journals together may get; the oldest are deleted first",
+        .in_file = [](GatewayConfig& config) -> Target { return &config.journal.bytes; },
+        .least = 1'000'000,
+        .most = std::uint64_t{1} << 40},
+    Key{.name = "redact",
+        .type = KeyType::patterns,
+        .kinds = for_all,
+        .fallback = "",
+        .words = "Regular expressions; what they match in a string is replaced before it is written into the "
+                 "journal",
+        .in_file = [](GatewayConfig& config) -> Target { return &config.journal.redact; },
+        .guards = true},
     Key{.name = "profiles",
         .type = KeyType::named,
         .kinds = for_all,
@@ -519,6 +550,8 @@ std::string allowed_text(const Key& key) {
       return "a list of tool names or patterns like [\"read_*\"]";
     case KeyType::answer_paths:
       return "a list of paths like [\"content[*].text\"]";
+    case KeyType::patterns:
+      return "a list of regular expressions like [\"customer-[0-9]+\"]";
     case KeyType::tool_names:
       return "an object with names as values, each of at most 48 letters, digits, '_' and '-'";
     case KeyType::time:

@@ -67,6 +67,7 @@ enum class KeyType : std::uint8_t {
   replay,        // a list of "TOOL" or "TOOL:KEY=VALUE"
   tool_globs,    // a list of patterns for tool names
   answer_paths,  // a list of paths in answers
+  patterns,      // a list of regular expressions
   tool_names,    // an object: from a tool's name to the one that clients see
   tool_texts,    // an object: from a tool\'s name to some text
   time,          // "30s", or a number of seconds

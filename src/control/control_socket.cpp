@@ -139,6 +139,7 @@ class ControlSocket::Visitor final : public Link::Handler,
   void call_server(const std::string& name, const Message& message);
   void with_tools(std::string_view tool, bool may_start, std::function<void(Visitor&)> then);
   void list_sessions(std::string_view id) const;
+  void turn_journal(std::string_view id, std::string_view params);
   void end_session(std::string_view id, std::string_view params) const;
 
   ControlSocket& owner_;
@@ -166,6 +167,7 @@ void ControlSocket::Visitor::on_message(const Message& message) {
                       [id = std::string(id)](Visitor& self) { self.say(result_answer(id, self.tools())); });
   }
   if (message.known == Method::tools_call) return call(message);
+  if (method == "journal" && owner_.set_journal_) return turn_journal(id, message.text(message.params));
   if (owner_.crowd_ != nullptr && method == "sessions") return list_sessions(id);
   if (owner_.crowd_ != nullptr && method == "sessions/end")
     return end_session(id, message.text(message.params));
@@ -261,6 +263,15 @@ json::value ControlSocket::Visitor::logs(std::string_view params) const {
   std::ranges::sort(lines, {},
                     [](const json::value& line) { return line.at("number").to_number<std::uint64_t>(); });
   return {{"lines", std::move(lines)}, {"last", last}};
+}
+
+void ControlSocket::Visitor::turn_journal(std::string_view id, std::string_view params) {
+  const std::string_view on = find_member(params, "on");
+  if (on != "true" && on != "false")
+    return refuse(error_answer(id, code::invalid_params, "journal: \"on\" must be true or false"));
+  const auto session = owner_.set_journal_(on == "true");
+  if (!session) return refuse(error_answer(id, code::internal_error, session.error()));
+  say(result_answer(id, json::serialize(json::object{{"session", *session}})));
 }
 
 void ControlSocket::Visitor::call(const Message& message) {

@@ -15,6 +15,8 @@
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/local/stream_protocol.hpp>
 #include <boost/asio/steady_timer.hpp>
+#include <expected>
+#include <functional>
 #include <list>
 #include <memory>
 #include <optional>
@@ -39,6 +41,11 @@ class ControlSocket {
 
   // Where the servers are configured, if in a file: a terminal command in its folder means this mcpivot.
   void set_configuration_file(std::string file) { configuration_file_ = std::move(file); }
+
+  // Switches the journal on or off; what it returns is the session that is being written, or why there is
+  // none.
+  using SetJournal = std::function<std::expected<std::string, std::string>(bool on)>;
+  void set_journal(SetJournal set) { set_journal_ = std::move(set); }
 
   // Without a socket mcpivot works all the same; the log says why there is none.
   void open();
@@ -66,6 +73,7 @@ class ControlSocket {
   Clients& clients_;
   std::string name_;  // of this mcpivot, to tell it from others
   std::string configuration_file_;
+  SetJournal set_journal_;
   Gateway* gateway_ = nullptr;  // with many clients, and so below
   Crowd* crowd_ = nullptr;
   std::optional<Seat> seat_;  // with many clients there is one while a terminal is there

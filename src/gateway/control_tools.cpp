@@ -17,6 +17,7 @@ namespace mcpivot {
 namespace {
 
 constexpr int usual_log_lines = 50;
+constexpr int usual_call_lines = 20;
 constexpr int sitters_log_lines = 200;
 constexpr std::size_t most_names = 40;
 
@@ -92,8 +93,9 @@ const std::array<ControlTools::Tool, 16> ControlTools::tools{{
      "State of the MCP servers: generation, pid, crashes, last build, what the last restart changed.",
      "server", "", true, &ControlTools::status},
     {Compat::none, Tool::When::logging, "pivot_logs",
-     "The last lines of an MCP server's stderr, across restarts.", "server",
-     R"("lines":{"type":"integer"},"generation":{"type":"integer"})", true, &ControlTools::logs},
+     "The last lines of an MCP server's stderr, across restarts. calls: your last tool calls instead.",
+     "server", R"("lines":{"type":"integer"},"generation":{"type":"integer"},"calls":{"type":"boolean"})",
+     true, &ControlTools::logs},
     {Compat::none, Tool::When::activation, "pivot_activate",
      "Add a server's tools to the list. Part of its name is enough.", "server", "", false,
      &ControlTools::activate},
@@ -375,7 +377,23 @@ std::string ControlTools::overview() const {
                      active, tokens, lines);
 }
 
+// Its own calls alone: what others did is not its business.
+void ControlTools::own_calls(const Call& call) const {
+  const CallHistory* const history = clients_.history();
+  if (history == nullptr)
+    return refuse(call,
+                  "[mcpivot] calls aren't recorded: the journal is off. \"mcpivot journal on\" in a terminal "
+                  "turns it on, or \"journal\": true in the config file.");
+  const int lines = number_argument(call.arguments, "lines", usual_call_lines);
+  std::string text;
+  for (const std::string& line :
+       history->last_calls(fleet_.reader(), static_cast<std::size_t>(std::max(lines, 1))))
+    text += line + "\n";
+  answer(call, text.empty() ? "no calls yet" : text);
+}
+
 void ControlTools::logs(const Call& call) {
+  if (find_member(call.arguments, "calls") == "true") return own_calls(call);
   const Member* const member = pick_readable(call);
   if (member == nullptr) return;
   const std::string text =

@@ -149,6 +149,7 @@ class ControlTools {
   void restart(const Call& call);
   void status(const Call& call);
   void logs(const Call& call);
+  void own_calls(const Call& call) const;
   void activate(const Call& call);
   void deactivate(const Call& call);
   void search(const Call& call);

@@ -64,10 +64,12 @@ void Session::see_sent(GenerationId from, const Message& message, const Edits& e
                 .message = &message});
 }
 
-void Session::saw(Seen::What what, std::string_view raw, const Message* message, std::string_view why) const {
+void Session::saw(Seen::What what, std::string_view raw, const Message* message, std::string_view why,
+                  std::uint32_t exchange) const {
   clients_.saw({.way = Seen::Way::from_client,
                 .what = what,
                 .client = id_,
+                .exchange = exchange,
                 .pair = message != nullptr && message->is_answer() ? own_id(message->text(message->id)) : 0,
                 .raw = raw,
                 .message = message,
@@ -75,7 +77,7 @@ void Session::saw(Seen::What what, std::string_view raw, const Message* message,
 }
 
 void Session::take(std::uint32_t exchange, const Message& message) {
-  if (clients_.observed()) saw(Seen::What::passed, message.raw, &message);
+  if (clients_.observed()) saw(Seen::What::passed, message.raw, &message, {}, exchange);
   if (message.is_answer()) {
     on_answer(message);
   } else if (message.kind == Kind::request) {

@@ -55,7 +55,8 @@ class Session final : private Peer {
   // A notification of our own, only for this client.
   void say(std::string_view line);
   // Reports to the observer what the client sent, and what became of that.
-  void saw(Seen::What what, std::string_view raw, const Message* message, std::string_view why = {}) const;
+  void saw(Seen::What what, std::string_view raw, const Message* message, std::string_view why = {},
+           std::uint32_t exchange = 0) const;
   void see_sent(GenerationId from, const Message& message, const Edits& edits, std::int64_t pair) const;
   void on_answer(const Message& message);
   void on_progress(const Message& message);

@@ -7,6 +7,8 @@
 #include <chrono>
 #include <cstdint>
 #include <expected>
+#include <functional>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -23,9 +25,30 @@ struct CallFilter {
   bool errors = false;       // only what failed: tool errors, JSON-RPC errors
   bool all_methods = false;  // not only tools/call
   bool with_own = true;      // also what mcpivot answered itself: control tools
+  bool with_texts = true;    // else arguments, answers, questions and hints are left out, which is quicker
   std::chrono::microseconds slow{0};
   std::optional<std::chrono::system_clock::time_point> since{};
   std::size_t most = 0;  // the newest ones; 0: all
+};
+
+// One thing that happened to a message: the names are those of the table `messages`.
+struct RecordedMessage {
+  std::int64_t id = 0;
+  std::string session{};
+  std::chrono::system_clock::time_point when{};
+  std::string way{};
+  std::string what{};
+  std::string kind{};
+  std::string method{};
+  std::int64_t client = 0;
+  std::string server{};
+  int generation = 0;
+  std::int64_t call = 0;
+  bool bridged = false;
+  bool is_same = false;  // the text is that of what was received, but for ids
+  std::uint64_t size = 0;
+  std::string why{};
+  std::string text{};  // raw JSON
 };
 
 class JournalReader {
@@ -36,14 +59,35 @@ class JournalReader {
 
   // The oldest first.
   std::expected<std::vector<RecordedCall>, std::string> calls(const CallFilter& filter) const;
-  // "SESSION:ID", or "ID" in the newest session, or "last".
+  // "SESSION:ID", or "ID" in the newest session that has it, or "last".
   std::expected<RecordedCall, std::string> call(const std::string& name) const;
+  // All that was said in a call, in order.
+  std::vector<RecordedMessage> messages_of(const RecordedCall& call) const;
+  // Every message of the calls that the filter lets through, or, without one, every message.
+  std::expected<void, std::string> each_message(
+      const std::optional<CallFilter>& filter,
+      const std::function<bool(const RecordedMessage& message)>& take) const;
+  // How many messages are missing, because they came faster than they could be written.
+  std::uint64_t missing() const;
 
-  // What was left out, and why: files of a newer mcpivot, damaged ones.
+  // Calls that have ended since the last time, whose places are in `seen`; new sessions are found, too. No
+  // transaction is held in between.
+  struct Place {
+    std::int64_t answer = 0;  // the last message that ended a call
+    std::int64_t stamp = 0;   // when the file was written, and how large it is
+  };
+  using Seen = std::map<std::string, Place>;  // by file
+  std::vector<RecordedCall> newer(const CallFilter& filter, Seen& seen) const;
+
+  // What was left out, and why: files of a newer mcpivot, damaged ones. Each is said once.
   const std::vector<std::string>& notes() const { return notes_; }
   const std::vector<std::string>& files() const { return files_; }
 
  private:
+  std::vector<std::string> current_files() const;
+  void note(const std::string& words) const;
+
+  std::string folder_{};            // where new ones appear; empty: nowhere
   std::vector<std::string> files_;  // the oldest first
   mutable std::vector<std::string> notes_;
 };

@@ -168,4 +168,30 @@ Pattern::Match Pattern::find_in(std::string_view text) const {
   }
 }
 
+std::optional<std::vector<Pattern::Part>> Pattern::parts_in(std::string_view text) const {
+  if (engine_ == nullptr) return {};
+  std::vector<Part> parts;
+  const std::wstring points = code_points(text);
+  // Where each code point begins; only where there are others than ASCII.
+  std::vector<std::size_t> begins;
+  if (points.size() != text.size()) {
+    for (std::size_t i = 0; i < text.size(); ++i)
+      if ((static_cast<unsigned char>(text[i]) & 0xC0U) != 0x80U || begins.empty()) begins.push_back(i);
+    begins.push_back(text.size());
+  }
+  const auto place = [&](std::size_t point) { return begins.empty() ? point : begins[point]; };
+  try {
+    const auto flags = boost::match_default | boost::match_single_line | boost::match_not_dot_newline;
+    for (boost::wsregex_iterator match(points.begin(), points.end(), engine_->regex, flags), end;
+         match != end; ++match) {
+      const auto begin = static_cast<std::size_t>(match->position());
+      const auto size = static_cast<std::size_t>(match->length());
+      if (size > 0) parts.push_back({place(begin), place(begin + size) - place(begin)});
+    }
+  } catch (const std::exception&) {
+    return {};
+  }
+  return parts;
+}
+
 }  // namespace mcpivot::schema

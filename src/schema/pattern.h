@@ -5,9 +5,12 @@
 // ("\u00e4", "[^]", "\A"); a pattern with something that it lacks ("\p{L}") isn't understood.
 #pragma once
 
+#include <cstddef>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace mcpivot::schema {
 
@@ -24,6 +27,14 @@ class Pattern {
   enum class Match { yes, no, given_up };
   // Whether some part of the text matches. A pattern that isn't understood matches everything.
   Match find_in(std::string_view text) const;
+
+  // The parts of the text that match, one after the other; empty ones don't count. Nothing: it was given up,
+  // or isn't understood.
+  struct Part {
+    std::size_t begin;
+    std::size_t size;
+  };
+  std::optional<std::vector<Part>> parts_in(std::string_view text) const;
 
  private:
   struct Engine;

@@ -48,6 +48,7 @@ void Clients::answer(Asker to, const Message& inside, std::span<const Edit> arou
     saw({.way = Seen::Way::to_client,
          .what = Seen::What::made,
          .client = to.client,
+         .exchange = to.exchange,
          .raw = inside.raw,
          .edits = around});
   (*this)[to.client].answer(to.exchange, inside, around);
@@ -58,25 +59,32 @@ void Clients::withdrawn(Asker by, const Message& cancellation) const {
     saw({.way = Seen::Way::from_client,
          .what = Seen::What::cancelled,
          .client = by.client,
+         .exchange = by.exchange,
          .raw = cancellation.raw,
          .message = &cancellation});
   (*this)[by.client].withdrawn(by.exchange);
 }
 
 void Clients::observe(Observer& observer, const Clock& clock, bool all) {
-  observer_ = &observer;
+  ignore(observer);
+  observers_.push_back({&observer, all});
   clock_ = &clock;
-  observed_ = all;
+  observed_ = observed_ || all;
+}
+
+void Clients::ignore(const Observer& observer) {
+  std::erase_if(observers_, [&](const Watching& one) { return one.observer == &observer; });
+  observed_ = std::ranges::any_of(observers_, &Watching::all);
 }
 
 void Clients::saw(Seen seen) const {
-  if (observer_ == nullptr) return;
+  if (observers_.empty()) return;
   seen.when = clock_->now();
   if (seen.way == Seen::Way::to_client && !has(seen.client)) {
     seen.what = Seen::What::dropped;
     seen.why = "it has gone";
   }
-  observer_->saw(seen);
+  for (const Watching& one : observers_) one.observer->saw(seen);
 }
 
 // A question is reported by the client's session, once it has an id.
@@ -85,6 +93,7 @@ void Clients::see(const ToClient& said) const {
   saw({.way = Seen::Way::to_client,
        .what = said.changed ? Seen::What::changed : Seen::What::passed,
        .client = said.to.client,
+       .exchange = said.to.exchange,
        .generation = said.from,
        .pair = said.pair,
        .raw = said.message.raw,
@@ -99,7 +108,12 @@ void Clients::tell(Asker to, std::string_view line) const {
 }
 
 void Clients::say(Asker to, Seen::What what, std::string_view line) const {
-  if (observed()) saw({.way = Seen::Way::to_client, .what = what, .client = to.client, .raw = line});
+  if (observed())
+    saw({.way = Seen::Way::to_client,
+         .what = what,
+         .client = to.client,
+         .exchange = to.exchange,
+         .raw = line});
   if (to.era == Era::legacy) return (*this)[to.client].answer(to.exchange, line);
   (*this)[to.client].answer(to.exchange, with_result_type(line));
 }

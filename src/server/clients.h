@@ -88,8 +88,14 @@ class Clients {
   // It has cancelled the request that this names, and gets no answer.
   void withdrawn(Asker by, const Message& cancellation) const;
 
-  // From now on, the observer sees what is refused or dropped; `all`: also every message that passes.
+  // From now on, the observer sees what is refused or dropped; `all`: also every message that passes. One that
+  // didn't ask for all of them gets them too, while another one does.
   void observe(Observer& observer, const Clock& clock, bool all);
+  // It sees nothing any more.
+  void ignore(const Observer& observer);
+  // Who remembers what they called; null: nobody. It must outlive this, or be taken back.
+  void set_history(const CallHistory* history) { history_ = history; }
+  const CallHistory* history() const { return history_; }
   // Whether anybody observes messages that pass.
   bool observed() const { return observed_; }
   // For messages that are sent and received elsewhere.
@@ -107,8 +113,13 @@ class Clients {
   std::vector<Entry> entries_;  // in the order of their ids
   std::uint64_t last_ = 0;
   std::uint32_t last_shared_ = 0;
-  Observer* observer_ = nullptr;
+  struct Watching {
+    Observer* observer;
+    bool all;
+  };
+  std::vector<Watching> observers_;
   const Clock* clock_ = nullptr;
+  const CallHistory* history_ = nullptr;
   bool observed_ = false;
 };
 

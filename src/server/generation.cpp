@@ -167,9 +167,11 @@ void Generation::see_request(const ToServer& asked, bool renamed, std::int64_t o
                         : renamed             ? Seen::What::changed
                                               : Seen::What::passed,
                 .client = asked.asker.client,
+                .exchange = asked.asker.exchange,
                 .server = config_->name,
                 .generation = id_,
                 .pair = own,
+                .bridged = bridge_ != nullptr,
                 .raw = asked.message.raw,
                 .edits = asked.edits.list(),
                 .message = &asked.message});
@@ -207,6 +209,7 @@ void Generation::saw(Seen::What what, std::string_view raw, const Message* messa
                 .server = config_->name,
                 .generation = id_,
                 .pair = message != nullptr && message->is_answer() ? own_id(message->text(message->id)) : 0,
+                .bridged = bridge_ != nullptr,
                 .raw = raw,
                 .message = message,
                 .why = why});

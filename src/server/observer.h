@@ -1,5 +1,5 @@
-// Watches messages: one observer sees everything that clients and servers send each other through us, with
-// who sent it and what became of it. The log is written from here.
+// Watches messages: an observer sees everything that clients and servers send each other through us, with
+// who sent it and what became of it. The log and the journal are written from here.
 //
 // It only watches: it changes nothing. One thread.
 #pragma once
@@ -8,6 +8,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/clock.h"
 #include "rpc/edit.h"
@@ -34,11 +35,13 @@ struct Seen {
   Way way;
   What what;
   ClientId client = ClientId::nobody;  // nobody: none in particular
+  std::uint32_t exchange = 0;          // of a client's request and its answer; 0: not known
   std::string_view server{};           // its name, if it gets this or sent it
   GenerationId generation{};
   // Our id for the request, which is the same, with the same generation, in its answer. For a question, the
   // id that the client knows. 0: it has none.
   std::int64_t pair = 0;
+  bool bridged = false;    // the server speaks the other era, so what it gets or said is translated
   std::string_view raw{};  // empty: too long to be held
   std::span<const Edit> edits{};
   const Message* message = nullptr;  // raw, parsed, if it could be
@@ -52,6 +55,14 @@ class Observer {
  public:
   virtual ~Observer() = default;
   virtual void saw(const Seen& seen) = 0;
+};
+
+// What a client has called lately, for its own model to read. Whoever keeps the journal has it.
+class CallHistory {
+ public:
+  virtual ~CallHistory() = default;
+  // A line for each call of this client and nobody else's, without secrets; the newest last.
+  virtual std::vector<std::string> last_calls(ClientId client, std::size_t most) const = 0;
 };
 
 }  // namespace mcpivot

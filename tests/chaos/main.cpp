@@ -31,12 +31,15 @@ struct Options {
   std::vector<std::string> only{};
   std::string era{};  // of the client; empty: the seed decides
 
+  std::string journal{};  // on or off; empty: the seed decides
+
+  bool has_journal() const { return journal.empty() ? seed / 4 % 2 == 1 : journal == "on"; }
   bool modern() const { return era.empty() ? seed / 2 % 2 == 1 : era == "modern"; }
 };
 
 std::string usage() {
-  return "usage: chaos [--seconds N] [--seed S] [--era ERA] [--only FAULT]… [--replay FILE] [--trace "
-         "FILE]\n\n"
+  return "usage: chaos [--seconds N] [--seed S] [--era ERA] [--journal on|off] [--only FAULT]… [--replay "
+         "FILE] [--trace FILE]\n\n"
          "A client works through mcpivot with six servers behind it (processes of both protocol eras, an "
          "HTTP\n"
          "daemon, a CLI), while everything around it breaks. Then each promise is judged. Exit code 1: one "
@@ -45,6 +48,7 @@ std::string usage() {
          "  --seconds N    how long (60)\n"
          "  --seed S       decides what happens when (random, and printed)\n"
          "  --era ERA      the client's: legacy or modern (the seed decides)\n"
+         "  --journal HOW  on or off: whether mcpivot writes its journal (the seed decides)\n"
          "  --only FAULT   only faults of that kind (repeatable)\n"
          "  --replay FILE  what is in this file, instead of what a seed gives: a trace, or part of one\n"
          "  --trace FILE   where to write what happened if a promise was broken (chaos.trace)\n\n"
@@ -73,6 +77,8 @@ Options read_options(const std::vector<std::string>& arguments) {
       options.trace = value;
     else if (name == "--era" && (value == "legacy" || value == "modern"))
       options.era = value;
+    else if (name == "--journal" && (value == "on" || value == "off"))
+      options.journal = value;
     else if (name == "--only")
       options.only.push_back(value);
     else
@@ -107,8 +113,11 @@ struct Aftermath {
 
 class Run {
  public:
-  Run(const Programs& programs, bool modern)
-      : world_(programs), client_(world_, oracle_, modern), tormentor_(world_, client_, oracle_) {}
+  Run(const Programs& programs, bool modern, bool journal)
+      : journal_(journal),
+        world_(programs, journal),
+        client_(world_, oracle_, modern),
+        tormentor_(world_, client_, oracle_) {}
 
   void play(const std::vector<Action>& plan) {
     client_.greet();
@@ -132,6 +141,7 @@ class Run {
           {"bounded memory", peak_ < memory_bound(), std::to_string(peak_ / 1024) + " MB at most"});
     }
     after.push_back(leaves_nobody(by_kill));
+    if (journal_) after.push_back(journal_is_readable());
     return after;
   }
 
@@ -235,6 +245,14 @@ class Run {
     return {"no orphans", clean && gone, words};
   }
 
+  // Whatever happened to the disk, and to mcpivot itself.
+  Aftermath journal_is_readable() {
+    const auto stats = world_.ask({"journal", "stats", "--json"});
+    const bool good = stats && stats->find("\"calls\":") != std::string::npos;
+    return {"the journal can be read", good, good ? "it has calls" : "mcpivot journal stats found no call"};
+  }
+
+  bool journal_;
   Oracle oracle_;
   World world_;
   Client client_;
@@ -272,7 +290,8 @@ int report(Run& run, const Options& options, const std::vector<Action>& plan,
         << run.oracle().trace() << "# mcpivot's stderr\n";
   std::istringstream said(run.world().pivot().stderr_text());
   for (std::string line; std::getline(said, line);) trace << "# " << line << "\n";
-  const std::string era = options.modern() ? " --era modern" : " --era legacy";
+  const std::string era = std::string(options.modern() ? " --era modern" : " --era legacy") +
+                          (options.has_journal() ? " --journal on" : " --journal off");
   std::cout << "Again, with the same seed: --seed " << options.seed << " --seconds " << options.seconds << era
             << "\nWhat happened is in " << options.trace
             << "; play it, or a part of it, again with: --replay " << options.trace << era << "\n";
@@ -286,11 +305,12 @@ int main(int argc, char** argv) {
     const Options options = read_options({argv + 1, argv + argc});
     const std::vector<Action> plan = plan_for(options);
     std::cout << "chaos: seed " << options.seed << ", " << (options.modern() ? "modern" : "legacy")
-              << " client, " << options.seconds << " s, " << std::ranges::count_if(plan, &Action::is_fault)
-              << " faults, "
+              << " client, " << (options.has_journal() ? "journal, " : "") << options.seconds << " s, "
+              << std::ranges::count_if(plan, &Action::is_fault) << " faults, "
               << std::ranges::count_if(plan, [](const Action& action) { return !action.is_fault; })
               << " requests" << std::endl;
-    Run run({MCPIVOT_BINARY, FAKE_SERVER_BINARY, FAKE_DAEMON_BINARY, FAKE_CLI_BINARY}, options.modern());
+    Run run({MCPIVOT_BINARY, FAKE_SERVER_BINARY, FAKE_DAEMON_BINARY, FAKE_CLI_BINARY}, options.modern(),
+            options.has_journal());
     run.play(plan);
     const auto executed = run.world().executed();
     const auto after = run.end(options.seed % 2 == 1);

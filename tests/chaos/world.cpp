@@ -49,7 +49,7 @@ std::string leave_the_namespace() {
 
 }  // namespace
 
-World::World(const Programs& programs)
+World::World(const Programs& programs, bool journal)
     : programs_(programs), mark_("MCPIVOT_CHAOS=" + directory_.path().native()) {
   // Whoever is started from here has this in its environment.
   setenv("MCPIVOT_CHAOS", folder().c_str(), 1);
@@ -69,10 +69,19 @@ World::World(const Programs& programs)
   for (auto& [name, value] : environment_)
     if (name == "XDG_STATE_HOME" || name == "XDG_CACHE_HOME" || name == "XDG_RUNTIME_DIR")
       value = folder() / "small" / fs::path(value).filename();
-  pivot_ = std::make_unique<harness::Child>(
-      std::vector<std::string>{programs_.pivot, "--config", folder() / "mcpivot.json"}, environment_,
-      folder());
+  std::vector<std::string> command{programs_.pivot, "--config", folder() / "mcpivot.json"};
+  if (journal) command.emplace_back("--journal");
+  pivot_ = std::make_unique<harness::Child>(command, environment_, folder());
   start_ = std::chrono::steady_clock::now();
+}
+
+std::optional<std::string> World::ask(const std::vector<std::string>& arguments) const {
+  std::vector<std::string> command{programs_.pivot};
+  command.insert(command.end(), arguments.begin(), arguments.end());
+  const harness::Outcome outcome =
+      harness::run_to_end(command, environment_, folder(), std::chrono::seconds(30));
+  if (outcome.exit_code != 0) return {};
+  return outcome.out;
 }
 
 World::~World() {

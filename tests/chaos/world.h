@@ -37,7 +37,7 @@ inline bool is_modern(const std::string& server) {
 
 class World {
  public:
-  explicit World(const Programs& programs);
+  World(const Programs& programs, bool journal);
   ~World();
   World(const World&) = delete;
   World& operator=(const World&) = delete;
@@ -89,6 +89,8 @@ class World {
   // All processes that were started here, directly or not, and are alive.
   std::vector<pid_t> leftovers() const;
   void heal();  // whatever is broken now
+  // What `mcpivot ARGUMENTS` prints; nothing: it failed.
+  std::optional<std::string> ask(const std::vector<std::string>& arguments) const;
 
  private:
   void make_small_disk();

@@ -12,12 +12,11 @@ using mcpivot::Seen;
 using Way = Seen::Way;
 using What = Seen::What;
 
-namespace {
-
-// An id, however it was spelled.
-std::string plain(std::string_view id) {
+std::string plain_id(std::string_view id) {
   return id.starts_with('"') ? '"' + mcpivot::string_value(id) : std::string(id);
 }
+
+namespace {
 
 auto key_of(const mcpivot::GenerationId& id) {
   return std::tuple(id.instance.client, id.instance.number, id.birth);
@@ -45,13 +44,14 @@ void Bookkeeper::request_came(const Seen& seen) {
   if (seen.message == nullptr) return;
   const Message& message = *seen.message;
   if (seen.what == What::passed && message.kind == Kind::request) {
-    const Asked asked{seen.client, plain(message.text(message.id))};
+    const Asked asked{seen.client, plain_id(message.text(message.id))};
     ++open_[asked];
     if (message.known == Method::listen && message.version) listens_.insert(asked);
   }
   if (seen.what == What::cancelled) {
-    const auto open = open_.find({seen.client, plain(message.text(message.request_id))});
+    const auto open = open_.find({seen.client, plain_id(message.text(message.request_id))});
     if (open == open_.end()) return wrong(seen, "takes back what is not open");
+    ++ended_[open->first];
     if (--open->second == 0) open_.erase(open);
   }
 }
@@ -61,7 +61,7 @@ void Bookkeeper::sent_to_server(const Seen& seen) {
   if (seen.what == What::made || seen.what == What::dropped || seen.message == nullptr) return;
   const Message& message = *seen.message;
   if (message.kind == Kind::request) {
-    const Asked asked{seen.client, plain(message.text(message.id))};
+    const Asked asked{seen.client, plain_id(message.text(message.id))};
     if (!open_.contains(asked)) wrong(seen, "was sent, and nobody asked it");
     if (!sent_.emplace(pair, asked).second) wrong(seen, "was sent under an id that was used before");
   } else if (message.is_answer()) {
@@ -87,20 +87,21 @@ void Bookkeeper::told(const Seen& seen) {
 }
 
 void Bookkeeper::answered(const Seen& seen, const Message& answer) {
-  Asked asked{seen.client, plain(answer.text(answer.id))};
+  Asked asked{seen.client, plain_id(answer.text(answer.id))};
   if (seen.message != nullptr) {
     const auto sent = sent_.extract({key_of(seen.generation), seen.pair});
     if (sent.empty()) return wrong(seen, "answers what was not sent to this generation");
     asked = sent.mapped();
     const std::string line = seen.line();
     const auto put_back = mcpivot::read_message(line);
-    if (!put_back || plain(put_back->text(put_back->id)) != asked.second || asked.first != seen.client)
+    if (!put_back || plain_id(put_back->text(put_back->id)) != asked.second || asked.first != seen.client)
       wrong(seen, fmt::format("answers {}, under another id or to another client", asked.second));
   }
   const auto open = open_.find(asked);
   // What we could not read has an error for an answer, and was never a request.
   if (open == open_.end() && seen.what == What::refused) return;
   if (open == open_.end()) return wrong(seen, "answers what is not open");
+  ++ended_[asked];
   if (--open->second == 0) open_.erase(open);
 }
 

@@ -14,6 +14,9 @@
 
 namespace simulation {
 
+// An id, however it was spelled.
+std::string plain_id(std::string_view id);
+
 class Bookkeeper final : public mcpivot::Observer {
  public:
   explicit Bookkeeper(Oracle& oracle) : oracle_(oracle) {}
@@ -24,8 +27,12 @@ class Bookkeeper final : public mcpivot::Observer {
   // All that was asked must have ended by now.
   void judge_rest();
 
- private:
   using Asked = std::pair<mcpivot::ClientId, std::string>;  // by whom, under which id
+  // How often a request of that id has ended, by an answer or because it was taken back.
+  const std::map<Asked, int>& ended() const { return ended_; }
+  bool is_gone(mcpivot::ClientId client) const { return gone_.contains(client); }
+
+ private:
   using Generation = std::tuple<mcpivot::ClientId, std::uint32_t, std::uint64_t>;
 
   void request_came(const mcpivot::Seen& seen);
@@ -37,6 +44,7 @@ class Bookkeeper final : public mcpivot::Observer {
   Oracle& oracle_;
   mcpivot::Clock::Time last_{};
   std::map<Asked, int> open_;
+  std::map<Asked, int> ended_;
   std::set<Asked> listens_;                                                 // which stay open
   std::map<std::pair<Generation, std::int64_t>, Asked> sent_;               // what servers work on
   std::map<std::pair<mcpivot::ClientId, std::int64_t>, Generation> asked_;  // what clients are asked

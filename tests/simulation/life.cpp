@@ -32,6 +32,7 @@ Life::Life(SimWorld& world, Oracle& oracle, const mcpivot::GatewayConfig& config
       numbers_(numbers),
       client_(world.timers(), oracle, seed, numbers.requests, {}),
       books_(oracle),
+      journal_(oracle, books_),
       gateway_(world, clients_, config),
       desk_(gateway_.open()),
       session_(client_.link(), clients_, desk_, [this](std::string_view) { shut_down(); }),
@@ -72,6 +73,7 @@ Life::Life(SimWorld& world, Oracle& oracle, const mcpivot::GatewayConfig& config
     return member == nullptr ? nullptr : &member->instance();
   };
   clients_.observe(books_, world_.timers(), true);
+  clients_.observe(journal_, world_.timers(), true);
   desk_.start();
   client_.start(session_);
 }
@@ -389,6 +391,7 @@ void Life::judge_rest() {
   }
   if (world_.builds() > 0) wrong("something is being built");
   books_.judge_rest();
+  journal_.judge_rest();
   if (world_.timers().set() > idle_alarms)
     wrong(fmt::format("{} alarms are set; {} are known", world_.timers().set(), idle_alarms));
 }

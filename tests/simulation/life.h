@@ -13,6 +13,7 @@
 #include "client.h"
 #include "gateway/gateway.h"
 #include "gateway/link_client.h"
+#include "journal_check.h"
 #include "sim_world.h"
 #include "terminal.h"
 #include "visits.h"
@@ -80,6 +81,7 @@ class Life {
   Numbers& numbers_;
   Client client_;
   Bookkeeper books_;
+  JournalCheck journal_;
   mcpivot::Clients clients_;
   mcpivot::Gateway gateway_;
   mcpivot::Desk& desk_;

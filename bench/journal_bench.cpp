@@ -1,0 +1,198 @@
+// What does the journal cost? Two questions, and the project's bars for them: how much longer a call takes at
+// 1,000 calls a second while the journal is written on another core, and whether 50,000 messages a second are
+// written without a gap.
+#include <dirent.h>
+#include <fmt/format.h>
+#include <sched.h>
+#include <time.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "client.h"
+#include "cores.h"
+#include "host/temporary_directory.h"
+#include "journal/journal_reader.h"
+#include "journal/journal_writer.h"
+#include "options.h"
+#include "times.h"
+
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr double most_slower = 1.05;
+constexpr std::size_t messages_a_second = 50'000;
+constexpr auto pace = std::chrono::milliseconds(1);
+
+void sleep_until(Clock::time_point time) {
+  const auto since = std::chrono::duration_cast<std::chrono::nanoseconds>(time.time_since_epoch()).count();
+  const timespec when{.tv_sec = since / 1'000'000'000, .tv_nsec = since % 1'000'000'000};
+  while (::clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &when, nullptr) == EINTR) {
+  }
+}
+
+// The journal's thread gets every core but the one of the calls. False: there is no such thread.
+bool move_writer(pid_t pid, int core) {
+  bool moved = false;
+  for (const auto& task : fs::directory_iterator(fmt::format("/proc/{}/task", pid))) {
+    std::string name;
+    std::getline(std::ifstream(task.path() / "comm"), name);
+    if (name != "journal") continue;
+    cpu_set_t others;
+    CPU_ZERO(&others);
+    for (int i = 0; i < CPU_SETSIZE; ++i)
+      if (i != core) CPU_SET(i, &others);
+    moved = ::sched_setaffinity(std::stoi(task.path().filename()), sizeof others, &others) == 0;
+  }
+  return moved;
+}
+
+struct Latency {
+  double without = 0;
+  double with = 0;
+};
+
+// In turns, so that a noisy machine treats both alike.
+Latency measure_latency(const fs::path& folder, std::size_t rounds) {
+  const Cores cores;
+  cores.use_one();
+  const std::string pivot = folder / "mcpivot";
+  const std::string server = folder / "echo_server";
+  Client plain({pivot, "--no-watch", "--log", "/dev/null", "--", server});
+  Client journaled({pivot, "--no-watch", "--journal", "--log", "/dev/null", "--", server});
+  plain.finish_handshake();
+  journaled.finish_handshake();
+  if (!move_writer(journaled.pid(), cores.chosen()))
+    throw SubjectError("mcpivot has no thread for its journal");
+  std::vector<double> without;
+  std::vector<double> with;
+  for (std::size_t round = 0; round < rounds; ++round) {
+    deadline::arm();
+    for (auto& [client, times] : {std::pair{&plain, &without}, {&journaled, &with}}) {
+      Clock::time_point next = Clock::now();
+      for (int i = 0; i < 200; ++i) {
+        sleep_until(next += pace);
+        const double time = microseconds(client->call_with_text());
+        if (i >= 20) times->push_back(time);  // the first ones find cold caches
+      }
+    }
+  }
+  cores.use_all();
+  return {median(without), median(with)};
+}
+
+struct Throughput {
+  std::size_t messages = 0;
+  std::uint64_t missing = 0;
+  bool complete = false;
+  double seconds = 0;  // to write all of them
+};
+
+// What the event loop would put into the queue, at that pace; 0: as fast as it can.
+Throughput measure_writer(const std::string& folder, std::size_t messages, std::size_t a_second) {
+  using namespace mcpivot;
+  auto writer =
+      std::make_shared<JournalWriter>(JournalSettings{.folder = folder, .name = "bench"}, [](std::string) {});
+  writer->start();
+  JournalQueue& queue = writer->queue();
+  const auto put = [&](const JournalEntry::Head& head, std::string_view id, std::string_view server,
+                       std::string_view text) {
+    JournalEntry::Head whole = head;
+    whole.when =
+        std::chrono::duration_cast<std::chrono::nanoseconds>(Clock::now().time_since_epoch()).count();
+    whole.size = text.size();
+    whole.id_size = static_cast<std::uint32_t>(id.size());
+    whole.server_size = static_cast<std::uint32_t>(server.size());
+    whole.text_size = static_cast<std::uint32_t>(text.size());
+    char* at = queue.room(whole);
+    if (at == nullptr) return;
+    for (const std::string_view part : {id, server, text}) {
+      std::memcpy(at, part.data(), part.size());
+      at += part.size();
+    }
+    queue.publish();
+    if (queue.is_asleep()) writer->wake();
+  };
+  using enum JournalEntry::Way;
+  const auto begin = Clock::now();
+  Clock::time_point next = begin;
+  for (std::size_t i = 0; i < messages / 4; ++i) {
+    const std::string id = std::to_string(i);
+    const auto pair = static_cast<std::int64_t>(i + 1);
+    const JournalEntry::Generation generation{.client = 1, .instance = 1, .number = 1, .birth = 1};
+    const std::string request = fmt::format(
+        R"({{"jsonrpc":"2.0","id":{},"method":"tools/call","params":{{"name":"echo","arguments":{{"text":"call {:010}: )"
+        R"(grep -n \"TODO\" src/link/stdio.cpp src/rpc/message.cpp; then tell me why it fails"}}}}}})",
+        id, i);
+    const std::string answer = fmt::format(
+        R"({{"jsonrpc":"2.0","id":{},"result":{{"content":[{{"type":"text","text":"call {:010}: )"
+        R"(grep -n \"TODO\" src/link/stdio.cpp src/rpc/message.cpp; then tell me why it fails"}}]}}}})",
+        pair, i);
+    put({.way = from_client, .kind = JournalEntry::Kind::request, .client = 1}, id, "", request);
+    put({.way = to_server,
+         .kind = JournalEntry::Kind::request,
+         .same = true,
+         .client = 1,
+         .generation = generation,
+         .pair = pair},
+        id, "echo_server", "");
+    put({.way = from_server, .kind = JournalEntry::Kind::result, .generation = generation, .pair = pair}, id,
+        "echo_server", answer);
+    put({.way = to_client,
+         .kind = JournalEntry::Kind::result,
+         .same = true,
+         .client = 1,
+         .generation = generation,
+         .pair = pair},
+        id, "", "");
+    // In bursts of a millisecond.
+    if (a_second > 0 && i % (a_second / 4000) == 0) sleep_until(next += pace);
+  }
+  Throughput result{.messages = messages / 4 * 4};
+  result.complete = writer->close(std::chrono::seconds(60));
+  result.seconds = std::chrono::duration<double>(Clock::now() - begin).count();
+  if (const auto reader = JournalReader::open(folder)) result.missing = reader->missing();
+  return result;
+}
+
+bool bar(bool cleared, const std::string& words) {
+  fmt::print("{} {}\n", cleared ? "ok  " : "MISS", words);
+  return cleared;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const UsualOptions options = usual_options("journal_bench", argc, argv);
+  const host::TemporaryDirectory home;
+  for (const char* name : {"XDG_STATE_HOME", "XDG_CACHE_HOME", "XDG_RUNTIME_DIR", "XDG_CONFIG_HOME"})
+    ::setenv(name, (home.path() / name).c_str(), 1);
+  const fs::path folder = fs::canonical("/proc/self/exe").parent_path();
+  deadline::install();
+  try {
+    bool cleared = true;
+    const Latency latency = measure_latency(folder, options.quick ? 10 : 50);
+    fmt::print("a call at 1,000 a second, p50: {:.1f} us without the journal, {:.1f} us with it ({:+.1f}%)\n",
+               latency.without, latency.with, (latency.with / latency.without - 1) * 100);
+    const std::size_t seconds = options.quick ? 2 : 10;
+    const Throughput paced =
+        measure_writer(home.path() / "paced", messages_a_second * seconds, messages_a_second);
+    fmt::print("{} messages at 50,000 a second: {} missing\n", paced.messages, paced.missing);
+    const Throughput fast = measure_writer(home.path() / "fast", 200'000, 0);
+    fmt::print("{} messages at once: written in {:.2f} s ({:.0f} a second), {} missing\n", fast.messages,
+               fast.seconds, static_cast<double>(fast.messages - fast.missing) / fast.seconds, fast.missing);
+    cleared = bar(latency.with <= latency.without * most_slower,
+                  "p50 at most 5% more, with the writer on another core") &&
+              cleared;
+    cleared = bar(paced.missing == 0 && paced.complete, "50,000 messages a second without a gap") && cleared;
+    return options.check && !cleared ? 1 : 0;
+  } catch (const std::exception& error) {
+    fmt::print(stderr, "journal_bench: {}\n", error.what());
+    return 1;
+  }
+}

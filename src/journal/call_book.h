@@ -1,0 +1,115 @@
+// Turns what was seen of messages into the journal's rows: finds the answer to each request, the questions
+// that came up meanwhile, and the tool behind a name.
+//
+// It knows neither files nor threads, so the simulation uses it, too. One thread at a time.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <tuple>
+#include <unordered_map>
+
+#include "journal/journal_rows.h"
+#include "journal/redactor.h"
+#include "rpc/message.h"
+
+namespace mcpivot {
+
+class CallBook {
+ public:
+  // Called with each call that has ended: who asked, and the row.
+  using OnEnd = std::function<void(const CallRow& call, std::string_view request, std::string_view answer)>;
+
+  explicit CallBook(Redactor redactor, OnEnd on_end = {})
+      : redactor_(std::move(redactor)), on_end_(std::move(on_end)) {}
+
+  void set_redactor(Redactor redactor) { redactor_ = std::move(redactor); }
+  // What was seen, in order. `offset`: what makes a time of the steady clock one of the calendar, in µs.
+  void take(const JournalEntry& entry, std::int64_t offset);
+  // The rows since the last time, calls that have no answer yet among them.
+  JournalRows rows();
+  // Those calls again, for a file that has none of them.
+  void write_open_again();
+  // What was given out could not be written: so many messages are missing.
+  void lost(std::size_t messages, std::int64_t at);
+
+  std::size_t open_calls() const { return open_.size(); }
+  std::int64_t last_message() const { return last_message_; }
+
+ private:
+  struct Open {
+    CallRow row{};
+    std::string id{};  // of the request, as the client spelled it
+    std::uint32_t exchange = 0;
+    JournalEntry::Generation generation{};
+    std::int64_t pair = 0;
+    std::string request{};  // what on_end is told
+    bool changed = true;    // since it was given out
+  };
+  // In one life of a server.
+  struct Pair {
+    std::uint64_t client, birth;
+    std::uint32_t instance;
+    std::int64_t pair;
+    auto operator<=>(const Pair&) const = default;
+  };
+  static Pair pair_of(const JournalEntry::Generation& generation, std::int64_t pair) {
+    return {generation.client, generation.birth, generation.instance, pair};
+  }
+  struct Question {
+    std::int64_t call = 0;
+    std::string server{};
+    int generation = 0;
+  };
+
+  // What is known of one entry while it is being taken.
+  struct Reading {
+    const JournalEntry& entry;
+    std::string_view text;  // its own, or that of what was received last
+    std::optional<Message> message;
+    std::int64_t at;
+    MessageRow& row;
+    std::string_view id;
+    bool is_control = false;  // between a terminal and us
+  };
+
+  void from_client(Reading& reading);
+  void to_server(Reading& reading);
+  void from_server(Reading& reading);
+  void to_client(Reading& reading);
+  void begin(Reading& reading);
+  void sent(Reading& reading);
+  void end(std::int64_t call, Reading& reading, RecordedCall::Outcome outcome);
+  void forget_oldest();
+  void learn_client(const Reading& reading);
+  void learn_tools(const Reading& reading);
+  std::int64_t asking_call(const JournalEntry& entry);
+  std::int64_t call_of_pair(const JournalEntry& entry) const;
+  std::int64_t call_of_id(std::uint64_t client, std::uint32_t exchange, std::string_view id) const;
+  Open* find(std::int64_t call);
+  std::string safe(std::string text) const;
+
+  Redactor redactor_;
+  OnEnd on_end_;
+  JournalRows rows_;
+  std::int64_t last_message_ = 0;
+  std::int64_t last_call_ = 0;
+  std::map<std::int64_t, Open> open_;  // by the call's id, so the oldest is first
+  std::multimap<std::pair<std::uint64_t, std::string>, std::int64_t> by_id_;
+  std::map<Pair, std::int64_t> by_pair_;
+  std::map<Pair, std::string> inquiries_;  // our own requests to servers: their methods
+  std::map<std::pair<std::uint64_t, std::int64_t>, Question> questions_;  // by the client, and its id there
+  std::unordered_map<std::uint64_t, std::string> names_;                  // of clients
+  std::set<std::pair<std::uint64_t, std::string>> control_;               // what terminals asked
+  // What was received last.
+  std::string received_;
+  std::int64_t received_row_ = 0;
+  std::size_t received_redacted_ = 0;
+};
+
+}  // namespace mcpivot

@@ -1,0 +1,215 @@
+#include "journal/call_book.h"
+
+#include <gmock/gmock.h>
+
+#include "journal/journal_fixture.h"
+
+namespace mcpivot {
+namespace {
+
+using Way = JournalEntry::Way;
+using What = JournalEntry::What;
+using Outcome = RecordedCall::Outcome;
+
+class Book : public testing::Test {
+ protected:
+  JournalRows rows() {
+    while (const auto entry = queue.next()) book.take(*entry, 0);
+    queue.drop();
+    return book.rows();
+  }
+  JournalQueue queue{1 << 20};
+  JournalFeed feed{queue};
+  CallBook book{Redactor({{"KEY", "topsecret"}}, {})};
+};
+
+TEST_F(Book, a_call_and_its_answer_become_a_row) {
+  feed.call(7, "echo", R"({"a":1})", "fine");
+  const JournalRows all = rows();
+  ASSERT_EQ(all.calls.size(), 1U);
+  const CallRow& call = all.calls[0];
+  EXPECT_EQ(call.tool, "echo");
+  EXPECT_EQ(call.server, "dev");
+  EXPECT_EQ(call.outcome, Outcome::ok);
+  EXPECT_EQ(call.took, 3000);
+  EXPECT_EQ(std::tie(call.request, call.sent, call.received, call.answer), std::make_tuple(1, 2, 3, 4));
+  ASSERT_EQ(all.messages.size(), 4U);
+  for (const MessageRow& message : all.messages) EXPECT_EQ(message.call, 1);
+  EXPECT_EQ(all.messages[1].same_as, 1);
+  EXPECT_EQ(all.messages[3].same_as, 3);
+  EXPECT_FALSE(all.messages[3].text);
+  EXPECT_EQ(book.open_calls(), 0U);
+}
+
+TEST_F(Book, a_call_without_an_answer_yet_is_open_and_written_again_when_it_ends) {
+  feed.ask(1, "slow", "{}");
+  const JournalRows first = rows();
+  ASSERT_EQ(first.calls.size(), 1U);
+  EXPECT_EQ(first.calls[0].outcome, Outcome::open);
+  EXPECT_TRUE(rows().calls.empty());
+  feed.answer(1, "no", true);
+  const JournalRows second = rows();
+  ASSERT_EQ(second.calls.size(), 1U);
+  EXPECT_EQ(second.calls[0].id, first.calls[0].id);
+  EXPECT_EQ(second.calls[0].outcome, Outcome::tool_error);
+}
+
+TEST_F(Book, what_we_answer_ourselves_ends_the_call_of_that_client_and_exchange) {
+  for (const std::uint64_t client : {1, 2})
+    for (const std::uint32_t exchange : {1, 2})
+      feed.put({.way = Way::from_client,
+                .kind = JournalEntry::Kind::request,
+                .client = client,
+                .id = "5",
+                .text = JournalFeed::call_text(5, "pivot_status", "{}"),
+                .exchange = exchange});
+  feed.put({.way = Way::to_client,
+            .what = What::made,
+            .client = 2,
+            .text = JournalFeed::result_text(5, "x"),
+            .exchange = 2});
+  const JournalRows all = rows();
+  EXPECT_EQ(all.calls.front().id, 4);
+  EXPECT_EQ(all.calls.front().outcome, Outcome::ok);
+  EXPECT_EQ(all.calls.front().server, "");
+  EXPECT_EQ(book.open_calls(), 3U);
+}
+
+TEST_F(Book, a_retried_call_belongs_to_the_generation_that_answers) {
+  feed.ask(1, "look", "{}");
+  feed.put({.way = Way::to_server,
+            .what = What::retried,
+            .kind = JournalEntry::Kind::request,
+            .id = "1",
+            .server = "dev",
+            .pair = 1,
+            .text = JournalFeed::call_text(1, "look", "{}"),
+            .birth = 2});
+  feed.put({.way = Way::to_client,
+            .kind = JournalEntry::Kind::result,
+            .id = "1",
+            .pair = 1,
+            .text = JournalFeed::result_text(1, "x"),
+            .birth = 2});
+  const JournalRows all = rows();
+  ASSERT_EQ(all.calls.size(), 1U);
+  EXPECT_EQ(all.calls[0].retries, 1);
+  EXPECT_EQ(all.calls[0].generation, 2);
+  EXPECT_EQ(all.calls[0].outcome, Outcome::ok);
+}
+
+TEST_F(Book, a_call_that_is_taken_back_is_cancelled) {
+  feed.ask(1, "slow", "{}");
+  feed.put({.way = Way::from_client,
+            .what = What::cancelled,
+            .kind = JournalEntry::Kind::notification,
+            .id = "1",
+            .text = R"({"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}})"});
+  EXPECT_EQ(rows().calls.at(0).outcome, Outcome::cancelled);
+}
+
+TEST_F(Book, questions_belong_to_the_call_during_which_they_are_asked) {
+  feed.ask(1, "ask", "{}");
+  const std::string question =
+      R"({"jsonrpc":"2.0","id":"q","method":"elicitation/create","params":{"message":"?"}})";
+  feed.put({.way = Way::from_server,
+            .kind = JournalEntry::Kind::request,
+            .id = "\"q\"",
+            .server = "dev",
+            .text = question});
+  feed.put(
+      {.way = Way::to_client, .kind = JournalEntry::Kind::request, .id = "\"q\"", .pair = 9, .same = true});
+  feed.put({.way = Way::from_client,
+            .kind = JournalEntry::Kind::result,
+            .id = "9",
+            .pair = 9,
+            .text = R"({"jsonrpc":"2.0","id":9,"result":{"action":"accept"}})"});
+  feed.put(
+      {.way = Way::to_server, .kind = JournalEntry::Kind::result, .server = "dev", .pair = 9, .same = true});
+  feed.answer(1, "thanks");
+  for (const MessageRow& message : rows().messages) EXPECT_EQ(message.call, 1) << message.id;
+}
+
+TEST_F(Book, a_gap_makes_open_calls_incomplete) {
+  feed.ask(1, "slow", "{}");
+  EXPECT_TRUE(rows().calls.at(0).complete);
+  JournalEntry gap;
+  gap.head.size = 12;
+  book.take(gap, 0);
+  feed.answer(1, "x");
+  feed.call(2, "fast", "{}", "x");
+  const JournalRows all = rows();
+  ASSERT_EQ(all.gaps.size(), 1U);
+  EXPECT_EQ(all.gaps[0].messages, 12U);
+  EXPECT_EQ(all.gaps[0].after, 2);
+  EXPECT_FALSE(all.calls.at(0).complete);
+  EXPECT_TRUE(all.calls.at(1).complete);
+}
+
+TEST_F(Book, the_lists_of_servers_tell_what_their_tools_do) {
+  feed.put({.way = Way::to_server,
+            .what = What::made,
+            .client = 0,
+            .server = "dev",
+            .pair = 3,
+            .text = R"({"jsonrpc":"2.0","id":3,"method":"tools/list"})"});
+  feed.put(
+      {.way = Way::from_server,
+       .kind = JournalEntry::Kind::result,
+       .client = 0,
+       .id = "3",
+       .server = "dev",
+       .pair = 3,
+       .text =
+           R"({"jsonrpc":"2.0","id":3,"result":{"tools":[{"name":"a","annotations":{"readOnlyHint":true}},{"name":"b"}]}})"});
+  const JournalRows all = rows();
+  ASSERT_EQ(all.tools.size(), 2U);
+  EXPECT_EQ(all.tools[0].annotations, R"({"readOnlyHint":true})");
+  EXPECT_EQ(all.tools[1].annotations, "{}");
+}
+
+TEST_F(Book, clients_have_the_names_that_they_give_themselves) {
+  feed.put(
+      {.way = Way::from_client,
+       .kind = JournalEntry::Kind::request,
+       .id = "0",
+       .text =
+           R"({"jsonrpc":"2.0","id":0,"method":"initialize","params":{"clientInfo":{"name":"claude-code"}}})"});
+  feed.ask(1, "x", "{}");
+  const JournalRows all = rows();
+  EXPECT_EQ(all.calls.at(1).client_name, "claude-code");
+}
+
+TEST_F(Book, what_terminals_ask_mcpivot_itself_is_not_in_it) {
+  feed.put({.way = Way::from_client,
+            .kind = JournalEntry::Kind::request,
+            .client = 5,
+            .id = "1",
+            .text = R"({"jsonrpc":"2.0","id":1,"method":"status"})"});
+  feed.put(
+      {.way = Way::to_client, .what = What::made, .client = 5, .text = JournalFeed::result_text(1, "x")});
+  feed.call(1, "echo", "{}", "x");
+  const JournalRows all = rows();
+  EXPECT_EQ(all.messages.size(), 4U);
+  EXPECT_EQ(all.messages.at(0).id, 1);
+  EXPECT_EQ(all.calls.size(), 1U);
+}
+
+TEST_F(Book, secrets_reach_no_row) {
+  feed.call(1, "topsecret", R"({"k":"topsecret"})", "it is topsecret");
+  feed.put({.way = Way::from_server,
+            .what = What::refused,
+            .server = "dev",
+            .text = "topsecret!",
+            .why = "topsecret?"});
+  const JournalRows all = rows();
+  for (const MessageRow& row : all.messages) {
+    EXPECT_EQ(row.text.value_or("").find("topsecret"), std::string::npos);
+    EXPECT_EQ(row.why.find("topsecret"), std::string::npos);
+  }
+  EXPECT_EQ(all.calls.at(0).name, "[redacted KEY]");
+  EXPECT_EQ(all.messages[0].redacted, 2U);
+}
+
+}  // namespace
+}  // namespace mcpivot

@@ -1,0 +1,70 @@
+// The way from the event loop to the thread that writes the journal. It is bounded in bytes, and neither side
+// ever waits for the other: what doesn't fit is counted, and the count takes the place of what is missing.
+//
+// One thread puts, one thread takes. No locks: a block of memory is filled, published byte by byte, and freed
+// by whoever has read it.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <utility>
+
+#include "journal/journal_entry.h"
+
+namespace mcpivot {
+
+class JournalQueue {
+ public:
+  explicit JournalQueue(std::size_t limit);
+  ~JournalQueue();
+  JournalQueue(const JournalQueue&) = delete;
+  JournalQueue& operator=(const JournalQueue&) = delete;
+
+  // --- who puts ---
+
+  // Room for an entry with this head, behind a gap if something has been missed; null: there is none, and the
+  // entry is counted as missing. publish() follows at once.
+  char* room(const JournalEntry::Head& head);
+  void publish();
+  // Whether whoever takes has gone to sleep, and has to be woken for what was published.
+  bool is_asleep() const { return asleep_.load(std::memory_order_seq_cst); }
+  // How many messages have been missed and not told yet; whoever asks tells it.
+  std::uint64_t take_missing() { return std::exchange(missing_, 0); }
+
+  // --- who takes ---
+
+  // The next entry; it is valid until drop(). Nothing: there is none for now.
+  std::optional<JournalEntry> next();
+  // Everything that next() has given is done with.
+  void drop();
+  // Says that it sleeps from now on; false: there is something to take after all.
+  bool sleep();
+  void wake() { asleep_.store(false, std::memory_order_seq_cst); }
+
+  std::size_t bytes() const { return bytes_.load(std::memory_order_relaxed); }
+
+ private:
+  struct Block;
+  char* place(std::size_t size);
+  bool fits(std::size_t size) const { return bytes() + size <= limit_; }
+  void put_gap(std::int64_t when);
+
+  const std::size_t limit_;
+  std::atomic<std::size_t> bytes_{0};  // published, and not dropped
+  std::atomic<bool> asleep_{false};
+
+  // who puts
+  alignas(64) Block* filling_;
+  std::size_t placed_ = 0;     // of the block that is being filled
+  std::uint64_t missing_ = 0;  // messages
+
+  // who takes
+  alignas(64) Block* oldest_;  // what is dropped begins here
+  Block* reading_;
+  std::size_t read_ = 0;   // of the block that is being read
+  std::size_t taken_ = 0;  // since the last drop()
+};
+
+}  // namespace mcpivot

@@ -1,0 +1,283 @@
+// What the writer writes, the reader reads; and what happens to a journal that can't be written.
+#include <gmock/gmock.h>
+#include <signal.h>
+#include <sqlite3.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+
+#include <future>
+
+#include "base/temporary_folder.h"
+#include "journal/journal_fixture.h"
+#include "journal/journal_reader.h"
+#include "journal/journal_writer.h"
+
+namespace mcpivot {
+namespace {
+
+using namespace std::chrono_literals;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::SizeIs;
+
+class WrittenJournal : public testing::Test {
+ protected:
+  void begin(JournalSettings settings = {}) {
+    settings.folder = folder / "journal";
+    settings.pause = 1ms;
+    settings.retry = 5ms;
+    writer = std::make_shared<JournalWriter>(settings, [this](std::string words) {
+      const std::lock_guard lock(mutex);
+      told.push_back(std::move(words));
+      spoken.notify_all();
+    });
+    writer->start();
+    feed.emplace(writer->queue());
+    feed->now = std::chrono::steady_clock::now().time_since_epoch().count();
+  }
+  void call(std::int64_t id, const std::string& tool = "echo", const std::string& answer = "fine",
+            bool failed = false) {
+    feed->call(id, tool, R"({"a":1})", answer, failed);
+    if (writer->queue().is_asleep()) writer->wake();
+  }
+  bool end() { return writer->close(10s); }
+  void wait_for_words(std::size_t count) {
+    std::unique_lock lock(mutex);
+    if (spoken.wait_for(lock, 20s, [&] { return told.size() >= count; })) return;
+    throw std::runtime_error(told.empty() ? "nothing was told" : "only: " + told.back());
+  }
+  std::vector<RecordedCall> calls(const CallFilter& filter = {}) const {
+    const auto reader = JournalReader::open(folder / "journal");
+    if (!reader) return {};
+    return reader->calls(filter).value_or(std::vector<RecordedCall>());
+  }
+  std::vector<std::string> files() const { return journals_in(folder / "journal"); }
+
+  TemporaryFolder folder;
+  std::shared_ptr<JournalWriter> writer;
+  std::optional<JournalFeed> feed;
+  std::mutex mutex;
+  std::condition_variable spoken;
+  std::vector<std::string> told;
+};
+
+TEST_F(WrittenJournal, what_is_written_can_be_read) {
+  begin();
+  call(1);
+  call(2, "fail", "no", true);
+  EXPECT_TRUE(end());
+  const auto all = calls();
+  ASSERT_THAT(all, SizeIs(2));
+  EXPECT_EQ(all[0].name(), writer->session() + ":1");
+  EXPECT_EQ(all[0].tool, "echo");
+  EXPECT_EQ(all[0].arguments, R"({"a":1})");
+  EXPECT_EQ(all[0].answer, R"({"content":[{"type":"text","text":"fine"}]})");
+  EXPECT_TRUE(all[0].is_complete);
+  EXPECT_EQ(all[1].outcome, RecordedCall::Outcome::tool_error);
+  EXPECT_LT(std::chrono::abs(all[0].when - std::chrono::system_clock::now()), 1min);
+  EXPECT_THAT(calls({.errors = true}), SizeIs(1));
+  EXPECT_THAT(calls({.tool = "ECH"}), SizeIs(1));
+  EXPECT_THAT(calls({.text = "\"fine\""}), SizeIs(1));
+  EXPECT_THAT(calls({.text = "fine_"}), IsEmpty());
+  EXPECT_THAT(calls({.text = "FINE"}), SizeIs(1));
+  EXPECT_THAT(calls({.slow = 1s}), IsEmpty());
+  EXPECT_THAT(calls({.since = std::chrono::system_clock::now() + 1h}), IsEmpty());
+  EXPECT_THAT(calls({.most = 1}), ElementsAre(testing::Field(&RecordedCall::tool, "fail")));
+}
+
+TEST_F(WrittenJournal, its_files_are_for_our_user_alone) {
+  begin();
+  call(1);
+  EXPECT_TRUE(end());
+  struct stat file{};
+  ASSERT_EQ(::stat((folder / "journal").c_str(), &file), 0);
+  EXPECT_EQ(file.st_mode & 0777U, 0700U);
+  ASSERT_THAT(files(), SizeIs(1));
+  ASSERT_EQ(::stat(files()[0].c_str(), &file), 0);
+  EXPECT_EQ(file.st_mode & 0777U, 0600U);
+}
+
+TEST_F(WrittenJournal, a_reader_sees_what_is_new_and_only_that) {
+  begin();
+  call(1);
+  ASSERT_TRUE(end());
+  const auto reader = JournalReader::open(folder / "journal");
+  ASSERT_TRUE(reader);
+  JournalReader::Seen seen;
+  EXPECT_THAT(reader->newer({}, seen), SizeIs(1));
+  EXPECT_THAT(reader->newer({}, seen), IsEmpty());
+  begin();  // another session, which the reader finds
+  call(5);
+  ASSERT_TRUE(end());
+  EXPECT_THAT(reader->newer({}, seen), SizeIs(1));
+}
+
+TEST_F(WrittenJournal, one_that_is_locked_is_written_later_and_nothing_is_lost) {
+  begin();
+  call(1);
+  while (calls().size() < 1) std::this_thread::yield();
+  sqlite3* other = nullptr;
+  ASSERT_EQ(sqlite3_open(files().at(0).c_str(), &other), SQLITE_OK);
+  ASSERT_EQ(sqlite3_exec(other, "BEGIN IMMEDIATE", nullptr, nullptr, nullptr), SQLITE_OK);
+  for (int id = 2; id < 20; ++id) call(id);
+  wait_for_words(1);
+  EXPECT_THAT(told[0], HasSubstr("is locked by another process"));
+  ASSERT_EQ(sqlite3_exec(other, "COMMIT", nullptr, nullptr, nullptr), SQLITE_OK);
+  sqlite3_close(other);
+  wait_for_words(2);
+  EXPECT_THAT(told[1], HasSubstr("is written again"));
+  EXPECT_TRUE(end());
+  EXPECT_THAT(calls(), SizeIs(19));
+  EXPECT_THAT(told, SizeIs(2));
+}
+
+TEST_F(WrittenJournal, what_does_not_fit_while_it_is_locked_is_a_gap_with_a_number) {
+  JournalSettings settings;
+  settings.queue_bytes = 20'000;
+  begin(settings);
+  call(1);
+  while (calls().size() < 1) std::this_thread::yield();
+  sqlite3* other = nullptr;
+  ASSERT_EQ(sqlite3_open(files().at(0).c_str(), &other), SQLITE_OK);
+  ASSERT_EQ(sqlite3_exec(other, "BEGIN IMMEDIATE", nullptr, nullptr, nullptr), SQLITE_OK);
+  for (int id = 2; id < 500; ++id) call(id);
+  ASSERT_EQ(sqlite3_exec(other, "COMMIT", nullptr, nullptr, nullptr), SQLITE_OK);
+  sqlite3_close(other);
+  EXPECT_TRUE(end());
+  const auto reader = JournalReader::open(folder / "journal");
+  ASSERT_TRUE(reader);
+  std::uint64_t messages = 0;
+  ASSERT_TRUE(reader->each_message({}, [&](const RecordedMessage&) { return ++messages > 0; }));
+  EXPECT_GT(reader->missing(), 0U);
+  EXPECT_EQ(messages + reader->missing(), 499U * 4);
+}
+
+TEST_F(WrittenJournal, one_that_is_damaged_is_left_alone_and_another_one_begun) {
+  begin();
+  call(1);
+  while (calls().size() < 1) std::this_thread::yield();
+  const std::string first = files().at(0);
+  sqlite3* other = nullptr;
+  ASSERT_EQ(sqlite3_open(first.c_str(), &other), SQLITE_OK);
+  ASSERT_EQ(
+      sqlite3_exec(other,
+                   "PRAGMA writable_schema = ON; UPDATE sqlite_schema SET sql = 'CREATE TABEL' WHERE name = "
+                   "'messages'; PRAGMA schema_version = 999",
+                   nullptr, nullptr, nullptr),
+      SQLITE_OK);
+  sqlite3_close(other);
+  call(2);
+  wait_for_words(2);
+  EXPECT_TRUE(end());
+  EXPECT_THAT(told[0], HasSubstr("another file is begun"));
+  const auto all = calls();
+  ASSERT_THAT(all, SizeIs(1));
+  EXPECT_EQ(all[0].id, 2);
+  const auto reader = JournalReader::open(folder / "journal");
+  (void)reader->calls({});
+  EXPECT_THAT(reader->notes(), ElementsAre(HasSubstr(first)));
+}
+
+TEST_F(WrittenJournal, one_that_is_taken_away_is_begun_again) {
+  begin();
+  call(1);
+  while (calls().size() < 1) std::this_thread::yield();
+  folder.remove("journal");
+  call(2);
+  EXPECT_TRUE(end());
+  EXPECT_THAT(calls(), ElementsAre(testing::Field(&RecordedCall::id, 2)));
+}
+
+TEST_F(WrittenJournal, on_a_full_disk_it_is_tried_again) {
+  begin();
+  call(1);
+  while (calls().size() < 1) std::this_thread::yield();
+  const auto before = ::signal(SIGXFSZ, SIG_IGN);
+  rlimit limit{};
+  ASSERT_EQ(::getrlimit(RLIMIT_FSIZE, &limit), 0);
+  const rlimit tight{.rlim_cur = 8192, .rlim_max = limit.rlim_max};
+  ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &tight), 0);
+  call(2, "echo", std::string(100'000, 'x'));
+  wait_for_words(1);
+  ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &limit), 0);
+  ::signal(SIGXFSZ, before);
+  wait_for_words(2);
+  EXPECT_TRUE(end());
+  EXPECT_THAT(told[0], HasSubstr("can't be"));
+  EXPECT_THAT(calls(), SizeIs(2));
+}
+
+TEST_F(WrittenJournal, one_of_a_newer_mcpivot_is_left_out_with_a_note) {
+  begin();
+  call(1);
+  EXPECT_TRUE(end());
+  sqlite3* other = nullptr;
+  ASSERT_EQ(sqlite3_open(files().at(0).c_str(), &other), SQLITE_OK);
+  ASSERT_EQ(sqlite3_exec(other, "PRAGMA user_version = 99", nullptr, nullptr, nullptr), SQLITE_OK);
+  sqlite3_close(other);
+  const auto reader = JournalReader::open(folder / "journal");
+  ASSERT_TRUE(reader);
+  EXPECT_THAT(*reader->calls({}), IsEmpty());
+  EXPECT_THAT(reader->notes(), ElementsAre(HasSubstr("newer mcpivot (schema 99; this one knows 1)")));
+}
+
+TEST_F(WrittenJournal, a_folder_that_cannot_be_made_costs_nothing_but_the_journal) {
+  folder.write("journal", "a file is in its place");
+  begin();
+  call(1);
+  wait_for_words(1);
+  EXPECT_THAT(told[0], HasSubstr("can't be created"));
+  folder.remove("journal");
+  wait_for_words(2);
+  EXPECT_TRUE(end());
+  EXPECT_THAT(calls(), SizeIs(1));
+}
+
+TEST_F(WrittenJournal, a_large_one_is_followed_by_another_and_the_oldest_are_deleted) {
+  JournalSettings settings;
+  settings.limits.bytes = 2'000'000;
+  begin(settings);
+  for (int id = 1; id <= 40; ++id) {
+    call(id, "echo", std::string(200'000, 'x'));
+    while (writer->queue().bytes() > 0) std::this_thread::yield();
+  }
+  EXPECT_TRUE(end());
+  EXPECT_GT(files().size(), 1U);
+  EXPECT_LT(files().size(), 12U);
+  const auto all = calls();
+  EXPECT_LT(all.size(), 40U);
+  ASSERT_FALSE(all.empty());
+  EXPECT_EQ(all.back().id, 40);
+}
+
+TEST(JournalName, is_read_as_it_is_written) {
+  for (const JournalName& name : {JournalName{"2026-11-18", "1f3a", 1}, JournalName{"2026-11-18", "0c", 12}})
+    EXPECT_EQ(JournalName::read(name.file()), name);
+  for (const char* other :
+       {"2026-11-18-1f3a.db-wal", "sessions.db", "2026-11-18-.db", "2026-11-18-1f3a-x.db", ""})
+    EXPECT_FALSE(JournalName::read(other)) << other;
+}
+
+TEST(JournalFolder, journals_that_nobody_wrote_for_long_are_deleted) {
+  const TemporaryFolder folder;
+  folder.write("2026-01-01-aaaa.db", "x");
+  folder.write("2026-01-01-aaaa.db-wal", "x");
+  folder.write("2026-01-02-bbbb.db", "x");
+  folder.write("notes.txt", "mine");
+  const auto later = std::chrono::system_clock::now() + std::chrono::days(15);
+  EXPECT_EQ(delete_old_journals(folder.path(), {}, folder / "2026-01-02-bbbb.db", later), 1U);
+  EXPECT_THAT(journals_in(folder.path()), ElementsAre(HasSubstr("bbbb")));
+  EXPECT_EQ(::access((folder / "2026-01-01-aaaa.db-wal").c_str(), F_OK), -1);
+  EXPECT_EQ(::access((folder / "notes.txt").c_str(), F_OK), 0);
+}
+
+TEST(JournalReader, says_what_is_not_there) {
+  const TemporaryFolder folder;
+  EXPECT_THAT(JournalReader::open(folder.path()).error(), HasSubstr("there is no journal in"));
+  folder.write("other.db", "not a database, but long enough to look like one: " + std::string(1000, 'x'));
+  EXPECT_THAT(JournalReader::open(folder / "other.db").error(), HasSubstr("is damaged"));
+}
+
+}  // namespace
+}  // namespace mcpivot

@@ -1,0 +1,247 @@
+#include "journal/journal_writer.h"
+
+#include <fmt/format.h>
+#include <pthread.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <exception>
+#include <filesystem>
+#include <utility>
+
+namespace mcpivot {
+namespace {
+
+using std::chrono::duration_cast;
+using std::chrono::microseconds;
+using std::chrono::steady_clock;
+using std::chrono::system_clock;
+using Trouble = SqliteError::Trouble;
+
+// What is written at once, so that neither memory nor a transaction grows without bound.
+constexpr std::size_t most_messages = 20'000;
+constexpr std::size_t most_bytes = 8UL * 1024 * 1024;
+constexpr std::chrono::hours cleaning_pace{1};
+constexpr int most_parts = 1000;                     // of a day
+constexpr std::chrono::milliseconds last_retry{50};  // when there is little time left
+
+std::int64_t micros(auto time) {
+  return duration_cast<microseconds>(time.time_since_epoch()).count();
+}
+
+std::string current_folder() {
+  std::error_code error;
+  return std::filesystem::current_path(error).string();
+}
+
+}  // namespace
+
+JournalWriter::JournalWriter(JournalSettings settings, Tell tell, CallBook::OnEnd on_end)
+    : settings_(std::move(settings)),
+      tell_(std::move(tell)),
+      session_(new_session(settings_.folder)),
+      started_(micros(system_clock::now())),
+      queue_(settings_.queue_bytes),
+      book_(settings_.redactor, std::move(on_end)) {}
+
+void JournalWriter::start() {
+  // Signals are the loop's.
+  sigset_t all;
+  sigset_t before;
+  ::sigfillset(&all);
+  ::pthread_sigmask(SIG_SETMASK, &all, &before);
+  thread_ = std::thread([self = shared_from_this()] { self->work(); });
+  ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
+}
+
+// --- the loop's side -------------------------------------------------------------------------------------
+
+void JournalWriter::wake() {
+  queue_.wake();  // the next message needn't do this again
+  {
+    const Lock lock(mutex_);
+    woken_ = true;
+  }
+  wake_.notify_one();
+}
+
+void JournalWriter::set_redactor(Redactor redactor) {
+  const Lock lock(mutex_);
+  redactor_ = std::move(redactor);
+}
+
+void JournalWriter::close_soon(std::chrono::milliseconds longest) {
+  const Lock lock(mutex_);
+  missing_ += queue_.take_missing();
+  if (!std::exchange(closing_, true)) deadline_ = Clock::now() + longest;
+  wake_.notify_one();
+}
+
+bool JournalWriter::close(std::chrono::milliseconds longest) {
+  if (!thread_.joinable()) return complete_;
+  close_soon(longest);
+  Lock lock(mutex_);
+  const bool over = ended_.wait_until(lock, Clock::now() + longest, [this] { return over_; });
+  const bool complete = over && complete_;
+  lock.unlock();
+  if (over)
+    thread_.join();
+  else
+    thread_.detach();
+  return complete;
+}
+
+// --- the thread's side -----------------------------------------------------------------------------------
+
+void JournalWriter::work() {
+  ::pthread_setname_np(::pthread_self(), "journal");  // for those who look at threads, as the benchmark does
+  while (rest()) {
+    try {
+      take_some();
+    } catch (const std::exception& error) {  // no memory, say
+      say(fmt::format("the journal has lost messages: {}", error.what()));
+      queue_.drop();
+      book_.lost(1, micros(system_clock::now()));
+    }
+  }
+  end_with_gap();
+  file_.reset();
+  const Lock lock(mutex_);
+  over_ = true;
+  ended_.notify_all();
+}
+
+// What was missed last, and found no place in the queue.
+void JournalWriter::end_with_gap() {
+  std::uint64_t missing = 0;
+  {
+    const Lock lock(mutex_);
+    missing = std::exchange(missing_, 0);
+  }
+  if (missing == 0) return;
+  book_.lost(missing, micros(system_clock::now()));
+  write(book_.rows());
+}
+
+// Sleeps while there is nothing, and then a moment longer, so that what comes together is written together.
+bool JournalWriter::rest() {
+  Lock lock(mutex_);
+  while (!closing_ && queue_.sleep()) {
+    wake_.wait(lock, [this] { return woken_ || closing_; });
+    woken_ = false;
+    queue_.wake();
+  }
+  if (!closing_) wake_.wait_for(lock, settings_.pause, [this] { return closing_; });
+  if (redactor_) book_.set_redactor(*std::exchange(redactor_, std::nullopt));
+  if (!closing_) return true;
+  if (queue_.bytes() > 0 && Clock::now() < deadline_) return true;
+  if (queue_.bytes() > 0) complete_ = false;
+  return false;
+}
+
+void JournalWriter::take_some() {
+  const std::int64_t offset = micros(system_clock::now()) - micros(steady_clock::now());
+  std::size_t messages = 0;
+  std::size_t bytes = 0;
+  while (messages < most_messages && bytes < most_bytes) {
+    const auto entry = queue_.next();
+    if (!entry) break;
+    book_.take(*entry, offset);
+    ++messages;
+    bytes += JournalEntry::size_of(entry->head);
+  }
+  queue_.drop();
+  write(book_.rows());
+}
+
+// A file of our own that is damaged, or gone, is left alone, and another one begun. Everything else may pass.
+void JournalWriter::write(JournalRows rows) {
+  if (rows.empty()) return;
+  while (true) {
+    auto written = write_once(rows);
+    if (written) {
+      if (!std::exchange(trouble_, {}).empty())
+        say(fmt::format("the journal is written again: {}", file_->path()));
+      return;
+    }
+    const bool damaged = written.error().trouble == Trouble::damaged;
+    if (trouble_.empty())
+      say(fmt::format("the journal: {}{}", written.error().words,
+                      damaged ? "; another file is begun" : "; it is tried again, and messages go on"));
+    const bool first = std::exchange(trouble_, written.error().words).empty();
+    if (damaged) {
+      leave_file();
+      if (first) continue;
+    }
+    if (!wait_to_retry()) break;
+  }
+  book_.lost(rows.messages.size(), micros(system_clock::now()));
+  const Lock lock(mutex_);
+  complete_ = false;
+}
+
+SqliteResult<void> JournalWriter::write_once(const JournalRows& rows) {
+  const std::string day = day_of(system_clock::now());
+  if (file_ && (day != name_.day || !file_->in_place() || file_->bytes() > settings_.limits.bytes / 4))
+    leave_file();
+  if (!file_) {
+    name_.part = name_.day == day ? name_.part + 1 : 1;
+    name_.day = day;
+    name_.session = session_;
+    if (auto opened = open_file(); !opened) {
+      --name_.part;
+      return opened;
+    }
+  }
+  auto written = file_->write(rows);
+  if (written && (!last_cleaning_ || Clock::now() - *last_cleaning_ > cleaning_pace)) {
+    last_cleaning_ = Clock::now();
+    delete_old_journals(settings_.folder, settings_.limits, file_->path(), system_clock::now());
+  }
+  return written;
+}
+
+// The calls that are open belong into every file, the next one as well.
+void JournalWriter::leave_file() {
+  file_.reset();
+  book_.write_open_again();
+  last_cleaning_.reset();
+}
+
+SqliteResult<void> JournalWriter::open_file() {
+  const JournalRun run{.session = session_,
+                       .name = settings_.name,
+                       .folder = current_folder(),
+                       .version = MCPIVOT_VERSION,
+                       .pid = ::getpid(),
+                       .started = started_};
+  for (; name_.part <= most_parts; ++name_.part) {
+    const std::string path = settings_.folder + "/" + name_.file();
+    if (::access(path.c_str(), F_OK) == 0) continue;  // not ours to write into
+    auto created = JournalFile::create(path, run);
+    if (!created) return std::unexpected(std::move(created.error()));
+    file_ = std::move(*created);
+    return {};
+  }
+  return std::unexpected(
+      SqliteError{Trouble::passing, fmt::format("{} has too many journals of this day", settings_.folder)});
+}
+
+// False: there is no more time.
+bool JournalWriter::wait_to_retry() {
+  Lock lock(mutex_);
+  if (closing_ && Clock::now() >= deadline_) return false;
+  if (closing_)
+    wake_.wait_for(lock, last_retry);
+  else
+    wake_.wait_for(lock, settings_.retry, [this] { return closing_; });
+  return true;
+}
+
+// With the lock, so that nothing is told once close() has begun: the loop may be gone then.
+void JournalWriter::say(const std::string& words) {
+  const Lock lock(mutex_);
+  if (!closing_) tell_(words);
+}
+
+}  // namespace mcpivot

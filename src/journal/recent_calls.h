@@ -1,0 +1,30 @@
+// What each client has called last, in memory: a line a call, for the client's own model.
+//
+// Bounded. Any thread: the journal's adds, the loop's reads.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "journal/journal_rows.h"
+
+namespace mcpivot {
+
+class RecentCalls {
+ public:
+  // Secrets are gone from both texts.
+  void add(const CallRow& call, std::string_view request, std::string_view answer);
+  // Of this client alone, the newest last.
+  std::vector<std::string> last(std::uint64_t client, std::size_t most) const;
+
+ private:
+  mutable std::mutex mutex_;
+  std::map<std::uint64_t, std::deque<std::string>> lines_;  // by client; the oldest client goes first
+};
+
+}  // namespace mcpivot

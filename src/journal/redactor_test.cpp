@@ -1,0 +1,99 @@
+#include "journal/redactor.h"
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include "rpc/json_cursor.h"
+
+namespace mcpivot {
+namespace {
+
+std::string redacted(const Redactor& redactor, std::string text) {
+  redactor.redact(text);
+  JsonCursor cursor(text);
+  EXPECT_TRUE(!text.starts_with('{') || (cursor.value() && cursor.end())) << text;
+  return text;
+}
+
+TEST(Redactor, leaves_what_is_not_secret_as_it_is) {
+  const Redactor redactor({{"KEY", "hunter2hunter2"}}, {});
+  for (std::string text : {R"({"a":"task-force-of-many-words risk-averse", "b": [1,-2.5e3,true]})",
+                           R"({"text":"see https://example.com/a:b@c and Bearer authentication"})",
+                           R"({"name":"eyJust","progressToken":5,"x":"line\nline\u00e9"})", ""}) {
+    const std::string before = text;
+    EXPECT_EQ(redactor.redact(text), 0U) << text;
+    EXPECT_EQ(text, before);
+  }
+}
+
+TEST(Redactor, replaces_configured_values_however_they_are_spelled) {
+  const Redactor redactor({{"API_KEY", "se\"cr/et\\é"}, {"PIN", "12345678"}}, {});
+  EXPECT_EQ(redacted(redactor, R"({"a":"x se\"cr/et\\é y"})"), R"({"a":"x [redacted API_KEY] y"})");
+  EXPECT_EQ(redacted(redactor, R"({"a":"x se\u0022cr\/et\\\u00e9 y"})"), R"({"a":"x [redacted API_KEY] y"})");
+  EXPECT_EQ(redacted(redactor, R"({"a":"{\"b\":\"se\\\"cr/et\\\\é\"}"})"),
+            R"({"a":"{\"b\":\"[redacted API_KEY]\"}"})");
+  EXPECT_EQ(redacted(redactor, R"({"a":12345678,"b":123456789,"c":"PIN 12345678"})"),
+            R"({"a":"[redacted PIN]","b":123456789,"c":"PIN [redacted PIN]"})");
+  EXPECT_EQ(redacted(redactor, R"(panic: se"cr/et\é)"), "panic: [redacted API_KEY]");
+  EXPECT_EQ(redacted(redactor, R"({"se\"cr/et\\é":1})"), R"({"[redacted API_KEY]":1})");
+}
+
+TEST(Redactor, knows_tokens_by_their_shape) {
+  const Redactor redactor;
+  for (const char* token :
+       {"sk-proj-Abcdefghijklmnop1234", "ghp_0123456789abcdefghijABCDEFGHIJ012345", "xoxb-12345678901-abcdef",
+        "AKIAIOSFODNN7EXAMPLE", "github_pat_11ABCDEFG0123456789_abc", "glpat-abcdefgh12345678",
+        "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0In0.abc-DEF_123"}) {
+    EXPECT_EQ(redacted(redactor, fmt::format(R"({{"text":"use {}, please"}})", token)),
+              R"({"text":"use [redacted token], please"})")
+        << token;
+    EXPECT_EQ(redacted(redactor, fmt::format(R"({{"text":"{{\"k\":\"{}\"}}"}})", token)),
+              R"({"text":"{\"k\":\"[redacted token]\"}"})")
+        << token;
+  }
+  EXPECT_EQ(redacted(redactor, R"({"t":"sk\u002dproj\u002dAbcdefghijklmnop1234"})"),
+            R"({"t":"[redacted token]"})");
+  EXPECT_EQ(redacted(redactor, R"({"t":"Authorization: Bearer abcdef0123456789abcdef"})"),
+            R"({"t":"Authorization: Bearer [redacted token]"})");
+  EXPECT_EQ(redacted(redactor, R"({"t":"postgres://me:pass1@db/x"})"),
+            R"({"t":"postgres://me:[redacted token]@db/x"})");
+  EXPECT_EQ(redacted(redactor,
+                     R"({"t":"-----BEGIN RSA PRIVATE KEY-----\nabc\n-----END RSA PRIVATE KEY-----\nrest"})"),
+            R"({"t":"[redacted token]\nrest"})");
+}
+
+TEST(Redactor, replaces_the_values_of_telling_keys) {
+  const Redactor redactor;
+  EXPECT_EQ(
+      redacted(redactor, R"({"password" : "x","api_key":"y","apiKey":"","token_count":"3","tokens":5})"),
+      R"({"password" : "[redacted password]","api_key":"[redacted api_key]","apiKey":"","token_count":"3","tokens":5})");
+}
+
+TEST(Redactor, patterns_match_within_strings_and_leave_json) {
+  const Redactor redactor({}, {"customer-\\d+", "pass=\\S+"});
+  EXPECT_EQ(redacted(redactor, R"({"a":"customer-17 ü customer-4","b":"pass=hunter2"})"),
+            R"({"a":"[redacted] ü [redacted]","b":"[redacted]"})");
+}
+
+TEST(Redactor, a_pattern_that_takes_for_ever_hides_too_much_instead) {
+  const Redactor redactor({}, {"(a+)+(a+)+(a+)+(a+)+$"});
+  EXPECT_EQ(redacted(redactor, R"({"a":")" + std::string(200, 'a') + R"(b"})"), R"({"a":"[redacted]"})");
+}
+
+TEST(Redactor, a_pattern_that_is_not_understood_hides_everything) {
+  const Redactor redactor({}, {"(["});
+  EXPECT_EQ(redacted(redactor, R"({"a":"some text","b":5})"),
+            R"({"[redacted]":"[redacted]","[redacted]":5})");
+}
+
+TEST(Redactor, what_is_secret_in_the_configuration) {
+  EXPECT_TRUE(Redactor::is_secret("API_KEY", "abcd"));
+  EXPECT_TRUE(Redactor::is_secret("DATABASE_URL", "postgres://x"));
+  EXPECT_FALSE(Redactor::is_secret("DEBUG", "true"));
+  EXPECT_FALSE(Redactor::is_secret("PORT", "8080"));
+  EXPECT_FALSE(Redactor::is_secret("DATA", "/usr/share"));
+  EXPECT_TRUE(Redactor::is_secret("DATA", "/not/a/path/at/all"));
+}
+
+}  // namespace
+}  // namespace mcpivot
