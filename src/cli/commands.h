@@ -15,6 +15,7 @@ namespace mcpivot {
 // given, and is empty otherwise.
 std::function<std::function<int()>()> add_install_commands(CLI::App& app);
 std::function<std::function<int()>()> add_doctor_command(CLI::App& app);
+std::function<std::function<int()>()> add_login_commands(CLI::App& app);
 std::function<std::function<int()>()> add_control_commands(CLI::App& app);
 
 }  // namespace mcpivot

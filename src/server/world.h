@@ -39,6 +39,8 @@ class World {
   virtual std::unique_ptr<DaemonKeeper> make_keeper(const ConfigRef& config) = 0;
   virtual std::unique_ptr<SourceWatch> watch_sources(const ServerConfig& config,
                                                      SourceWatch::Handlers handlers) = 0;
+  // Whether, as whom and until when somebody is signed in to this server; empty: it never wanted that.
+  virtual std::string sign_in_of(const ServerConfig&) { return {}; }
   // A text that nobody can guess: 32 letters and digits.
   virtual std::string secret() = 0;
   // Ends every process of this user that runs this program, except us and our ancestors. `done` gets those

@@ -6,13 +6,15 @@
 #include "server/world.h"
 #include "world/loop_timers.h"
 #include "world/real_files.h"
+#include "world/sign_ins.h"
 
 namespace mcpivot {
 
 class RealWorld final : public World {
  public:
   // Both must outlive it.
-  RealWorld(LinkContext& context, Guard& guard) : context_(context), guard_(guard), timers_(context.loop) {}
+  RealWorld(LinkContext& context, Guard& guard)
+      : context_(context), guard_(guard), timers_(context.loop), sign_ins_(context.loop) {}
 
   Timers& timers() override { return timers_; }
   Files& files() override { return files_; }
@@ -24,15 +26,19 @@ class RealWorld final : public World {
   std::unique_ptr<DaemonKeeper> make_keeper(const ConfigRef& config) override;
   std::unique_ptr<SourceWatch> watch_sources(const ServerConfig& config,
                                              SourceWatch::Handlers handlers) override;
+  std::string sign_in_of(const ServerConfig& config) override { return sign_ins_.describe(config); }
   std::string secret() override;
   void end_processes_running(const FileFacts& program, std::chrono::milliseconds patience,
                              std::function<void(std::vector<pid_t> ended)> done) override;
+
+  SignIns& sign_ins() { return sign_ins_; }
 
  private:
   LinkContext& context_;
   Guard& guard_;
   LoopTimers timers_;
   RealFiles files_;
+  SignIns sign_ins_;
 };
 
 }  // namespace mcpivot
