@@ -18,6 +18,8 @@ together(base base64 command duration_text files hash lock_file output_ring secr
 together(bridge facade_ids input_round legacy_facade legacy_facade_rounds legacy_facade_subscriptions legacy_results progress_shift request_stamp)
 together(bridge listens log_levels make_bridge modern_answer modern_calls modern_facade question round_params upstream_listen)
 together(cli check check_config)
+together(oauth browser challenge client form metadata sign_in_record)
+together(oauth fetch redirect_listener sign_in sign_in_runner)
 together(cli client_table text_table)
 together(cli journal_command pretty_json)
 together(cli colours completion_scripts control_command install split_words status_table)

@@ -108,6 +108,7 @@ Engine::Engine(const Options& options, Guard& guard, OnSignal on_signal,
       reload_signal_(loop_, SIGHUP),
       burst_(loop_) {
   return_large_blocks_to_the_system();
+  world_.sign_ins().on_signed_in([this](const std::string& server) { gateway_.look_again(server); });
   clients_.observe(message_log_, world_.timers(), log_enabled(LogLevel::trace));
   journal_.configure(loaded_.gateway);
 }

@@ -9,6 +9,7 @@
 #include "cli/doctor.h"
 #include "cli/install.h"
 #include "cli/journal_command.h"
+#include "cli/login.h"
 #include "cli/replay.h"
 
 namespace mcpivot {
@@ -156,6 +157,37 @@ std::function<std::function<int()>()> add_journal_command(CLI::App& app) {
   return [command, wish]() -> std::function<int()> {
     if (!*command) return {};
     return [wish] { return journal_command(*wish); };
+  };
+}
+
+std::function<std::function<int()>()> add_login_commands(CLI::App& app) {
+  const auto wish = std::make_shared<LoginCommand>();
+  auto command = [&](const char* name, const char* usage, const char* what) {
+    CLI::App* made = add_command(app, name, usage, what);
+    made->add_option("SERVER", wish->server, "Its name in the config file, or its URL")
+        ->required()
+        ->option_text(" ");
+    made->add_option("--config", wish->file, "The config file (default: the one that mcpivot would use)")
+        ->option_text("FILE");
+    made->add_option("--client-id", wish->oauth.client_id, "With a URL: the OAuth client that you registered")
+        ->option_text("ID");
+    made->add_option("--client-metadata-url", wish->oauth.client_metadata_url,
+                     "With a URL: the https:// document that describes the OAuth client")
+        ->option_text("URL");
+    return made;
+  };
+  auto* in =
+      command("login", "SERVER [OPTIONS]", "Sign in to a remote server, with a browser here or elsewhere");
+  in->add_option("--redirect-port", wish->oauth.redirect_port,
+                 "With a URL: the port on 127.0.0.1 that the browser comes back to")
+      ->option_text("PORT")
+      ->check(CLI::Range(std::size_t{1}, std::size_t{65535}));
+  in->add_flag("--no-browser", wish->no_browser, "Only print the address");
+  auto* out = command("logout", "SERVER [OPTIONS]", "Remove the tokens of a remote server from this machine");
+  return [=]() -> std::function<int()> {
+    if (*in) return [=] { return login_command(*wish); };
+    if (*out) return [=] { return logout_command(*wish); };
+    return {};
   };
 }
 

@@ -21,6 +21,7 @@ std::function<std::function<int()>()> add_doctor_command(CLI::App& app);
 std::function<std::function<int()>()> add_replay_command(CLI::App& app,
                                                          const std::vector<std::string>& command);
 std::function<std::function<int()>()> add_journal_command(CLI::App& app);
+std::function<std::function<int()>()> add_login_commands(CLI::App& app);
 std::function<std::function<int()>()> add_control_commands(CLI::App& app);
 
 }  // namespace mcpivot

@@ -208,6 +208,7 @@ class Trials {
  public:
   Trials(Guard& guard, const GatewayConfig& config)
       : config_(config), context_{.loop = loop_}, world_(context_, guard) {
+    world_.sign_ins().never_ask();
     for (const ServerEntry& entry : config_.servers) {
       ServerConfig server = entry.server;
       server.http.start.clear();  // doctor starts no daemons
@@ -226,7 +227,7 @@ class Trials {
   }
 
  private:
-  void report(const Trial& trial, const ServerEntry& entry, Findings& findings) const {
+  void report(const Trial& trial, const ServerEntry& entry, Findings& findings) {
     if (!trial.outcome()) return report_failure(trial, entry, findings);
     const auto& [initialize_result, lists, unused] = *trial.outcome();
     const std::string& name = entry.server.name;
@@ -240,10 +241,14 @@ class Trials {
                               duration_text(trial.took()), cost.tools, cost.tokens(),
                               protocol_of(trial.era(), initialize_result),
                               version.empty() ? "" : fmt::format(", version {}", version)));
+    const std::string sign_in = world_.sign_ins().describe(entry.server);
+    if (!sign_in.empty()) findings.good(fmt::format("{}: {}", name, sign_in));
   }
 
   static void report_failure(const Trial& trial, const ServerEntry& entry, Findings& findings) {
     const std::string& why = trial.outcome().error();
+    if (why.starts_with("the server wants a sign-in"))
+      return findings.bad(fmt::format("{}: {}", entry.server.name, why));
     if (entry.server.is_daemon()) return report_absence(why, entry.server, findings);
     const std::string_view next = "Try its command in a terminal, or look at \"mcpivot check\"";
     findings.bad(fmt::format("{}: {}\n{}{}", entry.server.name, why, trial.stderr_text(), next));

@@ -140,6 +140,16 @@ void add_http_options(CLI::App& app, HttpConfig& http) {
       ->option_text("FILE")
       ->check(CLI::ExistingFile);
   app.add_flag("--insecure", http.insecure, "Trust any certificate");
+  app.add_option("--client-id", http.oauth.client_id,
+                 "Sign in as this OAuth client, which you registered with the server's authorization server")
+      ->option_text("ID");
+  app.add_option("--client-metadata-url", http.oauth.client_metadata_url,
+                 "Sign in as the client that this https:// document describes, where such are taken")
+      ->option_text("URL");
+  app.add_option("--redirect-port", http.oauth.redirect_port,
+                 "The port on 127.0.0.1 that the browser comes back to after a sign-in")
+      ->option_text("PORT")
+      ->check(CLI::Range(std::size_t{1}, std::size_t{65535}));
   app.add_option(
          "--start", http.start,
          "A shell line that starts the daemon if nothing listens; it keeps running when mcpivot exits")
@@ -149,12 +159,23 @@ void add_http_options(CLI::App& app, HttpConfig& http) {
       ->option_text("COMMAND");
 }
 
+// For a server that no file knows.
+std::string login_arguments(const HttpConfig& http) {
+  std::string text = http.url;
+  if (text.find_first_of(" '\"?&$`\\") != std::string::npos) text = "'" + text + "'";
+  if (!http.oauth.client_id.empty()) text += " --client-id " + http.oauth.client_id;
+  if (!http.oauth.client_metadata_url.empty())
+    text += " --client-metadata-url " + http.oauth.client_metadata_url;
+  return text;
+}
+
 // Throws if an option for daemons is wrong, or given without a daemon.
 void check_http_options(const CLI::App& app, ServerConfig& server) {
   const HttpConfig& http = server.http;
   auto given = [&](const char* name) { return app.count(name) > 0; };
   if (!given("--url")) {
-    for (const char* name : {"--header", "--cacert", "--insecure", "--start", "--stop", "--start-after"})
+    for (const char* name : {"--header", "--cacert", "--insecure", "--client-id", "--client-metadata-url",
+                             "--redirect-port", "--start", "--stop", "--start-after"})
       if (given(name)) throw CLI::ValidationError(name, "is for a daemon; give its address with --url");
     return;
   }
@@ -170,6 +191,8 @@ void check_http_options(const CLI::App& app, ServerConfig& server) {
       throw CLI::ValidationError(name, "makes sense only with an https:// address");
   if (given("--cacert") && http.insecure)
     throw CLI::ValidationError("--insecure", "trusts any certificate, so --cacert has no effect with it");
+  if (given("--client-metadata-url") && !http.oauth.client_metadata_url.starts_with("https://"))
+    throw CLI::ValidationError("--client-metadata-url", "must be an https:// address");
   if (given("--start-after") && http.start.empty())
     throw CLI::ValidationError("--start-after", "needs --start");
   if (given("--swap")) throw CLI::ValidationError("--swap", "is for processes, not for a daemon");
@@ -178,6 +201,7 @@ void check_http_options(const CLI::App& app, ServerConfig& server) {
         "--watch", "needs --build, --start or --stop with a daemon; otherwise there is nothing to do");
   if (!given("--queue-timeout")) server.queue_timeout = std::chrono::seconds(60);
   if (server.name.empty()) server.name = url->authority();
+  server.http.login = login_arguments(http);
 }
 
 // The servers are in a file: then no option may be about a single one of them.
@@ -514,6 +538,7 @@ CommandLine::CommandLine() {
   others.push_back(add_doctor_command(app));
   others.push_back(add_replay_command(app, server.command.argv));
   others.push_back(add_journal_command(app));
+  others.push_back(add_login_commands(app));
   completion = add_command(app, "completion", "SHELL", "Print a shell's completion script");
   completion->add_option("SHELL", shell, "bash, zsh or fish")
       ->required()

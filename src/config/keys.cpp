@@ -65,6 +65,49 @@ constexpr std::array timeout_keys{
         .in_server = IN_SERVER(entry.server.verify.budget)},
 };
 
+constexpr std::array<string_view, 1> client_id_aliases{"clientId"};
+constexpr std::array<string_view, 1> client_secret_aliases{"clientSecret"};
+constexpr std::array<string_view, 1> redirect_port_aliases{"callbackPort"};
+
+constexpr std::array oauth_keys{
+    Key{.name = "client_id",
+        .type = KeyType::text,
+        .kinds = for_http,
+        .fallback = "mcpivot registers itself",
+        .words = "The id of a client that you registered with the authorization server",
+        .in_server = IN_SERVER(entry.server.http.oauth.client_id),
+        .aliases = client_id_aliases},
+    Key{.name = "client_secret",
+        .type = KeyType::text,
+        .kinds = for_http,
+        .fallback = "",
+        .words = "Its secret, if it has one; better as `${VAR}`",
+        .in_server = IN_SERVER(entry.server.http.oauth.client_secret),
+        .aliases = client_secret_aliases},
+    Key{.name = "client_metadata_url",
+        .type = KeyType::text,
+        .kinds = for_http,
+        .fallback = "",
+        .words = "The https:// address of a document that describes mcpivot, where the authorization server "
+                 "takes such addresses as client ids",
+        .in_server = IN_SERVER(entry.server.http.oauth.client_metadata_url)},
+    Key{.name = "scopes",
+        .type = KeyType::text,
+        .kinds = for_http,
+        .fallback = "those that the server asks for",
+        .words = "The scopes to ask for, with spaces between",
+        .in_server = IN_SERVER(entry.server.http.oauth.scopes)},
+    Key{.name = "redirect_port",
+        .type = KeyType::count,
+        .kinds = for_http,
+        .fallback = "one that depends on `url`",
+        .words = "The port on 127.0.0.1 that browsers come back to; its path is `/callback`",
+        .in_server = IN_SERVER(entry.server.http.oauth.redirect_port),
+        .aliases = redirect_port_aliases,
+        .least = 1,
+        .most = 65535},
+};
+
 constexpr std::array tool_keys{
     Key{.name = "allow",
         .type = KeyType::tool_globs,
@@ -266,6 +309,12 @@ constexpr std::array all_server_keys{
         .fallback = "false",
         .words = "Trust any certificate",
         .in_server = IN_SERVER(entry.server.http.insecure)},
+    Key{.name = "oauth",
+        .type = KeyType::group,
+        .kinds = for_http,
+        .fallback = "",
+        .words = "How to sign in to a server that wants it (authorization.md); not needed for most",
+        .keys = oauth_keys},
     Key{.name = "start_command",
         .type = KeyType::text,
         .kinds = for_http,

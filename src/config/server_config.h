@@ -47,14 +47,26 @@ struct CliConfig {
   bool operator==(const CliConfig&) const = default;
 };
 
+// Who mcpivot is to the authorization server of a daemon that wants users to sign in. All of it may be empty.
+struct OauthConfig {
+  std::string client_id;  // that the user registered
+  std::string client_secret;
+  std::string client_metadata_url;  // a document that describes mcpivot, where such are taken
+  std::string scopes;               // to ask for, instead of those that the server wants
+  std::size_t redirect_port = 0;    // where browsers come back to; 0: one that depends on the URL
+  bool operator==(const OauthConfig&) const = default;
+};
+
 // A server that is an HTTP daemon.
 struct HttpConfig {
   std::string url;                   // empty: it is a process
   std::vector<std::string> headers;  // "Name: value", with ${VAR}
   std::string cacert;                // a file with certificates to trust
   bool insecure = false;             // trust any certificate
-  std::string start;                 // a shell command that starts the daemon; empty: somebody else does
-  std::string stop;                  // a shell command that stops it
+  OauthConfig oauth{};
+  std::string login;  // what to give `mcpivot login`; empty: the server's name
+  std::string start;  // a shell command that starts the daemon; empty: somebody else does
+  std::string stop;   // a shell command that stops it
   std::chrono::milliseconds start_after = std::chrono::seconds(5);  // gives a developer time to restart it
   bool operator==(const HttpConfig&) const = default;
 };

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/files.h"
+#include "base/text.h"
 #include "base/url.h"
 #include "config/credentials.h"
 #include "config/env_file.h"
@@ -126,6 +127,15 @@ void finish_daemon(Draft& draft, std::span<const Given> given, const Surrounding
   useless("cacert", plain, "has an effect only with an https:// address");
   useless("insecure", plain && http.insecure, "has an effect only with an https:// address");
   useless("cacert", !plain && http.insecure, "has no effect with \"insecure\", which trusts any certificate");
+  const OauthConfig& oauth = http.oauth;
+  const bool has_header =
+      std::ranges::any_of(draft.headers, [](const auto& one) { return lower(one.first) == "authorization"; });
+  useless("oauth", has_header, "has no effect with the header Authorization, which is sent as it is");
+  if (const Given* one = find(given, "client_metadata_url");
+      one != nullptr && !oauth.client_metadata_url.starts_with("https://"))
+    problems.error(one->place, words("client_metadata_url", "must be an https:// address"));
+  if (const Given* one = find(given, "client_secret"); one != nullptr && oauth.client_id.empty())
+    problems.error(one->place, words("client_secret", "needs \"client_id\""));
   useless("start_after", http.start.empty(), "has an effect only with \"start_command\"");
   useless("watch", !server.watch.empty() && server.build.empty() && http.start.empty() && http.stop.empty(),
           "needs \"build\", \"start_command\" or \"stop_command\"; otherwise there is nothing to do");

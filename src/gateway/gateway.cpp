@@ -76,6 +76,13 @@ void Gateway::reload(const std::string& reason) {
   for (const ServerEntry& entry : config_.servers) servers_.at(entry.server.name)->reload(reason);
 }
 
+void Gateway::look_again(const std::string& server) {
+  const auto found = servers_.find(server);
+  if (found == servers_.end()) return;
+  const std::vector<Instance*> all = found->second->instances();
+  for (Instance* const instance : all) instance->retry_refused();
+}
+
 void Gateway::configure(const GatewayConfig& config) {
   Servers old = std::exchange(servers_, {});
   for (const ServerEntry& entry : config.servers) {

@@ -22,6 +22,9 @@ constexpr std::size_t text_shown = 300;
 constexpr int most_redirects = 5;
 constexpr int most_breaks = 5;
 constexpr int most_resends = 3;
+// With another token each time: a refresh, a new sign-in, more scopes.
+constexpr int most_authorizations = 4;
+constexpr int most_rejected_listens = 2;
 constexpr milliseconds usual_retry{1'000};
 constexpr milliseconds shortest_retry{100};
 constexpr milliseconds longest_retry{60'000};
@@ -75,6 +78,19 @@ std::string_view error_in(std::string_view body) {
 void HttpLink::Exchange::on_head(const HttpHead& head) {
   head_ = head;
   text_.clear();
+  if (ok() && !token_.empty() && link_->options_.authorizer) link_->options_.authorizer->accepted(token_);
+}
+
+bool HttpLink::Exchange::authorize(Authorizer::Then then) {
+  const auto& authorizer = link_->options_.authorizer;
+  const Authorizer::Rejection rejection{.status = head_.status,
+                                        .challenge = head_.www_authenticate,
+                                        .token = token_,
+                                        .address = link_->client_->dialer().reached()};
+  if (!authorizer || authorizations_ == most_authorizations || !authorizer->concerns(rejection)) return false;
+  ++authorizations_;
+  authorizer->rejected(rejection, std::move(then));
+  return true;
 }
 
 void HttpLink::Exchange::on_body(std::string_view piece) {
@@ -130,6 +146,7 @@ HttpLink::Call::Call(std::shared_ptr<HttpLink> link, Outgoing outgoing)
       timer_(link_->context_.loop) {}
 
 void HttpLink::Call::post() {
+  token_ = link_->token();
   link_->client_->send(link_->request(outgoing_), shared_from_this());
 }
 
@@ -256,7 +273,27 @@ void HttpLink::Call::on_failed(const HttpFailure& failure) {
   fail(code::internal_error, failure.text);
 }
 
+// It had no effect, and is as good as not sent.
+void HttpLink::Call::on_authorized(const std::expected<void, Authorizer::Refusal>& outcome) {
+  if (finished_ || link_->ended_) return;
+  if (outcome) return resuming_ ? resume_stream() : post();
+  if (resuming_) {
+    finish();
+    return link_->lost(outgoing_.id, true, "broke the stream of its answer, and then " + complaint());
+  }
+  if (outcome.error().words.empty()) return on_refused();
+  fail(code::connection_closed, outcome.error().words, head_.status);
+}
+
 void HttpLink::Call::on_error_status() {
+  const auto authorized = [weak = weak_from_this()](const std::expected<void, Authorizer::Refusal>& outcome) {
+    if (auto self = weak.lock()) self->on_authorized(outcome);
+  };
+  if (authorize(authorized)) {
+    begun_ = false;
+    if (!resuming_) link_->unwritten_.insert(outgoing_.position);
+    return;
+  }
   // A listen is reopened automatically; ending the session for it would cost the calls in flight.
   const bool decides = outgoing_.known != Method::initialize && outgoing_.known != Method::discover &&
                        outgoing_.known != Method::listen;
@@ -369,6 +406,7 @@ void HttpLink::Call::resume_later(bool broken) {
 
 void HttpLink::Call::resume_stream() {
   resuming_ = true;
+  token_ = link_->token();
   link_->client_->send(link_->stream_request(parser_.last_id()), shared_from_this());
 }
 
@@ -378,6 +416,7 @@ HttpLink::Brief::Brief(std::shared_ptr<HttpLink> link, Outgoing outgoing)
     : Exchange(std::move(link)), outgoing_(std::move(outgoing)) {}
 
 void HttpLink::Brief::post() {
+  token_ = link_->token();
   HttpRequest request = link_->request(outgoing_);
   request.brief = true;
   request.patience = brief_patience;
@@ -404,6 +443,12 @@ void HttpLink::Brief::on_done() {
       return link_->client_->send(std::move(request), self);
     }
   }
+  const auto authorized = [self](const std::expected<void, Authorizer::Refusal>& outcome) {
+    if (self->link_->ended_) return;
+    if (outcome) return self->post();
+    self->finish();
+  };
+  if (!ok() && authorize(authorized)) return;
   if (!ok()) log_warn("{}: a notification or answer was rejected: it {}", link_->options_.peer, complaint());
   finish();
 }
@@ -430,7 +475,9 @@ HttpLink::Listener::Listener(std::shared_ptr<HttpLink> link, bool again)
 
 void HttpLink::Listener::on_head(const HttpHead& head) {
   Exchange::on_head(head);
-  if (is_stream()) link_->listening_ = true;
+  if (!is_stream()) return;
+  link_->listening_ = true;
+  link_->listens_rejected_ = 0;
 }
 
 void HttpLink::Listener::on_body(std::string_view piece) {
@@ -446,6 +493,13 @@ void HttpLink::Listener::on_done() {
         std::clamp(parser_.retry().value_or(usual_retry), shortest_retry, longest_retry));
   if (is_redirect()) {
     if (const auto target = redirected(); target && redirects_ == 1) return link_->listen_at(*target);
+  }
+  const auto authorized = [link = link_](const std::expected<void, Authorizer::Refusal>& outcome) {
+    if (outcome) link->listen_at(link->target_);
+  };
+  if (!ok() && link_->listens_rejected_ < most_rejected_listens && authorize(authorized)) {
+    ++link_->listens_rejected_;
+    return;
   }
   // If there has been no stream yet, a 404 may just mean that there never is one.
   if (again_ && is_forgotten()) return link_->forget_session(0);

@@ -12,7 +12,7 @@ namespace mcpivot {
 // What they have in common: the head of the answer, and the first bytes of one that isn't a message.
 class HttpLink::Exchange : public HttpExchange {
  protected:
-  explicit Exchange(std::shared_ptr<HttpLink> link) : link_(std::move(link)) {}
+  explicit Exchange(std::shared_ptr<HttpLink> link) : link_(std::move(link)), token_(link_->token()) {}
 
   void on_head(const HttpHead& head) override;
   void on_body(std::string_view piece) override;
@@ -28,11 +28,15 @@ class HttpLink::Exchange : public HttpExchange {
   std::expected<std::string, std::string> redirected();
   // "answered 404 Not Found: no such page"
   std::string complaint() const;
+  // It was turned away, and another token could help: true, and `then` is called when there is one, or isn't.
+  bool authorize(Authorizer::Then then);
 
   std::shared_ptr<HttpLink> link_;
   HttpHead head_;
   std::string text_;
+  std::string token_;  // that it was sent with
   int redirects_ = 0;
+  int authorizations_ = 0;
 };
 
 // A request, until its answer arrives.
@@ -63,6 +67,7 @@ class HttpLink::Call final : public Exchange, public std::enable_shared_from_thi
   void on_json_complete();
   void on_events(std::string_view piece);
   void on_error_status();
+  void on_authorized(const std::expected<void, Authorizer::Refusal>& outcome);
   void on_refused();
   bool is_own(std::string_view id) const;
   void stream_ended(bool broken, const std::string& why);

@@ -147,18 +147,25 @@ void HttpLink::drop_call(const std::string& id) {
   client_->cancel(*call);
 }
 
+// To our server alone: redirects to others aren't followed.
+std::string HttpLink::authorization() const {
+  const std::string now = token();
+  return now.empty() ? now : "Authorization: Bearer " + now + "\r\n";
+}
+
 HttpRequest HttpLink::request(const Outgoing& outgoing) const {
   static constexpr std::string_view headers =
       "Accept: application/json, text/event-stream\r\nContent-Type: application/json\r\n";
   return {.method = "POST",
           .target = old_transport() ? old_target_ : target_,
-          .headers = std::string(headers) + session_headers_ + outgoing.headers,
+          .headers = std::string(headers) + authorization() + session_headers_ + outgoing.headers,
           .body = outgoing.body,
           .standing = modern() && outgoing.known == Method::listen};
 }
 
 HttpRequest HttpLink::stream_request(const std::string& last_id) const {
-  std::string headers = "Accept: text/event-stream\r\nCache-Control: no-store\r\n" + session_headers_;
+  std::string headers =
+      "Accept: text/event-stream\r\nCache-Control: no-store\r\n" + authorization() + session_headers_;
   if (!last_id.empty()) headers += "Last-Event-ID: " + last_id + "\r\n";
   return {.method = "GET", .target = target_, .headers = std::move(headers), .body = {}};
 }
@@ -337,7 +344,8 @@ void HttpLink::end_session(milliseconds patience, std::function<void()> done) {
   for (const auto& [id, call] : std::exchange(calls_, {})) client_->cancel(*call);
   if (stream_) client_->cancel(*stream_);
   if (ended_ || session_id_.empty()) return boost::asio::post(context_.loop, std::move(done));
-  HttpRequest request{.method = "DELETE", .target = target_, .headers = session_headers_, .body = {}};
+  HttpRequest request{
+      .method = "DELETE", .target = target_, .headers = authorization() + session_headers_, .body = {}};
   request.patience = patience;
   request.brief = true;
   client_->send(std::move(request), std::make_shared<Farewell>(std::move(done)));

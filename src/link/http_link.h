@@ -23,6 +23,7 @@
 #include <string>
 #include <unordered_map>
 
+#include "link/authorizer.h"
 #include "link/http_client.h"
 #include "link/mirrored_headers.h"
 #include "link/pipe_link.h"
@@ -37,9 +38,10 @@ class HttpLink final : public Link, public std::enable_shared_from_this<HttpLink
  public:
   struct Options {
     Url url;
-    std::string peer;    // names the other side for the log
-    std::size_t limit;   // longest message that is delivered
-    std::string advice;  // which credentials to look at when they are refused
+    std::string peer;                          // names the other side for the log
+    std::size_t limit;                         // longest message that is delivered
+    std::string advice;                        // which credentials to look at when they are refused
+    std::shared_ptr<Authorizer> authorizer{};  // null: the credentials are what they are
   };
   HttpLink(LinkContext& context, std::unique_ptr<HttpClient> client, Options options);
   ~HttpLink() override { close(); }
@@ -96,6 +98,8 @@ class HttpLink final : public Link, public std::enable_shared_from_this<HttpLink
   void take(Outgoing outgoing);
   void post(Outgoing outgoing);
   void release();
+  std::string token() const { return options_.authorizer ? options_.authorizer->token() : std::string(); }
+  std::string authorization() const;
   HttpRequest request(const Outgoing& outgoing) const;
   HttpRequest stream_request(const std::string& last_id) const;
 
@@ -143,6 +147,7 @@ class HttpLink final : public Link, public std::enable_shared_from_this<HttpLink
   bool was_full_ = false;
   std::shared_ptr<HttpExchange> stream_;  // the daemon's own
   bool listened_ = false;                 // there was one before
+  int listens_rejected_ = 0;              // for its credentials, in a row
   bool listening_ = false;
   std::string last_event_id_;
   std::shared_ptr<Call> initialize_;  // kept for the old transport

@@ -100,13 +100,11 @@ std::optional<OauthClient> configured_client(const ClientConfig& config, const I
   return {};
 }
 
-FetchRequest registration_request(const Url& endpoint, const std::string& redirect_uri,
-                                  const Scopes& scopes) {
-  json::object wanted{
+FetchRequest registration_request(const Url& endpoint, const std::string& redirect_uri) {
+  const json::object wanted{
       {"client_name", "mcpivot"},        {"application_type", "native"},
       {"redirect_uris", {redirect_uri}}, {"grant_types", {"authorization_code", "refresh_token"}},
       {"response_types", {"code"}},      {"token_endpoint_auth_method", "none"}};
-  if (!scopes.empty()) wanted["scope"] = scopes_text(scopes);
   return {
       .url = endpoint, .method = "POST", .content_type = "application/json", .body = json::serialize(wanted)};
 }
@@ -142,14 +140,14 @@ FetchRequest refresh_request(const OauthClient& client, const IssuerMetadata& is
       {{"grant_type", "refresh_token"}, {"refresh_token", refresh_token}, {"resource", resource}});
 }
 
-std::expected<Tokens, TokenRefusal> parse_tokens(const FetchAnswer& answer, std::int64_t now) {
+std::expected<GrantedTokens, TokenRefusal> parse_tokens(const FetchAnswer& answer, std::int64_t now) {
   const auto document = JsonDocument::parse(answer.body);
   if (!answer.ok())
     return std::unexpected(TokenRefusal{.error = document ? document->text("error") : std::string(),
                                         .text = refusal_text(answer, document)});
-  Tokens tokens{.access = document ? document->text("access_token") : std::string(),
-                .refresh = document ? document->text("refresh_token") : std::string(),
-                .scope = document ? document->text("scope") : std::string()};
+  GrantedTokens tokens{.access = document ? document->text("access_token") : std::string(),
+                       .refresh = document ? document->text("refresh_token") : std::string(),
+                       .scope = document ? document->text("scope") : std::string()};
   if (!is_token(tokens.access))
     return std::unexpected(TokenRefusal{.error = {}, .text = "its answer has no usable access token"});
   if (lower(document->text("token_type")) != "bearer")

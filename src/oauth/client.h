@@ -35,11 +35,12 @@ struct OauthClient {
 // The client that needs no registration at this issuer, if there is one.
 std::optional<OauthClient> configured_client(const ClientConfig& config, const IssuerMetadata& issuer);
 
-FetchRequest registration_request(const Url& endpoint, const std::string& redirect_uri, const Scopes& scopes);
+// Without scopes: issuers take none there that they don't list themselves.
+FetchRequest registration_request(const Url& endpoint, const std::string& redirect_uri);
 std::expected<OauthClient, std::string> parse_registration(const FetchAnswer& answer,
                                                            const std::string& redirect_uri);
 
-struct Tokens {
+struct GrantedTokens {
   std::string access{};
   std::string refresh{};     // empty: none
   std::int64_t expires = 0;  // in seconds since 1970; 0: nobody said
@@ -57,6 +58,6 @@ struct TokenRefusal {
   std::string error{};  // "invalid_grant"; empty: it said nothing of use
   std::string text{};   // for people, without any secret
 };
-std::expected<Tokens, TokenRefusal> parse_tokens(const FetchAnswer& answer, std::int64_t now);
+std::expected<GrantedTokens, TokenRefusal> parse_tokens(const FetchAnswer& answer, std::int64_t now);
 
 }  // namespace mcpivot

@@ -77,13 +77,15 @@ SignIn::Effects SignIn::on(const Event& event, std::int64_t now) {
 
 // Whether this record has what the request lacked.
 bool SignIn::satisfies(const SignInRecord& record) const {
-  if (wanted_.login || !record.signed_in() || record.tokens.access == wanted_.rejected) return false;
+  if (!record.signed_in() || record.tokens.access == wanted_.rejected) return false;
   return !wanted_.challenge.wants_more_scope() || includes(record.asked, wanted_.challenge.scopes);
 }
 
 void SignIn::on_wanted(const Wanted& event) {
   if (state_ != State::idle) return;  // whoever wants it waits for the same end
   wanted_ = event;
+  // What there is doesn't satisfy a user who wants to sign in; what another process gets meanwhile does.
+  if (event.login) wanted_.rejected = record_.tokens.access;
   if (satisfies(record_)) return do_(Succeed{});
   if (now_ < not_before_ && !event.login) return do_(last_failure_);
   state_ = State::queued;
@@ -237,7 +239,7 @@ void SignIn::on_refreshed(const Fetched& event) {
 
 void SignIn::authorize() {
   if (!config_.may_ask)
-    return fail(fmt::format("whoever runs mcpivot must sign in: mcpivot login {}", config_.name));
+    return fail(fmt::format("whoever runs mcpivot must sign in: mcpivot login {}", config_.login));
   if (!configured_client(config_.client, record_.issuer) && record_.issuer.registration_endpoint.empty() &&
       record_.client.id.empty())
     return fail(
@@ -271,7 +273,7 @@ void SignIn::on_opened(const Opened& event) {
   if (!record_.client.id.empty() && record_.client.redirect_uri == redirect_uri_) return ask_user();
   const auto endpoint = parse_url(record_.issuer.registration_endpoint);
   if (!endpoint) return fail(endpoint.error());
-  fetch(registration_request(*endpoint, redirect_uri_, asked_), State::registering);
+  fetch(registration_request(*endpoint, redirect_uri_), State::registering);
 }
 
 void SignIn::on_registered(const Fetched& event) {
@@ -345,7 +347,7 @@ void SignIn::on_exchanged(const Fetched& event) {
 
 // --- the end -----------------------------------------------------------------------------------------------
 
-void SignIn::keep(Tokens tokens) {
+void SignIn::keep(GrantedTokens tokens) {
   record_.tokens = std::move(tokens);
   unproven_ = record_.tokens.access;
   do_(Save{record_});

@@ -30,7 +30,8 @@ class SignIn {
     std::string name;  // of the server, for people
     Url server;
     ClientConfig client;
-    bool may_ask = true;  // false: only the operator signs in, with `mcpivot login`
+    bool may_ask = true;       // false: only the operator signs in, with `mcpivot login`
+    std::string login = name;  // what to give it
   };
   using MakeSecret = std::function<std::string()>;  // a text that nobody can guess, of letters and digits
 
@@ -147,7 +148,7 @@ class SignIn {
   void refresh();
   void authorize();
   void ask_user();
-  void keep(Tokens tokens);
+  void keep(GrantedTokens tokens);
   void fetch(FetchRequest request, State next);
   void next_place();
   void finish();

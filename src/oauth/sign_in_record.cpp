@@ -4,8 +4,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <array>
 #include <cerrno>
 #include <cstring>
+#include <ctime>
 #include <filesystem>
 
 #include "base/files.h"
@@ -32,7 +34,26 @@ JsonDocument part(const json::object& whole, const char* key) {
   return JsonDocument(value != nullptr && value->is_object() ? value->as_object() : json::object());
 }
 
+std::string date_text(std::int64_t time) {
+  const auto seconds = static_cast<std::time_t>(time);
+  std::tm parts{};
+  std::array<char, 40> text{};
+  if (::gmtime_r(&seconds, &parts) == nullptr) return {};
+  return {text.data(), std::strftime(text.data(), text.size(), "%Y-%m-%d %H:%M:%S UTC", &parts)};
+}
+
 }  // namespace
+
+std::string record_line(const SignInRecord& record) {
+  if (!record.signed_in()) return "signed out";
+  std::string line = "signed in";
+  if (!record.tokens.who.empty()) line += fmt::format(" as {}", record.tokens.who);
+  line += fmt::format(" at {}", record.issuer.issuer);
+  if (record.tokens.expires != 0)
+    line += fmt::format("; token valid until {}{}", date_text(record.tokens.expires),
+                        record.tokens.refresh.empty() ? "" : ", then refreshed");
+  return line;
+}
 
 std::string sign_in_folder() {
   const std::string state = state_folder();

@@ -20,13 +20,15 @@ struct SignInRecord {
   std::string resource{};
   IssuerMetadata issuer{};  // its issuer is empty: nothing is known
   OauthClient client{};     // its id is empty: not registered
-  Tokens tokens{};          // its access is empty: signed out
+  GrantedTokens tokens{};   // its access is empty: signed out
   Scopes asked{};           // the scopes of the last authorization
 
   bool signed_in() const { return !tokens.access.empty(); }
 };
 
 std::string record_text(const SignInRecord& record);
+// For people: signed in as whom, where and until when, or not. No token.
+std::string record_line(const SignInRecord& record);
 // Nothing if it isn't one of ours.
 std::optional<SignInRecord> parse_record(std::string_view text);
 

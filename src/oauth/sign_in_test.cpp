@@ -306,6 +306,17 @@ TEST_F(SigningIn, a_server_without_any_metadata_offers_no_sign_in) {
   EXPECT_FALSE(did<SignIn::Fail>()->is_offered);
 }
 
+TEST_F(SigningIn, a_user_who_wants_to_sign_in_does_whatever_there_is) {
+  machine_.adopt(signed_in());
+  happens(SignIn::Wanted{.login = true});
+  turn(signed_in());
+  EXPECT_EQ(fetched_url(), "https://a.example/.well-known/oauth-protected-resource/mcp");
+  machine_ = SignIn({.name = "app", .server = *parse_url("https://a.example/mcp"), .client = {}}, secrets());
+  happens(SignIn::Wanted{.login = true});
+  turn(signed_in("t2"));
+  EXPECT_TRUE(did<SignIn::Succeed>()) << "another process did, while we waited for the turn";
+}
+
 TEST_F(SigningIn, only_the_operator_signs_in_where_clients_are_many) {
   machine_ =
       SignIn({.name = "app", .server = *parse_url("https://a.example/mcp"), .client = {}, .may_ask = false},

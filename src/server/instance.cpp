@@ -408,6 +408,9 @@ Status Instance::status() const {
   if (build_) status.building = world_.timers().since(build_began_);
   status.tools = catalog().list(ListKind::tools).size();
   supervisor().describe(status);
+  if (const std::string sign_in = config_->is_daemon() ? world_.sign_in_of(*config_) : std::string();
+      !sign_in.empty())
+    status.more.emplace_back("sign-in", sign_in);
   return status;
 }
 

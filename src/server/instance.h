@@ -149,6 +149,10 @@ class Instance final : private Generation::Owner {
   void look_again() {
     if (life_.is_refused() && !offer_.known()) happens(Life::Needed{});
   }
+  // What it said no to is different now.
+  void retry_refused() {
+    if (life_.is_refused()) happens(Life::Needed{});
+  }
   bool knows_client() const { return !replay_.hello.empty(); }
   // Which eras the server accepts, as far as known: from this run, or the last one.
   const Eras& eras() const { return eras_; }

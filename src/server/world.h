@@ -42,6 +42,8 @@ class World {
                                                      SourceWatch::Handlers handlers) = 0;
   // The recorded calls that the configuration (`verify`) names: some hundreds of the newest at most.
   virtual void calls_to_check(const ServerConfig& config, std::function<void(CallsToCheck)> then) = 0;
+  // Whether, as whom and until when somebody is signed in to this server; empty: it never wanted that.
+  virtual std::string sign_in_of(const ServerConfig&) { return {}; }
   // A text that nobody can guess: 32 letters and digits.
   virtual std::string secret() = 0;
   // Ends every process of this user that runs this program, except us and our ancestors. `done` gets those

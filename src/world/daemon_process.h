@@ -15,11 +15,11 @@
 #include <string>
 #include <utility>
 
+#include "base/lock_file.h"
 #include "base/url.h"
 #include "proc/build_runner.h"
 #include "server/daemon_keeper.h"
 #include "server/timers.h"
-#include "base/lock_file.h"
 
 namespace mcpivot {
 

@@ -7,8 +7,8 @@
 
 namespace mcpivot {
 
-std::expected<std::shared_ptr<Backend>, std::string> HttpBackend::connect(LinkContext& context,
-                                                                          const ServerConfig& config) {
+std::expected<std::shared_ptr<Backend>, std::string> HttpBackend::connect(
+    LinkContext& context, const ServerConfig& config, std::shared_ptr<Authorizer> authorizer) {
   const HttpConfig& http = config.http;
   const auto url = parse_url(http.url);
   if (!url) return std::unexpected(url.error());
@@ -25,10 +25,12 @@ std::expected<std::shared_ptr<Backend>, std::string> HttpBackend::connect(LinkCo
   if (!credentials->has("Host")) headers += fmt::format("Host: {}\r\n", url->authority());
   if (!credentials->has("User-Agent")) headers += "User-Agent: mcpivot/" MCPIVOT_VERSION "\r\n";
   auto client = std::make_unique<HttpClient>(context.loop, std::move(*dialer), std::move(headers));
-  auto link = std::make_shared<HttpLink>(
-      context, std::move(client),
-      HttpLink::Options{
-          .url = *url, .peer = config.name, .limit = config.max_message, .advice = credentials->advice()});
+  auto link = std::make_shared<HttpLink>(context, std::move(client),
+                                         HttpLink::Options{.url = *url,
+                                                           .peer = config.name,
+                                                           .limit = config.max_message,
+                                                           .advice = credentials->advice(),
+                                                           .authorizer = std::move(authorizer)});
   return std::shared_ptr<Backend>(new HttpBackend(context, url->shown(), std::move(link)));
 }
 

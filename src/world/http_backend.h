@@ -17,8 +17,9 @@ namespace mcpivot {
 class HttpBackend final : public Backend, public std::enable_shared_from_this<HttpBackend> {
  public:
   // The error says what is wrong with the configuration; whether the daemon is there turns out later.
-  static std::expected<std::shared_ptr<Backend>, std::string> connect(LinkContext& context,
-                                                                      const ServerConfig& config);
+  // Without an authorizer, the configured headers are all that we have to show.
+  static std::expected<std::shared_ptr<Backend>, std::string> connect(
+      LinkContext& context, const ServerConfig& config, std::shared_ptr<Authorizer> authorizer = nullptr);
   ~HttpBackend() override { close(); }
 
   Link& link() override { return *link_; }

@@ -14,10 +14,10 @@
 #include <optional>
 #include <string>
 
+#include "base/lock_file.h"
 #include "config/server_config.h"
 #include "proc/build_runner.h"
 #include "server/world.h"
-#include "base/lock_file.h"
 
 namespace mcpivot {
 

@@ -17,7 +17,7 @@ std::expected<std::shared_ptr<Backend>, std::string> RealWorld::make_backend(con
   if (config->cli)
     return CliBackend::make(context_, guard_, config, id.number, ring,
                             dynamic_cast<const CliBackend*>(predecessor));
-  if (config->is_daemon()) return HttpBackend::connect(context_, *config);
+  if (config->is_daemon()) return HttpBackend::connect(context_, *config, sign_ins_.of(*config));
   return ProcessBackend::spawn(context_, guard_, *config, id.number, ring);
 }
 

@@ -7,13 +7,19 @@
 #include "world/calls_reader.h"
 #include "world/loop_timers.h"
 #include "world/real_files.h"
+#include "world/sign_ins.h"
 
 namespace mcpivot {
 
 class RealWorld final : public World {
  public:
   // Both must outlive it.
-  RealWorld(LinkContext& context, Guard& guard) : context_(context), guard_(guard), timers_(context.loop), calls_reader_(context.loop) {}
+  RealWorld(LinkContext& context, Guard& guard)
+      : context_(context),
+        guard_(guard),
+        timers_(context.loop),
+        calls_reader_(context.loop),
+        sign_ins_(context.loop) {}
 
   Timers& timers() override { return timers_; }
   Files& files() override { return files_; }
@@ -28,9 +34,12 @@ class RealWorld final : public World {
   void calls_to_check(const ServerConfig& config, std::function<void(CallsToCheck)> then) override {
     calls_reader_.read(config, std::move(then));
   }
+  std::string sign_in_of(const ServerConfig& config) override { return sign_ins_.describe(config); }
   std::string secret() override;
   void end_processes_running(const FileFacts& program, std::chrono::milliseconds patience,
                              std::function<void(std::vector<pid_t> ended)> done) override;
+
+  SignIns& sign_ins() { return sign_ins_; }
 
  private:
   LinkContext& context_;
@@ -38,6 +47,7 @@ class RealWorld final : public World {
   LoopTimers timers_;
   RealFiles files_;
   CallsReader calls_reader_;
+  SignIns sign_ins_;
 };
 
 }  // namespace mcpivot

@@ -1,0 +1,188 @@
+#include "cli/login.h"
+
+#include <fmt/format.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/posix/stream_descriptor.hpp>
+#include <boost/asio/read_until.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <chrono>
+#include <cstdio>
+
+#include "base/text.h"
+#include "cli/say.h"
+#include "config/config_file.h"
+#include "config/credentials.h"
+#include "world/sign_ins.h"
+
+namespace mcpivot {
+namespace {
+
+int complain(const std::string& words) {
+  std::fprintf(stderr, "mcpivot: %s\n", words.c_str());
+  return 1;
+}
+
+bool is_url(std::string_view text) {
+  return text.starts_with("http://") || text.starts_with("https://");
+}
+
+// The server that is meant; the error is a sentence.
+std::expected<ServerConfig, std::string> find_server(const LoginCommand& command) {
+  if (is_url(command.server)) {
+    const auto url = parse_url(command.server);
+    if (!url) return std::unexpected(url.error());
+    ServerConfig server;
+    server.name = url->authority();
+    server.http.url = command.server;
+    server.http.oauth = command.oauth;
+    return server;
+  }
+  if (command.oauth != OauthConfig{})
+    return std::unexpected(
+        "options about the OAuth client go with a URL; for a server of a config file they are in the "
+        "file, in \"oauth\"");
+  const auto file = find_config(command.file);
+  if (!file) return std::unexpected(file.error());
+  const LoadedConfig loaded = load_config(*file);
+  const auto& servers = loaded.gateway.servers;
+  const auto found =
+      std::ranges::find(servers, command.server, [](const ServerEntry& one) { return one.server.name; });
+  if (found == servers.end())
+    return std::unexpected(
+        fmt::format("there is no server \"{}\" in {}; give another file with --config, or the "
+                    "server's URL",
+                    command.server, *file));
+  if (!found->server.is_daemon())
+    return std::unexpected(fmt::format(
+        "\"{}\" is a program on this machine; only servers with a URL can be signed in to", command.server));
+  return found->server;
+}
+
+std::expected<SignInRunner::Options, std::string> options_for(const LoginCommand& command) {
+  const auto server = find_server(command);
+  if (!server) return std::unexpected(server.error());
+  const auto credentials = Credentials::from_headers(server->http.headers, own_variable);
+  if (credentials && credentials->has("Authorization"))
+    return std::unexpected(
+        fmt::format("\"{}\" has a header Authorization in its configuration, which is used as it "
+                    "is; remove that header to sign in instead",
+                    server->name));
+  auto options = sign_in_options(*server);
+  if (!options)
+    return std::unexpected(fmt::format("there is no folder to keep the sign-in of \"{}\" in", server->name));
+  return std::move(*options);
+}
+
+// Reads what the user pastes, line by line, for as long as there is a terminal or a pipe.
+class Pasted {
+ public:
+  Pasted(boost::asio::io_context& loop, SignInRunner& runner) : in_(loop), runner_(runner) {
+    boost::system::error_code error;
+    in_.assign(::dup(STDIN_FILENO), error);  // not of every kind: /dev/null can't be waited for
+    if (!error) read();
+  }
+
+ private:
+  void read() {
+    boost::asio::async_read_until(in_, boost::asio::dynamic_buffer(text_, 64 * 1024), '\n',
+                                  [this](const boost::system::error_code& error, std::size_t size) {
+                                    if (error) return;
+                                    take(std::string(trimmed(std::string_view(text_).substr(0, size))));
+                                    text_.erase(0, size);
+                                    read();
+                                  });
+  }
+  void take(const std::string& line) {
+    if (line.empty() || runner_.paste(line)) return;
+    say(fmt::format("That isn't the address that the browser was sent to: it begins with {}?",
+                    runner_.pending().redirect_uri));
+    std::fflush(stdout);
+  }
+
+  boost::asio::posix::stream_descriptor in_;
+  SignInRunner& runner_;
+  std::string text_;
+};
+
+void show(const PendingSignIn& pending) {
+  say(fmt::format(
+      "Open this address in a browser and sign in:\n\n  {}\n\n"
+      "If the browser is on another machine, it ends at an address that begins with\n{} and can't be "
+      "opened there. Paste that address here:",
+      pending.url, pending.redirect_uri));
+  std::fflush(stdout);
+}
+
+constexpr std::string_view ping = R"({"jsonrpc":"2.0","id":1,"method":"ping"})";
+
+}  // namespace
+
+int login_command(const LoginCommand& command) {
+  auto options = options_for(command);
+  if (!options) return complain(options.error());
+  ::signal(SIGPIPE, SIG_IGN);
+  if (command.no_browser) options->open = nullptr;
+  boost::asio::io_context loop(1);
+  const std::string name = options->sign_in.name;
+  const Url url = options->sign_in.server;
+  Fetcher fetcher(loop, options->fetch);
+  const auto runner = std::make_shared<SignInRunner>(loop, std::move(*options));
+  const Pasted pasted(loop, *runner);
+  int exit_code = 1;
+  const auto done = [&](const std::expected<void, Authorizer::Refusal>& outcome) {
+    exit_code =
+        outcome ? 0 : complain(fmt::format("signing in to \"{}\" failed: {}", name, outcome.error().words));
+    if (outcome) say(fmt::format("{}: {}", name, record_line(runner->record())));
+    // What is still to be said to the browser is said first.
+    loop.stop();
+  };
+  // The server is asked what it wants of somebody without a token.
+  fetcher.fetch({.url = url,
+                 .method = "POST",
+                 .accept = "application/json, text/event-stream",
+                 .content_type = "application/json",
+                 .body = std::string(ping)},
+                [&](const std::expected<FetchAnswer, std::string>& answer) {
+                  if (!answer) {
+                    complain(answer.error());
+                    return loop.stop();
+                  }
+                  runner->login(parse_challenge(answer->www_authenticate), answer->from, show, done);
+                });
+  loop.run();
+  loop.restart();
+  loop.run_for(std::chrono::milliseconds(300));  // the last page for the browser
+  runner->close();
+  return exit_code;
+}
+
+int logout_command(const LoginCommand& command) {
+  const auto options = options_for(command);
+  if (!options) return complain(options.error());
+  SignInStore store(options->sign_in.server, options->sign_in.client, options->folder);
+  SignInRecord record = store.read();
+  if (!record.signed_in()) {
+    say(fmt::format("{}: signed out already", options->sign_in.name));
+    return 0;
+  }
+  // Another mcpivot may be refreshing it; one that waits for the user has no token to lose.
+  boost::asio::io_context loop(1);
+  boost::asio::steady_timer timer(loop);
+  for (int tries = 0; store.take_turn() == LockFile::Taken::by_another && tries < 50; ++tries) {
+    timer.expires_after(std::chrono::milliseconds(100));
+    timer.wait();
+  }
+  record = store.read();
+  record.tokens = {};
+  record.asked = {};
+  if (const auto written = store.write(record); !written) return complain(written.error());
+  store.end_turn();
+  say(fmt::format("{}: signed out; its tokens are no longer on this machine", options->sign_in.name));
+  return 0;
+}
+
+}  // namespace mcpivot

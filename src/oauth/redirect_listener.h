@@ -1,0 +1,42 @@
+// Where the user's browser comes back to after a sign-in: a tiny HTTP server on 127.0.0.1 that takes one kind
+// of request, GET /callback, hands on its query and answers with a plain page.
+//
+// Anybody on this machine can connect, and web pages can send the browser there: what comes is checked by
+// SignIn. Nothing of it is echoed, few connections are taken at a time, and none for long.
+//
+// Closes with its owner; answers that are being written still are. One thread.
+#pragma once
+
+#include <boost/asio/io_context.hpp>
+#include <cstdint>
+#include <expected>
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "oauth/form.h"
+
+namespace mcpivot {
+
+class RedirectListener {
+ public:
+  // Answers with a page. To be called once.
+  using Reply = std::function<void(bool ok, const std::string& text)>;
+  using OnRedirect = std::function<void(FormFields fields, Reply reply)>;
+
+  // The error says why the port can't be had. `must_be_it`: no other port will do.
+  static std::expected<std::unique_ptr<RedirectListener>, std::string> open(boost::asio::io_context& loop,
+                                                                            std::uint16_t port,
+                                                                            bool must_be_it,
+                                                                            OnRedirect on_redirect);
+  ~RedirectListener();
+
+  const std::string& redirect_uri() const;
+
+ private:
+  class Acceptor;
+  explicit RedirectListener(std::shared_ptr<Acceptor> acceptor);
+  std::shared_ptr<Acceptor> acceptor_;
+};
+
+}  // namespace mcpivot

@@ -1,0 +1,104 @@
+// Runs a SignIn: fetches, stores, listens, opens the browser and waits, as the machine says, for all links to
+// one server at once. It is the Authorizer of these links.
+//
+// Those who wait for a user are told after a while what to open, and need not wait any longer; the sign-in
+// goes on. When nobody has signed in, the record is looked at now and then: another process may.
+//
+// Owned by shared_ptr; close() ends it, and nobody is called any more. One thread.
+#pragma once
+
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <chrono>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "link/authorizer.h"
+#include "oauth/fetch.h"
+#include "oauth/redirect_listener.h"
+#include "oauth/sign_in.h"
+
+namespace mcpivot {
+
+class SignInRunner final : public Authorizer, public std::enable_shared_from_this<SignInRunner> {
+ public:
+  struct Options {
+    SignIn::Config sign_in;
+    Fetcher::Options fetch;
+    std::string folder;                            // of records
+    std::string login;                             // what to run to sign in: "mcpivot login app"
+    std::function<bool(const std::string&)> open;  // the browser; false: there is none
+    // With a browser open, the user may be quick.
+    std::chrono::milliseconds patience{8'000};
+    std::chrono::milliseconds patience_without_browser{300};
+    std::chrono::milliseconds for_user{10 * 60 * 1'000};
+  };
+  SignInRunner(boost::asio::io_context& loop, Options options);
+  ~SignInRunner() override { close(); }
+  void close();
+
+  const std::string& token() override;
+  bool concerns(const Rejection& rejection) const override;
+  void rejected(const Rejection& rejection, Then then) override;
+  void accepted(const std::string& token) override;
+
+  // There is a new token, by whomever.
+  void on_signed_in(std::function<void()> then) { signed_in_ = std::move(then); }
+
+  // For `mcpivot login`: the user wants to, now. `on_show` gets what to open, each time that it changes.
+  void login(const Challenge& challenge, std::optional<AddressKind> server,
+             std::function<void(const PendingSignIn&)> on_show, Then then);
+  // The user pasted the address that the browser was sent to. False: it isn't the one that is waited for.
+  bool paste(const std::string& url);
+
+  // In a line, for people: signed in as whom and until when, or not. Empty: nothing is known of a sign-in.
+  std::string describe() const;
+  const SignInRecord& record() const { return machine_.record(); }
+  const PendingSignIn& pending() const { return pending_; }
+
+ private:
+  void happens(SignIn::Event event);
+  void run(SignIn::Effect& effect);
+  void take_turn();
+  void open(const SignIn::Open& wanted);
+  void show(const PendingSignIn& pending, bool ours);
+  void tell(const std::expected<void, Refusal>& outcome);
+  void tell_later();
+  Refusal to_open() const;
+  void look_at_record_later();
+  void look_at_record();
+  void announce_token();
+
+  boost::asio::io_context& loop_;
+  Options options_;
+  SignIn machine_;
+  SignInStore store_;
+  Fetcher fetcher_;
+  std::unique_ptr<RedirectListener> listener_;
+  RedirectListener::Reply reply_;           // of the redirect that is being dealt with
+  RedirectListener::Reply exchange_reply_;  // of the one whose code is being exchanged
+  std::deque<SignIn::Event> events_;
+  bool running_ = false;
+  bool closed_ = false;
+  bool browser_open_ = false;
+  bool telling_ = false;  // the timer runs
+  bool looking_ = false;
+  std::vector<Then> waiting_;
+  Then login_;
+  std::function<void(const PendingSignIn&)> on_show_;
+  std::function<void()> signed_in_;
+  PendingSignIn pending_;  // ours, or what another process announced
+  std::string stamp_;      // of the record
+  std::chrono::steady_clock::time_point looked_{};
+  std::string trouble_;    // the last one
+  std::string announced_;  // the token that was told of last
+  boost::asio::steady_timer turn_timer_;
+  boost::asio::steady_timer tell_timer_;
+  boost::asio::steady_timer user_timer_;
+  boost::asio::steady_timer look_timer_;
+};
+
+}  // namespace mcpivot

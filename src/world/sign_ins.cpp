@@ -1,0 +1,62 @@
+#include "world/sign_ins.h"
+
+#include <fmt/format.h>
+
+#include "config/credentials.h"
+#include "oauth/browser.h"
+
+namespace mcpivot {
+namespace {
+
+std::string key_of(const ServerConfig& config) {
+  const HttpConfig& http = config.http;
+  return fmt::format("{}\n{}\n{}\n{}\n{}\n{}\n{}\n{}\n{}", config.name, http.url, http.cacert, http.insecure,
+                     http.oauth.client_id, http.oauth.client_secret, http.oauth.client_metadata_url,
+                     http.oauth.scopes, http.oauth.redirect_port);
+}
+
+}  // namespace
+
+std::optional<SignInRunner::Options> sign_in_options(const ServerConfig& config) {
+  const HttpConfig& http = config.http;
+  const auto url = parse_url(http.url);
+  const auto credentials = Credentials::from_headers(http.headers, own_variable);
+  if (!url || !credentials || credentials->has("Authorization")) return {};
+  const std::string folder = sign_in_folder();
+  if (folder.empty()) return {};
+  return SignInRunner::Options{
+      .sign_in = {.name = config.name,
+                  .server = *url,
+                  .client = {.id = http.oauth.client_id,
+                             .secret = http.oauth.client_secret,
+                             .metadata_url = http.oauth.client_metadata_url,
+                             .scopes = http.oauth.scopes,
+                             .redirect_port = static_cast<std::uint16_t>(http.oauth.redirect_port)},
+                  .may_ask = !config.for_many,
+                  .login = config.name},
+      .fetch = {.cacert = http.cacert, .insecure = http.insecure ? std::optional(*url) : std::nullopt},
+      .folder = folder,
+      .login = fmt::format("mcpivot login {}", http.login.empty() ? config.name : http.login),
+      .open = [](const std::string& address) { return open_browser(address); }};
+}
+
+std::shared_ptr<SignInRunner> SignIns::of(const ServerConfig& config) {
+  auto options = sign_in_options(config);
+  if (!options) return nullptr;
+  auto& known = all_[key_of(config)];
+  if (!known) {
+    options->sign_in.may_ask = options->sign_in.may_ask && may_ask_;
+    known = std::make_shared<SignInRunner>(loop_, std::move(*options));
+    known->on_signed_in([this, name = config.name] {
+      if (then_) then_(name);
+    });
+  }
+  return known;
+}
+
+std::string SignIns::describe(const ServerConfig& config) {
+  const auto found = all_.find(key_of(config));
+  return found == all_.end() ? std::string() : found->second->describe();
+}
+
+}  // namespace mcpivot
