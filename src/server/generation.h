@@ -69,6 +69,8 @@ class Generation final : public Link::Handler,
   // one.
   void meet(Era server, std::string_view hello, Era client);
   Era era() const { return era_; }
+  // The era of its client, in which mcpivot's own questions are put.
+  Era dialect() const { return dialect_; }
   // "2026-07-28 (modern era)", and whether clients of the other era are bridged to it.
   std::string protocol() const;
 

@@ -1,5 +1,7 @@
 // What becomes of a client's request: it goes to a generation, waits for one or for its turn, or is refused.
 // And the settings that clients make: log levels, subscriptions.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <utility>
 
@@ -169,7 +171,9 @@ void Instance::set_level(ClientId client, const Message& message) {
   tell_level();
 }
 
+// In the modern era there is no such request: each call says which level it wants.
 void Instance::tell_level() {
+  if (current_ && current_->dialect() == Era::modern) return;
   if (current_ && !current_->ending() && has_capability(initialize_result(), "logging"))
     current_->inquire("logging/setLevel", replay_.level(), [](const Message&) {});
 }

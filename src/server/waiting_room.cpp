@@ -91,6 +91,7 @@ void WaitingRoom::set_timer() {
   timer_.set(next, [this] {
     const auto due = std::ranges::min_element(waiting_, {}, &Waiting::deadline);
     if (due == waiting_.end()) return;
+    if (due->deadline > clock_.now()) return set_timer();  // the one that it was set for is gone
     const Waiting overdue = std::move(*due);
     waiting_.erase(due);
     set_timer();  // first: the rest may throw, or call this again

@@ -39,6 +39,25 @@ class Room : public testing::Test {
                    [this](const auto& one) { crowded_out.push_back(id_of(one)); }};
 };
 
+TEST_F(Room, gives_each_its_own_time_when_an_earlier_one_is_cancelled_or_its_client_is_gone) {
+  const auto pass = [this](std::chrono::milliseconds span) {
+    const auto until = time.now() + span;
+    while (time.step(until)) {
+    }
+  };
+  add(1, 1);
+  add(3, 3);
+  pass(600ms);
+  add(2, 2);
+  const std::string cancelled = cancellation("1", "never mind");
+  EXPECT_TRUE(room.cancel({.client = static_cast<ClientId>(1)}, *read_message(cancelled)));
+  room.forget(static_cast<ClientId>(3));
+  pass(999ms);
+  EXPECT_THAT(overdue, IsEmpty());
+  pass(1ms);
+  EXPECT_THAT(overdue, ElementsAre(2));
+}
+
 TEST_F(Room, is_full_for_whoever_fills_it) {
   for (int i = 0; i < most; ++i) ASSERT_TRUE(add(1, i));
   EXPECT_FALSE(add(1, most));

@@ -346,6 +346,13 @@ void Oracle::judge_excuse(const Asked& asked, std::string_view raw) {
       return violate(fmt::format("{} finds no room to wait, though its client has {} requests open: {}",
                                  asked.number, open, brief(raw)));
   }
+  // How long it has to, as every fleet has it; a call that goes on may have begun long ago.
+  for (const auto& [words, least] : {std::pair("waited 2 s for it to start", Millis(2'000)),
+                                     std::pair("waited 2.5 s for its turn", Millis(2'500)),
+                                     std::pair("timed out after 2.5 s", Millis(2'500))})
+    if (asked.of == 0 && says(words) && clock_.now() - request->second.since < least)
+      return violate(
+          fmt::format("{} is said to have waited longer than it has: {}", asked.number, brief(raw)));
   const auto call = requests_.find(asked.of == 0 ? asked.number : asked.of);
   if (all_listen && says("timed out after") && call->second.finished > mcpivot::Clock::Time() &&
       clock_.since(call->second.finished) > soon)
