@@ -306,6 +306,8 @@ class Instance final : private Generation::Owner {
   Supervisor& supervisor() { return supervisor_for(*config_); }
   const Supervisor& supervisor() const { return supervisor_for(*config_); }
   const Manner& manner() const { return supervisor().manner(); }
+  // Why the next generation is started after the one that was lost.
+  std::string why_back() const { return std::string(killed_ ? manner().after_kill : manner().comes_back); }
   bool can_build() const { return !config_->build.empty(); }
 
   // Generation::Owner
@@ -551,6 +553,7 @@ class Instance final : private Generation::Owner {
   Alarm held_timer_;
   std::map<std::string, ClientId> earlier_tasks_;  // of generations in an earlier run of mcpivot
   int young_deaths_ = 0;
+  bool killed_ = false;  // by somebody else: the generation that died last
   bool watching_overdue_ = false;
 
   History past_;
