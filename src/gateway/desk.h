@@ -120,7 +120,7 @@ class Desk final : private Instance::Watcher, private ControlTools::Fleet {
                   std::span<const ClientId> know) override;
   std::string shown_name(const Instance& instance, ClientId client, ListKind kind,
                          const std::string& own) override;
-  bool allows_call(const Instance& instance, Asker asker, std::string_view name) const override;
+  bool allows(const Instance& instance, Asker asker, Method method, std::string_view name) const override;
 
   // ControlTools::Fleet
   ClientId reader() const override { return client_; }

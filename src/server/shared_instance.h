@@ -70,7 +70,7 @@ class SharedInstance final : private Instance::Watcher {
                   std::span<const ClientId> know) override;
   std::string shown_name(const Instance& instance, ClientId client, ListKind kind,
                          const std::string& own) override;
-  bool allows_call(const Instance& instance, Asker asker, std::string_view name) const override;
+  bool allows(const Instance& instance, Asker asker, Method method, std::string_view name) const override;
 
   Instance::Watcher* desk_of(ClientId client) const;  // null: it has none here
   template <class Do>
