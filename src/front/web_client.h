@@ -38,7 +38,7 @@ class WebClient final : private Outlet {
     virtual void on_done(ReplyId reply) = 0;
   };
 
-  // The others must outlive it.
+  // The references must outlive it.
   WebClient(HttpServer& server, Timers& timers, Clients& clients, EventRoom& events, Desk& desk, Era era,
             Owner& owner);
   ~WebClient() override;

@@ -31,7 +31,7 @@ using Servers = std::map<std::string, std::shared_ptr<Server>>;  // by name
 
 class Desk final : private Instance::Watcher, private ControlTools::Fleet {
  public:
-  // The others must outlive it; `servers` has those that the configuration names.
+  // The references must outlive it; `servers` has those that the configuration names.
   Desk(World& world, Clients& clients, const Servers& servers, ClientId client, GatewayConfig config);
 
   ClientId client() const { return client_; }

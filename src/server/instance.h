@@ -106,7 +106,7 @@ class Instance final : private Generation::Owner {
     virtual CallCounts counts() const = 0;
   };
 
-  // The others must outlive it.
+  // The references must outlive it.
   Instance(World& world, Clients& clients, Source& source, InstanceId id, ServerConfig config,
            Watcher& watcher);
   ~Instance() override;

@@ -26,7 +26,7 @@ namespace mcpivot {
 
 class SharedInstance final : private Instance::Watcher {
  public:
-  // The others must outlive it.
+  // The references must outlive it.
   SharedInstance(World& world, Clients& clients, Instance::Source& source, const ServerConfig& config);
   SharedInstance(const SharedInstance&) = delete;
   SharedInstance& operator=(const SharedInstance&) = delete;
