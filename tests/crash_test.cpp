@@ -66,8 +66,8 @@ TEST(Crash, a_server_killed_from_outside_is_reported_with_its_signal_and_its_las
       AllOf(HasSubstr("SIGKILL"), HasSubstr("the last thing it said"), HasSubstr("generation 1"),
             HasSubstr("may have taken effect"), HasSubstr("nothing to fix"), HasSubstr("pivot_logs")));
   EXPECT_THAT(text_of(client.call("echo")),
-              AllOf(HasSubstr("restarted: generation 2"), HasSubstr("Anything it held in memory is gone."),
-                    Not(HasSubstr("SIGKILL"))))
+              AllOf(HasSubstr("restarted: generation 2"), HasSubstr("(after it was killed from outside)"),
+                    HasSubstr("Anything it held in memory is gone."), Not(HasSubstr("SIGKILL"))))
       << "the crash has been told already";
 }
 

@@ -1,5 +1,5 @@
-// What every mcpivot is made of, whoever its clients are: the loop, the real world, the gateway, the
-// configuration file and the signals that steer it.
+// What every mcpivot consists of, whoever its clients are: the loop, the real world, the gateway, the
+// configuration file, and the signals that control it.
 //
 // One thread.
 #pragma once
@@ -27,13 +27,13 @@ class Engine {
   // Called once, when a signal wants mcpivot to end.
   using OnSignal = std::function<void(const std::string& name)>;
 
-  // All of them must outlive it. `adapt` may change every configuration that is read.
+  // The references must outlive it. `adapt` may change every configuration that is read.
   Engine(const Options& options, Guard& guard, OnSignal on_signal,
          std::function<void(GatewayConfig&)> adapt = {});
 
-  // From now on it hears signals, and changes of the configuration.
+  // From now on, it handles signals and changes of the configuration.
   void start();
-  // Returns when the loop was stopped. The exit code.
+  // Returns the exit code when the loop was stopped.
   int run();
   // Ends the servers, once; then `done`.
   void shut_down(const std::string& why, std::function<void()> done);
@@ -55,7 +55,7 @@ class Engine {
   void watch_configuration();
   void configuration_changed();
 
-  boost::asio::io_context loop_{BOOST_ASIO_CONCURRENCY_HINT_UNSAFE_IO};  // one thread: no locks for it
+  boost::asio::io_context loop_{BOOST_ASIO_CONCURRENCY_HINT_UNSAFE_IO};  // one thread, so it needs no locks
   LinkContext context_;
   const Options& options_;
   OnSignal on_signal_;

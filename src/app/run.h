@@ -1,5 +1,5 @@
-// The program's main course: a client on our stdin and stdout, or many over HTTP, servers behind us, until
-// one of them wants to end.
+// The main program: a client on our stdin and stdout, or many over HTTP, with servers behind us, until a
+// client or a signal ends it.
 #pragma once
 
 #include <chrono>
@@ -12,7 +12,7 @@
 
 namespace mcpivot {
 
-// For clients that come over HTTP.
+// For clients that connect over HTTP.
 struct ServeOptions {
   std::vector<std::string> listens;
   std::string certificate;
@@ -27,8 +27,8 @@ struct ServeOptions {
   bool no_auth = false;
   std::string session_key_file;
   std::chrono::milliseconds session_idle{std::chrono::minutes(10)};
-  Sharing sharing = Sharing::per_client;  // of servers that don't say
-  std::size_t max_instances = 256;        // of servers that are clients' own
+  Sharing sharing = Sharing::per_client;  // of servers whose entry doesn't say
+  std::size_t max_instances = 256;        // of servers that aren't shared
   std::chrono::milliseconds drain{std::chrono::seconds(10)};
 };
 
@@ -38,8 +38,8 @@ struct Options {
   std::optional<ServeOptions> serve;  // not given: one client, on stdin and stdout
 };
 
-// SIGHUP means reload to a proxy, from its first moment on: main() holds it before it does anything else, and
-// run() lets it through when it can take it. Other commands end with their terminal.
+// To a proxy, SIGHUP means reload from its first moment on: main() blocks it before anything else, and run()
+// unblocks it when it can be handled. Other commands end with their terminal.
 void hold_reload_signal(bool held);
 
 // Returns the exit code.

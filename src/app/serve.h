@@ -1,4 +1,4 @@
-// mcpivot for many clients, who come over HTTP.
+// mcpivot for many clients, over HTTP.
 #pragma once
 
 #include "app/run.h"

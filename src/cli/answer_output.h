@@ -1,7 +1,7 @@
 // How a tool's answer is shown at a terminal: text as it is, and images, audio and other bytes in files,
 // whose paths are printed.
 //
-// Writes files into the folder it is given, and never over one that exists. One thread.
+// Writes files into the given folder, and never overwrites one. One thread.
 #pragma once
 
 #include <boost/json.hpp>

@@ -10,12 +10,12 @@
 
 namespace mcpivot {
 
-// CLI11 cannot know of the "--", so each command brings its usage, a line for each way to call it.
+// CLI11 doesn't know about the "--", so each command has its own usage text, a line for each way to call it.
 class CommandHelp final : public CLI::Formatter {
  public:
   explicit CommandHelp(std::vector<std::string> usage);
   const std::vector<std::string>& usage() const { return usage_; }
-  // It fits into 80 columns.
+  // Fits into 80 columns.
   std::string make_help(const CLI::App* app, std::string name, CLI::AppFormatMode mode) const override;
   std::string make_usage(const CLI::App* app, std::string name) const override;
 
@@ -30,7 +30,7 @@ const std::vector<std::string>& usage_of(const CLI::App& command);
 CLI::App* add_command(CLI::App& app, const std::string& name, const std::string& usage,
                       const std::string& what);
 
-// What else can stand for a value, for the help and for completions. What is given is not checked against it.
+// Values to suggest, for the help and for completions. Other values are accepted too.
 void suggest(CLI::Option& option, const std::vector<std::string>& values);
 
 // The values that an option can have, where they are few and known.

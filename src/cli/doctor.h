@@ -7,7 +7,7 @@
 
 namespace mcpivot {
 
-// The exit code: 0 if all is well, 1 if something is not.
+// Returns the exit code: 0 if all is well, 1 if something isn't.
 int doctor(const std::string& config_file);
 
 }  // namespace mcpivot

@@ -1,4 +1,4 @@
-// `mcpivot install`, `uninstall` and `init`: what they do, and say, for people.
+// `mcpivot install`, `uninstall` and `init`: what they do and print.
 #pragma once
 
 #include <string>

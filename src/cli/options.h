@@ -10,8 +10,8 @@
 
 namespace mcpivot {
 
-// What the command line asks for: to run with these options, to check a file or a CLI, or to print something
-// and exit.
+// What the command line asks for: run with these options, check a file or a CLI, or print something and
+// exit.
 struct Invocation {
   bool run = false;
   bool check = false;

@@ -1,4 +1,4 @@
-// What a command tells: lines for people, and its exit code.
+// A command's output for people, and its exit code.
 #pragma once
 
 #include <cstdio>
@@ -6,7 +6,7 @@
 
 namespace mcpivot {
 
-// The exit code of a command line that cannot be meant.
+// The exit code for an invalid command line.
 inline constexpr int usage_error = 2;
 
 // On standard output.

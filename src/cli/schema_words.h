@@ -1,5 +1,5 @@
-// What a tool's input schema says of each argument, as far as people need it at a terminal: which types it
-// takes, in words, whether it must be given.
+// What a tool's input schema says about each argument, as far as people need it at a terminal: its types in
+// words, and whether it is required.
 //
 // Only what most tools use is understood (types, enums, alternatives, local references); the server checks
 // the rest. Plain functions. Any thread.
@@ -12,10 +12,10 @@
 
 namespace mcpivot {
 
-// The schema that a local reference ("#/$defs/Mode") leads to, else the schema itself.
+// The schema that a local reference ("#/$defs/Mode") points to, or else the schema itself.
 const boost::json::value& resolved(const boost::json::value& schema, const boost::json::object& root);
 
-// The JSON types that a value may have ("string", "integer", …); empty: any, or nobody knows.
+// The JSON types that a value may have ("string", "integer", …); empty: any, or unknown.
 std::set<std::string> types_of(const boost::json::value& schema, const boost::json::object& root);
 
 // "integer", "array of strings", "\"fast\" or \"slow\"", "string or null"

@@ -1,6 +1,6 @@
-// What to call a server that was given as a command line and not given a name: after what people wrote
-// themselves, the script or the package, and not after the "node" or "npx" that runs it. The server's own
-// name (serverInfo.name) is known only after its handshake, and the log file needs one before that.
+// What to call a server that was given as a command line without a name: after the script or the package, not
+// after the "node" or "npx" that runs it. The server's own name (serverInfo.name) is known only after its
+// handshake, and the log file needs one before that.
 //
 // Any thread.
 #pragma once

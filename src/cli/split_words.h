@@ -1,5 +1,5 @@
-// Splits a command that came as one text into its words, with the quotes of a shell and nothing else of it:
-// no variables, no wildcards, no operators. The command is run without a shell.
+// Splits a command that is one string into its words, with a shell's quoting but nothing else: no variables,
+// no wildcards, no operators. The command is run without a shell.
 //
 // Any thread.
 #pragma once
@@ -11,8 +11,8 @@
 
 namespace mcpivot {
 
-// 'literal', "with \" and \\", and a backslash before any other character. The error says which quote stays
-// open.
+// 'literal', "with \" and \\", and a backslash before any other character. The error says which quote isn't
+// closed.
 std::expected<std::vector<std::string>, std::string> split_words(std::string_view text);
 
 }  // namespace mcpivot

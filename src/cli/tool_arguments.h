@@ -1,11 +1,11 @@
-// The arguments of a tool as people type them: key=value words, which become what the tool's schema asks for.
+// A tool's arguments as people type them: key=value words, converted to what the tool's schema asks for.
 //
 //   key=value    a string, number, boolean, … as the schema says
 //   key=@file    what the file contains
 //   key:=JSON    this very value
 //   {…}          several at once, as they are
 //
-// Reads files, and nothing else. Any thread.
+// Has no effects except reading files. Any thread.
 #pragma once
 
 #include <boost/json.hpp>

@@ -1,7 +1,7 @@
-// The commands that are about tools: `mcpivot tools`, `call` and `search`, and calls of mcpivot's own tools.
+// The commands for tools: `mcpivot tools`, `call` and `search`, and calls of mcpivot's own tools.
 //
-// Each talks to the running mcpivot that the wish means, and returns the exit code. What goes wrong is thrown
-// as a ControlError; a UsageError if the command line is wrong. Blocks. One thread.
+// Each talks to the running mcpivot that the wish means, and returns the exit code. Errors are thrown as a
+// ControlError; a UsageError if the command line is wrong. Blocks. One thread.
 #pragma once
 
 #include <boost/json.hpp>
@@ -20,7 +20,7 @@ class UsageError : public ControlError {
 
 // A list, or one tool in detail.
 int tools_command(const ControlWish& wish);
-// The tools that fit some words, the best first.
+// The tools that fit the words, best first.
 int search_command(const ControlWish& wish);
 // Calls the tool that the wish names.
 int call_command(const ControlWish& wish);

@@ -13,7 +13,7 @@ namespace mcpivot {
 // "alpha__echo (inactive)  Answers with the text.": a line of a list, with its end.
 std::string tool_line(const boost::json::object& tool);
 
-// All of it: the description, a line for each argument, what the server says of its effects, and how to call
+// In full: the description, a line for each argument, what the server says about its effects, and how to call
 // it. `tool` is as in the result of tools/list at the control socket.
 std::string tool_help(const boost::json::object& tool, std::optional<std::size_t> width);
 

@@ -1,5 +1,5 @@
-// Which of the running mcpivots a command is for: the one that was named, else the one of the current folder,
-// else the only one.
+// Which running mcpivot a command is for: the one that was named, else the one of the current folder, else
+// the only one.
 //
 // Blocks while it asks them. One thread.
 #pragma once
@@ -14,7 +14,7 @@
 
 namespace mcpivot {
 
-// The running mcpivots that fit a wish, and what they say of themselves.
+// The running mcpivots that fit a wish, and their status.
 struct Found {
   std::vector<ControlClient> clients{};
   std::vector<boost::json::object> states{};
@@ -23,16 +23,16 @@ struct Found {
 
 Found look_around(const ControlWish& wish);
 
-// Why nobody was found.
+// Why none was found.
 std::string nobody(const ControlWish& wish);
 
-// The one that a command is for. Throws a ControlError that says what to do if that isn't clear. If several
-// belong to the folder alike, the newest is taken, and stderr says so.
+// The one that a command is for. Throws a ControlError that says what to do if it is ambiguous. If several
+// belong equally to the folder, the newest is used, and stderr says so.
 ControlClient the_one(const ControlWish& wish);
 
-// Those of them that belong to this folder, by number: they run in it, or their configuration is in it, or in
-// a folder above it; the nearest such folder counts. What is above all projects (the root, the home folder)
-// counts only for itself.
+// The indices of those that belong to this folder: they run in it, or their configuration is in it, or in a
+// folder above it; the nearest such folder counts. The root and the home folder, above all projects, count
+// only for themselves.
 std::vector<std::size_t> of_folder(const std::vector<boost::json::object>& states,
                                    const std::filesystem::path& here, const std::filesystem::path& home);
 

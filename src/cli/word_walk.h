@@ -1,5 +1,5 @@
-// Reads a command line word by word, as the parser would, for those who must know what fits at a place: the
-// completions, and hints about words that fit nowhere.
+// Reads a command line word by word, as the parser would, to know what fits at a position: for completions,
+// and for hints about words that fit nowhere.
 //
 // One thread.
 #pragma once
@@ -23,7 +23,7 @@ class WordWalk {
 
   // The options that can be given here.
   std::vector<const CLI::Option*> options() const;
-  // The positional that stands here; null: none.
+  // The positional argument at this position; null: none.
   const CLI::Option* positional() const;
   // Null: there is no such option, or command, here.
   const CLI::Option* named(const std::string& name) const;
@@ -33,7 +33,7 @@ class WordWalk {
   bool was_given(const CLI::Option* one) const { return given_.contains(one); }
 
   const CLI::App* command;
-  const CLI::Option* awaited = nullptr;  // whose value comes next
+  const CLI::Option* awaited = nullptr;  // the option whose value comes next
   std::size_t positionals = 0;
   std::string first{};  // of them
   bool beyond = false;  // within a server's own command line

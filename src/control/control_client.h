@@ -27,7 +27,7 @@ class ControlEnded : public ControlError {
 
 class ControlClient {
  public:
-  // To every mcpivot of this user that runs now. One that lets nobody in is among them; asking it is an
+  // To every running mcpivot of this user. One that accepts no connections is included; asking it is an
   // error.
   static std::vector<ControlClient> connect_all();
 
@@ -35,20 +35,20 @@ class ControlClient {
   ControlClient& operator=(ControlClient&& other) noexcept;
   ~ControlClient();
 
-  // The result; an error is thrown as a ControlError. What comes before the answer is handed to
+  // The result; an error is thrown as a ControlError. What comes before the answer is passed to
   // `on_notification`.
   using OnNotification = std::function<void(const boost::json::object& notification)>;
   boost::json::value ask(std::string_view method, const boost::json::value& params,
                          const OnNotification& on_notification = {});
-  // From now on, no answer for so long is an error. Without this, or with 0, a build may take as long as it
-  // takes.
+  // From now on, no answer for this long is an error. Without this, or with 0, there is no limit: a build may
+  // take long.
   void wait_at_most(std::chrono::milliseconds time);
 
  private:
   explicit ControlClient(int socket) : socket_(socket) {}
   std::string read_line();
 
-  int socket_ = -1;  // it let nobody in
+  int socket_ = -1;  // -1: it accepted no connection
   int last_id_ = 0;
   std::string received_;
 };

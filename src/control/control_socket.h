@@ -1,13 +1,13 @@
-// The door for people: a socket on which a running mcpivot can be asked and steered from any terminal of the
-// same user.
+// The socket for people: a running mcpivot can be queried and controlled from any terminal of the same
+// user.
 //
-// What is spoken there is JSON-RPC, a line a message, like everywhere else: `status`, `logs`, `sessions` and
-// `sessions/end` of our own, `tools/list` and `tools/call` for the tools of all servers and the control
-// tools.
+// The protocol is JSON-RPC, one message per line, as everywhere else: our own `status`, `logs`,
+// `sessions` and `sessions/end`; `tools/list` and `tools/call` for the tools of all servers and the
+// control tools.
 //
-// With one client, a terminal sees and steers what that client has. With many, it is what all of them have;
-// only tools that are called by hand run in instances of the terminals' own, which end when the last terminal
-// leaves.
+// With one client, a terminal sees and controls what that client has. With many, what all of them have; but
+// tools that are called by hand run in instances of the terminals' own, which end when the last terminal
+// disconnects.
 //
 // One thread.
 #pragma once
@@ -30,7 +30,7 @@ namespace mcpivot {
 
 class ControlSocket {
  public:
-  // All of them must outlive the socket.
+  // The references must outlive the socket.
   ControlSocket(LinkContext& context, World& world, Clients& clients, Desk& desk, std::string name);
   // With many clients.
   ControlSocket(LinkContext& context, World& world, Clients& clients, Gateway& gateway, Crowd& crowd,
@@ -39,7 +39,7 @@ class ControlSocket {
   ControlSocket(const ControlSocket&) = delete;
   ControlSocket& operator=(const ControlSocket&) = delete;
 
-  // Where the servers are configured, if in a file: a terminal command in its folder means this mcpivot.
+  // The configuration file, if there is one: a terminal command in its folder means this mcpivot.
   void set_configuration_file(std::string file) { configuration_file_ = std::move(file); }
 
   // Switches the journal on or off; what it returns is the session that is being written, or why there is
@@ -47,12 +47,12 @@ class ControlSocket {
   using SetJournal = std::function<std::expected<std::string, std::string>(bool on)>;
   void set_journal(SetJournal set) { set_journal_ = std::move(set); }
 
-  // Without a socket mcpivot works all the same; the log says why there is none.
+  // mcpivot also works without the socket; the log says why there is none.
   void open();
 
  private:
   class Visitor;
-  // What terminals see and steer.
+  // What terminals see and control.
   struct Seat {
     Desk& desk;
     ControlTools tools;
@@ -71,15 +71,15 @@ class ControlSocket {
   LinkContext& context_;
   World& world_;
   Clients& clients_;
-  std::string name_;  // of this mcpivot, to tell it from others
+  std::string name_;  // of this mcpivot, to distinguish it from others
   std::string configuration_file_;
   SetJournal set_journal_;
-  Gateway* gateway_ = nullptr;  // with many clients, and so below
+  Gateway* gateway_ = nullptr;  // with many clients; also those below
   Crowd* crowd_ = nullptr;
-  std::optional<Seat> seat_;  // with many clients there is one while a terminal is there
+  std::optional<Seat> seat_;  // with many clients, while a terminal is connected
   Acceptor acceptor_;
-  boost::asio::steady_timer pause_;  // after a terminal could not be let in
-  bool refusing_ = false;            // since then, none was
+  boost::asio::steady_timer pause_;  // after a terminal couldn't be accepted
+  bool refusing_ = false;            // none was accepted since
   std::string path_;
   std::list<std::shared_ptr<Visitor>> visitors_;
 };

@@ -1,4 +1,4 @@
-// What terminals see of servers, clients and sessions, as JSON.
+// Servers, clients and sessions as terminals see them, as JSON.
 //
 // Plain functions. One thread.
 #pragma once
@@ -16,7 +16,7 @@ namespace mcpivot {
 // A client's server.
 boost::json::object described(const Member& member, const Routes::Cost& cost);
 
-// The same of many clients: all instances, those that nobody has needed yet left out.
+// The same with many clients: all instances, except those that nobody has needed yet.
 using Label = std::function<std::string(ClientId client)>;
 boost::json::object described_for_all(const Member& member, const Routes::Cost& cost,
                                       const std::vector<Instance*>& instances, const Label& label);

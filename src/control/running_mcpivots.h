@@ -1,5 +1,5 @@
-// Which mcpivots run: each has a control socket in one folder, and whoever wants to talk to them finds them
-// there.
+// Which mcpivots are running: each has a control socket in one folder, where commands find
+// it.
 //
 // Any thread.
 #pragma once
@@ -16,10 +16,10 @@ struct RunningMcpivot {
   std::string socket;
 };
 
-// A connection to a socket, or -1 and errno. `flags` go with SOCK_STREAM. EAGAIN: as many as can are waiting
-// to be let in; unless SOCK_NONBLOCK is among the flags, that is after some time.
+// A connection to a socket, or -1 and errno. `flags` go with SOCK_STREAM. EAGAIN: the queue of connections is
+// full; unless SOCK_NONBLOCK is among the flags, that takes some time to be reported.
 int connect_to(const std::string& socket, int flags);
-// Whether somebody listens there; errno tells why not.
+// Whether somebody listens there; errno says why not.
 bool is_listening(const std::string& socket);
 
 // Those that answer, the oldest first. The sockets of those that do not are removed.

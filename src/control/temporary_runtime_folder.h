@@ -43,7 +43,7 @@ class TemporaryRuntimeFolder {
   std::string socket(const std::string& pid) const { return folder_ / ("mcpivot/" + pid + ".sock"); }
   void write(const std::string& name) const { folder_.write("mcpivot/" + name, ""); }
 
-  // Somebody listens there, and so many may wait. The descriptor is the caller's.
+  // Listens there, with this many connections in the queue. The caller owns the descriptor.
   int listen(const std::string& pid, int waiting = 8) const {
     const std::string path = socket(pid);
     sockaddr_un address{};
@@ -56,7 +56,7 @@ class TemporaryRuntimeFolder {
       throw std::runtime_error("cannot listen at " + path);
     return listener;
   }
-  // The file of one that was killed.
+  // The socket file of an mcpivot that was killed.
   void dead_socket(const std::string& pid) const { ::close(listen(pid)); }
 
  private:

@@ -1,5 +1,5 @@
-// Lets clients in at one listening socket. When no descriptor is left, it pauses and goes on: those who come
-// wait in the kernel's queue meanwhile.
+// Accepts clients at one listening socket. When no descriptor is left, it pauses and then continues: in the
+// meantime, clients wait in the kernel's queue.
 //
 // One thread.
 #pragma once
@@ -17,12 +17,12 @@ namespace mcpivot {
 
 class Acceptor : public std::enable_shared_from_this<Acceptor> {
  public:
-  // The descriptor is the callee's, and doesn't block.
+  // The descriptor belongs to the callee, and is nonblocking.
   using OnPeer = std::function<void(int descriptor, std::string peer)>;
 
   Acceptor(boost::asio::io_context& loop, ListeningSocket socket, OnPeer on_peer);
   void start();
-  // Nobody is called any more.
+  // No handler is called any more.
   void close();
 
   const std::string& address() const { return socket_.address; }
@@ -32,11 +32,11 @@ class Acceptor : public std::enable_shared_from_this<Acceptor> {
   void accept();
   void pause(const char* why);
 
-  ListeningSocket socket_;  // its file; the descriptor is the next one's
+  ListeningSocket socket_;  // owns the file; the descriptor belongs to the next member
   boost::asio::posix::stream_descriptor descriptor_;
   boost::asio::steady_timer pause_;
   OnPeer on_peer_;
-  bool refusing_ = false;  // nobody could be let in since
+  bool refusing_ = false;  // since nobody could be accepted
 };
 
 }  // namespace mcpivot

@@ -1,4 +1,4 @@
-// Who may come in over HTTP, decided by the head of a request alone: is it meant for us (`Host`), may the web
+// Who may connect over HTTP, decided by the head of a request alone: is it meant for us (`Host`), may the web
 // page that sends it do so (`Origin`), and whose is it (`Authorization`).
 //
 // A token is one of --token-file or one of --oauth-issuer; with both, either kind is enough. Fails closed.
@@ -27,17 +27,17 @@ struct AdmissionRules {
   std::vector<ListenAddress> listens;
   std::vector<std::string> hosts;         // --allow-host: names without ports
   std::vector<std::string> origins;       // --allow-origin: "https://example.com", or "*"
-  std::string public_url;                 // --public-url: how clients call us
-  TrustedProxies proxies;                 // --trusted-proxy: whose word about the client counts
+  std::string public_url;                 // --public-url: the URL that clients use
+  TrustedProxies proxies;                 // --trusted-proxy: who is believed about the client
   std::optional<Tokens> tokens;           // neither these
   std::shared_ptr<AccessTokens> oauth{};  // nor those: whoever reaches us may come in
 };
 
 // Who a request is from.
 struct Visitor {
-  std::string principal;  // empty: nobody in particular
+  std::string principal;  // empty: anonymous
   std::string profile;    // that its token is bound to; empty: none
-  std::string token;      // names the token's line; empty: it has none
+  std::string token;      // identifies the token's line; empty: it has none
   // Of a token of --oauth-issuer.
   bool by_oauth = false;
   std::vector<std::string> scopes{};
@@ -54,7 +54,7 @@ class Admission {
  public:
   explicit Admission(AdmissionRules rules);
 
-  // The error is the answer. It says where to get a token, for this profile with these scopes.
+  // The error is the HTTP answer. It says where to get a token, for this profile with these scopes.
   std::expected<Visitor, Rejection> admit(const HttpAsk& ask, std::string_view profile = {},
                                           std::span<const std::string> scopes = {}) const;
   // The profile that is asked for with a request for our metadata; nothing: the request is for something
@@ -65,18 +65,18 @@ class Admission {
   // The answer to a token that isn't good for this profile, which needs these scopes.
   HttpAnswer insufficient(const HttpAsk& ask, std::string_view profile,
                           std::span<const std::string> scopes) const;
-  // Headers that let a web page read an answer; none if no page sends the request.
+  // Headers that let a web page read an answer; none if the request isn't from a page.
   std::string page_headers(const HttpAsk& ask) const;
   // The answer to a browser that asks whether a page may send a request.
   HttpAnswer preflight(const HttpAsk& ask) const;
 
-  // Where it comes from: the peer's address, or what a proxy that we trust says instead.
+  // Where it comes from: the peer's address, or what a trusted proxy says instead.
   std::string address_of(const HttpAsk& ask) const { return rules_.proxies.caller(ask).address; }
 
-  // The file of tokens is another one.
+  // The token file has changed.
   void use(Tokens tokens) { rules_.tokens = std::move(tokens); }
   bool has_token(std::string_view id) const { return rules_.tokens && rules_.tokens->has(id); }
-  // Whether any token lets this one in.
+  // Whether any token admits this visitor.
   bool lets_in(const Visitor& who) const {
     return !rules_.tokens || rules_.tokens->lets_in(who.principal, who.profile);
   }

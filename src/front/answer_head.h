@@ -16,7 +16,7 @@ struct AnswerHead {
   std::string_view headers{};           // lines, each with its end
   std::optional<std::size_t> length{};  // of the body
   bool chunked = false;
-  bool http_1_0 = false;  // what it answers
+  bool http_1_0 = false;  // the version of the request
   bool close = false;
 };
 

@@ -1,6 +1,6 @@
-// The one kind of credentials that mcpivot takes over HTTP: `Authorization: Bearer TOKEN` (RFC 6750), read
-// strictly, so that nobody in front of us reads another token out of it. A request with two Authorization
-// headers is for the server to refuse.
+// The one kind of credentials that mcpivot accepts over HTTP: `Authorization: Bearer TOKEN` (RFC 6750),
+// parsed strictly, so that nobody in front of us reads a different token from it. The server must refuse a
+// request with two Authorization headers.
 //
 // Any thread.
 #pragma once
@@ -13,7 +13,7 @@
 
 namespace mcpivot {
 
-// Letters, digits and -._~+/ , and only at its end =.
+// Letters, digits and -._~+/ , and = only at the end.
 constexpr bool is_bearer_token(std::string_view text) {
   while (text.ends_with('=')) text.remove_suffix(1);
   return !text.empty() && std::ranges::all_of(text, [](char c) {
@@ -22,8 +22,8 @@ constexpr bool is_bearer_token(std::string_view text) {
   });
 }
 
-// The token in the value of an Authorization header (without blanks around it, as HTTP wants it read).
-// Nothing: it is of another kind, or has anything but one token in it.
+// The token in the value of an Authorization header (without surrounding blanks, as HTTP requires). Nothing:
+// it is of another kind, or doesn't contain exactly one token.
 inline std::optional<std::string_view> bearer_token(std::string_view value) {
   constexpr std::string_view scheme = "bearer";
   if (value.size() <= scheme.size() || lower(value.substr(0, scheme.size())) != scheme) return std::nullopt;

@@ -1,9 +1,9 @@
 // What a legacy session was sent on its streams, for as long as it may ask for it again: an event has an id
-// that names its stream and its place there, and a client whose connection broke goes on behind the last one
-// that it got (`Last-Event-ID`).
+// that names its stream and its place there, and a client whose connection broke continues after the last
+// event that it got (`Last-Event-ID`).
 //
-// Bounded: the oldest are forgotten first. All sessions together are bounded, too: the one that keeps the
-// most forgets first, so that nobody takes from the others what they may come back for.
+// Bounded: the oldest events are forgotten first. All sessions together are bounded too: the one that keeps
+// the most forgets first, so that nobody takes away what others may come back for.
 //
 // One thread.
 #pragma once
@@ -39,14 +39,14 @@ class EventRoom {
 
  private:
   friend class EventLog;
-  // A log keeps so much now. Whichever keeps the most forgets something, if it is too much.
+  // The size of a log has changed. If all are too large together, the largest forgets something.
   void resized(EventLog& log, std::size_t before, std::size_t now);
   void make_room();
 
   const std::size_t most_bytes_;
   std::size_t bytes_ = 0;
   std::set<std::pair<std::size_t, EventLog*>> by_size_;  // those that keep anything
-  bool told_ = false;                                    // that something was forgotten
+  bool told_ = false;                                    // logged that something was forgotten
 };
 
 class EventLog {
@@ -54,17 +54,17 @@ class EventLog {
   static constexpr std::size_t most_events = 1024;
   static constexpr std::size_t most_bytes = 4 * 1024 * 1024;
 
-  // A place in a stream. Streams have the numbers of the exchanges that they belong to; 0 is the one for what
-  // belongs to none.
+  // A place in a stream. A stream has the number of its exchange; 0 is the stream for what belongs to
+  // none.
   struct Place {
     std::uint32_t stream = 0;
     std::uint64_t number = 0;
-    bool ours = true;  // false: in an earlier life of the session, of which nothing is known
+    bool ours = true;  // false: from an earlier life of the session, about which nothing is known
     bool operator==(const Place&) const = default;
   };
 
-  // `life` is unlike any other's of the session: ids must never mean two things. Letters and digits. The room
-  // must outlive it.
+  // `life` is unique among the lives of the session, so that no id means two things. Letters and digits. The
+  // room must outlive it.
   EventLog(std::string life, EventRoom& room) : life_(std::move(life)), room_(room) {}
   ~EventLog();
   EventLog(const EventLog&) = delete;
@@ -72,15 +72,15 @@ class EventLog {
 
   std::optional<Place> read_id(std::string_view id) const;
 
-  // Keeps it, and returns it as it is written. `sent`: there is a connection that it leaves on.
+  // Keeps the event, and returns its text. `sent`: there is a connection to send it on.
   std::string add(std::uint32_t stream, std::string_view data, bool sent);
-  // How long a client waits before it comes back, if its stream breaks.
+  // How long a client waits before it reconnects, if its stream breaks.
   static constexpr std::chrono::milliseconds retry{500};
-  // An event without data, by which a client learns where it is.
+  // An event without data, which tells a client where it is.
   std::string prime(std::uint32_t stream);
-  // What comes behind this place in its stream; they are sent now.
+  // The events after this place in its stream; they count as sent.
   std::vector<std::string> after(Place place);
-  // What of a stream was never sent; it is now.
+  // The events of a stream that were never sent; they count as sent now.
   std::vector<std::string> unsent(std::uint32_t stream);
   // Whether it has anything of a stream.
   bool has(std::uint32_t stream) const;

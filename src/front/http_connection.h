@@ -1,11 +1,11 @@
 // One connection of an HTTP client: requests are read one after the other, and each is answered before the
-// next is looked at.
+// next is read.
 //
 // While an answer is awaited, the connection still reads, so that a client that closes it is noticed at once.
-// What is to be written waits for the end of the turn and leaves in one write.
+// Output waits for the end of the turn and leaves in one write.
 //
-// One thread. Whoever owns it is told from the event loop, never from within a call to respond(), write(),
-// end() or abort().
+// One thread. The owner is called from the event loop, never from within a call to respond(), write(), end()
+// or abort().
 #pragma once
 
 #include <boost/asio/io_context.hpp>
@@ -34,19 +34,19 @@ class HttpConnection final : public Corkable, public std::enable_shared_from_thi
   class Owner {
    public:
     virtual std::optional<HttpAnswer> judge(const HttpAsk& ask) = 0;
-    // A request is there. `connection` answers it under this id.
+    // A request has arrived. `connection` answers it under this id.
     virtual ReplyId begin(HttpConnection& connection) = 0;
     virtual void on_request(ReplyId reply, const HttpAsk& ask, std::string body) = 0;
-    // The answer has come to its end, and the id is no longer known.
+    // The answer is complete, and the id is no longer known.
     virtual void end(ReplyId reply) = 0;
-    // It will never come to its end: the client is gone. The id is no longer known.
+    // The answer will never be complete: the client is gone. The id is no longer known.
     virtual void lose(ReplyId reply) = 0;
     virtual void on_drained(ReplyId reply) = 0;
-    // It holds so many bytes, of what its client has sent or is to read; about.
+    // About how many bytes it holds of what its client has sent or has yet to read.
     virtual void on_held(HttpConnection& connection, std::size_t before, std::size_t now) = 0;
-    // The connection is closed. Nothing else is said of it.
+    // The connection is closed. No other call follows.
     virtual void on_closed(HttpConnection& connection) = 0;
-    // Connections that have answered are to be closed.
+    // Whether connections are to be closed once they have answered.
     virtual bool is_stopping() const = 0;
 
    protected:
@@ -57,30 +57,30 @@ class HttpConnection final : public Corkable, public std::enable_shared_from_thi
     Corks& corks;
     const HttpLimits& limits;
     Owner& owner;
-    std::span<char> room;  // to read into; used only within one turn, so one serves all connections
+    std::span<char> room;  // to read into; used only within one turn, so all connections share it
   };
 
-  // Owns the descriptor, which must not block. `from` tells where the client is.
+  // Owns the descriptor, which must be nonblocking. `from` says where the client is.
   HttpConnection(const Context& context, std::uint64_t id, int descriptor, std::unique_ptr<Wire> wire,
                  const HttpAsk& from);
 
   std::uint64_t id() const { return id_; }
   void start();
-  // In place of start(): there are too many.
+  // Instead of start(): there are too many.
   void turn_away();
   bool is_turned_away() const { return turned_away_; }
 
-  // What is said to the request that is being answered.
+  // The answer to the current request.
   void respond(HttpAnswer answer);
   void begin_stream(int status, std::string_view headers);
   void write(std::string bytes);
   void end();
   bool full() const;
 
-  // Closes it now, and tells nobody.
+  // Closes it now, without telling anybody.
   void cut();
   void close_if_idle();
-  // Closes it now: all connections hold too much, and this one the most.
+  // Closes it now: all connections together hold too much, and this one the most.
   void shed();
   // Corkable
   void flush() override;
@@ -89,12 +89,12 @@ class HttpConnection final : public Corkable, public std::enable_shared_from_thi
   using Clock = std::chrono::steady_clock;
   enum class State : std::uint8_t {
     handshake,
-    head,  // of the next request, of which there may be nothing yet
+    head,  // of the next request, which may not have begun
     body,
     answering,  // the answer has not begun,
     streaming,  // or not ended
-    writing,    // it has ended, and most of it waits to be written
-    lingering,  // we have said all; the peer may still be talking
+    writing,    // it has ended, and is still being written
+    lingering,  // we have sent everything; the peer may still be sending
     closed,
   };
 
@@ -134,17 +134,17 @@ class HttpConnection final : public Corkable, public std::enable_shared_from_thi
   boost::asio::steady_timer timer_;
   RequestReader reader_;
   std::string peer_;
-  std::string in_;  // what has come and has not been used
+  std::string in_;  // received, but not used yet
   Outbox out_;
   State state_ = State::handshake;
   ReplyId reply_ = ReplyId::none;
-  Clock::time_point since_;       // this state, or this request, began
-  Clock::time_point last_read_;   // something came
-  Clock::time_point last_write_;  // something was taken, or began to wait
+  Clock::time_point since_;       // when this state, or this request, began
+  Clock::time_point last_read_;   // when something last arrived
+  Clock::time_point last_write_;  // when something was last written, or began to wait
   Clock::time_point timer_at_ = Clock::time_point::max();
-  std::size_t held_ = 0;  // as the owner knows it
-  bool first_ = true;     // nothing has been asked yet
-  bool stale_ = false;    // what the reader knows is of the last request
+  std::size_t held_ = 0;  // as reported to the owner
+  bool first_ = true;     // there was no request yet
+  bool stale_ = false;    // the reader still has the last request
   bool turned_away_ = false;
   bool close_after_ = false;  // this answer
   bool bodiless_ = false;     // this answer: HEAD, or a status without one
@@ -155,7 +155,7 @@ class HttpConnection final : public Corkable, public std::enable_shared_from_thi
   bool read_waits_ = false;
   bool write_waits_ = false;
   bool flush_waits_ = false;
-  bool read_needs_write_ = false;  // TLS has its own mind
+  bool read_needs_write_ = false;  // as TLS may require
   bool write_needs_read_ = false;
 };
 

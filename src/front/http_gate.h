@@ -1,9 +1,9 @@
-// Where clients come in over Streamable HTTP, of both protocol eras: finds out who a request is from, and
-// hands it to that client.
+// Where clients of both protocol eras connect over Streamable HTTP: finds out who a request is from, and
+// passes it to that client.
 //
-// A client is a legacy session, which its id names; or, in the modern era, a principal with a profile. It is
-// never a connection, nor what a client calls itself. Whoever has no token is nobody in particular, and all
-// of them together are one modern client.
+// A client is a legacy session, identified by its id; or, in the modern era, a principal with a profile. It
+// is never a connection, nor what a client calls itself. Without tokens everybody is anonymous, and all of
+// them together are one modern client.
 //
 // One thread.
 #pragma once
@@ -36,23 +36,23 @@ class HttpGate final : public HttpServer::Handler, public Crowd, private WebClie
     std::chrono::milliseconds session_idle{std::chrono::minutes(10)};
     std::chrono::seconds session_life{std::chrono::hours(24 * 30)};
     std::size_t most_clients = 10'000;
-    std::size_t most_instances = 256;  // of servers that are clients' own
+    std::size_t most_instances = 256;  // of servers that aren't shared
   };
 
-  // The others must outlive it. The server comes later, because it needs the gate.
+  // The references must outlive it. The server is set later, because it needs the gate.
   HttpGate(World& world, Clients& clients, Gateway& gateway, SessionStore& store, Admission admission,
            SessionSeal seal, Settings settings);
   ~HttpGate() override;
   void serve(HttpServer& server) { server_ = &server; }
 
-  // The file of tokens is another one: whoever came in with one that is gone is sent away.
+  // The token file has changed: clients whose token is gone are disconnected.
   void use(Tokens tokens);
-  // The file of keys is another one: ids that no key of it opens are not known any more.
+  // The key file has changed: ids that none of its keys opens are no longer known.
   void use(SessionKeys keys) { seal_.use(std::move(keys)); }
   // Keys to check tokens with have come, or can't be had: those who wait for them are answered.
   void on_keys();
-  // From now on nobody gets an answer to anything new. `done` is called when what is under way has been
-  // answered, or after this time.
+  // From now on, new requests are refused. `done` is called when those in flight have been answered, or after
+  // this time.
   void drain(std::chrono::milliseconds patience, std::function<void()> done);
   // Ends every stream.
   void close();
@@ -79,26 +79,26 @@ class HttpGate final : public HttpServer::Handler, public Crowd, private WebClie
     std::string profile;
     std::string uid;                     // of a legacy session; empty: it is a modern client
     std::chrono::sys_seconds expires{};  // of its id
-    std::size_t saved = 0;               // of what was written down last
+    std::size_t saved = 0;               // hash of what was saved last
     std::unique_ptr<WebClient> client;
-    bool has_id() const { return expires != std::chrono::sys_seconds(); }  // that its client knows
+    bool has_id() const { return expires != std::chrono::sys_seconds(); }  // one that its client knows
   };
 
   // WebClient::Owner
   std::optional<std::string> on_opened(WebClient& client) override;
   void on_done(ReplyId reply) override;
 
-  // What a request is about.
+  // A request, and whose it is.
   struct Visit {
     ReplyId reply;
     Visitor who;
     std::string profile;
     std::string session;  // its id; empty: none
-    std::string headers;  // of whatever answers it
+    std::string headers;  // of its answer
   };
   using Do = std::function<void(Life& life, const Visit& visit)>;
 
-  // The profile that a visitor has who asks for this one; nothing: there is none for it.
+  // The profile of a visitor who asks for this one; nothing: it may not have it.
   std::optional<std::string> profile_of(const Visitor& who, const std::string& asked_for) const;
   // The answer to a visitor who has no right to this profile, because of scopes; nothing: it has.
   std::optional<HttpAnswer> ungranted(const HttpAsk& ask, const Visitor& who,
@@ -119,8 +119,8 @@ class HttpGate final : public HttpServer::Handler, public Crowd, private WebClie
   void refuse(const Visit& visit, int status, std::string_view id, int code, std::string_view words);
   std::optional<SessionTicket> ticket_of(const Visit& visit);
   void no_session(const Visit& visit);
-  // In the session that the request names, now or when it has been restored; if there is none, that is the
-  // answer.
+  // Runs in the session that the request names, now or when it has been restored; if there is none, answers
+  // that.
   void in_session(Visit visit, Do then);
   Life& open(const Visit& visit, Era era, std::string uid);
   Life& seat(const Visit& visit, Desk& desk, Era era, std::string uid);
@@ -128,15 +128,15 @@ class HttpGate final : public HttpServer::Handler, public Crowd, private WebClie
   // For which a server may have to be started; to listen takes as long as its client likes.
   enum class Asks : std::uint8_t { nothing, something, to_listen };
   void hand_over(Life& life, const Visit& visit, std::string body, Asks asks);
-  // Whether another server may be started for this client, if need be because the one that has been idle for
-  // longest is ended.
+  // Whether another server may be started for this client; stops the one that has been idle for longest if
+  // needed.
   bool has_room_for(const Life& life);
   void save_soon(ClientId client);
   SessionRecord record_of(Life& life, std::chrono::sys_seconds expires) const;
   void save(Life& life);
   void open_when_saved(Life& life, std::chrono::sys_seconds expires, std::string headers);
   void end(ClientId client);
-  // For good: it can't be gone on with. `done` comes when that will hold after our end, too.
+  // For good: it can't be resumed. `done` is called when that will hold even after we end.
   void revoke(const std::string& uid, SessionStore::Done done);
   SessionFacts facts_of(const Life& life) const;
   SessionFacts facts_of(const SessionRecord& record) const;
@@ -155,7 +155,7 @@ class HttpGate final : public HttpServer::Handler, public Crowd, private WebClie
   std::map<Modern, ClientId> modern_;
   struct Under {
     ClientId client;
-    Visitor who;                       // with the token that it came in with
+    Visitor who;                       // with the token that it connected with
     std::chrono::sys_seconds until{};  // when that ends it
   };
   void put_under(ReplyId reply, const Life& life, const Visitor& who, std::chrono::seconds grace);
@@ -173,16 +173,16 @@ class HttpGate final : public HttpServer::Handler, public Crowd, private WebClie
   };
   std::vector<Waiting> waiting_;  // for keys to check their tokens with
   std::size_t waiting_bytes_ = 0;
-  std::map<ReplyId, bool> looked_up_;  // waits for the store; true: whoever sent it has gone meanwhile
+  std::map<ReplyId, bool> looked_up_;  // waiting for the store; true: its sender is gone
   std::set<ClientId> to_save_;
   Alarm save_;
   Alarm idle_;
-  std::size_t freed_ = 0;  // clients whose memory is free, and not given back to the system
+  std::size_t freed_ = 0;  // clients whose memory was freed, but not returned to the system
   Alarm drain_;
   bool draining_ = false;
   std::function<void()> drained_;
   EventRoom events_;
-  std::map<ClientId, Life> lives_;  // goes first: clients tell the others that they have gone
+  std::map<ClientId, Life> lives_;  // destroyed first: clients tell the others that they are gone
 };
 
 }  // namespace mcpivot

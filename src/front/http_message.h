@@ -1,5 +1,5 @@
-// A request that has come over HTTP, and what it is answered with, as plain data: what those who decide about
-// requests see of HTTP.
+// An HTTP request and its answer as plain data: what the code that decides about requests sees of
+// HTTP.
 //
 // Any thread.
 #pragma once
@@ -12,29 +12,29 @@
 
 namespace mcpivot {
 
-// One request that is being answered. Never used again.
+// One request that is being answered. Ids are never reused.
 enum class ReplyId : std::uint64_t { none = 0 };
 
 // The head of a request, and where it came from.
 class HttpAsk {
  public:
   std::string method;
-  std::string target;  // the path, and what follows it; or whatever else was sent
+  std::string target;  // the path and the query, or whatever else was sent
   std::string peer;    // "127.0.0.1", "::1", or "unix"
   bool secure = false;
   std::uint16_t local_port = 0;  // of the listener; 0 for a Unix socket
 
-  // Without blanks around it; empty if there is none. Names are compared without regard to case. The values
-  // of a header that was sent more than once are joined with ", ": what lists must be read as, and a value
-  // that no check of a single one takes for good.
+  // Without surrounding blanks; empty if there is none. Names are case-insensitive. The values of a header
+  // that was sent more than once are joined with ", ": correct for lists, and never accepted where a single
+  // value is expected.
   std::string_view header(std::string_view name) const;
   bool has(std::string_view name) const { return find(name) != nullptr; }
   bool repeated(std::string_view name) const;
 
   void add(std::string_view name, std::string_view value);
-  // In the place of what was sent.
+  // Replaces what was sent.
   void set(std::string_view name, std::string_view value);
-  // Forgets the request, not where it came from.
+  // Forgets the request, but not where it came from.
   void clear();
 
  private:
@@ -60,7 +60,7 @@ struct HttpAnswer {
   int status = 200;
   std::string headers{};  // lines that end in "\r\n"; those about length and connection are added
   std::string body{};
-  bool close = false;  // the connection, when the answer has been written
+  bool close = false;  // the connection, once the answer is written
 };
 
 // An answer that a person may see.

@@ -1,8 +1,8 @@
-// Lets clients in over HTTP/1.1 and hands their requests on: connections, framing, TLS, limits and
-// back-pressure are its business, what a request means is not.
+// Accepts clients over HTTP/1.1 and passes on their requests: it handles connections, framing, TLS, limits
+// and back-pressure, but not what a request means.
 //
-// Only ids cross from here to those who answer and back. An id whose client is gone, or whose answer has
-// ended, is not known any more; whatever is said about it does nothing.
+// Only ids are exchanged with the code that answers. An id whose client is gone, or whose answer has ended,
+// is no longer known; calls that use it do nothing.
 //
 // One thread. The handler is called from the event loop, never from within a call to the server. SIGPIPE must
 // be ignored.
@@ -30,12 +30,12 @@ class HttpServer {
   class Handler {
    public:
     virtual ~Handler() = default;
-    // The head of a request is there, and its body has not been read. An answer refuses it; if a body was
-    // announced, the connection is closed behind that answer.
+    // The head of a request has arrived, and its body has not been read. An answer refuses it; if a body was
+    // announced, the connection is closed after that answer.
     virtual std::optional<HttpAnswer> judge(const HttpAsk& ask) = 0;
     virtual void on_request(ReplyId reply, const HttpAsk& ask, std::string body) = 0;
-    // The client closed the connection, or its side of it, before the answer's end; or it was cut off because
-    // it doesn't read. Said once.
+    // The client closed the connection, or its side of it, before the end of the answer; or it was
+    // disconnected because it doesn't read. Called once.
     virtual void on_gone(ReplyId reply) = 0;
     // A stream that was full has room again.
     virtual void on_drained(ReplyId reply) = 0;
@@ -46,7 +46,7 @@ class HttpServer {
     std::vector<std::string> addresses{};  // "127.0.0.1:7420"; localhost has two
   };
 
-  // All of them must outlive the server. While a cork is held, answers wait for it to be pulled.
+  // The references must outlive the server. While a cork is held, answers wait for it to be pulled.
   HttpServer(boost::asio::io_context& loop, Corks& corks, Handler& handler, const Limits& limits = {});
   ~HttpServer();
   HttpServer(const HttpServer&) = delete;
@@ -54,12 +54,12 @@ class HttpServer {
 
   // The certificate (with its chain) and key, for listeners that want TLS. The error says what is wrong.
   std::expected<void, std::string> use_tls(const std::string& certificate_file, const std::string& key_file);
-  // Reads the same files again, for connections to come. If that fails, the old certificate stays.
+  // Reads the same files again, for new connections. If that fails, the old certificate stays.
   std::expected<void, std::string> reload_tls();
 
   // May be called more than once. The error says what to do.
   std::expected<Bound, std::string> listen(const ListenAddress& address, bool tls = false);
-  // A connection that somebody else has accepted; the descriptor becomes the server's.
+  // Takes over a connection that was accepted elsewhere, with its descriptor.
   void adopt(int descriptor, std::string peer);
 
   // The whole answer, and its end.
@@ -68,20 +68,20 @@ class HttpServer {
   void begin_stream(ReplyId reply, int status, std::string_view headers);
   void write(ReplyId reply, std::string bytes);
   void end(ReplyId reply);
-  // Whether it still waits for its answer, or the end of it.
+  // Whether it still waits for its answer, or for the rest of it.
   bool knows(ReplyId reply) const;
-  // More than limits.stream_bytes wait for this client. on_drained() follows.
+  // More than limits.stream_bytes are waiting for this client. on_drained() follows.
   bool full(ReplyId reply) const;
   // Closes the connection in the middle of the answer; on_gone() is not called for it.
   void abort(ReplyId reply);
 
-  // Nobody else is let in. Idle connections are closed, the others when they have been answered.
+  // No new connections are accepted. Idle ones are closed, the others once they have been answered.
   void stop_accepting();
-  // Ends everything now; what has not been written is lost. Nobody is called any more.
+  // Ends everything now; unwritten output is lost. No handler is called any more.
   void close();
 
-  // Those that count against the limit. One that has been answered and is to be closed counts until the
-  // client has closed it, too, or limits.linger is over.
+  // Those that count against the limit. One that has been answered and is being closed counts until the
+  // client has closed it too, or limits.linger has passed.
   std::size_t connections() const;
 
  private:

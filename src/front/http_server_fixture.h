@@ -1,5 +1,5 @@
-// A server on a real socket and clients that say whatever bytes they like, in one thread: whoever waits lets
-// the loop run. For tests.
+// For tests: a server on a real socket and clients that send arbitrary bytes, in one thread: waiting runs the
+// loop.
 #pragma once
 
 #include <arpa/inet.h>
@@ -24,7 +24,7 @@
 
 namespace mcpivot {
 
-// Answers as it is told to, and keeps what it is told.
+// Answers as scripted, and records what it is called with.
 class ScriptedHandler : public HttpServer::Handler {
  public:
   struct Request {
@@ -48,14 +48,14 @@ class ScriptedHandler : public HttpServer::Handler {
   std::function<void(const Request&)> then;
   int judged = 0;
   std::vector<Request> requests;
-  std::string after;  // what was to be seen of the requests when they had been handled
+  std::string after;  // what could be seen of the requests after they were handled
   std::vector<ReplyId> gone;
   std::vector<ReplyId> drained;
 };
 
 class HttpServerTest : public testing::Test {
  public:
-  // Lets the loop run until it is so. False: that never happened.
+  // Runs the loop until this is true. False: that never happened.
   bool until(const std::function<bool()>& reached) {
     const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(60);
     while (!reached()) {
@@ -65,7 +65,7 @@ class HttpServerTest : public testing::Test {
     }
     return true;
   }
-  // What is ready is done. Nothing is waited for.
+  // Runs everything that is ready, without waiting.
   void settle() {
     loop.restart();
     while (loop.poll() > 0) loop.restart();
@@ -77,7 +77,7 @@ class HttpServerTest : public testing::Test {
     ASSERT_TRUE(bound) << bound.error();
     port = bound->port;
   }
-  // Everybody is answered at once.
+  // Every request is answered at once.
   void answer_all(std::string_view body = "hello") {
     handler.then = [this, body = std::string(body)](const ScriptedHandler::Request& request) {
       server->respond(request.reply,
@@ -143,7 +143,7 @@ class RawClient {
   }
   void shut() { ::shutdown(descriptor_, SHUT_WR); }
 
-  // However long it takes the server to read it. What it says meanwhile is kept.
+  // However long the server takes to read it. What it sends in the meantime is kept.
   void say(std::string_view bytes) {
     test_.until([&] {
       const ssize_t count = ::send(descriptor_, bytes.data(), bytes.size(), MSG_DONTWAIT | MSG_NOSIGNAL);
@@ -179,7 +179,7 @@ class RawClient {
       return ended;
     });
   }
-  // The next answer, taken off what was heard. `to_head`: it has no body, whatever its head says.
+  // The next answer, removed from what was heard. `to_head`: it has no body, whatever its head says.
   Heard answer(bool to_head = false) {
     Heard result;
     test_.until([&] {
@@ -189,7 +189,7 @@ class RawClient {
     });
     return result;
   }
-  // If all of it has been heard.
+  // If it is complete.
   Heard take_answer(bool to_head = false) {
     Heard result = parse(to_head);
     if (result.whole) heard.erase(0, used_);
@@ -203,7 +203,7 @@ class RawClient {
   std::string heard;
   bool ended = false;
   bool reset = false;
-  bool unheard = false;  // something could not be said
+  bool unheard = false;  // something couldn't be sent
 
  private:
   Heard parse(bool to_head) {

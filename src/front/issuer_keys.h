@@ -1,9 +1,9 @@
-// The keys of the authorization server that clients get their tokens from (--oauth-issuer): found by way of
-// its metadata, fetched when somebody needs them, and kept.
+// The keys of the authorization server that clients get their tokens from (--oauth-issuer): found through its
+// metadata, fetched when they are needed, and cached.
 //
-// Who signs with a key that isn't known makes us fetch them again, but not often: whoever sends made-up
-// tokens can't make us bother the issuer. An issuer that is down takes nothing away from those whose keys are
-// known, for a day.
+// A token signed with an unknown key makes us fetch them again, but not often: made-up
+// tokens can't make us flood the issuer. While an issuer is down, known keys keep working
+// for a day.
 //
 // One thread.
 #pragma once
@@ -25,12 +25,12 @@ namespace mcpivot {
 
 class IssuerKeys {
  public:
-  // All of them are about the keys that are there.
+  // How often keys are fetched, and how long they are used.
   struct Pace {
-    std::chrono::milliseconds between{10'000};                  // two fetches, for a key that isn't known
-    std::chrono::milliseconds fresh{std::chrono::minutes(10)};  // older ones are fetched again on the side,
+    std::chrono::milliseconds between{10'000};                  // two fetches for an unknown key
+    std::chrono::milliseconds fresh{std::chrono::minutes(10)};  // older ones are refreshed in the background,
     std::chrono::milliseconds stale{std::chrono::hours(1)};     // even older ones before they are used,
-    std::chrono::milliseconds kept{std::chrono::hours(24)};     // and if that fails, only so long
+    std::chrono::milliseconds kept{std::chrono::hours(24)};     // and if that fails, used only this long
     std::chrono::milliseconds patience{10'000};                 // for one fetch, metadata and all
     std::chrono::milliseconds first_pause{1'000};               // after a fetch that failed; doubles
     std::chrono::milliseconds longest_pause{60'000};
@@ -56,20 +56,20 @@ class IssuerKeys {
   Finding verify(const Jwt& token);
   // Whether what they verified before still counts. They are looked after, too, as in verify().
   bool still_hold();
-  // So that they are there when the first one comes.
+  // In advance, so that they are there for the first token.
   void fetch() { begin(); }
-  // Is called whenever a fetch has ended, well or not.
+  // Called whenever a fetch has ended, successfully or not.
   void on_ended(std::function<void()> ended) { ended_ = std::move(ended); }
 
   // Counts the sets of keys: what was verified with an earlier one must be verified again.
   std::uint64_t edition() const { return edition_; }
   // When to try again.
   std::chrono::seconds retry_after() const;
-  // Why they can't be had; empty: they can.
+  // Why they can't be fetched; empty: they can.
   const std::string& trouble() const { return trouble_; }
 
  private:
-  // Whether a fetch is under way, perhaps since now.
+  // Begins a fetch if one is due. Returns whether one is under way.
   bool begin();
   void forget_if_too_old();
   void get(const std::string& place, std::function<void(const Document&)> then);
@@ -90,7 +90,7 @@ class IssuerKeys {
   Timers::Time fetched_{};
   Timers::Time next_{};  // no fetch before
   bool fetching_ = false;
-  std::uint64_t attempt_ = 0;  // answers to an earlier one count for nothing
+  std::uint64_t attempt_ = 0;  // answers to an earlier one don't count
   unsigned failures_ = 0;      // since the last success
   std::string trouble_;
   Alarm patience_;

@@ -1,4 +1,4 @@
-// Where HTTP clients are let in, as the user writes it: "127.0.0.1:7420", "[::1]:7420", "localhost:7420",
+// Where HTTP clients connect, as the user writes it: "127.0.0.1:7420", "[::1]:7420", "localhost:7420",
 // "*:7420" or "unix:/run/mcpivot.sock".
 //
 // Plain data. Any thread.
@@ -23,9 +23,9 @@ struct ListenAddress {
   std::uint16_t port = 0;  // 0: the system chooses one
   std::string path{};      // of a Unix socket
 
-  // Only programs on this machine can come in.
+  // Only programs on this machine can connect.
   bool is_local() const;
-  // As it is written.
+  // As the user writes it.
   std::string text() const;
 };
 

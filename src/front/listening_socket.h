@@ -1,4 +1,4 @@
-// A socket at which clients arrive: bound, with words for why it can't be.
+// A bound socket for clients, with an explanation if it can't be bound.
 //
 // One thread.
 #pragma once
@@ -31,9 +31,9 @@ class ListeningSocket {
   ~ListeningSocket() { close(); }
 
   int descriptor() const { return descriptor_; }
-  // Somebody else closes the descriptor. The file stays ours.
+  // The caller must close the descriptor. The file stays ours.
   int release() { return std::exchange(descriptor_, -1); }
-  // The file goes with it, if it is still the one that we made.
+  // The file is deleted with it, if it is still the one that we created.
   void owns_file(const std::string& path);
   void close();
 

@@ -1,4 +1,4 @@
-// Files with secrets in them. They are made for our user alone, read only if nobody else can read or change
+// Files that contain secrets. They are created for our user only, read only if nobody else can read or change
 // them, and what was read is wiped from memory when it is no longer needed.
 //
 // Any thread.
@@ -14,7 +14,7 @@
 
 namespace mcpivot {
 
-// Overwritten when it goes. It is never copied: a copy would have to be wiped, too.
+// Overwritten when it is destroyed. Never copied: a copy would have to be wiped too.
 class SecretText {
  public:
   explicit SecretText(std::size_t room) : bytes_(std::make_unique<char[]>(room)), room_(room) {}
@@ -41,20 +41,20 @@ struct PrivateFileError {
 // Empty: nobody but this user, and root, can read or change the file.
 std::string why_not_private(const std::string& path, const struct stat& file, uid_t reader);
 
-// A regular file that belongs to our user, with no rights for anybody else (or one that root has given us to
+// Reads a regular file that belongs to our user, with no rights for anybody else (or one that root lets us
 // read), of at most `limit` bytes.
 std::expected<SecretText, PrivateFileError> read_private_file(const std::string& path, std::size_t limit);
 
-// Makes the folder that a file is to be in, for our user alone, unless it exists. False: errno tells why.
+// Creates the folder for a file, for our user only, unless it exists. False: errno says why.
 bool make_private_folder(const std::string& path_of_file);
 
-// Gives a finished draft its name, unless there is such a file by now: of several who do this at once, one
-// wins, and nobody ever sees half a file. The draft is gone then. False: errno tells why; EEXIST: another
-// won.
+// Gives a finished draft its name, unless such a file exists by now: of several who do this at once, one
+// wins, and nobody ever sees half a file. The draft is removed. False: errno says why; EEXIST: another
+// process won.
 bool place_new_file(const std::string& draft, const std::string& path);
 
-// Goes through a text line by line, and through each line word by word. Empty lines are left out, and
-// comments: a word that begins with #, and what follows it.
+// Iterates over the lines of a text, and over the words of each line. Skips empty lines and comments, which
+// begin with a word that starts with #.
 class Lines {
  public:
   explicit Lines(std::string_view text);

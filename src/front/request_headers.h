@@ -13,17 +13,17 @@
 
 namespace mcpivot {
 
-// What is wrong with them, in words; empty: nothing.
+// Describes what is wrong with them; empty: nothing.
 std::string fault_in_headers(const HttpAsk& ask, const Message& request);
 
-// The same for the arguments of a call of this tool, as its server describes it, that go into headers as
-// well.
+// The same for the arguments that a call of this tool, as its server defines it, repeats in
+// headers.
 std::string fault_in_arguments(const HttpAsk& ask, const Message& call, std::string_view tool);
 
 // Whether the value of an Accept header includes this type; none accepts everything.
 bool accepts(std::string_view accept, std::string_view type);
 
-// A header's value as the text that it stands for: =?base64?…?= is decoded. Nothing: it can't be.
+// The text that a header's value stands for: =?base64?…?= is decoded. Nothing: it is invalid.
 std::optional<std::string> decoded_header(std::string_view value);
 
 }  // namespace mcpivot

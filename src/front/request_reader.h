@@ -1,7 +1,7 @@
-// Cuts what comes over a connection into HTTP/1 requests, and refuses whatever two programs could cut in
-// different places: the one in front of us would let a request pass that it has never seen.
+// Splits the bytes of a connection into HTTP/1 requests, and refuses whatever two programs could split
+// differently: a proxy in front of us would let through a request that it has never seen.
 //
-// It is given bytes, and knows nothing of sockets or time. One thread.
+// It is given bytes, and knows nothing about sockets or time. One thread.
 #pragma once
 
 #include <cstddef>
@@ -21,9 +21,9 @@ class RequestReader {
     std::size_t body_bytes;
   };
   enum class Step : std::uint8_t {
-    more,     // there is not enough yet
-    head,     // the head is there; reading on goes to the body
-    request,  // all of it is there; next() comes before any further reading
+    more,     // incomplete so far
+    head,     // the head is complete; the next read goes on with the body
+    request,  // it is complete; call next() before reading on
     refused,  // a request that we don't accept; nothing after it can be trusted
   };
 
@@ -32,23 +32,23 @@ class RequestReader {
   RequestReader(const RequestReader&) = delete;
   RequestReader& operator=(const RequestReader&) = delete;
 
-  // Takes what it has used off the beginning of `bytes`. What is left must be there again the next time, with
-  // what has come meanwhile behind it.
+  // Removes what it has used from the beginning of `bytes`. The rest must be passed again the next time,
+  // followed by what has arrived since.
   Step read(std::string_view& bytes);
   // Forgets this request: a new one begins.
   void next();
 
   // From `head` on.
   const HttpAsk& ask() const { return ask_; }
-  bool keeps_alive() const { return keeps_alive_; }  // it wants the connection to stay
-  bool is_http_1_0() const { return is_http_1_0_; }  // knows no chunks
+  bool keeps_alive() const { return keeps_alive_; }  // the client wants to keep the connection
+  bool is_http_1_0() const { return is_http_1_0_; }  // which has no chunks
   bool announces_body() const { return announces_body_; }
   bool expects_continue() const { return expects_continue_; }
-  // The body won't be taken: it is announced to be larger than allowed.
+  // The body won't be accepted: it is announced to be larger than allowed.
   bool too_large() const;
   // At `request`.
   std::string take_body();
-  // How much of it is there.
+  // How much of it has arrived.
   std::size_t body_bytes() const;
   // At `refused`.
   const HttpAnswer& refusal() const { return refusal_; }
@@ -66,7 +66,7 @@ class RequestReader {
   Limits limits_;
   HttpAsk ask_;
   std::unique_ptr<Parsing> parsing_;
-  std::size_t scanned_ = 0;  // of the head: whole lines before this have been looked at
+  std::size_t scanned_ = 0;  // of the head: complete lines before this have been checked
   bool in_body_ = false;
   bool keeps_alive_ = false;
   bool is_http_1_0_ = false;

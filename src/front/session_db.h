@@ -1,6 +1,6 @@
-// The SQLite database behind the store of sessions: one file, 0600, which several mcpivots may share.
+// The SQLite database behind the session store: one file, mode 0600, which several mcpivots may share.
 //
-// Everything here may block, on the disk or for a moment on another process. One thread at a time.
+// Everything here may block, on the disk or briefly on another process. One thread at a time.
 #pragma once
 
 #include <sys/types.h>
@@ -30,7 +30,7 @@ struct SessionRecord {
   bool operator==(const SessionRecord&) const = default;
 };
 
-// A session that was ended; until then, its id must not bring it back.
+// A session that was ended; until this time, its id must not bring it back.
 struct Revocation {
   std::string uid;
   std::chrono::sys_seconds until;
@@ -41,47 +41,47 @@ class SessionDb {
  public:
   enum class Trouble : std::uint8_t {
     locked,   // by another process, for longer than we wait
-    passing,  // a full disk, say: later it may work
-    damaged,  // replaced() begins a new one
-    moved,    // somebody took the file away: open() again
+    passing,  // a full disk, say: may work later
+    damaged,  // replaced() starts a new one
+    moved,    // the file was moved or deleted: open() again
     refused,  // not ours to change
   };
   struct Error {
     Trouble trouble = Trouble::passing;
     std::string words;  // "FILE ..."
   };
-  // An answer, and whether the session was revoked, perhaps by another mcpivot.
+  // A record, and whether the session was revoked, perhaps by another mcpivot.
   struct Found {
     std::optional<SessionRecord> record;
     std::optional<Revocation> revoked;
   };
 
-  // Makes the file, and its folder, if need be. A damaged one is put aside as FILE.damaged, and note() tells
-  // that. One that is of a newer mcpivot, or not mcpivot's at all, is left alone: that is an error.
+  // Creates the file and its folder if needed. A damaged file is renamed to FILE.damaged, and note() says so.
+  // One from a newer mcpivot, or that isn't mcpivot's at all, is left alone: that is an error.
   static std::expected<SessionDb, Error> open(const std::string& path);
-  // The same for one that turned out to be damaged after it was opened.
+  // The same for a database that turned out to be damaged after it was opened.
   static std::expected<SessionDb, Error> replaced(SessionDb damaged);
 
   // Not for a session that was revoked.
   std::expected<void, Error> put(const SessionRecord& record);
   std::expected<Found, Error> get(const std::string& uid);
-  // Those whose uid begins so and that have not expired, without their states; what was written last comes
+  // Sessions whose uid begins with this and that have not expired, without their states; last written
   // first.
   struct Listed {
     std::vector<SessionRecord> records;
-    std::size_t all = 0;  // records has only so many of them
+    std::size_t all = 0;  // records may have fewer
   };
   std::expected<Listed, Error> list(const std::string& begin, std::chrono::sys_seconds now, std::size_t most);
-  // All or none of them. That survives even a power cut; the rest survives only our own end. The records of
-  // these sessions go.
+  // All or none of them. This survives even a power cut; other changes survive only our own end. The records
+  // of these sessions are deleted.
   std::expected<void, Error> revoke(std::span<const Revocation> revocations);
-  // Those that hold longest come first.
+  // Those that last longest come first.
   std::expected<std::vector<Revocation>, Error> revocations(std::chrono::sys_seconds now, std::size_t most);
   std::expected<void, Error> forget_expired(std::chrono::sys_seconds now);
 
-  // Whether the file that is found under this name is still the one that was opened.
+  // Whether the file under this name is still the one that was opened.
   bool in_place() const;
-  // What happened when it was opened; empty: nothing worth telling.
+  // What happened when it was opened; empty: nothing worth reporting.
   const std::string& note() const { return note_; }
 
  private:

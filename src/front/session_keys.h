@@ -1,14 +1,14 @@
-// The keys that session ids are sealed with. They are in a file, so that ids outlive mcpivot, and so that
-// several mcpivots can share them:
+// The keys that session ids are sealed with. They are in a file, so that ids outlive mcpivot and several
+// mcpivots can share them:
 //
 //     # KEYID  32 bytes in base64
 //     k2  3q2+7...
 //     k1  yv66v...
 //
-// The first key seals, all of them open. To rotate: add a new first line; delete the old one when what it
-// sealed has expired.
+// The first key seals, any of them opens. To rotate keys, add a new first line; delete the old one when the
+// ids that it sealed have expired.
 //
-// Plain data, wiped when it goes. Any thread.
+// Plain data, wiped when destroyed. Any thread.
 #pragma once
 
 #include <array>
@@ -37,12 +37,12 @@ class SessionKeys {
   // `name` is the file's, for errors: "FILE:3: ...". No error shows a key.
   static std::expected<SessionKeys, std::string> parse(const std::string& name, std::string_view text);
 
-  // The file must belong to our user and be closed to others. To read it again at run time, use this one: a
-  // file that has been deleted meanwhile is an error, not a reason for new keys.
+  // The file must belong to our user and be closed to others. Use this to read it again at run time: a file
+  // that has been deleted in the meantime is an error, not a reason for new keys.
   static std::expected<SessionKeys, std::string> load(const std::string& path);
 
-  // If there is no file, makes one with a random key. Of several processes that do so at once, one wins, and
-  // all have its key.
+  // If there is no file, creates one with a random key. Of several processes that do so at once, one wins,
+  // and all use its key.
   static std::expected<SessionKeys, std::string> load_or_make(const std::string& path);
 
   const SessionKey& first() const { return keys_.front(); }
@@ -51,7 +51,7 @@ class SessionKeys {
   bool operator==(const SessionKeys&) const = default;
 
  private:
-  std::vector<SessionKey> keys_;  // one at least
+  std::vector<SessionKey> keys_;  // at least one
 };
 
 }  // namespace mcpivot

@@ -1,8 +1,8 @@
 // The thread that works on the database of sessions, and the queue in front of it: bounded, with at most one
 // record of each session in it.
 //
-// The functions are for the loop's thread, and block for no longer than a lock is held; only close() waits.
-// What comes of it is told on the worker's thread.
+// The functions are for the loop's thread, and block no longer than a lock is held; only close() waits.
+// Results are reported on the worker's thread.
 #pragma once
 
 #include <chrono>
@@ -27,22 +27,21 @@ namespace mcpivot {
 class SessionWorker : public std::enable_shared_from_this<SessionWorker> {
  public:
   struct Limits {
-    std::size_t waiting;        // records; as many questions; as many revocations
+    std::size_t waiting;        // records; as many queries; as many revocations
     std::size_t waiting_bytes;  // of those records
-    std::size_t revocations;    // that are told at once
+    std::size_t revocations;    // reported at once
     std::chrono::milliseconds retry;
   };
-  // What there is to tell. Everything that was asked with a number is answered once, unless close() comes
-  // first.
+  // A report. Every numbered request is answered once, unless close() comes first.
   struct Answer {
-    std::vector<std::uint64_t> numbers{};  // of what is answered
+    std::vector<std::uint64_t> numbers{};  // of the requests that it answers
     bool good = false;                     // it is on disk
     std::optional<SessionRecord> record{};
     SessionDb::Listed listed{};
     std::vector<Revocation> revoked{};     // that are on disk
-    std::optional<std::string> trouble{};  // has changed; empty: it is over
+    std::optional<std::string> trouble{};  // if it has changed; empty: it is over
     std::string note{};                    // for the log
-    bool began_anew = false;               // nothing that was on disk is there any more
+    bool began_anew = false;               // what was on disk is lost
   };
   using Tell = std::function<void(Answer)>;
 
@@ -57,8 +56,8 @@ class SessionWorker : public std::enable_shared_from_this<SessionWorker> {
   void revoke(std::vector<Revocation> revocations, std::uint64_t number);
   void tidy(std::chrono::sys_seconds now);
 
-  // Nothing is told any more. Writes what waits; false: not all of it, in that time. A thread that doesn't
-  // come back from the disk is left behind.
+  // Ends reporting, and writes what is waiting; false: not all of it in that time. A thread that hangs in a
+  // disk operation is left behind.
   bool close(std::chrono::milliseconds longest);
 
  private:
@@ -71,7 +70,7 @@ class SessionWorker : public std::enable_shared_from_this<SessionWorker> {
   struct Question {
     std::string uid;  // or its beginning
     std::uint64_t number;
-    std::size_t most = 0;  // of all that begin so; 0: this one alone
+    std::size_t most = 0;  // of those that begin with it; 0: only this one
     std::chrono::sys_seconds now{};
   };
   struct Ending {
@@ -79,8 +78,8 @@ class SessionWorker : public std::enable_shared_from_this<SessionWorker> {
     std::vector<std::uint64_t> numbers;
   };
 
-  // The thread's side. All but attempt() are called with the lock held, and give it back for the time that
-  // the disk takes.
+  // The thread's side. All but attempt() are called with the lock held, and release it during disk
+  // operations.
   using Lock = std::unique_lock<std::mutex>;
   void work();
   bool something_to_write() const;
@@ -97,7 +96,7 @@ class SessionWorker : public std::enable_shared_from_this<SessionWorker> {
   void set_trouble(const std::string& words);
   void tell(Answer answer);
   void refuse(std::uint64_t number);
-  // Does something with the database, and if that is damaged or gone, with a new one.
+  // Does something with the database or, if that is damaged or gone, with a new one.
   template <class Work>
   auto attempt(Work what) -> decltype(what());
   std::expected<void, SessionDb::Error> open_new(std::expected<SessionDb, SessionDb::Error> opened,
@@ -121,11 +120,11 @@ class SessionWorker : public std::enable_shared_from_this<SessionWorker> {
   std::vector<std::uint64_t> in_hand_;  // what the thread is working on
   std::size_t bytes_ = 0;               // of the records
   std::string trouble_;
-  bool write_failed_ = false;  // what waits is tried again at this time
+  bool write_failed_ = false;  // retried at this time
   Clock::time_point again_{};
   bool closing_ = false;
   Clock::time_point deadline_{};
-  bool complete_ = true;  // at the end: everything was written
+  bool complete_ = true;  // at the end, everything was written
   bool over_ = false;
 };
 

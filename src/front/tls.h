@@ -1,4 +1,4 @@
-// TLS for those who come in: a certificate, and connections that are encrypted with it.
+// TLS for incoming connections: a certificate, and connections encrypted with it.
 //
 // One thread.
 #pragma once
@@ -14,7 +14,7 @@ namespace mcpivot {
 class TlsCertificate {
  public:
   virtual ~TlsCertificate() = default;
-  // A connection keeps the certificate that it began with.
+  // A connection keeps the certificate that it started with.
   virtual std::unique_ptr<Wire> wire(int descriptor) = 0;
 };
 

@@ -1,11 +1,11 @@
-// Who may come in over HTTP: the tokens of --token-file.
+// Who may connect over HTTP: the tokens of --token-file.
 //
 //     # NAME  TOKEN  [PROFILE]
 //     alice   3b1f...        work
 //     alice   9c77...        work     # the next one: several lines may have one name
 //     ci      77ab...
 //
-// Of a token only its SHA-256 stays in memory, and none is ever shown.
+// Only the SHA-256 of a token stays in memory, and no token is ever shown.
 //
 // Plain data. Any thread.
 #pragma once
@@ -28,19 +28,19 @@ class Tokens {
   struct Holder {
     std::string name;
     std::string profile;  // empty: none was given
-    // Names the line. A line with another name, token or profile has another id: whatever came in by a line
-    // whose id is gone (has()) must end.
+    // Identifies the line. A line with another name, token or profile has another id: whatever was admitted
+    // by a line whose id is gone (has()) must end.
     std::string id;
     bool operator==(const Holder&) const = default;
   };
 
-  // `name` is the file's, for errors: "FILE:3: ...". A text without tokens is none: then nobody may come in.
+  // `name` is the file's, for errors: "FILE:3: ...". A text without tokens is an error: nobody could connect.
   static std::expected<Tokens, std::string> parse(const std::string& name, std::string_view text);
 
   // The file must belong to our user and be closed to others.
   static std::expected<Tokens, std::string> load(const std::string& path);
 
-  // How long it takes tells nothing of the tokens: every one of them is compared, to its end.
+  // The time it takes reveals nothing about the tokens: all of them are compared, to the end.
   std::optional<Holder> find(std::string_view token) const;
   bool has(std::string_view id) const;
   // Whether there is a line for this name with this profile.

@@ -1,9 +1,9 @@
-// A client that comes over HTTP. Each of its requests is an exchange, with an answer of its own: JSON, or a
-// stream of events as soon as there is more to say than the answer, or the answer takes its time.
+// A client that connects over HTTP. Each of its requests is an exchange, with an answer of its own: JSON, or
+// an event stream as soon as there is more to send than the answer, or the answer takes a while.
 //
 // In the legacy era it is a session: what belongs to no exchange waits for the stream that it opens with GET,
-// a stream that breaks can be resumed, and a client that goes away in the middle has cancelled nothing. In
-// the modern era each exchange stands for itself, and to close it is to cancel it.
+// a broken stream can be resumed, and disconnecting cancels nothing. In the modern era each exchange stands
+// alone, and closing it cancels it.
 //
 // One thread.
 #pragma once
@@ -31,14 +31,14 @@ class WebClient final : private Outlet {
   class Owner {
    public:
     virtual ~Owner() = default;
-    // It has shaken hands: the headers of the answer, with the session's id, which is only known now. None:
-    // the answer waits for opened().
+    // Its handshake is done: returns the headers of the answer, with the session's id, which is only known
+    // now. None: the answer waits for opened().
     virtual std::optional<std::string> on_opened(WebClient& client) = 0;
-    // This one has been answered, or will not be.
+    // This request has been answered, or won't be.
     virtual void on_done(ReplyId reply) = 0;
   };
 
-  // The others must outlive it.
+  // The references must outlive it.
   WebClient(HttpServer& server, Timers& timers, Clients& clients, EventRoom& events, Desk& desk, Era era,
             Owner& owner);
   ~WebClient() override;
@@ -49,33 +49,33 @@ class WebClient final : private Outlet {
   Desk& desk() { return desk_; }
   Era era() const { return era_; }
   Clock::Time last_used() const { return last_used_; }
-  // It waits for something, or listens.
+  // It waits for an answer, or listens.
   bool waits() const;
-  // Something is under way that it went away from.
+  // It disconnected while something was in flight.
   bool abandoned() const { return !exchanges_.empty() && !waits(); }
   Clock::Time began() const { return began_; }
-  // The calls under way, and all that it made.
+  // The calls in flight, and all calls so far.
   std::size_t calls() const;
   std::size_t calls_made() const { return calls_made_; }
   // That are open.
   std::size_t streams() const;
-  // Somebody waits for an answer of its servers, and not just for news.
+  // It waits for an answer of its servers, not just for notifications.
   bool owes_answers() const;
-  // No more of its requests can be under way.
+  // It has as many requests in flight as it may have.
   bool crowded() const { return under_way() >= most_requests; }
 
   // A POST with this body. `headers` go with its answer.
   void post(ReplyId reply, std::string body, std::string headers);
-  // A GET: the session's own stream, or another one behind this event.
+  // A GET: the session's own stream, or another one after this event.
   void listen(ReplyId reply, std::string_view last_event, const std::string& headers);
   void gone(ReplyId reply);
   void drained(ReplyId reply);
-  // The answer to its handshake leaves, with these headers; or another one in its place.
+  // Sends the answer to its handshake, with these headers; or another answer instead.
   void opened(const std::string& headers);
   void not_opened(HttpAnswer instead);
-  // Every open stream is ended, and what was not answered gets this status.
+  // Ends every open stream; what was not answered gets this status.
   void close(int status);
-  // The version that it shook hands with, when it is known from elsewhere.
+  // The negotiated version, if it is known from elsewhere.
   void set_version(std::string_view version) { agreed_version(version); }
   const std::string& version() const { return version_; }
 
@@ -88,20 +88,20 @@ class WebClient final : private Outlet {
     int expected = 1;       // answers
     std::size_t bytes = 0;  // of the request, which is kept until it is answered
     bool batch = false;
-    bool call = false;  // in which a server may ask something
+    bool call = false;  // during which a server may ask something
     bool logs = false;  // wants log messages
     bool initializes = false;
-    bool listens = false;  // for news; its answer is the end of them
+    bool listens = false;  // for notifications; its answer ends them
     bool streams = false;
-    bool named = false;                // an event that its client can go on behind has been sent
-    Clock::Time left{};                // when the connection went
+    bool named = false;                // an event that its client can continue from has been sent
+    Clock::Time left{};                // when the connection broke
     std::string answers{};             // of a batch
     std::optional<HttpAnswer> held{};  // waits for opened()
     Alarm patience;                    // until it becomes a stream
   };
   using Exchanges = std::map<std::uint32_t, std::unique_ptr<Exchange>>;
   static constexpr std::size_t most_requests = 256;
-  // Of those under way, together; a single one may be as large as any message.
+  // Of all requests in flight together; a single one may be as large as any message.
   static constexpr std::size_t most_bytes = 128 * 1024 * 1024;
 
   // Outlet
@@ -113,14 +113,14 @@ class WebClient final : private Outlet {
   void ask(const Message& request, std::span<const Edit> edits) override;
   void agreed_version(std::string_view version) override;
   bool full() const override { return !full_.empty(); }
-  bool overflows() const override { return false; }  // the server cuts it off instead
+  bool overflows() const override { return false; }  // the server disconnects it instead
   void resume() override {}
 
   void post_batch(ReplyId reply, std::string_view body, std::string headers);
   void resume_stream(ReplyId reply, EventLog::Place place, const std::string& headers);
   std::uint32_t open(ReplyId reply, std::size_t bytes, std::string headers);
   std::size_t under_way() const;
-  // Why nothing more can be taken from it now; empty: it can.
+  // Why nothing more can be accepted from it now; empty: it can.
   std::string_view why_not(std::size_t requests, std::size_t bytes) const;
   void turn_away(ReplyId reply, std::string_view why, const std::string& headers);
   void refuse(ReplyId reply, const Refusal& refusal, const std::string& headers);
@@ -129,10 +129,10 @@ class WebClient final : private Outlet {
   void let_go(const std::function<void(HttpAnswer&)>& change);
   void settle(std::uint32_t number, const Message& message, std::string text);
   void settle_one(std::uint32_t number, std::string text);
-  // Where something goes that may belong to any call: to the only one, if there is no doubt; else to the
-  // client's own stream; else to the latest, so that it arrives at all.
+  // Where something goes that may belong to any call: to the only call, if there is just one; else to the
+  // client's own stream; else to the latest call, so that it arrives at all.
   std::uint32_t likely_call() const;
-  // Its connection broke a moment ago, and its client knows where to go on.
+  // Its connection broke a moment ago, and its client knows where to continue.
   bool comes_back(const Exchange& exchange) const;
   std::uint32_t only_one_with_logs() const;
   void say(std::uint32_t number, std::string_view text);
@@ -156,10 +156,10 @@ class WebClient final : private Outlet {
   const Clock::Time began_;
   Clock::Time last_used_;
   std::size_t calls_made_ = 0;
-  std::set<ReplyId> full_;  // streams that their client doesn't read as fast as they are written
-  Alarm room_;              // the servers go on, when nobody is in the middle of anything
+  std::set<ReplyId> full_;  // streams whose client doesn't keep up
+  Alarm room_;              // resumes the servers, outside of any other call
   std::string version_;     // as JSON text
-  bool beats_ = false;      // signs of life are due
+  bool beats_ = false;      // keep-alives are sent
   bool batches_ = false;    // its version has them
   bool primes_ = false;     // its version has events without data
   Session session_;

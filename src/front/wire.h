@@ -1,5 +1,5 @@
-// The bytes of one connection, plain or encrypted, without ever waiting: what can't be done now says what to
-// wait for.
+// The bytes of one connection, plain or encrypted, without ever blocking: an operation that can't be done now
+// says what to wait for.
 //
 // It doesn't own the descriptor. One thread; SIGPIPE must be ignored.
 #pragma once
@@ -18,24 +18,24 @@ class Wire {
   enum class Now : std::uint8_t {
     done,
     when_readable,  // try again when the descriptor is readable,
-    when_writable,  // or writable, whichever way the bytes were to go
+    when_writable,  // or writable, whichever direction the bytes go
     ended,          // the peer sends no more
     broken,
   };
   struct Result {
     Now now = Now::done;
-    std::size_t count = 0;  // bytes, if it is done
+    std::size_t count = 0;  // bytes, if done
   };
 
   virtual ~Wire() = default;
   // Before anything else.
   virtual Result shake_hands() = 0;
   virtual Result read(std::span<char> room) = 0;
-  // As many as can be written now, in this order.
+  // Writes as much as possible now, in this order.
   virtual Result write(std::span<const iovec> pieces) = 0;
-  // Bytes have arrived that the descriptor says nothing of.
+  // Bytes have arrived that polling the descriptor doesn't show.
   virtual bool holds_bytes() const = 0;
-  // We send no more.
+  // We won't send any more.
   virtual void finish() = 0;
 };
 

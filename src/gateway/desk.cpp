@@ -335,9 +335,10 @@ std::string Desk::shown_name(const Instance& instance, ClientId /*client*/, List
   return member == nullptr ? own : names().shown(*member, kind, own);
 }
 
-bool Desk::allows_call(const Instance& instance, Asker asker, std::string_view name) const {
+bool Desk::allows(const Instance& instance, Asker asker, Method method, std::string_view name) const {
   const Member* const member = member_of(instance.id());
-  return member != nullptr && member->allows_call(name) && (!asker.through || control_.reaches(*member));
+  if (member == nullptr || method != Method::tools_call) return member != nullptr;
+  return member->allows_call(name) && (!asker.through || control_.reaches(*member));
 }
 
 Member* Desk::member_of(InstanceId id) const {

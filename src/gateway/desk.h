@@ -31,7 +31,7 @@ using Servers = std::map<std::string, std::shared_ptr<Server>>;  // by name
 
 class Desk final : private Instance::Watcher, private ControlTools::Fleet {
  public:
-  // The others must outlive it; `servers` has those that the configuration names.
+  // The references must outlive it; `servers` has those that the configuration names.
   Desk(World& world, Clients& clients, const Servers& servers, ClientId client, GatewayConfig config);
 
   ClientId client() const { return client_; }
@@ -120,7 +120,7 @@ class Desk final : private Instance::Watcher, private ControlTools::Fleet {
                   std::span<const ClientId> know) override;
   std::string shown_name(const Instance& instance, ClientId client, ListKind kind,
                          const std::string& own) override;
-  bool allows_call(const Instance& instance, Asker asker, std::string_view name) const override;
+  bool allows(const Instance& instance, Asker asker, Method method, std::string_view name) const override;
 
   // ControlTools::Fleet
   ClientId reader() const override { return client_; }

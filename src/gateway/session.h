@@ -18,7 +18,7 @@ class Desk;
 
 class Session final : private Peer {
  public:
-  // The others must outlive the session.
+  // The references must outlive the session.
   Session(Outlet& outlet, Clients& clients, Desk& desk);
   ~Session() override;
 

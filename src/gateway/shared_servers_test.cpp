@@ -261,6 +261,22 @@ TEST_F(SharedServer, a_call_that_waits_when_its_profile_loses_the_server_is_not_
   EXPECT_THAT(sent("tools/call"), SizeIs(1));
 }
 
+TEST_F(SharedServer, no_request_that_waits_when_its_profile_loses_the_server_is_sent) {
+  open_profiles({"alpha", "beta", "gamma"}, {"alpha", "beta", "gamma"});
+  world.scripts().of("alpha").births = {simulation::Birth::slow};
+  world.each_life("alpha", [](SimBackend& life) { life.kill("was killed by SIGKILL"); });
+  pass(50ms);
+  const auto ask = [](Client& client) { return client.send("prompts/get", R"({"name":"alpha__greet"})"); };
+  const std::string of_ann = ask(*ann);
+  const std::string of_bob = ask(*bob);
+  pass(50ms);
+  gateway->configure(with_profiles({"beta", "gamma"}, {"alpha", "beta", "gamma"}));
+  pass(3s);
+  EXPECT_THAT(ann->answer_to(of_ann), HasSubstr(R"(no longer lets this client use the server \"alpha\")"));
+  EXPECT_THAT(bob->answer_to(of_bob), HasSubstr(R"("result")"));
+  EXPECT_THAT(sent("prompts/get"), SizeIs(1));
+}
+
 TEST_F(SharedServer, that_is_shared_no_longer_is_started_for_each) {
   gateway->configure(simulation::fleet_from("alpha=process,stop-first"));
   pass(2s);

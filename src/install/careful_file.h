@@ -1,6 +1,6 @@
-// Reads and writes files that belong to somebody else: a link is followed to the file it leads to, a new text
-// takes the old one's place at once or not at all, permissions stay, and a file that changed since it was
-// read is not written over.
+// Reads and writes files that belong to other programs: links are followed, a file is replaced
+// atomically, its permissions are kept, and a file that changed since it was read isn't
+// overwritten.
 //
 // Errors begin with the file's name and say what to do. One thread.
 #pragma once
@@ -18,15 +18,15 @@ namespace mcpivot {
 struct SeenFile {
   std::string path{};                 // where the text itself is, links resolved
   std::optional<std::string> text{};  // nothing: there is no such file
-  mode_t mode = 0600;                 // to be written with
+  mode_t mode = 0600;                 // for writing it
 };
 
-// `mode` is for a file that is not there yet.
+// `mode` is for a file that doesn't exist yet.
 std::expected<SeenFile, std::string> look_at_file(const std::string& path, mode_t mode);
 
 enum class Backup : std::uint8_t { none, keep };
 
-// Without a text: takes the file away. Keeps what was there as backup_name(), if there was something.
+// Without a text, deletes the file. Keeps the old content, if any, as backup_name().
 std::expected<void, std::string> change_file(const SeenFile& seen, const std::optional<std::string>& text,
                                              Backup backup);
 

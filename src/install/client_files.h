@@ -1,7 +1,7 @@
 // The clients that mcpivot can be installed in: where each keeps its list of MCP servers, and how that is
 // written. One table, so that a new client is a few lines.
 //
-// Any thread, as far as the lookup of variables allows it.
+// Any thread, if the lookup of variables allows it.
 #pragma once
 
 #include <cstdint>
@@ -25,7 +25,7 @@ enum class Filling : std::uint8_t { none, braces, braces_and_dollar };
 // Where a user and a project keep their things.
 struct Places {
   Variable variable{};
-  std::string folder{};  // of the project; absolute; empty: it does not exist any more
+  std::string folder{};  // of the project; absolute; empty: it no longer exists
 
   std::string home() const;         // empty: there is none
   std::string config_home() const;  // $XDG_CONFIG_HOME or ~/.config
@@ -36,7 +36,7 @@ struct Places {
 // Of this process.
 Places places_here();
 
-// For whoever would write to a project's folder when there is none.
+// The error when a project's folder is needed and there is none.
 constexpr std::string_view no_folder =
     "the current folder no longer exists; change to another one and try again";
 
@@ -47,11 +47,11 @@ struct Client {
   std::string_view key;  // of the servers
   std::string (*user_file)(const Places&);
   std::string_view project_file;  // in the project's folder; empty: it has none
-  // How that file, which teams commit, names the project's mcpivot.json: by the client's own word for the
-  // open folder if it has one, else from the working folder that it starts servers in.
+  // How that file, which teams commit, names the project's mcpivot.json: with the client's own variable for
+  // the open folder if it has one, otherwise relative to the working folder in which it starts servers.
   std::string_view project_config;
-  std::string_view program;                   // by which it is known to be there; empty: has none
-  std::string (*user_folder)(const Places&);  // also a sign of it
+  std::string_view program;                   // that shows it is installed; empty: has none
+  std::string (*user_folder)(const Places&);  // also shows that it is installed
   Filling filling;
   bool says_type;         // "type": "stdio" is written
   std::string_view next;  // what makes it see a change
@@ -63,7 +63,7 @@ const Client* find_client(std::string_view name);
 // The error says why there is none.
 std::expected<std::string, std::string> client_file(const Client& client, Scope scope, const Places& places);
 
-// Whether there are signs of it on this machine.
+// Whether it seems to be installed on this machine.
 bool is_there(const Client& client, const Places& places);
 
 }  // namespace mcpivot

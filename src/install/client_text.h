@@ -1,7 +1,7 @@
-// A client's list of servers in the text of its file, in whichever format that is. Nothing but the entry
-// that is meant changes.
+// A client's list of servers in the text of its file, in whichever format that is. Edits change nothing but
+// the entry in question.
 //
-// Errors say where the text breaks. Any thread.
+// Errors say where the text is invalid. Any thread.
 #pragma once
 
 #include <expected>
@@ -18,23 +18,23 @@ struct ClientServer {
   std::string name{};
   JsoncValue value{};
   std::string text{};   // as the file spells it
-  std::string fixed{};  // why it cannot be taken out; empty: it can
+  std::string fixed{};  // why it can't be removed; empty: it can
 };
 
-// A text with nothing in it has no servers.
+// An empty text has no servers.
 std::expected<std::vector<ClientServer>, std::string> servers_in(const Client& client, std::string_view text);
 
-// Whether the file has the place where servers stand.
+// Whether the file has a list of servers.
 bool has_list(const Client& client, std::string_view text);
 
-// Makes the list if there is none. An entry of that name is replaced.
+// Creates the list if there is none. Replaces an entry of that name.
 EditedText with_server(const Client& client, std::string_view text, std::string_view name,
                        const JsoncValue& value);
 // As servers_in() found it spelled.
 EditedText with_server_as_spelled(const Client& client, std::string_view text, std::string_view name,
                                   std::string_view spelling);
 EditedText without_server(const Client& client, std::string_view text, std::string_view name);
-// Takes the list out if nothing is in it.
+// Removes the list if it is empty.
 EditedText without_empty_list(const Client& client, std::string_view text);
 
 }  // namespace mcpivot

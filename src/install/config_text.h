@@ -1,5 +1,5 @@
-// mcpivot's configuration while servers are put into it or taken out: the text stays as people wrote it, all
-// but the entries that are meant.
+// mcpivot's configuration while servers are added or removed: the text stays as people wrote it, except for
+// these entries.
 //
 // Errors name the file and say what to do. Any thread.
 #pragma once

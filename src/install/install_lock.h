@@ -15,9 +15,9 @@ class InstallLock {
   InstallLock(const InstallLock&) = delete;
   InstallLock& operator=(const InstallLock&) = delete;
 
-  // The outermost folder that was made for it; empty: none.
+  // The outermost folder that was created for it; empty: none.
   const std::string& made_folder() const { return made_folder_; }
-  // An earlier one made this folder.
+  // An earlier lock created this folder.
   void made(const std::string& folder);
 
  private:

@@ -1,5 +1,5 @@
-// Puts mcpivot into a client's list of servers and takes it out again. First there is a plan: what would be
-// written where, and a line for each thing that happens; then it is carried out, or only shown.
+// Adds mcpivot to a client's list of servers, and removes it again. First there is a plan: what would be
+// written where, with a line for each step; then it is carried out, or only shown.
 //
 // Errors name the file and say what to do. One thread.
 #pragma once
@@ -24,11 +24,11 @@ struct InstallRequest {
 
 struct PlannedChange {
   SeenFile seen{};
-  std::optional<std::string> text{};  // nothing: the file goes
+  std::optional<std::string> text{};  // nothing: the file is deleted
   Backup backup = Backup::none;
 };
 
-// The folders that are, or were, made for a file.
+// The folders that are, or were, created for a file.
 struct MadeFolders {
   std::string file{};
   std::string outermost{};
@@ -38,11 +38,11 @@ struct Plan {
   std::vector<std::string> lines{};      // for people
   std::vector<PlannedChange> changes{};  // in this order
   std::vector<std::string> can_move{};   // servers that move, or would with `import`
-  bool inactive_with_import = false;     // those, unless told otherwise: there would be more than one
-  std::vector<MadeFolders> makes{};      // go again if the plan fails
-  std::vector<MadeFolders> unmakes{};    // go at the end, if nothing is in them
+  bool inactive_with_import = false;     // they would be, by default: there would be more than one
+  std::vector<MadeFolders> makes{};      // removed again if the plan fails
+  std::vector<MadeFolders> unmakes{};    // removed at the end, if empty
   std::string unmakes_state_folder{};    // for InstallLock::made()
-  bool there_already = false;            // our entry is
+  bool there_already = false;            // our entry exists
 
   bool changes_something() const;
 };
@@ -52,14 +52,14 @@ std::expected<Plan, std::string> plan_install(const InstallRequest& request, con
                                               const std::string& program);
 std::expected<Plan, std::string> plan_uninstall(const InstallRequest& request, const Places& places);
 
-// If one change fails, those before it are undone; the error says what it was and what is changed now.
+// If one change fails, those before it are undone; the error says what failed and what remains changed.
 std::expected<void, std::string> carry_out(const Plan& plan);
 
-// The file by which people would call this program: the one in PATH if it is the same, so that an update
-// that puts another behind that name is found.
+// The path under which people would run this program: the one in PATH if it is the same file, so that an
+// update behind that name is picked up.
 std::string own_program(const Places& places);
 
-// The mcpivot that a client finds which runs it by name; empty: none.
+// The mcpivot that a client finds if it runs it by name; empty: none.
 std::string mcpivot_in_path(const Places& places);
 
 }  // namespace mcpivot

@@ -1,8 +1,8 @@
-// Changes one member of an object in a JSON text that belongs to somebody else. Every other byte stays:
-// comments, odd spacing, trailing commas. What is put in looks like what stands around it, and to take it out
-// again gives the text that was there before.
+// Changes one member of an object in a JSON text that belongs to another program. Every other byte stays:
+// comments, odd spacing, trailing commas. What is added is formatted like its surroundings, and removing it
+// again restores the previous text.
 //
-// A path leads from the outermost object to the one that is meant; an empty one means the outermost itself.
+// A path leads from the outermost object to the one to change; an empty path means the outermost itself.
 // Errors read as a sentence and name the key. Any thread.
 #pragma once
 
@@ -21,10 +21,10 @@ using EditedText = std::expected<std::string, std::string>;
 
 enum class JsonLayout : std::uint8_t {
   as_is,    // the value's own spelling
-  fitting,  // broken into lines if the text around it is
+  fitting,  // on several lines if the text around it is
 };
 
-// Behind the last member. It is an error if there is one of that name.
+// After the last member. It is an error if there is one of that name.
 EditedText insert_member(std::string_view text, const JsonPath& path, std::string_view key,
                          std::string_view value, JsonLayout layout);
 
@@ -35,16 +35,16 @@ EditedText replace_member(std::string_view text, const JsonPath& path, std::stri
 // It is an error if the name is missing or appears twice.
 EditedText remove_member(std::string_view text, const JsonPath& path, std::string_view key);
 
-// The value that a path leads to; null: there is none.
+// The value at a path; null: there is none.
 const JsoncValue* find_value(const JsoncValue& root, const JsonPath& path);
 
 // On one line.
 std::string json_text(const JsoncValue& value);
-// On several, each but the first behind `indent`, and `unit` more for each level.
+// On several lines, each but the first indented by `indent`, plus `unit` for each level.
 std::string json_text(const JsoncValue& value, const std::string& indent, const std::string& unit,
                       std::string_view newline = "\n");
 
-// Whether they mean the same: the order of members does not matter.
+// Whether they mean the same: the order of members doesn't matter.
 bool same_value(const JsoncValue& one, const JsoncValue& other);
 
 // Small values, for what is written.

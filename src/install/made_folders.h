@@ -1,5 +1,5 @@
-// The folders that have to be made for a file, so that they can be taken away again: those and no others, and
-// only while they are empty.
+// The folders that must be created for a file, so that they can be removed again: only those, and only if
+// they are empty.
 //
 // Any thread.
 #pragma once
@@ -8,11 +8,11 @@
 
 namespace mcpivot {
 
-// The outermost folder that must be made for the file; empty: its folder is there.
+// The outermost folder that must be created for the file; empty: its folder exists.
 std::string outermost_missing(const std::string& file);
 
-// Takes the file's folder away, and those around it up to the one that was outermost_missing(), as far as
-// nothing is in them.
+// Removes the file's folder and its parents, up to the one that was outermost_missing(), as far as they are
+// empty.
 void remove_made_folders(const std::string& file, const std::string& outermost);
 
 }  // namespace mcpivot

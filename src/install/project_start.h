@@ -1,5 +1,5 @@
-// The first configuration of a project: looks at what the project is made with, and proposes how its server
-// is run, built and watched, with comments that explain each line.
+// The first configuration of a project: looks at how the project is made, and proposes how to run, build and
+// watch its server, with comments that explain each line.
 //
 // Any thread.
 #pragma once
@@ -10,12 +10,12 @@ namespace mcpivot {
 
 struct StartingConfig {
   std::string text{};
-  std::string found{};  // "Cargo.toml (Rust)"; empty: nothing that is known
+  std::string found{};  // "Cargo.toml (Rust)"; empty: nothing known
 };
 
 StartingConfig starting_config(const std::string& folder);
 
-// One with no server in it yet.
+// A configuration without servers.
 std::string empty_config();
 
 }  // namespace mcpivot

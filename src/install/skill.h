@@ -1,5 +1,5 @@
-// The skill that teaches a client's model to steer mcpivot by /mcpivot. In the client's folder stands only a
-// link to the file that we keep, so that an update of mcpivot reaches it.
+// The skill that teaches a client's model to use mcpivot through /mcpivot. The client's folder contains only
+// a link to a file that we keep, so that an update of mcpivot reaches it.
 //
 // One thread.
 #pragma once
@@ -20,7 +20,7 @@ using SkillResult = std::expected<std::vector<std::string>, std::string>;
 SkillResult install_skill(const Places& places, const std::string& program, bool dry_run);
 SkillResult uninstall_skill(const Places& places, bool dry_run);
 
-// Writes the text of this version over an older one that we keep, if there is one.
+// Replaces the file that we keep, if there is one, with this version's text.
 void refresh_kept_skill(const Places& places);
 
 }  // namespace mcpivot

@@ -28,8 +28,6 @@ struct NextStep {
   Saving on_save = Saving::nothing;
   ControlNames control{};  // what the model can call
 };
-// "Fix the cause; saving rebuilds it. pivot_logs shows all of its stderr."
-std::string fix_text(const NextStep& next);
 // "Next: fix the cause; saving rebuilds it. pivot_logs shows all of its stderr."
 std::string next_line(const NextStep& next);
 

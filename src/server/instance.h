@@ -68,9 +68,11 @@ class Instance final : private Generation::Owner {
     // The name under which this client sees one of its tools or prompts.
     virtual std::string shown_name(const Instance& instance, ClientId client, ListKind kind,
                                    const std::string& own) = 0;
-    // Whether the user lets this client call the tool of this name, as JSON spells it, and by pivot_call if
-    // it does that; empty: a call without one. Nobody: any of them.
-    virtual bool allows_call(const Instance& instance, Asker asker, std::string_view name) const = 0;
+    // Whether the user lets this client's request through: the client still has the server, and if it calls a
+    // tool, it may call that one, and by pivot_call if it does so. `name` is as JSON spells it; empty: there
+    // is none. Nobody as the client stands for any of them.
+    virtual bool allows(const Instance& instance, Asker asker, Method method,
+                        std::string_view name) const = 0;
   };
 
   // What all instances of a server share.
@@ -112,7 +114,7 @@ class Instance final : private Generation::Owner {
     virtual const AcceptedAnswers& accepted() const = 0;
   };
 
-  // The others must outlive it.
+  // The references must outlive it.
   Instance(World& world, Clients& clients, Source& source, InstanceId id, ServerConfig config,
            Watcher& watcher);
   ~Instance() override;
@@ -324,6 +326,8 @@ class Instance final : private Generation::Owner {
   Supervisor& supervisor() { return supervisor_for(*config_); }
   const Supervisor& supervisor() const { return supervisor_for(*config_); }
   const Manner& manner() const { return supervisor().manner(); }
+  // Why the next generation is started after the one that was lost.
+  std::string why_back() const { return std::string(killed_ ? manner().after_kill : manner().comes_back); }
   bool can_build() const { return !config_->build.empty(); }
 
   // Generation::Owner
@@ -464,7 +468,7 @@ class Instance final : private Generation::Owner {
   bool may_pass(Asker asker, const Message& message) const {
     return may_pass(asker, message.known, message.text(message.name));
   }
-  void refuse_call(Asker asker, const Message& message, std::string_view name) const;
+  void refuse_unallowed(Asker asker, const Message& message, std::string_view name) const;
   struct LostCall;
   const LostCall* find_lost(const Message& message) const;
   void refuse_lost(Asker asker, const Message& message, const std::string& words) const;
@@ -575,6 +579,7 @@ class Instance final : private Generation::Owner {
   Alarm held_timer_;
   std::map<std::string, ClientId> earlier_tasks_;  // of generations in an earlier run of mcpivot
   int young_deaths_ = 0;
+  bool killed_ = false;  // by somebody else: the generation that died last
   bool watching_overdue_ = false;
 
   History past_;

@@ -89,7 +89,7 @@ void Instance::shake_hands() {
 void Instance::shake_hands(std::shared_ptr<Handshake>& handshake) {
   auto may_make = [this](const Replay::Call& call) {
     return call.method != "tools/call" ||
-           watcher_.allows_call(*this, {.client = client()}, find_member(call.params, "name"));
+           watcher_.allows(*this, {.client = client()}, Method::tools_call, find_member(call.params, "name"));
   };
   handshake = std::make_shared<Handshake>(*unborn(), replay_.hello, client_era_, replay_.calls(),
                                           std::move(may_make));

@@ -169,7 +169,7 @@ void Instance::perform(const Life::Effect& effect) {
 
 void Instance::back_off() {
   back_off_timer_.set(supervisor().back_off(young_deaths_, is_waited_for()),
-                      [this] { happens(Life::Due{std::string(manner().comes_back)}); });
+                      [this] { happens(Life::Due{why_back()}); });
 }
 
 // --- death -------------------------------------------------------------------------------------------------
@@ -182,7 +182,7 @@ void Instance::on_death(Generation& generation, const Backend::Ending& ending) {
   const auto keep = generation.shared_from_this();
   clients_.forget(generation.id());
   Death death = describe_death(generation, ending.how);
-  death.from_outside = ending.from_outside;
+  death.from_outside = killed_ = ending.from_outside;
   past_.last_exit_code = ending.exit_code;
   past_.last_lifetime = death.after;
   if (keep.get() == unborn() && dies_unborn(ending)) {

@@ -39,7 +39,7 @@ void Instance::request(ToServer& asked) {
 void Instance::request(ToServer& asked, Hold hold_it) {
   const Asker asker = asked.asker;
   const Message& message = asked.message;
-  if (!may_pass(asker, message.known, asked.name)) return refuse_call(asker, message, asked.name);
+  if (!may_pass(asker, message.known, asked.name)) return refuse_unallowed(asker, message, asked.name);
   if (message.known == Method::resources_unsubscribe && is_shared()) return unsubscribe(asker, message);
   if (!leaving_.empty() && (message.known == Method::other || message.request_state))
     if (Generation* keeper = keeper_of(message)) return keeper->request(asked);
@@ -90,10 +90,16 @@ bool Instance::needs_task(const Message& message, std::string_view name) const {
 // Whether the user allows this. Checked whenever something is about to be sent: the rules may have changed
 // while it waited.
 bool Instance::may_pass(Asker asker, Method method, std::string_view name) const {
-  return method != Method::tools_call || watcher_.allows_call(*this, asker, name);
+  return watcher_.allows(*this, asker, method, name);
 }
 
-void Instance::refuse_call(Asker asker, const Message& message, std::string_view spelled) const {
+void Instance::refuse_unallowed(Asker asker, const Message& message, std::string_view spelled) const {
+  if (message.known != Method::tools_call)
+    return clients_.refuse(
+        asker, error_answer(message.text(message.id), code::invalid_params,
+                            fmt::format("the request was not sent: the configuration no longer lets this "
+                                        "client use the server \"{}\"",
+                                        config_->name)));
   std::string name = string_value(spelled);
   if (!name.empty()) name = watcher_.shown_name(*this, asker.client, ListKind::tools, name);
   if (asker.through)
@@ -267,7 +273,7 @@ void Instance::put_waiting(const WaitingRoom::Waiting& waiting, bool waited) {
     Generation* const keeper = message.request_state ? keeper_of(message) : nullptr;
     put(keeper != nullptr ? *keeper : *serving(), waiting.asker, message, waiting.sent_before, waited);
   } else {
-    refuse_call(waiting.asker, message, message.text(message.name));
+    refuse_unallowed(waiting.asker, message, message.text(message.name));
   }
 }
 

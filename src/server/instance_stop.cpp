@@ -56,7 +56,7 @@ void Instance::on_daemon_stopped(const DaemonSupervisor::Stopped& stopped) {
   if (stopped.renewal.empty()) return reloads_.under_way() ? happens(Life::Due{reloads_.reason()}) : live();
   if (stopped.ok || reloads_.round() == Life::Round::builds) return happens(Life::Due{stopped.renewal});
   end_round({false, fmt::format("[mcpivot] \"{}\" could not be stopped: {}", config_->name, stopped.how)});
-  if (!current_) return happens(Life::Due{std::string(manner().comes_back)});
+  if (!current_) return happens(Life::Due{why_back()});
   live();
 }
 

@@ -15,6 +15,7 @@ struct Manner {
   std::string_view life;        // what a generation is called
   std::string_view unborn;      // added to how one ended before it was ready
   std::string_view comes_back;  // the reason for a new generation after one that was lost
+  std::string_view after_kill;  // the same, if another program killed the lost one
   std::string_view unsure;      // about a call in flight
   std::string_view garbage;     // marks a line that isn't a message
   int most_tries;               // retries of a request that is safe to repeat
@@ -27,6 +28,7 @@ inline constexpr Manner process_manner{.comes_and_goes = false,
                                        .life = "generation",
                                        .unborn = " before it was ready",
                                        .comes_back = "after a crash",
+                                       .after_kill = "after it was killed from outside",
                                        .unsure = "The call may have taken effect; mcpivot did not retry it.",
                                        .garbage = "stdout",
                                        .most_tries = 1,
@@ -40,6 +42,7 @@ inline constexpr Manner daemon_manner{
     .life = "session",
     .unborn = "",
     .comes_back = "reconnected",
+    .after_kill = "reconnected",
     .unsure = "Outcome unknown: the call may have taken effect; mcpivot did not retry it.",
     .garbage = "no message",
     .most_tries = 5,

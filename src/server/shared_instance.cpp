@@ -161,12 +161,13 @@ std::string SharedInstance::shown_name(const Instance& instance, ClientId client
 // A terminal has no desk here, and a replayed call may be anybody's: these are allowed if any client's is. A
 // client that has lost the server stays in the list while its requests wait, so nobody else's rules apply to
 // them.
-bool SharedInstance::allows_call(const Instance& instance, Asker asker, std::string_view name) const {
-  const auto allows = [&](const Sharer& sharer) {
-    return sharer.stays() && sharer.desk->allows_call(instance, asker, name);
+bool SharedInstance::allows(const Instance& instance, Asker asker, Method method,
+                            std::string_view name) const {
+  const auto lets = [&](const Sharer& sharer) {
+    return sharer.stays() && sharer.desk->allows(instance, asker, method, name);
   };
   const auto found = std::ranges::find(sharers_, asker.client, &Sharer::client);
-  return found != sharers_.end() ? allows(*found) : std::ranges::any_of(sharers_, allows);
+  return found != sharers_.end() ? lets(*found) : std::ranges::any_of(sharers_, lets);
 }
 
 // --- what concerns one

@@ -26,7 +26,7 @@ namespace mcpivot {
 
 class SharedInstance final : private Instance::Watcher {
  public:
-  // The others must outlive it.
+  // The references must outlive it.
   SharedInstance(World& world, Clients& clients, Instance::Source& source, const ServerConfig& config);
   SharedInstance(const SharedInstance&) = delete;
   SharedInstance& operator=(const SharedInstance&) = delete;
@@ -70,7 +70,7 @@ class SharedInstance final : private Instance::Watcher {
                   std::span<const ClientId> know) override;
   std::string shown_name(const Instance& instance, ClientId client, ListKind kind,
                          const std::string& own) override;
-  bool allows_call(const Instance& instance, Asker asker, std::string_view name) const override;
+  bool allows(const Instance& instance, Asker asker, Method method, std::string_view name) const override;
 
   Instance::Watcher* desk_of(ClientId client) const;  // null: it has none here
   template <class Do>
