@@ -158,6 +158,8 @@ class Connection {
 
   void handle(const Request& request) {
     if (request.method == "CONNECT") return tunnel();
+    // It offers no sign-in, and says so to everybody.
+    if (request.target.starts_with("/.well-known/")) return reply(404, "text/plain", "no");
     if (!options.header.empty() && request.head.find("\r\n" + options.header + "\r\n") == std::string::npos)
       return turn_away(401, "who are you?");
     if (options.era == "modern" && request.method != "POST") {

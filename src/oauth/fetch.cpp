@@ -69,6 +69,8 @@ class Fetcher::Fetch final : public HttpExchange, public std::enable_shared_from
     answer_.status = head.status;
     answer_.content_type = head.content_type;
     answer_.www_authenticate = head.www_authenticate;
+    // Some servers answer every GET with a stream that never ends.
+    if (head.content_type == "text/event-stream") return fail("it answers with a stream, not a document");
     if (head.status / 100 != 3) return;
     const auto to = resolve_reference(request_.url, head.location);
     fail(fmt::format("it redirects ({}) to {}, and mcpivot doesn't follow that", head.status,

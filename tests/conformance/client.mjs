@@ -2,6 +2,8 @@
 //
 // With MCPIVOT set, the client talks to `mcpivot --url URL` over stdio, so that it is mcpivot whose HTTP side is
 // tested; without it the client goes to the URL itself.
+import { mkdtempSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
@@ -11,7 +13,7 @@ const scenario = process.env.MCP_CONFORMANCE_SCENARIO;
 const version = process.env.MCP_CONFORMANCE_PROTOCOL_VERSION;
 const modern = version === '2026-07-28';
 const mcpivot = process.env.MCPIVOT;
-const { toolCalls } = JSON.parse(process.env.MCP_CONFORMANCE_CONTEXT ?? '{}');
+const { toolCalls, client_id, client_secret } = JSON.parse(process.env.MCP_CONFORMANCE_CONTEXT ?? '{}');
 
 const client = new Client(
   { name: 'mcpivot-conformance', version: '1.0.0' },
@@ -25,7 +27,16 @@ client.setRequestHandler('elicitation/create', ({ params }) =>
   params.requestedSchema.properties.confirmed ? confirmed : { action: 'accept', content: {} },
 );
 
-const args = ['--front', modern ? 'modern' : 'legacy', '--url', url];
+/** The suite's own name for a client that describes itself; nobody fetches it. */
+const described = 'https://conformance-test.local/client-metadata.json';
+function server_arguments() {
+  if (scenario === 'auth/basic-cimd') return ['--url', url, '--client-metadata-url', described];
+  if (!client_secret) return ['--url', url];
+  const file = join(mkdtempSync(join(process.env.XDG_STATE_HOME, 'config-')), 'mcpivot.json');
+  writeFileSync(file, JSON.stringify({ mcpServers: { app: { url, oauth: { client_id, client_secret } } } }), { mode: 0o600 });
+  return ['--config', file];
+}
+const args = mcpivot ? ['--front', modern ? 'modern' : 'legacy', ...server_arguments()] : [];
 await client.connect(
   mcpivot
     ? new StdioClientTransport({ command: mcpivot, args, env: process.env })

@@ -4,7 +4,7 @@
 // --only: the runs whose names match this regular expression. --keep: leave the suite's reports and mcpivot's logs there.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { availableParallelism, tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { createInterface } from 'node:readline';
@@ -74,7 +74,7 @@ function read_reports(where) {
   for (const entry of readdirSync(where, { recursive: true })) {
     if (!entry.endsWith('checks.json')) continue;
     const scenario = entry.replace(/\/checks\.json$/, '').replace(/^server-/, '').replace(/-\d{4}-\d\d-\d\dT[\d-]+Z$/, '');
-    if (/^(auth|tasks)[/-]/.test(scenario)) continue;
+    if (/^tasks[/-]/.test(scenario)) continue;
     const faults = JSON.parse(readFileSync(join(where, entry), 'utf8'))
       .filter(({ status }) => status === 'FAILURE' || status === 'WARNING')
       .map(({ id, errorMessage, description }) => `${id}: ${errorMessage ?? description}`);
@@ -141,18 +141,26 @@ async function serve_through(name, { server, revision, upstream }) {
     await end(daemon);
   }
 }
-/** The suite would try the authorization of all at once; mcpivot has none but what the user gives it. */
-const client_scenarios = (revision) => {
+/** Those of authorization are mcpivot's alone: the client without it has nothing to sign in with. */
+const client_scenarios = (revision, with_authorization) => {
   const requirements = readFileSync(join(suite, '../../requirements', `${revision}.yaml`), 'utf8');
   const [, required] = /^client:\n((?: {2}- .*\n)+)/m.exec(requirements);
+  const is_authorization = (name) => name.startsWith('auth/');
   return [
-    ...[...required.matchAll(/- (\S+)/g)].map(([, name]) => name),
-    ...[...requirements.matchAll(/- scenario: (\S+)\n\s+leg: client/g)].map(([, name]) => name),
-  ].filter((name) => !name.startsWith('auth/'));
+    ...[...required.matchAll(/- (\S+)/g)].map(([, name]) => name).filter((name) => with_authorization || !is_authorization(name)),
+    ...[...requirements.matchAll(/- scenario: (\S+)\n\s+leg: client/g)].map(([, name]) => name).filter((name) => !is_authorization(name)),
+  ];
 };
+/** A user whose browser signs in by following redirects. */
+function browser(env) {
+  const file = join(env.XDG_STATE_HOME, 'browser');
+  const open = "fetch(process.argv[1]).then((response) => response.text())";
+  writeFileSync(file, `#!/bin/sh\nexec ${process.execPath} -e '${open}' "$1"\n`, { mode: 0o755 });
+  return { ...env, BROWSER: file };
+}
 async function ask(name, { revision }, env) {
   const found = {};
-  for (const scenario of client_scenarios(revision)) {
+  for (const scenario of client_scenarios(revision, env.MCPIVOT !== '')) {
     const command = `${node} ${join(here, 'client.mjs')}`;
     const args = ['client', '--command', command, '--scenario', scenario, '--spec-version', revision, '--force'];
     Object.assign(found, await run_suite(join(name, scenario), args, env));
@@ -160,7 +168,7 @@ async function ask(name, { revision }, env) {
   return found;
 }
 const ask_directly = (name, what) => ask(name, what, { ...process.env, MCPIVOT: '' });
-const ask_through = (name, what) => ask(name, what, { ...own_folders(name), MCPIVOT: mcpivot });
+const ask_through = (name, what) => ask(name, what, { ...browser(own_folders(name)), MCPIVOT: mcpivot });
 
 /** Each run through mcpivot has one without it that it is held against. */
 const runs = [];
@@ -211,6 +219,8 @@ for (const { name, revision, server, against } of needed) {
     else if (why) ++excused;
     else if (fault !== undefined && direct[scenario] === undefined) complain(scenario, fault);
   }
+  for (const [scenario, fault] of Object.entries(found))
+    if (/^auth[/-]/.test(scenario) && fault !== undefined) complain(scenario, fault);
   if (found['the run itself']) complain('the run itself', found['the run itself']);
   console.log(`| ${name} | ${count(direct)} | ${count(found)} | ${excused} |`);
 }

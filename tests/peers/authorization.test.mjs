@@ -7,7 +7,7 @@ import { once } from 'node:events';
 import { chmodSync, existsSync, mkdtempSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { after, afterEach, beforeEach, describe, test } from 'node:test';
+import { afterEach, describe, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js';
@@ -121,4 +121,132 @@ describe('signing in', () => {
     const { mode } = statSync(home.record());
     assert.equal(mode & 0o777, 0o600);
   });
+});
+
+describe('once for all', () => {
+  test('five processes with fifty requests register, ask and refresh once, and no call fails', async () => {
+    await start();
+    const clients = await Promise.all(Array.from({ length: 5 }, () => home.client('--url', server.url)));
+    await Promise.all(clients.map(has_echo));
+    const all = () => Promise.all(clients.flatMap((client) => Array.from({ length: 10 }, (_, i) => echo(client, `call ${i}`))));
+    for (const { isError, text } of await all()) assert.ok(!isError && /echo: call/.test(text), text);
+    assert.equal(home.tabs.length, 1);
+    assert.deepEqual(issuer.counts, { registrations: 1, authorizations: 1, refreshes: 0, failed_refreshes: 0, tokens: 1 });
+    issuer.expire_tokens();
+    for (const { isError, text } of await all()) assert.ok(!isError && /echo: call/.test(text), text);
+    assert.deepEqual(issuer.counts, { registrations: 1, authorizations: 1, refreshes: 1, failed_refreshes: 0, tokens: 2 });
+  });
+
+  test('a sign-in that was withdrawn is asked for once, with the same registration', async () => {
+    await start();
+    const client = await home.client('--url', server.url);
+    await has_echo(client);
+    await issuer.revoke_all();
+    const answers = await Promise.all(Array.from({ length: 10 }, (_, i) => echo(client, `call ${i}`)));
+    for (const { isError, text } of answers) assert.ok(!isError, text);
+    assert.equal(home.tabs.length, 2);
+    assert.equal(issuer.counts.registrations, 1);
+    assert.equal(issuer.counts.failed_refreshes, 1);
+  });
+});
+
+describe('without a browser', () => {
+  const login = (...more) =>
+    home.run(['login', server.url, ...more], (printed) => {
+      const [, url] = /^ {2}(http\S+)$/m.exec(printed) ?? [];
+      return url && sign_in(url, 'ada', true).then((page) => String(page.url));
+    });
+
+  test('the call says what to open, and a pasted redirect signs in the one that runs', async () => {
+    await start({ browses: false });
+    const client = await home.client('--url', server.url);
+    const { isError, text } = await echo(client, 'too early');
+    assert.ok(isError);
+    assert.match(text, /wants you to sign in: open http\S+ in a browser \(or run `mcpivot login http\S+`\), then call again/);
+    const { code, out } = await login();
+    assert.equal(code, 0, out);
+    assert.match(out, /signed in at http/);
+    await has_echo(client);
+    assert.match((await echo(client, 'now')).text, /echo: now/);
+    assert.equal(issuer.counts.authorizations, 1);
+  });
+
+  test('login and logout need no running mcpivot', async () => {
+    await start({ browses: false });
+    const { code, out } = await login('--no-browser');
+    assert.equal(code, 0, out);
+    const client = await home.client('--url', server.url);
+    await has_echo(client);
+    const gone = await home.run(['logout', server.url]);
+    assert.equal(gone.code, 0, gone.out);
+    assert.doesNotMatch(readFileSync(home.record(), 'utf8'), new RegExp([...issuer.secrets].join('|')));
+  });
+});
+
+test('a configured Authorization header wins: no sign-in starts', async () => {
+  await start();
+  const client = await home.client('--url', server.url, '--header', 'Authorization: Bearer wrong');
+  const { isError, text } = await echo(client, 'hello');
+  assert.ok(isError);
+  assert.match(text, /401/);
+  assert.equal(home.tabs.length, 0);
+  assert.equal(issuer.counts.registrations, 0);
+});
+
+test('more scope is asked for when a tool needs it', async () => {
+  await start({ scopes_of: (tool) => (tool === 'write' ? ['mcp:write'] : []) });
+  const client = await home.client('--url', server.url);
+  await has_echo(client);
+  assert.match((await echo(client, 'x', 'write')).text, /write: x/);
+  assert.equal(home.tabs.length, 2);
+  assert.match(home.tabs[1], /scope=mcp%3Aread%20mcp%3Awrite/);
+});
+
+test('metadata that names a link-local address is not followed', async () => {
+  await start();
+  server.metadata.authorization_servers = ['https://169.254.169.254'];
+  const client = await home.client('--url', server.url);
+  const { isError, text } = await echo(client, 'hello');
+  assert.ok(isError);
+  assert.match(text, /169\.254\.169\.254: it is a link-local address/);
+  assert.equal(home.tabs.length, 0);
+});
+
+test('under serve a client sees no address, and the operator signs in', async () => {
+  await start({ browses: false });
+  const gate = spawn(mcpivot, ['serve', '--listen', '127.0.0.1:0', '--url', server.url], { env: home.env, stdio: ['ignore', 'ignore', 'pipe'] });
+  try {
+    let said = '';
+    gate.stderr.setEncoding('utf8').on('data', (text) => (said += text));
+    const url = await eventually(() => /http:\/\/127\.0\.0\.1:\d+\/mcp/.exec(said)?.[0], 'it listens');
+    const client = new Client({ name: 'a-client', version: '1' }, { capabilities: {} });
+    const { StreamableHTTPClientTransport } = await import('@modelcontextprotocol/sdk/client/streamableHttp.js');
+    await client.connect(new StreamableHTTPClientTransport(new URL(url)));
+    const { isError, text } = await echo(client, 'hello');
+    assert.ok(isError);
+    assert.match(text, /mcpivot login/);
+    assert.doesNotMatch(text, /state=|code_challenge/);
+    assert.equal(issuer.counts.registrations, 0);
+    await client.close();
+  } finally {
+    gate.kill('SIGKILL');
+    await once(gate, 'close');
+  }
+});
+
+test('no token is anywhere but in its file', async () => {
+  await start();
+  const client = await home.client('--url', server.url, '--log-level', 'trace');
+  await has_echo(client);
+  issuer.expire_tokens();
+  const { text } = await echo(client, 'hello');
+  const status = text_of(await client.callTool({ name: 'pivot_status', arguments: {} }));
+  assert.match(status, /signed in/);
+  assert.ok(issuer.secrets.size >= 4);
+  const record = home.record();
+  for (const secret of issuer.secrets) {
+    for (const seen of [text, status, home.printed]) assert.ok(!seen.includes(secret), 'a token was shown');
+    for (const file of home.files())
+      if (file !== record) assert.ok(!readFileSync(file, 'utf8').includes(secret), `there is a token in ${file}`);
+  }
 });
