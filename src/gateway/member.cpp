@@ -51,9 +51,11 @@ void Member::start() {
 
 void Member::configure(ServerEntry entry) {
   const bool same_server = entry.server == entry_.server;
+  const bool was_lazy = entry_.start == StartMode::lazy;
   entry_ = std::move(entry);
   tools_ = ToolFilter(entry_);
   if (!same_server) instance_->configure(entry_.server);
+  if (started_ && was_lazy && entry_.start == StartMode::eager) start();
 }
 
 // If a name isn't a string, the server might read anything into it.
