@@ -180,12 +180,13 @@ void Desk::welcome(Member& member) {
 
 void Desk::change(Member& member, ServerEntry entry) {
   entry.server.control = control_names(config_.compat, config_.powers, entry.server);
-  if (member.entry().active != entry.active && entry.active) {
-    member.set_active(*entry.active);
-    forget_start(member);
-    watch_start(member);
-  }
+  const bool changes = entry.active && entry.active != member.entry().active;
+  const bool active = entry.active.value_or(false);
   member.configure(std::move(entry));
+  if (!changes) return;
+  member.set_active(active);  // last: whether that starts it is up to the new entry
+  forget_start(member);
+  watch_start(member);
 }
 
 // It is no longer configured: it may finish its calls.

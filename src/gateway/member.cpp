@@ -51,9 +51,13 @@ void Member::start() {
 
 void Member::configure(ServerEntry entry) {
   const bool same_server = entry.server == entry_.server;
+  const bool was_lazy = entry_.start == StartMode::lazy;
+  const bool same_rest = entry.idle_stop == entry_.idle_stop;
   entry_ = std::move(entry);
   tools_ = ToolFilter(entry_);
   if (!same_server) instance_->configure(entry_.server);
+  if (!active_ && !same_rest) rest_later();
+  if (started_ && was_lazy && entry_.start == StartMode::eager) start();
 }
 
 // If a name isn't a string, the server might read anything into it.
@@ -73,7 +77,7 @@ void Member::set_active(bool active) {
 }
 
 void Member::rest_later() {
-  if (!entry_.idle_stop) return;
+  if (!entry_.idle_stop) return idle_.cancel();
   idle_.set(*entry_.idle_stop, [this] {
     if (active_) return;
     if (!instance_->is_active()) instance_->rest();

@@ -43,6 +43,26 @@ TEST(Member, an_inactive_one_rests_after_the_time_that_its_entry_says) {
   EXPECT_FALSE(beta.runs());
 }
 
+TEST(Member, one_that_rests_is_started_when_the_configuration_makes_it_active_and_no_longer_lazy) {
+  MemberOf beta("inactive,lazy,idle:700");
+  beta.visitor.arrive();
+  beta.visitor.pass(3s);
+  ASSERT_FALSE(beta.runs());
+  beta.visitor.configure("alpha=process,active beta=process,active");
+  beta.visitor.pass(1s);
+  EXPECT_TRUE(beta.runs());
+}
+
+TEST(Member, one_that_rests_is_started_when_it_is_lazy_no_longer) {
+  MemberOf beta("inactive,lazy,idle:700");
+  beta.visitor.arrive();
+  beta.visitor.pass(3s);
+  ASSERT_FALSE(beta.runs());
+  beta.visitor.configure("alpha=process,active beta=process,inactive");
+  beta.visitor.pass(1s);
+  EXPECT_TRUE(beta.runs());
+}
+
 TEST(Member, an_active_one_never_rests) {
   MemberOf beta("active,idle:700");
   beta.visitor.arrive();

@@ -347,7 +347,7 @@ void Oracle::judge_excuse(const Asked& asked, std::string_view raw) {
                                  asked.number, open, brief(raw)));
   }
   // How long it has to, as every fleet has it; a call that goes on may have begun long ago.
-  for (const auto& [words, least] : {std::pair("waited 2 s for it to start", Millis(2'000)),
+  for (const auto& [words, least] : {std::pair("waited 2 s for it to be ready", Millis(2'000)),
                                      std::pair("waited 2.5 s for its turn", Millis(2'500)),
                                      std::pair("timed out after 2.5 s", Millis(2'500))})
     if (asked.of == 0 && says(words) && clock_.now() - request->second.since < least)
@@ -366,8 +366,12 @@ void Oracle::judge_excuse(const Asked& asked, std::string_view raw) {
       says(fmt::format(R"(server \"{}\" )", asked.server)))
     return violate(fmt::format("{} waited for a server that is ready: {}", asked.number, brief(raw)));
   // A daemon that says no is there: who needs it is told at once, and not after having waited for it, unless
-  // it is being built.
-  if (server != nullptr && !asked.in_batch && server->life().is_refused() && !server->status().building &&
+  // it is being built, or has been and is being stopped for that, which isn't seen from here.
+  const auto may_be_renewed = [](const mcpivot::ServerConfig& config) {
+    return !config.build.empty() && !(config.http.stop.empty() && config.http.start.empty());
+  };
+  if (server != nullptr && !may_be_renewed(server->config()) && !asked.in_batch &&
+      server->life().is_refused() && !server->status().building &&
       server->life().coming() == mcpivot::Life::Next::nothing && says("for it to be ready") &&
       says(fmt::format(R"(server \"{}\" )", asked.server)))
     violate(fmt::format("{} waited for a server that had said no: {}", asked.number, brief(raw)));
