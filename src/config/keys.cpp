@@ -504,8 +504,7 @@ constexpr std::array all_file_keys{
         .type = KeyType::flag,
         .kinds = for_all,
         .fallback = "false",
-        .words = "Write every message into a journal, for `mcpivot journal` to show: see "
-                 "[journal.md](journal.md)",
+        .words = "Write every message, without secrets, into a journal that `mcpivot journal` shows",
         .in_file = [](GatewayConfig& config) -> Target { return &config.journal.on; }},
     Key{.name = "journal_days",
         .type = KeyType::count,
