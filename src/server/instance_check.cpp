@@ -22,7 +22,7 @@ constexpr int most_make_ups = 3;
 void Instance::check() {
   birth_->overdue.cancel();
   const auto may_call = [this](const std::string& tool) {
-    return watcher_.allows_call(*this, {.client = client()}, quote(tool));
+    return watcher_.allows(*this, {.client = client()}, Method::tools_call, quote(tool));
   };
   birth_->check = std::make_shared<Verification>(*unborn(), offer_.catalog(), birth_->outcome.lists.catalog,
                                                  source_.accepted(), may_call, world_.timers());
