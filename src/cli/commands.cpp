@@ -120,7 +120,7 @@ std::function<std::function<int()>()> add_replay_command(CLI::App& app,
 
 std::function<std::function<int()>()> add_journal_command(CLI::App& app) {
   auto* command =
-      add_command(app, "journal", "[show ID | stats | export | keep ID... | on | off | TEXT] [OPTIONS]",
+      add_command(app, "journal", "[WHAT...] [OPTIONS]",
                   "Show what clients and servers said to each other, from the journals");
   const auto wish = std::make_shared<JournalWish>();
   auto* what =

@@ -146,10 +146,10 @@ TEST(Routes, are_another_edition_when_they_are_built_and_not_when_they_are_liste
 
 TEST(Routes, know_what_a_servers_tools_cost_active_or_not) {
   RoutesTo two("alpha=process,active beta=process,inactive,allow");
-  EXPECT_EQ(two.routes.cost(two.member(0)).tools, 6U);
-  EXPECT_EQ(two.routes.cost(two.member(0)).bytes, two.list(ListKind::tools).size() - 5) << "but for commas";
+  EXPECT_EQ(two.routes.cost(two.member(0)).tools, 7U);
+  EXPECT_EQ(two.routes.cost(two.member(0)).bytes, two.list(ListKind::tools).size() - 6) << "but for commas";
   EXPECT_EQ(two.routes.cost(two.member(1)).tools, 3U);
-  EXPECT_THAT(two.routes.all_tools(), SizeIs(9));
+  EXPECT_THAT(two.routes.all_tools(), SizeIs(10));
 }
 
 TEST(Routes, lead_to_no_tool_that_the_user_keeps_back) {
@@ -185,7 +185,7 @@ TEST(Routes, servers_whose_names_look_alike_are_told_apart) {
   EXPECT_THAT(two.list(ListKind::tools), HasSubstr("\"" + other.name + "\""));
   EXPECT_THAT(two.routes.clashes(), testing::Contains(HasSubstr(R"(shaped of "a_b" is called )" + other.name +
                                                                 " here: a_b__shaped is taken")));
-  EXPECT_THAT(two.routes.clashes(), SizeIs(7)) << "six tools and a prompt";
+  EXPECT_THAT(two.routes.clashes(), SizeIs(8)) << "seven tools and a prompt";
 }
 
 TEST(Routes, a_bare_name_that_two_servers_have_is_prefixed_for_both) {
