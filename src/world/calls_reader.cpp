@@ -7,6 +7,7 @@
 #include <exception>
 #include <utility>
 
+#include "journal/journal_reader.h"
 #include "journal/kept_calls.h"
 
 namespace mcpivot {
@@ -43,7 +44,14 @@ void take(const std::vector<RecordedCall>& calls, const std::string& server, Rec
 
 CallsToCheck read_calls_to_check(const ServerConfig& config) {
   RecordedCalls recorded;
-  if (config.verify.from_journal()) return std::unexpected("the journal can't be read yet");
+  if (config.verify.from_journal()) {
+    const auto journals = JournalReader::open();
+    if (!journals) return std::unexpected(journals.error());
+    const auto calls = journals->calls({.server = config.name, .with_own = false, .most = most_calls});
+    if (!calls) return std::unexpected(calls.error());
+    take(*calls, config.name, recorded);
+    return recorded;
+  }
   auto kept = read_kept_calls(config.verify.calls);
   if (!kept) return std::unexpected(std::move(kept.error()));
   recorded.ignore = std::move(kept->ignore);
