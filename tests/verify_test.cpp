@@ -210,7 +210,9 @@ TEST(Gate, what_was_accepted_is_what_the_next_build_is_compared_with) {
 }
 
 TEST(Gate, holds_nothing_back_when_no_old_build_serves) {
-  Client client(checked({"--gate"}));
+  ClientOptions options = checked({"--gate"});
+  options.own_program = true;  // a stop ends everybody who runs it
+  Client client(options);
   client.initialize();
   keep(client, {{"look"}});
   client.call("pivot_restart", {{"stop", true}});
