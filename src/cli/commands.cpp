@@ -119,9 +119,8 @@ std::function<std::function<int()>()> add_replay_command(CLI::App& app,
 }
 
 std::function<std::function<int()>()> add_journal_command(CLI::App& app) {
-  auto* command =
-      add_command(app, "journal", "[WHAT...] [OPTIONS]",
-                  "Show what clients and servers said to each other, from the journals");
+  auto* command = add_command(app, "journal", "[WHAT...] [OPTIONS]",
+                              "Show what clients and servers said to each other, from the journals");
   const auto wish = std::make_shared<JournalWish>();
   auto* what =
       command->add_option("WHAT", wish->words,

@@ -19,9 +19,9 @@ inline constexpr std::string_view default_profile = "default";
 // profile has errors.
 bool has_profile(const GatewayConfig& config, std::string_view name);
 
-// The scopes that a token of --oauth-issuer needs to connect under this name, all of them. Nothing: such tokens
-// aren't accepted there. /mcp without a profile shows everything, so it accepts them only if the file has no
-// profiles at all.
+// The scopes that a token of --oauth-issuer needs to connect under this name, all of them. Nothing: such
+// tokens aren't accepted there. /mcp without a profile shows everything, so it accepts them only if the file
+// has no profiles at all.
 std::optional<std::vector<std::string>> scopes_of(const GatewayConfig& config, std::string_view name);
 
 // All scopes that profiles ask for, each once.
