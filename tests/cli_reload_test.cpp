@@ -210,7 +210,7 @@ TEST(CliWatch, a_script_and_its_folder) {
 TEST(CliWatch, a_program_that_is_deleted_and_comes_back) {
   FakeCli cli({one});
   const fs::path program = cli.folder() / "cli";
-  fs::copy_file(FAKE_CLI_BINARY, program);
+  fs::copy_file(fake_cli_binary(), program);
   Client client({.tools_from = program.string() + " " + cli.schema().string()});
   client.initialize();
   EXPECT_THAT(arguments_in(client.call("one")), ElementsAre("1", "--json"));
@@ -220,7 +220,7 @@ TEST(CliWatch, a_program_that_is_deleted_and_comes_back) {
   EXPECT_THAT(own_text(gone), AllOf(HasSubstr("was not run"), HasSubstr("No such file")));
   EXPECT_THAT(tools_of(client), Contains("one")) << "the last good catalog stays";
   cli.describe({one, two});
-  fs::copy_file(FAKE_CLI_BINARY, cli.folder() / "fresh");
+  fs::copy_file(fake_cli_binary(), cli.folder() / "fresh");
   fs::rename(cli.folder() / "fresh", program);
   client.expect_notification("notifications/tools/list_changed");
   EXPECT_THAT(arguments_in(client.call("two")), ElementsAre("2", "--json"));
@@ -229,14 +229,14 @@ TEST(CliWatch, a_program_that_is_deleted_and_comes_back) {
 TEST(CliWatch, a_program_that_is_replaced_while_it_runs) {
   FakeCli cli({one, cli_tool("wait", {"wait", "gate"})});
   const fs::path program = cli.folder() / "cli";
-  fs::copy_file(FAKE_CLI_BINARY, program);
+  fs::copy_file(fake_cli_binary(), program);
   Client client({.tools_from = program.string() + " " + cli.schema().string()});
   client.initialize();
   Gate gate(client.directory() / "gate");
   const std::int64_t id = client.send_call("wait");
   ASSERT_TRUE(gate.wait_for_visitor());
   cli.describe({two});
-  fs::copy_file(FAKE_CLI_BINARY, cli.folder() / "fresh");
+  fs::copy_file(fake_cli_binary(), cli.folder() / "fresh");
   fs::rename(cli.folder() / "fresh", program);
   client.expect_notification("notifications/tools/list_changed");
   EXPECT_THAT(arguments_in(client.call("two")), ElementsAre("2", "--json"));

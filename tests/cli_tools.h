@@ -42,7 +42,7 @@ class FakeCli {
 
   const std::filesystem::path& folder() const { return directory_.path(); }
   std::filesystem::path schema() const { return folder() / "schema.json"; }
-  std::string command() const { return std::string(FAKE_CLI_BINARY) + " " + schema().string(); }
+  std::string command() const { return fake_cli_binary() + " " + schema().string(); }
 
   // A client of it, after the handshake.
   Client client(std::vector<std::string> options = {}) const {

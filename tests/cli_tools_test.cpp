@@ -182,7 +182,7 @@ TEST(CliTools, each_tool_may_have_a_folder_and_variables_of_its_own) {
       {cli_tool("here", {"surroundings", "COLOUR"}),
        cli_tool("there", {"surroundings", "COLOUR"}, {}, {{"cwd", "sub"}, {"env", {{"COLOUR", "red"}}}})});
   fs::create_directory(cli.folder() / "sub");
-  fs::copy_file(FAKE_CLI_BINARY, cli.folder() / "cli");
+  fs::copy_file(fake_cli_binary(), cli.folder() / "cli");
   Client client({.options = {"--cwd", cli.folder(), "--env", "COLOUR=blue"},
                  .tools_from = "./cli " + cli.schema().string()});
   client.initialize();

@@ -59,7 +59,7 @@ class FakeDaemon {
   explicit FakeDaemon(Strings options = {}) : FakeDaemon(free_port(), std::move(options)) {}
   FakeDaemon(int port, Strings options)
       : options_(std::move(options)),
-        daemon_(port, {FAKE_DAEMON_BINARY, "--port", std::to_string(port), "--journal", journal_path()}) {
+        daemon_(port, {fake_daemon_binary(), "--port", std::to_string(port), "--journal", journal_path()}) {
     start();
   }
 

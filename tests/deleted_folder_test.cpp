@@ -59,7 +59,7 @@ TEST(DeletedFolder, of_mcpivot_with_a_process_behind_it) {
 
 TEST(DeletedFolder, of_mcpivot_with_a_cli_behind_it) {
   const FakeCli cli({cli_tool("one", {"args"}), cli_tool("two", {"args"}, {}, {{"cwd", "below"}})});
-  const json::object entry = {{"cli", json::array{FAKE_CLI_BINARY, cli.schema().string()}}};
+  const json::object entry = {{"cli", json::array{fake_cli_binary(), cli.schema().string()}}};
   Client client(in_a_folder(file_of({{"one", entry}})));
   client.initialize();
   ASSERT_TRUE(is_ready(client));

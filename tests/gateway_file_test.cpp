@@ -109,7 +109,7 @@ TEST(Gateway, a_start_command_that_is_added_to_the_file_starts_the_daemon) {
   Client client(with(servers));
   start(client);
   servers["app"].as_object()["start_command"] =
-      "echo $$ > daemon.pid; exec " FAKE_DAEMON_BINARY " --port " + port;
+      "echo $$ > daemon.pid; exec " + fake_daemon_binary() + " --port " + port;
   rewrite(client, file_of(servers));
   ASSERT_TRUE(wait_until([&] { return own(client, "app__echo", {{"text", "up"}}) == "up"; }, soon()));
   kill(std::stoi(content_of(client.directory() / "daemon.pid")), SIGKILL);

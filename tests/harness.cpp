@@ -13,12 +13,6 @@ namespace {
 namespace json = boost::json;
 namespace fs = std::filesystem;
 
-#ifdef HARNESS_MEETS_INSTRUMENTED
-constexpr int slowness = 5;
-#else
-constexpr int slowness = 1;
-#endif
-
 json::object message_of(std::string_view method, const json::value& params) {
   json::object message = {{"jsonrpc", "2.0"}, {"method", method}};
   if (!params.is_null()) message["params"] = params;
@@ -42,7 +36,7 @@ json::object call_params(std::string_view tool, const json::object& arguments) {
 }  // namespace
 
 Deadline in(std::chrono::milliseconds time) {
-  return std::chrono::steady_clock::now() + time * slowness;
+  return std::chrono::steady_clock::now() + time * (is_instrumented() ? 5 : 1);
 }
 
 Deadline soon() {
@@ -51,17 +45,6 @@ Deadline soon() {
 
 Deadline in_a_while() {
   return in(std::chrono::seconds(60));
-}
-
-bool is_instrumented() {
-  return slowness > 1;
-}
-
-std::string mcpivot_binary() {
-  return MCPIVOT_BINARY;
-}
-std::string fake_server_binary() {
-  return FAKE_SERVER_BINARY;
 }
 
 std::vector<std::string> mcpivot_command(const ClientOptions& options) {

@@ -19,6 +19,7 @@
 #include "host/free_port.h"
 #include "host/process_table.h"
 #include "host/temporary_directory.h"
+#include "this_build.h"
 
 namespace harness {
 
@@ -32,8 +33,6 @@ Deadline in(std::chrono::milliseconds time);
 Deadline soon();
 // Long enough for what moves hundreds of megabytes.
 Deadline in_a_while();
-// Whether the program under test has sanitizers or counters in it, which make it slow and large.
-bool is_instrumented();
 
 using Strings = std::vector<std::string>;
 using Environment = std::vector<std::pair<std::string, std::string>>;
@@ -181,8 +180,6 @@ class Client {
 // The first text in a tool's answer, also of an error: its message.
 std::string text_of(const boost::json::object& answer);
 
-std::string mcpivot_binary();
-std::string fake_server_binary();
 std::vector<std::string> mcpivot_command(const ClientOptions& options);
 Environment private_folders(const std::filesystem::path& directory);
 

@@ -24,7 +24,7 @@ class Tools {
     cli_.describe(before_schema + json::serialize(json::object{{"tools", tools}}));
   }
   json::object entry(std::string_view which, json::object more = {}) const {
-    more["cli"] = json::array{FAKE_CLI_BINARY, cli_.schema().string()};
+    more["cli"] = json::array{fake_cli_binary(), cli_.schema().string()};
     more["env"] = json::object{{"WHICH", which}};
     return more;
   }

@@ -334,7 +334,7 @@ class Site {
  public:
   Site(const Options& options, Book& book)
       : options_(options), book_(book), chance_(options.seed), port_(free_port()) {
-    for (const std::string& server : servers) fs::copy_file(FAKE_SERVER_BINARY, program(server));
+    for (const std::string& server : servers) fs::copy_file(fake_server_binary(), program(server));
     write_config(0);
     write_tokens(0);
     serve_.emplace(Strings{"--config", folder_.path() / "mcpivot.json", "--token-file",
@@ -446,7 +446,7 @@ class Site {
         fault("a program replaced");
         const std::string& server = servers[chance_() % servers.size()];
         const fs::path fresh = program(server).native() + ".new";
-        fs::copy_file(FAKE_SERVER_BINARY, fresh);
+        fs::copy_file(fake_server_binary(), fresh);
         return fs::rename(fresh, program(server));
       }
       case 6:

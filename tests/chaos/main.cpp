@@ -309,8 +309,9 @@ int main(int argc, char** argv) {
               << std::ranges::count_if(plan, &Action::is_fault) << " faults, "
               << std::ranges::count_if(plan, [](const Action& action) { return !action.is_fault; })
               << " requests" << std::endl;
-    Run run({MCPIVOT_BINARY, FAKE_SERVER_BINARY, FAKE_DAEMON_BINARY, FAKE_CLI_BINARY}, options.modern(),
-            options.has_journal());
+    Run run({harness::mcpivot_binary(), harness::fake_server_binary(), harness::fake_daemon_binary(),
+             harness::fake_cli_binary()},
+            options.modern(), options.has_journal());
     run.play(plan);
     const auto executed = run.world().executed();
     const auto after = run.end(options.seed % 2 == 1);
