@@ -1,6 +1,7 @@
 #include "link/outbox.h"
 
 #include <algorithm>
+#include <cstring>
 
 namespace mcpivot {
 namespace {
@@ -12,24 +13,36 @@ constexpr std::size_t most_written_chunks = 16;
 }  // namespace
 
 void Outbox::add(const Message& message, std::span<const Edit> edits) {
-  std::string* block = &tail();  // until a piece is shared
+  std::size_t size = message.raw.size() + 1;
+  for (const Edit& edit : edits) size += edit.with.size() - edit.where.size;
+  if (message.buffer && size >= worth_sharing) return add_in_pieces(message, edits);
+  std::string& block = tail();
+  const std::size_t before = block.size();
+  block.resize_and_overwrite(before + size, [&](char* text, std::size_t) {
+    char* to = text + before;
+    splice(message.raw, edits, [&](std::string_view piece) {
+      std::memcpy(to, piece.data(), piece.size());
+      to += piece.size();
+    });
+    *to = '\n';
+    return before + size;  // g++ 12 passes the capacity instead
+  });
+  bytes_ += size;
+}
+
+// The large pieces are shared, the others copied.
+void Outbox::add_in_pieces(const Message& message, std::span<const Edit> edits) {
   std::size_t done = 0;
-  auto copy = [&](std::string_view part) {
-    *block += part;
-    bytes_ += part.size();
-  };
-  auto pass = [&](std::string_view part) {
-    if (!message.buffer || part.size() < worth_sharing) return copy(part);
-    share(message.buffer, part);
-    block = &tail();
+  const auto pass = [&](std::string_view part) {
+    part.size() < worth_sharing ? append(part) : share(message.buffer, part);
   };
   for (const Edit& edit : edits) {
     pass(message.raw.substr(done, edit.where.begin - done));
-    copy(edit.with);
+    append(edit.with);
     done = edit.where.end();
   }
   pass(message.raw.substr(done));
-  copy("\n");
+  append("\n");
 }
 
 void Outbox::add(std::string_view line) {

@@ -45,6 +45,7 @@ class Outbox {
   };
 
   std::string& tail();
+  void add_in_pieces(const Message& message, std::span<const Edit> edits);
   void share(const BufferRef& buffer, std::string_view bytes);
 
   std::vector<Chunk> chunks_;
