@@ -322,7 +322,7 @@ void Actor::check(const Call& call, int kind) {
       return answer(fmt::format("@@revision {}", script_.revision % tool_revisions));
     case 2:  // never the same
       if (body_.gates() && body_.another_serves()) held_ = script_.deaths;
-      return answer(fmt::format("@@unique {}", generation_));
+      return answer(fmt::format("@@unique {}", body_.number()));
     case 3:
       return;  // never
     case 4:

@@ -29,6 +29,8 @@ class Actor {
   class Body {
    public:
     virtual ~Body() = default;
+    // Of all processes and sessions that there ever were.
+    virtual int number() const = 0;
     virtual void say(std::string line) = 0;
     // Nothing happens if it is dead by then.
     virtual void after(Millis time, std::function<void()> what) = 0;

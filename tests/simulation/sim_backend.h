@@ -70,6 +70,7 @@ class SimBackend final : public mcpivot::Backend,
   void emptied() override { tell_end(); }
 
   // Actor::Body
+  int number() const override { return place_.pid; }
   void say(std::string line) override;
   void after(Millis time, std::function<void()> what) override;
   void die(const std::string& how) override;
