@@ -39,7 +39,7 @@ Life::Effects Life::on(const Event& event, const Facts& facts) {
 
 Life::Effects Life::next(const Facts& facts) {
   facts_ = facts;
-  const bool round_may_begin = !is<Ending>() && !is<Leaving>() && (facts.overlaps || !facts.others);
+  const bool round_may_begin = !is<Ending>() && !is<Leaving>() && has_room();
   const bool idle = next_ == Next::nothing && facts.round == Round::none && !facts.held && !facts.stop_wanted;
   if (facts.stop_wanted && !facts.stops) {
     do_(Do::tell_stopped);
@@ -50,7 +50,7 @@ Life::Effects Life::next(const Facts& facts) {
   } else if (next_ == Next::room && !facts.others && !has_current()) {
     next_ = Next::nothing;
     bear(reason_);
-  } else if ((is<Stopped>() || is_refused()) && idle && facts.asked) {
+  } else if ((is<Stopped>() || is_refused()) && idle && facts.asked && has_room()) {
     bear("started for this call");
   } else if ((is<Starting>() || (is<Failed>() && !is_refused())) && idle) {
     bear("again");
@@ -132,7 +132,9 @@ void Life::on(const Needed&) {
   const bool down = is<Stopped>() || (is<Starting>() && next_ == Next::nothing) ||
                     (failed != nullptr && (!failed->ran || failed->refused)) ||
                     (facts_.comes_and_goes && !has_current());
-  if (down) bear("started for this call");
+  // Otherwise next() starts it when there is room, if the request still waits then.
+  const bool only_for_requests = is<Stopped>() || is_refused();
+  if (down && (has_room() || !only_for_requests)) bear("started for this call");
 }
 
 void Life::on(const Due& event) {

@@ -238,6 +238,8 @@ class Life {
   void bear_again(const std::string& reason);
   void make_room();
   void renew(const std::string& reason);
+  // Nothing has to end before a generation starts.
+  bool has_room() const { return facts_.overlaps || !facts_.others; }
   // Also one that is being checked.
   bool bears() const { return next_ == Next::birth || next_ == Next::check; }
   bool is_under_way(int birth) const { return bears() && birth == births_; }

@@ -291,6 +291,15 @@ TEST(Life, a_request_starts_what_is_stopped) {
   EXPECT_THAT(does(life, Life::Needed{}), ElementsAre(Do::start));
 }
 
+TEST(Life, what_cannot_run_twice_is_started_for_a_request_that_still_waits_when_there_is_room) {
+  Facts others{.overlaps = false, .asked = true, .others = true};
+  Life life;
+  EXPECT_THAT(does(life, Life::Needed{}, others), IsEmpty());
+  EXPECT_THAT(follows(life, once), IsEmpty());  // it was cancelled meanwhile
+  others.others = false;
+  EXPECT_THAT(follows(life, others), ElementsAre(Do::start));
+}
+
 TEST(Life, a_request_waits_for_the_next_try_of_what_failed) {
   Life life = failed();
   EXPECT_THAT(does(life, Life::Needed{}), IsEmpty());

@@ -159,13 +159,14 @@ void Life::part(const std::string& name) {
 void Life::look(Visits& visits) {
   for (const auto& member : fleet().members()) {
     const auto state = member->instance().state();
+    // Requests that waited may still start it.
+    if (state == mcpivot::Instance::State::stopped && oracle_.expects_stop(member->name()) &&
+        member->instance().stopped_on_request() && member->instance().status().waiting == 0)
+      oracle_.stopped(member->name());
     auto& seen = seen_[member.get()];
     if (seen == state) continue;
     visits.step(std::exchange(seen, state), state);
     judge_era(*member, state);
-    if (state == mcpivot::Instance::State::stopped && member->instance().status().waiting == 0 &&
-        member->instance().trouble().find("stopped on request") != std::string::npos)
-      oracle_.stopped(member->name());
   }
 }
 

@@ -108,9 +108,8 @@ class Oracle final : public Ledger {
   // The configuration is another one: names may mean other servers.
   void reconfigured() { reconfigured_ = clock_.now(); }
   // Somebody had this server stopped: it stays so until it is asked something, or somebody wants it back.
-  void stopped(const std::string& server) {
-    if (stop_wanted_) stopped_.insert(server);
-  }
+  void stopped(const std::string& server) { stopped_.insert(server); }
+  bool expects_stop(const std::string& server) const { return stop_wanted_ && !stopped_.contains(server); }
   void wanted_back() {
     stopped_.clear();
     stop_wanted_ = false;

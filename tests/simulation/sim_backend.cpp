@@ -123,6 +123,7 @@ void SimBackend::kill(const std::string& how) {
 }
 
 void SimBackend::lose_session(bool forgotten) {
+  if (!is_daemon()) return;  // of the time before the configuration made it one
   ending_words_.forgotten = forgotten;
   die(forgotten ? "no longer knows the session" : "is gone");
 }
