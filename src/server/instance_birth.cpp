@@ -404,8 +404,9 @@ void Instance::swap_in(Handshake::Outcome outcome) {
   Supervisor& supervisor = supervisor_for(current_->config());
   const auto [absence, forgotten] = supervisor.on_born();
   const auto file_before = std::exchange(current_file_, std::move(birth->file));
-  const Offer::Change change =
-      offer_.replace(std::move(outcome.initialize_result), std::move(outcome.lists.catalog));
+  std::string no_tools = why_no_tools(outcome.lists.refusals);
+  const Offer::Change change = offer_.replace(std::move(outcome.initialize_result),
+                                              std::move(outcome.lists.catalog), no_tools.empty());
   if (!listened_.empty()) current_->listen(listened_);
   watcher_.on_catalog(*this);
   const bool unchanged = change.diff.empty();
@@ -438,7 +439,7 @@ void Instance::swap_in(Handshake::Outcome outcome) {
       .program = change.first ? std::string() : program_line(file_before, change.version_before),
       .failed_replays = std::move(outcome.failed_replays),
       .checked = birth->checked ? birth->checked->text(shows_values()) : std::string(),
-      .no_tools = why_no_tools(outcome.lists.refusals)};
+      .no_tools = std::move(no_tools)};
   const bool worth_telling =
       news && (change.was_missing || !unchanged || current_->backend().news_if_unchanged());
   const bool differs = birth->checked && !birth->checked->differ.empty();

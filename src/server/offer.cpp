@@ -32,7 +32,7 @@ const FetchedLists::Refusal* Offer::why_worse(const std::vector<FetchedLists::Re
   return found == refusals.end() ? nullptr : &*found;
 }
 
-Offer::Change Offer::replace(std::string initialize_result, Catalog catalog) {
+Offer::Change Offer::replace(std::string initialize_result, Catalog catalog, bool knows_tools) {
   Change change{.diff = compare(catalog_, catalog),
                 .first = known_ != Known::own,
                 .was_guess = known_ == Known::last_run,
@@ -41,6 +41,7 @@ Offer::Change Offer::replace(std::string initialize_result, Catalog catalog) {
   known_ = Known::own;
   initialize_result_ = std::move(initialize_result);
   catalog_ = std::move(catalog);
+  knows_tools_ = knows_tools;
   fetches_ = {};
   return change;
 }
@@ -59,6 +60,7 @@ bool Offer::end_fetch(ListKind kind) {
 bool Offer::update(ListKind kind, std::vector<Item> items) {
   const bool differs = catalog_.list(kind) != items;
   catalog_.list(kind) = std::move(items);
+  knows_tools_ = knows_tools_ || kind == ListKind::tools;
   return differs;
 }
 

@@ -27,7 +27,10 @@ class Offer {
   // Until the server answers, what it offered in its last run is used; perhaps what it offered to another
   // kind of client, if this one sees only the lists. False: nothing is cached.
   bool recall(const StartCache& cache, bool lists_alone = false);
-  void keep(const StartCache& cache) const { cache.save(initialize_result_, catalog_); }
+  // Not without the tools that it refused to list: if it is lazy, nobody could call one to start it.
+  void keep(const StartCache& cache) const {
+    if (knows_tools_) cache.save(initialize_result_, catalog_);
+  }
 
   // Clients may look at the lists at any time, not only after a handshake.
   void open_lists() { lists_open_ = true; }
@@ -45,7 +48,7 @@ class Offer {
     bool was_missing;  // a client got mcpivot's own handshake
     std::string version_before;
   };
-  Change replace(std::string initialize_result, Catalog catalog);
+  Change replace(std::string initialize_result, Catalog catalog, bool knows_tools = true);
   // Whether to tell clients that this list has changed. `news`: they are told about the generation.
   bool announces(const Change& change, ListKind kind, bool news) const {
     return (news || lists_open_) && !change.diff.of(kind).empty();
@@ -67,6 +70,7 @@ class Offer {
   Known known_ = Known::nothing;
   std::string initialize_result_;
   Catalog catalog_;
+  bool knows_tools_ = true;                        // false: it refused to list them
   std::array<Fetch, all_lists.size()> fetches_{};  // of the current generation
   bool told_missing_ = false;                      // a client was told that nothing is known
   bool lists_open_ = false;

@@ -56,6 +56,15 @@ TEST_F(OfferTest, nothing_is_known_before_the_server_has_spoken) {
   EXPECT_FALSE(change.was_missing);
 }
 
+TEST_F(OfferTest, what_lacks_the_tools_that_it_refused_to_list_is_not_for_the_next_run) {
+  offer_.replace(first_version, {}, false);
+  offer_.keep(cache());
+  EXPECT_FALSE(Offer().recall(cache()));
+  offer_.update(ListKind::tools, with_a().list(ListKind::tools));
+  offer_.keep(cache());
+  EXPECT_TRUE(Offer().recall(cache()));
+}
+
 TEST_F(OfferTest, what_the_last_run_offered_is_a_guess_until_the_server_speaks) {
   Offer earlier;
   earlier.replace(first_version, with_a());
