@@ -25,6 +25,7 @@ class Drawing {
         eras_(seed_of(seed, "eras")),
         views_(seed_of(seed, "views")),
         checks_(seed_of(seed, "checks")),
+        stops_(seed_of(seed, "stops")),
         apart_(apart) {
     checked_ = checks_.one_in(2);
     plan_.chance = chance_.next();
@@ -218,6 +219,7 @@ class Drawing {
     if (deed == Deed::crowd && --crowds_ < 0) deed = Deed::call;  // they are long
     switch (deed) {
       case Deed::fleet:
+        if (!apart_ && stops_.one_in(4)) return change_and_stop();
         return add(deed, "-", 0, fleet());
       case Deed::disk:
         return add(deed, "-", chance_.below(3), "");
@@ -298,6 +300,24 @@ class Drawing {
       default:
         return add(deed, "-", 0, "");
     }
+  }
+
+  // What runs by the old configuration takes long to end; meanwhile somebody stops the server, and a client
+  // calls it and doesn't wait.
+  void change_and_stop() {
+    const std::string name = servers[static_cast<std::size_t>(stops_.below(most_servers_))];
+    add(Deed::slow, name, 1, "");
+    add(Deed::call, name, request(), R"(work ,"after":1500)");
+    at_ += stops_.below(5'000);
+    add(Deed::fleet, "-", 0, fleet());
+    at_ += stops_.below(50'000);
+    add(Deed::type, "t0", request(), fmt::format(R"(pivot_restart {{"server":"{}","stop":true}})", name));
+    at_ += stops_.below(100'000);
+    add(Deed::call, name, request(), "work");
+    at_ += 5'000 + stops_.below(100'000);
+    add(Deed::cancel, "-", last_request_, "");
+    if (stops_.one_in(2)) at_ += 1'500'000;
+    add(Deed::slow, name, 0, "");
   }
 
   void births() {
@@ -436,6 +456,7 @@ class Drawing {
   Chance eras_;
   Chance views_;
   Chance checks_;
+  Chance stops_;
   bool checked_ = false;           // some builds are
   std::string speeches_;           // letters, one for each kind of client that comes; empty: legacy ones
   std::string guest_kinds_ = "g";  // the same for guests

@@ -113,7 +113,9 @@ void Oracle::given(int who, const Message& message) {
     // A lone server is asked whatever is for none that is known.
     if (request->asked.server.empty() || (server_called && server_called(request->asked.server) == nullptr)) {
       wanted_back();
-      stop_wanted_ = message.raw.find(R"("stop":true)") != std::string_view::npos;
+      const std::string_view arguments = find_member(message.text(message.params), "arguments");
+      if (find_member(arguments, "stop") == "true")
+        stop_wanted_ = mcpivot::string_value(find_member(arguments, "server"));
     } else {
       stopped_.erase(request->asked.server);
       stopped_.erase(own_name(request->asked.server));

@@ -109,10 +109,12 @@ class Oracle final : public Ledger {
   void reconfigured() { reconfigured_ = clock_.now(); }
   // Somebody had this server stopped: it stays so until it is asked something, or somebody wants it back.
   void stopped(const std::string& server) { stopped_.insert(server); }
-  bool expects_stop(const std::string& server) const { return stop_wanted_ && !stopped_.contains(server); }
+  bool expects_stop(const std::string& server) const {
+    return stop_wanted_ == server && !stopped_.contains(server);
+  }
   void wanted_back() {
     stopped_.clear();
-    stop_wanted_ = false;
+    stop_wanted_.clear();
   }
   void sent_to(const std::string& server, std::string_view line) override;
 
@@ -202,7 +204,7 @@ class Oracle final : public Ledger {
   std::set<std::string> shared_;                     // servers that ever were
   std::map<int, std::set<std::string>> subscribed_;  // who ever was, to what
   std::set<std::string> stopped_;
-  bool stop_wanted_ = false;                         // that is the last of what was asked of mcpivot itself
+  std::string stop_wanted_;  // of this server: that is the last of what was asked of mcpivot itself
   std::map<std::string, mcpivot::Clock::Time> due_;  // when servers must have been started again
   std::map<std::string, int> starts_;
   std::set<std::string> refused_era_;                    // servers whose last process did
