@@ -108,7 +108,9 @@ Engine::Engine(const Options& options, Guard& guard, OnSignal on_signal,
       reload_signal_(loop_, SIGHUP),
       burst_(loop_) {
   return_large_blocks_to_the_system();
-  world_.sign_ins().on_signed_in([this](const std::string& server) { gateway_.look_again(server); });
+  world_.sign_ins().on_over([this](const std::string& server, const std::string& trouble) {
+    gateway_.sign_in_over(server, trouble);
+  });
   clients_.observe(message_log_, world_.timers(), log_enabled(LogLevel::trace));
   journal_.configure(loaded_.gateway);
 }
@@ -185,7 +187,8 @@ void Engine::configuration_changed() {
   const LoadedConfig loaded = configuration();
   if (!loaded.has_errors()) {
     journal_.configure(loaded.gateway);
-    return gateway_.configure(loaded.gateway);
+    gateway_.configure(loaded.gateway);
+    return world_.sign_ins().keep_only(loaded.gateway.servers);
   }
   gateway_.set_trouble(loaded.gateway.trouble);
   if (options_.serve) return;  // clients aren't told; it is in the log

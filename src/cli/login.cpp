@@ -98,8 +98,10 @@ class Pasted {
   }
   void take(const std::string& line) {
     if (line.empty() || runner_.paste(line)) return;
-    say(fmt::format("That isn't the address that the browser was sent to: it begins with {}?",
-                    runner_.pending().redirect_uri));
+    const std::string& end = runner_.pending().redirect_uri;
+    say(end.empty()
+            ? "There is nothing to paste yet: wait for the address to open."
+            : fmt::format("That isn't the address that the browser was sent to: it begins with {}?", end));
     std::fflush(stdout);
   }
 
@@ -108,11 +110,13 @@ class Pasted {
   std::string text_;
 };
 
-void show(const PendingSignIn& pending) {
+void show(const PendingSignIn& pending, bool browser_is_open) {
   say(fmt::format(
-      "Open this address in a browser and sign in:\n\n  {}\n\n"
+      "{}:\n\n  {}\n\n"
       "If the browser is on another machine, it ends at an address that begins with\n{} and can't be "
       "opened there. Paste that address here:",
+      browser_is_open ? "Sign in on the page that your browser shows. If it shows none, open this address"
+                      : "Open this address in a browser and sign in",
       pending.url, pending.redirect_uri));
   std::fflush(stdout);
 }
@@ -151,7 +155,9 @@ int login_command(const LoginCommand& command) {
                     complain(answer.error());
                     return loop.stop();
                   }
-                  runner->login(parse_challenge(answer->www_authenticate), answer->from, show, done);
+                  runner->login(
+                      parse_challenge(answer->www_authenticate), answer->from,
+                      [&](const PendingSignIn& pending) { show(pending, runner->browser_is_open()); }, done);
                 });
   loop.run();
   loop.restart();

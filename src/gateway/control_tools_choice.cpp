@@ -198,10 +198,12 @@ std::string ControlTools::hint_to_search() const {
 }
 
 std::string ControlTools::words_of_starts() const {
-  const std::vector<std::string> names = fleet_.starting();
-  if (names.empty()) return {};
-  return fmt::format(". Still starting, so their tools aren't known yet: {}. Try again in a moment",
-                     list_of(names));
+  std::string words;
+  if (const std::vector<std::string> names = fleet_.starting(); !names.empty())
+    words = fmt::format(". Still starting, so their tools aren't known yet: {}. Try again in a moment",
+                        list_of(names));
+  for (const std::string& refusing : fleet_.refusing()) words += ". " + refusing;
+  return words;
 }
 
 }  // namespace mcpivot

@@ -172,6 +172,14 @@ std::vector<std::string> Desk::starting() const {
   return names;
 }
 
+std::vector<std::string> Desk::refusing() const {
+  std::vector<std::string> words;
+  for (const auto& member : members_)
+    if (member->instance().refuses_us())
+      words.push_back(fmt::format("\"{}\" can't be used: {}", member->name(), member->instance().trouble()));
+  return words;
+}
+
 // Activating a server asks for what it offers; a search asks all of them.
 std::vector<std::string> Desk::starting_for(const Message& call, const std::string& tool) {
   if (presentation_.client_waits) return {};

@@ -76,11 +76,11 @@ void Gateway::reload(const std::string& reason) {
   for (const ServerEntry& entry : config_.servers) servers_.at(entry.server.name)->reload(reason);
 }
 
-void Gateway::look_again(const std::string& server) {
+void Gateway::sign_in_over(const std::string& server, const std::string& trouble) {
   const auto found = servers_.find(server);
   if (found == servers_.end()) return;
   const std::vector<Instance*> all = found->second->instances();
-  for (Instance* const instance : all) instance->retry_refused();
+  for (Instance* const instance : all) instance->sign_in_over(trouble);
 }
 
 void Gateway::configure(const GatewayConfig& config) {

@@ -38,8 +38,8 @@ class Gateway {
 
   // Starts a new generation of every server, because somebody outside wants it.
   void reload(const std::string& reason);
-  // Somebody signed in to this server: where it said no, it is asked again.
-  void look_again(const std::string& server);
+  // A sign-in to this server is over: where it said no, it is asked again. `trouble`: it failed.
+  void sign_in_over(const std::string& server, const std::string& trouble);
   // The configuration has changed: servers are added, removed and changed, each on its own.
   void configure(const GatewayConfig& config);
   // The edited configuration has errors, which this line describes: nothing is done.

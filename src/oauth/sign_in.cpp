@@ -1,12 +1,15 @@
 #include "oauth/sign_in.h"
 
 #include <fmt/format.h>
+#include <openssl/crypto.h>
 
 #include <algorithm>
 #include <charconv>
 
 #include "base/base64.h"
 #include "base/hash.h"
+#include "base/utf8.h"
+#include "link/proxy.h"
 
 namespace mcpivot {
 namespace {
@@ -36,6 +39,27 @@ bool includes(const Scopes& all, const Scopes& some) {
 
 std::string with_query(const std::string& url, const FormFields& fields) {
   return url + (url.find('?') == std::string::npos ? "?" : "&") + form_text(fields);
+}
+
+bool is_secret(const std::optional<std::string>& text, const std::string& secret) {
+  return text && text->size() == secret.size() &&
+         CRYPTO_memcmp(text->data(), secret.data(), secret.size()) == 0;
+}
+
+// Why a browser shouldn't go there; empty: it may. Where it ends up we can't check, but an address that is
+// written as a number says it.
+std::string fault_in_page(const std::string& endpoint, const AddressRule& allowed) {
+  const auto url = parse_url(endpoint);
+  if (!url) return url.error();
+  boost::system::error_code error;
+  auto address = boost::asio::ip::make_address(url->host, error);
+  if (error && is_loopback(url->host))
+    address = boost::asio::ip::address_v4::loopback();
+  else if (error)
+    return {};
+  if (allowed.allows(kind_of(address))) return {};
+  return fmt::format("its sign-in page is at {}, {}, where the server itself isn't", url->host,
+                     name_of(kind_of(address)));
 }
 
 }  // namespace
@@ -119,6 +143,10 @@ void SignIn::on_turn(const Turn& event) {
 // --- discovery ---------------------------------------------------------------------------------------------
 
 void SignIn::discover() {
+  if (!config_.server.tls && !is_loopback(config_.server.host))
+    return fail(fmt::format("a token would travel in the clear, because {} isn't an https:// address",
+                            config_.server.shown()),
+                !wanted_.challenge.resource_metadata.empty());
   places_ = resource_metadata_places(config_.server, wanted_.challenge.resource_metadata);
   state_ = State::finding_resource;
   next_place();
@@ -200,6 +228,8 @@ void SignIn::on_issuer(const Fetched& event) {
     return fail(fmt::format("the metadata of its authorization server {} can't be used: {}", issuer_,
                             metadata.error()),
                 !issuer_guessed_);
+  if (const std::string fault = fault_in_page(metadata->authorization_endpoint, addresses()); !fault.empty())
+    return fail(fmt::format("the metadata of its authorization server {} can't be used: {}", issuer_, fault));
   if (record_.issuer.issuer != metadata->issuer) record_ = {.server = record_.server};
   record_.issuer = std::move(*metadata);
   record_.resource = resource_;
@@ -239,7 +269,7 @@ void SignIn::on_refreshed(const Fetched& event) {
 
 void SignIn::authorize() {
   if (!config_.may_ask)
-    return fail(fmt::format("whoever runs mcpivot must sign in: mcpivot login {}", config_.login));
+    return fail(fmt::format("run `mcpivot login {}` on the machine that mcpivot runs on", config_.login));
   if (!configured_client(config_.client, record_.issuer) && record_.issuer.registration_endpoint.empty() &&
       record_.client.id.empty())
     return fail(
@@ -309,7 +339,7 @@ void SignIn::ask_user() {
 // Anybody on this machine can call there, and any web page can send the user there: so first comes whether it
 // is an answer to our question at all, and then whose. Until that is known, nothing of it is shown.
 void SignIn::on_redirected(const Redirected& event) {
-  if (state_ != State::waiting || only_field(event.fields, "state") != state_text_)
+  if (state_ != State::waiting || !is_secret(only_field(event.fields, "state"), state_text_))
     return do_(Reply{.ok = false, .text = "This isn't an answer to a sign-in that mcpivot waits for."});
   const bool says = std::ranges::any_of(event.fields, [](const auto& field) { return field.first == "iss"; });
   const auto issuer = only_field(event.fields, "iss");
@@ -319,8 +349,8 @@ void SignIn::on_redirected(const Redirected& event) {
         "mcpivot did not use it");
   if (const auto error = only_field(event.fields, "error")) {
     const std::string more = only_field(event.fields, "error_description").value_or("");
-    return fail(fmt::format("the sign-in was refused: {}{}{}", error->substr(0, 100),
-                            more.empty() ? "" : ": ", more.substr(0, 200)));
+    return fail(fmt::format("the sign-in was refused: {}{}{}", shown_text(*error, 100),
+                            more.empty() ? "" : ": ", shown_text(more, 200)));
   }
   const auto code = only_field(event.fields, "code");
   if (!code || code->empty()) return fail("the answer to the sign-in has no code");
@@ -353,8 +383,13 @@ void SignIn::keep(GrantedTokens tokens) {
   do_(Save{record_});
 }
 
+// Nobody may send us to an address less public than the server's own.
+AddressRule SignIn::addresses() const {
+  return AddressRule::named_by(wanted_.server.value_or(AddressKind::open));
+}
+
 void SignIn::fetch(FetchRequest request, State next) {
-  request.addresses = AddressRule::named_by(wanted_.server.value_or(AddressKind::open));
+  request.addresses = addresses();
   state_ = next;
   do_(Fetch{std::move(request)});
 }

@@ -149,6 +149,7 @@ class SignIn {
   void authorize();
   void ask_user();
   void keep(GrantedTokens tokens);
+  AddressRule addresses() const;
   void fetch(FetchRequest request, State next);
   void next_place();
   void finish();

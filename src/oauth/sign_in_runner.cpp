@@ -67,6 +67,8 @@ bool SignInRunner::concerns(const Rejection& rejection) const {
 }
 
 void SignInRunner::rejected(const Rejection& rejection, Then then) {
+  if (closed_)
+    return boost::asio::post(loop_, [then = std::move(then)] { then(std::unexpected(Refusal{})); });
   waiting_.push_back(std::move(then));
   if (!pending_.url.empty()) tell_later();
   look_at_record();
@@ -119,6 +121,9 @@ void SignInRunner::tell_later() {
 }
 
 Authorizer::Refusal SignInRunner::to_open() const {
+  // Another process asks its user, who isn't one of our clients.
+  if (!options_.sign_in.may_ask)
+    return {"the server wants a sign-in, and whoever runs mcpivot is signing in now; try again in a moment"};
   return {fmt::format("the server wants you to sign in: open {} in a browser (or run `{}`), then call again",
                       pending_.url, options_.login)};
 }
@@ -166,7 +171,7 @@ void SignInRunner::run(SignIn::Effect& effect) {
   if (const auto* const shown = std::get_if<SignIn::Show>(&effect)) return show(shown->pending, true);
   if (const auto* const save = std::get_if<SignIn::Save>(&effect)) {
     if (const auto written = store_.write(save->record); !written)
-      log_warn("{}: {}", options_.sign_in.name, written.error());
+      log_warn("{}: {}", options_.sign_in.name, unsaved_ = written.error());
     stamp_ = store_.stamp();
     return;
   }
@@ -180,7 +185,14 @@ void SignInRunner::run(SignIn::Effect& effect) {
     look_timer_.cancel();
     looking_ = false;
     tell({});
-    if (auto then = std::exchange(login_, nullptr)) then({});
+    // Who signs in only for others needs the file.
+    const std::string unsaved = std::exchange(unsaved_, {});
+    if (auto then = std::exchange(login_, nullptr)) {
+      if (unsaved.empty())
+        then({});
+      else
+        then(std::unexpected(Refusal{unsaved}));
+    }
     announce_token();
     return;
   }
@@ -192,6 +204,7 @@ void SignInRunner::run(SignIn::Effect& effect) {
   const Refusal refusal{failure.is_offered ? fmt::format("{}: {}", how, failure.words) : std::string()};
   tell(std::unexpected(refusal));
   if (auto then = std::exchange(login_, nullptr)) then(std::unexpected(Refusal{failure.words}));
+  if (std::exchange(shown_, false)) tell_over(failure.words);
   if (failure.is_offered) look_at_record_later();
 }
 
@@ -231,6 +244,7 @@ void SignInRunner::open(const SignIn::Open& wanted) {
 // `ours`: we ask the user; else another process does, and has opened a browser if there is one.
 void SignInRunner::show(const PendingSignIn& pending, bool ours) {
   pending_ = pending;
+  shown_ = true;
   browser_open_ = false;
   if (ours) {
     store_.announce(pending);
@@ -276,8 +290,12 @@ void SignInRunner::look_at_record() {
 }
 
 void SignInRunner::announce_token() {
-  if (std::exchange(announced_, machine_.token()) != machine_.token() && signed_in_)
-    boost::asio::post(loop_, signed_in_);
+  shown_ = false;
+  if (std::exchange(announced_, machine_.token()) != machine_.token()) tell_over({});
+}
+
+void SignInRunner::tell_over(const std::string& trouble) {
+  if (over_) boost::asio::post(loop_, [over = over_, trouble] { over(trouble); });
 }
 
 std::string SignInRunner::describe() const {

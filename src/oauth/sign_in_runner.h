@@ -45,8 +45,9 @@ class SignInRunner final : public Authorizer, public std::enable_shared_from_thi
   void rejected(const Rejection& rejection, Then then) override;
   void accepted(const std::string& token) override;
 
-  // There is a new token, by whomever.
-  void on_signed_in(std::function<void()> then) { signed_in_ = std::move(then); }
+  // There is a new token, by whomever (`trouble` is empty); or a sign-in that users were shown has failed.
+  using OnOver = std::function<void(const std::string& trouble)>;
+  void on_over(OnOver then) { over_ = std::move(then); }
 
   // For `mcpivot login`: the user wants to, now. `on_show` gets what to open, each time that it changes.
   void login(const Challenge& challenge, std::optional<AddressKind> server,
@@ -56,8 +57,12 @@ class SignInRunner final : public Authorizer, public std::enable_shared_from_thi
 
   // In a line, for people: signed in as whom and until when, or not. Empty: nothing is known of a sign-in.
   std::string describe() const;
+  // What clients may tell their users to open now; empty: nothing.
+  std::string address() const { return options_.sign_in.may_ask ? pending_.url : std::string(); }
   const SignInRecord& record() const { return machine_.record(); }
   const PendingSignIn& pending() const { return pending_; }
+  // We have opened it in the user's browser.
+  bool browser_is_open() const { return browser_open_; }
 
  private:
   void happens(SignIn::Event event);
@@ -71,6 +76,7 @@ class SignInRunner final : public Authorizer, public std::enable_shared_from_thi
   void look_at_record_later();
   void look_at_record();
   void announce_token();
+  void tell_over(const std::string& trouble);
 
   boost::asio::io_context& loop_;
   Options options_;
@@ -84,16 +90,18 @@ class SignInRunner final : public Authorizer, public std::enable_shared_from_thi
   bool running_ = false;
   bool closed_ = false;
   bool browser_open_ = false;
+  bool shown_ = false;    // what to open, since the last end
   bool telling_ = false;  // the timer runs
   bool looking_ = false;
   std::vector<Then> waiting_;
   Then login_;
   std::function<void(const PendingSignIn&)> on_show_;
-  std::function<void()> signed_in_;
+  OnOver over_;
   PendingSignIn pending_;  // ours, or what another process announced
   std::string stamp_;      // of the record
   std::chrono::steady_clock::time_point looked_{};
   std::string trouble_;    // the last one
+  std::string unsaved_;    // why the record couldn't be written
   std::string announced_;  // the token that was told of last
   boost::asio::steady_timer turn_timer_;
   boost::asio::steady_timer tell_timer_;

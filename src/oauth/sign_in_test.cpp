@@ -246,6 +246,50 @@ TEST_F(SigningIn, whoever_the_internet_names_is_reached_on_the_internet_alone) {
   EXPECT_FALSE(did<SignIn::Fetch>()->request.addresses.allows(AddressKind::private_network));
 }
 
+TEST_F(SigningIn, a_page_on_this_machine_is_not_opened_for_a_server_on_the_internet) {
+  for (const char* const page :
+       {"http://127.0.0.1:631/a", "https://localhost/a", "https://[::1]/a", "https://[::ffff:10.0.0.1]/a",
+        "https://169.254.169.254/a", "https://192.168.1.1/"}) {
+    machine_ =
+        SignIn({.name = "app", .server = *parse_url("https://a.example/mcp"), .client = {}}, secrets());
+    happens(SignIn::Wanted{.server = AddressKind::open});
+    turn();
+    answer(R"({"resource":"https://a.example/mcp","authorization_servers":["https://i.example"]})");
+    std::string document = issuer_document();
+    const std::string usual = "https://i.example/a?x=1";
+    document.replace(document.find(usual), usual.size(), page);
+    answer(document);
+    EXPECT_THAT(failure(), HasSubstr("its sign-in page is at")) << page;
+    EXPECT_FALSE(did<SignIn::Open>());
+  }
+}
+
+TEST_F(SigningIn, no_token_travels_in_the_clear) {
+  const SignIn::Config config{.name = "app", .server = *parse_url("http://a.example/mcp"), .client = {}};
+  machine_ = SignIn(config, secrets());
+  happens(SignIn::Wanted{.challenge = parse_challenge(R"(Bearer resource_metadata="https://a.example/x")")});
+  turn({.server = "http://a.example/mcp"});
+  EXPECT_THAT(failure(), HasSubstr("http://a.example/mcp isn't an https:// address"));
+  EXPECT_FALSE(did<SignIn::Fetch>());
+  // One that says nothing of OAuth speaks for itself.
+  machine_ = SignIn(config, secrets());
+  happens(SignIn::Wanted{});
+  turn({.server = "http://a.example/mcp"});
+  ASSERT_TRUE(did<SignIn::Fail>());
+  EXPECT_FALSE(did<SignIn::Fail>()->is_offered);
+}
+
+TEST_F(SigningIn, a_refusal_is_shown_on_one_line_and_in_part) {
+  ask();
+  happens(SignIn::Redirected{{{"error", "access_denied"},
+                              {"error_description", "no\r\nway \xff" + std::string(500, 'x')},
+                              {"state", state_text()}}});
+  EXPECT_THAT(failure(), HasSubstr("access_denied: no"));
+  EXPECT_THAT(failure(), Not(HasSubstr("\n")));
+  EXPECT_THAT(failure(), Not(HasSubstr("\xff")));
+  EXPECT_LT(failure().size(), 300u);
+}
+
 TEST_F(SigningIn, more_scope_is_asked_for_together_with_what_there_was) {
   const SignIn::Wanted wanted{.challenge = parse_challenge(R"(Bearer error="insufficient_scope", scope="w")"),
                               .rejected = "t1"};

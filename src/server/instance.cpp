@@ -56,6 +56,14 @@ Instance::Instance(World& world, Clients& clients, Source& source, InstanceId id
           [this](const WaitingRoom::Waiting& one) {
             refuse_turn(one.asker, one.message.message(), "gave way to another client's");
           }),
+      signing_in_(
+          world.timers(), config.call_timeout,
+          [this](const WaitingRoom::Waiting& overdue) {
+            refuse(overdue.asker, overdue.message.message(),
+                   fmt::format("nobody signed in within {} (--call-timeout)",
+                               duration_text(config_->call_timeout)));
+          },
+          [this](const WaitingRoom::Waiting& one) { refuse_crowded(one.asker, one.message.message()); }),
       daemon_(
           world.timers(), [this](const ConfigRef& kept) { return world_.make_keeper(kept); },
           [this](const DaemonSupervisor::Stopped& stopped) { on_daemon_stopped(stopped); }),
@@ -75,6 +83,7 @@ void Instance::adopt(ServerConfig config) {
   config_ = std::make_shared<const ServerConfig>(std::move(config));
   waiting_.set_patience(config_->queue_timeout);
   turns_.set_patience(config_->call_timeout);
+  signing_in_.set_patience(config_->call_timeout);
   replay_.set_rules(config_->replay);
   if (config_->http.insecure) log_warn("{}: --insecure: anyone can impersonate this daemon", config_->name);
   process_.configure(config_);
@@ -196,6 +205,7 @@ void Instance::forget(ClientId client) {
   }
   waiting_.forget(client);
   turns_.forget(client);
+  signing_in_.forget(client);
   std::erase_if(settled_, [&](const Settling& one) { return one.asker.client == client; });
   for (const auto& generation : {current_.get(), unborn()})
     if (generation != nullptr) generation->forget(client);
@@ -206,6 +216,7 @@ bool Instance::works_for(const std::function<bool(ClientId)>& whom) const {
   const auto works = [&](const auto& generation) { return generation->has_calls_of(whom); };
   return (current_ && works(current_)) || (unborn() != nullptr && works(unborn())) ||
          std::ranges::any_of(leaving_, works) || waiting_.has(whom) || turns_.has(whom) ||
+         signing_in_.has(whom) ||
          std::ranges::any_of(settled_, [&](const Settling& one) { return whom(one.asker.client); });
 }
 
@@ -250,6 +261,7 @@ bool Instance::cancel(Asker by, const Message& cancelled) {
     return true;
   auto waited = waiting_.cancel(by, cancelled);
   if (!waited) waited = turns_.cancel(by, cancelled);
+  if (!waited) waited = signing_in_.cancel(by, cancelled);
   if (waited) clients_.withdrawn(*waited, cancelled);
   return waited || cancel_settling(by, cancelled);
 }
@@ -290,6 +302,7 @@ void Instance::on_answer(const Generation::Requests::Request& request, ToClient&
   if (has_stale_headers(request, said) &&
       waiting_.add(request.origin, request.kept.message(), request.sent_before + 1))
     return refetch(ListKind::tools);  // which sends it again
+  if (asks_for_sign_in(request, said)) return count_failure(request);
   replay_.learn(request, said.message);
   std::string remark;
   if (request.known == Method::tools_call) {
@@ -400,7 +413,7 @@ Status Instance::status() const {
     current_->backend().describe(
         [&](std::string_view key, const std::string& value) { status.more.emplace_back(key, value); });
   }
-  status.waiting = waiting_.size() + turns_.size();
+  status.waiting = waiting_.size() + turns_.size() + signing_in_.size();
   status.draining = leaving_.size();
   status.past = past_;
   if (const CheckReport* const held = source_.held()) status.held = held->summary();

@@ -30,6 +30,7 @@
 #include "server/process_supervisor.h"
 #include "server/reload_rounds.h"
 #include "server/replay.h"
+#include "server/sign_in_question.h"
 #include "server/status.h"
 #include "server/verification.h"
 #include "server/waiting_room.h"
@@ -147,14 +148,14 @@ class Instance final : private Generation::Owner {
     const bool on_its_way = life_.is_refused() ? birth_ != nullptr : life_.is<Life::Starting>();
     return !offer_.known() && knows_client() && on_its_way && !failed_lately();
   }
+  // It refused us, and nothing is known about what it offers.
+  bool refuses_us() const { return life_.is_refused() && !offer_.known(); }
   // Somebody wants to know what it offers. One that refused us may accept us by now.
   void look_again() {
-    if (life_.is_refused() && !offer_.known()) happens(Life::Needed{});
+    if (refuses_us()) happens(Life::Needed{});
   }
-  // What it said no to is different now.
-  void retry_refused() {
-    if (life_.is_refused()) happens(Life::Needed{});
-  }
+  // A sign-in that it wanted is over. `trouble`: it failed; empty: what it said no to is different now.
+  void sign_in_over(const std::string& trouble);
   bool knows_client() const { return !replay_.hello.empty(); }
   // Which eras the server accepts, as far as known: from this run, or the last one.
   const Eras& eras() const { return eras_; }
@@ -473,6 +474,9 @@ class Instance final : private Generation::Owner {
   const LostCall* find_lost(const Message& message) const;
   void refuse_lost(Asker asker, const Message& message, const std::string& words) const;
   bool needs_task(const Message& message, std::string_view name) const;
+  bool ask_to_sign_in(Asker asker, const Message& message);
+  bool asks_for_sign_in(const Generation::Requests::Request& request, const ToClient& said);
+  void request_after_sign_in(const ToServer& asked);
   void remember_lost(const Generation& generation, const Death& death);
   enum class Hold : std::uint8_t { if_newer, never };
   void request(ToServer& asked, Hold hold_it);
@@ -520,7 +524,9 @@ class Instance final : private Generation::Owner {
   std::deque<LostCall> lost_calls_;
   std::uint64_t generations_ = 0;
   WaitingRoom waiting_;
-  WaitingRoom turns_;  // of clients that have used up their share
+  WaitingRoom turns_;                // of clients that have used up their share
+  WaitingRoom signing_in_;           // of clients whose users are at it
+  SignInQuestion sign_in_question_;  // that its client was asked last
 
   Life life_;
   struct Happening {

@@ -40,6 +40,7 @@ void Instance::request(ToServer& asked, Hold hold_it) {
   const Asker asker = asked.asker;
   const Message& message = asked.message;
   if (!may_pass(asker, message.known, asked.name)) return refuse_unallowed(asker, message, asked.name);
+  if (follows_sign_in(message)) return request_after_sign_in(asked);
   if (message.known == Method::resources_unsubscribe && is_shared()) return unsubscribe(asker, message);
   if (!leaving_.empty() && (message.known == Method::other || message.request_state))
     if (Generation* keeper = keeper_of(message)) return keeper->request(asked);
@@ -258,8 +259,10 @@ void Instance::release_waiting() {
 
 std::vector<WaitingRoom::Waiting> Instance::take_waiting() {
   std::vector<WaitingRoom::Waiting> all;
-  for (WaitingRoom* const room : {&turns_, &waiting_})
+  for (WaitingRoom* const room : {&turns_, &signing_in_, &waiting_}) {
+    if (room == &signing_in_ && life_.is_refused()) continue;  // that is what these wait for
     for (auto& waiting : room->take_all()) all.push_back(std::move(waiting));
+  }
   return all;
 }
 

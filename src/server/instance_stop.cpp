@@ -109,9 +109,12 @@ void Instance::refuse_waiting(const std::string& why) {
                        sent_before ? "The next request tries again."
                                    : "The request was not sent; the next one tries again.");
   };
-  for (const auto& waiting : take_waiting())
-    if (waiting.is_request())
-      refuse(waiting.asker, waiting.message.message(), words(waiting.sent_before > 0));
+  for (const auto& waiting : take_waiting()) {
+    if (!waiting.is_request()) continue;
+    const Message message = waiting.message.message();
+    if (!tries_again || !ask_to_sign_in(waiting.asker, message))
+      refuse(waiting.asker, message, words(waiting.sent_before > 0));
+  }
 }
 
 // So that no handler runs after whoever is told destroys us.

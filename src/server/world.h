@@ -44,6 +44,8 @@ class World {
   virtual void calls_to_check(const ServerConfig& config, std::function<void(CallsToCheck)> then) = 0;
   // Whether, as whom and until when somebody is signed in to this server; empty: it never wanted that.
   virtual std::string sign_in_of(const ServerConfig&) { return {}; }
+  // What its user is to open in a browser now to sign in to it; empty: nothing, or that isn't for clients.
+  virtual std::string sign_in_address(const ServerConfig&) { return {}; }
   // A text that nobody can guess: 32 letters and digits.
   virtual std::string secret() = 0;
   // Ends every process of this user that runs this program, except us and our ancestors. `done` gets those

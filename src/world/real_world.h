@@ -35,6 +35,7 @@ class RealWorld final : public World {
     calls_reader_.read(config, std::move(then));
   }
   std::string sign_in_of(const ServerConfig& config) override { return sign_ins_.describe(config); }
+  std::string sign_in_address(const ServerConfig& config) override { return sign_ins_.address(config); }
   std::string secret() override;
   void end_processes_running(const FileFacts& program, std::chrono::milliseconds patience,
                              std::function<void(std::vector<pid_t> ended)> done) override;

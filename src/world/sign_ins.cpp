@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <set>
+
 #include "config/credentials.h"
 #include "oauth/browser.h"
 
@@ -47,8 +49,8 @@ std::shared_ptr<SignInRunner> SignIns::of(const ServerConfig& config) {
   if (!known) {
     options->sign_in.may_ask = options->sign_in.may_ask && may_ask_;
     known = std::make_shared<SignInRunner>(loop_, std::move(*options));
-    known->on_signed_in([this, name = config.name] {
-      if (then_) then_(name);
+    known->on_over([this, name = config.name](const std::string& trouble) {
+      if (then_) then_(name, trouble);
     });
   }
   return known;
@@ -57,6 +59,21 @@ std::shared_ptr<SignInRunner> SignIns::of(const ServerConfig& config) {
 std::string SignIns::describe(const ServerConfig& config) {
   const auto found = all_.find(key_of(config));
   return found == all_.end() ? std::string() : found->second->describe();
+}
+
+std::string SignIns::address(const ServerConfig& config) {
+  const auto found = all_.find(key_of(config));
+  return found == all_.end() ? std::string() : found->second->address();
+}
+
+void SignIns::keep_only(const std::vector<ServerEntry>& servers) {
+  std::set<std::string> keys;
+  for (const ServerEntry& entry : servers) keys.insert(key_of(entry.server));
+  std::erase_if(all_, [&](const auto& known) {
+    if (keys.contains(known.first)) return false;
+    known.second->close();
+    return true;
+  });
 }
 
 }  // namespace mcpivot

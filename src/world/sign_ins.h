@@ -9,8 +9,9 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <vector>
 
-#include "config/server_config.h"
+#include "config/config.h"
 #include "oauth/sign_in_runner.h"
 
 namespace mcpivot {
@@ -26,14 +27,20 @@ class SignIns {
   std::shared_ptr<SignInRunner> of(const ServerConfig& config);
   // In a line, for people; empty: there is nothing to tell.
   std::string describe(const ServerConfig& config);
+  // What the user is to open now to sign in; empty: nothing, or it isn't for clients to know.
+  std::string address(const ServerConfig& config);
   // No user is there to be asked.
   void never_ask() { may_ask_ = false; }
-  // Called from the event loop with the name of a server that somebody signed in to.
-  void on_signed_in(std::function<void(const std::string& server)> then) { then_ = std::move(then); }
+  // Called from the event loop when somebody has signed in to a server, or a sign-in that users were shown
+  // has failed: then `trouble` says why.
+  using OnOver = std::function<void(const std::string& server, const std::string& trouble)>;
+  void on_over(OnOver then) { then_ = std::move(then); }
+  // The configuration has changed: sign-ins to other servers end.
+  void keep_only(const std::vector<ServerEntry>& servers);
 
  private:
   boost::asio::io_context& loop_;
-  std::function<void(const std::string&)> then_;
+  OnOver then_;
   std::map<std::string, std::shared_ptr<SignInRunner>> all_;
   bool may_ask_ = true;
 };

@@ -4,110 +4,22 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { chmodSync, existsSync, mkdtempSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, describe, test } from 'node:test';
-import { fileURLToPath } from 'node:url';
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
-import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js';
+import { ElicitationCompleteNotificationSchema } from '@modelcontextprotocol/sdk/types.js';
 import { sign_in } from './lib/browser.mjs';
 import { eventually } from './lib/place.mjs';
-import { Issuer, ProtectedServer } from './lib/protected-server.mjs';
+import { RawPeer } from './lib/raw.mjs';
+import { echo, has_echo, mcpivot, start_all, text_of } from './lib/signing-in.mjs';
 
-const mcpivot = process.env.MCPIVOT;
-const browser = fileURLToPath(new URL('lib/browser.mjs', import.meta.url));
-
-/** A user's home, with a browser or without, and what runs in it. */
-class Home {
-  root = mkdtempSync(join(tmpdir(), 'mcpivot-signin-'));
-  clients = [];
-  printed = '';
-
-  constructor({ browses = true } = {}) {
-    mkdirSync(join(this.root, 'run'), { mode: 0o700 });
-    const script = join(this.root, 'browser');
-    writeFileSync(script, `#!/bin/sh\nexec ${process.execPath} ${browser} "$1"\n`);
-    chmodSync(script, 0o755);
-    this.env = {
-      PATH: process.env.PATH,
-      HOME: this.root,
-      XDG_RUNTIME_DIR: join(this.root, 'run'),
-      LC_ALL: 'C.UTF-8',
-      BROWSER: browses ? script : 'none',
-      BROWSER_LOG: join(this.root, 'tabs'),
-      BROWSER_USER: 'ada',
-      ...(process.env.ASAN_OPTIONS ? { ASAN_OPTIONS: process.env.ASAN_OPTIONS } : {}),
-    };
-  }
-  /** The addresses that were opened in the browser. */
-  get tabs() {
-    const file = join(this.root, 'tabs');
-    return existsSync(file) ? readFileSync(file, 'utf8').trim().split('\n') : [];
-  }
-  async client(...args) {
-    const client = new Client({ name: 'a-client', version: '1' }, { capabilities: {} });
-    const transport = new StdioClientTransport({ command: mcpivot, args, env: this.env, stderr: 'pipe' });
-    transport.stderr.on('data', (text) => (this.printed += text));
-    await client.connect(transport);
-    this.clients.push(client);
-    return client;
-  }
-  /** A command of mcpivot's, and what it printed; `input` may be a function of what it prints. */
-  async run(args, input) {
-    const child = spawn(mcpivot, args, { env: this.env, stdio: ['pipe', 'pipe', 'pipe'] });
-    let out = '';
-    let written = false;
-    for (const stream of [child.stdout, child.stderr])
-      stream.setEncoding('utf8').on('data', async (text) => {
-        out += text;
-        const line = !written && input ? input(out) : undefined;
-        if (!line) return;
-        written = true;
-        child.stdin.end(`${await line}\n`);
-      });
-    if (!input) child.stdin.end();
-    const [code] = await once(child, 'close');
-    this.printed += out;
-    return { code, out };
-  }
-  files(folder = this.root) {
-    return readdirSync(folder, { recursive: true, withFileTypes: true })
-      .filter((entry) => entry.isFile())
-      .map((entry) => join(entry.parentPath, entry.name));
-  }
-  record() {
-    return this.files().find((file) => /oauth\/[0-9a-f]+\.json$/.test(file));
-  }
-  async leave() {
-    for (const client of this.clients) await client.close();
-    rmSync(this.root, { recursive: true, force: true, maxRetries: 5 });
-  }
-}
-
-let issuer, server, home;
-const start = async ({ browses, ...options } = {}) => {
-  issuer = await Issuer.start(options);
-  server = await ProtectedServer.start(issuer, options);
-  home = new Home({ browses });
-};
+let issuer, server, home, stop;
+const start = async (options) => ({ issuer, server, home, stop } = await start_all(options));
 afterEach(async () => {
-  await home?.leave();
-  await server?.stop();
-  await issuer?.stop();
-  home = server = issuer = undefined;
+  await stop?.();
+  issuer = server = home = stop = undefined;
 });
-
-const text_of = ({ content = [] }) => content.map(({ text }) => text).join('\n');
-const echo = async (client, text, name = 'echo') => {
-  const result = await client.callTool({ name, arguments: { text } }, undefined, { timeout: 60_000 }).catch(({ message }) => ({
-    isError: true,
-    content: [{ text: message }],
-  }));
-  return { ...result, text: text_of(result) };
-};
-const has_echo = (client) =>
-  eventually(async () => (await client.listTools()).tools.some(({ name }) => name === 'echo'), 'the server offers its tools');
 
 describe('signing in', () => {
   test('a server that says 401 opens the browser, and the call is answered', async () => {
@@ -183,6 +95,138 @@ describe('without a browser', () => {
   });
 });
 
+describe('a client that can open addresses for its user', () => {
+  const capabilities = { elicitation: { url: {} } };
+
+  test('is told in the legacy era what to open, and when that is done', async () => {
+    await start({ browses: false });
+    const client = await home.client(capabilities, '--url', server.url);
+    const done = [];
+    client.setNotificationHandler(ElicitationCompleteNotificationSchema, ({ params }) => done.push(params.elicitationId));
+    const { code, data, text } = await echo(client, 'too early');
+    assert.equal(code, -32042, text);
+    const [{ mode, url, elicitationId, message }] = data.elicitations;
+    assert.equal(mode, 'url');
+    assert.match(message, /wants you to sign in/);
+    assert.deepEqual(done, []);
+    await sign_in(url);
+    await eventually(() => done.includes(elicitationId), 'the client is told');
+    assert.match((await echo(client, 'now')).text, /echo: now/);
+    assert.equal(issuer.counts.authorizations, 1);
+
+    // And when the sign-in is withdrawn in the middle of a session.
+    await issuer.revoke_all();
+    const again = await echo(client, 'signed out');
+    assert.equal(again.code, -32042, again.text);
+    assert.notEqual(again.data.elicitations[0].elicitationId, elicitationId);
+    await sign_in(again.data.elicitations[0].url);
+    await eventually(() => done.length === 2, 'the client is told again');
+    assert.match((await echo(client, 'again')).text, /echo: again/);
+  });
+
+  const _meta = {
+    'io.modelcontextprotocol/protocolVersion': '2026-07-28',
+    'io.modelcontextprotocol/clientInfo': { name: 'a-client', version: '1' },
+    'io.modelcontextprotocol/clientCapabilities': capabilities,
+  };
+  let client;
+  const modern = () => {
+    const variables = Object.entries(home.env).map(([name, value]) => `${name}=${value}`);
+    client = new RawPeer(['env', '-i', ...variables, mcpivot, '--front', 'modern', '--url', server.url]);
+  };
+  const ask = async (id, more = {}) => {
+    const params = { name: 'echo', arguments: { text: `call ${id}` }, _meta, ...more };
+    return JSON.parse(await client.ask(JSON.stringify({ jsonrpc: '2.0', id, method: 'tools/call', params })));
+  };
+  const answered = ({ result }, action) => ({ requestState: result.requestState, inputResponses: { sign_in: { action } } });
+  afterEach(() => client?.close());
+
+  test('is asked in the modern era, and its call goes on when its user has signed in', async () => {
+    await start({ browses: false });
+    modern();
+    const first = await ask(1);
+    assert.equal(first.result.resultType, 'input_required', JSON.stringify(first));
+    const { method, params } = first.result.inputRequests.sign_in;
+    assert.equal(method, 'elicitation/create');
+    assert.equal(params.mode, 'url');
+    const waiting = [ask(2, answered(first, 'accept')), ask(3, answered(first, 'accept'))];
+    await sign_in(params.url);
+    const results = await Promise.all(waiting);
+    assert.deepEqual(results.map(({ result }) => text_of(result).split('\n').at(-1)), ['echo: call 2', 'echo: call 3']);
+    // What the client said to mcpivot isn't for the server.
+    const seen = server.calls.map(({ params }) => Object.keys(params).sort());
+    assert.deepEqual(seen, [['_meta', 'arguments', 'name'], ['_meta', 'arguments', 'name']]);
+    assert.equal(issuer.counts.authorizations, 1);
+  });
+
+  test('and told when its user does not want to, or is refused', async () => {
+    await start({ browses: false });
+    modern();
+    const first = await ask(1);
+    const declined = await ask(2, answered(first, 'decline'));
+    assert.ok(declined.result.isError);
+    assert.match(text_of(declined.result), /did not agree/);
+    const { url } = first.result.inputRequests.sign_in.params;
+    const waiting = ask(3, answered(first, 'accept'));
+    const { searchParams } = new URL(url);
+    const page = new URL(searchParams.get('redirect_uri'));
+    page.search = new URLSearchParams({ error: 'access_denied', state: searchParams.get('state'), iss: issuer.url });
+    await fetch(page);
+    const refused = await waiting;
+    assert.ok(refused.result.isError);
+    assert.match(text_of(refused.result), /the sign-in failed: the sign-in was refused: access_denied/);
+    assert.equal(server.calls.length, 0);
+  });
+});
+
+describe('who is signed in', () => {
+  const login = () =>
+    home.run(['login', server.url], (printed) => {
+      const [, url] = /^ {2}(http\S+)$/m.exec(printed) ?? [];
+      return url && sign_in(url, 'ada', true).then((page) => String(page.url));
+    });
+
+  test('status, doctor and the model are told as whom and until when, and that nobody is after logout', async () => {
+    await start({ browses: false });
+    const config = join(home.root, 'mcpivot.json');
+    writeFileSync(config, JSON.stringify({ mcpServers: { tracker: { url: server.url } } }));
+    assert.equal((await login()).code, 0);
+    const client = await home.client('--config', config);
+    await eventually(async () => (await client.listTools()).tools.some(({ name }) => name === 'echo'), 'it works');
+    const until = /signed in (as \S+ )?at http:\S+; token valid until \d{4}-\d\d-\d\d \d\d:\d\d:\d\d UTC, then refreshed/;
+    const told = async () => [
+      text_of(await client.callTool({ name: 'pivot_status', arguments: {} })),
+      (await home.run(['status', 'tracker'])).out,
+      (await home.run(['doctor', config])).out,
+    ];
+    for (const text of await told()) assert.match(text, until);
+    const { code, out } = await home.run(['logout', 'tracker', '--config', config]);
+    assert.equal(code, 0, out);
+    assert.match(out, /tracker: signed out; its tokens are no longer on this machine/);
+    assert.match((await home.run(['logout', 'tracker', '--config', config])).out, /signed out already/);
+    // The running one notices within a second, and its next call asks.
+    const { text } = await eventually(async () => {
+      const answer = await echo(client, 'hello');
+      return answer.isError && answer;
+    }, 'the token is no longer used');
+    assert.match(text, /wants you to sign in: open http\S+ in a browser \(or run `mcpivot login tracker`\)/);
+    for (const text of (await told()).slice(1)) assert.doesNotMatch(text, until);
+    assert.equal(issuer.counts.registrations, 1);
+  });
+
+  test('a server that was never signed in to says how, in a fleet too', async () => {
+    await start({ browses: false });
+    const config = join(home.root, 'mcpivot.json');
+    const servers = { tracker: { url: server.url, active: true }, other: { command: 'sleep', args: ['60'] } };
+    writeFileSync(config, JSON.stringify({ mcpServers: servers }));
+    const client = await home.client('--config', config);
+    const status = () => client.callTool({ name: 'pivot_status', arguments: { server: 'tracker' } }).then(text_of);
+    await eventually(async () => /mcpivot login tracker/.test(await status()), 'the status says how');
+    const { text } = await echo(client, 'hello', 'tracker__echo');
+    assert.match(text, /mcpivot login tracker/);
+  });
+});
+
 test('a configured Authorization header wins: no sign-in starts', async () => {
   await start();
   const client = await home.client('--url', server.url, '--header', 'Authorization: Bearer wrong');
@@ -200,16 +244,6 @@ test('more scope is asked for when a tool needs it', async () => {
   assert.match((await echo(client, 'x', 'write')).text, /write: x/);
   assert.equal(home.tabs.length, 2);
   assert.match(home.tabs[1], /scope=mcp%3Aread%20mcp%3Awrite/);
-});
-
-test('metadata that names a link-local address is not followed', async () => {
-  await start();
-  server.metadata.authorization_servers = ['https://169.254.169.254'];
-  const client = await home.client('--url', server.url);
-  const { isError, text } = await echo(client, 'hello');
-  assert.ok(isError);
-  assert.match(text, /169\.254\.169\.254: it is a link-local address/);
-  assert.equal(home.tabs.length, 0);
 });
 
 test('under serve a client sees no address, and the operator signs in', async () => {
@@ -231,22 +265,5 @@ test('under serve a client sees no address, and the operator signs in', async ()
   } finally {
     gate.kill('SIGKILL');
     await once(gate, 'close');
-  }
-});
-
-test('no token is anywhere but in its file', async () => {
-  await start();
-  const client = await home.client('--url', server.url, '--log-level', 'trace');
-  await has_echo(client);
-  issuer.expire_tokens();
-  const { text } = await echo(client, 'hello');
-  const status = text_of(await client.callTool({ name: 'pivot_status', arguments: {} }));
-  assert.match(status, /signed in/);
-  assert.ok(issuer.secrets.size >= 4);
-  const record = home.record();
-  for (const secret of issuer.secrets) {
-    for (const seen of [text, status, home.printed]) assert.ok(!seen.includes(secret), 'a token was shown');
-    for (const file of home.files())
-      if (file !== record) assert.ok(!readFileSync(file, 'utf8').includes(secret), `there is a token in ${file}`);
   }
 });

@@ -21,6 +21,9 @@ async function close(server) {
 export class Issuer {
   /** How often each of these happened. */
   counts = { registrations: 0, authorizations: 0, refreshes: 0, failed_refreshes: 0, tokens: 0 };
+  /** What it was asked for, whether it answers or not; and what answers instead of it, if that returns true. */
+  requests = [];
+  instead;
   /** What it handed out: none of it may be seen anywhere else. */
   secrets = new Set();
   #server;
@@ -68,7 +71,9 @@ export class Issuer {
     return issuer;
   }
   #handle(request, response) {
+    this.requests.push(`${request.method} ${request.url.split('?')[0]}`);
     if (this.down) return response.writeHead(503).end();
+    if (this.instead?.(request, response)) return undefined;
     return this.provider.callback()(request, response);
   }
 
@@ -93,6 +98,10 @@ export class Issuer {
 
 export class ProtectedServer {
   requests = [];
+  /** Answers instead of it, if that returns true. */
+  instead;
+  /** The calls that it took. */
+  calls = [];
   #server;
   #sessions = new Map();
 
@@ -108,6 +117,7 @@ export class ProtectedServer {
   }
 
   async #handle(request, response) {
+    if (this.instead?.(request, response)) return undefined;
     const path = new URL(request.url, this.origin).pathname;
     if (path === '/.well-known/oauth-protected-resource/mcp')
       return response.writeHead(200, { 'Content-Type': 'application/json' }).end(JSON.stringify(this.metadata));
@@ -123,9 +133,10 @@ export class ProtectedServer {
       const header = this.challenge ? `Bearer ${[...more, metadata].join(', ')}` : 'Bearer';
       response.writeHead(status, { 'WWW-Authenticate': header }).end();
     };
-    if (!token || token.audience !== this.url) return refuse(401, [`scope="${this.scope}"`]);
+    if (!token || token.audience !== this.url || this.rejects) return refuse(401, [`scope="${this.scope}"`]);
     const missing = (body?.method === 'tools/call' ? this.scopes_of(body.params.name) : []).filter((one) => !token.scopes.includes(one));
     if (missing.length > 0) return refuse(403, ['error="insufficient_scope"', `scope="${missing.join(' ')}"`]);
+    if (body?.method === 'tools/call') this.calls.push(body);
     await this.#serve(request, response, body);
   }
 
