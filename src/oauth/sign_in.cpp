@@ -1,5 +1,6 @@
 #include "oauth/sign_in.h"
 
+#include <arpa/inet.h>
 #include <fmt/format.h>
 #include <openssl/crypto.h>
 
@@ -46,20 +47,25 @@ bool is_secret(const std::optional<std::string>& text, const std::string& secret
          CRYPTO_memcmp(text->data(), secret.data(), secret.size()) == 0;
 }
 
-// Why a browser shouldn't go there; empty: it may. Where it ends up we can't check, but an address that is
-// written as a number says it.
+// The address that a browser takes this host for, without asking anybody: "127.1" and "0x7f000001" are
+// written as numbers, too.
+std::optional<boost::asio::ip::address> literal_address(std::string host) {
+  if (host.ends_with('.')) host.pop_back();
+  if (is_loopback(host)) return boost::asio::ip::address_v4::loopback();
+  if (in_addr v4{}; ::inet_aton(host.c_str(), &v4) != 0) return boost::asio::ip::address_v4(ntohl(v4.s_addr));
+  boost::system::error_code error;
+  const auto address = boost::asio::ip::make_address(host, error);
+  return error ? std::nullopt : std::optional(address);
+}
+
+// Why a browser shouldn't go there; empty: it may. Where a name leads to we can't check.
 std::string fault_in_page(const std::string& endpoint, const AddressRule& allowed) {
   const auto url = parse_url(endpoint);
   if (!url) return url.error();
-  boost::system::error_code error;
-  auto address = boost::asio::ip::make_address(url->host, error);
-  if (error && is_loopback(url->host))
-    address = boost::asio::ip::address_v4::loopback();
-  else if (error)
-    return {};
-  if (allowed.allows(kind_of(address))) return {};
+  const auto address = literal_address(url->host);
+  if (!address || allowed.allows(kind_of(*address))) return {};
   return fmt::format("its sign-in page is at {}, {}, where the server itself isn't", url->host,
-                     name_of(kind_of(address)));
+                     name_of(kind_of(*address)));
 }
 
 }  // namespace

@@ -49,7 +49,7 @@ void SignInRunner::close() {
   fetcher_.close();
   listener_.reset();
   store_.end_turn();
-  waiting_.clear();
+  tell(std::unexpected(Refusal{"the sign-in was given up"}));
   login_ = nullptr;
 }
 

@@ -249,7 +249,8 @@ TEST_F(SigningIn, whoever_the_internet_names_is_reached_on_the_internet_alone) {
 TEST_F(SigningIn, a_page_on_this_machine_is_not_opened_for_a_server_on_the_internet) {
   for (const char* const page :
        {"http://127.0.0.1:631/a", "https://localhost/a", "https://[::1]/a", "https://[::ffff:10.0.0.1]/a",
-        "https://169.254.169.254/a", "https://192.168.1.1/"}) {
+        "https://169.254.169.254/a", "https://2130706433/a", "https://0x7f.1/a", "https://127.1/a",
+        "https://localhost./a", "https://192.168.1.1/"}) {
     machine_ =
         SignIn({.name = "app", .server = *parse_url("https://a.example/mcp"), .client = {}}, secrets());
     happens(SignIn::Wanted{.server = AddressKind::open});
@@ -389,6 +390,38 @@ TEST_F(SigningIn, a_client_that_the_user_registered_is_used_as_it_is) {
   happens(SignIn::Redirected{{{"code", "abc"}, {"state", state_text()}}});
   EXPECT_EQ(did<SignIn::Fetch>()->request.headers, "Authorization: Basic bWluZTpzJTNBMQ==\r\n");
   EXPECT_THAT(did<SignIn::Fetch>()->request.body, Not(HasSubstr("client_id")));
+}
+
+TEST_F(SigningIn,
+       a_client_that_describes_itself_is_used_where_the_issuer_takes_such_and_registers_elsewhere) {
+  const SignIn::Config config{.name = "app",
+                              .server = *parse_url("https://a.example/mcp"),
+                              .client = {.metadata_url = "https://me.example/client.json"}};
+  for (const bool takes : {true, false}) {
+    machine_ = SignIn(config, secrets());
+    happens(SignIn::Wanted{});
+    turn();
+    discover(takes ? R"(,"client_id_metadata_document_supported":true)" : "");
+    happens(SignIn::Opened{"http://127.0.0.1:1234/callback"});
+    if (takes) {
+      ASSERT_TRUE(did<SignIn::Show>());
+      EXPECT_EQ(only_field(shown(), "client_id"), "https://me.example/client.json");
+    } else {
+      EXPECT_EQ(fetched_url(), "https://i.example/r");
+    }
+  }
+}
+
+TEST_F(SigningIn, registers_as_a_public_native_client_with_the_one_redirect_address) {
+  happens(SignIn::Wanted{});
+  turn();
+  discover();
+  happens(SignIn::Opened{"http://127.0.0.1:1234/callback"});
+  EXPECT_EQ(
+      did<SignIn::Fetch>()->request.body,
+      R"({"client_name":"mcpivot","application_type":"native","redirect_uris":["http://127.0.0.1:1234/callback"],)"
+      R"("grant_types":["authorization_code","refresh_token"],"response_types":["code"],)"
+      R"("token_endpoint_auth_method":"none"})");
 }
 
 TEST_F(SigningIn, offline_access_is_asked_for_where_the_issuer_has_it) {

@@ -134,10 +134,11 @@ describe('a client that can open addresses for its user', () => {
     const variables = Object.entries(home.env).map(([name, value]) => `${name}=${value}`);
     client = new RawPeer(['env', '-i', ...variables, mcpivot, '--front', 'modern', '--url', server.url]);
   };
-  const ask = async (id, more = {}) => {
+  const line = (id, more) => {
     const params = { name: 'echo', arguments: { text: `call ${id}` }, _meta, ...more };
-    return JSON.parse(await client.ask(JSON.stringify({ jsonrpc: '2.0', id, method: 'tools/call', params })));
+    return JSON.stringify({ jsonrpc: '2.0', id, method: 'tools/call', params });
   };
+  const ask = async (id, more = {}) => JSON.parse(await client.ask(line(id, more)));
   const answered = ({ result }, action) => ({ requestState: result.requestState, inputResponses: { sign_in: { action } } });
   afterEach(() => client?.close());
 
@@ -157,6 +158,19 @@ describe('a client that can open addresses for its user', () => {
     const seen = server.calls.map(({ params }) => Object.keys(params).sort());
     assert.deepEqual(seen, [['_meta', 'arguments', 'name'], ['_meta', 'arguments', 'name']]);
     assert.equal(issuer.counts.authorizations, 1);
+  });
+
+  test('and what it cancels meanwhile is not called', async () => {
+    await start({ browses: false });
+    modern();
+    const first = await ask(1);
+    client.send(line(2, answered(first, 'accept')));
+    const kept = ask(3, answered(first, 'accept'));
+    client.send(JSON.stringify({ jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId: 2, _meta } }));
+    await sign_in(first.result.inputRequests.sign_in.params.url);
+    assert.match(text_of((await kept).result), /echo: call 3/);
+    assert.deepEqual(server.calls.map(({ params }) => params.arguments.text), ['call 3']);
+    assert.deepEqual(client.answers('2'), []);
   });
 
   test('and told when its user does not want to, or is refused', async () => {
