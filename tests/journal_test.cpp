@@ -82,7 +82,7 @@ TEST(Journal, lists_calls_the_newest_last_and_shows_all_of_one) {
   const Outcome shown = journal(client, {"show", id});
   EXPECT_EQ(shown.exit_code, 0);
   EXPECT_THAT(shown.out, AllOf(HasSubstr("client → mcpivot"), HasSubstr("mcpivot → fake_server"),
-                               HasSubstr("fake_server → mcpivot"), HasSubstr("as it came, but for ids"),
+                               HasSubstr("fake_server → mcpivot"), HasSubstr("unchanged, except for ids"),
                                HasSubstr(R"("arguments": {"text": "first words"})")));
 }
 
@@ -193,6 +193,42 @@ TEST(Journal, follows_and_keeps_nobody_from_writing) {
   ASSERT_TRUE(read_until("later")) << seen;
   follower.signal(SIGINT);
   EXPECT_TRUE(follower.wait_exit(soon()));
+}
+
+// It has the file open only while it reads, so that others can write, copy and delete it.
+TEST(Journal, follows_without_holding_the_file_open) {
+  Client client({.options = {"--journal"}});
+  client.initialize();
+  client.call_text("echo", {{"text", "early"}});
+  ASSERT_TRUE(wait_for_calls(client, 1));
+  Child follower({mcpivot_binary(), "journal", "-f"}, private_folders(client.directory()),
+                 client.directory());
+  while (const auto line = follower.read_line(soon()))
+    if (line->find("early") != std::string::npos) break;
+  const auto holds_it = [&] {
+    std::error_code none;
+    for (const auto& open : fs::directory_iterator("/proc/" + std::to_string(follower.pid()) + "/fd", none))
+      if (fs::read_symlink(open.path(), none).string().find("/journal/") != std::string::npos) return true;
+    return false;
+  };
+  EXPECT_TRUE(wait_until([&] { return !holds_it(); }, soon()));
+  for (int i = 0; i < 100; ++i) EXPECT_FALSE(holds_it());
+  follower.signal(SIGINT);
+  EXPECT_TRUE(follower.wait_exit(soon()));
+}
+
+TEST(Journal, knows_the_names_of_clients_that_were_there_before_it) {
+  Client client;
+  client.initialize();
+  const std::string name =
+      text(json::parse(run_mcpivot({"status", "--json"}, client.directory()).out).at(0), "client");
+  ASSERT_FALSE(name.empty());
+  journal(client, {"on"});
+  client.call_text("echo", {{"text", "mine"}});
+  run_mcpivot({"call", "echo", "text=from a terminal"}, client.directory());
+  ASSERT_TRUE(wait_for_calls(client, 2));
+  EXPECT_EQ(text(calls(client).at(0), "client"), name);
+  EXPECT_EQ(text(calls(client).at(1), "client"), "terminal");
 }
 
 TEST(Journal, counts_by_tool) {

@@ -4,6 +4,7 @@
 
 #include <fstream>
 
+#include "era_questions.h"
 #include "lives.h"
 
 namespace harness {
@@ -79,7 +80,7 @@ TEST(ReplayCommand, makes_only_safe_calls_unless_it_is_told_otherwise) {
               AllOf(HasSubstr("no call was compared"), HasSubstr("2 left out"), HasSubstr("cwd, env")));
   const Outcome unsafe = folder.replay({"--unsafe"});
   EXPECT_EQ(unsafe.exit_code, 1);
-  EXPECT_THAT(unsafe.err, HasSubstr("--unsafe: every recorded call is made"));
+  EXPECT_THAT(unsafe.err, HasSubstr("--unsafe: repeating every recorded call"));
   const Outcome listed = folder.replay({"--safe", "env"});
   EXPECT_THAT(listed.out, AllOf(HasSubstr("of 1 calls answer the same"), HasSubstr("1 left out")));
 }
@@ -94,6 +95,62 @@ TEST(ReplayCommand, gives_the_recorded_client_s_answers_to_the_server_s_question
   folder.keep({call});
   const Outcome outcome = folder.replay({"--safe", "ask"});
   EXPECT_EQ(outcome.exit_code, 0) << outcome.out << outcome.err;
+}
+
+// A modern server asks by an answer, and is called again with what it wants to know.
+void expect_rounds_can_be_replayed(Era era) {
+  using namespace questions;
+  Client client({.options = {"--journal"}, .server = {"--era", "modern"}});
+  greet(client, era);
+  const json::object arguments = rounds({round_of(form, "s1"), round_of(roots, "s2")});
+  if (era == Era::legacy) {
+    const auto id = client.send_call("require", arguments);
+    client.answer(client.expect_request("elicitation/create"), accepted());
+    client.answer(client.expect_request("roots/list"), {{"roots", json::array()}});
+    client.await(id);
+  } else {
+    json::object params = call_of("require", arguments);
+    for (const json::value& answer : {json::value(accepted()), json::value({{"roots", json::array()}})}) {
+      const json::object asks = client.request("tools/call", params);
+      ASSERT_TRUE(wants_input(asks)) << json::serialize(asks);
+      params["inputResponses"] = {{only_key(asks), answer}};
+      params["requestState"] = state_in(asks);
+    }
+    client.request("tools/call", params);
+  }
+  client.child().close_stdin();
+  ASSERT_TRUE(client.child().wait_exit(soon()));
+  const Outcome outcome =
+      run_mcpivot({"replay", "last", "--safe", "require", "--", fake_server_binary(), "--era", "modern"},
+                  client.directory());
+  EXPECT_EQ(outcome.exit_code, 0) << outcome.out << outcome.err;
+  EXPECT_THAT(outcome.out, HasSubstr("1 of 1 calls answer the same"));
+}
+
+TEST(ReplayCommand, answers_the_rounds_of_a_modern_server_as_the_recorded_legacy_client_did) {
+  expect_rounds_can_be_replayed(Era::legacy);
+}
+
+TEST(ReplayCommand, answers_the_rounds_of_a_modern_server_as_the_recorded_modern_client_did) {
+  expect_rounds_can_be_replayed(Era::modern);
+}
+
+TEST(ReplayCommand, answers_a_legacy_server_as_the_recorded_modern_client_did) {
+  using namespace questions;
+  Client client({.options = {"--journal"}});
+  greet(client, Era::modern);
+  json::object params = call_of("ask", {{"method", "elicitation/create"}, {"params", form.at("params")}});
+  const json::object asks = client.request("tools/call", params);
+  ASSERT_TRUE(wants_input(asks)) << json::serialize(asks);
+  params["inputResponses"] = {{only_key(asks), accepted()}};
+  params["requestState"] = state_in(asks);
+  client.request("tools/call", params);
+  client.child().close_stdin();
+  ASSERT_TRUE(client.child().wait_exit(soon()));
+  const Outcome outcome =
+      run_mcpivot({"replay", "last", "--safe", "ask", "--", fake_server_binary()}, client.directory());
+  EXPECT_EQ(outcome.exit_code, 0) << outcome.out << outcome.err;
+  EXPECT_THAT(outcome.out, HasSubstr("1 of 1 calls answer the same"));
 }
 
 TEST(ReplayCommand, reports_a_server_that_dies_and_counts_what_was_not_run) {

@@ -125,6 +125,26 @@ TEST(ServeProfiles, grant_what_clients_may_do_with_servers) {
   EXPECT_TRUE(is_refused(other.call("pivot_restart", {{"server", "one"}})));
 }
 
+TEST(ServeProfiles, whoever_may_see_calls_sees_its_own_and_nobody_elses) {
+  const Configured config(R"({"ops": {"control": ["logs"], "servers": ["one"]}})");
+  const Serve serve({"--config", config.file(), "--journal"});
+  WebClient legacy(serve);
+  legacy.target = "/mcp/ops";
+  legacy.initialize();
+  WebClient modern(serve, Era::modern);
+  modern.target = "/mcp/ops";
+  legacy.call("echo", {{"text", "said by the first"}});
+  modern.call("echo", {{"text", "said by the second"}});
+  const auto calls_of = [](WebClient& client) {
+    return text_of(client.call("pivot_logs", {{"calls", true}}));
+  };
+  EXPECT_TRUE(wait_until([&] { return calls_of(legacy).find("by the first") != std::string::npos; }, soon()));
+  EXPECT_TRUE(
+      wait_until([&] { return calls_of(modern).find("by the second") != std::string::npos; }, soon()));
+  EXPECT_THAT(calls_of(legacy), Not(HasSubstr("by the second")));
+  EXPECT_THAT(calls_of(modern), Not(HasSubstr("by the first")));
+}
+
 TEST(ServeProfiles, whoever_may_stop_servers_stops_its_own_and_nobody_elses) {
   const Configured config(R"({"ops": {"control": ["restart"]}})");
   const Serve serve({"--config", config.file()});

@@ -2,7 +2,9 @@
 // asked for it is told which answers differ.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
+#include <algorithm>
 #include <fstream>
 
 #include "lives.h"
@@ -151,6 +153,37 @@ TEST(Verify, a_server_that_stops_first_is_checked_after_its_start) {
   EXPECT_THAT(own(client, "look"), StartsWith("look in life 2"));
 }
 
+TEST(Verify, takes_its_calls_from_the_journal_of_this_project_and_reports_a_difference_once) {
+  ClientOptions options = checked({"--journal"});
+  *std::ranges::find(options.options, "calls.json") = "journal";
+  Client client(options);
+  client.initialize();
+  EXPECT_THAT(own(client, "look"), StartsWith("look in life 1"));
+  EXPECT_TRUE(wait_until(
+      [&] {
+        return run_mcpivot({"journal", "--tool", "look"}, client.directory()).out.find("life 1") !=
+               std::string::npos;
+      },
+      soon()));
+  EXPECT_THAT(text_of(client.call("pivot_rebuild")),
+              HasSubstr("0 of 1 recorded calls answer the same, 1 differs."));
+  // Now it is compared with what it answered in its second life.
+  EXPECT_THAT(text_of(client.call("pivot_rebuild")),
+              HasSubstr("\"look in life 2 with {}\" → \"look in life 3 with {}\""));
+  EXPECT_THAT(client.answers, IsEmpty());
+}
+
+// Whoever reads it then waits for a writer.
+TEST(Verify, a_file_that_cannot_be_read_in_time_holds_up_neither_the_build_nor_the_end) {
+  Client client(checked({}));
+  client.initialize();
+  ASSERT_EQ(::mkfifo((client.directory() / "calls.json").c_str(), 0600), 0);
+  EXPECT_THAT(text_of(client.call("pivot_rebuild")),
+              HasSubstr("No recorded calls were checked: they could not be read within 2 s."));
+  client.child().close_stdin();
+  EXPECT_TRUE(client.child().wait_exit(soon()));
+}
+
 // --- gate
 
 TEST(Gate, keeps_the_old_build_until_the_model_accepts_the_new_one) {
@@ -170,7 +203,7 @@ TEST(Gate, keeps_the_old_build_until_the_model_accepts_the_new_one) {
   EXPECT_FALSE(is_error(accepted));
   EXPECT_THAT(text_of(accepted), AllOf(HasSubstr("generation 3"), HasSubstr("accepted on request")));
   EXPECT_THAT(own(client, "look"), StartsWith("look in life 3"));
-  EXPECT_THAT(text_of(client.call("pivot_rebuild", {{"accept", true}})), HasSubstr("no build of"));
+  EXPECT_THAT(text_of(client.call("pivot_rebuild", {{"accept", true}})), HasSubstr("no build is held back"));
 }
 
 TEST(Gate, swaps_in_a_build_that_answers_the_same) {
@@ -207,6 +240,19 @@ TEST(Gate, what_was_accepted_is_what_the_next_build_is_compared_with) {
   const json::object again = client.call("pivot_rebuild");
   EXPECT_FALSE(is_error(again));
   EXPECT_THAT(text_of(again), HasSubstr("1 of 1 recorded calls answer the same."));
+}
+
+TEST(Gate, a_file_of_kept_calls_that_is_saved_again_counts_again) {
+  Client client({.options = {"--gate", "--build", "true", "--verify", "calls.json"},
+                 .server = {"--lives", "lives", "--tool", harmless("fail"), "--life", "2+", "--answer",
+                            R"(tools/call={"content":[{"type":"text","text":"new"}]})"}});
+  client.initialize();
+  keep(client, {{"fail", {{"text", "old"}}}});
+  const std::string kept = content_of(client.directory() / "calls.json");
+  EXPECT_TRUE(is_error(client.call("pivot_rebuild")));
+  EXPECT_FALSE(is_error(client.call("pivot_rebuild", {{"accept", true}})));
+  std::ofstream(client.directory() / "calls.json") << kept;
+  EXPECT_TRUE(is_error(client.call("pivot_rebuild"))) << "the file says that the old answer is right";
 }
 
 TEST(Gate, holds_nothing_back_when_no_old_build_serves) {

@@ -112,6 +112,7 @@ Engine::Engine(const Options& options, Guard& guard, OnSignal on_signal,
     gateway_.sign_in_over(server, trouble);
   });
   clients_.observe(message_log_, world_.timers(), log_enabled(LogLevel::trace));
+  journal_.set_names([this] { return gateway_.client_names(); });
   journal_.configure(loaded_.gateway);
 }
 

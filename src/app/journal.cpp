@@ -3,57 +3,15 @@
 #include <boost/asio/post.hpp>
 #include <utility>
 
-#include "base/text.h"
-#include "config/credentials.h"
 #include "log/log.h"
+#include "world/journal_secrets.h"
 
 namespace mcpivot {
 namespace {
 
 constexpr std::chrono::seconds last_writes{5};
 
-void add_secret(std::vector<Secret>& secrets, std::string_view name, std::string_view value) {
-  if (Redactor::is_secret(name, value)) secrets.push_back({std::string(name), std::string(value)});
-}
-
-// "--api-key=VALUE", or "--api-key VALUE"
-void add_arguments(std::vector<Secret>& secrets, const std::vector<std::string>& argv) {
-  for (std::size_t i = 1; i < argv.size(); ++i) {
-    if (!argv[i].starts_with("-")) continue;
-    const auto equals = argv[i].find('=');
-    const std::string name(trimmed(std::string_view(argv[i]).substr(0, equals)));
-    // Only what is called a secret is one: arguments are seen by everybody.
-    if (!Redactor::is_secret(name, "0000")) continue;
-    const std::string value = equals != std::string::npos ? argv[i].substr(equals + 1)
-                              : i + 1 < argv.size()       ? argv[i + 1]
-                                                          : std::string();
-    add_secret(secrets, name, value);
-  }
-}
-
 }  // namespace
-
-std::vector<Secret> secrets_in(const GatewayConfig& config) {
-  std::vector<Secret> secrets;
-  for (const ServerEntry& entry : config.servers) {
-    const ServerConfig& server = entry.server;
-    for (const auto& [name, value] : server.command.env) add_secret(secrets, name, value);
-    add_arguments(secrets, server.command.argv);
-    for (const std::string& header : server.http.headers) {
-      const auto read = Credentials::from_headers({header}, own_variable);
-      if (!read) continue;
-      const std::string_view line = trimmed(read->lines());
-      const auto colon = line.find(':');
-      const std::string_view name = line.substr(0, colon);
-      const std::string_view value = trimmed(line.substr(colon + 1));
-      if (value.size() >= 4) secrets.push_back({std::string(name), std::string(value)});
-      // The token alone, without its scheme.
-      if (const auto space = value.rfind(' '); space != std::string_view::npos && value.size() - space > 4)
-        secrets.push_back({std::string(name), std::string(value.substr(space + 1))});
-    }
-  }
-  return secrets;
-}
 
 Journal::Journal(boost::asio::io_context& loop, Clients& clients, const Clock& clock, std::string name)
     : loop_(loop), clients_(clients), clock_(clock), name_(std::move(name)) {}
@@ -87,6 +45,8 @@ std::expected<void, std::string> Journal::set(bool on) {
                            .redactor = redactor_};
   if (settings.folder.empty())
     return std::unexpected("there is no home folder to write it to; set HOME or XDG_STATE_HOME");
+  for (auto& [client, name] : names_())
+    settings.clients.emplace_back(std::to_underlying(client), std::move(name));
   if (last_) last_->close(std::chrono::milliseconds(0));
   const auto tell = [&loop = loop_](std::string words) {
     boost::asio::post(loop, [words = std::move(words)] { log_warn("{}", words); });

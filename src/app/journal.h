@@ -6,9 +6,12 @@
 
 #include <boost/asio/io_context.hpp>
 #include <chrono>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "config/config.h"
 #include "journal/journal_writer.h"
@@ -25,6 +28,10 @@ class Journal {
   ~Journal();
   Journal(const Journal&) = delete;
   Journal& operator=(const Journal&) = delete;
+
+  // Where the names of clients that are connected already come from.
+  using Names = std::function<std::vector<std::pair<ClientId, std::string>>()>;
+  void set_names(Names names) { names_ = std::move(names); }
 
   // What the configuration says; it may have changed. Whoever has switched the journal on or off meanwhile is
   // not overruled by a change of something else.
@@ -58,14 +65,12 @@ class Journal {
   Clients& clients_;
   const Clock& clock_;
   const std::string name_;
+  Names names_ = [] { return std::vector<std::pair<ClientId, std::string>>(); };
   JournalConfig config_{};
   Redactor redactor_;
   History history_;
   std::optional<Writing> writing_;
   std::shared_ptr<JournalWriter> last_;  // which may still be writing
 };
-
-// What the configuration has in it that must not be written down.
-std::vector<Secret> secrets_in(const GatewayConfig& config);
 
 }  // namespace mcpivot

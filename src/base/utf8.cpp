@@ -1,5 +1,6 @@
 #include "base/utf8.h"
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <cstring>
@@ -92,7 +93,10 @@ std::string as_utf8(std::string_view text) {
 }
 
 std::string shown_text(std::string_view text, std::size_t most) {
-  std::string shown = as_utf8(text.substr(0, most));
+  std::size_t end = std::min(most, text.size());
+  if (end < text.size())
+    while (end > 0 && end + 4 > most && continues_character(text[end])) --end;
+  std::string shown = as_utf8(text.substr(0, end));
   for (char& c : shown)
     if (static_cast<unsigned char>(c) < ' ' || c == 0x7f) c = '?';
   if (text.size() > most) shown += "…";

@@ -63,5 +63,12 @@ TEST(IsUtf8, text_with_one_byte_changed_or_cut_off_is_judged_right) {
   }
 }
 
+TEST(ShownText, is_cut_between_characters) {
+  EXPECT_EQ(shown_text("ab\u00e9cd", 3), "ab…");
+  EXPECT_EQ(shown_text("ab\u00e9cd", 4), "ab\u00e9…");
+  EXPECT_EQ(shown_text("ab\u00e9cd", 6), "ab\u00e9cd");
+  EXPECT_EQ(shown_text("\x80\x80\x80\x80\x80\x80\x80", 6), "??…");
+}
+
 }  // namespace
 }  // namespace mcpivot

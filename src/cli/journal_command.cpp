@@ -13,6 +13,7 @@
 #include "base/duration_text.h"
 #include "cli/colours.h"
 #include "cli/control_command.h"
+#include "cli/journal_table.h"
 #include "cli/pretty_json.h"
 #include "cli/say.h"
 #include "cli/text_table.h"
@@ -32,7 +33,6 @@ using std::chrono::system_clock;
 using Outcome = RecordedCall::Outcome;
 
 constexpr timespec follow_pace{.tv_sec = 0, .tv_nsec = 200'000'000};
-constexpr std::size_t longest_result = 100;  // in a line that isn't cut for a terminal
 
 // What can't be meant, or isn't there.
 struct Trouble {
@@ -50,42 +50,9 @@ Value value_or_trouble(std::expected<Value, std::string> value) {
   return std::move(*value);
 }
 
-// --- times and sizes -------------------------------------------------------------------------------------
+// --- which calls -----------------------------------------------------------------------------------------
 
-std::tm local_time(system_clock::time_point time) {
-  const std::time_t seconds = system_clock::to_time_t(time);
-  std::tm local{};
-  ::localtime_r(&seconds, &local);
-  return local;
-}
-
-std::string time_text(system_clock::time_point time, const char* format) {
-  const std::tm local = local_time(time);
-  char text[40];
-  return {text, std::strftime(text, sizeof text, format, &local)};
-}
-
-std::string milliseconds_text(system_clock::time_point time) {
-  const auto since = std::chrono::duration_cast<std::chrono::milliseconds>(time.time_since_epoch()).count();
-  return fmt::format("{}.{:03}", time_text(time, "%Y-%m-%d %H:%M:%S"), since % 1000);
-}
-
-// "14:05:09", and with the date if that is another day's.
-std::string clock_text(system_clock::time_point time) {
-  const std::tm then = local_time(time);
-  const std::tm now = local_time(system_clock::now());
-  const bool today = then.tm_yday == now.tm_yday && then.tm_year == now.tm_year;
-  return time_text(time, today ? "%H:%M:%S" : "%m-%d %H:%M:%S");
-}
-
-std::string size_text(std::uint64_t bytes) {
-  if (bytes < 1000) return fmt::format("{} B", bytes);
-  if (bytes < 99'950) return fmt::format("{:.1f} kB", static_cast<double>(bytes) / 1e3);
-  if (bytes < 999'500) return fmt::format("{:.0f} kB", static_cast<double>(bytes) / 1e3);
-  return fmt::format("{:.1f} MB", static_cast<double>(bytes) / 1e6);
-}
-
-// "10m" ago, "14:05" today, "2026-11-18", or "2026-11-18 14:05"
+// "10m" ago, the last "14:05", "2026-11-18", or "2026-11-18 14:05"
 system_clock::time_point since_of(const std::string& text) {
   const auto now = system_clock::now();
   if (const auto ago = parse_duration(text)) return now - *ago;
@@ -100,7 +67,16 @@ system_clock::time_point since_of(const std::string& text) {
     const char* const end = ::strptime(text.c_str(), format, &time);
     if (end == nullptr || *end != '\0') continue;
     time.tm_isdst = -1;
-    return system_clock::from_time_t(std::mktime(&time));
+    const auto since = system_clock::from_time_t(std::mktime(&time));
+    if (format[1] != 'H' || since <= now) return since;
+    // "23:50", ten minutes after midnight
+    std::tm yesterday = today;
+    yesterday.tm_hour = time.tm_hour;
+    yesterday.tm_min = time.tm_min;
+    yesterday.tm_sec = time.tm_sec;
+    yesterday.tm_isdst = -1;
+    --yesterday.tm_mday;
+    return system_clock::from_time_t(std::mktime(&yesterday));
   }
   refuse(
       fmt::format("--since: expected a time like 10m (ago), 14:05 or \"2026-11-18 14:05\", got '{}'", text));
@@ -122,110 +98,7 @@ bool is_filtered(const JournalWish& wish, const std::string& text) {
          !wish.since.empty();
 }
 
-// --- a call in a line ------------------------------------------------------------------------------------
-
-// In one line, without what would move the cursor.
-std::string flat(std::string_view text) {
-  std::string line;
-  for (const char c : text) {
-    const bool blank = static_cast<unsigned char>(c) <= ' ' || c == '\x7f';
-    if (!blank)
-      line += c;
-    else if (!line.empty() && line.back() != ' ')
-      line += ' ';
-    if (line.size() > 4 * longest_result) break;
-  }
-  return line;
-}
-
-// The first thing that a result says.
-std::string content_text(std::string_view result) {
-  boost::system::error_code error;
-  const json::value read = json::parse(result.substr(0, std::string_view::npos), error);
-  if (error || !read.is_object()) return flat(result);
-  const json::value* const content = read.as_object().if_contains("content");
-  if (content == nullptr || !content->is_array() || content->as_array().empty()) {
-    const json::value* const structured = read.as_object().if_contains("structuredContent");
-    return flat(structured != nullptr ? json::serialize(*structured) : std::string(result));
-  }
-  for (const json::value& block : content->as_array()) {
-    if (!block.is_object()) continue;
-    if (const json::value* const text = block.as_object().if_contains("text");
-        text != nullptr && text->is_string())
-      return flat(std::string_view(text->as_string()));
-    if (const json::value* const type = block.as_object().if_contains("type");
-        type != nullptr && type->is_string())
-      return fmt::format("[{}]", std::string_view(type->as_string()));
-  }
-  return flat(result);
-}
-
-std::string result_text(const RecordedCall& call) {
-  switch (call.outcome) {
-    case Outcome::open:
-      return "no answer";
-    case Outcome::cancelled:
-      return "cancelled";
-    case Outcome::error:
-      return fmt::format("error {}: {}", find_member(call.answer, "code"),
-                         flat(string_value(find_member(call.answer, "message"))));
-    case Outcome::tool_error:
-      return "failed: " + content_text(call.answer);
-    case Outcome::ok:
-      return content_text(call.answer);
-  }
-  return {};
-}
-
-std::string name_of(const RecordedCall& call) {
-  if (call.method != "tools/call") return call.called.empty() ? call.method : call.method + " " + call.called;
-  return call.called == "pivot_call" ? call.tool : call.called;
-}
-
-std::string table_of(const std::vector<RecordedCall>& calls, bool with_client, bool follows) {
-  std::vector<TextColumn> columns{{.title = "ID"},
-                                  {.title = "TIME"},
-                                  {.title = "CLIENT", .least = 6, .leaves = 2},
-                                  {.title = "TOOL", .least = 12},
-                                  {.title = "TOOK", .left = false},
-                                  {.title = "SIZE", .left = false, .leaves = 1},
-                                  {.title = "RESULT", .least = 10}};
-  const auto padded = [&](std::string text, std::size_t width) {
-    if (follows && text.size() < width) text.append(width - text.size(), ' ');
-    return text;
-  };
-  std::vector<TextRow> rows;
-  for (const RecordedCall& call : calls) {
-    const bool ended = call.outcome != Outcome::open;
-    rows.push_back({padded(call.name(), 9), clock_text(call.when), with_client ? padded(call.client, 11) : "",
-                    padded(flat(name_of(call)), 20),
-                    fmt::format("{:>{}}", ended ? short_time_text(call.took) : "", follows ? 7 : 0),
-                    fmt::format("{:>{}}", size_text(call.bytes_in + call.bytes_out), follows ? 8 : 0),
-                    shortened(result_text(call), longest_result)});
-  }
-  return text_table(std::move(columns), std::move(rows), terminal_width());
-}
-
-// The lines of a table, those of calls that failed in red; with or without the titles.
-void print_table(const std::string& table, const std::vector<RecordedCall>& calls, bool with_titles) {
-  std::size_t begin = 0;
-  for (std::size_t i = 0; begin < table.size(); ++i) {
-    const std::size_t end = table.find('\n', begin);
-    const std::string line = table.substr(begin, end - begin);
-    begin = end + 1;
-    if (i == 0) {
-      if (with_titles) fmt::print("{}\n", coloured("2", line));
-      continue;
-    }
-    const Outcome outcome = calls[i - 1].outcome;
-    const bool failed = outcome == Outcome::error || outcome == Outcome::tool_error;
-    fmt::print("{}\n", failed ? coloured("31", line) : outcome == Outcome::ok ? line : coloured("2", line));
-  }
-}
-
-bool has_several_clients(const std::vector<RecordedCall>& calls) {
-  return std::ranges::any_of(calls, [&](const RecordedCall& call) { return call.client != calls[0].client; });
-}
+// --- for programs ----------------------------------------------------------------------------------------
 
 json::value parsed(std::string_view text) {
   boost::system::error_code error;
@@ -306,7 +179,7 @@ int list(const JournalReader& reader, const JournalWish& wish, const std::string
     fmt::print("{}\n",
                is_filtered(wish, text) ? "no call in the journal matches" : "the journal has no call yet");
   } else if (!calls.empty()) {
-    print_table(table_of(calls, with_client, wish.follow), calls, true);
+    print_calls(calls, with_client, wish.follow ? TableKind::follows : TableKind::whole);
   }
   if (const std::uint64_t missing = wish.as_json || is_filtered(wish, text) ? 0 : reader.missing();
       missing > 0)
@@ -324,7 +197,7 @@ int list(const JournalReader& reader, const JournalWish& wish, const std::string
       if (wish.as_json)
         fmt::print("{}\n", json::serialize(described(call)));
       else
-        print_table(table_of({call}, with_client, true), {call}, false);
+        print_calls({call}, with_client, TableKind::next_line);
     }
   }
   return 0;
@@ -336,7 +209,10 @@ std::string heading_of(const RecordedMessage& message) {
                      : message.way == "to_server"   ? fmt::format("mcpivot → {}", server)
                      : message.way == "from_server" ? fmt::format("{} → mcpivot", server)
                                                     : "mcpivot → client";
-  if (message.what != "passed") text += fmt::format(", {}", message.what);
+  if (message.what != "passed")
+    text += message.what == "made"      ? ", mcpivot's own"
+            : message.what == "refused" ? ", rejected"
+                                        : ", " + message.what;
   if (message.bridged) text += ", translated between protocol eras";
   if (!message.why.empty()) text += fmt::format(": {}", message.why);
   return text;
@@ -374,7 +250,7 @@ int show(const JournalReader& reader, const JournalWish& wish, const std::string
     const auto after = std::chrono::duration_cast<std::chrono::microseconds>(message.when - call.when);
     fmt::print("\n{}\n", coloured("2", fmt::format("+{}  {}", short_time_text(after), heading_of(message))));
     if (message.is_same)
-      fmt::print("{}\n", coloured("2", "as it came, but for ids"));
+      fmt::print("{}\n", coloured("2", "unchanged, except for ids"));
     else
       fmt::print("{}\n", message.text.empty() ? "(not stored)" : pretty_json(message.text));
   }
@@ -385,7 +261,7 @@ int show(const JournalReader& reader, const JournalWish& wish, const std::string
 std::chrono::microseconds percentile(const std::vector<std::chrono::microseconds>& sorted,
                                      std::size_t percent) {
   if (sorted.empty()) return {};
-  return sorted[std::min(sorted.size() - 1, sorted.size() * percent / 100)];
+  return sorted[(sorted.size() * percent + 99) / 100 - 1];
 }
 
 int stats(const JournalReader& reader, const JournalWish& wish, const std::string& text) {
@@ -494,6 +370,7 @@ int keep(const JournalReader& reader, const std::vector<std::string>& ids) {
                       call.tool)};
     if (call.answer.empty())
       throw Trouble{fmt::format("{} has no answer, so there is nothing to compare with", id)};
+    if (call.asks) throw Trouble{fmt::format("{} asks for input; keep the call that went on with it", id)};
     if (!call.is_complete)
       fmt::print(stderr,
                  "mcpivot journal: {}: something is missing in the journal, so its questions may be, too\n",

@@ -307,12 +307,15 @@ ReplayWish wish_for(const ReplayCommand& command, const Part& part, const std::v
 
 int replay(const ReplayCommand& command) {
   const KeptCalls recorded = recorded_calls(command.which);
-  if (recorded.calls.empty()) throw Trouble(fmt::format("{} has no calls", command.which));
+  if (recorded.calls.empty())
+    throw Trouble(fmt::format("{} has no calls of a server's tools",
+                              command.which == "last" ? "the newest session of the journal" : command.which));
   const std::vector<Part> parts = command.command.empty() ? parts_of_config(command, recorded.calls)
                                                           : parts_for_command(command, recorded.calls);
   if (command.unsafe)
     fmt::print(stderr, "{}\n",
-               coloured("1;31", "--unsafe: every recorded call is made, also those that change something.",
+               coloured("1;31",
+                        "--unsafe: repeating every recorded call, including those that may change something.",
                         Stream::err));
   json::array results;
   bool all_same = true;

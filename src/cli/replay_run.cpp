@@ -5,11 +5,13 @@
 
 #include <algorithm>
 #include <boost/asio/io_context.hpp>
+#include <boost/json.hpp>
 #include <set>
 #include <string_view>
 #include <utility>
 
 #include "base/duration_text.h"
+#include "mcp/era.h"
 #include "proc/guard.h"
 #include "rpc/answers.h"
 #include "rpc/json_cursor.h"
@@ -24,6 +26,8 @@ using std::chrono::milliseconds;
 
 // A server that has not shaken hands by then isn't waited for.
 constexpr milliseconds patience_with_start{30'000};
+
+constexpr std::size_t most_rounds = 20;  // of input that a modern server asks for, in one call
 
 // What the recorded client could be asked.
 std::string hello_for(const std::vector<RecordedCall>& calls) {
@@ -44,6 +48,7 @@ std::string fault_of(const RecordedCall& call) {
   using Outcome = RecordedCall::Outcome;
   if (call.method != "tools/call") return fmt::format("it is a {}", call.method);
   if (call.is_redacted) return "a secret in it was replaced";
+  if (call.asks) return "it asked for input, and another call went on with it";
   if (!call.is_complete) return "part of it is missing";
   if (call.outcome == Outcome::cancelled) return "it was cancelled";
   if (call.outcome == Outcome::open || call.answer.empty()) return "it has no answer";
@@ -111,12 +116,22 @@ class Play final : private Trial::User {
     if (wish_.on_call) wish_.on_call(at_ + 1, call);
     asking_ = true;
     asked_ = 0;
-    const std::string params = fmt::format(R"({{"name":{},"arguments":{}}})", quote(call.tool),
-                                           call.arguments.empty() ? "{}" : call.arguments);
+    first_round_ = rounds_;
+    ask({});
+  }
+
+  // `more`: members of a call that goes on.
+  void ask(std::string_view more) {
+    const RecordedCall& call = *outcome_.played[at_].call;
+    const std::string params = fmt::format(R"({{"name":{},"arguments":{}{}}})", quote(call.tool),
+                                           call.arguments.empty() ? "{}" : call.arguments, more);
     const std::size_t number = at_;
-    const std::int64_t inquiry = generation_->inquire(
-        "tools/call", params, [this, number](const Message& answer) { on_answer(number, answer); });
-    if (!asking_ || at_ != number) return;  // it has been answered
+    const std::size_t round = ++rounds_;
+    const std::int64_t inquiry =
+        generation_->inquire("tools/call", params, [this, number, round](const Message& answer) {
+          if (number == at_ && round == rounds_ && asking_) on_answer(answer);
+        });
+    if (!asking_ || at_ != number || rounds_ != round) return;  // it has been answered
     late_->set(wish_.patience, [this, inquiry] {
       generation_->inquire_no_more(inquiry);
       outcome_.played[at_].end = Played::End::late;
@@ -125,8 +140,9 @@ class Play final : private Trial::User {
     });
   }
 
-  void on_answer(std::size_t number, const Message& answer) {
-    if (number != at_ || !asking_) return;
+  void on_answer(const Message& answer) {
+    if (answer.kind == Kind::result)
+      if (const std::string more = input_for(answer.text(answer.result)); !more.empty()) return ask(more);
     Played& played = outcome_.played[at_];
     const bool is_error = answer.kind != Kind::result;
     const Answer now{.is_error = is_error,
@@ -141,6 +157,30 @@ class Play final : private Trial::User {
     asking_ = false;
     ++at_;
     next();
+  }
+
+  // A modern server asks for input by its answer, and is called again with what the recorded client gave.
+  // Empty: it doesn't, or the client gave nothing.
+  std::string input_for(std::string_view result) {
+    if (!is_input_required(result)) return {};
+    if (rounds_ - first_round_ > most_rounds) return {};
+    boost::system::error_code error;
+    const std::string_view requested = find_member(result, "inputRequests");
+    const boost::json::value requests = boost::json::parse(requested.empty() ? "{}" : requested, error);
+    if (error || !requests.is_object()) return {};
+    std::string responses;
+    for (const auto& [key, question] : requests.as_object()) {
+      const boost::json::value* const method =
+          question.is_object() ? question.as_object().if_contains("method") : nullptr;
+      if (method == nullptr || !method->is_string()) return {};
+      const Asked* const asked = recorded(std::string(method->as_string()));
+      if (asked == nullptr || asked->is_error) return {};
+      responses += fmt::format("{}{}:{}", responses.empty() ? "" : ",", quote(key), asked->answer);
+    }
+    std::string more = responses.empty() ? "" : fmt::format(R"(,"inputResponses":{{{}}})", responses);
+    if (const std::string_view state = find_member(result, "requestState"); !state.empty())
+      more += fmt::format(R"(,"requestState":{})", state);
+    return more;
   }
 
   // The answer that was given to the same question, in order; else to the same kind of question.
@@ -181,8 +221,10 @@ class Play final : private Trial::User {
   Trial* trial_ = nullptr;
   Alarm* late_ = nullptr;
   Generation* generation_ = nullptr;
-  std::size_t at_ = 0;     // which call
-  std::size_t asked_ = 0;  // how many of its questions have been asked
+  std::size_t at_ = 0;      // which call
+  std::size_t asked_ = 0;   // how many of its questions have been asked
+  std::size_t rounds_ = 0;  // requests that were made
+  std::size_t first_round_ = 0;
   bool asking_ = false;
   ReplayOutcome outcome_;
 };

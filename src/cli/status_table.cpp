@@ -74,6 +74,8 @@ Row row_of(const json::object& server) {
   const json::value* uptime = server.if_contains("uptimeMs");
   Row row{.name = text_in(server, "name"), .trouble = text_in(server, "trouble")};
   row.trouble.erase(std::min(row.trouble.find('\n'), row.trouble.size()));
+  if (const std::string held = text_in(server, "held"); row.trouble.empty() && !held.empty())
+    row.trouble = fmt::format("a new build is held back; \"mcpivot accept {}\" uses it. {}", row.name, held);
   row.cells[state] = text_in(server, "state");
   row.cells[active] = server.at("active").as_bool() ? "yes" : "no";
   if (const json::value* all = server.if_contains("instances"))

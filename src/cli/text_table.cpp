@@ -1,6 +1,7 @@
 #include "cli/text_table.h"
 
 #include <algorithm>
+#include <string_view>
 
 #include "cli/colours.h"
 
@@ -76,7 +77,9 @@ class Table {
   std::string line(const TextRow& row) const {
     std::string text;
     for (std::size_t i = 0; i < columns_.size(); ++i) {
-      const std::string cell = shortened(row[i], widths_[i]);
+      // Blanks at its end keep a column wide, and need no mark when they are cut.
+      const std::string_view whole = std::string_view(row[i]).substr(0, row[i].find_last_not_of(' ') + 1);
+      const std::string cell = shortened(whole, widths_[i]);
       const std::string blanks(widths_[i] - std::min(widths_[i], columns_of(cell)), ' ');
       text += std::string(margin, ' ') + (columns_[i].left ? cell + blanks : blanks + cell);
     }

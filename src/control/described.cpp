@@ -64,6 +64,8 @@ json::object described(const Member& member, const Routes::Cost& cost) {
                       {"outsideKills", status.past.outside_deaths},
                       {"lastExit", status.past.last_exit},
                       {"lastBuild", status.past.last_build},
+                      {"lastCheck", status.past.last_check},
+                      {"held", status.held},
                       {"lastRestartChanged", status.past.last_diff}};
   if (status.life) {
     server["generation"] = status.life->generation;
@@ -95,8 +97,10 @@ json::object described_for_all(const Member& member, const Routes::Cost& cost,
   int starts = 0;
   int crashes = 0;
   std::string trouble;
+  std::string held;
   for (const Instance* const instance : instances) {
     const Status status = instance->status();
+    held = status.held;
     if (is_unused(status)) continue;
     const auto state =
         static_cast<std::size_t>(std::ranges::find(states, status.condition()) - std::begin(states));
@@ -109,10 +113,17 @@ json::object described_for_all(const Member& member, const Routes::Cost& cost,
     crashes += status.past.crashes;
     all.push_back(described_instance(status, label(instance->client())));
   }
-  json::object server{
-      {"name", member.name()}, {"active", member.active()},  {"state", states[best]}, {"trouble", trouble},
-      {"tools", tools},        {"inFlight", in_flight},      {"waiting", waiting},    {"starts", starts},
-      {"crashes", crashes},    {"instances", std::move(all)}};
+  json::object server{{"name", member.name()},
+                      {"active", member.active()},
+                      {"state", states[best]},
+                      {"trouble", trouble},
+                      {"tools", tools},
+                      {"inFlight", in_flight},
+                      {"waiting", waiting},
+                      {"starts", starts},
+                      {"crashes", crashes},
+                      {"held", held},
+                      {"instances", std::move(all)}};
   describe_usage(server, Usage::of(member.instance().counts_of_all()));
   return server;
 }

@@ -65,8 +65,12 @@ bool ControlTools::can_accept() const {
 
 bool ControlTools::accept(const Call& call) {
   if (find_member(call.arguments, "accept") != "true") return false;
-  Member* const member =
-      pick_or_refuse(call, [](const Member& candidate) { return candidate.instance().holds_build(); });
+  const auto holds = [](const Member& member) { return member.instance().holds_build(); };
+  if (std::ranges::none_of(fleet_.members(), [&](const auto& member) { return holds(*member); })) {
+    refuse(call, "[mcpivot] no build is held back, so there is nothing to accept.");
+    return true;
+  }
+  Member* const member = pick_or_refuse(call, holds);
   if (member != nullptr) reload(call, *member, Wish::accept);
   return true;
 }

@@ -72,6 +72,14 @@ void Gateway::close(ClientId client, std::chrono::milliseconds patience) {
   desk.shut_down(patience, [this, &desk] { closing_.ended(desk); });
 }
 
+std::vector<std::pair<ClientId, std::string>> Gateway::client_names() const {
+  std::vector<std::pair<ClientId, std::string>> names;
+  for (const auto& desk : desks_)
+    if (std::string name = desk->client_name(); !name.empty())
+      names.emplace_back(desk->client(), std::move(name));
+  return names;
+}
+
 void Gateway::reload(const std::string& reason) {
   for (const ServerEntry& entry : config_.servers) servers_.at(entry.server.name)->reload(reason);
 }

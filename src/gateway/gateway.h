@@ -10,6 +10,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "config/config.h"
@@ -35,6 +36,9 @@ class Gateway {
   Desk& open_for_terminals();
   // The client is gone: its servers end, each within twice the patience, and then its desk.
   void close(ClientId client, std::chrono::milliseconds patience);
+
+  // The clients that are connected now, as they call themselves.
+  std::vector<std::pair<ClientId, std::string>> client_names() const;
 
   // Starts a new generation of every server, because somebody outside wants it.
   void reload(const std::string& reason);

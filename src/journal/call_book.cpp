@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <boost/json.hpp>
 
+#include "mcp/era.h"
 #include "rpc/json_cursor.h"
 
 namespace mcpivot {
@@ -120,6 +121,8 @@ void CallBook::take(const JournalEntry& entry, std::int64_t offset) {
     received_ = entry.text;
     received_row_ = row.id;
     received_redacted_ = row.redacted;
+    const bool is_servers_answer = head.way == Way::from_server && is_answer(row.kind);
+    received_server_ = is_servers_answer ? entry.server : std::string_view();
   }
 }
 
@@ -146,6 +149,7 @@ void CallBook::begin(Reading& reading) {
   const Message& message = *reading.message;
   if (is_control_method(reading.row.method)) {
     reading.is_control = true;
+    if (names_.size() < most_questions) names_.try_emplace(reading.entry.head.client, "terminal");
     control_.emplace(reading.entry.head.client, plain(reading.id));
     return keep_below(control_, most_questions);
   }
@@ -164,6 +168,7 @@ void CallBook::begin(Reading& reading) {
   call.request = reading.row.id;
   open.id = plain(reading.id);
   open.exchange = reading.entry.head.exchange;
+  open.when = reading.entry.head.when;
   if (on_end_) open.request = reading.row.text.value_or("");
   by_id_.emplace(std::pair(call.client, open.id), id);
   reading.row.call = id;
@@ -235,7 +240,10 @@ void CallBook::from_server(Reading& reading) {
   if (is_answer(row.kind)) {
     row.call = call_of_pair(entry);
     if (Open* const open = find(row.call)) {
-      open->row.received = row.id;
+      // A modern server that asks a legacy client something isn't done yet.
+      const bool asks = entry.head.bridged && reading.message &&
+                        is_input_required(reading.message->text(reading.message->result));
+      if (!asks) open->row.received = row.id;
       open->changed = true;
     } else if (const auto inquiry = inquiries_.extract(pair_of(entry.head.generation, entry.head.pair));
                !inquiry.empty() && inquiry.mapped() == "tools/list") {
@@ -311,6 +319,8 @@ void CallBook::to_client(Reading& reading) {
   if (row.call == 0 && reading.message)
     row.call = call_of_id(head.client, head.exchange, reading.message->text(reading.message->id));
   if (row.call == 0) return;
+  if (Open* const open = find(row.call); open != nullptr && head.generation.number > 0)
+    join_with_received(*open, reading);
   const bool failed = reading.message && reading.message->is_error;
   end(row.call, reading,
       row.kind == Kind_::error ? Outcome::error
@@ -318,12 +328,26 @@ void CallBook::to_client(Reading& reading) {
                                : Outcome::ok);
 }
 
+// Between the eras, the server may have answered something else than the client's request: one that the
+// bridge sent with what the client had said, or one that was parked when the server asked. What it answers is
+// what was received last.
+void CallBook::join_with_received(Open& open, Reading& reading) {
+  if (open.row.received != 0 || received_server_.empty()) return;
+  open.row.received = received_row_;
+  if (open.row.server.empty()) {
+    open.row.server = received_server_;
+    open.row.generation = reading.entry.head.generation.number;
+  }
+  for (auto row = rows_.messages.rbegin(); row != rows_.messages.rend() && row->id >= received_row_; ++row)
+    if (row->id == received_row_ && row->call == 0) row->call = open.row.id;
+}
+
 void CallBook::end(std::int64_t call, Reading& reading, Outcome outcome) {
   const auto found = open_.find(call);
   if (found == open_.end()) return;
   Open& open = found->second;
   open.row.outcome = outcome;
-  open.row.took = reading.at - open.row.at;
+  open.row.took = (reading.entry.head.when - open.when) / 1000;
   open.row.answer = reading.row.id;
   if (outcome != Outcome::cancelled) open.row.bytes_out = reading.row.size;
   if (on_end_) {
@@ -385,6 +409,7 @@ void CallBook::lost(std::size_t messages, std::int64_t at) {
   rows_.gaps.push_back({.after = last_message_, .at = at, .messages = messages});
   received_.clear();
   received_row_ = 0;
+  received_server_.clear();
   for (auto& [id, open] : open_) {
     open.row.complete = false;
     open.changed = true;

@@ -28,6 +28,8 @@ class CallBook {
   explicit CallBook(Redactor redactor, OnEnd on_end = {})
       : redactor_(std::move(redactor)), on_end_(std::move(on_end)) {}
 
+  // A client that introduced itself before.
+  void know(std::uint64_t client, const std::string& name) { names_[client] = safe(name); }
   void set_redactor(Redactor redactor) { redactor_ = std::move(redactor); }
   // What was seen, in order. `offset`: what makes a time of the steady clock one of the calendar, in µs.
   void take(const JournalEntry& entry, std::int64_t offset);
@@ -48,6 +50,7 @@ class CallBook {
     std::uint32_t exchange = 0;
     JournalEntry::Generation generation{};
     std::int64_t pair = 0;
+    std::int64_t when = 0;  // of the steady clock: that of the calendar may be set meanwhile
     std::string request{};  // what on_end is told
     bool changed = true;    // since it was given out
   };
@@ -84,6 +87,7 @@ class CallBook {
   void to_client(Reading& reading);
   void begin(Reading& reading);
   void sent(Reading& reading);
+  void join_with_received(Open& open, Reading& reading);
   void end(std::int64_t call, Reading& reading, RecordedCall::Outcome outcome);
   void forget_oldest();
   void learn_client(const Reading& reading);
@@ -110,6 +114,7 @@ class CallBook {
   std::string received_;
   std::int64_t received_row_ = 0;
   std::size_t received_redacted_ = 0;
+  std::string received_server_;  // whose answer it is; empty: it is something else
 };
 
 }  // namespace mcpivot

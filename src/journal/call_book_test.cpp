@@ -41,6 +41,15 @@ TEST_F(Book, a_call_and_its_answer_become_a_row) {
   EXPECT_EQ(book.open_calls(), 0U);
 }
 
+TEST_F(Book, how_long_a_call_took_is_right_even_if_the_clock_is_set_meanwhile) {
+  constexpr std::int64_t hour = 3'600'000'000;
+  feed.ask(1, "slow", "{}");
+  while (const auto entry = queue.next()) book.take(*entry, 2 * hour);
+  feed.answer(1, "x");
+  while (const auto entry = queue.next()) book.take(*entry, hour);
+  EXPECT_EQ(book.rows().calls.at(0).took, 3000);
+}
+
 TEST_F(Book, a_call_without_an_answer_yet_is_open_and_written_again_when_it_ends) {
   feed.ask(1, "slow", "{}");
   const JournalRows first = rows();
@@ -130,6 +139,33 @@ TEST_F(Book, questions_belong_to_the_call_during_which_they_are_asked) {
   for (const MessageRow& message : rows().messages) EXPECT_EQ(message.call, 1) << message.id;
 }
 
+// A legacy client and a modern server: the bridge asks the client, and calls again with what it said.
+TEST_F(Book, a_call_that_is_answered_with_a_question_between_the_eras_ends_with_its_last_answer) {
+  const auto bridged = [&](Way way, JournalEntry::Kind kind, std::int64_t pair, const std::string& text) {
+    feed.put({.way = way,
+              .kind = kind,
+              .server = way == Way::from_server || way == Way::to_server ? "dev" : "",
+              .pair = pair,
+              .text = text,
+              .bridged = way == Way::from_server});
+  };
+  feed.ask(1, "ask", "{}");
+  bridged(Way::from_server, JournalEntry::Kind::result, 101,
+          R"({"jsonrpc":"2.0","id":101,"result":{"resultType":"input_required","inputRequests":{}}})");
+  bridged(Way::to_client, JournalEntry::Kind::request, 9,
+          R"({"jsonrpc":"2.0","id":9,"method":"roots/list"})");
+  bridged(Way::from_client, JournalEntry::Kind::result, 9,
+          R"({"jsonrpc":"2.0","id":9,"result":{"roots":[]}})");
+  bridged(Way::from_server, JournalEntry::Kind::result, 0,
+          R"({"jsonrpc":"2.0","id":"retry","result":{"content":[]}})");
+  feed.put({.way = Way::to_client, .kind = JournalEntry::Kind::result, .pair = 101, .same = true});
+  const JournalRows all = rows();
+  for (const MessageRow& message : all.messages) EXPECT_EQ(message.call, 1) << message.id;
+  ASSERT_EQ(all.calls.size(), 1U);
+  EXPECT_EQ(all.calls[0].received, 6);
+  EXPECT_EQ(all.calls[0].outcome, Outcome::ok);
+}
+
 TEST_F(Book, a_gap_makes_open_calls_incomplete) {
   feed.ask(1, "slow", "{}");
   EXPECT_TRUE(rows().calls.at(0).complete);
@@ -189,10 +225,16 @@ TEST_F(Book, what_terminals_ask_mcpivot_itself_is_not_in_it) {
   feed.put(
       {.way = Way::to_client, .what = What::made, .client = 5, .text = JournalFeed::result_text(1, "x")});
   feed.call(1, "echo", "{}", "x");
+  feed.put({.way = Way::from_client,
+            .kind = JournalEntry::Kind::request,
+            .client = 5,
+            .id = "2",
+            .text = JournalFeed::call_text(2, "pivot_restart", "{}")});
   const JournalRows all = rows();
-  EXPECT_EQ(all.messages.size(), 4U);
+  EXPECT_EQ(all.messages.size(), 5U);
   EXPECT_EQ(all.messages.at(0).id, 1);
-  EXPECT_EQ(all.calls.size(), 1U);
+  ASSERT_EQ(all.calls.size(), 2U);
+  EXPECT_EQ(all.calls.at(1).client_name, "terminal");
 }
 
 TEST_F(Book, secrets_reach_no_row) {

@@ -26,11 +26,13 @@ class JournalFeed {
     std::string why{};
     std::uint64_t birth = 1;
     std::uint32_t exchange = 0;
+    bool bridged = false;
   };
   bool put(const What& seen) {
     JournalEntry::Head head{.way = seen.way,
                             .what = seen.what,
                             .kind = seen.kind,
+                            .bridged = seen.bridged,
                             .same = seen.same,
                             .exchange = seen.exchange,
                             .client = seen.client,

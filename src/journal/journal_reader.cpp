@@ -7,10 +7,13 @@
 #include <boost/json.hpp>
 #include <charconv>
 #include <filesystem>
+#include <functional>
+#include <ranges>
 #include <set>
 
 #include "journal/journal_file.h"
 #include "journal/journal_folder.h"
+#include "journal/recorded_session.h"
 #include "journal/sqlite.h"
 #include "rpc/json_cursor.h"
 #include "rpc/message.h"
@@ -22,34 +25,9 @@ namespace fs = std::filesystem;
 using std::chrono::microseconds;
 using std::chrono::system_clock;
 
-constexpr int reader_wait_ms = 2000;
-
-constexpr const char* call_columns =
-    "id, at, took, outcome, client, client_name, method, name, server, tool, generation, bytes_in, bytes_out,"
-    " complete, request, sent, received, answer";
-
-system_clock::time_point time_of(std::int64_t micros) {
-  return system_clock::time_point(microseconds(micros));
-}
-
 std::string session_of(const std::string& path) {
   const auto name = JournalName::read(fs::path(path).filename().string());
   return name ? name->session : fs::path(path).stem().string();
-}
-
-// A file of a journal that can be read; else why not, in words that begin with its name.
-std::expected<Sqlite, std::string> open_journal(const std::string& path) {
-  auto opened = Sqlite::open(path, Sqlite::Mode::read, reader_wait_ms);
-  if (!opened) return std::unexpected(opened.error().words);
-  const auto owner = opened->number("PRAGMA application_id");
-  if (!owner) return std::unexpected(owner.error().words);
-  const auto version = opened->number("PRAGMA user_version");
-  if (!version) return std::unexpected(version.error().words);
-  if (*owner != journal_application) return std::unexpected(path + " isn't a journal of mcpivot");
-  if (*version > journal_schema)
-    return std::unexpected(fmt::format("{} was written by a newer mcpivot (schema {}; this one knows {})",
-                                       path, *version, journal_schema));
-  return std::move(*opened);
 }
 
 // --- which calls -----------------------------------------------------------------------------------------
@@ -90,6 +68,14 @@ struct Condition {
       sql += " AND server LIKE ? ESCAPE '~'";
       texts.push_back(like(filter.server));
     }
+    if (!filter.of_server.empty()) {
+      sql += " AND server = ?";
+      texts.push_back(filter.of_server);
+    }
+    if (!filter.folder.empty()) {
+      sql += " AND (SELECT folder FROM run) = ?";
+      texts.push_back(filter.folder);
+    }
     if (!filter.text.empty()) {
       sql +=
           " AND EXISTS(SELECT 1 FROM messages m WHERE m.call = calls.id AND"
@@ -102,43 +88,6 @@ struct Condition {
     for (const std::string& text : texts) statement.with(text);
   }
 };
-
-// The columns above, and where its messages are.
-struct FoundCall {
-  RecordedCall call{};
-  std::int64_t request = 0, sent = 0, received = 0, answer = 0;
-  bool operator<(const FoundCall& other) const {
-    return std::tie(call.when, call.session, call.id) <
-           std::tie(other.call.when, other.call.session, other.call.id);
-  }
-};
-
-FoundCall found_call(const SqliteStatement& row, const std::string& session) {
-  FoundCall found;
-  RecordedCall& call = found.call;
-  call.session = session;
-  call.id = row.number(0);
-  call.when = time_of(row.number(1));
-  call.took = microseconds(row.number(2));
-  call.outcome = outcome_of(row.text(3));
-  call.client = row.text(5);
-  if (call.client.empty()) call.client = fmt::format("#{}", row.number(4));
-  call.method = row.text(6);
-  call.called = row.text(7);
-  call.server = row.text(8);
-  call.tool = row.text(9);
-  call.generation = static_cast<int>(row.number(10));
-  call.bytes_in = static_cast<std::uint64_t>(row.number(11));
-  call.bytes_out = static_cast<std::uint64_t>(row.number(12));
-  call.is_complete = row.number(13) != 0;
-  call.is_error = call.outcome == RecordedCall::Outcome::error;
-  call.tool_failed = call.outcome == RecordedCall::Outcome::tool_error;
-  found.request = row.number(14);
-  found.sent = row.number(15);
-  found.received = row.number(16);
-  found.answer = row.number(17);
-  return found;
-}
 
 // The calls of one file, the oldest first. `after`, `until`: only those that ended with a message
 // between them.
@@ -164,147 +113,6 @@ std::expected<std::vector<FoundCall>, std::string> calls_in(const Sqlite& journa
   return calls;
 }
 
-// --- what was said ---------------------------------------------------------------------------------------
-
-constexpr const char* message_columns =
-    "m.id, m.at, m.way, m.what, m.kind, m.method, m.client, m.server, m.generation, m.call, m.bridged, "
-    "m.size,"
-    " m.why, m.same_as, coalesce(m.text, s.text), m.redacted, m.pair";
-constexpr const char* message_tables = "messages m LEFT JOIN messages s ON s.id = m.same_as";
-
-struct FoundMessage {
-  RecordedMessage message{};
-  bool redacted = false;
-  std::int64_t pair = 0;
-  std::int64_t same_as = 0;
-};
-
-FoundMessage found_message(const SqliteStatement& row, const std::string& session) {
-  FoundMessage found{.message = {.id = row.number(0),
-                                 .session = session,
-                                 .when = time_of(row.number(1)),
-                                 .way = row.text(2),
-                                 .what = row.text(3),
-                                 .kind = row.text(4),
-                                 .method = row.text(5),
-                                 .client = row.number(6),
-                                 .server = row.text(7),
-                                 .generation = static_cast<int>(row.number(8)),
-                                 .call = row.number(9),
-                                 .bridged = row.number(10) != 0,
-                                 .is_same = !row.is_null(13),
-                                 .size = static_cast<std::uint64_t>(row.number(11)),
-                                 .why = row.text(12),
-                                 .text = row.text(14)},
-                     .redacted = row.number(15) != 0,
-                     .pair = row.number(16),
-                     .same_as = row.number(13)};
-  return found;
-}
-
-// The files of one session, opened when they are needed: what belongs to a call may be in several of them.
-class Session {
- public:
-  Session(std::string name, std::vector<std::string> paths) : name_(std::move(name)) {
-    for (std::string& path : paths) files_.emplace_back(std::move(path), std::nullopt);
-  }
-
-  // In order.
-  std::vector<FoundMessage> messages_of(std::int64_t call) {
-    std::vector<FoundMessage> messages;
-    for (const Sqlite* journal : all()) {
-      SqliteStatement asked(*journal, fmt::format("SELECT {} FROM {} WHERE m.call = ? ORDER BY m.id",
-                                                  message_columns, message_tables));
-      asked.with(call);
-      while (asked.row().value_or(false)) messages.push_back(found_message(asked, name_));
-    }
-    // One that is the same as a message in an earlier file.
-    for (FoundMessage& message : messages)
-      if (message.message.text.empty() && message.same_as != 0)
-        for (const FoundMessage& other : messages)
-          if (other.message.id == message.same_as) message.message.text = other.message.text;
-    return messages;
-  }
-
-  ToolHints hints_of(const std::string& server, const std::string& tool) {
-    ToolHints hints;
-    for (const Sqlite* journal : all()) {
-      SqliteStatement asked(*journal, "SELECT annotations FROM tools WHERE server = ? AND tool = ?");
-      asked.with(server).with(tool);
-      if (!asked.row().value_or(false)) continue;
-      const std::string annotations = asked.text(0);
-      const auto flag = [&](std::string_view key) -> std::optional<bool> {
-        const std::string_view value = find_member(annotations, key);
-        if (value != "true" && value != "false") return {};
-        return value == "true";
-      };
-      hints = {.read_only = flag("readOnlyHint"),
-               .destructive = flag("destructiveHint"),
-               .idempotent = flag("idempotentHint"),
-               .open_world = flag("openWorldHint")};
-    }
-    return hints;
-  }
-
- private:
-  std::vector<const Sqlite*> all() {
-    std::vector<const Sqlite*> opened;
-    for (auto& [path, journal] : files_) {
-      if (!journal)
-        if (auto now = open_journal(path)) journal.emplace(std::move(*now));
-      if (journal) opened.push_back(&*journal);
-    }
-    return opened;
-  }
-
-  std::string name_;
-  std::vector<std::pair<std::string, std::optional<Sqlite>>> files_;
-};
-
-const FoundMessage* message_with(const std::vector<FoundMessage>& messages, std::int64_t id) {
-  const auto found = std::ranges::find(messages, id, [](const FoundMessage& one) { return one.message.id; });
-  return id == 0 || found == messages.end() ? nullptr : &*found;
-}
-
-// The result or the error of an answer, as raw JSON.
-std::string answer_in(std::string_view text) {
-  const std::string_view result = find_member(text, "result");
-  return std::string(result.empty() ? find_member(text, "error") : result);
-}
-
-void add_texts(FoundCall& found, Session& session) {
-  RecordedCall& call = found.call;
-  const std::vector<FoundMessage> messages = session.messages_of(call.id);
-  const FoundMessage* request = message_with(messages, found.sent);
-  if (request == nullptr || request->message.text.empty()) request = message_with(messages, found.request);
-  const FoundMessage* answer = message_with(messages, found.received);
-  if (answer == nullptr || answer->message.text.empty()) answer = message_with(messages, found.answer);
-  if (call.outcome == RecordedCall::Outcome::cancelled) answer = nullptr;
-  if (request != nullptr) {
-    const std::string_view params = find_member(request->message.text, "params");
-    call.arguments = call.method == "tools/call" ? find_member(params, "arguments") : params;
-    call.is_redacted = request->redacted;
-  }
-  if (answer != nullptr) {
-    call.answer = answer_in(answer->message.text);
-    call.is_redacted = call.is_redacted || answer->redacted;
-  }
-  if (request == nullptr || call.answer.empty()) call.is_complete = false;
-  for (const FoundMessage& question : messages) {
-    if (question.message.way != "to_client" || question.message.kind != "request") continue;
-    Asked asked{.method = question.message.method,
-                .params = std::string(find_member(question.message.text, "params"))};
-    for (const FoundMessage& one : messages) {
-      if (one.message.way != "from_client" || one.pair != question.pair) continue;
-      if (one.message.kind != "result" && one.message.kind != "error") continue;
-      asked.answer = answer_in(one.message.text);
-      asked.is_error = one.message.kind == "error";
-    }
-    call.asked.push_back(std::move(asked));
-  }
-  call.hints = session.hints_of(call.server, call.tool);
-}
-
 std::vector<std::string> of_session(const std::vector<std::string>& files, const std::string& session) {
   std::vector<std::string> own;
   for (const std::string& file : files)
@@ -315,16 +123,17 @@ std::vector<std::string> of_session(const std::vector<std::string>& files, const
 // Adds what was said, file by file of each session.
 std::vector<RecordedCall> complete(std::vector<FoundCall> found, const std::vector<std::string>& files,
                                    bool with_texts) {
-  std::map<std::string, Session> sessions;
+  std::map<std::string, RecordedSession> sessions;
   std::vector<RecordedCall> calls;
   for (FoundCall& one : found) {
     if (with_texts) {
       auto session = sessions.find(one.call.session);
       if (session == sessions.end())
-        session =
-            sessions.emplace(one.call.session, Session(one.call.session, of_session(files, one.call.session)))
-                .first;
-      add_texts(one, session->second);
+        session = sessions
+                      .emplace(one.call.session,
+                               RecordedSession(one.call.session, of_session(files, one.call.session)))
+                      .first;
+      session->second.add_texts(one);
     }
     calls.push_back(std::move(one.call));
   }
@@ -341,6 +150,24 @@ std::int64_t stamp_of(const std::string& path) {
       stamp = stamp * 1'000'003 + static_cast<std::uint64_t>(number);
   }
   return static_cast<std::int64_t>(stamp);
+}
+
+system_clock::time_point written(const std::string& path) {
+  system_clock::time_point last{};
+  for (const char* part : {"", "-wal"}) {
+    struct stat file{};
+    if (::stat((path + part).c_str(), &file) == 0)
+      last = std::max(last, system_clock::from_time_t(file.st_mtim.tv_sec + 1));
+  }
+  return last;
+}
+
+template <class Calls>
+system_clock::time_point nth_newest(const Calls& calls, std::size_t n) {
+  std::vector<system_clock::time_point> times;
+  for (const auto& [name, one] : calls) times.push_back(one.call.when);
+  std::ranges::nth_element(times, times.begin() + static_cast<std::ptrdiff_t>(n - 1), std::greater());
+  return times[n - 1];
 }
 
 bool has_calls(const std::string& path) {
@@ -403,7 +230,10 @@ void JournalReader::note(const std::string& words) const {
 
 std::expected<std::vector<RecordedCall>, std::string> JournalReader::calls(const CallFilter& filter) const {
   std::map<std::pair<std::string, std::int64_t>, FoundCall> found;
-  for (const std::string& file : files_) {
+  // The newest file first: one that was written before the oldest call that is wanted has none of them.
+  for (const std::string& file : files_ | std::views::reverse) {
+    if (filter.most > 0 && found.size() >= filter.most && written(file) < nth_newest(found, filter.most))
+      continue;
     const std::string session = session_of(file);
     auto journal = open_journal(file);
     if (!journal) {
@@ -416,7 +246,7 @@ std::expected<std::vector<RecordedCall>, std::string> JournalReader::calls(const
       continue;
     }
     // A call that was open at midnight is in two files; the later one knows more.
-    for (FoundCall& one : *some) found.insert_or_assign({session, one.call.id}, std::move(one));
+    for (FoundCall& one : *some) found.try_emplace({session, one.call.id}, std::move(one));
   }
   std::vector<FoundCall> sorted;
   for (auto& [name, one] : found) sorted.push_back(std::move(one));
@@ -458,7 +288,8 @@ std::expected<RecordedCall, std::string> JournalReader::call(const std::string& 
 
 std::vector<RecordedMessage> JournalReader::messages_of(const RecordedCall& call) const {
   std::vector<RecordedMessage> messages;
-  for (FoundMessage& one : Session(call.session, of_session(files_, call.session)).messages_of(call.id))
+  for (FoundMessage& one :
+       RecordedSession(call.session, of_session(files_, call.session)).messages_of(call.id))
     messages.push_back(std::move(one.message));
   return messages;
 }

@@ -21,6 +21,8 @@ namespace mcpivot {
 struct CallFilter {
   std::string tool{};        // part of its name, as the client or the server calls it
   std::string server{};      // part of its name
+  std::string of_server{};   // its whole name
+  std::string folder{};      // where mcpivot was started: servers of two projects may have the same name
   std::string text{};        // somewhere in the request or in the answer
   bool errors = false;       // only what failed: tool errors, JSON-RPC errors
   bool all_methods = false;  // not only tools/call

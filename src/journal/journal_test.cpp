@@ -5,6 +5,8 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 
+#include <algorithm>
+#include <atomic>
 #include <future>
 
 #include "base/temporary_folder.h"
@@ -82,8 +84,26 @@ TEST_F(WrittenJournal, what_is_written_can_be_read) {
   EXPECT_THAT(calls({.text = "fine_"}), IsEmpty());
   EXPECT_THAT(calls({.text = "FINE"}), SizeIs(1));
   EXPECT_THAT(calls({.slow = 1s}), IsEmpty());
+  EXPECT_THAT(calls({.server = "DE"}), SizeIs(2));
+  EXPECT_THAT(calls({.of_server = "de"}), IsEmpty());
+  EXPECT_THAT(calls({.of_server = "dev", .folder = std::filesystem::current_path()}), SizeIs(2));
+  EXPECT_THAT(calls({.folder = "/somewhere/else"}), IsEmpty());
   EXPECT_THAT(calls({.since = std::chrono::system_clock::now() + 1h}), IsEmpty());
   EXPECT_THAT(calls({.most = 1}), ElementsAre(testing::Field(&RecordedCall::tool, "fail")));
+}
+
+TEST_F(WrittenJournal, the_newest_calls_are_found_in_whichever_files_they_are) {
+  for (int session = 0; session < 5; ++session) {
+    begin();
+    for (int id = 1; id <= 3; ++id) call(id, "tool" + std::to_string(session * 3 + id));
+    ASSERT_TRUE(end());
+  }
+  const auto all = calls();
+  ASSERT_THAT(all, SizeIs(15));
+  for (const std::size_t most : {1U, 2U, 3U, 4U, 7U, 15U, 20U})
+    EXPECT_EQ(calls({.most = most}),
+              std::vector(all.end() - static_cast<std::ptrdiff_t>(std::min(most, all.size())), all.end()))
+        << most;
 }
 
 TEST_F(WrittenJournal, its_files_are_for_our_user_alone) {
@@ -249,6 +269,36 @@ TEST_F(WrittenJournal, a_large_one_is_followed_by_another_and_the_oldest_are_del
   EXPECT_LT(all.size(), 40U);
   ASSERT_FALSE(all.empty());
   EXPECT_EQ(all.back().id, 40);
+}
+
+TEST_F(WrittenJournal, has_a_file_for_each_day_and_calls_that_are_open_at_midnight_are_whole) {
+  const auto noon = std::chrono::system_clock::now();
+  std::atomic<std::int64_t> hours{0};
+  JournalSettings settings;
+  settings.date = [&] { return noon + std::chrono::hours(hours); };
+  begin(settings);
+  call(1);
+  feed->ask(2, "slow", "{}");
+  writer->wake();
+  while (calls().size() < 2) std::this_thread::yield();
+  hours = 24;
+  feed->answer(2, "done");
+  call(3);
+  while (calls().size() < 3) std::this_thread::yield();
+  hours = 0;  // somebody has set the clock back
+  call(4);
+  EXPECT_TRUE(end());
+  EXPECT_THAT(files(), SizeIs(3));
+  EXPECT_THAT(files(),
+              ElementsAre(HasSubstr(day_of(noon)), HasSubstr(day_of(noon) + "-" + writer->session() + "-2"),
+                          HasSubstr(day_of(noon + 24h))));
+  const auto all = calls();
+  ASSERT_THAT(all, SizeIs(4));
+  const auto slow = std::ranges::find(all, "slow", &RecordedCall::tool);
+  EXPECT_EQ(slow->outcome, RecordedCall::Outcome::ok);
+  EXPECT_TRUE(slow->is_complete);
+  EXPECT_THAT(slow->answer, HasSubstr("done"));
+  EXPECT_LT(slow->took, 1h);
 }
 
 TEST(JournalName, is_read_as_it_is_written) {

@@ -40,9 +40,11 @@ JournalWriter::JournalWriter(JournalSettings settings, Tell tell, CallBook::OnEn
     : settings_(std::move(settings)),
       tell_(std::move(tell)),
       session_(new_session(settings_.folder)),
-      started_(micros(system_clock::now())),
+      started_(micros(settings_.date())),
       queue_(settings_.queue_bytes),
-      book_(settings_.redactor, std::move(on_end)) {}
+      book_(settings_.redactor, std::move(on_end)) {
+  for (const auto& [client, name] : settings_.clients) book_.know(client, name);
+}
 
 void JournalWriter::start() {
   // Signals are the loop's.
@@ -101,7 +103,7 @@ void JournalWriter::work() {
     } catch (const std::exception& error) {  // no memory, say
       say(fmt::format("the journal has lost messages: {}", error.what()));
       queue_.drop();
-      book_.lost(1, micros(system_clock::now()));
+      book_.lost(1, micros(settings_.date()));
     }
   }
   end_with_gap();
@@ -119,7 +121,7 @@ void JournalWriter::end_with_gap() {
     missing = std::exchange(missing_, 0);
   }
   if (missing == 0) return;
-  book_.lost(missing, micros(system_clock::now()));
+  book_.lost(missing, micros(settings_.date()));
   write(book_.rows());
 }
 
@@ -140,7 +142,7 @@ bool JournalWriter::rest() {
 }
 
 void JournalWriter::take_some() {
-  const std::int64_t offset = micros(system_clock::now()) - micros(steady_clock::now());
+  const std::int64_t offset = micros(settings_.date()) - micros(steady_clock::now());
   std::size_t messages = 0;
   std::size_t bytes = 0;
   while (messages < most_messages && bytes < most_bytes) {
@@ -175,13 +177,13 @@ void JournalWriter::write(JournalRows rows) {
     }
     if (!wait_to_retry()) break;
   }
-  book_.lost(rows.messages.size(), micros(system_clock::now()));
+  book_.lost(rows.messages.size(), micros(settings_.date()));
   const Lock lock(mutex_);
   complete_ = false;
 }
 
 SqliteResult<void> JournalWriter::write_once(const JournalRows& rows) {
-  const std::string day = day_of(system_clock::now());
+  const std::string day = day_of(settings_.date());
   if (file_ && (day != name_.day || !file_->in_place() || file_->bytes() > settings_.limits.bytes / 4))
     leave_file();
   if (!file_) {
@@ -196,7 +198,7 @@ SqliteResult<void> JournalWriter::write_once(const JournalRows& rows) {
   auto written = file_->write(rows);
   if (written && (!last_cleaning_ || Clock::now() - *last_cleaning_ > cleaning_pace)) {
     last_cleaning_ = Clock::now();
-    delete_old_journals(settings_.folder, settings_.limits, file_->path(), system_clock::now());
+    delete_old_journals(settings_.folder, settings_.limits, file_->path(), settings_.date());
   }
   return written;
 }

@@ -15,6 +15,8 @@
 #include <optional>
 #include <string>
 #include <thread>
+#include <utility>
+#include <vector>
 
 #include "journal/call_book.h"
 #include "journal/journal_file.h"
@@ -25,12 +27,14 @@ namespace mcpivot {
 
 struct JournalSettings {
   std::string folder{};
-  std::string name{};  // of this mcpivot
+  std::string name{};                                            // of this mcpivot
+  std::vector<std::pair<std::uint64_t, std::string>> clients{};  // who is connected already, by name
   JournalLimits limits{};
   Redactor redactor{};
   std::size_t queue_bytes = 32UL * 1024 * 1024;
   std::chrono::milliseconds pause{50};  // what comes within it is written at once
   std::chrono::milliseconds retry{2'000};
+  std::function<std::chrono::system_clock::time_point()> date = std::chrono::system_clock::now;
 };
 
 class JournalWriter : public std::enable_shared_from_this<JournalWriter> {

@@ -73,17 +73,19 @@ void RecentCalls::add(const CallRow& call, std::string_view request, std::string
   else if (!answer.empty())
     line += fmt::format(" → {}", first_text(find_member(answer, "result")));
   const std::lock_guard lock(mutex_);
-  std::deque<std::string>& lines = lines_[call.client];
-  lines.push_back(std::move(line));
-  if (lines.size() > most_calls) lines.pop_front();
-  if (lines_.size() > most_clients) lines_.erase(lines_.begin());
+  Lines& own = clients_[call.client];
+  own.last = ++added_;
+  own.lines.push_back(std::move(line));
+  if (own.lines.size() > most_calls) own.lines.pop_front();
+  if (clients_.size() > most_clients)
+    clients_.erase(std::ranges::min_element(clients_, {}, [](const auto& one) { return one.second.last; }));
 }
 
 std::vector<std::string> RecentCalls::last(std::uint64_t client, std::size_t most) const {
   const std::lock_guard lock(mutex_);
-  const auto found = lines_.find(client);
-  if (found == lines_.end()) return {};
-  const std::deque<std::string>& lines = found->second;
+  const auto found = clients_.find(client);
+  if (found == clients_.end()) return {};
+  const std::deque<std::string>& lines = found->second.lines;
   const std::size_t count = std::min(most, lines.size());
   return {lines.end() - static_cast<std::ptrdiff_t>(count), lines.end()};
 }

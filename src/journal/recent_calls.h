@@ -24,7 +24,12 @@ class RecentCalls {
 
  private:
   mutable std::mutex mutex_;
-  std::map<std::uint64_t, std::deque<std::string>> lines_;  // by client; the oldest client goes first
+  struct Lines {
+    std::deque<std::string> lines{};
+    std::uint64_t last = 0;  // its newest call, of all that were ever added
+  };
+  std::map<std::uint64_t, Lines> clients_;  // who has called nothing for longest is forgotten first
+  std::uint64_t added_ = 0;
 };
 
 }  // namespace mcpivot

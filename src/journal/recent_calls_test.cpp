@@ -42,5 +42,15 @@ TEST(RecentCalls, keeps_the_last_ones) {
   EXPECT_THAT(calls.last(1, 1), ElementsAre(HasSubstr("499")));
 }
 
+TEST(RecentCalls, forgets_the_client_that_has_called_nothing_for_longest) {
+  RecentCalls calls;
+  for (std::uint64_t client = 1; client <= 1500; ++client)
+    for (const std::uint64_t caller : {client, std::uint64_t{1}})
+      calls.add(row(caller), JournalFeed::call_text(1, "echo", "{}"), JournalFeed::result_text(1, "x"));
+  EXPECT_THAT(calls.last(1, 1), SizeIs(1));
+  EXPECT_THAT(calls.last(1500, 1), SizeIs(1));
+  EXPECT_THAT(calls.last(2, 1), IsEmpty());
+}
+
 }  // namespace
 }  // namespace mcpivot

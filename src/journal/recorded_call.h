@@ -55,6 +55,7 @@ struct RecordedCall {
   bool is_error = false;     // the answer is a JSON-RPC error
   bool tool_failed = false;  // result.isError
   bool is_complete = true;   // false: something is missing (a gap), cut, or several calls share questions
+  bool asks = false;  // the answer asks for input (`input_required`): another call goes on with this one
   bool is_redacted = false;  // a secret was replaced in the arguments or in the answer
   Outcome outcome = Outcome::open;
   int generation = 0;  // of the server

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <numeric>
 #include <optional>
 
 #include "schema/pattern.h"
@@ -20,7 +21,8 @@ constexpr std::size_t npos = std::string_view::npos;
 struct Find {
   std::size_t begin;
   std::size_t end;
-  std::string_view label;  // "[redacted LABEL]"
+  std::string label;       // "[redacted LABEL]"
+  std::size_t quotes = 0;  // a number becomes a string: so deep within strings is it, counted from 1
 };
 
 bool is_digit(char c) {
@@ -37,6 +39,13 @@ bool is_word(char c) {
 }
 bool is_token(char c) {
   return is_word(c) || c == '.' || c == '~' || c == '+' || c == '/' || c == '=';
+}
+bool is_blank(char c) {
+  return c == ' ' || c == '\t' || c == '\n' || c == '\r';
+}
+// What a number of JSON is made of.
+bool is_number(char c) {
+  return is_digit(c) || c == '-' || c == '+' || c == '.' || c == 'e' || c == 'E';
 }
 bool is_upper_or_digit(char c) {
   return is_upper(c) || is_digit(c);
@@ -79,13 +88,27 @@ constexpr std::array shapes{
     Shape{"AIza", is_word, 30},
     Shape{"npm_", is_alnum, 30},
     Shape{"hf_", is_alnum, 30},
+    Shape{"xapp-", is_word, 20},
+    Shape{"whsec_", is_token, 20},
+    Shape{"glptt-", is_word, 16},
+    Shape{"dop_v1_", is_alnum, 30},
+    Shape{"shpat_", is_alnum, 20},
+    Shape{"lin_api_", is_alnum, 20},
+    Shape{"pypi-", is_word, 30},
+    Shape{"dckr_pat_", is_word, 20},
+    Shape{"ya29.", is_word, 20},
+    Shape{"SG.", is_token, 40},
+    Shape{"ATATT3", is_token, 40},
 };
+
+// Within so many characters it has a digit, or it isn't one.
+constexpr std::size_t longest_begin = 512;
 
 // Where one may begin.
 constexpr auto first_letters = [] {
   std::array<bool, 256> letters{};
   for (const Shape& shape : shapes) letters[static_cast<unsigned char>(shape.prefix[0])] = true;
-  for (const char c : {'e', 'B', 'b', '-', ':'}) letters[static_cast<unsigned char>(c)] = true;
+  for (const char c : {'e', 'B', 'b', '-', ':', '"', '?', '&'}) letters[static_cast<unsigned char>(c)] = true;
   return letters;
 }();
 
@@ -98,11 +121,14 @@ bool has_digit(std::string_view text) {
   return std::ranges::any_of(text, is_digit);
 }
 
-// Three parts of base64, the first two of them JSON: "eyJ….eyJ….…". The end, or 0.
-std::size_t jwt_end(std::string_view text, std::size_t at) {
+// Three parts of base64, the first two of them JSON: "eyJ….eyJ….…". The end, or 0; then none begins before
+// `none_until`.
+std::size_t jwt_end(std::string_view text, std::size_t at, std::size_t& none_until) {
   const std::size_t head = run_end(text, at, is_word);
+  none_until = head;
   if (head >= text.size() || text[head] != '.' || !text.substr(head + 1).starts_with("eyJ")) return 0;
   const std::size_t body = run_end(text, head + 1, is_word);
+  none_until = body;
   if (body >= text.size() || text[body] != '.') return 0;
   return run_end(text, body + 1, is_word);
 }
@@ -113,13 +139,103 @@ bool same_letters(std::string_view text, std::string_view lower) {
          });
 }
 
+// --- keys that tell --------------------------------------------------------------------------------------
+
+// How the name of a secret ends: "DB_PASSWORD", "githubAccessToken".
+constexpr std::array<std::string_view, 19> telling_ends{
+    "password",    "passwd",        "passphrase", "secret",      "apikey",       "accesskey", "secretkey",
+    "privatekey",  "accesstoken",   "authtoken",  "bearertoken", "refreshtoken", "idtoken",   "sessiontoken",
+    "clienttoken", "authorization", "credential", "credentials", "cookie"};
+
+// "api_key", "API-Key" and "apiKey" are the same.
+bool is_telling(std::string_view key) {
+  std::array<char, 64> plain{};
+  std::size_t size = 0;
+  for (const char c : key) {
+    if (c == '_' || c == '-') continue;
+    if (size == plain.size() || !is_alnum(c)) return false;
+    plain[size++] = is_upper(c) ? static_cast<char>(c + 32) : c;
+  }
+  const std::string_view name(plain.data(), size);
+  return name == "token" ||
+         std::ranges::any_of(telling_ends, [&](std::string_view end) { return name.ends_with(end); });
+}
+
+bool is_path_of_file(const std::string& value) {
+  return value.starts_with('/') && ::access(value.c_str(), F_OK) == 0;
+}
+
+// "true", "8080": what would hide half of a message and keep nothing secret.
+bool is_common(std::string_view value) {
+  return value == "true" || value == "false" || value == "none" || value == "null" ||
+         (value.size() < 6 && std::ranges::all_of(value, is_digit));
+}
+
+// "GITHUB_TOKEN": a variable of the environment.
+bool is_variable(std::string_view key) {
+  return std::ranges::all_of(key, [](char c) { return is_upper_or_digit(c) || c == '_'; });
+}
+
+bool is_hidden(std::string_view key, std::string_view value) {
+  if (value.empty()) return false;
+  return is_telling(key) ||
+         (is_variable(key) && Redactor::names_secret(key) && Redactor::is_secret(key, value));
+}
+
+// "token=VALUE", as a URL has it behind "?" or "&".
+std::optional<Find> find_parameter(std::string_view text, std::size_t at) {
+  const std::size_t name_end = run_end(text, at + 1, is_word);
+  if (name_end >= text.size() || text[name_end] != '=') return {};
+  const std::string_view name = text.substr(at + 1, name_end - at - 1);
+  if (!is_telling(name) && name != "key" && name != "sig" && !name.ends_with("ignature")) return {};
+  std::size_t end = text.find_first_of("&#;,)]}> \t\r\n\"'\\", name_end);
+  if (end == npos) end = text.size();
+  if (end == name_end + 1) return {};
+  return Find{name_end + 1, end, std::string(name)};
+}
+
+// "password": "VALUE" in a text that is JSON, or has some in it.
+std::optional<Find> find_member_value(std::string_view text, std::size_t at) {
+  const auto skip = [&](std::size_t from) {
+    while (from < text.size() && is_blank(text[from])) ++from;
+    return from;
+  };
+  const std::size_t key_end = run_end(text, at + 1, is_word);
+  if (key_end == at + 1 || key_end >= text.size() || text[key_end] != '"') return {};
+  const std::size_t colon = skip(key_end + 1);
+  if (colon >= text.size() || text[colon] != ':') return {};
+  const std::string_view key = text.substr(at + 1, key_end - at - 1);
+  if (!Redactor::names_secret(key)) return {};
+  std::size_t begin = skip(colon + 1);
+  if (begin < text.size() && text[begin] == '[') begin = skip(begin + 1);
+  if (begin >= text.size()) return {};
+  if (text[begin] != '"') {
+    const std::size_t end = run_end(text, begin, is_number);
+    if (!is_hidden(key, text.substr(begin, end - begin))) return {};
+    return Find{begin, end, std::string(key), 1};
+  }
+  std::size_t end = begin + 1;
+  while (end < text.size() && text[end] != '"') end += text[end] == '\\' ? 2 : 1;
+  end = std::min(end, text.size());
+  if (!is_hidden(key, text.substr(begin + 1, end - begin - 1))) return {};
+  return Find{begin + 1, end, std::string(key)};
+}
+
 void find_shapes(std::string_view text, std::vector<Find>& finds) {
+  std::size_t no_jwt_until = 0;
   for (std::size_t i = 0; i < text.size(); ++i) {
     const char c = text[i];
     if (!first_letters[static_cast<unsigned char>(c)]) continue;
     const std::string_view rest = text.substr(i);
     std::size_t begin = i;
     std::size_t end = 0;
+    if (c == '"' || c == '?' || c == '&') {
+      const auto find = c == '"' ? find_member_value(text, i) : find_parameter(text, i);
+      if (!find) continue;
+      finds.push_back(*find);
+      i = find->end - 1;
+      continue;
+    }
     if (c == ':') {  // https://user:password@host
       if (!rest.starts_with("://")) continue;
       const std::size_t stop = text.find_first_of("/@ \t\n\"'<>", i + 3);
@@ -130,24 +246,29 @@ void find_shapes(std::string_view text, std::vector<Find>& finds) {
       end = stop;
     } else if (c == '-') {
       if (!rest.starts_with("-----BEGIN ")) continue;
-      const std::size_t name = find_text(text, "PRIVATE KEY-----", i);
-      if (name == npos || name > i + 40) continue;
+      const std::size_t name = find_text(text.substr(0, i + 60), "PRIVATE KEY-----", i);
+      if (name == npos) continue;
       const std::size_t last = find_text(text, "PRIVATE KEY-----", name + 1);
       end = last == npos ? text.size() : last + 16;
     } else {
       if (i > 0 && is_alnum(text[i - 1])) continue;
-      if (rest.starts_with("eyJ")) {
-        end = jwt_end(text, i);
-      } else if (same_letters(rest.substr(0, 7), "bearer ")) {
+      if (c == 'e') {
+        if (!rest.starts_with("eyJ")) continue;
+        if (i < no_jwt_until) continue;
+        end = jwt_end(text, i, no_jwt_until);
+      } else if (c == 'B' || c == 'b') {
+        if (!same_letters(rest.substr(0, 7), "bearer ")) continue;
         begin = i + 7;
         end = run_end(text, begin, is_token);
         if (end - begin < 16 || !has_digit(text.substr(begin, end - begin))) continue;
       } else {
+        const char next = rest.size() > 1 ? rest[1] : '\0';
         for (const Shape& shape : shapes) {
-          if (!rest.starts_with(shape.prefix)) continue;
+          if (shape.prefix[1] != next || !rest.starts_with(shape.prefix)) continue;
           const std::size_t after = i + shape.prefix.size();
-          const std::size_t stop = run_end(text, after, shape.of);
-          if (stop - after >= shape.least && has_digit(text.substr(after, stop - after))) end = stop;
+          const std::size_t begun = run_end(text.substr(0, after + longest_begin), after, shape.of);
+          if (begun - after >= shape.least && has_digit(text.substr(after, begun - after)))
+            end = run_end(text, begun, shape.of);
           break;
         }
       }
@@ -158,24 +279,6 @@ void find_shapes(std::string_view text, std::vector<Find>& finds) {
   }
 }
 
-// --- keys that tell --------------------------------------------------------------------------------------
-
-constexpr std::array<std::string_view, 14> telling_keys{
-    "password",  "passwd",       "secret",    "apikey",     "accesstoken",   "refreshtoken", "idtoken",
-    "authtoken", "clientsecret", "secretkey", "privatekey", "authorization", "sessiontoken", "passphrase"};
-
-// "api_key", "API-Key" and "apiKey" are the same.
-bool is_telling(std::string_view key) {
-  std::array<char, 20> plain{};
-  std::size_t size = 0;
-  for (const char c : key) {
-    if (c == '_' || c == '-') continue;
-    if (size == plain.size() || !is_alnum(c)) return false;
-    plain[size++] = is_upper(c) ? static_cast<char>(c + 32) : c;
-  }
-  return std::ranges::find(telling_keys, std::string_view(plain.data(), size)) != telling_keys.end();
-}
-
 // --- escapes ---------------------------------------------------------------------------------------------
 
 // A text with its escapes resolved, and where each of its bytes comes from.
@@ -183,6 +286,14 @@ struct Resolved {
   std::string text{};
   std::vector<std::uint32_t> begins{};  // one more than there are bytes
 
+  // As it is in the raw text.
+  void add_plain(std::string_view bytes, std::size_t from) {
+    text += bytes;
+    const std::size_t before = begins.size();
+    begins.resize(before + bytes.size());
+    std::iota(begins.begin() + static_cast<std::ptrdiff_t>(before), begins.end(),
+              static_cast<std::uint32_t>(from));
+  }
   void add(std::string_view bytes, std::size_t from) {
     text += bytes;
     begins.insert(begins.end(), bytes.size(), static_cast<std::uint32_t>(from));
@@ -232,8 +343,9 @@ Resolved resolve(std::string_view raw) {
   resolved.begins.reserve(raw.size() + 1);
   for (std::size_t i = 0; i < raw.size();) {
     if (raw[i] != '\\' || i + 1 == raw.size()) {
-      resolved.add(raw.substr(i, 1), i);
-      ++i;
+      const std::size_t end = std::min(raw.find('\\', i + 1), raw.size());
+      resolved.add_plain(raw.substr(i, end - i), i);
+      i = end;
       continue;
     }
     constexpr std::string_view letters = "bfnrt";
@@ -267,7 +379,17 @@ Resolved resolve(std::string_view raw) {
 Find place_in_raw(const Find& find, const Resolved& resolved) {
   std::size_t end = find.end;
   while (end + 1 < resolved.begins.size() && resolved.begins[end] == resolved.begins[find.end - 1]) ++end;
-  return {resolved.begins[find.begin], resolved.begins[end], find.label};
+  return {resolved.begins[find.begin], resolved.begins[end], find.label, find.quotes + (find.quotes > 0)};
+}
+
+std::string percent_encoded(std::string_view text) {
+  std::string encoded;
+  for (const char c : text)
+    if (is_word(c) || c == '.' || c == '~')
+      encoded += c;
+    else
+      encoded += fmt::format("%{:02X}", static_cast<unsigned char>(c));
+  return encoded;
 }
 
 }  // namespace
@@ -280,6 +402,10 @@ Redactor::Redactor(std::vector<Secret> secrets, const std::vector<std::string>& 
     : secrets_(std::move(secrets)) {
   std::erase_if(secrets_, [](const Secret& secret) { return secret.value.empty(); });
   for (Secret& secret : secrets_) std::erase_if(secret.name, [](char c) { return !is_word(c); });
+  // As it is spelled in a URL.
+  for (std::size_t i = secrets_.size(); i-- > 0;)
+    if (std::string spelled = percent_encoded(secrets_[i].value); spelled != secrets_[i].value)
+      secrets_.push_back({secrets_[i].name, std::move(spelled)});
   if (patterns.empty()) return;
   auto made = std::make_shared<Patterns>();
   for (const std::string& pattern : patterns) made->all.emplace_back(pattern);
@@ -299,6 +425,10 @@ void look_deeply(std::string_view raw, const Look& look, int depth, std::vector<
   for (const Find& find : inside) finds.push_back(place_in_raw(find, resolved));
 }
 
+std::string label_text(std::string_view label) {
+  return label.empty() ? std::string("[redacted]") : fmt::format("[redacted {}]", label);
+}
+
 // Puts the labels in their places; how many.
 std::size_t replace(std::string_view raw, std::vector<Find>& finds, std::string& out) {
   std::ranges::sort(finds, {}, [](const Find& find) { return std::pair(find.begin, find.end); });
@@ -308,7 +438,9 @@ std::size_t replace(std::string_view raw, std::vector<Find>& finds, std::string&
     if (find.end <= done) continue;
     if (find.begin >= done) {
       out += raw.substr(done, find.begin - done);
-      out += find.label.empty() ? std::string("[redacted]") : fmt::format("[redacted {}]", find.label);
+      std::string quote;
+      if (find.quotes > 0) quote = std::string((std::size_t{1} << (find.quotes - 1)) - 1, '\\') + '"';
+      out += quote + label_text(find.label) + quote;
       ++count;
     }
     done = find.end;
@@ -346,13 +478,14 @@ std::size_t Redactor::redact(std::string& text) const {
     return count;
   }
   std::size_t done = 0;
-  std::string_view key;
-  bool is_value = false;  // what comes next is the value of that key
+  std::string key;  // whose value comes next, or is the list that is open; empty: none
+  bool in_list = false;
   const auto put = [&](std::size_t begin, std::size_t end, std::string_view with) {
     if (out.empty()) out.reserve(raw.size());
     out += raw.substr(done, begin - done);
     out += with;
     done = end;
+    ++count;
   };
   for (std::size_t i = 0; i < raw.size();) {
     const char c = raw[i];
@@ -362,37 +495,42 @@ std::size_t Redactor::redact(std::string& text) const {
       end = std::min(end, raw.size());
       const std::string_view content = raw.substr(i + 1, end - i - 1);
       std::size_t next = end + 1;
-      while (next < raw.size() && (raw[next] == ' ' || raw[next] == '\t')) ++next;
+      while (next < raw.size() && is_blank(raw[next])) ++next;
       const bool is_key = next < raw.size() && raw[next] == ':';
-      if (is_value && !content.empty() && is_telling(key)) {
-        put(i + 1, end, fmt::format("[redacted {}]", key));
-        ++count;
+      if (!is_key && !key.empty() && is_hidden(key, content)) {
+        put(i + 1, end, label_text(key));
       } else {
         finds.clear();
         look_deeply(content, look, 2, finds);
         if (!finds.empty()) {
           std::string replaced;
-          count += replace(content, finds, replaced);
+          const std::size_t several = replace(content, finds, replaced);
           put(i + 1, end, replaced);
+          count += several - 1;
         }
       }
-      is_value = is_key;
-      if (is_key) key = content;
+      if (is_key) {
+        key = content.find('\\') == npos ? std::string(content) : resolve(content).text;
+        if (!names_secret(key)) key.clear();
+      } else if (!in_list) {
+        key.clear();
+      }
       i = is_key ? next + 1 : end + 1;
     } else if (is_digit(c) || c == '-') {
-      const std::size_t end =
-          run_end(raw, i, [](char d) { return is_alnum(d) || d == '-' || d == '+' || d == '.'; });
+      const std::size_t end = run_end(raw, i, is_number);
       const std::string_view number = raw.substr(i, end - i);
-      for (const Secret& secret : secrets_)
-        if (secret.value == number) {
-          put(i, end, fmt::format("\"[redacted {}]\"", secret.name));
-          ++count;
-          break;
-        }
-      is_value = false;
+      const auto secret = std::ranges::find(secrets_, number, &Secret::value);
+      const bool hidden = !key.empty() && is_hidden(key, number);
+      if (hidden || secret != secrets_.end())
+        put(i, end, fmt::format("\"{}\"", label_text(hidden ? key : secret->name)));
+      if (!in_list) key.clear();
       i = end;
     } else {
-      if (c == '{' || c == '[' || c == ',') is_value = false;
+      if (c == '[' && !key.empty()) in_list = true;
+      if (c == '{' || c == ']' || (c == ',' && !in_list)) {
+        key.clear();
+        in_list = false;
+      }
       ++i;
     }
   }
@@ -402,16 +540,19 @@ std::size_t Redactor::redact(std::string& text) const {
   return count;
 }
 
-bool Redactor::is_secret(std::string_view name, std::string_view value) {
-  if (value.size() < 4) return false;
+bool Redactor::names_secret(std::string_view name) {
   std::string upper(name);
   for (char& c : upper)
     if (c >= 'a' && c <= 'z') c = static_cast<char>(c - 32);
   for (const std::string_view word :
        {"KEY", "TOKEN", "SECRET", "PASS", "PWD", "AUTH", "CREDENTIAL", "COOKIE"})
     if (upper.find(word) != npos) return true;
-  if (value.size() < 8) return false;
-  return value[0] != '/' || ::access(std::string(value).c_str(), F_OK) != 0;
+  return false;
+}
+
+bool Redactor::is_secret(std::string_view name, std::string_view value) {
+  if (value.size() < 4 || is_common(value) || is_path_of_file(std::string(value))) return false;
+  return value.size() >= 8 || names_secret(name);
 }
 
 }  // namespace mcpivot

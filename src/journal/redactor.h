@@ -1,6 +1,6 @@
 // Takes secrets out of messages before they are written down: the values that the configuration has in `env`
-// and `headers`, what looks like a token, what has a telling key ("password"), and what the user's own
-// patterns match.
+// and `headers`, what looks like a token, what has a telling name ("password", "?access_token="), and what
+// the user's own patterns match.
 //
 // It looks into each string of a JSON text on its own, with its escapes resolved (twice, for JSON within
 // JSON), so a secret is found however it is spelled, and what is left is JSON again.
@@ -31,9 +31,11 @@ class Redactor {
   // Replaces them, and returns how many.
   std::size_t redact(std::string& text) const;
 
-  // Which of the configuration's values are secrets: short words, numbers and paths of files that exist
-  // aren't, unless their name tells otherwise.
+  // Which of the configuration's values are secrets: "true", ports and paths of files that exist aren't, and
+  // short ones only if their name tells so.
   static bool is_secret(std::string_view name, std::string_view value);
+  // "API_KEY", "--auth-token"
+  static bool names_secret(std::string_view name);
 
  private:
   struct Patterns;

@@ -69,6 +69,69 @@ TEST(Redactor, replaces_the_values_of_telling_keys) {
       R"({"password" : "[redacted password]","api_key":"[redacted api_key]","apiKey":"","token_count":"3","tokens":5})");
 }
 
+TEST(Redactor, replaces_them_in_lists_numbers_and_whatever_ends_like_them) {
+  const Redactor redactor;
+  EXPECT_EQ(
+      redacted(redactor, R"({"password":12345,"n":{"DB_PASSWORD":"x"},"Set-Cookie":["a=1","b=2"],"z":"a"})"),
+      R"({"password":"[redacted password]","n":{"DB_PASSWORD":"[redacted DB_PASSWORD]"},)"
+      R"("Set-Cookie":["[redacted Set-Cookie]","[redacted Set-Cookie]"],"z":"a"})");
+  EXPECT_EQ(redacted(redactor, R"({"pass\u0077ord":"x","password":null,"secret":{"a":"b"},"c":["d"]})"),
+            R"({"pass\u0077ord":"[redacted password]","password":null,"secret":{"a":"b"},"c":["d"]})");
+  EXPECT_EQ(
+      redacted(redactor, R"({"required":["password","token"],"properties":{"token":{"type":"string"}}})"),
+      R"({"required":["password","token"],"properties":{"token":{"type":"string"}}})");
+}
+
+TEST(Redactor, replaces_variables_of_an_environment_that_is_printed) {
+  EXPECT_EQ(
+      redacted(
+          Redactor(),
+          R"({"text":"{\"GITHUB_TOKEN\": \"abc def\", \"MAX_TOKENS\": \"4096\", \"HOME\": \"/root\"}"})"),
+      R"({"text":"{\"GITHUB_TOKEN\": \"[redacted GITHUB_TOKEN]\", \"MAX_TOKENS\": \"4096\", \"HOME\": \"/root\"}"})");
+  EXPECT_EQ(
+      redacted(Redactor(), R"({"env":{"GITHUB_TOKEN":"abc","NPM_KEY":"abcd","nextPageToken":"abcdef"}})"),
+      R"({"env":{"GITHUB_TOKEN":"abc","NPM_KEY":"[redacted NPM_KEY]","nextPageToken":"abcdef"}})");
+}
+
+// What is in `structuredContent` is in `content` as text, too.
+TEST(Redactor, replaces_the_values_of_telling_keys_in_text_that_is_json_or_has_some) {
+  const Redactor redactor;
+  EXPECT_EQ(
+      redacted(redactor, R"({"text":"{\"user\": \"ada\", \"password\": \"hunter2\",\n \"pin_token\":1}"})"),
+      R"({"text":"{\"user\": \"ada\", \"password\": \"[redacted password]\",\n \"pin_token\":1}"})");
+  EXPECT_EQ(
+      redacted(redactor, R"({"text":"Saved: {\"apiKey\":\"a\\\"b\",\"secret\":42,\"x\":[\"y\"]}"})"),
+      R"({"text":"Saved: {\"apiKey\":\"[redacted apiKey]\",\"secret\":\"[redacted secret]\",\"x\":[\"y\"]}"})");
+  EXPECT_EQ(
+      redacted(redactor, R"({"text":"{\"body\":\"{\\\"token\\\":\\\"abc\\\",\\\"secret\\\":7}\"}"})"),
+      R"({"text":"{\"body\":\"{\\\"token\\\":\\\"[redacted token]\\\",\\\"secret\\\":\\\"[redacted secret]\\\"}\"}"})");
+  EXPECT_EQ(redacted(redactor, R"(stderr: {"password": "hunter2"})"),
+            R"(stderr: {"password": "[redacted password]"})");
+}
+
+TEST(Redactor, replaces_what_urls_carry) {
+  const Redactor redactor({{"KEY", "p@ss/word"}}, {});
+  EXPECT_EQ(redacted(redactor, R"({"u":"https://x.org/a?q=1&access_token=abc.def&z=2"})"),
+            R"({"u":"https://x.org/a?q=1&access_token=[redacted access_token]&z=2"})");
+  EXPECT_EQ(
+      redacted(redactor,
+               R"({"u":"https://x.org/a?key=abc, then","v":"https://s3/b?X-Amz-Signature=0f1e#x"})"),
+      R"({"u":"https://x.org/a?key=[redacted key], then","v":"https://s3/b?X-Amz-Signature=[redacted X-Amz-Signature]#x"})");
+  EXPECT_EQ(redacted(redactor, R"({"u":"https://x.org/p%40ss%2Fword?page=2&keys=3"})"),
+            R"({"u":"https://x.org/[redacted KEY]?page=2&keys=3"})");
+}
+
+// Ten megabytes of almost a token must not stop the journal.
+TEST(Redactor, takes_no_longer_for_what_only_begins_like_a_token) {
+  const Redactor redactor;
+  for (const char* part : {"sk-", "eyJ-", "-----BEGIN ", "xoxb-", "&key", "\\\"a\\\":", "bearer "}) {
+    std::string text = R"({"t":")";
+    while (text.size() < 4'000'000) text += part;
+    text += "\"}";
+    EXPECT_EQ(redactor.redact(text), 0U) << part;
+  }
+}
+
 TEST(Redactor, patterns_match_within_strings_and_leave_json) {
   const Redactor redactor({}, {"customer-\\d+", "pass=\\S+"});
   EXPECT_EQ(redacted(redactor, R"({"a":"customer-17 ü customer-4","b":"pass=hunter2"})"),
@@ -91,6 +154,10 @@ TEST(Redactor, what_is_secret_in_the_configuration) {
   EXPECT_TRUE(Redactor::is_secret("DATABASE_URL", "postgres://x"));
   EXPECT_FALSE(Redactor::is_secret("DEBUG", "true"));
   EXPECT_FALSE(Redactor::is_secret("PORT", "8080"));
+  EXPECT_FALSE(Redactor::is_secret("USE_AUTH", "true"));
+  EXPECT_FALSE(Redactor::is_secret("MAX_TOKENS", "4096"));
+  EXPECT_TRUE(Redactor::is_secret("PASS_CODE", "123456"));
+  EXPECT_FALSE(Redactor::is_secret("SSL_KEY_FILE", "/etc/passwd"));
   EXPECT_FALSE(Redactor::is_secret("DATA", "/usr/share"));
   EXPECT_TRUE(Redactor::is_secret("DATA", "/not/a/path/at/all"));
 }

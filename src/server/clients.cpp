@@ -108,14 +108,15 @@ void Clients::tell(Asker to, std::string_view line) const {
 }
 
 void Clients::say(Asker to, Seen::What what, std::string_view line) const {
+  const std::string modern = to.era == Era::legacy ? std::string() : with_result_type(line);
+  if (!modern.empty()) line = modern;
   if (observed())
     saw({.way = Seen::Way::to_client,
          .what = what,
          .client = to.client,
          .exchange = to.exchange,
          .raw = line});
-  if (to.era == Era::legacy) return (*this)[to.client].answer(to.exchange, line);
-  (*this)[to.client].answer(to.exchange, with_result_type(line));
+  (*this)[to.client].answer(to.exchange, line);
 }
 
 }  // namespace mcpivot

@@ -71,7 +71,8 @@ std::string CheckReport::summary() const {
       late == 0 ? std::string()
                 : fmt::format("{} not checked (no answer within {})", late, duration_text(budget));
   if (checked == 0 && late > 0) return fmt::format("Recorded calls: {}.", unfinished);
-  if (checked == 0) return "No recorded call is safe to repeat, so none was checked.";
+  if (checked == 0)
+    return "No recorded call is safe to repeat, so none was checked; list tools that are in \"replay_safe\".";
   std::string text = differ.empty()
                          ? fmt::format("{} of {} recorded calls answer the same", same, checked)
                          : fmt::format("{} of {} recorded calls answer the same, {} {}", same, checked,
@@ -108,6 +109,8 @@ void Verification::start(World& world, OnDone on_done) {
   deadline_.set(report_.budget, [this] {
     const auto keep = shared_from_this();
     report_.late += waiting_.size() + asked_.size();
+    if (!begun_)
+      report_.trouble = fmt::format("they could not be read within {}", duration_text(report_.budget));
     finish();
   });
   world.calls_to_check(generation_.config(), [weak = weak_from_this()](CallsToCheck calls) {
@@ -117,6 +120,7 @@ void Verification::start(World& world, OnDone on_done) {
 
 void Verification::begin(CallsToCheck calls) {
   if (!on_done_) return;  // the time is up
+  begun_ = true;
   if (!calls) {
     report_.trouble = std::move(calls.error());
     return finish();

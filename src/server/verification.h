@@ -85,6 +85,7 @@ class Verification : public std::enable_shared_from_this<Verification> {
   std::deque<CheckedCall> waiting_;
   std::map<std::int64_t, CheckedCall> asked_;
   CheckReport report_;
+  bool begun_ = false;  // the recorded calls are known
 };
 
 }  // namespace mcpivot

@@ -1,10 +1,14 @@
 #include "world/calls_reader.h"
 
 #include <signal.h>
+#include <sys/stat.h>
 
 #include <algorithm>
 #include <boost/asio/post.hpp>
 #include <exception>
+#include <filesystem>
+#include <mutex>
+#include <thread>
 #include <utility>
 
 #include "journal/journal_reader.h"
@@ -21,8 +25,17 @@ bool is_comparable(const RecordedCall& call) {
   const bool ended = call.outcome == RecordedCall::Outcome::ok ||
                      call.outcome == RecordedCall::Outcome::tool_error ||
                      call.outcome == RecordedCall::Outcome::error;
-  return ended && call.is_complete && !call.is_redacted && call.asked.empty() && !call.answer.empty() &&
-         call.method == "tools/call";
+  return ended && call.is_complete && !call.asks && !call.is_redacted && call.asked.empty() &&
+         !call.answer.empty() && call.method == "tools/call";
+}
+
+// When a file was saved, its calls were as good as made: what was accepted before that doesn't count any
+// more.
+std::chrono::system_clock::time_point saved(const std::string& file) {
+  struct stat found{};
+  if (::stat(file.c_str(), &found) != 0) return {};
+  return std::chrono::system_clock::time_point(std::chrono::seconds(found.st_mtim.tv_sec) +
+                                               std::chrono::microseconds(found.st_mtim.tv_nsec / 1000));
 }
 
 // `calls`: the oldest first.
@@ -45,9 +58,13 @@ void take(const std::vector<RecordedCall>& calls, const std::string& server, Rec
 CallsToCheck read_calls_to_check(const ServerConfig& config) {
   RecordedCalls recorded;
   if (config.verify.from_journal()) {
+    std::error_code error;
     const auto journals = JournalReader::open();
     if (!journals) return std::unexpected(journals.error());
-    const auto calls = journals->calls({.server = config.name, .with_own = false, .most = most_calls});
+    const auto calls = journals->calls({.of_server = config.name,
+                                        .folder = std::filesystem::current_path(error).string(),
+                                        .with_own = false,
+                                        .most = most_calls});
     if (!calls) return std::unexpected(calls.error());
     take(*calls, config.name, recorded);
     return recorded;
@@ -55,35 +72,52 @@ CallsToCheck read_calls_to_check(const ServerConfig& config) {
   auto kept = read_kept_calls(config.verify.calls);
   if (!kept) return std::unexpected(std::move(kept.error()));
   recorded.ignore = std::move(kept->ignore);
+  for (RecordedCall& call : kept->calls) call.when = saved(config.verify.calls);
   take(kept->calls, config.name, recorded);
   return recorded;
 }
 
+// A thread that hangs, because the file is on a disk that doesn't answer, must not keep mcpivot from ending:
+// it is left behind, and finds no loop any more.
+struct CallsReader::Way {
+  std::mutex mutex;
+  boost::asio::io_context* loop;
+};
+
+CallsReader::CallsReader(boost::asio::io_context& loop) : way_(std::make_shared<Way>()) {
+  way_->loop = &loop;
+}
+
+CallsReader::~CallsReader() {
+  const std::lock_guard lock(way_->mutex);
+  way_->loop = nullptr;
+}
+
 void CallsReader::read(const ServerConfig& config, std::function<void(CallsToCheck)> then) {
-  const std::uint64_t id = ++last_;
+  const auto tell = [way = way_, then = std::move(then)](CallsToCheck calls) {
+    const std::lock_guard lock(way->mutex);
+    if (way->loop == nullptr) return;
+    boost::asio::post(*way->loop, [way, then, calls = std::move(calls)]() mutable {
+      if (way->loop != nullptr) then(std::move(calls));
+    });
+  };
   // Signals are the event loop's.
   sigset_t all;
   sigset_t before;
   ::sigfillset(&all);
   ::pthread_sigmask(SIG_SETMASK, &all, &before);
   try {
-    threads_.emplace(id, std::jthread([this, id, config, then, weak = std::weak_ptr(alive_)] {
-                       CallsToCheck calls = std::unexpected("they can't be read");
-                       try {
-                         calls = read_calls_to_check(config);
-                       } catch (const std::exception& error) {
-                         calls = std::unexpected(error.what());
-                       }
-                       boost::asio::post(loop_, [this, id, then, weak, calls = std::move(calls)]() mutable {
-                         if (weak.expired()) return;
-                         threads_.erase(id);
-                         then(std::move(calls));
-                       });
-                     }));
+    std::thread([config, tell] {
+      CallsToCheck calls = std::unexpected("they can't be read");
+      try {
+        calls = read_calls_to_check(config);
+      } catch (const std::exception& error) {
+        calls = std::unexpected(error.what());
+      }
+      tell(std::move(calls));
+    }).detach();
   } catch (const std::exception& error) {
-    boost::asio::post(loop_, [then, weak = std::weak_ptr(alive_), why = std::string(error.what())] {
-      if (!weak.expired()) then(std::unexpected(why));
-    });
+    tell(std::unexpected(error.what()));
   }
   ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
 }

@@ -5,11 +5,8 @@
 #pragma once
 
 #include <boost/asio/io_context.hpp>
-#include <cstdint>
 #include <functional>
-#include <map>
 #include <memory>
-#include <thread>
 
 #include "config/server_config.h"
 #include "server/checked_call.h"
@@ -22,7 +19,8 @@ CallsToCheck read_calls_to_check(const ServerConfig& config);
 class CallsReader {
  public:
   // The loop must outlive it.
-  explicit CallsReader(boost::asio::io_context& loop) : loop_(loop) {}
+  explicit CallsReader(boost::asio::io_context& loop);
+  ~CallsReader();
   CallsReader(const CallsReader&) = delete;
   CallsReader& operator=(const CallsReader&) = delete;
 
@@ -30,10 +28,8 @@ class CallsReader {
   void read(const ServerConfig& config, std::function<void(CallsToCheck)> then);
 
  private:
-  boost::asio::io_context& loop_;
-  std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
-  std::uint64_t last_ = 0;
-  std::map<std::uint64_t, std::jthread> threads_;
+  struct Way;
+  std::shared_ptr<Way> way_;
 };
 
 }  // namespace mcpivot

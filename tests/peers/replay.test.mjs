@@ -32,14 +32,16 @@ async function kept_calls() {
   return { folder, file, kept };
 }
 
-const replay = (folder, ...args) => {
-  const { status, stdout, stderr } = spawnSync(mcpivot, ['replay', ...args], {
+const run = (folder, ...args) => {
+  const { status, stdout, stderr } = spawnSync(mcpivot, args, {
     cwd: folder,
     env: { ...process.env, ...environment },
     encoding: 'utf8',
   });
   return { status, stdout, stderr };
 };
+
+const replay = (folder, ...args) => run(folder, 'replay', ...args);
 
 describe('replay of server-everything', () => {
   test('against itself is the same', async () => {
@@ -61,6 +63,30 @@ describe('replay of server-everything', () => {
       played.filter(({ result }) => result === 'differs').map(({ tool }) => tool),
       ['get-sum'],
     );
+  });
+
+  test('comes from the journal, the questions and their answers too', async () => {
+    const folder = scratch_path();
+    mkdirSync(folder, { recursive: true });
+    const peer = await Peer.connect([mcpivot, '--journal', '--name', 'everything', '--', ...everything]);
+    for (const [tool, args] of calls) await peer.call(tool, args);
+    await peer.call('trigger-sampling-request', { prompt: 'Say hi', maxTokens: 10 });
+    await peer.close();
+    const all = ['--unsafe', '--', ...everything];
+    const last = replay(folder, 'last', ...all);
+    assert.equal(last.status, 0, last.stdout + last.stderr);
+    assert.match(last.stdout, new RegExp(`${calls.length + 1} of ${calls.length + 1} calls answer the same`));
+
+    const journal = (...args) => run(folder, 'journal', '--session', 'last', ...args);
+    const ids = JSON.parse(journal('--json').stdout).map(({ id }) => id);
+    assert.equal(ids.length, calls.length + 1);
+    const kept = journal('keep', ...ids).stdout;
+    assert.equal(journal('keep', ...ids.toReversed()).stdout, kept, 'sorted');
+    const file = join(folder, 'calls.json');
+    writeFileSync(file, kept);
+    const again = replay(folder, file, ...all);
+    assert.equal(again.status, 0, again.stdout + again.stderr);
+    for (const line of journal('export').stdout.trim().split('\n')) assert.ok(JSON.parse(line).way);
   });
 
   test('calls nothing that is not marked as harmless', async () => {

@@ -1,0 +1,43 @@
+#include "world/journal_secrets.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+
+namespace mcpivot {
+namespace {
+
+std::vector<std::string> values_of(const ServerConfig& server) {
+  GatewayConfig config;
+  config.servers.emplace_back().server = server;
+  std::vector<std::string> values;
+  for (const Secret& secret : secrets_in(config)) values.push_back(secret.value);
+  return values;
+}
+
+TEST(JournalSecrets, are_the_environment_and_what_urls_in_it_carry) {
+  ServerConfig server;
+  server.command.env = {{"API_KEY", "abcd1234"}, {"DEBUG", "1"}, {"DB", "postgres://ada:pa55word@db/x"}};
+  EXPECT_THAT(values_of(server),
+              testing::ElementsAre("abcd1234", "postgres://ada:pa55word@db/x", "pa55word"));
+}
+
+TEST(JournalSecrets, are_options_that_are_called_so_and_headers) {
+  ServerConfig server;
+  server.command.argv = {"server", "--api-key",    "k-1234",    "--root",        "/srv/files",
+                         "-H",     "X-Auth: me99", "--verbose", "--token=t-5678"};
+  EXPECT_THAT(values_of(server), testing::ElementsAre("k-1234", "me99", "t-5678"));
+}
+
+TEST(JournalSecrets, are_what_headers_and_sign_ins_carry) {
+  ::setenv("JOURNAL_SECRETS_TEST", "from-the-environment", 1);
+  ServerConfig server;
+  server.http.headers = {"Authorization: Bearer ${JOURNAL_SECRETS_TEST}", "X-Team: core"};
+  server.http.oauth.client_secret = "our-own-secret";
+  EXPECT_THAT(values_of(server), testing::ElementsAre("Bearer from-the-environment", "from-the-environment",
+                                                      "core", "our-own-secret"));
+}
+
+}  // namespace
+}  // namespace mcpivot
