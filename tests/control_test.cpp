@@ -163,7 +163,8 @@ TEST(Control, of_several_in_one_folder_the_newest_is_taken_and_named) {
       wait_until([&] { return run(first, {"status"}).out.find("(two)") != std::string::npos; }, soon()));
   const Outcome said = run(first, {"tools"});
   EXPECT_EQ(said.exit_code, 0);
-  EXPECT_THAT(said.err, AllOf(HasSubstr("2 of them belong to this folder"), HasSubstr("--instance PID")));
+  EXPECT_THAT(said.err,
+              AllOf(HasSubstr("2 mcpivots are running in this folder"), HasSubstr("--instance PID")));
 }
 
 TEST(Control, arguments_are_typed_by_the_tool_s_schema) {
@@ -191,7 +192,6 @@ TEST(Control, images_and_audio_are_saved_to_files) {
   EXPECT_EQ(said.exit_code, 0) << said.err;
   EXPECT_EQ(said.out, "saved ./media-1.png (image/png, 5 bytes)\nsaved ./media-1.wav (audio/wav, 5 bytes)\n");
   EXPECT_EQ(content_of(client.directory() / "media-1.png"), "hello");
-  fs::create_directory(client.directory() / "shots");
   EXPECT_THAT(run(client, {"call", "media", "--save-to", "shots"}).out, HasSubstr("shots/media-1.wav"));
   EXPECT_EQ(content_of(client.directory() / "shots/media-1.wav"), "hello");
   EXPECT_THAT(run(client, {"call", "media", "--json"}).out, HasSubstr("\"data\":\"aGVsbG8=\""));
@@ -203,9 +203,9 @@ TEST(Control, a_tool_is_shown_with_its_arguments_and_found_by_what_it_does) {
   wait_ready(client);
   const Outcome shown = run(client, {"tools", "alpha__sleep"});
   EXPECT_EQ(shown.exit_code, 0);
-  EXPECT_THAT(shown.out, AllOf(HasSubstr("alpha__sleep, of the server alpha"), HasSubstr("ms     integer"),
+  EXPECT_THAT(shown.out, AllOf(HasSubstr("alpha__sleep, a tool of alpha"), HasSubstr("ms     integer"),
                                HasSubstr("To call it: mcpivot call alpha__sleep")));
-  EXPECT_THAT(run(client, {"tools", "sleep"}).out, HasSubstr("alpha__sleep, of the server alpha"));
+  EXPECT_THAT(run(client, {"tools", "sleep"}).out, HasSubstr("alpha__sleep, a tool of alpha"));
   const Outcome both = run(client, {"tools", "echo"});
   EXPECT_THAT(both.out, AllOf(HasSubstr("alpha__echo  "), HasSubstr("beta__echo (inactive)  ")));
   const Outcome missing = run(client, {"tools", "alpha__slep"});
@@ -323,7 +323,7 @@ TEST(Control, one_that_is_stopped_is_left_out_and_holds_nobody_up) {
   const Outcome said = run(client, {"status"});
   client.child().signal(SIGCONT);
   EXPECT_EQ(said.exit_code, 1);
-  EXPECT_THAT(said.err, HasSubstr("one that runs is left out: it does not answer"));
+  EXPECT_THAT(said.err, HasSubstr("skipped a running mcpivot: it doesn't answer"));
   EXPECT_EQ(run(client, {"status"}).exit_code, 0);
 }
 

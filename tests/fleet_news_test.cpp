@@ -84,7 +84,7 @@ TEST(FleetNews, an_active_server_that_fails_at_the_start_is_told_once) {
   start(client);
   ASSERT_TRUE(wait_overview(client, "exited with code 7"));
   const std::string told = text_of(client.call("alpha__echo"));
-  EXPECT_THAT(told, HasSubstr("[mcpivot] active, but could not be started; mcpivot keeps trying:"));
+  EXPECT_THAT(told, HasSubstr("[mcpivot] these active servers could not be started; mcpivot keeps trying:"));
   EXPECT_THAT(told, HasSubstr("\n\"missing\": "));
   EXPECT_THAT(told, AllOf(HasSubstr("\n\"dying\": "), HasSubstr("exited with code 7")));
   EXPECT_THAT(told, Not(HasSubstr("idle")));
@@ -97,7 +97,7 @@ TEST(FleetNews, a_failure_that_is_known_at_the_handshake_stands_in_the_instructi
   Client client(with(servers));
   ASSERT_TRUE(client.child().wait_stderr("missing: generation 1 failed", soon()));
   EXPECT_THAT(instructions_in(client.initialize()),
-              HasSubstr("Active, but could not be started:\n\"missing\": cannot start"));
+              HasSubstr("These active servers could not be started:\n\"missing\": cannot start"));
 }
 
 TEST(FleetNews, a_daemon_that_was_away_at_the_start_is_told_of_when_it_is_there) {

@@ -81,9 +81,11 @@ TEST(ColdGateway, those_that_take_longer_are_named) {
   const auto direct = client.send_call("silent__echo");
   EXPECT_THAT(names_in(client.await(list, at_last()), "tools"),
               AllOf(Contains("other__echo"), Not(Contains("silent__echo"))));
-  EXPECT_THAT(text_of(client.await(search, at_last())),
-              AllOf(HasSubstr("other__echo"),
-                    HasSubstr("still starting, so their tools aren't known yet: silent, mute")));
+  EXPECT_THAT(
+      text_of(client.await(search, at_last())),
+      AllOf(HasSubstr("other__echo"),
+            HasSubstr(
+                "Still starting, so their tools aren't known yet: silent, mute. Try again in a moment.")));
   EXPECT_THAT(text_of(client.await(vain, at_last())),
               AllOf(HasSubstr("no tool matches"),
                     HasSubstr("Still starting, so their tools aren't known yet: silent, mute.")));
@@ -102,6 +104,24 @@ TEST(ColdGateway, a_server_that_fails_keeps_nobody_waiting) {
       with({{"broken", server({"--die", "start"}, {{"active", true}})}, {"slow", slow({{"active", true}})}}));
   client.initialize();
   EXPECT_THAT(tools_of(client), AllOf(Contains("slow__echo"), Contains("pivot_search")));
+}
+
+// Nothing is known about what it has, which is not the same as a tool that doesn't exist.
+TEST(ColdGateway, a_server_that_can_not_be_started_is_named_with_the_reason) {
+  Client client(with({{"broken", server({"--die", "start"})},
+                      {"missing", {{"command", "/no/such/program"}, {"active", true}}},
+                      {"other", server({"--only", "echo"}, {{"active", true}})}}));
+  client.initialize();
+  tools_of(client);
+  const auto unknown =
+      testing::AllOf(HasSubstr("Not available, so their tools aren't known: broken (it exited with code"),
+                     HasSubstr("missing (cannot start '/no/such/program'"));
+  EXPECT_THAT(text_of(client.call("pivot_call", {{"tool", "missing__echo"}})),
+              AllOf(HasSubstr("no tool is called \"missing__echo\". "), unknown));
+  EXPECT_THAT(json::serialize(client.call("missing__echo")),
+              AllOf(HasSubstr("Unknown tool: missing__echo. "), unknown));
+  EXPECT_THAT(client.call_text("pivot_search", {{"query", "book a flight to Lisbon"}}), unknown);
+  EXPECT_THAT(client.call_text("pivot_search", {{"query", "answers with the text"}}), unknown);
 }
 
 TEST(ColdGateway, a_request_that_waits_can_be_taken_back) {

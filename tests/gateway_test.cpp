@@ -42,8 +42,9 @@ TEST(Gateway, a_server_that_is_activated_before_it_is_ready_says_so_once) {
   servers["beta"] = server({"--hold", "initialize"});
   Client client(with(servers));
   start(client, {"alpha"});
-  EXPECT_THAT(text_of(client.call("pivot_activate", {{"server", "beta"}}, in(std::chrono::seconds(20)))),
-              HasSubstr(" It is not ready yet: it is starting (generation 1)."));
+  EXPECT_THAT(
+      text_of(client.call("pivot_activate", {{"server", "beta"}}, in(std::chrono::seconds(20)))),
+      HasSubstr("\"beta\" is now active; its tools aren't known yet: it is starting (generation 1)."));
 }
 
 TEST(Gateway, an_ambiguous_or_unknown_name_lists_the_candidates) {

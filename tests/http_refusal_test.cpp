@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "daemons.h"
+#include "gateways.h"
 
 namespace harness {
 namespace {
@@ -46,6 +47,23 @@ TEST(HttpRefusal, credentials_that_are_missing_are_told_to_each_call_at_once) {
             HasSubstr("--header \"Authorization: Bearer ${TOKEN}\""), HasSubstr("\"headers\""),
             HasSubstr("The request was not sent; the next one tries again."), Not(HasSubstr("away"))));
   EXPECT_EQ(status_of(client, "state"), "failed");
+}
+
+// Its tools aren't known, but that is no reason to say that they don't exist.
+TEST(HttpRefusal, a_call_of_one_of_several_servers_is_told_why_and_tries_again) {
+  const FakeDaemon daemon({"--header", "Authorization: Bearer t0ps3cret"});
+  Client client(with({{"app", {{"url", daemon.url()}, {"active", true}}},
+                      {"other", server({"--only", "echo"}, {{"active", true}})}}));
+  client.initialize();
+  tools_of(client);
+  const std::size_t before = daemon.times("1 turned away 401");
+  EXPECT_THAT(text_of(client.call("pivot_call", {{"tool", "app__echo"}})),
+              AllOf(HasSubstr("[mcpivot] server \"app\" can't be used: the server rejected `initialize`"),
+                    HasSubstr("set an Authorization header")));
+  EXPECT_THAT(text_of(client.call("app__echo")), HasSubstr("server \"app\" can't be used"));
+  EXPECT_EQ(daemon.times("1 turned away 401"), before + 2);
+  EXPECT_THAT(client.call_text("pivot_search", {{"query", "book a flight to Lisbon"}}),
+              HasSubstr("Not available, so their tools aren't known: app (the server rejected `initialize`"));
 }
 
 TEST(HttpRefusal, it_is_tried_again_by_each_call_and_not_in_a_loop) {

@@ -30,7 +30,7 @@ TEST_F(InstallCare, a_file_that_does_not_parse_is_not_touched) {
     const Outcome result = run({command, "claude"});
     EXPECT_EQ(result.exit_code, 1);
     EXPECT_THAT(result.err, AllOf(HasSubstr((folder() / ".claude.json").native() + ": line 3, column 22:"),
-                                  HasSubstr("left as it is")));
+                                  HasSubstr("left unchanged")));
     EXPECT_THAT(run({command, "codex"}).err, HasSubstr("line 1, column 9: this string is not closed"));
   }
   EXPECT_EQ(read(".claude.json"), odd_json);

@@ -170,7 +170,7 @@ TEST_F(InstallImport, tells_what_allowing_pivot_call_means_unless_it_is_turned_o
   const std::string all = "the model may call every tool of every server in";
   EXPECT_THAT(good({"install", "claude"}).out, Not(HasSubstr("pivot_call"))) << "there is no server yet";
   EXPECT_THAT(good({"install", "claude", "--import"}).out,
-              AllOf(HasSubstr("allow pivot_call in Claude Code for good"), HasSubstr(all)));
+              AllOf(HasSubstr("if you allow pivot_call in Claude Code permanently"), HasSubstr(all)));
   EXPECT_THAT(good({"install", "cursor"}).out,
               AllOf(HasSubstr("allow pivot_call in Cursor"), HasSubstr(all)));
   EXPECT_THAT(good({"install", "cursor"}).out, Not(HasSubstr(all))) << "it is there already";

@@ -154,7 +154,7 @@ TEST_F(Install, alone_lists_the_clients_that_are_there) {
   const Outcome result = good({"install"});
   EXPECT_THAT(result.out, AllOf(HasSubstr("  claude          " + (folder() / ".claude.json").native()),
                                 HasSubstr("--import would move notes, docs behind it, inactive until needed"),
-                                HasSubstr("cannot be done: "),
+                                HasSubstr("can't be done: "),
                                 HasSubstr("Not found: cursor, vscode, gemini, claude-desktop"),
                                 HasSubstr("Nothing was changed")));
   EXPECT_EQ(files(), (std::vector<std::string>{".claude.json", ".codex/config.toml"}));
@@ -223,7 +223,7 @@ TEST_F(Install, init_writes_a_configuration_that_check_understands) {
   const std::string text = read("mcpivot.json");
   const Outcome again = run({"init"});
   EXPECT_EQ(again.exit_code, 1);
-  EXPECT_THAT(again.err, HasSubstr("already exists, and was left as it is"));
+  EXPECT_THAT(again.err, HasSubstr("already exists, and was left unchanged"));
   EXPECT_EQ(read("mcpivot.json"), text);
 }
 

@@ -119,6 +119,26 @@ void tell_development(Page& page) {
   gate.open();
 }
 
+// Its build writes a source, each time something else.
+void tell_source_that_builds_write(Page& page) {
+  const TemporaryDirectory project;
+  write(project.path() / "version.txt", "one");
+  Client client({.options = {"--name", "dev", "--cwd", project.path(), "--watch", "*.txt", "--build",
+                             "date +%N >> version.txt"},
+                 .server = {}});
+  client.initialize();
+  write(project.path() / "version.txt", "two");
+  std::string said;
+  ASSERT_TRUE(wait_until(
+      [&] {
+        said = all_text(client.call("echo", {{"text", "hello"}}));
+        return said.find("keeps changing") != std::string::npos;
+      },
+      soon()));
+  said.erase(0, said.rfind("[mcpivot] version.txt"));
+  page.add("Each build changes a source, so mcpivot stops building it after the fifth time:", said);
+}
+
 void tell_crashes(Page& page) {
   page.chapter("Crashes");
   Client client({.options = {"--name", "dev", "--call-timeout", "1s"},
@@ -155,6 +175,12 @@ void tell_failed_starts(Page& page) {
     client.initialize();
     page.add("It ends at once:", client, client.call("echo"));
   }
+  Client client(with({{"alpha", server({"--name", "alpha"}, {{"active", true}})},
+                      {"beta", {{"command", "no-such-program"}}}}));
+  start(client, {"alpha"});
+  page.add("It is one of several; `pivot_call` of one of its tools:", client,
+           client.call("pivot_call", {{"tool", "beta__echo"}}));
+  page.add("`pivot_search`:", client, client.call("pivot_search", {{"query", "xylophone"}}));
 }
 
 // ---- Builds that are checked.
@@ -276,6 +302,7 @@ void tell_serve(Page& page) {
 TEST(ModelReads, the_page_has_every_text_as_it_is) {
   Page page;
   tell_development(page);
+  tell_source_that_builds_write(page);
   tell_checks(page);
   tell_crashes(page);
   tell_failed_starts(page);

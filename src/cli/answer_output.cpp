@@ -9,6 +9,7 @@
 #include <cerrno>
 #include <cstring>
 #include <expected>
+#include <filesystem>
 #include <optional>
 #include <utility>
 
@@ -68,6 +69,8 @@ std::optional<std::string> decoded(const std::string& base64) {
 // Under the first free number.
 std::expected<std::string, std::string> save(const std::string& bytes, const std::string& stem,
                                              const std::string& extension) {
+  std::error_code ignored;  // opening the file says what is wrong
+  std::filesystem::create_directories(std::filesystem::path(stem).parent_path(), ignored);
   for (int number = 1; number <= most_tries; ++number) {
     const std::string path = fmt::format("{}-{}.{}", stem, number, extension);
     const int file = ::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);

@@ -93,7 +93,7 @@ class Report {
       if (servers.size() > 1)
         say(fmt::format("tools are called {}{}{}",
                         config_.gateway.names == Naming::bare ? "as the servers call them" : "SERVER__TOOL",
-                        config_.gateway.remember ? "; what is activated is remembered" : "",
+                        config_.gateway.remember ? "; activations are remembered" : "",
                         reach(config_.gateway.pivot_call)));
     }
     for (std::size_t i = 0; i < servers.size(); ++i) print(servers[i], config_.sources[i]);

@@ -107,7 +107,7 @@ std::function<std::function<int()>()> add_replay_command(CLI::App& app,
   replay->add_flag("--unsafe", wish->unsafe, "Repeat every call, also those that may change something");
   replay->add_option("--timeout", wish->timeout, "How long a call may take (default: 30s)")
       ->option_text("TIME");
-  replay->add_flag("--json", wish->as_json, "For programs");
+  replay->add_flag("--json", wish->as_json, "Print JSON, for scripts");
   replay->footer(
       "The exit code is 0 if all answers are the same, 1 if some differ, 2 if nothing could be "
       "compared.");
@@ -124,7 +124,7 @@ std::function<std::function<int()>()> add_journal_command(CLI::App& app) {
   const auto wish = std::make_shared<JournalWish>();
   auto* what =
       command->add_option("WHAT", wish->words,
-                          "Without it: the calls, the newest last. show ID: all messages of a call; "
+                          "Default: list the calls, the newest last. show ID: all messages of a call; "
                           "stats: by tool; export: every message, as JSON lines; keep ID...: calls for "
                           "\"mcpivot replay\"; on, off: switch the journal of a running mcpivot; anything "
                           "else: calls with this text in them");
@@ -152,7 +152,7 @@ std::function<std::function<int()>()> add_journal_command(CLI::App& app) {
       ->option_text("SESSION");
   command->add_option("--instance", wish->instance, "For on and off: which mcpivot, by pid or name")
       ->option_text("PID");
-  command->add_flag("--json", wish->as_json, "For programs");
+  command->add_flag("--json", wish->as_json, "Print JSON, for scripts");
   return [command, wish]() -> std::function<int()> {
     if (!*command) return {};
     return [wish] { return journal_command(*wish); };
@@ -181,7 +181,7 @@ std::function<std::function<int()>()> add_login_commands(CLI::App& app) {
                  "With a URL: the port on 127.0.0.1 that the browser comes back to")
       ->option_text("PORT")
       ->check(CLI::Range(std::size_t{1}, std::size_t{65535}));
-  in->add_flag("--no-browser", wish->no_browser, "Only print the address");
+  in->add_flag("--no-browser", wish->no_browser, "Print the address instead of opening a browser");
   auto* out = command("logout", "SERVER [OPTIONS]", "Remove the tokens of a remote server from this machine");
   return [=]() -> std::function<int()> {
     if (*in) return [=] { return login_command(*wish); };
@@ -207,46 +207,48 @@ std::function<std::function<int()>()> add_control_commands(CLI::App& app) {
     commands.push_back(made);
     return made;
   };
-  auto* show = command("status", "[SERVER] [OPTIONS]", "What runs, and how it is doing");
-  show->add_flag("--json", wish->as_json, "For programs");
-  show->add_flag("--watch", wish->watch, "Again and again, until Ctrl-C");
-  show->add_flag("--all", wish->all, "Also the mcpivots of other folders");
+  auto* show = command("status", "[SERVER] [OPTIONS]", "Show the state of the servers");
+  show->add_flag("--json", wish->as_json, "Print JSON, for scripts");
+  show->add_flag("--watch", wish->watch, "Refresh every second until Ctrl-C");
+  show->add_flag("--all", wish->all, "Include the mcpivots of other folders");
   auto* reload = command("reload", "[SERVER] [OPTIONS]",
                          "Start a new generation of a server; the old one serves until it works");
   reload->add_flag("--build", wish->build, "Build it first");
   command("restart", "[SERVER] [OPTIONS]", "Start a new generation of a server, without a build");
   command("accept", "[SERVER] [OPTIONS]",
           "Swap in the new build of a server that was held back because its answers differ (\"gate\")");
-  command("stop", "[SERVER] [OPTIONS]", "Stop a server and free its program; the next call starts it");
+  command("stop", "[SERVER] [OPTIONS]",
+          "Stop a server and release its program file; the next call starts it");
   auto* log = command("logs", "[SERVER] [OPTIONS]", "Show what servers wrote to stderr");
-  log->add_flag("-f,--follow", wish->follow, "Print new lines as they come, until Ctrl-C");
+  log->add_flag("-f,--follow", wish->follow, "Print new lines as they arrive, until Ctrl-C");
   log->add_option("-n,--lines", wish->lines, "How many lines to start with (default: 50)")->option_text("N");
   command("activate", "SERVER [OPTIONS]", "Add a server's tools to the client's list", Instance::required);
   command("deactivate", "SERVER [OPTIONS]", "Remove a server's tools from the client's list",
           Instance::required);
-  auto* tools = command("tools", "[SERVER | TOOL] [OPTIONS]",
-                        "The tools of all servers, or of one; or the arguments of one tool", Instance::none);
+  auto* tools =
+      command("tools", "[SERVER | TOOL] [OPTIONS]",
+              "List the tools of all servers or of one, or show the arguments of a tool", Instance::none);
   tools->add_option("SERVER|TOOL", wish->tool, "A server, or a tool; part of a server's name is enough")
       ->option_text(" ");
-  tools->add_flag("--json", wish->as_json, "For programs");
-  auto* search = command("search", "WORDS... [OPTIONS]", "Find tools, of all servers, by what you want to do",
+  tools->add_flag("--json", wish->as_json, "Print JSON, for scripts");
+  auto* search = command("search", "WORDS... [OPTIONS]", "Find tools in all servers by what you want to do",
                          Instance::none);
   search->add_option("WORDS", wish->words, "What the tool should do, such as: read a file")
       ->required()
       ->option_text(" ");
   search->add_option("-n,--limit", wish->hits, "How many to show at most (default: 5)")->option_text("N");
-  search->add_flag("--json", wish->as_json, "For programs");
+  search->add_flag("--json", wish->as_json, "Print JSON, for scripts");
   auto* call = command("call", "TOOL [KEY=VALUE... | JSON] [OPTIONS]", "Call a tool by hand", Instance::none);
   call->add_option("TOOL", wish->tool, "Its name, as clients see it")->required()->option_text(" ");
   call->add_option("ARGUMENT", wish->words,
-                   "KEY=VALUE, of the type that the tool asks for; KEY=@FILE for what a file contains; "
-                   "KEY:=JSON; or all of them as a JSON object")
+                   "KEY=VALUE, in the type that the tool's schema requires; KEY=@FILE: the content of a "
+                   "file; KEY:=JSON; or all of them as a JSON object")
       ->option_text(" ");
-  call->add_option("--save-to", wish->folder,
-                   "Where images, audio and other files in the answer are saved (default: here)")
-      ->option_text("FOLDER")
-      ->check(CLI::ExistingDirectory);
-  call->add_flag("--json", wish->as_json, "Print the whole answer, as JSON");
+  call->add_option(
+          "--save-to", wish->folder,
+          "Save images, audio and other files from the result in this folder (default: the current one)")
+      ->option_text("FOLDER");
+  call->add_flag("--json", wish->as_json, "Print the whole result as JSON");
 
   auto* sessions = command("sessions", "[--end ID] [OPTIONS]", "List the sessions of an \"mcpivot serve\"",
                            Instance::none);

@@ -75,7 +75,11 @@ void print_status(const ControlWish& wish, Found& found) {
     }
     for (const json::value& server : found.states[i].at("servers").as_array())
       if (std::string_view(server.at("name").as_string()).find(wish.server) != std::string_view::npos) try {
-          fmt::print("{}", details_of(found.clients[i], server.as_object()));
+          const std::string text = details_of(found.clients[i], server.as_object());
+          if (found.states.size() > 1)
+            fmt::print("{}\n", coloured("1", fmt::format("mcpivot {} ({})", text_in(found.states[i], "pid"),
+                                                         text_in(found.states[i], "name"))));
+          fmt::print("{}", text);
         } catch (const ControlEnded&) {
           continue;  // just now
         }
@@ -202,8 +206,8 @@ int control_command(const std::string& name, const ControlWish& wish) {
     return 1;                              // nobody reads any more, and SIGPIPE is ignored here
   } catch (const std::exception& error) {  // something is missing in the answer
     fmt::print(stderr,
-               "mcpivot {}: the running mcpivot's answer isn't understood ({}); is its version different "
-               "from this one's, {}?\n",
+               "mcpivot {}: can't read the answer of the running mcpivot ({}); its version may differ from "
+               "this one, {}\n",
                name, error.what(), MCPIVOT_VERSION);
     return 1;
   }

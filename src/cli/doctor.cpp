@@ -275,7 +275,7 @@ class Trials {
                       server.name, url->port));
     findings.doubtful(
         fmt::format("{}: nothing listens on port {} now; mcpivot will start it, with: {}\n"
-                    "Not tried here: doctor starts no daemons",
+                    "doctor doesn't start daemons, so this wasn't tried",
                     server.name, url->port, start));
   }
 

@@ -28,8 +28,8 @@ int unknown(const std::string& what) {
   std::vector<std::string_view> names{"skill"};
   for (const Client& client : clients()) names.push_back(client.name);
   const auto meant = nearest(what, names);
-  return fail(fmt::format("there is no client \"{}\"{}; there are {}", what,
-                          meant.empty() ? "" : fmt::format(", did you mean \"{}\"?", meant),
+  return fail(fmt::format("there is no client \"{}\".{} The clients are: {}", what,
+                          meant.empty() ? "" : fmt::format(" Did you mean \"{}\"?", meant),
                           fmt::join(install_targets(), ", ")),
               usage_error);
 }
@@ -41,7 +41,7 @@ void describe(const Client& client, const InstallCommand& command, const Places&
   const auto plan = plan_install({.client = &client, .scope = command.scope, .name = command.name}, places,
                                  own_program(places));
   say(fmt::format("  {:<16}{}", client.name, *file));
-  if (!plan) return say(fmt::format("  {:<16}cannot be done: {}", "", plan.error()));
+  if (!plan) return say(fmt::format("  {:<16}can't be done: {}", "", plan.error()));
   say(fmt::format("  {:<16}{}", "",
                   plan->there_already ? "mcpivot is already installed" : "would get an entry for mcpivot"));
   if (!plan->can_move.empty())
@@ -53,7 +53,7 @@ int list_clients(const InstallCommand& command) {
   const Places places = places_here();
   std::vector<std::string> missing;
   say(fmt::format("Clients found here ({}):", command.scope == Scope::user
-                                                  ? "for every project; else: --scope project"
+                                                  ? "for every project; add --scope project for this one"
                                                   : "for this project"));
   bool some = false;
   for (const Client& client : clients()) {
@@ -74,7 +74,7 @@ int list_clients(const InstallCommand& command) {
 void say_next(const Plan& plan, const InstallCommand& command, const Client& client) {
   if (!command.import && !plan.can_move.empty())
     say(
-        fmt::format("The client's own servers are as they were. To put {} behind mcpivot, too{}:\n"
+        fmt::format("The client's own servers are unchanged. To move {} behind mcpivot as well{}:\n"
                     "  mcpivot install {} --import{}",
                     fmt::join(plan.can_move, ", "),
                     plan.inactive_with_import ? " (they start inactive; --dry-run explains)" : "",
@@ -135,8 +135,7 @@ int install_command(const InstallCommand& command) {
 
 int uninstall_command(const InstallCommand& command) {
   if (!command.what.empty()) return change_client(Task::uninstall, command);
-  return fail(fmt::format("from which client? There are {}", fmt::join(install_targets(), ", ")),
-              usage_error);
+  return fail(fmt::format("name a client: {}", fmt::join(install_targets(), ", ")), usage_error);
 }
 
 int init_command(bool dry_run) {
@@ -146,8 +145,8 @@ int init_command(bool dry_run) {
   const auto seen = look_at_file(file, 0644);
   if (!seen) return fail(seen.error());
   if (seen->text)
-    return fail(fmt::format("{}: already exists, and was left as it is; to see what it means: mcpivot check",
-                            seen->path));
+    return fail(fmt::format(
+        "{}: already exists, and was left unchanged; \"mcpivot check\" shows what it means", seen->path));
   const StartingConfig config = starting_config(places.folder);
   if (dry_run) {
     std::fputs(config.text.c_str(), stdout);

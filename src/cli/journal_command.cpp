@@ -177,16 +177,17 @@ int list(const JournalReader& reader, const JournalWish& wish, const std::string
     for (const RecordedCall& call : calls) fmt::print("{}\n", json::serialize(described(call)));
   } else if (calls.empty() && !wish.follow) {
     fmt::print("{}\n",
-               is_filtered(wish, text) ? "no call in the journal matches" : "the journal has no call yet");
+               is_filtered(wish, text) ? "no call in the journal matches" : "the journal has no calls yet");
   } else if (!calls.empty()) {
     print_calls(calls, with_client, wish.follow ? TableKind::follows : TableKind::whole);
   }
   if (const std::uint64_t missing = wish.as_json || is_filtered(wish, text) ? 0 : reader.missing();
       missing > 0)
-    fmt::print("{}\n",
-               coloured("33", fmt::format("{} messages are missing: they came faster than they could be "
-                                          "written",
-                                          missing)));
+    fmt::print(
+        "{}\n",
+        coloured("33", fmt::format(
+                           "{} messages are missing, because they arrived faster than they could be written",
+                           missing)));
   print_notes(reader);
   if (!wish.follow) return 0;
   const EndOnSignal ending;
@@ -440,7 +441,7 @@ int journal_command(const JournalWish& wish) {
   } catch (const std::system_error&) {
     return 1;  // nobody reads any more
   } catch (const std::exception& error) {
-    fmt::print(stderr, "mcpivot journal: the running mcpivot's answer isn't understood ({})\n", error.what());
+    fmt::print(stderr, "mcpivot journal: can't read the answer of the running mcpivot ({})\n", error.what());
     return 1;
   }
 }

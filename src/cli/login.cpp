@@ -43,8 +43,8 @@ std::expected<ServerConfig, std::string> find_server(const LoginCommand& command
   }
   if (command.oauth != OauthConfig{})
     return std::unexpected(
-        "options about the OAuth client go with a URL; for a server of a config file they are in the "
-        "file, in \"oauth\"");
+        "options for the OAuth client need a URL; for a server in a config file, set them there, in "
+        "\"oauth\"");
   const auto file = find_config(command.file);
   if (!file) return std::unexpected(file.error());
   const LoadedConfig loaded = load_config(*file);
@@ -58,7 +58,7 @@ std::expected<ServerConfig, std::string> find_server(const LoginCommand& command
                     command.server, *file));
   if (!found->server.is_daemon())
     return std::unexpected(fmt::format(
-        "\"{}\" is a program on this machine; only servers with a URL can be signed in to", command.server));
+        "\"{}\" is a program on this machine; only a server with a URL has a sign-in", command.server));
   return found->server;
 }
 

@@ -9,17 +9,18 @@
 namespace mcpivot {
 namespace {
 
-constexpr const char* name_and_what = "mcpivot \\- the fixed point between an AI client and its MCP servers";
+constexpr const char* name_and_what =
+    "mcpivot \\- keeps an AI client connected while its MCP servers are rebuilt, restarted and replaced";
 
 // What isn't in the help.
 constexpr const char* the_rest = R"(.SH SIGNALS
 .TP
 .B SIGHUP
-Makes a new generation of every server, after a build where there is one.
+Restart every server as a new generation, after a build if it has one.
 .TP
 .BR SIGTERM ", " SIGINT
-End mcpivot and every process that it started.
-So does the end of its standard input.
+Stop mcpivot and every process that it started.
+The end of its standard input does the same.
 .SH EXIT STATUS
 .TP
 .B 0
@@ -29,11 +30,11 @@ Success.
 The command failed.
 .TP
 .B 2
-The command line was not understood.
+The command line was wrong.
 .SH ENVIRONMENT
 .TP
 .B NO_COLOR
-If it is set, nothing is coloured. Elsewhere than on a terminal nothing ever is.
+If set, output isn't colored. Output that doesn't go to a terminal never is.
 .TP
 .BR XDG_CONFIG_HOME ", " XDG_STATE_HOME ", " XDG_CACHE_HOME ", " XDG_DATA_HOME ", " XDG_RUNTIME_DIR
 Where the files below are.
@@ -51,8 +52,8 @@ Logs, and what
 did.
 .TP
 .I $XDG_CACHE_HOME/mcpivot/
-What servers answered the last time,
-so that a client need not wait for their start.
+What servers answered last time,
+so that clients don't have to wait for them to start.
 .TP
 .I $XDG_RUNTIME_DIR/mcpivot/
 The control sockets of running mcpivots.

@@ -34,7 +34,7 @@ constexpr const char* footer = R"(
 Example: put a server behind mcpivot in Claude Code
   claude mcp add my-server -- mcpivot -- node build/index.js
 
-Example: an HTTP daemon, which may be restarted as often as you like
+Example: an HTTP server, which you can restart whenever you like
   claude mcp add my-daemon -- mcpivot --url http://127.0.0.1:8080/mcp
 
 The server speaks MCP over stdin and stdout; so does mcpivot. Its stderr goes to mcpivot's stderr and log.)";
@@ -46,6 +46,12 @@ std::vector<std::string> usage() {
           "mcpivot [OPTIONS] --tools-from CLI",
           "mcpivot serve --listen ADDRESS [OPTIONS] [-- COMMAND...]",
           "mcpivot check|install|status|... [ARG...]  (below; each has a --help)"};
+}
+
+// The command that the line has got to, "mcpivot status" or "mcpivot" itself.
+std::string command_of(const CLI::App& app) {
+  const auto commands = app.get_subcommands();
+  return commands.empty() ? "mcpivot" : "mcpivot " + commands.front()->get_name();
 }
 
 std::pair<std::string, std::string> key_and_value(const std::string& text) {
@@ -130,7 +136,7 @@ void take_cli(const CLI::App& app, CliTexts& texts, ServerConfig& server) {
 
 // A server behind a URL instead of a command.
 void add_http_options(CLI::App& app, HttpConfig& http) {
-  app.add_option("--url", http.url, "The server is an HTTP daemon at this address; there is no COMMAND then")
+  app.add_option("--url", http.url, "The address of an HTTP server, instead of a COMMAND")
       ->option_text("URL");
   app.add_option("--header", http.headers,
                  "Send this header with each request (repeatable); ${VAR} comes from the environment")
@@ -144,7 +150,8 @@ void add_http_options(CLI::App& app, HttpConfig& http) {
                  "Sign in as this OAuth client, which you registered with the server's authorization server")
       ->option_text("ID");
   app.add_option("--client-metadata-url", http.oauth.client_metadata_url,
-                 "Sign in as the client that this https:// document describes, where such are taken")
+                 "Sign in as the OAuth client that this https:// document describes, if the authorization "
+                 "server accepts such documents")
       ->option_text("URL");
   app.add_option("--redirect-port", http.oauth.redirect_port,
                  "The port on 127.0.0.1 that the browser comes back to after a sign-in")
@@ -152,10 +159,10 @@ void add_http_options(CLI::App& app, HttpConfig& http) {
       ->check(CLI::Range(std::size_t{1}, std::size_t{65535}));
   app.add_option(
          "--start", http.start,
-         "A shell line that starts the daemon if nothing listens; it keeps running when mcpivot exits")
+         "A shell command that starts the daemon if nothing listens; it keeps running when mcpivot exits")
       ->option_text("COMMAND");
   app.add_option("--stop", http.stop,
-                 "A shell line that stops it, for rebuilds and for pivot_restart with stop")
+                 "A shell command that stops it, for rebuilds and for pivot_restart with stop")
       ->option_text("COMMAND");
 }
 
@@ -295,7 +302,7 @@ CLI::App* add_serve_command(CLI::App& app, ServeTexts& texts, std::string& drain
       ->allow_extra_args(false);
   serve
       ->add_option("--session-key-file", options.session_key_file,
-                   "The key that session ids are sealed with (default: session.key under "
+                   "The key that encrypts session ids (default: session.key under "
                    "$XDG_STATE_HOME/mcpivot, created if missing)")
       ->option_text("FILE");
   serve
@@ -348,14 +355,14 @@ void add_server_options(CLI::App& app, ServerConfig& server, ServerTexts& texts)
       ->option_text("KEY=VALUE")
       ->allow_extra_args(false);
   app.add_option("--build", server.build,
-                 "A shell line that builds the server, for the tool pivot_rebuild; run in --cwd")
+                 "A shell command that builds the server, for the tool pivot_rebuild; run in --cwd")
       ->option_text("COMMAND");
   app.add_option("--watch", server.watch,
                  "Rebuild and swap when a file that matches is saved (repeatable; ** crosses folders; "
                  "relative to --cwd). Default: when the server's own file is replaced")
       ->option_text("GLOB")
       ->allow_extra_args(false);
-  app.add_flag("--no-watch", texts.no_watch, "Watch no file at all");
+  app.add_flag("--no-watch", texts.no_watch, "Watch no files");
   app.add_option("--on-save", texts.on_save,
                  "A call that arrives while a saved change is built or started: wait for the new server (the "
                  "default; at most 20 s), or serve it with the old one (the default of mcpivot serve)")
@@ -386,12 +393,12 @@ void add_server_options(CLI::App& app, ServerConfig& server, ServerTexts& texts)
       ->option_text("PROGRAM");
   app.add_option("--era", texts.era,
                  "The protocol era to speak with the server: legacy (up to 2025-11-25) or modern "
-                 "(2026-07-28). Default: ask it")
+                 "(2026-07-28). Default: detect it")
       ->check(CLI::IsMember({"auto", "legacy", "modern"}))
       ->option_text("ERA");
   app.add_option("--front", texts.front,
-                 "Whether clients that speak both protocol eras are offered the modern one: modern, legacy, "
-                 "or auto (the default): if a server speaks it")
+                 "Offer the modern protocol era to clients that support both: modern (always), legacy "
+                 "(never), or auto (the default: if a server supports it)")
       ->check(CLI::IsMember({"auto", "legacy", "modern"}))
       ->option_text("ERA");
   app.add_option("--max-message", server.max_message,
@@ -509,7 +516,7 @@ CommandLine::CommandLine() {
   app.formatter(std::make_shared<CommandHelp>(usage()));
   app.footer(footer);
   app.require_subcommand(0, 1);  // a second name is an argument, such as a server called "tools"
-  app.set_help_flag("-h,--help", "Print this and exit");
+  app.set_help_flag("-h,--help", "Print this help and exit");
   app.set_version_flag("--version", "mcpivot " MCPIVOT_VERSION)->description("Print the version and exit");
   app.add_option("--config", options.gateway.file,
                  "Run the servers in this file. Default, if no server is given: ./mcpivot.json, or "
@@ -605,9 +612,12 @@ Invocation parse_command_line(std::vector<std::string> arguments) {
       throw CLI::ValidationError("--compat", "mcpflow's only tool, recompile, needs --build");
   } catch (const CLI::ParseError& error) {
     const bool failed = error.get_exit_code() != 0;
-    if (const std::string hint = failed ? misplaced_word(app, words, has_dashes, names_a_program) : "";
-        !hint.empty())
-      return wrong(hint + "\nRun mcpivot --help for more.\n");
+    if (failed) {
+      const std::string hint = misplaced_word(app, words, has_dashes, names_a_program);
+      const std::string command = command_of(app);
+      return wrong(fmt::format("{}\nRun {} --help for more.\n",
+                               hint.empty() ? fmt::format("{}: {}", command, error.what()) : hint, command));
+    }
     std::ostringstream out;
     std::ostringstream err;
     invocation.exit_code = app.exit(error, out, err) == 0 ? 0 : usage_error;

@@ -152,7 +152,7 @@ std::string tool_line(const json::object& tool) {
 
 std::string tool_help(const json::object& tool, std::optional<std::size_t> width) {
   const std::string name = text_in(tool, "name");
-  std::string text = fmt::format("{}{}, of the server {}\n", coloured("1", name),
+  std::string text = fmt::format("{}{}, a tool of {}\n", coloured("1", name),
                                  tool.at("active").as_bool() ? "" : " (inactive)", text_in(tool, "server"));
   if (const std::string title = string_in(tool, "title"); !title.empty()) text += title + "\n";
   if (const std::string about = string_in(tool, "description"); !about.empty())

@@ -28,7 +28,7 @@ TEST(ToolHelp, names_each_argument_with_its_type_and_what_it_is_for) {
     "annotations": {"readOnlyHint": true, "destructiveHint": false}})"),
                                      std::nullopt);
   EXPECT_EQ(help,
-            "files__read (inactive), of the server files\n"
+            "files__read (inactive), a tool of files\n"
             "Read\n"
             "\n"
             "Reads a file.\n"

@@ -59,7 +59,7 @@ Found all_that_fit(const ControlWish& wish) {
     } catch (const ControlEnded&) {
       continue;  // just now
     } catch (const ControlError& error) {
-      fmt::print(stderr, "mcpivot: one that runs is left out: {}\n", error.what());
+      fmt::print(stderr, "mcpivot: skipped a running mcpivot: {}\n", error.what());
       continue;
     }
     if (wish.many && !status.contains("clients")) continue;
@@ -112,13 +112,14 @@ ControlClient the_one(const ControlWish& wish) {
   if (found.clients.size() == 1) return std::move(found.clients.front());
   const bool of_here = of_this_folder(found.states).size() == found.states.size();
   if (of_here && wish.instance.empty()) {
-    fmt::print(stderr,
-               "mcpivot: {} of them belong to this folder; taking {}. --instance PID takes another.\n",
-               found.clients.size(), instance_title(found.states.back()));
+    fmt::print(
+        stderr,
+        "mcpivot: {} mcpivots are running in this folder; using {}. To choose another, add --instance PID.\n",
+        found.clients.size(), instance_title(found.states.back()));
     return std::move(found.clients.back());
   }
   std::string words =
-      "several mcpivots are running, none of them in this folder; say which with --instance PID:";
+      "several mcpivots are running, none of them in this folder; choose one with --instance PID:";
   for (const json::object& status : found.states) words += fmt::format("\n  {}", instance_title(status));
   throw ControlError(words);
 }

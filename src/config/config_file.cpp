@@ -73,7 +73,7 @@ class FileReader {
         problems_.error(
             member.place,
             member.key == container->key
-                ? fmt::format("\"{}\" appears twice in the file, first in line {}; keep all servers in one",
+                ? fmt::format("\"{}\" appears twice in the file, first on line {}; keep all servers in one",
                               member.key, line)
                 : fmt::format("both \"{}\" and \"{}\" (line {}) list servers; keep them all in one",
                               member.key, container->key, line));

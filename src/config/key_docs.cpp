@@ -240,8 +240,7 @@ std::string config_schema() {
                             {"title", "mcpivot"},
                             {"description",
                              "Servers behind mcpivot, by name, in \"mcpServers\" (or \"servers\", or the "
-                             "file itself). Every string may "
-                             "hold ${NAME} and ${NAME:-default}."},
+                             "file itself). Every string can contain ${NAME} and ${NAME:-default}."},
                             {"type", "object"},
                             {"if", {{"anyOf", either}}},
                             {"then", {{"properties", containers}}},
@@ -257,7 +256,7 @@ std::string key_reference() {
       "Of a server:\n\n"
       "| key | for servers with | value | default | what it is |\n|---|---|---|---|---|\n";
   add_rows(server_keys(), "", true, text);
-  text += "\nBeside the servers:\n\n| key | value | default | what it is |\n|---|---|---|---|\n";
+  text += "\nNext to the servers:\n\n| key | value | default | what it is |\n|---|---|---|---|\n";
   add_rows(file_keys(), "", false, text);
   return text;
 }

@@ -89,7 +89,7 @@ std::vector<KeyReader::Given> KeyReader::read(const JsoncValue& object, std::spa
     const auto earlier = std::ranges::find(given, key, &Given::key);
     if (earlier != given.end()) {
       if (earlier->name != member.key)
-        problems_.error(member.place, fmt::format("\"{}\" means the same as \"{}\" in line {} of {}; "
+        problems_.error(member.place, fmt::format("\"{}\" means the same as \"{}\" on line {} of {}; "
                                                   "keep one of them",
                                                   member.key, earlier->name, earlier->place.line, whose));
       continue;
@@ -114,7 +114,7 @@ void KeyReader::refuse_duplicates(const JsoncValue& object, const std::string& w
     const auto [first, fresh] = lines.emplace(member.key, member.place.line);
     if (!fresh && !is_note(member.key))
       problems_.error(member.place,
-                      fmt::format("\"{}\" appears twice in {}, first in line {}; keep one of them",
+                      fmt::format("\"{}\" appears twice in {}, first on line {}; keep one of them",
                                   member.key, whose, first->second));
   }
 }

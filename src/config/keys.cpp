@@ -88,14 +88,14 @@ constexpr std::array oauth_keys{
         .type = KeyType::text,
         .kinds = for_http,
         .fallback = "",
-        .words = "The https:// address of a document that describes mcpivot, where the authorization server "
-                 "takes such addresses as client ids",
+        .words = "The https:// address of a document that describes mcpivot, if the authorization server "
+                 "accepts such addresses as client ids",
         .in_server = IN_SERVER(entry.server.http.oauth.client_metadata_url)},
     Key{.name = "scopes",
         .type = KeyType::text,
         .kinds = for_http,
         .fallback = "those that the server asks for",
-        .words = "The scopes to ask for, with spaces between",
+        .words = "The scopes to request, separated by spaces",
         .in_server = IN_SERVER(entry.server.http.oauth.scopes)},
     Key{.name = "redirect_port",
         .type = KeyType::count,
@@ -187,15 +187,16 @@ constexpr std::array all_server_keys{
     Key{.name = "cwd",
         .type = KeyType::path,
         .kinds = for_all,
-        .fallback = "the file's folder if something is built, watched or started by a shell line, else where "
-                    "mcpivot was started",
-        .words = "The folder to run in, also for shell lines, and the base of the globs of `watch`",
+        .fallback =
+            "the file's folder if something is built, watched or started by a shell command, else where "
+            "mcpivot was started",
+        .words = "The folder to run in, also for shell commands, and the base of the globs of `watch`",
         .in_server = IN_SERVER(entry.server.command.cwd)},
     Key{.name = "build",
         .type = KeyType::text,
         .kinds = for_all,
         .fallback = "",
-        .words = "A shell line that builds the server",
+        .words = "A shell command that builds the server",
         .in_server = IN_SERVER(entry.server.build)},
     Key{.name = "watch",
         .type = KeyType::globs,
@@ -229,18 +230,16 @@ constexpr std::array all_server_keys{
         .kinds = for_stdio | for_http,
         .fallback = "auto",
         .words = "The protocol era to speak with the server: `legacy` (up to 2025-11-25) or `modern` "
-                 "(2026-07-28); "
-                 "`auto` asks it",
+                 "(2026-07-28); `auto` detects it",
         .in_server = IN_SERVER(entry.server.era),
         .choices = eras},
     Key{.name = "sharing",
         .type = KeyType::choice,
         .kinds = for_all,
         .fallback = "per-client",
-        .words =
-            "`per-client`: each client has an instance of its own; `shared`: all clients of this mcpivot "
-            "use one, which can ask them something only if it is of the modern era, and whose log messages "
-            "and stderr they don't see",
+        .words = "`per-client`: each client gets its own instance; `shared`: all clients of this mcpivot use "
+                 "the same one. A shared server can ask its clients something only if it is of the modern "
+                 "era, and they don't see its log messages and stderr",
         .in_server = IN_SERVER(entry.sharing),
         .choices = sharings},
     Key{.name = "replay",
@@ -313,20 +312,21 @@ constexpr std::array all_server_keys{
         .type = KeyType::group,
         .kinds = for_http,
         .fallback = "",
-        .words = "How to sign in to a server that wants it (authorization.md); not needed for most",
+        .words =
+            "How to sign in, for servers that require it (authorization.md); most servers need nothing here",
         .keys = oauth_keys},
     Key{.name = "start_command",
         .type = KeyType::text,
         .kinds = for_http,
         .fallback = "",
         .words =
-            "A shell line that starts the daemon if nothing listens; it keeps running when mcpivot exits",
+            "A shell command that starts the daemon if nothing listens; it keeps running when mcpivot exits",
         .in_server = IN_SERVER(entry.server.http.start)},
     Key{.name = "stop_command",
         .type = KeyType::text,
         .kinds = for_http,
         .fallback = "",
-        .words = "A shell line that stops it, for rebuilds and for `pivot_restart` with `stop`",
+        .words = "A shell command that stops it, for rebuilds and for `pivot_restart` with `stop`",
         .in_server = IN_SERVER(entry.server.http.stop)},
     Key{.name = "start_after",
         .type = KeyType::time,
@@ -391,7 +391,7 @@ constexpr std::array all_server_keys{
     Key{.name = "pivot_call",
         .type = KeyType::flag,
         .kinds = for_all,
-        .fallback = "as `pivot_call` of the file says",
+        .fallback = "the file's `pivot_call`",
         .words =
             "Whether `pivot_call` can call the server's tools, also while it is inactive; `false`: never",
         .in_server = IN_SERVER(entry.pivot_call),
@@ -400,7 +400,7 @@ constexpr std::array all_server_keys{
         .type = KeyType::flag,
         .kinds = for_all,
         .fallback = "false",
-        .words = "Leave the server out, as some clients do with this key",
+        .words = "Leave the server out; some clients use this key",
         .in_server = IN_SERVER(disabled)},
 };
 
@@ -439,7 +439,7 @@ constexpr std::array profile_keys{
     Key{.name = "active",
         .type = KeyType::texts,
         .kinds = for_all,
-        .fallback = "as the servers' own entries say",
+        .fallback = "what the servers' own entries say",
         .words = "The servers whose tools are in the client's context from the start",
         .in_profile = IN_PROFILE(active)},
     Key{.name = "control",
@@ -471,17 +471,16 @@ constexpr std::array all_file_keys{
         .type = KeyType::choice,
         .kinds = for_all,
         .fallback = "prefixed; bare if there is only one server",
-        .words =
-            "`prefixed`: tools and prompts are called SERVER__NAME; `bare`: as the servers call them, and "
-            "where two of them clash both are prefixed",
+        .words = "`prefixed`: tools and prompts are called SERVER__NAME; `bare`: they keep the servers' own "
+                 "names, and where two clash, both get the prefix",
         .in_file = [](GatewayConfig& config) -> Target { return &config.names; },
         .choices = styles},
     Key{.name = "front",
         .type = KeyType::choice,
         .kinds = for_all,
         .fallback = "auto",
-        .words = "Whether clients that speak both protocol eras are offered the modern one (2026-07-28): "
-                 "`modern`, `legacy`, or `auto`: if a server speaks it",
+        .words = "Whether to offer the modern era (2026-07-28) to clients that support both: `modern` "
+                 "(always), `legacy` (never), or `auto` (if a server supports it)",
         .in_file = [](GatewayConfig& config) -> Target { return &config.front; },
         .choices = eras},
     Key{.name = "pivot_call",
@@ -542,7 +541,7 @@ constexpr std::array all_file_keys{
         .type = KeyType::ignored,
         .kinds = for_all,
         .fallback = "",
-        .words = "What VS Code asks for; not used here, see `${NAME}`"},
+        .words = "Values that VS Code asks for; mcpivot ignores them, see `${NAME}`"},
 };
 
 std::string one_of(std::span<const string_view> choices) {

@@ -17,7 +17,7 @@ namespace json = boost::json;
 namespace {
 
 constexpr std::size_t deepest = 1024;  // as in the messages that mcpivot accepts
-constexpr const char* no_answer = "it does not answer";
+constexpr const char* no_answer = "it doesn't answer";
 
 json::object parsed(const std::string& line) {
   json::parse_options options;

@@ -138,14 +138,14 @@ TEST_F(Asking, one_that_ended_after_an_answer_has_ended) {
 TEST_F(Asking, waits_no_longer_than_it_was_told_to) {
   ControlClient& client = connect({""});
   client.wait_at_most(10ms);
-  EXPECT_EQ(thrown<ControlError>(client), "it does not answer");
+  EXPECT_EQ(thrown<ControlError>(client), "it doesn't answer");
 }
 
 TEST_F(Asking, the_late_answer_to_an_earlier_question_is_not_taken_for_this_one) {
   ControlClient& client =
       connect({"{\"method\":\"wait\"}\n", "{\"id\":1,\"result\":1}\n{\"id\":2,\"result\":2}\n"});
   client.wait_at_most(10ms);
-  EXPECT_EQ(thrown<ControlError>(client), "it does not answer");
+  EXPECT_EQ(thrown<ControlError>(client), "it doesn't answer");
   client.wait_at_most(10s);
   EXPECT_EQ(client.ask("status", nullptr), 2);
 }
@@ -164,7 +164,7 @@ TEST_F(Asking, one_that_lets_nobody_in_is_told_as_such) {
   ASSERT_GE(waiting, 0);
   clients = ControlClient::connect_all();
   ASSERT_THAT(clients, SizeIs(1));
-  EXPECT_EQ(thrown<ControlError>(clients.front()), "it does not answer");
+  EXPECT_EQ(thrown<ControlError>(clients.front()), "it doesn't answer");
   ::close(waiting);
   ::close(stuck);
 }

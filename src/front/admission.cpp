@@ -141,7 +141,7 @@ std::expected<Visitor, Rejection> Admission::admit(const HttpAsk& ask, std::stri
         ask, {.error = "invalid_token", .words = good.error().words, .scope = scope_text(scopes)}, profile));
   const bool keys_come = good.error().kind == Kind::keys_come;
   Rejection unknown{
-      plain_answer(503, "The keys that tokens are checked with can't be had right now. Try again later."),
+      plain_answer(503, "The keys for checking tokens aren't available right now. Try again later."),
       keys_come, good.error().words};
   unknown.headers += fmt::format("Retry-After: {}\r\n", keys_come ? 1 : rules_.oauth->retry_after().count());
   unknown.headers += page_headers(ask);

@@ -24,7 +24,7 @@ IssuerKeys::IssuerKeys(Timers& timers, std::string issuer, Get get, Pace pace)
 
 void IssuerKeys::forget_if_too_old() {
   if (!keys_ || timers_.now() - fetched_ < pace_.kept) return;
-  log_warn("oauth: the keys of {} are too old to go on with", issuer_);
+  log_warn("oauth: the keys of {} are too old to use", issuer_);
   keys_.reset();
   ++edition_;
 }
@@ -134,7 +134,7 @@ void IssuerKeys::fail(const std::string& why) {
   const std::string shown = shown_text(why, 300);
   if (shown != trouble_)
     log_warn("oauth: the keys of {} can't be fetched: {}{}", issuer_, shown,
-             keys_ ? "; going on with those that are known" : "");
+             keys_ ? "; mcpivot keeps using the keys it has" : "");
   trouble_ = shown;
   keys_url_.clear();  // it may have moved
   const unsigned doublings = std::min(failures_++, 16U);

@@ -91,7 +91,7 @@ std::expected<ListenAddress, std::string> parse_listen_address(std::string_view 
   if (address.host.empty())
     return fail("the host must be an IP address, \"localhost\", or \"*\" for all addresses of this machine");
   if ((address.host.find(':') != std::string::npos) != bracketed)
-    return fail("an IPv6 address, and no other, is put in brackets, as in [::1]:7420");
+    return fail("put an IPv6 address, and only that, in brackets: [::1]:7420");
   return address;
 }
 

@@ -67,7 +67,7 @@ std::expected<Tokens, std::string> Tokens::parse(const std::string& name, std::s
     entry.hash = sha256(token);
     if (const auto twin = std::ranges::find(tokens.entries_, entry.hash, &Entry::hash);
         twin != tokens.entries_.end())
-      return wrong(fmt::format("{} has the same token as {} in line {}; each line needs its own", holder,
+      return wrong(fmt::format("{} has the same token as {} on line {}; each line needs its own", holder,
                                twin->holder.name, twin->line));
     entry.holder = {.name = std::string(holder), .profile = std::string(profile), .id = {}};
     entry.holder.id = id_of(entry.holder, entry.hash);

@@ -63,8 +63,8 @@ TEST(Tokens, what_is_wrong_is_said_with_file_and_line_and_without_a_token) {
         {"al/ice " + spare, "a name has"},
         {std::string(129, 'n') + " " + spare, "a name has up to 128"},
         {"a\x80 " + spare, "a name has"},
-        {"alice " + spare + " work\n# \nbob " + spare, "/t:3: bob has the same token as alice in line 1"},
-        {"alice " + spare + "\nalice " + spare, "/t:2: alice has the same token as alice in line 1"}}) {
+        {"alice " + spare + " work\n# \nbob " + spare, "/t:3: bob has the same token as alice on line 1"},
+        {"alice " + spare + "\nalice " + spare, "/t:2: alice has the same token as alice on line 1"}}) {
     const auto tokens = Tokens::parse("/t", text);
     ASSERT_FALSE(tokens) << text;
     EXPECT_THAT(tokens.error(), AllOf(HasSubstr(why), Not(HasSubstr("sssss")))) << text;

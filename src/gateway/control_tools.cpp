@@ -295,6 +295,7 @@ std::expected<Member*, std::string> ControlTools::pick(std::string_view argument
     names.push_back(member->name());
   }
   if (candidates.size() == 1) return candidates.front();
+  if (wanted.empty() && all.size() == 1) return fleet_.members().front().get();
   std::string words;
   if (all.empty()) {
     words = no_servers();
@@ -361,13 +362,16 @@ std::string ControlTools::overview() const {
       ++active;
       tokens += cost.tokens();
     }
-    lines +=
-        fmt::format("{}: {}, {}, {} tools (about {} tokens)", member->name(),
-                    member->active() ? "active" : "inactive", status.condition(), cost.tools, cost.tokens());
+    lines += fmt::format("{}: {}, {}", member->name(), member->active() ? "active" : "inactive",
+                         status.condition());
+    if (cost.tools > 0)
+      lines += fmt::format(", {} {} (about {} tokens)", cost.tools, cost.tools == 1 ? "tool" : "tools",
+                           cost.tokens());
     if (status.life) lines += fmt::format(", generation {}", status.life->generation);
     if (status.life && status.life->in_flight > 0)
       lines += fmt::format(", {} in flight", status.life->in_flight);
-    if (status.past.crashes > 0) lines += fmt::format(", {} crashes", status.past.crashes);
+    if (status.past.crashes > 0)
+      lines += fmt::format(", {} {}", status.past.crashes, status.past.crashes == 1 ? "crash" : "crashes");
     if (!status.trouble.empty())
       lines += fmt::format("; {}", status.trouble.substr(0, status.trouble.find('\n')));
     lines += "\n";

@@ -60,8 +60,6 @@ class ControlTools {
     virtual void call_tool(Asker asker, const Message& message, const Routes::Target& target) = 0;
     // Servers about which nothing is known yet, because they are starting for the first time.
     virtual std::vector<std::string> starting() const { return {}; }
-    // Servers about which nothing is known, because they refuse us; each with the reason.
-    virtual std::vector<std::string> refusing() const { return {}; }
   };
 
   // The fleet must outlive the tools.

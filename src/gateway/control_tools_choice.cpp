@@ -4,8 +4,10 @@
 
 #include <algorithm>
 
+#include "base/contains.h"
 #include "gateway/control_arguments.h"
 #include "gateway/control_tools.h"
+#include "gateway/unknown_tools.h"
 #include "rpc/json_cursor.h"
 
 namespace mcpivot {
@@ -14,7 +16,25 @@ namespace {
 constexpr int usual_hits = 5;
 constexpr int most_hits = 20;
 
+// Its tools may be: it has told them, in this run or, as far as is stored, an earlier one.
+bool is_known(const Instance& server) {
+  return !server.initialize_result().empty();
+}
+
 }  // namespace
+
+std::optional<Routes::Target> behind_refusal(const Members& members, std::string_view tool) {
+  for (const auto& member : members) {
+    const std::string prefix = prefixed_name(member->name(), "");
+    const Instance& server = member->instance();
+    if (member->naming() != Naming::prefixed || !tool.starts_with(prefix) || tool.size() == prefix.size() ||
+        is_known(server) || !server.life().is_refused())
+      continue;
+    const std::string own(tool.substr(prefix.size()));
+    if (member->tools().allows(own)) return Routes::Target{member.get(), own, quote(own)};
+  }
+  return std::nullopt;
+}
 
 void ControlTools::activate(const Call& call) {
   switch_to(call, true);
@@ -41,11 +61,16 @@ void ControlTools::switch_to(const Call& call, bool active) {
   for (const Routes::Named& tool : fleet_.names().all_tools())
     if (tool.member == member) names.push_back(tool.name);
   if (!active) return answer(call, farewell_text(*member, was, names.size()));
-  std::string text =
-      fmt::format("[mcpivot] \"{}\" {} active; tools: {}.", member->name(), was ? "was already" : "is now",
-                  names.empty() ? "none known yet" : list_of(names));
   const Instance::State state = member->instance().state();
-  if (state != Instance::State::ready)
+  const bool ready = state == Instance::State::ready;
+  std::string text =
+      fmt::format("[mcpivot] \"{}\" {} active; ", member->name(), was ? "was already" : "is now");
+  if (names.empty())
+    text += ready ? "it has no tools."
+                  : fmt::format("its tools aren't known yet: {}.", member->instance().trouble());
+  else
+    text += fmt::format("tools: {}.", list_of(names));
+  if (!ready && !names.empty())
     text += fmt::format(" It is not {}: {}.", state == Instance::State::starting ? "ready yet" : "running",
                         member->instance().trouble());
   answer(call, text);
@@ -105,8 +130,8 @@ void ControlTools::search(const Call& call) {
   if (text.empty())
     text = fmt::format("no tool matches \"{}\" (searched {} tools){}. pivot_status lists the servers.", query,
                        fleet_.names().all_tools().size(), words_of_starts());
-  else if (const auto names = fleet_.starting(); !names.empty())
-    text += fmt::format("still starting, so their tools aren't known yet: {}\n", list_of(names));
+  else if (const std::string unknown = words_of_starts(); !unknown.empty())
+    text += fmt::format("{}.\n", unknown.substr(2));
   answer(call, text);
 }
 
@@ -118,6 +143,8 @@ void ControlTools::call_through(const Call& call) {
     return refuse(call, R"([mcpivot] say which tool: pivot_call {"tool":"SERVER__TOOL","arguments":{}})" +
                             hint_to_search());
   const Routes::Target* target = fleet_.names().tool(name);
+  const auto refusing = target == nullptr ? behind_refusal(fleet_.members(), name) : std::nullopt;
+  if (refusing) target = &*refusing;
   if (target == nullptr)
     return refuse(call, fmt::format("[mcpivot] no tool is called \"{}\"{}{}", name, words_of_starts(),
                                     hint_to_search()));
@@ -198,12 +225,20 @@ std::string ControlTools::hint_to_search() const {
 }
 
 std::string ControlTools::words_of_starts() const {
-  std::string words;
-  if (const std::vector<std::string> names = fleet_.starting(); !names.empty())
-    words = fmt::format(". Still starting, so their tools aren't known yet: {}. Try again in a moment",
-                        list_of(names));
-  for (const std::string& refusing : fleet_.refusing()) words += ". " + refusing;
-  return words;
+  const std::vector<std::string> starting = fleet_.starting();
+  std::string text;
+  if (!starting.empty())
+    text = fmt::format(". Still starting, so their tools aren't known yet: {}. Try again in a moment",
+                       list_of(starting));
+  std::string unusable;
+  for (const auto& member : fleet_.members()) {
+    const Instance& server = member->instance();
+    if (is_known(server) || server.state() != Instance::State::failed || contains(starting, member->name()))
+      continue;
+    unusable += fmt::format("{}{} ({})", unusable.empty() ? "" : ", ", member->name(), brief_trouble(server));
+  }
+  if (!unusable.empty()) text += fmt::format(". Not available, so their tools aren't known: {}", unusable);
+  return text;
 }
 
 }  // namespace mcpivot

@@ -143,7 +143,6 @@ class Desk final : private Instance::Watcher, private ControlTools::Fleet {
   }
   void call_tool(Asker asker, const Message& message, const Routes::Target& target) override;
   std::vector<std::string> starting() const override;
-  std::vector<std::string> refusing() const override;
 
   // The single server that is shown as it is.
   Instance& lone() const { return members_.front()->instance(); }

@@ -8,6 +8,7 @@
 #include "base/contains.h"
 #include "base/utf8.h"
 #include "gateway/desk.h"
+#include "gateway/unknown_tools.h"
 #include "rpc/json_cursor.h"
 
 namespace mcpivot {
@@ -19,19 +20,11 @@ constexpr std::size_t longest_instructions = 2000;
 // About servers, a line each.
 constexpr std::size_t most_lines_in_notice = 20;
 constexpr std::size_t most_lines_in_instructions = 5;
-constexpr std::size_t longest_trouble = 200;
+constexpr std::size_t longest_trouble = 300;
 
 // It couldn't be started; it may be starting again.
 bool has_failed(const Member& member) {
   return member.instance().state() != Instance::State::ready && member.instance().failed_lately();
-}
-
-// Why a server isn't ready, in one short line.
-std::string brief_trouble(const Instance& server) {
-  const std::string_view all = server.trouble();
-  const std::string_view line = all.substr(0, all.find('\n'));
-  if (line.size() <= longest_trouble) return std::string(line);
-  return as_utf8(line.substr(0, longest_trouble)) + "…";
 }
 
 // One below the other; if there are too many, says how many are left out.
@@ -42,6 +35,13 @@ std::string head_and_lines(std::string head, const std::vector<std::string>& lin
 }
 
 }  // namespace
+
+std::string brief_trouble(const Instance& server) {
+  const std::string_view all = server.trouble();
+  const std::string_view line = all.substr(0, all.find('\n'));
+  if (line.size() <= longest_trouble) return std::string(line);
+  return as_utf8(line.substr(0, longest_trouble)) + "…";
+}
 
 void Desk::watch_start(Member& member) {
   if (member.active() && member.instance().state() != Instance::State::ready) starts_.push_back({&member});
@@ -121,15 +121,16 @@ void Desk::tell_starts() {
   std::erase_if(
       starts_, [](const Start& start) { return start.member->instance().state() == Instance::State::ready; });
   if (!failed.empty())
-    notices_.add(head_and_lines("[mcpivot] active, but could not be started; mcpivot keeps trying:", failed,
-                                most_lines_in_notice));
+    notices_.add(head_and_lines("[mcpivot] these active servers could not be started; mcpivot keeps trying:",
+                                failed, most_lines_in_notice));
   if (!late.empty())
     notices_.add(head_and_lines(
-        "[mcpivot] active, but still starting; their tools are in the list when they are ready:", late,
-        most_lines_in_notice));
+        "[mcpivot] these active servers are still starting; their tools are in the list when they are ready:",
+        late, most_lines_in_notice));
   if (!refused.empty())
-    notices_.add(head_and_lines("[mcpivot] active, but it can't be used; the next use tries again:", refused,
-                                most_lines_in_notice));
+    notices_.add(head_and_lines(
+        "[mcpivot] these active servers can't be used; mcpivot tries again when they are called:", refused,
+        most_lines_in_notice));
 }
 
 std::string Desk::words_of_trouble() const {
@@ -163,7 +164,8 @@ std::string Desk::instructions() const {
     if (member->active() && has_failed(*member))
       failed.push_back(fmt::format("\"{}\": {}", member->name(), brief_trouble(member->instance())));
   if (!failed.empty())
-    text += head_and_lines("\nActive, but could not be started:", failed, most_lines_in_instructions);
+    text +=
+        head_and_lines("\nThese active servers could not be started:", failed, most_lines_in_instructions);
   std::vector<std::pair<std::string, std::string>> all;
   for (const auto& member : members_) {
     const std::string_view words = find_member(member->instance().initialize_result(), "instructions");

@@ -9,6 +9,7 @@
 #include "base/utf8.h"
 #include "gateway/control_arguments.h"
 #include "gateway/desk.h"
+#include "gateway/unknown_tools.h"
 #include "mcp/initialize.h"
 #include "mcp/log_levels.h"
 #include "rpc/answers.h"
@@ -172,14 +173,6 @@ std::vector<std::string> Desk::starting() const {
   return names;
 }
 
-std::vector<std::string> Desk::refusing() const {
-  std::vector<std::string> words;
-  for (const auto& member : members_)
-    if (member->instance().refuses_us())
-      words.push_back(fmt::format("\"{}\" can't be used: {}", member->name(), member->instance().trouble()));
-  return words;
-}
-
 // Activating a server asks for what it offers; a search asks all of them.
 std::vector<std::string> Desk::starting_for(const Message& call, const std::string& tool) {
   if (presentation_.client_waits) return {};
@@ -250,6 +243,8 @@ void Desk::request_unrouted_tool(Asker asker, const Message& message, const std:
       return pass(*members_.front(), asked);
     }
   }
+  if (const auto refusing = behind_refusal(members_, name); refusing && refusing->member->active())
+    return call_tool(asker, message, *refusing);
   clients_.refuse(asker, error_answer(message.text(message.id), code::invalid_params,
                                       fmt::format("Unknown tool: {}{}{}", name, control_.words_of_starts(),
                                                   control_.hint_to_search())));
@@ -389,7 +384,7 @@ void Desk::cancel(Asker by, const Message& cancelled) {
                 .client = by.client,
                 .raw = cancelled.raw,
                 .message = &cancelled,
-                .why = "a cancellation of what is not under way"});
+                .why = "a cancellation of a request that isn't in flight"});
 }
 
 }  // namespace mcpivot

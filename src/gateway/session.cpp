@@ -103,7 +103,7 @@ void Session::on_answer(const Message& message) {
   if (const auto request = asked_.take(own)) {
     if (Generation* const asker = desk_.find(request->origin)) asker->answer(id_, message, request->id());
   } else {
-    saw(Seen::What::dropped, message.raw, &message, "an answer that nobody waits for");
+    saw(Seen::What::dropped, message.raw, &message, "a response that nobody is waiting for");
   }
 }
 

@@ -30,7 +30,7 @@ std::optional<JsonPath> list_in_config(const JsoncValue& root) {
 
 std::unexpected<string> broken(const string& file, const string& words) {
   return std::unexpected(
-      fmt::format("{}: {}\nThe file is left as it is. Fix it and try again.", file, words));
+      fmt::format("{}: {}\nThe file was left unchanged. Fix it and try again.", file, words));
 }
 
 std::expected<ConfigText, string> ConfigText::open(const string& file, string text) {

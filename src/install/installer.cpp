@@ -152,7 +152,7 @@ std::expected<void, string> let_go_of_config(Plan& plan, const InstallRecord& re
     return other.config == record.config && still_there(other);
   });
   if (sharing != others.end()) {
-    tell(plan, "leaves", "{} as it is: {} uses it, too", seen->path, sharing->client);
+    tell(plan, "leaves", "{} unchanged: {} still uses it", seen->path, sharing->client);
     return {};
   }
   auto tracked = track(record.config);
@@ -169,7 +169,7 @@ std::expected<void, string> let_go_of_config(Plan& plan, const InstallRecord& re
       if (!there) continue;
       const auto put = parse_jsonc(server.value);
       if (!put || !same_value(*there, *put)) {
-        tell(plan, "keeps", "{} in {}, too: you changed it there", server.name, seen->path);
+        tell(plan, "keeps", "{} in {} as well, because you changed it there", server.name, seen->path);
       } else if (const auto gone = config->remove(server.name); !gone) {
         return broken(seen->path, gone.error());
       }
@@ -279,7 +279,7 @@ void note_pivot_call(Plan& plan, const ConfigText& config, const SeenFile& seen,
   if (config.names().size() < 2 || reach_of(config) == "off") return;
   const bool active = reach_of(config) == "active";
   tell(plan, "note",
-       "allow pivot_call in {} for good, and the model may call every tool of every {}server in\n"
+       "if you allow pivot_call in {} permanently, the model may call every tool of every {}server in\n"
        "            {} without asking you again. To prevent that, put\n"
        "            {}\"pivot_call\": \"off\" into that file, or \"pivot_call\": false into a server",
        client.title, active ? "active " : "", seen.path, active ? "" : "\"pivot_call\": \"active\" or ");
@@ -476,7 +476,7 @@ std::expected<Plan, string> plan_uninstall(const InstallRequest& request, const 
   const bool last_in_file = !opened->shares_file();
   if (leads_back && last_in_file) {
     tell(plan, "restores", "{}",
-         opened->tracked.record->before ? "the file as it was, to the byte"
+         opened->tracked.record->before ? "the original file, byte for byte"
                                         : "the previous state: no such file");
     for (const MovedServer& server : record->moved)
       if (!server.spelling.empty()) tell(plan, "returns", "{}", server.name);
@@ -495,7 +495,7 @@ std::expected<Plan, string> plan_uninstall(const InstallRequest& request, const 
     for (const MovedServer& server : record ? record->moved : std::vector<MovedServer>()) {
       if (server.spelling.empty()) continue;
       if (find_server(opened->servers, server.name) != nullptr) {
-        tell(plan, "keeps", "{}: another one has that name now, and was left as it is", server.name);
+        tell(plan, "keeps", "{}: another server has that name now, and was left unchanged", server.name);
         continue;
       }
       if (auto edited = take(with_server_as_spelled(client, text, server.name, server.spelling)); !edited)

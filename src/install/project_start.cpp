@@ -334,14 +334,14 @@ std::string text_of(const Proposal& proposal, const std::string& others) {
     text += fmt::format("      \"args\": {},\n", json_text(json_strings(proposal.args)));
   if (!proposal.build.empty())
     text += fmt::format(
-        "      // How it is built. If that fails, the server that runs goes on.\n"
+        "      // How it is built. If the build fails, the running server keeps serving.\n"
         "      \"build\": {},\n",
         as_json_string(proposal.build));
   text += fmt::format(
-      "      // When one of these is saved, {} new server takes the old one's place,\n"
-      "      // and the client stays connected.\n"
+      "      // Saving one of these {}the new server; the client stays connected.\n"
       "      \"watch\": {},\n",
-      proposal.build.empty() ? "a" : "it is built, and the", json_text(json_strings(proposal.watch)));
+      proposal.build.empty() ? "switches to " : "builds and switches to ",
+      json_text(json_strings(proposal.watch)));
   text +=
       "      // Its tools are in the model's context from the start.\n"
       "      \"active\": true\n";

@@ -260,7 +260,7 @@ std::expected<RecordedCall, std::string> JournalReader::call(const std::string& 
   if (name == "last") {
     auto newest = calls({.most = 1});
     if (!newest) return std::unexpected(newest.error());
-    if (newest->empty()) return std::unexpected("the journal has no call yet");
+    if (newest->empty()) return std::unexpected("the journal has no calls yet");
     return std::move(newest->back());
   }
   const auto colon = name.find(':');

@@ -163,13 +163,14 @@ void JournalWriter::write(JournalRows rows) {
     auto written = write_once(rows);
     if (written) {
       if (!std::exchange(trouble_, {}).empty())
-        say(fmt::format("the journal is written again: {}", file_->path()));
+        say(fmt::format("the journal works again: {}", file_->path()));
       return;
     }
     const bool damaged = written.error().trouble == Trouble::damaged;
     if (trouble_.empty())
-      say(fmt::format("the journal: {}{}", written.error().words,
-                      damaged ? "; another file is begun" : "; it is tried again, and messages go on"));
+      say(fmt::format(
+          "the journal: {}{}", written.error().words,
+          damaged ? "; mcpivot starts a new file" : "; mcpivot keeps trying, and messages still pass"));
     const bool first = std::exchange(trouble_, written.error().words).empty();
     if (damaged) {
       leave_file();

@@ -156,7 +156,8 @@ class Socket final : public HttpSocket, public std::enable_shared_from_this<Sock
 
   static std::string forbidden(const asio::ip::address& address) {
     return "mcpivot doesn't connect to " + address.to_string() + ": it is " +
-           std::string(name_of(kind_of(address))) + ", and whoever named it isn't there";
+           std::string(name_of(kind_of(address))) +
+           ", because the server that named it has no such address itself";
   }
 
   void on_tcp() {

@@ -96,7 +96,7 @@ SignIn::Effects SignIn::on(const Event& event, std::int64_t now) {
   } else if (const auto* const redirected = std::get_if<Redirected>(&event)) {
     on_redirected(*redirected);
   } else if (std::holds_alternative<Overdue>(event)) {
-    if (state_ == State::waiting) fail("nobody signed in in time; the next call asks again");
+    if (state_ == State::waiting) fail("the sign-in timed out; the next call asks again");
   } else if (const auto* const accepted = std::get_if<Accepted>(&event)) {
     if (accepted->token == unproven_) unproven_.clear();
   }
@@ -132,7 +132,7 @@ void SignIn::on_turn(const Turn& event) {
   if (current && wanted_.challenge.wants_more_scope()) {
     const Scopes& scopes = wanted_.challenge.scopes;
     if (scopes.empty() || includes(record_.asked, scopes) || ++step_ups_ > most_step_ups)
-      return fail(fmt::format("it wants more than the sign-in grants ({}); ask whoever runs it for access",
+      return fail(fmt::format("it wants more than the sign-in grants ({}); ask its operator for access",
                               scopes.empty() ? "it doesn't say what" : "scope " + scopes_text(scopes)));
     may_refresh_ = false;
   } else if (current && record_.tokens.access == unproven_) {
@@ -346,13 +346,13 @@ void SignIn::ask_user() {
 // is an answer to our question at all, and then whose. Until that is known, nothing of it is shown.
 void SignIn::on_redirected(const Redirected& event) {
   if (state_ != State::waiting || !is_secret(only_field(event.fields, "state"), state_text_))
-    return do_(Reply{.ok = false, .text = "This isn't an answer to a sign-in that mcpivot waits for."});
+    return do_(Reply{.ok = false, .text = "mcpivot isn't waiting for this sign-in."});
   const bool says = std::ranges::any_of(event.fields, [](const auto& field) { return field.first == "iss"; });
   const auto issuer = only_field(event.fields, "iss");
   if ((says && issuer != record_.issuer.issuer) || (!says && record_.issuer.sends_issuer))
     return fail(
-        "the answer to the sign-in came from another authorization server than the question went to; "
-        "mcpivot did not use it");
+        "the sign-in was answered by a different authorization server than the one that was asked; mcpivot "
+        "did not use the answer");
   if (const auto error = only_field(event.fields, "error")) {
     const std::string more = only_field(event.fields, "error_description").value_or("");
     return fail(fmt::format("the sign-in was refused: {}{}{}", shown_text(*error, 100),

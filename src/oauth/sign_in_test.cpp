@@ -209,7 +209,7 @@ TEST_F(SigningIn, an_answer_of_another_issuer_is_neither_used_nor_shown) {
   for (const char* other : {"https://evil.example", "https://i.example/", "https://I.example"}) {
     ask();
     happens(SignIn::Redirected{{{"error", "bad words"}, {"state", state_text()}, {"iss", other}}});
-    EXPECT_THAT(failure(), HasSubstr("another authorization server"));
+    EXPECT_THAT(failure(), HasSubstr("a different authorization server"));
     EXPECT_THAT(failure(), Not(HasSubstr("bad words")));
     EXPECT_FALSE(did<SignIn::Fetch>());
     machine_ =
@@ -220,7 +220,7 @@ TEST_F(SigningIn, an_answer_of_another_issuer_is_neither_used_nor_shown) {
 TEST_F(SigningIn, an_issuer_that_announces_its_name_must_give_it) {
   ask(R"(,"authorization_response_iss_parameter_supported":true)");
   happens(SignIn::Redirected{{{"code", "abc"}, {"state", state_text()}}});
-  EXPECT_THAT(failure(), HasSubstr("another authorization server"));
+  EXPECT_THAT(failure(), HasSubstr("a different authorization server"));
 }
 
 TEST_F(SigningIn, a_code_is_used_once) {

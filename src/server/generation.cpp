@@ -268,7 +268,7 @@ void Generation::forget(ClientId client) {
   const auto is_from = [&](const Asker& asker) { return asker.client == client; };
   for (const auto& taken :
        asked_.take_if([&](const Requests::Request& open) { return is_from(open.origin); }))
-    send(cancellation(IdText(taken.own).view(), "whoever asked is gone"), taken.own);
+    send(cancellation(IdText(taken.own).view(), "the caller is gone"), taken.own);
   asked_.drop_tokens(is_from);
   if (bridge_) bridge_->forget(static_cast<std::uint64_t>(client));
   for (const auto& [id, owner] : std::exchange(tasks_, {})) {
@@ -397,7 +397,7 @@ void Generation::on_answer(const Message& message, std::span<const Edit> edits) 
   const Requests::Hold hold(asked_);  // whoever gets the answer may send the next request at once
   const Requests::Request* request = asked_.find(own);
   if (request == nullptr)
-    return saw(Seen::What::dropped, message.raw, &message, "an answer that nobody waits for");
+    return saw(Seen::What::dropped, message.raw, &message, "a response that nobody is waiting for");
   if (request->kept.empty()) {
     if (request->known == Method::initialize && message.kind == Kind::result) {
       initialize_result_ = message.text(message.result);
@@ -444,8 +444,7 @@ void Generation::on_progress(const Message& message, std::span<const Edit> edits
   const std::int64_t own = own_id(edited(message.raw, message.progress_token, edits));
   const auto token = asked_.find_token(own);
   asked_.touch(own);
-  if (!token)
-    return saw(Seen::What::dropped, message.raw, &message, "progress under a token that is not known");
+  if (!token) return saw(Seen::What::dropped, message.raw, &message, "progress with an unknown token");
   ToClient said{.message = message, .from = id_, .to = token->origin, .pair = own};
   said.edits.add_all(edits, message.progress_token);
   said.edits.replace(message.progress_token, token->text);

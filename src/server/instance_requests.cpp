@@ -290,7 +290,10 @@ void Instance::refuse(Asker asker, const Message& message, const std::string& wh
   const bool tells = state() != State::stopped && why.find('\n') == std::string::npos;
   const std::string lines = tells ? telling_lines(stderr_for_clients(past_.starts)) : std::string();
   if (!lines.empty()) words += fmt::format(".\n{}", lines);
-  if (!ends() && !manner().comes_and_goes && state() != State::stopped) {
+  if (!ends() && manner().comes_and_goes && state() == State::failed && !life_.is_refused()) {
+    words += fmt::format(".\nNext: {}; mcpivot reconnects by itself.",
+                         config_->http.start.empty() ? "start it, then call again" : "try again later");
+  } else if (!ends() && !manner().comes_and_goes && state() != State::stopped) {
     if (!words.ends_with('\n')) words += words.ends_with('.') ? "\n" : ".\n";
     words += failed_lately() || config_->control.status.empty()
                  ? next_line(next_step())

@@ -17,6 +17,15 @@ bool runs(const Instance& instance) {
   return instance.state() != Instance::State::stopped;
 }
 
+// If it was a save after all, the model must know that it isn't built.
+std::string left_out_text(const ServerConfig& config, const std::string& path) {
+  return fmt::format(
+      "[mcpivot] {} keeps changing while \"{}\" is built, so mcpivot takes it for output of the build and "
+      "didn't build again. If it was edited, {} builds it.",
+      path, config.name,
+      config.control.rebuild.empty() ? "\"mcpivot reload --build\" in a terminal" : config.control.rebuild);
+}
+
 }  // namespace
 
 Server::Server(World& world, const ServerConfig& config)
@@ -53,6 +62,10 @@ void Server::watch(const ServerConfig& config) {
       if (runs(*instance) && instance->program_replaced(reason)) return;
   };
   handlers.on_settled = [this] { tell_if_over(); };
+  handlers.on_left_out = [this](const std::string& path) {
+    for (Instance* const instance : by_use())
+      if (runs(*instance)) instance->add_notice(left_out_text(instance->config(), path));
+  };
   watch_ = world_.watch_sources(config, std::move(handlers));
 }
 

@@ -21,6 +21,9 @@ class SourceWatch {
     OnChange on_program;
     // Things are settled: changes have been reported, or there were none. May be called more than once.
     std::function<void()> on_settled;
+    // This file changed again while something was built, and is no longer built for that; it may have been
+    // edited, though.
+    std::function<void(const std::string& path)> on_left_out;
   };
 
   virtual ~SourceWatch() = default;

@@ -53,33 +53,44 @@ BuildOutput::Path* BuildOutput::find(const std::string& path) {
   return paths_.size() < most_paths ? &paths_[path] : nullptr;
 }
 
-bool BuildOutput::changed_during_build(const std::string& path, const std::string& file, bool existed) {
+BuildOutput::Change BuildOutput::changed_during_build(const std::string& path, const std::string& file,
+                                                      bool existed) {
   Path* const known = find(path);
-  if (known == nullptr) return false;
-  const bool first_time = known->builds == 0;
+  if (known == nullptr) return Change::output;
   known->in_a_row = known->last_build + 1 == build_ ? known->in_a_row + 1 : 1;
   known->last_build = build_;
   ++known->builds;
-  const bool may_be_source = known->source
-                                 ? known->in_a_row <= most_in_a_row
-                                 : first_time && (existed || source_endings_.contains(ending_of(path)));
-  if (!may_be_source) return false;
+  const bool like_source = known->source || source_endings_.contains(ending_of(path));
+  const unsigned times = known->source ? known->in_a_row : known->builds;
+  const bool may_be_source = like_source ? times <= most_in_a_row + 1 : times == 1 && existed;
+  if (!may_be_source) return Change::output;
   const Content content = content_of(file);
   const auto before = std::exchange(known->content, content.hash);
   const bool as_before = content.hash && content.hash == before;
-  return content.text && !as_before;
+  if (!content.text || as_before) return Change::output;
+  return times <= most_in_a_row ? Change::source : Change::left_out;
 }
 
-bool BuildOutput::changed_between_builds(const std::string& path, bool exists) {
+BuildOutput::Change BuildOutput::changed_after_build(const std::string& path, const std::string& file,
+                                                     bool existed) {
+  const auto found = paths_.find(path);
+  if (found == paths_.end() || !found->second.source) return changed_during_build(path, file, existed);
+  const Content content = content_of(file);
+  const bool as_before = content.hash && content.hash == found->second.content;
+  if (!content.text || as_before) return Change::output;
+  return changed_between_builds(path, true);
+}
+
+BuildOutput::Change BuildOutput::changed_between_builds(const std::string& path, bool exists) {
   Path* const known = find(path);
-  if (known == nullptr) return true;
+  if (known == nullptr) return Change::source;
   const bool output = !known->source && known->builds > 0;
-  if (output && !exists) return false;
+  if (output && !exists) return Change::output;
   known->source = true;
   known->in_a_row = 0;
   known->content.reset();
   if (source_endings_.size() < 1024) source_endings_.emplace(ending_of(path));
-  return true;
+  return Change::source;
 }
 
 }  // namespace mcpivot

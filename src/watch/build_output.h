@@ -6,11 +6,15 @@
 //      the build before.
 //   2. If it has ever changed between builds, it is a source: build again. But not the fifth time in a row
 //      without a change between builds, so that a build that rewrites a source does not go on forever.
-//   3. If it changed during an earlier build and never between, it is output.
-//   4. The first time: a file that the build made is output, unless its name ends like a known source's. One
-//      that was there before may be somebody's edit: build again. If it was output after all, that costs one
-//      build, in which rule 1 or 3 finds out.
-// Between builds every change counts, except that known output disappears ("make clean").
+//   3. Otherwise, if its name ends like a known source's, it may be one: build again, four times in all.
+//   4. Otherwise, if it changed during an earlier build, or the build made it, it is output. One that was
+//      there before may be somebody's edit: build again. If it was output after all, that costs one build, in
+//      which rule 1 or 4 finds out.
+// What rules 2 and 3 leave out could still be an edit: the caller says so to those who may have made it.
+//
+// Between builds every change counts, except that known output disappears ("make clean"). Right after a
+// build, a change of a source counts, too: a build has written its sources by then, if it does at all. What
+// else changes there may be written by the new server or by something that the build left running.
 //
 // One thread.
 #pragma once
@@ -30,13 +34,20 @@ class BuildOutput {
   static constexpr std::size_t most_paths =
       256 * 1024;                               // beyond this, whatever changes in a build counts as output
   static constexpr unsigned most_in_a_row = 4;  // builds that a path may trigger from within builds
+
+  enum class Change : unsigned char {
+    output,   // calls for nothing
+    source,   // calls for a build
+    left_out  // may be an edit, but triggered too many builds; once for each row of them
+  };
   static constexpr std::size_t most_read = 1024 * 1024;  // of a file, to recognise its content
 
   void build_began() { ++build_; }
 
-  // Whether the change calls for a build. `file`: its full path.
-  bool changed_during_build(const std::string& path, const std::string& file, bool existed);
-  bool changed_between_builds(const std::string& path, bool exists);
+  // `file`: its full path.
+  Change changed_during_build(const std::string& path, const std::string& file, bool existed);
+  Change changed_after_build(const std::string& path, const std::string& file, bool existed);
+  Change changed_between_builds(const std::string& path, bool exists);
 
  private:
   struct Path {

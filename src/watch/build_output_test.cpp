@@ -9,16 +9,25 @@ namespace {
 
 class BuildOutputRule : public testing::Test {
  protected:
-  bool in_build(const std::string& path, std::string_view text, bool existed) {
+  using Change = BuildOutput::Change;
+
+  Change change_in_build(const std::string& path, std::string_view text, bool existed) {
     folder_.write(path, text);
     return output_.changed_during_build(path, folder_ / path, existed);
   }
+  bool in_build(const std::string& path, std::string_view text, bool existed) {
+    return change_in_build(path, text, existed) == Change::source;
+  }
+  bool after_build(const std::string& path, std::string_view text) {
+    folder_.write(path, text);
+    return output_.changed_after_build(path, folder_ / path, true) == Change::source;
+  }
   bool gone_in_build(const std::string& path) {
     folder_.remove(path);
-    return output_.changed_during_build(path, folder_ / path, true);
+    return output_.changed_during_build(path, folder_ / path, true) == Change::source;
   }
   bool between(const std::string& path, bool exists = true) {
-    return output_.changed_between_builds(path, exists);
+    return output_.changed_between_builds(path, exists) == Change::source;
   }
   void build() { output_.build_began(); }
 
@@ -37,6 +46,43 @@ TEST_F(BuildOutputRule, a_file_first_changed_during_a_build_may_be_an_edit_the_s
   EXPECT_TRUE(in_build("b.c", "1", true));
   build();
   EXPECT_FALSE(in_build("b.c", "2", true));
+}
+
+TEST_F(BuildOutputRule, a_file_named_like_a_source_may_be_edited_during_several_builds) {
+  between("a.c");
+  for (int i = 1; i <= 4; ++i) {
+    build();
+    EXPECT_TRUE(in_build("b.c", std::to_string(i), true)) << i;
+    build();  // one in which nobody edits it
+  }
+  build();
+  EXPECT_EQ(change_in_build("b.c", "5", true), Change::left_out);
+  build();
+  EXPECT_EQ(change_in_build("b.c", "6", true), Change::output) << "it is told once";
+}
+
+TEST_F(BuildOutputRule, a_source_saved_right_after_each_build_is_always_built_again) {
+  between("a.c");
+  for (int i = 1; i < 20; ++i) {
+    build();
+    EXPECT_TRUE(after_build("a.c", std::to_string(i))) << i;
+  }
+}
+
+TEST_F(BuildOutputRule, what_is_written_right_after_each_build_and_never_else_is_output) {
+  build();
+  EXPECT_TRUE(after_build("state.json", "1")) << "may be an edit";
+  for (int i = 2; i < 5; ++i) {
+    build();
+    EXPECT_FALSE(after_build("state.json", std::to_string(i))) << i;
+  }
+}
+
+TEST_F(BuildOutputRule, a_program_that_is_written_late_is_output) {
+  const std::string_view binary("\0\0", 2);
+  EXPECT_TRUE(between("app"));
+  build();
+  EXPECT_FALSE(after_build("app", binary));
 }
 
 TEST_F(BuildOutputRule, a_file_that_a_build_skipped_is_still_output) {
@@ -78,11 +124,14 @@ TEST_F(BuildOutputRule, a_build_that_rewrites_a_source_each_time_does_not_go_on_
   between("version.h");
   int builds = 1;
   build();
-  while (in_build("version.h", std::to_string(builds), true) && builds < 100) {
+  Change change{};
+  while ((change = change_in_build("version.h", std::to_string(builds), true)) == Change::source &&
+         builds < 100) {
     build();
     ++builds;
   }
   EXPECT_EQ(builds, 5);
+  EXPECT_EQ(change, Change::left_out) << "nobody knows whose change it was, so somebody is told";
   between("version.h");
   build();
   EXPECT_TRUE(in_build("version.h", "edited", true)) << "a change between builds makes it a source again";

@@ -31,13 +31,14 @@ std::string absolute_folder(const std::string& path) {
 class FileWatcher::Impl : public std::enable_shared_from_this<Impl> {
  public:
   Impl(boost::asio::io_context& loop, Options options, OnChange on_change, OnProblem on_problem,
-       OnSettled on_settled)
+       OnSettled on_settled, OnLeftOut on_left_out)
       : loop_(loop),
         timer_(loop),
         options_(options),
         on_change_(std::move(on_change)),
         on_problem_(std::move(on_problem)),
-        on_settled_(std::move(on_settled)) {}
+        on_settled_(std::move(on_settled)),
+        on_left_out_(std::move(on_left_out)) {}
 
   void start(const std::string& root, std::vector<Glob> globs);
   void stop();
@@ -52,8 +53,8 @@ class FileWatcher::Impl : public std::enable_shared_from_this<Impl> {
 
   struct Touch {
     bool open = false;
-    bool during_build = false;
-    bool only_compared = false;  // nothing is known to have happened to it
+    Phase since = Phase::between_builds;  // when it was touched first
+    bool only_compared = false;           // nothing is known to have happened to it
     int looks = 0;
     std::optional<Stamp> seen{};  // at the last look
   };
@@ -72,10 +73,12 @@ class FileWatcher::Impl : public std::enable_shared_from_this<Impl> {
   OnChange on_change_;
   OnProblem on_problem_;
   OnSettled on_settled_;
+  OnLeftOut on_left_out_;
   std::unique_ptr<WatchedTree> tree_;
   BuildOutput output_;
   Phase phase_ = Phase::between_builds;
   std::map<std::string, Touch> touched_;  // since the last report
+  std::vector<std::string> left_out_;     // to be told
   std::chrono::system_clock::time_point last_touched_ = std::chrono::system_clock::now();
   std::optional<Clock::time_point> burst_began_;
   Clock::time_point quiet_at_;
@@ -107,15 +110,16 @@ void FileWatcher::Impl::stop() {
   on_change_ = nullptr;
   on_problem_ = nullptr;
   on_settled_ = nullptr;
+  on_left_out_ = nullptr;
 }
 
 void FileWatcher::Impl::touched(const std::string& path, bool open) {
   last_touched_ = std::chrono::system_clock::now();
   const auto found = touched_.find(path);
   if (found != touched_.end())  // what counts is when it began
-    found->second = {.open = open, .during_build = found->second.during_build};
+    found->second = {.open = open, .since = found->second.since};
   else if (touched_.size() < most_touched)
-    touched_[path] = {.open = open, .during_build = phase_ != Phase::between_builds};
+    touched_[path] = {.open = open, .since = phase_};
   else
     compare_all_ = true;
   expect_quiet();
@@ -159,7 +163,10 @@ void FileWatcher::Impl::settle() {
   if (!touched_.empty()) expect_quiet();
   const auto keep = shared_from_this();  // the handlers may destroy the watcher
   const OnChange on_change = on_change_;
+  const OnLeftOut on_left_out = on_left_out_;
+  const std::vector<std::string> left_out = std::exchange(left_out_, {});
   if (!changes.empty() && on_change) on_change(std::move(changes));
+  if (on_left_out) std::ranges::for_each(left_out, on_left_out);
   const OnSettled on_settled = on_settled_;
   if (on_settled && !unsettled(false)) on_settled();
 }
@@ -179,8 +186,7 @@ std::vector<std::string> FileWatcher::Impl::take_changes() {
   std::map<std::string, Touch> candidates = std::exchange(touched_, {});
   if (std::exchange(compare_all_, false))
     for (const auto& [path, stamp] : tree_->files())
-      candidates.try_emplace(path,
-                             Touch{.during_build = phase_ != Phase::between_builds, .only_compared = true});
+      candidates.try_emplace(path, Touch{.since = phase_, .only_compared = true});
   std::vector<std::string> changes;
   for (auto& [path, touch] : candidates) {
     const std::optional<Stamp> now = Stamp::of(tree_->absolute(path));
@@ -210,14 +216,26 @@ bool FileWatcher::Impl::is_change(const std::string& path, const Touch& touch,
     return false;
   }
   tree_->learn(path, now);
-  if (touch.during_build)
-    return output_.changed_during_build(path, tree_->absolute(path), before.has_value());
-  return output_.changed_between_builds(path, now.has_value());
+  BuildOutput::Change change{};
+  switch (touch.since) {
+    case Phase::between_builds:
+      change = output_.changed_between_builds(path, now.has_value());
+      break;
+    case Phase::building:
+      change = output_.changed_during_build(path, tree_->absolute(path), before.has_value());
+      break;
+    case Phase::after_build:
+      change = output_.changed_after_build(path, tree_->absolute(path), before.has_value());
+      break;
+  }
+  if (change == BuildOutput::Change::left_out) left_out_.push_back(path);
+  return change == BuildOutput::Change::source;
 }
 
 void FileWatcher::Impl::begin_build() {
   tree_->drain();
   take_changes();
+  left_out_.clear();  // it is built now
   output_.build_began();
   phase_ = Phase::building;
   burst_began_.reset();
@@ -225,14 +243,16 @@ void FileWatcher::Impl::begin_build() {
 
 void FileWatcher::Impl::end_build() {
   if (phase_ != Phase::building) return;
+  tree_->drain();
   phase_ = Phase::after_build;
   expect_quiet();
 }
 
 FileWatcher::FileWatcher(boost::asio::io_context& loop, const std::string& root, std::vector<Glob> globs,
-                         Options options, OnChange on_change, OnProblem on_problem, OnSettled on_settled)
+                         Options options, OnChange on_change, OnProblem on_problem, OnSettled on_settled,
+                         OnLeftOut on_left_out)
     : impl_(std::make_shared<Impl>(loop, options, std::move(on_change), std::move(on_problem),
-                                   std::move(on_settled))) {
+                                   std::move(on_settled), std::move(on_left_out))) {
   impl_->start(root, std::move(globs));
 }
 

@@ -11,7 +11,7 @@
 //
 // Changes that are still unreported when a build begins are part of it, and are not reported. Changes from
 // then until things are quiet after end_build() are sorted, and those that call for another build are
-// reported then.
+// reported then. What the kernel has by end_build() counts as written during the build.
 //
 // Handlers are called from the event loop, never from within a function here, and may destroy the watcher.
 // One thread.
@@ -40,10 +40,13 @@ class FileWatcher {
   using OnProblem = std::function<void(std::string)>;
   // Things are quiet: every change has been reported.
   using OnSettled = std::function<void()>;
+  // This file changes in every build, so it no longer triggers one; the last change may be an edit, though.
+  using OnLeftOut = std::function<void(const std::string& path)>;
 
   // The root may be missing: it is watched once it appears. What is there now doesn't count as a change.
   FileWatcher(boost::asio::io_context& loop, const std::string& root, std::vector<Glob> globs,
-              Options options, OnChange on_change, OnProblem on_problem, OnSettled on_settled = {});
+              Options options, OnChange on_change, OnProblem on_problem, OnSettled on_settled = {},
+              OnLeftOut on_left_out = {});
   ~FileWatcher();
   FileWatcher(const FileWatcher&) = delete;
   FileWatcher& operator=(const FileWatcher&) = delete;

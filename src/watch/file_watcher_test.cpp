@@ -35,7 +35,8 @@ class FileWatcherIn : public testing::Test {
         loop_, root.empty() ? folder_.path() : root, std::move(compiled),
         FileWatcher::Options{.quiet = quiet},
         [this](Paths changed) { reports_.push_back(std::move(changed)); },
-        [this](std::string what) { problems_.push_back(std::move(what)); });
+        [this](std::string what) { problems_.push_back(std::move(what)); }, [] {},
+        [this](const std::string& path) { left_out_.push_back(path); });
     loop_.poll();
     loop_.restart();
   }
@@ -74,6 +75,7 @@ class FileWatcherIn : public testing::Test {
   boost::asio::io_context loop_;
   std::vector<Paths> reports_;
   std::vector<std::string> problems_;
+  Paths left_out_;
   std::optional<FileWatcher> watcher_;
   int markers_ = 0;
 };
@@ -374,6 +376,35 @@ TEST_F(FileWatcherIn, the_builds_own_output_is_not_told_a_source_saved_meanwhile
   watcher_->end_build();
   folder_.write("app", std::string_view("\x7f\0\0\0", 4));  // late
   EXPECT_EQ(all_up_to_a_marker(), Paths{});
+}
+
+TEST_F(FileWatcherIn, a_source_saved_right_after_each_build_is_told_each_time) {
+  folder_.write("main.c", "1");
+  watch({"*.c"});
+  for (int i = 10; i < 30; ++i) {
+    folder_.write("main.c", std::to_string(i));  // the same size
+    ASSERT_EQ(next(), Paths{"main.c"}) << i;
+    watcher_->begin_build();
+    watcher_->end_build();
+  }
+}
+
+TEST_F(FileWatcherIn, a_source_that_changes_in_every_build_is_left_out_and_that_is_told_once) {
+  folder_.write("main.c", "1");
+  watch({"*.c"});
+  EXPECT_EQ(all_up_to_a_marker(), Paths{});
+  folder_.write("main.c", "22");
+  EXPECT_EQ(next(), Paths{"main.c"});
+  for (int i = 1; i <= 6; ++i) {
+    watcher_->begin_build();
+    folder_.write("main.c", "in build " + std::to_string(i));
+    watcher_->end_build();
+    if (i <= 4)
+      EXPECT_EQ(next(), Paths{"main.c"}) << i;
+    else
+      EXPECT_EQ(all_up_to_a_marker(), Paths{}) << i;
+  }
+  EXPECT_EQ(left_out_, Paths{"main.c"});
 }
 
 TEST_F(FileWatcherIn, nothing_is_told_while_a_build_runs) {

@@ -40,7 +40,11 @@ FileSourceWatch::FileSourceWatch(boost::asio::io_context& loop, const ServerConf
           log_info("{}: changed: {}", name, list_of(changed));
           on_change("after a change to " + list_of(changed));
         },
-        on_problem, handlers.on_settled);
+        on_problem, handlers.on_settled,
+        [name = config.name, on_left_out = std::move(handlers.on_left_out)](const std::string& path) {
+          log_warn("{}: {} keeps changing during builds, and no longer triggers one", name, path);
+          on_left_out(path);
+        });
     return;
   }
   const std::string file = own_file(config.command);

@@ -1,4 +1,4 @@
-// What docs/migrating.md and the README say of mcp-sitter and mcp-remote is so: their command lines and ours in the
+// What docs/migrating.md says of mcp-sitter and mcp-remote is so: their command lines and ours in the
 // tables give a client the same tools, and they differ where it says so.
 //   MCPIVOT=path/to/mcpivot node --test migrating.test.mjs
 import assert from 'node:assert/strict';

@@ -124,7 +124,7 @@ void Oracle::given(int who, const Message& message) {
       subscribed_[who].emplace(mcpivot::string_value(message.text(message.uri)));
     if (request->asked.of != 0 && request->asked.honesty != Asked::Honesty::good)
       odd_states_.insert(request->asked.state);
-    if (request->state != State::planned) return;  // whoever asked is gone meanwhile
+    if (request->state != State::planned) return;  // the caller is gone meanwhile
     request->state = State::open;
     request->since = clock_.now();
     given_request(who, *request, message);
@@ -259,8 +259,7 @@ void Oracle::answered(int who, const Message& message) {
       if (request->asked.in_batch) return note_deaths(who, message.raw);
       return violate(fmt::format("{} is answered though it was cancelled: {}", number, brief(message.raw)));
     case State::abandoned:
-      return violate(
-          fmt::format("{} is answered though whoever asked is gone: {}", number, brief(message.raw)));
+      return violate(fmt::format("{} is answered though the caller is gone: {}", number, brief(message.raw)));
     case State::open:
       break;
     default:
