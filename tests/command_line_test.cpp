@@ -98,6 +98,7 @@ TEST(CommandLine, what_it_does_not_understand_is_an_error_with_a_hint) {
       {{"staus"}, {"mcpivot has no command staus. Did you mean status?", "--help"}},
       {{"logs", "--folow"},
        {"mcpivot logs has no option --folow. Did you mean --follow?", "Run mcpivot logs --help"}},
+      {{"--name", "a", "--name", "b", "--", "true"}, {"mcpivot: --name can be given only once", "--help"}},
       {{"call"}, {"mcpivot call: TOOL is required", "Run mcpivot call --help"}},
       {{"serve", "--lisen", "127.0.0.1:1"}, {"Did you mean --listen?", "--help"}},
       {{"--env", "--", "true"}, {"--env", "--help"}},

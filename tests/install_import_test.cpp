@@ -64,8 +64,9 @@ TEST_F(InstallImport, a_server_that_was_changed_since_is_not_lost) {
   text.insert(text.find("\"mcpivot\""), R"("b": {"command": "z"}, )");
   write(".cursor/mcp.json", text);
   const Outcome result = good({"uninstall", "cursor"});
-  EXPECT_THAT(result.out, AllOf(HasSubstr("keeps     b: another one has that name now"),
-                                HasSubstr("keeps     a in " + config() + ", too: you changed it there")));
+  EXPECT_THAT(result.out,
+              AllOf(HasSubstr("keeps     b: another server has that name now"),
+                    HasSubstr("keeps     a in " + config() + " as well, because you changed it there")));
   const json::object servers = parsed(".cursor/mcp.json").at("mcpServers").as_object();
   EXPECT_EQ(servers.at("a").at("command").as_string(), "x");
   EXPECT_EQ(servers.at("b").at("command").as_string(), "z");

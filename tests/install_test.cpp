@@ -173,7 +173,7 @@ TEST_F(Install, clients_that_were_told_to_live_elsewhere_are_found_there) {
 TEST_F(Install, slips_of_the_pen_are_told) {
   const Outcome result = run({"install", "cusor"});
   EXPECT_EQ(result.exit_code, 2);
-  EXPECT_THAT(result.err, HasSubstr("did you mean \"cursor\"?"));
+  EXPECT_THAT(result.err, HasSubstr("Did you mean \"cursor\"?"));
   EXPECT_EQ(run({"uninstall"}).exit_code, 2);
   EXPECT_EQ(run({"install", "claude", "--scope", "world"}).exit_code, 2);
   EXPECT_THAT(run({"install", "claude-desktop", "--scope", "project"}).err,

@@ -317,7 +317,7 @@ TEST(Journal, one_that_cannot_be_written_costs_no_call) {
   client.initialize();
   journal(client, {"on"});
   EXPECT_EQ(client.call_text("echo", {{"text", "still here"}}), "still here");
-  EXPECT_TRUE(client.child().wait_stderr("it is tried again, and messages go on", soon()));
+  EXPECT_TRUE(client.child().wait_stderr("mcpivot keeps trying, and messages still pass", soon()));
   EXPECT_EQ(client.call_text("echo", {{"text", "and here"}}), "and here");
 }
 

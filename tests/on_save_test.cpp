@@ -54,7 +54,9 @@ TEST_F(OnSave, a_call_right_after_a_save_is_answered_by_the_new_code) {
 
 // Nobody can tell whether the build wrote it, so after a few builds mcpivot stops, and the model knows.
 TEST_F(OnSave, a_source_that_changes_during_every_build_is_built_a_few_times_and_then_told) {
-  Client client(options({"--build", "date +%N >> a.txt"}));
+  Client client(
+      {.options = {"--cwd", source().parent_path(), "--watch", "*.txt", "--build", "date +%N >> a.txt"},
+       .server = {}});
   client.initialize();
   client.call_text("pid");
   write(source(), "quick");

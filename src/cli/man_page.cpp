@@ -10,7 +10,7 @@ namespace mcpivot {
 namespace {
 
 constexpr const char* name_and_what =
-    "mcpivot \\- keeps an AI client connected while its MCP servers are rebuilt, restarted and replaced";
+    "mcpivot \\- replace running MCP servers while the AI client stays connected";
 
 // What isn't in the help.
 constexpr const char* the_rest = R"(.SH SIGNALS

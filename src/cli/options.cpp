@@ -48,6 +48,12 @@ std::vector<std::string> usage() {
           "mcpivot check|install|status|... [ARG...]  (below; each has a --help)"};
 }
 
+std::string words_of(const CLI::ParseError& error) {
+  const std::string words = error.what();
+  const auto twice = words.find(": At Most 1 required but received ");
+  return twice == std::string::npos ? words : words.substr(0, twice) + " can be given only once";
+}
+
 // The command that the line has got to, "mcpivot status" or "mcpivot" itself.
 std::string command_of(const CLI::App& app) {
   const auto commands = app.get_subcommands();
@@ -616,7 +622,8 @@ Invocation parse_command_line(std::vector<std::string> arguments) {
       const std::string hint = misplaced_word(app, words, has_dashes, names_a_program);
       const std::string command = command_of(app);
       return wrong(fmt::format("{}\nRun {} --help for more.\n",
-                               hint.empty() ? fmt::format("{}: {}", command, error.what()) : hint, command));
+                               hint.empty() ? fmt::format("{}: {}", command, words_of(error)) : hint,
+                               command));
     }
     std::ostringstream out;
     std::ostringstream err;
