@@ -110,13 +110,13 @@ class Pasted {
   std::string text_;
 };
 
-void show(const PendingSignIn& pending, bool browser_is_open) {
+void show(const PendingSignIn& pending) {
   say(fmt::format(
       "{}:\n\n  {}\n\n"
       "If the browser is on another machine, it ends at an address that begins with\n{} and can't be "
       "opened there. Paste that address here:",
-      browser_is_open ? "Sign in on the page that your browser shows. If it shows none, open this address"
-                      : "Open this address in a browser and sign in",
+      pending.in_browser ? "Sign in on the page that your browser shows. If it shows none, open this address"
+                         : "Open this address in a browser and sign in",
       pending.url, pending.redirect_uri));
   std::fflush(stdout);
 }
@@ -155,9 +155,7 @@ int login_command(const LoginCommand& command) {
                     complain(answer.error());
                     return loop.stop();
                   }
-                  runner->login(
-                      parse_challenge(answer->www_authenticate), answer->from,
-                      [&](const PendingSignIn& pending) { show(pending, runner->browser_is_open()); }, done);
+                  runner->login(parse_challenge(answer->www_authenticate), answer->from, show, done);
                 });
   loop.run();
   loop.restart();

@@ -176,8 +176,8 @@ void SignInStore::end_turn() {
 
 void SignInStore::announce(const PendingSignIn& pending) {
   if (!has_turn()) return;
-  const std::string text =
-      json::serialize(json::object{{"url", pending.url}, {"redirect_uri", pending.redirect_uri}});
+  const std::string text = json::serialize(json::object{
+      {"url", pending.url}, {"redirect_uri", pending.redirect_uri}, {"in_browser", pending.in_browser}});
   if (::ftruncate(lock_.descriptor(), 0) == 0) {
     ::lseek(lock_.descriptor(), 0, SEEK_SET);
     write_all(lock_.descriptor(), text);
@@ -188,7 +188,9 @@ std::optional<PendingSignIn> SignInStore::announced() const {
   const auto text = read_small_file(lock_.path(), longest_record);
   const auto document = text ? JsonDocument::parse(*text) : std::nullopt;
   if (!document || document->text("url").empty()) return {};
-  return PendingSignIn{.url = document->text("url"), .redirect_uri = document->text("redirect_uri")};
+  return PendingSignIn{.url = document->text("url"),
+                       .redirect_uri = document->text("redirect_uri"),
+                       .in_browser = document->flag("in_browser")};
 }
 
 }  // namespace mcpivot

@@ -36,6 +36,7 @@ std::optional<SignInRecord> parse_record(std::string_view text);
 struct PendingSignIn {
   std::string url{};           // for the user to open
   std::string redirect_uri{};  // where they come back to
+  bool in_browser = false;     // the user sees it already
 };
 
 class SignInStore {

@@ -74,8 +74,12 @@ TEST_F(Store, has_one_turn_for_all_and_its_holder_says_what_to_open) {
   ASSERT_EQ(one.take_turn(), LockFile::Taken::yes);
   EXPECT_EQ(other.take_turn(), LockFile::Taken::by_another);
   EXPECT_FALSE(other.announced().has_value());
-  one.announce({.url = "https://i.example/a?state=1", .redirect_uri = "http://127.0.0.1:1/"});
+  one.announce(
+      {.url = "https://i.example/a?state=1", .redirect_uri = "http://127.0.0.1:1/", .in_browser = true});
+  ASSERT_TRUE(other.announced());
   EXPECT_EQ(other.announced()->url, "https://i.example/a?state=1");
+  EXPECT_EQ(other.announced()->redirect_uri, "http://127.0.0.1:1/");
+  EXPECT_TRUE(other.announced()->in_browser);
   one.end_turn();
   EXPECT_FALSE(other.announced().has_value());
   EXPECT_EQ(other.take_turn(), LockFile::Taken::yes);

@@ -111,7 +111,7 @@ void SignInRunner::tell(const std::expected<void, Refusal>& outcome) {
 void SignInRunner::tell_later() {
   if (telling_ || waiting_.empty()) return;
   telling_ = true;
-  tell_timer_.expires_after(browser_open_ ? options_.patience : options_.patience_without_browser);
+  tell_timer_.expires_after(pending_.in_browser ? options_.patience : options_.patience_without_browser);
   tell_timer_.async_wait([weak = weak_from_this()](const error_code& error) {
     auto self = weak.lock();
     if (error || !self || self->closed_) return;
@@ -165,7 +165,6 @@ void SignInRunner::run(SignIn::Effect& effect) {
     user_timer_.cancel();
     turn_timer_.cancel();
     pending_ = {};
-    browser_open_ = false;
     return;
   }
   if (const auto* const shown = std::get_if<SignIn::Show>(&effect)) return show(shown->pending, true);
@@ -241,23 +240,22 @@ void SignInRunner::open(const SignIn::Open& wanted) {
   happens(SignIn::Opened{listener_->redirect_uri()});
 }
 
-// `ours`: we ask the user; else another process does, and has opened a browser if there is one.
+// `ours`: we ask the user; else another process does.
 void SignInRunner::show(const PendingSignIn& pending, bool ours) {
   pending_ = pending;
   shown_ = true;
-  browser_open_ = false;
   if (ours) {
-    store_.announce(pending);
+    pending_.in_browser = options_.open && options_.open(pending.url);
+    store_.announce(pending_);
     user_timer_.expires_after(options_.for_user);
     user_timer_.async_wait([weak = weak_from_this()](const error_code& error) {
       auto self = weak.lock();
       if (!error && self && !self->closed_) self->happens(SignIn::Overdue{});
     });
-    browser_open_ = options_.open && options_.open(pending.url);
     log_info("{}: it wants a sign-in at {}; {}", options_.sign_in.name, machine_.record().issuer.issuer,
-             browser_open_ ? "the browser was opened" : "there is no browser to open");
+             pending_.in_browser ? "the browser was opened" : "there is no browser to open");
   }
-  if (on_show_) on_show_(pending);
+  if (on_show_) on_show_(pending_);
   tell_later();
 }
 

@@ -31,7 +31,7 @@ class SignInRunner final : public Authorizer, public std::enable_shared_from_thi
     std::string folder;                            // of records
     std::string login;                             // what to run to sign in: "mcpivot login app"
     std::function<bool(const std::string&)> open;  // the browser; false: there is none
-    // With a browser open, the user may be quick.
+    // With a browser open, by whichever process, the user may be quick.
     std::chrono::milliseconds patience{8'000};
     std::chrono::milliseconds patience_without_browser{300};
     std::chrono::milliseconds for_user{10 * 60 * 1'000};
@@ -61,8 +61,6 @@ class SignInRunner final : public Authorizer, public std::enable_shared_from_thi
   std::string address() const { return options_.sign_in.may_ask ? pending_.url : std::string(); }
   const SignInRecord& record() const { return machine_.record(); }
   const PendingSignIn& pending() const { return pending_; }
-  // We have opened it in the user's browser.
-  bool browser_is_open() const { return browser_open_; }
 
  private:
   void happens(SignIn::Event event);
@@ -89,7 +87,6 @@ class SignInRunner final : public Authorizer, public std::enable_shared_from_thi
   std::deque<SignIn::Event> events_;
   bool running_ = false;
   bool closed_ = false;
-  bool browser_open_ = false;
   bool shown_ = false;    // what to open, since the last end
   bool telling_ = false;  // the timer runs
   bool looking_ = false;

@@ -39,7 +39,7 @@ export class Issuer {
       pkce: { required: () => true },
       rotateRefreshToken: true,
       issueRefreshToken: () => true,
-      scopes: ['openid', 'offline_access'],
+      scopes: ['openid', 'offline_access', 'mcp:read', 'mcp:write'],
       cookies: { keys: [randomUUID()] },
       ttl: { AccessToken: () => issuer.token_seconds, RefreshToken: 3600, Session: 3600, Grant: 3600, Interaction: 600 },
       features: {
