@@ -36,6 +36,11 @@ std::vector<std::string> with_url(std::string_view line, const std::string& url)
   return words;
 }
 
+bool can_run(const std::vector<std::string>& words) {
+  const auto program = find_program({.argv = words, .cwd = {}, .env = {}});
+  return program && ::access(program->c_str(), X_OK) == 0;  // a path isn't looked for, and may lead nowhere
+}
+
 // Only calls that are safe after a fork.
 [[noreturn]] void become(char* const* argv, char* const* environment, const char* program) {
   ::setsid();
@@ -59,13 +64,13 @@ std::optional<std::vector<std::string>> browser_command(const std::string& url, 
       const std::string_view one = rest.substr(0, rest.find(':'));
       rest.remove_prefix(std::min(one.size() + 1, rest.size()));
       auto words = with_url(one, url);
-      if (words.size() > 1 && find_program({.argv = words, .cwd = {}, .env = {}})) return words;
+      if (words.size() > 1 && can_run(words)) return words;
     }
     return {};
   }
   if (!is_set(variable("DISPLAY")) && !is_set(variable("WAYLAND_DISPLAY"))) return {};
   std::vector<std::string> words{"xdg-open", url};
-  if (!find_program({.argv = words, .cwd = {}, .env = {}})) return {};
+  if (!can_run(words)) return {};
   return words;
 }
 
