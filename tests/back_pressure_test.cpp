@@ -1,5 +1,5 @@
-// Whoever does not read stops whoever writes to him, and mcpivot holds no more than a few buffers meanwhile;
-// when he reads again, everything arrives, whole and in order.
+// A side that does not read stops the side that writes to it, and mcpivot holds no more than a few buffers
+// meanwhile; when he reads again, everything arrives, whole and in order.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <poll.h>

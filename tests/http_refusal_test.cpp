@@ -13,7 +13,7 @@ using testing::AllOf;
 using testing::HasSubstr;
 using testing::Not;
 
-// Whoever waited for it would wait for longer than any test.
+// Waiting for it would take longer than any test.
 ClientOptions patient(const std::string& url, Strings more = {}) {
   more.insert(more.end(), {"--queue-timeout", "10m"});
   return to(url, std::move(more));

@@ -106,7 +106,7 @@ TEST(StoppedMeanwhile, a_handshake_and_a_call_that_wait_for_a_hung_start_are_ans
   EXPECT_TRUE(client.await(initialize).contains("result"));
 }
 
-// Under ASan, this finds whoever outlives the timers.
+// Under ASan, this finds what outlives the timers.
 TEST(StoppedMeanwhile, a_client_that_leaves_while_others_of_the_program_are_being_ended_is_no_trouble) {
   Client client({.server = {"--ignore-eof"}, .own_program = true});
   client.initialize();

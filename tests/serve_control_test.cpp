@@ -1,4 +1,4 @@
-// What whoever runs `mcpivot serve` sees of its clients from a terminal, and does for all of them.
+// What the operator of `mcpivot serve` sees of its clients from a terminal, and does for all of them.
 #include <csignal>
 #include <fstream>
 

@@ -24,7 +24,7 @@ constexpr std::size_t client_message_limit = 64 * 1024 * 1024;
 // For a client that still reads, to get the last answers.
 constexpr milliseconds last_answers{150};
 
-// Nonblocking mode belongs to the open file, which we share with whoever started us (a shell, say): restore
+// Nonblocking mode belongs to the open file, which we share with our parent (a shell, say): restore
 // it.
 class SharedDescriptor {
  public:

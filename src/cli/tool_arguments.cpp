@@ -58,7 +58,7 @@ std::string example_for(const std::string& key, const std::set<std::string>& typ
   return {};
 }
 
-// The schema allows only the arguments it names; but whoever passes JSON may know better.
+// The schema allows only the arguments it names; but a user who passes JSON may know better.
 std::expected<void, std::string> check_known(const std::string& key, const json::object& schema) {
   const json::value* properties = schema.if_contains("properties");
   const json::value* more = schema.if_contains("additionalProperties");

@@ -3,7 +3,7 @@
 // by byte for editing a file in place without touching the rest of it.
 //
 // Boost.JSON keeps no positions, and JsonCursor no tree, so this one is our own. JSON text means the same to
-// all of them. Duplicate keys are all kept: whoever reads the tree decides.
+// all of them. Duplicate keys are all kept: the reader of the tree decides.
 //
 // Plain data. Any thread.
 #pragma once

@@ -30,7 +30,7 @@ std::vector<Problem> ProblemList::take() {
   std::ranges::stable_sort(problems_, {},
                            [](const Problem& one) { return std::tuple{one.line, one.column}; });
   if (untold_ > 0) {
-    // An error if there are any: whoever looks for one must find it.
+    // An error if there are any: a search for one must find it.
     const auto severity = errors_ > 0 ? Problem::Severity::error : Problem::Severity::warning;
     problems_.push_back({severity, problems_.back().line, problems_.back().column,
                          fmt::format("{} more problems are not shown; fix these first", untold_)});

@@ -160,7 +160,7 @@ class HttpGate final : public HttpServer::Handler, public Crowd, private WebClie
   };
   void put_under(ReplyId reply, const Life& life, const Visitor& who, std::chrono::seconds grace);
   std::optional<ClientId> take_from_under(ReplyId reply);
-  // Whoever has this answer is sent away.
+  // A client with this answer is sent away.
   void cut(ReplyId reply);
   void end_expired();
   std::map<ReplyId, Under> by_reply_;

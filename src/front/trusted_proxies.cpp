@@ -134,7 +134,7 @@ bool TrustedProxies::trusts(std::string_view peer) const {
 }
 
 // Each proxy appends the address of its caller to the list. Read from the end, whatever precedes the first
-// address that isn't a trusted proxy's may be made up by whoever has that address.
+// address that isn't a trusted proxy's may be made up by the owner of that address.
 std::string TrustedProxies::client_in(std::string_view forwarded_for, std::string_view peer) const {
   std::string client(peer);
   while (!forwarded_for.empty()) {

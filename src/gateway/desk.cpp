@@ -220,7 +220,7 @@ Desk::Own Desk::own_servers() const {
   return own;
 }
 
-// For shared servers, pass() tells whoever asks.
+// For shared servers, pass() tells the caller.
 bool Desk::overflows() const {
   return std::ranges::any_of(members_, [&](const auto& member) {
     return (presentation_.client_waits || !member->instance().is_shared()) && member->instance().overflows();
@@ -431,7 +431,7 @@ void Desk::activate(const std::string& server, bool active) {
 void Desk::set_active(Member& member, bool active) {
   member.set_active(active);
   forget_start(member);
-  // Whoever activates it is told about an earlier failure.
+  // The client that activates it is told about an earlier failure.
   if (member.instance().state() != Instance::State::failed) watch_start(member);
   stale_ = std::max(stale_, Stale::lists);
   const Catalog& catalog = member.instance().catalog();

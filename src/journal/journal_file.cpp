@@ -14,7 +14,7 @@
 namespace mcpivot {
 namespace {
 
-// For whoever reads it to finish. What can't be written then is tried again later.
+// For a reader to finish. What can't be written then is tried again later.
 constexpr int longest_wait_ms = 500;
 
 constexpr const char* tables =

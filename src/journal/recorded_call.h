@@ -1,5 +1,5 @@
 // A call as the journal has it: what was asked, what was answered, and what the server asked meanwhile.
-// Whoever plays calls again, compares or keeps them works with this.
+// Code that repeats, compares or keeps calls works with this.
 //
 // Plain data. Any thread. JSON texts are as they were on the wire, but for secrets, which are replaced.
 #pragma once

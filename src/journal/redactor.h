@@ -5,7 +5,7 @@
 // It looks into each string of a JSON text on its own, with its escapes resolved (twice, for JSON within
 // JSON), so a secret is found however it is spelled, and what is left is JSON again.
 //
-// Plain data, which is copied to whoever uses it. One thread at a time.
+// Plain data, which is copied to its users. One thread at a time.
 #pragma once
 
 #include <cstddef>

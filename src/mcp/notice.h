@@ -15,7 +15,7 @@
 
 namespace mcpivot {
 
-// The heading of a pivot_call's answer: which server and tool gave it. Whoever allowed pivot_call has not
+// The heading of a pivot_call's answer: which server and tool gave it. A user who allowed pivot_call has not
 // seen the tool's name. `tool` is as its server spells it in JSON.
 std::string call_heading(std::string_view server, std::string_view tool);
 

@@ -78,7 +78,7 @@ bool is_token(std::string_view text) {
          std::ranges::all_of(text, [](unsigned char c) { return c > ' ' && c < 0x7f; });
 }
 
-// Of a JWT, whoever signed it.
+// Of a JWT, without checking who signed it.
 std::string who_is_in(std::string_view token) {
   const auto first = token.find('.');
   const auto second = first == std::string_view::npos ? first : token.find('.', first + 1);

@@ -1,4 +1,4 @@
-// One HTTP request for one document, within bounds: metadata, keys, tokens. Whoever wrote the URL isn't
+// One HTTP request for one document, within bounds: metadata, keys, tokens. The author of the URL isn't
 // trusted, so the answer has a size and a time limit, a redirect is an error and not followed, plain HTTP
 // goes to this machine only, and the address that is connected to must be one that the rule allows.
 //

@@ -84,7 +84,7 @@ TEST(Jwks, an_rsa_key_verifies_both_kinds_of_padding_and_takes_none_for_the_othe
   EXPECT_EQ(judged(only, key.token(pss_header, claims, true)), Finding::forged);
 }
 
-// The public key is public: whoever signs with it proves nothing.
+// The public key is public: a signature made with it proves nothing.
 TEST(Jwks, a_public_key_taken_for_a_secret_is_not_even_looked_at) {
   const SigningKey& key = key_of(Kind::rsa);
   const std::string content =

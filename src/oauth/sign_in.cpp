@@ -112,7 +112,7 @@ bool SignIn::satisfies(const SignInRecord& record) const {
 }
 
 void SignIn::on_wanted(const Wanted& event) {
-  if (state_ != State::idle) return;  // whoever wants it waits for the same end
+  if (state_ != State::idle) return;  // everyone who wants it waits for the same end
   wanted_ = event;
   // What there is doesn't satisfy a user who wants to sign in; what another process gets meanwhile does.
   if (event.login) wanted_.rejected = record_.tokens.access;

@@ -6,7 +6,8 @@
 //                 ↘ refreshing → idle
 //
 // From queued to idle the machine has the turn, which one process has at a time: so five of them, with fifty
-// requests, register once, ask the user once and refresh once; whoever waited finds the token in the record.
+// requests, register once, ask the user once and refresh once; everyone who waited finds the token in the
+// record.
 //
 // Plain data; one thread.
 #pragma once

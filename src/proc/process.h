@@ -31,7 +31,7 @@ void reset_signals();
 
 class Process : public std::enable_shared_from_this<Process> {
  public:
-  // Our ends of the child's pipes. Whoever takes them must close them.
+  // Our ends of the child's pipes. The caller that takes them must close them.
   struct Pipes {
     int to_stdin;
     int from_stdout;

@@ -1,6 +1,6 @@
 // Reads a child's stderr for as long as anybody has it open, into its server's ring, into the log, and, if
 // wanted, on to our own stderr, where clients look for it. The child never waits for us, and we never wait
-// for whoever reads our stderr.
+// for readers of our stderr.
 //
 // Owns the descriptor. One thread.
 #pragma once

@@ -1,5 +1,5 @@
-// JSON-RPC messages that we write ourselves: results and errors for whoever asked, cancellations for whoever
-// was asked.
+// JSON-RPC messages that we write ourselves: results and errors for the caller, cancellations for the one
+// that was asked.
 #pragma once
 
 #include <string>

@@ -2,7 +2,7 @@
 // two links doesn't need to know how the bytes travel.
 //
 // A link never blocks and never grows without bound: when the peer stops reading, full() becomes true, and
-// whoever feeds the link must stop reading its own sources until on_writable().
+// the code that feeds the link must stop reading its own sources until on_writable().
 //
 // One thread; handlers are called from the event loop.
 #pragma once

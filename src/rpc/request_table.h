@@ -152,7 +152,7 @@ class RequestTable {
   }
 
   // It is being answered with a task, which goes on reporting under the request's token, to this origin:
-  // whoever asked may not outlive the answer.
+  // the caller may not outlive the answer.
   void keep_token(std::int64_t id, Origin origin) {
     if (!is_open(id) || !slot(id).request.task || !slot(id).request.token_at) return;
     task_tokens_.emplace(id, Token{std::move(origin), std::string(slot(id).request.token())});

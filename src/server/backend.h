@@ -38,7 +38,8 @@ class Backend {
   virtual ~Backend() = default;
 
   virtual Link& link() = 0;
-  // Messages arrive from now on. `on_end` is called once, after the last of them, whoever ended it.
+  // Messages arrive from now on. `on_end` is called once, after the last of them, no matter which side ended
+  // it.
   virtual void start(Link::Handler& handler, OnEnd on_end) = 0;
   // Ends it within twice the patience.
   virtual void end(std::chrono::milliseconds patience) = 0;

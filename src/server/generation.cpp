@@ -15,7 +15,7 @@ namespace {
 
 // Batches exist in only one version of the protocol.
 constexpr std::string_view version_with_batches = R"("2025-03-26")";
-constexpr std::size_t most_tasks = 1024;  // beyond this, tasks of whoever has the most are forgotten
+constexpr std::size_t most_tasks = 1024;  // beyond this, tasks of the client that has the most are forgotten
 // Progress keeps a call alive, but no longer than this many times the limit for one without.
 constexpr int most_patience = 6;
 
@@ -394,7 +394,7 @@ void Generation::on_answer(const Message& message, std::span<const Edit> edits) 
   // MCP 2025-11-25 allows an error that the server couldn't tie to a request.
   if (!message.id) return pass(message, edits);
   const std::int64_t own = own_id(edited(message.raw, message.id, edits));
-  const Requests::Hold hold(asked_);  // whoever gets the answer may send the next request at once
+  const Requests::Hold hold(asked_);  // the one that gets the answer may send the next request at once
   const Requests::Request* request = asked_.find(own);
   if (request == nullptr)
     return saw(Seen::What::dropped, message.raw, &message, "a response that nobody is waiting for");
@@ -505,7 +505,7 @@ void Generation::fail_answers(std::string_view line, const std::string& why) {
   }
 }
 
-// If this was an answer, whoever waits for it gets an error instead of waiting forever.
+// If this was an answer, the caller gets an error instead of waiting forever.
 void Generation::fail_answer(const Skim& skim, const std::string& why) {
   if (!skim.method().empty()) return;
   const std::int64_t own = own_of(skim.id());
@@ -513,7 +513,7 @@ void Generation::fail_answer(const Skim& skim, const std::string& why) {
   tell_less();
 }
 
-// Whoever asked gets an error as the answer.
+// The caller gets an error as the answer.
 void Generation::fail(std::int64_t own, const Requests::Request& request, int code, std::string_view why) {
   if (request.kept.empty()) {
     const std::string line = error_answer(IdText(own).view(), code, why);

@@ -1,7 +1,8 @@
 // Brings a new generation to where its predecessor was: does the handshake in the client's name and era,
 // fetches the lists, and repeats what the client had told the predecessor. No client sees any of it.
 //
-// Belongs to whoever waits for its end, and may be dropped at any time: it then ends silently. One thread.
+// Belongs to the one that waits for its end, and may be dropped at any time: it then ends silently. One
+// thread.
 #pragma once
 
 #include <expected>

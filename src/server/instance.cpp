@@ -123,7 +123,7 @@ void Instance::start_later() {
 }
 
 // Nothing is known about a lazy server that never ran: it is started once, so that there is something to
-// list. But one that somebody stopped waits for a call, whoever else connects.
+// list. But one that somebody stopped waits for a call, even if other clients connect.
 void Instance::learn_tools() {
   if (lazy_ && !offer_.known() && !stopped_on_request()) start("to learn its tools");
 }

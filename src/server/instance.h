@@ -57,7 +57,7 @@ class Instance final : private Generation::Owner {
     virtual void on_stop(const Instance& /*instance*/) {}
     // What it offers differs from what clients have seen.
     virtual void on_list_changed(const Instance& instance, ListKind kind) = 0;
-    // Passes its server's answer on to whoever made the request, with notices for the model.
+    // Passes its server's answer on to the client that made the request, with notices for the model.
     virtual void pass_answer(const Instance& instance, const Generation::Requests::Request& request,
                              ToClient& said) = 0;
     // Passes on whatever else its server sends.
@@ -205,7 +205,7 @@ class Instance final : private Generation::Owner {
   void reload(Reload reload);
   // Whether a build waits until somebody accepts it: Reload::accepts.
   bool holds_build() const { return source_.held() != nullptr; }
-  // Whoever asked no longer wants it: a build under way is stopped if nobody else waits for it.
+  // The caller no longer wants it: a build under way is stopped if nobody else waits for it.
   void cancel_reload(const void* whose);
   // Stops it and, with `others`, other processes of this user that run its program, if that is the user's
   // own, so that the file can be replaced. The next request that needs it starts it again.

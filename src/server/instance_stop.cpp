@@ -117,7 +117,7 @@ void Instance::refuse_waiting(const std::string& why) {
   }
 }
 
-// So that no handler runs after whoever is told destroys us.
+// So that no handler runs after the one we tell has destroyed us.
 void Instance::cancel_timers() {
   for (auto* timer : {&patience_timer_, &overdue_timer_, &long_birth_timer_, &follow_timer_, &held_timer_})
     timer->cancel();

@@ -57,7 +57,7 @@ class Observer {
   virtual void saw(const Seen& seen) = 0;
 };
 
-// What a client has called lately, for its own model to read. Whoever keeps the journal has it.
+// What a client has called lately, for its own model to read. The owner of the journal has it.
 class CallHistory {
  public:
   virtual ~CallHistory() = default;

@@ -72,7 +72,7 @@ class ReloadRounds {
   bool wants_check() const;
   // Nobody in it asked for more than the saved changes.
   bool follows_saves() const;
-  // The reason of whoever began it.
+  // The reason of the caller that began it.
   std::string reason() const { return now_.empty() ? "on request" : now_.front().reason; }
 
  private:

@@ -51,7 +51,7 @@ std::shared_ptr<Build> SharedBuild::join(const ServerConfig& config, bool for_sa
   return share;
 }
 
-// Uses the latest configuration, that of the last who asked. Whoever asked for a build gets one that began
+// Uses the latest configuration, that of the last who asked. A caller gets a build that began
 // after that.
 void SharedBuild::begin() {
   building_ = std::exchange(waiting_, {});

@@ -4,7 +4,8 @@
 // A call is safe if its tool says that it only reads and talks to nobody else, or if the user listed it. All
 // of them together have a limited time; what has no answer by then is cancelled, and counted.
 //
-// Belongs to whoever waits for its end, and may be dropped at any time: it then ends in silence. One thread.
+// Belongs to the one that waits for its end, and may be dropped at any time: it then ends in silence. One
+// thread.
 #pragma once
 
 #include <chrono>

@@ -2,8 +2,8 @@
 // client had enough requests in flight. They wait in order, within limits of number and time; one that waits
 // too long is told why. Some are held although there is a generation: a better one is on its way.
 //
-// Nobody can take up all the room: when it is full, the latest request of whoever has the most makes way for
-// a client that has fewer.
+// Nobody can take up all the room: when it is full, the latest request of the client that has the most makes
+// way for a client that has fewer.
 //
 // One thread.
 #pragma once

@@ -38,7 +38,7 @@ class Inotify : public boost::asio::execution_context::service {
 
   static Inotify& of(boost::asio::io_context& loop);
 
-  // The number of the watch, which is the same for one folder, whoever asks and by whatever path; or an
+  // The number of the watch, which is the same for one folder, for every caller and path; or an
   // errno.
   std::expected<int, int> add(Listener& listener, const std::string& path, std::uint32_t mask);
   void remove(Listener& listener, int watch);
