@@ -62,6 +62,9 @@ Life::Life(SimWorld& world, Oracle& oracle, const mcpivot::GatewayConfig& config
       });
     return at_work;
   };
+  oracle_.is_being_stopped = [this](const std::string& server) {
+    return world_.scripts().of(server.substr(0, server.find('~'))).stops > 0;
+  };
   oracle_.whose = [this](const std::string& server) {
     const auto mark = server.find('~');
     if (mark == std::string::npos) return 0;
@@ -85,6 +88,7 @@ Life::~Life() {
   oracle_.tells_model = nullptr;
   oracle_.server_called = nullptr;
   oracle_.is_at_work = nullptr;
+  oracle_.is_being_stopped = nullptr;
   oracle_.whose = nullptr;
 }
 

@@ -367,14 +367,10 @@ void Oracle::judge_excuse(const Asked& asked, std::string_view raw) {
       says(fmt::format(R"(server \"{}\" )", asked.server)))
     return violate(fmt::format("{} waited for a server that is ready: {}", asked.number, brief(raw)));
   // A daemon that says no is there: who needs it is told at once, and not after having waited for it, unless
-  // it is being built, or has been and is being stopped for that, which isn't seen from here.
-  const auto may_be_renewed = [](const mcpivot::ServerConfig& config) {
-    return !config.build.empty() && !(config.http.stop.empty() && config.http.start.empty());
-  };
-  if (server != nullptr && !may_be_renewed(server->config()) && !asked.in_batch &&
-      server->life().is_refused() && !server->status().building &&
-      server->life().coming() == mcpivot::Life::Next::nothing && says("for it to be ready") &&
-      says(fmt::format(R"(server \"{}\" )", asked.server)))
+  // it is being built or stopped.
+  if (server != nullptr && !asked.in_batch && server->life().is_refused() && !server->status().building &&
+      !is_being_stopped(asked.server) && server->life().coming() == mcpivot::Life::Next::nothing &&
+      says("for it to be ready") && says(fmt::format(R"(server \"{}\" )", asked.server)))
     violate(fmt::format("{} waited for a server that had said no: {}", asked.number, brief(raw)));
 }
 

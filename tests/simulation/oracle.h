@@ -126,6 +126,7 @@ class Oracle final : public Ledger {
   std::function<const mcpivot::Instance*(const std::string& server)> server_called;
   // Whether a server that is to go on is at work on this call.
   std::function<bool(int number)> is_at_work;
+  std::function<bool(const std::string& server)> is_being_stopped;  // a daemon
   // Whose server this is; as in Asked.
   std::function<int(const std::string& server)> whose;
   // Nobody in this plan ever stops reading, or hangs from the start.

@@ -79,6 +79,7 @@ struct Script {
   Tongue tongue;
   std::shared_ptr<Rounds> rounds = std::make_shared<Rounds>();
   int last_state = 0;
+  int stops = 0;                                 // of its daemon, that are under way
   int deaths = 0;                                // of its processes, by themselves or by the plan
   std::set<int> again;                           // the calls of "again" that it has seen: those are replayed
   std::map<int, std::string> called_as;          // tools, by the numbers of calls

@@ -258,6 +258,7 @@ void SimWorld::set_daemon(const std::string& server, bool up) {
 class SimKeeper final : public mcpivot::DaemonKeeper {
  public:
   SimKeeper(SimWorld& world, ConfigRef config) : world_(world), config_(std::move(config)) {}
+  ~SimKeeper() override { set_stopping(false); }
 
   void start(bool) override {
     if (starting_ || script().daemon_up) return;
@@ -290,11 +291,13 @@ class SimKeeper final : public mcpivot::DaemonKeeper {
   void stop(OnStopped on_stopped) override {
     arrived();
     const bool good = script().next_birth() != Birth::rejects;
+    set_stopping(true);
     world_.timers().later(Millis(60),
                           [this, here = std::weak_ptr(here_), good, done = std::move(on_stopped)] {
                             if (here.expired()) return;
                             if (good) world_.set_daemon(config_->name, false);
                             ours_ = ours_ && !good;
+                            set_stopping(false);
                             done(good, good ? "--stop exited with code 0" : "--stop exited with code 1");
                           });
   }
@@ -303,12 +306,16 @@ class SimKeeper final : public mcpivot::DaemonKeeper {
 
  private:
   Script& script() { return world_.scripts().of(config_->name); }
+  void set_stopping(bool stopping) {
+    if (std::exchange(stopping_, stopping) != stopping) script().stops += stopping ? 1 : -1;
+  }
   Millis world_time_since(mcpivot::Clock::Time then) const { return world_.timers().since(then); }
 
   SimWorld& world_;
   ConfigRef config_;
   bool starting_ = false;
   bool ours_ = false;
+  bool stopping_ = false;
   mcpivot::Clock::Time began_{};
   std::string trouble_;
   std::shared_ptr<bool> here_ = std::make_shared<bool>();
