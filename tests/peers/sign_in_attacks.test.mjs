@@ -404,7 +404,7 @@ describe('while a user signs in', () => {
     await client.connect(new StreamableHTTPClientTransport(new URL(url)));
     const early = await echo(client, 'hello');
     assert.ok(early.isError);
-    assert.match(early.text, /whoever runs mcpivot is signing in now/);
+    assert.match(early.text, /the operator of mcpivot is signing in now/);
     assert.doesNotMatch(JSON.stringify(early), /state=|code_challenge/);
     login.stdin.write(`${String((await sign_in(shown, 'ada', true)).url)}\n`);
     await once(login, 'close');
