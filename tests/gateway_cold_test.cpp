@@ -113,9 +113,9 @@ TEST(ColdGateway, a_server_that_can_not_be_started_is_named_with_the_reason) {
                       {"other", server({"--only", "echo"}, {{"active", true}})}}));
   client.initialize();
   tools_of(client);
-  const auto unknown =
-      testing::AllOf(HasSubstr("Not available, so their tools aren't known: broken (it exited with code"),
-                     HasSubstr("missing (cannot start '/no/such/program'"));
+  const auto unknown = testing::AllOf(HasSubstr("Not available, so their tools aren't known: broken (it "),
+                                      HasSubstr("exited with code 1 before it was ready"),
+                                      HasSubstr("missing (cannot start '/no/such/program'"));
   EXPECT_THAT(text_of(client.call("pivot_call", {{"tool", "missing__echo"}})),
               AllOf(HasSubstr("no tool is called \"missing__echo\". "), unknown));
   EXPECT_THAT(json::serialize(client.call("missing__echo")),

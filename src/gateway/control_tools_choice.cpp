@@ -233,8 +233,9 @@ std::string ControlTools::words_of_starts() const {
   std::string unusable;
   for (const auto& member : fleet_.members()) {
     const Instance& server = member->instance();
-    if (is_known(server) || server.state() != Instance::State::failed || contains(starting, member->name()))
-      continue;
+    const bool fails =
+        server.state() == Instance::State::failed || server.failed_lately();  // it may be trying again
+    if (is_known(server) || !fails || contains(starting, member->name())) continue;
     unusable += fmt::format("{}{} ({})", unusable.empty() ? "" : ", ", member->name(), brief_trouble(server));
   }
   if (!unusable.empty()) text += fmt::format(". Not available, so their tools aren't known: {}", unusable);
