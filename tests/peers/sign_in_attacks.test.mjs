@@ -116,9 +116,9 @@ describe('whoever comes to the redirect address', () => {
     const url = await to_open(client);
     const page = await come_back(url, { code: 'x', state: state_of(url), iss: evil.url });
     assert.equal(page.status, 400);
-    assert.match(await page.text(), /came from another authorization server/);
+    assert.match(await page.text(), /answered by a different authorization server/);
     const { text } = await echo(client, 'hello');
-    assert.match(text, /came from another authorization server/);
+    assert.match(text, /answered by a different authorization server/);
     assert.doesNotMatch(text, new RegExp(evil.url));
     assert.deepEqual(evil.received, []);
     signed_out();
