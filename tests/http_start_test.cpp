@@ -24,8 +24,8 @@ class Unstarted {
   std::string url() const { return "http://127.0.0.1:" + std::to_string(port_) + "/mcp"; }
   // Each start leaves a line in a file.
   std::string command() const {
-    return "echo $$ >> " + pid_file() + "; exec " + fake_daemon_binary() + " --port " + std::to_string(port_) +
-           " --journal " + (directory_.path() / "journal").string();
+    return "echo $$ >> " + pid_file() + "; exec " + fake_daemon_binary() + " --port " +
+           std::to_string(port_) + " --journal " + (directory_.path() / "journal").string();
   }
   std::vector<pid_t> pids() const {
     std::vector<pid_t> found;

@@ -49,7 +49,8 @@ TEST(InstallPrefix, the_systemd_unit_is_one_that_systemd_understands) {
   const TemporaryDirectory directory;
   const fs::path prefix = directory.path() / "prefix";
   ASSERT_EQ(
-      run({CMAKE_PROGRAM, "--install", build_directory(), "--prefix", prefix}, directory.path()).exit_code, 0);
+      run({CMAKE_PROGRAM, "--install", build_directory(), "--prefix", prefix}, directory.path()).exit_code,
+      0);
   std::string unit = content_of(prefix / "lib/systemd/system/mcpivot.service");
   const std::string start = "ExecStart=mcpivot ";  // systemd looks for it in /usr/local/bin and /usr/bin
   ASSERT_THAT(unit, HasSubstr(start));

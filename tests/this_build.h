@@ -1,5 +1,5 @@
-// What this build has under test. Nothing else of the end-to-end tests differs between two builds of the same sources,
-// so one build can take the compiled tests of another (MCPIVOT_E2E_FROM).
+// What this build has under test. Nothing else of the end-to-end tests differs between two builds of the same
+// sources, so one build can take the compiled tests of another (MCPIVOT_E2E_FROM).
 #pragma once
 
 #include <string>

@@ -123,7 +123,8 @@ void SignInRunner::tell_later() {
 Authorizer::Refusal SignInRunner::to_open() const {
   // Another process asks its user, who isn't one of our clients.
   if (!options_.sign_in.may_ask)
-    return {"the server wants a sign-in, and the operator of mcpivot is signing in now; try again in a moment"};
+    return {
+        "the server wants a sign-in, and the operator of mcpivot is signing in now; try again in a moment"};
   return {fmt::format("the server wants you to sign in: open {} in a browser (or run `{}`), then call again",
                       pending_.url, options_.login)};
 }

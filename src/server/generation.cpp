@@ -353,7 +353,7 @@ void Generation::on_message(const Message& message) {
     saw(Seen::What::passed, message.raw, &message);
   bridge_ ? bridge_->from_server(message) : take(message, {});
   retired_.reset();
-  if (owner_.clients_full()) link_.pause();
+  if (owner_.clients_full(*this)) link_.pause();
 }
 
 void Generation::take(const Message& message, std::span<const Edit> edits) {

@@ -42,7 +42,8 @@ class Generation final : public Link::Handler,
     virtual void on_answer(const Requests::Request& request, ToClient& said) = 0;
     // Anything else: progress, which has its addressee, notifications, and questions.
     virtual void on_said(Generation& from, ToClient& said) = 0;
-    virtual bool clients_full() const = 0;
+    // Whether what this generation says has to wait, because its client reads too slowly.
+    virtual bool clients_full(const Generation& from) const = 0;
     // How this client introduced itself, if there are several. Empty: it didn't, or is the only one.
     virtual std::string_view hello_of(ClientId /*client*/) const { return {}; }
     virtual void on_writable() = 0;

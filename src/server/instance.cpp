@@ -383,9 +383,10 @@ void Instance::refetch(ListKind kind) {
 }
 
 // A client that stops reading never stops a shared server: what it asked for waits in its own link, which
-// stops reading its requests while it is full, and grows no further when it overflows.
-bool Instance::clients_full() const {
-  return clients_[client()].full();
+// stops reading its requests while it is full, and grows no further when it overflows. Nor does it stop a
+// check, which it sees nothing of.
+bool Instance::clients_full(const Generation& from) const {
+  return clients_[client()].full() && !is_in_check(from);
 }
 
 Status Instance::status() const {

@@ -312,6 +312,9 @@ class Instance final : private Generation::Owner {
     Alarm silence;  // it hasn't answered anything
   };
   Generation* unborn() const { return birth_ ? birth_->generation.get() : nullptr; }
+  bool is_in_check(const Generation& which) const {
+    return &which == unborn() && (birth_->check || birth_->checked);
+  }
 
   // Who gets requests now: the current generation, or a new one before its handshake, if the client does its
   // own; or nobody.
@@ -334,7 +337,7 @@ class Instance final : private Generation::Owner {
   // Generation::Owner
   void on_answer(const Generation::Requests::Request& request, ToClient& said) override;
   void on_said(Generation& from, ToClient& said) override;
-  bool clients_full() const override;
+  bool clients_full(const Generation& from) const override;
   std::string_view hello_of(ClientId client) const override;
   void on_writable() override { watcher_.on_writable(*this); }
   void on_idle(Generation& generation) override;

@@ -17,6 +17,12 @@ namespace {
 // What clients tell the old generation while the new one is being told what they told before: not for ever.
 constexpr int most_make_ups = 3;
 
+// Grows nothing toward a client: a list is fetched again, a question is withdrawn.
+bool is_bounded(Method known) {
+  return known == Method::tools_changed || known == Method::prompts_changed ||
+         known == Method::resources_changed || known == Method::cancelled;
+}
+
 }  // namespace
 
 void Instance::check() {
@@ -26,6 +32,7 @@ void Instance::check() {
   };
   birth_->check = std::make_shared<Verification>(*unborn(), offer_.catalog(), birth_->outcome.lists.catalog,
                                                  source_.accepted(), may_call, world_.timers());
+  unborn()->resume();  // a client that doesn't read may have stopped it
   birth_->check->start(world_, [this, birth = birth_->number](CheckReport report) {
     if (birth_ && birth_->number == birth) on_checked(std::move(report));
   });
@@ -68,7 +75,7 @@ bool Instance::shows_values() const {
 
 // What a server that is being checked asks, or says about its calls, is about calls that no client made.
 bool Instance::keep_from_clients(Generation& from, const Message& said) {
-  const bool in_check = &from == unborn() && (birth_->check || birth_->checked);
+  const bool in_check = is_in_check(from);
   // One that was given up in its check, or right after it, ends without having served.
   const bool was_in_check = &from != unborn() && &from != current_.get() && from.config().verify.wanted() &&
                             from.calls() == 0 && from.tasks() == 0 && !from.parks();
@@ -79,7 +86,10 @@ bool Instance::keep_from_clients(Generation& from, const Message& said) {
   }
   const std::string method = string_value(said.text(said.method));
   const bool asks_person = method == "elicitation/create" || method == "sampling/createMessage";
-  if (said.kind != Kind::request || !asks_person) return false;
+  // Nothing may pile up for a client that doesn't read, and the check doesn't wait for it.
+  const bool in_the_way = in_check && clients_[client()].full();
+  if (said.kind != Kind::request) return in_the_way && !is_bounded(said.known);
+  if (!asks_person && !in_the_way) return false;
   from.answer(error_answer(said.text(said.id), code::connection_closed,
                            "mcpivot is checking this build; no client is connected to it"));
   return true;

@@ -53,7 +53,7 @@ class Trial final : private Generation::Owner {
  private:
   void on_answer(const Generation::Requests::Request&, ToClient&) override {}
   void on_said(Generation& from, ToClient& said) override;
-  bool clients_full() const override { return false; }
+  bool clients_full(const Generation&) const override { return false; }
   void on_writable() override {}
   void on_idle(Generation&) override {}
   void on_lost(Generation&, Generation::Open, std::string_view) override {}
