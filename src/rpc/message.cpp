@@ -116,9 +116,10 @@ struct Fields {
 enum Top { jsonrpc, id, method, params, result, error, top_count };
 constexpr std::array<std::string_view, top_count> top_names{"jsonrpc", "id",     "method",
                                                             "params",  "result", "error"};
-enum Param { name, uri, request_id, progress_token, meta, task, request_state, param_count };
+// The most common ones first: they are tried in this order.
+enum Param { name, arguments, meta, uri, progress_token, request_id, task, request_state, param_count };
 constexpr std::array<std::string_view, param_count> param_names{
-    "name", "uri", "requestId", "progressToken", "_meta", "task", "requestState"};
+    "name", "arguments", "_meta", "uri", "progressToken", "requestId", "task", "requestState"};
 enum Meta { meta_token, meta_version, meta_subscription, meta_count };
 constexpr std::array<std::string_view, meta_count> meta_names{
     "progressToken", "io.modelcontextprotocol/protocolVersion", "io.modelcontextprotocol/subscriptionId"};
