@@ -59,11 +59,16 @@ TEST_F(AnswerOutput, names_of_tools_and_types_lead_nowhere_else) {
 TEST_F(AnswerOutput, what_cannot_be_saved_is_told) {
   EXPECT_THAT(show(R"({"content":[{"type":"image","data":"!","mimeType":"image/png"}]})").problems,
               ElementsAre("image: the data isn't valid base64"));
-  const ShownAnswer shown = show_answer(
-      json::parse(R"({"content":[{"type":"image","data":"aGk=","mimeType":"image/png"}]})").as_object(), "x",
-      folder_ / "missing");
-  EXPECT_THAT(shown.problems, ElementsAre(HasSubstr("can't save")));
-  EXPECT_THAT(shown.problems, ElementsAre(HasSubstr("No such file or directory")));
+  const auto problems_in = [&](const std::string& folder) {
+    return show_answer(json::parse(R"({"content":[{"type":"image","data":"aGk=","mimeType":"image/png"}]})")
+                           .as_object(),
+                       "x", folder_ / folder)
+        .problems;
+  };
+  EXPECT_THAT(problems_in("new/folder"), IsEmpty()) << "it is made";
+  std::ofstream(folder_ / "file") << "in the way";
+  EXPECT_THAT(problems_in("file"),
+              ElementsAre(testing::AllOf(HasSubstr("can't save"), HasSubstr("Not a directory"))));
 }
 
 TEST_F(AnswerOutput, structured_content_is_shown_if_there_is_nothing_else) {
