@@ -114,8 +114,10 @@ void Oracle::given(int who, const Message& message) {
     if (request->asked.server.empty() || (server_called && server_called(request->asked.server) == nullptr)) {
       wanted_back();
       const std::string_view arguments = find_member(message.text(message.params), "arguments");
-      if (find_member(arguments, "stop") == "true")
+      if (find_member(arguments, "stop") == "true") {
         stop_wanted_ = mcpivot::string_value(find_member(arguments, "server"));
+        stop_asked_ = request->asked.number;
+      }
     } else {
       stopped_.erase(request->asked.server);
       stopped_.erase(own_name(request->asked.server));
@@ -266,6 +268,7 @@ void Oracle::answered(int who, const Message& message) {
       return violate(fmt::format("{} is answered before it was asked: {}", number, brief(message.raw)));
   }
   request->state = State::answered;
+  if (number == stop_asked_ && message.is_error) stop_was_refused();
   for (const auto& [id, of] : rounds_[who])
     if (of == number)
       return violate(fmt::format("{} is answered, and its client is still asked {}: {}", number, id,

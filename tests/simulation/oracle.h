@@ -116,6 +116,11 @@ class Oracle final : public Ledger {
     stopped_.clear();
     stop_wanted_.clear();
   }
+  // So whatever was to happen before still does.
+  void stop_was_refused() {
+    stopped_.erase(stop_wanted_);
+    stop_wanted_.clear();
+  }
   void sent_to(const std::string& server, std::string_view line) override;
 
   // As of now: whether the user lets a server's tool be called, whether this is the process that serves,
@@ -206,6 +211,7 @@ class Oracle final : public Ledger {
   std::map<int, std::set<std::string>> subscribed_;  // who ever was, to what
   std::set<std::string> stopped_;
   std::string stop_wanted_;  // of this server: that is the last of what was asked of mcpivot itself
+  int stop_asked_ = 0;       // by this request
   std::map<std::string, mcpivot::Clock::Time> due_;  // when servers must have been started again
   std::map<std::string, int> starts_;
   std::set<std::string> refused_era_;                    // servers whose last process did
