@@ -101,6 +101,7 @@ constexpr std::array shapes{
     Shape{"ATATT3", is_token, 40},
 };
 
+constexpr std::size_t longest_label = 64;
 // Within so many characters it has a digit, or it isn't one.
 constexpr std::size_t longest_begin = 512;
 
@@ -147,16 +148,13 @@ constexpr std::array<std::string_view, 19> telling_ends{
     "privatekey",  "accesstoken",   "authtoken",  "bearertoken", "refreshtoken", "idtoken",   "sessiontoken",
     "clienttoken", "authorization", "credential", "credentials", "cookie"};
 
-// "api_key", "API-Key" and "apiKey" are the same.
+// "api_key", "API-Key", "apiKey" and "my.api key" are the same; of a long one, the end is looked at.
 bool is_telling(std::string_view key) {
   std::array<char, 64> plain{};
-  std::size_t size = 0;
-  for (const char c : key) {
-    if (c == '_' || c == '-') continue;
-    if (size == plain.size() || !is_alnum(c)) return false;
-    plain[size++] = is_upper(c) ? static_cast<char>(c + 32) : c;
-  }
-  const std::string_view name(plain.data(), size);
+  std::size_t begin = plain.size();
+  for (std::size_t i = key.size(); i-- > 0 && begin > 0;)
+    if (is_alnum(key[i])) plain[--begin] = is_upper(key[i]) ? static_cast<char>(key[i] + 32) : key[i];
+  const std::string_view name(plain.data() + begin, plain.size() - begin);
   return name == "token" ||
          std::ranges::any_of(telling_ends, [&](std::string_view end) { return name.ends_with(end); });
 }
@@ -194,31 +192,40 @@ std::optional<Find> find_parameter(std::string_view text, std::size_t at) {
   return Find{name_end + 1, end, std::string(name)};
 }
 
-// "password": "VALUE" in a text that is JSON, or has some in it.
-std::optional<Find> find_member_value(std::string_view text, std::size_t at) {
+// "password": "VALUE" in a text that is JSON, or has some in it; or a list of such values. Where the last of
+// them ends; 0: there is none.
+std::size_t find_member_values(std::string_view text, std::size_t at, std::vector<Find>& finds) {
   const auto skip = [&](std::size_t from) {
     while (from < text.size() && is_blank(text[from])) ++from;
     return from;
   };
-  const std::size_t key_end = run_end(text, at + 1, is_word);
-  if (key_end == at + 1 || key_end >= text.size() || text[key_end] != '"') return {};
+  const std::size_t key_end = text.find_first_of("\"\\\n", at + 1);
+  if (key_end == npos || text[key_end] != '"') return 0;
   const std::size_t colon = skip(key_end + 1);
-  if (colon >= text.size() || text[colon] != ':') return {};
+  if (colon >= text.size() || text[colon] != ':') return 0;
   const std::string_view key = text.substr(at + 1, key_end - at - 1);
-  if (!Redactor::names_secret(key)) return {};
+  if (!Redactor::names_secret(key)) return 0;
   std::size_t begin = skip(colon + 1);
-  if (begin < text.size() && text[begin] == '[') begin = skip(begin + 1);
-  if (begin >= text.size()) return {};
-  if (text[begin] != '"') {
-    const std::size_t end = run_end(text, begin, is_number);
-    if (!is_hidden(key, text.substr(begin, end - begin))) return {};
-    return Find{begin, end, std::string(key), 1};
-  }
-  std::size_t end = begin + 1;
-  while (end < text.size() && text[end] != '"') end += text[end] == '\\' ? 2 : 1;
-  end = std::min(end, text.size());
-  if (!is_hidden(key, text.substr(begin + 1, end - begin - 1))) return {};
-  return Find{begin + 1, end, std::string(key)};
+  const bool in_list = begin < text.size() && text[begin] == '[';
+  std::size_t last = 0;
+  do {
+    if (in_list) begin = skip(begin + 1);  // behind "[" or ","
+    const bool is_string = begin < text.size() && text[begin] == '"';
+    std::size_t end = begin;
+    if (is_string) {
+      ++begin;
+      for (++end; end < text.size() && text[end] != '"';) end += text[end] == '\\' ? 2 : 1;
+      end = std::min(end, text.size());
+    } else {
+      end = run_end(text, begin, is_number);
+    }
+    if (is_hidden(key, text.substr(std::min(begin, text.size()), end - begin))) {
+      finds.push_back({begin, end, std::string(key), is_string ? 0U : 1U});
+      last = end;
+    }
+    begin = skip(end + (is_string ? 1 : 0));
+  } while (in_list && begin < text.size() && text[begin] == ',');
+  return last;
 }
 
 void find_shapes(std::string_view text, std::vector<Find>& finds) {
@@ -230,10 +237,12 @@ void find_shapes(std::string_view text, std::vector<Find>& finds) {
     std::size_t begin = i;
     std::size_t end = 0;
     if (c == '"' || c == '?' || c == '&') {
-      const auto find = c == '"' ? find_member_value(text, i) : find_parameter(text, i);
-      if (!find) continue;
-      finds.push_back(*find);
-      i = find->end - 1;
+      if (c == '"') {
+        if (const std::size_t last = find_member_values(text, i, finds)) i = last - 1;
+      } else if (const auto find = find_parameter(text, i)) {
+        finds.push_back(*find);
+        i = find->end - 1;
+      }
       continue;
     }
     if (c == ':') {  // https://user:password@host
@@ -425,7 +434,11 @@ void look_deeply(std::string_view raw, const Look& look, int depth, std::vector<
   for (const Find& find : inside) finds.push_back(place_in_raw(find, resolved));
 }
 
+// It becomes a part of JSON, and keys may have anything in them: only how they end is repeated.
 std::string label_text(std::string_view label) {
+  std::size_t begin = label.size();
+  while (begin > 0 && is_word(label[begin - 1]) && label.size() - begin < longest_label) --begin;
+  label.remove_prefix(begin);
   return label.empty() ? std::string("[redacted]") : fmt::format("[redacted {}]", label);
 }
 
@@ -469,7 +482,8 @@ std::size_t Redactor::redact(std::string& text) const {
   std::string out;
   std::size_t count = 0;
   const std::string_view raw = text;
-  if (!raw.starts_with('{') && !raw.starts_with('[')) {
+  const std::size_t first = run_end(raw, 0, is_blank);
+  if (!raw.substr(first).starts_with('{') && !raw.substr(first).starts_with('[')) {
     look_deeply(raw, look, 1, finds);
     look(raw, finds);
     if (finds.empty()) return 0;

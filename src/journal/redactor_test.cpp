@@ -132,6 +132,36 @@ TEST(Redactor, takes_no_longer_for_what_only_begins_like_a_token) {
   }
 }
 
+TEST(Redactor, json_may_begin_with_blanks) {
+  const Redactor redactor;
+  EXPECT_EQ(
+      redacted(redactor, " \r\n\t{\"password\":[\"aaaaaaaa1\",{\"pass\\u0077ord\":\"leakedsecret2\"}]}"),
+      " \r\n\t{\"password\":[\"[redacted password]\",{\"pass\\u0077ord\":\"[redacted password]\"}]}");
+}
+
+TEST(Redactor, replaces_whole_lists_of_json_within_text) {
+  const Redactor redactor;
+  EXPECT_EQ(
+      redacted(redactor, R"({"text":"{\"password\":[\"a\", \"leakedsecretB\",5,\"c\"],\"b\":[\"d\"]}"})"),
+      R"({"text":"{\"password\":[\"[redacted password]\", \"[redacted password]\",)"
+      R"(\"[redacted password]\",\"[redacted password]\"],\"b\":[\"d\"]}"})");
+  EXPECT_EQ(redacted(redactor, R"(it says "token":["", "b" , "unfinished)"),
+            R"(it says "token":["", "[redacted token]" , "[redacted token])");
+}
+
+TEST(Redactor, keys_tell_by_how_they_end) {
+  const Redactor redactor;
+  const std::string longest(100, 'x');
+  for (const std::string& key :
+       {std::string("db.password"), std::string("user password"), longest + ".password"}) {
+    EXPECT_EQ(redacted(redactor, fmt::format(R"({{"{}":"x"}})", key)),
+              fmt::format(R"({{"{}":"[redacted password]"}})", key));
+    EXPECT_EQ(redacted(redactor, fmt::format(R"({{"text":"see {{\"{}\":\"x\"}}"}})", key)),
+              fmt::format(R"({{"text":"see {{\"{}\":\"[redacted password]\"}}"}})", key));
+  }
+  EXPECT_EQ(redacted(redactor, R"({"a\"b password\"":"x"})"), R"({"a\"b password\"":"[redacted]"})");
+}
+
 TEST(Redactor, patterns_match_within_strings_and_leave_json) {
   const Redactor redactor({}, {"customer-\\d+", "pass=\\S+"});
   EXPECT_EQ(redacted(redactor, R"({"a":"customer-17 ü customer-4","b":"pass=hunter2"})"),
