@@ -21,7 +21,8 @@ Journal::~Journal() {
 }
 
 void Journal::configure(const GatewayConfig& config) {
-  redactor_ = Redactor(secrets_in(config), config.journal.redact);
+  add_secrets(secrets_, secrets_in(config));
+  redactor_ = Redactor(secrets_, config.journal.redact);
   const bool switched = config.journal.on != std::exchange(config_, config.journal).on;
   if (writing_) writing_->writer->set_redactor(redactor_);
   if (!switched) return;

@@ -67,6 +67,7 @@ class Journal {
   const std::string name_;
   Names names_ = [] { return std::vector<std::pair<ClientId, std::string>>(); };
   JournalConfig config_{};
+  std::vector<Secret> secrets_;  // of this configuration, and of those before it
   Redactor redactor_;
   History history_;
   std::optional<Writing> writing_;

@@ -1,7 +1,10 @@
 #include "world/journal_secrets.h"
 
+#include <algorithm>
+#include <iterator>
 #include <string>
 #include <string_view>
+#include <unordered_set>
 
 #include "base/text.h"
 #include "config/credentials.h"
@@ -10,6 +13,8 @@ namespace mcpivot {
 namespace {
 
 using Secrets = std::vector<Secret>;
+
+constexpr std::size_t most_known = 1'000;
 
 void add(Secrets& secrets, std::string_view name, std::string_view value) {
   if (!Redactor::is_secret(name, value)) return;
@@ -68,6 +73,15 @@ std::vector<Secret> secrets_in(const GatewayConfig& config) {
   Secrets secrets;
   for (const ServerEntry& entry : config.servers) add_server(secrets, entry.server);
   return secrets;
+}
+
+void add_secrets(Secrets& known, Secrets newer) {
+  std::unordered_set<std::string_view> values;
+  for (const Secret& secret : newer) values.insert(secret.value);
+  std::erase_if(known, [&](const Secret& secret) { return values.contains(secret.value); });
+  const std::size_t room = most_known - std::min(most_known, newer.size());
+  if (known.size() > room) known.erase(known.begin(), known.end() - static_cast<std::ptrdiff_t>(room));
+  std::ranges::move(newer, std::back_inserter(known));
 }
 
 }  // namespace mcpivot

@@ -39,5 +39,23 @@ TEST(JournalSecrets, are_what_headers_and_sign_ins_carry) {
                                                       "core", "our-own-secret"));
 }
 
+TEST(JournalSecrets, of_older_configurations_are_still_known) {
+  std::vector<Secret> known;
+  const auto values = [&] {
+    std::vector<std::string> all;
+    for (const Secret& secret : known) all.push_back(secret.value);
+    return all;
+  };
+  add_secrets(known, {{"A", "first-secret"}, {"B", "another-one"}});
+  add_secrets(known, {{"A", "second-secret"}, {"C", "another-one"}});
+  EXPECT_THAT(values(), testing::ElementsAre("first-secret", "second-secret", "another-one"));
+  add_secrets(known, {});
+  EXPECT_EQ(known.size(), 3U);
+  for (int i = 0; i < 2'000; ++i) add_secrets(known, {{"A", std::to_string(i) + "-secret"}});
+  EXPECT_EQ(known.size(), 1'000U);
+  EXPECT_EQ(known.back().value, "1999-secret");
+  EXPECT_EQ(known.front().value, "1000-secret");
+}
+
 }  // namespace
 }  // namespace mcpivot
