@@ -60,7 +60,7 @@ std::expected<void, std::string> Journal::set(bool on) {
                   .observer = {}};
   writing.observer = std::make_unique<JournalObserver>(writing.writer->queue(),
                                                        [writer = writing.writer.get()] { writer->wake(); });
-  writing.writer->start();
+  if (auto started = writing.writer->start(); !started) return started;
   clients_.observe(*writing.observer, clock_, true);
   clients_.set_history(&history_);
   log_info("the journal is on: {}, session {}", journal_folder(), writing.writer->session());

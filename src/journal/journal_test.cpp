@@ -1,5 +1,6 @@
 // What the writer writes, the reader reads; and what happens to a journal that can't be written.
 #include <gmock/gmock.h>
+#include <pthread.h>
 #include <signal.h>
 #include <sqlite3.h>
 #include <sys/resource.h>
@@ -34,7 +35,7 @@ class WrittenJournal : public testing::Test {
       told.push_back(std::move(words));
       spoken.notify_all();
     });
-    writer->start();
+    ASSERT_TRUE(writer->start());
     feed.emplace(writer->queue());
     feed->now = std::chrono::steady_clock::now().time_since_epoch().count();
   }
@@ -90,6 +91,26 @@ TEST_F(WrittenJournal, what_is_written_can_be_read) {
   EXPECT_THAT(calls({.folder = "/somewhere/else"}), IsEmpty());
   EXPECT_THAT(calls({.since = std::chrono::system_clock::now() + 1h}), IsEmpty());
   EXPECT_THAT(calls({.most = 1}), ElementsAre(testing::Field(&RecordedCall::tool, "fail")));
+}
+
+TEST(JournalThread, that_cannot_be_started_leaves_signals_as_they_were) {
+  pthread_attr_t usual;
+  pthread_attr_t vast;
+  ASSERT_EQ(::pthread_getattr_default_np(&usual), 0);
+  ASSERT_EQ(::pthread_getattr_default_np(&vast), 0);
+  ASSERT_EQ(::pthread_attr_setstacksize(&vast, 1UL << 46U), 0);  // more than there is
+  ASSERT_EQ(::pthread_setattr_default_np(&vast), 0);
+  const TemporaryFolder folder;
+  const auto writer = std::make_shared<JournalWriter>(JournalSettings{.folder = folder / "journal"},
+                                                      [](const std::string&) {});
+  const auto started = writer->start();
+  ::pthread_setattr_default_np(&usual);
+  ASSERT_FALSE(started);
+  EXPECT_EQ(started.error(), "its thread can't be started: Resource temporarily unavailable");
+  sigset_t blocked;
+  ASSERT_EQ(::pthread_sigmask(SIG_SETMASK, nullptr, &blocked), 0);
+  EXPECT_EQ(sigismember(&blocked, SIGTERM), 0);
+  EXPECT_TRUE(writer->close(0ms));
 }
 
 TEST_F(WrittenJournal, the_newest_calls_are_found_in_whichever_files_they_are) {

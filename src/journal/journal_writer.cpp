@@ -7,6 +7,7 @@
 
 #include <exception>
 #include <filesystem>
+#include <system_error>
 #include <utility>
 
 namespace mcpivot {
@@ -29,6 +30,22 @@ std::int64_t micros(auto time) {
   return duration_cast<microseconds>(time.time_since_epoch()).count();
 }
 
+// Blocks them in this thread, and so in those that it starts, while it lives.
+class NoSignals {
+ public:
+  NoSignals() {
+    sigset_t all;
+    ::sigfillset(&all);
+    ::pthread_sigmask(SIG_SETMASK, &all, &before_);
+  }
+  ~NoSignals() { ::pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+  NoSignals(const NoSignals&) = delete;
+  NoSignals& operator=(const NoSignals&) = delete;
+
+ private:
+  sigset_t before_{};
+};
+
 std::string current_folder() {
   std::error_code error;
   return std::filesystem::current_path(error).string();
@@ -46,14 +63,14 @@ JournalWriter::JournalWriter(JournalSettings settings, Tell tell, CallBook::OnEn
   for (const auto& [client, name] : settings_.clients) book_.know(client, name);
 }
 
-void JournalWriter::start() {
-  // Signals are the loop's.
-  sigset_t all;
-  sigset_t before;
-  ::sigfillset(&all);
-  ::pthread_sigmask(SIG_SETMASK, &all, &before);
-  thread_ = std::thread([self = shared_from_this()] { self->work(); });
-  ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
+std::expected<void, std::string> JournalWriter::start() {
+  try {
+    const NoSignals signals_are_for_the_loop;
+    thread_ = std::thread([self = shared_from_this()] { self->work(); });
+    return {};
+  } catch (const std::system_error& error) {
+    return std::unexpected(fmt::format("its thread can't be started: {}", error.code().message()));
+  }
 }
 
 // --- the loop's side -------------------------------------------------------------------------------------

@@ -9,6 +9,7 @@
 #include <chrono>
 #include <condition_variable>
 #include <cstddef>
+#include <expected>
 #include <functional>
 #include <memory>
 #include <mutex>
@@ -43,7 +44,8 @@ class JournalWriter : public std::enable_shared_from_this<JournalWriter> {
 
   JournalWriter(JournalSettings settings, Tell tell, CallBook::OnEnd on_end = {});
 
-  void start();
+  // The error: the system has no thread for it.
+  std::expected<void, std::string> start();
   JournalQueue& queue() { return queue_; }
   // There is something in the queue, and the thread sleeps.
   void wake();
