@@ -24,7 +24,8 @@ using Result = std::expected<void, KeptCallsError>;
 // A value that fits is written on one line.
 constexpr std::size_t widest_line = 100;
 constexpr int version = 1;
-constexpr std::size_t deepest = 200;
+constexpr std::size_t deepest = 200;  // of what was recorded
+constexpr std::size_t around = 5;     // { calls [ { asked [ {
 
 // --- writing -----------------------------------------------------------------------------------------------
 
@@ -82,13 +83,17 @@ void write(const json::value& value, std::size_t indent, std::size_t before, std
   }
 }
 
-// With sorted members. What is too deep for that is kept as text.
-json::value sorted(std::string_view text) {
+// With sorted members; nothing, if it is too deep for that.
+std::optional<json::value> read_sorted(std::string_view text) {
   json::parse_options options;
   options.max_depth = deepest;
   boost::system::error_code error;
   json::value value = json::parse(canonical_json(text), error, {}, options);
-  return error ? json::value(text) : value;
+  return error ? std::nullopt : std::optional(std::move(value));
+}
+
+json::value sorted(std::string_view text) {
+  return read_sorted(text).value_or(json::value(text));
 }
 
 json::object object_of(const RecordedCall& call) {
@@ -146,6 +151,8 @@ class Reader {
     if (calls == nullptr) return error(file.place, "\"calls\" is missing: this isn't a file of kept calls");
     for (const JsoncMember& member : file.members) {
       if (auto ok = known(member, {"version", "ignore", "calls"}); !ok) return ok;
+      if (member.key == "version")
+        if (auto ok = expect(member.value, Kind::number, "\"version\""); !ok) return ok;
       if (member.key == "version" && member.value.text != std::to_string(version))
         return error(member.value.place,
                      fmt::format("this mcpivot reads version {} of the file; a newer one wrote it", version));
@@ -198,6 +205,12 @@ class Reader {
     return {};
   }
 
+  static Result read_flag(const JsoncMember& member, bool& into) {
+    if (auto ok = expect(member.value, Kind::boolean, fmt::format("\"{}\"", member.key)); !ok) return ok;
+    into = member.value.boolean;
+    return {};
+  }
+
   static Result read_object(const JsoncMember& member, std::string& into) {
     if (auto ok = expect(member.value, Kind::object, fmt::format("\"{}\"", member.key)); !ok) return ok;
     into = json_of(member.value);
@@ -221,7 +234,7 @@ class Reader {
       if (key == "tool") ok = read_text(member, call.tool);
       if (key == "arguments") ok = read_object(member, call.arguments);
       if (key == "asked") ok = read_questions(member.value, call.asked);
-      if (key == "redacted") call.is_redacted = member.value.boolean;
+      if (key == "redacted") ok = read_flag(member, call.is_redacted);
       if (key == "result" || key == "error") ok = read_answer(member, call.answer, call.is_error);
       if (!ok) return ok;
     }
@@ -263,6 +276,15 @@ std::string call_key(const RecordedCall& call) {
   return fmt::format("{}\n{}\n{}", call.server, call.tool, arguments);
 }
 
+std::string why_not_kept(const RecordedCall& call) {
+  std::vector<std::string_view> texts{call.arguments, call.answer};
+  for (const Asked& asked : call.asked) texts.insert(texts.end(), {asked.params, asked.answer});
+  const bool readable =
+      std::ranges::all_of(texts, [](std::string_view text) { return text.empty() || read_sorted(text); });
+  return readable ? std::string()
+                  : fmt::format("it is nested more than {} levels deep, which can't be kept", deepest);
+}
+
 std::string kept_calls_text(const KeptCalls& kept) {
   std::map<std::string, const RecordedCall*> calls;  // sorted
   for (const RecordedCall& call : kept.calls) calls[call_key(call)] = &call;
@@ -293,7 +315,8 @@ std::string kept_calls_text(const KeptCalls& kept) {
 }
 
 std::expected<KeptCalls, KeptCallsError> parse_kept_calls(std::string_view text) {
-  const auto file = parse_jsonc(text, {.bytes = largest_kept_calls, .values = 1'000'000, .depth = deepest});
+  const auto file =
+      parse_jsonc(text, {.bytes = largest_kept_calls, .values = 1'000'000, .depth = deepest + around});
   if (!file)
     return std::unexpected(
         KeptCallsError{file.error().place.line, file.error().place.column, file.error().words});

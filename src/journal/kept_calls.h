@@ -35,6 +35,9 @@ std::expected<KeptCalls, std::string> read_kept_calls(const std::string& file);
 // The text of the file. Of calls that are the same but for the answer, the last one counts.
 std::string kept_calls_text(const KeptCalls& kept);
 
+// Why this call can't be in such a file; empty: it can.
+std::string why_not_kept(const RecordedCall& call);
+
 // What makes two calls the same one.
 std::string call_key(const RecordedCall& call);
 

@@ -109,6 +109,9 @@ TEST(KeptCalls, that_are_wrong_are_refused_with_line_and_column) {
             "1:26: \"argument\" isn't a key of this file; did you mean \"arguments\"?");
   EXPECT_EQ(error_in("{\"calls\": [{\"tool\": \"t\", \"result\": {}, \"error\": {}}]}"),
             "1:40: a call has either \"result\" or \"error\", once");
+  EXPECT_EQ(error_in(R"({"calls": [{"tool": "t", "result": {}, "redacted": "true"}]})"),
+            "1:52: \"redacted\" must be true or false, not a string");
+  EXPECT_EQ(error_in(R"({"version": "1", "calls": []})"), "1:13: \"version\" must be a number, not a string");
   EXPECT_EQ(error_in("{\"version\": 2, \"calls\": []}"),
             "1:13: this mcpivot reads version 1 of the file; a newer one wrote it");
   EXPECT_EQ(error_in("{\"ignore\": [\"a[\"], \"calls\": []}"),
@@ -116,6 +119,20 @@ TEST(KeptCalls, that_are_wrong_are_refused_with_line_and_column) {
   EXPECT_EQ(error_in("[]"), "1:1: the file must be an object, not a list");
   EXPECT_EQ(error_in("{}"), "1:1: \"calls\" is missing: this isn't a file of kept calls");
   EXPECT_EQ(error_in("{\"calls\": [}").substr(0, 6), "1:12: ");
+}
+
+TEST(KeptCalls, what_is_too_deep_to_be_read_again_is_not_kept) {
+  const auto nested = [](std::size_t lists) {
+    return "{\"a\":" + std::string(lists, '[') + std::string(lists, ']') + "}";
+  };
+  RecordedCall asking = call("t", nested(199), nested(199));
+  asking.asked.push_back({.method = "m", .params = nested(199), .answer = nested(199)});
+  EXPECT_EQ(why_not_kept(asking), "");
+  const std::string text = kept_calls_text({.ignore = {}, .calls = {asking}});
+  EXPECT_EQ(error_in(text), "none");
+  EXPECT_EQ(why_not_kept(call("t", nested(200), "{}")),
+            "it is nested more than 200 levels deep, which can't be kept");
+  EXPECT_NE(why_not_kept(call("t", "", nested(5'000))), "");
 }
 
 TEST(KeptCalls, a_file_that_is_not_there_is_named) {
