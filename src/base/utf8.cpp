@@ -92,13 +92,24 @@ std::string as_utf8(std::string_view text) {
   return result;
 }
 
+std::string printable(std::string_view text, std::string_view kept) {
+  std::string result;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const auto byte = static_cast<unsigned char>(text[i]);
+    const auto next = i + 1 < text.size() ? static_cast<unsigned char>(text[i + 1]) : 0U;
+    const bool is_c1 = byte == 0xC2 && next >= 0x80 && next < 0xA0;
+    const bool is_control = (byte < ' ' || byte == 0x7f) && kept.find(text[i]) == std::string_view::npos;
+    result += is_c1 || is_control ? '?' : text[i];
+    if (is_c1) ++i;
+  }
+  return result;
+}
+
 std::string shown_text(std::string_view text, std::size_t most) {
   std::size_t end = std::min(most, text.size());
   if (end < text.size())
     while (end > 0 && end + 4 > most && continues_character(text[end])) --end;
-  std::string shown = as_utf8(text.substr(0, end));
-  for (char& c : shown)
-    if (static_cast<unsigned char>(c) < ' ' || c == 0x7f) c = '?';
+  std::string shown = printable(as_utf8(text.substr(0, end)), {});
   if (text.size() > most) shown += "…";
   return shown;
 }

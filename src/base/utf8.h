@@ -27,6 +27,10 @@ constexpr bool continues_character(char byte) {
 // bytes, and characters that were cut off, replaced by question marks.
 std::string as_utf8(std::string_view text);
 
+// For terminals: control characters, which would move the cursor or more, replaced by question marks; those
+// of `kept` stay.
+std::string printable(std::string_view text, std::string_view kept = "\n\t");
+
 // For logs and errors: the beginning of what somebody sent, on one line and without control characters.
 std::string shown_text(std::string_view text, std::size_t most = 80);
 

@@ -63,6 +63,11 @@ TEST(IsUtf8, text_with_one_byte_changed_or_cut_off_is_judged_right) {
   }
 }
 
+TEST(ShownText, does_nothing_to_a_terminal) {
+  EXPECT_EQ(shown_text("a\033[2Jb\nc\u009b2Jd\x7f\u00a0\u00e9"), "a?[2Jb?c?2Jd?\u00a0\u00e9");
+  EXPECT_EQ(printable("a\tb\n\033\r\u0080\u009f\xC2"), "a\tb\n????\xC2");
+}
+
 TEST(ShownText, is_cut_between_characters) {
   EXPECT_EQ(shown_text("ab\u00e9cd", 3), "ab…");
   EXPECT_EQ(shown_text("ab\u00e9cd", 4), "ab\u00e9…");

@@ -11,6 +11,7 @@
 #include <system_error>
 
 #include "base/duration_text.h"
+#include "base/utf8.h"
 #include "cli/colours.h"
 #include "cli/control_command.h"
 #include "cli/journal_table.h"
@@ -151,6 +152,13 @@ void print_notes(const JournalReader& reader) {
   for (const std::string& note : reader.notes()) fmt::print(stderr, "mcpivot journal: left out: {}\n", note);
 }
 
+// It may be in a file that was left out.
+RecordedCall call_of(const JournalReader& reader, const std::string& name) {
+  auto call = reader.call(name);
+  if (!call) print_notes(reader);
+  return value_or_trouble(std::move(call));
+}
+
 // --- what the command does -------------------------------------------------------------------------------
 
 int list(const JournalReader& reader, const JournalWish& wish, const std::string& text) {
@@ -183,11 +191,8 @@ int list(const JournalReader& reader, const JournalWish& wish, const std::string
   }
   if (const std::uint64_t missing = wish.as_json || is_filtered(wish, text) ? 0 : reader.missing();
       missing > 0)
-    fmt::print(
-        "{}\n",
-        coloured("33", fmt::format(
-                           "{} messages are missing, because they arrived faster than they could be written",
-                           missing)));
+    fmt::print("{}\n", coloured("33", missing == 1 ? "1 message is missing"
+                                                   : fmt::format("{} messages are missing", missing)));
   print_notes(reader);
   if (!wish.follow) return 0;
   const EndOnSignal ending;
@@ -205,7 +210,7 @@ int list(const JournalReader& reader, const JournalWish& wish, const std::string
 }
 
 std::string heading_of(const RecordedMessage& message) {
-  const std::string server = message.server.empty() ? "the server" : message.server;
+  const std::string server = message.server.empty() ? "the server" : flat(message.server);
   std::string text = message.way == "from_client"   ? "client → mcpivot"
                      : message.way == "to_server"   ? fmt::format("mcpivot → {}", server)
                      : message.way == "from_server" ? fmt::format("{} → mcpivot", server)
@@ -215,12 +220,12 @@ std::string heading_of(const RecordedMessage& message) {
             : message.what == "refused" ? ", rejected"
                                         : ", " + message.what;
   if (message.bridged) text += ", translated between protocol eras";
-  if (!message.why.empty()) text += fmt::format(": {}", message.why);
+  if (!message.why.empty()) text += fmt::format(": {}", flat(message.why));
   return text;
 }
 
 int show(const JournalReader& reader, const JournalWish& wish, const std::string& name) {
-  const RecordedCall call = value_or_trouble(reader.call(name));
+  const RecordedCall call = call_of(reader, name);
   const std::vector<RecordedMessage> messages = reader.messages_of(call);
   if (wish.as_json) {
     json::object object = described(call);
@@ -233,13 +238,14 @@ int show(const JournalReader& reader, const JournalWish& wish, const std::string
                      {"message", parsed(message.text)}});
     object["messages"] = std::move(all);
     fmt::print("{}\n", json::serialize(object));
+    print_notes(reader);
     return 0;
   }
-  fmt::print("{}\n", coloured("1", fmt::format("{}  {}", call.name(), name_of(call))));
-  std::string facts = fmt::format("{}, client {}", milliseconds_text(call.when), call.client);
+  fmt::print("{}\n", coloured("1", fmt::format("{}  {}", call.name(), flat(name_of(call)))));
+  std::string facts = fmt::format("{}, client {}", milliseconds_text(call.when), flat(call.client));
   if (!call.server.empty()) {
-    facts += fmt::format(", server {}, generation {}", call.server, call.generation);
-    if (call.tool != call.called) facts += fmt::format(", tool {}", call.tool);
+    facts += fmt::format(", server {}, generation {}", flat(call.server), call.generation);
+    if (call.tool != call.called) facts += fmt::format(", tool {}", flat(call.tool));
   } else {
     facts += ", answered by mcpivot";
   }
@@ -253,8 +259,9 @@ int show(const JournalReader& reader, const JournalWish& wish, const std::string
     if (message.is_same)
       fmt::print("{}\n", coloured("2", "unchanged, except for ids"));
     else
-      fmt::print("{}\n", message.text.empty() ? "(not stored)" : pretty_json(message.text));
+      fmt::print("{}\n", message.text.empty() ? "(not stored)" : printable(pretty_json(message.text)));
   }
+  print_notes(reader);
   return 0;
 }
 
@@ -302,9 +309,10 @@ int stats(const JournalReader& reader, const JournalWish& wish, const std::strin
                    {"bytesIn", tool.bytes_in},
                    {"bytesOut", tool.bytes_out},
                    {"tokens", tokens}});
-    rows.push_back({name.first.empty() ? "mcpivot" : name.first, name.second, std::to_string(tool.calls),
-                    std::to_string(tool.errors), short_time_text(p50), short_time_text(p95),
-                    size_text(tool.bytes_in), size_text(tool.bytes_out), std::to_string(tokens)});
+    rows.push_back({name.first.empty() ? "mcpivot" : flat(name.first), flat(name.second),
+                    std::to_string(tool.calls), std::to_string(tool.errors), short_time_text(p50),
+                    short_time_text(p95), size_text(tool.bytes_in), size_text(tool.bytes_out),
+                    std::to_string(tokens)});
   }
   if (wish.as_json) {
     fmt::print("{}\n", json::serialize(all));
@@ -362,7 +370,7 @@ int write_out(const JournalReader& reader, const JournalWish& wish, const std::s
 int keep(const JournalReader& reader, const std::vector<std::string>& ids) {
   KeptCalls kept;
   for (const std::string& id : ids) {
-    RecordedCall call = value_or_trouble(reader.call(id));
+    RecordedCall call = call_of(reader, id);
     if (call.method != "tools/call")
       throw Trouble{fmt::format("{} is {}; only calls of tools can be kept", id, call.method)};
     if (call.server.empty())
@@ -371,6 +379,8 @@ int keep(const JournalReader& reader, const std::vector<std::string>& ids) {
                       call.tool)};
     if (call.answer.empty())
       throw Trouble{fmt::format("{} has no answer, so there is nothing to compare with", id)};
+    if (const std::string why = why_not_kept(call); !why.empty())
+      throw Trouble{fmt::format("{}: {}", id, why)};
     if (call.asks) throw Trouble{fmt::format("{} asks for input; keep the call that went on with it", id)};
     if (!call.is_complete)
       fmt::print(stderr,
@@ -382,6 +392,7 @@ int keep(const JournalReader& reader, const std::vector<std::string>& ids) {
     kept.calls.push_back(std::move(call));
   }
   fmt::print("{}", kept_calls_text(kept));
+  print_notes(reader);
   return 0;
 }
 

@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "base/duration_text.h"
+#include "base/utf8.h"
 #include "cli/colours.h"
 #include "cli/text_table.h"
 #include "gateway/routes.h"
@@ -37,20 +38,6 @@ std::string clock_text(system_clock::time_point time) {
   return time_text(time, today ? "%H:%M:%S" : "%m-%d %H:%M:%S");
 }
 
-// In one line, without what would move the cursor.
-std::string flat(std::string_view text) {
-  std::string line;
-  for (const char c : text) {
-    const bool blank = static_cast<unsigned char>(c) <= ' ' || c == '\x7f';
-    if (!blank)
-      line += c;
-    else if (!line.empty() && line.back() != ' ')
-      line += ' ';
-    if (line.size() > 4 * longest_result) break;
-  }
-  return line;
-}
-
 // The first thing that a result says.
 std::string content_text(std::string_view result) {
   boost::system::error_code error;
@@ -68,7 +55,7 @@ std::string content_text(std::string_view result) {
       return flat(std::string_view(text->as_string()));
     if (const json::value* const type = block.as_object().if_contains("type");
         type != nullptr && type->is_string())
-      return fmt::format("[{}]", std::string_view(type->as_string()));
+      return fmt::format("[{}]", flat(type->as_string()));
   }
   return flat(result);
 }
@@ -80,7 +67,7 @@ std::string result_text(const RecordedCall& call) {
     case Outcome::cancelled:
       return "cancelled";
     case Outcome::error:
-      return fmt::format("error {}: {}", find_member(call.answer, "code"),
+      return fmt::format("error {}: {}", flat(find_member(call.answer, "code")),
                          flat(string_value(find_member(call.answer, "message"))));
     case Outcome::tool_error:
       return "failed: " + content_text(call.answer);
@@ -111,7 +98,7 @@ std::string table_of(const std::vector<RecordedCall>& calls, bool with_client, b
     std::string result = shortened(result_text(call), longest_result);
     if (columns_of(result) < least_result) result = fixed(std::move(result), least_result);
     rows.push_back({columns_of(call.name()) < 10 ? fixed(call.name(), 10) : call.name(),
-                    clock_text(call.when), with_client ? fixed(call.client, 11) : "",
+                    clock_text(call.when), with_client ? fixed(flat(call.client), 11) : "",
                     fixed(flat(name_of(call)), 20),
                     fmt::format("{:>{}}", ended ? short_time_text(call.took) : "", follows ? 7 : 0),
                     fmt::format("{:>{}}", size_text(call.bytes_in + call.bytes_out), follows ? 8 : 0),
@@ -121,6 +108,19 @@ std::string table_of(const std::vector<RecordedCall>& calls, bool with_client, b
 }
 
 }  // namespace
+
+std::string flat(std::string_view text) {
+  std::string line;
+  for (const char c : text) {
+    const bool blank = static_cast<unsigned char>(c) <= ' ' || c == '\x7f';
+    if (!blank)
+      line += c;
+    else if (!line.empty() && line.back() != ' ')
+      line += ' ';
+    if (line.size() > 4 * longest_result) break;
+  }
+  return printable(line);
+}
 
 std::tm local_time(system_clock::time_point time) {
   const std::time_t seconds = system_clock::to_time_t(time);

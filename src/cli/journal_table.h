@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <ctime>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "journal/recorded_call.h"
@@ -17,6 +18,9 @@ std::tm local_time(std::chrono::system_clock::time_point time);
 // "2026-11-18 14:05:09.123"
 std::string milliseconds_text(std::chrono::system_clock::time_point time);
 std::string size_text(std::uint64_t bytes);
+
+// In one line, without what would move the cursor; much of it is left out.
+std::string flat(std::string_view text);
 
 // The tool as the client called it; of other requests, the method.
 std::string name_of(const RecordedCall& call);

@@ -53,6 +53,7 @@ KeptCalls recorded_calls(const std::string& which) {
   const auto journal = JournalReader::open(which);
   if (!journal) throw Trouble(journal.error());
   auto calls = journal->calls({.with_own = false});
+  for (const std::string& note : journal->notes()) fmt::print(stderr, "mcpivot replay: left out: {}\n", note);
   if (!calls) throw Trouble(calls.error());
   return {.ignore = {}, .calls = std::move(*calls)};
 }

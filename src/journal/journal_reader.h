@@ -69,7 +69,7 @@ class JournalReader {
   std::expected<void, std::string> each_message(
       const std::optional<CallFilter>& filter,
       const std::function<bool(const RecordedMessage& message)>& take) const;
-  // How many messages are missing, because they came faster than they could be written.
+  // How many messages are missing, because they could not be written in time.
   std::uint64_t missing() const;
 
   // Calls that have ended since the last time, whose places are in `seen`; new sessions are found, too. No
