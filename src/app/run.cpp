@@ -1,6 +1,5 @@
 #include "app/run.h"
 
-#include <fcntl.h>
 #include <fmt/format.h>
 #include <signal.h>
 #include <unistd.h>
@@ -13,6 +12,7 @@
 #include "control/control_socket.h"
 #include "gateway/link_client.h"
 #include "log/log.h"
+#include "proc/shared_descriptor.h"
 
 namespace mcpivot {
 namespace {
@@ -23,21 +23,6 @@ using std::chrono::milliseconds;
 constexpr std::size_t client_message_limit = 64 * 1024 * 1024;
 // For a client that still reads, to get the last answers.
 constexpr milliseconds last_answers{150};
-
-// Nonblocking mode belongs to the open file, which we share with our parent (a shell, say): restore
-// it.
-class SharedDescriptor {
- public:
-  explicit SharedDescriptor(int descriptor) : descriptor_(descriptor), flags_(::fcntl(descriptor, F_GETFL)) {}
-  ~SharedDescriptor() { ::fcntl(descriptor_, F_SETFL, flags_); }
-  SharedDescriptor(const SharedDescriptor&) = delete;
-  SharedDescriptor& operator=(const SharedDescriptor&) = delete;
-  int duplicate() const { return ::fcntl(descriptor_, F_DUPFD_CLOEXEC, 3); }
-
- private:
-  int descriptor_;
-  int flags_;
-};
 
 // For one client, on stdin and stdout.
 class Program {

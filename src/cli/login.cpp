@@ -8,6 +8,7 @@
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/posix/stream_descriptor.hpp>
 #include <boost/asio/read_until.hpp>
+#include <boost/asio/signal_set.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <chrono>
 #include <cstdio>
@@ -16,6 +17,7 @@
 #include "cli/say.h"
 #include "config/config_file.h"
 #include "config/credentials.h"
+#include "proc/shared_descriptor.h"
 #include "world/sign_ins.h"
 
 namespace mcpivot {
@@ -82,8 +84,12 @@ class Pasted {
  public:
   Pasted(boost::asio::io_context& loop, SignInRunner& runner) : in_(loop), runner_(runner) {
     boost::system::error_code error;
-    in_.assign(::dup(STDIN_FILENO), error);  // not of every kind: /dev/null can't be waited for
-    if (!error) read();
+    const int own = stdin_.duplicate();
+    in_.assign(own, error);  // not of every kind: /dev/null can't be waited for
+    if (!error)
+      read();
+    else if (own >= 0)
+      ::close(own);
   }
 
  private:
@@ -105,6 +111,7 @@ class Pasted {
     std::fflush(stdout);
   }
 
+  SharedDescriptor stdin_{STDIN_FILENO};
   boost::asio::posix::stream_descriptor in_;
   SignInRunner& runner_;
   std::string text_;
@@ -137,6 +144,14 @@ int login_command(const LoginCommand& command) {
   const auto runner = std::make_shared<SignInRunner>(loop, std::move(*options));
   const Pasted pasted(loop, *runner);
   int exit_code = 1;
+  bool interrupted = false;
+  boost::asio::signal_set signals(loop, SIGINT, SIGTERM, SIGHUP);
+  signals.async_wait([&](const boost::system::error_code& error, int signal) {
+    if (error) return;
+    interrupted = true;
+    exit_code = 128 + signal;
+    loop.stop();
+  });
   const auto done = [&](const std::expected<void, Authorizer::Refusal>& outcome) {
     exit_code =
         outcome ? 0 : complain(fmt::format("signing in to \"{}\" failed: {}", name, outcome.error().words));
@@ -158,8 +173,10 @@ int login_command(const LoginCommand& command) {
                   runner->login(parse_challenge(answer->www_authenticate), answer->from, show, done);
                 });
   loop.run();
-  loop.restart();
-  loop.run_for(std::chrono::milliseconds(300));  // the last page for the browser
+  if (!interrupted) {
+    loop.restart();
+    loop.run_for(std::chrono::milliseconds(300));  // the last page for the browser
+  }
   runner->close();
   return exit_code;
 }
