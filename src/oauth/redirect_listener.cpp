@@ -2,11 +2,14 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <boost/asio/buffer.hpp>
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/read_until.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/write.hpp>
+#include <chrono>
+#include <vector>
 
 #include "log/last_resort.h"
 
@@ -19,7 +22,9 @@ using boost::system::error_code;
 
 constexpr std::size_t longest_head = 32 * 1024;
 constexpr std::size_t most_connections = 16;
-constexpr std::chrono::seconds patience{60};  // also for the issuer's answer, meanwhile
+constexpr std::chrono::seconds patience_for_head{5};
+constexpr std::chrono::seconds patience{60};               // for the issuer's answer, meanwhile
+constexpr std::chrono::milliseconds pause_of_accept{100};  // when no connection can be taken
 constexpr std::string_view path = "/callback";
 
 std::string as_html(std::string_view text) {
@@ -60,34 +65,40 @@ std::string page(int status, std::string_view text) {
       body.size(), body);
 }
 
+}  // namespace
+
 // One request and its answer. Keeps itself alive until it is over.
-class Visit : public std::enable_shared_from_this<Visit> {
+class RedirectListener::Visit : public std::enable_shared_from_this<Visit> {
  public:
-  Visit(tcp::socket socket, std::shared_ptr<const RedirectListener::OnRedirect> on_redirect,
-        std::shared_ptr<std::size_t> count)
-      : socket_(std::move(socket)),
-        timer_(socket_.get_executor()),
-        on_redirect_(std::move(on_redirect)),
-        count_(std::move(count)) {
-    ++*count_;
-  }
-  ~Visit() { --*count_; }
+  Visit(tcp::socket socket, std::shared_ptr<const RedirectListener::OnRedirect> on_redirect)
+      : socket_(std::move(socket)), timer_(socket_.get_executor()), on_redirect_(std::move(on_redirect)) {}
 
   void start() {
-    timer_.expires_after(patience);
-    timer_.async_wait([weak = weak_from_this()](const error_code& error) {
-      auto self = weak.lock();
-      error_code ignored;
-      if (!error && self) self->socket_.close(ignored);
-    });
+    end_in(patience_for_head);
     asio::async_read_until(socket_, asio::dynamic_buffer(in_, longest_head), "\r\n\r\n",
                            [self = shared_from_this()](const error_code& error, std::size_t) {
                              if (!error) survive("sign-in", [&] { self->on_head(); });
                            });
   }
+  // Nothing has been asked yet.
+  bool is_idle() const { return idle_; }
+  void end() {
+    error_code ignored;
+    socket_.close(ignored);
+  }
 
  private:
+  void end_in(std::chrono::seconds time) {
+    timer_.expires_after(time);
+    timer_.async_wait([weak = weak_from_this()](const error_code& error) {
+      auto self = weak.lock();
+      if (!error && self) self->end();
+    });
+  }
+
   void on_head() {
+    idle_ = false;
+    end_in(patience);
     const std::string_view line = std::string_view(in_).substr(0, in_.find("\r\n"));
     const auto end = line.rfind(" HTTP/1.");
     if (!line.starts_with("GET ") || end == std::string_view::npos || end < 4)
@@ -115,17 +126,17 @@ class Visit : public std::enable_shared_from_this<Visit> {
   tcp::socket socket_;
   asio::steady_timer timer_;
   std::shared_ptr<const RedirectListener::OnRedirect> on_redirect_;
-  std::shared_ptr<std::size_t> count_;
+  bool idle_ = true;
   std::string in_;
   std::string out_;
 };
 
-}  // namespace
-
 class RedirectListener::Acceptor : public std::enable_shared_from_this<Acceptor> {
  public:
   Acceptor(asio::io_context& loop, OnRedirect on_redirect)
-      : acceptor_(loop), on_redirect_(std::make_shared<const OnRedirect>(std::move(on_redirect))) {}
+      : acceptor_(loop),
+        timer_(loop),
+        on_redirect_(std::make_shared<const OnRedirect>(std::move(on_redirect))) {}
 
   error_code listen(std::uint16_t port) {
     error_code error;
@@ -147,8 +158,8 @@ class RedirectListener::Acceptor : public std::enable_shared_from_this<Acceptor>
     acceptor_.async_accept([weak = weak_from_this()](const error_code& error, tcp::socket socket) {
       auto self = weak.lock();
       if (!self || !self->acceptor_.is_open()) return;
-      if (!error && *self->count_ < most_connections)
-        std::make_shared<Visit>(std::move(socket), self->on_redirect_, self->count_)->start();
+      if (error) return self->accept_later();
+      self->take(std::move(socket));
       self->accept();
     });
   }
@@ -156,14 +167,42 @@ class RedirectListener::Acceptor : public std::enable_shared_from_this<Acceptor>
   void close() {
     error_code ignored;
     acceptor_.close(ignored);
+    timer_.cancel();
   }
 
   std::string redirect_uri;
 
  private:
+  // There are no descriptors left, say.
+  void accept_later() {
+    timer_.expires_after(pause_of_accept);
+    timer_.async_wait([weak = weak_from_this()](const error_code& error) {
+      auto self = weak.lock();
+      if (!error && self && self->acceptor_.is_open()) self->accept();
+    });
+  }
+
+  // When there are too many, the one that has been idle for longest has to go.
+  void take(tcp::socket socket) {
+    std::erase_if(visits_, [](const std::weak_ptr<Visit>& visit) { return visit.expired(); });
+    if (visits_.size() >= most_connections) {
+      const auto oldest = std::ranges::find_if(visits_, [](const std::weak_ptr<Visit>& weak) {
+        const auto visit = weak.lock();
+        return visit && visit->is_idle();
+      });
+      if (oldest == visits_.end()) return;
+      if (const auto visit = oldest->lock()) visit->end();
+      visits_.erase(oldest);
+    }
+    const auto visit = std::make_shared<Visit>(std::move(socket), on_redirect_);
+    visits_.push_back(visit);
+    visit->start();
+  }
+
   tcp::acceptor acceptor_;
+  asio::steady_timer timer_;
   std::shared_ptr<const OnRedirect> on_redirect_;
-  std::shared_ptr<std::size_t> count_ = std::make_shared<std::size_t>(0);
+  std::vector<std::weak_ptr<Visit>> visits_;  // the oldest first
 };
 
 std::expected<std::unique_ptr<RedirectListener>, std::string> RedirectListener::open(asio::io_context& loop,

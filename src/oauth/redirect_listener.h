@@ -2,7 +2,8 @@
 // of request, GET /callback, hands on its query and answers with a plain page.
 //
 // Anybody on this machine can connect, and web pages can send the browser there: what comes is checked by
-// SignIn. Nothing of it is echoed, few connections are taken at a time, and none for long.
+// SignIn. Nothing of it is echoed, few connections are taken at a time, and none for long; those that
+// say nothing make room for others.
 //
 // Closes with its owner; answers that are being written still are. One thread.
 #pragma once
@@ -34,6 +35,7 @@ class RedirectListener {
   const std::string& redirect_uri() const;
 
  private:
+  class Visit;
   class Acceptor;
   explicit RedirectListener(std::shared_ptr<Acceptor> acceptor);
   std::shared_ptr<Acceptor> acceptor_;

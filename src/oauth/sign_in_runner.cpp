@@ -21,6 +21,18 @@ using std::chrono::milliseconds;
 constexpr milliseconds next_try{100};
 constexpr milliseconds next_look{1'000};
 
+// Also when an exception ends what was running.
+class Reset {
+ public:
+  explicit Reset(bool& flag) : flag_(flag) {}
+  ~Reset() { flag_ = false; }
+  Reset(const Reset&) = delete;
+  Reset& operator=(const Reset&) = delete;
+
+ private:
+  bool& flag_;
+};
+
 std::int64_t unix_now() {
   return std::chrono::duration_cast<std::chrono::seconds>(std::chrono::system_clock::now().time_since_epoch())
       .count();
@@ -136,6 +148,7 @@ void SignInRunner::happens(SignIn::Event event) {
   events_.push_back(std::move(event));
   if (std::exchange(running_, true)) return;
   const auto keep = weak_from_this().lock();
+  const Reset reset(running_);
   while (!events_.empty() && !closed_) {
     const SignIn::Event next = std::move(events_.front());
     events_.pop_front();
@@ -143,12 +156,11 @@ void SignInRunner::happens(SignIn::Event event) {
     auto effects = machine_.on(next, unix_now());
     if (machine_.state() != before)
       log_debug("{}: sign-in: {} → {}", options_.sign_in.name, text(before), text(machine_.state()));
-    if (machine_.state() == SignIn::State::exchanging && reply_)
+    if (machine_.state() == SignIn::State::exchanging && before != SignIn::State::exchanging && reply_)
       exchange_reply_ = std::exchange(reply_, nullptr);
     for (SignIn::Effect& effect : effects) run(effect);
     reply_ = nullptr;
   }
-  running_ = false;
 }
 
 void SignInRunner::run(SignIn::Effect& effect) {
