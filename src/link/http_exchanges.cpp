@@ -157,6 +157,7 @@ void HttpLink::Call::on_begun() {
 void HttpLink::Call::on_head(const HttpHead& head) {
   Exchange::on_head(head);
   if (ok() && outgoing_.known == Method::initialize) link_->opened_session(head);
+  if (ok() && std::exchange(link_->listen_refused_, false)) link_->listen_later(milliseconds(0));
 }
 
 void HttpLink::Call::on_body(std::string_view piece) {
@@ -495,7 +496,8 @@ void HttpLink::Listener::on_done() {
     if (const auto target = redirected(); target && redirects_ == 1) return link_->listen_at(*target);
   }
   const auto authorized = [link = link_](const std::expected<void, Authorizer::Refusal>& outcome) {
-    if (outcome) link->listen_at(link->target_);
+    if (outcome) return link->listen_at(link->target_);
+    link->listen_refused_ = true;
   };
   if (!ok() && link_->listens_rejected_ < most_rejected_listens && authorize(authorized)) {
     ++link_->listens_rejected_;

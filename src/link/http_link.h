@@ -148,6 +148,7 @@ class HttpLink final : public Link, public std::enable_shared_from_this<HttpLink
   std::shared_ptr<HttpExchange> stream_;  // the daemon's own
   bool listened_ = false;                 // there was one before
   int listens_rejected_ = 0;              // for its credentials, in a row
+  bool listen_refused_ = false;           // until the daemon takes our credentials again
   bool listening_ = false;
   std::string last_event_id_;
   std::shared_ptr<Call> initialize_;  // kept for the old transport

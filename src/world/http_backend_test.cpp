@@ -85,11 +85,11 @@ class Daemon {
 class Talk final : public Link::Handler {
  public:
   explicit Talk(const Daemon& daemon, Era era = Era::modern) : Talk(daemon.url(), era) {}
-  Talk(const std::string& url, Era era) {
+  Talk(const std::string& url, Era era, std::shared_ptr<Authorizer> authorizer = nullptr) {
     ServerConfig config;
     config.name = "app";
     config.http.url = url;
-    auto made = HttpBackend::connect(context_, config);
+    auto made = HttpBackend::connect(context_, config, std::move(authorizer));
     if (!made) throw std::runtime_error(made.error());
     backend = *made;
     backend->speak(era);
@@ -458,6 +458,43 @@ TEST(ModernHttp, a_redirect_takes_the_headers_along) {
   Talk talk(daemon);
   talk.call("1", "echo", R"({"text":"there"})");
   EXPECT_EQ(text_in(talk.answer("1")), "there");
+}
+
+// Whose token is wrong for a while, and who has no other one then.
+class Forgetful final : public Authorizer {
+ public:
+  const std::string& token() override { return now; }
+  bool concerns(const Rejection& rejection) const override { return rejection.status == 401; }
+  void rejected(const Rejection&, Then then) override { waiting.push_back(std::move(then)); }
+  void accepted(const std::string&) override {}
+  void refuse() { std::exchange(waiting, {}).front()(std::unexpected(Refusal{})); }
+
+  std::string now = "right";
+  std::vector<Then> waiting;
+};
+
+TEST(LegacyHttp, a_stream_that_was_refused_is_opened_when_the_daemon_takes_a_call_again) {
+  const Daemon daemon({"--header", "Authorization: Bearer right"});
+  const auto authorizer = std::make_shared<Forgetful>();
+  Talk talk(daemon.url(), Era::legacy, authorizer);
+  Link& link = talk.backend->link();
+  link.send(
+      R"({"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"t","version":"1"}}})");
+  EXPECT_THAT(talk.answer("1"), HasSubstr(R"("result")"));
+  authorizer->now = "wrong";
+  link.send(R"({"jsonrpc":"2.0","method":"notifications/initialized"})");
+  for (int refusals = 0; refusals < 2; ++refusals) {  // of the notification, and of the stream
+    ASSERT_TRUE(talk.wait([&] { return !authorizer->waiting.empty(); }));
+    authorizer->refuse();
+  }
+  EXPECT_THAT(daemon.journal(), Not(Contains(StartsWith("GET"))));
+  authorizer->now = "right";
+  link.send(R"({"jsonrpc":"2.0","id":2,"method":"ping"})");
+  EXPECT_THAT(talk.answer("2"), HasSubstr(R"("result")"));
+  EXPECT_TRUE(talk.wait([&] {
+    return std::ranges::any_of(daemon.journal(),
+                               [](const std::string& line) { return line.starts_with("GET"); });
+  }));
 }
 
 }  // namespace
