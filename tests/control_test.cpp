@@ -388,7 +388,8 @@ TEST(Control, wrong_commands_say_what_is_wrong) {
     EXPECT_THAT(said.err, HasSubstr("there is only one server, \"fake_server\", and it is always active"));
   }
   EXPECT_THAT(run(client, {"reload", "--build"}).err, HasSubstr("no server here has a build command"));
-  EXPECT_THAT(run(client, {"restart", "nobody"}).err, HasSubstr("no running mcpivot matches nobody"));
+  EXPECT_THAT(run(client, {"restart", "nobody"}).err,
+              HasSubstr("no running mcpivot has a server \"nobody\""));
 }
 
 // Such definitions are JSON, and pass; a tree of them cannot be made by every parser.

@@ -50,7 +50,7 @@ std::function<std::function<int()>()> add_install_commands(CLI::App& app) {
                "Move the client's servers into mcpivot's configuration, which all clients share; with more "
                "than one server there, they are inactive until needed");
   auto* out = add_command(app, "uninstall", "CLIENT [OPTIONS]",
-                          "Remove mcpivot from a client, and give imported servers back");
+                          "Remove mcpivot from a client, and move imported servers back");
   add_common(*out, *uninstall);
   auto* init = add_command(app, "init", "[--dry-run]",
                            "Write a starter mcpivot.json for the project in the current folder");
@@ -254,7 +254,7 @@ std::function<std::function<int()>()> add_control_commands(CLI::App& app) {
                            Instance::none);
   sessions->add_option("--end", wish->end, "End this session; the beginning of its id is enough")
       ->option_text("ID");
-  sessions->add_flag("--json", wish->as_json, "Print JSON");
+  sessions->add_flag("--json", wish->as_json, "Print JSON, for scripts");
 
   return [wish, commands]() -> std::function<int()> {
     for (const CLI::App* given : commands)

@@ -111,7 +111,8 @@ complete -c mcpivot -f -a '(__mcpivot_complete)'
 
 const char* const completion_footer = R"(
 The packages install these. To install one yourself:
-  bash  mcpivot completion bash > ~/.local/share/bash-completion/completions/mcpivot
+  bash  mcpivot completion bash \
+          > ~/.local/share/bash-completion/completions/mcpivot
   zsh   mcpivot completion zsh > DIR/_mcpivot, DIR being one of those in $fpath
   fish  mcpivot completion fish > ~/.config/fish/completions/mcpivot.fish)";
 

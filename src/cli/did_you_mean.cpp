@@ -71,11 +71,16 @@ std::string unknown_command(const WordWalk& walk, const std::vector<std::string>
   for (const CLI::App* one :
        walk.command->get_subcommands([](const CLI::App* some) { return !some->get_group().empty(); }))
     commands.push_back(one->get_name());
-  if (!is_program(word))
-    if (const std::string hint = did_you_mean(word, commands); !hint.empty())
-      return fmt::format("mcpivot has no command {}.{}", word, hint);
-  return fmt::format("mcpivot has no command {}. To run a server, put \"--\" before its command: {}", word,
-                     with_dashes(words, at));
+  const bool program = is_program(word);
+  // "stat" is a program, but nobody's server.
+  const auto begun = std::ranges::find_if(
+      commands, [&](const std::string& one) { return word.size() >= 3 && one.starts_with(word); });
+  const std::string hint = begun != commands.end() ? fmt::format(" Did you mean {}?", *begun)
+                           : program               ? std::string()
+                                                   : did_you_mean(word, commands);
+  if (!hint.empty() && !program) return fmt::format("mcpivot has no command {}.{}", word, hint);
+  return fmt::format("mcpivot has no command {}.{} To run a server, put \"--\" before its command: {}", word,
+                     hint, with_dashes(words, at));
 }
 
 }  // namespace

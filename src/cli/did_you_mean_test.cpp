@@ -41,6 +41,11 @@ TEST_F(DidYouMean, a_misspelt_option_is_named_with_the_one_that_was_meant) {
 TEST_F(DidYouMean, a_misspelt_command_is_named_with_the_one_that_was_meant) {
   EXPECT_EQ(hint({"staus"}), "mcpivot has no command staus. Did you mean status?");
   EXPECT_EQ(hint({"--cwd", "here", "staus"}), "mcpivot has no command staus. Did you mean status?");
+  EXPECT_EQ(hint({"stat"}), "mcpivot has no command stat. Did you mean status?");
+  EXPECT_EQ(
+      misplaced_word(app_, {"stat"}, false, [](const std::string&) { return true; }),
+      "mcpivot has no command stat. Did you mean status? To run a server, put \"--\" before its command: "
+      "mcpivot -- stat");
 }
 
 TEST_F(DidYouMean, the_command_of_a_server_without_its_dashes_is_shown_with_them) {

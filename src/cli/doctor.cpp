@@ -237,9 +237,9 @@ class Trials {
     const Routes::Cost cost =
         cost_of(lists.catalog, entry, trials_.size() > 1 && config_.names == Naming::prefixed);
     const std::string version = server_version(initialize_result);
-    findings.good(fmt::format("{}: ready in {}, {} tools (about {} tokens), {}{}", name,
-                              duration_text(trial.took()), cost.tools, cost.tokens(),
-                              protocol_of(trial.era(), initialize_result),
+    findings.good(fmt::format("{}: ready in {}, {} tool{} (about {} tokens), {}{}", name,
+                              duration_text(trial.took()), cost.tools, cost.tools == 1 ? "" : "s",
+                              cost.tokens(), protocol_of(trial.era(), initialize_result),
                               version.empty() ? "" : fmt::format(", version {}", version)));
     const std::string sign_in = world_.sign_ins().describe(entry.server);
     if (!sign_in.empty()) findings.good(fmt::format("{}: {}", name, sign_in));

@@ -50,6 +50,11 @@ std::vector<std::string> usage() {
 
 std::string words_of(const CLI::ParseError& error) {
   const std::string words = error.what();
+  constexpr std::string_view extra = " not expected: ";
+  if (const auto at = words.find(extra); at != std::string::npos) {
+    const std::string which = words.substr(at + extra.size());
+    return fmt::format("unexpected argument{}: {}", which.find(' ') == std::string::npos ? "" : "s", which);
+  }
   const auto twice = words.find(": At Most 1 required but received ");
   return twice == std::string::npos ? words : words.substr(0, twice) + " can be given only once";
 }
@@ -239,11 +244,13 @@ Example: the servers of a file, for every client on this machine
   claude mcp add --transport http all http://127.0.0.1:7420/mcp
 
 Example: for other machines, each with a token of its own
-  mcpivot serve --listen '*:7420' --cert cert.pem --key key.pem --token-file tokens -- node server.js
+  mcpivot serve --listen '*:7420' --cert cert.pem --key key.pem \
+    --token-file tokens -- node server.js
 
 Example: for everyone with an access token of your authorization server
-  mcpivot serve --listen 127.0.0.1:7420 --trusted-proxy 127.0.0.1 --public-url https://example.com/mcp \
-    --oauth-issuer https://login.example.com --audience https://example.com/mcp --config mcpivot.json
+  mcpivot serve --listen 127.0.0.1:7420 --trusted-proxy 127.0.0.1 \
+    --public-url https://example.com/mcp --audience https://example.com/mcp \
+    --oauth-issuer https://login.example.com --config mcpivot.json
 
 Each client has servers of its own, started when it first needs them, unless the configuration says
 "sharing": "shared".)";

@@ -90,6 +90,20 @@ ToolDocument document_of(const json::object& tool) {
   return document;
 }
 
+// Empty: there is no such server.
+std::string why_without_tools(ControlClient& client, const std::string& server) {
+  const json::value status = client.ask("status", json::object());
+  for (const json::value& one : status.at("servers").as_array()) {
+    const json::object& object = one.as_object();
+    const std::string name = string_in(object, "name");
+    if (name.find(server) == std::string::npos) continue;
+    const std::string trouble = string_in(object, "trouble");
+    return fmt::format("{} has no known tools: {}", name,
+                       trouble.empty() ? "it is " + string_in(object, "state") : trouble);
+  }
+  return {};
+}
+
 // The mcpivot that has such a server, or else the one that may have such a tool.
 ControlClient one_with(ControlWish wish) {
   wish.server = wish.tool;
@@ -112,9 +126,11 @@ int tools_command(const ControlWish& wish) {
   if (one == nullptr && shown.empty() && !name.empty()) {
     for (const json::object& tool : all)
       if (text_in(tool, "name").ends_with("__" + name)) shown.push_back(tool);
-    if (shown.empty())
+    if (shown.empty()) {
+      if (const std::string why = why_without_tools(client, name); !why.empty()) throw ControlError(why);
       throw ControlError(
           fmt::format("no server and no tool is called {}.{}", name, did_you_mean_tool(name, names_of(all))));
+    }
     if (shown.size() == 1) one = &shown.front();
   }
   if (one != nullptr) shown = {json::object(*one)};
