@@ -20,10 +20,11 @@ bool runs(const Instance& instance) {
 // If it was a save after all, the model must know that it isn't built.
 std::string left_out_text(const ServerConfig& config, const std::string& path) {
   return fmt::format(
-      "[mcpivot] {} keeps changing while \"{}\" is built, so mcpivot takes it for output of the build and "
-      "didn't build again. If it was edited, {} builds it.",
+      "[mcpivot] {} changes in every build of \"{}\", so mcpivot treats it as build output and did not "
+      "rebuild. If you edited it, {}.",
       path, config.name,
-      config.control.rebuild.empty() ? "\"mcpivot reload --build\" in a terminal" : config.control.rebuild);
+      config.control.rebuild.empty() ? "run \"mcpivot reload --build\" in a terminal"
+                                     : fmt::format("call {}", config.control.rebuild));
 }
 
 }  // namespace

@@ -57,40 +57,36 @@ BuildOutput::Change BuildOutput::changed_during_build(const std::string& path, c
                                                       bool existed) {
   Path* const known = find(path);
   if (known == nullptr) return Change::output;
-  known->in_a_row = known->last_build + 1 == build_ ? known->in_a_row + 1 : 1;
+  const bool goes_on = known->last_build + 1 == build_;
+  known->in_a_row = goes_on ? known->in_a_row + 1 : 1;
+  known->left_out = known->left_out && goes_on;
   known->last_build = build_;
-  ++known->builds;
+  const bool is_first = !std::exchange(known->in_build, true);
   const bool like_source = known->source || source_endings_.contains(ending_of(path));
-  const unsigned times = known->source ? known->in_a_row : known->builds;
-  const bool may_be_source = like_source ? times <= most_in_a_row + 1 : times == 1 && existed;
-  if (!may_be_source) return Change::output;
+  if (!like_source && !(is_first && existed)) return Change::output;
   const Content content = content_of(file);
   const auto before = std::exchange(known->content, content.hash);
   const bool as_before = content.hash && content.hash == before;
   if (!content.text || as_before) return Change::output;
-  return times <= most_in_a_row ? Change::source : Change::left_out;
-}
-
-BuildOutput::Change BuildOutput::changed_after_build(const std::string& path, const std::string& file,
-                                                     bool existed) {
-  const auto found = paths_.find(path);
-  if (found == paths_.end() || !found->second.source) return changed_during_build(path, file, existed);
-  const Content content = content_of(file);
-  const bool as_before = content.hash && content.hash == found->second.content;
-  if (!content.text || as_before) return Change::output;
-  return changed_between_builds(path, true);
+  if (known->in_a_row <= most_in_a_row) return Change::source;
+  return std::exchange(known->left_out, true) ? Change::output : Change::left_out;
 }
 
 BuildOutput::Change BuildOutput::changed_between_builds(const std::string& path, bool exists) {
   Path* const known = find(path);
   if (known == nullptr) return Change::source;
-  const bool output = !known->source && known->builds > 0;
+  const bool output = !known->source && known->in_build;
   if (output && !exists) return Change::output;
   known->source = true;
   known->in_a_row = 0;
+  known->left_out = false;
   known->content.reset();
   if (source_endings_.size() < 1024) source_endings_.emplace(ending_of(path));
   return Change::source;
+}
+
+void BuildOutput::is_built_now(const std::string& path) {
+  if (const auto known = paths_.find(path); known != paths_.end()) known->second.left_out = false;
 }
 
 }  // namespace mcpivot

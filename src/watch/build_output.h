@@ -1,20 +1,20 @@
 // Distinguishes what a build wrote from what a person changed while it ran, so that a build doesn't trigger
 // the next one, but a save during a build does.
 //
-// The kernel does not say who wrote a file. So the rule is, for a path that changed during a build:
+// The kernel does not say who wrote a file. So the rule is, for a path that changed during a build or
+// right after it (the new server may write files when it starts):
 //   1. It is output if it isn't text (a NUL byte near its beginning), or has the content that it had after
 //      the build before.
 //   2. If it has ever changed between builds, it is a source: build again. But not the fifth time in a row
-//      without a change between builds, so that a build that rewrites a source does not go on forever.
-//   3. Otherwise, if its name ends like a known source's, it may be one: build again, four times in all.
+//      without a change between builds, so that a build or a server that rewrites a source does not go on
+//      forever.
+//   3. Otherwise, if its name ends like a known source's, it may be one: the same.
 //   4. Otherwise, if it changed during an earlier build, or the build made it, it is output. One that was
 //      there before may be somebody's edit: build again. If it was output after all, that costs one build, in
 //      which rule 1 or 4 finds out.
 // What rules 2 and 3 leave out could still be an edit: the caller says so to those who may have made it.
 //
-// Between builds every change counts, except that known output disappears ("make clean"). Right after a
-// build, a change of a source counts, too: a build has written its sources by then, if it does at all. What
-// else changes there may be written by the new server or by something that the build left running.
+// Between builds every change counts, except that known output disappears ("make clean").
 //
 // One thread.
 #pragma once
@@ -44,18 +44,20 @@ class BuildOutput {
 
   void build_began() { ++build_; }
 
-  // `file`: its full path.
+  // Or right after it. `file`: its full path.
   Change changed_during_build(const std::string& path, const std::string& file, bool existed);
-  Change changed_after_build(const std::string& path, const std::string& file, bool existed);
   Change changed_between_builds(const std::string& path, bool exists);
+  // It was left out, but there is another reason for a build before anybody was told.
+  void is_built_now(const std::string& path);
 
  private:
   struct Path {
     bool source = false;                     // has changed between builds
-    unsigned builds = 0;                     // in how many it changed
-    unsigned last_build = 0;                 // the last of them
+    bool in_build = false;                   // has changed during a build
+    bool left_out = false;                   // in this row
+    unsigned last_build = 0;                 // the last in which it changed
     unsigned in_a_row = 0;                   // how many up to that one, without a gap or a change between
-    std::optional<std::uint64_t> content{};  // after the last of them
+    std::optional<std::uint64_t> content{};  // after the last in which it changed
   };
   Path* find(const std::string& path);
 

@@ -163,10 +163,10 @@ void FileWatcher::Impl::settle() {
   if (!touched_.empty()) expect_quiet();
   const auto keep = shared_from_this();  // the handlers may destroy the watcher
   const OnChange on_change = on_change_;
-  const OnLeftOut on_left_out = on_left_out_;
-  const std::vector<std::string> left_out = std::exchange(left_out_, {});
   if (!changes.empty() && on_change) on_change(std::move(changes));
-  if (on_left_out) std::ranges::for_each(left_out, on_left_out);
+  const std::vector<std::string> left_out = std::exchange(left_out_, {});
+  for (const std::string& path : left_out)
+    if (const OnLeftOut on_left_out = on_left_out_) on_left_out(path);
   const OnSettled on_settled = on_settled_;
   if (on_settled && !unsettled(false)) on_settled();
 }
@@ -216,18 +216,10 @@ bool FileWatcher::Impl::is_change(const std::string& path, const Touch& touch,
     return false;
   }
   tree_->learn(path, now);
-  BuildOutput::Change change{};
-  switch (touch.since) {
-    case Phase::between_builds:
-      change = output_.changed_between_builds(path, now.has_value());
-      break;
-    case Phase::building:
-      change = output_.changed_during_build(path, tree_->absolute(path), before.has_value());
-      break;
-    case Phase::after_build:
-      change = output_.changed_after_build(path, tree_->absolute(path), before.has_value());
-      break;
-  }
+  const BuildOutput::Change change =
+      touch.since == Phase::between_builds
+          ? output_.changed_between_builds(path, now.has_value())
+          : output_.changed_during_build(path, tree_->absolute(path), before.has_value());
   if (change == BuildOutput::Change::left_out) left_out_.push_back(path);
   return change == BuildOutput::Change::source;
 }
@@ -235,7 +227,7 @@ bool FileWatcher::Impl::is_change(const std::string& path, const Touch& touch,
 void FileWatcher::Impl::begin_build() {
   tree_->drain();
   take_changes();
-  left_out_.clear();  // it is built now
+  for (const std::string& path : std::exchange(left_out_, {})) output_.is_built_now(path);
   output_.build_began();
   phase_ = Phase::building;
   burst_began_.reset();
