@@ -231,10 +231,12 @@ void Desk::request_unrouted_tool(Asker asker, const Message& message, const std:
   // The server may have tools that it doesn't list, or an answer for what it doesn't have. Its client may
   // have seen it among others, and know its tools by longer names.
   if (presentation_.passes_through) {
-    const std::string prefix = lone().name() + "__";
-    const bool is_long = naming_of(*members_.front()) == Naming::prefixed && name.starts_with(prefix);
+    const std::string prefix = prefixed_name(lone().name(), "");
+    const bool has_long_names = naming_of(*members_.front()) == Naming::prefixed;
+    const bool is_long = has_long_names && name.starts_with(prefix);
     const std::string own = is_long ? name.substr(prefix.size()) : name;
-    if (members_.front()->tools().allows(own)) {
+    // Any other name may be that of a server which is gone: what is for it is for nobody else.
+    if (is_long == has_long_names && members_.front()->tools().allows(own)) {
       ToServer asked(asker, message);
       if (is_long) {
         asked.name = asked.edits.keep(quote(own));

@@ -192,6 +192,16 @@ TEST(Presented, one_of_several_that_is_left_alone_is_active_and_gets_what_mcpivo
   EXPECT_THAT(visitor.lines_to("alpha", "x/y"), testing::SizeIs(1));
 }
 
+TEST(Presented, one_of_several_that_is_left_alone_gets_no_call_for_one_that_is_gone) {
+  Visitor visitor(two);
+  visitor.arrive();
+  visitor.configure("alpha=process,active");
+  visitor.pass(50ms);
+  EXPECT_THAT(visitor.call("beta__work", R"({"text":"SECRET"})"), HasSubstr("Unknown tool: beta__work"));
+  EXPECT_THAT(visitor.lines_to("alpha", "tools/call"), IsEmpty());
+  EXPECT_THAT(visitor.call("alpha__nonsense"), HasSubstr("@alpha has no nonsense"));
+}
+
 TEST(Presented, a_client_that_waits_for_a_lone_server_is_answered_when_it_becomes_one_of_several) {
   Visitor visitor(one);
   visitor.world().scripts().of("alpha").births = {Birth::hangs};
