@@ -255,6 +255,39 @@ TEST(Gate, a_file_of_kept_calls_that_is_saved_again_counts_again) {
   EXPECT_TRUE(is_error(client.call("pivot_rebuild"))) << "the file says that the old answer is right";
 }
 
+TEST(Gate, holds_back_a_build_that_cannot_be_checked) {
+  for (const bool missing : {true, false}) {
+    Client client(checked({"--gate"}));
+    client.initialize();
+    if (!missing) std::ofstream(client.directory() / "calls.json") << "garbage";
+    const json::object held = client.call("pivot_rebuild");
+    EXPECT_TRUE(is_error(held));
+    EXPECT_THAT(text_of(held),
+                AllOf(HasSubstr("is held back, because it could not be checked. No recorded calls were "
+                                "checked: "),
+                      HasSubstr("calls.json"), HasSubstr("Generation 1 is still serving."),
+                      HasSubstr("accept the build unchecked (pivot_rebuild with accept: true")));
+    EXPECT_THAT(own(client, "look"), StartsWith("look in life 1"));
+    EXPECT_FALSE(is_error(client.call("pivot_rebuild", {{"accept", true}})));
+    EXPECT_THAT(own(client, "look"), StartsWith("look in life 3"));
+    keep(client, {{"echo", {{"text", "hi"}}}});
+    EXPECT_FALSE(is_error(client.call("pivot_rebuild")));
+  }
+}
+
+TEST(Gate, holds_nothing_back_when_nothing_is_recorded_yet) {
+  for (const Strings& journal : {Strings{}, Strings{"--journal"}}) {
+    ClientOptions options = checked({"--gate"});
+    *std::ranges::find(options.options, "calls.json") = "journal";
+    options.options.insert(options.options.end(), journal.begin(), journal.end());
+    Client client(options);
+    client.initialize();
+    const json::object answer = client.call("pivot_rebuild");
+    EXPECT_FALSE(is_error(answer));
+    EXPECT_THAT(text_of(answer), HasSubstr("No recorded calls were checked: there "));
+  }
+}
+
 TEST(Gate, holds_nothing_back_when_no_old_build_serves) {
   ClientOptions options = checked({"--gate"});
   options.own_program = true;  // a stop ends everybody who runs it

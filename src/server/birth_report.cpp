@@ -68,18 +68,22 @@ std::string failure_report(std::string_view server, std::string_view why, std::o
   return text;
 }
 
-std::string held_report(std::string_view server, std::string_view differences, int serving,
+std::string held_report(std::string_view server, std::string_view checked, bool unreadable, int serving,
                         const ControlNames& control) {
   const std::string_view tool = control.rebuild.empty() ? control.restart : control.rebuild;
   const std::string by_tool =
       tool.starts_with("pivot_") ? fmt::format("{} with accept: true, or ", tool) : std::string();
+  const std::string how = fmt::format("({}\"mcpivot accept {}\" in a terminal)", by_tool, server);
+  const std::string next =
+      unreadable
+          ? fmt::format("fix the recorded calls and build again; or accept the build unchecked {}.", how)
+          : fmt::format(
+                "if the new answers are right, accept them {}; otherwise fix the code and build again.", how);
   return fmt::format(
-      "[mcpivot] the new build of \"{}\" is held back, because it answers differently. {}\n"
+      "[mcpivot] the new build of \"{}\" is held back, because it {}. {}\n"
       "Generation {} is still serving.\n"
-      "Next: if the new answers are right, accept them ({}\"mcpivot accept {}\" in a terminal); otherwise "
-      "fix "
-      "the code and build again.",
-      server, differences, serving, by_tool, server);
+      "Next: {}",
+      server, unreadable ? "could not be checked" : "answers differently", checked, serving, next);
 }
 
 std::string unused_report(std::string_view server, std::string_view life, int number,

@@ -56,8 +56,9 @@ std::string birth_report(const BirthNews& news);
 std::string failure_report(std::string_view server, std::string_view why, std::optional<int> serving,
                            std::string_view next);
 
-// For one that answers otherwise, and waits until somebody accepts that. `differences`: see CheckReport.
-std::string held_report(std::string_view server, std::string_view differences, int serving,
+// For one that answers otherwise, or could not be checked, and waits until somebody accepts that. `checked`:
+// see CheckReport.
+std::string held_report(std::string_view server, std::string_view checked, bool unreadable, int serving,
                         const ControlNames& control);
 
 // For one that was started on request before any client had connected.

@@ -113,9 +113,18 @@ TEST(BirthReport, says_what_recorded_calls_came_to) {
             "headline\n12 of 14 recorded calls answer the same, 2 differ.\n  search: n: 1 → 2");
 }
 
+TEST(BirthReport, a_build_that_could_not_be_checked_is_held_back_and_says_what_to_do) {
+  EXPECT_EQ(held_report("dev", "No recorded calls were checked: calls.json: No such file or directory.", true,
+                        3, ControlNames()),
+            "[mcpivot] the new build of \"dev\" is held back, because it could not be checked. No recorded "
+            "calls were checked: calls.json: No such file or directory.\nGeneration 3 is still serving.\n"
+            "Next: fix the recorded calls and build again; or accept the build unchecked (pivot_rebuild with "
+            "accept: true, or \"mcpivot accept dev\" in a terminal).");
+}
+
 TEST(BirthReport, a_build_that_is_held_back_says_how_to_accept_it) {
   EXPECT_EQ(
-      held_report("dev", "1 of 2 recorded calls answer the same, 1 differs.", 3, ControlNames()),
+      held_report("dev", "1 of 2 recorded calls answer the same, 1 differs.", false, 3, ControlNames()),
       "[mcpivot] the new build of \"dev\" is held back, because it answers differently. 1 of 2 recorded "
       "calls answer the same, 1 differs.\nGeneration 3 is still serving.\nNext: if the new answers are "
       "right, "
@@ -123,12 +132,13 @@ TEST(BirthReport, a_build_that_is_held_back_says_how_to_accept_it) {
       "fix the code and build again.");
   ControlNames without_build;
   without_build.rebuild = {};
-  EXPECT_NE(held_report("dev", "", 3, without_build).find("(pivot_restart with accept: true, or "),
+  EXPECT_NE(held_report("dev", "", false, 3, without_build).find("(pivot_restart with accept: true, or "),
             std::string::npos);
   ControlNames another;
   another.rebuild = "recompile";
-  EXPECT_NE(held_report("dev", "", 3, another).find("accept them (\"mcpivot accept dev\" in a terminal)"),
-            std::string::npos)
+  EXPECT_NE(
+      held_report("dev", "", false, 3, another).find("accept them (\"mcpivot accept dev\" in a terminal)"),
+      std::string::npos)
       << "a tool of another program's takes no such argument";
 }
 

@@ -29,9 +29,10 @@ struct CheckedCall {
 struct RecordedCalls {
   std::vector<CheckedCall> calls{};   // the newest first
   std::vector<std::string> ignore{};  // paths in answers that may be different
+  std::string why_none{};             // if there are none, in more words than that there are none yet
 };
 
-// The error says why there are none to compare with; it reads on from "not checked: ".
+// The error says why they can't be read; like `why_none`, it reads on from "not checked: ".
 using CallsToCheck = std::expected<RecordedCalls, std::string>;
 
 class AcceptedAnswers {

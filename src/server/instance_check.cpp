@@ -56,10 +56,11 @@ void Instance::make_up() {
 
 void Instance::end_check() {
   const CheckReport& report = *birth_->checked;
-  const bool held = config_->verify.gate && config_->can_gate() && !report.differ.empty();
+  const bool held = config_->verify.gate && config_->can_gate() && !report.passes();
   std::string words;
   if (held && current_)
-    words = held_report(config_->name, report.text(shows_values()), current_->number(), config_->control);
+    words = held_report(config_->name, report.text(shows_values()), report.unreadable, current_->number(),
+                        config_->control);
   happens(Life::Checked{birth_->number, held, std::move(words)}, [this, birth = birth_->number, held] {
     if (!birth_ || birth_->number != birth) return;
     if (!held || !current_) return swap_in(std::move(birth_->outcome));

@@ -94,8 +94,8 @@ class Life {
     int birth;            // which one: births()
     bool checks = false;  // recorded calls are to be put to it first
   };
-  // They have been. `held`: it answers otherwise, and must not take another's place before somebody accepts
-  // that.
+  // They have been. `held`: it answers otherwise, or nobody knows, and must not take another's place before
+  // somebody accepts that.
   struct Checked {
     int birth;
     bool held = false;

@@ -72,7 +72,8 @@ std::string CheckReport::summary() const {
                 : fmt::format("{} not checked (no answer within {})", late, duration_text(budget));
   if (checked == 0 && late > 0) return fmt::format("Recorded calls: {}.", unfinished);
   if (checked == 0)
-    return "No recorded call is safe to repeat, so none was checked; list tools that are in \"replay_safe\".";
+    return "No recorded call is safe to repeat, so none was checked. List the tools that are safe to repeat "
+           "in \"replay_safe\".";
   std::string text = differ.empty()
                          ? fmt::format("{} of {} recorded calls answer the same", same, checked)
                          : fmt::format("{} of {} recorded calls answer the same, {} {}", same, checked,
@@ -109,8 +110,7 @@ void Verification::start(World& world, OnDone on_done) {
   deadline_.set(report_.budget, [this] {
     const auto keep = shared_from_this();
     report_.late += waiting_.size() + asked_.size();
-    if (!begun_)
-      report_.trouble = fmt::format("they could not be read within {}", duration_text(report_.budget));
+    if (!begun_) cannot_read(fmt::format("they could not be read within {}", duration_text(report_.budget)));
     finish();
   });
   world.calls_to_check(generation_.config(), [weak = weak_from_this()](CallsToCheck calls) {
@@ -122,13 +122,19 @@ void Verification::begin(CallsToCheck calls) {
   if (!on_done_) return;  // the time is up
   begun_ = true;
   if (!calls) {
-    report_.trouble = std::move(calls.error());
+    cannot_read(std::move(calls.error()));
     return finish();
   }
-  if (calls->calls.empty()) report_.trouble = "there are none yet";
+  if (calls->calls.empty())
+    report_.trouble = calls->why_none.empty() ? "there are none yet" : std::move(calls->why_none);
   if (const auto ignored = IgnoredPaths::parse(calls->ignore)) ignored_.add(*ignored);
   select(std::move(calls->calls));
   send();
+}
+
+void Verification::cannot_read(std::string why) {
+  report_.trouble = std::move(why);
+  report_.unreadable = true;
 }
 
 // What it doesn't offer any more isn't asked for: if it was safe, that is a difference.

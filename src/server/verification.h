@@ -48,7 +48,10 @@ struct CheckReport {
   std::size_t late = 0;  // had no answer in time
   std::size_t unsafe = 0;
   std::chrono::milliseconds budget{0};
-  std::string trouble{};  // why there was nothing to compare with; empty: there was
+  std::string trouble{};    // why there was nothing to compare with; empty: there was
+  bool unreadable = false;  // because of an error, and not because there are no recorded calls yet
+  // Whether a gate may let the build through.
+  bool passes() const { return differ.empty() && !unreadable; }
 
   // "12 of 14 recorded calls answer the same, 2 differ; 1 not checked (no answer within 2 s)."
   std::string summary() const;
@@ -70,6 +73,7 @@ class Verification : public std::enable_shared_from_this<Verification> {
 
  private:
   void begin(CallsToCheck calls);
+  void cannot_read(std::string why);
   void select(std::vector<CheckedCall> calls);
   void send();
   void on_answer(const CheckedCall& call, const Message& answer);

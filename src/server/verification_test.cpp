@@ -66,7 +66,8 @@ TEST(CheckReport, for_clients_that_others_recorded_names_tools_and_paths_alone) 
 TEST(CheckReport, says_why_nothing_was_checked) {
   EXPECT_EQ(
       CheckReport{.unsafe = 4}.text(true),
-      "No recorded call is safe to repeat, so none was checked; list tools that are in \"replay_safe\".");
+      "No recorded call is safe to repeat, so none was checked. List the tools that are safe to repeat in "
+      "\"replay_safe\".");
   EXPECT_EQ(CheckReport{.trouble = "calls.json cannot be read"}.text(true),
             "No recorded calls were checked: calls.json cannot be read.");
   EXPECT_EQ((CheckReport{.late = 2, .budget = std::chrono::seconds(2)}).text(true),

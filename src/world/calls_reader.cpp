@@ -60,7 +60,10 @@ CallsToCheck read_calls_to_check(const ServerConfig& config) {
   if (config.verify.from_journal()) {
     std::error_code error;
     const auto journals = JournalReader::open();
-    if (!journals) return std::unexpected(journals.error());
+    if (!journals) {  // there is none yet
+      recorded.why_none = journals.error();
+      return recorded;
+    }
     const auto calls = journals->calls({.of_server = config.name,
                                         .folder = std::filesystem::current_path(error).string(),
                                         .with_own = false,
