@@ -164,6 +164,41 @@ TEST(Gateway, a_single_server_is_one_of_several_while_another_has_errors) {
   EXPECT_THAT(visitor.ask("tools/list", "{}"), HasSubstr(R"("name":"alpha__work")"));
 }
 
+// --- a server that wants its user to sign in
+
+// A modern client's user has agreed to open the address.
+std::string send_after_sign_in(Visitor& visitor) {
+  return visitor.send("tools/call",
+                      R"({"name":"work","arguments":{},"requestState":"mcpivot-sign-in-secret1",)"
+                      R"("inputResponses":{"sign_in":{"action":"accept"}}})");
+}
+
+TEST(SignIn, that_fails_is_told_in_the_same_words_while_the_server_serves_others) {
+  Visitor visitor(one);
+  visitor.arrive();
+  visitor.world().want_sign_in("https://example.com/sign-in");
+  const std::string waits = send_after_sign_in(visitor);
+  visitor.pass(50ms);
+  EXPECT_EQ(visitor.answer_to(waits), "");
+  visitor.gateway().sign_in_over("alpha", "access denied");
+  EXPECT_THAT(visitor.answer_to(waits),
+              HasSubstr(R"([mcpivot] server \"alpha\" can't be used: the sign-in failed: access denied")"));
+}
+
+TEST(SignIn, is_no_longer_waited_for_once_a_new_generation_serves) {
+  Visitor visitor(one);
+  visitor.arrive();
+  visitor.world().want_sign_in("https://example.com/sign-in");
+  const std::string waits = send_after_sign_in(visitor);
+  visitor.pass(50ms);
+  EXPECT_EQ(visitor.answer_to(waits), "");
+  visitor.world().each_life("alpha",
+                            [](simulation::SimBackend& life) { life.kill("was killed by SIGKILL"); });
+  visitor.ask("tools/list", "{}");
+  visitor.pass(5s);
+  EXPECT_THAT(visitor.answer_to(waits), HasSubstr("@alpha"));
+}
+
 // --- from one to several and back
 
 TEST(Presented, a_lone_server_that_becomes_one_of_several_keeps_its_names) {

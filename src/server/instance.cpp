@@ -59,9 +59,9 @@ Instance::Instance(World& world, Clients& clients, Source& source, InstanceId id
       signing_in_(
           world.timers(), config.call_timeout,
           [this](const WaitingRoom::Waiting& overdue) {
-            refuse(overdue.asker, overdue.message.message(),
-                   fmt::format("nobody signed in within {} (--call-timeout)",
-                               duration_text(config_->call_timeout)));
+            refuse_unsigned(overdue.asker, overdue.message.message(),
+                            fmt::format("nobody signed in within {} (--call-timeout)",
+                                        duration_text(config_->call_timeout)));
           },
           [this](const WaitingRoom::Waiting& one) { refuse_crowded(one.asker, one.message.message()); }),
       daemon_(

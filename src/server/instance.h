@@ -461,11 +461,13 @@ class Instance final : private Generation::Owner {
   std::vector<WaitingRoom::Waiting> take_waiting();
   std::string why_not_ready() const;
   void release_waiting();
+  void release_signing_in();
   // What a generation leaves unanswered is retried, once, where that does no harm (and if `again` allows it
   // at all); otherwise its sender is told. Returns whose requests were not retried.
   std::vector<ClientId> settle_open(Generation& generation, const Death& death, bool again);
   bool settle(const Generation& generation, Generation::Open& open, const Death& death, bool again);
   void refuse(Asker asker, const Message& message, const std::string& why) const;
+  void refuse_unsigned(Asker asker, const Message& message, const std::string& why) const;
   void refuse_crowded(Asker asker, const Message& message) const;
   void refuse_turn(Asker asker, const Message& message, const std::string& what) const;
   bool may_pass(Asker asker, Method method, std::string_view name) const;

@@ -460,6 +460,7 @@ void Instance::swap_in(Handshake::Outcome outcome) {
   if (current_->open() > 0) watch_overdue_calls();  // of before its handshake
   settle();
   watcher_.on_writable(*this);
+  release_signing_in();
   if (!change.was_guess || !unchanged) keep_for_next_run();
 }
 

@@ -56,21 +56,32 @@ void Instance::request_after_sign_in(const ToServer& asked) {
 
 // Those who wait for it are served, or told why not.
 void Instance::sign_in_over(const std::string& trouble) {
-  const auto waited = signing_in_.take_all();
   const SignInQuestion question = std::exchange(sign_in_question_, {});
   if (!trouble.empty()) {
-    for (const auto& one : waited)
-      refuse(one.asker, one.message.message(), fmt::format("the sign-in failed: {}", trouble));
+    for (const auto& one : signing_in_.take_all())
+      refuse_unsigned(one.asker, one.message.message(), fmt::format("the sign-in failed: {}", trouble));
     return;
   }
   if (life_.is_refused()) happens(Life::Needed{});
   if (!question.id.empty() && client_era_ == Era::legacy)
     clients_.tell({.client = client()}, sign_in_is_over(question));
-  for (const auto& one : waited) {
+  release_signing_in();
+}
+
+// It works, or may: what it still says no to asks for a sign-in again.
+void Instance::release_signing_in() {
+  for (const auto& one : signing_in_.take_all()) {
     const Message message = one.message.message();
     ToServer asked(one.asker, message, one.sent_before);
     request(asked);
   }
+}
+
+// It may serve those who need no sign-in all the while.
+void Instance::refuse_unsigned(Asker asker, const Message& message, const std::string& why) const {
+  clients_.refuse(
+      asker, failure_answer(message.known, message.text(message.id),
+                            fmt::format("[mcpivot] server \"{}\" can't be used: {}", config_->name, why)));
 }
 
 }  // namespace mcpivot

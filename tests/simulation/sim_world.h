@@ -49,6 +49,7 @@ class SimWorld final : public mcpivot::World {
   void calls_to_check(const mcpivot::ServerConfig& config,
                       std::function<void(mcpivot::CallsToCheck)> then) override;
   std::string secret() override { return "secret" + std::to_string(++secrets_); }
+  std::string sign_in_address(const mcpivot::ServerConfig&) override { return sign_in_address_; }
   std::unique_ptr<mcpivot::DaemonKeeper> make_keeper(const mcpivot::ConfigRef& config) override;
   std::unique_ptr<mcpivot::SourceWatch> watch_sources(const mcpivot::ServerConfig& config,
                                                       mcpivot::SourceWatch::Handlers handlers) override;
@@ -56,6 +57,7 @@ class SimWorld final : public mcpivot::World {
                              std::function<void(std::vector<pid_t> ended)> done) override;
 
   // What the plan does.
+  void want_sign_in(std::string address) { sign_in_address_ = std::move(address); }
   Scripts& scripts() { return scripts_; }
   // Somebody saves one of a server's sources, or puts another program in the place of its own.
   void save(const std::string& server);
@@ -87,6 +89,7 @@ class SimWorld final : public mcpivot::World {
   SimFiles files_;
   std::map<std::string, class SimWatch*> watches_;
   int secrets_ = 0;
+  std::string sign_in_address_;
   std::uint64_t checks_ = 0;
   std::map<mcpivot::ClientId, std::string> guests_;
   int started_ = 0;

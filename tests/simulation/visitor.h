@@ -32,6 +32,7 @@ class Visitor final : private mcpivot::Peer, private Ledger {
 
   mcpivot::Desk& desk() { return desk_; }
   mcpivot::Clients& clients() { return clients_; }
+  mcpivot::Gateway& gateway() { return gateway_; }
   SimWorld& world() { return world_; }
   Millis now() const;
   // All that it was told.
