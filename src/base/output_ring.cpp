@@ -13,10 +13,10 @@ void OutputRing::add(int generation, std::string_view line) {
   if (lines_.size() > most_lines) lines_.pop_front();
 }
 
-std::vector<std::string> OutputRing::lines_of(int generation) const {
+std::vector<std::string> OutputRing::lines_of(int generation, std::uint64_t after) const {
   std::vector<std::string> found;
   for (const Line& line : lines_)
-    if (generation == 0 || line.generation == generation) found.push_back(line.text);
+    if (line.number > after && (generation == 0 || line.generation == generation)) found.push_back(line.text);
   return found;
 }
 

@@ -31,8 +31,10 @@ class OutputRing {
   void add(int generation, std::string_view line);
 
   const std::deque<Line>& lines() const { return lines_; }
-  // Those of one generation, or of all (0).
-  std::vector<std::string> lines_of(int generation) const;
+  // Those of one generation, or of all (0), after the line with this number.
+  std::vector<std::string> lines_of(int generation, std::uint64_t after = 0) const;
+  // The number of the last line; 0: there is none.
+  std::uint64_t last_number() const { return lines_.empty() ? 0 : lines_.back().number; }
 
  private:
   std::deque<Line> lines_;

@@ -15,6 +15,17 @@ TEST(OutputRing, lines_are_put_together_from_pieces) {
   EXPECT_EQ(lines, (std::vector<std::string>{"one", "two", "thr"}));
 }
 
+TEST(OutputRing, gives_the_lines_of_a_generation_since_one_of_them) {
+  OutputRing ring;
+  EXPECT_EQ(ring.last_number(), 0U);
+  ring.add(1, "first run");
+  const std::uint64_t before = ring.last_number();
+  ring.add(1, "second run");
+  ring.add(2, "another");
+  EXPECT_EQ(ring.lines_of(1), (std::vector<std::string>{"first run", "second run"}));
+  EXPECT_EQ(ring.lines_of(1, before), std::vector<std::string>{"second run"});
+}
+
 TEST(OutputRing, keeps_the_last_thousand_lines_and_cuts_long_ones) {
   OutputRing ring;
   for (int i = 0; i < 2'500; ++i) ring.add(1, std::to_string(i) + "\r");

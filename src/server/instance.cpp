@@ -330,7 +330,8 @@ void Instance::answer_question(Generation& from, const ToClient& said) const {
 
 // What a shared server prints may be about anybody's calls.
 std::vector<std::string> Instance::stderr_for_clients(int generation) const {
-  return is_shared() ? std::vector<std::string>() : ring_.lines_of(generation);
+  if (is_shared()) return {};
+  return ring_.lines_of(generation, generation == past_.starts ? last_line_before_start_ : 0);
 }
 
 void Instance::on_said(Generation& from, ToClient& said) {

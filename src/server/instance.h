@@ -528,6 +528,7 @@ class Instance final : private Generation::Owner {
   };
   std::deque<LostCall> lost_calls_;
   std::uint64_t generations_ = 0;
+  std::uint64_t last_line_before_start_ = 0;  // of the last process; a generation may take two
   WaitingRoom waiting_;
   WaitingRoom turns_;                // of clients that have used up their share
   WaitingRoom signing_in_;           // of clients whose users are at it

@@ -67,6 +67,7 @@ void Instance::end_unused_round() {
 
 // Whatever goes wrong is a failed birth: without descriptors, for example, a link throws.
 std::expected<std::shared_ptr<Generation>, std::string> Instance::start_generation(int number) {
+  last_line_before_start_ = ring_.last_number();
   try {
     return Generation::start(world_, clients_, config_, {id_, ++generations_, number}, ring_, *this,
                              current_ ? &current_->backend() : nullptr);
