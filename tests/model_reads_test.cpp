@@ -197,7 +197,7 @@ void tell_checks(Page& page) {
     const json::value result = client.call("look").at("result");
     write(client.directory() / "calls.json",
           json::serialize(json::object{{"calls", {{{"tool", "look"}, {"result", result}}}}}));
-    page.add(gate ? "The same with `gate`:" : "`pivot_rebuild`, and a recorded call is answered otherwise:",
+    page.add(gate ? "The same with `gate`:" : "`pivot_rebuild`, and a recorded call gets a different answer:",
              client, client.call("pivot_rebuild"));
     if (!gate) continue;
     page.add("`pivot_rebuild` with `accept`:", client, client.call("pivot_rebuild", {{"accept", true}}));

@@ -67,12 +67,12 @@ void ControlTools::switch_to(const Call& call, bool active) {
       fmt::format("[mcpivot] \"{}\" {} active; ", member->name(), was ? "was already" : "is now");
   if (names.empty())
     text += ready ? "it has no tools."
-                  : fmt::format("its tools aren't known yet: {}.", member->instance().trouble());
+                  : fmt::format("its tools aren't known yet: {}.", brief_trouble(member->instance()));
   else
     text += fmt::format("tools: {}.", list_of(names));
   if (!ready && !names.empty())
     text += fmt::format(" It is not {}: {}.", state == Instance::State::starting ? "ready yet" : "running",
-                        member->instance().trouble());
+                        brief_trouble(member->instance()));
   answer(call, text);
 }
 

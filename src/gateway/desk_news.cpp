@@ -135,7 +135,10 @@ void Desk::tell_starts() {
 
 std::string Desk::words_of_trouble() const {
   const ControlNames& tools = lone().config().control;
-  const std::string_view why = lone().trouble();
+  const std::string_view all = lone().trouble();
+  const std::string_view why = all.substr(0, all.find('\n'));
+  std::string_view lines = all.substr(why.size());  // of its stderr
+  while (lines.ends_with('\n')) lines.remove_suffix(1);
   std::string text =
       lone().life().is_refused()
           ? fmt::format(
@@ -144,10 +147,12 @@ std::string Desk::words_of_trouble() const {
                 lone().name(), why,
                 tools.restart.empty() ? std::string() : fmt::format("; {} tries again", tools.restart))
           : fmt::format(
-                "The MCP server \"{}\" behind mcpivot is not running: {}{} Its tools will appear when it is.",
-                lone().name(), why, why.ends_with('\n') ? "" : ".");
+                "The MCP server \"{}\" behind mcpivot is not running: {}. Its tools will appear when it "
+                "runs.",
+                lone().name(), why);
   if (!tools.logs.empty()) text += fmt::format(" {} shows its stderr.", tools.logs);
   if (!tools.status.empty()) text += fmt::format(" {} shows its state.", tools.status);
+  text += lines;
   return text;
 }
 
