@@ -132,7 +132,7 @@ void tell_source_that_builds_write(Page& page) {
   ASSERT_TRUE(wait_until(
       [&] {
         said = all_text(client.call("echo", {{"text", "hello"}}));
-        return said.find("keeps changing") != std::string::npos;
+        return said.find("changes in every build") != std::string::npos;
       },
       soon()));
   said.erase(0, said.rfind("[mcpivot] version.txt"));
