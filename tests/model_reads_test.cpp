@@ -30,15 +30,15 @@ without that variable, the same test fails when a text has changed.
 std::string without_chance(std::string text, const std::string& folder) {
   for (auto at = text.find(folder); at != std::string::npos; at = text.find(folder, at))
     text.replace(at, folder.size(), "…");
-  for (const auto& [pattern, words] :
-       std::vector<std::pair<const char*, const char*>>{{R"(/[^ "]*/(fake_[a-z]+))", "…/$1"},
-                                                        {R"(pid(:?) \d+)", "pid$1 …"},
-                                                        {R"(127\.0\.0\.1:\d+)", "127.0.0.1:…"},
-                                                        {R"(about \d[\d,]* tokens)", "about … tokens"},
-                                                        {R"(\d[\d.,]* (bytes|kB|KB|MB)\b)", "… $1"},
-                                                        {R"(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d)", "…"},
-                                                        {R"(\b\d\d:\d\d:\d\d(\.\d+)?)", "…"},
-                                                        {R"(\b\d+(\.\d+)? (ms|s|min)\b( \d+ s\b)?)", "…"}})
+  for (const auto& [pattern, words] : std::vector<std::pair<const char*, const char*>>{
+           {R"(/[^ "]*/(fake_[a-z]+))", "…/$1"},
+           {R"(pid(:?) \d+)", "pid$1 …"},
+           {R"(127\.0\.0\.1:\d+)", "127.0.0.1:…"},
+           {R"(about \d[\d,]* tokens)", "about … tokens"},
+           {R"(\d[\d.,]* (bytes|kB|KB|MB)\b)", "… $1"},
+           {R"(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d)", "…"},
+           {R"(\b\d\d:\d\d:\d\d(\.\d+)?)", "…"},
+           {R"(\b\d+(\.\d+)? (ms|s|min|h|days?)\b( \d+ (s|min|h)\b)?)", "…"}})
     text = std::regex_replace(text, std::regex(pattern), words);
   // How often a server was tried, and said the same, depends on the time.
   text = std::regex_replace(text, std::regex(R"(\n([^\n]+)(\n\1)+(?=\n|$))"), "\n$1");

@@ -102,9 +102,10 @@ std::string nobody(const ControlWish& wish) {
     return "no \"mcpivot serve\" is running; only its clients have sessions.";
   if (wish.instance.empty() && wish.server.empty())
     return "no mcpivot is running. A client starts one when it connects to it.";
-  return fmt::format("no running mcpivot {}; \"mcpivot status --all\" shows them.",
-                     wish.server.empty() ? fmt::format("matches {}", wish.instance)
-                                         : fmt::format("has a server \"{}\"", wish.server));
+  if (wish.server.empty())
+    return fmt::format("no running mcpivot matches {}; \"mcpivot status --all\" shows them.", wish.instance);
+  return fmt::format("no running mcpivot has a server \"{}\"; \"mcpivot status --all\" shows them.",
+                     wish.server);
 }
 
 ControlClient the_one(const ControlWish& wish) {

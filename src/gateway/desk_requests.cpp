@@ -280,7 +280,9 @@ void Desk::pass(Member& member, ToServer& asked) {
 void Desk::request_prompt(Asker asker, const Message& message) {
   const std::string name = message.name ? string_value(message.text(message.name)) : std::string();
   const Routes::Target* target = names().prompt(name);
-  if (target == nullptr && presentation_.passes_through) return lone().request(asker, message);
+  // A name that isn't known may be that of a server which is gone, if there were several.
+  const bool is_lone = presentation_.passes_through && naming_of(*members_.front()) != Naming::prefixed;
+  if (target == nullptr && is_lone) return lone().request(asker, message);
   if (target == nullptr || !target->member->active())
     return clients_.refuse(asker, error_answer(message.text(message.id), code::invalid_params,
                                                fmt::format("Unknown prompt: {}", name)));

@@ -235,6 +235,10 @@ TEST(Presented, one_of_several_that_is_left_alone_gets_no_call_for_one_that_is_g
   EXPECT_THAT(visitor.call("beta__work", R"({"text":"SECRET"})"), HasSubstr("Unknown tool: beta__work"));
   EXPECT_THAT(visitor.lines_to("alpha", "tools/call"), IsEmpty());
   EXPECT_THAT(visitor.call("alpha__nonsense"), HasSubstr("@alpha has no nonsense"));
+  const std::string prompt = visitor.send("prompts/get", R"({"name":"beta__greet"})");
+  visitor.pass(50ms);
+  EXPECT_THAT(visitor.answer_to(prompt), HasSubstr("Unknown prompt: beta__greet"));
+  EXPECT_THAT(visitor.lines_to("alpha", "prompts/get"), IsEmpty());
 }
 
 TEST(Presented, a_client_that_waits_for_a_lone_server_is_answered_when_it_becomes_one_of_several) {

@@ -328,10 +328,13 @@ void Instance::answer_question(Generation& from, const ToClient& said) const {
                                        string_value(question.text(question.method)))));
 }
 
-// What a shared server prints may be about anybody's calls.
+// What a shared server prints may be about anybody's calls. Of a generation that took two processes, the last
+// one counts, unless it printed nothing.
 std::vector<std::string> Instance::stderr_for_clients(int generation) const {
   if (is_shared()) return {};
-  return ring_.lines_of(generation, generation == past_.starts ? last_line_before_start_ : 0);
+  std::vector<std::string> last;
+  if (generation == past_.starts) last = ring_.lines_of(generation, last_line_before_start_);
+  return last.empty() ? ring_.lines_of(generation) : last;
 }
 
 void Instance::on_said(Generation& from, ToClient& said) {

@@ -56,20 +56,29 @@ BuildOutput::Path* BuildOutput::find(const std::string& path) {
 BuildOutput::Change BuildOutput::changed_during_build(const std::string& path, const std::string& file,
                                                       bool existed) {
   Path* const known = find(path);
+  return known == nullptr ? Change::output : judge(*known, known->during, most_in_a_row, path, file, existed);
+}
+
+BuildOutput::Change BuildOutput::changed_after_build(const std::string& path, const std::string& file,
+                                                     bool existed) {
+  Path* const known = find(path);
   if (known == nullptr) return Change::output;
-  const bool goes_on = known->last_build + 1 == build_;
-  known->in_a_row = goes_on ? known->in_a_row + 1 : 1;
-  known->left_out = known->left_out && goes_on;
-  known->last_build = build_;
-  const bool is_first = !std::exchange(known->in_build, true);
-  const bool like_source = known->source || source_endings_.contains(ending_of(path));
+  if (!known->source) return judge(*known, known->during, most_in_a_row, path, file, existed);
+  return judge(*known, known->after, most_right_after, path, file, existed);
+}
+
+BuildOutput::Change BuildOutput::judge(Path& known, Row& row, unsigned most, const std::string& path,
+                                       const std::string& file, bool existed) {
+  if (!row.go_on(build_)) known.left_out = false;
+  const bool is_first = !std::exchange(known.in_build, true);
+  const bool like_source = known.source || source_endings_.contains(ending_of(path));
   if (!like_source && !(is_first && existed)) return Change::output;
   const Content content = content_of(file);
-  const auto before = std::exchange(known->content, content.hash);
+  const auto before = std::exchange(known.content, content.hash);
   const bool as_before = content.hash && content.hash == before;
   if (!content.text || as_before) return Change::output;
-  if (known->in_a_row <= most_in_a_row) return Change::source;
-  return std::exchange(known->left_out, true) ? Change::output : Change::left_out;
+  if (row.length <= most) return Change::source;
+  return std::exchange(known.left_out, true) ? Change::output : Change::left_out;
 }
 
 BuildOutput::Change BuildOutput::changed_between_builds(const std::string& path, bool exists) {
@@ -78,7 +87,7 @@ BuildOutput::Change BuildOutput::changed_between_builds(const std::string& path,
   const bool output = !known->source && known->in_build;
   if (output && !exists) return Change::output;
   known->source = true;
-  known->in_a_row = 0;
+  known->during = known->after = Row();
   known->left_out = false;
   known->content.reset();
   if (source_endings_.size() < 1024) source_endings_.emplace(ending_of(path));

@@ -6,8 +6,9 @@
 //   1. It is output if it isn't text (a NUL byte near its beginning), or has the content that it had after
 //      the build before.
 //   2. If it has ever changed between builds, it is a source: build again. But not the fifth time in a row
-//      without a change between builds, so that a build or a server that rewrites a source does not go on
-//      forever.
+//      without a change between builds, so that a build that rewrites a source does not go on forever; and,
+//      right after builds, not the 21st time: those are rather saves of somebody who works fast, or else a
+//      server that writes the file when it starts.
 //   3. Otherwise, if its name ends like a known source's, it may be one: the same.
 //   4. Otherwise, if it changed during an earlier build, or the build made it, it is output. One that was
 //      there before may be somebody's edit: build again. If it was output after all, that costs one build, in
@@ -34,6 +35,7 @@ class BuildOutput {
   static constexpr std::size_t most_paths =
       256 * 1024;                               // beyond this, whatever changes in a build counts as output
   static constexpr unsigned most_in_a_row = 4;  // builds that a path may trigger from within builds
+  static constexpr unsigned most_right_after = 20;  // and that a source may trigger right after them
 
   enum class Change : unsigned char {
     output,   // calls for nothing
@@ -44,21 +46,36 @@ class BuildOutput {
 
   void build_began() { ++build_; }
 
-  // Or right after it. `file`: its full path.
+  // `file`: its full path.
   Change changed_during_build(const std::string& path, const std::string& file, bool existed);
+  Change changed_after_build(const std::string& path, const std::string& file, bool existed);
   Change changed_between_builds(const std::string& path, bool exists);
   // It was left out, but there is another reason for a build before anybody was told.
   void is_built_now(const std::string& path);
 
  private:
+  // Builds, one after the other, in which a path changed; broken by a build or a change without.
+  struct Row {
+    unsigned last = 0;
+    unsigned length = 0;
+    // False: this build begins another one.
+    bool go_on(unsigned build) {
+      const bool goes_on = last + 1 == build;
+      length = goes_on ? length + 1 : 1;
+      last = build;
+      return goes_on;
+    }
+  };
   struct Path {
     bool source = false;                     // has changed between builds
     bool in_build = false;                   // has changed during a build
     bool left_out = false;                   // in this row
-    unsigned last_build = 0;                 // the last in which it changed
-    unsigned in_a_row = 0;                   // how many up to that one, without a gap or a change between
+    Row during{};                            // of builds in which it changed,
+    Row after{};                             // and of those right after which it did
     std::optional<std::uint64_t> content{};  // after the last in which it changed
   };
+  Change judge(Path& known, Row& row, unsigned most, const std::string& path, const std::string& file,
+               bool existed);
   Path* find(const std::string& path);
 
   unsigned build_ = 0;

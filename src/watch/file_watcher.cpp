@@ -216,10 +216,18 @@ bool FileWatcher::Impl::is_change(const std::string& path, const Touch& touch,
     return false;
   }
   tree_->learn(path, now);
-  const BuildOutput::Change change =
-      touch.since == Phase::between_builds
-          ? output_.changed_between_builds(path, now.has_value())
-          : output_.changed_during_build(path, tree_->absolute(path), before.has_value());
+  BuildOutput::Change change{};
+  switch (touch.since) {
+    case Phase::between_builds:
+      change = output_.changed_between_builds(path, now.has_value());
+      break;
+    case Phase::building:
+      change = output_.changed_during_build(path, tree_->absolute(path), before.has_value());
+      break;
+    case Phase::after_build:
+      change = output_.changed_after_build(path, tree_->absolute(path), before.has_value());
+      break;
+  }
   if (change == BuildOutput::Change::left_out) left_out_.push_back(path);
   return change == BuildOutput::Change::source;
 }
