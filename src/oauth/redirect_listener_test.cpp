@@ -7,6 +7,7 @@
 
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/read.hpp>
+#include <boost/asio/steady_timer.hpp>
 #include <boost/asio/write.hpp>
 #include <chrono>
 #include <optional>
@@ -61,6 +62,10 @@ TEST_F(Redirects, idle_connections_do_not_keep_the_browser_out) {
 }
 
 TEST_F(Redirects, without_descriptors_it_waits_for_some) {
+  // Sanitizers need descriptors when they see a class for the first time.
+  boost::asio::steady_timer timer(loop, 1ms);
+  timer.async_wait([](const boost::system::error_code&) {});
+  loop.run_for(5ms);
   tcp::socket browser = connected();
   rlimit before{};
   ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &before), 0);
