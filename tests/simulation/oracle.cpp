@@ -114,7 +114,8 @@ void Oracle::given(int who, const Message& message) {
     if (request->asked.server.empty() || (server_called && server_called(request->asked.server) == nullptr)) {
       wanted_back();
       const std::string_view arguments = find_member(message.text(message.params), "arguments");
-      if (find_member(arguments, "stop") == "true") {
+      const bool own = who >= 0;  // a guest stops its own instance
+      if (own && find_member(arguments, "stop") == "true") {
         stop_wanted_ = mcpivot::string_value(find_member(arguments, "server"));
         stop_asked_ = request->asked.number;
       }
