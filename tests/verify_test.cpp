@@ -173,7 +173,7 @@ TEST(Verify, takes_its_calls_from_the_journal_of_this_project_and_reports_a_diff
   EXPECT_THAT(client.answers, IsEmpty());
 }
 
-// Whoever reads it then waits for a writer.
+// A reader then waits for a writer.
 TEST(Verify, a_file_that_cannot_be_read_in_time_holds_up_neither_the_build_nor_the_end) {
   Client client(checked({}));
   client.initialize();

@@ -57,7 +57,7 @@ function come_back(url, fields) {
 const state_of = (url) => url.searchParams.get('state');
 const signed_out = () => assert.equal(issuer.counts.tokens, 0);
 
-describe('whoever comes to the redirect address', () => {
+describe('a visitor at the redirect address', () => {
   test('with another state is sent away, and the user still signs in', async () => {
     await start({ browses: false });
     const client = await home.client('--url', server.url);
