@@ -3,7 +3,9 @@
 
 #include <fmt/format.h>
 
+#include <chrono>
 #include <functional>
+#include <thread>
 
 #include "memory.h"
 #include "times.h"
@@ -25,6 +27,9 @@ constexpr size_t medium_calls = 60;
 constexpr size_t medium_warm_up = 5;
 constexpr size_t large_calls = 4;
 constexpr size_t large_warm_up = 1;
+
+// Idle is a program that has finished starting: for all of them, this long after the handshake.
+constexpr std::chrono::seconds until_idle{3};
 
 using Turn = std::function<void(Contestant&)>;
 using Samples = std::vector<double>;
@@ -115,6 +120,7 @@ void start_all(std::vector<Contestant>& contestants) {
 // One life of every subject.
 void run_pass(std::vector<Contestant>& contestants, size_t rounds, const std::filesystem::path& server) {
   start_all(contestants);
+  std::this_thread::sleep_for(until_idle);
   measure_memory(contestants, Row::memory_idle);
   give_rounds(contestants, rounds, measure_round_trips);
   give_rounds(contestants, rounds, measure_stream);

@@ -23,6 +23,8 @@ using std::chrono::milliseconds;
 // (including Claude Code) kill us half a second after they asked us to end.
 constexpr milliseconds patience{100};
 constexpr milliseconds signal_burst{50};
+// By then most servers have started and told what they offer, and mcpivot is as it will be for hours.
+constexpr std::chrono::seconds settled{2};
 // For the journal, when all is over. Clients kill those that take long to end.
 constexpr milliseconds last_writes{200};
 
@@ -106,7 +108,8 @@ Engine::Engine(const Options& options, Guard& guard, OnSignal on_signal,
       gateway_(world_, clients_, loaded_.gateway),
       signals_(loop_, SIGINT, SIGTERM),
       reload_signal_(loop_, SIGHUP),
-      burst_(loop_) {
+      burst_(loop_),
+      settling_(loop_) {
   return_large_blocks_to_the_system();
   world_.sign_ins().on_over([this](const std::string& server, const std::string& trouble) {
     gateway_.sign_in_over(server, trouble);
@@ -141,6 +144,10 @@ void Engine::start() {
 // A bug of ours must not cost the client its connection: it is reported, and the rest goes on.
 int Engine::run() {
   forget_the_start();
+  settling_.expires_after(settled);
+  settling_.async_wait([](const boost::system::error_code& error) {
+    if (!error) forget_the_start();  // handshakes and first lists are part of it
+  });
   for (bool done = false; !done;) {
     try {
       loop_.run();

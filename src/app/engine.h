@@ -69,6 +69,7 @@ class Engine {
   boost::asio::signal_set signals_;
   boost::asio::signal_set reload_signal_;
   boost::asio::steady_timer burst_;
+  boost::asio::steady_timer settling_;
   std::unique_ptr<ReplacementWatcher> configuration_watch_;
   bool reload_due_ = false;  // when the burst of signals is over
   bool shutting_down_ = false;
