@@ -1,5 +1,5 @@
 // `./dev bench --against`: runs the contest (against_bench), then which features survive (passthrough.mjs), and writes
-// docs/benchmarks.md anew. With --only or --rivals it prints and writes nothing.
+// docs/benchmarks.md again. With --only or --rivals it only prints.
 import { spawnSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';

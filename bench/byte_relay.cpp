@@ -1,7 +1,7 @@
 // The floor of the benchmark: the least that any program between a client and a server must do. It starts
 // COMMAND and copies bytes both ways, without looking at them, until COMMAND closes its output; the end of
 // our input is passed on to it. One thread, poll(), default pipes, blocking writes: what one writes first.
-// (Both directions full at once would block it for ever; the benchmark's requests are too small for that.)
+// (Both directions full at once would block it forever; the benchmark's requests are too small for that.)
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>

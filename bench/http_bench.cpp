@@ -1,4 +1,4 @@
-// What does it cost to have mcpivot between a client and an HTTP daemon? Measured beside a plain HTTP client
+// What does it cost to have mcpivot between a client and an HTTP daemon? Compared with a plain HTTP client
 // that keeps its connection, and npm's mcp-remote, all in turns against the same daemon, and held against the
 // project's bars.
 #include <arpa/inet.h>

@@ -1,6 +1,6 @@
 // Finds the members of a JSON object without building anything, for the echo server: its own cost must be
-// small beside that of the proxy in front of it. The input is assumed to be valid JSON; on anything else the
-// scan ends early, within bounds. Keys are compared as they are spelled.
+// small compared with that of the proxy in front of it. The input is assumed to be valid JSON; on anything
+// else the scan ends early, within bounds. Keys are compared as they are spelled.
 #pragma once
 
 #include <string_view>

@@ -380,7 +380,7 @@ const same = (a, b) => {
   }
 };
 
-/** What got lost, beside what is seen directly. */
+/** What got lost, compared with a direct connection. */
 function compared(reference, outcomes) {
   const all = Object.keys(reference).filter((feature) => !reference[feature].error);
   const lost = all.filter((feature) => !same(outcomes[feature], reference[feature]));

@@ -1,4 +1,4 @@
-// What does it cost to have mcpivot between a client and its server? This program measures it beside no proxy
+// What does it cost to have mcpivot between a client and its server? This program compares it with no proxy
 // at all, a bare byte relay (the floor) and mcp-sitter, on one core, and holds the result against the
 // project's bars. The programs are found from its own place: its folder, and mcp-sitter in tests/peers two
 // folders up.

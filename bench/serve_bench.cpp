@@ -1,6 +1,6 @@
 // What do many clients over HTTP cost? mcpivot serve in front of one echo server that all of them share:
 // a thousand clients that listen and call while the server is replaced; 32 clients that call as fast as they
-// are answered, beside npm's mcp-proxy and supergateway and the same work without a proxy, in turns; the
+// are answered, against npm's mcp-proxy and supergateway and the same work without a proxy, in turns; the
 // memory of clients that do nothing; and, with --leaks, what is left of 20,000 that have gone. The generator
 // runs on the same machine.
 #include <fmt/format.h>

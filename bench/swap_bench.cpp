@@ -1,7 +1,7 @@
 // What does a rebuild cost those who go on calling? A client makes calls at a steady pace (50 a second, then
 // 1,000 a second) while the server behind the proxy is replaced again and again, and every call is followed
 // to its answer. mcp-sitter has its turn in the same run. The server's own start, measured without a proxy,
-// stands beside it: the swap itself may cost 15 ms more than that.
+// is reported next to it: the swap itself may cost 15 ms more than that.
 #include <fmt/format.h>
 #include <unistd.h>
 

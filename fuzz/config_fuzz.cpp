@@ -58,7 +58,7 @@ void check_places(std::string_view text, const JsoncValue& value, int depth) {
   if (depth > 3) return;
   const auto alone = parse_jsonc(text.substr(value.place.begin, value.place.end - value.place.begin));
   check(alone.has_value() && alone->kind == value.kind && alone->text == value.text,
-        "it is what stands there");
+        "the place of a value holds that value");
   for (const JsoncValue& element : value.elements) check_places(text, element, depth + 1);
   for (const JsoncMember& member : value.members) {
     check_place(text, member.place);

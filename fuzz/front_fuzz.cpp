@@ -103,7 +103,7 @@ class Handler final : public HttpServer::Handler {
     }
   }
   void on_gone(ReplyId reply) override {
-    check(open.erase(reply) == 1, "only who waits can be gone, and once");
+    check(open.erase(reply) == 1, "only a reply that is open can be gone, and only once");
   }
   void on_drained(ReplyId) override {}
 

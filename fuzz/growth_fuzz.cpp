@@ -1,6 +1,6 @@
 // What a parser costs as its input grows: the same piece repeated until there is eight times as much of it
-// must not take much more than eight times as long. The input says which parser, and what stands before,
-// between and behind.
+// must not take much more than eight times as long. The input says which parser, and what comes before,
+// between and after the pieces.
 #include <algorithm>
 #include <array>
 #include <ctime>

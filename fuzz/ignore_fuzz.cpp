@@ -1,5 +1,5 @@
-// Ignore files, against reading them anew for each path: the last rule that hits counts, what lies in an
-// ignored folder is ignored, and a lifted rule hides nothing more.
+// Ignore files, compared with reading them again for each path: the last rule that matches counts, everything
+// in an ignored folder is ignored, and a rule that was lifted no longer hides anything.
 #include <algorithm>
 #include <optional>
 

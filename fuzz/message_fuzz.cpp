@@ -22,7 +22,7 @@ using namespace mcpivot;
 using fuzz::check;
 namespace json = boost::json;
 
-// Nothing: it is no JSON. A number that is too large for a double is JSON all the same.
+// Not good: it isn't valid JSON. Unsure: a number is too large for a double, which is still valid JSON.
 struct Parsed {
   bool good = false;
   bool unsure = false;

@@ -30,7 +30,7 @@ TEST(CliCheck, says_what_would_be_served) {
   EXPECT_EQ(good.exit_code, 0);
   EXPECT_THAT(good.out,
               AllOf(HasSubstr("1 tool"), HasSubstr("  search  Does search.\n"), HasSubstr("text: string\n"),
-                    HasSubstr("limit: integer, optional\n"), Not(HasSubstr("mended"))));
+                    HasSubstr("limit: integer, optional\n"), Not(HasSubstr("to fix"))));
 }
 
 TEST(CliCheck, tells_every_problem_with_its_place_and_fails) {

@@ -178,7 +178,7 @@ TEST(CliReload, a_call_in_flight_finishes_whatever_is_reloaded_meanwhile) {
 
 // ---- What is watched by itself.
 
-// A script of its own folder, which takes its tool's name from a module beside it.
+// A script in its own folder, which takes its tool's name from a module next to it.
 void write_script(const fs::path& folder, const std::string& name) {
   const auto fresh = folder / "fresh";
   std::ofstream(fresh) << "#!/bin/sh\n. \"${0%/*}/name.sh\"\n"

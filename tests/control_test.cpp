@@ -415,7 +415,7 @@ TEST(Control, tools_with_odd_definitions_are_listed_all_the_same) {
   EXPECT_THAT(said.out, HasSubstr("odd"));
 }
 
-// A socket where somebody speaks who is no mcpivot.
+// A socket that some other program listens on.
 TEST(Control, an_answer_that_is_no_answer_is_told_as_such) {
   Client client;
   client.initialize();

@@ -11,7 +11,7 @@ LEAST = 85.0
 WORST = 20  # files that are named
 
 build = os.path.abspath(sys.argv[1])
-# Processes write their counts to folders of their own; what describes the lines belongs beside them.
+# Each process writes its counts to its own folder; the files that describe the lines must be next to them.
 for folder, _, names in list(os.walk(os.path.join(build, "CMakeFiles"))):
     for name in names:
         for pool in sorted(os.listdir(build + "/counts")) if os.path.isdir(build + "/counts") else []:

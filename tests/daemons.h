@@ -97,7 +97,7 @@ class FakeDaemon {
   int life_ = 0;
 };
 
-// A client of whoever listens there.
+// A client of the daemon that listens there.
 inline ClientOptions to(const std::string& url, Strings more = {}) {
   Strings options = {"--url", url, "--name", "app"};
   options.insert(options.end(), more.begin(), more.end());

@@ -64,7 +64,7 @@ class EraRuns {
     all.insert(all.end(), options.begin(), options.end());
     return {.options = all, .server = server_, .environment = {{"XDG_CACHE_HOME", folder_.path() / "cache"}}};
   }
-  // What the server is told beside its command line, from its next start on.
+  // Options for the server in addition to its command line, from its next start on.
   void script(const boost::json::object& options) const {
     std::ofstream(folder() / "script.new") << options;
     std::filesystem::rename(folder() / "script.new", folder() / "script");

@@ -200,7 +200,7 @@ TEST_F(EraParked, an_error_that_wants_a_url_to_be_opened_becomes_a_round_and_the
   other["arguments"].as_object()["again"] = true;
   const json::object declined = retry(other, client_.request("tools/call", other), {{"action", "decline"}});
   EXPECT_TRUE(is_error(declined));
-  other["arguments"].as_object()["again"] = "once more";
+  other["arguments"].as_object()["again"] = "another time";
   client_.meta = modern_meta({{"elicitation", {{"form", json::object()}}}});
   const json::object unable = client_.request("tools/call", other);
   EXPECT_EQ(code_of(unable), -32021);

@@ -37,7 +37,7 @@ using asio::ip::tcp;
 struct Options {
   unsigned short port = 0;
   std::string journal;            // a file; each call is a line in it
-  std::string life = "1";         // stands before each line
+  std::string life = "1";         // comes first on each line
   std::set<std::string> tools;    // more of them, which do nothing
   std::string header;             // this line must be among the headers, else 401
   std::string redirect;           // each POST is sent there first
@@ -58,7 +58,7 @@ std::mutex mutex;
 std::condition_variable changed;
 std::set<std::string> sessions;
 std::map<std::string, std::shared_ptr<tcp::socket>> streams;  // by session
-std::map<std::string, json::value> late_answers;              // by the event id behind which they come
+std::map<std::string, json::value> late_answers;              // by the id of the event that they follow
 json::array answers;                                          // what clients answered
 struct Listen {                                               // a subscription
   std::shared_ptr<tcp::socket> socket;
@@ -69,7 +69,7 @@ std::map<int, Listen> listens;
 int last_listen = 0;
 int released = 0;
 int waiting = 0;
-std::int64_t polls = 0;  // so often whoever resumes is sent away first
+std::int64_t polls = 0;  // how often a client that resumes is sent away first
 
 struct Request {
   std::string method, target, head, body;
@@ -460,7 +460,7 @@ class Connection {
       std::unique_lock lock(mutex);
       ++waiting;
       const int seen = released;
-      journal(name, json::serialize(arguments));  // whoever reads it may count on us to wait
+      journal(name, json::serialize(arguments));  // a test that reads it may rely on our waiting
       changed.notify_all();
       const bool streams_it = arguments.contains("stream");
       if (streams_it) {
@@ -541,7 +541,7 @@ class Connection {
     const json::object good = text_result(id, "too good");
     const std::string type = "application/json";
     if (how == "html") return reply(200, "text/html; charset=utf-8", "<html>hello</html>");
-    if (how == "not json") return reply(200, type, "this is no JSON");
+    if (how == "not json") return reply(200, type, "this isn't JSON");
     if (how == "empty") return reply(200, type, "");
     if (how == "accepted") return reply(202, "", "");
     if (how == "other id")

@@ -19,7 +19,7 @@ std::int64_t send_hello(Client& client) {
                                     {"clientInfo", {{"name", "test"}, {"version", "1"}}}});
 }
 
-// A client of a single server whose handshake takes for ever.
+// A client of a single server whose handshake never ends.
 ClientOptions hanging() {
   return with({{"alpha", server({"--hold", "initialize", "--tap", "tap"})}});
 }

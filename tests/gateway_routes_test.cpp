@@ -55,7 +55,7 @@ TEST(Gateway, long_and_odd_names_stay_within_what_clients_take_and_are_stable) {
   }
 }
 
-// Larger than a pipe, so that most of it still waits to be written when the lists are built anew.
+// Larger than a pipe, so that most of it still waits to be written when the lists are built again.
 TEST(Gateway, a_large_list_that_waits_for_its_reader_stays_as_it_was) {
   json::object servers = two();
   const std::string words(3'000'000, 'w');

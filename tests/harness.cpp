@@ -125,7 +125,7 @@ bool Client::receive(Deadline deadline) {
   json::parse_options options;
   options.max_depth = 1024;  // as mcpivot
   json::value message = json::parse(*line, error, {}, options);
-  if (error || !message.is_object()) give_up("mcpivot wrote what is no JSON object: " + *line);
+  if (error || !message.is_object()) give_up("mcpivot wrote a line that isn't a JSON object: " + *line);
   json::object& object = message.get_object();
   if (!object.contains("method")) {
     answers.push_back(std::move(object));

@@ -1,5 +1,5 @@
-// For tests in which servers come and go: what an answer says beside a notice, what mcpivot says of its
-// server, and a gate that holds a build or a start until the test lets it pass.
+// For tests in which servers come and go: what an answer says besides a notice, what mcpivot says about its
+// server, and a gate that holds up a build or a start until the test lets it pass.
 #pragma once
 
 #include <fcntl.h>

@@ -1,4 +1,4 @@
-// A new generation without a build, or none until a request needs it.
+// A new generation without a build, or a stop until the next request.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

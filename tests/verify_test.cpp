@@ -1,5 +1,5 @@
-// Every rebuild is checked: calls that were recorded are put to the new build before it serves, and whoever
-// asked for it is told which answers differ.
+// Every rebuild is checked: recorded calls are sent to the new build before it serves, and those who asked
+// for the build are told which answers differ.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>

@@ -106,7 +106,7 @@ void put_program(const fs::path& program, const std::string& lines, const std::s
   fs::rename(fresh, program);
 }
 
-// Found by chaos: the build replaces the program, which must not be the cause of another build, for ever.
+// Found by chaos: the build replaces the program, which must not trigger another build, and so on forever.
 TEST(Watch, a_build_that_replaces_the_executable_is_one_build_and_one_swap) {
   const TemporaryDirectory project;
   const fs::path program = project.path() / "server";

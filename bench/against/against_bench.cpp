@@ -1,4 +1,4 @@
-// mcpivot beside the others: the same work through no proxy, a bare byte relay, mcpivot and every rival that
+// mcpivot against its rivals: the same work through no proxy, a bare byte relay, mcpivot and every rival that
 // is installed, in turns, in one run. Prints what it does as it goes, and writes what it saw to a JSON file,
 // from which bench/report makes docs/benchmarks.md.
 #include <fmt/format.h>
@@ -31,7 +31,7 @@ constexpr std::string_view usage =
     "usage: ./dev bench --against [OPTION...]\n"
     "\n"
     "The same work through no proxy, a bare byte relay, mcpivot and each rival, in turns, in one run; then\n"
-    "docs/benchmarks.md and its plots are written anew. About 12 minutes.\n"
+    "docs/benchmarks.md and its plots are written again. About 12 minutes.\n"
     "\n"
     "  --quick          fewer rounds, under 3 minutes\n"
     "  --only ROW       only this row (repeatable): start, load, memory, replace, reload, crash, away, "
@@ -216,7 +216,7 @@ class Contest {
       std::vector<Contender> contenders(subjects_.size());
       for (size_t i = 0; i < subjects_.size(); ++i) contenders[i].subject = &subjects_[i];
       for (Contender& contender : contenders) attempt(contender, "start", [&] { start(contender); });
-      usleep(1'000'000);  // whoever still tidies up after its start may do so
+      usleep(1'000'000);  // for any of them that still tidies up after its start
       remember_memory(contenders, "memory idle");
       const size_t rounds = options_.quick ? 2 : 5;
       for (size_t round = 0; round < rounds; ++round)

@@ -100,7 +100,7 @@ class Books {
   Clock::time_point next_ = Clock::now();
 };
 
-// mcp-hub has an interface of its own for this, beside MCP.
+// mcp-hub has its own interface for this, separate from MCP.
 void ask_hub(std::uint16_t port, const std::string& what) {
   const auto front = http_front({.port = port, .path = "/api/servers/" + what}, Clock::now() + seconds(1));
   front->send(1, R"({"server_name":"e"})");

@@ -22,8 +22,8 @@ namespace fs = std::filesystem;
 namespace json = boost::json;
 using std::chrono::seconds;
 
-// A little above 1: what no longer fits into a cache or into memory that is at hand costs more, whoever
-// touches it. Something quadratic has 2.
+// A little above 1: what no longer fits into a cache, or into memory that is mapped already, costs any
+// program more. Quadratic growth has 2.
 constexpr double most_exponent = 1.25;
 // The upper end of a curve: its last decade. Below it there are steps where a message no longer fits into a
 // cache or a pipe.
@@ -333,7 +333,7 @@ class Growth {
   fs::path scratch_;
 };
 
-// The memory after the last calls, beside that after the first thousand.
+// The memory after the last calls, compared with that after the first thousand.
 bool memory_is_flat(const Plot& calls) {
   const auto& points = calls.curves[1].points;
   const auto early = std::ranges::find_if(points, [](const Point& point) { return point.x >= 1000; });

@@ -63,7 +63,7 @@ void HttpAnswer::read_chunks() {
       in_chunk_ = true;
     }
     const size_t take = std::min(left_, raw_.size() - at);
-    // The last two bytes of a chunk are no part of the body.
+    // The last two bytes of a chunk don't belong to the body.
     const size_t text = left_ > 2 ? std::min(take, left_ - 2) : 0;
     body_.append(raw_, at, text);
     at += take;

@@ -41,7 +41,7 @@ void check_one(Running& running, const Call& call) {
   if (answer.id != id) throw Failure("an answer to another call");
   boost::system::error_code problem;
   const json::value message = json::parse({answer.message.data(), answer.message.size()}, problem);
-  if (problem) throw Failure("an answer that is no JSON");
+  if (problem) throw Failure("an answer that isn't valid JSON");
   boost::system::error_code missing;
   const json::value* text = message.find_pointer("/result/content/0/text", missing);
   if (text == nullptr || *text != json::value(call.text))

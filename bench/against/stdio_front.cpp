@@ -109,8 +109,8 @@ std::unique_ptr<Front> stdio_front(ProcessTree& process) {
   return std::make_unique<StdioFront>(process);
 }
 
-// The id stands within the first or the last bytes, whoever wrote the message; a text between has its quotes
-// escaped.
+// Every subject writes the id within the first or the last bytes of a message. Quotes in any text between
+// them are escaped.
 std::int64_t id_of(std::string_view message) {
   if (message.substr(0, 80).find("\"method\":") != std::string_view::npos) return -1;
   if (const auto id = number_at(message, message.substr(0, 60).find("\"id\":"))) return *id;

@@ -1,4 +1,4 @@
-// What every mcpivot consists of, whoever its clients are: the loop, the real world, the gateway, the
+// What every mcpivot consists of, whatever clients it has: the loop, the real world, the gateway, the
 // configuration file, and the signals that control it.
 //
 // One thread.

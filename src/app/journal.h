@@ -33,8 +33,8 @@ class Journal {
   using Names = std::function<std::vector<std::pair<ClientId, std::string>>()>;
   void set_names(Names names) { names_ = std::move(names); }
 
-  // What the configuration says; it may have changed. Whoever has switched the journal on or off meanwhile is
-  // not overruled by a change of something else.
+  // What the configuration says; it may have changed. If somebody switched the journal on or off in the
+  // meantime, a change of something else doesn't undo that.
   void configure(const GatewayConfig& config);
   // The error says why not.
   std::expected<void, std::string> set(bool on);

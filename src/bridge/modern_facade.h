@@ -1,6 +1,6 @@
 // A legacy server (up to 2025-11-25) as a complete modern one (2026-07-28): sends `initialize` for the
 // clients, adds the members that modern answers need, turns the server's questions into rounds of the call
-// they are asked in (ModernCalls), and passes its announcements to whoever listens (Listens).
+// they are asked in (ModernCalls), and passes its announcements to the clients that listen (Listens).
 //
 // What isn't modern passes unchanged both ways, with its answers: the core's own requests, and those of
 // legacy clients of the same server. While such a client has a call open and no modern one has, the server's

@@ -30,7 +30,7 @@ struct AdmissionRules {
   std::string public_url;                 // --public-url: the URL that clients use
   TrustedProxies proxies;                 // --trusted-proxy: who is believed about the client
   std::optional<Tokens> tokens;           // neither these
-  std::shared_ptr<AccessTokens> oauth{};  // nor those: whoever reaches us may come in
+  std::shared_ptr<AccessTokens> oauth{};  // nor those: anyone who reaches us may come in
 };
 
 // Who a request is from.
@@ -46,7 +46,7 @@ struct Visitor {
 
 // What those who can't come in are answered.
 struct Rejection : HttpAnswer {
-  bool keys_come = false;  // to check the token with: whoever can wait may ask again then
+  bool keys_come = false;  // to check the token with: a client that can wait may ask again then
   std::string_view why{};  // for the log: nothing of the token
 };
 

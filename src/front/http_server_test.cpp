@@ -116,7 +116,7 @@ TEST_F(HttpServerTest, while_an_answer_is_awaited_little_is_read_ahead) {
   EXPECT_TRUE(handler.gone.empty());
   server->respond(handler.requests[0].reply, {.body = "first"});
   EXPECT_EQ(client.answer().body, "first");
-  EXPECT_EQ(client.answer().status, 431) << "what was said after it is no request";
+  EXPECT_EQ(client.answer().status, 431) << "what followed it isn't read as a request";
 }
 
 TEST_F(HttpServerTest, a_client_that_closes_is_told_of_once_and_its_reply_is_forgotten) {

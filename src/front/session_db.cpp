@@ -238,8 +238,8 @@ std::expected<SessionDb, SessionDb::Error> SessionDb::replaced(SessionDb damaged
   return opened;
 }
 
-// Another mcpivot may also see the damage: only the first one renames the file. Whoever has it open goes on
-// using it under its new name, until it sees the damage, or that it is no longer in place.
+// Another mcpivot may also see the damage: only the first one renames the file. A process that has it open
+// keeps using it under its new name, until it sees the damage, or that the file was moved.
 std::expected<std::string, SessionDb::Error> SessionDb::put_aside(const std::string& path, Identity damaged) {
   const auto failed = [&] {
     return refused(path, fmt::format("is damaged, and can't be moved away: {}", std::strerror(errno)));

@@ -36,7 +36,7 @@ struct Caller {
 
 class TrustedProxies {
  public:
-  // An address, a network such as 10.0.0.0/8, or "unix": whoever connects through a Unix socket. The error
+  // An address, a network such as 10.0.0.0/8, or "unix": anyone who connects through a Unix socket. The error
   // says what to write.
   std::expected<void, std::string> add(std::string_view text);
 

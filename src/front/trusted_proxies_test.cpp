@@ -109,7 +109,7 @@ TEST(TrustedProxies, addresses_are_read_as_proxies_write_them) {
   EXPECT_EQ(client_in(proxies, "\t203.0.113.9 "), "203.0.113.9");
 }
 
-// Whoever wrote it, what precedes it tells us nothing.
+// No matter who wrote it, what precedes it tells us nothing.
 TEST(TrustedProxies, the_list_is_read_no_further_than_to_what_is_not_an_address) {
   const TrustedProxies proxies = trusting({"127.0.0.1", "10.0.0.0/8"});
   for (const char* garbage :

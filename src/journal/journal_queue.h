@@ -2,7 +2,7 @@
 // ever waits for the other: what doesn't fit is counted, and the count takes the place of what is missing.
 //
 // One thread puts, one thread takes. No locks: a block of memory is filled, published byte by byte, and freed
-// by whoever has read it.
+// by the thread that has read it.
 #pragma once
 
 #include <atomic>
@@ -28,9 +28,9 @@ class JournalQueue {
   // entry is counted as missing. publish() follows at once.
   char* room(const JournalEntry::Head& head);
   void publish();
-  // Whether whoever takes has gone to sleep, and has to be woken for what was published.
+  // Whether the taking thread sleeps, and must be woken for what was published.
   bool is_asleep() const { return asleep_.load(std::memory_order_seq_cst); }
-  // How many messages have been missed and not told yet; whoever asks tells it.
+  // How many messages have been missed and not reported yet; the caller must report them.
   std::uint64_t take_missing() { return std::exchange(missing_, 0); }
 
   // --- who takes ---

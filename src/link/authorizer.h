@@ -35,7 +35,7 @@ class Authorizer {
   };
   using Then = std::function<void(std::expected<void, Refusal>)>;
   // `then` is called once, later, from the event loop: there is another token, or why not. It waits a while
-  // for a user who signs in, but not for ever.
+  // for a user who signs in, but not forever.
   virtual void rejected(const Rejection& rejection, Then then) = 0;
   // The server took a request with this token.
   virtual void accepted(const std::string& token) = 0;

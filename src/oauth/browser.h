@@ -12,7 +12,7 @@
 
 namespace mcpivot {
 
-// The command that would open it; nothing: there is no browser to be had.
+// The command that would open it; nothing: no browser was found.
 std::optional<std::vector<std::string>> browser_command(const std::string& url, const Variable& variable);
 
 // False: nothing could be started.

@@ -61,7 +61,7 @@ std::string_view read_header(const JsonObject& header, Jwt& token) {
   const auto algorithm = name ? jwt_algorithm(*name) : std::nullopt;
   if (!algorithm) return "the token is signed with an algorithm that isn't accepted";
   token.algorithm = *algorithm;
-  // What else an issuer signs, an ID token for example, is no access token.
+  // Other things that an issuer signs, such as an ID token, aren't access tokens.
   const auto type = header.text("typ");
   const std::string spelled = type ? lower(*type) : std::string();
   if (spelled != "at+jwt" && spelled != "application/at+jwt") return "the token's typ isn't at+jwt";

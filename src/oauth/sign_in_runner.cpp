@@ -119,7 +119,7 @@ void SignInRunner::tell(const std::expected<void, Refusal>& outcome) {
                       [then = std::move(then), outcome] { survive("sign-in", [&] { then(outcome); }); });
 }
 
-// Who waits for a user needn't wait for as long as that takes.
+// Calls that wait for a user don't have to wait for as long as the sign-in takes.
 void SignInRunner::tell_later() {
   if (telling_ || waiting_.empty()) return;
   telling_ = true;

@@ -96,7 +96,7 @@ TEST(RequestTable, the_token_of_a_task_outlives_the_answer) {
     table.take(answered);
   }
   EXPECT_EQ(table.find_token(id)->text, "\"t\"");
-  EXPECT_EQ(table.find_token(id)->origin, 7) << "whoever asked may be gone by then";
+  EXPECT_EQ(table.find_token(id)->origin, 7) << "the client that asked may be gone by then";
   EXPECT_FALSE(table.find_token(other));
   for (int i = 0; i < 2'000; ++i) {
     const auto next = table.add(task.message, 1);

@@ -17,7 +17,7 @@ std::vector<std::string> roots(std::string_view query) {
 QueryWord::Kind kind_of(std::string_view query, std::string_view spelled) {
   for (const auto& word : query_words(query, 100))
     if (word.spelled == spelled) return word.kind;
-  ADD_FAILURE() << "'" << spelled << "' is no word of '" << query << "'";
+  ADD_FAILURE() << "'" << spelled << "' isn't a word of '" << query << "'";
   return QueryWord::Kind::said;
 }
 

@@ -14,7 +14,7 @@
 namespace mcpivot {
 namespace {
 
-// What clients tell the old generation while the new one is being told what they told before: not for ever.
+// How often the new generation is told what clients told the old one in the meantime: there must be an end.
 constexpr int most_make_ups = 3;
 
 // Grows nothing toward a client: a list is fetched again, a question is withdrawn.

@@ -1,8 +1,8 @@
-// Who waits for a new generation, and for what. One round is under way at a time: it may have to wait until
-// the old generation is gone, it builds if somebody asked for that, starts a generation, and ends when the
-// outcome is known. Requests in the meantime join it. What they get was begun after they asked: another
-// generation is started for them; and if a build is already running, which may miss what they want built,
-// they get the next round.
+// The callers that wait for a new generation, and for what. One round is under way at a time: it may have to
+// wait until the old generation is gone, it builds if somebody asked for that, starts a generation, and ends
+// when the outcome is known. Requests in the meantime join it. What they get was begun after they asked:
+// another generation is started for them; and if a build is already running, which may miss what they want
+// built, they get the next round.
 //
 // One thread.
 #pragma once

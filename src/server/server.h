@@ -34,7 +34,7 @@ class Server final : public Instance::Source {
   // Somebody outside wants it restarted, after a build if it has one. One instance begins; the others
   // follow.
   void reload(const std::string& reason);
-  // The same for somebody who waits for the outcome, and says whether to build. Nothing is started for it:
+  // The same for a caller that waits for the outcome, and says whether to build. Nothing is started for it:
   // without a running instance there is only the build, as this configuration says.
   void reload(const ServerConfig& config, Reload reload);
   void cancel_reload(const void* whose);

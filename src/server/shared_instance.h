@@ -1,8 +1,8 @@
 // One instance of a server for all clients that share it. Each gets what concerns it: answers and progress go
-// to whoever asked, resource updates to subscribers, list changes and notices to everybody. Messages without
-// an addressee (log messages, for example) go to nobody, because they may be about anybody's calls; and such
-// questions are put to nobody. A modern server asks in the answer to a call, so the client that made the call
-// is asked, and nobody else.
+// to the client that asked, resource updates to subscribers, list changes and notices to everybody. Messages
+// without an addressee (log messages, for example) go to nobody, because they may be about anybody's calls;
+// and such questions are put to nobody. A modern server asks in the answer to a call, so the client that made
+// the call is asked, and nobody else.
 //
 // mcpivot itself does the handshake with the server, without the capabilities that would let a server ask its
 // client something. A modern server learns each client's capabilities from that client's requests.

@@ -1,7 +1,7 @@
 // Alarms, and the clock they use. An alarm rings once each time it is set, and never after it was cancelled,
 // set again or destroyed; so it can be a member of whatever its handler uses.
 //
-// All alarms of a program are in one heap. Whoever drives it (the event loop, or a simulation) is told by
+// All alarms of a program are in one heap. Its driver (the event loop, or a simulation) learns from
 // on_next() when the next is due, and calls ring_due() then. The heap holds only a slot and its count:
 // finding that the count has moved on is normal. One thread.
 #pragma once

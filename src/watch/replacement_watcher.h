@@ -2,7 +2,7 @@
 // script, so that the server is swapped after a build that somebody ran elsewhere, or the configuration file.
 //
 // Complete means: it exists, isn't empty, is executable if the old one was, and has looked the same for
-// `quiet` after the last event; whoever created it has closed it (or it has not changed for ten times as
+// `quiet` after the last event; its writer has closed it (or it has not changed for ten times as
 // long); and an ELF file is as long as its headers say. A file that disappears is not reported; one that
 // comes back as another file, or with other content, is. A `touch` is not, if the content had been read by
 // then: it is read in slices, some seconds after the start and after each replacement.

@@ -13,7 +13,7 @@ namespace mcpivot {
 
 class JournalObserver final : public Observer {
  public:
-  // The queue must outlive it. `wake` is called when whoever takes from it sleeps.
+  // The queue must outlive it. `wake` is called when the thread that takes from it sleeps.
   JournalObserver(JournalQueue& queue, std::function<void()> wake) : queue_(queue), wake_(std::move(wake)) {}
 
   void saw(const Seen& seen) override;

@@ -1,5 +1,5 @@
-// The sign-ins of this process: one for each server and client, whoever uses the server, so that all its
-// links wait for the same one.
+// The sign-ins of this process: one for each server and client, no matter who uses the server, so that all
+// its links wait for the same one.
 //
 // One thread.
 #pragma once

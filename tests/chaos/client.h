@@ -37,7 +37,7 @@ class Client {
                    bool with_progress = false);
   void cancel_later(const std::string& id, long milliseconds);
   void open_listen(const std::string& id, const std::string& filter);
-  // A modern client's: the call once more, with the answers to what was asked.
+  // For a modern client: makes the call again, with the answers to what was asked.
   void call_again(const Oracle::Required& required);
   std::string meta(const std::string& more) const;
 

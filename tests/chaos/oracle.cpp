@@ -232,7 +232,7 @@ void Oracle::judge_request(const Request& request, const std::map<std::string, i
     count(Promise::says_why, request.sent, end, says);
   }
   if (request.what == "broken-build") {
-    // Whoever else hurts the server at that time may be told instead, or have had the build that fails.
+    // Anyone else who breaks the server at that time may be told instead, or may have run the failing build.
     const bool others_build = std::ranges::any_of(faults_, [&](const Fault& fault) {
       return (fault.what.starts_with("hangup") || fault.what == "terminal") && fault.begin <= end &&
              fault.end >= request.sent;

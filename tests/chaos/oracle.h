@@ -17,7 +17,7 @@ enum class Promise {
   connection,    // goes on, and only well-formed messages come over it
   bytes,         // pass as they are
   not_twice,     // what has an effect is executed once, and what was answered was executed
-  says_why,      // whoever fails, says what happened to whom
+  says_why,      // a failure says what happened, and to which server
   model_knows,   // a death is told in a tool answer
   broken_build,  // is told, and takes nothing away
   count

@@ -51,7 +51,7 @@ std::string leave_the_namespace() {
 
 World::World(const Programs& programs, bool journal)
     : programs_(programs), mark_("MCPIVOT_CHAOS=" + directory_.path().native()) {
-  // Whoever is started from here has this in its environment.
+  // Every process that is started from here has this in its environment.
   setenv("MCPIVOT_CHAOS", folder().c_str(), 1);
   fs::create_directory(folder() / "programs");
   for (const char* server : stdio_servers) fs::copy_file(programs_.server, folder() / "programs" / server);
@@ -226,7 +226,7 @@ void World::empty_disk() const {
 
 void World::open_terminal(const std::vector<std::string>& arguments, long milliseconds,
                           std::function<void()> on_late) {
-  // Nobody looks at what it prints, and a pipe that nobody reads would keep it for ever.
+  // Nobody looks at what it prints, and a pipe that nobody reads would block it forever.
   std::vector<std::string> command = {"/bin/sh", "-c", "exec \"$@\" >/dev/null", "sh", programs_.pivot};
   command.insert(command.end(), arguments.begin(), arguments.end());
   const long number = ++next_terminal_;

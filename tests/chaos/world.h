@@ -1,6 +1,5 @@
-// What stands behind mcpivot, and mcpivot itself: a folder with programs, a configuration, six servers of
-// three kinds and both protocol eras, terminals beside it, and the means to hurt each of them. It knows
-// nothing of what is asked of it.
+// mcpivot and everything around it: a folder with programs, a configuration, six servers of three kinds and
+// both protocol eras, terminals, and ways to break each of them. It doesn't know what is asked of mcpivot.
 #pragma once
 
 #include <chrono>
@@ -71,7 +70,7 @@ class World {
   void write_file(const std::string& name, const std::string& text) const;  // in one step
   void describe_cli(unsigned edition) const;
 
-  // The disk that mcpivot keeps its log, cache and socket on. Nothing: why there is none of its own.
+  // The disk that mcpivot keeps its log, cache and socket on. The error says why it has no separate one.
   bool has_small_disk() const { return why_no_disk_.empty(); }
   const std::string& why_no_disk() const { return why_no_disk_; }
   void fill_disk() const;

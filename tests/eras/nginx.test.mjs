@@ -159,7 +159,7 @@ for (const [way, how] of Object.entries(ways)) {
         }));
     }
 
-    test('the log has the address of whoever called nginx', () =>
+    test('the log has the address of the client that called nginx', () =>
       in_a_place({ ...how, server: 'v1' }, async (place) => {
         const post = (method, more = {}) =>
           fetch(place.url(), {

@@ -91,8 +91,9 @@ void Server::receive(std::string_view line) {
   remember(line);
   boost::system::error_code error;
   const json::value parsed = json::parse(line, error);
-  if (error) return wire_.error(nullptr, -32700, "the fake server got what is no JSON");
-  if (!parsed.is_object()) return wire_.error(nullptr, -32600, "the fake server got what is no object");
+  if (error) return wire_.error(nullptr, -32700, "the fake server got a line that isn't valid JSON");
+  if (!parsed.is_object())
+    return wire_.error(nullptr, -32600, "the fake server got a value that isn't an object");
   const json::object& message = parsed.get_object();
   const json::value* method = message.if_contains("method");
   if (method == nullptr || !method->is_string()) return receive_answer(message);

@@ -64,7 +64,7 @@ describe('all together', () => {
     assert.equal(
       new Set(resources.map(({ uri }) => uri)).size,
       resources.length,
-      'no URI stands there twice',
+      'no URI appears twice',
     );
   });
 

@@ -149,7 +149,7 @@ describe('ids and tokens', { concurrency: 6 }, () => {
   );
 
   test(
-    'fields that nobody knows reach the server as they were written',
+    'unknown fields reach the server as they were written',
     behind_mcpivot(async (peer) => {
       const lines = [
         '{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"future":{"id":7,"method":"x"},"name":"echo","arguments":{"message":"a","id":"no id","n":[1.0,-0,1E+2,1e-7,12345678901234567890,0.1000]},"_meta":{"vendor/trace":{"progressToken":"not one"},"traceparent":"00-00"}}}',
@@ -164,7 +164,7 @@ describe('ids and tokens', { concurrency: 6 }, () => {
   );
 
   test(
-    'fields that nobody knows beside the id reach the server too',
+    'unknown fields next to the id reach the server too',
     behind_mcpivot(async (peer) => {
       // The server's SDK ignores such a message, so there is no answer; the call after it shows that it was
       // read.

@@ -131,7 +131,7 @@ const readme_ways = {
     assert.match(await call(client, 'greet', { name: 'Ada' }), /this session was resumed .*Hello, Ada!$/s);
   },
 
-  'shell beside a running mcpivot': async (place, block) => {
+  'shell next to a running mcpivot': async (place, block) => {
     write_project(place);
     await place.connect(['mcpivot', '--build', 'npm run build', '--', 'node', 'build/index.js']);
     const expected = [/ready/, '', /generation 2/, /Hello, Ada!/];

@@ -276,7 +276,7 @@ async function growth(count, milliseconds = 1500) {
 }
 
 describe('who is not hammered', () => {
-  test('a server that says 401 for ever', async () => {
+  test('a server that always answers 401', async () => {
     await start();
     server.rejects = true;
     const client = await home.client('--url', server.url);

@@ -66,7 +66,7 @@ class Actor {
   std::size_t tasks() const { return tasks_.size(); }
   mcpivot::Clock::Time last_task() const;
   bool answered() const { return answered_; }
-  // Of whoever called it last; empty: nobody who has one.
+  // That of its last caller; empty: nobody called, or the caller has none.
   const std::string& canary() const { return canary_; }
   // The era of its first message; nothing: there was none that it understood.
   std::optional<mcpivot::Era> era() const { return era_; }
@@ -119,7 +119,7 @@ class Actor {
   // A question of its own.
   void put(const std::string& id, std::string_view method, std::string_view params);
   void withdraw(const std::string& id, std::string_view why);
-  // To whoever wants to hear it, in its era.
+  // To every client that wants to hear it, in that client's era.
   void announce(std::string_view method, std::string_view params);
 
   // In the modern era.

@@ -433,7 +433,7 @@ class Drawing {
       case 8:
         return fmt::format(R"(prompts/get {{"name":"{}__greet"}})", name);
       case 9:
-        if (!last_task_.empty() && chance_.one_in(2))  // whoever began it
+        if (!last_task_.empty() && chance_.one_in(2))  // no matter who began it
           return fmt::format(R"(tasks/{} {{"taskId":"{}"}})", chance_.of<const char*>({"get", "result"}),
                              last_task_);
         return fmt::format(R"(tasks/{} {{"taskId":"{}-{}-{}"}})",

@@ -33,7 +33,7 @@ class Ledger {
   virtual void refused_era(const std::string& /*server*/) {}
   // It says nothing to what came, because that is of an era that it doesn't have.
   virtual void ignored(const std::string& /*server*/) {}
-  // It was sent a retry with a requestState that is none of its own, or was used before.
+  // It was sent a retry with a requestState that it didn't issue, or that was used before.
   virtual void bad_retry(int number, const std::string& server, const std::string& state) = 0;
   // It was sent a good one, with or without all that it had asked for.
   virtual void resumed(int number, const std::string& server, bool complete) = 0;

@@ -42,7 +42,7 @@ class Life {
   bool ending() const { return ending_; }
 
   Client& client() { return client_; }
-  // Whoever has a seat: the client and the guests that are there.
+  // Everybody who has a seat: the client and the guests that are there.
   struct Seated {
     Client& client;
     mcpivot::Desk& desk;

@@ -173,10 +173,10 @@ int play_apart(const Options& options, std::uint64_t first) {
     const Verdict without = play(without_guests(plan), visits);
     for (const Verdict* verdict : {&with_guests, &without})
       if (!verdict->ok()) return report(options, plan, verdict->broken.front());
-    const std::string& beside = with_guests.transcript;
+    const std::string& together = with_guests.transcript;
     const std::string& alone = without.transcript;
-    if (beside != alone) {
-      const auto at = std::ranges::mismatch(beside, alone).in1 - beside.begin();
+    if (together != alone) {
+      const auto at = std::ranges::mismatch(together, alone).in1 - together.begin();
       const auto line = [&](const std::string& text) {
         const auto begin =
             text.rfind('\n', static_cast<std::size_t>(std::max<std::ptrdiff_t>(at - 1, 0))) + 1;
@@ -184,9 +184,10 @@ int play_apart(const Options& options, std::uint64_t first) {
       };
       std::ofstream(options.keep) << to_text(plan);
       std::cout << fmt::format(
-          "BROKEN seed {}: with guests the client is told something else (plan in {})\nbeside: {}\nalone:  "
+          "BROKEN seed {}: with guests the client is told something else (plan in {})\ntogether: {}\nalone:  "
+          "  "
           "{}\n",
-          seed, options.keep, line(beside), line(alone));
+          seed, options.keep, line(together), line(alone));
       return 1;
     }
     ++seed;

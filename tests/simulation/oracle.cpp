@@ -39,7 +39,7 @@ std::string own_name(const std::string& server) {
 
 constexpr std::string_view canary_begins = "canary-";
 constexpr Millis soon{1'000};
-constexpr int least_of_a_crowd = 64;     // whoever has fewer open has not filled any room
+constexpr int least_of_a_crowd = 64;     // a client with fewer open requests hasn't filled any room
 constexpr std::size_t most_broken = 20;  // one is enough
 
 }  // namespace
@@ -216,8 +216,8 @@ void Oracle::said(int who, std::string_view line) {
                         request.state == State::answered ? "answer" : "cancellation", brief(line)));
 }
 
-// What others said to a server that they share is theirs alone. What it asks, nobody is asked, unless it asks
-// by its answer to a call, as modern servers do: then whoever made that call is, and can be.
+// What a client says to a shared server reaches no other client. A question from a shared server reaches
+// nobody, unless it comes in the answer to a call, as modern servers ask: then it goes to that call's client.
 void Oracle::judge_apart(int who, std::string_view line) {
   const std::string own = canary(who);
   for (auto at = line.find(canary_begins); at != std::string_view::npos;
@@ -450,8 +450,8 @@ void Oracle::sent_to(const std::string& server, std::string_view line) {
   judge_capabilities(server, *message);
 }
 
-// A modern server is told what whoever calls can do; a shared one is told of nothing by those who never said
-// so, nor in a call that is made again for its next generation.
+// A modern server is told the capabilities of the client that calls. A shared one is told none by a client
+// that declared none, and none in a call that is replayed for its next generation.
 void Oracle::judge_capabilities(const std::string& server, const Message& call) {
   const std::string_view told = find_member(call.text(call.meta), mcpivot::meta_key::client_capabilities);
   const auto at = call.raw.find(canary_begins);

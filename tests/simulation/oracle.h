@@ -23,7 +23,7 @@
 
 namespace simulation {
 
-// What a request is, as whoever makes it knows.
+// What a request is, as its maker knows it.
 struct Asked {
   int number = 0;
   int who = 0;         // the client is 0, a terminal 1 and up, a guest -1 and down; others in each life
@@ -68,7 +68,7 @@ class Oracle final : public Ledger {
   // This server is shared, now or later: what its guests call may be answered by it.
   void may_share(const std::string& server) { shared_.insert(server); }
 
-  // Whoever asks says so beforehand; then the core is given it.
+  // Announces a request, before the core is given it.
   void will_ask(Asked asked);
   void given(int who, const mcpivot::Message& message);
   void taken();
@@ -83,7 +83,7 @@ class Oracle final : public Ledger {
   void buried(const std::string& server, pid_t pid, int death, bool answered) override;
   void born(const std::string& server) override;
   void runs_twice(const std::string& server) override {
-    violate(server + " cannot run twice, and was started beside the one that runs");
+    violate(server + " cannot run twice, and was started while another one runs");
   }
   bool serves(const std::string& server, pid_t pid) const override {
     return is_current && is_current(server, pid);
@@ -150,7 +150,7 @@ class Oracle final : public Ledger {
   bool was_answered_in_rounds(int number) const;
   // When all must be over; at the end of mcpivot, what stays open otherwise, too.
   void judge_end(bool of_mcpivot);
-  // Whoever died in silence must have been told of by now.
+  // Every silent death must have been reported by now.
   void judge_deaths(int who);
   // mcpivot is shutting down: what it has not told it never will.
   void forget_deaths() { untold_.clear(); }

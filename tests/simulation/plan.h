@@ -13,7 +13,7 @@
 namespace simulation {
 
 enum class Deed : std::uint8_t {
-  // of the configuration and of whoever steers from outside
+  // in the configuration, and from those who steer from outside
   fleet,    // this is the configuration from now on
   trouble,  // the file has errors
   hup,      // SIGHUP
@@ -30,7 +30,7 @@ enum class Deed : std::uint8_t {
   ask,      // any other request
   cancel,
   notify,
-  noise,   // what is no message
+  noise,   // something that isn't a message
   deaf,    // it stops reading, for so many milliseconds
   vanish,  // it is gone; mcpivot ends, and another comes
   // of further clients, each with servers of its own; they come when they first do something

@@ -44,7 +44,7 @@ struct Tongue {
   bool modern = false;
   Foreign foreign = Foreign::error;
   Listening listening = Listening::good;
-  bool rude = false;  // asks what it may not, sends requests in the modern era, asks for ever
+  bool rude = false;  // asks what it may not, sends requests in the modern era, never stops asking
 };
 // "dual", "modern+mute+ends"; throws if there is a word in it that means nothing.
 Tongue tongue_called(std::string_view text);

@@ -93,7 +93,7 @@ void SimBackend::leave(const std::string& how) {
 
 void SimBackend::tell_end() {
   if (alive_ || !on_end_) return;
-  const auto keep = shared_from_this();  // whoever is told lets go of us
+  const auto keep = shared_from_this();  // the handler may release us
   const bool alone = std::ranges::none_of(place_.script.lives, [](const auto& weak) {
     const auto life = weak.lock();
     return life && life->alive_;
@@ -160,7 +160,7 @@ void SimBackend::stop_reading(Millis time) {
 }
 
 void SimBackend::lose(const std::string& id, bool reached) {
-  if (!is_daemon()) return;  // its call goes on for ever
+  if (!is_daemon()) return;  // its call goes on forever
   place_.time.later(Micros(0), [weak = weak_from_this(), id, reached] {
     const auto self = weak.lock();
     if (self && self->alive_ && self->handler_ != nullptr)

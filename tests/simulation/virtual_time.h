@@ -27,7 +27,7 @@ class VirtualTime final : public mcpivot::Timers {
   // Makes the next thing happen, if it is due by then. False: nothing is; and it is `until` now.
   bool step(Time until);
 
-  // A message, a death: what happens within a step is counted by whoever does it.
+  // A message, a death: the code that makes something happen within a step also counts it.
   void count() { ++events_; }
   std::uint64_t events() const { return events_; }
 

@@ -60,7 +60,7 @@ export class Peer {
   told = [];
   #kind;
   #limit;
-  #ever; // the SDK's own limit: whoever asks gives up before
+  #ever; // the SDK's own limit: callers give up before
   #wake = new Set();
 
   /** To a command line, or to a URL, with these headers. Connecting may take `limit` milliseconds, waiting for a message half of it. */

@@ -33,10 +33,10 @@ export function comparable_answer(method, answer) {
 }
 
 const is_notice = ({ type, text }) => type === 'text' && text.startsWith('[mcpivot]');
-// They stand before what the server said; what stands last is never one of them.
+// They precede what the server said; the last block is never one of them.
 const notices_before = (content) => content.slice(0, -1).findLastIndex(is_notice) + 1;
 
-// In an error they stand before its message, with an empty line behind each.
+// In an error they precede its message, with an empty line after each.
 const notices_in_error = /\[mcpivot\] [^]*\n\n/;
 
 /** What mcpivot had to tell the model, and put before a tool's own result. */

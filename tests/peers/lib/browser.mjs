@@ -1,5 +1,5 @@
 // A browser for tests, as BROWSER names it: opens the address, signs in on the real pages of the issuer as a user would
-// (fills in their forms, keeps their cookies, follows their redirects), and comes back to whoever sent it. Each opened
+// (fills in their forms, keeps their cookies, follows their redirects), and returns to the program that sent it. Each opened
 // address is a line in $BROWSER_LOG; $BROWSER_USER signs in.
 //   browser.mjs URL
 import { appendFileSync } from 'node:fs';

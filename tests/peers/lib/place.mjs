@@ -93,7 +93,7 @@ export class Place {
     writeFileSync(join(this.folder, name), text);
   }
 
-  /** One shell line; what it prints, or an error with that. */
+  /** Runs one shell command. Returns what it prints, or throws an error with it. */
   shell(line, folder = this.folder) {
     const done = spawnSync('bash', ['-c', `exec 2>&1\n${line}`], {
       cwd: folder,

@@ -1,6 +1,6 @@
 // Preloaded into a Node server (node --require): writes what the server reads and writes, byte for byte, into
 // the files `received` and `sent` in the folder $SERVER_TAP. It writes before the server acts, so that
-// whoever sees an answer of the server finds here all that led to it.
+// anyone who sees an answer of the server finds everything that led to it here.
 const { appendFileSync, mkdirSync } = require('node:fs');
 const { join } = require('node:path');
 
