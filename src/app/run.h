@@ -1,5 +1,7 @@
 // The main program: a client on our stdin and stdout, or many over HTTP, with servers behind us, until a
 // client or a signal ends it.
+//
+// One thread, the main one.
 #pragma once
 
 #include <chrono>

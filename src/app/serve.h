@@ -1,4 +1,6 @@
 // mcpivot for many clients, over HTTP.
+//
+// One thread, the main one.
 #pragma once
 
 #include "app/run.h"

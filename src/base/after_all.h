@@ -1,4 +1,6 @@
 // Runs something once several other things are done.
+//
+// One thread: the count isn't atomic.
 #pragma once
 
 #include <cstddef>

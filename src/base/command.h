@@ -1,4 +1,6 @@
 // A program and what it is started with, as data: nothing here starts it.
+//
+// Plain data; any thread, as long as none sets a variable.
 #pragma once
 
 #include <expected>

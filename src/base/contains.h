@@ -1,4 +1,6 @@
 // Whether a list holds a value: std::ranges::contains, which g++ 12 lacks.
+//
+// Any thread.
 #pragma once
 
 #include <algorithm>

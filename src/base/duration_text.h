@@ -1,4 +1,6 @@
 // A duration as people write it: "3 ms", "1.8 s", "45 s", "3 min".
+//
+// Any thread.
 #pragma once
 
 #include <chrono>

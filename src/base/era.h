@@ -1,5 +1,7 @@
 // The two protocol eras of MCP: versions up to 2025-11-25, which open with a handshake, and those from
 // 2026-07-28 on, in which every request says who asks. What that means for messages is in mcp/era.h.
+//
+// Plain data.
 #pragma once
 
 #include <cstdint>

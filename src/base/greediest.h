@@ -1,5 +1,5 @@
-// Who has the most of something that many share and that is full: one of theirs goes when somebody who has
-// less needs a place.
+// Finds who holds the most places in a full table that many share, so that one of them can go to somebody who
+// holds fewer.
 //
 // Any thread.
 #pragma once

@@ -1,4 +1,6 @@
 // What a file looked like, to tell later whether it has changed without reading it.
+//
+// Plain data; any thread.
 #pragma once
 
 #include <sys/stat.h>

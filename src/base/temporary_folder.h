@@ -1,4 +1,6 @@
 // A folder for one test's real files, deleted at its end.
+//
+// Any thread.
 #pragma once
 
 #include <unistd.h>

@@ -1,4 +1,6 @@
 // Small helpers for text. Letters are ASCII: protocol names have no locale.
+//
+// Any thread.
 #pragma once
 
 #include <string>

@@ -1,5 +1,7 @@
 // Documentation that is generated from the program, for the tests that keep the two in sync. With
 // MCPIVOT_WRITE_DOCS in the environment, such a test writes it; otherwise it compares.
+//
+// One thread.
 #pragma once
 
 #include <fmt/format.h>

@@ -1,5 +1,7 @@
 // The ids of messages that LegacyFacade sends itself: strings that say which call they belong to, so that no
 // table is needed to find it.
+//
+// Any thread.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,6 @@
 // The bridge to a server of this era, for clients of the other one.
+//
+// One thread.
 #pragma once
 
 #include <memory>

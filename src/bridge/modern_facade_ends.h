@@ -1,5 +1,7 @@
 // A modern facade between two ends that record what they are given, for tests: one line per message, with its
 // edits applied. Anything that arrives there and isn't a message is a failure.
+//
+// One thread.
 #pragma once
 
 #include <fmt/format.h>

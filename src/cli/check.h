@@ -1,5 +1,7 @@
-// `mcpivot check`: says, for people, what a configuration file means, or what a CLI's tools would be, and
-// every problem in it.
+// `mcpivot check`: which of its two kinds is meant, a configuration file (check_config.h) or a CLI, whose
+// tools and mistakes it prints.
+//
+// Blocks. One thread.
 #pragma once
 
 #include "cli/options.h"

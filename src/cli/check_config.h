@@ -1,4 +1,6 @@
 // `mcpivot check FILE`: says, for people, what a configuration file means, and every problem in it.
+//
+// One thread.
 #pragma once
 
 #include <string>

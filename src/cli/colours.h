@@ -1,4 +1,6 @@
 // What is only for people at a terminal: colours, and non-ASCII characters of our own.
+//
+// Any thread, as long as none sets a variable.
 #pragma once
 
 #include <string>

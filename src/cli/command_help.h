@@ -1,5 +1,7 @@
 // How `--help` looks, and how a command is added to the command line so that its help, the man page and the
 // completions all read the same description.
+//
+// One thread.
 #pragma once
 
 #include <CLI/CLI.hpp>

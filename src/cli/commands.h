@@ -1,6 +1,8 @@
 // The command-line descriptions of the commands other than the proxy itself: install, uninstall, init,
 // doctor, and those that talk to a running mcpivot. What they do is elsewhere; this keeps CLI11's header,
 // which costs some five seconds per file, out of there.
+//
+// One thread.
 #pragma once
 
 #include <functional>

@@ -1,6 +1,8 @@
 // What shells offer when TAB is pressed. The shells' scripts are short and contain no options: they ask
 // `mcpivot complete -- WORD...`, which uses the same description of the command line as the parser, so a
 // script never lags behind the program.
+//
+// One thread.
 #pragma once
 
 #include <functional>

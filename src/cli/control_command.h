@@ -1,5 +1,7 @@
 // The commands that talk to a running mcpivot from a terminal: status, reload, restart, stop, logs, activate,
 // deactivate, tools, call, search, sessions.
+//
+// Blocks. One thread.
 #pragma once
 
 #include <string>

@@ -1,6 +1,8 @@
 // `mcpivot doctor`: looks for what goes wrong in practice, and says what to do about each finding: the
 // configuration, each server's start, the system's limits for watching files, clients that name mcpivot
 // wrongly.
+//
+// Blocks. One thread.
 #pragma once
 
 #include <string>

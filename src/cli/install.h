@@ -1,4 +1,6 @@
 // `mcpivot install`, `uninstall` and `init`: what they do and print.
+//
+// One thread.
 #pragma once
 
 #include <string>

@@ -1,4 +1,6 @@
 // `mcpivot journal`: what was said, read from the journals that running and ended mcpivots have written.
+//
+// Blocks. One thread.
 #pragma once
 
 #include <string>

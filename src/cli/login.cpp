@@ -156,10 +156,10 @@ int login_command(const LoginCommand& command) {
     exit_code =
         outcome ? 0 : complain(fmt::format("signing in to \"{}\" failed: {}", name, outcome.error().words));
     if (outcome) say(fmt::format("{}: {}", name, record_line(runner->record())));
-    // What is still to be said to the browser is said first.
+    // The browser still gets its last page, below.
     loop.stop();
   };
-  // The server is asked what it wants of somebody without a token.
+  // A request without a token: the server's answer says how to sign in.
   fetcher.fetch({.url = url,
                  .method = "POST",
                  .accept = "application/json, text/event-stream",
@@ -190,7 +190,7 @@ int logout_command(const LoginCommand& command) {
     say(fmt::format("{}: signed out already", options->sign_in.name));
     return 0;
   }
-  // Another mcpivot may be refreshing it; one that waits for the user has no token to lose.
+  // Another mcpivot may be refreshing the token; wait for it.
   boost::asio::io_context loop(1);
   boost::asio::steady_timer timer(loop);
   for (int tries = 0; store.take_turn() == LockFile::Taken::by_another && tries < 50; ++tries) {

@@ -1,6 +1,8 @@
 // `mcpivot login` and `mcpivot logout`: signing in to a remote server by hand, also where there is no
 // browser, and signing out. Whether an mcpivot runs makes no difference: all of them share the record, and
 // one that waits for the user is helped, not disturbed.
+//
+// Blocks. One thread.
 #pragma once
 
 #include <string>

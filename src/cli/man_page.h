@@ -1,4 +1,6 @@
 // The man page, written from the same description of the command line as `--help`.
+//
+// One thread.
 #pragma once
 
 #include <string>

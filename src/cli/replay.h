@@ -1,4 +1,6 @@
 // `mcpivot replay`: plays recorded calls against another build, and says what it answers otherwise.
+//
+// Blocks. One thread.
 #pragma once
 
 #include <string>

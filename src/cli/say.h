@@ -1,4 +1,6 @@
 // A command's output for people, and its exit code.
+//
+// One thread.
 #pragma once
 
 #include <cstdio>

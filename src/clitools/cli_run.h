@@ -1,5 +1,7 @@
 // One run of a CLI: its stdout is captured, its stderr is delivered line by line, and the end of stderr is
 // kept.
+//
+// One thread; handlers are called from the event loop.
 #pragma once
 
 #include <functional>

@@ -69,7 +69,7 @@ enum class KeyType : std::uint8_t {
   answer_paths,  // a list of paths in answers
   patterns,      // a list of regular expressions
   tool_names,    // an object: from a tool's name to the one that clients see
-  tool_texts,    // an object: from a tool\'s name to some text
+  tool_texts,    // an object: from a tool's name to some text
   time,          // "30s", or a number of seconds
   bytes,         // "8MB", or a number
   count,         // a number

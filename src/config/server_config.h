@@ -27,10 +27,10 @@ enum class SwapMode : std::uint8_t {
   stop_first  // for servers that can't run twice
 };
 
-// What a call does that comes while a saved change is being built or started
+// What happens to a call that arrives while a saved change is being built or started.
 enum class OnSave : std::uint8_t {
-  wait,  // waits for it
-  serve  // goes to the old generation, and its answer says so
+  wait,  // the call waits for the new generation
+  serve  // the old generation answers it, and a remark in the answer says so
 };
 
 enum class Sharing : std::uint8_t {
@@ -47,11 +47,12 @@ struct CliConfig {
   bool operator==(const CliConfig&) const = default;
 };
 
-// Who mcpivot is to the authorization server of a daemon that wants users to sign in. All of it may be empty.
+// How mcpivot identifies itself to the authorization server of a daemon that wants users to sign in. All of
+// it may be empty.
 struct OauthConfig {
   std::string client_id;  // that the user registered
   std::string client_secret;
-  std::string client_metadata_url;  // a document that describes mcpivot, where such are taken
+  std::string client_metadata_url;  // a document that describes mcpivot, for servers that accept one
   std::string scopes;               // to ask for, instead of those that the server wants
   std::size_t redirect_port = 0;    // where browsers come back to; 0: one that depends on the URL
   bool operator==(const OauthConfig&) const = default;
@@ -99,13 +100,13 @@ struct ServerConfig {
   bool is_daemon() const { return !http.url.empty(); }
   ControlNames control;
   Command command;
-  std::optional<CliConfig> cli;  // else the command is an MCP server
+  std::optional<CliConfig> cli;  // the command is a CLI; not given: it is an MCP server
   std::string build;             // a shell command; empty: nothing to build
   std::vector<std::string>
       watch;  // globs, relative to the command's folder; none: its own executable or script
   bool watching = true;
   bool passes_stderr = true;  // to our own stderr, where clients look for it
-  std::optional<Era> era;     // of the server; not given: it is asked
+  std::optional<Era> era;     // of the server; not given: mcpivot asks it
   SwapMode swap = SwapMode::overlap;
   // Not given: depends on how many clients there can be.
   std::optional<OnSave> on_save;
@@ -114,9 +115,9 @@ struct ServerConfig {
   bool for_many = false;  // there are several clients: what one of them does must not affect the others
   std::vector<ReplayRule> replay;
   VerifyConfig verify;
-  // Patterns: tools that may be called again by ourselves, whatever they say.
+  // Patterns: tools whose calls mcpivot may make again, even if the tools don't declare that they only read.
   std::vector<std::string> replay_safe;
-  // The old generation goes on, whatever becomes of the new one.
+  // The old generation keeps running until the new one is accepted.
   bool can_gate() const { return !is_daemon() && !cli && swap == SwapMode::overlap; }
   std::size_t max_message = 10'000'000;  // longest message to the client, in bytes
 
@@ -124,7 +125,7 @@ struct ServerConfig {
       std::chrono::seconds(30);                                // from exec to the end of the handshake
   std::chrono::milliseconds drain = std::chrono::seconds(10);  // for calls in flight on an old generation
   std::chrono::milliseconds call_timeout = std::chrono::minutes(10);   // without an answer or progress
-  std::chrono::milliseconds queue_timeout = std::chrono::seconds(30);  // for requests that wait for a start
+  std::chrono::milliseconds queue_timeout = std::chrono::seconds(30);  // of each waiting request
   std::chrono::milliseconds build_timeout = std::chrono::minutes(10);
   bool operator==(const ServerConfig&) const = default;
 };

@@ -1,4 +1,6 @@
 // A folder for the control sockets of one test: while this lives, mcpivot looks for them here.
+//
+// One thread: it sets a variable.
 #pragma once
 
 #include <sys/socket.h>

@@ -1,6 +1,8 @@
 // How a client is shown its servers. One server is shown as it is, as if mcpivot weren't there; several are
 // shown behind a gateway, which has a handshake, names and switches of its own. Everything that depends on
 // which of the two it is has a name here; a changed configuration can turn one into the other at any time.
+//
+// Plain data; any thread.
 #pragma once
 
 #include "config/config.h"

@@ -1,4 +1,6 @@
 // Messages for tests of the journal, as the observer would put them into the queue.
+//
+// One thread, the one that puts.
 #pragma once
 
 #include <cstring>

@@ -1,5 +1,7 @@
 // Which HTTP proxy the environment wants for an address: HTTP_PROXY, HTTPS_PROXY, ALL_PROXY and NO_PROXY, in
 // upper or lower case. A host on this machine is never reached through a proxy.
+//
+// Any thread, if the lookup allows it.
 #pragma once
 
 #include <expected>

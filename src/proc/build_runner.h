@@ -1,5 +1,7 @@
 // Runs a build, or another shell command of the user's: stdout and stderr are one output, delivered line by
 // line, of which the beginning and the end are kept.
+//
+// One thread; handlers are called from the event loop.
 #pragma once
 
 #include <chrono>

@@ -4,6 +4,8 @@
 // In coverage runs (./dev coverage), the child's lines count too; and every process writes its counts
 // to one of a few folders, because a process that is killed while it writes spoils the file for later
 // ones.
+//
+// Only in a child, after fork().
 #pragma once
 
 #include <unistd.h>

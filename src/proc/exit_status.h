@@ -1,4 +1,6 @@
 // How a process ended, in words: "was killed by SIGSEGV (core dumped)", "exited with code 3".
+//
+// Plain data; any thread.
 #pragma once
 
 #include <string>

@@ -1,5 +1,7 @@
 // Packages for other ecosystems start mcpivot from a small script, which is then between the client and us.
 // If the script is killed, nobody would know that we still run.
+//
+// One thread: main() calls it before there is another.
 #pragma once
 
 namespace mcpivot {

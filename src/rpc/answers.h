@@ -1,5 +1,7 @@
 // JSON-RPC messages that we write ourselves: results and errors for the caller, cancellations for the one
 // that was asked.
+//
+// Any thread.
 #pragma once
 
 #include <string>

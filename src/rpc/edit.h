@@ -1,4 +1,6 @@
 // Changes to a message in transit: these ranges of the raw bytes are replaced, the rest passes unchanged.
+//
+// One thread for each Edits.
 #pragma once
 
 #include <algorithm>

@@ -1,5 +1,7 @@
 // Where something is in a message, as offsets into its raw bytes. This lets us change an id without touching,
 // or even copying, the rest.
+//
+// Plain data; any thread.
 #pragma once
 
 #include <cstddef>

@@ -2,6 +2,8 @@
 //
 // A check first asks only whether the value fits, which is quick and nearly always the case; if it doesn't, a
 // second pass collects the problems. Both have the same budget of steps.
+//
+// One thread for each Check; many may share a Program.
 #pragma once
 
 #include <cstddef>

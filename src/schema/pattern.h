@@ -3,6 +3,8 @@
 //
 // The engine is Boost.Regex, and is hidden in the .cpp. What it reads differently from ECMA-262 is translated
 // ("\u00e4", "[^]", "\A"); a pattern with something that it lacks ("\p{L}") isn't understood.
+//
+// Patterns are immutable: any thread, also concurrently.
 #pragma once
 
 #include <cstddef>

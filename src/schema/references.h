@@ -2,6 +2,8 @@
 // part, and "$ref" refers to either, or to a place by JSON pointer.
 //
 // Borrows the document, which must outlive it.
+//
+// One thread.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,6 @@
 // References between schemas are URIs, resolved against the "$id" of the schema that they are in (RFC 3986).
+//
+// Any thread.
 #pragma once
 
 #include <string>

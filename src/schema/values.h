@@ -2,6 +2,8 @@
 // string's length is counted in code points.
 //
 // These recurse as deep as the values are: check with count_values() first.
+//
+// Any thread.
 #pragma once
 
 #include <cstddef>

@@ -3,6 +3,8 @@
 // knows which words people use for each other.
 //
 // Plain functions of their arguments. They know English; other words are compared as they are.
+//
+// Any thread.
 #pragma once
 
 #include <cstdint>

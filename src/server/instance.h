@@ -531,7 +531,7 @@ class Instance final : private Generation::Owner {
   std::uint64_t last_line_before_start_ = 0;  // of the last process; a generation may take two
   WaitingRoom waiting_;
   WaitingRoom turns_;                // of clients that have used up their share
-  WaitingRoom signing_in_;           // of clients whose users are at it
+  WaitingRoom signing_in_;           // of clients whose users are signing in
   SignInQuestion sign_in_question_;  // that its client was asked last
 
   Life life_;

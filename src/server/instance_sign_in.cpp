@@ -68,7 +68,7 @@ void Instance::sign_in_over(const std::string& trouble) {
   release_signing_in();
 }
 
-// It works, or may: what it still says no to asks for a sign-in again.
+// The sign-in works now, or may: a request that the server still rejects asks for another one.
 void Instance::release_signing_in() {
   for (const auto& one : signing_in_.take_all()) {
     const Message message = one.message.message();

@@ -3,7 +3,7 @@
 // tested by itself; docs/life.md is generated from it.
 //
 // What is serving and what comes next are separate: a new generation starts while the old one serves. Builds,
-// and who waits for them, are in ReloadRounds; here they are only facts.
+// and the callers that wait for them, are in ReloadRounds; here they are only facts.
 //
 // Plain data; any thread.
 #pragma once
@@ -94,8 +94,8 @@ class Life {
     int birth;            // which one: births()
     bool checks = false;  // recorded calls are to be put to it first
   };
-  // They have been. `held`: it answers otherwise, or nobody knows, and must not take another's place before
-  // somebody accepts that.
+  // The check is done. `held`: answers differ, or nobody knows whether they do, so the generation must not
+  // take another's place before somebody accepts that.
   struct Checked {
     int birth;
     bool held = false;
@@ -112,11 +112,11 @@ class Life {
     int birth;
     std::string words;
   };
-  // What served is gone: by itself, or because we ended it.
+  // The current generation is gone, and we didn't end it.
   struct Lost {
     std::string words;
   };
-  struct Ended {};
+  struct Ended {};  // it is gone because we ended it
   struct Stop {
     std::string words;
     bool at_once;  // don't wait for the end of our session with it

@@ -1,7 +1,7 @@
 // A message on its way through the core. Everybody on the way adds their edits; the link at its end writes
 // the raw bytes with all of them, once.
 //
-// They last as long as the call that hands them on.
+// They last as long as the call that hands them on. Plain data; one thread.
 #pragma once
 
 #include <cstdint>

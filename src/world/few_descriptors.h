@@ -2,6 +2,8 @@
 //
 // Sanitizers also need descriptors when they see a class for the first time. So an event loop runs once
 // before, and anything else that happens in the meantime should have happened before.
+//
+// One thread.
 #pragma once
 
 #include <sys/resource.h>
