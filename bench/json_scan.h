@@ -16,7 +16,7 @@ class Members {
 
   // The text between the quotes of the key.
   std::string_view key() const { return key_; }
-  // The value as it stands in the text: a string with its quotes, an object with its braces.
+  // The value as the text spells it: a string with its quotes, an object with its braces.
   std::string_view value() const { return value_; }
   // True once the closing brace has been reached, so that the object was complete.
   bool complete() const { return complete_; }

@@ -1,4 +1,4 @@
-// The text that the echo server returns for {"size": N}. It stands in a file of its own because the benchmark
+// The text that the echo server returns for {"size": N}. It has its own file because the benchmark
 // builds the same text to check that what came through a proxy is what the server sent.
 #pragma once
 

@@ -1,6 +1,6 @@
 // Files and sockets of our own that may hold anything by the time they are read: a cache gives what can be
 // sent as it is, or nothing; memory of active servers gives names; a talk over the control socket ends in an
-// answer or an error with words.
+// answer or an error message.
 #include <simdjson.h>
 #include <sys/socket.h>
 #include <sys/stat.h>

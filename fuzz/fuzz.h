@@ -1,6 +1,6 @@
-// What the fuzz targets share: a check that ends the run with words, and ways to cut bytes into pieces. Each
-// target holds a parser against a plainer one, or against itself fed in other pieces; that it does not crash
-// is the least of it.
+// What the fuzz targets share: a check that ends the run with a message, and ways to cut bytes into pieces.
+// Each target holds a parser against a plainer one, or against itself fed in other pieces; that it does not
+// crash is the least of it.
 //
 // One thread.
 #pragma once

@@ -223,7 +223,7 @@ TEST(Limits, text_that_is_not_utf8_is_refused_to_the_client_and_not_forwarded) {
   EXPECT_EQ(std::ranges::count(seen, '\n'), 1) << seen;
 }
 
-// What each of these servers writes has the id of the request in it, but is no message.
+// What each of these servers writes contains the request's id, but isn't a message.
 TEST(Limits, what_is_no_message_but_has_the_id_of_a_request_becomes_its_error) {
   const std::vector<std::string> formats = {
       R"({"jsonrpc":"2.0","id":%s,"result":{"text":"\377\376"}})",

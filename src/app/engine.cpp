@@ -25,7 +25,7 @@ constexpr milliseconds patience{100};
 constexpr milliseconds signal_burst{50};
 // By then most servers have started and told what they offer, and mcpivot is as it will be for hours.
 constexpr std::chrono::seconds settled{2};
-// For the journal, when all is over. Clients kill those that take long to end.
+// For the journal, at the end. Clients kill an mcpivot that takes long to exit.
 constexpr milliseconds last_writes{200};
 
 // Large messages come and go; without this, malloc would adapt and keep their memory.
@@ -54,7 +54,7 @@ void forget_the_start() {
       nullptr);
 }
 
-// The first error in one line, and what to do about it, for those who are told at once.
+// The first error in one line, and what to do about it, for those who are told immediately.
 std::string trouble_in(const LoadedConfig& loaded) {
   if (!loaded.has_errors()) return {};
   const std::string file = absolute_path(loaded.gateway.file).lexically_normal();
@@ -188,7 +188,7 @@ void Engine::watch_configuration() {
       [](const std::string& problem) { log_warn("{}", problem); });
 }
 
-// A file with errors changes nothing: what is running goes on as before.
+// A file with errors changes nothing: the servers keep running as before.
 void Engine::configuration_changed() {
   if (shutting_down_) return;
   log_info("{} changed", options_.gateway.file);

@@ -1,5 +1,5 @@
-// The journal of a running mcpivot: on or off, and with which secrets to leave out. While it is off it costs
-// nothing; while it is on, a thread of its own writes it.
+// The journal of a running mcpivot: on or off, and with which secrets to leave out. While it is off it
+// costs nothing; while it is on, its own thread writes it.
 //
 // One thread, the loop's.
 #pragma once

@@ -158,8 +158,9 @@ HttpLimits limits_here() {
   return limits;
 }
 
-// Each client has servers of its own, which are started when it first needs them, without our own secrets; it
-// may not build or restart them, nor read their output. What it activated is kept with its session.
+// Each client has its own servers, which are started when it first needs them, without mcpivot's own
+// secrets. It may not build or restart them, or read their output. Its activations are stored with its
+// session.
 void adapt(GatewayConfig& config, Sharing sharing) {
   for (ServerEntry& entry : config.servers) {
     entry.start = StartMode::lazy;

@@ -57,8 +57,8 @@ void LegacyFacade::subscribe_no_more(std::int64_t own) {
   listen_.want(std::move(wanted), listen_meta());
 }
 
-// A waiter is served by the first listen that was opened with what it wanted. One that has changed its mind
-// in the meantime needn't wait.
+// A waiting request is answered by the first listen that was opened with what it wanted. If its client has
+// changed its mind in the meantime, it needn't wait.
 void LegacyFacade::on_listening(const ListenFilter& asked, const ListenFilter& honoured, bool gap) {
   std::vector<std::string> lines;
   std::erase_if(waiters_, [&](const Waiter& waiter) {

@@ -140,7 +140,7 @@ class ModernCalls {
   std::int64_t find_state(std::string_view request_state) const;
   void refuse(std::int64_t id, int code, std::string_view why);
   void say(std::int64_t id, std::string_view answer);
-  // Whether messages of the server about this id are for nobody any more.
+  // Whether nobody waits for the server's messages about this id anymore.
   bool is_over(std::int64_t id) const;
 
   Bridge::Ends& ends_;

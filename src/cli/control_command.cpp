@@ -56,7 +56,7 @@ std::string details_of(ControlClient& client, const json::object& server) {
   return instances == nullptr ? text : text + instance_lines(instances->as_array());
 }
 
-// Flushes what was printed; false if nobody reads it any more.
+// Flushes the output; false if nobody reads it anymore.
 bool is_read() {
   return std::fflush(stdout) == 0;
 }

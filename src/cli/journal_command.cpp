@@ -165,7 +165,7 @@ int list(const JournalReader& reader, const JournalWish& wish, const std::string
   CallFilter filter = filter_of(wish);
   filter.text = text;
   filter.most = static_cast<std::size_t>(std::max(wish.lines, 1));
-  // What ends meanwhile is new.
+  // A call that ends in the meantime counts as new.
   JournalReader::Seen seen;
   if (wish.follow) {
     CallFilter none = filter;

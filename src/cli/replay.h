@@ -1,4 +1,4 @@
-// `mcpivot replay`: plays recorded calls against another build, and says what it answers otherwise.
+// `mcpivot replay`: plays recorded calls against another build, and reports which answers differ.
 //
 // Blocks. One thread.
 #pragma once

@@ -120,7 +120,7 @@ class Play final : private Trial::User {
     ask({});
   }
 
-  // `more`: members of a call that goes on.
+  // `more`: additional members of a call's next round.
   void ask(std::string_view more) {
     const RecordedCall& call = *outcome_.played[at_].call;
     const std::string params = fmt::format(R"({{"name":{},"arguments":{}{}}})", quote(call.tool),

@@ -1,6 +1,5 @@
 // Plays recorded calls against a server, in order and one at a time, and compares what it answers with what
-// was recorded. The server is asked as a client would; what it asks in turn is answered as the recorded
-// client did.
+// was recorded. mcpivot plays the client, and answers the server's questions as the recorded client did.
 //
 // One thread; run() has an event loop of its own.
 #pragma once

@@ -104,7 +104,7 @@ std::string why_without_tools(ControlClient& client, const std::string& server) 
   return {};
 }
 
-// The mcpivot that has such a server, or else the one that may have such a tool.
+// The mcpivot that has this server, or else the one that may have this tool.
 ControlClient one_with(ControlWish wish) {
   wish.server = wish.tool;
   if (look_around(wish).clients.empty()) wish.server.clear();

@@ -79,7 +79,7 @@ class FileReader {
                               member.key, container->key, line));
       }
     }
-    // Unless it is valid and given only once, we don't know how much is to be allowed.
+    // Unless it is valid and given only once, we don't know how much to allow.
     const auto given = std::ranges::count(settings.members, "pivot_call", &JsoncMember::key);
     if (given > 0) config_.gateway.pivot_call = CallThrough::off;
     std::vector<const JsoncMember*> unknown;

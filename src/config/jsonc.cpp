@@ -34,8 +34,8 @@ std::string_view meant_by(std::string_view word) {
   return {};
 }
 
-// Each function that reads something moves past it. False: error_ says why not, and the parser can't be used
-// any more.
+// Each function that reads something moves past it. False: error_ says why not, and the parser can't be
+// used again.
 class Parser {
  public:
   Parser(std::string_view text, const JsoncLimits& limits) : text_(text), limits_(limits) {}

@@ -305,7 +305,7 @@ void KeyReader::read_globs(const Key& key, const JsoncValue& value, const std::s
   *into.watching = !value.elements.empty();
 }
 
-// One with errors lets nobody in; nor does /mcp itself, if its profile can't be read.
+// A profile with errors lets nobody in, and neither does /mcp if its profile can't be read.
 void KeyReader::read_profiles(const Key& key, const JsoncValue& value, const std::string& where,
                               std::map<std::string, Profile>& into) {
   if (value.kind != Kind::object) {

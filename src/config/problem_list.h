@@ -31,7 +31,7 @@ class ProblemList {
   void warning(const JsoncPlace& place, const std::string& words) {
     add(Problem::Severity::warning, place, words);
   }
-  // So far; if there are more later, what was read in between has errors.
+  // So far; if the number grows, what was read in between has errors.
   std::size_t errors() const { return errors_; }
 
   // Whether more would only be counted, so that no text is needed.

@@ -97,8 +97,8 @@ class ControlSocket::Visitor final : public Link::Handler,
   void say(std::string_view line) { owner_.clients_.answer({.client = id_}, line); }
   void refuse(std::string_view line) { owner_.clients_.refuse({.client = id_}, line); }
 
-  // What it asked for goes on; the answers have nowhere to go, and the gateway must not keep a reference to
-  // us.
+  // Its requests keep running, but their answers have nowhere to go, and the gateway must not keep a
+  // reference to us.
   void leave() {
     if (left_) return;
     left_ = true;
@@ -328,7 +328,7 @@ ControlSocket::Seat& ControlSocket::seat() {
   return seat_.emplace(desk, ControlTools(world_, clients_, desk.fleet(), Compat::none));
 }
 
-// Ends what was started by hand.
+// Closes the terminals' own client, and with it the servers that were started for it.
 void ControlSocket::leave_seat() {
   if (gateway_ == nullptr || !seat_) return;
   const ClientId client = seat_->desk.client();

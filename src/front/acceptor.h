@@ -22,7 +22,7 @@ class Acceptor : public std::enable_shared_from_this<Acceptor> {
 
   Acceptor(boost::asio::io_context& loop, ListeningSocket socket, OnPeer on_peer);
   void start();
-  // No handler is called any more.
+  // No handler is called after that.
   void close();
 
   const std::string& address() const { return socket_.address; }

@@ -28,7 +28,7 @@ class AccessTokens {
  public:
   static constexpr std::size_t longest_issuer = 200;
 
-  // A token that is good.
+  // A valid token.
   struct Holder {
     std::string principal;  // issuer and subject; never a name that a line of --token-file could have
     std::vector<std::string> scopes;

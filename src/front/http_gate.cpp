@@ -26,7 +26,7 @@ constexpr milliseconds patience{100};   // for a server whose client is gone
 constexpr milliseconds save_pace{100};  // for saving sessions' settings
 // A client that disconnected during a call may come back for its answer, but not forever.
 constexpr milliseconds longest_absence{std::chrono::hours(1)};
-// A call that was begun with a good token may go on for so long after it has expired.
+// How long a call that began with a valid token may continue after the token has expired.
 constexpr std::chrono::seconds call_grace{std::chrono::minutes(10)};
 constexpr std::size_t many = 256;  // clients: worth returning their memory to the system
 constexpr std::string_view json_type = "Content-Type: application/json\r\n";
@@ -460,7 +460,7 @@ void HttpGate::drain(milliseconds time, std::function<void()> done) {
   Look{*this, until}();
 }
 
-// While the server still exists, so that everybody is told.
+// Do this while the server still exists, so that everybody gets an answer.
 void HttpGate::close() {
   draining_ = true;
   for (auto& [id, life] : lives_) save(life);

@@ -105,7 +105,7 @@ class HttpGate final : public HttpServer::Handler, public Crowd, private WebClie
                                       const std::string& profile) const;
   bool is_granted(const Visitor& who, const std::string& profile) const;
   std::expected<Visitor, Rejection> admit(const HttpAsk& ask) const;
-  // Why its head alone is enough to refuse a request, from somebody who may come in.
+  // Why a request is refused for its head alone, although its sender may come in.
   std::optional<HttpAnswer> unfit(const HttpAsk& ask, const Visitor& who) const;
   bool may_wait(std::size_t bytes) const;
   void take(ReplyId reply, const HttpAsk& ask, std::string body,

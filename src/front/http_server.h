@@ -77,7 +77,7 @@ class HttpServer {
 
   // No new connections are accepted. Idle ones are closed, the others once they have been answered.
   void stop_accepting();
-  // Ends everything now; unwritten output is lost. No handler is called any more.
+  // Ends everything now; unwritten output is lost. No handler is called after that.
   void close();
 
   // Those that count against the limit. One that has been answered and is being closed counts until the

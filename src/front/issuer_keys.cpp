@@ -32,7 +32,8 @@ void IssuerKeys::forget_if_too_old() {
 bool IssuerKeys::still_hold() {
   forget_if_too_old();
   const auto age = timers_.now() - fetched_;
-  // Once a fetch has failed, nobody else waits for it: the keys that are there go on until one works.
+  // Once a fetch has failed, nobody else waits for the next: the current keys stay in use until a fetch
+  // succeeds.
   return keys_ && !(age >= pace_.fresh && begin() && age >= pace_.stale && failures_ == 0);
 }
 

@@ -14,7 +14,7 @@ constexpr std::string_view well_known = "/.well-known/oauth-protected-resource";
 constexpr std::string_view own_endpoint = "/mcp";
 constexpr std::size_t longest_name = 128;
 
-// Others stand in no URL of ours.
+// No other names appear in our URLs.
 bool is_profile_name(std::string_view text) {
   return !text.empty() && text.size() <= longest_name && std::ranges::all_of(text, [](char c) {
     return is_digit(c) || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' || c == '-';

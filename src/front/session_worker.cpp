@@ -272,7 +272,7 @@ SessionWorker::Waiting SessionWorker::take(std::unordered_map<std::string, Waiti
   return taken;
 }
 
-// Nobody should wait for the next attempt: all who wait are told now.
+// Nobody should wait for the next attempt, so all waiting callers get the error now.
 void SessionWorker::failed(const std::string& words) {
   write_failed_ = true;
   again_ = Clock::now() + limits_.retry;

@@ -107,7 +107,7 @@ Backup backup_for(const SeenFile& seen, const Tracked& tracked) {
   return tracked.leads_back(seen.text) ? Backup::none : Backup::keep;
 }
 
-// Restores the file to what it was before us.
+// Restores the file as it was before mcpivot changed it.
 void restore(Plan& plan, const SeenFile& seen, const FileRecord& record) {
   plan.changes.push_back({seen, record.before, Backup::none});
   if (!record.before) plan.unmakes.push_back({seen.path, record.made_folder});

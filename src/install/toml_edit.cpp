@@ -71,8 +71,8 @@ class Table {
       places_;  // from a path to its index among its parent's members
 };
 
-// Each function that reads something moves past it. False: error_ says why not, and the parser can't be used
-// any more.
+// Each function that reads something moves past it. False: error_ says why not, and the parser can't be
+// used again.
 class Parser {
  public:
   explicit Parser(std::string_view text) : text_(text) {}

@@ -14,7 +14,7 @@ using What = JournalEntry::What;
 using Kind_ = JournalEntry::Kind;
 using Outcome = RecordedCall::Outcome;
 
-// What never gets an answer, because its client has gone, is forgotten in time.
+// Requests that are never answered, because their client has gone, are eventually forgotten.
 constexpr std::size_t most_open = 20'000;
 constexpr std::size_t most_questions = 10'000;
 
@@ -328,9 +328,9 @@ void CallBook::to_client(Reading& reading) {
                                : Outcome::ok);
 }
 
-// Between the eras, the server may have answered something else than the client's request: one that the
-// bridge sent with what the client had said, or one that was parked when the server asked. What it answers is
-// what was received last.
+// Between the eras, the server may have answered a different request from the client's: one that the bridge
+// sent with the client's answers, or one that was parked when the server asked. Its answer belongs to what
+// was received last.
 void CallBook::join_with_received(Open& open, Reading& reading) {
   if (open.row.received != 0 || received_server_.empty()) return;
   open.row.received = received_row_;

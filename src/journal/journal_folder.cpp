@@ -92,7 +92,7 @@ std::string new_session(const std::string& folder) {
   for (std::size_t digits = 4;; ++digits) {
     std::string session = random_text().substr(0, std::min<std::size_t>(digits, 32));
     const auto is_taken = [&](const File& file) { return file.name.session == session; };
-    // A name of digits alone would look like a call's number.
+    // A name of only digits would look like a call's number.
     if (!all_of(session, "0123456789") && std::ranges::none_of(files, is_taken)) return session;
     if (digits > 8) digits = 8;
   }

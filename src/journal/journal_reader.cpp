@@ -230,7 +230,7 @@ void JournalReader::note(const std::string& words) const {
 
 std::expected<std::vector<RecordedCall>, std::string> JournalReader::calls(const CallFilter& filter) const {
   std::map<std::pair<std::string, std::int64_t>, FoundCall> found;
-  // The newest file first: one that was written before the oldest call that is wanted has none of them.
+  // The newest file first: a file that ends before the oldest call that is wanted contains none.
   for (const std::string& file : files_ | std::views::reverse) {
     if (filter.most > 0 && found.size() >= filter.most && written(file) < nth_newest(found, filter.most))
       continue;

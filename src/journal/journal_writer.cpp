@@ -142,7 +142,7 @@ void JournalWriter::end_with_gap() {
   write(book_.rows());
 }
 
-// Sleeps while there is nothing, and then a moment longer, so that what comes together is written together.
+// Sleeps while there is nothing to write, and then a moment longer, so that bursts are written together.
 bool JournalWriter::rest() {
   Lock lock(mutex_);
   while (!closing_ && queue_.sleep()) {
@@ -173,7 +173,8 @@ void JournalWriter::take_some() {
   write(book_.rows());
 }
 
-// A file of our own that is damaged, or gone, is left alone, and another one begun. Everything else may pass.
+// If our own file is damaged or gone, it is left alone and another one is started. Other errors may be
+// temporary.
 void JournalWriter::write(JournalRows rows) {
   if (rows.empty()) return;
   while (true) {
@@ -258,7 +259,7 @@ bool JournalWriter::wait_to_retry() {
   return true;
 }
 
-// With the lock, so that nothing is told once close() has begun: the loop may be gone then.
+// Under the lock, so that nothing is reported once close() has begun: the loop may be gone then.
 void JournalWriter::say(const std::string& words) {
   const Lock lock(mutex_);
   if (!closing_) tell_(words);

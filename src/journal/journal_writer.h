@@ -53,7 +53,7 @@ class JournalWriter : public std::enable_shared_from_this<JournalWriter> {
   const std::string& session() const { return session_; }
 
   // Writes what waits, and ends; false: not all of it, in that time. A thread that doesn't come back from the
-  // disk is left behind. Nothing is told any more.
+  // disk is left behind. Nothing is reported after that.
   bool close(std::chrono::milliseconds longest);
   // The same, without waiting for it.
   void close_soon(std::chrono::milliseconds longest);

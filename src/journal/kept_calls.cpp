@@ -31,7 +31,7 @@ constexpr std::size_t around = 5;     // { calls [ { asked [ {
 
 void write(const json::value& value, std::size_t indent, std::size_t before, std::string& out);
 
-// `before`: how much stands on the line already.
+// `before`: how many characters are on the line already.
 template <class Each>
 void write_all(char open, char close, std::size_t indent, std::string& out, Each&& each) {
   out += open;

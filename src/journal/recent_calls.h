@@ -19,7 +19,7 @@ class RecentCalls {
  public:
   // Secrets are gone from both texts.
   void add(const CallRow& call, std::string_view request, std::string_view answer);
-  // Of this client alone, the newest last.
+  // Only this client's, the newest last.
   std::vector<std::string> last(std::uint64_t client, std::size_t most) const;
 
  private:

@@ -176,7 +176,7 @@ void each_of(std::string_view object, Take&& take) {
 
 }  // namespace
 
-// A modern server asks by an answer of `input_required`; the client calls again, with what it was asked for.
+// A modern server asks by answering `input_required`; the client calls again with its answers.
 void RecordedSession::add_rounds(FoundCall& found, std::string_view params, int rounds) {
   const std::string_view responses = find_member(params, "inputResponses");
   if (responses.empty()) return;

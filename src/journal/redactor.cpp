@@ -423,7 +423,7 @@ Redactor::Redactor(std::vector<Secret> secrets, const std::vector<std::string>& 
 
 namespace {
 
-// Everything in one text that has to go; where it is escaped, what that stands for is looked at.
+// Finds every secret in one text; escaped text is decoded first.
 template <class Look>
 void look_deeply(std::string_view raw, const Look& look, int depth, std::vector<Find>& finds) {
   if (depth == 0 || raw.find('\\') == npos) return look(raw, finds);

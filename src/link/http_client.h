@@ -43,7 +43,7 @@ struct HttpFailure {
   std::string text;
 };
 
-// Is told what becomes of a request. on_done() or on_failed() is the last call.
+// Learns the outcome of a request. on_done() or on_failed() is the last call.
 class HttpExchange {
  public:
   virtual ~HttpExchange() = default;
@@ -87,7 +87,7 @@ class HttpClient {
   std::size_t waiting_bytes() const { return waiting_bytes_; }
   std::size_t connections() const { return connections_.size(); }
   const HttpDialer& dialer() const { return *dialer_; }
-  // Ends everything; nobody is called any more.
+  // Ends everything; no callback follows.
   void close();
 
  private:

@@ -323,7 +323,7 @@ bool HttpLink::Call::is_own(std::string_view id) const {
   return number != 0 ? own_id(id) == number : same_id(id, outgoing_.id);
 }
 
-// An error that concerns this request alone.
+// An error that only concerns this request.
 void HttpLink::Call::on_refused() {
   const std::string_view body = body_ ? std::string_view(body_->data(), body_size_) : std::string_view(text_);
   if (head_.status == 401 || head_.status == 403)

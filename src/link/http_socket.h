@@ -31,7 +31,7 @@ class HttpSocket {
   virtual void write(std::string_view bytes, OnBytes on_bytes) = 0;  // all of them
   // Whether the peer has closed it.
   virtual bool closed_by_peer() = 0;
-  // Nobody is called any more.
+  // No callback follows.
   virtual void close() = 0;
 };
 

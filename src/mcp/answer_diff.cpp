@@ -124,7 +124,7 @@ class Comparison {
     }
   }
 
-  // What was put in or taken out is told as such, if all before and behind it is the same.
+  // Insertions and deletions are reported as such if everything before and after them is the same.
   void compare_elements(const json::array& before, const json::array& after) {
     const std::size_t shorter = std::min(before.size(), after.size());
     std::size_t head = 0;

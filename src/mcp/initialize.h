@@ -24,8 +24,8 @@ std::string own_hello();
 // The result with this version, as JSON text.
 std::string with_version(std::string_view initialize_result, std::string_view version);
 
-// The answer to a client's `initialize` in our own name: for several servers, or for one that couldn't be
-// started, or not in time.
+// mcpivot's own answer to a client's `initialize`: for several servers, or for one that couldn't be
+// started, at least not in time.
 std::string gateway_initialize_result(std::string_view client_params, std::string_view instructions);
 
 // The same for `server/discover`: the server's own result, or one in our own name. `modern`: whether the

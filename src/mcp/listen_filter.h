@@ -35,7 +35,7 @@ std::string text_of(const ListenFilter& filter);
 // The lists whose changes a server with these capabilities announces.
 ListenFilter announced_lists(std::string_view capabilities);
 
-// The first message of a listen: what it will be told about. Ids are JSON text.
+// The first message of a listen: what will be reported. Ids are JSON text.
 std::string listen_acknowledged(std::string_view id, const ListenFilter& honoured);
 // The `_meta` member of a message that belongs to a listen.
 std::string subscription_meta(std::string_view id);

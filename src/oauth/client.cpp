@@ -72,7 +72,7 @@ FetchRequest token_request(const OauthClient& client, const IssuerMetadata& issu
   return request;
 }
 
-// A token goes into a header: what can't be there is none.
+// A token goes into a header: text that can't be in a header isn't a token.
 bool is_token(std::string_view text) {
   return !text.empty() && text.size() <= longest_token &&
          std::ranges::all_of(text, [](unsigned char c) { return c > ' ' && c < 0x7f; });

@@ -57,7 +57,7 @@ class Fetcher::Fetch final : public HttpExchange, public std::enable_shared_from
                   shared_from_this());
   }
 
-  // Nobody is called any more.
+  // No callback follows.
   void close() {
     then_ = nullptr;
     ended_ = true;

@@ -62,7 +62,7 @@ class Fetcher {
 
   // Any status but a redirect is an answer.
   void fetch(FetchRequest request, Then then);
-  // Ends everything; nobody is called any more.
+  // Ends everything; no callback follows.
   void close();
 
  private:

@@ -20,7 +20,7 @@ using FormFields = std::vector<std::pair<std::string, std::string>>;
 // "a=1&b=2"
 std::string form_text(const FormFields& fields);
 
-// Decoded, in their order. What is malformed in it is taken as it stands.
+// Decoded, in their order. Malformed escapes are kept unchanged.
 FormFields parse_form(std::string_view text);
 
 // The value of a field that is there exactly once: with two of them, two readers may not mean the same.

@@ -14,7 +14,7 @@ namespace mcpivot {
 
 class JsonObject {
  public:
-  // Nothing: it isn't an object, or not one that can be read in one way only.
+  // Nothing: it isn't an object, or it can be read in more than one way.
   static std::optional<JsonObject> read(std::string_view json);
 
   bool has(std::string_view key) const { return members_.contains(key); }

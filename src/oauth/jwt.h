@@ -45,7 +45,7 @@ struct Jwt {
   std::optional<std::chrono::sys_seconds> issued{};
 };
 
-// The error says what is wrong with it, in words that may stand in a header, and with nothing of it.
+// The error says what is wrong with the token, in words that fit into a header and quote nothing of it.
 std::expected<Jwt, std::string_view> read_jwt(std::string_view token);
 
 struct JwtRules {

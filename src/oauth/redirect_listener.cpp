@@ -182,7 +182,7 @@ class RedirectListener::Acceptor : public std::enable_shared_from_this<Acceptor>
     });
   }
 
-  // When there are too many, the one that has been idle for longest has to go.
+  // When there are too many, the one that has been idle longest is closed.
   void take(tcp::socket socket) {
     std::erase_if(visits_, [](const std::weak_ptr<Visit>& visit) { return visit.expired(); });
     if (visits_.size() >= most_connections) {

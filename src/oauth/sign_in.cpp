@@ -17,11 +17,11 @@ namespace {
 
 // Each of them is an authorization by the user.
 constexpr int most_step_ups = 3;
-// A token that is about to expire is none.
+// A token that is about to expire counts as expired.
 constexpr std::int64_t leeway = 10;
 constexpr std::int64_t longest_back_off = 60;
 
-// The same for each run, so that what an issuer knows of it stays true.
+// The same in each run, so that it keeps matching the issuer's registration.
 std::uint16_t usual_port(const Url& server) {
   const std::string hash = sha256(server.text()).substr(0, 8);
   unsigned number = 0;
@@ -114,7 +114,8 @@ bool SignIn::satisfies(const SignInRecord& record) const {
 void SignIn::on_wanted(const Wanted& event) {
   if (state_ != State::idle) return;  // everyone who wants it waits for the same end
   wanted_ = event;
-  // What there is doesn't satisfy a user who wants to sign in; what another process gets meanwhile does.
+  // The current token doesn't satisfy a user who wants to sign in; a token that another process gets in the
+  // meantime does.
   if (event.login) wanted_.rejected = record_.tokens.access;
   if (satisfies(record_)) return do_(Succeed{});
   if (now_ < not_before_ && !event.login) return do_(last_failure_);
@@ -224,7 +225,7 @@ void SignIn::on_issuer(const Fetched& event) {
   const bool is_document =
       event.outcome && event.outcome->ok() && event.outcome->body.find('{') != std::string::npos;
   if (!is_document) {
-    // Somebody who points us to where we don't go is told so.
+    // If mcpivot may not connect to the address that the server named, the user learns why.
     if (!event.outcome && places_.size() == 1 && !issuer_guessed_) return fail(event.outcome.error());
     places_.erase(places_.begin());
     return next_place();

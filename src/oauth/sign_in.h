@@ -106,7 +106,7 @@ class SignIn {
   struct Save {
     SignInRecord record;
   };
-  // Who came back is told this.
+  // The text of the page that the browser shows.
   struct Reply {
     bool ok;
     std::string text;

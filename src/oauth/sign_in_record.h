@@ -56,7 +56,7 @@ class SignInStore {
   void end_turn();
   bool has_turn() const { return lock_.descriptor() >= 0; }
   void announce(const PendingSignIn& pending);
-  // What the one who has the turn announced.
+  // What the holder of the lock announced.
   std::optional<PendingSignIn> announced() const;
 
   const std::string& path() const { return path_; }

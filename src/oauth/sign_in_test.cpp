@@ -272,7 +272,7 @@ TEST_F(SigningIn, no_token_travels_in_the_clear) {
   turn({.server = "http://a.example/mcp"});
   EXPECT_THAT(failure(), HasSubstr("http://a.example/mcp isn't an https:// address"));
   EXPECT_FALSE(did<SignIn::Fetch>());
-  // One that says nothing of OAuth speaks for itself.
+  // Without a challenge, the server's own address counts.
   machine_ = SignIn(config, secrets());
   happens(SignIn::Wanted{});
   turn({.server = "http://a.example/mcp"});
@@ -302,7 +302,7 @@ TEST_F(SigningIn, more_scope_is_asked_for_together_with_what_there_was) {
   happens(SignIn::Redirected{{{"code", "abc"}, {"state", state_text()}}});
   answer(tokens);
   EXPECT_EQ(machine_.record().asked, (Scopes{"r", "w"}));
-  // It wants what was asked for already: the user can't help that.
+  // The server wants a scope that was already requested, which the user can't change.
   happens(SignIn::Wanted{.challenge = wanted.challenge, .rejected = "t9"});
   turn(machine_.record());
   EXPECT_THAT(failure(), HasSubstr("scope w"));

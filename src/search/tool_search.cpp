@@ -295,8 +295,8 @@ class ToolSearch::Search {
     return all > 0 ? said / all : 0;
   }
 
-  // Whether it does what was asked for. A tool that deletes isn't wanted unless the query says so, nor one
-  // that makes or changes something when only a question was asked.
+  // Whether the tool does what the query asks for. A tool that deletes isn't wanted unless the query says so,
+  // nor one that makes or changes something when only a question was asked.
   double right_action(const Tool& tool) const {
     if (tool.does == Action::unknown || tool.does == wanted_action_) return 1;
     const auto meant = meant_.find(tool.verb);

@@ -29,8 +29,7 @@ bool is_comparable(const RecordedCall& call) {
          !call.answer.empty() && call.method == "tools/call";
 }
 
-// When a file was saved, its calls were as good as made: what was accepted before that doesn't count any
-// more.
+// A saved file counts as new calls: whatever was accepted before it was saved no longer counts.
 std::chrono::system_clock::time_point saved(const std::string& file) {
   struct stat found{};
   if (::stat(file.c_str(), &found) != 0) return {};

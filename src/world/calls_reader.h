@@ -13,7 +13,7 @@
 
 namespace mcpivot {
 
-// What such a thread does. Blocks.
+// The work of such a thread. Blocks.
 CallsToCheck read_calls_to_check(const ServerConfig& config);
 
 class CallsReader {
@@ -24,7 +24,7 @@ class CallsReader {
   CallsReader(const CallsReader&) = delete;
   CallsReader& operator=(const CallsReader&) = delete;
 
-  // Nobody is called any more when it is gone.
+  // Once it is destroyed, no callback follows.
   void read(const ServerConfig& config, std::function<void(CallsToCheck)> then);
 
  private:

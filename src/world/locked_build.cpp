@@ -118,7 +118,7 @@ void LockedBuild::run() {
     const auto self = weak.lock();
     if (!self) return;
     const Result ours{.ok = result.ok, .how = result.how, .took = result.took, .output = result.output};
-    // One that was stopped, or killed, says nothing about the sources.
+    // A build that was stopped or killed says nothing about the sources.
     if (result.how.starts_with("exited ")) self->leave_result(ours);
     self->lock_.release();
     self->finish(ours);

@@ -66,7 +66,7 @@ std::string ProcessBackend::where() const {
 
 void ProcessBackend::on_link_broken(std::string_view why) {
   if (ending_ || !process_->running()) return;
-  // It can't be asked anything any more. Usually it is about to exit, and we will know how in a moment.
+  // It can't take requests anymore. Usually it is about to exit, and we will know how in a moment.
   log_debug("{}: it stopped reading: {}", name_, why);
   process_->end(useless_server_patience);
 }

@@ -5,7 +5,7 @@
 namespace chaos {
 namespace {
 
-// Whatever mcpivot may do in between: wait for a start, ask again, wait for the answer.
+// Includes everything mcpivot may do in between: wait for a start, retry, wait for the answer.
 const long patience =
     limits::queue + limits::call + limits::start + (harness::is_instrumented() ? 20'000 : 6'000);
 
@@ -81,7 +81,7 @@ std::string Client::request(Request request, const std::string& method, const st
   const std::string server = request.server;
   const std::string expect = request.expect;
   oracle_.sent(std::move(request));
-  // A modern request always says who asks; a tool call has done so already.
+  // A modern request always says who asks; a tool call already does.
   std::string all = params;
   if (modern_ && params.find("\"_meta\"") == std::string::npos)
     all = params.empty() ? "{" + meta("") + "}" : "{" + meta("") + "," + params.substr(1);
@@ -103,7 +103,7 @@ std::string Client::meta(const std::string& more) const {
          (more.empty() ? "" : "," + more) + "}";
 }
 
-// The arguments stand last, as the mirror wants them.
+// The arguments come last, as the mirror tool requires.
 std::string Client::call(Request request, const std::string& tool, const std::string& arguments,
                          bool with_progress) {
   request.id = next_id();
@@ -120,7 +120,7 @@ std::string Client::call(const std::string& what, const std::string& server, con
   return call(std::move(request), tool, arguments);
 }
 
-// Behind the cancellation goes a ping: whatever comes after its answer, mcpivot knew.
+// A ping follows the cancellation: once it is answered, mcpivot has seen the cancellation.
 void Client::cancel_later(const std::string& id, long milliseconds) {
   world_.after(milliseconds, [this, id] {
     if (oracle_.was_answered(id)) return;
@@ -198,7 +198,7 @@ void Client::make(const Action& action) {
     cancel_later(id, number % 700);
   } else if (what == "ask") {
     if (!is_modern(server)) made.token = token;  // a modern one executes each round
-    // The answer to its last question: of those before, a server that was restarted knows nothing.
+    // Only the answer to its last question: a server that was restarted doesn't know the earlier ones.
     made.expect = number % 3 == 1 ? "accept" : "roots";
     made.id = next_id();
     const bool through = server == "gamma";  // it isn't active

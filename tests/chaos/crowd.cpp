@@ -1,9 +1,9 @@
 // Fifty clients of both eras work through `mcpivot serve` at once, while their servers are killed and
-// replaced, and mcpivot itself is: is everybody answered, does every session go on, and does nobody ever see
-// what is another one's? Whatever a client says has a canary in it, and all that it hears is searched for
-// others'.
+// replaced, and mcpivot itself is killed and restarted. Is everybody answered, does every session continue,
+// and does no client ever see another's data? Everything a client says contains its canary, and everything
+// it receives is searched for the canaries of others.
 //
-// Each client is a thread with a session of its own; the main thread breaks things.
+// Each client is a thread with its own session; the main thread breaks things.
 #include <algorithm>
 #include <array>
 #include <atomic>
@@ -43,7 +43,7 @@ const std::vector<std::string> servers = {"own", "fresh", "common", "round"};
 
 const std::vector<std::string> clients_own = {"own", "fresh"};
 
-// What went wrong, and how often what went well.
+// The failures, and how often each thing worked.
 class Book {
  public:
   void wrong(const std::string& what) {
@@ -109,7 +109,7 @@ class Guest {
   std::string canary() const { return "canary-" + std::to_string(number_) + "-"; }
   unsigned draw(unsigned below) { return static_cast<unsigned>(chance_() % below); }
 
-  // Whatever is thrown must have to do with an mcpivot that was not there.
+  // Every exception must come from an mcpivot that was down at that time.
   template <class Do>
   void attempt(const char* what, Do&& thing) {
     const int epoch = uptime_.epoch();
@@ -141,7 +141,7 @@ class Guest {
     book_.count("sessions begun");
   }
 
-  // The answer, with all that its server asks on the way answered. Nothing: 503, and to be tried again later.
+  // The answer, after answering everything the server asks on the way. Nothing: a 503, to be retried later.
   std::optional<json::object> call(const std::string& tool, const json::object& arguments) {
     come();
     json::object params = {
@@ -470,7 +470,7 @@ class Site {
     }
   }
 
-  // Everybody has left: nothing of theirs stays.
+  // Everybody has left, and nothing of theirs remains.
   void end() {
     const bool none_left = wait_until(
         [&] {

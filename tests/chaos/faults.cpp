@@ -206,7 +206,7 @@ long Tormentor::build(const Action& action) {
   return 500;
 }
 
-// One build at a time: who asks while one goes on is given its outcome.
+// One build at a time: those who ask while one runs get its outcome.
 long Tormentor::break_build(const Action& action) {
   if (builds(action.target)) return -1;
   world_.write_file("broken-" + action.target, "");
@@ -339,7 +339,8 @@ long Tormentor::change_kind(const Action& action) {
   return 1500;
 }
 
-// It was put into the file before, is killed so that calls wait for its next start, and is gone then.
+// The server was added to the file before; it is killed so that calls wait for its next start, and then
+// removed.
 long Tormentor::remove_server(const Action& action) {
   const std::string& server = action.target;
   world_.extra_server = true;

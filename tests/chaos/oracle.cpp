@@ -75,7 +75,7 @@ std::string Oracle::received(const std::string& line, long now) {
   boost::system::error_code failed;
   const json::value parsed = json::parse(line, failed);
   if (failed || !parsed.is_object()) {
-    violate(Promise::connection, now, "what came is no message: " + shortened(line, 200));
+    violate(Promise::connection, now, "a line from mcpivot isn't a message: " + shortened(line, 200));
     return {};
   }
   const json::object& message = parsed.get_object();
@@ -118,7 +118,7 @@ void Oracle::notified(const json::object& message, const std::string& line, long
     violate(Promise::connection, now, "news that nobody listens for: " + shortened(line, 200));
 }
 
-// What every answer to a modern client has to say of itself; and one that requires input is only a step.
+// What every answer to a modern client must contain. One that requires input is only a step.
 void Oracle::judge_modern(const Request& request, const json::object& message, long now) {
   const json::value* result = message.if_contains("result");
   if (result == nullptr) return;

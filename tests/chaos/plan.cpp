@@ -37,7 +37,7 @@ class Dice {
 };
 
 constexpr long between_faults = 220;  // on average
-// Without some calm the servers would only ever be on their way back.
+// Without some calm, the servers would never be up.
 constexpr long storm = 6'000;
 constexpr long calm = 2'500;
 

@@ -35,7 +35,7 @@ std::string quoted(const std::string& text) {
   return "\"" + text + "\"";
 }
 
-// A user of its own who may mount what nobody else sees; root needs only the second half.
+// A user namespace, and in it a mount namespace that nobody else sees; root needs only the second.
 std::string leave_the_namespace() {
   const std::string user = std::to_string(getuid());
   const std::string group = std::to_string(getgid());
@@ -284,7 +284,7 @@ std::vector<pid_t> World::leftovers() const {
 
 void World::heal() {
   terminals_.clear();
-  // What was to end later ends now: a server that was made deaf would stay so.
+  // Faults that would end later end now: otherwise a server that stopped reading would never read again.
   for (const auto& [at, deed] : std::exchange(deeds_, {})) deed();
   free_descriptors();
   empty_disk();

@@ -41,7 +41,7 @@ Actor::Actor(Body& body, Script& script, Ledger& ledger, Birth birth, bool is_cl
       tongue_(is_cli ? Tongue() : script.tongue),
       is_cli_(is_cli),
       generation_(generation) {
-  // What a CLI's schema command does wrong, its client sees as a refusal; it has a time limit of its own.
+  // The client of a CLI sees a failed schema command as a refusal; that command has its own time limit.
   if (is_cli_ && birth_ != Birth::slow && birth_ != Birth::good) birth_ = Birth::rejects;
 }
 
@@ -122,8 +122,7 @@ void Actor::withdraw(const std::string& id, std::string_view why) {
   body_.say(mcpivot::cancellation(id, why));
 }
 
-// Nobody wants this call any more, nor the task that it may have begun just now, nor what it asked the
-// client.
+// Nobody wants this call anymore, nor a task that it may just have begun, nor its questions to the client.
 void Actor::stop(const std::string& id) {
   open_.erase(id);
   listens_.erase(id);
@@ -270,7 +269,7 @@ void Actor::call(const Message& message) {
             .structured = string_value(message.text(message.name)) == "shaped",
             .began = {}};
   if (const int kind = number_in(arguments, "check", -1); kind >= 0) return check(call, kind);
-  // What a client calls, and not what is made again before it serves.
+  // Only calls that a client makes, not those that are replayed before it serves.
   if (held_ == script_.deaths && call.tool != "again")
     ledger_.wrong(script_.name, "is held back, and was called: " + std::string(message.raw));
   if (!call.canary.empty()) canary_ = call.canary;
@@ -302,7 +301,7 @@ void Actor::call(const Message& message) {
     ledger_.wrong(script_.name, fmt::format("is shared, and has {} calls of one client to work on", theirs));
   if (is_modern() && resume(call, message)) return;
   ledger_.executed(call.number, script_.name);
-  // A server may not survive what it is told again, though it did the first time.
+  // A replayed call may kill a server that survived it the first time.
   if (call.tool == "again" && call.how == "die-after")
     call.how = script_.again.insert(call.number).second ? "" : "die";
   if (call.how == "deaf") body_.stop_reading(Millis(call.after));
@@ -424,7 +423,7 @@ void Actor::ask(const Call& call) {
   put(std::to_string(id), method,
       fmt::format(R"({{"n":{},"key":"{}","of":"{}","canary":"{}","_meta":{{"progressToken":"t{}"}}}})",
                   call.number, id, shared_ ? "shared" : "one", call.canary, id));
-  if (call.number % 8 == 7) {  // it thinks better of it
+  if (call.number % 8 == 7) {  // it changes its mind
     withdraw(std::to_string(id), "never mind");
     asking_.erase(id);
     finish(call);

@@ -2,10 +2,10 @@
 // arguments say ({"do":"die","after":5}): answer, fail, hang, die, talk nonsense, ask back, flood, change its
 // tools, begin a task.
 //
-// It takes the era of its first message for good, as servers with the official SDK do. What it does in the
-// modern one is in actor_modern.cpp.
+// It keeps the era of its first message, as servers with the official SDK do. actor_modern.cpp has what it
+// does in the modern era.
 //
-// It knows nothing of what it lives in: that is its body, which must outlive it.
+// It doesn't know its surroundings, only its Body, which must outlive it.
 #pragma once
 
 #include <functional>
@@ -29,7 +29,7 @@ class Actor {
   class Body {
    public:
     virtual ~Body() = default;
-    // Of all processes and sessions that there ever were.
+    // Counts all processes and sessions so far.
     virtual int number() const = 0;
     virtual void say(std::string line) = 0;
     // Nothing happens if it is dead by then.
@@ -38,20 +38,21 @@ class Actor {
     virtual bool can_exit() const = 0;  // a daemon doesn't end with one of its sessions
     virtual void stop_reading(Millis time) = 0;
     virtual std::size_t longest_message() const = 0;
-    // One of the requests that it was sent will have no answer, though it goes on (daemons alone).
+    // One of its requests will never be answered, although it keeps running (only daemons).
     virtual void lose(const std::string& id, bool reached) = 0;
-    // A call of a CLI is a run of its program, which ends by a limit of its own.
+    // A call of a CLI is a run of its program, with its own time limit.
     virtual Millis limit_of_calls() const = 0;
     virtual mcpivot::Clock::Time now() const = 0;
-    // Its clients are several: what it lists then depends on who uses it.
+    // It has several clients, so what it lists depends on who asks.
     virtual bool for_many() const = 0;
-    // Whether it is the process that serves; another one is; and one that answers otherwise is held back.
+    // Whether this process serves; whether another one does; and whether a build with other answers is held
+    // back.
     virtual bool serves() const = 0;
     virtual bool another_serves() const = 0;
     virtual bool gates() const = 0;
   };
 
-  // `is_cli`: it has tools alone, and what a call does ends that call alone.
+  // `is_cli`: it only has tools, and what a call does ends only that call.
   Actor(Body& body, Script& script, Ledger& ledger, Birth birth, bool is_cli, int generation);
   void start();
 
@@ -70,12 +71,12 @@ class Actor {
   const std::string& canary() const { return canary_; }
   // The era of its first message; nothing: there was none that it understood.
   std::optional<mcpivot::Era> era() const { return era_; }
-  // Whether it ended, or said no, because of the era.
+  // Whether it ended or rejected the handshake because of the era.
   bool refused_era() const { return refused_era_; }
   // Its listens: those that it has acknowledged and not ended; and whether it has been good to all of them.
   std::size_t listens() const { return listens_.size(); }
   bool hears_listens() const { return tongue_.listening == Tongue::Listening::good && !was_rude_; }
-  // Questions of its own that have no answer and were not taken back.
+  // Its questions that are neither answered nor withdrawn.
   std::size_t questions() const { return questions_.size(); }
   int revision() const { return script_.revision; }
 
@@ -116,7 +117,7 @@ class Actor {
   void flood(const Call& call);
   void ask(const Call& call);
   void change_tools();
-  // A question of its own.
+  // One of its own questions.
   void put(const std::string& id, std::string_view method, std::string_view params);
   void withdraw(const std::string& id, std::string_view why);
   // To every client that wants to hear it, in that client's era.
@@ -129,7 +130,7 @@ class Actor {
   void discover(const mcpivot::Message& message);
   void listen(const mcpivot::Message& message);
   void acknowledge(Listen& listen);
-  // The call is answered with what it takes to go on.
+  // The call is answered with `input_required`.
   void require_input(const Call& call, int round, const std::set<std::string>& missing);
   // It was called again with that; false: it wasn't.
   bool resume(const Call& call, const mcpivot::Message& message);

@@ -1,5 +1,5 @@
-// What a simulated server does in the modern era: it asks by its answers, tells of changes to those who
-// listen, and wants every request to say who asks. And how it takes the era of its first message.
+// What a simulated server does in the modern era: it asks in its answers, reports changes to clients that
+// listen, and requires every request to say who asks. And how it takes on the era of its first message.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -43,7 +43,7 @@ std::string with_subscription(std::string_view id, std::string_view params) {
                      params.empty() || params == "{}" ? "" : ",", params.empty() ? "}" : params.substr(1));
 }
 
-// The last of these is none that such a client has, and only rude servers ask for it.
+// No such client has the last of these, and only rude servers ask for it.
 std::string method_for(const std::string& capabilities, int number, bool rude) {
   static constexpr auto all =
       std::to_array<std::pair<const char*, const char*>>({{"elicitation/create", "elicitation"},
@@ -177,7 +177,7 @@ void Actor::announce(std::string_view method, std::string_view params) {
 
 // --- rounds
 
-// Some ask once, some several times, some for nothing but that they be called again.
+// Some ask once, some several times, and some only ask to be called again.
 void Actor::require_input(const Call& call, int round, const std::set<std::string>& missing) {
   if (!open_.contains(call.id)) return;
   const bool only_state = call.number % 5 == 1;

@@ -82,7 +82,7 @@ void Bookkeeper::told(const Seen& seen) {
   }
   const std::string line = seen.line();
   const auto made = mcpivot::read_message(line);
-  if (!made) return wrong(seen, "was made by us and is no message");
+  if (!made) return wrong(seen, "was made by mcpivot and isn't a message");
   if (made->is_answer() && made->id) answered(seen, *made);
 }
 
@@ -98,7 +98,7 @@ void Bookkeeper::answered(const Seen& seen, const Message& answer) {
       wrong(seen, fmt::format("answers {}, under another id or to another client", asked.second));
   }
   const auto open = open_.find(asked);
-  // What we could not read has an error for an answer, and was never a request.
+  // A line that couldn't be read is answered with an error, and never counted as a request.
   if (open == open_.end() && seen.what == What::refused) return;
   if (open == open_.end()) return wrong(seen, "answers what is not open");
   ++ended_[asked];

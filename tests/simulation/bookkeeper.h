@@ -22,13 +22,13 @@ class Bookkeeper final : public mcpivot::Observer {
   explicit Bookkeeper(Oracle& oracle) : oracle_(oracle) {}
 
   void saw(const mcpivot::Seen& seen) override;
-  // Nobody waits for what it asked any more.
+  // Nobody waits for this client's requests anymore.
   void gone(mcpivot::ClientId client);
-  // All that was asked must have ended by now.
+  // Every request must have ended by now.
   void judge_rest();
 
   using Asked = std::pair<mcpivot::ClientId, std::string>;  // by whom, under which id
-  // How often a request of that id has ended, by an answer or because it was taken back.
+  // How often a request with that id has ended, because it was answered or cancelled.
   const std::map<Asked, int>& ended() const { return ended_; }
   bool is_gone(mcpivot::ClientId client) const { return gone_.contains(client); }
 

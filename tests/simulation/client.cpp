@@ -19,10 +19,10 @@ using mcpivot::request_line;
 
 namespace {
 
-// A client that shakes hands is told after 10 s what is wrong.
+// A client that sends `initialize` learns after 10 s what went wrong.
 constexpr Millis longest_handshake{10'500};
-// A call waits 2 s at most and takes 2.5 s at most, and that for each of the six times that one to a daemon
-// may be made.
+// A call waits at most 2 s and takes at most 2.5 s, each of the six times that a call of a daemon may be
+// tried.
 constexpr Millis longest_call{35'000};
 // What isn't known after 2 s is not waited for.
 constexpr Millis longest_discover{2'500};
@@ -32,7 +32,7 @@ constexpr std::size_t most_unread = 1'600'000;
 // With the log messages that such a client didn't ask for, which stand with its servers' stderr.
 constexpr std::size_t most_unread_modern = 100'000'000;
 
-// Whether a server does something about such a call by itself: some it never answers, or when others let it.
+// Whether a server answers such a call by itself: some it never answers, or only when others let it.
 bool is_prompt(const std::string& arguments) {
   for (const char* never : {"\"hang\"", "\"lose\"", "\"ask\"", "\"deaf\""})
     if (arguments.find(never) != std::string::npos) return false;
@@ -130,7 +130,7 @@ void Client::ask(int number, const std::string& method, const std::string& param
   wire_->say(request_line(Oracle::spelled(number), method, params));
 }
 
-// The name under which it has seen the tool; else one that it might have heard of.
+// The name under which it has seen the tool, or one that it could have heard of.
 std::string Client::name_for(const std::string& server, const std::string& tool, int number,
                              bool& sure) const {
   std::string prefixed = fmt::format("{}__{}", server, tool);
@@ -294,7 +294,7 @@ void Client::learn_names(const Message& message) {
     at += key.size();
     names_.emplace(result.substr(at, result.find('"', at) - at));
   }
-  // Of changes; and what one that mixes eras asks may be refused.
+  // It learns of changes; and requests of a client that mixes eras may be refused.
   const bool is_told =
       speech_ == Speech::legacy ? ready_ : speech_ == Speech::modern && !tool_listens_.empty();
   if (listed_ && check_ != 0 && id == Oracle::spelled(check_)) list_differs_ = names_ != before;
@@ -336,7 +336,7 @@ void Client::vanish(std::function<void()> when_known) {
   oracle_.gone(seat_.who);
   when_known_ = std::move(when_known);
   wire_->leave();
-  // mcpivot learns of it also while it does not listen: nobody reads what it writes.
+  // mcpivot notices that even while it reads nothing, because nobody reads what it writes.
   time_.later(Millis(5), [this, weak = std::weak_ptr(wire_)] {
     if (!weak.expired()) emptied();
   });

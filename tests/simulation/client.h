@@ -1,6 +1,6 @@
 // A simulated AI client: it asks what the plan says, answers what servers ask it, fetches a list again when
-// it is told that it changed, and tells the oracle all that it hears. Some are of the legacy era, some of the
-// modern one, some of both, and some mix them.
+// it is told that it changed, and reports everything it receives to the oracle. Some are legacy clients,
+// some are modern, some support both eras, and some mix them.
 //
 // What it does about answers that require input is in client_modern.cpp.
 #pragma once
@@ -18,7 +18,7 @@
 
 namespace simulation {
 
-// The numbers of requests that a client makes by itself begin here.
+// Numbers of the requests that a client makes without a plan begin here.
 constexpr int first_own_number = 10'000'000;
 
 // "TOOL ,"do":"die" +token +task" as a plan has it.
@@ -31,7 +31,7 @@ struct CallText {
 };
 CallText call_from(const std::string& text, int number);
 
-// What a client answers to a server's question, so that the server knows it again.
+// A client's answer to a server's question, which the server can recognise.
 std::string response_to(const std::string& method, std::string_view params);
 
 class Client final : private Wire::Peer {
@@ -66,26 +66,26 @@ class Client final : private Wire::Peer {
   void noise(int kind);
   void stop_reading(Millis time);
   void read_again() { wire_->read_again(); }
-  // It is gone; the core learns of it.
+  // It disconnects, and the core learns that.
   void vanish(std::function<void()> when_known);
 
-  // What servers have asked it, and it has not answered; nobody has taken back either.
+  // Questions of servers that it hasn't answered and that weren't withdrawn.
   std::size_t asked() const { return asked_.size(); }
-  // What it was told last, it would be told again: asks for the list, to compare.
+  // Asks for the list again, and checks that it is still what the client was told last.
   void check_list();
   bool list_is_right() const { return !list_differs_; }
-  // It waits to be told which eras there are, and does nothing else until then.
+  // It has asked which eras are supported, and waits for the answer before anything else.
   bool is_undecided() const { return speech_ == Speech::dual; }
   // Whether it does its part when it is asked in a call of this number, in one round.
   bool comes_back(int number) const;
-  // One that mixes eras has calls refused.
+  // A client that mixes eras gets calls refused.
   bool asks_at_rest() const { return speech_ != Speech::mixed; }
   bool has_modern() const { return speech_ != Speech::legacy; }
   // Whether it asks that in the modern era.
   bool speaks_modern(int number) const;
   void when_decided(std::function<void()> what) { held_.push_back(std::move(what)); }
 
-  // All that it was told, if anybody wants to know.
+  // Everything it was told, if transcripts are kept.
   static bool keeps_transcript;
   const std::string& transcript() const { return transcript_; }
   const Seat& seat() const { return seat_; }
@@ -95,7 +95,7 @@ class Client final : private Wire::Peer {
 
  private:
   enum class Speech : std::uint8_t { legacy, modern, dual, mixed };
-  // A request that may be answered with what it takes to go on.
+  // A request that may be answered with `input_required`.
   struct Kept {
     std::string method;
     std::string members;  // of its params

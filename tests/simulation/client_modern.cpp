@@ -1,5 +1,5 @@
-// What a simulated client does in the modern era: says in each request who asks, listens, and comes back with
-// what was asked; some come back with something else, twice, or never.
+// What a simulated client does in the modern era: says in each request who asks, listens, and retries calls
+// with the answers to questions; some retry with something else, twice, or never.
 #include <fmt/format.h>
 
 #include <utility>
@@ -177,7 +177,7 @@ void Client::come_back(const Kept& kept, std::string_view result) {
       again(soon, R"("forged")", all, Honesty::forged);
       return again(late, state, all, Honesty::good);
     case 5: {
-      // Whom it is compared with has nobody to take it from.
+      // In the run that this one is compared with, there is nobody to take it from.
       const std::string another = keeps_transcript ? "" : oracle_.state_of_another(seat_.who);
       if (!another.empty()) again(soon, mcpivot::quote(another), all, Honesty::forged);
       return again(late, state, all, Honesty::good);

@@ -58,8 +58,8 @@ class Drawing {
 
   Plan draw(int events) {
     for (const auto& [name, tongue] : tongues_) add(Deed::tongue, name, 0, tongue);
-    // Only at its very first start a server has left nothing in the cache that a handshake could be answered
-    // from; and somebody who does nothing else waits to the end of it.
+    // Only before its very first start does a server have nothing in the cache that could answer a
+    // handshake. A client that does nothing else waits until that start ends.
     if (chance_.one_in(2))
       add(Deed::births, server(), 1, chance_.of<const char*>({"hangs", "hangs", "slow", "rejects"}));
     add(Deed::fleet, "-", 0, fleet());
@@ -96,8 +96,8 @@ class Drawing {
     return fleet;
   }
 
-  // Two seeds of five have the legacy era alone. The others differ from what they were without eras in
-  // nothing that is drawn elsewhere.
+  // Two seeds in five only have the legacy era. In the others, drawing eras changes nothing else that is
+  // drawn.
   void draw_eras() {
     if (eras_.below(5) < 2) return;
     speeches_ = eras_.of<const char*>({"l", "m", "d", "mmd", "lmdx", "x"});
@@ -123,7 +123,7 @@ class Drawing {
     return text;
   }
 
-  // Where the user says which era a server has, it is one that it has.
+  // If the configuration names a server's era, it is one that the server supports.
   std::string with_eras(std::string fleet) {
     if (fixes_eras_)
       for (const auto& [name, tongue] : tongues_) {
@@ -302,8 +302,8 @@ class Drawing {
     }
   }
 
-  // What runs by the old configuration takes long to end; meanwhile somebody stops the server, and a client
-  // calls it and doesn't wait.
+  // The generation with the old configuration takes long to end; meanwhile somebody stops the server, and a
+  // client makes a call and doesn't wait for it.
   void change_and_stop() {
     const std::string name = servers[static_cast<std::size_t>(stops_.below(most_servers_))];
     add(Deed::slow, name, 1, "");
@@ -443,7 +443,7 @@ class Drawing {
         return fmt::format(R"(completion/complete {{"ref":{{"type":"ref/prompt","name":"{}__greet"}}}})",
                            name);
       case 11:
-        // What a server takes is known to all once one has asked.
+        // Which eras a server supports is known to all once one client has asked.
         return apart_ ? "ping" : "server/discover";
       case 12:
         return "odd/method {}";

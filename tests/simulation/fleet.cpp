@@ -112,8 +112,8 @@ std::string draw_fleet(Chance& chance, const std::vector<std::string>& servers, 
       const bool shares = std::ranges::find(shared, word) != shared.end();
       if (chance.one_in(odds) && !(apart && shares)) text += fmt::format(",{}", word);
     };
-    // What a server takes is known to all once one has asked, and who is alone keeps what it learnt for the
-    // next.
+    // Which eras a server supports is known to all once one client has asked; a lone client leaves it for
+    // the next.
     if (apart) text += ",era:legacy,many";
     maybe(2, chance.one_in(4) ? "inactive" : "active");
     maybe(5, "lazy");

@@ -12,7 +12,7 @@ namespace simulation {
 
 std::string draw_fleet(Chance& chance, const std::vector<std::string>& servers, bool apart);
 
-// Throws if there is a word in it that means nothing.
+// Throws if it contains an unknown word.
 mcpivot::GatewayConfig fleet_from(std::string_view text);
 
 }  // namespace simulation

@@ -1,5 +1,5 @@
 // Plays plans in child processes, so that a crash, a sanitizer's complaint or an endless loop is a failure
-// like any other; and takes actions out of a plan that fails until none can go.
+// like any other; and shrinks a failing plan until every action that is left is needed.
 #pragma once
 
 #include <cstdint>

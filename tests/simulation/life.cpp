@@ -143,7 +143,7 @@ void Life::act_as_guest(const Action& action) {
   act_as(guest->client, own);
 }
 
-// Its session may be at work on its last words.
+// Its session may still be handling its last messages.
 void Life::part(const std::string& name) {
   const auto found = guests_.find(name);
   if (found == guests_.end()) return;
@@ -174,8 +174,8 @@ void Life::look(Visits& visits) {
   }
 }
 
-// One that says no to an era is started in the other one at once; that alone is no failure. After one, it may
-// be tried in one era alone, until it is stopped.
+// A server that rejects one era is started in the other immediately; that alone isn't a failure. After a
+// failure, it may be tried in only one era, until it is stopped.
 void Life::judge_era(const Member& member, mcpivot::Instance::State state) {
   Tries& tries = tries_[&member];
   const std::string server = script_of({client_, desk_}, member);

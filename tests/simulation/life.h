@@ -1,5 +1,5 @@
 // One run of mcpivot within a simulation: its gateway, the session of the client that started it, guests with
-// sessions of their own that come and go, and so do terminals.
+// their own sessions, and terminals; guests and terminals come and go.
 #pragma once
 
 #include <functional>
@@ -37,7 +37,7 @@ class Life {
   void configure(const mcpivot::GatewayConfig& config);
   void look(Visits& visits);  // at what the servers' states are by now
 
-  // mcpivot is to end. `gone` is called when it has.
+  // Ends mcpivot. `gone` is called when it has ended.
   void end(std::function<void()> gone);
   bool ending() const { return ending_; }
 
@@ -50,12 +50,12 @@ class Life {
   std::vector<Seated> seated();
   mcpivot::Gateway& gateway() { return gateway_; }
   mcpivot::ControlTools::Fleet& fleet() { return desk_.fleet(); }
-  // Not where the tools of another program stand in its place.
+  // False while the tools of another program are in its place.
   bool has_pivot_call() const { return has_pivot_call_; }
   const mcpivot::Member* find(const std::string& server);  // of a guest: "alpha~g1"
-  // No more wait than may.
+  // Checks that no more requests wait than the limits allow.
   void judge_bounds();
-  // Time enough has passed, in a world that works: nothing is on its way any more.
+  // Enough time has passed in a working world that nothing is in flight anymore.
   void judge_starts();
   // Whether a server has calls that it hasn't answered.
   bool is_at_work();

@@ -1,5 +1,5 @@
-// Runs the core of mcpivot in a world of its own, in virtual time, from a seed; and when a promise is broken,
-// finds the shortest story that breaks it.
+// Runs the core of mcpivot in a simulated world, in virtual time, from a seed; when a promise is broken,
+// finds the shortest plan that breaks it.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -106,7 +106,7 @@ Plan plan_in(const std::filesystem::path& file) {
   return from_text(text.str());
 }
 
-// Tells of a failure: the shortest plan that has it, and how to see it again.
+// Reports a failure: the shortest plan that shows it, and how to replay it.
 int report(const Options& options, const Plan& plan, std::string failure) {
   std::cout << "BROKEN " << failure << std::endl;
   Plan shortest = plan;
@@ -144,7 +144,7 @@ int replay(const Options& options) {
   return failed == 0 && !files.empty() ? 0 : 1;
 }
 
-// The same seed gives the same play, to the byte.
+// The same seed gives the same run, byte for byte.
 int play_again(const Options& options, std::uint64_t first) {
   constexpr std::uint64_t seeds = 5;
   Visits visits;

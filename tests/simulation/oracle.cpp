@@ -99,7 +99,7 @@ Oracle::Request* Oracle::find(std::string_view id) {
 void Oracle::will_ask(Asked asked) {
   Request& request = requests_[asked.number];
   if (request.state != State::none) return violate(fmt::format("the plan uses {} twice", asked.number));
-  // Another kind of server, in the place of the one that asked, takes this for a call of its own.
+  // If a server of another kind has replaced the one that asked, it takes this for a new call.
   if (asked.of != 0 && asked.state.empty()) ++requests_[asked.of].extra;
   request.asked = std::move(asked);
   request.state = State::planned;
@@ -110,7 +110,7 @@ void Oracle::given(int who, const Message& message) {
   if (message.kind == Kind::request) {
     Request* const request = find(message.text(message.id));
     if (request == nullptr || request->asked.who != who) return violate("the simulation lost a request");
-    // A lone server is asked whatever is for none that is known.
+    // A lone server gets every request that names no known server.
     if (request->asked.server.empty() || (server_called && server_called(request->asked.server) == nullptr)) {
       wanted_back();
       const std::string_view arguments = find_member(message.text(message.params), "arguments");
@@ -199,7 +199,8 @@ void Oracle::said(int who, std::string_view line) {
   }
   const auto message = mcpivot::read_message(line);
   if (!message)
-    return violate(fmt::format("what was said is no message ({}): {}", message.error().reason, brief(line)));
+    return violate(fmt::format("mcpivot sent a line that isn't a message ({}): {}", message.error().reason,
+                               brief(line)));
   if (message->is_answer() && message->id) return answered(who, *message);
   if (message->kind == Kind::request) questions_[who].emplace(message->text(message->id));
   note_question(who, line, *message);
@@ -240,7 +241,7 @@ void Oracle::judge_apart(int who, std::string_view line) {
     violate("an update for somebody else: " + brief(line));
 }
 
-// What a client is asked for a call that takes several rounds is over when the call is.
+// Questions for a call that takes several rounds end with the call.
 void Oracle::note_question(int who, std::string_view line, const Message& message) {
   if (message.known == Method::cancelled) {
     rounds_[who].erase(std::string(message.text(message.request_id)));
@@ -319,7 +320,8 @@ void Oracle::judge_words(Request& request, const Message& message) {
   }
   if (!by_us && message.kind == Kind::result && raw.find('@') != std::string_view::npos)
     return violate(fmt::format("{} got the answer of another: {}", asked.number, brief(raw)));
-  // While the client does not read, its servers are not listened to either: time may run out first.
+  // While the client reads nothing, mcpivot doesn't read from its servers either, so a time limit may come
+  // first.
   const bool otherwise = raw.find("timed out after") != std::string_view::npos ||
                          raw.find("mcpivot is shutting down") != std::string_view::npos;
   if (request.death > 0 && !asked.may_repeat && !otherwise &&
@@ -336,7 +338,7 @@ void Oracle::judge_words(Request& request, const Message& message) {
 void Oracle::judge_excuse(const Asked& asked, std::string_view raw) {
   const auto says = [&](std::string_view words) { return raw.find(words) != std::string_view::npos; };
   const auto request = requests_.find(asked.number);
-  // Of a tool that its client did not know, it isn't known whose it is.
+  // If the client didn't know the tool, nobody knows which server it belongs to.
   const bool unheard = std::ranges::any_of(ignored_, [&](const auto& ignored) {
     return (asked.server.empty() || ignored.first == asked.server) && ignored.second >= request->second.since;
   });
@@ -370,8 +372,8 @@ void Oracle::judge_excuse(const Asked& asked, std::string_view raw) {
       says("for it to be ready") && !says("a new generation takes its place") &&
       says(fmt::format(R"(server \"{}\" )", asked.server)))
     return violate(fmt::format("{} waited for a server that is ready: {}", asked.number, brief(raw)));
-  // A daemon that says no is there: who needs it is told at once, and not after having waited for it, unless
-  // it is being built or stopped.
+  // A daemon that rejects us is running: callers are told immediately instead of waiting for it, unless it
+  // is being built or stopped.
   if (server != nullptr && !asked.in_batch && server->life().is_refused() && !server->status().building &&
       !is_being_stopped(asked.server) && server->life().coming() == mcpivot::Life::Next::nothing &&
       says("for it to be ready") && says(fmt::format(R"(server \"{}\" )", asked.server)))
@@ -381,7 +383,7 @@ void Oracle::judge_excuse(const Asked& asked, std::string_view raw) {
 // --- what servers do
 
 void Oracle::executed(int number, const std::string& server) {
-  if (number == 0) return;  // a name of mcpivot's own, which a server has too
+  if (number == 0) return;  // one of mcpivot's own names, which a server uses too
   const auto found = requests_.find(number);
   if (found == requests_.end())
     return violate(fmt::format("{} executed {}, which nobody asked for", server, number));
@@ -409,13 +411,14 @@ void Oracle::buried(const std::string& server, pid_t pid, int death, bool answer
   if (!serves(server, pid)) return;
   if (tells_model && tells_model(server)) untold_.push_back({death, server});
   const mcpivot::Instance* const of = server_called ? server_called(server) : nullptr;
-  // The next one may be on its way already; or be a daemon by now, which comes when it comes.
+  // The next one may be starting already; or the server may be a daemon by now, which starts on its own
+  // schedule.
   if (answered && of != nullptr && of->life().coming() == mcpivot::Life::Next::nothing &&
       !of->status().building && !of->config().is_daemon())
     due_.emplace(server, clock_.now() + soon);
 }
 
-// One that was good for something is started again at once.
+// A process that had answered something is restarted immediately.
 void Oracle::born(const std::string& server) {
   refused_era_.erase(server);
   ++starts_[server];
@@ -441,9 +444,9 @@ void Oracle::sent_to(const std::string& server, std::string_view line) {
   if (cancelled_ != 0 && line.find(R"("notifications/cancelled")") != std::string_view::npos) cancelled_ = 0;
   if (line.find(R"("tools/call")") == std::string_view::npos) return;
   const auto message = mcpivot::read_message(line);
-  if (!message) return violate("what was sent to a server is no message: " + brief(line));
+  if (!message) return violate("a line that was sent to a server isn't a message: " + brief(line));
   const std::string tool = mcpivot::string_value(message->text(message->name));
-  // The next round of a call that a bridge makes goes on with what was allowed when it began.
+  // The next round of a call that a bridge makes keeps the permissions that it began with.
   const bool is_round = message->text(message->id).starts_with(R"("retry-)");
   if (allows && !is_round && !allows(server, tool))
     violate(fmt::format("{} was sent a call of {}, which the configuration forbids", server, tool));
@@ -459,14 +462,15 @@ void Oracle::judge_capabilities(const std::string& server, const Message& call) 
   int who = 0;
   const std::string_view digits = call.raw.substr(at + canary_begins.size());
   std::from_chars(digits.data(), digits.data() + digits.size(), who);
-  // A call goes on as it began, maybe before its client said who it is.
+  // A call continues as it began, possibly before its client identified itself.
   const bool excused =
       !shaken_.contains(-who) || call.request_state || mcpivot::same_id(call.text(call.name), R"("again")");
   if (told != capabilities(-who) && !(told == "{}" && excused && shared_.contains(own_name(server))))
     violate(fmt::format("{} is told what another client can do: {}", server, brief(call.raw)));
 }
 
-// A death is told wherever its number stands, to whom the server is; "left out" stands for all that were due.
+// A death counts as reported wherever its number appears, to a client of that server; "left out" covers all
+// that were due.
 void Oracle::note_deaths(int who, std::string_view line) {
   if (untold_.empty() || line.find("[mcpivot]") == std::string_view::npos) return;
   const bool left_out = line.find("earlier notices left out") != std::string_view::npos;

@@ -34,7 +34,7 @@ struct Asked {
   bool is_task = false;
   bool is_prompt = false;  // its server answers by itself, soon
   bool cancellable = true;
-  bool in_batch = false;  // its answer may lie there when it is cancelled
+  bool in_batch = false;  // its answer may already be in the batch when it is cancelled
   std::string heading{};  // of a call by pivot_call: what its answer begins with, as JSON spells it
   Millis limit{100'000};
 
@@ -63,7 +63,7 @@ class Oracle final : public Ledger {
   static std::string token(int number);
   // What a client has in all its calls.
   static std::string canary(int who);
-  // What a client says that it can do: some can do less.
+  // The capabilities that a client declares; some declare fewer.
   static std::string capabilities(int who);
   // This server is shared, now or later: what its guests call may be answered by it.
   void may_share(const std::string& server) { shared_.insert(server); }

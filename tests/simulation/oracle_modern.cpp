@@ -1,5 +1,5 @@
-// What is judged of the modern era: what a client of it may be told, what its answers must have, and what
-// becomes of a call that takes several rounds.
+// What is judged of the modern era: what its clients may be told, what answers must contain, and how a call
+// that takes several rounds ends.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -22,7 +22,7 @@ constexpr std::string_view bad_state = "requestState is not valid";
 
 }  // namespace
 
-// A client is of the modern era from its first such request on, unless it has shaken hands, or does so later.
+// A client counts as modern from its first modern request on, unless it sends `initialize` before or after.
 void Oracle::given_request(int who, Request& request, const Message& message) {
   const Asked& asked = request.asked;
   if (message.known == Method::initialize && !message.version) {
@@ -81,7 +81,7 @@ bool Oracle::judge_era(int who, Request& request, const Message& message) {
   const std::string_view result = message.text(message.result);
   const std::string type = string_value(find_member(result, "resultType"));
   if (asked.faulty && message.kind != Kind::error) wrong("says nothing of its era, and is served");
-  // Once the configuration changes, the name that it goes on by may be another server's.
+  // Once the configuration changes, the name in its next round may belong to another server.
   if (request.goes_on && request.since > reconfigured_ && message.kind == Kind::error &&
       message.raw.find(bad_state) != std::string_view::npos)
     wrong("goes on with a call that waits for it, and is refused");
@@ -105,7 +105,7 @@ bool Oracle::judge_era(int who, Request& request, const Message& message) {
   return false;
 }
 
-// A requestState came to something: it is good for that once, and if it was given to this client.
+// A requestState was used: that is right once, and only for the client that it was given to.
 void Oracle::count_use(const Asked& asked) {
   if (asked.of == 0 || asked.state.empty()) return;
   if (asked.honesty == Asked::Honesty::forged)
@@ -131,7 +131,7 @@ std::string Oracle::state_of_another(int who) const {
 // --- what servers see
 
 void Oracle::bad_retry(int number, const std::string& server, const std::string& state) {
-  // A server in the place of one of the legacy era gets the states of calls that the other had.
+  // A server that replaces a legacy one gets the states of that one's calls.
   if (odd_states_.contains(state) || state.starts_with("secret")) return;
   // Names may have come to mean another server: when the fleet changed, or when its servers had listed
   // theirs.

@@ -102,7 +102,7 @@ const std::string& tools_of(const std::string& server, int revision) {
   text = R"("tools":[)";
   text += tool("work", "") + ",";
   text += tool("look", R"(,"annotations":{"readOnlyHint":true})") + ",";
-  // What may be called without anybody asking for it.
+  // Tools that mcpivot may call by itself.
   text += tool("glance", R"(,"annotations":{"readOnlyHint":true,"openWorldHint":false})") + ",";
   text += tool("put", R"(,"annotations":{"idempotentHint":true,"destructiveHint":true})") + ",";
   text += tool("again", "") + ",";

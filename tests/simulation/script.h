@@ -46,7 +46,7 @@ struct Tongue {
   Listening listening = Listening::good;
   bool rude = false;  // asks what it may not, sends requests in the modern era, never stops asking
 };
-// "dual", "modern+mute+ends"; throws if there is a word in it that means nothing.
+// "dual", "modern+mute+ends"; throws if it contains an unknown word.
 Tongue tongue_called(std::string_view text);
 
 struct BuildPlan {

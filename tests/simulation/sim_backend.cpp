@@ -85,7 +85,7 @@ void SimBackend::leave(const std::string& how) {
   place_.time.count();
   ending_words_.how = how;
   wire_->leave();
-  // While the client lets it wait, its last words do too; but not if it is to end.
+  // While the client reads nothing, its last messages wait too, unless it is being ended.
   place_.time.later(Millis(200), [weak = weak_from_this()] {
     if (const auto self = weak.lock(); self && self->ending_) self->tell_end();
   });
@@ -123,7 +123,7 @@ void SimBackend::kill(const std::string& how) {
 }
 
 void SimBackend::lose_session(bool forgotten) {
-  if (!is_daemon()) return;  // of the time before the configuration made it one
+  if (!is_daemon()) return;  // it began before the configuration made it a daemon
   ending_words_.forgotten = forgotten;
   die(forgotten ? "no longer knows the session" : "is gone");
 }

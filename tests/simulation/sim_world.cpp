@@ -251,7 +251,7 @@ void SimWorld::set_daemon(const std::string& server, bool up) {
   for (auto& [name, script] : scripts_)
     if (name == server || name.starts_with(server + "~"))
       each_life(name, [](SimBackend& life) { life.lose_session(false); });
-  // Where mcpivot cannot start it, somebody else does, in the end.
+  // If mcpivot can't start it, somebody else does eventually.
   if (healed_) time_.later(Millis(500), [this, server] { set_daemon(server, true); });
 }
 

@@ -17,15 +17,15 @@ using mcpivot::Clock;
 // After the plan: until what was begun has come to an end; for one answer; and for everything to be quiet.
 constexpr Millis recovery{100'000};
 constexpr Millis answer_time{40'000};
-// A server that was known to speak one era and says nothing in it now: until its start is given up, and the
-// next one has tried the other.
+// For a server that was known to support one era and doesn't answer in it now: until that start is given up
+// and the next one has tried the other era.
 constexpr Millis second_start{20'000};
 constexpr Millis quiet{200'000};
 constexpr Millis longest_parking{620'000};
 constexpr Millis farewell{5'000};
-constexpr std::uint64_t most_events = 5'000'000;  // it goes round in circles
+constexpr std::uint64_t most_events = 5'000'000;  // beyond this, it is stuck in a loop
 
-// Whether it may start a server that somebody had stopped. What is asked of it is judged where it is asked.
+// Whether it may start a server that somebody stopped. Requests are judged where they are made.
 bool wakes(Deed deed) {
   switch (deed) {
     case Deed::fleet:
@@ -37,7 +37,7 @@ bool wakes(Deed deed) {
   }
 }
 
-// Whether somebody may not hear, from now on.
+// Whether somebody may stop reading from now on.
 bool stops_listening(const Action& action) {
   return action.deed == Deed::deaf || action.text.find("deaf") != std::string::npos ||
          action.text == name_of(Birth::hangs);
@@ -86,7 +86,7 @@ void Stage::pass(Clock::Time until) {
     if (life_) life_->look(visits_);
     if (world_.timers().events() > most_events) {
       circling_ = true;
-      oracle_.violate("it goes round in circles");
+      oracle_.violate("it is stuck in a loop");
     }
   }
 }
@@ -203,8 +203,8 @@ void Stage::call(const Life::Seated& seat, const mcpivot::Member& member, int nu
   }
 }
 
-// A server that asks back in a call is answered, and so is the call: at the latest the fourth time, because
-// clients don't always do their part.
+// A server that asks something during a call gets an answer, and so does the call: by the fourth attempt,
+// because clients don't always answer.
 void Stage::ask_back(const Life::Seated& seat, const mcpivot::Member& member) {
   for (int i = 0; i < 4; ++i) {
     int number = seat.client.own_number();
@@ -218,7 +218,7 @@ void Stage::ask_back(const Life::Seated& seat, const mcpivot::Member& member) {
       fmt::format("{}{} asks back, and its calls come to nothing", member.name(), seat.client.seat().guest));
 }
 
-// Every server that there is answers again.
+// Every server answers again.
 bool Stage::call_each(const Life::Seated& seat) {
   std::vector<std::string> names;
   for (const auto& member : seat.desk.fleet().members()) names.push_back(member->name());
@@ -228,8 +228,8 @@ bool Stage::call_each(const Life::Seated& seat) {
     if (member == nullptr || (!member->active() && !life_->has_pivot_call())) continue;
     bool good = false;
     for (int i = 0; i < 3 && !good; ++i) {
-      // One that refused to list its tools, and rests, has none that could be called: their bare names may
-      // mean another server's until it has listed them.
+      // A resting server that refused to list its tools has none to call: until it lists them, their bare
+      // names may mean another server's tools.
       if (!has_tools(*member)) restart(seat, name);
       const auto listed = now() + second_start;
       while (!circling_ && !has_tools(*member) && now() < listed) pass(now() + Millis(50));
@@ -255,7 +255,7 @@ void Stage::rest() {
   if (!client.greeted()) pass(now() + answer_time);
   if (!client.greeted()) client.hello(client.own_number(), "2025-06-18");
   client.ready();
-  // A server is spoken to when its client has shaken hands, or has asked for something in the modern era.
+  // A server gets messages once its client has sent `initialize` or a modern request.
   for (const Life::Seated& seat : life_->seated()) {
     if (!seat.client.has_modern()) continue;
     int number = seat.client.own_number();
@@ -273,7 +273,7 @@ void Stage::rest() {
   }
   // A call whose client doesn't come back is kept for 10 minutes, and so is its answer.
   if (life_->is_at_work() || world_.timers().set() > 0) pass(now() + longest_parking);
-  // What changes by itself at last, everybody learns who wants to.
+  // Everybody who wants to know learns of a last change that servers make by themselves.
   life_->change_tools();
   pass(now() + Millis(2'000));
   life_->judge_changes();

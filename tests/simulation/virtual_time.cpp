@@ -18,8 +18,8 @@ bool VirtualTime::step(Time until) {
     now_ = std::max(now_, until);
     return false;
   }
-  // Of those that are due at the same moment, neither kind always comes first; which one does is the moment's
-  // own, whatever else happens.
+  // If both kinds are due at the same moment, either may come first; which one does depends only on that
+  // moment.
   bool rings = has_alarm;
   if (has_alarm && has_entry) {
     const auto due = agenda_.front().due;

@@ -12,7 +12,7 @@ void Wire::start(Handler& handler) {
   deliver_later();
 }
 
-// Mostly at once, so that many things fall on one moment.
+// Mostly without delay, so that many things happen at the same moment.
 Micros Wire::delay() {
   const int kind = chance_.below(16);
   if (kind < 9) return Micros(0);

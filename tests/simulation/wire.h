@@ -53,7 +53,7 @@ class Wire final : public mcpivot::Link, public std::enable_shared_from_this<Wir
   void stop_reading() { reading_ = false; }
   void read_again();
   bool reads() const { return reading_; }
-  // It is gone: it reads no more, and when all that it said has been given, emptied() is called.
+  // It is gone: it reads nothing more, and when everything it said has been delivered, emptied() is called.
   void leave();
   // Nobody may call the peer any more.
   void forget_peer() { peer_ = nullptr; }
