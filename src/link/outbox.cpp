@@ -21,7 +21,6 @@ void Outbox::add(const Message& message, std::span<const Edit> edits) {
   block.resize_and_overwrite(before + size, [&](char* text, std::size_t) {
     char* to = text + before;
     splice(message.raw, edits, [&](std::string_view piece) {
-      if (piece.empty()) return;  // it may have no address
       std::memcpy(to, piece.data(), piece.size());
       to += piece.size();
     });

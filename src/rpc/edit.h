@@ -45,6 +45,7 @@ class Edits {
   }
   // A copy of the text that lives as long as the edits do.
   std::string_view keep(std::string_view text) {
+    if (text.empty()) return {};  // it may have no address
     if (text.size() > sizeof(texts_) - kept_) return more().texts.emplace_front(text);
     char* const copy = texts_ + kept_;
     std::memcpy(copy, text.data(), text.size());
@@ -101,16 +102,20 @@ class Edits {
   std::unique_ptr<More, Drop> more_;
 };
 
-// Passes the pieces of the edited message to `take`, one after the other.
+// Passes the pieces of the edited message to `take`, one after the other. None is empty, since an empty piece
+// may have no address, and nothing may be copied from there.
 template <class Take>
 void splice(std::string_view raw, std::span<const Edit> edits, Take&& take) {
+  const auto pass = [&](std::string_view piece) {
+    if (!piece.empty()) take(piece);
+  };
   std::size_t done = 0;
   for (const Edit& edit : edits) {
-    take(raw.substr(done, edit.where.begin - done));
-    take(edit.with);
+    pass(raw.substr(done, edit.where.begin - done));
+    pass(edit.with);
     done = edit.where.end();
   }
-  take(raw.substr(done));
+  pass(raw.substr(done));
 }
 
 // The same as one string, for the few places that need that.

@@ -56,6 +56,36 @@ TEST(Edits, keep_texts_of_any_length_as_long_as_they_live) {
   EXPECT_EQ(spliced(std::string(40, '.'), edits.list()), expected);
 }
 
+TEST(Edits, an_empty_text_that_is_kept_is_an_empty_piece) {
+  Edits edits;
+  edits.replace({1, 1}, edits.keep({}));
+  EXPECT_EQ(spliced("abc", edits.list()), "ac");
+}
+
+TEST(Edits, pieces_are_never_empty_because_those_may_have_no_address) {
+  Edits edits;
+  edits.replace({0, 1}, {}).replace({1, 1}, "x").replace({2, 1}, {});
+  std::vector<std::string_view> pieces;
+  splice("abc", edits.list(), [&](std::string_view piece) { pieces.push_back(piece); });
+  EXPECT_EQ(pieces, std::vector<std::string_view>{"x"});
+}
+
+// An empty replacement without an address must not be copied: sanitizers stop at that.
+TEST(Edits, that_only_remove_something_are_in_what_is_kept_of_a_message_small_or_large) {
+  for (const std::size_t size : {10UZ, 20UZ * 1024}) {
+    const std::string line = R"({"jsonrpc":"2.0","method":"m","params":{"text":")" + std::string(size, 'x') +
+                             R"(","requestState":"s"},"id":1})";
+    const Message message = *read_message(line);
+    const std::string_view gone = R"(,"requestState":"s")";
+    Edits edits;
+    edits.replace({static_cast<std::uint32_t>(line.find(gone)), static_cast<std::uint32_t>(gone.size())}, {});
+    const KeptMessage kept(message, edits.list());
+    EXPECT_EQ(kept.raw(), spliced(line, edits.list()));
+    EXPECT_EQ(kept.raw().find("requestState"), std::string_view::npos);
+    EXPECT_EQ(kept.message().text(kept.message().id), "1");
+  }
+}
+
 TEST(Edits, tell_where_the_rest_of_a_message_is_when_they_have_been_made) {
   const std::string raw = R"({"id":7,"name":"long__name","token":"t"})";
   const Span id{6, 1};
