@@ -54,7 +54,7 @@ class ControlTools {
     // The instances that a member stands for: the client's own, or everybody's.
     virtual std::vector<Instance*> instances(Member& member) const = 0;
     virtual void reload(Member& member, Reload reload) = 0;
-    virtual void cancel_reload(const std::string& server, const void* whose) = 0;
+    virtual void cancel_reload(const std::string& server, ReloadId id) = 0;
     // Adds it to every client's list, or removes it; returns how many clients there are.
     virtual std::size_t set_active_for_all(const std::string& server, bool active) = 0;
     virtual void call_tool(Asker asker, const Message& message, const Routes::Target& target) = 0;

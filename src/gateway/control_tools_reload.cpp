@@ -32,6 +32,7 @@ struct ControlTools::Running {
   const Clock& clock;
   Alarm silence;  // somebody may wait for a sign of life
   Clock::Time started;
+  ReloadId reload = ReloadId::none;  // none: it is a stop, which can't be cancelled
   bool withdrawn = false;
   Clock::Time last_progress{};
   int steps = 0;
@@ -114,7 +115,7 @@ bool ControlTools::cancel(Asker by, const Message& cancelled) {
       continue;
     running->withdrawn = true;
     clients_.withdrawn(running->asker, cancelled);
-    fleet_.cancel_reload(running->server, running.get());
+    if (running->reload != ReloadId::none) fleet_.cancel_reload(running->server, running->reload);
     return true;
   }
   return false;
@@ -128,6 +129,7 @@ void ControlTools::forget(ClientId client) {
 void ControlTools::reload(const Call& call, Member& member, Wish wish) {
   const bool build = wish == Wish::build;
   const auto running = begin(call, member.name());
+  running->reload = clients_.next_reload();
   running->break_silence();
   fleet_.reload(member, {.build = build,
                          .renew = build,
@@ -142,7 +144,7 @@ void ControlTools::reload(const Call& call, Member& member, Wish wish) {
                              },
                          .done = [this, weak = std::weak_ptr(running)](
                                      const ReloadOutcome& outcome) { end(weak.lock(), outcome); },
-                         .whose = running.get()});
+                         .id = running->reload});
 }
 
 // Of several that were stopped at once, what is worth reporting.

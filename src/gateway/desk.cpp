@@ -400,11 +400,11 @@ void Desk::reload(Member& member, Reload reload) {
   member.instance().reload(std::move(reload));
 }
 
-void Desk::cancel_reload(const std::string& server, const void* whose) {
+void Desk::cancel_reload(const std::string& server, ReloadId id) {
   Member* const member = member_called(server);
   if (member == nullptr) return;
-  if (steers_all()) return servers_.at(server)->cancel_reload(whose);
-  member->instance().cancel_reload(whose);
+  if (steers_all()) return servers_.at(server)->cancel_reload(id);
+  member->instance().cancel_reload(id);
 }
 
 void Desk::learn_tools(std::string_view tool, bool may_start, std::function<void()> then) {

@@ -137,7 +137,7 @@ class Desk final : private Instance::Watcher, private ControlTools::Fleet {
   bool steers_all() const override { return activate_all_ != nullptr; }
   std::vector<Instance*> instances(Member& member) const override;
   void reload(Member& member, Reload reload) override;
-  void cancel_reload(const std::string& server, const void* whose) override;
+  void cancel_reload(const std::string& server, ReloadId id) override;
   std::size_t set_active_for_all(const std::string& server, bool active) override {
     return activate_all_(server, active);
   }

@@ -77,7 +77,7 @@ class Terminals : public testing::Test {
                                                 .reason = "on request",
                                                 .progress = {},
                                                 .done = [this](const ReloadOutcome& came) { outcome = came; },
-                                                .whose = this});
+                                                .id = asked = clients.next_reload()});
   }
 
   simulation::SimWorld world{1, oracle};
@@ -86,6 +86,7 @@ class Terminals : public testing::Test {
   Gateway gateway;
   std::vector<std::unique_ptr<Guest>> guests;
   Desk* desk = nullptr;
+  ReloadId asked{};
   std::optional<ReloadOutcome> outcome;
 };
 
@@ -131,7 +132,7 @@ TEST_F(Terminals, build_what_nobody_uses_and_can_change_their_minds) {
   reload(true);
   pass(1ms);
   EXPECT_EQ(world.builds(), 1);
-  fleet().cancel_reload("alpha", this);
+  fleet().cancel_reload("alpha", asked);
   pass(100ms);
   ASSERT_TRUE(outcome);
   EXPECT_FALSE(outcome->ok);

@@ -57,6 +57,8 @@ class Clients {
   ClientId next() { return static_cast<ClientId>(++last_); }
   // The id for the next shared instance.
   InstanceId next_shared() { return {ClientId::nobody, ++last_shared_}; }
+  // The id for the next request of a new generation.
+  ReloadId next_reload() { return static_cast<ReloadId>(++last_reload_); }
   // A client has connected; it must be removed before it is destroyed.
   void add(ClientId id, Peer& peer);
   void remove(ClientId id);
@@ -113,6 +115,7 @@ class Clients {
   std::vector<Entry> entries_;  // in the order of their ids
   std::uint64_t last_ = 0;
   std::uint32_t last_shared_ = 0;
+  std::uint64_t last_reload_ = 0;
   struct Watching {
     Observer* observer;
     bool all;

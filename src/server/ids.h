@@ -37,6 +37,10 @@ struct InstanceId {
   auto operator<=>(const InstanceId&) const = default;
 };
 
+// Somebody's request for a new generation, which can be cancelled. Counts up from 1; no id is used twice in a
+// run.
+enum class ReloadId : std::uint64_t { none = 0 };
+
 // One generation of an instance.
 struct GenerationId {
   InstanceId instance{};

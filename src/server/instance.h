@@ -206,7 +206,7 @@ class Instance final : private Generation::Owner {
   // Whether a build waits until somebody accepts it: Reload::accepts.
   bool holds_build() const { return source_.held() != nullptr; }
   // The caller no longer wants it: a build under way is stopped if nobody else waits for it.
-  void cancel_reload(const void* whose);
+  void cancel_reload(ReloadId id);
   // Stops it and, with `others`, other processes of this user that run its program, if that is the user's
   // own, so that the file can be replaced. The next request that needs it starts it again.
   void stop(std::function<void(const StopResult&)> done, bool others = true);

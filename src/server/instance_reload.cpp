@@ -196,8 +196,8 @@ void Instance::on_built(const Build::Result& result) {
       duration_text(result.took), config_->build, result.output, serving, next_line(next))});
 }
 
-void Instance::cancel_reload(const void* whose) {
-  if (reloads_.give_up(whose) && build_) build_->stop("was stopped because the request was cancelled");
+void Instance::cancel_reload(ReloadId id) {
+  if (reloads_.give_up(id) && build_) build_->stop("was stopped because the request was cancelled");
 }
 
 void Instance::end_round(const ReloadOutcome& outcome) {

@@ -35,18 +35,18 @@ void ReloadRounds::tell(std::string_view line) const {
     if (reload.progress) reload.progress(line);
 }
 
-bool ReloadRounds::give_up(const void* whose) {
-  const auto later = std::ranges::find(later_, whose, &Reload::whose);
+bool ReloadRounds::give_up(ReloadId id) {
+  const auto later = std::ranges::find(later_, id, &Reload::id);
   if (later != later_.end()) {
     const Reload gone = std::move(*later);
     later_.erase(later);
     gone.done({false, "[mcpivot] cancelled before it began"});
     return false;
   }
-  if (std::ranges::find(now_, whose, &Reload::whose) == now_.end()) return false;
-  given_up_.push_back(whose);
+  if (std::ranges::find(now_, id, &Reload::id) == now_.end()) return false;
+  given_up_.push_back(id);
   return std::ranges::all_of(now_, [&](const Reload& reload) {
-    return reload.whose != nullptr && contains(given_up_, reload.whose);
+    return reload.id != ReloadId::none && contains(given_up_, reload.id);
   });
 }
 

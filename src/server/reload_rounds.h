@@ -13,6 +13,7 @@
 #include <string_view>
 #include <vector>
 
+#include "server/ids.h"
 #include "server/life.h"
 
 namespace mcpivot {
@@ -32,7 +33,7 @@ struct Reload {
   std::string reason;                                   // "on request"
   std::function<void(std::string_view line)> progress;  // may be empty
   std::function<void(const ReloadOutcome&)> done;
-  const void* whose = nullptr;  // identifies one who may give up
+  ReloadId id = ReloadId::none;  // none: it can't be cancelled
 };
 
 class ReloadRounds {
@@ -57,7 +58,7 @@ class ReloadRounds {
   // A line that the build printed.
   void tell(std::string_view line) const;
   // One requester no longer wants it. True: nobody in the round does any more.
-  bool give_up(const void* whose);
+  bool give_up(ReloadId id);
   // Tells everybody in the round the outcome. True: the next round waits for begin().
   bool end(const ReloadOutcome& outcome);
   // There won't be a next round: those who wait for it get the outcome of this one.
@@ -79,7 +80,7 @@ class ReloadRounds {
   Round round_ = Round::none;
   std::vector<Reload> now_;
   std::vector<Reload> later_;
-  std::vector<const void*> given_up_;
+  std::vector<ReloadId> given_up_;
 };
 
 }  // namespace mcpivot

@@ -4,6 +4,8 @@
 
 #include <utility>
 
+#include "server/clients.h"
+
 namespace mcpivot {
 namespace {
 
@@ -11,17 +13,18 @@ using Step = ReloadRounds::Step;
 
 class ReloadRoundsTest : public testing::Test {
  protected:
-  Reload wants(const std::string& who, bool build, const void* whose = nullptr) {
+  Reload wants(const std::string& who, bool build, ReloadId id = ReloadId::none) {
     return {.build = build,
             .reason = who,
             .progress = {},
             .done = [this, who](const ReloadOutcome& outcome) { told_ += who + ":" + outcome.text + " "; },
-            .whose = whose};
+            .id = id};
   }
   Step restart(const std::string& who) { return rounds_.join(wants(who, false), true, false); }
   Step rebuild(const std::string& who) { return rounds_.join(wants(who, true), true, false); }
   std::string told() { return std::exchange(told_, {}); }
 
+  Clients clients_;
   ReloadRounds rounds_;
   std::string told_;
 };
@@ -100,23 +103,35 @@ TEST_F(ReloadRoundsTest, a_round_that_is_begun_by_whom_it_tells_goes_before_thos
 }
 
 TEST_F(ReloadRoundsTest, it_is_given_up_when_everybody_has_who_can) {
-  int a = 0, b = 0;
-  rounds_.join(wants("a", true, &a), true, true);
-  rounds_.join(wants("b", true, &b), true, true);
+  const ReloadId a = clients_.next_reload(), b = clients_.next_reload();
+  rounds_.join(wants("a", true, a), true, true);
+  rounds_.join(wants("b", true, b), true, true);
   rounds_.begin(true);
-  EXPECT_FALSE(rounds_.give_up(&a));
-  EXPECT_FALSE(rounds_.give_up(&a)) << "one cannot give up for two";
-  EXPECT_TRUE(rounds_.give_up(&b));
+  EXPECT_FALSE(rounds_.give_up(a));
+  EXPECT_FALSE(rounds_.give_up(a)) << "one cannot give up for two";
+  EXPECT_TRUE(rounds_.give_up(b));
   rounds_.join(wants("a save", true), true, true);
-  EXPECT_FALSE(rounds_.give_up(&b)) << "a save does not give up";
+  EXPECT_FALSE(rounds_.give_up(b)) << "a save does not give up";
+}
+
+TEST_F(ReloadRoundsTest, who_gave_up_and_is_gone_does_not_give_up_for_somebody_who_joins_later) {
+  const ReloadId a = clients_.next_reload(), b = clients_.next_reload();
+  rounds_.join(wants("a", true, a), true, true);
+  rounds_.join(wants("b", true, b), true, true);
+  rounds_.begin(true);
+  EXPECT_FALSE(rounds_.give_up(a));
+  const ReloadId c = clients_.next_reload();
+  rounds_.join(wants("c", true, c), true, true);
+  EXPECT_FALSE(rounds_.give_up(b)) << "c still wants the build";
+  EXPECT_TRUE(rounds_.give_up(c));
 }
 
 TEST_F(ReloadRoundsTest, who_waits_for_the_next_round_gives_up_that_alone) {
-  int b = 0;
+  const ReloadId b = clients_.next_reload();
   rebuild("a");
   rounds_.begin(true);
-  rounds_.join(wants("b", true, &b), true, false);
-  EXPECT_FALSE(rounds_.give_up(&b));
+  rounds_.join(wants("b", true, b), true, false);
+  EXPECT_FALSE(rounds_.give_up(b));
   EXPECT_EQ(told(), "b:[mcpivot] cancelled before it began ");
   EXPECT_FALSE(rounds_.end({true, "built"})) << "there is no next round";
 }

@@ -150,7 +150,7 @@ void Server::build_alone(const ServerConfig& config, Reload reload) {
   const std::string absent =
       fmt::format("No client has a running instance of \"{}\"; the next call starts it.", config.name);
   if (!reload.build || config.build.empty()) return reload.done({true, fmt::format("[mcpivot] {}", absent)});
-  const auto place = lone_builds_.insert(lone_builds_.end(), LoneBuild{reload.whose, {}});
+  const auto place = lone_builds_.insert(lone_builds_.end(), LoneBuild{reload.id, {}});
   reload_begins();
   Build::Handlers handlers;
   handlers.on_line = [tell = std::move(reload.progress)](std::string_view words) {
@@ -170,11 +170,10 @@ void Server::build_alone(const ServerConfig& config, Reload reload) {
   place->build = builds_.join(config, false, std::move(handlers));
 }
 
-void Server::cancel_reload(const void* whose) {
-  for (Instance* const instance : std::vector(instances_)) instance->cancel_reload(whose);
+void Server::cancel_reload(ReloadId id) {
+  for (Instance* const instance : std::vector(instances_)) instance->cancel_reload(id);
   for (const LoneBuild& lone : lone_builds_)
-    if (lone.whose == whose && lone.build)
-      return lone.build->stop("was stopped because the request was cancelled");
+    if (lone.id == id && lone.build) return lone.build->stop("was stopped because the request was cancelled");
 }
 
 Server::Joined Server::join(Clients& clients, const ServerConfig& config, ClientId client,

@@ -37,7 +37,7 @@ class Server final : public Instance::Source {
   // The same for a caller that waits for the outcome, and says whether to build. Nothing is started for it:
   // without a running instance there is only the build, as this configuration says.
   void reload(const ServerConfig& config, Reload reload);
-  void cancel_reload(const void* whose);
+  void cancel_reload(ReloadId id);
 
   const std::vector<Instance*>& instances() const { return instances_; }
   // The instance that all clients share, including this one from now on: created for the first, it ends with
@@ -99,7 +99,7 @@ class Server final : public Instance::Source {
   bool closed_ = false;  // nothing new begins
   std::vector<Instance*> instances_;
   struct LoneBuild {
-    const void* whose;
+    ReloadId id;
     std::shared_ptr<Build> build;
   };
   std::optional<InstanceId> handed_over_{};  // another one already tries out what it was to try
