@@ -394,7 +394,14 @@ class Instance final : private Generation::Owner {
   void birth_failed(std::string why, bool ran, bool refused = false);
   void blame_replay();
   void abandon_birth();
+  struct Swap;
   void swap_in(Handshake::Outcome outcome);
+  Swap make_current(Handshake::Outcome outcome);
+  std::vector<std::string> take_failed_replays(Handshake::Outcome& outcome);
+  void report(const Swap& swap, bool news);
+  std::string diff_of(const Offer::Change& change, bool news);
+  std::string headline_of(const Swap& swap) const;
+  void announce_lists(const Swap& swap, bool news);
   void tell_birth(const std::string& words, bool news);
   void back_off();
   void drain(const std::shared_ptr<Generation>& old);

@@ -391,78 +391,132 @@ void Instance::abandon_birth() {
   tell_era_askers();
 }
 
+// What a new generation changed when it replaced the old one.
+struct Instance::Swap {
+  std::unique_ptr<Birth> birth;
+  std::shared_ptr<Generation> old;  // may be null
+  ConnectionRecord::Arrival arrival;
+  std::optional<FileFacts> file_before;
+  Offer::Change change;
+  std::vector<FetchedLists::Refusal> refusals;
+  std::vector<std::string> failed_replays;
+
+  // Whether the model should know that there is a new generation. A session that was merely forgotten is
+  // nobody's concern, unless something changed in the new one.
+  bool news(int number) const {
+    const bool unchanged = change.diff.empty();
+    const bool silent = arrival.forgotten && unchanged && failed_replays.empty();
+    return (number > 1 && !silent) || change.was_missing || (change.was_guess && !unchanged);
+  }
+};
+
 void Instance::swap_in(Handshake::Outcome outcome) {
-  const auto birth = std::exchange(birth_, nullptr);
-  fatal_replay_.clear();
-  for (std::string& dropped : std::exchange(dropped_replays_, {}))
-    outcome.failed_replays.push_back(std::move(dropped));
-  // What one client told the server, and the server's answer, is not for the others.
-  if (is_shared() && !outcome.failed_replays.empty())
-    outcome.failed_replays = {"some of its clients' settings and calls"};
-  const auto old = std::exchange(current_, birth->generation);
-  following_ = Following::not_needed;  // the new generation is up to date
-  past_.last_start_took = world_.timers().since(current_->started());
-  Supervisor& supervisor = supervisor_for(current_->config());
-  const auto [absence, forgotten] = supervisor.on_born();
-  const auto file_before = std::exchange(current_file_, std::move(birth->file));
-  std::string no_tools = why_no_tools(outcome.lists.refusals);
-  const Offer::Change change = offer_.replace(std::move(outcome.initialize_result),
-                                              std::move(outcome.lists.catalog), no_tools.empty());
-  if (!listened_.empty()) current_->listen(listened_);
-  watcher_.on_catalog(*this);
-  const bool unchanged = change.diff.empty();
-  // A session that was merely forgotten is nobody's concern, unless something changed in the new one.
-  const bool silent = forgotten && unchanged && outcome.failed_replays.empty();
-  const bool news =
-      (current_->number() > 1 && !silent) || change.was_missing || (change.was_guess && !unchanged);
-  std::string diff;
-  if (news || !change.first)
-    diff = change.diff.text([this](ListKind kind, const std::string& own) {
-      return watcher_.shown_name(*this, client(), kind, own);
-    });
-  if (!change.first) {
-    past_.last_diff = unchanged ? "nothing" : diff;
-    log_info("{}: changed: {}", config_->name, past_.last_diff);
-  }
-  for (const auto& refusal : outcome.lists.refusals) log_warn("{}: {}", config_->name, refusal.why);
-  const BirthNews told{
-      .headline = supervisor.headline({.server = config_->name,
-                                       .number = current_->number(),
-                                       .where = current_->backend().where(),
-                                       .did = change.first ? "started" : current_->backend().renewed(),
-                                       .took = past_.last_start_took,
-                                       .reason = birth->reason,
-                                       .absence = absence,
-                                       .reloaded = reloads_.under_way(),
-                                       .memory_gone = !change.first && !current_->config().cli}),
-      .diff = news ? std::optional(std::move(diff)) : std::nullopt,
-      .was_guess = change.was_guess,
-      .program = change.first ? std::string() : program_line(file_before, change.version_before),
-      .failed_replays = std::move(outcome.failed_replays),
-      .checked = birth->checked ? birth->checked->text(shows_values()) : std::string(),
-      .no_tools = std::move(no_tools)};
-  const bool worth_telling =
-      news && (change.was_missing || !unchanged || current_->backend().news_if_unchanged());
-  const bool differs = birth->checked && !birth->checked->differ.empty();
-  if (birth->checked) past_.last_check = birth->checked->summary();
-  source_.drop_held();
-  // What the model is told now is what the next build is compared with; a file stays what it is.
-  if (differs && config_->verify.from_journal()) source_.accept(*birth->checked);
-  tell_birth(birth_report(told), worth_telling || differs || !told.no_tools.empty());
-  for (const ListKind kind : all_lists) {
-    // Templates are announced with the resources.
-    if (kind == ListKind::templates && offer_.announces(change, ListKind::resources, news)) continue;
-    if (offer_.announces(change, kind, news)) watcher_.on_list_changed(*this, kind);
-  }
-  for (const ListKind kind : all_lists)
-    if (birth->changed[static_cast<std::size_t>(kind)]) refetch(kind);
-  if (old) last_used_ = std::max(last_used_, old->last_asked());
-  if (old) drain(old);
+  const Swap swap = make_current(std::move(outcome));
+  const bool news = swap.news(current_->number());
+  report(swap, news);
+  announce_lists(swap, news);
+  if (swap.old) last_used_ = std::max(last_used_, swap.old->last_asked());
+  if (swap.old) drain(swap.old);
   if (current_->open() > 0) watch_overdue_calls();  // of before its handshake
   settle();
   watcher_.on_writable(*this);
   release_signing_in();
-  if (!change.was_guess || !unchanged) keep_for_next_run();
+  if (!swap.change.was_guess || !swap.change.diff.empty()) keep_for_next_run();
+}
+
+// From here on, it gets the requests, and clients see what it offers.
+Instance::Swap Instance::make_current(Handshake::Outcome outcome) {
+  auto birth = std::exchange(birth_, nullptr);
+  fatal_replay_.clear();
+  auto failed_replays = take_failed_replays(outcome);
+  auto old = std::exchange(current_, birth->generation);
+  following_ = Following::not_needed;  // the new generation is up to date
+  past_.last_start_took = world_.timers().since(current_->started());
+  auto arrival = supervisor_for(current_->config()).on_born();
+  auto file_before = std::exchange(current_file_, std::move(birth->file));
+  const bool knows_tools = why_no_tools(outcome.lists.refusals).empty();
+  auto change =
+      offer_.replace(std::move(outcome.initialize_result), std::move(outcome.lists.catalog), knows_tools);
+  if (!listened_.empty()) current_->listen(listened_);
+  watcher_.on_catalog(*this);
+  return {.birth = std::move(birth),
+          .old = std::move(old),
+          .arrival = std::move(arrival),
+          .file_before = std::move(file_before),
+          .change = std::move(change),
+          .refusals = std::move(outcome.lists.refusals),
+          .failed_replays = std::move(failed_replays)};
+}
+
+// Its own, and those that were given up in births before it. What one client told the server, and the
+// server's answer, is not for the others.
+std::vector<std::string> Instance::take_failed_replays(Handshake::Outcome& outcome) {
+  std::vector<std::string> failed = std::move(outcome.failed_replays);
+  std::ranges::move(std::exchange(dropped_replays_, {}), std::back_inserter(failed));
+  if (is_shared() && !failed.empty()) return {"some of its clients' settings and calls"};
+  return failed;
+}
+
+// To the log, and to those who should know.
+void Instance::report(const Swap& swap, bool news) {
+  const Offer::Change& change = swap.change;
+  const std::optional<CheckReport>& checked = swap.birth->checked;
+  std::string diff = diff_of(change, news);
+  for (const auto& refusal : swap.refusals) log_warn("{}: {}", config_->name, refusal.why);
+  const BirthNews told{
+      .headline = headline_of(swap),
+      .diff = news ? std::optional(std::move(diff)) : std::nullopt,
+      .was_guess = change.was_guess,
+      .program = change.first ? std::string() : program_line(swap.file_before, change.version_before),
+      .failed_replays = swap.failed_replays,
+      .checked = checked ? checked->text(shows_values()) : std::string(),
+      .no_tools = why_no_tools(swap.refusals)};
+  const bool worth_telling =
+      news && (change.was_missing || !change.diff.empty() || current_->backend().news_if_unchanged());
+  const bool differs = checked && !checked->differ.empty();
+  if (checked) past_.last_check = checked->summary();
+  source_.drop_held();
+  // What the model is told now is what the next build is compared with; a file stays what it is.
+  if (differs && config_->verify.from_journal()) source_.accept(*checked);
+  tell_birth(birth_report(told), worth_telling || differs || !told.no_tools.empty());
+}
+
+// What has changed since the last generation, in words for the client.
+std::string Instance::diff_of(const Offer::Change& change, bool news) {
+  if (!news && change.first) return {};
+  std::string diff = change.diff.text([this](ListKind kind, const std::string& own) {
+    return watcher_.shown_name(*this, client(), kind, own);
+  });
+  if (!change.first) {
+    past_.last_diff = change.diff.empty() ? "nothing" : diff;
+    log_info("{}: changed: {}", config_->name, past_.last_diff);
+  }
+  return diff;
+}
+
+std::string Instance::headline_of(const Swap& swap) const {
+  const bool first = swap.change.first;
+  return supervisor_for(current_->config())
+      .headline({.server = config_->name,
+                 .number = current_->number(),
+                 .where = current_->backend().where(),
+                 .did = first ? "started" : current_->backend().renewed(),
+                 .took = past_.last_start_took,
+                 .reason = swap.birth->reason,
+                 .absence = swap.arrival.absence,
+                 .reloaded = reloads_.under_way(),
+                 .memory_gone = !first && !current_->config().cli});
+}
+
+// Those that are different now. Those that changed again since they were fetched are fetched again.
+void Instance::announce_lists(const Swap& swap, bool news) {
+  for (const ListKind kind : all_lists) {
+    // Templates are announced with the resources.
+    if (kind == ListKind::templates && offer_.announces(swap.change, ListKind::resources, news)) continue;
+    if (offer_.announces(swap.change, kind, news)) watcher_.on_list_changed(*this, kind);
+  }
+  for (const ListKind kind : all_lists)
+    if (swap.birth->changed[static_cast<std::size_t>(kind)]) refetch(kind);
 }
 
 // Those who wait for it are told in any case; those who wait for a build wait for the outcome of that.
