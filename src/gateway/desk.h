@@ -246,7 +246,7 @@ class Desk final : private Instance::Watcher, private ControlTools::Fleet {
   std::deque<std::string> to_start_;
   // Active servers that were started and aren't known to be ready: if they fail, the model is told.
   struct Start {
-    Member* member;
+    InstanceId instance;
     bool failure_told = false;
     bool missed = false;  // from a list that the client has, because it wasn't ready
   };

@@ -44,11 +44,12 @@ std::string brief_trouble(const Instance& server) {
 }
 
 void Desk::watch_start(Member& member) {
-  if (member.active() && member.instance().state() != Instance::State::ready) starts_.push_back({&member});
+  if (member.active() && member.instance().state() != Instance::State::ready)
+    starts_.push_back({member.instance().id()});
 }
 
 void Desk::forget_start(const Member& member) {
-  std::erase_if(starts_, [&](const Start& start) { return start.member == &member; });
+  std::erase_if(starts_, [&](const Start& start) { return start.instance == member.instance().id(); });
 }
 
 Desk::Known Desk::known() {
@@ -65,8 +66,9 @@ void Desk::tell_since(const Known& before) {
     const bool is_new = was == before.active.end();
     if (!is_new && was->second == member->active()) continue;
     lines.push_back((is_new ? "+ " : "~ ") + arrival(*member));
+    const InstanceId server = member->instance().id();
     for (Start& start : starts_)
-      if (start.member == member.get()) start.failure_told = has_failed(*member);
+      if (start.instance == server) start.failure_told = has_failed(*member);
   }
   for (const auto& [name, active] : before.active)
     if (!now.active.contains(name)) lines.push_back(fmt::format("- \"{}\": removed, with its tools.", name));
@@ -93,7 +95,10 @@ std::string Desk::arrival(const Member& member) const {
 // A list was sent in which these are missing.
 void Desk::note_missing() {
   if (presentation_.client_waits) return;
-  for (Start& start : starts_) start.missed = start.missed || is_starting(start.member->name());
+  for (Start& start : starts_) {
+    const Member* const member = member_of(start.instance);
+    start.missed = start.missed || (member != nullptr && is_starting(member->name()));
+  }
 }
 
 // Checked when a tool is called: before that, nobody could be told.
@@ -103,23 +108,27 @@ void Desk::tell_starts() {
   std::vector<std::string> refused;
   std::vector<std::string> late;
   for (Start& start : starts_) {
-    const Instance& server = start.member->instance();
+    const Member* const member = member_of(start.instance);
+    if (member == nullptr) continue;
+    const Instance& server = member->instance();
     if (server.state() == Instance::State::ready) {
       // Later generations are reported by the server itself; a daemon that was away at first is still in its
       // first.
       const Status status = start.failure_told ? server.status() : Status();
       if (status.life && status.life->generation == 1)
         notices_.add(fmt::format("[mcpivot] \"{}\" is ready now; its tools are in the list.", server.name()));
-    } else if (!start.failure_told && start.member->active() && has_failed(*start.member)) {
+    } else if (!start.failure_told && member->active() && has_failed(*member)) {
       (server.life().is_refused() ? refused : failed)
           .push_back(fmt::format("\"{}\": {}", server.name(), brief_trouble(server)));
       start.failure_told = true;
-    } else if (std::exchange(start.missed, false) && start.member->active() && is_starting(server.name())) {
+    } else if (std::exchange(start.missed, false) && member->active() && is_starting(server.name())) {
       late.push_back(fmt::format("\"{}\": {}", server.name(), brief_trouble(server)));
     }
   }
-  std::erase_if(
-      starts_, [](const Start& start) { return start.member->instance().state() == Instance::State::ready; });
+  std::erase_if(starts_, [this](const Start& start) {
+    const Member* const member = member_of(start.instance);
+    return member == nullptr || member->instance().state() == Instance::State::ready;
+  });
   if (!failed.empty())
     notices_.add(head_and_lines("[mcpivot] these active servers could not be started; mcpivot keeps trying:",
                                 failed, most_lines_in_notice));

@@ -146,7 +146,7 @@ class RequestTable {
   // Takes a request out of the table.
   std::optional<Request> take(std::int64_t id) {
     if (!is_open(id)) return std::nullopt;
-    std::optional<Request> request = slot(id).request;
+    std::optional<Request> request(std::move(slot(id).request));
     close(id);
     return request;
   }
@@ -155,7 +155,7 @@ class RequestTable {
   // the caller may not outlive the answer.
   void keep_token(std::int64_t id, Origin origin) {
     if (!is_open(id) || !slot(id).request.task || !slot(id).request.token_at) return;
-    task_tokens_.emplace(id, Token{std::move(origin), std::string(slot(id).request.token())});
+    task_tokens_.emplace(id, TaskToken{std::move(origin), std::string(slot(id).request.token())});
     token_order_.push_back(id);
     if (token_order_.size() <= most_task_tokens) return;
     task_tokens_.erase(token_order_.front());
@@ -164,14 +164,15 @@ class RequestTable {
 
   struct Token {
     Origin origin;
-    std::string text;
+    std::string_view text;  // valid until a request is added, closed or taken
   };
   // Who the progress is for that the peer reports under this token of ours.
   std::optional<Token> find_token(std::int64_t id) const {
     if (is_open(id) && slot(id).request.token_at)
-      return Token{slot(id).request.origin, std::string(slot(id).request.token())};
-    auto kept = task_tokens_.find(id);
-    return kept != task_tokens_.end() ? std::optional(kept->second) : std::nullopt;
+      return Token{slot(id).request.origin, slot(id).request.token()};
+    const auto kept = task_tokens_.find(id);
+    if (kept == task_tokens_.end()) return std::nullopt;
+    return Token{kept->second.origin, kept->second.text};
   }
 
   // Our id of the request that its sender knows by this one, or 0. Searches all open requests: only
@@ -232,6 +233,10 @@ class RequestTable {
 
   RequestTable(const Clock& clock, std::size_t slots) : clock_(clock), first_slots_(slots), slots_(slots) {}
 
+  struct TaskToken {
+    Origin origin;
+    std::string text;
+  };
   struct Slot {
     std::int64_t id = 0;  // 0: free
     Request request;
@@ -263,7 +268,7 @@ class RequestTable {
   std::vector<Slot> slots_;
   std::vector<std::vector<Slot>> outgrown_;  // while somebody holds it
   int holds_ = 0;
-  std::unordered_map<std::int64_t, Token> task_tokens_;
+  std::unordered_map<std::int64_t, TaskToken> task_tokens_;
   std::deque<std::int64_t> token_order_;  // oldest first
 };
 

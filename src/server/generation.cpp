@@ -285,7 +285,9 @@ void Generation::answer(ClientId by, const Message& message, std::string_view id
 }
 
 void Generation::progress(ClientId by, const Message& message, std::string_view token) {
-  send(by, message, Edits().replace(message.progress_token, token));
+  Edits edits;
+  edits.replace(message.progress_token, edits.keep(token));  // its request may end on the way
+  send(by, message, edits);
 }
 
 void Generation::end(std::chrono::milliseconds patience) {
@@ -447,7 +449,7 @@ void Generation::on_progress(const Message& message, std::span<const Edit> edits
   if (!token) return saw(Seen::What::dropped, message.raw, &message, "progress with an unknown token");
   ToClient said{.message = message, .from = id_, .to = token->origin, .pair = own};
   said.edits.add_all(edits, message.progress_token);
-  said.edits.replace(message.progress_token, token->text);
+  said.edits.replace(message.progress_token, said.edits.keep(token->text));  // the request may end on the way
   owner_.on_said(*this, said);
 }
 

@@ -368,8 +368,8 @@ void Instance::list_changed(Generation& from, ListKind kind) {
 // A server says that a list changed: the client is told once we have the new one.
 void Instance::refetch(ListKind kind) {
   if (!offer_.begin_fetch(kind)) return;
-  fetch_lists(*current_, {kind}, [this, kind, of = std::weak_ptr(current_)](FetchedLists fetched) {
-    if (of.lock() != current_) return;
+  fetch_lists(*current_, {kind}, [this, kind, of = current_->id()](FetchedLists fetched) {
+    if (!current_ || current_->id() != of) return;
     if (offer_.end_fetch(kind)) return refetch(kind);
     if (kind == ListKind::tools) release_waiting();
     if (!fetched.refusals.empty()) {
