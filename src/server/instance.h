@@ -26,6 +26,7 @@
 #include "server/generation.h"
 #include "server/handshake.h"
 #include "server/life.h"
+#include "server/lost_calls.h"
 #include "server/offer.h"
 #include "server/process_supervisor.h"
 #include "server/reload_rounds.h"
@@ -482,8 +483,6 @@ class Instance final : private Generation::Owner {
     return may_pass(asker, message.known, message.text(message.name));
   }
   void refuse_unallowed(Asker asker, const Message& message, std::string_view name) const;
-  struct LostCall;
-  const LostCall* find_lost(const Message& message) const;
   void refuse_lost(Asker asker, const Message& message, const std::string& words) const;
   bool needs_task(const Message& message, std::string_view name) const;
   bool ask_to_sign_in(Asker asker, const Message& message);
@@ -528,12 +527,7 @@ class Instance final : private Generation::Owner {
   };
   std::vector<EraAsker> era_askers_;
   std::string era_hello_;  // the hello with which it is asked
-  // Calls that waited for their clients in generations that are gone, by requestState.
-  struct LostCall {
-    std::string state;
-    std::string words;
-  };
-  std::deque<LostCall> lost_calls_;
+  LostCalls lost_calls_;
   std::uint64_t generations_ = 0;
   std::uint64_t last_line_before_start_ = 0;  // of the last process; a generation may take two
   WaitingRoom waiting_;

@@ -18,8 +18,6 @@ using std::chrono::milliseconds;
 // How soon to look again for a daemon that is coming up.
 constexpr milliseconds look_again_after{100};
 
-constexpr std::size_t most_lost_calls = 64;
-
 // Of hundreds of calls that die together, only the first get the server's stderr.
 constexpr std::size_t most_full_reports = 16;
 
@@ -321,9 +319,8 @@ std::vector<ClientId> Instance::settle_open(Generation& generation, const Death&
 // Clients whose calls were parked can't be told now: they are told when they come back.
 void Instance::remember_lost(const Generation& generation, const Death& death) {
   for (std::string& state : generation.parked_states())
-    lost_calls_.push_back({std::move(state), crash_report(death, "waiting for the client's input",
-                                                          generation.backend().manner().unsure)});
-  while (lost_calls_.size() > most_lost_calls) lost_calls_.pop_front();
+    lost_calls_.add(std::move(state), crash_report(death, "waiting for the client's input",
+                                                   generation.backend().manner().unsure));
 }
 
 bool Instance::settle(const Generation& generation, Generation::Open& open, const Death& death, bool again) {

@@ -44,7 +44,7 @@ void Instance::request(ToServer& asked, Hold hold_it) {
   if (message.known == Method::resources_unsubscribe && is_shared()) return unsubscribe(asker, message);
   if (!leaving_.empty() && (message.known == Method::other || message.request_state))
     if (Generation* keeper = keeper_of(message)) return keeper->request(asked);
-  if (const LostCall* const lost = find_lost(message)) return refuse_lost(asker, message, lost->words);
+  if (const std::string* const lost = lost_calls_.find(message)) return refuse_lost(asker, message, *lost);
   if (Generation* generation = serving()) {
     if (asker.era != generation->era() && needs_task(message, asked.name))
       return refuse_lost(
@@ -67,14 +67,6 @@ void Instance::request(ToServer& asked, Hold hold_it) {
   if (failed != nullptr && !failed->ran) return refuse(asker, message, std::string(trouble()));
   wait(asked);
   live();  // a server whose handshake comes later takes it at once
-}
-
-// The parked call that this request continues, if it was lost with its generation.
-const Instance::LostCall* Instance::find_lost(const Message& message) const {
-  if (!message.request_state) return nullptr;
-  const std::string state = string_value(message.text(message.request_state));
-  const auto found = std::ranges::find(lost_calls_, state, &LostCall::state);
-  return found == lost_calls_.end() ? nullptr : &*found;
 }
 
 void Instance::refuse_lost(Asker asker, const Message& message, const std::string& words) const {
@@ -270,8 +262,8 @@ void Instance::put_waiting(const WaitingRoom::Waiting& waiting, bool waited) {
   const Message message = waiting.message.message();
   if (!waiting.is_request()) {
     serving()->notify(message);
-  } else if (const LostCall* const lost = find_lost(message)) {
-    refuse_lost(waiting.asker, message, lost->words);
+  } else if (const std::string* const lost = lost_calls_.find(message)) {
+    refuse_lost(waiting.asker, message, *lost);
   } else if (may_pass(waiting.asker, message)) {
     Generation* const keeper = message.request_state ? keeper_of(message) : nullptr;
     put(keeper != nullptr ? *keeper : *serving(), waiting.asker, message, waiting.sent_before, waited);
