@@ -144,7 +144,7 @@ void Instance::hello(ClientId client, std::string_view params, Era era, std::fun
   if (life_.is_refused()) happens(Life::Needed{});  // it may accept us by now
   open_handshake();
   if (!then) return offer_.open_lists();
-  settled_.push_back({.then = std::move(then), .asker = {.client = client}});
+  offer_waits_.add({.client = client}, {}, std::move(then));
   wait_to_settle();
 }
 
@@ -156,7 +156,7 @@ std::string_view Instance::hello_of(ClientId client) const {
 void Instance::wait_to_settle() {
   const bool hopeless = ends() || (!birth_ && (life_.is<Life::Failed>() || life_.is<Life::Stopped>()));
   if (offer_.known() || hopeless) return settle();
-  if (settled_.size() > 1) return;  // the timer is already set
+  if (offer_waits_.size() > 1) return;  // the timer is already set
   patience_timer_.set(first_handshake, [this] {
     life_.explain(fmt::format("it has not finished its handshake after {}", duration_text(first_handshake)));
     settle();
@@ -164,21 +164,21 @@ void Instance::wait_to_settle() {
 }
 
 void Instance::when_settled(Asker asker, std::string_view id, std::function<void()> then) {
-  const bool settled = offer_.known() || settled_.empty();
+  const bool settled = offer_.known() || offer_waits_.empty();
   if (settled) return then();
-  settled_.push_back({.then = std::move(then), .asker = asker, .id = std::string(id)});
+  offer_waits_.add(asker, std::string(id), std::move(then));
 }
 
 void Instance::when_known(Asker asker, std::string_view id, std::function<void()> then) {
   if (offer_.known()) return then();
-  settled_.push_back({.then = std::move(then), .asker = asker, .id = std::string(id)});
+  offer_waits_.add(asker, std::string(id), std::move(then));
   wait_to_settle();
 }
 
 void Instance::settle() {
   patience_timer_.cancel();
-  if (!settled_.empty()) offer_.show_at_handshake();
-  for (const Settling& one : std::exchange(settled_, {})) one.then();
+  if (!offer_waits_.empty()) offer_.show_at_handshake();
+  offer_waits_.release();
   watcher_.on_settled(*this);
 }
 
@@ -206,7 +206,7 @@ void Instance::forget(ClientId client) {
   waiting_.forget(client);
   turns_.forget(client);
   signing_in_.forget(client);
-  std::erase_if(settled_, [&](const Settling& one) { return one.asker.client == client; });
+  offer_waits_.forget(client);
   for (const auto& generation : {current_.get(), unborn()})
     if (generation != nullptr) generation->forget(client);
   for (const auto& generation : std::list(leaving_)) generation->forget(client);
@@ -216,8 +216,7 @@ bool Instance::works_for(const std::function<bool(ClientId)>& whom) const {
   const auto works = [&](const auto& generation) { return generation->has_calls_of(whom); };
   return (current_ && works(current_)) || (unborn() != nullptr && works(unborn())) ||
          std::ranges::any_of(leaving_, works) || waiting_.has(whom) || turns_.has(whom) ||
-         signing_in_.has(whom) ||
-         std::ranges::any_of(settled_, [&](const Settling& one) { return whom(one.asker.client); });
+         signing_in_.has(whom) || offer_waits_.has(whom);
 }
 
 Generation* Instance::find(GenerationId id) const {
@@ -262,19 +261,9 @@ bool Instance::cancel(Asker by, const Message& cancelled) {
   auto waited = waiting_.cancel(by, cancelled);
   if (!waited) waited = turns_.cancel(by, cancelled);
   if (!waited) waited = signing_in_.cancel(by, cancelled);
+  if (!waited) waited = offer_waits_.cancel(by, cancelled);
   if (waited) clients_.withdrawn(*waited, cancelled);
-  return waited || cancel_settling(by, cancelled);
-}
-
-bool Instance::cancel_settling(Asker by, const Message& cancelled) {
-  const auto found = std::ranges::find_if(settled_, [&](const Settling& one) {
-    return by.speaks_for(one.asker) && same_id(one.id, cancelled.text(cancelled.request_id));
-  });
-  if (found == settled_.end()) return false;
-  const Asker asker = found->asker;
-  settled_.erase(found);
-  clients_.withdrawn(asker, cancelled);
-  return true;
+  return waited.has_value();
 }
 
 void Instance::resume() {

@@ -28,6 +28,7 @@
 #include "server/life.h"
 #include "server/lost_calls.h"
 #include "server/offer.h"
+#include "server/offer_waits.h"
 #include "server/process_supervisor.h"
 #include "server/reload_rounds.h"
 #include "server/replay.h"
@@ -449,7 +450,6 @@ class Instance final : private Generation::Owner {
   bool can_ask(ClientId client) const { return clients_.has(client) && !clients_[client].overflows(); }
   void answer_question(Generation& from, const ToClient& said) const;
   std::vector<std::string> stderr_for_clients(int generation) const;
-  bool cancel_settling(Asker by, const Message& cancelled);
   void wait(const ToServer& asked);
   void wait(Asker asker, const Message& message, int sent_before) {
     wait(ToServer(asker, message, sent_before));
@@ -555,12 +555,7 @@ class Instance final : private Generation::Owner {
   std::shared_ptr<Build> build_;
   Clock::Time build_began_;
   ReloadRounds reloads_;
-  struct Settling {
-    std::function<void()> then;
-    Asker asker{};  // whose request can be cancelled
-    std::string id{};
-  };
-  std::vector<Settling> settled_;
+  OfferWaits offer_waits_;
   std::vector<std::function<void(const StopResult&)>> stops_;
   bool stops_others_ = false;
   StopResult stopping_;  // what has ended since somebody wanted it stopped
