@@ -1,5 +1,5 @@
-// Who waits to learn what a server offers: clients in their handshake, and requests that need its lists. They
-// wait until it is ready, has failed, or takes too long.
+// Callers that wait to learn what a server offers: clients in their handshake, and requests that need its
+// lists. They wait until it is ready, has failed, or takes too long.
 //
 // One thread.
 #pragma once
