@@ -25,9 +25,14 @@ constexpr int schema = 1;
 constexpr int application = 0x6d637076;  // "mcpv": identifies our files
 // For another mcpivot to finish writing. What can't be written by then is retried later.
 constexpr int longest_wait_ms = 500;
+constexpr int largest_gib = 1;
 
 std::int64_t count_of(sys_seconds time) {
   return time.time_since_epoch().count();
+}
+
+sys_seconds time_of(const SqliteStatement& row, int column) {
+  return sys_seconds(seconds(row.number(column)));
 }
 
 std::unexpected<SessionDb::Error> refused(const std::string& path, std::string_view words,
@@ -57,63 +62,8 @@ class FileLock {
 
 }  // namespace
 
-// A statement that is run, with its arguments.
-class SessionDb::Statement {
- public:
-  Statement(SessionDb& db, const char* sql) : db_(db) {
-    code_ = sqlite3_prepare_v2(db.database_.get(), sql, -1, &statement_, nullptr);
-  }
-  ~Statement() { sqlite3_finalize(statement_); }
-  Statement(const Statement&) = delete;
-  Statement& operator=(const Statement&) = delete;
-
-  Statement& with(const std::string& text) {
-    if (code_ == SQLITE_OK)
-      code_ = sqlite3_bind_text64(statement_, ++bound_, text.data(), text.size(), SQLITE_STATIC, SQLITE_UTF8);
-    return *this;
-  }
-  Statement& with(std::int64_t number) {
-    if (code_ == SQLITE_OK) code_ = sqlite3_bind_int64(statement_, ++bound_, number);
-    return *this;
-  }
-  Statement& with(sys_seconds time) { return with(count_of(time)); }
-
-  // Whether there is a row, the first or the next one.
-  std::expected<bool, Error> row() {
-    if (code_ == SQLITE_OK) code_ = sqlite3_step(statement_);
-    const int came = std::exchange(code_, SQLITE_OK);
-    if (came != SQLITE_ROW && came != SQLITE_DONE) return std::unexpected(db_.error(came));
-    return came == SQLITE_ROW;
-  }
-  std::expected<void, Error> run() {
-    while (true) {
-      const auto more = row();
-      if (!more) return std::unexpected(more.error());
-      if (!*more) return {};
-    }
-  }
-  std::string text(int column) const {
-    const unsigned char* bytes = sqlite3_column_text(statement_, column);
-    if (bytes == nullptr) return {};
-    return {reinterpret_cast<const char*>(bytes),
-            static_cast<std::size_t>(sqlite3_column_bytes(statement_, column))};
-  }
-  std::int64_t number(int column) const { return sqlite3_column_int64(statement_, column); }
-  sys_seconds time(int column) const { return sys_seconds(seconds(number(column))); }
-
- private:
-  SessionDb& db_;
-  sqlite3_stmt* statement_ = nullptr;
-  int code_ = SQLITE_OK;
-  int bound_ = 0;
-};
-
-void SessionDb::Close::operator()(sqlite3* database) const {
-  sqlite3_close_v2(database);
-}
-
-SessionDb::SessionDb(std::string path, Identity identity, sqlite3* database)
-    : path_(std::move(path)), identity_(identity), database_(database) {}
+SessionDb::SessionDb(Identity identity, Sqlite database)
+    : identity_(identity), database_(std::move(database)) {}
 
 SessionDb::Identity SessionDb::identity_of(const std::string& path) {
   struct stat file{};
@@ -122,36 +72,7 @@ SessionDb::Identity SessionDb::identity_of(const std::string& path) {
 }
 
 bool SessionDb::in_place() const {
-  return identity_of(path_) == identity_;
-}
-
-// --- errors ----------------------------------------------------------------------------------------------
-
-SessionDb::Error SessionDb::error(int code) const {
-  const auto say = [&](Trouble trouble, std::string_view words) {
-    return Error{trouble, fmt::format("{} {}", path_, words)};
-  };
-  const int system = sqlite3_system_errno(database_.get());
-  const char* why = system != 0 ? std::strerror(system) : sqlite3_errstr(code);
-  if (code == SQLITE_READONLY_DBMOVED) return say(Trouble::moved, "was moved away");
-  switch (code & 0xff) {
-    case SQLITE_CORRUPT:
-    case SQLITE_NOTADB:
-      return say(Trouble::damaged, "is damaged");
-    case SQLITE_BUSY:
-    case SQLITE_LOCKED:
-      return say(Trouble::locked, "is locked by another process");
-    case SQLITE_FULL:
-      return say(Trouble::passing, "can't be written: the disk is full, or the database has reached 1 GiB");
-    case SQLITE_READONLY:
-      return say(Trouble::passing, "can't be written: it is read-only");
-    case SQLITE_CANTOPEN:
-      return say(Trouble::passing, fmt::format("can't be opened: {}", why));
-    case SQLITE_IOERR:
-      return say(Trouble::passing, fmt::format("can't be read or written: {}", why));
-    default:
-      return say(Trouble::passing, fmt::format("can't be used: {}", sqlite3_errmsg(database_.get())));
-  }
+  return identity_of(path()) == identity_;
 }
 
 // --- opening ---------------------------------------------------------------------------------------------
@@ -186,12 +107,9 @@ std::expected<void, SessionDb::Error> SessionDb::make(const std::string& path) {
 std::expected<SessionDb, SessionDb::Error> SessionDb::open_file(const std::string& file,
                                                                 const std::string& path) {
   const Identity identity = identity_of(file);
-  sqlite3* database = nullptr;
-  const int code =
-      sqlite3_open_v2(file.c_str(), &database, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, nullptr);
-  SessionDb db(path, identity, database);
-  if (database == nullptr) return refused(path, "can't be opened: out of memory", Trouble::passing);
-  if (code != SQLITE_OK) return std::unexpected(db.error(code));
+  auto opened = Sqlite::open(file, Sqlite::Mode::write, longest_wait_ms, path);
+  if (!opened) return std::unexpected(std::move(opened.error()));
+  SessionDb db(identity, std::move(*opened));
   if (const auto ready = db.set_up(); !ready) return std::unexpected(ready.error());
   return db;
 }
@@ -228,9 +146,9 @@ std::expected<SessionDb, SessionDb::Error> SessionDb::open(const std::string& pa
 }
 
 std::expected<SessionDb, SessionDb::Error> SessionDb::replaced(SessionDb damaged) {
-  const std::string path = damaged.path_;
+  const std::string path = damaged.path();
   const Identity seen = damaged.identity_;
-  damaged.database_.reset();
+  damaged.database_ = {};
   auto aside = put_aside(path, seen);
   if (!aside) return std::unexpected(aside.error());
   auto opened = open_once(path);
@@ -263,34 +181,31 @@ std::expected<std::string, SessionDb::Error> SessionDb::put_aside(const std::str
 }
 
 std::expected<void, SessionDb::Error> SessionDb::set_up() {
-  sqlite3_extended_result_codes(database_.get(), 1);
-  sqlite3_busy_timeout(database_.get(), longest_wait_ms);
-  if (const auto careful = run("PRAGMA trusted_schema = OFF; PRAGMA cell_size_check = ON"); !careful)
-    return careful;
-  const auto version = number("PRAGMA user_version");
+  const auto version = database_.number("PRAGMA user_version");
   if (!version) return std::unexpected(version.error());
-  const auto owner = number("PRAGMA application_id");
+  const auto owner = database_.number("PRAGMA application_id");
   if (!owner) return std::unexpected(owner.error());
-  const auto tables = number("SELECT count(*) FROM sqlite_schema");
+  const auto tables = database_.number("SELECT count(*) FROM sqlite_schema");
   if (!tables) return std::unexpected(tables.error());
   if (*owner != application && (*owner != 0 || *version != 0 || *tables != 0))
-    return refused(path_, "isn't mcpivot's database");
+    return refused(path(), "isn't mcpivot's database");
   if (*version > schema)
-    return refused(path_, fmt::format("was written by a newer mcpivot (schema {}; this one knows {})",
-                                      *version, schema));
-  if (sqlite3_db_readonly(database_.get(), "main") != 0)
-    return refused(path_, "can't be written: it is read-only", Trouble::passing);
+    return refused(path(), fmt::format("was written by a newer mcpivot (schema {}; this one knows {})",
+                                       *version, schema));
+  if (sqlite3_db_readonly(database_.handle(), "main") != 0)
+    return refused(path(), "can't be written: it is read-only", Trouble::passing);
   // A commit is then an append to the log: quick, and durable even if we are killed right after it.
-  if (const auto fast = run("PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL;"
-                            "PRAGMA journal_size_limit = 16777216; PRAGMA max_page_count = 262144");
+  if (const auto fast = database_.run("PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL;"
+                                      "PRAGMA journal_size_limit = 16777216");
       !fast)
     return fast;
+  if (const auto bounded = database_.limit(largest_gib); !bounded) return bounded;
   return *version == schema ? std::expected<void, Error>() : make_tables();
 }
 
 // Another mcpivot may be doing the same: the second one finds the tables.
 std::expected<void, SessionDb::Error> SessionDb::make_tables() {
-  return run(
+  return database_.run(
       fmt::format("BEGIN IMMEDIATE;"
                   "CREATE TABLE IF NOT EXISTS sessions(uid TEXT PRIMARY KEY, principal TEXT NOT NULL,"
                   " profile TEXT NOT NULL, hello TEXT NOT NULL, state TEXT NOT NULL,"
@@ -300,54 +215,37 @@ std::expected<void, SessionDb::Error> SessionDb::make_tables() {
                   "CREATE INDEX IF NOT EXISTS revocations_by_end ON revocations(until);"
                   "PRAGMA application_id = {}; PRAGMA user_version = {};"
                   "COMMIT",
-                  application, schema)
-          .c_str());
+                  application, schema));
 }
 
 // --- queries ---------------------------------------------------------------------------------------------
 
-// One or more statements. If one fails, no transaction stays open.
-std::expected<void, SessionDb::Error> SessionDb::run(const char* sql) {
-  const int code = sqlite3_exec(database_.get(), sql, nullptr, nullptr, nullptr);
-  if (code == SQLITE_OK) return {};
-  Error failed = error(code);
-  if (sqlite3_get_autocommit(database_.get()) == 0)
-    sqlite3_exec(database_.get(), "ROLLBACK", nullptr, nullptr, nullptr);
-  return std::unexpected(std::move(failed));
-}
-
-std::expected<std::int64_t, SessionDb::Error> SessionDb::number(const char* sql) {
-  Statement asked(*this, sql);
-  const auto row = asked.row();
-  if (!row) return std::unexpected(row.error());
-  return *row ? asked.number(0) : 0;
-}
-
 std::expected<void, SessionDb::Error> SessionDb::put(const SessionRecord& record) {
-  return Statement(*this,
-                   "INSERT OR REPLACE INTO sessions(uid, principal, profile, hello, state, updated, expires)"
-                   " SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7 WHERE ?1 NOT IN (SELECT uid FROM revocations)")
+  return SqliteStatement(
+             database_,
+             "INSERT OR REPLACE INTO sessions(uid, principal, profile, hello, state, updated, expires)"
+             " SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7 WHERE ?1 NOT IN (SELECT uid FROM revocations)")
       .with(record.uid)
       .with(record.principal)
       .with(record.profile)
       .with(record.hello)
       .with(record.state)
-      .with(record.updated)
-      .with(record.expires)
+      .with(count_of(record.updated))
+      .with(count_of(record.expires))
       .run();
 }
 
 std::expected<SessionDb::Found, SessionDb::Error> SessionDb::get(const std::string& uid) {
   Found found;
-  Statement ended(*this, "SELECT until FROM revocations WHERE uid = ?1");
+  SqliteStatement ended(database_, "SELECT until FROM revocations WHERE uid = ?1");
   const auto revoked = ended.with(uid).row();
   if (!revoked) return std::unexpected(revoked.error());
   if (*revoked) {
-    found.revoked = {uid, ended.time(0)};
+    found.revoked = {uid, time_of(ended, 0)};
     return found;
   }
-  Statement asked(*this,
-                  "SELECT principal, profile, hello, state, updated, expires FROM sessions WHERE uid = ?1");
+  SqliteStatement asked(
+      database_, "SELECT principal, profile, hello, state, updated, expires FROM sessions WHERE uid = ?1");
   const auto row = asked.with(uid).row();
   if (!row) return std::unexpected(row.error());
   if (*row)
@@ -356,24 +254,24 @@ std::expected<SessionDb::Found, SessionDb::Error> SessionDb::get(const std::stri
                     .profile = asked.text(1),
                     .hello = asked.text(2),
                     .state = asked.text(3),
-                    .updated = asked.time(4),
-                    .expires = asked.time(5)};
+                    .updated = time_of(asked, 4),
+                    .expires = time_of(asked, 5)};
   return found;
 }
 
 std::expected<SessionDb::Listed, SessionDb::Error> SessionDb::list(const std::string& begin, sys_seconds now,
                                                                    std::size_t most) {
   Listed listed;
-  Statement all(*this,
-                "SELECT count(*) FROM sessions WHERE substr(uid, 1, length(?1)) = ?1 AND expires > ?2");
-  const auto count = all.with(begin).with(now).row();
+  SqliteStatement all(database_,
+                      "SELECT count(*) FROM sessions WHERE substr(uid, 1, length(?1)) = ?1 AND expires > ?2");
+  const auto count = all.with(begin).with(count_of(now)).row();
   if (!count) return std::unexpected(count.error());
   listed.all = *count ? static_cast<std::size_t>(all.number(0)) : 0;
-  Statement asked(
-      *this,
+  SqliteStatement asked(
+      database_,
       "SELECT uid, principal, profile, hello, updated, expires FROM sessions"
       " WHERE substr(uid, 1, length(?1)) = ?1 AND expires > ?2 ORDER BY updated DESC, uid LIMIT ?3");
-  asked.with(begin).with(now).with(static_cast<std::int64_t>(most));
+  asked.with(begin).with(count_of(now)).with(static_cast<std::int64_t>(most));
   while (true) {
     const auto row = asked.row();
     if (!row) return std::unexpected(row.error());
@@ -383,50 +281,53 @@ std::expected<SessionDb::Listed, SessionDb::Error> SessionDb::list(const std::st
                               .profile = asked.text(2),
                               .hello = asked.text(3),
                               .state = {},
-                              .updated = asked.time(4),
-                              .expires = asked.time(5)});
+                              .updated = time_of(asked, 4),
+                              .expires = time_of(asked, 5)});
   }
 }
 
 std::expected<void, SessionDb::Error> SessionDb::revoke(std::span<const Revocation> revocations) {
   const auto all = [&]() -> std::expected<void, Error> {
     for (const Revocation& one : revocations) {
-      auto done = Statement(*this,
-                            "INSERT INTO revocations(uid, until) VALUES(?1, ?2)"
-                            " ON CONFLICT(uid) DO UPDATE SET until = max(until, excluded.until)")
+      auto done = SqliteStatement(database_,
+                                  "INSERT INTO revocations(uid, until) VALUES(?1, ?2)"
+                                  " ON CONFLICT(uid) DO UPDATE SET until = max(until, excluded.until)")
                       .with(one.uid)
-                      .with(one.until)
+                      .with(count_of(one.until))
                       .run();
-      if (done) done = Statement(*this, "DELETE FROM sessions WHERE uid = ?1").with(one.uid).run();
+      if (done) done = SqliteStatement(database_, "DELETE FROM sessions WHERE uid = ?1").with(one.uid).run();
       if (!done) return done;
     }
     return {};
   };
-  if (const auto safe = run("PRAGMA synchronous = FULL; BEGIN IMMEDIATE"); !safe) return safe;
+  if (const auto safe = database_.run("PRAGMA synchronous = FULL; BEGIN IMMEDIATE"); !safe) return safe;
   auto done = all();
-  if (done) done = run("COMMIT");
-  if (!done && sqlite3_get_autocommit(database_.get()) == 0) (void)run("ROLLBACK");
-  (void)run("PRAGMA synchronous = NORMAL");
+  if (done) done = database_.run("COMMIT");
+  if (!done && sqlite3_get_autocommit(database_.handle()) == 0) (void)database_.run("ROLLBACK");
+  (void)database_.run("PRAGMA synchronous = NORMAL");
   return done;
 }
 
 std::expected<std::vector<Revocation>, SessionDb::Error> SessionDb::revocations(sys_seconds now,
                                                                                 std::size_t most) {
   std::vector<Revocation> all;
-  Statement asked(*this, "SELECT uid, until FROM revocations WHERE until > ?1 ORDER BY until DESC LIMIT ?2");
-  asked.with(now).with(static_cast<std::int64_t>(most));
+  SqliteStatement asked(database_,
+                        "SELECT uid, until FROM revocations WHERE until > ?1 ORDER BY until DESC LIMIT ?2");
+  asked.with(count_of(now)).with(static_cast<std::int64_t>(most));
   while (true) {
     const auto row = asked.row();
     if (!row) return std::unexpected(row.error());
     if (!*row) return all;
-    all.push_back({asked.text(0), asked.time(1)});
+    all.push_back({asked.text(0), time_of(asked, 1)});
   }
 }
 
 std::expected<void, SessionDb::Error> SessionDb::forget_expired(sys_seconds now) {
-  if (auto done = Statement(*this, "DELETE FROM sessions WHERE expires <= ?1").with(now).run(); !done)
+  if (auto done =
+          SqliteStatement(database_, "DELETE FROM sessions WHERE expires <= ?1").with(count_of(now)).run();
+      !done)
     return done;
-  return Statement(*this, "DELETE FROM revocations WHERE until <= ?1").with(now).run();
+  return SqliteStatement(database_, "DELETE FROM revocations WHERE until <= ?1").with(count_of(now)).run();
 }
 
 }  // namespace mcpivot

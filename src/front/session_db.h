@@ -8,13 +8,12 @@
 #include <chrono>
 #include <cstdint>
 #include <expected>
-#include <memory>
 #include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
-struct sqlite3;
+#include "sqlite/sqlite.h"
 
 namespace mcpivot {
 
@@ -39,17 +38,9 @@ struct Revocation {
 
 class SessionDb {
  public:
-  enum class Trouble : std::uint8_t {
-    locked,   // by another process, for longer than we wait
-    passing,  // a full disk, say: may work later
-    damaged,  // replaced() starts a new one
-    moved,    // the file was moved or deleted: open() again
-    refused,  // not ours to change
-  };
-  struct Error {
-    Trouble trouble = Trouble::passing;
-    std::string words;  // "FILE ..."
-  };
+  // If a file is damaged, replaced() starts a new one. If it was moved, open() does.
+  using Error = SqliteError;
+  using Trouble = SqliteError::Trouble;
   // A record, and whether the session was revoked, perhaps by another mcpivot.
   struct Found {
     std::optional<SessionRecord> record;
@@ -90,12 +81,8 @@ class SessionDb {
     ino_t inode = 0;
     bool operator==(const Identity&) const = default;
   };
-  struct Close {
-    void operator()(sqlite3* database) const;
-  };
-  class Statement;
 
-  SessionDb(std::string path, Identity identity, sqlite3* database);
+  SessionDb(Identity identity, Sqlite database);
   static Identity identity_of(const std::string& path);
   static std::expected<void, Error> make(const std::string& path);
   static std::expected<SessionDb, Error> open_file(const std::string& file, const std::string& path);
@@ -103,14 +90,11 @@ class SessionDb {
   static std::expected<std::string, Error> put_aside(const std::string& path, Identity damaged);
   std::expected<void, Error> set_up();
   std::expected<void, Error> make_tables();
-  std::expected<void, Error> run(const char* sql);
-  std::expected<std::int64_t, Error> number(const char* sql);
-  Error error(int code) const;
+  const std::string& path() const { return database_.path(); }
 
-  std::string path_;
   std::string note_;
   Identity identity_;
-  std::unique_ptr<sqlite3, Close> database_;
+  Sqlite database_;
 };
 
 }  // namespace mcpivot

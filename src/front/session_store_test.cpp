@@ -403,6 +403,18 @@ TEST_F(Sessions, damage_that_shows_later_ends_no_service_and_forgets_no_revocati
   EXPECT_TRUE(next->revoked("gone"));
 }
 
+TEST_F(Sessions, a_file_whose_log_ends_too_early_is_put_aside_and_a_new_one_begun) {
+  Kept writer(path);
+  for (int i = 0; i < 50; ++i)
+    ASSERT_TRUE(writer.put(record_of("u" + std::to_string(i), std::string(3000, 's'))));
+  Kept kept(path);
+  std::filesystem::resize_file(path + "-wal", 32);  // only its header
+  for (int i = 0; i < 50; ++i) (void)kept.get("u" + std::to_string(i));
+  EXPECT_TRUE(std::filesystem::exists(path + ".damaged")) << kept->trouble();
+  EXPECT_TRUE(kept.put(record_of("new")));
+  EXPECT_EQ(kept->trouble(), "");
+}
+
 TEST_F(Sessions, a_file_that_was_deleted_is_begun_again) {
   Kept kept(path);
   kept.put(record_of("u1"));

@@ -11,7 +11,7 @@
 #include <string>
 
 #include "journal/journal_rows.h"
-#include "journal/sqlite.h"
+#include "sqlite/sqlite.h"
 
 namespace mcpivot {
 

@@ -14,9 +14,9 @@
 #include "journal/journal_file.h"
 #include "journal/journal_folder.h"
 #include "journal/recorded_session.h"
-#include "journal/sqlite.h"
 #include "rpc/json_cursor.h"
 #include "rpc/message.h"
+#include "sqlite/sqlite.h"
 
 namespace mcpivot {
 namespace {

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "journal/journal_reader.h"
-#include "journal/sqlite.h"
+#include "sqlite/sqlite.h"
 
 namespace mcpivot {
 

@@ -1,4 +1,4 @@
-#include "journal/sqlite.h"
+#include "sqlite/sqlite.h"
 
 #include <fmt/format.h>
 #include <sqlite3.h>
@@ -20,6 +20,7 @@ SqliteError Sqlite::error(int code) const {
   };
   const int system = sqlite3_system_errno(database_.get());
   const char* const why = system != 0 ? std::strerror(system) : sqlite3_errstr(code);
+  if (code == SQLITE_READONLY_DBMOVED) return say(Trouble::moved, "was moved away");
   if (code == SQLITE_IOERR_SHORT_READ || code == SQLITE_IOERR_CORRUPTFS)
     return say(Trouble::damaged, "is damaged");
   switch (code & 0xff) {
@@ -30,7 +31,11 @@ SqliteError Sqlite::error(int code) const {
     case SQLITE_LOCKED:
       return say(Trouble::locked, "is locked by another process");
     case SQLITE_FULL:
-      return say(Trouble::passing, "can't be written: the disk is full");
+      return say(Trouble::passing,
+                 limit_gib_ == 0
+                     ? "can't be written: the disk is full"
+                     : fmt::format("can't be written: the disk is full, or the database has reached {} GiB",
+                                   limit_gib_));
     case SQLITE_READONLY:
       return say(Trouble::passing, "can't be written: it is read-only");
     case SQLITE_CANTOPEN:
@@ -42,14 +47,16 @@ SqliteError Sqlite::error(int code) const {
   }
 }
 
-SqliteResult<Sqlite> Sqlite::open(const std::string& path, Mode mode, int longest_wait_ms) {
+SqliteResult<Sqlite> Sqlite::open(const std::string& path, Mode mode, int longest_wait_ms,
+                                  const std::string& shown) {
   Sqlite connection;
-  connection.path_ = path;
+  connection.path_ = shown.empty() ? path : shown;
   sqlite3* database = nullptr;
   int code = sqlite3_open_v2(path.c_str(), &database, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, nullptr);
   connection.database_.reset(database);
   if (database == nullptr)
-    return std::unexpected(SqliteError{Trouble::passing, path + " can't be opened: out of memory"});
+    return std::unexpected(
+        SqliteError{Trouble::passing, connection.path_ + " can't be opened: out of memory"});
   if (code != SQLITE_OK) return std::unexpected(connection.error(code));
   sqlite3_extended_result_codes(database, 1);
   sqlite3_busy_timeout(database, longest_wait_ms);
@@ -57,6 +64,13 @@ SqliteResult<Sqlite> Sqlite::open(const std::string& path, Mode mode, int longes
                                                  : "PRAGMA trusted_schema = OFF; PRAGMA cell_size_check = ON";
   if (auto done = connection.run(careful); !done) return std::unexpected(std::move(done.error()));
   return connection;
+}
+
+SqliteResult<void> Sqlite::limit(int gib) {
+  const auto page = number("PRAGMA page_size");
+  if (!page) return std::unexpected(page.error());
+  limit_gib_ = gib;
+  return run(fmt::format("PRAGMA max_page_count = {}", (std::int64_t{gib} << 30) / *page));
 }
 
 SqliteResult<void> Sqlite::run(const std::string& sql) {

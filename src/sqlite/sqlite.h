@@ -1,5 +1,5 @@
-// What the journal needs of SQLite: a connection, statements that are prepared once, and errors in words that
-// say what happened to which file.
+// What mcpivot needs of SQLite: a connection, statements, and errors in words that say what happened to which
+// file.
 //
 // Everything here may block, on the disk or for a moment on another process. One thread at a time.
 #pragma once
@@ -20,6 +20,7 @@ struct SqliteError {
     locked,   // by another process, for longer than we wait
     passing,  // a full disk, say: later it may work
     damaged,  // it isn't a database, or not a sound one
+    moved,    // the file was moved or deleted
     refused,  // not ours, or of a newer mcpivot
   };
   Trouble trouble = Trouble::passing;
@@ -31,8 +32,11 @@ using SqliteResult = std::expected<Value, SqliteError>;
 class Sqlite {
  public:
   enum class Mode : std::uint8_t { write, read };
-  // The file must exist.
-  static SqliteResult<Sqlite> open(const std::string& path, Mode mode, int longest_wait_ms);
+  // The file must exist. If it gets another name later, `shown` is that name: errors and path() have it.
+  static SqliteResult<Sqlite> open(const std::string& path, Mode mode, int longest_wait_ms,
+                                   const std::string& shown = {});
+  // The file doesn't grow beyond this.
+  SqliteResult<void> limit(int gib);
 
   // One or more statements. Should one fail, no transaction stays open.
   SqliteResult<void> run(const std::string& sql);
@@ -47,6 +51,7 @@ class Sqlite {
     void operator()(sqlite3* database) const;
   };
   std::string path_;
+  int limit_gib_ = 0;  // 0: there is none
   std::unique_ptr<sqlite3, Close> database_;
 };
 
