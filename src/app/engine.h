@@ -37,7 +37,6 @@ class Engine {
   int run();
   // Ends the servers, once; then `done`.
   void shut_down(const std::string& why, std::function<void()> done);
-  bool shutting_down() const { return shutting_down_; }
 
   boost::asio::io_context& loop() { return loop_; }
   LinkContext& context() { return context_; }

@@ -41,7 +41,6 @@ class CallBook {
   void lost(std::size_t messages, std::int64_t at);
 
   std::size_t open_calls() const { return open_.size(); }
-  std::int64_t last_message() const { return last_message_; }
 
  private:
   struct Open {

@@ -147,32 +147,10 @@ void ToolSearch::add(const ToolDocument& document) {
   }
   std::ranges::sort(tool.name_words);
   tool.name_words.erase(std::ranges::unique(tool.name_words).begin(), tool.name_words.end());
-  std::uint32_t at = 0;
-  if (free_.empty()) {
-    at = static_cast<std::uint32_t>(tools_.size());
-    tools_.emplace_back();
-  } else {
-    at = free_.back();
-    free_.pop_back();
-  }
+  const auto at = static_cast<std::uint32_t>(tools_.size());
   for (const auto& [word, counted] : counts)
     index_[word].push_back({at, static_cast<float>(counted.count), static_cast<float>(counted.tells)});
-  tools_[at] = std::move(tool);
-}
-
-void ToolSearch::remove_server(std::string_view server) {
-  bool any = false;
-  for (std::uint32_t i = 0; i < tools_.size(); ++i) {
-    if (tools_[i].gone || tools_[i].server != server) continue;
-    tools_[i] = {.server = {}, .name = {}, .name_words = {}, .verb = {}, .gone = true};
-    free_.push_back(i);
-    any = true;
-  }
-  if (!any) return;
-  for (auto entry = index_.begin(); entry != index_.end();) {
-    std::erase_if(entry->second, [&](const Use& use) { return tools_[use.tool].gone; });
-    entry = entry->second.empty() ? index_.erase(entry) : std::next(entry);
-  }
+  tools_.push_back(std::move(tool));
 }
 
 // The evaluation of one query.
@@ -309,7 +287,7 @@ class ToolSearch::Search {
     std::vector<Candidate> order;
     order.reserve(sums_.size());
     for (std::uint32_t i = 0; i < sums_.size(); ++i)
-      if (!all_.tools_[i].gone && (sums_[i].score > 0 || all_.tools_[i].name == exact_))
+      if (sums_[i].score > 0 || all_.tools_[i].name == exact_)
         order.push_back({i, sums_[i].score + (all_.tools_[i].name == exact_ ? exact_score : 0), 0});
     auto key = [&](const Candidate& candidate) {
       const Tool& tool = all_.tools_[candidate.tool];

@@ -36,10 +36,9 @@ class ToolSearch {
     double score = 0;
   };
 
-  // Adding a tool again, by server and name, makes it appear twice: remove its server first.
+  // Adding a tool again, by server and name, makes it appear twice.
   void add(const ToolDocument& document);
-  void remove_server(std::string_view server);
-  std::size_t size() const { return tools_.size() - free_.size(); }
+  std::size_t size() const { return tools_.size(); }
 
   // The best tools first; ties are sorted by server and name. Empty if nothing fits.
   std::vector<Hit> search(std::string_view query, std::size_t limit) const;
@@ -52,7 +51,6 @@ class ToolSearch {
     std::string verb;                     // of its name
     Action does = Action::unknown;        // as that verb says
     bool deprecated = false;
-    bool gone = false;
   };
   // Where a word occurs.
   struct Use {
@@ -69,7 +67,6 @@ class ToolSearch {
   class Search;
 
   std::vector<Tool> tools_;
-  std::vector<std::uint32_t> free_;  // places in tools_ whose tool has been removed
   Index index_;
 };
 

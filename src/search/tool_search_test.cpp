@@ -134,24 +134,6 @@ TEST(ToolSearch, ties_are_settled_by_name) {
               ElementsAre("a/merge_x", "a/merge_y", "b/merge_x", "b/merge_y"));
 }
 
-TEST(ToolSearch, a_server_that_is_removed_is_found_no_more_and_can_come_back) {
-  ToolSearch search = catalog();
-  const std::size_t before = search.size();
-  for (int i = 0; i < 3; ++i) {
-    search.remove_server("tracker");
-    search.remove_server("unheard of");
-    EXPECT_EQ(search.size(), before - 2);
-    EXPECT_THAT(search.search("create an issue", 5),
-                testing::Each(testing::Field(&ToolSearch::Hit::server, "files")));
-    EXPECT_THAT(search.search("create-issue", 5),
-                testing::Each(testing::Field(&ToolSearch::Hit::server, "files")));
-    search.add({"tracker", "create-issue", "", "Create a new issue.", {}});
-    search.add({"tracker", "list-issues", "", "List issues.", {}});
-    EXPECT_EQ(search.size(), before);
-    EXPECT_EQ(search.search("create an issue", 5).at(0).name, "create-issue");
-  }
-}
-
 TEST(ToolSearch, the_limit_is_kept) {
   const ToolSearch search = catalog();
   EXPECT_THAT(search.search("directory", 0), IsEmpty());
