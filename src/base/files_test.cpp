@@ -5,7 +5,7 @@
 
 #include <filesystem>
 
-#include "base/temporary_folder.h"
+#include "host/temporary_directory.h"
 
 namespace mcpivot {
 namespace {
@@ -13,7 +13,7 @@ namespace {
 namespace fs = std::filesystem;
 
 TEST(ReplacedFile, holds_the_new_text_with_the_permissions_that_were_asked_for) {
-  const TemporaryFolder folder;
+  const host::TemporaryDirectory folder;
   folder.write("file", "old");
   ASSERT_TRUE(replace_file(folder / "file", "new", {.mode = 0640, .durable = true}));
   EXPECT_EQ(read_small_file(folder / "file", 100), "new");
@@ -23,7 +23,7 @@ TEST(ReplacedFile, holds_the_new_text_with_the_permissions_that_were_asked_for) 
 }
 
 TEST(ReplacedFile, that_cannot_be_put_in_place_leaves_nothing_behind) {
-  const TemporaryFolder folder;
+  const host::TemporaryDirectory folder;
   folder.folder("file/within");
   const auto placed = replace_file(folder / "file", "new");
   ASSERT_FALSE(placed);
@@ -35,7 +35,7 @@ TEST(ReplacedFile, that_cannot_be_put_in_place_leaves_nothing_behind) {
 }
 
 TEST(FilesBeginning, is_as_much_as_there_is_and_no_more_than_was_asked_for) {
-  const TemporaryFolder folder;
+  const host::TemporaryDirectory folder;
   folder.write("file", "0123456789");
   EXPECT_EQ(read_beginning(folder / "file", 4), "0123");
   EXPECT_EQ(read_beginning(folder / "file", 40), "0123456789");

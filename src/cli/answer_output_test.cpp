@@ -7,7 +7,7 @@
 #include <fstream>
 #include <iterator>
 
-#include "base/temporary_folder.h"
+#include "host/temporary_directory.h"
 
 namespace mcpivot {
 namespace {
@@ -27,7 +27,7 @@ class AnswerOutput : public testing::Test {
     return {std::istreambuf_iterator<char>(file), {}};
   }
 
-  TemporaryFolder folder_;
+  host::TemporaryDirectory folder_;
 };
 
 TEST_F(AnswerOutput, text_is_shown_as_it_is) {

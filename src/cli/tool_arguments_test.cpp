@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "base/temporary_folder.h"
+#include "host/temporary_directory.h"
 
 namespace mcpivot {
 namespace {
@@ -65,7 +65,7 @@ TEST(ToolArguments, can_be_JSON_each_or_together) {
 }
 
 TEST(ToolArguments, can_come_from_a_file) {
-  const TemporaryFolder folder;
+  const host::TemporaryDirectory folder;
   folder.write("text", "line 1\nline 2\n");
   folder.write("tags", R"(["a"])");
   EXPECT_EQ(made({"text=@" + (folder / "text"), "tags=@" + (folder / "tags")}),

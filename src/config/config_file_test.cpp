@@ -7,9 +7,9 @@
 #include <fstream>
 #include <map>
 
-#include "base/temporary_folder.h"
 #include "base/utf8.h"
 #include "config/keys.h"
+#include "host/temporary_directory.h"
 
 namespace mcpivot {
 namespace {
@@ -500,7 +500,7 @@ TEST(ConfigFile, every_key_of_the_table_takes_a_value) {
 }
 
 TEST(ConfigFile, variables_come_from_a_file_too) {
-  const TemporaryFolder folder;
+  const host::TemporaryDirectory folder;
   folder.write(".env", "A=1\nB=${not looked at}\n");
   const LoadedConfig config = read(
       R"({"a": {"command": "x", "env": {"A": "2"}, "envFile": "${workspaceFolder}/.env"}})", folder.path());
@@ -513,7 +513,7 @@ TEST(ConfigFile, variables_come_from_a_file_too) {
 }
 
 TEST(ConfigFile, a_file_that_cannot_be_read_is_a_problem_too) {
-  const TemporaryFolder folder;
+  const host::TemporaryDirectory folder;
   EXPECT_THAT(problems(load_config(folder / "none.json")),
               ElementsAre("f: error: the configuration cannot be read: No such file or directory"));
   EXPECT_THAT(problems(load_config(folder.path())), ElementsAre(HasSubstr("is a folder")));

@@ -5,8 +5,8 @@
 
 #include <boost/json.hpp>
 
-#include "base/written_docs.h"
 #include "config/keys.h"
+#include "host/written_docs.h"
 
 namespace mcpivot {
 namespace {
@@ -14,11 +14,11 @@ namespace {
 using testing::HasSubstr;
 
 TEST(KeyDocs, the_schema_in_the_repository_is_that_of_the_program) {
-  expect_written("mcpivot.schema.json", config_schema());
+  host::expect_written("mcpivot.schema.json", config_schema());
 }
 
 TEST(KeyDocs, the_reference_in_the_repository_is_that_of_the_program) {
-  expect_written_part("configuration.md", "keys", key_reference());
+  host::expect_written_part("configuration.md", "keys", key_reference());
 }
 
 TEST(KeyDocs, every_key_is_in_the_schema_with_words) {

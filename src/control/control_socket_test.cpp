@@ -18,9 +18,9 @@
 
 #include "control/running_mcpivots.h"
 #include "control/temporary_runtime_folder.h"
+#include "host/few_descriptors.h"
 #include "sim_backend.h"
 #include "visitor.h"
-#include "world/few_descriptors.h"
 
 namespace mcpivot {
 namespace {
@@ -351,7 +351,7 @@ TEST_F(TheControlSocket, turns_away_a_process_of_another_user) {
 // Runs what is ready, with this many descriptors that can still be opened.
 void poll_with_descriptors(boost::asio::io_context& loop, int more) {
   loop.restart();
-  const FewDescriptors few(more);
+  const host::FewDescriptors few(more);
   loop.poll();
 }
 

@@ -12,7 +12,7 @@
 #include <stdexcept>
 #include <string>
 
-#include "base/temporary_folder.h"
+#include "host/temporary_directory.h"
 
 namespace mcpivot {
 
@@ -41,7 +41,7 @@ class TemporaryRuntimeFolder {
 
   TemporaryRuntimeFolder() { folder_.folder("mcpivot"); }
 
-  const std::string& path() const { return folder_.path(); }
+  std::string path() const { return folder_.path(); }
   std::string socket(const std::string& pid) const { return folder_ / ("mcpivot/" + pid + ".sock"); }
   void write(const std::string& name) const { folder_.write("mcpivot/" + name, ""); }
 
@@ -62,7 +62,7 @@ class TemporaryRuntimeFolder {
   void dead_socket(const std::string& pid) const { ::close(listen(pid)); }
 
  private:
-  TemporaryFolder folder_;
+  host::TemporaryDirectory folder_;
   Elsewhere here_{folder_.path()};
 };
 

@@ -8,7 +8,7 @@
 #include <string>
 
 #include "front/http_server_fixture.h"
-#include "world/few_descriptors.h"
+#include "host/few_descriptors.h"
 
 namespace mcpivot {
 namespace {
@@ -191,7 +191,7 @@ TEST_F(HttpServerLimitsTest, when_no_descriptor_is_left_clients_wait_until_there
   for (int i = 0; i < 3; ++i) clients.emplace_back(*this);  // connected, and in the kernel's queue
   for (RawClient& client : clients) client.say(get());
   {
-    const FewDescriptors none(0);
+    const host::FewDescriptors none(0);
     settle();
   }
   EXPECT_EQ(server->connections(), 0U);

@@ -11,8 +11,8 @@
 #include <memory>
 #include <string>
 
-#include "base/temporary_folder.h"
 #include "front/http_server_fixture.h"
+#include "host/temporary_directory.h"
 
 namespace mcpivot {
 namespace {
@@ -66,7 +66,7 @@ class HttpServerTlsTest : public HttpServerTest {
     port = bound->port;
   }
 
-  TemporaryFolder folder;
+  host::TemporaryDirectory folder;
   const std::string certificate = folder / "certificate.pem";
   const std::string key = folder / "key.pem";
 };

@@ -5,9 +5,9 @@
 #include <filesystem>
 #include <string>
 
-#include "base/temporary_folder.h"
 #include "front/http_server_fixture.h"
 #include "front/listening_socket.h"
+#include "host/temporary_directory.h"
 
 namespace mcpivot {
 namespace {
@@ -80,7 +80,7 @@ TEST_F(ListeningTest, an_address_that_cannot_be_had_is_told_with_what_to_do) {
 }
 
 TEST_F(ListeningTest, a_unix_socket_is_for_its_user_alone_and_goes_when_the_server_does) {
-  const TemporaryFolder folder;
+  const host::TemporaryDirectory folder;
   const std::string path = folder / "socket";
   const auto bound = server->listen(*parse_listen_address("unix:" + path));
   ASSERT_TRUE(bound) << bound.error();
@@ -98,7 +98,7 @@ TEST_F(ListeningTest, a_unix_socket_is_for_its_user_alone_and_goes_when_the_serv
 }
 
 TEST_F(ListeningTest, a_socket_that_is_in_use_stays_and_one_that_was_left_behind_is_replaced) {
-  const TemporaryFolder folder;
+  const host::TemporaryDirectory folder;
   const std::string path = folder / "socket";
   ASSERT_TRUE(server->listen(*parse_listen_address("unix:" + path)));
   EXPECT_NE(why_not("unix:" + path).find("another process listens"), std::string::npos);
@@ -124,7 +124,7 @@ TEST_F(ListeningTest, a_socket_that_is_in_use_stays_and_one_that_was_left_behind
 }
 
 TEST_F(ListeningTest, a_socket_that_somebody_else_has_put_in_its_place_is_not_removed) {
-  const TemporaryFolder folder;
+  const host::TemporaryDirectory folder;
   const std::string path = folder / "socket";
   ASSERT_TRUE(server->listen(*parse_listen_address("unix:" + path)));
   folder.remove("socket");

@@ -10,7 +10,7 @@
 #include <filesystem>
 
 #include "base/files.h"
-#include "base/temporary_folder.h"
+#include "host/temporary_directory.h"
 
 namespace mcpivot {
 namespace {
@@ -68,7 +68,7 @@ TEST(SessionKeys, what_is_wrong_is_said_with_file_and_line_and_without_a_key) {
 }
 
 TEST(SessionKeys, a_file_that_is_not_there_is_made_for_us_alone_and_then_stays_as_it_is) {
-  const TemporaryFolder folder;
+  const host::TemporaryDirectory folder;
   const std::string path = folder / "state/mcpivot/session.keys";
   const auto made = SessionKeys::load_or_make(path);
   ASSERT_TRUE(made) << made.error();
@@ -85,13 +85,13 @@ TEST(SessionKeys, a_file_that_is_not_there_is_made_for_us_alone_and_then_stays_a
 }
 
 TEST(SessionKeys, a_file_that_went_missing_at_run_time_is_an_error) {
-  const TemporaryFolder folder;
+  const host::TemporaryDirectory folder;
   EXPECT_THAT(SessionKeys::load(folder / "keys").error(), HasSubstr("No such file"));
   EXPECT_FALSE(std::filesystem::exists(folder / "keys"));
 }
 
 TEST(SessionKeys, processes_that_start_at_once_all_have_the_same_key) {
-  const TemporaryFolder folder;
+  const host::TemporaryDirectory folder;
   for (int round = 0; round < 20; ++round) {
     const std::string path = folder / std::to_string(round) + "/keys";
     int go[2];
@@ -129,7 +129,7 @@ TEST(SessionKeys, processes_that_start_at_once_all_have_the_same_key) {
 }
 
 TEST(SessionKeys, a_file_that_others_can_open_is_refused_with_what_to_do) {
-  const TemporaryFolder folder;
+  const host::TemporaryDirectory folder;
   const std::string path = folder / "keys";
   ASSERT_TRUE(SessionKeys::load_or_make(path));
   for (const mode_t mode : {0640U, 0604U, 0620U, 0602U, 0644U}) {
@@ -143,7 +143,7 @@ TEST(SessionKeys, a_file_that_others_can_open_is_refused_with_what_to_do) {
 }
 
 TEST(SessionKeys, what_is_no_file_is_refused_and_nobody_waits_for_it) {
-  const TemporaryFolder folder;
+  const host::TemporaryDirectory folder;
   const std::string path = folder / "keys";
   ASSERT_EQ(::mkfifo(path.c_str(), 0600), 0);
   EXPECT_THAT(SessionKeys::load_or_make(path).error(), HasSubstr("isn't a regular file"));
@@ -151,7 +151,7 @@ TEST(SessionKeys, what_is_no_file_is_refused_and_nobody_waits_for_it) {
 }
 
 TEST(SessionKeys, a_file_of_another_user_is_refused) {
-  const TemporaryFolder folder;
+  const host::TemporaryDirectory folder;
   const std::string path = folder / "keys";
   if (::geteuid() == 0) {
     ASSERT_TRUE(SessionKeys::load_or_make(path));
@@ -164,14 +164,14 @@ TEST(SessionKeys, a_file_of_another_user_is_refused) {
 }
 
 TEST(SessionKeys, a_folder_that_cannot_be_made_or_written_is_an_error_with_the_files_name) {
-  const TemporaryFolder folder;
+  const host::TemporaryDirectory folder;
   folder.write("file", "");
   const std::string path = folder / "file/keys";
   EXPECT_THAT(SessionKeys::load_or_make(path).error(), HasSubstr(path));
 }
 
 TEST(SessionKeys, a_link_to_nowhere_is_an_error) {
-  const TemporaryFolder folder;
+  const host::TemporaryDirectory folder;
   std::filesystem::create_symlink(folder / "nowhere", folder / "keys");
   EXPECT_THAT(SessionKeys::load_or_make(folder / "keys").error(), HasSubstr("No such file"));
 }

@@ -13,7 +13,7 @@
 #include <optional>
 
 #include "base/files.h"
-#include "base/temporary_folder.h"
+#include "host/temporary_directory.h"
 
 namespace mcpivot {
 namespace {
@@ -121,7 +121,7 @@ int in_another_process(const std::function<int()>& what) {
 
 class Sessions : public testing::Test {
  protected:
-  const TemporaryFolder folder;
+  const host::TemporaryDirectory folder;
   const std::string path = folder / "mcpivot/sessions.db";
 };
 

@@ -11,7 +11,7 @@
 #include <cstdio>
 #include <fstream>
 
-#include "base/temporary_folder.h"
+#include "host/temporary_directory.h"
 
 namespace mcpivot {
 namespace {
@@ -94,7 +94,7 @@ TEST(Tokens, a_line_keeps_its_id_until_it_is_removed_or_changed) {
 }
 
 TEST(Tokens, a_file_that_others_can_read_is_refused_with_the_command_that_helps) {
-  const TemporaryFolder folder;
+  const host::TemporaryDirectory folder;
   const std::string path = folder / "tokens";
   folder.write("tokens", "alice " + first);
   ::chmod(path.c_str(), 0644);
@@ -107,7 +107,7 @@ TEST(Tokens, a_file_that_others_can_read_is_refused_with_the_command_that_helps)
 }
 
 TEST(Tokens, an_error_in_the_file_names_it) {
-  const TemporaryFolder folder;
+  const host::TemporaryDirectory folder;
   folder.write("tokens", "\nalice short");
   ::chmod((folder / "tokens").c_str(), 0600);
   EXPECT_THAT(Tokens::load(folder / "tokens").error(), HasSubstr(folder / "tokens:2: "));
@@ -115,7 +115,7 @@ TEST(Tokens, an_error_in_the_file_names_it) {
 
 // The heap and the stack are searched for a token that was in the file.
 TEST(Tokens, the_text_of_a_token_does_not_stay_in_memory) {
-  const TemporaryFolder folder;
+  const host::TemporaryDirectory folder;
   const std::string path = folder / "tokens";
   // Made in pieces and reversed, so that this test holds no copy of it.
   const std::string backwards = "9876543210fedcba-nekot-terces-eht";

@@ -7,8 +7,8 @@
 #include <algorithm>
 #include <sstream>
 
-#include "base/temporary_folder.h"
 #include "config/config_file.h"
+#include "host/temporary_directory.h"
 
 namespace mcpivot {
 namespace {
@@ -37,7 +37,7 @@ class ProjectStart : public testing::Test {
   }
   std::string in_folder(std::string_view name) const { return folder_ / name; }
 
-  TemporaryFolder folder_;
+  host::TemporaryDirectory folder_;
   StartingConfig start_;
 };
 

@@ -10,7 +10,7 @@
 #include <atomic>
 #include <future>
 
-#include "base/temporary_folder.h"
+#include "host/temporary_directory.h"
 #include "journal/journal_fixture.h"
 #include "journal/journal_reader.h"
 #include "journal/journal_writer.h"
@@ -57,7 +57,7 @@ class WrittenJournal : public testing::Test {
   }
   std::vector<std::string> files() const { return journals_in(folder / "journal"); }
 
-  TemporaryFolder folder;
+  host::TemporaryDirectory folder;
   std::shared_ptr<JournalWriter> writer;
   std::optional<JournalFeed> feed;
   std::mutex mutex;
@@ -100,7 +100,7 @@ TEST(JournalThread, that_cannot_be_started_leaves_signals_as_they_were) {
   ASSERT_EQ(::pthread_getattr_default_np(&vast), 0);
   ASSERT_EQ(::pthread_attr_setstacksize(&vast, 1UL << 46U), 0);  // more than there is
   ASSERT_EQ(::pthread_setattr_default_np(&vast), 0);
-  const TemporaryFolder folder;
+  const host::TemporaryDirectory folder;
   const auto writer = std::make_shared<JournalWriter>(JournalSettings{.folder = folder / "journal"},
                                                       [](const std::string&) {});
   const auto started = writer->start();
@@ -331,7 +331,7 @@ TEST(JournalName, is_read_as_it_is_written) {
 }
 
 TEST(JournalFolder, journals_that_nobody_wrote_for_long_are_deleted) {
-  const TemporaryFolder folder;
+  const host::TemporaryDirectory folder;
   folder.write("2026-01-01-aaaa.db", "x");
   folder.write("2026-01-01-aaaa.db-wal", "x");
   folder.write("2026-01-02-bbbb.db", "x");
@@ -344,7 +344,7 @@ TEST(JournalFolder, journals_that_nobody_wrote_for_long_are_deleted) {
 }
 
 TEST(JournalReader, says_what_is_not_there) {
-  const TemporaryFolder folder;
+  const host::TemporaryDirectory folder;
   EXPECT_THAT(JournalReader::open(folder.path()).error(), HasSubstr("there is no journal in"));
   folder.write("other.db", "not a database, but long enough to look like one: " + std::string(1000, 'x'));
   EXPECT_THAT(JournalReader::open(folder / "other.db").error(), HasSubstr("is damaged"));

@@ -5,7 +5,7 @@
 
 #include <fstream>
 
-#include "base/temporary_folder.h"
+#include "host/temporary_directory.h"
 
 namespace mcpivot {
 namespace {
@@ -44,9 +44,9 @@ TEST(SignInRecord, of_another_version_is_none) {
 
 class Store : public testing::Test {
  protected:
-  TemporaryFolder folder_;
+  host::TemporaryDirectory folder_;
   Url url_ = *parse_url("https://a.example/mcp");
-  std::string path_ = folder_.path() + "/state/oauth";
+  std::string path_ = folder_ / "state/oauth";
 };
 
 TEST_F(Store, is_for_its_user_alone) {

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "base/written_docs.h"
+#include "host/written_docs.h"
 #include "server/life.h"
 
 namespace mcpivot {
@@ -168,7 +168,7 @@ std::string table() {
 }
 
 TEST(LifeTable, in_the_repository_is_that_of_the_program) {
-  expect_written_part("life.md", "steps", table());
+  host::expect_written_part("life.md", "steps", table());
 }
 
 }  // namespace

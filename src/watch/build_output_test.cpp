@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "base/temporary_folder.h"
+#include "host/temporary_directory.h"
 
 namespace mcpivot {
 namespace {
@@ -27,7 +27,7 @@ class BuildOutputRule : public testing::Test {
   }
   void build() { output_.build_began(); }
 
-  TemporaryFolder folder_;
+  host::TemporaryDirectory folder_;
   BuildOutput output_;
 };
 

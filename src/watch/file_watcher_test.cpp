@@ -13,7 +13,7 @@
 #include <random>
 #include <utility>
 
-#include "base/temporary_folder.h"
+#include "host/temporary_directory.h"
 #include "watch/inotify.h"
 
 namespace mcpivot {
@@ -34,7 +34,7 @@ class FileWatcherIn : public testing::Test {
     compiled.push_back(*Glob::compile("marker"));
     watcher_.reset();
     watcher_.emplace(
-        loop_, root.empty() ? folder_.path() : root, std::move(compiled),
+        loop_, root.empty() ? folder_.path().string() : root, std::move(compiled),
         FileWatcher::Options{.quiet = quiet},
         [this, on_change = std::move(on_change)](Paths changed) {
           reports_.push_back(std::move(changed));
@@ -76,7 +76,7 @@ class FileWatcherIn : public testing::Test {
   }
 
   static constexpr milliseconds quiet{40};
-  TemporaryFolder folder_;
+  host::TemporaryDirectory folder_;
   boost::asio::io_context loop_;
   std::vector<Paths> reports_;
   std::vector<std::string> problems_;
@@ -156,7 +156,7 @@ TEST_F(FileWatcherIn, sees_files_in_new_folders_also_those_made_before_it_looked
 }
 
 TEST_F(FileWatcherIn, sees_folders_that_move_in_out_and_within) {
-  const TemporaryFolder elsewhere;
+  const host::TemporaryDirectory elsewhere;
   elsewhere.write("lib/deep/a.c", "");
   watch({"**/*.c"});
   fs::rename(elsewhere / "lib", folder_ / "lib");
@@ -249,7 +249,7 @@ TEST_F(FileWatcherIn, a_symlinked_root_is_followed_also_to_a_new_target) {
 }
 
 TEST_F(FileWatcherIn, symlinks_to_folders_make_no_loops_and_are_followed_if_named) {
-  const TemporaryFolder elsewhere;
+  const host::TemporaryDirectory elsewhere;
   elsewhere.write("a.c", "1");
   folder_.write("src/b.c", "1");
   fs::create_directory_symlink("..", folder_ / "src/loop");

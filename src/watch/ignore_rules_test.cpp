@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "base/temporary_folder.h"
+#include "host/temporary_directory.h"
 
 namespace mcpivot {
 namespace {
@@ -113,7 +113,7 @@ TEST(IgnoreRules, a_lifted_folder_is_seen_but_what_other_rules_hide_in_it_is_not
 }
 
 TEST(IgnoreRules, files_above_the_root_count_up_to_the_top_of_the_repository) {
-  const TemporaryFolder folder;
+  const host::TemporaryDirectory folder;
   folder.write(".gitignore", "*.above\n");
   folder.write("top/.git/info/exclude", "*.excluded\n");
   folder.write("top/.gitignore", "/sub/root/anchored\n*.top\n");
@@ -131,7 +131,7 @@ TEST(IgnoreRules, files_above_the_root_count_up_to_the_top_of_the_repository) {
 }
 
 TEST(IgnoreRules, a_root_that_is_itself_ignored_can_be_watched) {
-  const TemporaryFolder folder;
+  const host::TemporaryDirectory folder;
   folder.write("top/.git/HEAD", "");
   folder.write("top/.gitignore", "*\n");
   folder.write("top/root/a.c", "");

@@ -9,7 +9,7 @@
 #include <cstring>
 #include <optional>
 
-#include "base/temporary_folder.h"
+#include "host/temporary_directory.h"
 
 namespace mcpivot {
 namespace {
@@ -65,7 +65,7 @@ class ExecutableWatcherOf : public testing::Test {
   }
 
   static constexpr milliseconds quiet{30};
-  TemporaryFolder folder_;
+  host::TemporaryDirectory folder_;
   boost::asio::io_context loop_;
   std::optional<ReplacementWatcher> watcher_;
   int replaced_ = 0;

@@ -17,7 +17,7 @@
 #include <utility>
 #include <vector>
 
-#include "base/temporary_folder.h"
+#include "host/temporary_directory.h"
 #include "rpc/json_cursor.h"
 
 namespace mcpivot {
@@ -76,7 +76,7 @@ class Daemon {
   }
 
  private:
-  TemporaryFolder folder_;
+  host::TemporaryDirectory folder_;
   pid_t pid_ = 0;
   int port_ = 0;
 };

@@ -6,7 +6,7 @@
 #include <cstdlib>
 #include <filesystem>
 
-#include "base/temporary_folder.h"
+#include "host/temporary_directory.h"
 
 namespace mcpivot {
 namespace {
@@ -18,7 +18,7 @@ class RealFilesTest : public testing::Test {
   RealFilesTest() { ::setenv("XDG_CACHE_HOME", folder_.path().c_str(), 1); }
   ~RealFilesTest() override { ::unsetenv("XDG_CACHE_HOME"); }
 
-  TemporaryFolder folder_;
+  host::TemporaryDirectory folder_;
   RealFiles files_;
 };
 

@@ -12,7 +12,7 @@
 #include <sstream>
 #include <string>
 
-namespace mcpivot {
+namespace host {
 
 // A whole file in docs/.
 inline void expect_written(const std::string& file, const std::string& expected) {
@@ -41,4 +41,4 @@ inline void expect_written_part(const std::string& file, const std::string& mark
   expect_written(file, text);
 }
 
-}  // namespace mcpivot
+}  // namespace host

@@ -1,4 +1,4 @@
-// For tests: while it lives, only this many more descriptors can be opened.
+// While it lives, only this many more descriptors can be opened.
 //
 // Sanitizers also need descriptors when they see a class for the first time. So an event loop runs once
 // before, and anything else that happens in the meantime should have happened before.
@@ -13,7 +13,7 @@
 #include <boost/asio/steady_timer.hpp>
 #include <chrono>
 
-namespace mcpivot {
+namespace host {
 
 class FewDescriptors {
  public:
@@ -40,4 +40,4 @@ class FewDescriptors {
   rlimit usual_{};
 };
 
-}  // namespace mcpivot
+}  // namespace host
