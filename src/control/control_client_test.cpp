@@ -171,7 +171,7 @@ TEST_F(Asking, one_that_lets_nobody_in_is_told_as_such) {
 
 TEST_F(Asking, those_that_have_ended_are_not_asked) {
   folder.dead_socket("6");
-  connect({"{\"id\":1,\"result\":1}\n"});
+  EXPECT_EQ(connect({"{\"id\":1,\"result\":1}\n"}).ask("status", nullptr), 1);
 }
 
 }  // namespace

@@ -251,7 +251,7 @@ TEST_F(Sessions, nothing_is_called_back_after_closing) {
   Kept kept(path);
   kept->put(record_of("u1"), [](bool) { ADD_FAILURE(); });
   kept->get("u1", [](const std::optional<SessionRecord>&) { ADD_FAILURE(); });
-  kept->close(seconds{20});
+  EXPECT_TRUE(kept->close(seconds{20}));
   kept->put(record_of("u1"), [](bool) { ADD_FAILURE(); });
   kept->get("u1", [](const std::optional<SessionRecord>&) { ADD_FAILURE(); });
   kept.loop.restart();

@@ -5,6 +5,8 @@
 #include <string>
 #include <thread>
 
+#include "host/comes_true.h"
+
 namespace mcpivot {
 namespace {
 
@@ -77,7 +79,7 @@ TEST(JournalQueue, two_threads_lose_nothing_but_what_is_counted) {
   std::atomic<std::uint64_t> missing = 0;
   std::thread loop([&] {
     for (std::int64_t i = 0; i < all; ++i) put(queue, i, std::string_view("0123456789").substr(0, i % 10));
-    while (queue.bytes() > 0) std::this_thread::yield();
+    EXPECT_TRUE(host::comes_true([&] { return queue.bytes() == 0; })) << "nothing is taken";
     missing = queue.take_missing();
     put(queue, all, "end");
   });

@@ -10,6 +10,7 @@
 #include <atomic>
 #include <future>
 
+#include "host/comes_true.h"
 #include "host/temporary_directory.h"
 #include "journal/journal_fixture.h"
 #include "journal/journal_reader.h"
@@ -45,6 +46,10 @@ class WrittenJournal : public testing::Test {
     if (writer->queue().is_asleep()) writer->wake();
   }
   bool end() { return writer->close(10s); }
+  void wait_for_calls(std::size_t count) {
+    if (host::comes_true([&] { return calls().size() >= count; })) return;
+    ADD_FAILURE() << "there are " << calls().size() << " calls instead of " << count;
+  }
   void wait_for_words(std::size_t count) {
     std::unique_lock lock(mutex);
     if (spoken.wait_for(lock, 20s, [&] { return told.size() >= count; })) return;
@@ -157,7 +162,7 @@ TEST_F(WrittenJournal, a_reader_sees_what_is_new_and_only_that) {
 TEST_F(WrittenJournal, one_that_is_locked_is_written_later_and_nothing_is_lost) {
   begin();
   call(1);
-  while (calls().size() < 1) std::this_thread::yield();
+  wait_for_calls(1);
   sqlite3* other = nullptr;
   ASSERT_EQ(sqlite3_open(files().at(0).c_str(), &other), SQLITE_OK);
   ASSERT_EQ(sqlite3_exec(other, "BEGIN IMMEDIATE", nullptr, nullptr, nullptr), SQLITE_OK);
@@ -178,7 +183,7 @@ TEST_F(WrittenJournal, what_does_not_fit_while_it_is_locked_is_a_gap_with_a_numb
   settings.queue_bytes = 20'000;
   begin(settings);
   call(1);
-  while (calls().size() < 1) std::this_thread::yield();
+  wait_for_calls(1);
   sqlite3* other = nullptr;
   ASSERT_EQ(sqlite3_open(files().at(0).c_str(), &other), SQLITE_OK);
   ASSERT_EQ(sqlite3_exec(other, "BEGIN IMMEDIATE", nullptr, nullptr, nullptr), SQLITE_OK);
@@ -197,7 +202,7 @@ TEST_F(WrittenJournal, what_does_not_fit_while_it_is_locked_is_a_gap_with_a_numb
 TEST_F(WrittenJournal, one_that_is_damaged_is_left_alone_and_another_one_begun) {
   begin();
   call(1);
-  while (calls().size() < 1) std::this_thread::yield();
+  wait_for_calls(1);
   const std::string first = files().at(0);
   sqlite3* other = nullptr;
   ASSERT_EQ(sqlite3_open(first.c_str(), &other), SQLITE_OK);
@@ -223,7 +228,7 @@ TEST_F(WrittenJournal, one_that_is_damaged_is_left_alone_and_another_one_begun) 
 TEST_F(WrittenJournal, one_that_is_taken_away_is_begun_again) {
   begin();
   call(1);
-  while (calls().size() < 1) std::this_thread::yield();
+  wait_for_calls(1);
   folder.remove("journal");
   call(2);
   EXPECT_TRUE(end());
@@ -233,7 +238,7 @@ TEST_F(WrittenJournal, one_that_is_taken_away_is_begun_again) {
 TEST_F(WrittenJournal, on_a_full_disk_it_is_tried_again) {
   begin();
   call(1);
-  while (calls().size() < 1) std::this_thread::yield();
+  wait_for_calls(1);
   const auto before = ::signal(SIGXFSZ, SIG_IGN);
   rlimit limit{};
   ASSERT_EQ(::getrlimit(RLIMIT_FSIZE, &limit), 0);
@@ -281,7 +286,7 @@ TEST_F(WrittenJournal, a_large_one_is_followed_by_another_and_the_oldest_are_del
   begin(settings);
   for (int id = 1; id <= 40; ++id) {
     call(id, "echo", std::string(200'000, 'x'));
-    while (writer->queue().bytes() > 0) std::this_thread::yield();
+    ASSERT_TRUE(host::comes_true([&] { return writer->queue().bytes() == 0; })) << "nothing is written";
   }
   EXPECT_TRUE(end());
   EXPECT_GT(files().size(), 1U);
@@ -301,11 +306,11 @@ TEST_F(WrittenJournal, has_a_file_for_each_day_and_calls_that_are_open_at_midnig
   call(1);
   feed->ask(2, "slow", "{}");
   writer->wake();
-  while (calls().size() < 2) std::this_thread::yield();
+  wait_for_calls(2);
   hours = 24;
   feed->answer(2, "done");
   call(3);
-  while (calls().size() < 3) std::this_thread::yield();
+  wait_for_calls(3);
   hours = 0;  // somebody has set the clock back
   call(4);
   EXPECT_TRUE(end());
