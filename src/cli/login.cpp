@@ -91,6 +91,10 @@ class Pasted {
     else if (own >= 0)
       ::close(own);
   }
+  void close() {
+    boost::system::error_code ignored;
+    in_.close(ignored);
+  }
 
  private:
   void read() {
@@ -128,6 +132,7 @@ void show(const PendingSignIn& pending) {
   std::fflush(stdout);
 }
 
+constexpr std::chrono::seconds longest_goodbye{2};
 constexpr std::string_view ping = R"({"jsonrpc":"2.0","id":1,"method":"ping"})";
 
 }  // namespace
@@ -142,7 +147,7 @@ int login_command(const LoginCommand& command) {
   const Url url = options->sign_in.server;
   Fetcher fetcher(loop, options->fetch);
   const auto runner = std::make_shared<SignInRunner>(loop, std::move(*options));
-  const Pasted pasted(loop, *runner);
+  Pasted pasted(loop, *runner);
   int exit_code = 1;
   bool interrupted = false;
   boost::asio::signal_set signals(loop, SIGINT, SIGTERM, SIGHUP);
@@ -173,11 +178,14 @@ int login_command(const LoginCommand& command) {
                   runner->login(parse_challenge(answer->www_authenticate), answer->from, show, done);
                 });
   loop.run();
-  if (!interrupted) {
-    loop.restart();
-    loop.run_for(std::chrono::milliseconds(300));  // the last page for the browser
-  }
   runner->close();
+  fetcher.close();
+  pasted.close();
+  signals.cancel();
+  if (!interrupted) {  // all that is left to do is the last page for the browser
+    loop.restart();
+    loop.run_for(longest_goodbye);
+  }
   return exit_code;
 }
 

@@ -85,6 +85,7 @@ class RedirectListener::Visit : public std::enable_shared_from_this<Visit> {
   void end() {
     error_code ignored;
     socket_.close(ignored);
+    timer_.cancel();
   }
 
  private:
@@ -168,6 +169,8 @@ class RedirectListener::Acceptor : public std::enable_shared_from_this<Acceptor>
     error_code ignored;
     acceptor_.close(ignored);
     timer_.cancel();
+    for (const auto& weak : visits_)
+      if (const auto visit = weak.lock(); visit && visit->is_idle()) visit->end();
   }
 
   std::string redirect_uri;

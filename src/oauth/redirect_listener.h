@@ -5,7 +5,8 @@
 // SignIn. Nothing of it is echoed, few connections are taken at a time, and none for long; those that
 // say nothing make room for others.
 //
-// Closes with its owner; answers that are being written still are. One thread.
+// Closes with its owner, and with it those that have said nothing. Answers that are being written still are:
+// until then, the loop has work. One thread.
 #pragma once
 
 #include <boost/asio/io_context.hpp>

@@ -2,16 +2,16 @@
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>
-#include <sys/resource.h>
-#include <unistd.h>
 
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/read.hpp>
-#include <boost/asio/steady_timer.hpp>
 #include <boost/asio/write.hpp>
 #include <chrono>
 #include <optional>
+#include <utility>
 #include <vector>
+
+#include "host/few_descriptors.h"
 
 namespace mcpivot {
 namespace {
@@ -23,9 +23,13 @@ using namespace std::chrono_literals;
 class Redirects : public testing::Test {
  protected:
   Redirects() {
-    auto opened = RedirectListener::open(
-        loop, 0, false,
-        [](const FormFields&, const RedirectListener::Reply& reply) { reply(true, "Hello"); });
+    auto opened =
+        RedirectListener::open(loop, 0, false, [this](const FormFields&, RedirectListener::Reply now) {
+          if (reply_at_once)
+            now(true, "Hello");
+          else
+            reply = std::move(now);
+        });
     if (!opened) throw std::runtime_error(opened.error());
     listener = std::move(*opened);
     const std::string& uri = listener->redirect_uri();
@@ -52,6 +56,8 @@ class Redirects : public testing::Test {
   asio::io_context loop{1};
   std::unique_ptr<RedirectListener> listener;
   std::uint16_t port = 0;
+  bool reply_at_once = true;
+  RedirectListener::Reply reply;  // of the one who waits for it
 };
 
 TEST_F(Redirects, idle_connections_do_not_keep_the_browser_out) {
@@ -62,23 +68,34 @@ TEST_F(Redirects, idle_connections_do_not_keep_the_browser_out) {
 }
 
 TEST_F(Redirects, without_descriptors_it_waits_for_some) {
-  // Sanitizers need descriptors when they see a class for the first time.
-  boost::asio::steady_timer timer(loop, 1ms);
-  timer.async_wait([](const boost::system::error_code&) {});
-  loop.run_for(5ms);
   tcp::socket browser = connected();
-  rlimit before{};
-  ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &before), 0);
-  const int next = ::dup(0);
-  ASSERT_GE(next, 0);
-  ::close(next);
-  rlimit none = before;
-  none.rlim_cur = static_cast<rlim_t>(next);
-  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &none), 0);
-  const std::size_t handlers = loop.run_for(50ms);
-  ::setrlimit(RLIMIT_NOFILE, &before);
+  std::size_t handlers = 0;
+  {
+    const host::FewDescriptors none(0);
+    handlers = loop.run_for(50ms);
+  }
   EXPECT_LT(handlers, 5U);
   EXPECT_THAT(visit(browser), testing::HasSubstr("Hello"));
+}
+
+TEST_F(Redirects, the_loop_has_work_until_the_page_is_written_and_no_longer) {
+  const tcp::socket idle = connected();
+  tcp::socket browser = connected();
+  reply_at_once = false;
+  asio::write(browser, asio::buffer(std::string_view("GET /callback?code=5 HTTP/1.1\r\n\r\n")));
+  while (!reply) ASSERT_EQ(loop.run_one_for(20s), 1U);
+  listener.reset();
+  loop.restart();
+  loop.run_for(10ms);
+  EXPECT_FALSE(loop.stopped()) << "the page is still to come";
+  std::exchange(reply, nullptr)(true, "Goodbye");
+  loop.restart();
+  loop.run_for(4s);  // shorter than the time that idle visitors have
+  EXPECT_TRUE(loop.stopped());
+  std::string page;
+  boost::system::error_code end;
+  asio::read(browser, asio::dynamic_buffer(page), end);
+  EXPECT_THAT(page, testing::HasSubstr("Goodbye"));
 }
 
 }  // namespace

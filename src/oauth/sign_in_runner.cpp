@@ -60,6 +60,7 @@ void SignInRunner::close() {
   for (auto* timer : {&turn_timer_, &tell_timer_, &user_timer_, &look_timer_}) timer->cancel();
   fetcher_.close();
   listener_.reset();
+  reply_ = exchange_reply_ = nullptr;
   store_.end_turn();
   tell(std::unexpected(Refusal{"the sign-in was given up"}));
   login_ = nullptr;
