@@ -40,13 +40,13 @@ class ScriptedSocket final : public HttpSocket, public std::enable_shared_from_t
     reader_ = std::move(on_bytes);
     if (written_) deliver();
   }
-  void write(std::string_view bytes, OnBytes on_bytes) override {
+  void write(std::string_view head, std::string_view body, OnBytes on_bytes) override {
     written_ = true;
-    boost::asio::post(loop_,
-                      [self = shared_from_this(), size = bytes.size(), on_bytes = std::move(on_bytes)] {
-                        if (!self->closed_) on_bytes({}, size);
-                        if (!self->closed_ && self->reader_) self->deliver();
-                      });
+    boost::asio::post(
+        loop_, [self = shared_from_this(), size = head.size() + body.size(), on_bytes = std::move(on_bytes)] {
+          if (!self->closed_) on_bytes({}, size);
+          if (!self->closed_ && self->reader_) self->deliver();
+        });
   }
   bool closed_by_peer() override { return pieces_.empty() && written_; }
   void close() override { closed_ = true; }

@@ -35,6 +35,8 @@ constexpr std::size_t most_standing = 16;
 constexpr milliseconds idle_patience{4'000};
 constexpr std::size_t usual_room = 16 * 1024;
 constexpr std::size_t most_room = 64 * 1024;
+// A body of this size is copied, so that it leaves in one packet with its head, and over TLS in one record.
+constexpr std::size_t most_joined = 4 * 1024;
 constexpr std::uint32_t most_header_bytes = 64 * 1024;
 
 // Keeps the few fields that matter, and passes the body on as it comes.
@@ -138,21 +140,29 @@ class HttpClient::Connection : public std::enable_shared_from_this<Connection> {
     out_.append(request.method).append(" ").append(client_.target_prefix_).append(request.target);
     out_.append(" HTTP/1.1\r\n").append(client_.headers_).append(request.headers);
     if (request.method == "POST")
-      out_.append("Content-Length: ").append(std::to_string(request.body.size())).append("\r\n");
-    out_.append("\r\n").append(request.body);
+      out_.append("Content-Length: ").append(std::to_string(request.body_size())).append("\r\n");
+    out_.append("\r\n");
+    body_.reset();
+    if (request.body_size() > most_joined)
+      body_ = request.body;
+    else if (request.body)
+      out_.append(*request.body);
     if (request.patience.count() > 0) hurry(request.patience);
     const auto keep = exchange_;
     keep->on_begun();
     if (state != State::busy) return;
-    socket_->write(out_, [weak = weak_from_this()](const error_code& error, std::size_t count) {
-      auto self = weak.lock();
-      if (!self || self->state != State::busy) return;
-      self->written_ = true;
-      if (self->out_.capacity() > most_room) std::string().swap(self->out_);
-      if (error && count == 0) return self->fail({HttpFailure::unsent, error.message()});
-      // What it answered before it closed its end can still be read, and is the better explanation.
-      if (error && !self->reading_) self->fail({HttpFailure::broken, error.message()});
-    });
+    socket_->write(out_, body_ ? std::string_view(*body_) : std::string_view(),
+                   [weak = weak_from_this()](const error_code& error, std::size_t count) {
+                     auto self = weak.lock();
+                     if (!self || self->state != State::busy) return;
+                     self->written_ = true;
+                     self->body_.reset();
+                     if (self->out_.capacity() > most_room) std::string().swap(self->out_);
+                     if (error && count == 0) return self->fail({HttpFailure::unsent, error.message()});
+                     // What it answered before it closed its end can still be read, and is the better
+                     // explanation.
+                     if (error && !self->reading_) self->fail({HttpFailure::broken, error.message()});
+                   });
     read();
   }
 
@@ -278,6 +288,7 @@ class HttpClient::Connection : public std::enable_shared_from_this<Connection> {
   std::shared_ptr<HttpExchange> exchange_;
   std::optional<AnswerParser> parser_;
   std::string out_;
+  std::shared_ptr<const std::string> body_;  // what follows, if that isn't in `out_`
   std::vector<char> in_;
   std::size_t filled_ = 0;
   bool reading_ = false;
@@ -311,7 +322,7 @@ void HttpClient::close() {
 
 void HttpClient::send(HttpRequest request, std::shared_ptr<HttpExchange> exchange) {
   if (closed_) return;
-  waiting_bytes_ += request.body.size();
+  waiting_bytes_ += request.body_size();
   waiting_.push_back({std::move(request), std::move(exchange)});
   dispatch();
 }
@@ -320,7 +331,7 @@ void HttpClient::cancel(const HttpExchange& exchange) {
   const auto waits =
       std::ranges::find_if(waiting_, [&](const Waiting& w) { return w.exchange.get() == &exchange; });
   if (waits != waiting_.end()) {
-    waiting_bytes_ -= waits->request.body.size();
+    waiting_bytes_ -= waits->request.body_size();
     waiting_.erase(waits);
     return;
   }
@@ -367,7 +378,7 @@ void HttpClient::dispatch() {
     if (first == waiting_.end()) return;
     Waiting next = std::move(*first);
     waiting_.erase(first);
-    waiting_bytes_ -= next.request.body.size();
+    waiting_bytes_ -= next.request.body_size();
     connection->begin(std::move(next));
   }
   const auto connecting = static_cast<std::size_t>(

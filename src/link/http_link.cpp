@@ -60,7 +60,7 @@ void HttpLink::learn_tools(std::vector<Item>& tools) {
 
 void HttpLink::send(const Message& message, std::span<const Edit> edits) {
   if (modern()) return send_modern(spliced(message.raw, edits));
-  take({.body = spliced(message.raw, edits),
+  take({.body = std::make_shared<const std::string>(spliced(message.raw, edits)),
         .id = message.kind == Kind::request ? std::string(edited(message.raw, message.id, edits))
                                             : std::string(),
         .cancels = message.known == Method::cancelled && message.request_id
@@ -86,7 +86,7 @@ void HttpLink::send_modern(std::string body) {
   Outgoing outgoing{.body = {}, .headers = mirrored_.of(*message), .id = {}, .cancels = {}};
   if (message->kind == Kind::request) outgoing.id = message->text(message->id);
   outgoing.known = message->known;
-  outgoing.body = std::move(body);
+  outgoing.body = std::make_shared<const std::string>(std::move(body));
   take(std::move(outgoing));
 }
 
@@ -95,7 +95,7 @@ void HttpLink::take(Outgoing outgoing) {
   unwritten_.insert(position_);
   if (ended_ || finishing_ || handler_ == nullptr) return;  // it will never be written
   if (holding_) {
-    held_bytes_ += outgoing.body.size();
+    held_bytes_ += outgoing.body->size();
     held_.push_back(std::move(outgoing));
   } else {
     post(std::move(outgoing));
@@ -147,10 +147,15 @@ void HttpLink::drop_call(const std::string& id) {
   client_->cancel(*call);
 }
 
+const std::string& HttpLink::token() const {
+  static const std::string none;
+  return options_.authorizer ? options_.authorizer->token() : none;
+}
+
 // To our server alone: redirects to others aren't followed.
 std::string HttpLink::authorization() const {
-  const std::string now = token();
-  return now.empty() ? now : "Authorization: Bearer " + now + "\r\n";
+  const std::string& now = token();
+  return now.empty() ? std::string() : "Authorization: Bearer " + now + "\r\n";
 }
 
 HttpRequest HttpLink::request(const Outgoing& outgoing) const {

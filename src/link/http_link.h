@@ -86,7 +86,7 @@ class HttpLink final : public Link, public std::enable_shared_from_this<HttpLink
 
   // A message that is being sent.
   struct Outgoing {
-    std::string body;
+    std::shared_ptr<const std::string> body;
     std::string headers{};  // that repeat parts of it
     std::string id;         // of a request
     std::string cancels;    // the id of a request that is cancelled
@@ -98,7 +98,7 @@ class HttpLink final : public Link, public std::enable_shared_from_this<HttpLink
   void take(Outgoing outgoing);
   void post(Outgoing outgoing);
   void release();
-  std::string token() const { return options_.authorizer ? options_.authorizer->token() : std::string(); }
+  const std::string& token() const;
   std::string authorization() const;
   HttpRequest request(const Outgoing& outgoing) const;
   HttpRequest stream_request(const std::string& last_id) const;

@@ -3,6 +3,7 @@
 #include <netinet/tcp.h>
 #include <sys/socket.h>
 
+#include <array>
 #include <boost/asio/buffer.hpp>
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/read_until.hpp>
@@ -94,16 +95,16 @@ class Socket final : public HttpSocket, public std::enable_shared_from_this<Sock
     }
   }
 
-  void write(std::string_view bytes, OnBytes on_bytes) override {
+  void write(std::string_view head, std::string_view body, OnBytes on_bytes) override {
     auto handler = [self = shared_from_this(), on_bytes = std::move(on_bytes)](const error_code& error,
                                                                                std::size_t count) {
       if (!self->closed_) on_bytes(error, count);
     };
-    const auto buffer = asio::buffer(bytes.data(), bytes.size());
+    const std::array buffers{asio::buffer(head), asio::buffer(body)};
     if (tls_) {
-      asio::async_write(*tls_, buffer, std::move(handler));
+      asio::async_write(*tls_, buffers, std::move(handler));
     } else {
-      asio::async_write(tcp_, buffer, std::move(handler));
+      asio::async_write(tcp_, buffers, std::move(handler));
     }
   }
 

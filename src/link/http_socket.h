@@ -28,7 +28,8 @@ class HttpSocket {
   virtual ~HttpSocket() = default;
   virtual void connect(OnConnected on_connected) = 0;
   virtual void read_some(std::span<char> room, OnBytes on_bytes) = 0;
-  virtual void write(std::string_view bytes, OnBytes on_bytes) = 0;  // all of them
+  // All of both. They must stay valid until then.
+  virtual void write(std::string_view head, std::string_view body, OnBytes on_bytes) = 0;
   // Whether the peer has closed it.
   virtual bool closed_by_peer() = 0;
   // No callback follows.

@@ -53,7 +53,10 @@ class Fetcher::Fetch final : public HttpExchange, public std::enable_shared_from
                                       url.authority(), request_.accept);
     if (!request_.content_type.empty()) headers += "Content-Type: " + request_.content_type + "\r\n";
     client_ = std::make_unique<HttpClient>(loop_, std::move(*dialer), headers + request_.headers);
-    client_->send({.method = request_.method, .target = url.target, .headers = {}, .body = request_.body},
+    client_->send({.method = request_.method,
+                   .target = url.target,
+                   .headers = {},
+                   .body = std::make_shared<const std::string>(request_.body)},
                   shared_from_this());
   }
 
