@@ -13,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include "bars.h"
 #include "client.h"
 #include "cores.h"
 #include "memory.h"
@@ -134,13 +135,9 @@ int main(int argc, char** argv) {
              median(remote.streams));
   fmt::print("{:28}{:>14}{:>11.1f} MB{:>11.1f} MB\n\n", "memory, peak", "", memory.peak,
              has_remote ? memory_of(remote.client->pid()).peak : 0.0);
-  bool good = true;
-  auto bar = [&](bool met, const std::string& text) {
-    fmt::print("{} {}\n", met ? "pass" : "FAIL", text);
-    good = good && met;
-  };
+  Bars bar;
   bar(added <= 60, fmt::format("adds at most 60 µs to a round trip: {:.1f}", added));
   if (has_remote) bar(ratio >= 5, fmt::format("at least 5 times the calls of mcp-remote: {:.1f}", ratio));
   bar(memory.peak < 15, fmt::format("memory under 15 MB: {:.1f}", memory.peak));
-  return check && !good ? 1 : 0;
+  return check && !bar.all_cleared() ? 1 : 0;
 }

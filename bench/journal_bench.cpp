@@ -14,6 +14,7 @@
 #include <string>
 #include <vector>
 
+#include "bars.h"
 #include "client.h"
 #include "cores.h"
 #include "host/temporary_directory.h"
@@ -180,11 +181,6 @@ Throughput measure_writer(const std::string& folder, std::size_t messages, std::
   return result;
 }
 
-bool bar(bool cleared, const std::string& words) {
-  fmt::print("{} {}\n", cleared ? "ok  " : "MISS", words);
-  return cleared;
-}
-
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -195,7 +191,7 @@ int main(int argc, char** argv) {
   const fs::path folder = fs::canonical("/proc/self/exe").parent_path();
   deadline::install();
   try {
-    bool cleared = true;
+    Bars bar;
     const Latency latency = measure_latency(folder, options.quick ? 10 : 50);
     fmt::print("a call at 1,000 a second, p50: {:.1f} us without the journal, {:.1f} us with it ({:+.1f}%)\n",
                latency.without, latency.with, (latency.with / latency.without - 1) * 100);
@@ -208,11 +204,10 @@ int main(int argc, char** argv) {
     const Throughput fast = measure_writer(home.path() / "fast", 200'000, 0);
     fmt::print("{} messages at once: written in {:.2f} s ({:.0f} a second), {} missing\n", fast.messages,
                fast.seconds, static_cast<double>(fast.messages - fast.missing) / fast.seconds, fast.missing);
-    cleared = bar(latency.with <= latency.without * most_slower,
-                  "p50 at most 5% more, with the writer on another core") &&
-              cleared;
-    cleared = bar(paced.missing == 0 && paced.complete, "50,000 messages a second without a gap") && cleared;
-    return options.check && !cleared ? 1 : 0;
+    bar(latency.with <= latency.without * most_slower,
+        "p50 at most 5% more, with the writer on another core");
+    bar(paced.missing == 0 && paced.complete, "50,000 messages a second without a gap");
+    return options.check && !bar.all_cleared() ? 1 : 0;
   } catch (const std::exception& error) {
     fmt::print(stderr, "journal_bench: {}\n", error.what());
     return 1;

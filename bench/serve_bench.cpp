@@ -17,10 +17,12 @@
 #include <set>
 
 #include "against/subjects.h"
+#include "bars.h"
 #include "host/free_port.h"
 #include "host/process_table.h"
 #include "host/temporary_directory.h"
 #include "options.h"
+#include "private_folders.h"
 #include "web_clients.h"
 
 namespace {
@@ -63,12 +65,7 @@ Options read_options(int argc, char** argv) {
   return options;
 }
 
-bool all_good = true;
-
-void bar(bool met, const std::string& text) {
-  fmt::print("{} {}\n", met ? "pass" : "FAIL", text);
-  all_good = all_good && met;
-}
+Bars bar;
 
 void say(std::string_view what) {
   fmt::print("\n{}\n", what);
@@ -392,6 +389,8 @@ class ServeBench {
   static void settle(pid_t pid, size_t descriptors) {
     const auto deadline = Clock::now() + seconds(40);
     while (Clock::now() < deadline && descriptors > 0 && host::open_fds(pid) > descriptors) usleep(100'000);
+    // The last sessions end after their second of idleness, and nothing tells from outside when their memory
+    // has been freed.
     usleep(3'000'000);
   }
 
@@ -413,11 +412,7 @@ int main(int argc, char** argv) {
                     .peers = root / "tests/peers/node_modules",
                     .rivals = root / "bench/rivals/node_modules",
                     .scratch = scratch.path()};
-  // Nobody writes into the user's own folders.
-  for (const char* variable :
-       {"HOME", "XDG_STATE_HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_RUNTIME_DIR"})
-    setenv(variable, scratch.path().c_str(), 1);
-  setenv("XDG_CACHE_HOME", "/dev/null", 1);
+  use_private_folders(scratch.path());
   adopt_orphans();
   const auto begin = Clock::now();
   try {
@@ -426,5 +421,5 @@ int main(int argc, char** argv) {
     bar(false, failure.what());
   }
   fmt::print("\nthis took {:.0f} s\n", ms_since(begin) / 1e3);
-  return options.check && !all_good ? 1 : 0;
+  return options.check && !bar.all_cleared() ? 1 : 0;
 }

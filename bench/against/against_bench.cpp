@@ -15,6 +15,7 @@
 
 #include "../cores.h"
 #include "../options.h"
+#include "../private_folders.h"
 #include "faults.h"
 #include "host/free_port.h"
 #include "host/temporary_directory.h"
@@ -364,10 +365,7 @@ int main(int argc, char** argv) {
                     .peers = root / "tests/peers/node_modules",
                     .rivals = root / "bench/rivals/node_modules",
                     .scratch = scratch.path()};
-  // Nobody writes into the user's own folders, and none of them calls home.
-  for (const char* variable :
-       {"HOME", "XDG_STATE_HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_RUNTIME_DIR"})
-    setenv(variable, scratch.path().c_str(), 1);
+  use_private_folders(scratch.path());
   adopt_orphans();
   const auto begin = Clock::now();
   Contest contest(options, place);

@@ -13,6 +13,7 @@
 #include <functional>
 
 #include "../options.h"
+#include "../private_folders.h"
 #include "host/temporary_directory.h"
 #include "subjects.h"
 
@@ -394,10 +395,7 @@ Options read_options(int argc, char** argv) {
 int main(int argc, char** argv) {
   const Options options = read_options(argc, argv);
   const host::TemporaryDirectory scratch;
-  // Nothing is known from before, and nothing of the user's is touched.
-  setenv("XDG_CACHE_HOME", "/dev/null", 1);
-  for (const char* variable : {"XDG_STATE_HOME", "XDG_CONFIG_HOME", "XDG_RUNTIME_DIR"})
-    setenv(variable, scratch.path().c_str(), 1);
+  use_private_folders(scratch.path());
   adopt_orphans();
   bool good = true;
   try {
