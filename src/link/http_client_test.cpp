@@ -6,6 +6,7 @@
 #include <array>
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/post.hpp>
+#include <boost/asio/read_until.hpp>
 #include <boost/asio/write.hpp>
 #include <optional>
 #include <string>
@@ -103,6 +104,33 @@ TEST(HttpClient, a_switch_of_protocols_is_no_answer) {
   ASSERT_TRUE(heard->failure.has_value());
   EXPECT_EQ(heard->failure->kind, HttpFailure::nonsense);
   EXPECT_NE(heard->failure->text.find("101"), std::string::npos) << heard->failure->text;
+}
+
+TEST(HttpClient, a_body_arrives_whole_short_or_long) {
+  for (const std::size_t size : {1U, 4096U, 4097U, 3'000'000U}) {
+    boost::asio::io_context loop;
+    tcp::acceptor acceptor(loop, {boost::asio::ip::address_v4::loopback(), 0});
+    tcp::socket peer(loop);
+    const auto body = std::make_shared<const std::string>(std::string(size - 1, 'x') + "!");
+    std::string came;
+    acceptor.async_accept(peer, [&](const auto&) {
+      boost::asio::async_read_until(peer, boost::asio::dynamic_buffer(came), '!', [&](const auto&, auto) {
+        static constexpr std::string_view fine = "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n";
+        boost::asio::async_write(peer, boost::asio::buffer(fine), [](const auto&, auto) {});
+      });
+    });
+    HttpOrigin origin;
+    origin.url = *parse_url("http://127.0.0.1:" + std::to_string(acceptor.local_endpoint().port()) + "/");
+    HttpClient client(loop, std::move(*HttpDialer::make(loop, origin)), "");
+    auto listener = std::make_shared<Listener>();
+    client.send({.method = "POST", .target = "/", .headers = {}, .body = body}, listener);
+    EXPECT_EQ(client.waiting_bytes(), size);
+    while (!listener->ended() && loop.run_one_for(std::chrono::seconds(20)) > 0) continue;
+    client.close();
+    EXPECT_TRUE(listener->done);
+    const std::string head = "POST / HTTP/1.1\r\nContent-Length: " + std::to_string(size) + "\r\n\r\n";
+    EXPECT_TRUE(came == head + *body) << size << ": " << came.substr(0, 200);
+  }
 }
 
 TEST(HttpClient, what_is_no_http_is_told_as_such) {
