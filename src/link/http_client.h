@@ -59,7 +59,7 @@ struct HttpRequest {
   std::string_view method;  // a literal
   std::string target;
   std::string headers;                      // more of them, each with its line end
-  std::shared_ptr<const std::string> body;  // shared with whoever may have to send it again; null: none
+  std::shared_ptr<const std::string> body;  // shared with what may have to send it again; null: none
   std::chrono::milliseconds patience{0};    // until the head of the answer arrives; 0: no limit
   bool brief = false;                       // won't take long, and needn't queue behind exchanges that do
   bool standing = false;  // its answer is an endless stream, so it gets a connection that doesn't count

@@ -57,7 +57,7 @@ class Redirects : public testing::Test {
   std::unique_ptr<RedirectListener> listener;
   std::uint16_t port = 0;
   bool reply_at_once = true;
-  RedirectListener::Reply reply;  // of the one who waits for it
+  RedirectListener::Reply reply;  // of the visit that waits for it
 };
 
 TEST_F(Redirects, idle_connections_do_not_keep_the_browser_out) {
