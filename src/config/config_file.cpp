@@ -93,7 +93,7 @@ class FileReader {
     for (const JsoncMember& member : settings.members)
       if (is_profiles(member)) check_profiles(member.value);
     // We don't know which of several is meant.
-    if (std::ranges::count(settings.members, "profiles", &JsoncMember::key) > 1) {
+    if (lock_profiles_ || std::ranges::count(settings.members, "profiles", &JsoncMember::key) > 1) {
       config_.gateway.profiles[std::string(default_profile)];
       for (auto& [name, profile] : config_.gateway.profiles) profile.broken = true;
     }
@@ -125,7 +125,12 @@ class FileReader {
     for (const Key& key : file_keys()) known.push_back(key.name);
     std::vector<const JsoncMember*> rest;
     for (const JsoncMember* member : members) {
-      if (const auto meant = nearest(member->key, known); !meant.empty()) {
+      if (KeyReader::is_note(member->key)) continue;
+      const auto meant = nearest(member->key, known);
+      const Key* const key = find_key(file_keys(), meant);
+      if (key != nullptr && key->guards) {
+        refuse_misspelt(*member, meant);
+      } else if (!meant.empty()) {
         problems_.warning(member->place, fmt::format("unknown key \"{}\" is ignored; did you mean \"{}\"?",
                                                      member->key, meant));
       } else {
@@ -140,6 +145,13 @@ class FileReader {
                     rest.size(), rest.front()->key));
   }
 
+  // What restricts something isn't ignored: we don't know how much is to be allowed.
+  void refuse_misspelt(const JsoncMember& member, std::string_view meant) {
+    problems_.error(member.place, fmt::format("unknown key \"{}\"; did you mean \"{}\"?", member.key, meant));
+    if (meant == "pivot_call") config_.gateway.pivot_call = CallThrough::off;
+    if (meant == "profiles") lock_profiles_ = true;
+  }
+
   void read_servers(JsoncMember& container) {
     if (container.value.kind != Kind::object)
       return problems_.error(container.value.place,
@@ -149,14 +161,25 @@ class FileReader {
     keys_.refuse_duplicates(container.value,
                             container.key.empty() ? "the file" : fmt::format("\"{}\"", container.key));
     for (JsoncMember& member : container.value.members)
-      if (!container.key.empty() || !is_misspelt(member)) read_server(member);
+      if (!is_misplaced(container, member)) read_server(member);
   }
 
-  // What looks like a server called "mcpServer" in a bare map.
-  bool is_misspelt(const JsoncMember& member) {
-    const auto meant = nearest(member.key, containers);
-    if (meant.empty() || looks_like_a_server(member.value)) return false;
-    problems_.error(member.place, fmt::format("unknown key \"{}\"; did you mean \"{}\"?", member.key, meant));
+  // What looks like a server called "mcpServer" or "profile" in a bare map, or "profiles" among the servers.
+  bool is_misplaced(const JsoncMember& container, const JsoncMember& member) {
+    constexpr std::array<std::string_view, 3> keys{"profiles", containers[0], containers[1]};
+    const bool bare = container.key.empty();
+    const auto meant = nearest(member.key, std::span(keys).first(bare ? keys.size() : 1));
+    if (meant.empty() || KeyReader::is_note(member.key) || looks_like_a_server(member.value)) return false;
+    if (bare) {
+      refuse_misspelt(member, meant);
+    } else {
+      problems_.error(member.place,
+                      member.key == meant
+                          ? fmt::format("\"{}\" belongs next to \"{}\", not in it", meant, container.key)
+                          : fmt::format("\"{}\" isn't a server; \"{}\" belongs next to \"{}\"", member.key,
+                                        meant, container.key));
+      lock_profiles_ = true;
+    }
     return true;
   }
 
@@ -264,6 +287,7 @@ class FileReader {
   KeyReader keys_;
   LoadedConfig config_;
   bool overfull_ = false;
+  bool lock_profiles_ = false;  // nobody is let in: how they are misspelt doesn't say what they are
 };
 
 }  // namespace

@@ -42,11 +42,6 @@ bool is_tool_name(std::string_view name) {
   });
 }
 
-// People leave notes for themselves in files that can't have comments.
-bool is_note(std::string_view key) {
-  return key.starts_with("//") || key.starts_with('_') || key.starts_with('#');
-}
-
 template <class T>
 T& into(const Target& target) {
   return *std::get<T*>(target);
@@ -68,6 +63,10 @@ void choose(std::size_t which, const Target& target) {
 }
 
 }  // namespace
+
+bool KeyReader::is_note(std::string_view key) {
+  return key.starts_with("//") || key.starts_with('_') || key.starts_with('#');
+}
 
 std::vector<KeyReader::Given> KeyReader::read(const JsoncValue& object, std::span<const Key> keys,
                                               const std::string& whose, const TargetOf& target_of,
@@ -101,7 +100,9 @@ std::vector<KeyReader::Given> KeyReader::read(const JsoncValue& object, std::spa
     } else if (member.value.kind != Kind::object) {
       refuse(*key, member.value, where);
     } else {
+      const bool was_strict = std::exchange(strict_, strict_ || key->guards);
       const auto inner = read(member.value, key->keys, where, target_of);
+      strict_ = was_strict;
       given.insert(given.end(), inner.begin(), inner.end());
     }
   }
@@ -121,19 +122,24 @@ void KeyReader::refuse_duplicates(const JsoncValue& object, const std::string& w
 
 void KeyReader::warn_unknown(const JsoncMember& member, std::span<const Key> keys, const std::string& whose) {
   if (is_note(member.key)) return;
-  const auto tell = [&](const std::string& words) {
-    strict_ ? problems_.error(member.place, words) : problems_.warning(member.place, words);
-  };
-  if (problems_.full()) return tell({});
   std::string hint;
   std::vector<std::string_view> names;
+  const Key* near = nullptr;
   for (const Key& key : keys) {
+    if (problems_.full() && !key.guards) continue;  // the words don't matter any more
     names.push_back(key.name);
-    if (find_key(key.keys, member.key) != nullptr) hint = fmt::format("; it belongs in \"{}\"", key.name);
+    if (find_key(key.keys, member.key) == nullptr) continue;
+    hint = fmt::format("; it belongs in \"{}\"", key.name);
+    near = &key;
   }
-  if (const auto meant = nearest(member.key, names); hint.empty() && !meant.empty())
+  if (const auto meant = nearest(member.key, names); hint.empty() && !meant.empty()) {
     hint = fmt::format("; did you mean \"{}\"?", meant);
-  tell(fmt::format("unknown key \"{}\" in {}{}{}", member.key, whose, strict_ ? "" : " is ignored", hint));
+    near = find_key(keys, meant);
+  }
+  const bool wrong = strict_ || (near != nullptr && near->guards);
+  const std::string words =
+      fmt::format("unknown key \"{}\" in {}{}{}", member.key, whose, wrong ? "" : " is ignored", hint);
+  wrong ? problems_.error(member.place, words) : problems_.warning(member.place, words);
 }
 
 void KeyReader::read_value(const Key& key, const JsoncValue& value, const std::string& where,

@@ -35,12 +35,15 @@ class KeyReader {
   using OnUnknown = std::function<void(const JsoncMember&)>;
 
   // `whose` is as in: "watch" of WHOSE. Keys in groups are among those returned; null counts as not given. A
-  // key that isn't in the table is a warning, unless there is an on_unknown to handle it.
+  // key that isn't in the table is a warning or an error, unless there is an on_unknown to handle it.
   std::vector<Given> read(const JsoncValue& object, std::span<const Key> keys, const std::string& whose,
                           const TargetOf& target_of, const OnUnknown& on_unknown = {});
 
+  // People leave notes for themselves in files that can't have comments.
+  static bool is_note(std::string_view key);
   // A key that appears twice is an error.
   void refuse_duplicates(const JsoncValue& object, const std::string& whose);
+  // An error if it seems to be a key that restricts something.
   void warn_unknown(const JsoncMember& member, std::span<const Key> keys, const std::string& whose);
 
  private:
@@ -62,7 +65,7 @@ class KeyReader {
   ProblemList& problems_;
   const Surroundings& surroundings_;
   const std::string& folder_;
-  // In a profile, which restricts: what would be ignored elsewhere is an error.
+  // In what restricts something: what would be ignored elsewhere is an error.
   bool strict_ = false;
 };
 

@@ -100,7 +100,9 @@ struct Key {
   std::span<const std::string_view> aliases{};  // what clients call it
   std::uint64_t least = 0;                      // of a size or count
   std::uint64_t most = 0;
-  bool guards = false;  // it restricts something, so an invalid value must not count as not given
+  // It restricts something: neither an invalid value nor a misspelt key may count as not given, and nothing
+  // in it is ignored.
+  bool guards = false;
 };
 
 std::span<const Key> server_keys();

@@ -76,6 +76,43 @@ TEST(Profile, with_a_scope_that_is_none_lets_nobody_in) {
   }
 }
 
+// Otherwise every client could use everything.
+TEST(Profile, misspelt_profiles_let_nobody_in) {
+  for (const auto& [text, place] : std::vector<std::pair<std::string, std::string>>{
+           {R"({"mcpServers": {"db": {"command": "x"}},
+               "profile": {"ops": {"scopes": ["admin"]}}})",
+            "f:2:16: error: unknown key \"profile\"; did you mean \"profiles\"?"},
+           {R"({"servers": {"db": {"command": "x"}}, "Profiles": {"ops": {"scopes": ["admin"]}}})",
+            "f:1:39: error: unknown key \"Profiles\""},
+           {R"({"mcpServers": {"db": {"command": "x"}}, "proflies": ["ops"]})", "did you mean \"profiles\"?"},
+           {R"({"mcpServers": {"db": {"command": "x"}}, "profiles": {"ops": {}}, "profile": {}})",
+            "did you mean \"profiles\"?"},
+           {R"({"db": {"command": "x"}, "profile": {"ops": {"scopes": ["admin"]}}})",
+            "f:1:26: error: unknown key \"profile\"; did you mean \"profiles\"?"},
+           {R"({"mcpServers": {"db": {"command": "x"}, "profiles": {"ops": {"scopes": ["admin"]}}}})",
+            "f:1:41: error: \"profiles\" belongs next to \"mcpServers\", not in it"},
+           {R"({"servers": {"db": {"command": "x"}, "profile": {"ops": {}}}})",
+            "error: \"profile\" isn't a server; \"profiles\" belongs next to \"servers\""},
+           {R"({"mcpServers": {"db": {"command": "x"}}, "profiles": null})", "not null"}}) {
+    const LoadedConfig config =
+        read_config(text, "/files", [](const char*) -> const char* { return nullptr; });
+    EXPECT_THAT(errors(config), ElementsAre(HasSubstr(place))) << text;
+    EXPECT_EQ(config.gateway.servers.size(), 1) << text;
+    for (const char* name : {"", "ops"}) {
+      EXPECT_FALSE(has_profile(config.gateway, name)) << text;
+      EXPECT_FALSE(scopes_of(config.gateway, name)) << text;
+    }
+  }
+}
+
+TEST(Profile, those_that_are_commented_out_change_nothing) {
+  const LoadedConfig config =
+      read_config(R"({"mcpServers": {"db": {"command": "x"}}, "//profiles": {"ops": {}}, "_profiles": 1})",
+                  "/files", [](const char*) -> const char* { return nullptr; });
+  EXPECT_THAT(config.problems, IsEmpty());
+  EXPECT_TRUE(has_profile(config.gateway, ""));
+}
+
 TEST(Profile, that_is_not_there_shows_nothing) {
   const LoadedConfig config = with_profiles(R"({"all": {}})");
   EXPECT_FALSE(has_profile(config.gateway, "ops"));
