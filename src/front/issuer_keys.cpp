@@ -7,7 +7,6 @@
 
 #include "base/utf8.h"
 #include "log/log.h"
-#include "oauth/json_object.h"
 #include "oauth/metadata.h"
 
 namespace mcpivot {
@@ -63,56 +62,68 @@ bool IssuerKeys::begin() {
   ++attempt_;
   patience_.set(pace_.patience, [this] { fail("it doesn't answer in time"); });
   if (keys_url_.empty()) {
-    look_for_metadata(0);
+    look_for_metadata(0, {});
   } else {
     get_keys();
   }
   return fetching_;
 }
 
-void IssuerKeys::get(const std::string& place, std::function<void(const Document&)> then) {
+void IssuerKeys::get(const std::string& place, Got then) {
   const auto url = parse_url(place);
   if (!url) return fail(url.error());
   get_(*url, [this, attempt = attempt_, then = std::move(then)](std::expected<Document, std::string> got) {
-    if (!fetching_ || attempt != attempt_) return;
-    if (!got) return fail(got.error());
-    then(*got);
+    if (fetching_ && attempt == attempt_) then(std::move(got));
   });
 }
 
-void IssuerKeys::look_for_metadata(std::size_t place) {
+// Issuers answer all kinds of things where they have no metadata: a page, a redirect, an error.
+void IssuerKeys::look_for_metadata(std::size_t place, const std::string& so_far) {
   const auto issuer = parse_url(issuer_);
   const auto places = issuer ? issuer_metadata_places(*issuer) : std::vector<std::string>();
   if (place >= places.size())
-    return fail(fmt::format("there is no metadata at {}", fmt::join(places, ", nor at ")));
-  get(places[place], [this, place, where = places[place]](const Document& document) {
-    if (document.status / 100 == 5) return fail(fmt::format("{}: status {}", where, document.status));
-    if (document.status != 200) return look_for_metadata(place + 1);
-    const auto metadata =
-        document.body.size() > longest_metadata ? std::nullopt : JsonObject::read(document.body);
-    if (!metadata) return fail(fmt::format("{} isn't valid metadata", where));
-    const auto name = metadata->text("issuer");
-    if (name != issuer_)
-      return fail(
-          fmt::format("{} is the metadata of another issuer, \"{}\"; --oauth-issuer must be exactly "
-                      "the name that the issuer gives itself",
-                      where, shown_text(name.value_or(""))));
-    const auto keys = metadata->text("jwks_uri");
-    const auto url = keys ? parse_url(*keys) : std::unexpected(std::string());
-    if (!url) return fail(fmt::format("{} has no usable jwks_uri", where));
-    if (!url->tls && issuer_.starts_with("https:"))
-      return fail(fmt::format("{} has a jwks_uri that isn't https", where));
-    keys_url_ = *keys;
-    get_keys();
-  });
+    return fail(so_far.empty() ? fmt::format("there is no metadata at {}", fmt::join(places, ", nor at "))
+                               : so_far);
+  get(places[place],
+      [this, place, where = places[place], so_far](const std::expected<Document, std::string>& got) {
+        std::string why;
+        if (!got) {
+          why = got.error();
+        } else if (got->status != 200) {
+          if (got->status != 404) why = fmt::format("{}: status {}", where, got->status);
+        } else if (const auto metadata =
+                       got->body.size() > longest_metadata ? std::nullopt : JsonObject::read(got->body)) {
+          return use_metadata(where, *metadata);
+        } else {
+          why = fmt::format("{} isn't valid metadata", where);
+        }
+        look_for_metadata(place + 1, so_far.empty() ? why : so_far);
+      });
+}
+
+void IssuerKeys::use_metadata(const std::string& where, const JsonObject& metadata) {
+  const auto name = metadata.text("issuer");
+  if (name != issuer_)
+    return fail(
+        fmt::format("{} is the metadata of another issuer, \"{}\"; --oauth-issuer must be exactly "
+                    "the name that the issuer gives itself",
+                    where, shown_text(name.value_or(""))));
+  const auto keys = metadata.text("jwks_uri");
+  const auto url = keys ? parse_url(*keys) : std::unexpected(std::string());
+  if (!url) return fail(fmt::format("{} has no usable jwks_uri", where));
+  if (!url->tls && issuer_.starts_with("https:"))
+    return fail(fmt::format("{} has a jwks_uri that isn't https", where));
+  keys_url_ = *keys;
+  get_keys();
 }
 
 void IssuerKeys::get_keys() {
-  get(keys_url_, [this](const Document& document) {
-    if (document.status != 200) return fail(fmt::format("{}: status {}", keys_url_, document.status));
-    auto keys = KeySet::read(document.body);
+  get(keys_url_, [this](const std::expected<Document, std::string>& got) {
+    if (!got) return fail(got.error());
+    if (got->status != 200) return fail(fmt::format("{}: status {}", keys_url_, got->status));
+    auto keys = KeySet::read(got->body);
     if (!keys) return fail(fmt::format("{}: {}", keys_url_, keys.error()));
-    succeed(std::move(*keys), document.body);
+    succeed(std::move(*keys), got->body);
   });
 }
 

@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "base/url.h"
+#include "oauth/json_object.h"
 #include "oauth/jwks.h"
 #include "server/timers.h"
 
@@ -72,8 +73,11 @@ class IssuerKeys {
   // Begins a fetch if one is due. Returns whether one is under way.
   bool begin();
   void forget_if_too_old();
-  void get(const std::string& place, std::function<void(const Document&)> then);
-  void look_for_metadata(std::size_t place);
+  // What is got is handed on, even if it is of no use.
+  void get(const std::string& place, Got then);
+  // At this place and those after it. `so_far` is what was wrong at an earlier one; empty: nothing was there.
+  void look_for_metadata(std::size_t place, const std::string& so_far);
+  void use_metadata(const std::string& where, const JsonObject& metadata);
   void get_keys();
   void succeed(KeySet keys, std::string text);
   void fail(const std::string& why);

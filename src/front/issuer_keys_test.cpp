@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 
+#include <algorithm>
 #include <map>
 
 #include "host/signing_key.h"
@@ -39,7 +40,7 @@ class IssuersKeys : public testing::Test {
       asked_.push_back(url.text());
       if (!silent_)
         time_.later(std::chrono::milliseconds(10), [this, place = url.text(), got = std::move(got)] {
-          if (down_) return got(std::unexpected("connection refused"));
+          if (down_ || place == broken_) return got(std::unexpected("connection refused"));
           got(documents_.contains(place) ? documents_[place] : IssuerKeys::Document{.status = 404});
         });
     });
@@ -62,6 +63,7 @@ class IssuersKeys : public testing::Test {
   std::vector<std::string> asked_;
   bool down_ = false;
   bool silent_ = false;
+  std::string broken_;  // nobody connects to this place
   int ended_ = 0;
   std::unique_ptr<IssuerKeys> keys_;
 };
@@ -91,6 +93,42 @@ TEST_F(IssuersKeys, metadata_is_looked_for_in_the_specified_order) {
   EXPECT_EQ(judge(first_), Finding::genuine);
 }
 
+// Many issuers answer with a page, a redirect or an error where they have nothing.
+TEST_F(IssuersKeys, metadata_is_looked_for_elsewhere_when_a_place_has_something_else) {
+  const std::string openid = "https://issuer.example/.well-known/openid-configuration";
+  has(openid, metadata(issuer));
+  for (const auto& [status, body] : {std::pair{200, "<html>"}, std::pair{200, "[]"}, std::pair{500, ""},
+                                     std::pair{503, ""}, std::pair{403, ""}, std::pair{204, ""}}) {
+    has(metadata_place, body, status);
+    make();
+    EXPECT_EQ(judge(first_), Finding::keys_come);
+    pass(500ms);
+    EXPECT_EQ(judge(first_), Finding::genuine) << status << body;
+  }
+  broken_ = metadata_place;
+  make();
+  EXPECT_EQ(judge(first_), Finding::keys_come);
+  pass(500ms);
+  EXPECT_EQ(judge(first_), Finding::genuine);
+}
+
+TEST_F(IssuersKeys, the_first_place_with_something_else_is_the_one_that_is_complained_of) {
+  has(metadata_place, "", 502);
+  judge(first_);
+  pass(500ms);
+  EXPECT_EQ(keys_->trouble(), std::string(metadata_place) + ": status 502");
+  has(metadata_place, "<html>");
+  make();
+  judge(first_);
+  pass(500ms);
+  EXPECT_EQ(keys_->trouble(), std::string(metadata_place) + " isn't valid metadata");
+  broken_ = metadata_place;
+  make();
+  judge(first_);
+  pass(500ms);
+  EXPECT_THAT(keys_->trouble(), HasSubstr("connection refused"));
+}
+
 TEST_F(IssuersKeys, metadata_of_another_issuer_is_not_used) {
   for (const char* other :
        {"https://issuer.example/", "https://evil.example", "https://Issuer.example", ""}) {
@@ -100,6 +138,8 @@ TEST_F(IssuersKeys, metadata_of_another_issuer_is_not_used) {
     pass(500ms);
     EXPECT_EQ(judge(first_), Finding::no_keys) << other;
     EXPECT_THAT(keys_->trouble(), HasSubstr("another issuer"));
+    EXPECT_THAT(asked_, ElementsAre(metadata_place)) << "which is enough to know";
+    asked_.clear();
   }
 }
 
@@ -162,7 +202,8 @@ TEST_F(IssuersKeys, an_issuer_that_is_down_is_asked_less_and_less_often) {
     pass(1s);
     judge(first_);
   }
-  EXPECT_LT(asked_.size(), 75);
+  EXPECT_LT(std::ranges::count(asked_, metadata_place), 75);
+  EXPECT_LT(asked_.size(), 2 * 75);  // there are two places
   EXPECT_THAT(keys_->trouble(), HasSubstr("connection refused"));
   EXPECT_LE(keys_->retry_after(), 60s);
   down_ = false;
