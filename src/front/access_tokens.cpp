@@ -33,11 +33,12 @@ std::expected<AccessTokens::Holder, AccessTokens::Refusal> AccessTokens::check(s
   if (edition_ != keys_.edition()) {
     edition_ = keys_.edition();
     good_.clear();
-    order_.clear();
+    ends_.clear();
   }
+  while (!ends_.empty() && ends_.begin()->first <= now) forget_first();
   std::string hash = sha256(token);
   const auto known = good_.find(hash);
-  if (remembered_hold && known != good_.end() && now < known->second.until) return known->second;
+  if (remembered_hold && known != good_.end()) return known->second;
   const auto read = read_jwt(token);
   if (!read) return refused(bad_token, read.error());
   // Before the signature: what is refused anyway needs no key.
@@ -60,11 +61,14 @@ std::expected<AccessTokens::Holder, AccessTokens::Refusal> AccessTokens::check(s
 }
 
 void AccessTokens::remember(std::string hash, Holder holder) {
-  if (order_.size() >= most_remembered) {
-    good_.erase(order_.front());
-    order_.pop_front();
-  }
-  if (good_.emplace(hash, std::move(holder)).second) order_.push_back(std::move(hash));
+  if (good_.size() >= most_remembered) forget_first();
+  const auto until = holder.until;
+  if (good_.emplace(hash, std::move(holder)).second) ends_.emplace(until, std::move(hash));
+}
+
+void AccessTokens::forget_first() {
+  good_.erase(ends_.begin()->second);
+  ends_.erase(ends_.begin());
 }
 
 std::string fault_in_issuer(std::string_view text) {

@@ -9,10 +9,11 @@
 #pragma once
 
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
-#include <deque>
 #include <expected>
 #include <functional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -50,6 +51,8 @@ class AccessTokens {
   void fetch_keys() { keys_.fetch(); }
   // Is called whenever keys have come, or haven't.
   void on_keys(std::function<void()> told) { keys_.on_ended(std::move(told)); }
+  // How many tokens were good, and haven't expired since.
+  std::size_t remembered() const { return good_.size(); }
   std::chrono::seconds retry_after() const { return keys_.retry_after(); }
 
   const std::string& issuer() const { return rules_.issuer; }
@@ -57,12 +60,13 @@ class AccessTokens {
 
  private:
   void remember(std::string hash, Holder holder);
+  void forget_first();
 
   JwtRules rules_;
   IssuerKeys keys_;
   std::uint64_t edition_ = 0;  // of the keys that those below were verified with
   std::unordered_map<std::string, Holder> good_;
-  std::deque<std::string> order_;  // in which they came
+  std::set<std::pair<std::chrono::sys_seconds, std::string>> ends_;  // of those
 };
 
 // Why this can't be --oauth-issuer; empty: it can.

@@ -73,6 +73,25 @@ TEST_F(AccessTokensTest, a_remembered_token_expires_all_the_same) {
   EXPECT_EQ(check(brief).error().words, "the token has expired");
 }
 
+TEST_F(AccessTokensTest, an_expired_token_is_forgotten) {
+  const std::string lasting = token("alice");
+  check(lasting);
+  pass(1s);
+  for (const char* brief : {"bob", "carol"}) EXPECT_TRUE(check(token(brief, 60)));
+  EXPECT_TRUE(check(lasting));
+  EXPECT_EQ(tokens_.remembered(), 3);
+  pass(119s);
+  EXPECT_TRUE(check(lasting));
+  EXPECT_EQ(tokens_.remembered(), 1);
+}
+
+TEST_F(AccessTokensTest, so_many_are_remembered_and_no_more) {
+  check(token("alice"));
+  pass(1s);
+  for (int i = 0; i < 4'200; ++i) ASSERT_TRUE(check(token("user" + std::to_string(i))));
+  EXPECT_EQ(tokens_.remembered(), 4'096);
+}
+
 TEST_F(AccessTokensTest, a_remembered_token_is_refused_once_its_key_is_withdrawn) {
   check(token("alice"));
   pass(1s);
