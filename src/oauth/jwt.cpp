@@ -41,7 +41,7 @@ std::optional<std::string> decoded(std::string_view part) {
 }
 
 bool is_subject(std::string_view text) {
-  return !text.empty() && text.size() <= Jwt::longest_subject &&
+  return !text.empty() && text.size() <= Jwt::longest_subject && text.front() != ' ' && text.back() != ' ' &&
          std::ranges::all_of(text, [](char c) { return c >= ' ' && c <= '~'; });
 }
 

@@ -37,7 +37,7 @@ struct Jwt {
 
   // What it claims. Worth nothing before the signature has been verified, but enough to refuse it.
   std::string issuer;
-  std::string subject;  // visible characters of ASCII, and spaces
+  std::string subject;  // visible ASCII characters, with spaces only between them
   std::vector<std::string> audiences;
   std::vector<std::string> scopes;
   std::chrono::sys_seconds expires{};

@@ -178,7 +178,8 @@ TEST(Jwt, a_subject_is_a_short_line_of_ascii) {
   EXPECT_EQ(subject('"' + std::string(255, 'a') + '"'), "none");
   for (const std::string& bad :
        {std::string(R"("")"), std::string("7"), std::string("null"), std::string(R"("a\nb")"),
-        std::string(R"("a\u0000b")"), std::string(R"("\u202ea")"), '"' + std::string(256, 'a') + '"'})
+        std::string(R"("a\u0000b")"), std::string(R"("\u202ea")"), std::string(R"(" ")"),
+        std::string(R"(" alice")"), std::string(R"("alice ")"), '"' + std::string(256, 'a') + '"'})
     EXPECT_EQ(subject(bad), "the token has no usable sub") << bad;
 }
 
