@@ -46,7 +46,7 @@ TEST(ServeOauth, metadata_says_where_to_get_a_token_to_everybody_who_asks) {
   const TemporaryDirectory folder;
   std::ofstream(folder.path() / "config.json")
       << R"({"mcpServers": {"s": {"command": "${FAKE}"}}, "profiles": {
-    "readers": {"scopes": ["read"]}, "ops": {"scopes": ["admin", "read"]}}})";
+    "readers": {"scopes": ["read"]}, "ops": {"scopes": ["admin", "read"]}, "open": {"scopes": []}}})";
   const Serve serve(
       guarded(issuer, {"--config", folder.path() / "config.json", "--allow-origin", "https://app.example"}));
   const auto metadata = [&](const std::string& path) {
@@ -63,6 +63,8 @@ TEST(ServeOauth, metadata_says_where_to_get_a_token_to_everybody_who_asks) {
   }
   EXPECT_EQ(metadata("/mcp/readers").at("scopes_supported"), (json::array{"read"}));
   EXPECT_EQ(metadata("/mcp/ops").at("scopes_supported"), (json::array{"admin", "read"}));
+  EXPECT_FALSE(metadata("/mcp/open").contains("scopes_supported"));
+  EXPECT_THAT(serve.post(ping, "", "/mcp/open").header("WWW-Authenticate"), Not(HasSubstr("scope=")));
   EXPECT_EQ(metadata("").at("scopes_supported").as_array().size(), 2);
 
   const std::string place = "/.well-known/oauth-protected-resource/mcp";

@@ -66,7 +66,7 @@ std::optional<HttpAnswer> HttpGate::judge(const HttpAsk& ask) {
     return draining_ ? busy_answer("mcpivot is shutting down.") : plain_answer(200, "ready");
   if (const auto about = admission_.metadata_profile(path)) {
     const auto scopes = gateway_.scopes_of(*about);
-    return admission_.metadata(ask, *about, scopes && !scopes->empty() ? *scopes : gateway_.all_scopes());
+    return admission_.metadata(ask, *about, scopes ? *scopes : gateway_.all_scopes());
   }
   const auto profile = profile_in(path);
   if (!profile) return plain_answer(404, "Not found. MCP is at /mcp.");

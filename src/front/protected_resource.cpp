@@ -70,7 +70,9 @@ std::string ProtectedResource::metadata(const std::string& asked, std::string_vi
   const std::string resource = parse_url(audience) ? audience : origin(asked) + endpoint(profile);
   std::string list;
   for (const std::string& scope : scopes) list += (list.empty() ? "" : ",") + quote(scope);
-  return fmt::format(R"({{"resource":{},"authorization_servers":[{}],"scopes_supported":[{}],)"
+  // RFC 9728: a list without elements is left out.
+  if (!list.empty()) list = fmt::format(R"("scopes_supported":[{}],)", list);
+  return fmt::format(R"({{"resource":{},"authorization_servers":[{}],{})"
                      R"("bearer_methods_supported":["header"],"resource_name":"mcpivot"}})",
                      quote(resource), quote(issuer), list);
 }
