@@ -296,6 +296,43 @@ TEST(ServeOauth, streams_end_with_their_token_and_calls_do_not) {
   EXPECT_TRUE(serve.logged("a token has expired, and its stream is closed") > 0);
 }
 
+TEST(ServeOauth, what_a_modern_client_listens_to_ends_with_its_token) {
+  const Issuer issuer;
+  const Serve serve(guarded(issuer));
+  // Its minute of grace is almost over.
+  WebClient client(serve, Era::modern, bearer(issuer.token({{"exp", epoch_now() - 55}})));
+  Connection news = client.send("subscriptions/listen", {{"notifications", {{"toolsListChanged", true}}}});
+  ASSERT_TRUE(news.read_head().is_stream());
+  const Deadline deadline = in(std::chrono::seconds(20));
+  while (news.read_message(deadline)) {
+  }
+  EXPECT_TRUE(serve.logged("a token has expired, and its stream is closed") > 0);
+}
+
+TEST(ServeOauth, a_stream_ends_when_the_config_file_no_longer_grants_it) {
+  const Issuer issuer;
+  const TemporaryDirectory folder;
+  const fs::path file = folder.path() / "config.json";
+  const auto write = [&](const std::string& profile) {
+    std::ofstream(file) << R"({"mcpServers": {"s": {"command": "${FAKE}"}}, "profiles": {"ops": {)" +
+                               profile + "}}}";
+  };
+  for (const bool with_token : {true, false}) {
+    write(with_token ? R"("scopes": ["read"])" : "");
+    Strings options{"--config", file, "--session-idle", "2s"};
+    const Serve serve(with_token ? guarded(issuer, options) : options);
+    WebClient client(serve, Era::legacy, with_token ? bearer(issuer.token()) : Headers());
+    client.target = "/mcp/ops";
+    client.initialize();
+    Connection stream = client.listen();
+    write(R"("scopes": ["read", "admin"])");
+    const Deadline deadline = in(std::chrono::seconds(20));
+    while (stream.read_message(deadline)) {
+    }
+    EXPECT_EQ(client.notify("notifications/initialized").status, 403) << with_token;
+  }
+}
+
 TEST(ServeOauth, whoever_comes_while_keys_are_fetched_waits_for_them) {
   Issuer issuer;
   issuer.hold(true);

@@ -386,7 +386,7 @@ void HttpGate::end_idle() {
     std::vector<ReplyId> ungranted;
     for (const auto& [reply, under] : by_reply_)
       if (const auto life = lives_.find(under.client);
-          under.who.by_oauth && life != lives_.end() && !is_granted(under.who, life->second.profile))
+          life != lives_.end() && !is_granted(under.who, life->second.profile))
         ungranted.push_back(reply);
     for (const ReplyId reply : ungranted) cut(reply);
     std::vector<ClientId> idle;
