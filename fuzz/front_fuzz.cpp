@@ -72,15 +72,17 @@ class Handler final : public HttpServer::Handler {
   HttpServer* server = nullptr;
   std::set<ReplyId> open;
 
-  std::optional<HttpAnswer> judge(const HttpAsk& ask) override {
-    check(open.empty(), "one request at a time");
+  std::optional<HttpAnswer> judge(ReplyId reply, const HttpAsk& ask) override {
+    check(open.empty() && coming_ == ReplyId::none, "one request at a time");
+    check(reply > last_, "an id is never used again");
+    last_ = reply;
     if (manner_ % 8 == 7 && ask.method == "GET") return plain_answer(403, "no");
+    coming_ = reply;
     return std::nullopt;
   }
   void on_request(ReplyId reply, const HttpAsk& ask, std::string body) override {
     check(open.empty(), "one request at a time");
-    check(reply > last_, "an id is never used again");
-    last_ = reply;
+    check(std::exchange(coming_, ReplyId::none) == reply, "its head was judged");
     open.insert(reply);
     const std::string echo = ask.target + body;
     switch ((manner_ + static_cast<unsigned>(reply)) % 6) {
@@ -103,6 +105,10 @@ class Handler final : public HttpServer::Handler {
     }
   }
   void on_gone(ReplyId reply) override {
+    if (coming_ == reply) {
+      coming_ = ReplyId::none;
+      return;
+    }
     check(open.erase(reply) == 1, "only a reply that is open can be gone, and only once");
   }
   void on_drained(ReplyId) override {}
@@ -127,6 +133,7 @@ class Handler final : public HttpServer::Handler {
 
   unsigned manner_;
   ReplyId last_ = ReplyId::none;
+  ReplyId coming_ = ReplyId::none;  // the request whose body isn't there yet
 };
 
 void run_server(const fuzz::Input& input) {

@@ -357,6 +357,105 @@ TEST(ServeOauth, whoever_comes_while_keys_are_fetched_waits_for_them) {
   EXPECT_EQ(issuer.asked(issuer.keys_path()), 1);
 }
 
+// The head of a request with a body of this size, which hasn't been sent; it has been let in so far.
+Connection announced(
+    const Serve& serve, const std::string& token, std::size_t bytes, const std::string& method = "POST",
+    const std::string& headers =
+        "Content-Type: application/json\r\nAccept: application/json, text/event-stream\r\n") {
+  Connection connection(serve.address());
+  connection.send(method + " /mcp HTTP/1.1\r\nHost: localhost\r\n" + headers + bearer(token) +
+                  "Expect: 100-continue\r\nContent-Length: " + std::to_string(bytes) + "\r\n\r\n");
+  EXPECT_EQ(connection.read_head().status, 100);
+  return connection;
+}
+
+TEST(ServeOauth, a_request_whose_body_comes_after_the_keys_is_checked_as_any_other) {
+  Issuer issuer;
+  issuer.hold(true);
+  const Serve serve(guarded(issuer));
+  const std::string body = ping;
+  const auto with = [&](const std::string& method, const std::string& type, const std::string& accept) {
+    return announced(serve, issuer.token(), body.size(), method,
+                     "Content-Type: " + type + "\r\nAccept: " + accept + "\r\n");
+  };
+  const std::string json = "application/json";
+  const std::string both = "application/json, text/event-stream";
+  std::vector<std::pair<int, Connection>> all;
+  all.emplace_back(let_in, with("POST", json, both));
+  all.emplace_back(405, with("PUT", json, both));
+  all.emplace_back(405, with("BREW", json, both));
+  all.emplace_back(415, with("POST", "text/plain", both));
+  all.emplace_back(406, with("POST", json, "text/html"));
+  issuer.hold(false);
+  ASSERT_EQ(status_of(serve, issuer.token()), let_in);
+  for (auto& [status, connection] : all) {
+    connection.send(body);
+    EXPECT_EQ(connection.read().status, status);
+  }
+}
+
+TEST(ServeOauth, whoever_keeps_its_body_back_loses_its_place_when_the_keys_come) {
+  Issuer issuer;
+  issuer.hold(true);
+  const Serve serve(guarded(issuer));
+  const std::string forged = SigningKey(SigningKey::Kind::p256, "k1").token(issuer.claims());
+  Connection liar = announced(serve, forged, 1'000);
+  Connection honest = announced(serve, issuer.token(), std::string_view(ping).size());
+  issuer.hold(false);
+  EXPECT_EQ(liar.read().status, 401);
+  honest.send(ping);
+  EXPECT_EQ(honest.read().status, let_in);
+}
+
+TEST(ServeOauth, requests_whose_body_is_still_coming_count_among_those_who_wait) {
+  Issuer issuer;
+  issuer.hold(true);
+  const Serve serve(guarded(issuer));
+  const std::string forged = SigningKey(SigningKey::Kind::p256, "k1").token(issuer.claims());
+  std::vector<Connection> many;
+  for (int i = 0; i < 256; ++i) many.push_back(announced(serve, forged, 10));
+  const Reply refused = serve.post(ping, bearer(issuer.token()));
+  EXPECT_EQ(refused.status, 503);
+  EXPECT_EQ(refused.header("Retry-After"), "1");
+  many.clear();  // who leaves makes room
+  std::vector<Connection> large;
+  ASSERT_TRUE(wait_until(
+      [&] {
+        large.emplace_back(serve.address());
+        large.back().send("POST /mcp HTTP/1.1\r\nHost: localhost\r\n" + bearer(forged) +
+                          "Expect: 100-continue\r\nContent-Length: 1048576\r\n\r\n");
+        if (large.back().read_head().status == 100) return true;
+        large.pop_back();
+        return false;
+      },
+      soon()));
+  while (large.size() < 32) large.push_back(announced(serve, forged, 1'048'576));
+  EXPECT_EQ(serve.post(ping, bearer(issuer.token())).status, 503);
+  issuer.hold(false);
+  for (Connection& one : large) EXPECT_EQ(one.read().status, 401);
+  EXPECT_EQ(status_of(serve, issuer.token()), let_in);
+}
+
+TEST(ServeOauth, whoever_waits_for_keys_is_answered_when_mcpivot_ends) {
+  Issuer issuer;
+  issuer.hold(true);
+  Serve serve(guarded(issuer));
+  Connection half = announced(serve, issuer.token(), 100);
+  Connection whole(serve.address());
+  whole.send(
+      request_text("POST", "/mcp",
+                   "Content-Type: application/json\r\nAccept: application/json, text/event-stream\r\n" +
+                       bearer(issuer.token()),
+                   ping));
+  ASSERT_EQ(serve.ask("GET", "/healthz").status, 200);  // which came later
+  serve.child().signal(SIGTERM);
+  for (Connection* one : {&half, &whole}) {
+    const Reply reply = one->read();
+    EXPECT_EQ(reply.status, 503);
+    EXPECT_THAT(reply.body, HasSubstr("mcpivot is shutting down"));
+  }
+}
+
 TEST(ServeOauth, an_issuer_that_is_down_takes_nothing_from_those_whose_key_is_known) {
   Issuer issuer;
   issuer.stop();

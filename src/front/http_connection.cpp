@@ -168,7 +168,7 @@ void HttpConnection::read_requests() {
     if (step == RequestReader::Step::more) break;
     if (step == RequestReader::Step::head) on_head();
     if (step == RequestReader::Step::request) on_request();
-    if (step == RequestReader::Step::refused) put(reader_.refusal());
+    if (step == RequestReader::Step::refused) refuse(reader_.refusal());
   }
   in_.erase(0, used);
   if (in_.empty() && in_.capacity() > worth_keeping) std::string().swap(in_);
@@ -178,13 +178,15 @@ void HttpConnection::read_requests() {
 void HttpConnection::on_head() {
   first_ = false;
   state_ = State::body;
+  reply_ = context_.owner.begin(*this);
   std::optional<HttpAnswer> refusal;
-  if (!survive("HTTP request", [&] { refusal = context_.owner.judge(reader_.ask()); }))
+  if (!survive("HTTP request", [&] { refusal = context_.owner.judge(reply_, reader_.ask()); }))
     refusal = plain_answer(500, "Internal error.");
   if (state_ == State::closed) return;
   if (!refusal && reader_.too_large()) refusal = plain_answer(413, "The request's body is too large.");
   if (refusal) {
     refusal->close = refusal->close || reader_.announces_body();  // which won't be read
+    context_.owner.end(std::exchange(reply_, ReplyId::none));
     return put(std::move(*refusal));
   }
   if (!reader_.expects_continue()) return;
@@ -194,7 +196,6 @@ void HttpConnection::on_head() {
 
 void HttpConnection::on_request() {
   state_ = State::answering;
-  reply_ = context_.owner.begin(*this);
   const ReplyId reply = reply_;
   if (survive("HTTP request", [&] { context_.owner.on_request(reply, reader_.ask(), reader_.take_body()); }))
     return;
@@ -208,8 +209,15 @@ void HttpConnection::on_request() {
 
 void HttpConnection::respond(HttpAnswer answer) {
   if (state_ == State::streaming) return lose("its answer was to end in another one");
-  if (state_ != State::answering) return;
+  if (state_ != State::answering && state_ != State::body) return;
+  answer.close = answer.close || state_ == State::body;
   context_.owner.end(std::exchange(reply_, ReplyId::none));
+  put(std::move(answer));
+}
+
+// Our own answer to what can't become a request any more.
+void HttpConnection::refuse(HttpAnswer answer) {
+  if (reply_ != ReplyId::none) context_.owner.lose(std::exchange(reply_, ReplyId::none));
   put(std::move(answer));
 }
 
@@ -390,7 +398,6 @@ void HttpConnection::shed() {
 
 void HttpConnection::lose(const char* why) {
   log_debug("HTTP client {}: {}", peer_, why);
-  if (has_reply()) context_.owner.lose(std::exchange(reply_, ReplyId::none));
   reset_by_us();
   drop();
 }
@@ -404,6 +411,7 @@ void HttpConnection::reset_by_us() {
 
 void HttpConnection::drop() {
   if (state_ == State::closed) return;
+  if (reply_ != ReplyId::none) context_.owner.lose(std::exchange(reply_, ReplyId::none));
   state_ = State::closed;
   timer_.cancel();
   error_code ignored;
@@ -476,7 +484,7 @@ void HttpConnection::on_deadline() {
   if (in_request) {
     HttpAnswer late = plain_answer(408, "The request took too long to arrive.");
     late.close = true;
-    return put(std::move(late));
+    return refuse(std::move(late));
   }
   if (out_.empty()) return drop();
   log_warn("HTTP client {}: disconnected: it has read nothing for {} s", peer_,

@@ -33,9 +33,9 @@ class HttpConnection final : public Corkable, public std::enable_shared_from_thi
  public:
   class Owner {
    public:
-    virtual std::optional<HttpAnswer> judge(const HttpAsk& ask) = 0;
-    // A request has arrived. `connection` answers it under this id.
+    // The head of a request has arrived. `connection` answers it under this id.
     virtual ReplyId begin(HttpConnection& connection) = 0;
+    virtual std::optional<HttpAnswer> judge(ReplyId reply, const HttpAsk& ask) = 0;
     virtual void on_request(ReplyId reply, const HttpAsk& ask, std::string body) = 0;
     // The answer is complete, and the id is no longer known.
     virtual void end(ReplyId reply) = 0;
@@ -70,7 +70,7 @@ class HttpConnection final : public Corkable, public std::enable_shared_from_thi
   void turn_away();
   bool is_turned_away() const { return turned_away_; }
 
-  // The answer to the current request.
+  // The answer to the current request. If its body hasn't arrived yet, the rest isn't read.
   void respond(HttpAnswer answer);
   void begin_stream(int status, std::string_view headers);
   void write(std::string bytes);
@@ -112,6 +112,7 @@ class HttpConnection final : public Corkable, public std::enable_shared_from_thi
   void on_head();
   void on_request();
 
+  void refuse(HttpAnswer answer);
   void put(HttpAnswer answer);
   void end_answer();
   void next_request();

@@ -425,7 +425,7 @@ void HttpGate::on_gone(ReplyId reply) {
   if (const auto looked_up = looked_up_.find(reply); looked_up != looked_up_.end()) looked_up->second = true;
   std::erase_if(waiting_, [&](const Waiting& waiting) {
     if (waiting.reply != reply) return false;
-    waiting_bytes_ -= waiting.body.size();
+    waiting_bytes_ -= waiting.bytes;
     return true;
   });
   const auto client = take_from_under(reply);
@@ -446,6 +446,12 @@ void HttpGate::on_drained(ReplyId reply) {
 void HttpGate::drain(milliseconds time, std::function<void()> done) {
   draining_ = true;
   drained_ = std::move(done);
+  waiting_bytes_ = 0;
+  for (const Waiting& waiting : std::exchange(waiting_, {})) {
+    HttpAnswer sorry = busy_answer("mcpivot is shutting down.");
+    sorry.headers += admission_.page_headers(waiting.ask);
+    server_->respond(waiting.reply, std::move(sorry));
+  }
   const auto until = world_.timers().now() + time;
   struct Look {
     HttpGate& gate;

@@ -67,7 +67,7 @@ class HttpGate final : public HttpServer::Handler, public Crowd, private WebClie
                    std::function<void(std::expected<SessionFacts, std::string>)> then) override;
 
   // HttpServer::Handler
-  std::optional<HttpAnswer> judge(const HttpAsk& ask) override;
+  std::optional<HttpAnswer> judge(ReplyId reply, const HttpAsk& ask) override;
   void on_request(ReplyId reply, const HttpAsk& ask, std::string body) override;
   void on_gone(ReplyId reply) override;
   void on_drained(ReplyId reply) override;
@@ -107,7 +107,11 @@ class HttpGate final : public HttpServer::Handler, public Crowd, private WebClie
   std::expected<Visitor, Rejection> admit(const HttpAsk& ask) const;
   // Why a request is refused for its head alone, although its sender may come in.
   std::optional<HttpAnswer> unfit(const HttpAsk& ask, const Visitor& who) const;
+  // The answer that refuses a request from this visitor; nothing: it is let in.
+  std::optional<HttpAnswer> refusal(const HttpAsk& ask,
+                                    const std::expected<Visitor, Rejection>& visitor) const;
   bool may_wait(std::size_t bytes) const;
+  void wait_for_keys(ReplyId reply, const HttpAsk& ask, std::size_t bytes, std::optional<std::string> body);
   void take(ReplyId reply, const HttpAsk& ask, std::string body,
             const std::expected<Visitor, Rejection>& visitor);
   std::string sender(const HttpAsk& ask, const Visitor& who) const;
@@ -169,7 +173,8 @@ class HttpGate final : public HttpServer::Handler, public Crowd, private WebClie
   struct Waiting {
     ReplyId reply;
     HttpAsk ask;
-    std::string body;
+    std::size_t bytes;                // of the body, arrived or announced
+    std::optional<std::string> body;  // nothing: it hasn't arrived
   };
   std::vector<Waiting> waiting_;  // for keys to check their tokens with
   std::size_t waiting_bytes_ = 0;

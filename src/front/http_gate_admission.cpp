@@ -59,7 +59,7 @@ std::string HttpGate::sender(const HttpAsk& ask, const Visitor& who) const {
 
 // --- the head of a request ---------------------------------------------------------------------------------
 
-std::optional<HttpAnswer> HttpGate::judge(const HttpAsk& ask) {
+std::optional<HttpAnswer> HttpGate::judge(ReplyId reply, const HttpAsk& ask) {
   const std::string_view path = path_of(ask);
   if (path == "/healthz") return plain_answer(200, "ok");
   if (path == "/readyz")
@@ -72,18 +72,24 @@ std::optional<HttpAnswer> HttpGate::judge(const HttpAsk& ask) {
   if (!profile) return plain_answer(404, "Not found. MCP is at /mcp.");
   if (ask.method == "OPTIONS") return admission_.preflight(ask);
   const auto visitor = admit(ask);
-  if (visitor) return unfit(ask, *visitor);
   const auto bytes = announced(ask);
-  if (visitor.error().keys_come && bytes && may_wait(*bytes)) return std::nullopt;
-  log_info("http: {} {} from {}: {}{}{}", shown_text(ask.method), shown_text(path),
-           admission_.address_of(ask), visitor.error().status, visitor.error().why.empty() ? "" : ", ",
-           visitor.error().why);
-  return visitor.error();
+  if (visitor || !visitor.error().keys_come || !bytes || !may_wait(*bytes)) return refusal(ask, visitor);
+  wait_for_keys(reply, ask, *bytes, std::nullopt);
+  return std::nullopt;
 }
 
 std::expected<Visitor, Rejection> HttpGate::admit(const HttpAsk& ask) const {
   const auto profile = profile_in(path_of(ask));
   return admission_.admit(ask, *profile, gateway_.scopes_of(*profile).value_or(std::vector<std::string>()));
+}
+
+std::optional<HttpAnswer> HttpGate::refusal(const HttpAsk& ask,
+                                            const std::expected<Visitor, Rejection>& visitor) const {
+  if (visitor) return unfit(ask, *visitor);
+  log_info("http: {} {} from {}: {}{}{}", shown_text(ask.method), shown_text(path_of(ask)),
+           admission_.address_of(ask), visitor.error().status, visitor.error().why.empty() ? "" : ", ",
+           visitor.error().why);
+  return visitor.error();
 }
 
 std::optional<HttpAnswer> HttpGate::unfit(const HttpAsk& ask, const Visitor& who) const {
@@ -147,13 +153,24 @@ bool HttpGate::may_wait(std::size_t bytes) const {
          waiting_bytes_ + bytes <= most_waiting_bytes;
 }
 
+void HttpGate::wait_for_keys(ReplyId reply, const HttpAsk& ask, std::size_t bytes,
+                             std::optional<std::string> body) {
+  waiting_bytes_ += bytes;
+  waiting_.push_back({reply, ask, bytes, std::move(body)});
+}
+
 void HttpGate::on_request(ReplyId reply, const HttpAsk& ask, std::string body) {
+  const auto waiting = std::ranges::find(waiting_, reply, &Waiting::reply);
+  if (waiting != waiting_.end()) {
+    waiting->body = std::move(body);
+    return;
+  }
   // Checked again, because tokens and profiles may have changed since the headers arrived.
   const auto visitor = admit(ask);
-  if (visitor || !visitor.error().keys_come || !may_wait(body.size()))
-    return take(reply, ask, std::move(body), visitor);
-  waiting_bytes_ += body.size();
-  waiting_.push_back({reply, ask, std::move(body)});
+  const std::size_t bytes = body.size();
+  if (!visitor && visitor.error().keys_come && may_wait(bytes))
+    return wait_for_keys(reply, ask, bytes, std::move(body));
+  take(reply, ask, std::move(body), visitor);
 }
 
 void HttpGate::on_keys() {
@@ -161,32 +178,21 @@ void HttpGate::on_keys() {
   for (Waiting& waiting : std::exchange(waiting_, {})) {
     if (!server_->knows(waiting.reply)) continue;
     const auto visitor = admit(waiting.ask);
-    auto answer = visitor ? unfit(waiting.ask, *visitor) : std::nullopt;
-    if (answer) {
+    if (waiting.body) {
+      take(waiting.reply, waiting.ask, std::move(*waiting.body), visitor);
+    } else if (auto answer = refusal(waiting.ask, visitor)) {
+      // Whoever isn't let in may not keep a connection by sending its body slowly.
       server_->respond(waiting.reply, std::move(*answer));
-    } else {
-      take(waiting.reply, waiting.ask, std::move(waiting.body), visitor);
     }
   }
 }
 
 void HttpGate::take(ReplyId reply, const HttpAsk& ask, std::string body,
                     const std::expected<Visitor, Rejection>& visitor) {
-  if (!visitor) {
-    log_info("http: {} {} from {}: {}{}{}", shown_text(ask.method), shown_text(path_of(ask)),
-             admission_.address_of(ask), visitor.error().status, visitor.error().why.empty() ? "" : ", ",
-             visitor.error().why);
-    return server_->respond(reply, visitor.error());
-  }
-  const auto profile = profile_of(*visitor, *profile_in(path_of(ask)));
-  if (!profile) return server_->respond(reply, plain_answer(404, "There is no such profile."));
-  if (auto answer = ungranted(ask, *visitor, *profile)) {
-    answer->headers += admission_.page_headers(ask);
-    return server_->respond(reply, std::move(*answer));
-  }
+  if (auto answer = refusal(ask, visitor)) return server_->respond(reply, std::move(*answer));
   Visit visit{.reply = reply,
               .who = *visitor,
-              .profile = *profile,
+              .profile = *profile_of(*visitor, *profile_in(path_of(ask))),
               .session = std::string(ask.header("Mcp-Session-Id")),
               .headers = admission_.page_headers(ask)};
   if (ask.method != "POST")  // the content of a POST is logged in more detail

@@ -120,9 +120,9 @@ class HttpServer::Inside final : public HttpConnection::Owner, public std::enabl
   std::size_t connections() const { return connections_.size() - turned_away_; }
 
   // HttpConnection::Owner
-  std::optional<HttpAnswer> judge(const HttpAsk& ask) override {
+  std::optional<HttpAnswer> judge(ReplyId reply, const HttpAsk& ask) override {
     if (handler_ == nullptr) return plain_answer(503, "The server is closing.");
-    return handler_->judge(ask);
+    return handler_->judge(reply, ask);
   }
   ReplyId begin(HttpConnection& connection) override {
     const ReplyId reply{++last_reply_};

@@ -31,11 +31,13 @@ class HttpServer {
    public:
     virtual ~Handler() = default;
     // The head of a request has arrived, and its body has not been read. An answer refuses it; if a body was
-    // announced, the connection is closed after that answer.
-    virtual std::optional<HttpAnswer> judge(const HttpAsk& ask) = 0;
+    // announced, the connection is closed after that answer. Otherwise the request may be answered at any
+    // time from now on, and has on_request() or on_gone() called with the same id, unless it was answered
+    // before.
+    virtual std::optional<HttpAnswer> judge(ReplyId reply, const HttpAsk& ask) = 0;
     virtual void on_request(ReplyId reply, const HttpAsk& ask, std::string body) = 0;
     // The client closed the connection, or its side of it, before the end of the answer; or it was
-    // disconnected because it doesn't read. Called once.
+    // disconnected because it doesn't read, or doesn't send its whole request. Called once.
     virtual void on_gone(ReplyId reply) = 0;
     // A stream that was full has room again.
     virtual void on_drained(ReplyId reply) = 0;

@@ -32,8 +32,9 @@ class ScriptedHandler : public HttpServer::Handler {
     HttpAsk ask;
     std::string body;
   };
-  std::optional<HttpAnswer> judge(const HttpAsk& ask) override {
+  std::optional<HttpAnswer> judge(ReplyId reply, const HttpAsk& ask) override {
     ++judged;
+    if (on_judge_of) on_judge_of(reply);
     return on_judge ? on_judge(ask) : std::nullopt;
   }
   void on_request(ReplyId reply, const HttpAsk& ask, std::string body) override {
@@ -45,6 +46,7 @@ class ScriptedHandler : public HttpServer::Handler {
   void on_drained(ReplyId reply) override { drained.push_back(reply); }
 
   std::function<std::optional<HttpAnswer>(const HttpAsk&)> on_judge;
+  std::function<void(ReplyId)> on_judge_of;
   std::function<void(const Request&)> then;
   int judged = 0;
   std::vector<Request> requests;

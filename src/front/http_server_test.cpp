@@ -222,6 +222,54 @@ TEST_F(HttpServerTest, a_refusal_is_read_by_a_client_that_sends_its_whole_body_f
   EXPECT_TRUE(until([&] { return server->connections() == 0; }));
 }
 
+TEST_F(HttpServerTest, what_the_judge_let_pass_can_be_refused_before_its_body_is_there) {
+  start();
+  ReplyId judged = ReplyId::none;
+  handler.on_judge_of = [&](ReplyId reply) { judged = reply; };
+  RawClient client(*this);
+  client.say("POST /mcp HTTP/1.1\r\nHost: a\r\nContent-Length: 10\r\n\r\n12345");
+  ASSERT_TRUE(until([&] { return handler.judged == 1; }));
+  EXPECT_TRUE(server->knows(judged));
+  server->respond(judged, plain_answer(403, "no"));
+  EXPECT_FALSE(server->knows(judged));
+  client.say("67890");
+  const Heard refused = client.answer();
+  EXPECT_EQ(refused.status, 403);
+  EXPECT_EQ(refused.header("Connection"), "close");
+  EXPECT_TRUE(client.hears_the_end());
+  EXPECT_TRUE(handler.requests.empty());
+  EXPECT_TRUE(handler.gone.empty());
+}
+
+TEST_F(HttpServerTest, a_request_that_never_becomes_whole_is_told_of_as_gone) {
+  start({.body_stall = std::chrono::milliseconds(100)});
+  ReplyId judged = ReplyId::none;
+  handler.on_judge_of = [&](ReplyId reply) { judged = reply; };
+  const std::string head = "POST /mcp HTTP/1.1\r\nHost: a\r\n";
+  const auto is_gone = [&] {
+    return until([&] { return !handler.gone.empty(); }) && handler.gone == std::vector{judged} &&
+           !server->knows(judged);
+  };
+  {
+    RawClient leaves(*this);
+    leaves.say(head + "Content-Length: 10\r\n\r\n12345");
+    ASSERT_TRUE(until([&] { return handler.judged == 1; }));
+    leaves.close();
+    EXPECT_TRUE(is_gone());
+  }
+  handler.gone.clear();
+  RawClient stalls(*this);
+  stalls.say(head + "Content-Length: 10\r\n\r\n12345");
+  EXPECT_EQ(stalls.answer().status, 408);
+  EXPECT_TRUE(is_gone());
+  handler.gone.clear();
+  RawClient babbles(*this);
+  babbles.say(head + "Transfer-Encoding: chunked\r\n\r\nhello\r\n");
+  EXPECT_EQ(babbles.answer().status, 400);
+  EXPECT_TRUE(is_gone());
+  EXPECT_TRUE(handler.requests.empty());
+}
+
 TEST_F(HttpServerTest, a_client_that_waits_for_100_continue_gets_it_when_the_judge_lets_it_pass) {
   start();
   answer_all();
