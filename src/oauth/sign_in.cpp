@@ -17,6 +17,7 @@ namespace {
 
 // Each of them is an authorization by the user.
 constexpr int most_step_ups = 3;
+constexpr int most_fresh_rejections = 2;
 // A token that is about to expire counts as expired.
 constexpr std::int64_t leeway = 10;
 constexpr std::int64_t longest_back_off = 60;
@@ -98,7 +99,10 @@ SignIn::Effects SignIn::on(const Event& event, std::int64_t now) {
   } else if (std::holds_alternative<Overdue>(event)) {
     if (state_ == State::waiting) fail("the sign-in timed out; the next call asks again");
   } else if (const auto* const accepted = std::get_if<Accepted>(&event)) {
-    if (accepted->token == unproven_) unproven_.clear();
+    if (accepted->token == unproven_) {
+      unproven_.clear();
+      step_ups_ = 0;
+    }
   }
   return std::move(effects_);
 }
@@ -118,7 +122,9 @@ void SignIn::on_wanted(const Wanted& event) {
   // meantime does.
   if (event.login) wanted_.rejected = record_.tokens.access;
   if (satisfies(record_)) return do_(Succeed{});
-  if (now_ < not_before_ && !event.login) return do_(last_failure_);
+  // The clock may have been set back.
+  const bool too_early = now_ < not_before_ && not_before_ - now_ <= longest_back_off;
+  if (too_early && !event.login) return do_(last_failure_);
   state_ = State::queued;
   do_(TakeTurn{});
 }
@@ -127,23 +133,37 @@ void SignIn::on_turn(const Turn& event) {
   record_ = event.record;
   if (satisfies(record_)) return finish();
   if (!event.asked) return fail("nobody signed in");
-  if (wanted_.login) step_ups_ = 0;
-  const bool current = record_.signed_in() && record_.tokens.access == wanted_.rejected && !wanted_.login;
-  may_refresh_ = current && !record_.tokens.refresh.empty();
+  if (wanted_.login) step_ups_ = rejections_ = 0;
+  const GrantedTokens& tokens = record_.tokens;
+  const bool current = record_.signed_in() && tokens.access == wanted_.rejected && !wanted_.login;
+  may_refresh_ = current && !tokens.refresh.empty();
+  // A refresh may come a bit early; a question to the user may not.
+  const bool expired = tokens.expires != 0 && tokens.expires <= now_ + (may_refresh_ ? leeway : 0);
   if (current && wanted_.challenge.wants_more_scope()) {
     const Scopes& scopes = wanted_.challenge.scopes;
     if (scopes.empty() || includes(record_.asked, scopes) || ++step_ups_ > most_step_ups)
-      return fail(fmt::format("it wants more than the sign-in grants ({}); ask its operator for access",
-                              scopes.empty() ? "it doesn't say what" : "scope " + scopes_text(scopes)));
+      return refuse(fmt::format("it wants more than the sign-in grants ({}); ask its operator for access",
+                                scopes.empty() ? "it doesn't say what" : "scope " + scopes_text(scopes)));
     may_refresh_ = false;
-  } else if (current && record_.tokens.access == unproven_) {
+    return discover();
+  }
+  if (may_refresh_ && expired) return refresh();
+  const bool fresh = tokens.access == unproven_;
+  if (current && fresh && !expired) {
     // One that came fresh from the user is as good as it gets.
-    if (source_ == Source::user)
-      return fail("it rejects the token that its own authorization server has just issued for it");
+    if (source_ == Source::user) {
+      if (std::exchange(rejected_fresh_, tokens.access) != tokens.access) ++rejections_;
+      return refuse("it rejects the token that its own authorization server has just issued for it");
+    }
     may_refresh_ = false;
   }
-  const bool expired = record_.tokens.expires != 0 && record_.tokens.expires <= now_ + leeway;
-  if (may_refresh_ && expired) return refresh();
+  // Others may be served with the tokens that this request is turned away with: the user isn't asked for
+  // ever.
+  if (current && !may_refresh_ && (fresh || !expired) && rejections_ >= most_fresh_rejections)
+    return refuse(
+        fmt::format("it rejects the tokens that its own authorization server issues for it; run "
+                    "`mcpivot login {}` to try again",
+                    config_.login));
   discover();
 }
 
@@ -256,7 +276,9 @@ void SignIn::on_refreshed(const Fetched& event) {
   if (tokens) {
     if (tokens->refresh.empty()) tokens->refresh = record_.tokens.refresh;
     if (tokens->who.empty()) tokens->who = record_.tokens.who;
-    source_ = Source::refresh;
+    // In place of one that the user got and nobody has used, it is as fresh.
+    const bool as_fresh = source_ == Source::user && record_.tokens.access == unproven_;
+    source_ = as_fresh ? Source::user : Source::refresh;
     keep(std::move(*tokens));
     return finish();
   }
@@ -414,15 +436,23 @@ void SignIn::finish() {
 
 // What went wrong goes wrong again: it isn't tried for each request that comes.
 void SignIn::fail(std::string words, bool is_offered) {
-  const bool user_was_asked = state_ == State::waiting || state_ == State::exchanging;
   last_failure_ = {.words = std::move(words), .is_offered = is_offered};
   failures_ = std::min(failures_ + 1, 10);
   not_before_ = now_ + std::min<std::int64_t>(longest_back_off, 1LL << failures_);
-  if (user_was_asked)
-    do_(Reply{.ok = false, .text = "mcpivot could not sign in: " + last_failure_.words + "."});
+  end(last_failure_);
+}
+
+// This request can't have what it wants, and nobody had to be asked: others needn't wait for that.
+void SignIn::refuse(std::string words) {
+  end({.words = std::move(words)});
+}
+
+void SignIn::end(Fail failure) {
+  const bool user_was_asked = state_ == State::waiting || state_ == State::exchanging;
+  if (user_was_asked) do_(Reply{.ok = false, .text = "mcpivot could not sign in: " + failure.words + "."});
   do_(Close{});
   do_(EndTurn{});
-  do_(last_failure_);
+  do_(std::move(failure));
   state_ = State::idle;
   pending_ = {};
   verifier_.clear();

@@ -155,6 +155,8 @@ class SignIn {
   void next_place();
   void finish();
   void fail(std::string words, bool is_offered = true);
+  void refuse(std::string words);
+  void end(Fail failure);
   void do_(Effect effect) { effects_.push_back(std::move(effect)); }
 
   Config config_;
@@ -182,8 +184,10 @@ class SignIn {
   // Of those before
   std::string unproven_;  // the last token, if the server hasn't taken it yet
   enum class Source : std::uint8_t { nowhere, user, refresh } source_ = Source::nowhere;  // of that token
-  int step_ups_ = 0;
-  int failures_ = 0;  // in a row
+  std::string rejected_fresh_;  // the last token that came from the user and was rejected at once
+  int rejections_ = 0;          // of such tokens
+  int step_ups_ = 0;            // since a request was accepted
+  int failures_ = 0;            // in a row
   std::int64_t not_before_ = 0;
   Fail last_failure_;
 };

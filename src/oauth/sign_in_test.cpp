@@ -32,9 +32,11 @@ class SigningIn : public testing::Test {
   std::string fetched_url() const {
     return did<SignIn::Fetch>() ? did<SignIn::Fetch>()->request.url.text() : "(nothing)";
   }
+  static FetchAnswer answer_of(const std::string& body, int status = 200) {
+    return {.status = status, .content_type = {}, .body = body, .www_authenticate = {}, .from = {}};
+  }
   void answer(const std::string& body, int status = 200) {
-    happens(SignIn::Fetched{
-        FetchAnswer{.status = status, .content_type = {}, .body = body, .www_authenticate = {}, .from = {}}});
+    happens(SignIn::Fetched{answer_of(body, status)});
   }
 
   void turn(SignInRecord record = {.server = "https://a.example/mcp"}) {
@@ -63,6 +65,18 @@ class SigningIn : public testing::Test {
       "token_endpoint":"https://i.example/t","registration_endpoint":"https://i.example/r",
       "code_challenge_methods_supported":["S256"])" +
            more + "}";
+  }
+  // With the registration that there is.
+  void sign_in_again(const std::string& token) {
+    discover();
+    happens(SignIn::Opened{"http://127.0.0.1:1234/callback"});
+    ASSERT_TRUE(did<SignIn::Show>()) << failure();
+    happens(SignIn::Redirected{{{"code", "abc"}, {"state", state_text()}}});
+    answer(tokens_with(token));
+  }
+  static std::string tokens_with(const std::string& access) {
+    return R"({"access_token":")" + access +
+           R"(","token_type":"Bearer","refresh_token":"r9","expires_in":600})";
   }
   FormFields shown() const {
     const std::string& url = did<SignIn::Show>()->pending.url;
@@ -186,6 +200,16 @@ TEST_F(SigningIn, an_issuer_that_is_down_costs_no_token_and_is_left_alone_for_a_
   EXPECT_THAT(failure(), HasSubstr("503"));
   EXPECT_FALSE(did<SignIn::TakeTurn>());
   happens(SignIn::Wanted{.rejected = "t1"}, now + 100);
+  EXPECT_TRUE(did<SignIn::TakeTurn>());
+}
+
+TEST_F(SigningIn, a_clock_that_is_set_back_blocks_nobody) {
+  SignInRecord record = signed_in();
+  record.tokens.expires = now - 1;
+  happens(SignIn::Wanted{.rejected = "t1"});
+  turn(record);
+  answer("", 503);
+  happens(SignIn::Wanted{.rejected = "t1"}, now - 100'000);
   EXPECT_TRUE(did<SignIn::TakeTurn>());
 }
 
@@ -328,6 +352,32 @@ TEST_F(SigningIn, a_server_that_always_wants_more_scope_is_given_up) {
   EXPECT_FALSE(did<SignIn::Fetch>());
 }
 
+TEST_F(SigningIn, a_scope_that_nobody_gets_delays_no_refresh) {
+  happens(SignIn::Wanted{.challenge = parse_challenge(R"(Bearer error="insufficient_scope", scope="r")"),
+                         .rejected = "t1"});
+  turn(signed_in());
+  EXPECT_THAT(failure(), HasSubstr("scope r"));
+  SignInRecord record = signed_in();
+  record.tokens.expires = now - 1;
+  happens(SignIn::Wanted{.rejected = "t1"});
+  turn(record);
+  EXPECT_EQ(fetched_url(), "https://i.example/t");
+}
+
+TEST_F(SigningIn, more_scopes_that_helped_do_not_count) {
+  SignInRecord record = signed_in();
+  for (int i = 0; i < 5; ++i) {
+    happens(SignIn::Wanted{
+        .challenge = parse_challenge("Bearer error=insufficient_scope, scope=s" + std::to_string(i)),
+        .rejected = record.tokens.access});
+    turn(record);
+    sign_in_again("t" + std::to_string(20 + i));
+    record = machine_.record();
+    happens(SignIn::Accepted{record.tokens.access});
+  }
+  EXPECT_TRUE(record.asked.contains("s4"));
+}
+
 TEST_F(SigningIn, a_server_that_says_401_to_fresh_tokens_is_not_hammered) {
   ask();
   happens(SignIn::Redirected{{{"code", "abc"}, {"state", state_text()}}});
@@ -341,6 +391,66 @@ TEST_F(SigningIn, a_server_that_says_401_to_fresh_tokens_is_not_hammered) {
   happens(SignIn::Wanted{.rejected = "t9"}, now + 100);
   turn(machine_.record());
   EXPECT_TRUE(did<SignIn::Fetch>());
+}
+
+TEST_F(SigningIn, a_token_that_expired_before_its_first_use_is_refreshed) {
+  ask();
+  happens(SignIn::Redirected{{{"code", "abc"}, {"state", state_text()}}});
+  answer(tokens);
+  happens(SignIn::Wanted{.rejected = "t9"}, now + 100);
+  happens(SignIn::Turn{.record = machine_.record()}, now + 100);
+  ASSERT_EQ(fetched_url(), "https://i.example/t") << failure();
+  happens(SignIn::Fetched{answer_of(R"({"access_token":"t10","token_type":"Bearer","expires_in":60})")},
+          now + 100);
+  EXPECT_EQ(machine_.token(), "t10");
+  // The user's sign-in is as fresh as before: who rejects this one, too, rejects it for ever.
+  happens(SignIn::Wanted{.rejected = "t10"}, now + 101);
+  happens(SignIn::Turn{.record = machine_.record()}, now + 101);
+  EXPECT_THAT(failure(), HasSubstr("just issued"));
+}
+
+TEST_F(SigningIn, a_refreshed_token_that_expired_before_its_first_use_is_refreshed_again) {
+  SignInRecord record = signed_in();
+  record.tokens.expires = now - 1;
+  happens(SignIn::Wanted{.rejected = "t1"});
+  turn(record);
+  answer(tokens);
+  happens(SignIn::Wanted{.rejected = "t9"}, now + 100);
+  happens(SignIn::Turn{.record = machine_.record()}, now + 100);
+  EXPECT_EQ(fetched_url(), "https://i.example/t");
+}
+
+TEST_F(SigningIn, a_server_that_rejects_fresh_tokens_of_one_request_makes_mcpivot_ask_twice_at_most) {
+  ask();
+  happens(SignIn::Redirected{{{"code", "abc"}, {"state", state_text()}}});
+  answer(tokens_with("user1"));
+  for (const std::string round : {"1", "2"}) {
+    happens(SignIn::Wanted{.rejected = "user" + round});
+    turn(machine_.record());
+    EXPECT_THAT(failure(), HasSubstr("just issued"));
+    happens(SignIn::Accepted{"user" + round});  // for another request
+    happens(SignIn::Wanted{.rejected = "user" + round});
+    turn(machine_.record());
+    answer(R"({"resource":"https://a.example/mcp","authorization_servers":["https://i.example"]})");
+    answer(tokens_with("refreshed" + round));
+    EXPECT_EQ(machine_.token(), "refreshed" + round);
+    happens(SignIn::Wanted{.rejected = "refreshed" + round});
+    turn(machine_.record());
+    if (round == "2") break;
+    sign_in_again("user2");
+  }
+  EXPECT_THAT(failure(), HasSubstr("mcpivot login app"));
+  EXPECT_FALSE(did<SignIn::Fetch>());
+  // The others still get their tokens refreshed, and the user may sign in.
+  happens(SignIn::Accepted{"refreshed2"});
+  happens(SignIn::Wanted{.rejected = "refreshed2"}, now + 3600);
+  happens(SignIn::Turn{.record = machine_.record()}, now + 3600);
+  EXPECT_EQ(fetched_url(), "https://i.example/t");
+  answer("", 503);
+  happens(SignIn::Wanted{.login = true});
+  turn(machine_.record());
+  sign_in_again("user3");
+  EXPECT_EQ(machine_.token(), "user3");
 }
 
 TEST_F(SigningIn, a_server_without_any_metadata_offers_no_sign_in) {
