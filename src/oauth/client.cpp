@@ -26,10 +26,26 @@ std::string shown(std::string text) {
   return text;
 }
 
-// "invalid_grant: the token was revoked", or the status.
-std::string refusal_text(const FetchAnswer& answer, const std::optional<JsonDocument>& document) {
-  std::string text = document ? shown(document->text("error")) : std::string();
-  const std::string more = document ? shown(document->text("error_description")) : std::string();
+std::string without(std::string text, const std::string& secret) {
+  constexpr std::string_view instead = "(secret)";
+  if (secret.empty()) return text;
+  for (std::size_t at = 0; (at = text.find(secret, at)) != std::string::npos; at += instead.size())
+    text.replace(at, secret.size(), instead);
+  return text;
+}
+
+std::string without(std::string text, const std::vector<std::string>& secrets) {
+  for (const std::string& secret : secrets)
+    text = without(without(std::move(text), secret), percent_encoded(secret));
+  return text;
+}
+
+// "invalid_grant: the token was revoked", or the status. `sent`: the secrets in the request.
+std::string refusal_text(const FetchAnswer& answer, const std::optional<JsonDocument>& document,
+                         const std::vector<std::string>& sent = {}) {
+  std::string text = document ? shown(without(document->text("error"), sent)) : std::string();
+  const std::string more =
+      document ? shown(without(document->text("error_description"), sent)) : std::string();
   if (!text.empty() && !more.empty()) text += ": ";
   text += more;
   return text.empty() ? fmt::format("it answered {}", answer.status) : text;
@@ -140,11 +156,12 @@ FetchRequest refresh_request(const OauthClient& client, const IssuerMetadata& is
       {{"grant_type", "refresh_token"}, {"refresh_token", refresh_token}, {"resource", resource}});
 }
 
-std::expected<GrantedTokens, TokenRefusal> parse_tokens(const FetchAnswer& answer, std::int64_t now) {
+std::expected<GrantedTokens, TokenRefusal> parse_tokens(const FetchAnswer& answer, std::int64_t now,
+                                                        const std::vector<std::string>& sent) {
   const auto document = JsonDocument::parse(answer.body);
   if (!answer.ok())
     return std::unexpected(TokenRefusal{.error = document ? document->text("error") : std::string(),
-                                        .text = refusal_text(answer, document)});
+                                        .text = refusal_text(answer, document, sent)});
   GrantedTokens tokens{.access = document ? document->text("access_token") : std::string(),
                        .refresh = document ? document->text("refresh_token") : std::string(),
                        .scope = document ? document->text("scope") : std::string()};

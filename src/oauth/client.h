@@ -9,6 +9,7 @@
 #include <expected>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "oauth/fetch.h"
 #include "oauth/metadata.h"
@@ -58,6 +59,8 @@ struct TokenRefusal {
   std::string error{};  // "invalid_grant"; empty: it said nothing of use
   std::string text{};   // for people, without any secret
 };
-std::expected<GrantedTokens, TokenRefusal> parse_tokens(const FetchAnswer& answer, std::int64_t now);
+// `sent`: the secrets in the request, which the answer may repeat.
+std::expected<GrantedTokens, TokenRefusal> parse_tokens(const FetchAnswer& answer, std::int64_t now,
+                                                        const std::vector<std::string>& sent);
 
 }  // namespace mcpivot

@@ -11,6 +11,7 @@
 #include "base/hash.h"
 #include "base/utf8.h"
 #include "link/proxy.h"
+#include "oauth/json_document.h"
 
 namespace mcpivot {
 namespace {
@@ -69,6 +70,10 @@ std::string fault_in_page(const std::string& endpoint, const AddressRule& allowe
                      name_of(kind_of(*address)));
 }
 
+bool is_document(const FetchAnswer& answer) {
+  return answer.ok() && JsonDocument::parse(answer.body);
+}
+
 }  // namespace
 
 std::string_view text(SignIn::State state) {
@@ -97,12 +102,14 @@ SignIn::Effects SignIn::on(const Event& event, std::int64_t now) {
   } else if (const auto* const redirected = std::get_if<Redirected>(&event)) {
     on_redirected(*redirected);
   } else if (std::holds_alternative<Overdue>(event)) {
-    if (state_ == State::waiting) fail("the sign-in timed out; the next call asks again");
+    if (state_ == State::waiting) on_overdue();
   } else if (const auto* const accepted = std::get_if<Accepted>(&event)) {
     if (accepted->token == unproven_) {
       unproven_.clear();
       step_ups_ = 0;
     }
+  } else if (std::holds_alternative<SignedOut>(event)) {
+    on_signed_out();
   }
   return std::move(effects_);
 }
@@ -228,7 +235,8 @@ void SignIn::on_fetched(const Fetched& event) {
 void SignIn::on_resource(const Fetched& event) {
   const bool named = !wanted_.challenge.resource_metadata.empty();
   if (!event.outcome && named) return fail(event.outcome.error());
-  if (!event.outcome || !event.outcome->ok()) {
+  // A web application may have a page at any address.
+  if (!event.outcome || !event.outcome->ok() || (!named && !is_document(*event.outcome))) {
     places_.erase(places_.begin());
     return next_place();
   }
@@ -242,9 +250,7 @@ void SignIn::on_resource(const Fetched& event) {
 }
 
 void SignIn::on_issuer(const Fetched& event) {
-  const bool is_document =
-      event.outcome && event.outcome->ok() && event.outcome->body.find('{') != std::string::npos;
-  if (!is_document) {
+  if (!event.outcome || !is_document(*event.outcome)) {
     // If mcpivot may not connect to the address that the server named, the user learns why.
     if (!event.outcome && places_.size() == 1 && !issuer_guessed_) return fail(event.outcome.error());
     places_.erase(places_.begin());
@@ -266,13 +272,17 @@ void SignIn::on_issuer(const Fetched& event) {
 // --- refresh -----------------------------------------------------------------------------------------------
 
 void SignIn::refresh() {
+  // The configured secret may have changed since.
+  const auto configured = configured_client(config_.client, record_.issuer);
+  if (configured) record_.client = *configured;
   fetch(refresh_request(record_.client, record_.issuer, record_.tokens.refresh, record_.resource),
         State::refreshing);
 }
 
 void SignIn::on_refreshed(const Fetched& event) {
+  if (!record_.signed_in()) return refuse("you signed out meanwhile");
   if (!event.outcome) return fail("its token can't be refreshed now: " + event.outcome.error());
-  auto tokens = parse_tokens(*event.outcome, now_);
+  auto tokens = parse_tokens(*event.outcome, now_, {record_.tokens.refresh, record_.client.secret});
   if (tokens) {
     if (tokens->refresh.empty()) tokens->refresh = record_.tokens.refresh;
     if (tokens->who.empty()) tokens->who = record_.tokens.who;
@@ -283,6 +293,9 @@ void SignIn::on_refreshed(const Fetched& event) {
     return finish();
   }
   const std::string& error = tokens.error().error;
+  if (error == "invalid_client" && configured_client(config_.client, record_.issuer))
+    return fail(fmt::format("its authorization server {} rejects the configured client: {}",
+                            record_.issuer.issuer, tokens.error().text));
   const bool ours_is_unknown = error == "invalid_client" || error == "unauthorized_client";
   if (error != "invalid_grant" && !ours_is_unknown)
     return fail("its token can't be refreshed now: " + tokens.error().text);
@@ -301,10 +314,7 @@ void SignIn::authorize() {
     return fail(fmt::format("run `mcpivot login {}` on the machine that mcpivot runs on", config_.login));
   if (!configured_client(config_.client, record_.issuer) && record_.issuer.registration_endpoint.empty() &&
       record_.client.id.empty())
-    return fail(
-        fmt::format("its authorization server {} takes only clients that it knows: register one there "
-                    "and give mcpivot its id (--client-id, or \"oauth\": {{\"client_id\": …}})",
-                    issuer_));
+    return fail_unregistered();
   state_ = State::opening;
   const std::uint16_t known = port_of(record_.client.redirect_uri);
   const std::uint16_t port = config_.client.redirect_port;
@@ -312,6 +322,13 @@ void SignIn::authorize() {
                    : known != 0 ? known
                                 : usual_port(config_.server),
            .must_be_it = port != 0});
+}
+
+void SignIn::fail_unregistered() {
+  fail(
+      fmt::format("its authorization server {} takes only clients that it knows: register one there and "
+                  "give mcpivot its id (--client-id, or \"oauth\": {{\"client_id\": …}})",
+                  record_.issuer.issuer));
 }
 
 void SignIn::on_opened(const Opened& event) {
@@ -330,6 +347,7 @@ void SignIn::on_opened(const Opened& event) {
     return ask_user();
   }
   if (!record_.client.id.empty() && record_.client.redirect_uri == redirect_uri_) return ask_user();
+  if (record_.issuer.registration_endpoint.empty()) return fail_unregistered();
   const auto endpoint = parse_url(record_.issuer.registration_endpoint);
   if (!endpoint) return fail(endpoint.error());
   fetch(registration_request(*endpoint, redirect_uri_), State::registering);
@@ -383,13 +401,24 @@ void SignIn::on_redirected(const Redirected& event) {
   }
   const auto code = only_field(event.fields, "code");
   if (!code || code->empty()) return fail("the answer to the sign-in has no code");
-  fetch(exchange_request(record_.client, record_.issuer, *code, redirect_uri_, verifier_, record_.resource),
+  code_ = *code;
+  fetch(exchange_request(record_.client, record_.issuer, code_, redirect_uri_, verifier_, record_.resource),
         State::exchanging);
+}
+
+// An issuer that has forgotten our registration shows the user an error, and sends nobody back.
+void SignIn::on_overdue() {
+  const bool ours = !record_.client.redirect_uri.empty();
+  if (ours && record_.tokens.refresh.empty()) {
+    record_.client = {};
+    do_(Save{record_});
+  }
+  fail("the sign-in timed out; the next call asks again");
 }
 
 void SignIn::on_exchanged(const Fetched& event) {
   if (!event.outcome) return fail(event.outcome.error());
-  auto tokens = parse_tokens(*event.outcome, now_);
+  auto tokens = parse_tokens(*event.outcome, now_, {code_, verifier_, record_.client.secret});
   if (!tokens) {
     if (tokens.error().error == "invalid_client" && !record_.client.redirect_uri.empty()) {
       record_.client = {};
@@ -412,6 +441,12 @@ void SignIn::keep(GrantedTokens tokens) {
   do_(Save{record_});
 }
 
+// What is saved from now on must not bring the tokens back. A sign-in that the user is at goes on.
+void SignIn::on_signed_out() {
+  record_.tokens = {};
+  record_.asked = {};
+}
+
 // Nobody may send us to an address less public than the server's own.
 AddressRule SignIn::addresses() const {
   return AddressRule::named_by(wanted_.server.value_or(AddressKind::open));
@@ -432,6 +467,7 @@ void SignIn::finish() {
   state_ = State::idle;
   pending_ = {};
   verifier_.clear();
+  code_.clear();
 }
 
 // What went wrong goes wrong again: it isn't tried for each request that comes.
@@ -456,6 +492,7 @@ void SignIn::end(Fail failure) {
   state_ = State::idle;
   pending_ = {};
   verifier_.clear();
+  code_.clear();
 }
 
 }  // namespace mcpivot

@@ -86,7 +86,9 @@ class SignIn {
   struct Accepted {
     std::string token;
   };
-  using Event = std::variant<Wanted, Turn, NoTurn, Fetched, Opened, Redirected, Overdue, Accepted>;
+  // The user did, elsewhere, while we have the turn.
+  struct SignedOut {};
+  using Event = std::variant<Wanted, Turn, NoTurn, Fetched, Opened, Redirected, Overdue, Accepted, SignedOut>;
 
   // --- what is to be done
 
@@ -141,6 +143,8 @@ class SignIn {
   void on_refreshed(const Fetched& event);
   void on_opened(const Opened& event);
   void on_redirected(const Redirected& event);
+  void on_overdue();
+  void on_signed_out();
 
   bool satisfies(const SignInRecord& record) const;
   void discover();
@@ -156,6 +160,7 @@ class SignIn {
   void finish();
   void fail(std::string words, bool is_offered = true);
   void refuse(std::string words);
+  void fail_unregistered();
   void end(Fail failure);
   void do_(Effect effect) { effects_.push_back(std::move(effect)); }
 
@@ -179,6 +184,7 @@ class SignIn {
   PendingSignIn pending_;
   std::string state_text_;
   std::string verifier_;
+  std::string code_;
   Scopes asked_;
 
   // Of those before

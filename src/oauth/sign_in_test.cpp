@@ -188,6 +188,58 @@ TEST_F(SigningIn, invalid_grant_ends_the_retries_and_asks_the_user_once) {
   EXPECT_EQ(only_field(shown(), "client_id"), "c1");
 }
 
+TEST_F(SigningIn,
+       a_registration_that_the_issuer_may_have_forgotten_is_replaced_after_a_sign_in_without_an_end) {
+  ask();
+  happens(SignIn::Overdue{});
+  ASSERT_TRUE(did<SignIn::Save>());
+  EXPECT_EQ(did<SignIn::Save>()->record.client.id, "");
+  happens(SignIn::Wanted{}, now + 100);
+  happens(SignIn::Turn{.record = machine_.record()}, now + 100);
+  discover();
+  happens(SignIn::Opened{"http://127.0.0.1:1234/callback"});
+  EXPECT_EQ(fetched_url(), "https://i.example/r");
+}
+
+TEST_F(SigningIn, a_registration_that_a_token_can_still_be_refreshed_with_stays) {
+  machine_.adopt(signed_in());
+  happens(SignIn::Wanted{.login = true});
+  turn(signed_in());
+  discover();
+  happens(SignIn::Opened{"http://127.0.0.1:1234/callback"});
+  happens(SignIn::Overdue{});
+  EXPECT_TRUE(did<SignIn::Fail>());
+  EXPECT_FALSE(did<SignIn::Save>());
+  EXPECT_EQ(machine_.record().client.id, "c1");
+}
+
+TEST_F(SigningIn, whoever_signs_out_during_a_refresh_stays_signed_out) {
+  SignInRecord record = signed_in();
+  record.tokens.expires = now - 1;
+  happens(SignIn::Wanted{.rejected = "t1"});
+  turn(record);
+  ASSERT_EQ(fetched_url(), "https://i.example/t");
+  happens(SignIn::SignedOut{});
+  answer(tokens);
+  EXPECT_THAT(failure(), HasSubstr("signed out"));
+  EXPECT_FALSE(did<SignIn::Save>());
+  EXPECT_EQ(machine_.token(), "");
+}
+
+TEST_F(SigningIn, whoever_signs_out_while_a_page_is_open_loses_the_old_token_and_may_finish_there) {
+  machine_.adopt(signed_in());
+  happens(SignIn::Wanted{.login = true});
+  turn(signed_in());
+  discover();
+  happens(SignIn::Opened{"http://127.0.0.1:1234/callback"});
+  const std::string state = state_text();
+  happens(SignIn::SignedOut{});
+  EXPECT_EQ(machine_.token(), "");
+  happens(SignIn::Redirected{{{"code", "abc"}, {"state", state}}});
+  answer(tokens);
+  EXPECT_EQ(machine_.token(), "t9");
+}
+
 TEST_F(SigningIn, an_issuer_that_is_down_costs_no_token_and_is_left_alone_for_a_while) {
   SignInRecord record = signed_in();
   record.tokens.expires = now - 1;
@@ -313,6 +365,28 @@ TEST_F(SigningIn, a_refusal_is_shown_on_one_line_and_in_part) {
   EXPECT_THAT(failure(), Not(HasSubstr("\n")));
   EXPECT_THAT(failure(), Not(HasSubstr("\xff")));
   EXPECT_LT(failure().size(), 300u);
+}
+
+TEST_F(SigningIn, an_issuer_that_repeats_what_it_was_sent_tells_nobody_a_secret) {
+  SignInRecord record = signed_in();
+  record.tokens.refresh = "r+1/" + std::string(190, 'z');
+  record.tokens.expires = now - 1;
+  record.client.secret = "s3cret";
+  happens(SignIn::Wanted{.rejected = "t1"});
+  turn(record);
+  const std::string body = did<SignIn::Fetch>()->request.body;
+  answer(R"({"error":"temporarily_unavailable","error_description":"can't refresh )" + record.tokens.refresh +
+             " of s3cret: " + body + "\"}",
+         400);
+  EXPECT_THAT(failure(), HasSubstr("can't refresh (secret) of (secret)"));
+  EXPECT_THAT(failure(), Not(HasSubstr("r%2B1")));
+
+  machine_ = SignIn({.name = "app", .server = *parse_url("https://a.example/mcp"), .client = {}}, secrets());
+  ask();
+  happens(SignIn::Redirected{{{"code", "the-code"}, {"state", state_text()}}});
+  const FormFields sent = parse_form(did<SignIn::Fetch>()->request.body);
+  answer(R"({"error":"the-code","error_description":")" + *only_field(sent, "code_verifier") + "\"}", 400);
+  EXPECT_THAT(failure(), HasSubstr("(secret): (secret)"));
 }
 
 TEST_F(SigningIn, more_scope_is_asked_for_together_with_what_there_was) {
@@ -461,6 +535,35 @@ TEST_F(SigningIn, a_server_without_any_metadata_offers_no_sign_in) {
   EXPECT_FALSE(did<SignIn::Fail>()->is_offered);
 }
 
+TEST_F(SigningIn, a_page_for_people_in_a_well_known_place_is_passed_over) {
+  happens(SignIn::Wanted{});
+  turn();
+  answer("<html>Welcome</html>");
+  EXPECT_EQ(fetched_url(), "https://a.example/.well-known/oauth-protected-resource");
+  answer(R"({"authorization_servers":["https://i.example"]})");
+  EXPECT_EQ(fetched_url(), "https://i.example/.well-known/oauth-authorization-server");
+  answer("<script>function f() { return {}; }</script>");
+  EXPECT_EQ(fetched_url(), "https://i.example/.well-known/openid-configuration");
+}
+
+TEST_F(SigningIn, a_document_that_the_challenge_names_must_be_one_and_of_this_server) {
+  for (const char* const body :
+       {"<html>", R"({"resource":"https://b.example/","authorization_servers":["x"]})"}) {
+    machine_ =
+        SignIn({.name = "app", .server = *parse_url("https://a.example/mcp"), .client = {}}, secrets());
+    happens(
+        SignIn::Wanted{.challenge = parse_challenge(R"(Bearer resource_metadata="https://a.example/x")")});
+    turn();
+    answer(body);
+    EXPECT_THAT(failure(), HasSubstr("protected resource metadata is"));
+  }
+  machine_ = SignIn({.name = "app", .server = *parse_url("https://a.example/mcp"), .client = {}}, secrets());
+  happens(SignIn::Wanted{});
+  turn();
+  answer(R"({"resource":"https://b.example/","authorization_servers":["x"]})");
+  EXPECT_THAT(failure(), HasSubstr("for another server"));
+}
+
 TEST_F(SigningIn, a_user_who_wants_to_sign_in_does_whatever_there_is) {
   machine_.adopt(signed_in());
   happens(SignIn::Wanted{.login = true});
@@ -500,6 +603,50 @@ TEST_F(SigningIn, a_client_that_the_user_registered_is_used_as_it_is) {
   happens(SignIn::Redirected{{{"code", "abc"}, {"state", state_text()}}});
   EXPECT_EQ(did<SignIn::Fetch>()->request.headers, "Authorization: Basic bWluZTpzJTNBMQ==\r\n");
   EXPECT_THAT(did<SignIn::Fetch>()->request.body, Not(HasSubstr("client_id")));
+}
+
+TEST_F(SigningIn, a_configured_secret_that_changed_refreshes_the_token_and_a_wrong_one_costs_no_token) {
+  machine_ = SignIn({.name = "app",
+                     .server = *parse_url("https://a.example/mcp"),
+                     .client = {.id = "mine", .secret = "new"}},
+                    secrets());
+  SignInRecord record = signed_in();
+  record.client = {.id = "mine", .secret = "old"};
+  record.tokens.expires = now - 1;
+  happens(SignIn::Wanted{.rejected = "t1"});
+  turn(record);
+  ASSERT_EQ(fetched_url(), "https://i.example/t");
+  EXPECT_EQ(did<SignIn::Fetch>()->request.headers, "Authorization: Basic bWluZTpuZXc=\r\n");
+  answer(R"({"error":"invalid_client"})", 401);
+  EXPECT_THAT(failure(), HasSubstr("invalid_client"));
+  EXPECT_THAT(failure(), HasSubstr("configured"));
+  EXPECT_FALSE(did<SignIn::Save>());
+  EXPECT_EQ(machine_.record().tokens.refresh, "r1");
+}
+
+TEST_F(SigningIn, a_token_is_refreshed_as_a_client_that_the_issuer_does_not_know_once) {
+  SignInRecord record = signed_in();
+  record.tokens.expires = now - 1;
+  happens(SignIn::Wanted{.rejected = "t1"});
+  turn(record);
+  answer(R"({"error":"invalid_client"})", 401);
+  discover();
+  happens(SignIn::Opened{"http://127.0.0.1:1234/callback"});
+  EXPECT_EQ(fetched_url(), "https://i.example/r");
+}
+
+TEST_F(SigningIn, an_issuer_that_lets_nobody_register_any_more_is_told_as_such) {
+  happens(SignIn::Wanted{});
+  turn({.server = "https://a.example/mcp",
+        .issuer = signed_in().issuer,
+        .client = {.id = "c1", .redirect_uri = "http://127.0.0.1:1234/callback"}});
+  answer(R"({"resource":"https://a.example/mcp","authorization_servers":["https://i.example"]})");
+  std::string document = issuer_document();
+  const std::string registration = R"("registration_endpoint":"https://i.example/r",)";
+  document.erase(document.find(registration), registration.size());
+  answer(document);
+  happens(SignIn::Opened{"http://127.0.0.1:4321/callback"});
+  EXPECT_THAT(failure(), HasSubstr("takes only clients that it knows"));
 }
 
 TEST_F(SigningIn,
