@@ -46,6 +46,11 @@ AddressKind kind_of(const ip::address& address) {
   if (v6.is_loopback()) return AddressKind::loopback;
   if (v6.is_link_local()) return AddressKind::link_local;
   const auto bytes = v6.to_bytes();
+  // Where a network's own NAT64 leads to is its affair; where a Teredo relay does is nobody's.
+  constexpr std::array<unsigned char, 6> local_nat64{0, 0x64, 0xff, 0x9b, 0, 1};
+  if (std::ranges::equal(local_nat64, std::span(bytes).first(6))) return AddressKind::private_network;
+  constexpr std::array<unsigned char, 4> teredo{0x20, 1, 0, 0};
+  if (std::ranges::equal(teredo, std::span(bytes).first(4))) return AddressKind::unusable;
   if ((bytes[0] & 0xfe) == 0xfc || v6.is_site_local()) return AddressKind::private_network;
   if (v6.is_unspecified() || v6.is_multicast()) return AddressKind::unusable;
   return AddressKind::open;

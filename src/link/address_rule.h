@@ -13,10 +13,10 @@ namespace mcpivot {
 
 enum class AddressKind : std::uint8_t {
   open = 1,             // the Internet
-  private_network = 2,  // 10.0.0.0/8, 172.16.0.0/12, 192.168.0.0/16, 100.64.0.0/10, fc00::/7
+  private_network = 2,  // 10.0.0.0/8, 172.16.0.0/12, 192.168.0.0/16, 100.64.0.0/10, fc00::/7, 64:ff9b:1::/48
   loopback = 4,
   link_local = 8,  // 169.254.0.0/16 and fe80::/10: cloud metadata services live there
-  unusable = 16,   // unspecified, multicast, broadcast, reserved
+  unusable = 16,   // unspecified, multicast, broadcast, reserved, Teredo
 };
 
 // An IPv4 address within an IPv6 one (mapped, compatible, NAT64, 6to4) counts as itself.

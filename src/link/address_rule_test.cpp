@@ -37,6 +37,11 @@ TEST(AddressRule, an_ipv4_address_in_disguise_counts_as_itself) {
   EXPECT_EQ(kind("::10.0.0.1"), AddressKind::private_network);
   EXPECT_EQ(kind("64:ff9b::169.254.169.254"), AddressKind::link_local);
   EXPECT_EQ(kind("2002:7f00:1::"), AddressKind::loopback);
+  EXPECT_NE(kind("64:ff9b:1::a9fe:a9fe"), AddressKind::open);
+  EXPECT_NE(kind("64:ff9b:1:fffe::7f00:1"), AddressKind::open);
+  EXPECT_EQ(kind("64:ff9b:2::1"), AddressKind::open);
+  EXPECT_NE(kind("2001:0:7f00:1::5601:5601"), AddressKind::open);
+  EXPECT_EQ(kind("2001:4860:4860::8888"), AddressKind::open);
   EXPECT_EQ(kind("::ffff:8.8.8.8"), AddressKind::open);
 }
 

@@ -232,6 +232,7 @@ class HttpClient::Connection : public std::enable_shared_from_this<Connection> {
   void tell_head() {
     if (head_told_ || !parser_->is_header_done() || parser_->head.status / 100 == 1) return;
     head_told_ = true;
+    parser_->head.from = socket_->peer();
     timer_.cancel();
     const auto keep = exchange_;  // it may let go of us
     keep->on_head(parser_->head);

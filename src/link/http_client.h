@@ -15,6 +15,7 @@
 #include <deque>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -29,7 +30,8 @@ struct HttpHead {
   std::string content_type;  // in lower case, without parameters
   std::string session_id;    // Mcp-Session-Id
   std::string location;
-  std::string www_authenticate;  // several are joined with commas
+  std::string www_authenticate;     // several are joined with commas
+  std::optional<AddressKind> from;  // where the peer of this connection is; nothing: a proxy was in between
 };
 
 struct HttpFailure {

@@ -20,13 +20,17 @@ using boost::asio::ip::tcp;
 
 class Listener final : public HttpExchange {
  public:
-  void on_head(const HttpHead& head) override { status = head.status; }
+  void on_head(const HttpHead& head) override {
+    status = head.status;
+    from = head.from;
+  }
   void on_body(std::string_view piece) override { body += piece; }
   void on_done() override { done = true; }
   void on_failed(const HttpFailure& told) override { failure = told; }
   bool ended() const { return done || failure.has_value(); }
 
   int status = 0;
+  std::optional<AddressKind> from;
   std::string body;
   bool done = false;
   std::optional<HttpFailure> failure;
@@ -86,6 +90,11 @@ TEST(HttpClient, an_answer_behind_a_continue_is_the_answer) {
   EXPECT_TRUE(heard->done);
   EXPECT_EQ(heard->status, 200);
   EXPECT_EQ(heard->body, "abc");
+}
+
+// Of this connection, not of another one that the client may have tried meanwhile.
+TEST(HttpClient, an_answer_says_where_its_peer_is) {
+  EXPECT_EQ(answered({"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n"})->from, AddressKind::loopback);
 }
 
 // Beast asserts that this never happens.

@@ -83,10 +83,8 @@ void HttpLink::Exchange::on_head(const HttpHead& head) {
 
 bool HttpLink::Exchange::authorize(Authorizer::Then then) {
   const auto& authorizer = link_->options_.authorizer;
-  const Authorizer::Rejection rejection{.status = head_.status,
-                                        .challenge = head_.www_authenticate,
-                                        .token = token_,
-                                        .address = link_->client_->dialer().reached()};
+  const Authorizer::Rejection rejection{
+      .status = head_.status, .challenge = head_.www_authenticate, .token = token_, .address = head_.from};
   if (!authorizer || authorizations_ == most_authorizations || !authorizer->concerns(rejection)) return false;
   ++authorizations_;
   authorizer->rejected(rejection, std::move(then));

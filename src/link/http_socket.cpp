@@ -44,14 +44,8 @@ void set_options(tcp::socket& socket) {
 
 class Socket final : public HttpSocket, public std::enable_shared_from_this<Socket> {
  public:
-  Socket(asio::io_context& loop, const HttpOrigin& origin, ssl::context* tls,
-         std::shared_ptr<std::optional<AddressKind>> reached)
-      : origin_(origin),
-        reached_(std::move(reached)),
-        tcp_(loop),
-        resolver_(loop),
-        timer_(loop),
-        tls_context_(tls) {}
+  Socket(asio::io_context& loop, const HttpOrigin& origin, ssl::context* tls)
+      : origin_(origin), tcp_(loop), resolver_(loop), timer_(loop), tls_context_(tls) {}
 
   void connect(OnConnected on_connected) override {
     on_connected_ = std::move(on_connected);
@@ -114,6 +108,8 @@ class Socket final : public HttpSocket, public std::enable_shared_from_this<Sock
     return count == 0 || (count < 0 && errno != EAGAIN && errno != EINTR);
   }
 
+  std::optional<AddressKind> peer() const override { return peer_; }
+
   void close() override {
     closed_ = true;
     on_connected_ = nullptr;
@@ -164,7 +160,7 @@ class Socket final : public HttpSocket, public std::enable_shared_from_this<Sock
   void on_tcp() {
     error_code error;
     const auto peer = tcp_.remote_endpoint(error);
-    if (!error && !origin_.proxy) *reached_ = kind_of(peer.address());
+    if (!error && !origin_.proxy) peer_ = kind_of(peer.address());
     if (origin_.proxy && origin_.url.tls) {
       open_tunnel();
     } else if (origin_.url.tls) {
@@ -246,7 +242,7 @@ class Socket final : public HttpSocket, public std::enable_shared_from_this<Sock
   }
 
   const HttpOrigin& origin_;
-  std::shared_ptr<std::optional<AddressKind>> reached_;  // for the dialer
+  std::optional<AddressKind> peer_;
   tcp::socket tcp_;
   tcp::resolver resolver_;
   asio::steady_timer timer_;
@@ -278,16 +274,14 @@ class Dialer final : public HttpDialer {
   }
 
   std::shared_ptr<HttpSocket> socket() override {
-    return std::make_shared<Socket>(loop_, origin_, tls_ ? &*tls_ : nullptr, reached_);
+    return std::make_shared<Socket>(loop_, origin_, tls_ ? &*tls_ : nullptr);
   }
   const HttpOrigin& origin() const override { return origin_; }
-  std::optional<AddressKind> reached() const override { return *reached_; }
 
  private:
   asio::io_context& loop_;
   HttpOrigin origin_;
   std::optional<ssl::context> tls_;
-  std::shared_ptr<std::optional<AddressKind>> reached_ = std::make_shared<std::optional<AddressKind>>();
 };
 
 }  // namespace

@@ -32,6 +32,8 @@ class HttpSocket {
   virtual void write(std::string_view head, std::string_view body, OnBytes on_bytes) = 0;
   // Whether the peer has closed it.
   virtual bool closed_by_peer() = 0;
+  // The kind of address it is connected to; nothing if a proxy knows that.
+  virtual std::optional<AddressKind> peer() const = 0;
   // No callback follows.
   virtual void close() = 0;
 };
@@ -51,8 +53,6 @@ class HttpDialer {
   virtual ~HttpDialer() = default;
   virtual std::shared_ptr<HttpSocket> socket() = 0;
   virtual const HttpOrigin& origin() const = 0;
-  // The kind of address the last connection reached; nothing if there was none, or a proxy made it.
-  virtual std::optional<AddressKind> reached() const = 0;
 
   // The error says what is wrong with the certificates.
   static std::expected<std::unique_ptr<HttpDialer>, std::string> make(boost::asio::io_context& loop,

@@ -72,6 +72,9 @@ class Fetcher::Fetch final : public HttpExchange, public std::enable_shared_from
     answer_.status = head.status;
     answer_.content_type = head.content_type;
     answer_.www_authenticate = head.www_authenticate;
+    answer_.location = head.location;
+    answer_.from = head.from;
+    if (request_.head_only) return end(std::move(answer_));
     // Some servers answer every GET with a stream that never ends.
     if (head.content_type == "text/event-stream") return fail("it answers with a stream, not a document");
     if (head.status / 100 != 3) return;
@@ -87,10 +90,7 @@ class Fetcher::Fetch final : public HttpExchange, public std::enable_shared_from
     answer_.body += piece;
   }
 
-  void on_done() override {
-    if (client_) answer_.from = client_->dialer().reached();
-    end(std::move(answer_));
-  }
+  void on_done() override { end(std::move(answer_)); }
 
   void on_failed(const HttpFailure& failure) override { fail(failure.text); }
 

@@ -32,6 +32,7 @@ struct FetchRequest {
   std::string body{};
   std::string headers{};  // more of them, each with its line end
   AddressRule addresses = AddressRule::anywhere();
+  bool head_only = false;  // whatever follows: then a redirect or a stream is an answer, too
 };
 
 struct FetchAnswer {
@@ -39,6 +40,7 @@ struct FetchAnswer {
   std::string content_type;  // in small letters, without parameters
   std::string body;
   std::string www_authenticate;
+  std::string location{};           // of a redirect
   std::optional<AddressKind> from;  // nothing: a proxy was in between
 
   bool ok() const { return status / 100 == 2; }
@@ -60,7 +62,7 @@ class Fetcher {
   Fetcher(const Fetcher&) = delete;
   Fetcher& operator=(const Fetcher&) = delete;
 
-  // Any status but a redirect is an answer.
+  // Any status but a redirect is an answer, unless the head alone is wanted.
   void fetch(FetchRequest request, Then then);
   // Ends everything; no callback follows.
   void close();

@@ -82,6 +82,26 @@ TEST_F(Fetching, a_redirect_is_not_followed_and_its_target_is_named) {
   EXPECT_NE(answer.error().find("http://169.254.169.254/latest"), std::string::npos) << answer.error();
 }
 
+TEST_F(Fetching, the_head_alone_may_be_that_of_a_redirect_or_a_stream) {
+  FetchRequest wanted = request();
+  wanted.head_only = true;
+  says_ = "HTTP/1.1 307 There\r\nLocation: /doc/\r\nContent-Length: 0\r\n\r\n";
+  auto answer = fetched(wanted);
+  ASSERT_TRUE(answer.has_value()) << answer.error();
+  EXPECT_EQ(answer->status, 307);
+  EXPECT_EQ(answer->location, "/doc/");
+  EXPECT_EQ(answer->from, AddressKind::loopback);
+}
+
+TEST_F(Fetching, a_head_is_an_answer_though_its_body_never_ends) {
+  FetchRequest wanted = request();
+  wanted.head_only = true;
+  says_ = "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\n: \n\n";
+  const auto answer = fetched(wanted);
+  ASSERT_TRUE(answer.has_value()) << answer.error();
+  EXPECT_EQ(answer->content_type, "text/event-stream");
+}
+
 TEST_F(Fetching, a_peer_that_says_nothing_is_given_up_in_time) {
   const auto answer = fetched(request(), {.patience = std::chrono::milliseconds(50)});
   ASSERT_FALSE(answer.has_value());
