@@ -13,6 +13,7 @@
 #include <chrono>
 #include <cstdio>
 
+#include "base/duration_text.h"
 #include "base/text.h"
 #include "cli/say.h"
 #include "config/config_file.h"
@@ -107,11 +108,16 @@ class Pasted {
                                   });
   }
   void take(const std::string& line) {
-    if (line.empty() || runner_.paste(line)) return;
+    if (line.empty()) return;
+    const auto pasted = runner_.paste(line);
+    if (pasted == SignInRunner::Pasted::taken) return;
     const std::string& end = runner_.pending().redirect_uri;
-    say(end.empty()
-            ? "There is nothing to paste yet: wait for the address to open."
-            : fmt::format("That isn't the address that the browser was sent to: it begins with {}?", end));
+    if (pasted == SignInRunner::Pasted::stale)
+      say("That address is of another sign-in: open the address above, and paste the one where it ends.");
+    else if (end.empty())
+      say("There is nothing to paste yet: wait for the address to open.");
+    else
+      say(fmt::format("That isn't the address that the browser was sent to: it begins with {}?", end));
     std::fflush(stdout);
   }
 
@@ -134,6 +140,37 @@ void show(const PendingSignIn& pending) {
 
 constexpr std::chrono::seconds longest_goodbye{2};
 constexpr std::string_view ping = R"({"jsonrpc":"2.0","id":1,"method":"ping"})";
+constexpr int most_redirects = 5;
+
+// What the server says to somebody without a token. It may redirect within its origin, as it may a client.
+void ask(Fetcher& fetcher, const Url& url, int redirects, const Fetcher::Then& then) {
+  fetcher.fetch({.url = url,
+                 .method = "POST",
+                 .accept = "application/json, text/event-stream",
+                 .content_type = "application/json",
+                 .body = std::string(ping),
+                 .head_only = true},
+                [&fetcher, url, redirects, then](const std::expected<FetchAnswer, std::string>& answer) {
+                  if (answer && answer->status / 100 == 3 && redirects > 0)
+                    if (const auto to = resolve_reference(url, answer->location); to && to->same_origin(url))
+                      return ask(fetcher, *to, redirects - 1, then);
+                  then(answer);
+                });
+}
+
+// False: another mcpivot has had the turn for too long. One that waits for its user has announced a page, and
+// no token to lose.
+bool wait_for_turn(SignInStore& store) {
+  const auto until = std::chrono::steady_clock::now() + SignInStore::longest_silence;
+  boost::asio::io_context loop(1);
+  boost::asio::steady_timer timer(loop);
+  while (store.take_turn() == LockFile::Taken::by_another && !store.announced()) {
+    if (std::chrono::steady_clock::now() >= until) return false;
+    timer.expires_after(std::chrono::milliseconds(100));
+    timer.wait();
+  }
+  return true;
+}
 
 }  // namespace
 
@@ -165,18 +202,13 @@ int login_command(const LoginCommand& command) {
     loop.stop();
   };
   // A request without a token: the server's answer says how to sign in.
-  fetcher.fetch({.url = url,
-                 .method = "POST",
-                 .accept = "application/json, text/event-stream",
-                 .content_type = "application/json",
-                 .body = std::string(ping)},
-                [&](const std::expected<FetchAnswer, std::string>& answer) {
-                  if (!answer) {
-                    complain(answer.error());
-                    return loop.stop();
-                  }
-                  runner->login(parse_challenge(answer->www_authenticate), answer->from, show, done);
-                });
+  ask(fetcher, url, most_redirects, [&](const std::expected<FetchAnswer, std::string>& answer) {
+    if (!answer) {
+      complain(answer.error());
+      return loop.stop();
+    }
+    runner->login(parse_challenge(answer->www_authenticate), answer->from, show, done);
+  });
   loop.run();
   runner->close();
   fetcher.close();
@@ -193,24 +225,24 @@ int logout_command(const LoginCommand& command) {
   const auto options = options_for(command);
   if (!options) return complain(options.error());
   SignInStore store(options->sign_in.server, options->sign_in.client, options->folder);
-  SignInRecord record = store.read();
-  if (!record.signed_in()) {
-    say(fmt::format("{}: signed out already", options->sign_in.name));
-    return 0;
+  const SignInRecord before = store.read();
+  // The registration goes as well: the authorization server may have forgotten it.
+  if (before.signed_in() || !before.client.id.empty()) {
+    if (!wait_for_turn(store))
+      return complain(
+          fmt::format("\"{}\" isn't signed out: another mcpivot has been signing in or refreshing the token "
+                      "for {}; if it is stopped, continue or end it, then try again",
+                      options->sign_in.name, duration_text(SignInStore::longest_silence)));
+    SignInRecord record = store.read();
+    record.tokens = {};
+    record.asked = {};
+    record.client = {};
+    if (const auto written = store.write(record); !written) return complain(written.error());
+    store.end_turn();
   }
-  // Another mcpivot may be refreshing the token; wait for it.
-  boost::asio::io_context loop(1);
-  boost::asio::steady_timer timer(loop);
-  for (int tries = 0; store.take_turn() == LockFile::Taken::by_another && tries < 50; ++tries) {
-    timer.expires_after(std::chrono::milliseconds(100));
-    timer.wait();
-  }
-  record = store.read();
-  record.tokens = {};
-  record.asked = {};
-  if (const auto written = store.write(record); !written) return complain(written.error());
-  store.end_turn();
-  say(fmt::format("{}: signed out; its tokens are no longer on this machine", options->sign_in.name));
+  say(fmt::format(
+      "{}: {}", options->sign_in.name,
+      before.signed_in() ? "signed out; its tokens are no longer on this machine" : "signed out already"));
   return 0;
 }
 

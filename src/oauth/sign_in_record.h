@@ -6,6 +6,7 @@
 // One thread. Any number of processes.
 #pragma once
 
+#include <chrono>
 #include <expected>
 #include <optional>
 #include <string>
@@ -53,6 +54,8 @@ class SignInStore {
 
   // Without waiting.
   LockFile::Taken take_turn();
+  // Who has had the turn for longer, and announced nothing, is stopped: a request takes 20 s at most.
+  static constexpr std::chrono::milliseconds longest_silence{25'000};
   void end_turn();
   bool has_turn() const { return lock_.descriptor() >= 0; }
   void announce(const PendingSignIn& pending);

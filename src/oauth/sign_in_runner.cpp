@@ -7,6 +7,7 @@
 #include <cstring>
 #include <utility>
 
+#include "base/duration_text.h"
 #include "base/secret.h"
 #include "log/last_resort.h"
 #include "log/log.h"
@@ -55,15 +56,21 @@ SignInRunner::SignInRunner(boost::asio::io_context& loop, Options options)
   announced_ = machine_.token();
 }
 
-void SignInRunner::close() {
+void SignInRunner::close(const std::string& why) {
   closed_ = true;
   for (auto* timer : {&turn_timer_, &tell_timer_, &user_timer_, &look_timer_}) timer->cancel();
   fetcher_.close();
   listener_.reset();
   reply_ = exchange_reply_ = nullptr;
   store_.end_turn();
-  tell(std::unexpected(Refusal{"the sign-in was given up"}));
+  tell(std::unexpected(Refusal{why}));
   login_ = nullptr;
+}
+
+void SignInRunner::replace() {
+  const std::string why = "its configuration changed; call again";
+  if (shown_) tell_over(why);
+  close(why);
 }
 
 // --- those who wait ----------------------------------------------------------------------------------------
@@ -101,15 +108,18 @@ void SignInRunner::login(const Challenge& challenge, std::optional<AddressKind> 
   happens(SignIn::Wanted{.challenge = challenge, .server = server, .login = true});
 }
 
-bool SignInRunner::paste(const std::string& url) {
-  if (pending_.redirect_uri.empty() || !url.starts_with(pending_.redirect_uri + "?")) return false;
+SignInRunner::Pasted SignInRunner::paste(const std::string& url) {
+  if (pending_.redirect_uri.empty() || !url.starts_with(pending_.redirect_uri + "?"))
+    return Pasted::elsewhere;
   if (machine_.state() == SignIn::State::waiting) {
     happens(SignIn::Redirected{parse_form(std::string_view(url).substr(url.find('?') + 1))});
-  } else if (const auto there = parse_url(url)) {
+    return machine_.state() == SignIn::State::waiting ? Pasted::stale : Pasted::taken;
+  }
+  if (const auto there = parse_url(url)) {
     // Another process waits for it, where the browser would have gone.
     fetcher_.fetch({.url = *there, .accept = "*/*"}, [](const auto&) {});
   }
-  return true;
+  return Pasted::taken;
 }
 
 void SignInRunner::tell(const std::expected<void, Refusal>& outcome) {
@@ -153,6 +163,7 @@ void SignInRunner::happens(SignIn::Event event) {
   while (!events_.empty() && !closed_) {
     const SignIn::Event next = std::move(events_.front());
     events_.pop_front();
+    notice_sign_out();
     const SignIn::State before = machine_.state();
     auto effects = machine_.on(next, unix_now());
     if (machine_.state() != before)
@@ -164,9 +175,19 @@ void SignInRunner::happens(SignIn::Event event) {
   }
 }
 
+// Nobody else writes while we have the turn, but somebody who signs out.
+void SignInRunner::notice_sign_out() {
+  if (!store_.has_turn() || store_.stamp() == stamp_) return;
+  stamp_ = store_.stamp();
+  if (!store_.read().signed_in()) machine_.on(SignIn::SignedOut{}, unix_now());
+}
+
 void SignInRunner::run(SignIn::Effect& effect) {
   if (closed_) return;
-  if (std::holds_alternative<SignIn::TakeTurn>(effect)) return take_turn();
+  if (std::holds_alternative<SignIn::TakeTurn>(effect)) {
+    silent_since_ = std::chrono::steady_clock::now();
+    return take_turn();
+  }
   if (std::holds_alternative<SignIn::EndTurn>(effect)) return store_.end_turn();
   if (auto* const fetch = std::get_if<SignIn::Fetch>(&effect)) {
     return fetcher_.fetch(std::move(fetch->request), [this](std::expected<FetchAnswer, std::string> outcome) {
@@ -233,6 +254,13 @@ void SignInRunner::take_turn() {
         SignIn::NoTurn{fmt::format("mcpivot can't write to {}: {}", options_.folder, std::strerror(errno))});
   const auto announced = store_.announced();
   if (announced && announced->url != pending_.url) show(*announced, false);
+  const auto now = std::chrono::steady_clock::now();
+  if (announced) silent_since_ = now;
+  if (now - silent_since_ >= options_.for_turn)
+    return happens(
+        SignIn::NoTurn{fmt::format("another mcpivot has been signing in or refreshing the token for {}; if "
+                                   "it is stopped, continue or end it",
+                                   duration_text(options_.for_turn))});
   turn_timer_.expires_after(announced && waiting_.empty() && !login_ ? next_look : next_try);
   turn_timer_.async_wait([weak = weak_from_this()](const error_code& error) {
     auto self = weak.lock();

@@ -35,10 +35,13 @@ class SignInRunner final : public Authorizer, public std::enable_shared_from_thi
     std::chrono::milliseconds patience{8'000};
     std::chrono::milliseconds patience_without_browser{300};
     std::chrono::milliseconds for_user{10 * 60 * 1'000};
+    std::chrono::milliseconds for_turn = SignInStore::longest_silence;
   };
   SignInRunner(boost::asio::io_context& loop, Options options);
   ~SignInRunner() override { close(); }
-  void close();
+  void close() { close("the sign-in was given up"); }
+  // The configuration changed, and another runner takes its place.
+  void replace();
 
   const std::string& token() override;
   bool concerns(const Rejection& rejection) const override;
@@ -52,8 +55,13 @@ class SignInRunner final : public Authorizer, public std::enable_shared_from_thi
   // For `mcpivot login`: the user wants to, now. `on_show` gets what to open, each time that it changes.
   void login(const Challenge& challenge, std::optional<AddressKind> server,
              std::function<void(const PendingSignIn&)> on_show, Then then);
-  // The user pasted the address that the browser was sent to. False: it isn't the one that is waited for.
-  bool paste(const std::string& url);
+  // The user pasted the address that the browser was sent to.
+  enum class Pasted : std::uint8_t {
+    taken,
+    elsewhere,  // it isn't where the browser was to be sent to
+    stale       // it is, by another sign-in
+  };
+  Pasted paste(const std::string& url);
 
   // In a line, for people: signed in as whom and until when, or not. Empty: nothing is known of a sign-in.
   std::string describe() const;
@@ -63,7 +71,9 @@ class SignInRunner final : public Authorizer, public std::enable_shared_from_thi
   const PendingSignIn& pending() const { return pending_; }
 
  private:
+  void close(const std::string& why);
   void happens(SignIn::Event event);
+  void notice_sign_out();
   void run(SignIn::Effect& effect);
   void take_turn();
   void open(const SignIn::Open& wanted);
@@ -97,9 +107,10 @@ class SignInRunner final : public Authorizer, public std::enable_shared_from_thi
   PendingSignIn pending_;  // ours, or what another process announced
   std::string stamp_;      // of the record
   std::chrono::steady_clock::time_point looked_{};
-  std::string trouble_;    // the last one
-  std::string unsaved_;    // why the record couldn't be written
-  std::string announced_;  // the token that was told of last
+  std::chrono::steady_clock::time_point silent_since_{};  // the one that has the turn
+  std::string trouble_;                                   // the last one
+  std::string unsaved_;                                   // why the record couldn't be written
+  std::string announced_;                                 // the token that was told of last
   boost::asio::steady_timer turn_timer_;
   boost::asio::steady_timer tell_timer_;
   boost::asio::steady_timer user_timer_;

@@ -71,7 +71,7 @@ void SignIns::keep_only(const std::vector<ServerEntry>& servers) {
   for (const ServerEntry& entry : servers) keys.insert(key_of(entry.server));
   std::erase_if(all_, [&](const auto& known) {
     if (keys.contains(known.first)) return false;
-    known.second->close();
+    known.second->replace();
     return true;
   });
 }
