@@ -6,6 +6,7 @@
 
 #include "base/text.h"
 #include "base/utf8.h"
+#include "base/without_queries.h"
 #include "log/log.h"
 #include "rpc/answers.h"
 #include "rpc/json_cursor.h"
@@ -360,7 +361,7 @@ void HttpLink::Call::fail(int code, const std::string& why, int status) {
   if (finished_) return;
   const auto self = shared_from_this();
   finish();
-  log_debug("{}: request {} failed: {}", link_->options_.peer, outgoing_.id, why);
+  log_debug("{}: request {} failed: {}", link_->options_.peer, outgoing_.id, without_queries(why));
   const std::string data = status == 0 ? std::string() : fmt::format(R"({{"httpStatus":{}}})", status);
   link_->deliver_own(
       error_answer(outgoing_.id, code, fmt::format("{}: {}", link_->options_.peer, why), data));

@@ -1,5 +1,7 @@
 #include "oauth/challenge.h"
 
+#include <algorithm>
+
 #include "base/text.h"
 
 namespace mcpivot {
@@ -47,6 +49,13 @@ class Reader {
   std::string_view rest_;
 };
 
+// What the standard allows. Other bytes couldn't be stored or shown.
+bool is_scope(std::string_view text) {
+  return !text.empty() && std::ranges::all_of(text, [](unsigned char c) {
+    return c > ' ' && c < 0x7f && c != '"' && c != '\\';
+  });
+}
+
 }  // namespace
 
 Scopes parse_scopes(std::string_view text) {
@@ -54,7 +63,7 @@ Scopes parse_scopes(std::string_view text) {
   while (!text.empty()) {
     const std::string_view scope = text.substr(0, text.find(' '));
     text.remove_prefix(std::min(scope.size() + 1, text.size()));
-    if (!scope.empty()) scopes.emplace(scope);
+    if (is_scope(scope)) scopes.emplace(scope);
   }
   return scopes;
 }

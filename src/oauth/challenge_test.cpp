@@ -28,6 +28,10 @@ TEST(Challenge, of_another_scheme_says_nothing_to_us) {
   EXPECT_FALSE(parse_challenge("").bearer);
 }
 
+TEST(Challenge, a_scope_has_printable_letters_alone) {
+  EXPECT_EQ(parse_scopes("r \xff\xfe r\xff w\"x a\\b mcp:write c\x7f"), (Scopes{"r", "mcp:write"}));
+}
+
 TEST(Challenge, nonsense_ends) {
   for (const char* text : {"\"", "=", "Bearer \"", "Bearer a=\"b\\", ",,,=,\"\"", "Bearer ====\"x\" y"})
     parse_challenge(text);

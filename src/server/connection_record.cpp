@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "base/without_queries.h"
 #include "log/log.h"
 #include "server/crash_report.h"
 
@@ -22,7 +23,8 @@ void ConnectionRecord::refused(const std::string& why) {
 }
 
 void ConnectionRecord::note_error(const std::string& why) {
-  if (why != last_error_ || is_there()) log_warn("no connection: {}", why);  // once, not at each attempt
+  if (why != last_error_ || is_there())
+    log_warn("no connection: {}", without_queries(why));  // once, not at each attempt
   last_error_ = why;
   last_error_at_ = clock_.now();
 }

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/without_queries.h"
 #include "log/log.h"
 #include "rpc/answers.h"
 #include "rpc/json_cursor.h"
@@ -101,7 +102,7 @@ Life::Effects Instance::step(const Life::Event* event) {
 
 void Instance::log_step(State before) const {
   log_at(life_.is<Life::Failed>() ? LogLevel::warn : LogLevel::info, "{}: {} -> {}{}{}", config_->name,
-         text(before), text(state()), life_.trouble().empty() ? "" : ": ", life_.trouble());
+         text(before), text(state()), life_.trouble().empty() ? "" : ": ", without_queries(life_.trouble()));
 }
 
 void Instance::perform(const Life::Effect& effect) {

@@ -74,6 +74,8 @@ describe('without a browser', () => {
     const { isError, text } = await echo(client, 'too early');
     assert.ok(isError);
     assert.match(text, /wants you to sign in: open http\S+ in a browser \(or run `mcpivot login http\S+`\), then call again/);
+    assert.match(home.printed, /open http\S+\?… in a browser/);
+    assert.doesNotMatch(home.printed, /state=/, 'the log has no secrets');
     const { code, out } = await login();
     assert.equal(code, 0, out);
     assert.match(out, /signed in at http/);
@@ -91,6 +93,37 @@ describe('without a browser', () => {
     const gone = await home.run(['logout', server.url]);
     assert.equal(gone.code, 0, gone.out);
     assert.doesNotMatch(readFileSync(home.record(), 'utf8'), new RegExp([...issuer.secrets].join('|')));
+    // An authorization server that has forgotten the registration gets another one.
+    assert.equal(JSON.parse(readFileSync(home.record(), 'utf8')).client.id, '');
+    assert.match((await home.run(['logout', server.url])).out, /signed out already/);
+    assert.equal((await login()).code, 0);
+    assert.equal(issuer.counts.registrations, 2);
+  });
+
+  test('login goes on where the server answers its first request with a stream', async () => {
+    await start({ browses: false });
+    server.instead = (request, response) => {
+      if (request.method !== 'POST' || request.headers.authorization) return false;
+      response.writeHead(200, { 'Content-Type': 'text/event-stream' }).write(': hello\n\n');
+      return true;
+    };
+    const { code, out } = await login();
+    assert.equal(code, 0, out);
+  });
+
+  test('login follows a redirect to where the server says what it wants', async () => {
+    await start({ browses: false });
+    server.metadata.resource = server.origin;
+    server.instead = (request, response) => {
+      if (request.url !== '/old') return false;
+      response.writeHead(307, { Location: '/mcp' }).end();
+      return true;
+    };
+    const { code, out } = await home.run(['login', `${server.origin}/old`], (printed) => {
+      const [, url] = /^ {2}(http\S+)$/m.exec(printed) ?? [];
+      return url && sign_in(url, 'ada', true).then((page) => String(page.url));
+    });
+    assert.equal(code, 0, out);
   });
 });
 
