@@ -140,7 +140,8 @@ void SignIn::on_turn(const Turn& event) {
   record_ = event.record;
   if (satisfies(record_)) return finish();
   if (!event.asked) return fail("nobody signed in");
-  if (wanted_.login) step_ups_ = rejections_ = 0;
+  // Whoever runs `mcpivot login`, in whichever process, wants it to be tried again.
+  if (wanted_.login || std::exchange(login_, record_.login) != record_.login) step_ups_ = rejections_ = 0;
   const GrantedTokens& tokens = record_.tokens;
   const bool current = record_.signed_in() && tokens.access == wanted_.rejected && !wanted_.login;
   may_refresh_ = current && !tokens.refresh.empty();
@@ -427,6 +428,7 @@ void SignIn::on_exchanged(const Fetched& event) {
     return fail("its authorization server didn't issue a token: " + tokens.error().text);
   }
   record_.asked = asked_;
+  if (wanted_.login) record_.login = now_;
   source_ = Source::user;
   keep(std::move(*tokens));
   do_(Reply{.ok = true, .text = fmt::format("You are signed in to {}.", config_.name)});

@@ -192,6 +192,7 @@ class SignIn {
   enum class Source : std::uint8_t { nowhere, user, refresh } source_ = Source::nowhere;  // of that token
   std::string rejected_fresh_;  // the last token that came from the user and was rejected at once
   int rejections_ = 0;          // of such tokens
+  std::int64_t login_ = 0;      // the last one that is known of
   int step_ups_ = 0;            // since a request was accepted
   int failures_ = 0;            // in a row
   std::int64_t not_before_ = 0;

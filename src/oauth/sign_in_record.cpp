@@ -80,6 +80,7 @@ std::string record_text(const SignInRecord& record) {
                                         {"auth_method", record.client.auth_method},
                                         {"redirect_uri", record.client.redirect_uri}}},
                                       {"asked", texts(record.asked)},
+                                      {"login", record.login},
                                       {"tokens",
                                        {{"access", record.tokens.access},
                                         {"refresh", record.tokens.refresh},
@@ -118,7 +119,8 @@ std::optional<SignInRecord> parse_record(std::string_view text) {
                                  .expires = tokens.number("expires").value_or(0),
                                  .scope = tokens.text("scope"),
                                  .who = tokens.text("who")},
-                      .asked = set(whole.texts("asked"))};
+                      .asked = set(whole.texts("asked")),
+                      .login = whole.number("login").value_or(0)};
 }
 
 SignInStore::SignInStore(const Url& server, const ClientConfig& client, const std::string& folder)

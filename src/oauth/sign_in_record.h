@@ -23,6 +23,7 @@ struct SignInRecord {
   OauthClient client{};     // its id is empty: not registered
   GrantedTokens tokens{};   // its access is empty: signed out
   Scopes asked{};           // the scopes of the last authorization
+  std::int64_t login = 0;   // when the user last signed in with `mcpivot login`, in seconds since 1970
 
   bool signed_in() const { return !tokens.access.empty(); }
 };

@@ -23,7 +23,8 @@ SignInRecord example(const std::string& server) {
                      .sends_issuer = true},
           .client = {.id = "c", .secret = "s", .auth_method = "none", .redirect_uri = "http://127.0.0.1:1/"},
           .tokens = {.access = "at", .refresh = "rt", .expires = 12, .scope = "a", .who = "me"},
-          .asked = {"a", "b"}};
+          .asked = {"a", "b"},
+          .login = 34};
 }
 
 TEST(SignInRecord, comes_back_as_it_was) {
@@ -33,6 +34,7 @@ TEST(SignInRecord, comes_back_as_it_was) {
   EXPECT_EQ(record_text(*read), text);
   EXPECT_EQ(read->tokens.refresh, "rt");
   EXPECT_EQ(read->asked, (Scopes{"a", "b"}));
+  EXPECT_EQ(read->login, 34);
   EXPECT_TRUE(read->issuer.sends_issuer);
 }
 

@@ -515,14 +515,19 @@ TEST_F(SigningIn, a_server_that_rejects_fresh_tokens_of_one_request_makes_mcpivo
   }
   EXPECT_THAT(failure(), HasSubstr("mcpivot login app"));
   EXPECT_FALSE(did<SignIn::Fetch>());
-  // The others still get their tokens refreshed, and the user may sign in.
+  // The others still get their tokens refreshed.
   happens(SignIn::Accepted{"refreshed2"});
   happens(SignIn::Wanted{.rejected = "refreshed2"}, now + 3600);
   happens(SignIn::Turn{.record = machine_.record()}, now + 3600);
   EXPECT_EQ(fetched_url(), "https://i.example/t");
-  answer("", 503);
-  happens(SignIn::Wanted{.login = true});
-  turn(machine_.record());
+  answer(tokens_with("refreshed3"));
+  // And after `mcpivot login` in another process, the user may be asked again.
+  SignInRecord record = machine_.record();
+  record.tokens.access = "of the login";
+  record.tokens.refresh.clear();
+  record.login = now;
+  happens(SignIn::Wanted{.rejected = record.tokens.access});
+  turn(record);
   sign_in_again("user3");
   EXPECT_EQ(machine_.token(), "user3");
 }
@@ -573,6 +578,13 @@ TEST_F(SigningIn, a_user_who_wants_to_sign_in_does_whatever_there_is) {
   happens(SignIn::Wanted{.login = true});
   turn(signed_in("t2"));
   EXPECT_TRUE(did<SignIn::Succeed>()) << "another process did, while we waited for the turn";
+}
+
+TEST_F(SigningIn, a_login_by_the_user_is_recorded) {
+  ask("", {.login = true});
+  happens(SignIn::Redirected{{{"code", "abc"}, {"state", state_text()}}});
+  answer(tokens);
+  EXPECT_EQ(did<SignIn::Save>()->record.login, now);
 }
 
 TEST_F(SigningIn, only_the_operator_signs_in_where_clients_are_many) {

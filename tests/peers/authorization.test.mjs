@@ -257,7 +257,7 @@ describe('who is signed in', () => {
     }, 'the token is no longer used');
     assert.match(text, /wants you to sign in: open http\S+ in a browser \(or run `mcpivot login tracker`\)/);
     for (const text of (await told()).slice(1)) assert.doesNotMatch(text, until);
-    assert.equal(issuer.counts.registrations, 1);
+    assert.equal(issuer.counts.registrations, 2, 'a logout forgets the registration, too');
   });
 
   test('a server that was never signed in to says how, in a fleet too', async () => {
