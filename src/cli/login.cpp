@@ -142,7 +142,7 @@ constexpr std::chrono::seconds longest_goodbye{2};
 constexpr std::string_view ping = R"({"jsonrpc":"2.0","id":1,"method":"ping"})";
 constexpr int most_redirects = 5;
 
-// What the server says to somebody without a token. It may redirect within its origin, as it may a client.
+// Sends a request without a token, and follows redirects within the server's origin, as the link does.
 void ask(Fetcher& fetcher, const Url& url, int redirects, const Fetcher::Then& then) {
   fetcher.fetch({.url = url,
                  .method = "POST",
@@ -158,8 +158,8 @@ void ask(Fetcher& fetcher, const Url& url, int redirects, const Fetcher::Then& t
                 });
 }
 
-// False: another mcpivot has had the turn for too long. One that waits for its user has announced a page, and
-// no token to lose.
+// False: another mcpivot has had the turn for too long. One that has announced a page waits for its user and
+// refreshes nothing.
 bool wait_for_turn(SignInStore& store) {
   const auto until = std::chrono::steady_clock::now() + SignInStore::longest_silence;
   boost::asio::io_context loop(1);

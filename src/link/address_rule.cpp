@@ -46,7 +46,7 @@ AddressKind kind_of(const ip::address& address) {
   if (v6.is_loopback()) return AddressKind::loopback;
   if (v6.is_link_local()) return AddressKind::link_local;
   const auto bytes = v6.to_bytes();
-  // Where a network's own NAT64 leads to is its affair; where a Teredo relay does is nobody's.
+  // Where a local NAT64 prefix leads isn't known here, and Teredo hides its IPv4 address.
   constexpr std::array<unsigned char, 6> local_nat64{0, 0x64, 0xff, 0x9b, 0, 1};
   if (std::ranges::equal(local_nat64, std::span(bytes).first(6))) return AddressKind::private_network;
   constexpr std::array<unsigned char, 4> teredo{0x20, 1, 0, 0};

@@ -32,7 +32,7 @@ struct FetchRequest {
   std::string body{};
   std::string headers{};  // more of them, each with its line end
   AddressRule addresses = AddressRule::anywhere();
-  bool head_only = false;  // whatever follows: then a redirect or a stream is an answer, too
+  bool head_only = false;  // the body isn't wanted: a redirect or a stream is an answer, too
 };
 
 struct FetchAnswer {

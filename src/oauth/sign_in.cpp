@@ -140,7 +140,7 @@ void SignIn::on_turn(const Turn& event) {
   record_ = event.record;
   if (satisfies(record_)) return finish();
   if (!event.asked) return fail("nobody signed in");
-  // Whoever runs `mcpivot login`, in whichever process, wants it to be tried again.
+  // A user who runs `mcpivot login`, in any process, wants it to be tried again.
   if (wanted_.login || std::exchange(login_, record_.login) != record_.login) step_ups_ = rejections_ = 0;
   const GrantedTokens& tokens = record_.tokens;
   const bool current = record_.signed_in() && tokens.access == wanted_.rejected && !wanted_.login;
@@ -165,8 +165,7 @@ void SignIn::on_turn(const Turn& event) {
     }
     may_refresh_ = false;
   }
-  // Others may be served with the tokens that this request is turned away with: the user isn't asked for
-  // ever.
+  // The server may accept these tokens for other requests: without a limit, each of these calls would ask.
   if (current && !may_refresh_ && (fresh || !expired) && rejections_ >= most_fresh_rejections)
     return refuse(
         fmt::format("it rejects the tokens that its own authorization server issues for it; run "
@@ -287,7 +286,7 @@ void SignIn::on_refreshed(const Fetched& event) {
   if (tokens) {
     if (tokens->refresh.empty()) tokens->refresh = record_.tokens.refresh;
     if (tokens->who.empty()) tokens->who = record_.tokens.who;
-    // In place of one that the user got and nobody has used, it is as fresh.
+    // It replaces a token that the user got and no request has used, so it counts as one from the user.
     const bool as_fresh = source_ == Source::user && record_.tokens.access == unproven_;
     source_ = as_fresh ? Source::user : Source::refresh;
     keep(std::move(*tokens));
@@ -443,7 +442,7 @@ void SignIn::keep(GrantedTokens tokens) {
   do_(Save{record_});
 }
 
-// What is saved from now on must not bring the tokens back. A sign-in that the user is at goes on.
+// The record that is saved next must not restore the tokens. An open sign-in page stays valid.
 void SignIn::on_signed_out() {
   record_.tokens = {};
   record_.asked = {};
@@ -480,7 +479,7 @@ void SignIn::fail(std::string words, bool is_offered) {
   end(last_failure_);
 }
 
-// This request can't have what it wants, and nobody had to be asked: others needn't wait for that.
+// Nothing was fetched to find this out, so it delays no other request.
 void SignIn::refuse(std::string words) {
   end({.words = std::move(words)});
 }

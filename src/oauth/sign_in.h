@@ -86,7 +86,7 @@ class SignIn {
   struct Accepted {
     std::string token;
   };
-  // The user did, elsewhere, while we have the turn.
+  // The user signed out, in another process, while we have the turn.
   struct SignedOut {};
   using Event = std::variant<Wanted, Turn, NoTurn, Fetched, Opened, Redirected, Overdue, Accepted, SignedOut>;
 

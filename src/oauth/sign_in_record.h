@@ -55,7 +55,8 @@ class SignInStore {
 
   // Without waiting.
   LockFile::Taken take_turn();
-  // Who has had the turn for longer, and announced nothing, is stopped: a request takes 20 s at most.
+  // A process that has the turn for longer without a page to open is probably stopped: a request takes at
+  // most 20 s.
   static constexpr std::chrono::milliseconds longest_silence{25'000};
   void end_turn();
   bool has_turn() const { return lock_.descriptor() >= 0; }

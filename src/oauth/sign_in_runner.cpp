@@ -175,7 +175,7 @@ void SignInRunner::happens(SignIn::Event event) {
   }
 }
 
-// Nobody else writes while we have the turn, but somebody who signs out.
+// While we have the turn, only `mcpivot logout` writes the record.
 void SignInRunner::notice_sign_out() {
   if (!store_.has_turn() || store_.stamp() == stamp_) return;
   stamp_ = store_.stamp();

@@ -59,7 +59,7 @@ class SignInRunner final : public Authorizer, public std::enable_shared_from_thi
   enum class Pasted : std::uint8_t {
     taken,
     elsewhere,  // it isn't where the browser was to be sent to
-    stale       // it is, by another sign-in
+    stale       // it belongs to another sign-in
   };
   Pasted paste(const std::string& url);
 

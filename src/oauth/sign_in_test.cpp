@@ -477,7 +477,7 @@ TEST_F(SigningIn, a_token_that_expired_before_its_first_use_is_refreshed) {
   happens(SignIn::Fetched{answer_of(R"({"access_token":"t10","token_type":"Bearer","expires_in":60})")},
           now + 100);
   EXPECT_EQ(machine_.token(), "t10");
-  // The user's sign-in is as fresh as before: who rejects this one, too, rejects it for ever.
+  // The user's sign-in is as fresh as before: a server that rejects this one, too, would reject any.
   happens(SignIn::Wanted{.rejected = "t10"}, now + 101);
   happens(SignIn::Turn{.record = machine_.record()}, now + 101);
   EXPECT_THAT(failure(), HasSubstr("just issued"));
