@@ -128,7 +128,7 @@ class FileReader {
       if (KeyReader::is_note(member->key)) continue;
       const auto meant = nearest(member->key, known);
       const Key* const key = find_key(file_keys(), meant);
-      if (key != nullptr && key->guards) {
+      if (key != nullptr && key->guards && may_mean(*member, meant)) {
         refuse_misspelt(*member, meant);
       } else if (!meant.empty()) {
         problems_.warning(member->place, fmt::format("unknown key \"{}\" is ignored; did you mean \"{}\"?",
@@ -143,6 +143,11 @@ class FileReader {
         rest.front()->place,
         fmt::format("{} keys next to the servers are unknown and ignored, the first of them \"{}\"",
                     rest.size(), rest.front()->key));
+  }
+
+  // A client's own "profile": "work" isn't a table of profiles.
+  static bool may_mean(const JsoncMember& member, std::string_view meant) {
+    return meant != "profiles" || member.value.kind != Kind::string;
   }
 
   // What restricts something isn't ignored: we don't know how much is to be allowed.

@@ -105,6 +105,14 @@ TEST(Profile, misspelt_profiles_let_nobody_in) {
   }
 }
 
+TEST(Profile, a_clients_own_key_with_a_similar_name_is_a_warning) {
+  const LoadedConfig config = read_config(R"({"mcpServers": {"db": {"command": "x"}}, "profile": "work"})",
+                                          "/files", [](const char*) -> const char* { return nullptr; });
+  EXPECT_THAT(errors(config), IsEmpty());
+  EXPECT_THAT(config.problems, testing::SizeIs(1));
+  EXPECT_TRUE(has_profile(config.gateway, ""));
+}
+
 TEST(Profile, those_that_are_commented_out_change_nothing) {
   const LoadedConfig config =
       read_config(R"({"mcpServers": {"db": {"command": "x"}}, "//profiles": {"ops": {}}, "_profiles": 1})",

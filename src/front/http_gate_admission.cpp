@@ -181,7 +181,7 @@ void HttpGate::on_keys() {
     if (waiting.body) {
       take(waiting.reply, waiting.ask, std::move(*waiting.body), visitor);
     } else if (auto answer = refusal(waiting.ask, visitor)) {
-      // Whoever isn't let in may not keep a connection by sending its body slowly.
+      // A client that isn't let in may not keep a connection by sending its body slowly.
       server_->respond(waiting.reply, std::move(*answer));
     }
   }
