@@ -9,7 +9,7 @@
 #include <boost/asio/write.hpp>
 #include <optional>
 
-#include "base/temporary_folder.h"
+#include "host/temporary_directory.h"
 
 namespace mcpivot {
 namespace {
@@ -102,7 +102,7 @@ class Running : public testing::Test {
             .tokens = {.access = "t1", .refresh = "r1", .expires = 1}};
   }
 
-  TemporaryFolder folder_;
+  host::TemporaryDirectory folder_;
   boost::asio::io_context loop_;
   Server server_{loop_};
   Url url_;
