@@ -271,10 +271,9 @@ void Life::on(const Rest&) {
   do_(Do::end_current);
 }
 
-// A birth under way would use the old configuration. If it is stopped or waits for room, nothing is out of
-// date yet.
+// A birth under way would use the old configuration; one that still waits for room won't.
 void Life::on(const Configured&) {
-  if (!is<Stopped>() || next_ != Next::room) drop_birth();
+  if (next_ != Next::room) drop_birth();
 }
 
 void Life::on(const Retired& event) {

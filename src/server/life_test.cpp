@@ -543,6 +543,17 @@ TEST(Life, another_configuration_leaves_a_start_that_waits_for_room_as_it_is) {
   EXPECT_EQ(life.coming(), Next::room);
 }
 
+TEST(Life, another_configuration_does_not_forget_a_start_that_waits_for_the_end_of_a_rest) {
+  Life life = ready();
+  does(life, Life::Rest{});
+  does(life, Life::Wanted{"it was activated"});
+  ASSERT_EQ(life.coming(), Next::room);
+  EXPECT_THAT(does(life, Life::Configured{}), IsEmpty());
+  EXPECT_EQ(life.coming(), Next::room);
+  does(life, Life::Ended{});
+  EXPECT_THAT(follows(life), ElementsAre(Do::start));
+}
+
 TEST(Life, one_that_is_taken_out_finishes_its_calls_and_nothing_more) {
   Life life = ready();
   EXPECT_THAT(
