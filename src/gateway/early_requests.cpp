@@ -73,12 +73,14 @@ std::optional<Asker> EarlyRequests::cancel(Asker by, std::string_view id) {
   const Asker asker = found->asker;
   waiting_.erase(found);
   set_timer();
+  look();  // that may have been due: there is only one alarm
   return asker;
 }
 
 void EarlyRequests::forget(ClientId client) {
   std::erase_if(waiting_, [&](const Early& early) { return early.asker.client == client; });
   set_timer();
+  look();
 }
 
 }  // namespace mcpivot

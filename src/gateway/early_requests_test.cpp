@@ -146,5 +146,26 @@ TEST_F(EarlyRequestsTest, only_so_many_wait) {
   EXPECT_THAT(answered_, ElementsAre("late"));
 }
 
+TEST_F(EarlyRequestsTest, who_takes_back_a_request_or_leaves_delays_nobody) {
+  wait("1", {"alpha"}, 1);
+  wait("2", {"alpha"}, 2);
+  wait("3", {"alpha"}, 3);
+  starting_.erase("alpha");
+  early_.look();
+  early_.cancel(asker(1), "1");
+  pass(0ms);
+  EXPECT_THAT(answered_, ElementsAre("2", "3"));
+
+  answered_.clear();
+  starting_.insert("alpha");
+  wait("4", {"alpha"}, 4);
+  wait("5", {"alpha"}, 5);
+  starting_.erase("alpha");
+  early_.look();
+  early_.forget(static_cast<ClientId>(4));
+  pass(0ms);
+  EXPECT_THAT(answered_, ElementsAre("5"));
+}
+
 }  // namespace
 }  // namespace mcpivot
