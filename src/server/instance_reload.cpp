@@ -100,7 +100,8 @@ void Instance::fall_behind(Clock::Time since) {
   if (life_.is<Life::Stopped>() || life_.is<Life::Ending>() || ends()) return;
   const Generation* const newest = birth_ ? unborn() : current_.get();
   if (newest != nullptr && newest->started() >= since) return;
-  if (!current_ || following_ == Following::now) return follow();
+  // A birth that gets here began too early, and another one takes its place.
+  if (!current_ || birth_ || following_ == Following::now) return follow();
   following_ = Following::soon;
   follow_when_idle();
 }
