@@ -105,7 +105,7 @@ void Gateway::configure(const GatewayConfig& config) {
     if (before->server != entry.server) known.mapped()->configure(entry.server);
     servers_.insert(std::move(known));
   }
-  for (const auto& [name, gone] : old) gone->close();
+  for (const auto& [name, gone] : old) gone->close("it was removed from the configuration");
   config_.front = config.front;
   config_.servers = config.servers;
   config_.left_out = config.left_out;
@@ -127,7 +127,7 @@ void Gateway::add_notice(const std::string& words) {
 
 void Gateway::shut_down(std::chrono::milliseconds patience, std::function<void()> done) {
   ending_ = true;
-  for (const auto& [name, server] : servers_) server->close();
+  for (const auto& [name, server] : servers_) server->close("mcpivot is shutting down");
   const auto one_less = after_all(desks_.size() + closing_.all().size() + 1, std::move(done));
   for (const auto& desk : desks_) desk->shut_down(patience, one_less);
   for (const auto& desk : closing_.all()) desk->shut_down(patience, one_less);

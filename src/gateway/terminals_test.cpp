@@ -37,6 +37,11 @@ class Guest final : public Peer {
     desk_.request({.client = id_}, *read_message(line));
   }
   void call() { send("tools/call", R"({"name":"work","arguments":{"n":0}})"); }
+  void restart() {
+    desk_.fleet().members().front()->instance().reload(
+        {.reason = "on request", .progress = {}, .done = [](const ReloadOutcome&) {}});
+  }
+  Instance::State state() const { return desk_.fleet().members().front()->instance().state(); }
   int generation() const {
     const auto life = desk_.fleet().members().front()->instance().status().life;
     return life ? life->generation : 0;
@@ -72,8 +77,10 @@ class Terminals : public testing::Test {
     if (!desk) desk = &gateway.open_for_terminals();
     return desk->fleet();
   }
-  void reload(bool build) {
+  void accept() { reload(false, true); }
+  void reload(bool build, bool accepts = false) {
     fleet().reload(*fleet().members().front(), {.build = build,
+                                                .accepts = accepts,
                                                 .reason = "on request",
                                                 .progress = {},
                                                 .done = [this](const ReloadOutcome& came) { outcome = came; },
@@ -157,6 +164,98 @@ TEST_F(Terminals, that_learn_the_tools_have_instances_until_they_leave) {
   gateway.close(desk->client(), 100ms);
   pass(5s);
   EXPECT_EQ(world.alive(), 0);
+}
+
+TEST_F(Terminals, are_told_that_the_server_they_build_was_removed) {
+  reload(true);
+  pass(1ms);
+  ASSERT_EQ(world.builds(), 1);
+  gateway.configure(simulation::fleet_from("beta=process"));
+  pass(1ms);
+  ASSERT_TRUE(outcome);
+  EXPECT_FALSE(outcome->ok);
+  EXPECT_THAT(outcome->text, AllOf(HasSubstr("the build of \"alpha\" was stopped"),
+                                   HasSubstr("removed from the configuration")));
+  EXPECT_EQ(world.builds(), 0);
+  pass(1s);
+  EXPECT_EQ(world.alive(), 0) << "the new server was started for nobody";
+}
+
+TEST_F(Terminals, are_told_that_mcpivot_ends_during_their_build) {
+  reload(true);
+  pass(1ms);
+  bool ended = false;
+  gateway.shut_down(100ms, [&] { ended = true; });
+  pass(1s);
+  EXPECT_TRUE(ended);
+  ASSERT_TRUE(outcome);
+  EXPECT_FALSE(outcome->ok);
+  EXPECT_THAT(outcome->text, HasSubstr("mcpivot is shutting down"));
+
+  outcome.reset();
+  reload(true);
+  ASSERT_TRUE(outcome);
+  EXPECT_FALSE(outcome->ok);
+  EXPECT_EQ(world.builds(), 0);
+}
+
+TEST_F(Terminals, cannot_accept_what_is_not_held) {
+  accept();
+  ASSERT_TRUE(outcome);
+  EXPECT_FALSE(outcome->ok);
+  EXPECT_THAT(outcome->text, HasSubstr("no build of \"alpha\" is held back"));
+}
+
+TEST_F(Terminals, accept_what_is_held_though_nothing_runs) {
+  gateway.configure(simulation::fleet_from("alpha=process,build,gate"));
+  Guest& guest = come();
+  fleet();
+  const auto is_held = [&] { return fleet().members().front()->instance().holds_build(); };
+  for (int i = 0; i < 50 && !is_held(); ++i) {
+    world.scripts().of("alpha").builds.push_back({.news = true});
+    reload(true);
+    pass(5s);
+  }
+  ASSERT_TRUE(is_held());
+  guest.leave();
+  pass(1s);
+  ASSERT_EQ(world.alive(), 0);
+  accept();
+  EXPECT_TRUE(outcome->ok);
+  EXPECT_THAT(outcome->text, AllOf(HasSubstr("accepted"), HasSubstr("the next call starts it")));
+  EXPECT_FALSE(is_held());
+}
+
+TEST_F(Terminals, stop_what_is_to_be_tried_again) {
+  auto& births = world.scripts().of("alpha").births;
+  births.assign(50, simulation::Birth::rejects);
+  const Guest& guest = come();
+  ASSERT_EQ(guest.state(), Instance::State::failed);
+  ControlTools typed(world, clients, fleet(), Compat::none);
+  const std::string line =
+      request_line("1", "tools/call", R"({"name":"pivot_restart","arguments":{"stop":true}})");
+  typed.call({.client = desk->client()}, *read_message(line));
+  births.clear();
+  pass(60s);
+  EXPECT_EQ(guest.state(), Instance::State::stopped);
+  EXPECT_EQ(world.alive(), 0);
+}
+
+// --- what one client's instance shows, the others follow
+
+TEST_F(Terminals, leave_no_instance_on_old_code_because_it_was_just_restarted) {
+  Guest& first = come();
+  Guest& second = come();
+  second.call();
+  pass(1s);
+  world.scripts().of("alpha").builds.push_back({.took = 200});
+  reload(true);  // the second one tries it out
+  pass(100ms);
+  world.scripts().of("alpha").births.push_back(simulation::Birth::slow);
+  first.restart();  // with what there is
+  pass(10s);
+  EXPECT_EQ(second.generation(), 2);
+  EXPECT_EQ(first.generation(), 3) << "the second was started before the build was done";
 }
 
 }  // namespace

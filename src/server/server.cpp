@@ -43,7 +43,8 @@ void Server::configure(const ServerConfig& config) {
   watch(config);
   if (unseen_)
     unseen_timer_.set(std::chrono::milliseconds(0), [this] {
-      if (std::exchange(unseen_, false) && !closed_) reload("after a change");
+      Instance* const instance = closed_.empty() ? first_running() : nullptr;
+      if (std::exchange(unseen_, false) && instance != nullptr) instance->follow_sources("after a change");
       tell_if_over();
     });
   if (watch_ && reloads_ > 0) watch_->reload_begins();
@@ -55,8 +56,7 @@ void Server::watch(const ServerConfig& config) {
   if (!config.watching) return;
   SourceWatch::Handlers handlers;
   handlers.on_sources = [this](const std::string& reason) {
-    for (Instance* const instance : by_use())
-      if (runs(*instance)) return instance->follow_sources(reason);
+    if (Instance* const instance = first_running()) instance->follow_sources(reason);
   };
   handlers.on_program = [this](const std::string& reason) {
     for (Instance* const instance : by_use())
@@ -91,9 +91,13 @@ void Server::tell_if_over() {
   for (Instance* const instance : std::vector(instances_)) instance->changes_over();
 }
 
-void Server::close() {
-  closed_ = true;
+void Server::close(const std::string& why) {
+  closed_ = why;
   watch_.reset();
+  for (const LoneBuild& lone : std::exchange(lone_builds_, {})) {
+    reload_ends();
+    lone.done({false, fmt::format("[mcpivot] the build of \"{}\" was stopped: {}", lone.server, why)});
+  }
 }
 
 CallCounts Server::counts() const {
@@ -115,6 +119,12 @@ std::vector<Instance*> Server::by_use() const {
   return all;
 }
 
+Instance* Server::first_running() const {
+  const std::vector<Instance*> all = by_use();
+  const auto first = std::ranges::find_if(all, [](const Instance* instance) { return runs(*instance); });
+  return first == all.end() ? nullptr : *first;
+}
+
 void Server::reload(const std::string& reason) {
   auto all = by_use();
   std::ranges::stable_partition(all, [](const Instance* instance) { return runs(*instance); });
@@ -122,15 +132,13 @@ void Server::reload(const std::string& reason) {
 }
 
 void Server::reload(const ServerConfig& config, Reload reload) {
-  const std::vector<Instance*> all = by_use();
-  const auto first = std::ranges::find_if(all, [](const Instance* instance) { return runs(*instance); });
-  if (first == all.end()) return build_alone(config, std::move(reload));
-  Instance* const instance = *first;
+  Instance* const instance = first_running();
+  if (instance == nullptr) return build_alone(config, std::move(reload));
   Reload proof = reload;
   proof.changed = true;
   proof.done = [this, instance, config, reload = std::move(reload)](const ReloadOutcome& outcome) {
     // Its client left: another instance continues.
-    if (!outcome.ok && instance->ends() && !closed_) {
+    if (!outcome.ok && instance->ends() && closed_.empty()) {
       handed_over_ = instance->id();
       return this->reload(config, reload);
     }
@@ -149,17 +157,22 @@ void Server::reload(const ServerConfig& config, Reload reload) {
 void Server::build_alone(const ServerConfig& config, Reload reload) {
   const std::string absent =
       fmt::format("No client has a running instance of \"{}\"; the next call starts it.", config.name);
+  if (!closed_.empty())
+    return reload.done({false, fmt::format("[mcpivot] \"{}\" is not restarted: {}", config.name, closed_)});
+  if (reload.accepts) return reload.done(accept_alone(config.name, absent));
   if (!reload.build || config.build.empty()) return reload.done({true, fmt::format("[mcpivot] {}", absent)});
-  const auto place = lone_builds_.insert(lone_builds_.end(), LoneBuild{reload.id, {}});
+  const auto place = lone_builds_.insert(
+      lone_builds_.end(),
+      LoneBuild{.id = reload.id, .server = config.name, .done = std::move(reload.done), .build = {}});
   reload_begins();
   Build::Handlers handlers;
   handlers.on_line = [tell = std::move(reload.progress)](std::string_view words) {
     if (tell) tell(words);
   };
-  handlers.on_done = [this, place, absent, name = config.name, line = config.build,
-                      done = std::move(reload.done)](const Build::Result& result) {
+  handlers.on_done = [this, place, absent, name = config.name,
+                      line = config.build](const Build::Result& result) {
     const auto keep = std::move(place->build);
-    const auto tell = done;
+    const auto tell = std::move(place->done);
     lone_builds_.erase(place);
     reload_ends();
     const std::string took = duration_text(result.took);
@@ -168,6 +181,15 @@ void Server::build_alone(const ServerConfig& config, Reload reload) {
                              took, line, result.output)});
   };
   place->build = builds_.join(config, false, std::move(handlers));
+}
+
+// The next start uses that build, no matter who asks for it.
+ReloadOutcome Server::accept_alone(const std::string& name, const std::string& absent) {
+  if (!held_) return {false, fmt::format("[mcpivot] no build of \"{}\" is held back.", name)};
+  accept(*held_);
+  drop_held();
+  return {true,
+          fmt::format("[mcpivot] the build of \"{}\" that was held back is accepted. {}", name, absent)};
 }
 
 void Server::cancel_reload(ReloadId id) {
@@ -216,7 +238,7 @@ void Server::proven(const Instance& by, Clock::Time since) {
 }
 
 void Server::gave_up(const Instance& by, const std::string& reason) {
-  if (closed_ || std::exchange(handed_over_, {}) == by.id()) return;
+  if (!closed_.empty() || std::exchange(handed_over_, {}) == by.id()) return;
   for (Instance* const instance : by_use())
     if (instance != &by && runs(*instance)) return instance->follow_sources(reason);
 }

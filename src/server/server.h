@@ -28,8 +28,9 @@ class Server final : public Instance::Source {
   Server& operator=(const Server&) = delete;
 
   void configure(const ServerConfig& config);
-  // It is no longer in the configuration; its instances end by themselves.
-  void close();
+  // It is no longer in the configuration, or mcpivot ends: nothing new begins, and those who wait for a build
+  // are told why. Its instances end by themselves.
+  void close(const std::string& why);
 
   // Somebody outside wants it restarted, after a build if it has one. One instance begins; the others
   // follow.
@@ -82,8 +83,11 @@ class Server final : public Instance::Source {
   void tell_if_over();
   void watch(const ServerConfig& config);
   void build_alone(const ServerConfig& config, Reload reload);
+  ReloadOutcome accept_alone(const std::string& name, const std::string& absent);
   // Those that aren't ending, the last used first.
   std::vector<Instance*> by_use() const;
+  // The last used of those that run; null: none does.
+  Instance* first_running() const;
 
   World& world_;
   SharedBuild builds_;
@@ -95,11 +99,13 @@ class Server final : public Instance::Source {
   mutable Clock::Time looked_{};  // about when we last checked for kernel events
   bool unseen_ = false;           // something was saved, but the watch that saw it is gone
   Alarm unseen_timer_;
-  int reloads_ = 0;      // under way: what they write triggers nothing
-  bool closed_ = false;  // nothing new begins
+  int reloads_ = 0;     // under way: what they write triggers nothing
+  std::string closed_;  // why nothing new begins; empty: it may
   std::vector<Instance*> instances_;
   struct LoneBuild {
     ReloadId id;
+    std::string server;
+    std::function<void(const ReloadOutcome&)> done;
     std::shared_ptr<Build> build;
   };
   std::optional<InstanceId> handed_over_{};  // another one already tries out what it was to try
