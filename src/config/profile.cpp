@@ -12,6 +12,13 @@ const Profile* find(const GatewayConfig& config, std::string_view name) {
   return found == config.profiles.end() ? nullptr : &found->second;
 }
 
+Powers powers_of(const Profile& profile) {
+  return {.build = contains(profile.control, "build"),
+          .restart = contains(profile.control, "restart"),
+          .logs = contains(profile.control, "logs"),
+          .others = false};
+}
+
 }  // namespace
 
 bool has_profile(const GatewayConfig& config, std::string_view name) {
@@ -49,11 +56,21 @@ GatewayConfig seen_through(const GatewayConfig& config, std::string_view name) {
     entry.granted = profile->tools;
     if (profile->active) entry.active = contains(*profile->active, entry.server.name);
   }
-  seen.powers = {.build = contains(profile->control, "build"),
-                 .restart = contains(profile->control, "restart"),
-                 .logs = contains(profile->control, "logs"),
-                 .others = false};
+  seen.powers = powers_of(*profile);
   return seen;
+}
+
+Powers powers_of_all(const GatewayConfig& config, std::string_view server) {
+  Powers all;
+  for (const auto& [name, profile] : config.profiles) {
+    if (profile.broken || (profile.servers && !contains(*profile.servers, server))) continue;
+    const Powers theirs = powers_of(profile);
+    all = {.build = all.build && theirs.build,
+           .restart = all.restart && theirs.restart,
+           .logs = all.logs && theirs.logs,
+           .others = all.others && theirs.others};
+  }
+  return all;
 }
 
 }  // namespace mcpivot

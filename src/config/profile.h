@@ -31,4 +31,7 @@ std::vector<std::string> all_scopes(const GatewayConfig& config);
 // more), they have none.
 GatewayConfig seen_through(const GatewayConfig& config, std::string_view name);
 
+// What everybody may do who can have this server.
+Powers powers_of_all(const GatewayConfig& config, std::string_view server);
+
 }  // namespace mcpivot

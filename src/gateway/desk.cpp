@@ -9,6 +9,7 @@
 
 #include "base/after_all.h"
 #include "base/contains.h"
+#include "config/profile.h"
 #include "log/log.h"
 #include "mcp/initialize.h"
 #include "mcp/notice.h"
@@ -16,6 +17,15 @@
 #include "rpc/json_cursor.h"
 
 namespace mcpivot {
+namespace {
+
+// A shared server's texts are for all of its clients.
+ControlNames names_for(const GatewayConfig& config, const ServerConfig& server) {
+  const bool shared = server.sharing == Sharing::shared;
+  return control_names(config.compat, shared ? powers_of_all(config, server.name) : config.powers, server);
+}
+
+}  // namespace
 
 Desk::Desk(World& world, Clients& clients, const Servers& servers, ClientId client, GatewayConfig config)
     : world_(world),
@@ -42,7 +52,7 @@ Desk::Desk(World& world, Clients& clients, const Servers& servers, ClientId clie
 }
 
 std::unique_ptr<Member> Desk::make_member(ServerEntry entry) {
-  entry.server.control = control_names(config_.compat, config_.powers, entry.server);
+  entry.server.control = names_for(config_, entry.server);
   const bool active = is_active_at_first(entry);
   Instance::Watcher& watcher = *this;
   const auto& server = servers_.at(entry.server.name);
@@ -139,6 +149,7 @@ void Desk::configure(GatewayConfig config) {
   config_.front = config.front;
   config_.trouble = config.trouble;
   config_.powers = config.powers;
+  config_.profiles = config.profiles;
   control_.set_powers(config_.powers);
   presentation_ = presentation_of(config_);
   Members old_ones = std::exchange(members_, {});
@@ -179,7 +190,7 @@ void Desk::welcome(Member& member) {
 }
 
 void Desk::change(Member& member, ServerEntry entry) {
-  entry.server.control = control_names(config_.compat, config_.powers, entry.server);
+  entry.server.control = names_for(config_, entry.server);
   const bool changes = entry.active && entry.active != member.entry().active;
   const bool active = entry.active.value_or(false);
   member.configure(std::move(entry));

@@ -309,5 +309,48 @@ TEST_F(SharedServer, that_cannot_run_twice_waits_for_the_one_before_it) {
   pass(2s);
 }
 
+// --- clients that may do different things with it
+
+class SharedByProfiles : public SharedServer {
+ protected:
+  void SetUp() override {
+    open_profiles({"alpha"}, {"alpha"});
+    pass(1s);
+  }
+  GatewayConfig config(const std::string& of_alpha = "process,shared,active") const {
+    GatewayConfig all = simulation::fleet_from("alpha=" + of_alpha + " beta=process,active");
+    all.profiles["p"].servers = all.profiles["q"].servers = std::vector<std::string>{"alpha"};
+    all.profiles["p"].control = {"build", "restart", "logs"};
+    return all;
+  }
+  int starts() { return ann->instance().status().past.starts; }
+};
+
+TEST_F(SharedByProfiles, is_restarted_once_by_an_edit) {
+  gateway->configure(config());
+  pass(5s);
+  const int before = starts();
+  gateway->configure(config("process,shared,active,v:2"));
+  pass(5s);
+  EXPECT_EQ(starts(), before + 1);
+}
+
+TEST_F(SharedByProfiles, is_not_restarted_when_its_clients_may_do_something_else) {
+  const int before = starts();
+  gateway->configure(config());
+  pass(5s);
+  EXPECT_EQ(starts(), before);
+}
+
+TEST_F(SharedByProfiles, recommends_only_what_all_of_them_can_do) {
+  gateway->configure(config());
+  EXPECT_EQ(ann->instance().config().control.restart, "") << "Bob has no pivot_restart";
+  GatewayConfig both = config();
+  both.profiles["q"].control = {"restart"};
+  gateway->configure(both);
+  EXPECT_EQ(ann->instance().config().control.restart, "pivot_restart");
+  EXPECT_EQ(bob->instance().config().control.rebuild, "");
+}
+
 }  // namespace
 }  // namespace mcpivot

@@ -220,11 +220,16 @@ void Instance::give_up_round() {
   if (unproven) source_.gave_up(*this, reason);
 }
 
-// Called by each client that shares it.
+// Called by each client that shares it. Control tools are only mentioned in texts, so the server may stay as
+// it is when they have other names, or when there are fewer of them.
 void Instance::configure(ServerConfig config) {
   if (config.build.empty()) config.control.rebuild = {};
   if (config == *config_) return;
+  ServerConfig renamed = *config_;
+  renamed.control = config.control;
+  const bool is_same_server = config == renamed;
   adopt(std::move(config));
+  if (is_same_server) return;
   happens(Life::Configured{}, [this] {
     if (ends() || state() == State::stopped) return;  // the next start uses it
     reload({.build = false,

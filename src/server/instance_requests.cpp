@@ -23,9 +23,9 @@ std::size_t share_of(const Generation& generation) {
 }
 
 // What a model can do about a call that took too long.
-std::string after_overdue(const Generation& generation) {
+std::string after_overdue(const Generation& generation, const ControlNames& control) {
   if (generation.backend().manner().comes_and_goes) return " Check whether it did before you repeat it.";
-  const auto& [rebuild, restart, status, logs] = generation.config().control;
+  const auto& [rebuild, restart, status, logs] = control;
   return (logs.empty() ? "" : fmt::format(" {} shows its stderr.", logs)) +
          (restart.empty() ? "" : fmt::format(" {} restarts the server.", restart));
 }
@@ -311,7 +311,8 @@ void Instance::watch_overdue_calls() {
       const std::string words = fmt::format(
           "[mcpivot] \"{}\" timed out after {} (--call-timeout) while {}. mcpivot cancelled the call, which "
           "may have taken effect.{}",
-          config.name, duration_text(config.call_timeout), describe(request), after_overdue(*generation));
+          config.name, duration_text(config.call_timeout), describe(request),
+          after_overdue(*generation, config_->control));
       count_failure(request);
       clients_.refuse(request.origin, failure_answer(request.known, request.id(), words));
     }

@@ -161,6 +161,11 @@ GatewayConfig fleet_from(std::string_view text) {
       std::istringstream names(word.substr(4));
       auto& seen = config.profiles["few"].servers.emplace();
       for (std::string name; std::getline(names, name, '+');) seen.push_back(name);
+    } else if (word.starts_with("may:")) {
+      std::istringstream grants(word.substr(4));
+      auto& control = config.profiles["few"].control;
+      control.clear();
+      for (std::string grant; std::getline(grants, grant, '+');) control.push_back(grant);
     } else if (word == "left-out") {
       config.left_out = 1;
       config.trouble = "line 7: no such key";
