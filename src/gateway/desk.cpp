@@ -172,7 +172,7 @@ void Desk::configure(GatewayConfig config) {
   for (auto& [member, entry] : changes) entry ? change(*member, std::move(*entry)) : welcome(*member);
   for (auto& gone : old_ones) retire(std::move(gone));
   for (const auto& member : members_) {
-    if (!presentation_.offers_choice) member->set_active(true);
+    if (!presentation_.offers_choice && !member->active()) member->set_active(true);
     if (!presentation_.client_waits) member->instance().settle();
   }
   for (const ListKind kind : {ListKind::tools, ListKind::prompts, ListKind::resources})
@@ -184,7 +184,7 @@ void Desk::configure(GatewayConfig config) {
 
 void Desk::welcome(Member& member) {
   log_info("{}: it is in the configuration now", member.name());
-  start(member);
+  if (!steers_all()) start(member);
   if (!hello_.empty()) member.instance().hello(client_, hello_, era_, {});
   if (!level_.empty()) member.instance().set_level(client_, *read_message(level_));
 }
