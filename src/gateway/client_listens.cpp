@@ -13,14 +13,18 @@ namespace {
 
 // A client needs one or two.
 constexpr std::size_t most_listens = 64;
-constexpr std::size_t most_uris = 1024;
+constexpr std::size_t most_uris = 1024;  // of one
+constexpr std::size_t most_uris_of_all = 4096;
 
 }  // namespace
 
 std::string ClientListens::open(std::uint32_t exchange, const Message& request) {
   if (open_.size() >= most_listens) return {};
   ListenFilter wanted = listen_filter_of(find_member(request.text(request.params), "notifications"));
-  while (wanted.uris.size() > most_uris) wanted.uris.erase(std::prev(wanted.uris.end()));
+  std::size_t others = 0;
+  for (const Listen& listen : open_) others += listen.wanted.uris.size();
+  const std::size_t most = std::min(most_uris, most_uris_of_all - others);
+  while (wanted.uris.size() > most) wanted.uris.erase(std::prev(wanted.uris.end()));
   const Listen& listen =
       open_.emplace_back(exchange, std::string(request.text(request.id)), std::move(wanted));
   return listen_acknowledged(listen.id, listen.wanted);

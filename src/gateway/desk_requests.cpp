@@ -358,7 +358,8 @@ void Desk::request_other(Asker asker, const Message& message) {
 
 void Desk::request_unless(bool lacking, std::string_view otherwise, Asker asker, const Message& message) {
   if (!lacking) return lone().request(asker, message);
-  lone().remember_setting(client_, message);
+  if (!lone().remember_setting(client_, message))
+    return clients_.refuse(asker, too_many_subscriptions(message.text(message.id)));
   clients_.answer(asker, result_answer(message.text(message.id), otherwise));
 }
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <set>
 #include <utility>
 
 #include "mcp/era.h"
@@ -184,19 +185,23 @@ void Handshake::fetch() {
 }
 
 bool Handshake::make_up_for(std::vector<Replay::Call> calls, const Outcome& outcome) {
-  const auto is_in = [](const std::vector<Replay::Call>& list, const Replay::Call& call) {
-    return std::ranges::any_of(list, [&](const Replay::Call& other) {
-      return other.method == call.method && other.params == call.params;
-    });
+  using Key = std::pair<std::string_view, std::string>;
+  const auto key_of = [](const Replay::Call& call) { return Key(call.method, call.params); };
+  const auto keys_of = [&](const std::vector<Replay::Call>& list) {
+    std::set<Key> keys;
+    for (const Replay::Call& call : list) keys.insert(key_of(call));
+    return keys;
   };
+  const std::set<Key> wanted = keys_of(calls);
   std::ranges::move(std::exchange(calls_, {}), std::back_inserter(made_));
   std::erase_if(made_, [&](const Replay::Call& call) {
-    if (is_in(calls, call)) return false;
+    if (wanted.contains(key_of(call))) return false;
     if (call.method == "resources/subscribe" && takes(era_, outcome.initialize_result, call.method))
       generation_.inquire("resources/unsubscribe", call.params, [](const Message&) {});
     return true;
   });
-  std::erase_if(calls, [&](const Replay::Call& call) { return is_in(made_, call); });
+  const std::set<Key> made = keys_of(made_);
+  std::erase_if(calls, [&](const Replay::Call& call) { return made.contains(key_of(call)); });
   if (calls.empty()) return false;
   const auto keep = shared_from_this();
   calls_ = std::move(calls);
@@ -217,11 +222,12 @@ bool Handshake::finish_without_replay(std::string_view why) {
 }
 
 void Handshake::replay_from(std::size_t index) {
-  replaying_ = calls_.size();
-  if (index == calls_.size()) return on_done_(std::move(outcome_));
-  if (!takes(era_, outcome_.initialize_result, calls_[index].method) || !may_make_(calls_[index]))
-    return replay_from(index + 1);
+  const auto may = [this](const Replay::Call& call) {
+    return takes(era_, outcome_.initialize_result, call.method) && may_make_(call);
+  };
+  while (index < calls_.size() && !may(calls_[index])) ++index;
   replaying_ = index;
+  if (index == calls_.size()) return on_done_(std::move(outcome_));
   const std::int64_t inquiry = generation_.inquire(
       calls_[index].method, calls_[index].params, [weak = weak_from_this(), index](const Message& answer) {
         auto self = weak.lock();

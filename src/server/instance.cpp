@@ -292,7 +292,7 @@ void Instance::on_answer(const Generation::Requests::Request& request, ToClient&
       waiting_.add(request.origin, request.kept.message(), request.sent_before + 1))
     return refetch(ListKind::tools);  // which sends it again
   if (asks_for_sign_in(request, said)) return count_failure(request);
-  replay_.learn(request, said.message);
+  if (!replay_.learn(request, said.message)) return refuse_subscription(request);
   std::string remark;
   if (request.known == Method::tools_call) {
     count_answer(request, said);

@@ -190,8 +190,9 @@ class Instance final : private Generation::Owner {
   Generation* find(GenerationId id) const;
   // The resources whose updates a modern client wants.
   void listen(ClientId client, Uris uris);
-  // A client made a setting that the server doesn't support; a later generation may.
-  void remember_setting(ClientId client, const Message& message);
+  // A client made a setting that the server doesn't support; a later generation may. False: it has made too
+  // many.
+  bool remember_setting(ClientId client, const Message& message);
   // A client set the log level for all servers; nobody waits for the answer.
   void set_level(ClientId client, const Message& message);
 
@@ -446,6 +447,8 @@ class Instance final : private Generation::Owner {
   void tell_level();
   void subscribe_to(ClientId client, const Uris& uris);
   void unsubscribe(Asker asker, const Message& message);
+  void refuse_subscription(const Generation::Requests::Request& request);
+  void drop_notification(const Message& message, std::string_view why) const;
   void unsubscribe_if_unwanted(const std::string& params);
   bool can_ask(ClientId client) const { return clients_.has(client) && !clients_[client].overflows(); }
   void answer_question(Generation& from, const ToClient& said) const;

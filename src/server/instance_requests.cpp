@@ -123,9 +123,16 @@ Generation* Instance::keeper_of(const Message& message) const {
   return keeper == leaving_.end() ? nullptr : keeper->get();
 }
 
-void Instance::remember_setting(ClientId client, const Message& message) {
-  if (message.known == Method::complete) return;
-  replay_.learn_setting(client, message.known, message.text(message.params));
+bool Instance::remember_setting(ClientId client, const Message& message) {
+  return message.known == Method::complete ||
+         replay_.learn_setting(client, message.known, message.text(message.params));
+}
+
+// The server has taken one more than we can keep, and is told to forget it.
+void Instance::refuse_subscription(const Generation::Requests::Request& request) {
+  const Message message = request.kept.message();
+  clients_.refuse(request.origin, too_many_subscriptions(request.id()));
+  unsubscribe_if_unwanted(std::string(message.text(message.params)));
 }
 
 // A shared server uses the legacy era with us, whatever its clients use.
@@ -136,18 +143,17 @@ void Instance::listen(ClientId client, Uris uris) {
 }
 
 void Instance::subscribe_to(ClientId client, const Uris& uris) {
-  std::vector<std::string> wanted;
-  for (const std::string& uri : uris) wanted.push_back(fmt::format(R"({{"uri":{}}})", quote(uri)));
-  const bool can = current_ && !current_->ending() && takes_subscriptions(initialize_result());
-  for (const std::string& params : wanted) {
-    const bool is_new = !replay_.is_subscribed(string_value(find_member(params, "uri")));
-    replay_.learn_setting(client, Method::resources_subscribe, params);
-    if (can && is_new) current_->inquire("resources/subscribe", params, [](const Message&) {});
-  }
   for (const std::string& params : replay_.subscriptions_of(client)) {
-    if (contains(wanted, params)) continue;
+    if (uris.contains(string_value(find_member(params, "uri")))) continue;
     replay_.learn_setting(client, Method::resources_unsubscribe, params);
     unsubscribe_if_unwanted(params);
+  }
+  const bool can = current_ && !current_->ending() && takes_subscriptions(initialize_result());
+  for (const std::string& uri : uris) {
+    const std::string params = fmt::format(R"({{"uri":{}}})", quote(uri));
+    const bool is_new = !replay_.is_subscribed(uri);
+    if (replay_.learn_setting(client, Method::resources_subscribe, params) && can && is_new)
+      current_->inquire("resources/subscribe", params, [](const Message&) {});
   }
 }
 

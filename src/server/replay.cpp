@@ -1,11 +1,15 @@
 #include "server/replay.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <set>
 
 #include "base/contains.h"
 #include "mcp/era.h"
 #include "mcp/log_levels.h"
 #include "mcp/resource_uri.h"
+#include "rpc/answers.h"
 #include "rpc/edit.h"
 #include "rpc/json_cursor.h"
 
@@ -27,8 +31,10 @@ bool goes_on_with_a_call(const Message& request) {
   return request.request_state || !find_member(request.text(request.params), "inputResponses").empty();
 }
 
-bool same_uri(std::string_view params, std::string_view other) {
-  return same_id(find_member(params, "uri"), find_member(other, "uri"));
+// A URI can be spelled in several ways. What isn't a string is as good as its text.
+std::string uri_in(std::string_view params) {
+  const std::string_view uri = find_member(params, "uri");
+  return uri.starts_with('"') ? string_value(uri) : std::string(uri);
 }
 
 // Lower is more verbose.
@@ -38,24 +44,28 @@ std::size_t rank_of_level(std::string_view params) {
 
 }  // namespace
 
-void Replay::learn(const Generation::Requests::Request& request, const Message& answer) {
+bool Replay::learn(const Generation::Requests::Request& request, const Message& answer) {
   const bool call = request.known == Method::tools_call && !rules_.empty();
   const bool setting = request.known == Method::set_level || request.known == Method::resources_subscribe ||
                        request.known == Method::resources_unsubscribe;
-  if ((!call && !setting) || answer.kind != Kind::result) return;
+  if ((!call && !setting) || answer.kind != Kind::result) return true;
   const Message asked = request.kept.message();
   if (setting) return learn_setting(request.origin.client, request.known, asked.text(asked.params));
   learn_call(request.origin.client, asked, answer);
+  return true;
 }
 
-void Replay::learn_setting(ClientId by, Method method, std::string_view params) {
+bool Replay::learn_setting(ClientId by, Method method, std::string_view params) {
   Settings& settings = settings_[whose(by)];
   if (method == Method::set_level) {
     settings.log_level = params;
-    return;
+    return true;
   }
-  std::erase_if(settings.subscriptions, [&](const std::string& kept) { return same_uri(kept, params); });
-  if (method == Method::resources_subscribe) settings.subscriptions.emplace_back(params);
+  settings.subscriptions.erase(uri_in(params));
+  if (method != Method::resources_subscribe) return true;
+  if (settings.subscriptions.size() >= most_subscriptions) return false;
+  settings.subscriptions.emplace(uri_in(params), params);
+  return true;
 }
 
 // Not tasks: how one ends isn't known yet, and nobody would fetch the result of another.
@@ -86,8 +96,7 @@ std::string Replay::level() const {
 }
 
 std::vector<std::string> Replay::subscriptions_of(ClientId client) const {
-  const auto found = settings_.find(client);
-  return found == settings_.end() ? std::vector<std::string>() : found->second.subscriptions;
+  return memory(client).subscriptions;
 }
 
 bool Replay::has_subscriptions() const {
@@ -96,18 +105,15 @@ bool Replay::has_subscriptions() const {
 }
 
 bool Replay::is_subscribed(std::string_view uri) const {
-  for (const auto& [client, settings] : settings_)
-    for (const std::string& params : settings.subscriptions)
-      if (string_value(find_member(params, "uri")) == uri) return true;
-  return false;
+  return std::ranges::any_of(settings_,
+                             [&](const auto& entry) { return entry.second.subscriptions.contains(uri); });
 }
 
 std::vector<ClientId> Replay::subscribers(std::string_view uri) const {
   std::vector<ClientId> all;
   for (const auto& [client, settings] : settings_)
-    if (std::ranges::any_of(settings.subscriptions, [&](const std::string& params) {
-          return is_within(uri, string_value(find_member(params, "uri")));
-        }))
+    if (std::ranges::any_of(settings.subscriptions,
+                            [&](const auto& entry) { return is_within(uri, entry.first); }))
       all.push_back(client);
   return all;
 }
@@ -116,7 +122,7 @@ Replay::Memory Replay::memory(ClientId client) const {
   Memory memory;
   if (const auto found = settings_.find(client); found != settings_.end()) {
     memory.log_level = found->second.log_level;
-    memory.subscriptions = found->second.subscriptions;
+    for (const auto& [uri, params] : found->second.subscriptions) memory.subscriptions.push_back(params);
   }
   for (const Made& made : calls_)
     if (made.by == client) memory.calls.push_back(made.call);
@@ -125,7 +131,9 @@ Replay::Memory Replay::memory(ClientId client) const {
 
 // Calls that others have made since take precedence.
 void Replay::set_memory(ClientId client, Memory memory) {
-  settings_[client] = {std::move(memory.log_level), std::move(memory.subscriptions)};
+  settings_[client] = {.log_level = std::move(memory.log_level)};
+  for (const std::string& params : memory.subscriptions)
+    learn_setting(client, Method::resources_subscribe, params);
   for (Kept& call : memory.calls)
     if (std::ranges::none_of(calls_, [&](const Made& made) { return made.call.rule == call.rule; }))
       calls_.push_back({client, std::move(call)});
@@ -135,15 +143,12 @@ std::vector<Replay::Call> Replay::calls() const {
   std::vector<Call> calls;
   if (const std::string most = level(); !most.empty())
     calls.push_back({"logging/setLevel", most, "the log level"});
-  std::vector<std::string> subscribed;
+  std::set<std::string_view> subscribed;
   for (const auto& [client, settings] : settings_)
-    for (const std::string& params : settings.subscriptions) {
-      if (std::ranges::any_of(subscribed, [&](const std::string& one) { return same_uri(one, params); }))
-        continue;
-      subscribed.push_back(params);
-      calls.push_back(
-          {"resources/subscribe", params, "the subscription of " + std::string(find_member(params, "uri"))});
-    }
+    for (const auto& [uri, params] : settings.subscriptions)
+      if (subscribed.insert(uri).second)
+        calls.push_back({"resources/subscribe", params,
+                         "the subscription of " + std::string(find_member(params, "uri"))});
   for (const auto& [by, kept] : calls_)
     if (contains(rules_, kept.rule))
       calls.push_back({"tools/call", kept.params, "the call of " + kept.rule.tool});
@@ -153,11 +158,16 @@ std::vector<Replay::Call> Replay::calls() const {
 void Replay::drop(const Call& call) {
   for (auto& [client, settings] : settings_) {
     if (call.method == "logging/setLevel" && settings.log_level == call.params) settings.log_level.clear();
-    if (call.method == "resources/subscribe")
-      std::erase_if(settings.subscriptions, [&](const auto& kept) { return same_uri(kept, call.params); });
+    if (call.method == "resources/subscribe") settings.subscriptions.erase(uri_in(call.params));
   }
   if (call.method == "tools/call")
     std::erase_if(calls_, [&](const Made& made) { return made.call.params == call.params; });
+}
+
+std::string too_many_subscriptions(std::string_view id) {
+  return error_answer(
+      id, code::invalid_request,
+      fmt::format("there are already {} subscriptions, which is the limit", Replay::most_subscriptions));
 }
 
 }  // namespace mcpivot

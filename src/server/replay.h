@@ -6,6 +6,7 @@
 // Plain data; one thread.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <string>
 #include <string_view>
@@ -28,11 +29,15 @@ class Replay {
   // The params of `initialize`, as JSON text. Empty until it has come.
   std::string hello;
 
-  // Learns from a request that was answered. Cheap for the many that don't matter.
-  void learn(const Generation::Requests::Request& request, const Message& answer);
+  // Resources that one client may be subscribed to: all of them are subscribed to again at each start.
+  static constexpr std::size_t most_subscriptions = 4'096;
 
-  // Learns a setting that was answered without a server, because none could take it.
-  void learn_setting(ClientId by, Method method, std::string_view params);
+  // Learns from a request that was answered. Cheap for the many that don't matter. False: it was one
+  // subscription too many.
+  bool learn(const Generation::Requests::Request& request, const Message& answer);
+
+  // Learns a setting that was answered without a server, because none could take it. False: as above.
+  bool learn_setting(ClientId by, Method method, std::string_view params);
   // A client is gone. The calls that it made still count.
   void forget(ClientId client) { settings_.erase(client); }
 
@@ -73,8 +78,9 @@ class Replay {
 
  private:
   struct Settings {
-    std::string log_level;                   // params of the last logging/setLevel
-    std::vector<std::string> subscriptions;  // params of each resources/subscribe that is in force
+    std::string log_level;  // params of the last logging/setLevel
+    // Params of each resources/subscribe that is in force, by URI.
+    std::map<std::string, std::string, std::less<>> subscriptions{};
   };
   struct Made {
     ClientId by;
@@ -90,5 +96,8 @@ class Replay {
   std::map<ClientId, Settings> settings_;
   std::vector<Made> calls_;  // in the order in which they were made
 };
+
+// The answer to the subscription that is one too many.
+std::string too_many_subscriptions(std::string_view id);
 
 }  // namespace mcpivot
