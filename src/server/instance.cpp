@@ -36,6 +36,9 @@ Instance::Instance(World& world, Clients& clients, Source& source, InstanceId id
           [this](const WaitingRoom::Waiting& overdue) {
             if (overdue.held) return let_go(overdue);
             const Message message = overdue.message.message();
+            if (!overdue.is_request())
+              return drop_notification(message, fmt::format("a notification that waited {} for the server",
+                                                            duration_text(config_->queue_timeout)));
             if (Generation* generation = serving();
                 generation != nullptr && may_pass(overdue.asker, message)) {
               put(*generation, overdue.asker, message, overdue.sent_before);
@@ -45,7 +48,10 @@ Instance::Instance(World& world, Clients& clients, Source& source, InstanceId id
                    fmt::format("the request waited {} for it to be ready; {}",
                                duration_text(config_->queue_timeout), why_not_ready()));
           },
-          [this](const WaitingRoom::Waiting& one) { refuse_crowded(one.asker, one.message.message()); }),
+          [this](const WaitingRoom::Waiting& one) {
+            if (one.is_request()) return refuse_crowded(one.asker, one.message.message());
+            drop_notification(one.message.message(), "a notification that made way for a client's request");
+          }),
       turns_(
           world.timers(), config.call_timeout,
           [this](const WaitingRoom::Waiting& overdue) {

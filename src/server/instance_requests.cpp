@@ -161,6 +161,11 @@ void Instance::subscribe_to(ClientId client, const Uris& uris) {
 void Instance::notify(const Message& message) {
   if (Generation* generation = is_shared() ? nullptr : serving()) return generation->notify(message);
   if (life_.is<Life::Starting>() && !is_shared() && waiting_.add({}, message, 0)) return;
+  drop_notification(message, is_shared() ? "a notification for a server that others use too"
+                                         : "a notification for a server that is not running");
+}
+
+void Instance::drop_notification(const Message& message, std::string_view why) const {
   clients_.saw({.way = Seen::Way::to_server,
                 .what = Seen::What::dropped,
                 .client = client(),

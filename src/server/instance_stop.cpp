@@ -32,12 +32,16 @@ void Instance::stop(std::function<void(const StopResult&)> done, bool others) {
 
 // Requests that came before the stop are refused.
 void Instance::refuse_stopped() {
-  for (const auto& waiting : take_waiting())
-    if (waiting.is_request())
-      refuse(
-          waiting.asker, waiting.message.message(),
-          fmt::format("it was stopped on request; {}",
-                      waiting.sent_before > 0 ? "the next call starts it" : "the request never reached it"));
+  for (const auto& waiting : take_waiting()) {
+    const Message message = waiting.message.message();
+    if (!waiting.is_request()) {
+      drop_notification(message, "a notification for a server that was stopped on request");
+      continue;
+    }
+    refuse(waiting.asker, message,
+           fmt::format("it was stopped on request; {}",
+                       waiting.sent_before > 0 ? "the next call starts it" : "the request never reached it"));
+  }
 }
 
 // Tells those who wanted it stopped; and if it must run again, it is started at the next attempt.
@@ -110,8 +114,11 @@ void Instance::refuse_waiting(const std::string& why) {
                                    : "The request was not sent; the next one tries again.");
   };
   for (const auto& waiting : take_waiting()) {
-    if (!waiting.is_request()) continue;
     const Message message = waiting.message.message();
+    if (!waiting.is_request()) {
+      drop_notification(message, why);
+      continue;
+    }
     if (!tries_again || !ask_to_sign_in(waiting.asker, message))
       refuse(waiting.asker, message, words(waiting.sent_before > 0));
   }

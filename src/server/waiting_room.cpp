@@ -53,8 +53,7 @@ bool WaitingRoom::make_room(ClientId client, std::size_t places) {
     gone.push_back(std::move(waiting_[at]));
     waiting_.erase(waiting_.begin() + static_cast<std::ptrdiff_t>(at));
   }
-  for (const Waiting& one : gone)
-    if (one.is_request()) on_crowded_out_(one);
+  for (const Waiting& one : gone) on_crowded_out_(one);
   return true;
 }
 
@@ -95,7 +94,7 @@ void WaitingRoom::set_timer() {
     const Waiting overdue = std::move(*due);
     waiting_.erase(due);
     set_timer();  // first: the rest may throw, or call this again
-    if (overdue.is_request()) on_overdue_(overdue);
+    on_overdue_(overdue);
   });
 }
 

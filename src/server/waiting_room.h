@@ -38,7 +38,7 @@ class WaitingRoom {
   };
   using OnRefused = std::function<void(const Waiting&)>;
 
-  // The handlers are for requests that waited too long, and that had to make way.
+  // The handlers are for those that waited too long, and that had to make way.
   WaitingRoom(Timers& timers, std::chrono::milliseconds patience, OnRefused on_overdue,
               OnRefused on_crowded_out);
 

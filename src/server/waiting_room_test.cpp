@@ -113,5 +113,18 @@ TEST_F(Room, tells_who_waits_too_long_once) {
   EXPECT_EQ(time.set(), 0U);
 }
 
+TEST_F(Room, tells_of_notifications_too) {
+  std::vector<std::string> late, gone;
+  WaitingRoom other{time, 1000ms, [&](const auto& one) { late.emplace_back(one.message.raw()); },
+                    [&](const auto& one) { gone.emplace_back(one.message.raw()); }};
+  const std::string line = request_line({}, "notifications/x", {});
+  const std::string request = request_line("1", "tools/call", {});
+  for (int i = 0; i < most; ++i) other.add({}, *read_message(line), 0);
+  EXPECT_TRUE(other.add({.client = static_cast<ClientId>(1)}, *read_message(request), 0));
+  EXPECT_THAT(gone, ElementsAre(line));
+  while (time.step(time.now() + 2s)) continue;
+  EXPECT_EQ(late.size(), WaitingRoom::most_waiting);
+}
+
 }  // namespace
 }  // namespace mcpivot
