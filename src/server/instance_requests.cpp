@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "base/contains.h"
 #include "mcp/era.h"
 #include "mcp/initialize.h"
 #include "rpc/answers.h"
@@ -54,9 +53,10 @@ void Instance::request(ToServer& asked, Hold hold_it) {
                       asked.name, config_->name,
                       generation->era() == Era::modern ? "2026-07-28" : "2025-11-25", text(asker.era)));
     if (hold_it == Hold::if_newer && must_hold(*generation, message)) return hold(asked);
-    if (following_ == Following::soon && must_follow(*generation, message)) {
+    if (following_ != Following::not_needed && must_follow(*generation, message)) {
       wait(asked);
-      return follow();
+      if (following_ == Following::soon) follow();
+      return;
     }
     put(*generation, asked);
     return watch_overdue_calls();
@@ -172,8 +172,7 @@ void Instance::drop_notification(const Message& message, std::string_view why) c
                 .server = config_->name,
                 .raw = message.raw,
                 .message = &message,
-                .why = is_shared() ? "a notification for a server that others use too"
-                                   : "a notification for a server that is not running"});
+                .why = why});
 }
 
 void Instance::set_level(ClientId client, const Message& message) {
