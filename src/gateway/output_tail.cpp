@@ -9,10 +9,8 @@ namespace mcpivot {
 
 std::string output_tail(const Instance& server, const OutputTail& wanted) {
   const int most = std::clamp(wanted.lines, 1, static_cast<int>(OutputRing::most_lines));
-  if (server.config().is_daemon()) {
-    const std::string printed = server.daemon_output(static_cast<std::size_t>(most));
-    return printed.empty() ? "mcpivot has not started this daemon, or it has printed nothing" : printed;
-  }
+  if (const auto printed = server.own_output(static_cast<std::size_t>(most)))
+    return printed->empty() ? "mcpivot has not started this daemon, or it has printed nothing" : *printed;
   std::vector<std::string> lines;
   int last = 0;
   for (const OutputRing::Line& line : server.ring().lines()) {

@@ -42,6 +42,11 @@ class DaemonSupervisor final : public Supervisor {
   Loss on_lost(const Death& death, const Backend::Ending& ending) override;
   std::expected<Stop, std::string> on_stop_wanted() override;
   void describe(Status& status) const override;
+  bool sends_headers() const override { return true; }
+  // Of a daemon that we started; empty: we didn't, or it has printed nothing.
+  std::optional<std::string> own_output(std::size_t lines) const override {
+    return keeper_ ? keeper_->output(lines) : std::string();
+  }
 
   // Those who wait for the next session get the daemon as it was, so far.
   void on_round_begins() { restarted_ = false; }
@@ -56,9 +61,6 @@ class DaemonSupervisor final : public Supervisor {
   bool stopping() const { return !std::holds_alternative<Left>(phase_); }
   // Nobody waits for the stop under way any more.
   void give_up_stop(const std::string& how);
-
-  // The last lines that a daemon of our own starting printed.
-  std::string output(std::size_t lines) const { return keeper_ ? keeper_->output(lines) : std::string(); }
 
  private:
   // What we are doing with the daemon: nothing; stopping it; stopping it so that a new one can be started.

@@ -98,7 +98,7 @@ void Instance::adopt(ServerConfig config) {
   eras_ = EraCache(world_.files(), *config_, world_.files().program_of(config_->command)).load();
 }
 
-// The only place that asks for the kind of a server; the rest is up to its supervisor.
+// The only place in an instance that asks for the kind of its server; the rest is up to its supervisor.
 const Supervisor& Instance::supervisor_for(const ServerConfig& config) const {
   if (config.is_daemon()) return daemon_;
   return process_;
@@ -285,7 +285,7 @@ void Instance::resume() {
 bool Instance::has_stale_headers(const Generation::Requests::Request& request, const ToClient& said) const {
   return said.message.kind == Kind::error && error_code(said.message) == code::header_mismatch &&
          request.known == Method::tools_call && request.sent_before == 0 && current_ &&
-         current_->id() == said.from && serving() == current_.get() && config_->is_daemon();
+         current_->id() == said.from && serving() == current_.get() && supervisor().sends_headers();
 }
 
 void Instance::count_answer(const Generation::Requests::Request& request, const ToClient& said) {
@@ -404,7 +404,7 @@ Status Instance::status() const {
   status.executable = world_.files().program_of(config_in_use().command);
   if (current_) {
     status.protocol = current_->protocol();
-    status.newer_on_disk = !current_->config().cli && status.executable && current_file_ &&
+    status.newer_on_disk = current_->backend().news_if_unchanged() && status.executable && current_file_ &&
                            !status.executable->stamp.looks_like(current_file_->stamp);
     status.life = {.generation = current_->number(),
                    .pid = current_->backend().pid(),
@@ -421,8 +421,7 @@ Status Instance::status() const {
   if (build_) status.building = world_.timers().since(build_began_);
   status.tools = catalog().list(ListKind::tools).size();
   supervisor().describe(status);
-  if (const std::string sign_in = config_->is_daemon() ? world_.sign_in_of(*config_) : std::string();
-      !sign_in.empty())
+  if (const std::string sign_in = world_.sign_in_of(*config_); !sign_in.empty())
     status.more.emplace_back("sign-in", sign_in);
   return status;
 }

@@ -277,8 +277,8 @@ class Instance final : private Generation::Owner {
   // Its call counts; and those of all instances of its server.
   const CallCounts& counts() const { return counts_; }
   CallCounts counts_of_all() const { return source_.counts(); }
-  // The last lines of output of a daemon that we started.
-  std::string daemon_output(std::size_t lines) const { return daemon_.output(lines); }
+  // The last lines that its server printed, if they aren't in the ring.
+  std::optional<std::string> own_output(std::size_t lines) const { return supervisor().own_output(lines); }
   // A notice for the model, with the next tool answer, if this server is in its context and its client isn't
   // one of those that know already.
   void add_notice(const std::string& words, std::span<const ClientId> know = {}) {

@@ -104,13 +104,12 @@ void Instance::shake_hands(std::shared_ptr<Handshake>& handshake) {
 
 // The client's own, unless the server is known not to accept it.
 Era Instance::era_to_try() const {
-  if (config_->era) return *config_->era;
-  if (config_->cli) return Era::legacy;
+  if (const auto era = supervisor().fixed_era()) return *era;
   return eras_.refuses(client_era_) && !eras_.refuses(other(client_era_)) ? other(client_era_) : client_era_;
 }
 
 bool Instance::may_switch_era() const {
-  return !config_->era && !config_->cli && !birth_->refusal && !eras_futile_;
+  return !supervisor().fixed_era() && !birth_->refusal && !eras_futile_;
 }
 
 // Some servers stick to the era of their first message, so the other one needs a fresh start.
@@ -181,7 +180,7 @@ void Instance::learn_eras(const Eras& now) {
 void Instance::ask_era(ClientId client, std::string_view hello, std::function<void()> then) {
   const bool lacks_words = config_->for_many && eras_.modern == true && eras_.discovered.empty();
   const bool known = eras_.modern && !lacks_words;
-  if (known || config_->era || config_->cli || is_shared() || current_ || ends() ||
+  if (known || supervisor().fixed_era() || is_shared() || current_ || ends() ||
       (birth_ && birth_->handshake) || life_.is<Life::Failed>())
     return then();
   era_askers_.push_back({client, std::move(then)});
@@ -505,7 +504,7 @@ std::string Instance::headline_of(const Swap& swap) const {
                  .reason = swap.birth->reason,
                  .absence = swap.arrival.absence,
                  .reloaded = reloads_.under_way(),
-                 .memory_gone = !first && !current_->config().cli});
+                 .memory_gone = !first && current_->backend().news_if_unchanged()});
 }
 
 // Those that are different now. Those that changed again since they were fetched are fetched again.

@@ -53,7 +53,7 @@ Life::Facts Instance::facts() const {
           .others = !leaving_.empty() || source_.has_predecessor(*this),
           .stop_wanted = !stops_.empty(),
           .stops = daemon_.stopping() || ends(current_) || std::ranges::any_of(leaving_, ends),
-          .held = daemon_.stopping(),
+          .blocked = daemon_.stopping(),
           .empty = shut_down_ && !current_ && leaving_.empty() && !daemon_.stopping() && stoppings_.empty(),
           .number = past_.starts + 1};
 }

@@ -47,15 +47,11 @@ void Instance::refuse_stopped() {
 // Tells those who wanted it stopped; and if it must run again, it is started at the next attempt.
 void Instance::on_daemon_stopped(const DaemonSupervisor::Stopped& stopped) {
   young_deaths_ = 0;
-  stopping_ = {};
+  stopping_ = {
+      .ok = stopped.ok, .how = stopped.how, .pids = {}, .others = {}, .program = {}, .next = stopped.next};
   stopping_command_.reset();
-  for (const auto& tell : std::exchange(stops_, {}))
-    tell({.ok = stopped.ok,
-          .how = stopped.how,
-          .pids = {},
-          .others = {},
-          .program = {},
-          .next = stopped.next});
+  stops_others_ = false;  // it isn't a program of ours
+  finish_stop();
   if (ends()) return live();
   if (stopped.renewal.empty()) return reloads_.under_way() ? happens(Life::Due{reloads_.reason()}) : live();
   if (stopped.ok || reloads_.round() == Life::Round::builds) return happens(Life::Due{stopped.renewal});
@@ -83,7 +79,7 @@ void Instance::rest() {
   happens(Life::Rest{});
 }
 
-// All of its generations have ended: tells those who wanted it stopped.
+// All of its generations have ended, or its daemon has: tells those who wanted it stopped.
 void Instance::finish_stop() {
   const Command command = std::exchange(stopping_command_, {}).value_or(config_->command);
   const auto stopping = std::make_shared<Stopping>();

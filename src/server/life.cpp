@@ -40,7 +40,8 @@ Life::Effects Life::on(const Event& event, const Facts& facts) {
 Life::Effects Life::next(const Facts& facts) {
   facts_ = facts;
   const bool round_may_begin = !is<Ending>() && !is<Leaving>() && has_room();
-  const bool idle = next_ == Next::nothing && facts.round == Round::none && !facts.held && !facts.stop_wanted;
+  const bool idle =
+      next_ == Next::nothing && facts.round == Round::none && !facts.blocked && !facts.stop_wanted;
   if (facts.stop_wanted && !facts.stops) {
     do_(Do::tell_stopped);
   } else if (is<Leaving>()) {
@@ -64,7 +65,7 @@ Life::Effects Life::next(const Facts& facts) {
 
 // Unless one is under way, or isn't possible.
 void Life::bear(const std::string& reason) {
-  if (bears() || facts_.held || is<Leaving>()) return;
+  if (bears() || facts_.blocked || is<Leaving>()) return;
   drop_back_off();
   next_ = Next::nothing;
   if (!facts_.overlaps) {  // it can't run twice, nor during a build
@@ -234,7 +235,7 @@ void Life::on(const BuildFailed& event) {
 
 void Life::on(const Lost& event) {
   state_ = Starting{event.words};
-  if (next_ == Next::nothing && !facts_.held) back_off();
+  if (next_ == Next::nothing && !facts_.blocked) back_off();
 }
 
 void Life::on(const Ended&) {

@@ -146,7 +146,7 @@ class Life {
     bool others = false;          // earlier generations still exist
     bool stop_wanted = false;     // somebody waits for it to be stopped
     bool stops = false;           // what must stop is still running
-    bool held = false;            // the daemon is being stopped: nothing can be started
+    bool blocked = false;         // the daemon is being stopped: nothing can be started
     bool empty = false;           // nothing is left of it
     int number = 1;               // of the next generation
   };

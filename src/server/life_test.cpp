@@ -210,10 +210,10 @@ TEST(Life, what_came_while_a_server_that_said_no_was_being_stopped_is_the_next_t
   life.on(Life::BirthFailed{1, "it answered 401", true, "words", true}, daemon);
   Facts asked = daemon;
   asked.asked = true;
-  asked.held = true;
+  asked.blocked = true;
   EXPECT_THAT(does(life, Life::Needed{}, asked), IsEmpty());
   EXPECT_THAT(follows(life, asked), IsEmpty());
-  asked.held = false;
+  asked.blocked = false;
   EXPECT_THAT(follows(life, asked), ElementsAre(Do::start));
 }
 
@@ -415,7 +415,7 @@ TEST(Life, a_renewal_ends_the_session_that_is_being_made) {
 TEST(Life, nothing_is_born_while_its_daemon_is_being_stopped) {
   Life life;
   Facts held = daemon;
-  held.held = true;
+  held.blocked = true;
   EXPECT_THAT(does(life, Life::Needed{}, held), IsEmpty());
   EXPECT_THAT(does(life, Life::Due{"reconnected"}, held), IsEmpty());
   EXPECT_THAT(does(life, Life::Due{"reconnected"}, daemon), ElementsAre(Do::start));

@@ -35,4 +35,9 @@ std::expected<Supervisor::Stop, std::string> ProcessSupervisor::on_stop_wanted()
   return Stop{.words = "it was stopped on request; the next call starts it", .at_once = false};
 }
 
+// A CLI supports both, and gains nothing from either.
+std::optional<Era> ProcessSupervisor::fixed_era() const {
+  return config_->cli && !config_->era ? Era::legacy : config_->era;
+}
+
 }  // namespace mcpivot

@@ -19,6 +19,7 @@ class ProcessSupervisor final : public Supervisor {
   std::string program_line(const NewProgram& program) const override { return binary_line(program); }
   Loss on_lost(const Death& death, const Backend::Ending& ending) override;
   std::expected<Stop, std::string> on_stop_wanted() override;
+  std::optional<Era> fixed_era() const override;
 };
 
 }  // namespace mcpivot

@@ -76,6 +76,13 @@ class Supervisor {
 
   virtual void describe(Status&) const {}
 
+  // The protocol era that it is used in; null: it is asked which ones it accepts.
+  virtual std::optional<Era> fixed_era() const { return config_->era; }
+  // Whether a call repeats some of its arguments in headers.
+  virtual bool sends_headers() const { return false; }
+  // What it printed, if that doesn't go through a generation.
+  virtual std::optional<std::string> own_output(std::size_t /*lines*/) const { return std::nullopt; }
+
  protected:
   ConfigRef config_;
 };
