@@ -26,8 +26,10 @@ class Drawing {
         views_(seed_of(seed, "views")),
         checks_(seed_of(seed, "checks")),
         stops_(seed_of(seed, "stops")),
+        steering_(seed_of(seed, "steering")),
         apart_(apart) {
     checked_ = checks_.one_in(2);
+    steers_ = !apart_ && steering_.one_in(3);
     plan_.chance = chance_.next();
     most_servers_ = chance_.of({1, 1, 2, 3, 5});
     silent_ = chance_.one_in(12);
@@ -93,6 +95,7 @@ class Drawing {
     fleet += " few:";
     for (int i = 0; i < most_servers_; ++i)
       if (!views_.one_in(3)) fleet += fmt::format("{}+", servers[static_cast<std::size_t>(i)]);
+    if (views_.one_in(3)) fleet += views_.of<const char*>({" may:restart", " may:restart+logs"});
     return fleet;
   }
 
@@ -236,14 +239,11 @@ class Drawing {
         last_request_ += 3;
         return;
       case Deed::control:
+        return add(deed, "-", request(), control());
       case Deed::type:
-        return add(
-            deed, deed == Deed::type ? fmt::format("t{}", chance_.below(3)) : "-", request(),
-            deed == Deed::type && chance_.one_in(3)
-                ? fmt::format(R"({}__{} {})", server(), chance_.of<const char*>({"work", "look"}), doing())
-                : control());
+        return type();
       case Deed::leave:
-        return add(deed, fmt::format("t{}", chance_.below(3)), 0, "");
+        return add(deed, fmt::format("{}{}", letter(), chance_.below(3)), 0, "");
       case Deed::ask:
         return add(deed, "-", request(), question());
       case Deed::cancel:
@@ -300,6 +300,18 @@ class Drawing {
       default:
         return add(deed, "-", 0, "");
     }
+  }
+
+  // "t0", or "s0", which steers all and knows no tools but mcpivot's.
+  const char* letter() { return steers_ && steering_.one_in(2) ? "s" : "t"; }
+  void type() {
+    const int which = chance_.below(3);
+    const int number = request();
+    const bool calls = chance_.one_in(3);
+    const char* const tool = calls ? chance_.of<const char*>({"work", "look"}) : "";
+    const std::string of = calls ? server() : std::string();
+    add(Deed::type, fmt::format("{}{}", calls ? "t" : letter(), which), number,
+        calls ? fmt::format("{}__{} {}", of, tool, doing()) : control());
   }
 
   // The generation with the old configuration takes long to end; meanwhile somebody stops the server, and a
@@ -457,6 +469,7 @@ class Drawing {
   Chance views_;
   Chance checks_;
   Chance stops_;
+  Chance steering_;
   bool checked_ = false;           // some builds are
   std::string speeches_;           // letters, one for each kind of client that comes; empty: legacy ones
   std::string guest_kinds_ = "g";  // the same for guests
@@ -464,6 +477,7 @@ class Drawing {
   bool fixes_eras_ = false;                     // the configuration says which era servers have
   static constexpr std::size_t asking = 14;     // of tastes_
   bool few_ = false;                            // some guests come in by a profile
+  bool steers_ = false;                         // there are terminals that steer what all clients have
   bool apart_;                                  // the client and its guests share nothing
   Plan plan_;
   long at_ = 0;

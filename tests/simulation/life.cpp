@@ -273,13 +273,22 @@ void Life::act_as(Client& client, const Action& action) {
   }
 }
 
+Life::Steering::Steering(Life& life)
+    : desk(life.gateway_.open_for_terminals()),
+      typed(life.world_, life.clients_, desk.fleet(), mcpivot::Compat::none) {}
+
 void Life::type(const Action& action) {
   if (ending_) return;
   Terminal*& terminal = terminal_at_[action.server];
+  // "s0" steers all, "t0" the client's own.
+  const bool steers = action.server.starts_with('s');
+  if (steers && !steering_) steering_ = std::make_unique<Steering>(*this);
+  mcpivot::Desk& desk = steers ? steering_->desk : desk_;
+  mcpivot::ControlTools& typed = steers ? steering_->typed : typed_;
   if (terminal == nullptr)
     terminal =
         terminals_
-            .emplace_back(std::make_unique<Terminal>(clients_, desk_, typed_, oracle_, ++numbers_.terminals))
+            .emplace_back(std::make_unique<Terminal>(clients_, desk, typed, oracle_, ++numbers_.terminals))
             .get();
   terminal->type(action.number, action.text);
 }
@@ -372,6 +381,9 @@ void Life::judge_rest() {
       states += fmt::format("; {} is {} ({})", member->name(), status.state, status.trouble);
       if (!member->active() && member->entry().idle_stop) ++idle_alarms;
     }
+  if (steering_)
+    for (const auto& member : steering_->desk.fleet().members())
+      if (!member->active() && member->entry().idle_stop) ++idle_alarms;
   if (world_.alive() != static_cast<int>(lives.size()))
     wrong(fmt::format("{} servers serve, and {} processes or sessions are there: {}", lives.size(),
                       world_.alive(), states));

@@ -87,6 +87,13 @@ class Life {
   mcpivot::Desk& desk_;
   mcpivot::LinkClient session_;
   mcpivot::ControlTools typed_;  // as the control socket has its own
+  // For terminals of `serve`, which steer what all clients have; nothing is started for them.
+  struct Steering {
+    Steering(Life& life);
+    mcpivot::Desk& desk;
+    mcpivot::ControlTools typed;
+  };
+  std::unique_ptr<Steering> steering_;
   struct Guest {
     Guest(Life& life, int who, const std::string& name);
     Client client;

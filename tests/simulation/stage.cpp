@@ -134,7 +134,7 @@ void Stage::set_fleet(const std::string& text) {
 void Stage::act(const Action& action) {
   for (const auto& member : life_->fleet().members())
     if (action.server == "-" || action.deed == Deed::part || action.server.starts_with('t') ||
-        member->name() == action.server)
+        action.server.starts_with('s') || member->name() == action.server)
       visits_.act(action.deed, member->instance().state());
   oracle_.trace("", to_text({.chance = 0, .actions = {action}}).substr(9));
   if (action.deed != Deed::call && action.deed != Deed::ask && action.deed != Deed::cancel) oracle_.meddled();
