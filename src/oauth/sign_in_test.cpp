@@ -526,6 +526,7 @@ TEST_F(SigningIn, a_server_that_rejects_fresh_tokens_of_one_request_makes_mcpivo
   record.tokens.access = "of the login";
   record.tokens.refresh.clear();
   record.login = now;
+  machine_.adopt(record);
   happens(SignIn::Wanted{.rejected = record.tokens.access});
   turn(record);
   sign_in_again("user3");
