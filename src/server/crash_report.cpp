@@ -5,11 +5,15 @@
 #include <algorithm>
 #include <array>
 
+#include "base/utf8.h"
+
 namespace mcpivot {
 namespace {
 
 constexpr std::size_t last_lines = 20;
 constexpr std::size_t after_trouble = 12;
+// Up to 32 lines are told, to each of many callers; a line of minified code tells a model little.
+constexpr std::size_t longest_line = 500;
 
 // How programs in various languages announce that they are about to die.
 constexpr std::array trouble_words{"panic",
@@ -38,10 +42,17 @@ bool is_trouble(const std::string& line) {
                              [&](const char* word) { return line.find(word) != std::string::npos; });
 }
 
+std::string beginning(const std::string& line) {
+  if (line.size() <= longest_line) return line;
+  std::size_t end = longest_line;
+  while (end > 0 && continues_character(line[end])) --end;
+  return line.substr(0, end) + "…";
+}
+
 std::string block(std::string_view title, const std::vector<std::string>& lines, std::size_t from,
                   std::size_t to) {
   std::string text = fmt::format("{}:\n", title);
-  for (std::size_t i = from; i < to; ++i) text += fmt::format("  {}\n", lines[i]);
+  for (std::size_t i = from; i < to; ++i) text += fmt::format("  {}\n", beginning(lines[i]));
   return text;
 }
 

@@ -71,6 +71,13 @@ TEST(CrashReport, shows_the_first_trouble_and_the_end_of_a_long_stderr) {
   EXPECT_EQ(telling_lines({}), "");
 }
 
+TEST(CrashReport, shows_only_the_beginning_of_each_long_line) {
+  const std::string text =
+      telling_lines({"error at a" + std::string(600, 'x'), "é" + std::string(498, 'y') + "é"});
+  EXPECT_EQ(text, "stderr, last lines:\n  error at a" + std::string(490, 'x') + "…\n  é" +
+                      std::string(498, 'y') + "…\n");
+}
+
 TEST(CrashReport, durations_read_well) {
   using std::chrono::milliseconds;
   EXPECT_EQ(duration_text(milliseconds(0)), "0 ms");
