@@ -15,6 +15,7 @@
 #include <climits>
 #include <cstdlib>
 #include <filesystem>
+#include <utility>
 
 #include "base/user_folders.h"
 
@@ -49,6 +50,20 @@ class StderrSink final : public spdlog::sinks::base_sink<spdlog::details::null_m
         fmt::format("mcpivot: {}\n", fmt::string_view(message.payload.data(), message.payload.size())));
   }
   void flush_() override {}
+};
+
+class FunctionSink final : public spdlog::sinks::base_sink<spdlog::details::null_mutex> {
+ public:
+  explicit FunctionSink(std::function<void(std::string_view)> print) : print_(std::move(print)) {}
+
+ protected:
+  void sink_it_(const spdlog::details::log_msg& message) override {
+    print_({message.payload.data(), message.payload.size()});
+  }
+  void flush_() override {}
+
+ private:
+  std::function<void(std::string_view)> print_;
 };
 
 fs::path log_folder() {
@@ -93,6 +108,13 @@ void set_up_log(const LogOptions& options) {
   logger->flush_on(spdlog::level::trace);
   the_logger = std::move(logger);
   if (!trouble.empty()) log_warn("no log file: {}", trouble);
+}
+
+void set_up_log(std::function<void(std::string_view)> print) {
+  the_logger.reset();
+  if (!print) return;
+  the_logger = std::make_shared<spdlog::logger>("mcpivot", std::make_shared<FunctionSink>(std::move(print)));
+  the_logger->set_level(spdlog::level::debug);
 }
 
 bool log_enabled(LogLevel level) {

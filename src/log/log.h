@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -23,6 +24,8 @@ struct LogOptions {
 // A log that can't be written is a warning, not a reason to turn a client away. Nothing is logged before this
 // call.
 void set_up_log(const LogOptions& options);
+// Instead, each line from debug on is passed to this function; empty: nothing is logged.
+void set_up_log(std::function<void(std::string_view)> print);
 
 enum class LogLevel : std::uint8_t { trace, debug, info, warn };
 bool log_enabled(LogLevel level);

@@ -470,6 +470,7 @@ class Instance final : private Generation::Owner {
   // Whether requests wait for a generation.
   bool is_waited_for() const { return waiting_.any(false) || (turns_.size() > 0 && serving() == nullptr); }
   std::vector<WaitingRoom::Waiting> take_waiting();
+  bool waits_for_predecessor() const;
   std::string why_not_ready() const;
   void release_waiting();
   void release_signing_in();

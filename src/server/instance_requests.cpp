@@ -247,8 +247,16 @@ void Instance::take_turns() {
   }
 }
 
+// It can't run twice, and will be started for the requests that wait as soon as there is room.
+bool Instance::waits_for_predecessor() const {
+  const Life::Facts now = facts();
+  return !now.overlaps && now.others && !life_.has_current() && life_.coming() == Life::Next::nothing &&
+         !ends();
+}
+
 // An instance that is being updated is ready, and still lets requests wait.
 std::string Instance::why_not_ready() const {
+  if (waits_for_predecessor()) return "an earlier generation has yet to end";
   return life_.is<Life::Ready>() ? std::string(Life::words_of_room) : std::string(trouble());
 }
 
@@ -284,7 +292,8 @@ void Instance::put_waiting(const WaitingRoom::Waiting& waiting, bool waited) {
 
 void Instance::refuse(Asker asker, const Message& message, const std::string& why) const {
   std::string words = fmt::format("[mcpivot] server \"{}\" {}: {}", config_->name,
-                                  life_.is_refused()        ? "can't be used"
+                                  waits_for_predecessor()   ? manner().absent
+                                  : life_.is_refused()      ? "can't be used"
                                   : life_.is<Life::Ready>() ? "is being replaced"
                                                             : manner().absent,
                                   why);

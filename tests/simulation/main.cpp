@@ -40,7 +40,7 @@ in virtual time. Exit code 1: a promise was broken; then the plan is cut down to
   --again        plays seeds twice, and compares all that was said
   --apart        plays seeds with and without guests, and compares all that the client was told
   --visits       tells which states and steps were visited, not only those that never were
-  --trace        with --replay, prints all that is said
+  --trace        with --replay, prints all that is said and logged
   --no-shrink    leaves a plan that fails as it is
 )";
 

@@ -373,10 +373,11 @@ void Oracle::judge_excuse(const Asked& asked, std::string_view raw) {
       says(fmt::format(R"(server \"{}\" )", asked.server)))
     return violate(fmt::format("{} waited for a server that is ready: {}", asked.number, brief(raw)));
   // A daemon that rejects us is running: callers are told immediately instead of waiting for it, unless it
-  // is being built or stopped.
+  // is being built or stopped, or can't run twice and an earlier generation still runs.
   if (server != nullptr && !asked.in_batch && server->life().is_refused() && !server->status().building &&
       !is_being_stopped(asked.server) && server->life().coming() == mcpivot::Life::Next::nothing &&
-      says("for it to be ready") && says(fmt::format(R"(server \"{}\" )", asked.server)))
+      says("for it to be ready") && !says("an earlier generation has yet to end") &&
+      says(fmt::format(R"(server \"{}\" )", asked.server)))
     violate(fmt::format("{} waited for a server that had said no: {}", asked.number, brief(raw)));
 }
 

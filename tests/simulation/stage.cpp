@@ -7,6 +7,7 @@
 
 #include "fleet.h"
 #include "life.h"
+#include "log/log.h"
 #include "sim_backend.h"
 
 namespace simulation {
@@ -50,7 +51,14 @@ bool has_tools(const mcpivot::Member& member) {
 class Stage {
  public:
   Stage(const Plan& plan, Visits& visits)
-      : plan_(plan), visits_(visits), world_(plan.chance, *this_oracle()), oracle_(world_.timers()) {}
+      : plan_(plan), visits_(visits), world_(plan.chance, *this_oracle()), oracle_(world_.timers()) {
+    if (Oracle::tracing) mcpivot::set_up_log([this](std::string_view line) { oracle_.trace("log", line); });
+  }
+  ~Stage() {
+    if (Oracle::tracing) mcpivot::set_up_log(std::function<void(std::string_view)>());
+  }
+  Stage(const Stage&) = delete;
+  Stage& operator=(const Stage&) = delete;
 
   Verdict play();
 
@@ -226,6 +234,8 @@ bool Stage::call_each(const Life::Seated& seat) {
   for (const std::string& name : names) {
     const mcpivot::Member* const member = life_->find(name + seat.client.seat().guest);
     if (member == nullptr || (!member->active() && !life_->has_pivot_call())) continue;
+    // A guest with another program's control tools can't start a server whose tools nobody knows.
+    if (seat.client.seat().who != 0 && !life_->has_pivot_call() && !has_tools(*member)) continue;
     bool good = false;
     for (int i = 0; i < 3 && !good; ++i) {
       // A resting server that refused to list its tools has none to call: until it lists them, their bare
