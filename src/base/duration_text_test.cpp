@@ -7,7 +7,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-TEST(ShortTime, has_two_digits_or_so) {
+TEST(ShortTime, has_about_two_significant_digits) {
   EXPECT_EQ(short_time_text(42us), "0.04 ms");
   EXPECT_EQ(short_time_text(430us), "0.4 ms");
   EXPECT_EQ(short_time_text(9'940us), "9.9 ms");

@@ -12,7 +12,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-TEST(ReplacedFile, holds_the_new_text_with_the_permissions_that_were_asked_for) {
+TEST(ReplacedFile, has_the_new_text_and_the_requested_permissions) {
   const host::TemporaryDirectory folder;
   folder.write("file", "old");
   ASSERT_TRUE(replace_file(folder / "file", "new", {.mode = 0640, .durable = true}));
@@ -22,7 +22,7 @@ TEST(ReplacedFile, holds_the_new_text_with_the_permissions_that_were_asked_for) 
   EXPECT_EQ(info.st_mode & 0777U, 0640U);
 }
 
-TEST(ReplacedFile, that_cannot_be_put_in_place_leaves_nothing_behind) {
+TEST(ReplacedFile, leaves_nothing_behind_if_it_cannot_be_renamed_into_place) {
   const host::TemporaryDirectory folder;
   folder.folder("file/within");
   const auto placed = replace_file(folder / "file", "new");
@@ -34,7 +34,7 @@ TEST(ReplacedFile, that_cannot_be_put_in_place_leaves_nothing_behind) {
   EXPECT_TRUE(nowhere.error().starts_with("cannot be written because its folder cannot: "));
 }
 
-TEST(FilesBeginning, is_as_much_as_there_is_and_no_more_than_was_asked_for) {
+TEST(FilesBeginning, is_at_most_the_requested_length) {
   const host::TemporaryDirectory folder;
   folder.write("file", "0123456789");
   EXPECT_EQ(read_beginning(folder / "file", 4), "0123");

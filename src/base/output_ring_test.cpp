@@ -5,7 +5,7 @@
 namespace mcpivot {
 namespace {
 
-TEST(OutputRing, lines_are_put_together_from_pieces) {
+TEST(OutputRing, joins_pieces_into_lines) {
   LineAssembler assembler;
   std::vector<std::string> lines;
   auto take = [&](std::string line) { lines.push_back(std::move(line)); };
@@ -15,7 +15,7 @@ TEST(OutputRing, lines_are_put_together_from_pieces) {
   EXPECT_EQ(lines, (std::vector<std::string>{"one", "two", "thr"}));
 }
 
-TEST(OutputRing, gives_the_lines_of_a_generation_since_one_of_them) {
+TEST(OutputRing, returns_the_lines_of_a_generation_after_a_given_line) {
   OutputRing ring;
   EXPECT_EQ(ring.last_number(), 0U);
   ring.add(1, "first run");
@@ -26,7 +26,7 @@ TEST(OutputRing, gives_the_lines_of_a_generation_since_one_of_them) {
   EXPECT_EQ(ring.lines_of(1, before), std::vector<std::string>{"second run"});
 }
 
-TEST(OutputRing, keeps_the_last_thousand_lines_and_cuts_long_ones) {
+TEST(OutputRing, keeps_the_last_thousand_lines_and_truncates_long_ones) {
   OutputRing ring;
   for (int i = 0; i < 2'500; ++i) ring.add(1, std::to_string(i) + "\r");
   EXPECT_EQ(ring.lines().size(), 1'000U);
@@ -39,7 +39,7 @@ TEST(OutputRing, keeps_the_last_thousand_lines_and_cuts_long_ones) {
   EXPECT_NE(ring.lines().back().text.find("cut"), std::string::npos);
 }
 
-TEST(OutputRing, tells_generations_apart_and_is_always_utf8) {
+TEST(OutputRing, separates_generations_and_is_always_utf8) {
   OutputRing ring;
   ring.add(1, "old");
   ring.add(2, "caf\xe9 \xff");

@@ -8,7 +8,7 @@ namespace {
 
 using testing::HasSubstr;
 
-TEST(Url, is_taken_apart_and_put_together) {
+TEST(Url, is_parsed_and_formatted_again) {
   const auto url = parse_url("http://127.0.0.1:8080/mcp?x=1#part");
   ASSERT_TRUE(url);
   EXPECT_FALSE(url->tls);
@@ -21,7 +21,7 @@ TEST(Url, is_taken_apart_and_put_together) {
   EXPECT_EQ(parse_url("https://h:444?q")->text(), "https://h:444/?q");
 }
 
-TEST(Url, that_is_none_says_why) {
+TEST(Url, that_is_invalid_is_rejected_with_the_reason) {
   for (const auto& [text, why] : {std::pair{"", "begin with"},
                                   {"localhost:8080", "begin with"},
                                   {"ftp://x/", "begin with"},
@@ -42,7 +42,7 @@ TEST(Url, that_is_none_says_why) {
   EXPECT_THAT(parse_url("http://me:secret@h/").error(), testing::Not(HasSubstr("secret")));
 }
 
-TEST(Url, references_start_from_the_page_they_stand_on) {
+TEST(Url, references_are_resolved_against_the_page_they_are_on) {
   const Url base = *parse_url("http://h:1/a/sse?x=1");
   EXPECT_EQ(resolve_reference(base, "/message?s=1")->text(), "http://h:1/message?s=1");
   EXPECT_EQ(resolve_reference(base, "message")->text(), "http://h:1/a/message");

@@ -16,7 +16,7 @@ void expect_as_judged(const std::string& text) {
   ASSERT_EQ(is_utf8_by_bytes(text), right) << testing::PrintToString(text);
 }
 
-TEST(IsUtf8, every_sequence_of_up_to_three_bytes_is_judged_right_wherever_it_stands) {
+TEST(IsUtf8, classifies_every_sequence_of_up_to_three_bytes_at_any_offset) {
   // At the start, across the boundary of two blocks, and at the very end.
   for (const std::size_t before : {0U, 30U, 31U, 63U})
     for (const std::size_t after : {0U, 1U, 33U}) {
@@ -31,7 +31,7 @@ TEST(IsUtf8, every_sequence_of_up_to_three_bytes_is_judged_right_wherever_it_sta
     }
 }
 
-TEST(IsUtf8, every_start_of_four_bytes_is_judged_right) {
+TEST(IsUtf8, classifies_every_beginning_of_a_four_byte_sequence) {
   const unsigned char edges[] = {0x00, 0x7F, 0x80, 0x8F, 0x90, 0x9F, 0xA0,
                                  0xBF, 0xC0, 0xE0, 0xED, 0xF4, 0xFF};
   for (unsigned first = 0; first < 256; ++first)
@@ -47,7 +47,7 @@ TEST(IsUtf8, every_start_of_four_bytes_is_judged_right) {
         }
 }
 
-TEST(IsUtf8, text_with_one_byte_changed_or_cut_off_is_judged_right) {
+TEST(IsUtf8, classifies_text_with_one_byte_changed_or_truncated) {
   std::mt19937 random(7);
   std::string whole;
   for (const char* part :
@@ -63,7 +63,7 @@ TEST(IsUtf8, text_with_one_byte_changed_or_cut_off_is_judged_right) {
   }
 }
 
-TEST(ShownText, does_nothing_to_a_terminal) {
+TEST(ShownText, contains_nothing_that_controls_a_terminal) {
   EXPECT_EQ(shown_text("a\033[2Jb\nc\u009b2Jd\x7f\u00a0\u00e9"), "a?[2Jb?c?2Jd?\u00a0\u00e9");
   EXPECT_EQ(printable("a\tb\n\033\r\u0080\u009f\xC2"), "a\tb\n????\xC2");
 }

@@ -5,7 +5,7 @@
 namespace mcpivot {
 namespace {
 
-TEST(WithoutQueries, a_text_keeps_all_but_the_queries_of_its_urls) {
+TEST(WithoutQueries, removes_only_the_queries_of_urls_from_a_text) {
   EXPECT_EQ(without_queries("open https://a.example/x?state=1&u=http://b/?c in a browser? (or http://c/?d)"),
             "open https://a.example/x?… in a browser? (or http://c/?…");
   EXPECT_EQ(without_queries("see http://a/b, then call again?"), "see http://a/b, then call again?");

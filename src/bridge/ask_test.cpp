@@ -5,12 +5,12 @@
 namespace mcpivot {
 namespace {
 
-TEST(Ask, each_question_is_known_by_its_method) {
+TEST(Ask, identifies_each_question_by_its_method) {
   for (const Ask ask : {Ask::elicitation, Ask::sampling, Ask::roots}) EXPECT_EQ(ask_of(method_of(ask)), ask);
   EXPECT_EQ(ask_of("tools/list"), std::nullopt);
 }
 
-TEST(Ask, what_a_client_lacks_is_named) {
+TEST(Ask, names_the_capability_that_the_client_lacks) {
   EXPECT_EQ(missing_capability(Ask::roots, "", "{}"), "roots");
   EXPECT_EQ(missing_capability(Ask::roots, "", R"({"roots":{}})"), "");
   EXPECT_EQ(missing_capability(Ask::roots, "", R"({"roots":null})"), "roots");
@@ -19,7 +19,7 @@ TEST(Ask, what_a_client_lacks_is_named) {
   EXPECT_EQ(missing_capability(Ask::sampling, R"({"toolChoice":{}})", R"({"sampling":{"tools":{}}})"), "");
 }
 
-TEST(Ask, forms_are_there_unless_only_urls_are_announced) {
+TEST(Ask, elicitation_includes_forms_unless_only_urls_are_announced) {
   const std::string_view form = R"({"mode":"form"})";
   EXPECT_EQ(missing_capability(Ask::elicitation, form, "{}"), "elicitation");
   EXPECT_EQ(missing_capability(Ask::elicitation, "{}", R"({"elicitation":{}})"), "");
@@ -30,7 +30,7 @@ TEST(Ask, forms_are_there_unless_only_urls_are_announced) {
             R"(elicitation."x")");
 }
 
-TEST(Ask, a_call_a_prompt_and_a_resource_may_require_input_and_nothing_else) {
+TEST(Ask, only_tool_calls_prompts_and_resources_may_require_input) {
   EXPECT_TRUE(may_require_input(Method::tools_call));
   EXPECT_TRUE(may_require_input(Method::prompts_get));
   EXPECT_TRUE(may_require_input(Method::resources_read));

@@ -5,7 +5,7 @@ namespace {
 
 using LegacyRounds = LegacyFacadeTest;
 
-TEST_F(LegacyRounds, required_input_becomes_real_requests_in_the_order_of_their_keys) {
+TEST_F(LegacyRounds, required_input_becomes_real_requests_in_key_order) {
   call();
   down();
   require("7", fmt::format(R"({{"z":{},"a\"b":{},"m":{}}})", elicit, sample, roots));
@@ -49,7 +49,7 @@ TEST_F(LegacyRounds, input_required_for_anything_else_is_an_error) {
   EXPECT_TRUE(ends.down.empty());
 }
 
-TEST_F(LegacyRounds, the_request_state_is_echoed_byte_for_byte_or_not_at_all) {
+TEST_F(LegacyRounds, the_request_state_is_echoed_byte_for_byte_or_omitted) {
   call();
   down();
   const std::string state = "\"\\u0041" + std::string(1 << 20, 'x') + "\\/\"";
@@ -64,7 +64,7 @@ TEST_F(LegacyRounds, the_request_state_is_echoed_byte_for_byte_or_not_at_all) {
   EXPECT_EQ(at(again, {"params", "inputResponses"}), R"({"b":{}})");
 }
 
-TEST_F(LegacyRounds, a_call_with_members_of_those_names_has_each_once_in_the_next_round) {
+TEST_F(LegacyRounds, a_retry_replaces_the_calls_own_members_of_the_same_names) {
   client(
       R"({"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"inputResponses":{"x":1},"name":"t","requestState":"old","InputResponses":1}})");
   down();
@@ -74,7 +74,7 @@ TEST_F(LegacyRounds, a_call_with_members_of_those_names_has_each_once_in_the_nex
       fmt::format(R"({{"inputResponses":{{}},"requestState":"s","name":"t","_meta":{{{}}}}})", stamp_of_all));
 }
 
-TEST_F(LegacyRounds, a_round_with_a_request_state_only_is_retried_at_once) {
+TEST_F(LegacyRounds, a_round_with_only_a_request_state_is_retried_at_once) {
   call();
   down();
   answer("7", R"({"resultType":"input_required","requestState":"more"})");
@@ -85,7 +85,7 @@ TEST_F(LegacyRounds, a_round_with_a_request_state_only_is_retried_at_once) {
   EXPECT_TRUE(ends.up.empty());
 }
 
-TEST_F(LegacyRounds, a_round_with_neither_is_an_error) {
+TEST_F(LegacyRounds, a_round_without_questions_or_request_state_is_an_error) {
   for (const std::string_view result :
        {R"({"resultType":"input_required"})",
         R"({"resultType":"input_required","inputRequests":null,"requestState":null})"}) {
@@ -97,7 +97,7 @@ TEST_F(LegacyRounds, a_round_with_neither_is_an_error) {
   }
 }
 
-TEST_F(LegacyRounds, a_server_that_asks_for_ever_is_given_up) {
+TEST_F(LegacyRounds, a_call_whose_server_never_stops_asking_is_ended) {
   call();
   down();
   std::string id = "7";
@@ -126,7 +126,7 @@ TEST_F(LegacyRounds, a_round_has_at_most_32_questions) {
   EXPECT_EQ(ends.up.size(), 32U);
 }
 
-TEST_F(LegacyRounds, what_is_wrong_with_questions_is_named) {
+TEST_F(LegacyRounds, the_error_for_malformed_questions_says_what_is_wrong) {
   const auto words = [&](std::string_view requests) {
     call();
     require("7", requests);
@@ -182,14 +182,14 @@ TEST_F(LegacyRounds, a_client_s_error_to_sampling_or_roots_ends_the_call_with_it
   }
 }
 
-TEST_F(LegacyRounds, a_server_that_asked_before_its_era_was_known_is_answered) {
+TEST_F(LegacyRounds, a_question_asked_before_the_era_was_known_is_answered) {
   for (const std::string_view id : {R"("x")", "7", R"("ask-7-0")", R"("ask-7-0-99999999999999999999")"}) {
     client_answers(id, "{}");
     EXPECT_EQ(at(down(), {"id"}), id);
   }
 }
 
-TEST_F(LegacyRounds, an_answer_to_what_was_not_asked_changes_nothing) {
+TEST_F(LegacyRounds, an_answer_to_a_question_that_was_not_asked_is_ignored) {
   call();
   down();
   require("7", fmt::format(R"({{"a":{},"b":{}}})", roots, roots));
@@ -209,7 +209,7 @@ TEST_F(LegacyRounds, an_answer_to_what_was_not_asked_changes_nothing) {
   EXPECT_TRUE(ends.down.empty());
 }
 
-TEST_F(LegacyRounds, a_second_answer_of_the_server_is_dropped) {
+TEST_F(LegacyRounds, a_second_response_from_the_server_is_dropped) {
   call();
   down();
   require("7", fmt::format(R"({{"a":{}}})", roots));
@@ -226,7 +226,7 @@ TEST_F(LegacyRounds, a_second_answer_of_the_server_is_dropped) {
   EXPECT_TRUE(ends.up.empty());
 }
 
-TEST_F(LegacyRounds, a_client_may_answer_while_it_is_being_asked) {
+TEST_F(LegacyRounds, a_client_may_answer_a_question_while_others_are_being_sent) {
   ends.on_client = [&](const std::string& line) {
     if (!at(line, {"method"}).empty()) client_answers(at(line, {"id"}), at(line, {"id"}));
   };
@@ -237,7 +237,7 @@ TEST_F(LegacyRounds, a_client_may_answer_while_it_is_being_asked) {
   EXPECT_TRUE(ends.down.empty());
 }
 
-TEST_F(LegacyRounds, a_client_may_take_the_call_back_while_it_is_being_asked) {
+TEST_F(LegacyRounds, a_client_may_cancel_the_call_while_questions_are_being_sent) {
   ends.on_client = [&](const std::string& line) {
     if (at(line, {"method"}) == R"("roots/list")") cancel();
   };
@@ -250,7 +250,7 @@ TEST_F(LegacyRounds, a_client_may_take_the_call_back_while_it_is_being_asked) {
   EXPECT_TRUE(ends.down.empty());
 }
 
-TEST_F(LegacyRounds, an_answer_that_is_nested_too_deeply_to_be_sent_on_ends_the_call) {
+TEST_F(LegacyRounds, an_answer_nested_too_deeply_to_forward_ends_the_call) {
   call();
   down();
   require("7", fmt::format(R"({{"a":{}}})", roots));
@@ -334,7 +334,7 @@ TEST_F(LegacyRounds, progress_keeps_increasing_across_rounds) {
   EXPECT_EQ(progress(R"("progress":1e999)"), "");
 }
 
-TEST_F(LegacyRounds, progress_of_a_first_round_without_any_is_not_shifted) {
+TEST_F(LegacyRounds, progress_is_unchanged_if_the_first_round_reported_none) {
   call();
   require("7", "{}");
   const std::string_view line =
@@ -343,7 +343,7 @@ TEST_F(LegacyRounds, progress_of_a_first_round_without_any_is_not_shifted) {
   EXPECT_EQ(up(), line);
 }
 
-TEST_F(LegacyRounds, progress_of_a_round_that_is_over_is_dropped) {
+TEST_F(LegacyRounds, progress_of_a_finished_round_is_dropped) {
   call();
   require("7", fmt::format(R"({{"a":{}}})", roots));
   up();
@@ -361,7 +361,7 @@ TEST_F(LegacyRounds, a_call_in_its_first_round_is_cancelled_at_the_server) {
   EXPECT_TRUE(ends.up.empty());
 }
 
-TEST_F(LegacyRounds, a_call_in_a_later_round_is_cancelled_under_its_id_there) {
+TEST_F(LegacyRounds, a_call_in_a_later_round_is_cancelled_by_the_id_of_that_round) {
   call();
   down();
   require("7", "{}");
@@ -378,7 +378,7 @@ TEST_F(LegacyRounds, a_call_in_a_later_round_is_cancelled_under_its_id_there) {
   EXPECT_TRUE(ends.down.empty());
 }
 
-TEST_F(LegacyRounds, a_call_whose_questions_are_open_is_cancelled_at_the_client_only) {
+TEST_F(LegacyRounds, cancelling_a_call_with_open_questions_cancels_only_those_at_the_client) {
   call();
   down();
   require("7", fmt::format(R"({{"a":{0},"b":{0},"c":{0}}})", roots));

@@ -58,7 +58,7 @@ TEST_F(LegacySubscriptions, a_subscription_replaces_the_listen_and_is_answered_w
   EXPECT_TRUE(ends.down.empty());
 }
 
-TEST_F(LegacySubscriptions, a_subscription_that_is_in_effect_is_answered_at_once) {
+TEST_F(LegacySubscriptions, a_subscription_already_in_effect_is_answered_at_once) {
   subscribe(3, "a");
   acknowledge(1, R"({"resourceSubscriptions":["a"]})");
   down(), up();
@@ -67,7 +67,7 @@ TEST_F(LegacySubscriptions, a_subscription_that_is_in_effect_is_answered_at_once
   EXPECT_TRUE(ends.down.empty());
 }
 
-TEST_F(LegacySubscriptions, one_that_the_server_does_not_acknowledge_is_an_error) {
+TEST_F(LegacySubscriptions, a_subscription_that_the_server_does_not_acknowledge_fails) {
   subscribe(4, "a");
   down();
   acknowledge(1, R"({"resourceSubscriptions":["b",5]})");
@@ -77,7 +77,7 @@ TEST_F(LegacySubscriptions, one_that_the_server_does_not_acknowledge_is_an_error
   EXPECT_EQ(filter(), R"({"resourceSubscriptions":["b"]})");
 }
 
-TEST_F(LegacySubscriptions, one_that_the_server_refuses_is_an_error_that_says_why) {
+TEST_F(LegacySubscriptions, a_rejected_subscription_fails_with_the_reason) {
   listen_to_tools();
   subscribe(4, "a");
   down();
@@ -92,7 +92,7 @@ TEST_F(LegacySubscriptions, one_that_the_server_refuses_is_an_error_that_says_wh
   EXPECT_TRUE(ends.down.empty());
 }
 
-TEST_F(LegacySubscriptions, needs_a_uri) {
+TEST_F(LegacySubscriptions, a_subscription_without_a_uri_is_an_error) {
   client(R"({"jsonrpc":"2.0","id":4,"method":"resources/subscribe"})");
   EXPECT_EQ(at(up(), {"error", "code"}), "-32602");
   client(R"({"jsonrpc":"2.0","id":4,"method":"resources/unsubscribe","params":{"uri":1}})");
@@ -127,7 +127,7 @@ TEST_F(LegacySubscriptions, the_last_unsubscription_cancels_the_listen) {
   EXPECT_TRUE(ends.down.empty());
 }
 
-TEST_F(LegacySubscriptions, what_is_wanted_while_a_listen_is_being_opened_comes_after_it) {
+TEST_F(LegacySubscriptions, a_subscription_made_while_a_listen_opens_is_sent_after_it) {
   subscribe(1, "a");
   subscribe(2, "b");
   unsubscribe(3, "a");
@@ -142,7 +142,7 @@ TEST_F(LegacySubscriptions, what_is_wanted_while_a_listen_is_being_opened_comes_
   EXPECT_EQ(up(), R"({"jsonrpc":"2.0","id":3,"result":{}})");
 }
 
-TEST_F(LegacySubscriptions, one_that_is_taken_back_before_it_was_opened_is_answered) {
+TEST_F(LegacySubscriptions, a_subscription_that_is_withdrawn_before_its_listen_opens_is_answered) {
   subscribe(1, "a");
   subscribe(2, "b");
   unsubscribe(3, "b");
@@ -150,7 +150,7 @@ TEST_F(LegacySubscriptions, one_that_is_taken_back_before_it_was_opened_is_answe
   EXPECT_EQ(ends.up.size(), 3U);
 }
 
-TEST_F(LegacySubscriptions, can_be_cancelled_while_it_waits) {
+TEST_F(LegacySubscriptions, a_waiting_subscription_can_be_cancelled) {
   subscribe(7, "a");
   down();
   cancel();
@@ -160,7 +160,7 @@ TEST_F(LegacySubscriptions, can_be_cancelled_while_it_waits) {
   EXPECT_EQ(at(down(), {"params", "requestId"}), R"("listen-1")");
 }
 
-TEST_F(LegacySubscriptions, one_that_waits_is_not_answered_by_a_server_that_was_never_asked_for_it) {
+TEST_F(LegacySubscriptions, an_unsolicited_response_does_not_answer_a_waiting_subscription) {
   subscribe(4, "a");
   answer("4", "{}");
   EXPECT_TRUE(ends.up.empty());
@@ -169,7 +169,7 @@ TEST_F(LegacySubscriptions, one_that_waits_is_not_answered_by_a_server_that_was_
   EXPECT_EQ(up(), done);
 }
 
-TEST_F(LegacySubscriptions, have_a_limit) {
+TEST_F(LegacySubscriptions, the_number_of_subscriptions_is_limited) {
   LegacyFacadeEnds others;
   LegacyFacade small(others, "{}", {.rounds = 1, .questions = 1, .subscriptions = 1});
   for (const std::string_view uri : {"a", "b"}) {
@@ -210,7 +210,7 @@ TEST_F(LegacySubscriptions, changes_of_an_unknown_subscription_are_dropped) {
   EXPECT_TRUE(ends.up.empty());
 }
 
-TEST_F(LegacySubscriptions, changes_that_come_on_both_listens_pass_once) {
+TEST_F(LegacySubscriptions, a_change_that_arrives_on_both_listens_is_passed_on_once) {
   listen_to_tools();
   subscribe(4, "a");
   notify("tools/list_changed", R"("listen-1")");
@@ -225,7 +225,7 @@ TEST_F(LegacySubscriptions, changes_that_come_on_both_listens_pass_once) {
   EXPECT_FALSE(up().empty());
 }
 
-TEST_F(LegacySubscriptions, changes_without_a_subscription_id_pass) {
+TEST_F(LegacySubscriptions, changes_without_a_subscription_id_are_passed_on) {
   const std::string_view line = R"({"jsonrpc":"2.0","method":"notifications/tools/list_changed"})";
   server(line);
   EXPECT_EQ(up(), line);
@@ -242,7 +242,7 @@ TEST_F(LegacySubscriptions, a_listen_that_the_server_ends_is_opened_again_at_the
   EXPECT_TRUE(ends.down.empty());
 }
 
-TEST_F(LegacySubscriptions, a_listen_that_the_server_cancels_is_opened_again_when_time_has_passed) {
+TEST_F(LegacySubscriptions, a_listen_that_the_server_cancels_is_reopened_after_a_delay) {
   listen_to_tools();
   server(R"({"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":"listen-1"}})");
   EXPECT_TRUE(ends.up.empty());
@@ -251,14 +251,14 @@ TEST_F(LegacySubscriptions, a_listen_that_the_server_cancels_is_opened_again_whe
   EXPECT_EQ(filter(), R"({"toolsListChanged":true})");
 }
 
-TEST_F(LegacySubscriptions, a_listen_that_is_lost_is_opened_again_and_nobody_is_told) {
+TEST_F(LegacySubscriptions, a_lost_listen_is_reopened_silently) {
   listen_to_tools();
   EXPECT_EQ(facade.lost(R"("listen-1")"), "");
   facade.expire();
   EXPECT_EQ(filter(), R"({"toolsListChanged":true})");
 }
 
-TEST_F(LegacySubscriptions, what_may_have_been_missed_meanwhile_counts_as_changed) {
+TEST_F(LegacySubscriptions, whatever_may_have_changed_while_the_listen_was_lost_is_reported_as_changed) {
   subscribe(4, "a");
   acknowledge(1, R"({"resourceSubscriptions":["a"]})");
   EXPECT_EQ(up(), done);
@@ -272,7 +272,7 @@ TEST_F(LegacySubscriptions, what_may_have_been_missed_meanwhile_counts_as_change
   EXPECT_EQ(up(), R"({"jsonrpc":"2.0","method":"notifications/resources/updated","params":{"uri":"a"}})");
 }
 
-TEST_F(LegacySubscriptions, a_server_that_refuses_is_asked_again_more_and_more_rarely) {
+TEST_F(LegacySubscriptions, a_server_that_rejects_a_listen_is_retried_less_and_less_often) {
   facade.listen(R"({"capabilities":{"tools":{"listChanged":true}}})");
   std::vector<int> waits;
   for (int listen = 1; listen <= 9; ++listen) {
@@ -291,7 +291,7 @@ TEST_F(LegacySubscriptions, a_server_that_refuses_is_asked_again_more_and_more_r
   EXPECT_EQ(waits, (std::vector{1, 2, 4, 8, 16, 32, 64, 64, 64}));
 }
 
-TEST_F(LegacySubscriptions, a_server_that_acknowledges_and_ends_at_once_is_asked_more_and_more_rarely_too) {
+TEST_F(LegacySubscriptions, a_listen_that_ends_right_after_acknowledgement_is_retried_less_and_less_often) {
   facade.listen(R"({"capabilities":{"tools":{"listChanged":true}}})");
   for (const int expected : {1, 2, 4, 8}) {
     const std::string id = at(down(), {"id"});
@@ -305,7 +305,7 @@ TEST_F(LegacySubscriptions, a_server_that_acknowledges_and_ends_at_once_is_asked
   }
 }
 
-TEST_F(LegacySubscriptions, a_server_without_the_method_is_never_asked_again) {
+TEST_F(LegacySubscriptions, a_server_without_the_listen_method_is_never_asked_again) {
   facade.listen(R"({"capabilities":{"tools":{"listChanged":true}}})");
   down();
   server_refuses(1, -32601);
@@ -316,13 +316,13 @@ TEST_F(LegacySubscriptions, a_server_without_the_method_is_never_asked_again) {
   EXPECT_EQ(at(up(), {"error", "code"}), "-32601");
 }
 
-TEST_F(LegacySubscriptions, one_that_waits_for_a_server_without_the_method_is_refused) {
+TEST_F(LegacySubscriptions, a_waiting_subscription_fails_if_the_server_has_no_listen_method) {
   subscribe(4, "a");
   server_refuses(1, -32601);
   EXPECT_EQ(at(up(), {"error", "code"}), "-32601");
 }
 
-TEST_F(LegacySubscriptions, a_second_one_for_what_has_ended_opens_it_now) {
+TEST_F(LegacySubscriptions, subscribing_again_reopens_an_ended_listen_at_once) {
   subscribe(3, "a");
   acknowledge(1, R"({"resourceSubscriptions":["a"]})");
   for (const int listen : {1, 2}) {

@@ -40,7 +40,7 @@ TEST_F(LegacyHandshake, initialize_is_answered_from_discover) {
       R"({"jsonrpc":"2.0","id":1,"result":{"protocolVersion":"2025-11-25","capabilities":{"tools":{"listChanged":true}},"serverInfo":{"name":"s","version":"2"},"instructions":"i"}})");
 }
 
-TEST_F(LegacyHandshake, a_client_gets_the_legacy_version_that_it_asks_for) {
+TEST_F(LegacyHandshake, a_client_gets_the_legacy_version_it_asks_for) {
   for (const std::string_view version : {"2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"}) {
     initialize(version);
     discovered();
@@ -53,7 +53,7 @@ TEST_F(LegacyHandshake, a_client_gets_the_legacy_version_that_it_asks_for) {
   }
 }
 
-TEST_F(LegacyHandshake, a_failed_discover_is_an_error_that_says_what_the_server_said) {
+TEST_F(LegacyHandshake, a_failed_discover_is_an_error_that_quotes_the_server) {
   initialize();
   server(
       R"({"jsonrpc":"2.0","id":"discover-1","error":{"code":-32022,"message":"too \"old\"","data":{"supported":["2027-01-01"]}}})");
@@ -71,7 +71,7 @@ TEST_F(LegacyHandshake, a_server_that_does_not_offer_the_modern_version_is_an_er
   EXPECT_NE(error_words().find("supportedVersions"), std::string::npos);
 }
 
-TEST_F(LegacyHandshake, initialized_is_swallowed_and_opens_a_listen_for_the_announced_lists) {
+TEST_F(LegacyHandshake, initialized_is_not_forwarded_and_opens_a_listen_for_the_announced_lists) {
   initialize();
   discovered(
       R"({"tools":{"listChanged":true},"prompts":{"listChanged":true},"resources":{"listChanged":false}})");
@@ -95,7 +95,7 @@ TEST_F(LegacyHandshake, nothing_is_listened_to_if_nothing_is_announced) {
   EXPECT_TRUE(ends.down.empty());
 }
 
-TEST_F(LegacyHandshake, can_be_cancelled) {
+TEST_F(LegacyHandshake, initialize_can_be_cancelled) {
   initialize();
   down();
   cancel(1);
@@ -104,13 +104,13 @@ TEST_F(LegacyHandshake, can_be_cancelled) {
   EXPECT_TRUE(ends.up.empty());
 }
 
-TEST_F(LegacyHandshake, a_lost_discover_is_the_generation_s_initialize) {
+TEST_F(LegacyHandshake, losing_the_discover_means_losing_the_initialize) {
   initialize();
   EXPECT_EQ(facade.lost(R"("discover-1")"), "1");
   EXPECT_EQ(facade.lost(R"("discover-1")"), "");
 }
 
-TEST_F(LegacyHandshake, capabilities_that_are_nested_too_deeply_to_be_stamped_are_refused) {
+TEST_F(LegacyHandshake, capabilities_nested_too_deeply_to_be_added_to_requests_are_rejected) {
   std::string deep;
   for (int i = 0; i < 1021; ++i) deep += '[';
   for (int i = 0; i < 1021; ++i) deep += ']';
@@ -118,21 +118,21 @@ TEST_F(LegacyHandshake, capabilities_that_are_nested_too_deeply_to_be_stamped_ar
   EXPECT_NE(error_words().find("nested too deeply"), std::string::npos);
 }
 
-TEST_F(LegacyHandshake, requests_work_without_one) {
+TEST_F(LegacyHandshake, requests_work_without_a_handshake) {
   client(R"({"jsonrpc":"2.0","id":3,"method":"tools/list"})");
   EXPECT_EQ(at(down(), {"params", "_meta", meta_key::client_capabilities}), "{}");
 }
 
 // Stamps
 
-TEST_F(LegacyFacadeTest, a_request_without_params_gets_some) {
+TEST_F(LegacyFacadeTest, a_request_without_params_gets_params_with_meta) {
   client(R"({"jsonrpc":"2.0","id":3,"method":"tools/list"})");
   EXPECT_EQ(down(),
             fmt::format(R"({{"params":{{"_meta":{{{}}}}},"jsonrpc":"2.0","id":3,"method":"tools/list"}})",
                         stamp_of_all));
 }
 
-TEST_F(LegacyFacadeTest, params_without_meta_get_one) {
+TEST_F(LegacyFacadeTest, params_without_meta_get_meta) {
   client(R"({"jsonrpc":"2.0","id":3,"method":"tools/list","params":{ }})");
   EXPECT_EQ(down(),
             fmt::format(R"({{"jsonrpc":"2.0","id":3,"method":"tools/list","params":{{ "_meta":{{{}}}}}}})",
@@ -145,7 +145,7 @@ TEST_F(LegacyFacadeTest, params_without_meta_get_one) {
           stamp_of_all));
 }
 
-TEST_F(LegacyFacadeTest, a_meta_that_is_there_keeps_its_members) {
+TEST_F(LegacyFacadeTest, existing_members_of_meta_are_kept) {
   client(
       R"({"jsonrpc":"2.0","id":4,"method":"tools/call","params":{"_meta":{"progressToken":4, "x/y":[1]},"name":"t"}})");
   EXPECT_EQ(
@@ -159,7 +159,7 @@ TEST_F(LegacyFacadeTest, a_meta_that_is_there_keeps_its_members) {
   EXPECT_EQ(at(down(), {"params", "_meta"}), fmt::format("{{{}}}", stamp_of_all));
 }
 
-TEST_F(LegacyFacadeTest, no_key_of_the_stamp_appears_twice) {
+TEST_F(LegacyFacadeTest, none_of_the_added_meta_keys_appears_twice) {
   client(
       R"({"jsonrpc":"2.0","id":4,"method":"x","params":{"_meta":{"io.modelcontextprotocol/clientInfo":{},"a":1,"IO.modelcontextprotocol/protocolVersion":"1","io.modelcontextprotocol\/clientCapabilities":5,"b":2,"io.modelcontextprotocol/logLevel":"info"}}})");
   EXPECT_EQ(at(down(), {"params", "_meta"}),
@@ -171,7 +171,7 @@ TEST_F(LegacyFacadeTest, no_key_of_the_stamp_appears_twice) {
   EXPECT_EQ(at(down(), {"params"}), fmt::format(R"({{"a":1,"_meta":{{{}}}}})", stamp_of_all));
 }
 
-TEST_F(LegacyFacadeTest, the_stamp_goes_along_with_the_edits_of_others) {
+TEST_F(LegacyFacadeTest, the_added_meta_can_be_combined_with_other_edits) {
   const auto message = read_message(
       R"({"id":"client's","jsonrpc":"2.0","method":"tools/call","params":{"name":"server__t","_meta":{"progressToken":"p"}}})");
   Edits edits;
@@ -186,14 +186,14 @@ TEST_F(LegacyFacadeTest, the_stamp_goes_along_with_the_edits_of_others) {
   EXPECT_EQ(up(), R"({"jsonrpc":"2.0","id":7,"result":{"resultType":"complete","content":[]}})");
 }
 
-TEST_F(LegacyFacadeTest, params_that_others_have_replaced_are_stamped_as_they_are_then) {
+TEST_F(LegacyFacadeTest, meta_is_added_to_params_that_another_edit_replaced) {
   const auto message =
       read_message(R"({"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"a"}})");
   facade.from_client(*message, Edits().replace(message->params, R"({"name":"b"})").list());
   EXPECT_EQ(at(down(), {"params"}), fmt::format(R"({{"name":"b","_meta":{{{}}}}})", stamp_of_all));
 }
 
-TEST_F(LegacyFacadeTest, params_that_are_an_array_are_refused) {
+TEST_F(LegacyFacadeTest, array_params_are_rejected) {
   client(R"({"jsonrpc":"2.0","id":3,"method":"tools/list","params":[1]})");
   EXPECT_EQ(at(up(), {"error", "code"}), "-32602");
   EXPECT_TRUE(ends.down.empty());
@@ -211,7 +211,7 @@ TEST_F(LegacyFacadeTest, a_modern_request_and_its_answer_pass_untouched) {
   EXPECT_EQ(facade.lost("9"), "9");
 }
 
-TEST_F(LegacyFacadeTest, what_it_does_not_know_passes_untouched) {
+TEST_F(LegacyFacadeTest, unknown_messages_pass_untouched) {
   const std::string_view answer_to_nothing = R"({"jsonrpc":"2.0","id":"x","result":{}})";
   server(answer_to_nothing);
   EXPECT_EQ(up(), answer_to_nothing);
@@ -233,7 +233,7 @@ TEST_F(LegacyFacadeTest, a_task_of_the_legacy_era_runs_as_a_call) {
             fmt::format(R"({{"name":"t","arguments":{{}},"_meta":{{{}}}}})", stamp_of_all));
 }
 
-TEST_F(LegacyFacadeTest, notifications_that_the_modern_era_lacks_are_dropped) {
+TEST_F(LegacyFacadeTest, notifications_unknown_to_the_modern_era_are_dropped) {
   client(R"({"jsonrpc":"2.0","method":"notifications/roots/list_changed"})");
   client(R"({"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":1,"progress":1}})");
   EXPECT_TRUE(ends.down.empty());
@@ -241,13 +241,13 @@ TEST_F(LegacyFacadeTest, notifications_that_the_modern_era_lacks_are_dropped) {
 
 // What is answered here
 
-TEST_F(LegacyFacadeTest, ping_is_answered_here) {
+TEST_F(LegacyFacadeTest, ping_is_answered_by_the_facade) {
   client(R"({"jsonrpc":"2.0","id":3,"method":"ping"})");
   EXPECT_EQ(up(), R"({"jsonrpc":"2.0","id":3,"result":{}})");
   EXPECT_TRUE(ends.down.empty());
 }
 
-TEST_F(LegacyFacadeTest, the_log_level_is_kept_and_goes_into_each_later_request) {
+TEST_F(LegacyFacadeTest, the_log_level_is_added_to_each_later_request) {
   client(R"({"jsonrpc":"2.0","id":3,"method":"logging/setLevel","params":{"level":"warning"}})");
   EXPECT_EQ(up(), R"({"jsonrpc":"2.0","id":3,"result":{}})");
   EXPECT_TRUE(ends.down.empty());
@@ -261,7 +261,7 @@ TEST_F(LegacyFacadeTest, the_log_level_is_kept_and_goes_into_each_later_request)
             fmt::format(R"({{{},"io.modelcontextprotocol/logLevel":"warning"}})", stamp_of_all));
 }
 
-TEST_F(LegacyFacadeTest, an_unknown_log_level_is_refused) {
+TEST_F(LegacyFacadeTest, an_unknown_log_level_is_rejected) {
   for (const std::string_view params : {R"({"level":"loud"})", R"({"level":1})", "{}"}) {
     client(fmt::format(R"({{"jsonrpc":"2.0","id":3,"method":"logging/setLevel","params":{}}})", params));
     EXPECT_EQ(at(up(), {"error", "code"}), "-32602");
@@ -270,7 +270,7 @@ TEST_F(LegacyFacadeTest, an_unknown_log_level_is_refused) {
   EXPECT_EQ(at(down(), {"params", "_meta", meta_key::log_level}), "");
 }
 
-TEST_F(LegacyFacadeTest, a_request_of_the_server_is_refused_to_it_and_never_passed_up) {
+TEST_F(LegacyFacadeTest, a_request_from_the_server_is_rejected_and_never_forwarded) {
   server(R"({"jsonrpc":"2.0","id":"q","method":"elicitation/create","params":{"message":"m"}})");
   const std::string refusal = down();
   EXPECT_EQ(at(refusal, {"id"}), R"("q")");
@@ -279,7 +279,7 @@ TEST_F(LegacyFacadeTest, a_request_of_the_server_is_refused_to_it_and_never_pass
   EXPECT_TRUE(ends.up.empty());
 }
 
-TEST_F(LegacyFacadeTest, the_server_cancels_nothing_of_the_client_s) {
+TEST_F(LegacyFacadeTest, the_server_cannot_cancel_the_clients_requests) {
   call();
   require("7", fmt::format(R"({{"a":{}}})", elicit));
   up();
@@ -306,7 +306,7 @@ TEST_F(LegacyFacadeTest, structured_content_that_is_not_an_object_is_dropped) {
             R"({"a":1,"b":2,"c":3})");
 }
 
-TEST_F(LegacyFacadeTest, an_output_schema_that_is_not_of_an_object_is_dropped) {
+TEST_F(LegacyFacadeTest, an_output_schema_for_anything_but_an_object_is_dropped) {
   client(R"({"jsonrpc":"2.0","id":3,"method":"tools/list"})");
   answer(
       "3",
@@ -316,7 +316,7 @@ TEST_F(LegacyFacadeTest, an_output_schema_that_is_not_of_an_object_is_dropped) {
       R"({"tools":[{"name":"a","x":1},{"name":"b","outputSchema":{"type":"object","y":1.0}},{}, 5,{"name":"c"}],"nextCursor":"n"})");
 }
 
-TEST_F(LegacyFacadeTest, a_missing_resource_has_the_legacy_code_only_if_its_uri_is_named) {
+TEST_F(LegacyFacadeTest, a_missing_resource_gets_the_legacy_code_only_if_the_error_names_its_uri) {
   const auto passes = [&](std::string_view method, std::string_view error) {
     client(
         fmt::format(R"({{"jsonrpc":"2.0","id":3,"method":"{}","params":{{"uri":"u","name":"n"}}}})", method));
@@ -341,7 +341,7 @@ TEST_F(LegacyFacadeTest, a_result_type_that_the_client_does_not_know_is_an_error
   }
 }
 
-TEST_F(LegacyFacadeTest, members_of_the_modern_era_stay_in_results) {
+TEST_F(LegacyFacadeTest, modern_members_stay_in_results) {
   client(R"({"jsonrpc":"2.0","id":3,"method":"prompts/list"})");
   const std::string_view result = R"({"resultType":"complete","ttlMs":5,"cacheScope":"public","prompts":[]})";
   answer("3", result);
@@ -355,7 +355,7 @@ TEST_F(LegacyFacadeTest, a_request_is_answered_once) {
   EXPECT_EQ(facade.lost("7"), "7");  // the generation still expects its answer
 }
 
-TEST_F(LegacyFacadeTest, a_lost_request_is_the_generation_s) {
+TEST_F(LegacyFacadeTest, a_lost_request_is_reported_by_the_generations_id) {
   call();
   EXPECT_EQ(facade.lost("7"), "7");
   call(8);

@@ -40,7 +40,7 @@ std::string subscription(int number, std::string_view verb, std::string_view uri
       number, verb, uri);
 }
 
-TEST(Listens, a_listen_is_acknowledged_first_and_then_its_resources_are_subscribed_to) {
+TEST(Listens, a_listen_is_acknowledged_before_its_resources_are_subscribed_to) {
   Stage stage;
   Lines before;
   stage.ends.on_up = [&](const std::string&) { before = stage.ends.down; };
@@ -56,7 +56,7 @@ TEST(Listens, a_listen_is_acknowledged_first_and_then_its_resources_are_subscrib
   EXPECT_TRUE(stage.up().empty());
 }
 
-TEST(Listens, what_the_server_cannot_do_is_not_acknowledged) {
+TEST(Listens, only_what_the_server_can_report_is_acknowledged) {
   Stage stage(
       R"({"protocolVersion":"2025-06-18","capabilities":{"tools":{},"prompts":{"listChanged":true},"resources":{"subscribe":false}}})");
   stage.from_client(listen(
@@ -66,7 +66,7 @@ TEST(Listens, what_the_server_cannot_do_is_not_acknowledged) {
   EXPECT_TRUE(stage.down().empty());
 }
 
-TEST(Listens, a_change_goes_up_once_for_each_listen_that_wants_it_with_its_id) {
+TEST(Listens, each_interested_listen_gets_a_change_once_with_its_id) {
   Stage stage;
   stage.from_client(listen("5", R"({"toolsListChanged":true})"));
   stage.from_client(listen("6", R"({"toolsListChanged":true,"promptsListChanged":true})"));
@@ -77,7 +77,7 @@ TEST(Listens, a_change_goes_up_once_for_each_listen_that_wants_it_with_its_id) {
   EXPECT_EQ(stage.up(), Lines{tagged("prompts", 6)});
 }
 
-TEST(Listens, a_change_of_a_list_that_nobody_listens_for_passes_as_it_is) {
+TEST(Listens, a_list_change_that_no_listen_covers_passes_unchanged) {
   Stage stage;
   stage.from_server(changed("tools"));
   EXPECT_EQ(stage.up(), Lines{changed("tools")});
@@ -87,7 +87,7 @@ TEST(Listens, a_change_of_a_list_that_nobody_listens_for_passes_as_it_is) {
   EXPECT_EQ(stage.up(), Lines{changed("resources")});
 }
 
-TEST(Listens, the_id_is_added_to_a_meta_that_is_there) {
+TEST(Listens, the_subscription_id_is_added_to_existing_meta) {
   Stage stage;
   stage.from_client(listen("5", R"({"toolsListChanged":true})"));
   stage.up();
@@ -111,7 +111,7 @@ TEST(Listens, the_id_is_added_to_a_meta_that_is_there) {
   EXPECT_EQ(becomes(R"({"_META":{}})"), R"({"_meta":{)" + id + "}}");
 }
 
-TEST(Listens, an_update_goes_to_those_who_listen_for_that_resource_or_what_holds_it) {
+TEST(Listens, an_update_reaches_listeners_of_the_resource_or_its_parent) {
   Stage stage;
   stage.from_server(updated("f:/a"));
   EXPECT_EQ(stage.up(), Lines{updated("f:/a")});  // the core knows whose it is
@@ -126,7 +126,7 @@ TEST(Listens, an_update_goes_to_those_who_listen_for_that_resource_or_what_holds
   EXPECT_EQ(stage.up(), Lines{updated("f:/cd")});
 }
 
-TEST(Listens, a_cancelled_listen_has_no_answer_and_the_last_one_for_a_resource_unsubscribes) {
+TEST(Listens, a_cancelled_listen_gets_no_response_and_the_last_one_unsubscribes) {
   Stage stage;
   stage.from_client(listen("5", R"({"resourceSubscriptions":["a","b"]})"));
   stage.from_client(listen("6", R"({"resourceSubscriptions":["a"]})"));
@@ -140,7 +140,7 @@ TEST(Listens, a_cancelled_listen_has_no_answer_and_the_last_one_for_a_resource_u
   EXPECT_TRUE(stage.facade.idle());
 }
 
-TEST(Listens, a_listen_without_a_filter_is_refused) {
+TEST(Listens, a_listen_without_a_filter_is_rejected) {
   Stage stage;
   stage.from_client(modern_request("5", "subscriptions/listen"));
   EXPECT_EQ(error_of(stage.up().at(0), "code"), "-32602");
@@ -148,7 +148,7 @@ TEST(Listens, a_listen_without_a_filter_is_refused) {
   EXPECT_EQ(error_of(stage.up().at(0), "code"), "-32602");
 }
 
-TEST(Listens, a_legacy_clients_subscription_and_a_modern_ones_do_not_end_each_other) {
+TEST(Listens, subscriptions_of_legacy_and_modern_clients_do_not_end_each_other) {
   Stage stage;
   const std::string on = R"({"jsonrpc":"2.0","id":1,"method":"resources/subscribe","params":{"uri":"a"}})";
   const std::string off = R"({"jsonrpc":"2.0","id":2,"method":"resources/unsubscribe","params":{"uri":"a"}})";

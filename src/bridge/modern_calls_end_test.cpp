@@ -11,14 +11,14 @@ using namespace std::chrono_literals;
 
 // Progress.
 
-TEST(ModernCallsProgress, of_a_call_in_its_first_round_passes_as_it_is) {
+TEST(ModernCallsProgress, of_a_call_in_its_first_round_passes_unchanged) {
   Stage stage;
   stage.call(1, meta_with_token(1));
   stage.from_server(progress("1", "1"));
   EXPECT_EQ(stage.up(), Lines{progress("1", "1")});
 }
 
-TEST(ModernCallsProgress, is_held_while_parked_and_goes_on_under_the_retrys_token) {
+TEST(ModernCallsProgress, is_held_while_the_call_is_parked_and_continues_under_the_retrys_token) {
   Stage stage;
   stage.call(1, meta_with_token(1));
   stage.ask("1");
@@ -36,7 +36,7 @@ TEST(ModernCallsProgress, is_held_while_parked_and_goes_on_under_the_retrys_toke
   EXPECT_TRUE(stage.up().empty());
 }
 
-TEST(ModernCallsProgress, reaches_nobody_if_the_retry_has_no_token) {
+TEST(ModernCallsProgress, is_dropped_if_the_retry_has_no_token) {
   Stage stage;
   stage.call(1, meta_with_token(1));
   stage.ask("1");
@@ -49,7 +49,7 @@ TEST(ModernCallsProgress, reaches_nobody_if_the_retry_has_no_token) {
 
 // The end of calls and questions.
 
-TEST(ModernCallsEnd, a_question_that_the_server_takes_back_is_asked_no_more_and_its_response_ignored) {
+TEST(ModernCallsEnd, a_question_that_the_server_cancels_is_dropped_and_its_response_ignored) {
   Stage stage;
   stage.call(1);
   stage.ask(R"("a")");
@@ -65,7 +65,7 @@ TEST(ModernCallsEnd, a_question_that_the_server_takes_back_is_asked_no_more_and_
   EXPECT_EQ(stage.up(), Lines{result_answer("2", done_now)});
 }
 
-TEST(ModernCallsEnd, a_cancelled_retry_is_cancelled_under_the_id_that_the_server_knows) {
+TEST(ModernCallsEnd, cancelling_a_retry_cancels_the_call_by_the_servers_id) {
   Stage stage;
   stage.call(1);
   stage.ask("1");
@@ -80,7 +80,7 @@ TEST(ModernCallsEnd, a_cancelled_retry_is_cancelled_under_the_id_that_the_server
   EXPECT_TRUE(stage.up().empty());
 }
 
-TEST(ModernCallsEnd, a_parked_call_whose_client_never_comes_back_is_cancelled_and_its_questions_answered) {
+TEST(ModernCallsEnd, a_parked_call_that_is_never_retried_is_cancelled_and_its_questions_answered) {
   Stage stage;
   stage.call(1);
   stage.ask(R"("a")");
@@ -104,7 +104,7 @@ TEST(ModernCallsEnd, a_parked_call_whose_client_never_comes_back_is_cancelled_an
   EXPECT_TRUE(stage.down().empty());
 }
 
-TEST(ModernCallsEnd, a_sample_that_was_asked_for_in_vain_is_an_error_to_the_server) {
+TEST(ModernCallsEnd, a_sampling_request_that_nobody_answered_fails_at_the_server) {
   Stage stage;
   stage.call(1);
   stage.from_server(R"({"jsonrpc":"2.0","id":"b","method":"sampling/createMessage","params":{}})");
@@ -114,7 +114,7 @@ TEST(ModernCallsEnd, a_sample_that_was_asked_for_in_vain_is_an_error_to_the_serv
   EXPECT_EQ(error_of(stage.down().at(1), "code"), "-32603");
 }
 
-TEST(ModernCallsEnd, a_finished_call_whose_client_never_comes_back_is_not_cancelled) {
+TEST(ModernCallsEnd, a_finished_call_that_is_never_retried_is_not_cancelled) {
   Stage stage;
   stage.call(1);
   stage.ask(R"("a")");
@@ -124,7 +124,7 @@ TEST(ModernCallsEnd, a_finished_call_whose_client_never_comes_back_is_not_cancel
   EXPECT_EQ(stage.down(), Lines{R"({"jsonrpc":"2.0","id":"a","result":{"action":"cancel"}})"});
 }
 
-TEST(ModernCallsEnd, each_round_has_its_own_time) {
+TEST(ModernCallsEnd, each_round_has_its_own_time_limit) {
   Stage stage;
   stage.call(1);
   stage.ask("1");
@@ -136,7 +136,7 @@ TEST(ModernCallsEnd, each_round_has_its_own_time) {
   EXPECT_FALSE(stage.facade.idle());
 }
 
-TEST(ModernCallsEnd, the_loss_of_a_parked_call_is_an_error_for_its_retry) {
+TEST(ModernCallsEnd, the_retry_of_a_lost_parked_call_gets_an_error) {
   Stage stage;
   stage.call(1);
   stage.ask("1");
@@ -149,7 +149,7 @@ TEST(ModernCallsEnd, the_loss_of_a_parked_call_is_an_error_for_its_retry) {
   EXPECT_EQ(error_of(up[0], "code"), "-32603");
 }
 
-TEST(ModernCallsEnd, the_loss_of_a_call_in_its_second_round_is_known_by_the_retrys_id) {
+TEST(ModernCallsEnd, the_loss_of_a_call_in_its_second_round_is_reported_by_the_retrys_id) {
   Stage stage;
   stage.call(1);
   stage.ask("1");
@@ -159,7 +159,7 @@ TEST(ModernCallsEnd, the_loss_of_a_call_in_its_second_round_is_known_by_the_retr
 
 // Bounds.
 
-TEST(ModernCallsBounds, the_call_that_is_given_up_is_one_of_the_client_that_has_the_most) {
+TEST(ModernCallsBounds, the_client_with_the_most_parked_calls_loses_one_first) {
   Stage stage;
   stage.call(1, modern_meta(), 2);
   stage.ask(R"("q1")");
@@ -173,7 +173,7 @@ TEST(ModernCallsBounds, the_call_that_is_given_up_is_one_of_the_client_that_has_
   EXPECT_TRUE(stage.facade.has_parked(R"("secret4")"));
 }
 
-TEST(ModernCallsBounds, at_most_64_calls_are_parked_and_the_oldest_is_given_up) {
+TEST(ModernCallsBounds, at_most_64_calls_are_parked_and_the_oldest_is_dropped) {
   Stage stage;
   for (int id = 1; id <= 64; ++id) {
     stage.call(id);
@@ -201,7 +201,7 @@ TEST(ModernCallsBounds, at_most_32_questions_wait_for_one_call) {
   EXPECT_EQ(error_of(down[0], "code"), "-32603");
 }
 
-TEST(ModernCallsBounds, a_server_that_asks_for_ever_makes_one_round_each_and_can_be_cancelled) {
+TEST(ModernCallsBounds, endless_questions_take_one_round_each_and_can_be_cancelled) {
   Stage stage;
   stage.call(1);
   int id = 1;
@@ -216,7 +216,7 @@ TEST(ModernCallsBounds, a_server_that_asks_for_ever_makes_one_round_each_and_can
   EXPECT_EQ(stage.down(), Lines{cancellation("1", "enough")});
 }
 
-TEST(ModernCallsBounds, a_question_that_comes_twice_under_one_id_is_asked_once) {
+TEST(ModernCallsBounds, a_question_repeated_under_the_same_id_is_asked_once) {
   Stage stage;
   stage.call(1);
   stage.ask("1");
@@ -226,7 +226,7 @@ TEST(ModernCallsBounds, a_question_that_comes_twice_under_one_id_is_asked_once) 
   EXPECT_TRUE(stage.facade.idle());
 }
 
-TEST(ModernCallsBounds, a_question_that_is_nested_too_deeply_for_an_answer_is_refused) {
+TEST(ModernCallsBounds, a_question_nested_too_deeply_for_a_result_is_rejected) {
   Stage stage;
   stage.call(1);
   const std::string deep = std::string(1021, '[') + std::string(1021, ']');
@@ -240,7 +240,7 @@ TEST(ModernCallsBounds, a_question_that_is_nested_too_deeply_for_an_answer_is_re
 constexpr std::string_view urls =
     R"({"jsonrpc":"2.0","id":1,"error":{"code":-32042,"message":"first","data":{"elicitations":[{"mode":"url","elicitationId":"e","url":"https://a","message":"A"},{"url":"https://b","message":"B"}]}}})";
 
-TEST(ModernCallsUrls, the_error_becomes_questions_and_the_retry_is_a_new_call) {
+TEST(ModernCallsUrls, a_url_elicitation_error_becomes_questions_and_the_retry_a_new_call) {
   Stage stage;
   stage.call(1);
   stage.from_server(std::string(urls));
@@ -264,7 +264,7 @@ TEST(ModernCallsUrls, the_error_becomes_questions_and_the_retry_is_a_new_call) {
   EXPECT_TRUE(stage.facade.idle());
 }
 
-TEST(ModernCallsUrls, a_user_who_does_not_agree_ends_the_call) {
+TEST(ModernCallsUrls, a_user_who_declines_ends_the_call) {
   Stage stage;
   stage.call(1);
   stage.from_server(std::string(urls));
@@ -279,7 +279,7 @@ TEST(ModernCallsUrls, a_user_who_does_not_agree_ends_the_call) {
   EXPECT_TRUE(stage.facade.idle());
 }
 
-TEST(ModernCallsUrls, a_user_who_does_not_agree_ends_a_read_with_an_error) {
+TEST(ModernCallsUrls, a_user_who_declines_ends_a_read_with_an_error) {
   Stage stage;
   stage.from_client(modern_request("1", "resources/read", R"("uri":"a")"));
   stage.from_server(std::string(urls));
@@ -291,7 +291,7 @@ TEST(ModernCallsUrls, a_user_who_does_not_agree_ends_a_read_with_an_error) {
   EXPECT_EQ(error_of(stage.up().at(0), "code"), "-32603");
 }
 
-TEST(ModernCallsUrls, a_client_without_url_mode_is_told_which_capability_it_lacks) {
+TEST(ModernCallsUrls, a_client_without_url_mode_is_told_which_capability_is_missing) {
   Stage stage;
   stage.call(1, modern_meta(R"({"elicitation":{"form":{}}})"));
   stage.from_server(std::string(urls));
@@ -303,7 +303,7 @@ TEST(ModernCallsUrls, a_client_without_url_mode_is_told_which_capability_it_lack
   EXPECT_TRUE(stage.facade.idle());
 }
 
-TEST(ModernCallsUrls, the_code_is_never_passed_on) {
+TEST(ModernCallsUrls, the_legacy_error_code_is_never_forwarded) {
   Stage stage;
   for (const std::string_view data :
        {"", R"(,"data":{})", R"(,"data":{"elicitations":[]})",
@@ -320,7 +320,7 @@ TEST(ModernCallsUrls, the_code_is_never_passed_on) {
   EXPECT_EQ(error_of(stage.up().at(0), "code"), "-32603");
 }
 
-TEST(ModernCallsUrls, when_nobody_comes_back_the_server_has_nothing_to_cancel) {
+TEST(ModernCallsUrls, nothing_is_cancelled_at_the_server_if_no_retry_comes) {
   Stage stage;
   stage.call(1);
   stage.from_server(std::string(urls));

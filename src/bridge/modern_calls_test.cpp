@@ -9,7 +9,7 @@
 namespace mcpivot {
 namespace {
 
-TEST(ModernCalls, a_question_parks_the_call_and_the_retry_goes_on_with_it) {
+TEST(ModernCalls, a_question_parks_the_call_and_the_retry_resumes_it) {
   Stage stage;
   stage.call(1);
   stage.ask(R"("q")", R"({ "message":"Who?", "requestedSchema":{"x":1.0} })");
@@ -54,7 +54,7 @@ TEST(ModernCalls, two_questions_one_after_the_other_take_two_rounds) {
   EXPECT_EQ(stage.up(), Lines{result_answer("3", done_now)});
 }
 
-TEST(ModernCalls, prompts_and_resources_carry_questions_and_roots_have_no_params) {
+TEST(ModernCalls, prompts_and_resources_carry_questions_and_roots_requests_have_no_params) {
   for (const std::string_view method : {"prompts/get", "resources/read"}) {
     Stage stage;
     stage.from_client(modern_request("1", method, R"("name":"n","uri":"u")"));
@@ -70,7 +70,7 @@ TEST(ModernCalls, prompts_and_resources_carry_questions_and_roots_have_no_params
   }
 }
 
-TEST(ModernCalls, a_question_rides_on_the_oldest_call_that_is_not_parked) {
+TEST(ModernCalls, a_question_goes_to_the_oldest_call_that_is_not_parked) {
   Stage stage;
   stage.from_client(modern_request("1", "tools/list"));
   stage.call(2);
@@ -81,7 +81,7 @@ TEST(ModernCalls, a_question_rides_on_the_oldest_call_that_is_not_parked) {
   EXPECT_EQ(id_of(stage.up().at(0)), "3");
 }
 
-TEST(ModernCalls, questions_that_come_while_the_call_is_parked_are_asked_in_the_next_round) {
+TEST(ModernCalls, questions_that_arrive_while_the_call_is_parked_wait_for_the_next_round) {
   Stage stage;
   stage.call(1);
   stage.ask("1");
@@ -103,7 +103,7 @@ TEST(ModernCalls, questions_that_come_while_the_call_is_parked_are_asked_in_the_
   EXPECT_TRUE(stage.facade.idle());
 }
 
-TEST(ModernCalls, unknown_keys_are_ignored_and_missing_ones_asked_again) {
+TEST(ModernCalls, unknown_response_keys_are_ignored_and_missing_ones_asked_again) {
   Stage stage;
   stage.call(1);
   stage.ask("1");
@@ -135,7 +135,7 @@ TEST(ModernCalls, a_question_that_the_client_has_not_seen_cannot_be_answered) {
   EXPECT_EQ(result_of(stage.up().at(0), "resultType"), R"("input_required")");
 }
 
-TEST(ModernCalls, a_carrier_that_finishes_while_parked_keeps_its_result_for_the_retry) {
+TEST(ModernCalls, a_call_that_finishes_while_parked_keeps_its_result_for_the_retry) {
   Stage stage;
   stage.call(1);
   stage.ask("1");
@@ -149,7 +149,7 @@ TEST(ModernCalls, a_carrier_that_finishes_while_parked_keeps_its_result_for_the_
   EXPECT_TRUE(stage.facade.idle());
 }
 
-TEST(ModernCalls, an_answer_for_another_call_reaches_the_server_though_its_carrier_has_finished) {
+TEST(ModernCalls, an_answer_reaches_the_server_even_if_the_call_that_carried_it_has_finished) {
   Stage stage;
   stage.call(1);
   stage.call(2);
@@ -161,7 +161,7 @@ TEST(ModernCalls, an_answer_for_another_call_reaches_the_server_though_its_carri
   EXPECT_EQ(stage.up(), Lines{result_answer("3", done_now)});
 }
 
-TEST(ModernCalls, a_question_left_over_by_a_finished_carrier_goes_to_another_call) {
+TEST(ModernCalls, an_unasked_question_of_a_finished_call_moves_to_another_call) {
   Stage stage;
   stage.call(1);
   stage.ask("1");
@@ -178,7 +178,7 @@ TEST(ModernCalls, a_question_left_over_by_a_finished_carrier_goes_to_another_cal
   EXPECT_EQ(id_of(up[1]), "3");
 }
 
-TEST(ModernCalls, a_server_that_answers_a_parked_call_and_then_asks_is_refused) {
+TEST(ModernCalls, a_question_after_the_response_to_a_parked_call_is_rejected) {
   Stage stage;
   stage.call(1);
   stage.ask("1");
@@ -189,7 +189,7 @@ TEST(ModernCalls, a_server_that_answers_a_parked_call_and_then_asks_is_refused) 
   EXPECT_EQ(error_of(stage.down().at(0), "code"), "-32601");
 }
 
-TEST(ModernCalls, a_question_outside_any_call_is_refused_to_the_server) {
+TEST(ModernCalls, a_question_outside_any_call_is_rejected) {
   Stage stage;
   stage.from_client(modern_request("1", "tools/list"));
   stage.down();
@@ -201,7 +201,7 @@ TEST(ModernCalls, a_question_outside_any_call_is_refused_to_the_server) {
   EXPECT_TRUE(stage.up().empty());
 }
 
-TEST(ModernCalls, a_question_whose_params_are_no_object_is_refused_to_the_server) {
+TEST(ModernCalls, a_question_whose_params_are_not_an_object_is_rejected) {
   Stage stage;
   stage.call(1);
   stage.ask("7", "[1]");
@@ -213,7 +213,7 @@ TEST(ModernCalls, a_question_whose_params_are_no_object_is_refused_to_the_server
   EXPECT_EQ(error_of(down[1], "code"), "-32602");
 }
 
-TEST(ModernCalls, what_the_server_says_under_the_retrys_id_reaches_nobody) {
+TEST(ModernCalls, a_message_under_the_retrys_id_is_dropped) {
   Stage stage;
   stage.call(1, meta_with_token(1));
   stage.ask("1");
@@ -228,7 +228,7 @@ TEST(ModernCalls, what_the_server_says_under_the_retrys_id_reaches_nobody) {
   EXPECT_TRUE(stage.up().empty());
 }
 
-TEST(ModernCalls, what_the_calls_own_capabilities_do_not_allow_is_refused_to_the_server) {
+TEST(ModernCalls, a_question_that_the_calls_capabilities_do_not_allow_is_rejected) {
   struct Case {
     std::string_view capabilities, method, params;
     bool allowed;
@@ -265,7 +265,7 @@ TEST(ModernCalls, what_the_calls_own_capabilities_do_not_allow_is_refused_to_the
   }
 }
 
-TEST(ModernCalls, a_call_that_fails_for_lack_of_a_capability_tells_the_client_which) {
+TEST(ModernCalls, a_call_that_fails_for_lack_of_a_capability_names_it) {
   struct Case {
     std::string_view capabilities, method, params, required;
   };
@@ -287,7 +287,7 @@ TEST(ModernCalls, a_call_that_fails_for_lack_of_a_capability_tells_the_client_wh
   }
 }
 
-TEST(ModernCalls, a_call_that_succeeds_without_the_capability_has_its_result) {
+TEST(ModernCalls, a_call_that_succeeds_without_the_capability_returns_its_result) {
   Stage stage;
   stage.call(1, modern_meta("{}"));
   stage.ask("1");
@@ -295,7 +295,7 @@ TEST(ModernCalls, a_call_that_succeeds_without_the_capability_has_its_result) {
   EXPECT_EQ(stage.up(), Lines{result_answer("1", done_now)});
 }
 
-TEST(ModernCalls, an_error_passes_if_the_refused_question_may_be_another_calls) {
+TEST(ModernCalls, an_error_passes_if_the_rejected_question_may_belong_to_another_call) {
   Stage stage;
   stage.call(1, modern_meta("{}"));
   stage.call(2, modern_meta("{}"));
@@ -304,7 +304,7 @@ TEST(ModernCalls, an_error_passes_if_the_refused_question_may_be_another_calls) 
   EXPECT_EQ(error_of(stage.up().at(0), "code"), "-32000");
 }
 
-TEST(ModernCalls, the_retrys_capabilities_count_from_then_on) {
+TEST(ModernCalls, the_retrys_capabilities_apply_from_then_on) {
   Stage stage;
   stage.call(1);
   stage.ask("1");
@@ -318,7 +318,7 @@ TEST(ModernCalls, the_retrys_capabilities_count_from_then_on) {
 
 // requestState.
 
-TEST(ModernCallsState, it_works_once) {
+TEST(ModernCallsState, works_only_once) {
   Stage stage;
   stage.call(1);
   stage.ask("1");
@@ -329,7 +329,7 @@ TEST(ModernCallsState, it_works_once) {
   expect_refused(stage, "3");
 }
 
-TEST(ModernCallsState, a_wrong_one_is_refused_with_what_to_do_and_nothing_reaches_the_server) {
+TEST(ModernCallsState, a_wrong_state_is_rejected_with_advice_and_never_reaches_the_server) {
   Stage stage;
   stage.call(1);
   stage.ask("1");
@@ -352,13 +352,13 @@ TEST(ModernCallsState, a_wrong_one_is_refused_with_what_to_do_and_nothing_reache
   EXPECT_EQ(stage.down().size(), 1U);
 }
 
-TEST(ModernCallsState, it_asks_for_no_log_level_when_it_is_refused) {
+TEST(ModernCallsState, a_rejected_retry_does_not_set_the_log_level) {
   Stage stage;
   stage.retry(2, "secret1", "", modern_meta("{}", R"(,"io.modelcontextprotocol/logLevel":"debug")"));
   expect_refused(stage, "2");
 }
 
-TEST(ModernCallsState, it_expires) {
+TEST(ModernCallsState, expires) {
   Stage stage;
   stage.call(1);
   stage.ask("1");
@@ -368,7 +368,7 @@ TEST(ModernCallsState, it_expires) {
   expect_refused(stage, "2");
 }
 
-TEST(ModernCallsState, another_calls_is_refused_and_still_good_for_its_own) {
+TEST(ModernCallsState, the_state_of_another_call_is_rejected_and_stays_valid_for_its_own) {
   Stage stage;
   stage.call(1);
   stage.ask("1");
@@ -386,7 +386,7 @@ TEST(ModernCallsState, another_calls_is_refused_and_still_good_for_its_own) {
   EXPECT_EQ(stage.down().size(), 1U);
 }
 
-TEST(ModernCallsState, another_clients_is_refused_and_still_good_for_its_own) {
+TEST(ModernCallsState, the_state_of_another_client_is_rejected_and_stays_valid_for_its_own) {
   Stage stage;
   stage.call(1, modern_meta(), 4);
   stage.ask("1");
@@ -397,7 +397,7 @@ TEST(ModernCallsState, another_clients_is_refused_and_still_good_for_its_own) {
   EXPECT_EQ(stage.down().size(), 1U);
 }
 
-TEST(ModernCallsState, a_malformed_response_is_refused_and_the_state_still_good) {
+TEST(ModernCallsState, a_malformed_response_is_rejected_and_the_state_stays_valid) {
   Stage stage;
   stage.call(1);
   stage.ask("1");
@@ -415,7 +415,7 @@ TEST(ModernCallsState, a_malformed_response_is_refused_and_the_state_still_good)
   EXPECT_EQ(stage.down().size(), 1U);
 }
 
-TEST(ModernCallsState, malformed_samples_and_roots_are_refused) {
+TEST(ModernCallsState, malformed_samples_and_roots_are_rejected) {
   Stage stage;
   stage.call(1);
   stage.from_server(R"({"jsonrpc":"2.0","id":1,"method":"roots/list"})");

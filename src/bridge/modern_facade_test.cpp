@@ -14,7 +14,7 @@ std::string answer(std::string_view id, std::string_view result) {
   return result_answer(id, result);
 }
 
-TEST(ModernFacade, discover_initializes_the_server_and_is_answered_with_what_it_said) {
+TEST(ModernFacade, discover_initializes_the_server_and_returns_what_it_said) {
   Stage stage("");
   stage.from_client(modern_request(
       "1", "server/discover", "",
@@ -31,7 +31,7 @@ TEST(ModernFacade, discover_initializes_the_server_and_is_answered_with_what_it_
   EXPECT_EQ(stage.facade.initialize_result(), able_server);
 }
 
-TEST(ModernFacade, a_second_discover_is_answered_from_what_is_known) {
+TEST(ModernFacade, a_second_discover_is_answered_without_asking_the_server) {
   Stage stage("");
   stage.from_client(modern_request("1", "server/discover"));
   stage.from_client(modern_request("2", "server/discover"));
@@ -45,7 +45,7 @@ TEST(ModernFacade, a_second_discover_is_answered_from_what_is_known) {
   EXPECT_TRUE(stage.down().empty());
 }
 
-TEST(ModernFacade, a_server_that_refuses_initialize_is_quoted_and_may_be_asked_again) {
+TEST(ModernFacade, a_server_that_rejects_initialize_is_quoted_and_may_be_asked_again) {
   Stage stage("");
   stage.from_client(modern_request("1", "server/discover"));
   stage.from_server(error_answer(R"("mcpivot-initialize-1")", -32602, "only on \"Mondays\""));
@@ -73,7 +73,7 @@ TEST(ModernFacade, a_request_before_any_discover_waits_until_the_server_is_initi
   EXPECT_EQ(stage.down(), (Lines{R"({"jsonrpc":"2.0","method":"notifications/initialized"})", list}));
 }
 
-TEST(ModernFacade, a_lost_initialize_is_told_of_and_does_not_leave_the_others_waiting) {
+TEST(ModernFacade, a_lost_initialize_is_reported_and_leaves_no_request_waiting) {
   Stage stage("");
   stage.from_client(modern_request("1", "server/discover"));
   stage.from_client(modern_request("2", "tools/list"));
@@ -84,7 +84,7 @@ TEST(ModernFacade, a_lost_initialize_is_told_of_and_does_not_leave_the_others_wa
   EXPECT_EQ(error_of(up[0], "code"), "-32603");
 }
 
-TEST(ModernFacade, it_learns_from_a_handshake_of_the_core) {
+TEST(ModernFacade, a_handshake_by_the_core_also_answers_discover) {
   Stage stage("");
   const std::string hello = R"({"jsonrpc":"2.0","id":1,"method":"initialize","params":{}})";
   stage.from_client(hello);
@@ -95,7 +95,7 @@ TEST(ModernFacade, it_learns_from_a_handshake_of_the_core) {
   EXPECT_EQ(stage.up(), Lines{answer("2", discover_result_of(able_server))});
 }
 
-TEST(ModernFacade, modern_requests_go_down_as_they_are) {
+TEST(ModernFacade, modern_requests_reach_the_server_unchanged) {
   Stage stage;
   for (const std::string_view method : {"tools/list", "tools/call", "completion/complete", "x/unknown"}) {
     const std::string line = modern_request("1", method, R"("name" : "t", "arguments":{"requestState":1})",
@@ -107,7 +107,7 @@ TEST(ModernFacade, modern_requests_go_down_as_they_are) {
   }
 }
 
-TEST(ModernFacade, what_concerns_rounds_never_reaches_the_server) {
+TEST(ModernFacade, members_about_rounds_never_reach_the_server) {
   Stage stage;
   int id = 0;
   const auto sent = [&](std::string_view params) {
@@ -128,7 +128,7 @@ TEST(ModernFacade, what_concerns_rounds_never_reaches_the_server) {
   EXPECT_EQ(sent(R"("name":"t","inputResponses":{},)" + meta), R"({"name":"t",)" + meta + "}");
 }
 
-TEST(ModernFacade, the_generations_edits_are_made_along_with_its_own) {
+TEST(ModernFacade, the_generations_edits_are_combined_with_the_facades) {
   Stage stage;
   const std::string line =
       R"({"jsonrpc":"2.0","id":"c","method":"tools/call","params":{"inputResponses":{},"name":"s__t","_meta":)" +
@@ -144,7 +144,7 @@ TEST(ModernFacade, the_generations_edits_are_made_along_with_its_own) {
   EXPECT_EQ(stage.up(), Lines{answer("7", R"({"resultType":"complete","content":[]})")});
 }
 
-TEST(ModernFacade, legacy_requests_and_their_answers_pass_untouched) {
+TEST(ModernFacade, legacy_requests_and_their_responses_pass_untouched) {
   Stage stage;
   const std::string request =
       R"({"jsonrpc":"2.0","id":3,"method":"resources/read","params":{"uri":"a","requestState":1}})";
@@ -167,7 +167,7 @@ TEST(ModernFacade, legacy_requests_and_their_answers_pass_untouched) {
   }
 }
 
-TEST(ModernFacade, answers_get_a_result_type_and_are_else_the_same_bytes) {
+TEST(ModernFacade, responses_get_a_result_type_and_otherwise_keep_their_bytes) {
   Stage stage;
   const auto becomes = [&](std::string_view method, std::string_view result) {
     stage.from_client(modern_request("1", method));
@@ -185,7 +185,7 @@ TEST(ModernFacade, answers_get_a_result_type_and_are_else_the_same_bytes) {
             R"({"resultType":"complete","completion":{"resultType":"x"}})");
 }
 
-TEST(ModernFacade, a_result_type_of_the_servers_own_is_replaced) {
+TEST(ModernFacade, the_servers_own_result_type_is_replaced) {
   Stage stage;
   stage.from_client(modern_request("1", "tools/call"));
   stage.from_server(
@@ -196,7 +196,7 @@ TEST(ModernFacade, a_result_type_of_the_servers_own_is_replaced) {
                    R"({"a":1,"resultType" : "complete","inputRequests":{},"result\u0054ype":"complete"})")});
 }
 
-TEST(ModernFacade, lists_and_read_resources_say_how_long_they_may_be_kept) {
+TEST(ModernFacade, lists_and_read_resources_say_how_long_they_may_be_cached) {
   Stage stage;
   for (const std::string_view method :
        {"tools/list", "prompts/list", "resources/list", "resources/templates/list", "resources/read"}) {
@@ -216,7 +216,7 @@ TEST(ModernFacade, lists_and_read_resources_say_how_long_they_may_be_kept) {
       Lines{answer("1", R"({"resultType":"complete","cacheScope":"private","contents":[],"ttlMs":5})")});
 }
 
-TEST(ModernFacade, a_result_that_is_no_object_becomes_an_error) {
+TEST(ModernFacade, a_result_that_is_not_an_object_becomes_an_error) {
   Stage stage;
   for (const std::string_view result : {"null", "[]", "3", R"("x")"}) {
     stage.from_client(modern_request("1", "tools/list"));
@@ -227,7 +227,7 @@ TEST(ModernFacade, a_result_that_is_no_object_becomes_an_error) {
   }
 }
 
-TEST(ModernFacade, resource_not_found_gets_the_modern_code_and_other_errors_pass) {
+TEST(ModernFacade, only_resource_not_found_gets_another_error_code) {
   Stage stage;
   stage.from_client(modern_request("1", "resources/read", R"("uri":"a")"));
   stage.from_server(
@@ -243,7 +243,7 @@ TEST(ModernFacade, resource_not_found_gets_the_modern_code_and_other_errors_pass
   }
 }
 
-TEST(ModernFacade, a_second_answer_reaches_nobody) {
+TEST(ModernFacade, a_second_response_is_dropped) {
   Stage stage;
   stage.call(1);
   stage.from_server(answer("1", "{}"));
@@ -252,7 +252,7 @@ TEST(ModernFacade, a_second_answer_reaches_nobody) {
   EXPECT_TRUE(stage.up().empty());
 }
 
-TEST(ModernFacade, an_answer_to_what_the_server_was_never_asked_reaches_nobody) {
+TEST(ModernFacade, a_response_to_an_unknown_request_is_dropped) {
   Stage stage("");
   stage.from_client(modern_request("1", "server/discover"));
   stage.from_server(answer("1", "{}"));
@@ -265,7 +265,7 @@ TEST(ModernFacade, an_answer_to_what_the_server_was_never_asked_reaches_nobody) 
   EXPECT_TRUE(stage.up().empty());
 }
 
-TEST(ModernFacade, what_waits_for_the_server_may_be_cancelled_while_others_are_answered) {
+TEST(ModernFacade, a_waiting_request_may_be_cancelled_while_others_are_being_answered) {
   Stage stage("");
   stage.from_client(modern_request("1", "server/discover"));
   stage.from_client(modern_request("2", "tools/list"));
@@ -275,7 +275,7 @@ TEST(ModernFacade, what_waits_for_the_server_may_be_cancelled_while_others_are_a
   EXPECT_EQ(stage.down(), Lines{R"({"jsonrpc":"2.0","method":"notifications/initialized"})"});
 }
 
-TEST(ModernFacade, the_generation_may_ask_the_next_thing_while_it_gets_an_answer) {
+TEST(ModernFacade, the_generation_may_send_a_request_while_it_receives_a_response) {
   Stage stage;
   stage.call(1);
   stage.ends.on_up = [&](const std::string&) {
@@ -290,7 +290,7 @@ TEST(ModernFacade, the_generation_may_ask_the_next_thing_while_it_gets_an_answer
   EXPECT_EQ(result_of(up[1], "resultType"), R"("input_required")");
 }
 
-TEST(ModernFacade, what_the_modern_era_does_not_have_is_an_unknown_method) {
+TEST(ModernFacade, methods_that_the_modern_era_lacks_are_unknown) {
   Stage stage;
   for (const std::string_view method : {"ping", "initialize", "logging/setLevel", "resources/subscribe",
                                         "resources/unsubscribe", "tasks/get", "tasks/list"}) {
@@ -302,7 +302,7 @@ TEST(ModernFacade, what_the_modern_era_does_not_have_is_an_unknown_method) {
   EXPECT_TRUE(stage.down().empty());
 }
 
-TEST(ModernFacade, a_ping_of_the_server_is_answered_here_and_unknown_requests_are_refused) {
+TEST(ModernFacade, a_ping_from_the_server_is_answered_and_unknown_requests_are_rejected) {
   Stage stage;
   stage.from_server(R"({"jsonrpc":"2.0","id":"p","method":"ping"})");
   EXPECT_EQ(stage.down(), Lines{R"({"jsonrpc":"2.0","id":"p","result":{}})"});
@@ -312,7 +312,7 @@ TEST(ModernFacade, a_ping_of_the_server_is_answered_here_and_unknown_requests_ar
   EXPECT_TRUE(stage.up().empty());
 }
 
-TEST(ModernFacade, a_cancellation_reaches_the_server_and_the_late_answer_reaches_nobody) {
+TEST(ModernFacade, a_cancellation_reaches_the_server_and_the_late_response_is_dropped) {
   Stage stage;
   stage.call(1);
   stage.from_client(cancellation("1", "enough"));
@@ -321,7 +321,7 @@ TEST(ModernFacade, a_cancellation_reaches_the_server_and_the_late_answer_reaches
   EXPECT_TRUE(stage.up().empty());
 }
 
-TEST(ModernFacade, a_lost_request_is_known_by_its_id_and_one_of_its_own_by_none) {
+TEST(ModernFacade, a_lost_request_is_reported_by_its_id_and_the_facades_own_are_not) {
   Stage stage;
   stage.call(1);
   EXPECT_EQ(stage.facade.lost("1"), "1");
@@ -364,20 +364,20 @@ TEST(ModernFacadeLogs, a_request_that_wants_logs_sets_the_level_first_if_it_is_m
   EXPECT_EQ(stage.down().size(), 2U);
 }
 
-TEST(ModernFacadeLogs, a_server_without_logging_is_not_told_a_level) {
+TEST(ModernFacadeLogs, a_server_without_logging_is_not_sent_a_level) {
   Stage stage(R"({"protocolVersion":"2025-06-18","capabilities":{}})");
   stage.from_client(modern_request("1", "tools/call", "", meta_with_level("debug")));
   EXPECT_EQ(stage.down().size(), 1U);
 }
 
-TEST(ModernFacadeLogs, an_unknown_level_is_refused) {
+TEST(ModernFacadeLogs, an_unknown_level_is_rejected) {
   Stage stage;
   stage.from_client(modern_request("1", "tools/call", "", meta_with_level("loud")));
   EXPECT_EQ(error_of(stage.up().at(0), "code"), "-32602");
   EXPECT_TRUE(stage.down().empty());
 }
 
-TEST(ModernFacadeLogs, a_message_goes_up_only_if_exactly_one_open_request_asked_for_its_level) {
+TEST(ModernFacadeLogs, a_message_is_forwarded_only_if_exactly_one_open_request_asked_for_its_level) {
   Stage stage;
   stage.from_server(log_message("error"));
   stage.call(1);
@@ -400,7 +400,7 @@ TEST(ModernFacadeLogs, a_message_goes_up_only_if_exactly_one_open_request_asked_
   EXPECT_EQ(stage.ends.logs, Lines{R"([warning] db: {"a":1})"});
 }
 
-TEST(ModernFacadeLogs, a_parked_request_gets_none) {
+TEST(ModernFacadeLogs, a_parked_request_gets_no_log_messages) {
   Stage stage;
   stage.call(1, meta_with_level("debug"));
   stage.ask("1");
@@ -412,7 +412,7 @@ TEST(ModernFacadeLogs, a_parked_request_gets_none) {
 
 // Legacy clients at the same server.
 
-TEST(ModernFacadeNeighbours, a_question_during_a_legacy_clients_call_is_its_own) {
+TEST(ModernFacadeNeighbours, a_question_during_a_legacy_clients_call_goes_to_that_client) {
   Stage stage;
   stage.from_client(R"({"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"t"}})");
   stage.down();
@@ -428,7 +428,7 @@ TEST(ModernFacadeNeighbours, a_question_during_a_legacy_clients_call_is_its_own)
   EXPECT_EQ(error_of(stage.down().at(0), "code"), "-32601");
 }
 
-TEST(ModernFacadeNeighbours, a_question_of_before_the_bridge_can_be_withdrawn) {
+TEST(ModernFacadeNeighbours, a_question_from_before_the_bridge_can_be_withdrawn) {
   Stage stage;
   stage.from_server(cancellation(R"("q")", ""));
   EXPECT_EQ(stage.up(), Lines{cancellation(R"("q")", "")});

@@ -37,7 +37,7 @@ Verdict hear(UpstreamListen& listen, std::string_view method, std::string_view i
   return listen.from_server(*read_message(line));
 }
 
-TEST(UpstreamListen, two_on_one_connection_do_not_meet) {
+TEST(UpstreamListen, two_listens_on_one_connection_use_different_ids) {
   Listener one, other;
   UpstreamListen a(one), b(other, 1'000);
   a.want({.tools = true}, R"("x":1)");
@@ -59,7 +59,7 @@ TEST(UpstreamListen, two_on_one_connection_do_not_meet) {
   EXPECT_FALSE(b.lost(R"("listen-1")"));
 }
 
-TEST(UpstreamListen, what_has_no_subscription_is_none_of_its_business) {
+TEST(UpstreamListen, leaves_messages_without_a_subscription_to_others) {
   Listener owner;
   UpstreamListen listen(owner);
   for (const std::string_view line :
@@ -69,7 +69,7 @@ TEST(UpstreamListen, what_has_no_subscription_is_none_of_its_business) {
     EXPECT_EQ(listen.from_server(*read_message(line)), Verdict::foreign) << line;
 }
 
-TEST(UpstreamListen, nothing_is_sent_when_the_same_is_wanted_again) {
+TEST(UpstreamListen, sends_nothing_when_the_same_is_wanted_again) {
   Listener owner;
   UpstreamListen listen(owner);
   listen.want({}, "");
@@ -83,7 +83,7 @@ TEST(UpstreamListen, nothing_is_sent_when_the_same_is_wanted_again) {
   EXPECT_EQ(owner.sent.size(), 1U);
 }
 
-TEST(UpstreamListen, the_old_one_is_cancelled_only_once_the_new_one_is_acknowledged) {
+TEST(UpstreamListen, the_old_listen_is_cancelled_only_once_the_new_one_is_acknowledged) {
   Listener owner;
   UpstreamListen listen(owner);
   listen.want({.tools = true}, "");
@@ -95,7 +95,7 @@ TEST(UpstreamListen, the_old_one_is_cancelled_only_once_the_new_one_is_acknowled
   EXPECT_EQ(find_member(find_member(owner.sent[2], "params"), "requestId"), R"("listen-1")");
 }
 
-TEST(UpstreamListen, the_new_one_takes_over_from_an_old_one_that_ended_meanwhile) {
+TEST(UpstreamListen, the_new_listen_takes_over_from_an_old_one_that_already_ended) {
   Listener owner;
   UpstreamListen listen(owner);
   listen.want({.tools = true}, "");
@@ -122,7 +122,7 @@ TEST(UpstreamListen, a_listen_that_lasted_is_opened_again_soon) {
   }
 }
 
-TEST(UpstreamListen, one_that_ends_again_and_again_is_opened_again_later_each_time_up_to_30_seconds) {
+TEST(UpstreamListen, reopening_a_listen_that_keeps_ending_backs_off_up_to_30_seconds) {
   Listener owner;
   UpstreamListen listen(owner);
   listen.want({.tools = true}, "");
@@ -139,7 +139,7 @@ TEST(UpstreamListen, one_that_ends_again_and_again_is_opened_again_later_each_ti
   EXPECT_EQ(pauses, (std::vector<std::int64_t>{1'000, 2'000, 4'000, 8'000, 16'000, 30'000, 30'000, 30'000}));
 }
 
-TEST(UpstreamListen, one_that_stays_up_for_30_seconds_was_no_failure) {
+TEST(UpstreamListen, a_listen_that_stays_up_for_30_seconds_resets_the_back_off) {
   Listener owner;
   UpstreamListen listen(owner);
   listen.want({.tools = true}, "");
@@ -155,7 +155,7 @@ TEST(UpstreamListen, one_that_stays_up_for_30_seconds_was_no_failure) {
   EXPECT_EQ(owner.pauses.back(), 1'000);
 }
 
-TEST(UpstreamListen, one_that_is_refused_is_never_opened_by_time_alone) {
+TEST(UpstreamListen, a_rejected_listen_is_not_retried_by_a_timer) {
   Listener owner;
   UpstreamListen listen(owner);
   listen.want({.tools = true}, "");
@@ -168,7 +168,7 @@ TEST(UpstreamListen, one_that_is_refused_is_never_opened_by_time_alone) {
   EXPECT_EQ(owner.sent.size(), 2U);
 }
 
-TEST(UpstreamListen, one_that_nobody_wants_any_more_is_not_opened_again) {
+TEST(UpstreamListen, a_listen_that_is_no_longer_wanted_is_not_reopened) {
   Listener owner;
   UpstreamListen listen(owner);
   listen.want({.tools = true}, "");
@@ -179,7 +179,7 @@ TEST(UpstreamListen, one_that_nobody_wants_any_more_is_not_opened_again) {
   EXPECT_EQ(owner.sent.size(), 1U);
 }
 
-TEST(UpstreamListen, a_refusal_says_why) {
+TEST(UpstreamListen, a_rejection_includes_the_reason) {
   Listener owner;
   UpstreamListen listen(owner);
   listen.want({.tools = true}, "");
