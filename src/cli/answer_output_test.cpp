@@ -30,7 +30,7 @@ class AnswerOutput : public testing::Test {
   host::TemporaryDirectory folder_;
 };
 
-TEST_F(AnswerOutput, text_is_shown_as_it_is) {
+TEST_F(AnswerOutput, shows_text_unchanged) {
   const ShownAnswer shown = show(R"({"content":[{"type":"text","text":"a"},{"type":"text","text":"b\n"},
         {"type":"resource","resource":{"uri":"file:///x","text":"inside"}},
         {"type":"resource_link","name":"x","uri":"file:///x"},{"type":"new","what":1}]})");
@@ -38,7 +38,7 @@ TEST_F(AnswerOutput, text_is_shown_as_it_is) {
   EXPECT_THAT(shown.problems, IsEmpty());
 }
 
-TEST_F(AnswerOutput, images_and_audio_are_saved_next_to_each_other_and_over_nothing) {
+TEST_F(AnswerOutput, saves_images_and_audio_without_overwriting_any_file) {
   const std::string image = R"({"type":"image","data":"aGk/Pg==","mimeType":"image/png"})";
   const std::string sound = R"({"type":"audio","data":"aGk=","mimeType":"audio/mpeg"})";
   const ShownAnswer shown = show(R"({"content":[)" + image + "," + image + "," + sound + "]}");
@@ -50,13 +50,13 @@ TEST_F(AnswerOutput, images_and_audio_are_saved_next_to_each_other_and_over_noth
   EXPECT_EQ(content("shot-1.mp3"), "hi");
 }
 
-TEST_F(AnswerOutput, names_of_tools_and_types_lead_nowhere_else) {
+TEST_F(AnswerOutput, tool_names_and_media_types_cannot_lead_to_another_folder) {
   show(R"({"content":[{"type":"resource","resource":{"uri":"x","blob":"aGk=","mimeType":"a/../../b"}}]})",
        "../evil/tool");
   EXPECT_EQ(content("_._evil_tool-1.bin"), "hi");
 }
 
-TEST_F(AnswerOutput, what_cannot_be_saved_is_told) {
+TEST_F(AnswerOutput, reports_what_cannot_be_saved) {
   EXPECT_THAT(show(R"({"content":[{"type":"image","data":"!","mimeType":"image/png"}]})").problems,
               ElementsAre("image: the data isn't valid base64"));
   const auto problems_in = [&](const std::string& folder) {
@@ -71,7 +71,7 @@ TEST_F(AnswerOutput, what_cannot_be_saved_is_told) {
               ElementsAre(testing::AllOf(HasSubstr("can't save"), HasSubstr("Not a directory"))));
 }
 
-TEST_F(AnswerOutput, structured_content_is_shown_if_there_is_nothing_else) {
+TEST_F(AnswerOutput, shows_structured_content_if_there_is_nothing_else) {
   EXPECT_EQ(show(R"({"content":[],"structuredContent":{"a":1}})").text, "{\"a\":1}\n");
   EXPECT_EQ(show(R"({"content":[{"type":"text","text":"x"}],"structuredContent":{"a":1}})").text, "x\n");
   EXPECT_EQ(show("{}").text, "");

@@ -38,7 +38,7 @@ void expect_width(const std::string& text, std::size_t width) {
   for (std::string line; std::getline(lines, line);) EXPECT_LE(columns_of(line), width) << line;
 }
 
-TEST(ClientTable, fits_into_80_columns_with_all_that_matters) {
+TEST(ClientTable, fits_all_important_columns_into_80_characters) {
   const std::string table =
       client_table(status({client("alice", "", "claude-code 2.1.0")}, 1), std::optional<std::size_t>(80));
   expect_width(table, 80);
@@ -53,18 +53,18 @@ TEST(ClientTable, fits_into_80_columns_with_all_that_matters) {
               AllOf(HasSubstr("legacy 2025-11-25"), HasSubstr("12345"), HasSubstr("and 999 more")));
 }
 
-TEST(ClientTable, has_sessions_and_profiles_where_there_is_room) {
+TEST(ClientTable, shows_sessions_and_profiles_if_there_is_room) {
   const std::string with = client_table(status({client("alice", "work", "x")}, 1), std::nullopt);
   EXPECT_THAT(with, AllOf(HasSubstr("1f3a9c02d4"), HasSubstr("PROFILE"), HasSubstr("work")));
   const std::string without = client_table(status({client("alice", "", "x")}, 1), std::nullopt);
   EXPECT_THAT(without, Not(HasSubstr("PROFILE")));
 }
 
-TEST(ClientTable, is_not_there_for_an_mcpivot_with_one_client) {
+TEST(ClientTable, is_empty_for_an_mcpivot_with_one_client) {
   EXPECT_EQ(client_table({{"servers", json::array()}}, std::nullopt), "");
 }
 
-TEST(SessionTable, fits_into_80_columns_and_says_which_are_live) {
+TEST(SessionTable, fits_into_80_columns_and_marks_live_sessions) {
   json::array sessions;
   for (const bool live : {true, false})
     sessions.push_back({{"id", "1f3a9c02d4"},

@@ -7,7 +7,7 @@
 namespace mcpivot {
 namespace {
 
-TEST(Colours, a_text_is_shortened_by_characters_not_bytes) {
+TEST(Colours, text_is_shortened_by_characters_not_bytes) {
   ::setenv("LC_ALL", "C.UTF-8", 1);
   EXPECT_EQ(columns_of("größe"), 5U);
   EXPECT_EQ(shortened("größe", 5), "größe");
@@ -17,7 +17,7 @@ TEST(Colours, a_text_is_shortened_by_characters_not_bytes) {
   EXPECT_EQ(shortened("", 0), "");
 }
 
-TEST(Colours, the_mark_is_one_that_the_locale_has) {
+TEST(Colours, the_marks_fit_the_locale) {
   ::setenv("LC_ALL", "C", 1);
   EXPECT_EQ(shortened("larger", 5), "larg~");
   ::unsetenv("LC_ALL");

@@ -31,14 +31,14 @@ class DidYouMean : public testing::Test {
   bool flag_ = false;
 };
 
-TEST_F(DidYouMean, a_misspelt_option_is_named_with_the_one_that_was_meant) {
+TEST_F(DidYouMean, suggests_the_option_that_was_meant) {
   EXPECT_EQ(hint({"--biuld", "make"}, true), "mcpivot has no option --biuld. Did you mean --build?");
   EXPECT_EQ(hint({"--biuld=make"}, true), "mcpivot has no option --biuld. Did you mean --build?");
   EXPECT_EQ(hint({"status", "--jsn"}), "mcpivot status has no option --jsn. Did you mean --json?");
   EXPECT_EQ(hint({"status", "--quite-another"}), "mcpivot status has no option --quite-another.");
 }
 
-TEST_F(DidYouMean, a_misspelt_command_is_named_with_the_one_that_was_meant) {
+TEST_F(DidYouMean, suggests_the_command_that_was_meant) {
   EXPECT_EQ(hint({"staus"}), "mcpivot has no command staus. Did you mean status?");
   EXPECT_EQ(hint({"--cwd", "here", "staus"}), "mcpivot has no command staus. Did you mean status?");
   EXPECT_EQ(hint({"stat"}), "mcpivot has no command stat. Did you mean status?");
@@ -48,7 +48,7 @@ TEST_F(DidYouMean, a_misspelt_command_is_named_with_the_one_that_was_meant) {
       "mcpivot -- stat");
 }
 
-TEST_F(DidYouMean, the_command_of_a_server_without_its_dashes_is_shown_with_them) {
+TEST_F(DidYouMean, suggests_the_dashes_before_a_servers_command) {
   EXPECT_THAT(hint({"node", "server.js"}),
               HasSubstr("put \"--\" before its command: mcpivot -- node server.js"));
   EXPECT_THAT(hint({"--build", "make all", "node", "server.js", "--port", "3"}),
@@ -56,14 +56,14 @@ TEST_F(DidYouMean, the_command_of_a_server_without_its_dashes_is_shown_with_them
   EXPECT_THAT(hint({"node"}), Not(HasSubstr("Did you mean")));
 }
 
-TEST_F(DidYouMean, words_that_have_their_place_are_not_complained_about) {
+TEST_F(DidYouMean, accepts_words_in_their_proper_place) {
   for (const Words& words : {Words{}, Words{"status"}, Words{"status", "node", "--json"},
                              Words{"--cwd", "--biuld"}, Words{"--build=x"}, Words{"status", "-x"}})
     EXPECT_EQ(hint(words), "") << testing::PrintToString(words);
   EXPECT_EQ(hint({"node"}, true), "") << "the dashes are not what is missing";
 }
 
-TEST(DidYouMeanTool, finds_tools_by_their_own_names_and_by_names_that_are_almost_right) {
+TEST(DidYouMeanTool, finds_tools_by_their_own_and_by_similar_names) {
   const Words tools{"alpha__echo", "alpha__read_file", "beta__echo"};
   EXPECT_EQ(did_you_mean_tool("echo", tools), " Did you mean alpha__echo or beta__echo?");
   EXPECT_EQ(did_you_mean_tool("alpha__ehco", tools), " Did you mean alpha__echo?");
@@ -72,7 +72,7 @@ TEST(DidYouMeanTool, finds_tools_by_their_own_names_and_by_names_that_are_almost
   EXPECT_EQ(did_you_mean_tool("echo", {}), "");
 }
 
-TEST(NamesAProgram, is_told_by_the_path_and_by_the_file) {
+TEST(NamesAProgram, is_true_only_for_a_program_that_exists) {
   EXPECT_TRUE(names_a_program("sh"));
   EXPECT_TRUE(names_a_program("/bin/sh"));
   EXPECT_FALSE(names_a_program("no-such-program-anywhere"));

@@ -5,7 +5,7 @@
 namespace mcpivot {
 namespace {
 
-TEST(PrettyJson, keeps_the_spelling_and_breaks_what_is_long) {
+TEST(PrettyJson, keeps_the_spelling_and_breaks_long_lines) {
   EXPECT_EQ(pretty_json(R"({"b":1.0e3,"a":"\u00e9","c":[1,{"d":"x"}]})", 80),
             R"({"b": 1.0e3, "a": "\u00e9", "c": [1, {"d": "x"}]})");
   EXPECT_EQ(pretty_json(R"({"b":1.0e3,"a":"\u00e9","c":[1,{"d":"x"}],"e":{},"f":[]})", 24),

@@ -12,7 +12,7 @@ std::string words(const char* schema, const char* root = "{}") {
   return type_text(parsed, json::parse(root).as_object());
 }
 
-TEST(SchemaWords, tell_types_enums_and_alternatives) {
+TEST(SchemaWords, describe_types_enums_and_alternatives) {
   EXPECT_EQ(words(R"({"type": "integer"})"), "integer");
   EXPECT_EQ(words(R"({"type": ["string", "null"]})"), "string or null");
   EXPECT_EQ(words(R"({"type": "array", "items": {"type": "number"}})"), "array of numbers");
@@ -26,7 +26,7 @@ TEST(SchemaWords, tell_types_enums_and_alternatives) {
   EXPECT_EQ(words("true"), "any");
 }
 
-TEST(SchemaWords, follow_references_within_the_schema_and_not_for_ever) {
+TEST(SchemaWords, follow_references_within_the_schema_without_endless_loops) {
   const char* const root =
       R"({"$defs": {"A": {"type": "string"}, "B": {"$ref": "#/$defs/A"}, "C": {"$ref": "#/$defs/C"}}})";
   EXPECT_EQ(words(R"({"$ref": "#/$defs/B"})", root), "string");

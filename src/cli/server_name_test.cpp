@@ -16,13 +16,13 @@ std::string named(const std::string& line, const std::string& folder = "/home/me
   return server_name(command);
 }
 
-TEST(ServerName, a_program_is_called_by_its_file) {
+TEST(ServerName, is_the_file_name_of_a_program) {
   EXPECT_EQ(named("/usr/bin/notes-server --stdio"), "notes-server");
   EXPECT_EQ(named("target/debug/server"), "server");
   EXPECT_EQ(named("./notes.py"), "notes");
 }
 
-TEST(ServerName, a_script_gives_the_name_and_not_its_interpreter) {
+TEST(ServerName, is_that_of_the_script_not_of_its_interpreter) {
   EXPECT_EQ(named("node notes.js"), "notes");
   EXPECT_EQ(named("node server.mjs"), "server");
   EXPECT_EQ(named("/usr/bin/node --enable-source-maps --import tsx tools/notes.mjs --x"), "notes");
@@ -37,7 +37,7 @@ TEST(ServerName, a_script_gives_the_name_and_not_its_interpreter) {
   EXPECT_EQ(named("cargo run --quiet --bin notes"), "notes");
 }
 
-TEST(ServerName, a_script_that_is_only_where_programs_begin_is_called_by_the_folder_around_it) {
+TEST(ServerName, is_that_of_the_project_folder_if_the_script_has_a_generic_name) {
   EXPECT_EQ(named("node build/index.js"), "weather");
   EXPECT_EQ(named("node /opt/notes/dist/src/main.js"), "notes");
   EXPECT_EQ(named("node node_modules/@modelcontextprotocol/server-everything/dist/index.js"),
@@ -49,7 +49,7 @@ TEST(ServerName, a_script_that_is_only_where_programs_begin_is_called_by_the_fol
   EXPECT_EQ(named("node index.js", "/"), "index");
 }
 
-TEST(ServerName, a_package_gives_the_name_and_not_its_launcher) {
+TEST(ServerName, is_that_of_the_package_not_of_its_launcher) {
   EXPECT_EQ(named("npx -y @modelcontextprotocol/server-memory"), "server-memory");
   EXPECT_EQ(named("npx -y @me/notes@1.2.3 --flag"), "notes");
   EXPECT_EQ(named("npx --package @me/all notes"), "notes");
@@ -71,7 +71,7 @@ TEST(ServerName, a_package_gives_the_name_and_not_its_launcher) {
   EXPECT_EQ(named("docker run -i --rm -e KEY ghcr.io/me/notes:1.2"), "notes");
 }
 
-TEST(ServerName, what_tells_nothing_is_called_by_its_program) {
+TEST(ServerName, falls_back_to_the_program) {
   EXPECT_EQ(named("node"), "node");
   EXPECT_EQ(named("node -e 1"), "node");
   EXPECT_EQ(named("sh -c exec"), "sh");

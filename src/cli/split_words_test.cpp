@@ -20,12 +20,12 @@ TEST(SplitWords, quotes_keep_words_together) {
             (Words{"a b", "\"c\"", R"(say "hi" \n \)", R"(\n")"}));
 }
 
-TEST(SplitWords, nothing_else_of_a_shell_is_known) {
+TEST(SplitWords, no_other_shell_syntax_is_interpreted) {
   EXPECT_EQ(split_words("a $HOME `b` | c; d && *.py > e #f"),
             (Words{"a", "$HOME", "`b`", "|", "c;", "d", "&&", "*.py", ">", "e", "#f"}));
 }
 
-TEST(SplitWords, says_what_is_not_closed) {
+TEST(SplitWords, reports_an_unclosed_quote) {
   EXPECT_EQ(split_words("a 'b").error(), "a ' is not closed");
   EXPECT_EQ(split_words("a \"b'").error(), "a \" is not closed");
   EXPECT_EQ(split_words("a \\").error(), "it ends with a backslash");

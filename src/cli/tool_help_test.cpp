@@ -14,7 +14,7 @@ json::object tool(const char* text) {
   return json::parse(text).as_object();
 }
 
-TEST(ToolHelp, names_each_argument_with_its_type_and_what_it_is_for) {
+TEST(ToolHelp, lists_each_argument_with_its_type_and_purpose) {
   const std::string help = tool_help(tool(R"({"name": "files__read", "server": "files", "active": false,
     "title": "Read", "description": "Reads a file.\nAll of it.",
     "inputSchema": {"type": "object", "required": ["path", "mode"], "properties": {
@@ -65,7 +65,7 @@ TEST(ToolHelp, fits_the_terminal) {
   EXPECT_THAT(help, HasSubstr("     one two three four five six seven\n     eight nine"));
 }
 
-TEST(ToolHelp, survives_schemas_that_are_odd_or_refer_to_themselves) {
+TEST(ToolHelp, survives_odd_and_self_referential_schemas) {
   for (const char* schema :
        {R"({"$ref": "#/$defs/A", "$defs": {"A": {"$ref": "#/$defs/A"}}})", "[]", "true",
         R"({"properties": {"a": {"$ref": "#"}, "b": 7, "c": {"items": {"$ref": "#/properties/c"}}}})",

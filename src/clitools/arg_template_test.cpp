@@ -25,14 +25,14 @@ Words filled(const Words& words, std::string_view arguments) {
   return result ? *result : Words{"refused: " + result.error()};
 }
 
-TEST(ArgTemplate, a_parameter_alone_is_one_argument_and_inside_a_word_put_in_place) {
+TEST(ArgTemplate, a_parameter_becomes_one_argument_or_part_of_a_word) {
   EXPECT_THAT(filled({"sub", "{a}"}, R"({"a":"x y"})"), ElementsAre("sub", "x y", "--json"));
   EXPECT_THAT(filled({"--a={a}", "{a}/{b}.txt"}, R"({"a":"x","b":7})"),
               ElementsAre("--a=x", "x/7.txt", "--json"));
   EXPECT_THAT(filled({"{{{a}}}", "}}{{"}, R"({"a":1})"), ElementsAre("{1}", "}{", "--json"));
 }
 
-TEST(ArgTemplate, what_is_absent_takes_its_flag_with_it) {
+TEST(ArgTemplate, an_absent_parameter_also_removes_its_flag) {
   for (const char* absent : {"{}", R"({"a":null})", R"({"a":[]})"}) {
     EXPECT_THAT(filled({"sub", "--a", "{a}", "end"}, absent), ElementsAre("sub", "end", "--json"));
     EXPECT_THAT(filled({"sub", "--a={a}", "{a}", "-x", "{a}{b}"}, absent), ElementsAre("sub", "--json"));
@@ -58,18 +58,18 @@ TEST(ArgTemplate, an_array_repeats_its_word_and_its_flag) {
               ElementsAre(HasSubstr("refused: \"u\" is an array")));
 }
 
-TEST(ArgTemplate, numbers_and_objects_are_passed_as_they_are_spelled) {
+TEST(ArgTemplate, numbers_and_objects_keep_their_spelling) {
   EXPECT_THAT(filled({"{n}", "{o}"}, R"({"n":1e3,"o":{ "x" : [0.10, 9007199254740993] }})"),
               ElementsAre("1e3", R"({"x":[0.10,9007199254740993]})", "--json"));
 }
 
-TEST(ArgTemplate, the_tail_goes_before_the_dashes) {
+TEST(ArgTemplate, the_tail_goes_before_the_double_dash) {
   EXPECT_THAT(filled({"sub", "--", "{a}"}, R"({"a":"-x"})"), ElementsAre("sub", "--json", "--", "-x"));
   EXPECT_THAT(filled({"sub", "--", "-x", "{a}"}, "{}"), ElementsAre("sub", "--json", "--", "-x"))
       << "behind the dashes nothing is a flag";
 }
 
-TEST(ArgTemplate, a_value_with_a_dash_is_joined_to_a_long_flag_and_refused_elsewhere) {
+TEST(ArgTemplate, a_value_starting_with_a_dash_needs_a_long_flag) {
   const char* dash = R"({"a":"-x","t":["a","-b"]})";
   EXPECT_THAT(filled({"--a", "{a}"}, dash), ElementsAre("--a=-x", "--json"));
   EXPECT_THAT(filled({"--t", "{t}"}, dash), ElementsAre("--t", "a", "--t=-b", "--json"));
@@ -82,7 +82,7 @@ TEST(ArgTemplate, a_value_with_a_dash_is_joined_to_a_long_flag_and_refused_elsew
               ElementsAre(HasSubstr("would take the next word")));
 }
 
-TEST(ArgTemplate, names_what_cannot_be_an_argument) {
+TEST(ArgTemplate, names_a_value_that_cannot_be_an_argument) {
   EXPECT_THAT(filled({"{a}"}, R"({"a":"x\u0000y"})"), ElementsAre(HasSubstr("\"a\" contains a NUL byte")));
   const std::string longest(ArgTemplate::longest_argument, 'x');
   EXPECT_THAT(filled({"{a}"}, "{\"a\":\"" + longest + "\"}"), ElementsAre(longest, "--json"));
@@ -90,7 +90,7 @@ TEST(ArgTemplate, names_what_cannot_be_an_argument) {
               ElementsAre(HasSubstr("\"a\" makes an argument")));
 }
 
-TEST(ArgTemplate, what_is_wrong_with_a_template_is_told_with_its_place) {
+TEST(ArgTemplate, an_error_in_a_template_names_its_position) {
   const auto problem = [](const Words& words) {
     const auto parsed = ArgTemplate::parse(words);
     return parsed ? std::string("fine") : std::to_string(parsed.error().word) + ": " + parsed.error().what;
@@ -163,7 +163,7 @@ RC_GTEST_PROP(ArgTemplateProperty, no_value_ever_becomes_an_option, ()) {
     if (word.starts_with('-')) RC_ASSERT(comes_from(words, word));
 }
 
-RC_GTEST_PROP(ArgTemplateProperty, behind_dashes_nothing_is_refused_or_changed, ()) {
+RC_GTEST_PROP(ArgTemplateProperty, values_after_a_double_dash_are_never_rejected_or_changed, ()) {
   const Words texts = *rc::gen::container<Words>(3, any_text());
   Words quoted;
   for (const std::string& text : texts) quoted.push_back(quote(text));
@@ -174,7 +174,7 @@ RC_GTEST_PROP(ArgTemplateProperty, behind_dashes_nothing_is_refused_or_changed, 
   RC_ASSERT(*result == (Words{"sub", "--json", "--", texts[0], "x" + texts[1], texts[2]}));
 }
 
-RC_GTEST_PROP(ArgTemplateProperty, there_are_as_many_arguments_as_the_values_ask_for, ()) {
+RC_GTEST_PROP(ArgTemplateProperty, the_number_of_arguments_follows_from_the_values, ()) {
   const Words words = *any_template();
   const Words values = {*any_value(), *any_value(), *any_value()};
   const std::string text = arguments_of(values);

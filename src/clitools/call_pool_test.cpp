@@ -18,7 +18,7 @@ struct Calls {
   std::vector<int> started;
 };
 
-TEST(CallPool, starts_so_many_and_the_rest_in_order) {
+TEST(CallPool, starts_calls_up_to_its_limit_and_the_rest_in_order) {
   Calls calls(2);
   const auto one = calls.enter(1);
   const auto two = calls.enter(2);
@@ -36,7 +36,7 @@ TEST(CallPool, starts_so_many_and_the_rest_in_order) {
   EXPECT_EQ(calls.pool.waiting(), 0U);
 }
 
-TEST(CallPool, a_higher_limit_starts_those_who_wait) {
+TEST(CallPool, a_higher_limit_starts_waiting_calls) {
   Calls calls(1);
   for (int number = 1; number <= 4; ++number) calls.enter(number);
   EXPECT_THAT(calls.started, ElementsAre(1));
@@ -53,7 +53,7 @@ TEST(CallPool, starts_nothing_while_held) {
   EXPECT_THAT(calls.started, ElementsAre(1));
 }
 
-TEST(CallPool, refuses_when_too_many_or_too_much_waits) {
+TEST(CallPool, rejects_calls_when_too_many_or_too_large_ones_wait) {
   Calls calls(1);
   calls.enter(0);
   for (std::size_t i = 0; i < CallPool::most_waiting; ++i) EXPECT_NE(calls.enter(1), 0U);
@@ -64,7 +64,7 @@ TEST(CallPool, refuses_when_too_many_or_too_much_waits) {
   EXPECT_EQ(pool.enter(1, [] {}), 0U);
 }
 
-TEST(CallPool, one_that_leaves_as_soon_as_it_starts_makes_room_for_the_next) {
+TEST(CallPool, a_call_that_ends_as_it_starts_makes_room_for_the_next) {
   CallPool pool(1);
   const auto first = pool.enter(1, [] {});
   CallPool::Ticket second = 0;
@@ -79,7 +79,7 @@ TEST(CallPool, one_that_leaves_as_soon_as_it_starts_makes_room_for_the_next) {
   EXPECT_EQ(pool.running(), 1U);
 }
 
-TEST(CallPool, counts_what_came_of_the_calls) {
+TEST(CallPool, counts_calls_by_outcome) {
   CallPool pool(0);
   EXPECT_GE(pool.jobs(), 4U);
   pool.count("fast", std::chrono::milliseconds(5), false);

@@ -27,7 +27,7 @@ std::string path_in(const std::string& text) {
   return text.substr(from, text.find(']', from) - from);
 }
 
-TEST(CapturedOutput, is_whole_up_to_its_limit) {
+TEST(CapturedOutput, is_complete_up_to_its_limit) {
   CapturedOutput output(10, nullptr, "x");
   output.add("01234");
   output.add("56789");
@@ -37,7 +37,7 @@ TEST(CapturedOutput, is_whole_up_to_its_limit) {
   EXPECT_EQ(output.size(), 10U);
 }
 
-TEST(CapturedOutput, keeps_beginning_end_and_a_file_beyond_it) {
+TEST(CapturedOutput, keeps_the_beginning_the_end_and_a_file_of_longer_output) {
   const auto files = std::make_shared<KeptFiles>();
   for (const std::size_t piece : {1U, 7U, 1000U}) {
     CapturedOutput output(100, files, "tool");
@@ -55,7 +55,7 @@ TEST(CapturedOutput, keeps_beginning_end_and_a_file_beyond_it) {
   }
 }
 
-TEST(CapturedOutput, is_never_cut_within_a_character) {
+TEST(CapturedOutput, is_never_cut_inside_a_character) {
   for (std::size_t limit = 20; limit < 30; ++limit) {
     CapturedOutput output(limit, nullptr, "x");
     for (int i = 0; i < 20; ++i) output.add("ü🎉");
@@ -65,7 +65,7 @@ TEST(CapturedOutput, is_never_cut_within_a_character) {
   }
 }
 
-TEST(KeptFiles, only_the_newest_stay_and_all_go_at_the_end) {
+TEST(KeptFiles, only_the_newest_are_kept_and_all_are_deleted_at_the_end) {
   std::vector<std::string> paths;
   {
     KeptFiles files;

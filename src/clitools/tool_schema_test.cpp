@@ -29,7 +29,7 @@ Strings notes(const std::string& members) {
   return told(R"({"tools":[{)" + members + "}]}", false);
 }
 
-TEST(ToolSchema, is_read_with_all_that_a_tool_may_have) {
+TEST(ToolSchema, is_parsed_with_every_member_a_tool_may_have) {
   const auto schema = read_tool_schema(R"({"tools":[{
       "name": "search", "title": "Search", "description": "Finds \"it\".",
       "parameters": {"type":"object","properties":{"q":{"type":"string"}}},
@@ -51,7 +51,7 @@ TEST(ToolSchema, is_read_with_all_that_a_tool_may_have) {
   EXPECT_EQ(schema->find("other"), nullptr);
 }
 
-TEST(ToolSchema, what_describes_no_tools_is_told_with_how_it_begins) {
+TEST(ToolSchema, output_that_describes_no_tools_is_quoted_in_the_error) {
   EXPECT_THAT(told("", true), ElementsAre("it printed nothing to stdout"));
   EXPECT_THAT(told("usage: cli [-h]", true), ElementsAre(HasSubstr("isn't valid JSON: ")));
   EXPECT_THAT(told("usage: cli [-h]", true), ElementsAre(HasSubstr(R"("usage: cli [-h]")")));
@@ -65,7 +65,7 @@ TEST(ToolSchema, what_describes_no_tools_is_told_with_how_it_begins) {
   EXPECT_THAT(told(R"({"tools":[]})", true), IsEmpty());
 }
 
-TEST(ToolSchema, each_mistake_is_told_with_its_place) {
+TEST(ToolSchema, each_error_names_its_position) {
   EXPECT_THAT(mistakes(R"("cli_command":[])"),
               ElementsAre(HasSubstr("tools[1]: name: expected a string, got nothing")));
   EXPECT_THAT(mistakes(R"("name":"a b","cli_command":[])"),
@@ -98,7 +98,7 @@ TEST(ToolSchema, each_mistake_is_told_with_its_place) {
               ElementsAre(HasSubstr("tools[1]: expected an object, got a number")));
 }
 
-TEST(ToolSchema, an_option_may_not_be_named_by_just_any_value) {
+TEST(ToolSchema, free_text_cannot_be_part_of_an_options_name) {
   const auto mistakes_of = [](const std::string& type) {
     return mistakes(R"("name":"x","cli_command":["--{m}"],"parameters":{"properties":{"m":)" + type + "}}");
   };
@@ -107,7 +107,7 @@ TEST(ToolSchema, an_option_may_not_be_named_by_just_any_value) {
   EXPECT_THAT(mistakes_of(R"({"type":"integer"})"), IsEmpty());
 }
 
-TEST(ToolSchema, what_is_only_worth_knowing_is_a_note) {
+TEST(ToolSchema, harmless_oddities_are_notes) {
   EXPECT_THAT(notes(R"("name":"x","cli_command":[],"colour":"red")"),
               ElementsAre(HasSubstr("tools[0] \"x\": colour: unknown key, ignored")));
   EXPECT_THAT(

@@ -44,7 +44,7 @@ LoadedConfig with(const std::string& members) {
   return read("{\"mcpServers\": {\"s\": {" + members + "}}}");
 }
 
-TEST(ConfigFile, a_client_s_file_works_as_it_is) {
+TEST(ConfigFile, a_clients_file_works_unchanged) {
   const LoadedConfig config = read(R"({
     // what Claude writes
     "mcpServers": {
@@ -64,7 +64,7 @@ TEST(ConfigFile, a_client_s_file_works_as_it_is) {
               ElementsAre(Pair("TOKEN", "sesame"), Pair("PORT", "8080"), Pair("LOUD", "true")));
 }
 
-TEST(ConfigFile, so_do_vs_code_s_and_a_bare_map) {
+TEST(ConfigFile, a_vs_code_file_and_a_bare_map_work_unchanged) {
   const LoadedConfig code = read(R"({"inputs": [], "servers": {"a": {"type": "stdio", "command": "x",
                                "cwd": "${workspaceFolder}/sub"}}})",
                                  "/project/.vscode");
@@ -92,7 +92,7 @@ TEST(ConfigFile, says_whether_clients_share_a_server) {
               ElementsAre(HasSubstr(R"(must be "per-client" or "shared")")));
 }
 
-TEST(ConfigFile, says_all_that_a_command_line_can_say) {
+TEST(ConfigFile, can_say_everything_the_command_line_can) {
   const LoadedConfig config =
       with(R"("command": "./dev", "args": ["-v"], "cwd": "sub/..", "build": "make", "watch": ["src/**"],
     "swap": "stop-first", "replay": ["connect", "device:action=use"], "max_message": "8MB",
@@ -117,7 +117,7 @@ TEST(ConfigFile, says_all_that_a_command_line_can_say) {
   EXPECT_EQ(server.build_timeout, 5min);
 }
 
-TEST(ConfigFile, a_daemon) {
+TEST(ConfigFile, can_describe_a_daemon) {
   const LoadedConfig config = with(R"("type": "http", "url": "https://${HOST:-localhost}:${PORT}/mcp",
     "headers": {"Authorization": "Bearer ${TOKEN}", "X": "${env:PORT}"}, "cacert": "ca.pem", "start_command": "serve &",
     "stop_command": "stop", "start_after": "2s", "replay": ["device"], "cwd": "/somewhere")");
@@ -143,7 +143,7 @@ TEST(ConfigFile, a_daemon) {
               "http://h/");
 }
 
-TEST(ConfigFile, a_cli) {
+TEST(ConfigFile, can_describe_a_cli) {
   const LoadedConfig config =
       with(R"("cli": ["./tools.py", "-q"], "schema_args": ["describe"], "result_args": [], "jobs": 3,
     "max_output": "64KiB")");
@@ -160,7 +160,7 @@ TEST(ConfigFile, a_cli) {
   EXPECT_EQ(with(R"("cli": ["x"])").gateway.servers[0].server.cli, CliConfig());
 }
 
-TEST(ConfigFile, without_a_word_everything_is_as_on_the_command_line) {
+TEST(ConfigFile, has_the_same_defaults_as_the_command_line) {
   const ServerConfig plain;
   const LoadedConfig config = with(R"("command": "x", "cwd": null)");
   ASSERT_EQ(config.gateway.servers.size(), 1U);
@@ -173,7 +173,7 @@ TEST(ConfigFile, without_a_word_everything_is_as_on_the_command_line) {
   EXPECT_THAT(server.watch, IsEmpty());
 }
 
-TEST(ConfigFile, what_only_a_gateway_needs) {
+TEST(ConfigFile, has_the_options_of_a_gateway) {
   const LoadedConfig config = read(R"({"names": "bare", "remember": true, "mcpServers": {
     "a": {"command": "x", "active": true, "start": "lazy", "idle_stop": "10m",
           "tools": {"allow": ["read_*"], "deny": ["*_all"], "rename": {"read_file": "read"},
@@ -197,7 +197,7 @@ TEST(ConfigFile, what_only_a_gateway_needs) {
   EXPECT_TRUE(config.gateway.remember);
 }
 
-TEST(ConfigFile, whom_pivot_call_reaches_and_nobody_if_that_cannot_be_read) {
+TEST(ConfigFile, an_invalid_pivot_call_setting_lets_it_reach_no_server) {
   const auto reads = [](const std::string& file, const std::string& server = "") {
     return read("{" + file + R"("mcpServers": {"a": {"command": "x")" + server + "}}}");
   };
@@ -224,13 +224,13 @@ TEST(ConfigFile, whom_pivot_call_reaches_and_nobody_if_that_cannot_be_read) {
   }
 }
 
-TEST(ConfigFile, what_builds_or_watches_runs_beside_the_file) {
+TEST(ConfigFile, builds_and_watches_are_relative_to_the_file) {
   EXPECT_EQ(with(R"("command": "x", "build": "make")").gateway.servers[0].server.command.cwd, "/files");
   EXPECT_EQ(with(R"("command": "x", "watch": "src")").gateway.servers[0].server.command.cwd, "/files");
   EXPECT_EQ(with(R"("command": "x", "watch": false)").gateway.servers[0].server.command.cwd, "");
 }
 
-TEST(ConfigFile, watching_can_be_left_off) {
+TEST(ConfigFile, watching_can_be_turned_off) {
   EXPECT_FALSE(with(R"("command": "x", "watch": false)").gateway.servers[0].server.watching);
   EXPECT_FALSE(with(R"("command": "x", "watch": [])").gateway.servers[0].server.watching);
   EXPECT_TRUE(with(R"("command": "x", "watch": true)").gateway.servers[0].server.watching);
@@ -249,7 +249,7 @@ TEST(ConfigFile, paths_are_relative_to_the_file) {
   EXPECT_EQ(command("${HOME}/server"), "/home/me/server");
 }
 
-TEST(ConfigFile, every_problem_has_its_place_and_says_what_to_do) {
+TEST(ConfigFile, every_problem_names_its_position_and_what_to_do) {
   struct Case {
     std::string text;
     std::vector<std::string> problems;
@@ -414,11 +414,11 @@ TEST(ConfigFile, every_problem_has_its_place_and_says_what_to_do) {
   }
 }
 
-TEST(ConfigFile, notes_in_keys_are_no_problem) {
+TEST(ConfigFile, keys_that_are_comments_cause_no_warning) {
   EXPECT_THAT(problems(with(R"("command": "x", "_comment": "a", "//": "b", "//": "c", "#": 1)")), IsEmpty());
 }
 
-TEST(ConfigFile, a_server_with_errors_is_left_out_and_the_others_are_there) {
+TEST(ConfigFile, only_servers_with_errors_are_left_out) {
   const LoadedConfig config = read(R"({"mcpServers": {"bad": {"command": 1}, "good": {"command": "x"},
                                  "off": {"command": "${NOT}", "disabled": true}}})");
   EXPECT_EQ(config.problems.size(), 1U) << "what is disabled has no problems";
@@ -431,7 +431,7 @@ TEST(ConfigFile, a_server_with_errors_is_left_out_and_the_others_are_there) {
   EXPECT_TRUE(config.left_out[1].disabled);
 }
 
-TEST(ConfigFile, a_flood_of_problems_is_cut) {
+TEST(ConfigFile, the_list_of_problems_is_truncated) {
   std::string text = "{\"mcpServers\": {";
   for (int i = 0; i < 5000; ++i) text += "\"" + std::to_string(i) + "\": {},";
   const LoadedConfig config = read(text + "}}");
@@ -441,7 +441,7 @@ TEST(ConfigFile, a_flood_of_problems_is_cut) {
   EXPECT_LE(config.left_out.size(), 1000U);
 }
 
-TEST(ConfigFile, what_a_problem_repeats_is_cut_and_stays_utf8) {
+TEST(ConfigFile, text_quoted_in_a_problem_is_truncated_as_valid_utf8) {
   std::string key;
   for (int i = 0; i < 100'000; ++i) key += "é";
   for (const char* first : {"x", "xx"}) {  // one of them is cut within a character
@@ -455,7 +455,7 @@ TEST(ConfigFile, what_a_problem_repeats_is_cut_and_stays_utf8) {
 }
 
 // A key that is in the table but can't be read would exist only in the documentation.
-TEST(ConfigFile, every_key_of_the_table_takes_a_value) {
+TEST(ConfigFile, every_documented_key_takes_a_value) {
   auto sample = [](const Key& key) -> std::string {
     switch (key.type) {
       case KeyType::ignored:
@@ -516,7 +516,7 @@ TEST(ConfigFile, every_key_of_the_table_takes_a_value) {
   EXPECT_GT(checked, 30U);
 }
 
-TEST(ConfigFile, variables_come_from_a_file_too) {
+TEST(ConfigFile, variables_can_come_from_an_env_file) {
   const host::TemporaryDirectory folder;
   folder.write(".env", "A=1\nB=${not looked at}\n");
   const LoadedConfig config = read(
@@ -529,7 +529,7 @@ TEST(ConfigFile, variables_come_from_a_file_too) {
                           "file or directory"));
 }
 
-TEST(ConfigFile, a_file_that_cannot_be_read_is_a_problem_too) {
+TEST(ConfigFile, an_unreadable_file_is_a_problem) {
   const host::TemporaryDirectory folder;
   EXPECT_THAT(problems(load_config(folder / "none.json")),
               ElementsAre("f: error: the configuration cannot be read: No such file or directory"));
@@ -543,7 +543,7 @@ TEST(ConfigFile, a_file_that_cannot_be_read_is_a_problem_too) {
   EXPECT_EQ(config.gateway.servers[0].server.command.argv[0], folder / "x");
 }
 
-RC_GTEST_PROP(ConfigFileProperty, no_damage_is_too_much, ()) {
+RC_GTEST_PROP(ConfigFileProperty, survives_any_damage_to_the_file, ()) {
   std::string text =
       R"({"names": "bare", "mcpServers": {"a": {"command": "x", "args": ["${TOKEN}"], "env": {"A": 1},
     "timeouts": {"call": "1s"}, "tools": {"rename": {"a": "b"}}, "watch": ["src/**"], "replay": ["a:b=c"],

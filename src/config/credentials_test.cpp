@@ -21,13 +21,13 @@ std::expected<Credentials, std::string> made(const std::vector<std::string>& hea
   });
 }
 
-TEST(Credentials, variables_are_filled_in) {
+TEST(Credentials, variables_are_expanded) {
   EXPECT_EQ(made({"Authorization: Bearer ${TOKEN}", "X-A:b", "X-B: ${NONE:-x}${EMPTY:-y}-${TOKEN}"})->lines(),
             "Authorization: Bearer s3cret\r\nX-A: b\r\nX-B: xy-s3cret\r\n");
   EXPECT_EQ(made({})->lines(), "");
 }
 
-TEST(Credentials, what_is_wrong_is_said_without_a_value) {
+TEST(Credentials, an_error_never_shows_a_value) {
   for (const auto& [header, why] :
        {std::pair{"no colon", "Name: value"},
         {"Bad Name: x", "Name: value"},
@@ -44,7 +44,7 @@ TEST(Credentials, what_is_wrong_is_said_without_a_value) {
   }
 }
 
-TEST(Credentials, the_advice_names_headers_and_variables_only) {
+TEST(Credentials, the_advice_names_only_headers_and_variables) {
   EXPECT_THAT(made({"Authorization: Bearer ${TOKEN}", "X-Key: k3y"})->advice(),
               AllOf(HasSubstr("Authorization"), HasSubstr("TOKEN"), HasSubstr("X-Key"),
                     Not(HasSubstr("s3cret")), Not(HasSubstr("k3y"))));

@@ -10,7 +10,7 @@ using testing::ElementsAre;
 using testing::IsEmpty;
 using testing::Pair;
 
-TEST(EnvFile, a_variable_on_each_line) {
+TEST(EnvFile, has_one_variable_per_line) {
   EXPECT_THAT(*parse_env_file("\xEF\xBB\xBF"
                               "# mine\n\nA=1\r\n export B = two words # not this\nC='a # "
                               "b'\nD=\"x\\n\\\"y\\\" \\z\"\nE=\nF=a=b\n G=${A}"),
@@ -20,7 +20,7 @@ TEST(EnvFile, a_variable_on_each_line) {
   EXPECT_THAT(*parse_env_file("\n \n#A=1"), IsEmpty());
 }
 
-TEST(EnvFile, says_which_line_is_wrong_and_not_what_is_in_it) {
+TEST(EnvFile, an_error_names_the_line_but_not_its_content) {
   EXPECT_EQ(parse_env_file("A=1\nsesame\n").error(), "line 2 isn't NAME=VALUE");
   EXPECT_EQ(parse_env_file("=sesame").error(), "line 1 isn't NAME=VALUE");
 }

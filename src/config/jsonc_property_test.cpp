@@ -117,7 +117,7 @@ void check_places(const std::string& text, const JsoncValue& value) {
   }
 }
 
-RC_GTEST_PROP(JsoncProperty, json_means_what_it_means_to_boost, ()) {
+RC_GTEST_PROP(JsoncProperty, json_is_read_as_boost_reads_it, ()) {
   const std::string text = *value_text(3, {plain_space(), ""});
   const auto value = parse_jsonc(text);
   RC_ASSERT(value.has_value());
@@ -125,7 +125,7 @@ RC_GTEST_PROP(JsoncProperty, json_means_what_it_means_to_boost, ()) {
   check_places(text, *value);
 }
 
-RC_GTEST_PROP(JsoncProperty, comments_and_trailing_commas_mean_what_they_mean_to_boost, ()) {
+RC_GTEST_PROP(JsoncProperty, comments_and_trailing_commas_are_read_as_boost_reads_them, ()) {
   const std::string text = *value_text(3, {space_with_comments(), *rc::gen::element<std::string>("", ",")});
   const auto value = parse_jsonc(text);
   RC_ASSERT(value.has_value());
@@ -134,7 +134,7 @@ RC_GTEST_PROP(JsoncProperty, comments_and_trailing_commas_mean_what_they_mean_to
   check_places(text, *value);
 }
 
-RC_GTEST_PROP(JsoncProperty, what_boost_refuses_is_refused_and_damage_is_told_within_the_text, ()) {
+RC_GTEST_PROP(JsoncProperty, rejects_what_boost_rejects_and_errors_point_into_the_text, ()) {
   std::string text = *value_text(2, {plain_space(), ""});
   const auto hits = *rc::gen::inRange(1, 4);
   for (int i = 0; i < hits && !text.empty(); ++i) {
@@ -167,7 +167,7 @@ RC_GTEST_PROP(JsoncProperty, what_boost_refuses_is_refused_and_damage_is_told_wi
   }
 }
 
-RC_GTEST_PROP(JsoncProperty, any_bytes_are_survived, (const std::string& text)) {
+RC_GTEST_PROP(JsoncProperty, survives_any_bytes, (const std::string& text)) {
   const auto value = parse_jsonc(text);
   if (!value) RC_ASSERT(value.error().place.begin <= text.size());
 }

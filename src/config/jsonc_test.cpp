@@ -16,7 +16,7 @@ std::string error_of(std::string_view text) {
   return std::to_string(place.line) + ":" + std::to_string(place.column) + ": " + value.error().words;
 }
 
-TEST(Jsonc, comments_trailing_commas_and_a_byte_order_mark_are_no_errors) {
+TEST(Jsonc, accepts_comments_trailing_commas_and_a_byte_order_mark) {
   const auto value =
       parse_jsonc("\xEF\xBB\xBF// first\n{ /* a */ \"a\": [1, 2 /*,3*/ ,], // b\n \"b\": {},}\n// end");
   ASSERT_TRUE(value) << value.error().words;
@@ -26,14 +26,14 @@ TEST(Jsonc, comments_trailing_commas_and_a_byte_order_mark_are_no_errors) {
   EXPECT_EQ(value->find("c"), nullptr);
 }
 
-TEST(Jsonc, what_looks_like_a_comment_in_a_string_is_none) {
+TEST(Jsonc, comment_markers_in_a_string_are_text) {
   const auto value = parse_jsonc(R"(["http://a/*b*/", "//"])");
   ASSERT_TRUE(value);
   EXPECT_EQ(value->elements[0].text, "http://a/*b*/");
   EXPECT_EQ(value->elements[1].text, "//");
 }
 
-TEST(Jsonc, keys_and_values_know_where_they_stand) {
+TEST(Jsonc, keys_and_values_know_their_position) {
   const std::string text = "\xEF\xBB\xBF{\r\n  \"é漢\": 12.50, \"b\" : [ \"x\",\n\ttrue ] }";
   const auto value = parse_jsonc(text);
   ASSERT_TRUE(value) << value.error().words;
@@ -60,14 +60,14 @@ TEST(Jsonc, strings_are_decoded) {
   EXPECT_EQ(value->elements[2].text, std::string(1, '\0'));
 }
 
-TEST(Jsonc, a_key_that_stands_twice_is_kept_twice) {
+TEST(Jsonc, a_duplicate_key_is_kept_twice) {
   const auto value = parse_jsonc(R"({"a": 1, "a": 2})");
   ASSERT_TRUE(value);
   EXPECT_EQ(value->members.size(), 2U);
   EXPECT_EQ(value->find("a")->text, "1");
 }
 
-TEST(Jsonc, an_error_tells_place_and_what_was_expected) {
+TEST(Jsonc, an_error_names_the_position_and_what_was_expected) {
   struct Case {
     std::string_view text;
     std::string_view place;
@@ -123,7 +123,7 @@ TEST(Jsonc, an_error_tells_place_and_what_was_expected) {
   }
 }
 
-TEST(Jsonc, a_limit_that_is_reached_says_so) {
+TEST(Jsonc, an_exceeded_limit_is_named_in_the_error) {
   EXPECT_TRUE(parse_jsonc(std::string(200, '[') + std::string(200, ']')));
   EXPECT_THAT(error_of(std::string(1'000'000, '[')), HasSubstr("1:201: nested too deeply"));
   EXPECT_THAT(parse_jsonc("[1,2,3]", {.bytes = 6}).error().words, HasSubstr("7 bytes; at most 6"));

@@ -13,15 +13,15 @@ namespace {
 
 using testing::HasSubstr;
 
-TEST(KeyDocs, the_schema_in_the_repository_is_that_of_the_program) {
+TEST(KeyDocs, the_schema_in_the_repository_is_up_to_date) {
   host::expect_written("mcpivot.schema.json", config_schema());
 }
 
-TEST(KeyDocs, the_reference_in_the_repository_is_that_of_the_program) {
+TEST(KeyDocs, the_reference_in_the_repository_is_up_to_date) {
   host::expect_written_part("configuration.md", "keys", key_reference());
 }
 
-TEST(KeyDocs, every_key_is_in_the_schema_with_words) {
+TEST(KeyDocs, every_key_has_a_description_in_the_schema) {
   const auto schema = boost::json::parse(config_schema());
   const auto& server = schema.at_pointer("/definitions/server/properties").as_object();
   for (const Key& key : server_keys()) {

@@ -7,7 +7,7 @@
 namespace mcpivot {
 namespace {
 
-TEST(Nearest, counts_what_leads_from_one_to_the_other) {
+TEST(Nearest, counts_the_edits_between_two_words) {
   EXPECT_EQ(edit_distance("watch", "watch"), 0U);
   EXPECT_EQ(edit_distance("wacth", "watch"), 1U);
   EXPECT_EQ(edit_distance("watches", "watch"), 2U);
@@ -17,7 +17,7 @@ TEST(Nearest, counts_what_leads_from_one_to_the_other) {
   EXPECT_EQ(edit_distance("maxMessage", "max_message"), 0U);
 }
 
-TEST(Nearest, names_a_slip_of_the_pen_and_nothing_else) {
+TEST(Nearest, suggests_only_what_looks_like_a_typo) {
   static constexpr std::array<std::string_view, 6> known{"command", "args",     "env",
                                                          "cwd",     "timeouts", "active"};
   EXPECT_EQ(nearest("comand", known), "command");

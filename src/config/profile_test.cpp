@@ -32,7 +32,7 @@ std::vector<std::string> servers(const GatewayConfig& config) {
   return names;
 }
 
-TEST(Profile, shows_the_servers_that_it_names_and_grants_what_it_says) {
+TEST(Profile, shows_only_its_servers_and_grants_only_its_permissions) {
   const LoadedConfig config = with_profiles(
       R"({"ops": {"servers": ["mail"], "tools": {"deny": ["delete_*"]}, "active": ["mail"], "control": ["logs"]}})");
   EXPECT_THAT(errors(config), IsEmpty());
@@ -50,7 +50,7 @@ TEST(Profile, without_keys_shows_everything_and_grants_nothing) {
   EXPECT_EQ(seen.powers, no_powers);
 }
 
-TEST(Profile, is_open_to_tokens_with_all_of_its_scopes_and_without_scopes_to_none) {
+TEST(Profile, needs_a_token_with_all_of_its_scopes_and_at_least_one_scope) {
   const LoadedConfig config = with_profiles(
       R"({"readers": {"scopes": ["read"]}, "ops": {"scopes": ["read", "admin"]}, "all": {"scopes": []}, "other": {}})");
   EXPECT_THAT(errors(config), IsEmpty());
@@ -66,7 +66,7 @@ TEST(Profile, is_open_to_tokens_with_all_of_its_scopes_and_without_scopes_to_non
               testing::Optional(ElementsAre("use")));
 }
 
-TEST(Profile, with_a_scope_that_is_none_lets_nobody_in) {
+TEST(Profile, with_an_invalid_scope_lets_nobody_in) {
   for (const char* scopes : {R"(["a b"])", R"([""])", R"(["a\"b"])", R"(["a\r\nX: y"])", R"("read")",
                              R"([1])", "null", R"(["\u00e9"])"}) {
     const LoadedConfig config = with_profiles(R"({"ops": {"scopes": )" + std::string(scopes) + "}}");
@@ -77,7 +77,7 @@ TEST(Profile, with_a_scope_that_is_none_lets_nobody_in) {
 }
 
 // Otherwise every client could use everything.
-TEST(Profile, misspelt_profiles_let_nobody_in) {
+TEST(Profile, a_misspelt_profiles_key_lets_nobody_in) {
   for (const auto& [text, place] : std::vector<std::pair<std::string, std::string>>{
            {R"({"mcpServers": {"db": {"command": "x"}},
                "profile": {"ops": {"scopes": ["admin"]}}})",
@@ -113,7 +113,7 @@ TEST(Profile, a_clients_own_key_with_a_similar_name_is_a_warning) {
   EXPECT_TRUE(has_profile(config.gateway, ""));
 }
 
-TEST(Profile, those_that_are_commented_out_change_nothing) {
+TEST(Profile, a_commented_out_profiles_key_changes_nothing) {
   const LoadedConfig config =
       read_config(R"({"mcpServers": {"db": {"command": "x"}}, "//profiles": {"ops": {}}, "_profiles": 1})",
                   "/files", [](const char*) -> const char* { return nullptr; });
@@ -121,7 +121,7 @@ TEST(Profile, those_that_are_commented_out_change_nothing) {
   EXPECT_TRUE(has_profile(config.gateway, ""));
 }
 
-TEST(Profile, that_is_not_there_shows_nothing) {
+TEST(Profile, that_does_not_exist_shows_nothing) {
   const LoadedConfig config = with_profiles(R"({"all": {}})");
   EXPECT_FALSE(has_profile(config.gateway, "ops"));
   const GatewayConfig seen = seen_through(config.gateway, "ops");
@@ -129,14 +129,14 @@ TEST(Profile, that_is_not_there_shows_nothing) {
   EXPECT_EQ(seen.powers, no_powers);
 }
 
-TEST(Profile, called_default_is_what_clients_without_one_see) {
+TEST(Profile, named_default_applies_to_clients_without_a_profile) {
   const LoadedConfig config = with_profiles(R"({"default": {"servers": ["db"]}})");
   EXPECT_TRUE(has_profile(config.gateway, ""));
   EXPECT_THAT(servers(seen_through(config.gateway, "")), ElementsAre("db"));
   EXPECT_THAT(servers(seen_through(with_profiles("{}").gateway, "")), ElementsAre("db", "mail"));
 }
 
-TEST(Profile, with_errors_is_not_there) {
+TEST(Profile, with_errors_does_not_exist) {
   for (const auto& [text, words] : std::vector<std::pair<std::string, std::string>>{
            {R"({"ops": {"servers": ["mial"]}})",
             "names \"mial\", which isn't a server here; did you mean \"mail\"?"},
@@ -167,7 +167,7 @@ TEST(Profile, with_errors_is_not_there) {
   }
 }
 
-TEST(Profile, for_mcp_itself_that_has_errors_lets_nobody_in_there) {
+TEST(Profile, named_default_with_errors_lets_nobody_in_at_mcp) {
   for (const char* const text : {
            R"({"default": {"servers": ["mial"]}})",
            R"({"default": {"server": ["mail"]}})",
@@ -184,11 +184,11 @@ TEST(Profile, for_mcp_itself_that_has_errors_lets_nobody_in_there) {
   EXPECT_TRUE(has_profile(with_profiles(R"({"ops": {"servers": ["mial"]}})").gateway, ""));
 }
 
-TEST(Profile, may_have_notes_in_it) {
+TEST(Profile, may_contain_comment_keys) {
   EXPECT_THAT(errors(with_profiles(R"({"ops": {"_comment": "x", "servers": ["db"]}})")), IsEmpty());
 }
 
-TEST(Profile, stands_beside_servers_in_a_bare_map_too) {
+TEST(Profile, can_be_next_to_servers_in_a_bare_map) {
   const LoadedConfig config =
       read_config(R"({"db": {"command": "x"}, "profiles": {"ops": {"servers": ["db"]}}})", "/files",
                   [](const char*) -> const char* { return nullptr; });

@@ -14,7 +14,7 @@ bool matches(std::string_view pattern, std::string_view tool) {
   return compiled && compiled->matches(tool);
 }
 
-TEST(ToolPattern, is_about_a_name_and_not_a_path) {
+TEST(ToolPattern, matches_names_not_paths) {
   EXPECT_TRUE(matches("*delete*", "db/delete"));
   EXPECT_TRUE(matches("*", "a/b/c"));
   EXPECT_TRUE(matches("db?delete", "db/delete"));
@@ -25,7 +25,7 @@ TEST(ToolPattern, is_about_a_name_and_not_a_path) {
   EXPECT_FALSE(matches("a/b", "a//b"));
 }
 
-TEST(ToolPattern, has_wildcards_sets_braces_and_escapes) {
+TEST(ToolPattern, supports_wildcards_sets_braces_and_escapes) {
   EXPECT_TRUE(matches("{read,list}_*", "list_files"));
   EXPECT_FALSE(matches("{read,list}_*", "delete_files"));
   EXPECT_TRUE(matches("v[0-9]", "v7"));
@@ -35,7 +35,7 @@ TEST(ToolPattern, has_wildcards_sets_braces_and_escapes) {
   EXPECT_TRUE(matches("**", "a"));
 }
 
-TEST(ToolPattern, that_does_not_compile_says_why) {
+TEST(ToolPattern, that_is_invalid_is_rejected_with_the_reason) {
   for (const char* bad : {"{delete,read", "dele[te", "delete\\", "[z-a]", ""}) {
     const auto compiled = ToolPattern::compile(bad);
     ASSERT_FALSE(compiled) << bad;

@@ -26,36 +26,36 @@ std::string filled(std::string_view text) {
   return result ? *result : "error: " + result.error();
 }
 
-TEST(Variables, are_filled_in) {
+TEST(Variables, are_expanded) {
   EXPECT_EQ(filled("x${A}y${A}"), "xaya");
   EXPECT_EQ(filled("${EMPTY}"), "");
   EXPECT_EQ(filled("$A $ {A} {A} $"), "$A $ {A} {A} $");
   EXPECT_EQ(filled("${env:A}"), "a");
 }
 
-TEST(Variables, a_default_is_for_what_is_not_set_or_empty) {
+TEST(Variables, a_default_replaces_an_unset_or_empty_variable) {
   EXPECT_EQ(filled("${A:-b}${NOT:-b}${EMPTY:-b}${NOT:-}"), "abb");
   EXPECT_EQ(filled("${NOT:-${NEITHER:-${A}}}!"), "a!");
   EXPECT_EQ(filled("${NOT:-a:-b}"), "a:-b");
   EXPECT_EQ(filled("${env:NOT:-b}"), "b");
 }
 
-TEST(Variables, what_comes_out_of_one_is_not_looked_at_again) {
+TEST(Variables, the_value_of_a_variable_is_not_expanded_again) {
   EXPECT_EQ(filled("${TRICKY}"), "${A} $${A} }");
 }
 
-TEST(Variables, a_doubled_dollar_keeps_the_text) {
+TEST(Variables, a_doubled_dollar_is_an_escape) {
   EXPECT_EQ(filled("$${A} ${A} $${NOT"), "${A} a ${NOT");
   EXPECT_EQ(filled("$$ $$A"), "$$ $$A");
 }
 
-TEST(Variables, what_clients_write_is_known) {
+TEST(Variables, variables_of_clients_are_supported) {
   EXPECT_EQ(filled("${workspaceFolder}${/}${workspaceFolderBasename}${pathSeparator}${userHome}"),
             "/open/space/space//home/me");
   EXPECT_THAT(filled("${input:key}"), HasSubstr("${input:key}"));
 }
 
-TEST(Variables, one_that_is_not_set_is_named_and_others_are_not_told) {
+TEST(Variables, an_error_names_only_the_unset_variable) {
   EXPECT_THAT(filled("${A} ${NOT}"), AllOf(HasSubstr("variable NOT is not set"), HasSubstr("${NOT:-default}"),
                                            Not(HasSubstr("a ${"))));
   for (const char* wrong : {"${", "${A", "x ${A:-${A}"})
@@ -67,7 +67,7 @@ TEST(Variables, one_that_is_not_set_is_named_and_others_are_not_told) {
   EXPECT_THAT(filled(nested), HasSubstr("defaults are nested"));
 }
 
-RC_GTEST_PROP(VariablesProperty, any_text_is_survived_and_plain_text_stays, ()) {
+RC_GTEST_PROP(VariablesProperty, survives_any_text_and_leaves_plain_text_unchanged, ()) {
   const auto pieces = *rc::gen::container<std::vector<std::string>>(
       rc::gen::element<std::string>("${", "}", "$", ":-", "A", "NOT", "{", "x", ":", "env:", "/", "", "\n"));
   std::string text;

@@ -89,7 +89,7 @@ TEST_F(Asking, returns_the_result_of_each_question) {
   EXPECT_EQ(client.ask("status", nullptr).at(0), 2);
 }
 
-TEST_F(Asking, hands_over_what_is_said_before_the_answer) {
+TEST_F(Asking, passes_on_notifications_before_the_answer) {
   ControlClient& client = connect(
       {"{\"method\":\"one\"}\n{\"method\":\"two\"}\n{\"id\":1,\"result\":{}}\n{\"method\":\"late\"}\n"});
   std::vector<std::string> heard;
@@ -99,49 +99,49 @@ TEST_F(Asking, hands_over_what_is_said_before_the_answer) {
   EXPECT_THAT(heard, ElementsAre("one", "two"));
 }
 
-TEST_F(Asking, an_error_is_thrown_in_its_own_words) {
+TEST_F(Asking, an_error_is_thrown_with_its_own_message) {
   EXPECT_EQ(thrown<ControlError>(connect({"{\"id\":1,\"error\":{\"code\":-1,\"message\":\"no\"}}\n"})), "no");
 }
 
-TEST_F(Asking, an_error_without_words_is_thrown_as_it_is) {
+TEST_F(Asking, an_error_without_a_message_is_thrown_as_json) {
   EXPECT_EQ(thrown<ControlError>(connect({"{\"id\":1,\"error\":[7]}\n"})), "[7]");
 }
 
-TEST_F(Asking, an_error_that_names_no_request_is_for_this_one) {
+TEST_F(Asking, an_error_without_an_id_belongs_to_the_current_request) {
   EXPECT_EQ(thrown<ControlError>(connect({"{\"error\":{\"code\":-32700,\"message\":\"no\"}}\n"})), "no");
 }
 
-TEST_F(Asking, what_is_no_json_is_told_as_such) {
+TEST_F(Asking, invalid_json_is_reported) {
   EXPECT_THAT(thrown<ControlError>(connect({"hello\n"})), HasSubstr("can't be read"));
 }
 
-TEST_F(Asking, what_is_no_message_is_told_as_such) {
+TEST_F(Asking, json_that_is_not_a_message_is_reported) {
   EXPECT_THAT(thrown<ControlError>(connect({"[1]\n"})), HasSubstr("can't be read"));
 }
 
-TEST_F(Asking, takes_answers_as_deep_as_mcpivot_lets_through) {
+TEST_F(Asking, accepts_answers_as_deeply_nested_as_mcpivot_forwards) {
   const std::string deep = std::string(1000, '[') + std::string(1000, ']');
   EXPECT_TRUE(connect({"{\"id\":1,\"result\":" + deep + "}\n"}).ask("status", nullptr).is_array());
 }
 
-TEST_F(Asking, one_that_ends_instead_of_answering_has_ended) {
+TEST_F(Asking, an_mcpivot_that_ends_instead_of_answering_is_reported) {
   EXPECT_THAT(thrown<ControlEnded>(connect({"{\"id\":1,"})), HasSubstr("before it answered"));
 }
 
-TEST_F(Asking, one_that_ended_after_an_answer_has_ended) {
+TEST_F(Asking, an_mcpivot_that_ended_after_its_answer_is_reported) {
   ControlClient& client = connect({"{\"id\":1,\"result\":1}\n"});
   EXPECT_EQ(client.ask("status", nullptr), 1);
   speaker.reset();
   EXPECT_THAT(thrown<ControlEnded>(client), HasSubstr("ended"));
 }
 
-TEST_F(Asking, waits_no_longer_than_it_was_told_to) {
+TEST_F(Asking, waits_no_longer_than_its_timeout) {
   ControlClient& client = connect({""});
   client.wait_at_most(10ms);
   EXPECT_EQ(thrown<ControlError>(client), "it doesn't answer");
 }
 
-TEST_F(Asking, the_late_answer_to_an_earlier_question_is_not_taken_for_this_one) {
+TEST_F(Asking, ignores_the_late_answer_to_an_earlier_question) {
   ControlClient& client =
       connect({"{\"method\":\"wait\"}\n", "{\"id\":1,\"result\":1}\n{\"id\":2,\"result\":2}\n"});
   client.wait_at_most(10ms);
@@ -150,7 +150,7 @@ TEST_F(Asking, the_late_answer_to_an_earlier_question_is_not_taken_for_this_one)
   EXPECT_EQ(client.ask("status", nullptr), 2);
 }
 
-TEST_F(Asking, goes_on_when_the_client_is_moved) {
+TEST_F(Asking, works_after_the_client_object_is_moved) {
   ControlClient moved = std::move(connect({"{\"id\":1,\"result\":1}\n", "{\"id\":2,\"result\":2}\n"}));
   EXPECT_EQ(moved.ask("status", nullptr), 1);
   clients.front() = std::move(moved);
@@ -158,7 +158,7 @@ TEST_F(Asking, goes_on_when_the_client_is_moved) {
 }
 
 // For example, it is stopped: connections wait in the kernel's queue, and that is full.
-TEST_F(Asking, one_that_lets_nobody_in_is_told_as_such) {
+TEST_F(Asking, an_mcpivot_that_accepts_no_connection_is_reported) {
   const int stuck = folder.listen("7", 0);
   const int waiting = connect_to(folder.socket("7"), SOCK_NONBLOCK);
   ASSERT_GE(waiting, 0);
@@ -169,7 +169,7 @@ TEST_F(Asking, one_that_lets_nobody_in_is_told_as_such) {
   ::close(stuck);
 }
 
-TEST_F(Asking, those_that_have_ended_are_not_asked) {
+TEST_F(Asking, skips_mcpivots_that_have_ended) {
   folder.dead_socket("6");
   EXPECT_EQ(connect({"{\"id\":1,\"result\":1}\n"}).ask("status", nullptr), 1);
 }

@@ -143,7 +143,7 @@ class TheControlSocket : public testing::Test {
 
 // --- what can be asked
 
-TEST_F(TheControlSocket, tells_what_they_do_and_whose_they_are) {
+TEST_F(TheControlSocket, reports_what_servers_do_and_whose_they_are) {
   const json::value status = terminal()->ask("status").at("result");
   EXPECT_EQ(status.at("pid"), ::getpid());
   EXPECT_EQ(status.at("name"), "mine");
@@ -155,7 +155,7 @@ TEST_F(TheControlSocket, tells_what_they_do_and_whose_they_are) {
   EXPECT_EQ(status.at_pointer("/servers/1/active"), false);
 }
 
-TEST_F(TheControlSocket, lists_the_tools_of_both) {
+TEST_F(TheControlSocket, lists_tools_of_active_and_inactive_servers) {
   const json::value answer = terminal()->ask("tools/list");
   std::map<std::string, std::pair<std::string, bool>> tools;
   for (const json::value& tool : answer.at_pointer("/result/tools").as_array())
@@ -165,19 +165,19 @@ TEST_F(TheControlSocket, lists_the_tools_of_both) {
   EXPECT_THAT(tools.at("beta__work"), testing::Pair("beta", false));
 }
 
-TEST_F(TheControlSocket, calls_their_tools_active_or_not) {
+TEST_F(TheControlSocket, calls_tools_of_active_and_inactive_servers) {
   const auto one = terminal();
   EXPECT_THAT(one->text_of_call("alpha__work"), HasSubstr("@alpha"));
   EXPECT_THAT(one->text_of_call("beta__work"), HasSubstr("@beta"));
 }
 
-TEST_F(TheControlSocket, steers_them_and_the_client_hears_of_it) {
+TEST_F(TheControlSocket, controls_servers_and_the_client_is_told) {
   EXPECT_THAT(terminal()->text_of_call("pivot_activate", R"({"server":"beta"})"), HasSubstr("is now active"));
   EXPECT_THAT(visitor.heard(), testing::Contains(HasSubstr("notifications/tools/list_changed")));
   EXPECT_THAT(visitor.call("beta__work"), HasSubstr("@beta"));
 }
 
-TEST_F(TheControlSocket, tells_what_they_printed_each_line_once) {
+TEST_F(TheControlSocket, sends_each_line_that_servers_print_once) {
   for (const char* server : {"alpha", "beta", "alpha"}) {
     visitor.world().each_life(server, [](simulation::SimBackend& life) { life.blurt("garbage"); });
     visitor.pass(50ms);
@@ -201,7 +201,7 @@ TEST_F(TheControlSocket, tells_what_they_printed_each_line_once) {
 
 // --- what is wrong with a request
 
-TEST_F(TheControlSocket, answers_every_bad_request_and_goes_on) {
+TEST_F(TheControlSocket, answers_every_bad_request_and_keeps_working) {
   const auto one = terminal();
   const auto refusal = [&](std::string_view text) {
     one->say(text);
@@ -222,18 +222,18 @@ TEST_F(TheControlSocket, answers_every_bad_request_and_goes_on) {
   EXPECT_TRUE(one->ask("status").as_object().contains("result"));
 }
 
-TEST_F(TheControlSocket, says_of_a_tool_that_there_is_not_why) {
+TEST_F(TheControlSocket, explains_why_a_tool_does_not_exist) {
   EXPECT_THAT(terminal()->text_of_call("nothing"), HasSubstr("no tool is called nothing"));
   EXPECT_THAT(terminal()->text_of_call("pivot_rebuild"), HasSubstr("no server here has a build command"));
 }
 
-TEST_F(TheControlSocket, does_not_answer_what_is_no_request) {
+TEST_F(TheControlSocket, answers_only_requests) {
   const auto one = terminal();
   one->say("{\"jsonrpc\":\"2.0\",\"method\":\"status\"}\n{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{}}\n");
   EXPECT_EQ(one->ask("status").at("id"), 1);
 }
 
-TEST_F(TheControlSocket, refuses_a_message_that_is_too_long_and_reads_the_next) {
+TEST_F(TheControlSocket, rejects_a_too_long_message_and_reads_the_next) {
   const auto one = terminal();
   one->say(request(7, "tools/call",
                    fmt::format(R"({{"name":"alpha__work","text":"{}"}})", std::string(10'000'000, 'x'))));
@@ -243,7 +243,7 @@ TEST_F(TheControlSocket, refuses_a_message_that_is_too_long_and_reads_the_next) 
 
 // --- terminals that do not behave
 
-TEST_F(TheControlSocket, takes_no_more_requests_from_one_that_does_not_read) {
+TEST_F(TheControlSocket, stops_reading_from_a_terminal_that_does_not_read) {
   const auto greedy = terminal();
   const std::string list = request(1, "tools/list");
   int asked = 0;
@@ -255,7 +255,7 @@ TEST_F(TheControlSocket, takes_no_more_requests_from_one_that_does_not_read) {
   EXPECT_EQ(answered, asked) << "when it reads again, nothing is lost";
 }
 
-TEST_F(TheControlSocket, parts_with_one_that_called_for_more_than_can_wait) {
+TEST_F(TheControlSocket, disconnects_a_terminal_whose_unread_answers_exceed_the_limit) {
   const auto greedy = terminal();
   const int calls = 12'000;  // of 6 kB each
   for (int id = 1; id <= calls; ++id) {
@@ -274,7 +274,7 @@ TEST_F(TheControlSocket, parts_with_one_that_called_for_more_than_can_wait) {
   EXPECT_THAT(terminal()->text_of_call("alpha__work"), HasSubstr("@alpha"));
 }
 
-TEST_F(TheControlSocket, cancels_the_calls_of_one_that_goes) {
+TEST_F(TheControlSocket, cancels_the_calls_of_a_terminal_that_disconnects) {
   auto gone = terminal();
   gone->say(request(1, "tools/call", R"({"name":"alpha__work","arguments":{"after":2000}})"));
   ASSERT_TRUE(wait_until([&] { return visitor.lines_to("alpha", "tools/call").size() == 1; }));
@@ -287,7 +287,7 @@ TEST_F(TheControlSocket, cancels_the_calls_of_one_that_goes) {
   EXPECT_EQ(cancelled("alpha"), 1U);
 }
 
-TEST_F(TheControlSocket, is_not_troubled_by_one_that_goes_in_the_middle_of_a_message) {
+TEST_F(TheControlSocket, survives_a_terminal_that_disconnects_mid_message) {
   for (const std::string& half : {std::string(), request(1, "status").substr(0, 20), std::string("nonsense"),
                                   request(1, "status") + request(2, "tools/list")}) {
     const auto gone = terminal();
@@ -298,7 +298,7 @@ TEST_F(TheControlSocket, is_not_troubled_by_one_that_goes_in_the_middle_of_a_mes
   EXPECT_TRUE(terminal()->ask("status").as_object().contains("result"));
 }
 
-TEST_F(TheControlSocket, answers_one_that_has_nothing_more_to_ask) {
+TEST_F(TheControlSocket, answers_a_terminal_that_has_closed_its_sending_side) {
   const auto brief = terminal();
   brief->say(request(1, "status"));
   brief->say_no_more();
@@ -306,7 +306,7 @@ TEST_F(TheControlSocket, answers_one_that_has_nothing_more_to_ask) {
   EXPECT_TRUE(brief->is_turned_away());
 }
 
-TEST_F(TheControlSocket, has_room_for_so_many_and_for_the_next_when_one_has_gone) {
+TEST_F(TheControlSocket, limits_the_number_of_terminals_connected_at_once) {
   std::vector<std::unique_ptr<Terminal>> crowd;
   for (int i = 0; i < 32; ++i) {
     crowd.push_back(terminal());
@@ -321,7 +321,7 @@ TEST_F(TheControlSocket, has_room_for_so_many_and_for_the_next_when_one_has_gone
 
 // --- who is accepted
 
-TEST_F(TheControlSocket, is_for_its_user_alone) {
+TEST_F(TheControlSocket, is_only_for_its_own_user) {
   EXPECT_EQ(fs::status(path()).permissions(), fs::perms(0600));
   EXPECT_EQ(fs::status(fs::path(path()).parent_path()).permissions(), fs::perms(0700));
 }
@@ -355,7 +355,7 @@ void poll_with_descriptors(boost::asio::io_context& loop, int more) {
   loop.poll();
 }
 
-TEST_F(TheControlSocket, lets_a_terminal_wait_while_there_is_no_descriptor) {
+TEST_F(TheControlSocket, makes_a_terminal_wait_while_no_descriptor_is_free) {
   const auto early = terminal();
   ASSERT_TRUE(early->connected());
   ASSERT_EQ(early->try_to_say(request(1, "status")), request(1, "status").size());
@@ -363,7 +363,7 @@ TEST_F(TheControlSocket, lets_a_terminal_wait_while_there_is_no_descriptor) {
   EXPECT_THAT(early->line(), HasSubstr("servers"));
 }
 
-TEST_F(TheControlSocket, turns_a_terminal_away_that_would_need_the_last_descriptor) {
+TEST_F(TheControlSocket, rejects_a_terminal_that_would_take_the_last_descriptor) {
   const auto early = terminal();
   poll_with_descriptors(loop, 1);  // for the accepted end; writing needs another
   EXPECT_TRUE(early->is_turned_away());
@@ -372,7 +372,7 @@ TEST_F(TheControlSocket, turns_a_terminal_away_that_would_need_the_last_descript
 
 // --- the file
 
-TEST_F(TheControlSocket, takes_its_file_and_its_terminals_with_it) {
+TEST_F(TheControlSocket, removes_its_file_and_disconnects_terminals_when_it_ends) {
   const auto one = terminal();
   ASSERT_TRUE(one->ask("status").as_object().contains("result"));
   one->say(request(9, "tools/call", R"({"name":"alpha__work","arguments":{"after":2000}})"));
@@ -383,7 +383,7 @@ TEST_F(TheControlSocket, takes_its_file_and_its_terminals_with_it) {
   visitor.pass(3s);  // nobody is left to get the answer
 }
 
-TEST_F(TheControlSocket, replaces_the_file_of_a_dead_one) {
+TEST_F(TheControlSocket, replaces_the_socket_file_of_a_dead_mcpivot) {
   control.reset();
   folder.dead_socket(std::to_string(::getpid()));
   ASSERT_TRUE(fs::exists(path()));
@@ -394,7 +394,7 @@ TEST_F(TheControlSocket, replaces_the_file_of_a_dead_one) {
 }
 
 // Processes in two containers may have the same pid, and share the folder.
-TEST_F(TheControlSocket, leaves_the_socket_of_a_living_namesake_alone) {
+TEST_F(TheControlSocket, leaves_the_socket_of_a_running_mcpivot_of_the_same_name_alone) {
   {
     ControlSocket namesake(context, visitor.world(), visitor.clients(), visitor.desk(), "theirs");
     namesake.open();
@@ -408,7 +408,7 @@ TEST_F(TheControlSocket, leaves_the_socket_of_a_living_namesake_alone) {
   EXPECT_THAT(running_mcpivots(), SizeIs(1));
 }
 
-TEST_F(TheControlSocket, does_without_a_socket_where_there_can_be_none) {
+TEST_F(TheControlSocket, mcpivot_runs_without_a_socket_if_it_cannot_create_one) {
   control.reset();
   for (const std::string& impossible :
        {folder.path() + "/" + std::string(120, 'x'), std::string("/dev/null"), std::string("/proc/1/none")}) {

@@ -20,7 +20,7 @@ std::vector<pid_t> running() {
   return pids;
 }
 
-TEST(RunningMcpivots, are_those_that_listen_the_oldest_first) {
+TEST(RunningMcpivots, are_those_that_listen_oldest_first) {
   const TemporaryRuntimeFolder folder;
   const int second = folder.listen("1000");
   const int first = folder.listen("999");
@@ -30,13 +30,13 @@ TEST(RunningMcpivots, are_those_that_listen_the_oldest_first) {
   ::close(second);
 }
 
-TEST(RunningMcpivots, are_none_where_there_is_no_folder) {
+TEST(RunningMcpivots, are_none_if_there_is_no_folder) {
   const TemporaryRuntimeFolder folder;
   const TemporaryRuntimeFolder::Elsewhere nowhere(folder.path() + "/nowhere");
   EXPECT_THAT(running(), IsEmpty());
 }
 
-TEST(RunningMcpivots, the_files_of_dead_ones_are_removed_and_those_of_others_are_not) {
+TEST(RunningMcpivots, only_socket_files_of_dead_mcpivots_are_removed) {
   const TemporaryRuntimeFolder folder;
   folder.dead_socket("7");
   folder.dead_socket("somebody");
@@ -47,7 +47,7 @@ TEST(RunningMcpivots, the_files_of_dead_ones_are_removed_and_those_of_others_are
   EXPECT_TRUE(fs::exists(folder.path() + "/mcpivot/8.txt"));
 }
 
-TEST(RunningMcpivots, one_that_is_too_busy_to_let_anybody_in_counts) {
+TEST(RunningMcpivots, an_mcpivot_too_busy_to_accept_connections_is_included) {
   const TemporaryRuntimeFolder folder;
   const int busy = folder.listen("7", 0);
   const int waiting = connect_to(folder.socket("7"), SOCK_NONBLOCK);
@@ -59,7 +59,7 @@ TEST(RunningMcpivots, one_that_is_too_busy_to_let_anybody_in_counts) {
   ::close(busy);
 }
 
-TEST(RunningMcpivots, a_path_that_no_socket_can_have_is_an_error) {
+TEST(RunningMcpivots, a_path_too_long_for_a_socket_is_an_error) {
   EXPECT_EQ(connect_to("/" + std::string(200, 'x'), 0), -1);
   EXPECT_EQ(errno, ENAMETOOLONG);
 }
