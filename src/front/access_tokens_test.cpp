@@ -50,7 +50,7 @@ class AccessTokensTest : public testing::Test {
       }};
 };
 
-TEST_F(AccessTokensTest, all_tokens_of_one_subject_are_one_principals) {
+TEST_F(AccessTokensTest, all_tokens_of_one_subject_have_the_same_principal) {
   EXPECT_EQ(check(token("alice")).error().kind, Kind::keys_come);
   pass(1s);
   const auto alice = check(token("alice"));
@@ -62,7 +62,7 @@ TEST_F(AccessTokensTest, all_tokens_of_one_subject_are_one_principals) {
   EXPECT_NE(check(token("bob"))->principal, alice->principal);
 }
 
-TEST_F(AccessTokensTest, a_remembered_token_expires_all_the_same) {
+TEST_F(AccessTokensTest, a_remembered_token_still_expires) {
   check(token("alice"));
   pass(1s);
   const std::string brief = token("alice", 60);
@@ -85,14 +85,14 @@ TEST_F(AccessTokensTest, an_expired_token_is_forgotten) {
   EXPECT_EQ(tokens_.remembered(), 1);
 }
 
-TEST_F(AccessTokensTest, so_many_are_remembered_and_no_more) {
+TEST_F(AccessTokensTest, the_number_of_remembered_tokens_is_limited) {
   check(token("alice"));
   pass(1s);
   for (int i = 0; i < 4'200; ++i) ASSERT_TRUE(check(token("user" + std::to_string(i))));
   EXPECT_EQ(tokens_.remembered(), 4'096);
 }
 
-TEST_F(AccessTokensTest, a_remembered_token_is_refused_once_its_key_is_withdrawn) {
+TEST_F(AccessTokensTest, a_remembered_token_is_rejected_once_its_key_is_withdrawn) {
   check(token("alice"));
   pass(1s);
   ASSERT_TRUE(check(token("alice")));
@@ -114,14 +114,14 @@ TEST_F(AccessTokensTest, known_keys_work_while_the_issuer_is_down) {
   EXPECT_TRUE(check(token("bob")));
 }
 
-TEST_F(AccessTokensTest, a_token_that_no_key_can_help_is_refused_without_one) {
+TEST_F(AccessTokensTest, a_token_invalid_under_any_key_is_rejected_before_keys_are_fetched) {
   EXPECT_EQ(check("x.y.z").error().kind, Kind::bad_token);
   EXPECT_EQ(check(std::string(Jwt::longest + 1, 'x')).error().words, "the token is too long");
   EXPECT_EQ(check(token("alice", -3600)).error().words, "the token has expired");
   EXPECT_EQ(check("").error().kind, Kind::bad_token);
 }
 
-TEST(Issuer, is_https_or_on_this_machine) {
+TEST(Issuer, must_use_https_unless_it_is_on_this_machine) {
   for (const char* good : {"https://login.example", "https://login.example/realms/a", "http://127.0.0.1:8080",
                            "http://localhost:1/x", "http://[::1]:1"})
     EXPECT_EQ(fault_in_issuer(good), "") << good;

@@ -22,14 +22,14 @@ Admission on_loopback() {
   return Admission(std::move(rules));
 }
 
-TEST(Admission, takes_the_names_of_this_machine) {
+TEST(Admission, accepts_the_names_of_this_machine) {
   const Admission admission = on_loopback();
   for (const char* host : {"127.0.0.1:7420", "localhost:7420", "LOCALHOST", "[::1]:7420", "127.0.0.2"})
     EXPECT_TRUE(admission.admit(ask(host))) << host;
 }
 
 // A web page may have made its own name resolve to us.
-TEST(Admission, refuses_names_that_only_look_like_this_machines) {
+TEST(Admission, rejects_names_that_only_resemble_this_machines) {
   const Admission admission = on_loopback();
   for (const char* host : {"example.com", "127.example.com:7420", "127.0.0.1.example.com",
                            "localhost.example.com", "", "[::1", "127."}) {
@@ -39,7 +39,7 @@ TEST(Admission, refuses_names_that_only_look_like_this_machines) {
   }
 }
 
-TEST(Admission, refuses_pages_of_other_origins) {
+TEST(Admission, rejects_pages_of_other_origins) {
   const Admission admission = on_loopback();
   EXPECT_TRUE(admission.admit(ask("localhost:7420", "http://localhost:7420")));
   for (const char* origin : {"http://example.com", "http://127.example.com:7420", "http://localhost:7421",
@@ -63,7 +63,7 @@ HttpAsk forwarded(std::string_view host, std::string_view forwarded_host, std::s
   return asked;
 }
 
-TEST(Admission, behind_a_trusted_proxy_the_public_name_and_its_origin_are_ours) {
+TEST(Admission, behind_a_trusted_proxy_the_public_name_and_its_origin_are_accepted) {
   const Admission admission = behind_proxy("127.0.0.1", "https://pivot.example/mcp");
   EXPECT_TRUE(admission.admit(forwarded("pivot.example", "", "https://pivot.example")));
   EXPECT_TRUE(admission.admit(forwarded("127.0.0.1:7420", "pivot.example", "https://pivot.example")));
@@ -72,7 +72,7 @@ TEST(Admission, behind_a_trusted_proxy_the_public_name_and_its_origin_are_ours) 
   EXPECT_FALSE(admission.admit(forwarded("pivot.example", "", "https://other.example")));
 }
 
-TEST(Admission, a_name_that_a_trusted_proxy_was_asked_for_must_be_ours) {
+TEST(Admission, a_name_forwarded_by_a_trusted_proxy_must_be_ours) {
   const Admission admission = behind_proxy("127.0.0.1", "https://pivot.example/mcp");
   EXPECT_FALSE(admission.admit(forwarded("evil.example", "")));
   EXPECT_FALSE(admission.admit(forwarded("localhost", "evil.example")));
@@ -82,11 +82,11 @@ TEST(Admission, a_name_that_a_trusted_proxy_was_asked_for_must_be_ours) {
 }
 
 // A proxy that isn't configured to set X-Forwarded-Host passes on what a web page puts there.
-TEST(Admission, the_forwarded_name_does_not_stand_in_for_one_that_is_not_ours) {
+TEST(Admission, a_forwarded_name_does_not_excuse_a_foreign_host_header) {
   EXPECT_FALSE(behind_proxy("127.0.0.1").admit(forwarded("evil.example", "localhost")));
 }
 
-TEST(Admission, the_scheme_that_a_trusted_proxy_was_asked_with_is_that_of_our_pages) {
+TEST(Admission, the_scheme_forwarded_by_a_trusted_proxy_determines_the_origin_of_our_pages) {
   const Admission trusting = behind_proxy("127.0.0.1");
   EXPECT_TRUE(trusting.admit(forwarded("localhost", "", "https://localhost")));
   EXPECT_TRUE(trusting.admit(forwarded("localhost:8443", "", "https://localhost:8443")));
@@ -95,7 +95,7 @@ TEST(Admission, the_scheme_that_a_trusted_proxy_was_asked_with_is_that_of_our_pa
   EXPECT_TRUE(trusting.admit(ask("localhost:7420", "http://localhost:7420")));
 }
 
-TEST(Admission, headers_of_a_proxy_that_is_not_trusted_change_nothing) {
+TEST(Admission, headers_of_an_untrusted_proxy_are_ignored) {
   const Admission wary = behind_proxy("192.0.2.1");
   EXPECT_TRUE(wary.admit(forwarded("localhost", "evil.example", "http://localhost:7420")));
   EXPECT_FALSE(wary.admit(forwarded("localhost", "", "https://localhost")));
@@ -106,7 +106,7 @@ TEST(Admission, headers_of_a_proxy_that_is_not_trusted_change_nothing) {
 }
 
 // No web page can connect to a Unix socket by itself, but through a proxy it can.
-TEST(Admission, by_a_unix_socket_names_are_checked_when_a_proxy_is_trusted_there) {
+TEST(Admission, on_a_unix_socket_names_are_checked_only_for_a_trusted_proxy) {
   HttpAsk asked = ask("evil.example");
   asked.peer = "unix";
   EXPECT_TRUE(behind_proxy("127.0.0.1").admit(asked));

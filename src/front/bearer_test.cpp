@@ -7,14 +7,14 @@
 namespace mcpivot {
 namespace {
 
-TEST(Bearer, the_token_is_what_follows_the_scheme_however_that_is_spelled) {
+TEST(Bearer, the_scheme_before_the_token_is_case_insensitive) {
   EXPECT_EQ(bearer_token("Bearer abc"), "abc");
   EXPECT_EQ(bearer_token("bearer aZ09-._~+/=="), "aZ09-._~+/==");
   EXPECT_EQ(bearer_token("BEARER abc"), "abc");
   EXPECT_EQ(bearer_token("BeArEr   abc"), "abc");
 }
 
-TEST(Bearer, anything_but_one_token_is_none) {
+TEST(Bearer, anything_but_a_single_token_is_no_token) {
   for (const char* value : {"",
                             "Bearer",
                             "Bearer ",

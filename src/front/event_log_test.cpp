@@ -21,11 +21,11 @@ TEST(EventLog, an_event_has_an_id_that_names_its_stream) {
     EXPECT_FALSE(log.read_id(bad)) << bad;
 }
 
-TEST(EventLog, data_with_line_breaks_has_a_field_for_each_line) {
+TEST(EventLog, data_with_line_breaks_gets_one_field_per_line) {
   EXPECT_EQ(event_text({}, "{\n\"a\":1\r\n}"), "data: {\ndata: \"a\":1\ndata: }\n\n");
 }
 
-TEST(EventLog, what_comes_behind_an_event_is_of_its_own_stream_alone) {
+TEST(EventLog, replays_only_later_events_of_the_same_stream) {
   EventRoom room;
   EventLog log("a", room);
   const auto first = log.add(1, "a", true);
@@ -38,7 +38,7 @@ TEST(EventLog, what_comes_behind_an_event_is_of_its_own_stream_alone) {
   EXPECT_FALSE(log.has(3));
 }
 
-TEST(EventLog, what_was_never_sent_is_sent_once) {
+TEST(EventLog, returns_unsent_events_once) {
   EventRoom room;
   EventLog log("a", room);
   log.add(0, "sent", true);
@@ -58,7 +58,7 @@ TEST(EventLog, is_bounded_in_number_and_size) {
   EXPECT_FALSE(log.has(0));
 }
 
-TEST(EventLog, all_of_them_together_are_bounded_and_the_largest_forgets_first) {
+TEST(EventLog, all_logs_together_are_bounded_and_the_largest_forgets_first) {
   EventRoom room(100'000);
   EventLog chatty("a", room);
   EventLog quiet("b", room);
@@ -75,7 +75,7 @@ TEST(EventLog, all_of_them_together_are_bounded_and_the_largest_forgets_first) {
   EXPECT_LE(room.bytes(), 100'000U);
 }
 
-TEST(EventLog, one_that_is_gone_leaves_its_room_to_others) {
+TEST(EventLog, a_deleted_log_frees_its_room_for_others) {
   EventRoom room(100'000);
   {
     EventLog gone("a", room);
@@ -88,7 +88,7 @@ TEST(EventLog, one_that_is_gone_leaves_its_room_to_others) {
   EXPECT_THAT(log.unsent(0), SizeIs(80));
 }
 
-TEST(EventLog, one_event_that_is_larger_than_all_the_room_is_written_and_not_kept) {
+TEST(EventLog, an_event_larger_than_all_the_room_is_sent_but_not_kept) {
   EventRoom room(1000);
   EventLog log("a", room);
   EXPECT_THAT(log.add(0, std::string(2000, 'x'), true), SizeIs(testing::Gt(2000U)));

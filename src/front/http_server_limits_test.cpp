@@ -24,7 +24,7 @@ std::size_t open_descriptors() {
   return static_cast<std::size_t>(std::distance(begin(all), end(all)));
 }
 
-TEST_F(HttpServerLimitsTest, headers_that_are_too_large_are_a_431) {
+TEST_F(HttpServerLimitsTest, too_large_headers_are_a_431) {
   start({.header_bytes = 2000});
   RawClient client(*this);
   const Heard heard = client.ask(get("X: " + std::string(3000, 'x') + "\r\n"));
@@ -34,7 +34,7 @@ TEST_F(HttpServerLimitsTest, headers_that_are_too_large_are_a_431) {
   EXPECT_EQ(handler.judged, 0);
 }
 
-TEST_F(HttpServerLimitsTest, a_body_that_is_too_large_is_a_413_as_soon_as_that_is_known) {
+TEST_F(HttpServerLimitsTest, a_too_large_body_is_a_413_as_soon_as_its_size_is_known) {
   start({.body_bytes = 1000});
   answer_all();
   RawClient announced(*this);
@@ -54,7 +54,7 @@ TEST_F(HttpServerLimitsTest, a_body_that_is_too_large_is_a_413_as_soon_as_that_i
   EXPECT_EQ(handler.judged, 3) << "who isn't let in doesn't learn of the limit";
 }
 
-TEST_F(HttpServerLimitsTest, a_head_that_comes_too_slowly_is_a_408) {
+TEST_F(HttpServerLimitsTest, a_head_that_arrives_too_slowly_is_a_408) {
   start({.header_time = milliseconds(50)});
   RawClient client(*this);
   client.say("GET / HTTP/1.1\r\n");
@@ -70,7 +70,7 @@ TEST_F(HttpServerLimitsTest, a_head_that_comes_too_slowly_is_a_408) {
   EXPECT_TRUE(client.hears_the_end());
 }
 
-TEST_F(HttpServerLimitsTest, a_further_request_has_the_same_time_from_its_first_byte) {
+TEST_F(HttpServerLimitsTest, the_time_limit_of_a_further_request_starts_at_its_first_byte) {
   start({.header_time = milliseconds(50), .idle = seconds(100)});
   answer_all();
   RawClient client(*this);
@@ -80,7 +80,7 @@ TEST_F(HttpServerLimitsTest, a_further_request_has_the_same_time_from_its_first_
   EXPECT_TRUE(client.hears_the_end());
 }
 
-TEST_F(HttpServerLimitsTest, a_client_that_never_says_anything_is_let_go_without_a_word) {
+TEST_F(HttpServerLimitsTest, a_client_that_never_sends_anything_is_disconnected_without_a_response) {
   start({.header_time = milliseconds(30)});
   RawClient client(*this);
   EXPECT_TRUE(client.hears_the_end());
@@ -88,7 +88,7 @@ TEST_F(HttpServerLimitsTest, a_client_that_never_says_anything_is_let_go_without
   EXPECT_TRUE(until([&] { return server->connections() == 0; }));
 }
 
-TEST_F(HttpServerLimitsTest, an_idle_connection_is_closed_without_a_word) {
+TEST_F(HttpServerLimitsTest, an_idle_connection_is_closed_without_a_response) {
   start({.idle = milliseconds(30)});
   answer_all();
   RawClient client(*this);
@@ -97,7 +97,7 @@ TEST_F(HttpServerLimitsTest, an_idle_connection_is_closed_without_a_word) {
   EXPECT_EQ(client.heard, "");
 }
 
-TEST_F(HttpServerLimitsTest, a_body_that_stalls_is_a_408_and_one_that_is_slow_is_not) {
+TEST_F(HttpServerLimitsTest, a_stalled_body_is_a_408_and_a_slow_one_is_not) {
   start({.header_time = milliseconds(20), .body_stall = milliseconds(60)});
   answer_all();
   RawClient stalling(*this);
@@ -115,7 +115,7 @@ TEST_F(HttpServerLimitsTest, a_body_that_stalls_is_a_408_and_one_that_is_slow_is
   EXPECT_EQ(slow.answer().status, 200);
 }
 
-TEST_F(HttpServerLimitsTest, an_answer_may_take_as_long_as_it_likes) {
+TEST_F(HttpServerLimitsTest, a_response_may_take_any_time) {
   const milliseconds brief(20);
   start({.header_time = brief, .body_stall = brief, .idle = brief, .write_stall = brief, .linger = brief});
   RawClient client(*this);
@@ -133,7 +133,7 @@ TEST_F(HttpServerLimitsTest, an_answer_may_take_as_long_as_it_likes) {
   EXPECT_TRUE(handler.gone.empty());
 }
 
-TEST_F(HttpServerLimitsTest, one_connection_too_many_is_a_503_and_those_who_leave_make_room) {
+TEST_F(HttpServerLimitsTest, one_connection_too_many_is_a_503_until_another_closes) {
   start({.connections = 3});
   answer_all();
   std::list<RawClient> clients;
@@ -151,7 +151,7 @@ TEST_F(HttpServerLimitsTest, one_connection_too_many_is_a_503_and_those_who_leav
   EXPECT_EQ(next.ask(get()).status, 200);
 }
 
-TEST_F(HttpServerLimitsTest, a_crowd_that_is_turned_away_takes_no_more_than_a_few_descriptors) {
+TEST_F(HttpServerLimitsTest, rejected_connections_hold_only_a_few_descriptors) {
   start({.connections = 1});
   answer_all();
   RawClient first(*this);
@@ -166,7 +166,7 @@ TEST_F(HttpServerLimitsTest, a_crowd_that_is_turned_away_takes_no_more_than_a_fe
   EXPECT_EQ(first.ask(get()).status, 200);
 }
 
-TEST_F(HttpServerLimitsTest, two_thousand_connections_leave_no_descriptors) {
+TEST_F(HttpServerLimitsTest, two_thousand_connections_leak_no_descriptors) {
   start({.connections = 5000});
   answer_all();
   const std::size_t before = open_descriptors();
@@ -184,7 +184,7 @@ TEST_F(HttpServerLimitsTest, two_thousand_connections_leave_no_descriptors) {
   EXPECT_EQ(open_descriptors(), before);
 }
 
-TEST_F(HttpServerLimitsTest, when_no_descriptor_is_left_clients_wait_until_there_is_one) {
+TEST_F(HttpServerLimitsTest, clients_wait_while_no_descriptor_is_free) {
   start();
   answer_all();
   std::list<RawClient> clients;
@@ -206,7 +206,7 @@ void fill(HttpServerTest& test, ReplyId reply) {
   }
 }
 
-TEST_F(HttpServerLimitsTest, a_stream_that_is_full_says_when_it_has_room_again) {
+TEST_F(HttpServerLimitsTest, a_full_stream_reports_when_it_has_room_again) {
   start({.stream_bytes = 1'000'000});
   RawClient client(*this);
   client.say(get());
@@ -227,7 +227,7 @@ TEST_F(HttpServerLimitsTest, a_stream_that_is_full_says_when_it_has_room_again) 
   EXPECT_TRUE(client.answer().whole);
 }
 
-TEST_F(HttpServerLimitsTest, a_client_that_reads_nothing_is_cut_off) {
+TEST_F(HttpServerLimitsTest, a_client_that_reads_nothing_is_disconnected) {
   start({.stream_bytes = 1'000'000, .write_stall = milliseconds(100)});
   RawClient streaming(*this);
   streaming.say(get());
@@ -248,8 +248,7 @@ TEST_F(HttpServerLimitsTest, a_client_that_reads_nothing_is_cut_off) {
   EXPECT_TRUE(handler.gone.empty());
 }
 
-TEST_F(HttpServerLimitsTest,
-       of_all_bodies_that_are_not_complete_the_largest_is_given_up_when_they_are_too_much) {
+TEST_F(HttpServerLimitsTest, when_incomplete_bodies_exceed_the_limit_the_largest_is_dropped) {
   start({.held_bytes = 2'000'000});
   answer_all();
   const std::string head = "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 1800000\r\n\r\n";
@@ -268,8 +267,7 @@ TEST_F(HttpServerLimitsTest,
   EXPECT_EQ(small.answer().status, 200);
 }
 
-TEST_F(HttpServerLimitsTest,
-       of_all_answers_that_nobody_reads_the_largest_is_given_up_when_they_are_too_much) {
+TEST_F(HttpServerLimitsTest, when_unread_responses_exceed_the_limit_the_largest_is_dropped) {
   start({.held_bytes = 60'000'000});
   answer_all(std::string(40'000'000, 'x'));
   RawClient first(*this);
@@ -282,7 +280,7 @@ TEST_F(HttpServerLimitsTest,
   EXPECT_TRUE(until([&] { return server->connections() == 1; }));
 }
 
-TEST_F(HttpServerLimitsTest, a_client_that_reads_slowly_is_not) {
+TEST_F(HttpServerLimitsTest, a_client_that_reads_slowly_is_not_disconnected) {
   start({.stream_bytes = 4'000'000, .write_stall = milliseconds(500)});
   int ends[2];  // what is read from one makes room at the other at once, unlike TCP
   ASSERT_EQ(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, ends), 0);
@@ -306,7 +304,7 @@ TEST_F(HttpServerLimitsTest, a_client_that_reads_slowly_is_not) {
   EXPECT_GT(client.answer().body.size(), 4'000'000U);
 }
 
-TEST_F(HttpServerLimitsTest, a_connection_is_not_idle_while_its_last_answer_is_still_being_read) {
+TEST_F(HttpServerLimitsTest, a_connection_is_not_idle_while_its_last_response_is_being_read) {
   start({.idle = milliseconds(30)});
   const std::string body(600'000, 'x');  // more than the sockets hold, and less than makes a stream full
   answer_all(body);
@@ -321,7 +319,7 @@ TEST_F(HttpServerLimitsTest, a_connection_is_not_idle_while_its_last_answer_is_s
   EXPECT_TRUE(client.hears_the_end()) << "now it is";
 }
 
-TEST_F(HttpServerLimitsTest, a_stream_that_overflows_is_cut_off_and_told_of_from_the_loop) {
+TEST_F(HttpServerLimitsTest, an_overflowing_stream_is_closed_and_reported_from_the_event_loop) {
   start({.stream_bytes = 1'000, .overflow_bytes = 10'000'000});
   RawClient client(*this);
   client.say(get());
@@ -335,7 +333,7 @@ TEST_F(HttpServerLimitsTest, a_stream_that_overflows_is_cut_off_and_told_of_from
   EXPECT_EQ(handler.gone, std::vector{reply});
 }
 
-TEST_F(HttpServerLimitsTest, a_client_that_goes_on_talking_after_the_last_answer_is_let_go) {
+TEST_F(HttpServerLimitsTest, a_client_that_keeps_sending_after_the_last_response_is_disconnected) {
   start({.header_bytes = 100, .linger = milliseconds(50)});
   RawClient client(*this);
   client.say(std::string(200, 'x'));

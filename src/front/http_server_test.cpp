@@ -40,7 +40,7 @@ TEST_F(HttpServerTest, a_connection_carries_one_request_after_another) {
   EXPECT_EQ(server->connections(), 1U);
 }
 
-TEST_F(HttpServerTest, a_stream_arrives_piece_by_piece_and_the_connection_goes_on_after_it) {
+TEST_F(HttpServerTest, a_stream_arrives_piece_by_piece_and_the_connection_stays_usable) {
   start();
   RawClient client(*this);
   client.say(get());
@@ -61,7 +61,7 @@ TEST_F(HttpServerTest, a_stream_arrives_piece_by_piece_and_the_connection_goes_o
   EXPECT_TRUE(handler.gone.empty());
 }
 
-TEST_F(HttpServerTest, a_request_can_be_looked_at_after_it_was_answered) {
+TEST_F(HttpServerTest, a_request_stays_readable_after_it_was_answered) {
   start();
   answer_all();
   RawClient client(*this);
@@ -85,7 +85,7 @@ TEST_F(HttpServerTest, pipelined_requests_are_answered_in_their_order_one_at_a_t
     EXPECT_EQ(client.answer().body, std::string("answer to ") + body);
 }
 
-TEST_F(HttpServerTest, thousands_of_pipelined_requests_that_are_answered_at_once_leave_in_order) {
+TEST_F(HttpServerTest, thousands_of_pipelined_requests_are_answered_in_order) {
   start();
   handler.then = [&](const ScriptedHandler::Request& request) {
     server->respond(request.reply, {.body = std::string(request.ask.target)});
@@ -98,7 +98,7 @@ TEST_F(HttpServerTest, thousands_of_pipelined_requests_that_are_answered_at_once
   for (int i = 0; i < count; ++i) ASSERT_EQ(client.answer().body, "/" + std::to_string(i));
 }
 
-TEST_F(HttpServerTest, while_an_answer_is_awaited_little_is_read_ahead) {
+TEST_F(HttpServerTest, little_is_read_ahead_while_a_response_is_pending) {
   start({.pipelined_bytes = 1000});
   RawClient client(*this);
   client.say(get());
@@ -119,7 +119,7 @@ TEST_F(HttpServerTest, while_an_answer_is_awaited_little_is_read_ahead) {
   EXPECT_EQ(client.answer().status, 431) << "what followed it isn't read as a request";
 }
 
-TEST_F(HttpServerTest, a_client_that_closes_is_told_of_once_and_its_reply_is_forgotten) {
+TEST_F(HttpServerTest, a_disconnect_is_reported_once_and_late_replies_are_ignored) {
   start();
   RawClient client(*this);
   client.say(get());
@@ -139,8 +139,7 @@ TEST_F(HttpServerTest, a_client_that_closes_is_told_of_once_and_its_reply_is_for
   EXPECT_EQ(server->connections(), 0U);
 }
 
-TEST_F(HttpServerTest,
-       a_client_that_closes_its_side_of_the_connection_is_gone_also_in_the_middle_of_a_stream) {
+TEST_F(HttpServerTest, a_client_that_closes_its_sending_side_is_gone_even_mid_stream) {
   start();
   for (const bool streaming : {false, true}) {
     RawClient client(*this);
@@ -161,7 +160,7 @@ TEST_F(HttpServerTest,
   }
 }
 
-TEST_F(HttpServerTest, a_client_that_asks_and_closes_its_side_at_once_still_gets_an_answer_that_is_there) {
+TEST_F(HttpServerTest, a_client_that_closes_its_sending_side_still_gets_an_immediate_response) {
   start();
   const std::string large(5'000'000, 'x');
   answer_all(large);
@@ -175,7 +174,7 @@ TEST_F(HttpServerTest, a_client_that_asks_and_closes_its_side_at_once_still_gets
   EXPECT_TRUE(until([&] { return server->connections() == 0; }));
 }
 
-TEST_F(HttpServerTest, a_client_that_closes_in_the_middle_of_a_request_is_nobodys_business) {
+TEST_F(HttpServerTest, a_client_that_disconnects_mid_request_is_not_reported) {
   start();
   RawClient head(*this);
   head.say("GET / HT");
@@ -190,7 +189,7 @@ TEST_F(HttpServerTest, a_client_that_closes_in_the_middle_of_a_request_is_nobody
   EXPECT_TRUE(handler.gone.empty());
 }
 
-TEST_F(HttpServerTest, the_judge_sees_the_head_alone_and_may_refuse) {
+TEST_F(HttpServerTest, the_judge_sees_only_the_head_and_may_reject_it) {
   start();
   answer_all();
   handler.on_judge = [](const HttpAsk& ask) -> std::optional<HttpAnswer> {
@@ -210,7 +209,7 @@ TEST_F(HttpServerTest, the_judge_sees_the_head_alone_and_may_refuse) {
   EXPECT_EQ(handler.requests.size(), 1U);
 }
 
-TEST_F(HttpServerTest, a_refusal_is_read_by_a_client_that_sends_its_whole_body_first) {
+TEST_F(HttpServerTest, a_rejection_reaches_a_client_that_sends_its_whole_body_first) {
   start();
   handler.on_judge = [](const HttpAsk&) { return plain_answer(403, "no"); };
   RawClient client(*this);
@@ -222,7 +221,7 @@ TEST_F(HttpServerTest, a_refusal_is_read_by_a_client_that_sends_its_whole_body_f
   EXPECT_TRUE(until([&] { return server->connections() == 0; }));
 }
 
-TEST_F(HttpServerTest, what_the_judge_let_pass_can_be_refused_before_its_body_is_there) {
+TEST_F(HttpServerTest, an_accepted_request_can_still_be_rejected_before_its_body_arrives) {
   start();
   ReplyId judged = ReplyId::none;
   handler.on_judge_of = [&](ReplyId reply) { judged = reply; };
@@ -241,7 +240,7 @@ TEST_F(HttpServerTest, what_the_judge_let_pass_can_be_refused_before_its_body_is
   EXPECT_TRUE(handler.gone.empty());
 }
 
-TEST_F(HttpServerTest, a_request_that_never_becomes_whole_is_told_of_as_gone) {
+TEST_F(HttpServerTest, an_accepted_request_that_is_never_completed_is_reported_as_gone) {
   start({.body_stall = std::chrono::milliseconds(100)});
   ReplyId judged = ReplyId::none;
   handler.on_judge_of = [&](ReplyId reply) { judged = reply; };
@@ -270,7 +269,7 @@ TEST_F(HttpServerTest, a_request_that_never_becomes_whole_is_told_of_as_gone) {
   EXPECT_TRUE(handler.requests.empty());
 }
 
-TEST_F(HttpServerTest, a_client_that_waits_for_100_continue_gets_it_when_the_judge_lets_it_pass) {
+TEST_F(HttpServerTest, a_client_gets_100_continue_if_the_judge_accepts_its_request) {
   start();
   answer_all();
   RawClient client(*this);
@@ -288,7 +287,7 @@ TEST_F(HttpServerTest, a_client_that_waits_for_100_continue_gets_it_when_the_jud
   EXPECT_TRUE(other.hears_the_end());
 }
 
-TEST_F(HttpServerTest, a_bad_request_is_answered_in_words_and_the_connection_closed) {
+TEST_F(HttpServerTest, a_bad_request_is_answered_with_an_explanation_and_the_connection_closed) {
   start();
   answer_all();
   RawClient client(*this);
@@ -304,7 +303,7 @@ TEST_F(HttpServerTest, a_bad_request_is_answered_in_words_and_the_connection_clo
   EXPECT_EQ(handler.requests.size(), 1U);
 }
 
-TEST_F(HttpServerTest, a_head_request_gets_the_head_of_the_answer_alone) {
+TEST_F(HttpServerTest, a_head_request_gets_only_the_head_of_the_response) {
   start();
   answer_all("hello");
   RawClient client(*this);
@@ -320,7 +319,7 @@ TEST_F(HttpServerTest, a_head_request_gets_the_head_of_the_answer_alone) {
   EXPECT_EQ(client.ask(get()).body, "piece");
 }
 
-TEST_F(HttpServerTest, an_answer_that_has_no_body_says_nothing_of_its_length) {
+TEST_F(HttpServerTest, only_a_response_that_may_have_a_body_has_a_length) {
   start();
   int status = 204;
   handler.then = [&](const ScriptedHandler::Request& request) {
@@ -338,7 +337,7 @@ TEST_F(HttpServerTest, an_answer_that_has_no_body_says_nothing_of_its_length) {
   EXPECT_TRUE(client.ask(get()).head.starts_with("HTTP/1.1 299 \r\n"));
 }
 
-TEST_F(HttpServerTest, http_1_0_knows_no_chunks_and_ends_with_the_connection) {
+TEST_F(HttpServerTest, an_http_1_0_stream_is_not_chunked_and_ends_with_the_connection) {
   start();
   answer_all("hello");
   RawClient closing(*this);
@@ -362,7 +361,7 @@ TEST_F(HttpServerTest, http_1_0_knows_no_chunks_and_ends_with_the_connection) {
   EXPECT_EQ(streamed.header("Connection"), "close");
 }
 
-TEST_F(HttpServerTest, a_connection_is_closed_after_an_answer_if_either_side_wants_it) {
+TEST_F(HttpServerTest, a_connection_is_closed_after_a_response_if_either_side_wants_it) {
   start();
   answer_all();
   RawClient client(*this);
@@ -379,7 +378,7 @@ TEST_F(HttpServerTest, a_connection_is_closed_after_an_answer_if_either_side_wan
   EXPECT_EQ(handler.requests.size(), 2U) << "nothing behind it is looked at";
 }
 
-TEST_F(HttpServerTest, a_large_body_arrives_in_one_piece_and_a_large_answer_too) {
+TEST_F(HttpServerTest, large_bodies_and_responses_arrive_in_one_piece) {
   start();
   handler.then = [&](const ScriptedHandler::Request& request) {
     server->respond(request.reply, {.body = request.body});
@@ -399,7 +398,7 @@ TEST_F(HttpServerTest, a_large_body_arrives_in_one_piece_and_a_large_answer_too)
   EXPECT_EQ(client.ask(get()).status, 200);
 }
 
-TEST_F(HttpServerTest, what_is_said_in_one_turn_leaves_in_one_write) {
+TEST_F(HttpServerTest, everything_written_in_one_turn_leaves_in_one_write) {
   // A datagram of a SOCK_SEQPACKET socket is one write.
   server.emplace(loop, corks, handler);
   int ends[2];
@@ -440,7 +439,7 @@ TEST_F(HttpServerTest, what_is_said_in_one_turn_leaves_in_one_write) {
   ::close(ends[1]);
 }
 
-TEST_F(HttpServerTest, an_aborted_answer_looks_broken_and_nobody_is_told) {
+TEST_F(HttpServerTest, an_aborted_response_looks_broken_and_is_not_reported) {
   start();
   RawClient client(*this);
   client.say("GET / HTTP/1.0\r\n\r\n");  // where the end of the connection would be the end of the answer
@@ -455,7 +454,7 @@ TEST_F(HttpServerTest, an_aborted_answer_looks_broken_and_nobody_is_told) {
   EXPECT_EQ(server->connections(), 0U);
 }
 
-TEST_F(HttpServerTest, when_it_stops_accepting_idle_connections_close_and_the_others_are_answered_first) {
+TEST_F(HttpServerTest, when_it_stops_accepting_only_busy_connections_stay_until_answered) {
   start();
   RawClient idle(*this);
   RawClient fresh(*this);
@@ -500,7 +499,7 @@ TEST_F(HttpServerTest, when_it_stops_accepting_idle_connections_close_and_the_ot
   ::close(late);
 }
 
-TEST_F(HttpServerTest, when_it_is_closed_nobody_is_called_any_more) {
+TEST_F(HttpServerTest, calls_no_handler_after_it_is_closed) {
   start();
   RawClient one(*this);
   RawClient two(*this);
@@ -517,7 +516,7 @@ TEST_F(HttpServerTest, when_it_is_closed_nobody_is_called_any_more) {
   EXPECT_FALSE(server->listen(*parse_listen_address("127.0.0.1:0")));
 }
 
-TEST_F(HttpServerTest, may_be_destroyed_by_whom_it_calls) {
+TEST_F(HttpServerTest, may_be_destroyed_by_its_handler) {
   start();
   handler.then = [&](const ScriptedHandler::Request&) { server.reset(); };
   RawClient client(*this);

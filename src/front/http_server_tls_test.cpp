@@ -159,7 +159,7 @@ class TlsClient {
   std::unique_ptr<SSL, Freeing<::SSL_free>> tls_;
 };
 
-TEST_F(HttpServerTlsTest, requests_and_answers_are_encrypted_and_the_handler_knows) {
+TEST_F(HttpServerTlsTest, requests_and_responses_are_encrypted_and_the_handler_knows) {
   start_tls();
   answer_all();
   TlsClient client(*this, "\x02h2\x08http/1.1");
@@ -177,7 +177,7 @@ TEST_F(HttpServerTlsTest, requests_and_answers_are_encrypted_and_the_handler_kno
       << "an end that is no accident";
 }
 
-TEST_F(HttpServerTlsTest, old_versions_and_http_2_alone_are_refused) {
+TEST_F(HttpServerTlsTest, old_tls_versions_and_http_2_only_clients_are_rejected) {
   start_tls();
   TlsClient newer(*this, {}, TLS1_2_VERSION);
   EXPECT_TRUE(newer.connect());
@@ -187,7 +187,7 @@ TEST_F(HttpServerTlsTest, old_versions_and_http_2_alone_are_refused) {
   EXPECT_FALSE(two.connect());
 }
 
-TEST_F(HttpServerTlsTest, large_bodies_pass_both_ways_also_when_the_client_reads_late) {
+TEST_F(HttpServerTlsTest, large_bodies_pass_both_ways_even_if_the_client_reads_late) {
   start_tls();
   std::string large(5'000'000, ' ');
   for (std::size_t i = 0; i < large.size(); ++i) large[i] = static_cast<char>('a' + i * i % 26);
@@ -210,7 +210,7 @@ TEST_F(HttpServerTlsTest, large_bodies_pass_both_ways_also_when_the_client_reads
   EXPECT_EQ(heard.body, large);
 }
 
-TEST_F(HttpServerTlsTest, what_could_not_be_written_may_grow_before_it_is_tried_again) {
+TEST_F(HttpServerTlsTest, unwritten_data_may_grow_before_the_write_is_retried) {
   start_tls({.stream_bytes = 0});  // full as soon as something waits
   TlsClient client(*this);
   ASSERT_TRUE(client.connect());
@@ -236,7 +236,7 @@ TEST_F(HttpServerTlsTest, what_could_not_be_written_may_grow_before_it_is_tried_
   EXPECT_EQ(heard.body, all);
 }
 
-TEST_F(HttpServerTlsTest, a_stream_that_waits_for_its_reader_says_when_it_has_room_again) {
+TEST_F(HttpServerTlsTest, a_blocked_stream_reports_when_it_has_room_again) {
   start_tls({.stream_bytes = 500'000});
   TlsClient client(*this);
   ASSERT_TRUE(client.connect());
@@ -255,7 +255,7 @@ TEST_F(HttpServerTlsTest, a_stream_that_waits_for_its_reader_says_when_it_has_ro
   }));
 }
 
-TEST_F(HttpServerTlsTest, a_client_that_says_goodbye_or_just_leaves_is_gone) {
+TEST_F(HttpServerTlsTest, a_client_is_gone_whether_it_closes_tls_properly_or_not) {
   start_tls();
   TlsClient polite(*this);
   TlsClient rude(*this);
@@ -273,7 +273,7 @@ TEST_F(HttpServerTlsTest, a_client_that_says_goodbye_or_just_leaves_is_gone) {
   EXPECT_EQ(server->connections(), 0U);
 }
 
-TEST_F(HttpServerTlsTest, a_new_certificate_is_for_new_connections) {
+TEST_F(HttpServerTlsTest, a_new_certificate_applies_to_new_connections) {
   start_tls();
   answer_all();
   TlsClient before(*this);
@@ -289,7 +289,7 @@ TEST_F(HttpServerTlsTest, a_new_certificate_is_for_new_connections) {
   EXPECT_EQ(after.ask(get()).status, 200);
 }
 
-TEST_F(HttpServerTlsTest, a_certificate_that_cannot_be_used_leaves_the_old_one_and_says_why) {
+TEST_F(HttpServerTlsTest, an_unusable_certificate_leaves_the_old_one_and_is_reported) {
   start_tls();
   const auto trouble = [&] {
     const auto reloaded = server->reload_tls();
@@ -318,7 +318,7 @@ TEST_F(HttpServerTlsTest, without_a_certificate_there_is_no_tls) {
   EXPECT_FALSE(server->use_tls(certificate, key));
 }
 
-TEST_F(HttpServerTlsTest, who_speaks_plain_http_to_it_is_told_in_plain_http) {
+TEST_F(HttpServerTlsTest, a_plain_http_client_gets_an_explanation_in_plain_http) {
   start_tls();
   RawClient client(*this);
   const Heard heard = client.ask(get());
@@ -330,7 +330,7 @@ TEST_F(HttpServerTlsTest, who_speaks_plain_http_to_it_is_told_in_plain_http) {
   EXPECT_TRUE(until([&] { return server->connections() == 0; }));
 }
 
-TEST_F(HttpServerTlsTest, a_handshake_counts_toward_the_time_for_the_first_head) {
+TEST_F(HttpServerTlsTest, the_tls_handshake_counts_toward_the_time_limit_of_the_first_head) {
   start_tls({.header_time = milliseconds(50)});
   RawClient silent(*this);
   EXPECT_TRUE(silent.hears_the_end());
@@ -340,7 +340,7 @@ TEST_F(HttpServerTlsTest, a_handshake_counts_toward_the_time_for_the_first_head)
   EXPECT_TRUE(until([&] { return server->connections() == 0; }));
 }
 
-TEST_F(HttpServerTlsTest, who_is_one_too_many_is_told_so_over_tls) {
+TEST_F(HttpServerTlsTest, one_connection_too_many_is_rejected_over_tls) {
   start_tls({.connections = 1});
   answer_all();
   TlsClient first(*this);

@@ -68,7 +68,7 @@ class IssuersKeys : public testing::Test {
   std::unique_ptr<IssuerKeys> keys_;
 };
 
-TEST_F(IssuersKeys, are_found_by_its_metadata_and_fetched_once_for_all) {
+TEST_F(IssuersKeys, are_found_through_its_metadata_and_fetched_once_for_everyone) {
   for (int i = 0; i < 100; ++i) EXPECT_EQ(judge(first_), Finding::keys_come);
   pass(1s);
   EXPECT_THAT(asked_, ElementsAre(metadata_place, keys_place));
@@ -78,7 +78,7 @@ TEST_F(IssuersKeys, are_found_by_its_metadata_and_fetched_once_for_all) {
   EXPECT_EQ(asked_.size(), 2);
 }
 
-TEST_F(IssuersKeys, metadata_is_looked_for_in_the_specified_order) {
+TEST_F(IssuersKeys, metadata_locations_are_tried_in_the_specified_order) {
   make("https://issuer.example/tenant");
   EXPECT_EQ(judge(first_), Finding::keys_come);
   pass(1s);
@@ -94,7 +94,7 @@ TEST_F(IssuersKeys, metadata_is_looked_for_in_the_specified_order) {
 }
 
 // Many issuers answer with a page, a redirect or an error where they have nothing.
-TEST_F(IssuersKeys, metadata_is_looked_for_elsewhere_when_a_place_has_something_else) {
+TEST_F(IssuersKeys, the_next_location_is_tried_if_one_has_no_metadata) {
   const std::string openid = "https://issuer.example/.well-known/openid-configuration";
   has(openid, metadata(issuer));
   for (const auto& [status, body] : {std::pair{200, "<html>"}, std::pair{200, "[]"}, std::pair{500, ""},
@@ -112,7 +112,7 @@ TEST_F(IssuersKeys, metadata_is_looked_for_elsewhere_when_a_place_has_something_
   EXPECT_EQ(judge(first_), Finding::genuine);
 }
 
-TEST_F(IssuersKeys, the_first_place_with_something_else_is_the_one_that_is_complained_of) {
+TEST_F(IssuersKeys, the_error_names_the_first_location_with_wrong_content) {
   has(metadata_place, "", 502);
   judge(first_);
   pass(500ms);
@@ -143,7 +143,7 @@ TEST_F(IssuersKeys, metadata_of_another_issuer_is_not_used) {
   }
 }
 
-TEST_F(IssuersKeys, metadata_without_a_safe_place_for_keys_is_not_used) {
+TEST_F(IssuersKeys, metadata_without_a_safe_key_location_is_not_used) {
   for (const std::string& odd :
        {metadata(issuer, "http://keys.example/jwks"), metadata(issuer, "file:///etc/passwd"),
         metadata(issuer, ""), std::string(R"({"issuer":"https://issuer.example"})"), std::string("[]"),
@@ -195,7 +195,7 @@ TEST_F(IssuersKeys, a_key_that_was_withdrawn_is_forgotten) {
   EXPECT_EQ(judge(second_), Finding::keys_come);  // too old to be used unchecked
 }
 
-TEST_F(IssuersKeys, an_issuer_that_is_down_is_asked_less_and_less_often) {
+TEST_F(IssuersKeys, an_issuer_that_is_down_is_retried_less_and_less_often) {
   down_ = true;
   EXPECT_EQ(judge(first_), Finding::keys_come);
   for (int i = 0; i < 3600; ++i) {
@@ -214,7 +214,7 @@ TEST_F(IssuersKeys, an_issuer_that_is_down_is_asked_less_and_less_often) {
   EXPECT_EQ(keys_->trouble(), "");
 }
 
-TEST_F(IssuersKeys, while_the_issuer_is_down_a_known_key_goes_on_for_a_day) {
+TEST_F(IssuersKeys, a_known_key_stays_valid_for_a_day_while_the_issuer_is_down) {
   judge(first_);
   pass(1s);
   down_ = true;
@@ -236,7 +236,7 @@ TEST_F(IssuersKeys, while_the_issuer_is_down_a_known_key_goes_on_for_a_day) {
   EXPECT_EQ(judge(first_), Finding::no_keys);
 }
 
-TEST_F(IssuersKeys, an_issuer_that_says_nothing_is_not_waited_for) {
+TEST_F(IssuersKeys, a_silent_issuer_is_not_waited_for) {
   silent_ = true;
   EXPECT_EQ(judge(first_), Finding::keys_come);
   pass(10s);
@@ -244,7 +244,7 @@ TEST_F(IssuersKeys, an_issuer_that_says_nothing_is_not_waited_for) {
   EXPECT_EQ(judge(first_), Finding::no_keys);
 }
 
-TEST_F(IssuersKeys, keys_that_are_too_large_or_broken_do_not_replace_those_that_are_known) {
+TEST_F(IssuersKeys, too_large_or_broken_key_sets_do_not_replace_known_keys) {
   judge(first_);
   pass(1s);
   for (const std::string& bad :
@@ -259,7 +259,7 @@ TEST_F(IssuersKeys, keys_that_are_too_large_or_broken_do_not_replace_those_that_
   }
 }
 
-TEST_F(IssuersKeys, keys_that_moved_are_found_again) {
+TEST_F(IssuersKeys, moved_keys_are_found_again) {
   judge(first_);
   pass(11s);
   documents_.erase(keys_place);

@@ -7,7 +7,7 @@
 namespace mcpivot {
 namespace {
 
-TEST(ListenAddress, reads_what_users_write_and_spells_it_the_same_way) {
+TEST(ListenAddress, is_parsed_and_formatted_as_users_write_it) {
   for (const char* text : {"127.0.0.1:7420", "[::1]:0", "localhost:7420", "*:65535", "unix:/run/a.sock",
                            "unix:relative", "0.0.0.0:80", "[2001:db8::1]:80"}) {
     const auto address = parse_listen_address(text);
@@ -18,14 +18,14 @@ TEST(ListenAddress, reads_what_users_write_and_spells_it_the_same_way) {
   EXPECT_EQ(parse_listen_address("[0:0:0:0:0:0:0:1]:1")->text(), "[::1]:1");
 }
 
-TEST(ListenAddress, knows_who_can_come_in) {
+TEST(ListenAddress, knows_whether_only_local_clients_can_connect) {
   for (const char* text : {"127.0.0.1:1", "127.9.9.9:1", "[::1]:1", "localhost:1", "unix:/a"})
     EXPECT_TRUE(parse_listen_address(text)->is_local()) << text;
   for (const char* text : {"*:1", "0.0.0.0:1", "[::]:1", "192.168.1.2:1", "[fe80::1]:1"})
     EXPECT_FALSE(parse_listen_address(text)->is_local()) << text;
 }
 
-TEST(ListenAddress, says_what_to_write_instead) {
+TEST(ListenAddress, an_error_says_what_to_write_instead) {
   const auto wrong = [](const char* text) {
     const auto address = parse_listen_address(text);
     EXPECT_FALSE(address) << text;

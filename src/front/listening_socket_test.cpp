@@ -30,7 +30,7 @@ bool has_ipv6() {
   return open_listening_sockets(*parse_listen_address("[::1]:0")).has_value();
 }
 
-TEST_F(ListeningTest, port_0_is_any_free_port_and_the_real_one_is_told) {
+TEST_F(ListeningTest, port_0_is_any_free_port_and_the_real_one_is_reported) {
   const auto bound = server->listen(*parse_listen_address("127.0.0.1:0"));
   ASSERT_TRUE(bound) << bound.error();
   EXPECT_NE(bound->port, 0);
@@ -58,7 +58,7 @@ TEST_F(ListeningTest, localhost_is_both_loopback_addresses_on_one_port) {
   EXPECT_EQ(handler.requests.at(1).ask.peer, "::1");
 }
 
-TEST_F(ListeningTest, everywhere_takes_ipv4_too_and_names_its_peers_as_such) {
+TEST_F(ListeningTest, all_addresses_includes_ipv4_whose_peers_are_shown_as_ipv4) {
   const auto bound = server->listen(*parse_listen_address("*:0"));
   ASSERT_TRUE(bound) << bound.error();
   EXPECT_EQ(bound->addresses, std::vector{"*:" + std::to_string(bound->port)});
@@ -67,7 +67,7 @@ TEST_F(ListeningTest, everywhere_takes_ipv4_too_and_names_its_peers_as_such) {
   EXPECT_EQ(handler.requests.at(0).ask.peer, "127.0.0.1");
 }
 
-TEST_F(ListeningTest, an_address_that_cannot_be_had_is_told_with_what_to_do) {
+TEST_F(ListeningTest, an_unavailable_address_is_an_error_with_advice) {
   const auto bound = server->listen(*parse_listen_address("127.0.0.1:0"));
   ASSERT_TRUE(bound) << bound.error();
   const std::string taken = "127.0.0.1:" + std::to_string(bound->port);
@@ -79,7 +79,7 @@ TEST_F(ListeningTest, an_address_that_cannot_be_had_is_told_with_what_to_do) {
   EXPECT_NE(why_not("unix:/tmp/" + std::string(200, 'x')).find("too long"), std::string::npos);
 }
 
-TEST_F(ListeningTest, a_unix_socket_is_for_its_user_alone_and_goes_when_the_server_does) {
+TEST_F(ListeningTest, a_unix_socket_is_private_and_removed_with_the_server) {
   const host::TemporaryDirectory folder;
   const std::string path = folder / "socket";
   const auto bound = server->listen(*parse_listen_address("unix:" + path));
@@ -97,7 +97,7 @@ TEST_F(ListeningTest, a_unix_socket_is_for_its_user_alone_and_goes_when_the_serv
   EXPECT_FALSE(std::filesystem::exists(path));
 }
 
-TEST_F(ListeningTest, a_socket_that_is_in_use_stays_and_one_that_was_left_behind_is_replaced) {
+TEST_F(ListeningTest, only_an_abandoned_socket_file_is_replaced) {
   const host::TemporaryDirectory folder;
   const std::string path = folder / "socket";
   ASSERT_TRUE(server->listen(*parse_listen_address("unix:" + path)));
@@ -123,7 +123,7 @@ TEST_F(ListeningTest, a_socket_that_is_in_use_stays_and_one_that_was_left_behind
   EXPECT_TRUE(std::filesystem::exists(folder / "file"));
 }
 
-TEST_F(ListeningTest, a_socket_that_somebody_else_has_put_in_its_place_is_not_removed) {
+TEST_F(ListeningTest, a_socket_file_created_by_another_process_is_not_removed) {
   const host::TemporaryDirectory folder;
   const std::string path = folder / "socket";
   ASSERT_TRUE(server->listen(*parse_listen_address("unix:" + path)));

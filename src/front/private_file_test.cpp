@@ -16,7 +16,7 @@ struct stat file(uid_t owner, gid_t group, mode_t rights, mode_t kind = S_IFREG)
   return made;
 }
 
-TEST(PrivateFile, is_its_owners_alone) {
+TEST(PrivateFile, must_be_accessible_only_to_its_owner) {
   for (const mode_t rights : {0600U, 0400U, 0700U})
     EXPECT_EQ(why_not_private("f", file(1000, 1000, rights), 1000), "");
   for (const mode_t rights : {0640U, 0604U, 0620U, 0601U})
@@ -26,7 +26,7 @@ TEST(PrivateFile, is_its_owners_alone) {
 }
 
 // As with systemd's LoadCredential=.
-TEST(PrivateFile, may_be_roots_if_root_lets_nobody_else_read_it) {
+TEST(PrivateFile, may_belong_to_root_if_nobody_else_can_read_it) {
   EXPECT_EQ(why_not_private("f", file(0, 0, 0440), 1000), "");
   EXPECT_EQ(why_not_private("f", file(0, 0, 0400), 1000), "");
   EXPECT_EQ(why_not_private("f", file(0, 0, 0640), 1000), "");

@@ -14,7 +14,7 @@ const ProtectedResource proxied{.issuer = "https://login.example",
                                 .audience = "https://pivot.example/team/mcp",
                                 .public_url = "https://pivot.example/team/mcp/"};
 
-TEST(ProtectedResource, metadata_is_at_the_well_known_places_of_each_endpoint) {
+TEST(ProtectedResource, metadata_is_at_the_well_known_address_of_each_endpoint) {
   const std::string place = "/.well-known/oauth-protected-resource";
   EXPECT_EQ(local.profile_in(place), "");
   EXPECT_EQ(local.profile_in(place + "/"), "");
@@ -30,7 +30,7 @@ TEST(ProtectedResource, metadata_is_at_the_well_known_places_of_each_endpoint) {
   EXPECT_FALSE(local.profile_in("/.well-known/openid-configuration"));
 }
 
-TEST(ProtectedResource, its_address_is_the_one_that_clients_use) {
+TEST(ProtectedResource, the_metadata_address_is_the_one_that_clients_use) {
   EXPECT_EQ(local.metadata_url("http://localhost:7420", ""),
             "http://localhost:7420/.well-known/oauth-protected-resource/mcp");
   EXPECT_EQ(local.metadata_url("http://localhost:7420", "work"),
@@ -52,7 +52,7 @@ TEST(ProtectedResource, the_resource_is_the_audience_if_that_is_a_url) {
   EXPECT_EQ(resource(named), "http://localhost/mcp/work");
 }
 
-TEST(ProtectedResource, a_challenge_has_what_there_is_to_say) {
+TEST(ProtectedResource, a_challenge_contains_only_what_is_known) {
   EXPECT_EQ(header_of({}), "WWW-Authenticate: Bearer\r\n");
   EXPECT_EQ(
       header_of({.error = "insufficient_scope", .words = "no", .scope = "a b", .metadata_url = "http://x"}),

@@ -15,7 +15,7 @@ using testing::HasSubstr;
 
 // --- values
 
-TEST(HeaderValue, stands_for_itself_unless_it_is_encoded) {
+TEST(HeaderValue, is_literal_unless_it_is_encoded) {
   EXPECT_EQ(decoded_header("us-west1"), "us-west1");
   EXPECT_EQ(decoded_header("SGVsbG8="), "SGVsbG8=");
   EXPECT_EQ(decoded_header("=?base64?SGVsbG8="), "=?base64?SGVsbG8=");
@@ -27,7 +27,7 @@ TEST(HeaderValue, stands_for_itself_unless_it_is_encoded) {
             "");
 }
 
-TEST(HeaderValue, that_is_not_proper_base64_is_nothing) {
+TEST(HeaderValue, with_invalid_base64_is_rejected) {
   for (const char* value : {"=?base64?SGVsbG8?=", "=?base64?SGVsbG8==?=", "=?base64?SGVs!!!bG8=?=",
                             "=?base64?====?=", "=?base64?8J-Ygg==?=", "caf\xc3\xa9"})
     EXPECT_EQ(decoded_header(value), std::nullopt) << value;
@@ -60,7 +60,7 @@ TEST(MirroredArgument, must_be_the_same_in_the_header_and_in_the_body) {
               HasSubstr("can't be read"));
 }
 
-TEST(MirroredArgument, has_a_header_if_and_only_if_it_is_given) {
+TEST(MirroredArgument, has_a_header_exactly_when_it_is_given) {
   EXPECT_THAT(fault(R"({"region":"us"})", {}), HasSubstr("the Mcp-Param-Region header is missing"));
   EXPECT_EQ(fault("{}", {}), "");
   EXPECT_EQ(fault(R"({"region":null})", {}), "");
@@ -74,7 +74,7 @@ TEST(MirroredArgument, that_is_an_integer_is_compared_as_a_number) {
   EXPECT_THAT(fault(R"({"region":"42"})", {{"Mcp-Param-Region", "42.0"}}), HasSubstr("does not match"));
 }
 
-TEST(MirroredArgument, headers_that_the_schema_does_not_name_mean_nothing) {
+TEST(MirroredArgument, headers_that_the_schema_does_not_name_are_ignored) {
   EXPECT_EQ(fault(R"({"other":"x"})", {{"Mcp-Param-Other", "y"}}), "");
 }
 

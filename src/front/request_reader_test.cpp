@@ -51,7 +51,7 @@ std::string with(std::string_view headers) {
   return "POST / HTTP/1.1\r\nHost: a\r\n" + std::string(headers) + "\r\n";
 }
 
-TEST(RequestReader, reads_the_same_requests_however_the_bytes_are_cut) {
+TEST(RequestReader, reads_the_same_requests_however_the_bytes_are_split) {
   const std::string all =
       "\r\nGET /a?b=c HTTP/1.1\r\nHost: x\r\n\r\n"
       "POST /b HTTP/1.1\r\nhost: x\r\nContent-Length: 5\r\n\r\nhello"
@@ -69,7 +69,7 @@ TEST(RequestReader, reads_the_same_requests_however_the_bytes_are_cut) {
   }
 }
 
-TEST(RequestReader, refuses_what_two_programs_could_read_differently) {
+TEST(RequestReader, rejects_ambiguous_requests) {
   struct Case {
     const char* what;
     std::string bytes;
@@ -131,7 +131,7 @@ TEST(RequestReader, refuses_what_two_programs_could_read_differently) {
   }
 }
 
-TEST(RequestReader, a_target_with_a_host_is_a_path_at_that_host_whatever_the_host_header_says) {
+TEST(RequestReader, the_host_in_an_absolute_target_overrides_the_host_header) {
   const auto read_head = [](const std::string& target) {
     RequestReader reader(usual, {});
     const std::string text = "GET " + target + " HTTP/1.1\r\nHost: other\r\n\r\n";
@@ -149,7 +149,7 @@ TEST(RequestReader, a_target_with_a_host_is_a_path_at_that_host_whatever_the_hos
     EXPECT_EQ(read_head(wrong), "refused") << wrong;
 }
 
-TEST(RequestReader, a_head_may_be_as_large_as_the_limit_and_no_larger) {
+TEST(RequestReader, a_head_of_exactly_the_limit_passes_and_a_larger_one_does_not) {
   const std::size_t rest = with("X: \r\n").size();
   for (const std::size_t step : {1UL, 100UL, 1'000'000UL}) {
     const auto sized = [&](std::size_t size) { return with("X: " + std::string(size - rest, 'x') + "\r\n"); };
@@ -159,7 +159,7 @@ TEST(RequestReader, a_head_may_be_as_large_as_the_limit_and_no_larger) {
   }
 }
 
-TEST(RequestReader, many_small_headers_are_too_many) {
+TEST(RequestReader, the_number_of_headers_is_limited) {
   std::string headers;
   for (int i = 0; i < 1000; ++i) headers += "a" + std::to_string(i) + ": \r\n";
   const RequestReader::Limits large{.header_bytes = 100'000, .body_bytes = 100};
@@ -169,7 +169,7 @@ TEST(RequestReader, many_small_headers_are_too_many) {
   EXPECT_EQ(read(with(headers), 1'000'000, large).refused, 431) << "also if they are all the same";
 }
 
-TEST(RequestReader, a_body_may_be_as_large_as_the_limit_and_no_larger) {
+TEST(RequestReader, a_body_of_exactly_the_limit_passes_and_a_larger_one_does_not) {
   const std::string most(usual.body_bytes, 'x');
   for (const std::size_t step : {1UL, 50UL, 1'000'000UL}) {
     EXPECT_EQ(read(with("Content-Length: 100\r\n") + most, step).requests.size(), 1U);
@@ -195,7 +195,7 @@ TEST(RequestReader, trailers_and_chunk_extensions_have_a_limit) {
   }
 }
 
-TEST(RequestReader, says_what_the_head_asks_of_the_connection) {
+TEST(RequestReader, reports_what_the_head_asks_of_the_connection) {
   const auto head = [](std::string_view bytes, auto look) {
     RequestReader reader(usual, {});
     EXPECT_EQ(reader.read(bytes), Step::head) << reader.refusal().body;
@@ -230,7 +230,7 @@ TEST(RequestReader, says_what_the_head_asks_of_the_connection) {
   });
 }
 
-TEST(HttpAsk, joins_the_values_of_a_header_that_is_repeated) {
+TEST(HttpAsk, joins_the_values_of_a_repeated_header) {
   HttpAsk ask;
   ask.add("Accept", " text/html ");
   ask.add("Origin", "http://good");

@@ -27,7 +27,7 @@ unsigned mode_of(const std::string& path) {
   return ::stat(path.c_str(), &file) == 0 ? file.st_mode & 07777U : 0;
 }
 
-TEST(SessionKeys, the_first_line_seals_and_all_of_them_open) {
+TEST(SessionKeys, the_first_key_encrypts_and_all_of_them_decrypt) {
   const auto keys = SessionKeys::parse("f", "# a comment\n\n k2 " + high + "  # since May\r\nk1\t" + zeros);
   ASSERT_TRUE(keys) << keys.error();
   EXPECT_EQ(keys->size(), 2U);
@@ -39,13 +39,13 @@ TEST(SessionKeys, the_first_line_seals_and_all_of_them_open) {
   EXPECT_EQ(keys->find(""), nullptr);
 }
 
-TEST(SessionKeys, a_key_may_be_in_base64url_too) {
+TEST(SessionKeys, a_key_may_also_be_in_base64url) {
   const auto keys = SessionKeys::parse("f", "k __________________________________________8");
   ASSERT_TRUE(keys) << keys.error();
   EXPECT_EQ(*keys, *SessionKeys::parse("f", "k " + high));
 }
 
-TEST(SessionKeys, what_is_wrong_is_said_with_file_and_line_and_without_a_key) {
+TEST(SessionKeys, an_error_names_file_and_line_but_shows_no_key) {
   for (const auto& [text, why] :
        {std::pair<std::string, std::string>{"\nk", "/keys:2: the key k isn't 32 bytes"},
         {"k " + zeros.substr(0, 40), "/keys:1: the key k isn't 32 bytes"},
@@ -67,7 +67,7 @@ TEST(SessionKeys, what_is_wrong_is_said_with_file_and_line_and_without_a_key) {
   EXPECT_THAT(SessionKeys::parse("/keys", many).error(), HasSubstr("/keys:65: more than 64 keys"));
 }
 
-TEST(SessionKeys, a_file_that_is_not_there_is_made_for_us_alone_and_then_stays_as_it_is) {
+TEST(SessionKeys, a_missing_file_is_created_privately_and_then_left_unchanged) {
   const host::TemporaryDirectory folder;
   const std::string path = folder / "state/mcpivot/session.keys";
   const auto made = SessionKeys::load_or_make(path);
@@ -84,13 +84,13 @@ TEST(SessionKeys, a_file_that_is_not_there_is_made_for_us_alone_and_then_stays_a
     EXPECT_EQ(entry.path(), path) << "nothing else is left there";
 }
 
-TEST(SessionKeys, a_file_that_went_missing_at_run_time_is_an_error) {
+TEST(SessionKeys, a_file_that_disappears_at_run_time_is_an_error) {
   const host::TemporaryDirectory folder;
   EXPECT_THAT(SessionKeys::load(folder / "keys").error(), HasSubstr("No such file"));
   EXPECT_FALSE(std::filesystem::exists(folder / "keys"));
 }
 
-TEST(SessionKeys, processes_that_start_at_once_all_have_the_same_key) {
+TEST(SessionKeys, processes_that_start_at_the_same_time_get_the_same_key) {
   const host::TemporaryDirectory folder;
   for (int round = 0; round < 20; ++round) {
     const std::string path = folder / std::to_string(round) + "/keys";
@@ -128,7 +128,7 @@ TEST(SessionKeys, processes_that_start_at_once_all_have_the_same_key) {
   }
 }
 
-TEST(SessionKeys, a_file_that_others_can_open_is_refused_with_what_to_do) {
+TEST(SessionKeys, a_file_that_others_can_open_is_rejected_with_advice) {
   const host::TemporaryDirectory folder;
   const std::string path = folder / "keys";
   ASSERT_TRUE(SessionKeys::load_or_make(path));
@@ -142,7 +142,7 @@ TEST(SessionKeys, a_file_that_others_can_open_is_refused_with_what_to_do) {
   EXPECT_TRUE(SessionKeys::load_or_make(path)) << "that it can't be written is no harm";
 }
 
-TEST(SessionKeys, what_is_no_file_is_refused_and_nobody_waits_for_it) {
+TEST(SessionKeys, anything_but_a_regular_file_is_rejected_without_blocking) {
   const host::TemporaryDirectory folder;
   const std::string path = folder / "keys";
   ASSERT_EQ(::mkfifo(path.c_str(), 0600), 0);
@@ -150,7 +150,7 @@ TEST(SessionKeys, what_is_no_file_is_refused_and_nobody_waits_for_it) {
   EXPECT_THAT(SessionKeys::load_or_make(folder.path()).error(), HasSubstr("isn't a regular file"));
 }
 
-TEST(SessionKeys, a_file_of_another_user_is_refused) {
+TEST(SessionKeys, a_file_of_another_user_is_rejected) {
   const host::TemporaryDirectory folder;
   const std::string path = folder / "keys";
   if (::geteuid() == 0) {
@@ -163,14 +163,14 @@ TEST(SessionKeys, a_file_of_another_user_is_refused) {
   }
 }
 
-TEST(SessionKeys, a_folder_that_cannot_be_made_or_written_is_an_error_with_the_files_name) {
+TEST(SessionKeys, an_unwritable_folder_is_an_error_that_names_the_file) {
   const host::TemporaryDirectory folder;
   folder.write("file", "");
   const std::string path = folder / "file/keys";
   EXPECT_THAT(SessionKeys::load_or_make(path).error(), HasSubstr(path));
 }
 
-TEST(SessionKeys, a_link_to_nowhere_is_an_error) {
+TEST(SessionKeys, a_dangling_symlink_is_an_error) {
   const host::TemporaryDirectory folder;
   std::filesystem::create_symlink(folder / "nowhere", folder / "keys");
   EXPECT_THAT(SessionKeys::load_or_make(folder / "keys").error(), HasSubstr("No such file"));

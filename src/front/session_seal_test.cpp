@@ -36,7 +36,7 @@ SessionTicket some_ticket() {
           .expires = now + seconds{60}};
 }
 
-TEST(SessionSeal, what_was_sealed_is_opened_again) {
+TEST(SessionSeal, opens_what_it_sealed) {
   const SessionSeal seal = sealed_with(old_key);
   const SessionTicket ticket = some_ticket();
   EXPECT_EQ(seal.open(seal.seal(ticket), now), ticket);
@@ -45,7 +45,7 @@ TEST(SessionSeal, what_was_sealed_is_opened_again) {
   EXPECT_EQ(seal.open(seal.seal(bare), now - seconds{1}), bare);
 }
 
-TEST(SessionSeal, an_id_is_visible_ascii_and_tells_nothing_but_its_key) {
+TEST(SessionSeal, an_id_is_visible_ascii_and_reveals_only_its_key_id) {
   const SessionSeal seal = sealed_with(old_key);
   const SessionTicket ticket = some_ticket();
   const std::string id = seal.seal(ticket);
@@ -70,7 +70,7 @@ TEST(SessionSeal, an_id_expires_at_its_time_and_not_before) {
   EXPECT_TRUE(seal.open(id, now - seconds{3600})) << "a clock that was put back ends no session";
 }
 
-TEST(SessionSeal, every_changed_character_makes_it_somebody_elses) {
+TEST(SessionSeal, an_id_with_any_changed_character_is_not_ours) {
   const SessionSeal seal = sealed_with(old_key + new_key);
   const std::string id = seal.seal(some_ticket());
   for (std::size_t i = 0; i < id.size(); ++i) {
@@ -85,14 +85,14 @@ TEST(SessionSeal, every_changed_character_makes_it_somebody_elses) {
   }
 }
 
-TEST(SessionSeal, an_expired_id_that_was_changed_is_not_said_to_be_expired) {
+TEST(SessionSeal, a_modified_expired_id_is_not_reported_as_expired) {
   const SessionSeal seal = sealed_with(old_key);
   std::string id = seal.seal(some_ticket());
   id[10] = id[10] == 'A' ? 'B' : 'A';
   EXPECT_EQ(seal.open(id, now + seconds{60}).error(), Refusal::not_ours);
 }
 
-TEST(SessionSeal, what_is_cut_or_longer_is_not_ours) {
+TEST(SessionSeal, a_truncated_or_extended_id_is_not_ours) {
   const SessionSeal seal = sealed_with(old_key);
   const std::string id = seal.seal(some_ticket());
   for (std::size_t size = 0; size < id.size(); ++size)
@@ -102,14 +102,14 @@ TEST(SessionSeal, what_is_cut_or_longer_is_not_ours) {
   EXPECT_EQ(seal.open(" " + id, now).error(), Refusal::not_ours);
 }
 
-TEST(SessionSeal, a_megabyte_is_refused_without_looking_at_it) {
+TEST(SessionSeal, an_id_of_a_megabyte_is_rejected_unread) {
   const SessionSeal seal = sealed_with(old_key);
   EXPECT_EQ(seal.open("k1." + std::string(1'000'000, 'A'), now).error(), Refusal::not_ours);
   EXPECT_EQ(seal.open(std::string(1'000'000, '.'), now).error(), Refusal::not_ours);
 }
 
 // The same bytes under two ids: only the associated data tells which key sealed them.
-TEST(SessionSeal, the_key_id_is_bound_to_what_it_sealed) {
+TEST(SessionSeal, the_key_id_is_authenticated) {
   std::string same = old_key;
   same[1] = '3';
   const SessionSeal seal = sealed_with(old_key + same);
@@ -132,11 +132,11 @@ TEST(SessionSeal, keys_are_rotated_without_ending_a_session) {
   EXPECT_TRUE(seal.open(second, now));
 }
 
-TEST(SessionSeal, an_id_of_another_machine_with_the_same_key_opens_here) {
+TEST(SessionSeal, an_id_from_another_machine_with_the_same_key_opens_here) {
   EXPECT_TRUE(sealed_with(new_key + old_key).open(sealed_with(old_key).seal(some_ticket()), now));
 }
 
-TEST(SessionSeal, a_hello_that_does_not_fit_is_left_out_and_the_ticket_says_so) {
+TEST(SessionSeal, a_hello_that_is_too_long_is_omitted_and_marked_as_such) {
   const SessionSeal seal = sealed_with(old_key);
   SessionTicket ticket = some_ticket();
   std::size_t longest = 0;  // of the ids with a hello
@@ -159,7 +159,7 @@ TEST(SessionSeal, a_hello_that_does_not_fit_is_left_out_and_the_ticket_says_so) 
   EXPECT_FALSE(seal.open(seal.seal(ticket), now)->hello_inside);
 }
 
-TEST(SessionSeal, a_ticket_without_its_hello_does_not_come_to_have_an_empty_one) {
+TEST(SessionSeal, resealing_a_ticket_does_not_turn_a_missing_hello_into_an_empty_one) {
   const SessionSeal seal = sealed_with(old_key);
   SessionTicket ticket = some_ticket();
   ticket.hello = std::string(2000, 'h');
@@ -167,7 +167,7 @@ TEST(SessionSeal, a_ticket_without_its_hello_does_not_come_to_have_an_empty_one)
   EXPECT_FALSE(seal.open(seal.seal(*opened), now)->hello_inside);
 }
 
-TEST(SessionSeal, texts_that_are_too_long_without_the_hello_have_no_id) {
+TEST(SessionSeal, texts_that_are_too_long_even_without_the_hello_get_no_id) {
   const SessionSeal seal = sealed_with(old_key);
   SessionTicket ticket = some_ticket();
   ticket.principal = std::string(600, 'p');
@@ -178,7 +178,7 @@ TEST(SessionSeal, texts_that_are_too_long_without_the_hello_have_no_id) {
   EXPECT_EQ(seal.seal(ticket), "");
 }
 
-RC_GTEST_PROP(SessionSeal, gives_back_every_ticket_whatever_bytes_are_in_it,
+RC_GTEST_PROP(SessionSeal, returns_every_ticket_unchanged_whatever_bytes_it_contains,
               (const std::string& principal, const std::string& profile, const std::string& hello)) {
   const SessionSeal seal = sealed_with(old_key);
   SessionTicket ticket = some_ticket();
@@ -190,7 +190,7 @@ RC_GTEST_PROP(SessionSeal, gives_back_every_ticket_whatever_bytes_are_in_it,
   RC_ASSERT(*opened == ticket);
 }
 
-RC_GTEST_PROP(SessionSeal, nothing_made_up_is_ours, (const std::string& text)) {
+RC_GTEST_PROP(SessionSeal, arbitrary_text_is_never_ours, (const std::string& text)) {
   const SessionSeal seal = sealed_with(old_key);
   RC_ASSERT(seal.open(text, now).error() == Refusal::not_ours);
   RC_ASSERT(seal.open("k1." + base64url(text), now).error() == Refusal::not_ours);

@@ -125,7 +125,7 @@ class Sessions : public testing::Test {
   const std::string path = folder / "mcpivot/sessions.db";
 };
 
-TEST_F(Sessions, what_was_put_is_there_in_the_next_run) {
+TEST_F(Sessions, survive_into_the_next_run) {
   SessionRecord record = record_of("u1", R"({"level":"debug"})");
   record.principal = "a'b\"c";
   record.state += std::string("\0\xff", 2);
@@ -142,7 +142,7 @@ TEST_F(Sessions, what_was_put_is_there_in_the_next_run) {
   EXPECT_EQ(kept->trouble(), "");
 }
 
-TEST_F(Sessions, are_listed_by_the_beginning_of_their_uids_what_was_written_last_first) {
+TEST_F(Sessions, are_listed_by_uid_prefix_newest_first) {
   Kept kept(path);
   SessionRecord old = record_of("abc1");
   old.updated -= seconds{10};
@@ -166,7 +166,7 @@ TEST_F(Sessions, are_listed_by_the_beginning_of_their_uids_what_was_written_last
   EXPECT_THAT(uids(kept.list()), testing::ElementsAre("b1", "abc1"));
 }
 
-TEST_F(Sessions, are_listed_also_while_they_wait_for_the_disk) {
+TEST_F(Sessions, are_listed_even_before_they_are_on_disk) {
   Kept kept(path);
   Raw other(path);
   other.run("BEGIN IMMEDIATE");
@@ -176,14 +176,14 @@ TEST_F(Sessions, are_listed_also_while_they_wait_for_the_disk) {
   other.run("COMMIT");
 }
 
-TEST_F(Sessions, only_their_user_can_read_them) {
+TEST_F(Sessions, are_readable_only_by_their_user) {
   Kept kept(path);
   kept.put(record_of("u1"));
   EXPECT_EQ(mode_of(folder / "mcpivot"), 0700U);
   for (const char* part : {"", "-wal", "-shm"}) EXPECT_EQ(mode_of(path + part), 0600U) << part;
 }
 
-TEST_F(Sessions, a_file_that_was_open_to_others_is_closed_to_them) {
+TEST_F(Sessions, a_file_that_others_could_read_is_made_private) {
   {
     const Kept kept(path);
   }
@@ -216,7 +216,7 @@ TEST_F(Sessions, a_completed_put_survives_kill_9) {
   EXPECT_TRUE(kept->revoked("u2"));
 }
 
-TEST_F(Sessions, of_several_records_that_wait_the_last_is_kept_and_all_who_wait_are_told) {
+TEST_F(Sessions, of_several_waiting_records_the_last_is_written_and_every_callback_runs) {
   Kept kept(path);
   int told = 0;
   for (int i = 0; i <= 1000; ++i)
@@ -226,7 +226,7 @@ TEST_F(Sessions, of_several_records_that_wait_the_last_is_kept_and_all_who_wait_
   EXPECT_EQ(kept.get("u1")->state, "1000");
 }
 
-TEST_F(Sessions, closing_writes_what_waits) {
+TEST_F(Sessions, closing_writes_waiting_records) {
   {
     Kept kept(path);
     for (int i = 0; i < 500; ++i) kept->put(record_of("u" + std::to_string(i), "last"));
@@ -237,7 +237,7 @@ TEST_F(Sessions, closing_writes_what_waits) {
   for (int i = 0; i < 500; ++i) EXPECT_EQ(kept.get("u" + std::to_string(i)).has_value(), i != 7) << i;
 }
 
-TEST_F(Sessions, closing_takes_no_longer_than_it_may_and_tells_what_is_lost) {
+TEST_F(Sessions, closing_is_bounded_in_time_and_reports_lost_records) {
   Kept kept(path);
   Raw other(path);
   other.run("BEGIN IMMEDIATE");
@@ -247,7 +247,7 @@ TEST_F(Sessions, closing_takes_no_longer_than_it_may_and_tells_what_is_lost) {
   EXPECT_LT(std::chrono::steady_clock::now() - began, seconds{5});
 }
 
-TEST_F(Sessions, nothing_is_called_back_after_closing) {
+TEST_F(Sessions, no_callback_runs_after_closing) {
   Kept kept(path);
   kept->put(record_of("u1"), [](bool) { ADD_FAILURE(); });
   kept->get("u1", [](const std::optional<SessionRecord>&) { ADD_FAILURE(); });
@@ -258,7 +258,7 @@ TEST_F(Sessions, nothing_is_called_back_after_closing) {
   kept.loop.run();
 }
 
-TEST_F(Sessions, a_callback_may_end_the_store) {
+TEST_F(Sessions, a_callback_may_destroy_the_store) {
   Kept kept(path);
   bool called = false;
   kept->put(record_of("u1"), [&](bool) {
@@ -286,7 +286,7 @@ TEST_F(Sessions, a_session_that_was_revoked_stays_ended) {
   EXPECT_EQ(kept.get("u1"), std::nullopt);
 }
 
-TEST_F(Sessions, a_record_that_waits_does_not_outlive_its_sessions_end) {
+TEST_F(Sessions, a_waiting_record_of_an_ended_session_is_not_kept) {
   Kept kept(path);
   Raw other(path);
   other.run("BEGIN IMMEDIATE");
@@ -299,7 +299,7 @@ TEST_F(Sessions, a_record_that_waits_does_not_outlive_its_sessions_end) {
   EXPECT_TRUE(kept.get("u0"));
 }
 
-TEST_F(Sessions, what_has_expired_is_forgotten) {
+TEST_F(Sessions, expired_records_are_deleted) {
   Kept kept(path);
   kept.put(record_of("u1"));
   SessionRecord longer = record_of("u2");
@@ -319,7 +319,7 @@ TEST_F(Sessions, what_has_expired_is_forgotten) {
   EXPECT_TRUE(next->revoked("u4"));
 }
 
-TEST_F(Sessions, two_mcpivots_see_what_the_other_kept_and_ended) {
+TEST_F(Sessions, two_mcpivots_see_each_others_records_and_revocations) {
   Kept one(path);
   Kept two(path);
   ASSERT_TRUE(one.opened && two.opened);
@@ -336,7 +336,7 @@ TEST_F(Sessions, two_mcpivots_see_what_the_other_kept_and_ended) {
   two.until([&] { return two->revoked("u2"); });
 }
 
-TEST_F(Sessions, an_mcpivot_that_does_not_know_that_a_session_was_ended_cannot_write_it_again) {
+TEST_F(Sessions, a_session_ended_by_one_mcpivot_cannot_be_rewritten_by_another) {
   Kept one(path);
   Kept two(path);
   one.revoke("u1");
@@ -346,7 +346,7 @@ TEST_F(Sessions, an_mcpivot_that_does_not_know_that_a_session_was_ended_cannot_w
   EXPECT_EQ(Kept(path).get("u1"), std::nullopt);
 }
 
-TEST_F(Sessions, processes_that_begin_and_write_at_once_lose_nothing) {
+TEST_F(Sessions, processes_that_start_and_write_at_the_same_time_lose_nothing) {
   constexpr int processes = 4;
   constexpr int records = 50;
   std::vector<pid_t> children;
@@ -369,7 +369,7 @@ TEST_F(Sessions, processes_that_begin_and_write_at_once_lose_nothing) {
       EXPECT_TRUE(kept.get(std::to_string(p) + "-" + std::to_string(i))) << p << " " << i;
 }
 
-TEST_F(Sessions, a_damaged_file_is_put_aside_and_a_new_one_begun) {
+TEST_F(Sessions, a_damaged_file_is_set_aside_and_a_new_one_created) {
   folder.write("mcpivot/sessions.db", std::string(10'000, 'x'));
   Kept kept(path);
   ASSERT_TRUE(kept.opened) << kept.opened.error();
@@ -379,7 +379,7 @@ TEST_F(Sessions, a_damaged_file_is_put_aside_and_a_new_one_begun) {
   EXPECT_TRUE(next.get("u1"));
 }
 
-TEST_F(Sessions, damage_that_shows_later_ends_no_service_and_forgets_no_revocation) {
+TEST_F(Sessions, damage_found_later_stops_nothing_and_loses_no_revocation) {
   {
     Kept kept(path);
     for (int i = 0; i < 50; ++i) kept->put(record_of("u" + std::to_string(i), std::string(3000, 's')));
@@ -403,7 +403,7 @@ TEST_F(Sessions, damage_that_shows_later_ends_no_service_and_forgets_no_revocati
   EXPECT_TRUE(next->revoked("gone"));
 }
 
-TEST_F(Sessions, a_file_whose_log_ends_too_early_is_put_aside_and_a_new_one_begun) {
+TEST_F(Sessions, a_file_with_a_truncated_log_is_set_aside_and_a_new_one_created) {
   Kept writer(path);
   for (int i = 0; i < 50; ++i)
     ASSERT_TRUE(writer.put(record_of("u" + std::to_string(i), std::string(3000, 's'))));
@@ -415,7 +415,7 @@ TEST_F(Sessions, a_file_whose_log_ends_too_early_is_put_aside_and_a_new_one_begu
   EXPECT_EQ(kept->trouble(), "");
 }
 
-TEST_F(Sessions, a_file_that_was_deleted_is_begun_again) {
+TEST_F(Sessions, a_deleted_file_is_created_again) {
   Kept kept(path);
   kept.put(record_of("u1"));
   kept.revoke("gone");
@@ -430,7 +430,7 @@ TEST_F(Sessions, a_file_that_was_deleted_is_begun_again) {
   EXPECT_TRUE(next->revoked("gone"));
 }
 
-TEST_F(Sessions, the_log_of_a_deleted_file_is_not_taken_for_that_of_the_new_one) {
+TEST_F(Sessions, the_log_of_a_deleted_file_is_not_applied_to_the_new_one) {
   ASSERT_EQ(in_another_process([&]() -> int {
               Kept kept(path);
               const bool good = kept.put(record_of("u1", std::string(50'000, 's')));
@@ -477,7 +477,7 @@ TEST_F(Sessions, a_database_of_another_program_is_left_alone) {
   EXPECT_THAT(kept.opened.error(), HasSubstr("isn't mcpivot's database"));
 }
 
-TEST_F(Sessions, without_a_folder_that_can_be_written_service_goes_on) {
+TEST_F(Sessions, without_a_writable_folder_sessions_still_work) {
   const std::string place = folder / "closed";
   folder.folder("closed");
   ::chmod(place.c_str(), 0555);
@@ -497,7 +497,7 @@ TEST_F(Sessions, without_a_folder_that_can_be_written_service_goes_on) {
   EXPECT_EQ(failures, 0);
 }
 
-TEST_F(Sessions, what_could_not_be_written_while_it_was_locked_is_written_later) {
+TEST_F(Sessions, records_that_a_lock_delayed_are_written_later) {
   Kept kept(path);
   Raw other(path);
   kept.put(record_of("u0"));
@@ -526,7 +526,7 @@ TEST_F(Sessions, a_revocation_that_could_not_be_written_is_written_later) {
 }
 
 // No file of this process may grow beyond this: as good as a full disk, and needs no privileges.
-TEST_F(Sessions, a_full_disk_is_told_and_forgotten_when_there_is_room_again) {
+TEST_F(Sessions, a_full_disk_is_reported_until_there_is_room_again) {
   const int failures = in_another_process([&] {
     ::signal(SIGXFSZ, SIG_IGN);
     Kept kept(path);
@@ -551,7 +551,7 @@ TEST_F(Sessions, a_full_disk_is_told_and_forgotten_when_there_is_room_again) {
   EXPECT_EQ(failures, 0);
 }
 
-TEST_F(Sessions, what_waits_is_bounded) {
+TEST_F(Sessions, waiting_records_are_bounded) {
   Kept kept(path, {.waiting = 3, .waiting_bytes = 100'000, .retry = milliseconds{10}});
   Raw other(path);
   other.run("BEGIN IMMEDIATE");
@@ -567,7 +567,7 @@ TEST_F(Sessions, what_waits_is_bounded) {
   EXPECT_TRUE(kept.put(record_of("u9")));
 }
 
-TEST_F(Sessions, a_state_over_the_limit_is_left_out_and_a_hello_is_not_kept_at_all) {
+TEST_F(Sessions, a_too_large_state_is_omitted_and_a_too_large_hello_is_not_stored) {
   Kept kept(path, {.text = 100});
   EXPECT_TRUE(kept.put(record_of("u1", std::string(100, 's'))));
   EXPECT_EQ(kept.get("u1")->state.size(), 100U);
@@ -579,7 +579,7 @@ TEST_F(Sessions, a_state_over_the_limit_is_left_out_and_a_hello_is_not_kept_at_a
   EXPECT_EQ(kept.get("u2"), std::nullopt);
 }
 
-TEST_F(Sessions, revocations_in_memory_are_bounded_and_the_disk_knows_the_rest) {
+TEST_F(Sessions, revocations_in_memory_are_bounded_and_the_rest_is_on_disk) {
   Kept kept(path, {.revocations = 100});
   for (int i = 0; i < 200; ++i) kept->revoke("u" + std::to_string(i), now + seconds{i + 1});
   kept.settle();

@@ -31,7 +31,7 @@ Tokens some_tokens() {
   return std::move(*tokens);
 }
 
-TEST(Tokens, a_token_tells_whose_it_is_and_with_which_profile) {
+TEST(Tokens, a_token_determines_the_name_and_profile) {
   const Tokens tokens = some_tokens();
   EXPECT_EQ(tokens.size(), 3U);
   EXPECT_EQ(tokens.find(first)->name, "alice");
@@ -41,7 +41,7 @@ TEST(Tokens, a_token_tells_whose_it_is_and_with_which_profile) {
   EXPECT_EQ(tokens.find(third)->name, "ci@host");
 }
 
-TEST(Tokens, what_is_not_a_whole_token_is_nobodys) {
+TEST(Tokens, part_of_a_token_matches_nobody) {
   const Tokens tokens = some_tokens();
   for (const std::string& token :
        {std::string(), first.substr(0, 15), first + "1", " " + first, first + " ", "A" + first.substr(1),
@@ -49,7 +49,7 @@ TEST(Tokens, what_is_not_a_whole_token_is_nobodys) {
     EXPECT_EQ(tokens.find(token), std::nullopt) << token.substr(0, 50);
 }
 
-TEST(Tokens, what_is_wrong_is_said_with_file_and_line_and_without_a_token) {
+TEST(Tokens, an_error_names_file_and_line_but_shows_no_token) {
   const std::string spare = "sssssssssssssssss";
   for (const auto& [text, why] :
        {std::pair<std::string, std::string>{"alice", "/t:1: the token is missing"},
@@ -93,7 +93,7 @@ TEST(Tokens, a_line_keeps_its_id_until_it_is_removed_or_changed) {
   EXPECT_FALSE(some_tokens().has(""));
 }
 
-TEST(Tokens, a_file_that_others_can_read_is_refused_with_the_command_that_helps) {
+TEST(Tokens, a_file_that_others_can_read_is_rejected_with_the_command_to_fix_it) {
   const host::TemporaryDirectory folder;
   const std::string path = folder / "tokens";
   folder.write("tokens", "alice " + first);
@@ -106,7 +106,7 @@ TEST(Tokens, a_file_that_others_can_read_is_refused_with_the_command_that_helps)
   EXPECT_THAT(Tokens::load(folder / "none").error(), HasSubstr("No such file"));
 }
 
-TEST(Tokens, an_error_in_the_file_names_it) {
+TEST(Tokens, an_error_in_the_file_names_the_file) {
   const host::TemporaryDirectory folder;
   folder.write("tokens", "\nalice short");
   ::chmod((folder / "tokens").c_str(), 0600);

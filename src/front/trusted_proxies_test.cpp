@@ -30,7 +30,7 @@ std::string client_in(const TrustedProxies& proxies, std::string_view forwarded_
   return proxies.caller(ask("127.0.0.1", forwarded_for)).address;
 }
 
-TEST(TrustedProxies, trusts_addresses_and_networks_and_nobody_else) {
+TEST(TrustedProxies, trusts_only_the_given_addresses_and_networks) {
   const TrustedProxies proxies = trusting({"127.0.0.1", "10.0.0.0/8", "2001:db8::/32", "::1"});
   for (const char* peer : {"127.0.0.1", "10.0.0.0", "10.255.255.255", "2001:db8::1",
                            "2001:db8:ffff:ffff:ffff:ffff:ffff:ffff", "::1", "::ffff:10.1.2.3"})
@@ -43,7 +43,7 @@ TEST(TrustedProxies, trusts_addresses_and_networks_and_nobody_else) {
   EXPECT_TRUE(trusting({"unix"}).trusts("unix"));
 }
 
-TEST(TrustedProxies, a_network_ends_at_any_bit) {
+TEST(TrustedProxies, a_network_prefix_may_end_at_any_bit) {
   const TrustedProxies proxies =
       trusting({"192.0.2.64/26", "fe80::/10", "203.0.113.7/32", "2001:db8::5/128"});
   for (const char* peer : {"192.0.2.64", "192.0.2.127", "fe80::1", "febf::1", "203.0.113.7", "2001:db8::5"})
@@ -52,18 +52,18 @@ TEST(TrustedProxies, a_network_ends_at_any_bit) {
     EXPECT_FALSE(proxies.trusts(peer)) << peer;
 }
 
-TEST(TrustedProxies, all_of_ipv4_is_not_ipv6) {
+TEST(TrustedProxies, trusting_all_of_ipv4_does_not_include_ipv6) {
   EXPECT_TRUE(trusting({"0.0.0.0/0"}).trusts("203.0.113.7"));
   EXPECT_FALSE(trusting({"0.0.0.0/0"}).trusts("2001:db8::1"));
   EXPECT_TRUE(trusting({"::/0"}).trusts("2001:db8::1"));
 }
 
-TEST(TrustedProxies, a_mapped_network_is_that_of_ipv4) {
+TEST(TrustedProxies, an_ipv4_mapped_network_means_the_ipv4_network) {
   EXPECT_TRUE(trusting({"::ffff:10.0.0.0/104"}).trusts("10.9.9.9"));
   EXPECT_TRUE(trusting({"::ffff:10.0.0.1"}).trusts("10.0.0.1"));
 }
 
-TEST(TrustedProxies, what_cannot_be_trusted_is_an_error_that_says_what_to_write) {
+TEST(TrustedProxies, an_invalid_entry_is_an_error_that_says_what_to_write) {
   const auto error = [](std::string_view text) {
     const auto added = TrustedProxies().add(text);
     EXPECT_FALSE(added) << text;
@@ -93,13 +93,13 @@ TEST(TrustedProxies, the_client_is_the_last_address_that_is_not_a_trusted_proxys
   EXPECT_EQ(client_in(proxies, "10.0.0.3, 10.0.0.4"), "10.0.0.3");  // one of their network's own
 }
 
-TEST(TrustedProxies, headers_that_were_sent_twice_are_one_list) {
+TEST(TrustedProxies, repeated_headers_are_one_list) {
   HttpAsk asked = ask("127.0.0.1", "192.0.2.66");
   asked.add("x-forwarded-for", "203.0.113.9");
   EXPECT_EQ(trusting({"127.0.0.1"}).caller(asked).address, "203.0.113.9");
 }
 
-TEST(TrustedProxies, addresses_are_read_as_proxies_write_them) {
+TEST(TrustedProxies, addresses_are_parsed_as_proxies_write_them) {
   const TrustedProxies proxies = trusting({"127.0.0.1"});
   EXPECT_EQ(client_in(proxies, "203.0.113.9:51234"), "203.0.113.9");
   EXPECT_EQ(client_in(proxies, "2001:DB8:0::9"), "2001:db8::9");
@@ -110,7 +110,7 @@ TEST(TrustedProxies, addresses_are_read_as_proxies_write_them) {
 }
 
 // No matter who wrote it, what precedes it tells us nothing.
-TEST(TrustedProxies, the_list_is_read_no_further_than_to_what_is_not_an_address) {
+TEST(TrustedProxies, nothing_before_an_invalid_address_is_trusted) {
   const TrustedProxies proxies = trusting({"127.0.0.1", "10.0.0.0/8"});
   for (const char* garbage :
        {"unknown", "_hidden", "203.0.113.9.", "203.0.113", "203.0.113.9:", "203.0.113.9:port", "1:2:3",
@@ -127,7 +127,7 @@ TEST(TrustedProxies, the_list_is_read_no_further_than_to_what_is_not_an_address)
   EXPECT_EQ(client_in(proxies, std::string_view("203.0.113.7\0", 12)), "127.0.0.1");
 }
 
-TEST(TrustedProxies, a_hundred_proxies_are_seen_through) {
+TEST(TrustedProxies, the_client_is_found_behind_a_hundred_proxies) {
   std::string list = "192.0.2.66, 203.0.113.9";
   for (int i = 0; i < 100; ++i) list += ", 10.0.0." + std::to_string(i);
   EXPECT_EQ(client_in(trusting({"127.0.0.1", "10.0.0.0/8"}), list), "203.0.113.9");
@@ -138,7 +138,7 @@ TEST(TrustedProxies, a_hundred_proxies_are_seen_through) {
   EXPECT_EQ(client_in(trusting({"127.0.0.1"}), strangers), "203.0.113.99");
 }
 
-TEST(TrustedProxies, what_anybody_else_says_about_the_client_is_ignored) {
+TEST(TrustedProxies, headers_from_untrusted_peers_are_ignored) {
   HttpAsk asked = ask("198.51.100.1", "203.0.113.9");
   asked.add("X-Forwarded-Proto", "https");
   asked.add("X-Forwarded-Host", "pivot.example");
@@ -150,7 +150,7 @@ TEST(TrustedProxies, what_anybody_else_says_about_the_client_is_ignored) {
   EXPECT_EQ(caller.forwarded_host, "");
 }
 
-TEST(TrustedProxies, scheme_and_port_are_those_that_the_client_used) {
+TEST(TrustedProxies, scheme_and_port_are_those_the_client_used) {
   const TrustedProxies proxies = trusting({"unix"});
   const auto caller = [&](std::string_view scheme, std::string_view host) {
     HttpAsk asked;

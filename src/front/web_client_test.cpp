@@ -61,7 +61,7 @@ class WebClientTest : public HttpServerTest, private WebClient::Owner {
 constexpr std::string_view hello =
     R"({"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{}}})";
 
-TEST_F(WebClientTest, a_slow_server_s_handshake_still_comes_with_the_session_s_id) {
+TEST_F(WebClientTest, a_slow_servers_handshake_still_has_the_session_id) {
   begin(Era::legacy, simulation::Birth::late);
   RawClient wire(*this);
   send(wire, hello, 30s);
@@ -72,7 +72,7 @@ TEST_F(WebClientTest, a_slow_server_s_handshake_still_comes_with_the_session_s_i
   EXPECT_THAT(answer.body, HasSubstr(R"("protocolVersion":"2025-11-25")"));
 }
 
-TEST_F(WebClientTest, an_answer_that_takes_its_time_comes_in_a_stream_that_says_when_to_come_back) {
+TEST_F(WebClientTest, a_slow_response_comes_in_a_stream_with_a_reconnection_time) {
   begin(Era::legacy);
   RawClient wire(*this);
   send(wire, hello, 1s);
@@ -90,7 +90,7 @@ TEST_F(WebClientTest, an_answer_that_takes_its_time_comes_in_a_stream_that_says_
   EXPECT_THAT(answer.body, HasSubstr(R"("id":2)"));
 }
 
-TEST_F(WebClientTest, a_question_waits_for_a_call_whose_connection_broke_but_not_for_one_that_was_left) {
+TEST_F(WebClientTest, a_question_waits_for_a_broken_stream_but_not_for_an_abandoned_one) {
   begin(Era::legacy);
   RawClient wire(*this);
   send(wire, hello, 1s);
@@ -122,7 +122,7 @@ TEST_F(WebClientTest, a_question_waits_for_a_call_whose_connection_broke_but_not
   EXPECT_TRUE(stream.hears("roots/list"));
 }
 
-TEST_F(WebClientTest, a_modern_answer_that_takes_some_seconds_still_has_its_status) {
+TEST_F(WebClientTest, a_modern_response_that_takes_seconds_still_has_its_status) {
   begin(Era::modern, simulation::Birth::late);
   RawClient wire(*this);
   send(
@@ -137,7 +137,7 @@ TEST_F(WebClientTest, a_modern_answer_that_takes_some_seconds_still_has_its_stat
 
 // --- how many requests of one client may be in flight
 
-TEST_F(WebClientTest, each_message_of_a_batch_counts_as_a_request_under_way) {
+TEST_F(WebClientTest, each_message_of_a_batch_counts_as_a_request_in_flight) {
   begin(Era::legacy);
   RawClient wire(*this);
   send(
