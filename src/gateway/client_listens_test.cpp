@@ -31,7 +31,7 @@ std::vector<std::string> update(const ClientListens& listens, std::string_view p
   return texts(listens.updated(*read_message(line)));
 }
 
-TEST(ClientListens, one_is_acknowledged_under_its_own_id_with_what_it_will_hear) {
+TEST(ClientListens, a_listen_is_acknowledged_by_its_id_with_what_it_will_receive) {
   ClientListens listens;
   EXPECT_EQ(open(listens, R"("a")", R"({"toolsListChanged":true,"promptsListChanged":false,"other":true})"),
             R"({"jsonrpc":"2.0","method":"notifications/subscriptions/acknowledged","params":{"_meta":)"
@@ -42,7 +42,7 @@ TEST(ClientListens, one_is_acknowledged_under_its_own_id_with_what_it_will_hear)
               HasSubstr(R"("notifications":{"resourcesListChanged":true}})"));
 }
 
-TEST(ClientListens, each_hears_what_it_wants_under_its_own_id) {
+TEST(ClientListens, each_receives_what_it_asked_for_under_its_own_id) {
   ClientListens listens;
   open(listens, "1", R"({"toolsListChanged":true})");
   open(listens, "2", R"({"toolsListChanged":true,"promptsListChanged":true})");
@@ -54,20 +54,20 @@ TEST(ClientListens, each_hears_what_it_wants_under_its_own_id) {
   EXPECT_THAT(texts(listens.changed(ListKind::resources)), IsEmpty());
 }
 
-TEST(ClientListens, templates_change_with_the_resources) {
+TEST(ClientListens, a_change_of_templates_counts_as_one_of_resources) {
   ClientListens listens;
   open(listens, "1", R"({"resourcesListChanged":true})");
   EXPECT_THAT(texts(listens.changed(ListKind::templates)), ElementsAre(HasSubstr("resources/list_changed")));
 }
 
-TEST(ClientListens, a_resource_is_the_same_however_it_is_spelled) {
+TEST(ClientListens, the_json_spelling_of_a_uri_does_not_matter) {
   ClientListens listens;
   open(listens, "1", R"({"resourceSubscriptions":["x:\/\/1"]})");
   EXPECT_THAT(update(listens, R"({"uri":"x://1"})"), SizeIs(1));
   EXPECT_THAT(update(listens, R"({"uri":"x://2"})"), IsEmpty());
 }
 
-TEST(ClientListens, an_update_passes_with_all_that_its_server_says_and_the_listeners_id) {
+TEST(ClientListens, an_update_keeps_its_members_and_gets_the_listeners_id) {
   ClientListens listens;
   open(listens, "1", R"({"resourceSubscriptions":["x://1"]})");
   open(listens, R"("two")", R"({"resourceSubscriptions":["x://1","x://2"]})");
@@ -81,7 +81,7 @@ TEST(ClientListens, an_update_passes_with_all_that_its_server_says_and_the_liste
                   R"("_meta":{"io.modelcontextprotocol/subscriptionId":"two","k":1}}})"));
 }
 
-TEST(ClientListens, one_that_is_closed_hears_nothing_more) {
+TEST(ClientListens, a_closed_listen_receives_nothing) {
   ClientListens listens;
   open(listens, "1", R"({"toolsListChanged":true,"resourceSubscriptions":["x://1"]})");
   EXPECT_FALSE(listens.close(0, R"("1")")) << "a text is not a number";
@@ -93,7 +93,7 @@ TEST(ClientListens, one_that_is_closed_hears_nothing_more) {
   EXPECT_THAT(listens.uris(), IsEmpty());
 }
 
-TEST(ClientListens, two_of_one_id_are_told_apart_by_their_exchanges) {
+TEST(ClientListens, listens_with_equal_ids_are_distinguished_by_their_exchange) {
   ClientListens listens;
   open(listens, "1", R"({"toolsListChanged":true})", 5);
   open(listens, "1", R"({"toolsListChanged":true})", 6);
@@ -105,14 +105,14 @@ TEST(ClientListens, two_of_one_id_are_told_apart_by_their_exchanges) {
   EXPECT_EQ(listens.farewells()[0].exchange, 5u);
 }
 
-TEST(ClientListens, a_resource_that_several_want_is_named_once) {
+TEST(ClientListens, a_resource_that_several_listens_want_is_listed_once) {
   ClientListens listens;
   open(listens, "1", R"({"resourceSubscriptions":["x://1","x://2"]})");
   open(listens, "2", R"({"resourceSubscriptions":["x://2","x://3"]})");
   EXPECT_THAT(listens.uris(), ElementsAre("x://1", "x://2", "x://3"));
 }
 
-TEST(ClientListens, end_with_a_result_each) {
+TEST(ClientListens, each_ends_with_a_result) {
   ClientListens listens;
   open(listens, R"("a")", "{}");
   open(listens, "2", "{}");
@@ -122,7 +122,7 @@ TEST(ClientListens, end_with_a_result_each) {
                           HasSubstr(R"("id":2,"result")")));
 }
 
-TEST(ClientListens, are_limited) {
+TEST(ClientListens, their_number_is_limited) {
   ClientListens listens;
   for (int id = 1; id <= 64; ++id) EXPECT_NE(open(listens, std::to_string(id), "{}"), "");
   EXPECT_EQ(open(listens, "65", "{}"), "");

@@ -28,7 +28,7 @@ ClientState rich() {
   return state;
 }
 
-TEST(ClientState, is_the_same_when_it_is_read_back) {
+TEST(ClientState, is_the_same_after_being_written_and_read) {
   for (const ClientState& state : {ClientState(), rich()}) {
     const auto again = client_state_from(to_json(state));
     ASSERT_TRUE(again) << again.error();
@@ -36,7 +36,7 @@ TEST(ClientState, is_the_same_when_it_is_read_back) {
   }
 }
 
-TEST(ClientState, nonsense_is_told_as_such) {
+TEST(ClientState, nonsense_is_an_error) {
   for (const char* text : {"", "{", "[]", "{}", "7"}) {
     const auto state = client_state_from(text);
     ASSERT_FALSE(state) << text;
@@ -54,7 +54,7 @@ void expect_refused(const json::value& whole, const std::string& path) {
   }
 }
 
-TEST(ClientState, a_part_of_another_kind_is_told_as_such) {
+TEST(ClientState, a_member_of_the_wrong_type_is_an_error) {
   const json::value whole = json::parse(to_json(rich()));
   for (const char* path :
        {"/hello", "/level", "/notices", "/names", "/names/alpha", "/servers", "/servers/alpha",
@@ -64,7 +64,7 @@ TEST(ClientState, a_part_of_another_kind_is_told_as_such) {
     expect_refused(whole, path);
 }
 
-TEST(ClientState, a_part_that_is_missing_is_told_as_such) {
+TEST(ClientState, a_missing_member_is_an_error) {
   const json::value whole = json::parse(to_json(rich()));
   for (const auto& [key, value] : whole.as_object()) {
     json::object without = whole.as_object();

@@ -44,7 +44,7 @@ TEST(ControlTools, of_several_servers_offer_a_choice) {
   EXPECT_THAT(several.tools->hint_to_search(), HasSubstr("pivot_search"));
 }
 
-TEST(ControlTools, pivot_call_says_whose_answer_it_brings_and_a_direct_call_does_not) {
+TEST(ControlTools, pivot_call_names_the_server_that_answered_and_a_direct_call_does_not) {
   Visitor visitor("alpha=process,active beta=process");
   visitor.arrive();
   EXPECT_THAT(
@@ -54,7 +54,7 @@ TEST(ControlTools, pivot_call_says_whose_answer_it_brings_and_a_direct_call_does
   EXPECT_THAT(visitor.call("alpha__work"), Not(HasSubstr("mcpivot")));
 }
 
-TEST(ControlTools, pivot_call_is_not_there_when_the_file_turns_it_off_or_no_server_may_be_reached) {
+TEST(ControlTools, pivot_call_is_not_listed_if_it_is_off_or_reaches_no_server) {
   for (const char* fleet : {"alpha=process,active beta=process,through through:off",
                             "alpha=process,active,no-through beta=process,no-through"}) {
     ToolsFor off(fleet);
@@ -69,7 +69,7 @@ TEST(ControlTools, pivot_call_is_not_there_when_the_file_turns_it_off_or_no_serv
   }
 }
 
-TEST(ControlTools, pivot_call_reaches_whom_the_file_and_the_entries_let_it) {
+TEST(ControlTools, pivot_call_reaches_only_servers_that_the_config_allows) {
   struct Case {
     const char* beta;
     const char* file;
@@ -98,7 +98,7 @@ TEST(ControlTools, pivot_call_reaches_whom_the_file_and_the_entries_let_it) {
   }
 }
 
-TEST(ControlTools, that_can_do_nothing_are_not_listed_and_say_why) {
+TEST(ControlTools, that_can_do_nothing_are_not_listed_and_explain_why) {
   const ToolsFor daemon("alpha=daemon");
   EXPECT_FALSE(daemon.tools->has("pivot_rebuild"));
   EXPECT_THAT(daemon.tools->why_not("pivot_rebuild"), HasSubstr("no server here has a build command"));
@@ -108,7 +108,7 @@ TEST(ControlTools, that_can_do_nothing_are_not_listed_and_say_why) {
   EXPECT_EQ(daemon.tools->why_not("work"), "") << "the name isn't ours";
 }
 
-TEST(ControlTools, under_the_names_of_another_program_say_nothing_of_their_own_names) {
+TEST(ControlTools, under_compat_names_never_mention_their_own_names) {
   const ToolsFor flip("alpha=process beta=process", Compat::mcpflip);
   EXPECT_TRUE(flip.tools->has("gateway_activate"));
   EXPECT_FALSE(flip.tools->has("pivot_search"));
@@ -117,7 +117,7 @@ TEST(ControlTools, under_the_names_of_another_program_say_nothing_of_their_own_n
   EXPECT_THAT(flip.tools->why_not("pivot_search"), HasSubstr("--compat"));
 }
 
-TEST(ControlTools, the_status_of_a_lone_server_is_its_own) {
+TEST(ControlTools, the_status_of_a_lone_server_is_not_a_table) {
   Visitor visitor("alpha=process");
   visitor.arrive();
   const std::string status = visitor.call("pivot_status");
@@ -125,7 +125,7 @@ TEST(ControlTools, the_status_of_a_lone_server_is_its_own) {
   EXPECT_THAT(status, Not(HasSubstr("active")));
 }
 
-TEST(ControlTools, the_status_of_several_servers_has_a_line_for_each) {
+TEST(ControlTools, the_status_of_several_servers_has_one_line_each) {
   Visitor visitor("alpha=process,active beta=process");
   visitor.arrive();
   const std::string all = visitor.call("pivot_status");
@@ -135,7 +135,7 @@ TEST(ControlTools, the_status_of_several_servers_has_a_line_for_each) {
   EXPECT_THAT(visitor.call("pivot_status", R"({"server":"bet"})"), HasSubstr("active: no"));
 }
 
-TEST(ControlTools, a_server_is_switched_on_by_part_of_its_name) {
+TEST(ControlTools, a_server_can_be_activated_by_part_of_its_name) {
   Visitor visitor("alpha=process,active beta=process");
   visitor.arrive();
   EXPECT_THAT(visitor.call("beta__work"), HasSubstr("which is not active"));
@@ -143,14 +143,14 @@ TEST(ControlTools, a_server_is_switched_on_by_part_of_its_name) {
   EXPECT_THAT(visitor.call("beta__work"), HasSubstr("@beta"));
 }
 
-TEST(ControlTools, the_only_server_may_be_called_anything_and_is_named_when_it_is_stopped) {
+TEST(ControlTools, any_name_selects_the_only_server_and_a_stop_reports_its_real_name) {
   Visitor visitor("alpha=process");
   visitor.arrive();
   EXPECT_THAT(visitor.call("pivot_restart", R"({"server":"whatever","stop":true})"),
               HasSubstr(R"([mcpivot] \"alpha\" stopped: )"));
 }
 
-TEST(ControlTools, a_server_that_is_gone_is_not_taken_for_the_one_that_is_left) {
+TEST(ControlTools, the_name_of_a_removed_server_does_not_select_the_remaining_one) {
   Visitor visitor("alpha=process,build,active beta=process,build,active");
   visitor.arrive();
   visitor.configure("alpha=process,build,active");
@@ -164,7 +164,7 @@ TEST(ControlTools, a_server_that_is_gone_is_not_taken_for_the_one_that_is_left) 
   EXPECT_THAT(visitor.call("pivot_restart", R"({"stop":true})"), HasSubstr(R"(\"alpha\" stopped: )"));
 }
 
-TEST(ControlTools, who_deactivates_a_server_hears_of_pivot_call_only_if_it_still_reaches_it) {
+TEST(ControlTools, deactivation_mentions_pivot_call_only_if_it_still_reaches_the_server) {
   const auto deactivated = [](const std::string& beta_and_more) {
     Visitor visitor("alpha=process,active beta=process,active" + beta_and_more);
     visitor.arrive();
@@ -183,7 +183,7 @@ TEST(ControlTools, the_instructions_say_that_pivot_call_does_not_reach_every_ser
   EXPECT_THAT(some.tools->instructions(), HasSubstr("by its full name, except those of beta."));
 }
 
-TEST(ControlTools, are_others_when_the_configuration_has_a_second_server_and_when_it_goes) {
+TEST(ControlTools, change_when_a_second_server_is_added_or_removed) {
   ToolsFor changing("alpha=process");
   EXPECT_FALSE(changing.tools->has("pivot_search"));
   changing.visitor.configure("alpha=process beta=process");

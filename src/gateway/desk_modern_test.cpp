@@ -72,7 +72,7 @@ TEST(ModernRequest, that_is_malformed_reaches_no_server) {
   EXPECT_THAT(visitor.lines_to("alpha", "tools/call"), IsEmpty());
 }
 
-TEST(ModernRequest, of_a_method_that_is_gone_is_not_found) {
+TEST(ModernRequest, for_a_removed_method_is_not_found) {
   for (const char* fleet : {one, two}) {
     Visitor visitor(fleet);
     visitor.desk().start();
@@ -93,7 +93,7 @@ TEST(ModernRequest, can_be_followed_by_a_handshake) {
   EXPECT_THAT(visitor.ask("tools/list", "{}"), Not(HasSubstr("resultType")));
 }
 
-TEST(ModernClient, has_no_activation_in_its_list) {
+TEST(ModernClient, is_offered_no_activation_tools) {
   Visitor visitor("alpha=process,active beta=process,inactive");
   visitor.desk().start();
   visitor.ask("tools/list", modern());
@@ -108,7 +108,7 @@ TEST(ModernClient, has_no_activation_in_its_list) {
 // --- server/discover
 
 // Only a modern request can use these, so one without the required members is malformed.
-TEST(ModernOnly, methods_that_do_not_say_what_every_modern_request_must_are_refused) {
+TEST(ModernOnly, methods_are_rejected_without_the_required_meta_members) {
   for (const char* fleet : {one, two}) {
     for (const char* method : {"server/discover", "subscriptions/listen"}) {
       Visitor visitor(fleet);
@@ -123,7 +123,7 @@ TEST(ModernOnly, methods_that_do_not_say_what_every_modern_request_must_are_refu
   }
 }
 
-TEST(Discover, does_not_offer_what_no_server_has) {
+TEST(Discover, does_not_offer_the_modern_version_if_no_server_has_it) {
   for (const char* fleet : {one, two, "alpha=cli", ""}) {
     Visitor visitor(fleet);
     visitor.desk().start();
@@ -133,7 +133,7 @@ TEST(Discover, does_not_offer_what_no_server_has) {
   }
 }
 
-TEST(Discover, offers_what_one_of_the_servers_has) {
+TEST(Discover, offers_the_modern_version_if_one_server_has_it) {
   for (const char* fleet : {"beta=process", two}) {
     Visitor visitor(fleet);
     visitor.world().scripts().of("beta").tongue.modern = true;
@@ -144,7 +144,7 @@ TEST(Discover, offers_what_one_of_the_servers_has) {
   }
 }
 
-TEST(Discover, does_not_wait_for_the_others_once_one_server_has_it) {
+TEST(Discover, stops_waiting_once_one_server_has_the_modern_version) {
   Visitor visitor(two);
   visitor.world().scripts().of("alpha").births = {Birth::hangs};
   visitor.world().scripts().of("beta").tongue.modern = true;
@@ -153,7 +153,7 @@ TEST(Discover, does_not_wait_for_the_others_once_one_server_has_it) {
   EXPECT_LT(visitor.now(), 1s);
 }
 
-TEST(Discover, waits_for_a_server_that_hangs_for_two_seconds) {
+TEST(Discover, waits_two_seconds_for_a_server_that_hangs) {
   for (const char* fleet : {one, two}) {
     Visitor visitor(fleet);
     visitor.world().scripts().of("alpha").births = {Birth::hangs};
@@ -194,7 +194,7 @@ TEST(Discover, that_waits_when_mcpivot_ends_is_answered) {
 
 // --- subscriptions/listen
 
-TEST(ModernListen, is_acknowledged_before_its_servers_are_ready_and_has_no_answer) {
+TEST(ModernListen, is_acknowledged_before_its_servers_are_ready_and_stays_open) {
   Visitor visitor(one);
   visitor.world().scripts().of("alpha").births = {Birth::hangs};
   visitor.desk().start();
@@ -204,7 +204,7 @@ TEST(ModernListen, is_acknowledged_before_its_servers_are_ready_and_has_no_answe
   EXPECT_EQ(visitor.answer_to(id), "") << "it has no deadline";
 }
 
-TEST(ModernListen, hears_of_a_change_once_and_under_its_id) {
+TEST(ModernListen, receives_a_change_once_under_its_id) {
   Visitor visitor(two);
   visitor.desk().start();
   visitor.ask("tools/list", modern());
@@ -219,7 +219,7 @@ TEST(ModernListen, hears_of_a_change_once_and_under_its_id) {
   EXPECT_THAT(changes, Each(HasSubstr(fmt::format(R"("{}":{})", meta_key::subscription, id))));
 }
 
-TEST(ModernListen, that_is_cancelled_hears_nothing_more) {
+TEST(ModernListen, that_is_cancelled_receives_nothing_more) {
   Visitor visitor(two);
   visitor.desk().start();
   visitor.pass(2s);
@@ -245,7 +245,7 @@ TEST(ModernListen, without_a_filter_is_malformed) {
               HasSubstr(R"("code":-32602)"));
 }
 
-TEST(ModernListen, to_a_resource_subscribes_at_its_server_and_at_the_next_generation) {
+TEST(ModernListen, to_a_resource_subscribes_again_at_the_next_generation) {
   Visitor visitor(one);
   visitor.desk().start();
   visitor.ask("tools/list", modern());

@@ -30,19 +30,19 @@ void blurt(Visitor& visitor, const std::string& server, std::string_view what) {
 
 // --- one server, as it is
 
-TEST(LoneServer, is_seen_with_its_own_handshake) {
+TEST(LoneServer, is_presented_with_its_own_handshake) {
   Visitor visitor(one);
   EXPECT_THAT(visitor.arrive(), HasSubstr(R"("serverInfo":{"name":"alpha","version":"1.0"})"));
 }
 
-TEST(LoneServer, is_waited_for_by_its_client) {
+TEST(LoneServer, a_client_waits_for_its_handshake) {
   Visitor visitor(one);
   visitor.world().scripts().of("alpha").births = {Birth::slow};
   EXPECT_THAT(visitor.arrive(), HasSubstr(R"("name":"alpha")"));
   EXPECT_GE(visitor.now(), 900ms);
 }
 
-TEST(LoneServer, gets_everything_from_a_client_that_never_shakes_hands) {
+TEST(LoneServer, serves_a_client_that_never_sends_initialize) {
   Visitor visitor(one);
   visitor.desk().start();
   visitor.pass(50ms);
@@ -52,7 +52,7 @@ TEST(LoneServer, gets_everything_from_a_client_that_never_shakes_hands) {
   EXPECT_THAT(visitor.lines_to("alpha", "initialize"), IsEmpty());
 }
 
-TEST(LoneServer, judges_what_mcpivot_does_not_know) {
+TEST(LoneServer, answers_what_mcpivot_does_not_know) {
   Visitor visitor(one);
   visitor.arrive();
   EXPECT_THAT(visitor.ask("x/y", R"({"z":1.50})"), EndsWith(R"("message":"Method not found"}})"));
@@ -63,7 +63,7 @@ TEST(LoneServer, judges_what_mcpivot_does_not_know) {
   EXPECT_THAT(visitor.ask("logging/setLevel", R"({"level":"loud"})"), HasSubstr(R"("result":{})"));
 }
 
-TEST(LoneServer, that_has_no_logging_still_has_the_level_judged) {
+TEST(LoneServer, without_logging_still_rejects_an_unknown_log_level) {
   Visitor visitor("alpha=cli");
   visitor.arrive();
   EXPECT_THAT(visitor.ask("logging/setLevel", R"({"level":"info"})"), HasSubstr(R"("result":{})"));
@@ -73,7 +73,7 @@ TEST(LoneServer, that_has_no_logging_still_has_the_level_judged) {
   EXPECT_THAT(visitor.lines_to("alpha", "completion/complete"), IsEmpty());
 }
 
-TEST(LoneServer, has_its_own_names) {
+TEST(LoneServer, keeps_its_own_tool_names) {
   Visitor visitor(one);
   visitor.arrive();
   EXPECT_THAT(visitor.ask("tools/list", "{}"), HasSubstr(R"("name":"work")"));
@@ -84,7 +84,7 @@ TEST(LoneServer, has_its_own_names) {
 
 // --- several behind a gateway
 
-TEST(Gateway, shakes_hands_before_any_server_is_ready) {
+TEST(Gateway, answers_initialize_before_any_server_is_ready) {
   Visitor visitor(two);
   visitor.world().scripts().of("alpha").births = {Birth::slow};
   EXPECT_THAT(visitor.arrive(), HasSubstr("mcpivot connects several MCP servers"));
@@ -98,7 +98,7 @@ TEST(Gateway, needs_no_handshake_and_no_server) {
   EXPECT_THAT(visitor.call("work"), HasSubstr("Unknown tool: work"));
 }
 
-TEST(Gateway, answers_itself_what_no_server_can_be_meant_by) {
+TEST(Gateway, answers_requests_that_belong_to_no_server) {
   Visitor visitor(two);
   visitor.arrive();
   EXPECT_THAT(visitor.ask("x/y", "{}"), HasSubstr("Method not found: x/y"));
@@ -123,7 +123,7 @@ TEST(Gateway, sets_the_log_level_of_all_servers) {
     EXPECT_THAT(visitor.lines_to(server, "logging/setLevel"), ElementsAre(HasSubstr(R"("level":"info")")));
 }
 
-TEST(Gateway, tells_servers_apart_by_names) {
+TEST(Gateway, prefixes_names_with_the_servers_name) {
   Visitor visitor(two);
   visitor.arrive();
   const std::string list = visitor.ask("tools/list", "{}");
@@ -136,7 +136,7 @@ TEST(Gateway, tells_servers_apart_by_names) {
   EXPECT_THAT(visitor.heard(), Contains(HasSubstr(R"("params":{"logger":"beta"})")));
 }
 
-TEST(Gateway, that_has_forgotten_its_names_gives_the_same_again) {
+TEST(Gateway, rebuilds_the_same_names_after_forgetting_them) {
   Visitor visitor(two);
   visitor.arrive();
   const auto result_of = [](const std::string& answer) { return answer.substr(answer.find("\"result\"")); };
@@ -158,7 +158,7 @@ TEST(Gateway, that_has_forgotten_its_names_gives_the_same_again) {
   EXPECT_EQ(changes(), before);
 }
 
-TEST(Gateway, a_single_server_is_one_of_several_while_another_has_errors) {
+TEST(Gateway, a_single_server_is_prefixed_while_another_has_errors) {
   Visitor visitor("alpha=process,active left-out");
   EXPECT_THAT(visitor.arrive(), HasSubstr(R"("serverInfo":{"name":"mcpivot")"));
   EXPECT_THAT(visitor.ask("tools/list", "{}"), HasSubstr(R"("name":"alpha__work")"));
@@ -173,7 +173,7 @@ std::string send_after_sign_in(Visitor& visitor) {
                       R"("inputResponses":{"sign_in":{"action":"accept"}}})");
 }
 
-TEST(SignIn, that_fails_is_told_in_the_same_words_while_the_server_serves_others) {
+TEST(SignIn, that_fails_is_reported_the_same_while_the_server_serves_others) {
   Visitor visitor(one);
   visitor.arrive();
   visitor.world().want_sign_in("https://example.com/sign-in");
@@ -185,7 +185,7 @@ TEST(SignIn, that_fails_is_told_in_the_same_words_while_the_server_serves_others
               HasSubstr(R"([mcpivot] server \"alpha\" can't be used: the sign-in failed: access denied")"));
 }
 
-TEST(SignIn, is_no_longer_waited_for_once_a_new_generation_serves) {
+TEST(SignIn, is_not_waited_for_once_a_new_generation_serves) {
   Visitor visitor(one);
   visitor.arrive();
   visitor.world().want_sign_in("https://example.com/sign-in");
@@ -214,7 +214,7 @@ TEST(Presented, a_lone_server_that_becomes_one_of_several_keeps_its_names) {
   EXPECT_THAT(visitor.lines_to("alpha", "x/y"), IsEmpty());
 }
 
-TEST(Presented, one_of_several_that_is_left_alone_is_active_and_gets_what_mcpivot_does_not_know) {
+TEST(Presented, the_last_remaining_server_is_active_and_gets_unknown_methods) {
   Visitor visitor("alpha=process,inactive beta=process,active");
   visitor.arrive();
   EXPECT_THAT(visitor.ask("tools/list", "{}"), Not(HasSubstr("alpha__work")));
@@ -227,7 +227,7 @@ TEST(Presented, one_of_several_that_is_left_alone_is_active_and_gets_what_mcpivo
   EXPECT_THAT(visitor.lines_to("alpha", "x/y"), testing::SizeIs(1));
 }
 
-TEST(Presented, one_of_several_that_is_left_alone_gets_no_call_for_one_that_is_gone) {
+TEST(Presented, the_last_remaining_server_gets_no_calls_for_removed_ones) {
   Visitor visitor(two);
   visitor.arrive();
   visitor.configure("alpha=process,active");
@@ -241,7 +241,7 @@ TEST(Presented, one_of_several_that_is_left_alone_gets_no_call_for_one_that_is_g
   EXPECT_THAT(visitor.lines_to("alpha", "prompts/get"), IsEmpty());
 }
 
-TEST(Presented, a_client_that_waits_for_a_lone_server_is_answered_when_it_becomes_one_of_several) {
+TEST(Presented, a_waiting_handshake_is_answered_when_a_second_server_is_added) {
   Visitor visitor(one);
   visitor.world().scripts().of("alpha").births = {Birth::hangs};
   visitor.desk().start();
@@ -255,7 +255,7 @@ TEST(Presented, a_client_that_waits_for_a_lone_server_is_answered_when_it_become
 
 // --- what the desk knows about each of its instances
 
-TEST(Watching, a_call_that_waited_goes_by_the_rules_of_its_own_server) {
+TEST(Watching, a_waiting_call_follows_the_rules_of_its_own_server) {
   Visitor visitor(two);
   visitor.arrive();
   for (const char* server : {"alpha", "beta"}) {
@@ -273,7 +273,7 @@ TEST(Watching, a_call_that_waited_goes_by_the_rules_of_its_own_server) {
   EXPECT_THAT(visitor.answer_to(passed), HasSubstr("@beta"));
 }
 
-TEST(Watching, a_list_does_not_wait_for_a_server_that_said_no_and_is_asked_again) {
+TEST(Watching, a_list_does_not_wait_for_the_retry_of_a_server_that_refused) {
   Visitor visitor("alpha=process,active beta=daemon,active,era:legacy");
   visitor.world().scripts().of("beta").births = {Birth::rejects, Birth::hangs};
   visitor.arrive();
@@ -285,7 +285,7 @@ TEST(Watching, a_list_does_not_wait_for_a_server_that_said_no_and_is_asked_again
   EXPECT_THAT(visitor.answer_to(list), HasSubstr("alpha__work"));
 }
 
-TEST(Watching, a_pivot_call_that_waited_is_not_made_if_it_may_not_reach_its_server_any_more) {
+TEST(Watching, a_waiting_pivot_call_is_dropped_once_it_may_not_reach_its_server) {
   struct Case {
     const char* before;
     const char* after;
@@ -310,7 +310,7 @@ TEST(Watching, a_pivot_call_that_waited_is_not_made_if_it_may_not_reach_its_serv
   }
 }
 
-TEST(Watching, a_server_that_is_no_longer_configured_ends_its_call_and_is_found_until_then) {
+TEST(Watching, a_removed_server_stays_reachable_until_its_call_ends) {
   Visitor visitor(two);
   visitor.arrive();
   const std::string call =
@@ -330,7 +330,7 @@ TEST(Watching, a_server_that_is_no_longer_configured_ends_its_call_and_is_found_
   EXPECT_EQ(visitor.world().alive(), 1);
 }
 
-TEST(Watching, only_what_happens_to_active_servers_is_told_to_the_model) {
+TEST(Watching, the_model_is_only_told_about_active_servers) {
   Visitor visitor("alpha=process,active beta=process,active gamma=process,inactive");
   visitor.arrive();
   for (const char* server : {"beta", "gamma"})

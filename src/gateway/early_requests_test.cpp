@@ -41,14 +41,14 @@ class EarlyRequestsTest : public testing::Test {
   EarlyRequests early_{time_, [this](const std::string& server) { return starting_.contains(server); }};
 };
 
-TEST_F(EarlyRequestsTest, who_needs_no_server_that_starts_does_not_wait) {
+TEST_F(EarlyRequestsTest, a_request_that_needs_no_starting_server_does_not_wait) {
   wait("1", {});
   wait("2", {"gamma"});
   EXPECT_THAT(answered_, ElementsAre("1", "2"));
   EXPECT_EQ(time_.set(), 0u);
 }
 
-TEST_F(EarlyRequestsTest, each_waits_for_the_servers_that_it_needs_and_no_others) {
+TEST_F(EarlyRequestsTest, each_request_waits_only_for_the_servers_it_needs) {
   wait("both", {"alpha", "beta"});
   wait("beta", {"beta"});
   EXPECT_THAT(answered_, IsEmpty());
@@ -59,7 +59,7 @@ TEST_F(EarlyRequestsTest, each_waits_for_the_servers_that_it_needs_and_no_others
   EXPECT_EQ(time_.set(), 0u);
 }
 
-TEST_F(EarlyRequestsTest, those_that_wait_for_a_server_that_is_to_stop_wait_no_longer) {
+TEST_F(EarlyRequestsTest, a_request_stops_waiting_for_a_server_that_will_be_stopped) {
   wait("alpha", {"alpha"});
   wait("both", {"alpha", "beta"});
   wait("beta", {"beta"});
@@ -67,7 +67,7 @@ TEST_F(EarlyRequestsTest, those_that_wait_for_a_server_that_is_to_stop_wait_no_l
   EXPECT_THAT(answered_, ElementsAre("both", "beta"));
 }
 
-TEST_F(EarlyRequestsTest, those_that_need_not_wait_any_longer_are_answered_before_a_server_stops) {
+TEST_F(EarlyRequestsTest, ready_requests_are_answered_before_a_server_stops) {
   wait("alpha", {"alpha"});
   wait("beta", {"beta"});
   starting_.erase("alpha");
@@ -76,7 +76,7 @@ TEST_F(EarlyRequestsTest, those_that_need_not_wait_any_longer_are_answered_befor
   EXPECT_THAT(answered_, ElementsAre("alpha"));
 }
 
-TEST_F(EarlyRequestsTest, a_server_that_has_come_meanwhile_is_waited_for_by_those_that_need_it) {
+TEST_F(EarlyRequestsTest, a_waiting_request_also_waits_for_a_server_added_later) {
   std::vector<std::string> needed{"alpha"};
   early_.wait(asker(1), "1", [&] { return needed; }, [this] { answered_.emplace_back("1"); });
   needed = {"beta"};
@@ -86,7 +86,7 @@ TEST_F(EarlyRequestsTest, a_server_that_has_come_meanwhile_is_waited_for_by_thos
   EXPECT_THAT(answered_, ElementsAre("1"));
 }
 
-TEST_F(EarlyRequestsTest, nobody_waits_longer_than_five_seconds) {
+TEST_F(EarlyRequestsTest, no_request_waits_longer_than_five_seconds) {
   wait("first", {"alpha"});
   pass(2s);
   wait("second", {"alpha"});
@@ -98,7 +98,7 @@ TEST_F(EarlyRequestsTest, nobody_waits_longer_than_five_seconds) {
   EXPECT_THAT(answered_, ElementsAre("first", "second"));
 }
 
-TEST_F(EarlyRequestsTest, what_is_taken_back_is_not_answered) {
+TEST_F(EarlyRequestsTest, a_cancelled_request_is_not_answered) {
   wait("1", {"alpha"}, 1);
   wait("1", {"alpha"}, 2);
   EXPECT_FALSE(early_.cancel(asker(3), "1"));
@@ -110,7 +110,7 @@ TEST_F(EarlyRequestsTest, what_is_taken_back_is_not_answered) {
   EXPECT_EQ(time_.set(), 0u);
 }
 
-TEST_F(EarlyRequestsTest, an_answer_may_bring_the_next_request) {
+TEST_F(EarlyRequestsTest, answering_one_request_may_add_another) {
   early_.wait(asker(1), "1", alpha, [this] {
     answered_.push_back("1");
     wait("2", {"beta"});
@@ -121,7 +121,7 @@ TEST_F(EarlyRequestsTest, an_answer_may_bring_the_next_request) {
   EXPECT_THAT(answered_, ElementsAre("1", "2"));
 }
 
-TEST_F(EarlyRequestsTest, a_long_one_has_several_places) {
+TEST_F(EarlyRequestsTest, a_large_request_takes_several_places) {
   const auto wait_long = [this](const std::string& id) {
     early_.wait(asker(1), id, alpha, [this, id] { answered_.push_back(id); }, 100UL * 1024 * 1024);
   };
@@ -139,14 +139,14 @@ TEST_F(EarlyRequestsTest, a_long_one_has_several_places) {
   EXPECT_THAT(answered_, IsEmpty());
 }
 
-TEST_F(EarlyRequestsTest, only_so_many_wait) {
+TEST_F(EarlyRequestsTest, the_number_of_waiting_requests_is_limited) {
   for (std::size_t i = 0; i < EarlyRequests::most_waiting; ++i) wait("early", {"alpha"});
   EXPECT_THAT(answered_, IsEmpty());
   wait("late", {"alpha"});
   EXPECT_THAT(answered_, ElementsAre("late"));
 }
 
-TEST_F(EarlyRequestsTest, who_takes_back_a_request_or_leaves_delays_nobody) {
+TEST_F(EarlyRequestsTest, a_cancelled_request_or_departed_client_delays_no_other) {
   wait("1", {"alpha"}, 1);
   wait("2", {"alpha"}, 2);
   wait("3", {"alpha"}, 3);

@@ -32,7 +32,7 @@ class OwnServers : public SharedServer {
   }
 };
 
-TEST_F(OwnServers, that_follow_let_all_calls_wait_in_order) {
+TEST_F(OwnServers, queue_calls_in_order_while_they_follow_a_new_generation) {
   let_bob_fall_behind();
   world.scripts().of("alpha").births.push_back(Birth::slow);
   const std::string first = bob->start_call();
@@ -48,7 +48,7 @@ TEST_F(OwnServers, that_follow_let_all_calls_wait_in_order) {
   EXPECT_EQ(bob->instance().status().life->generation, 2);
 }
 
-TEST_F(OwnServers, that_cannot_follow_in_time_answer_as_they_are) {
+TEST_F(OwnServers, that_cannot_follow_in_time_answer_with_the_old_generation) {
   let_bob_fall_behind();
   world.scripts().of("alpha").births.push_back(Birth::hangs);
   const std::string first = bob->start_call();
@@ -64,7 +64,7 @@ TEST_F(OwnServers, that_cannot_follow_in_time_answer_as_they_are) {
 
 // --- stopped
 
-TEST_F(OwnServers, that_were_stopped_are_not_started_by_an_edit_of_something_else) {
+TEST_F(OwnServers, that_were_stopped_are_not_started_by_an_unrelated_edit) {
   stop(*ann);
   ASSERT_EQ(world.alive(), 1);
   GatewayConfig config = simulation::fleet_from("alpha=process,build,watch");
@@ -74,7 +74,7 @@ TEST_F(OwnServers, that_were_stopped_are_not_started_by_an_edit_of_something_els
   EXPECT_EQ(world.alive(), 1);
 }
 
-TEST_F(OwnServers, that_were_stopped_are_not_built_because_of_a_save_before_an_edit) {
+TEST_F(OwnServers, that_were_stopped_are_not_built_for_a_save_before_an_edit) {
   stop(*ann);
   stop(*bob);
   ASSERT_EQ(world.alive(), 0);
@@ -88,7 +88,7 @@ TEST_F(OwnServers, that_were_stopped_are_not_built_because_of_a_save_before_an_e
 
 // --- lost
 
-TEST_F(OwnServers, that_rest_are_started_at_once_for_a_call_that_an_old_session_lost) {
+TEST_F(OwnServers, that_rest_are_started_to_retry_a_call_that_an_old_session_lost) {
   ann.reset();
   bob.reset();
   open("alpha=daemon");
@@ -109,7 +109,7 @@ TEST_F(OwnServers, that_rest_are_started_at_once_for_a_call_that_an_old_session_
 
 // --- subscriptions
 
-TEST_F(OwnServers, take_so_many_subscriptions_of_a_client_and_no_more) {
+TEST_F(OwnServers, limit_the_subscriptions_of_a_client) {
   const auto subscribe = [this](std::size_t number) {
     return ann->send("resources/subscribe", fmt::format(R"({{"uri":"sim://alpha/{}"}})", number));
   };
@@ -148,17 +148,17 @@ class HangingServer : public SharedServer {
   Dropped dropped;
 };
 
-TEST_F(HangingServer, leaves_no_notification_waiting_unreported) {
+TEST_F(HangingServer, reports_a_notification_that_waited_too_long) {
   pass(2'100ms);  // queue_timeout
   EXPECT_THAT(dropped.lines, Contains(testing::AllOf(HasSubstr("of_ann"), HasSubstr("waited 2"))));
 }
 
-TEST_F(HangingServer, that_is_stopped_drops_no_notification_unreported) {
+TEST_F(HangingServer, reports_notifications_dropped_by_a_stop) {
   ann->ask("tools/call", R"({"name":"pivot_restart","arguments":{"stop":true}})");
   EXPECT_THAT(dropped.lines, Contains(testing::AllOf(HasSubstr("of_ann"), HasSubstr("stopped on request"))));
 }
 
-TEST_F(HangingServer, that_is_removed_drops_no_notification_unreported) {
+TEST_F(HangingServer, reports_notifications_dropped_by_its_removal) {
   gateway->configure(simulation::fleet_from("beta=process"));
   pass(10ms);
   EXPECT_THAT(dropped.lines, Contains(testing::AllOf(HasSubstr("of_ann"), HasSubstr("removed"))));

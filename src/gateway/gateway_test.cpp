@@ -57,7 +57,7 @@ class TwoClients : public testing::Test {
   int most_builds = 0;  // at the same time
 };
 
-TEST_F(TwoClients, have_an_instance_each) {
+TEST_F(TwoClients, each_have_their_own_instance) {
   EXPECT_EQ(world.alive(), 2);
   EXPECT_NE(life.find("alpha")->instance().id(), life.find("alpha~g1")->instance().id());
 }
@@ -73,13 +73,13 @@ TEST_F(TwoClients, a_build_of_one_reaches_the_other_at_its_next_call) {
   EXPECT_EQ(generation("alpha~g1"), 2);
 }
 
-TEST_F(TwoClients, one_that_nobody_uses_follows_by_itself) {
+TEST_F(TwoClients, an_idle_instance_follows_by_itself) {
   act(Deed::control, "-", "pivot_rebuild {}");
   pass(3s);
   EXPECT_EQ(generation("alpha~g1"), 2);
 }
 
-TEST_F(TwoClients, one_that_works_follows_when_it_has_answered) {
+TEST_F(TwoClients, a_busy_instance_follows_once_it_has_answered) {
   const int call = as_guest("call", "alpha", R"(work ,"after":2000)");
   pass(10ms);
   act(Deed::control, "-", "pivot_rebuild {}");
@@ -90,7 +90,7 @@ TEST_F(TwoClients, one_that_works_follows_when_it_has_answered) {
   EXPECT_EQ(generation("alpha~g1"), 2);
 }
 
-TEST_F(TwoClients, what_one_cannot_prove_the_other_is_spared) {
+TEST_F(TwoClients, a_build_that_fails_for_one_is_not_tried_by_the_other) {
   next_start_fails("alpha");
   act(Deed::control, "-", "pivot_rebuild {}");
   pass(5s);
@@ -100,7 +100,7 @@ TEST_F(TwoClients, what_one_cannot_prove_the_other_is_spared) {
   EXPECT_EQ(generation("alpha~g1"), 1);
 }
 
-TEST_F(TwoClients, one_that_cannot_follow_still_serves) {
+TEST_F(TwoClients, an_instance_that_cannot_follow_still_serves) {
   next_start_fails("alpha~g1");
   act(Deed::control, "-", "pivot_rebuild {}");
   pass(300ms);
@@ -111,7 +111,7 @@ TEST_F(TwoClients, one_that_cannot_follow_still_serves) {
   EXPECT_EQ(generation("alpha~g1"), 1);
 }
 
-TEST_F(TwoClients, that_both_build_are_built_one_after_the_other) {
+TEST_F(TwoClients, builds_requested_by_both_run_one_after_the_other) {
   act(Deed::control, "-", "pivot_rebuild {}");
   const int other = as_guest("control", "-", "pivot_rebuild {}");
   pass(5s);
@@ -131,7 +131,7 @@ TEST_F(TwoClients, a_save_is_built_once) {
   EXPECT_EQ(generation("alpha~g1"), 2);
 }
 
-TEST_F(TwoClients, a_save_whose_builder_goes_is_built_by_the_other) {
+TEST_F(TwoClients, a_save_is_built_by_the_other_if_the_first_leaves) {
   const int call = as_guest("call", "alpha", "work");  // it was used last, so it tries out the change
   pass(10ms);
   EXPECT_TRUE(oracle.was_answered_well(call));
@@ -142,7 +142,7 @@ TEST_F(TwoClients, a_save_whose_builder_goes_is_built_by_the_other) {
   EXPECT_EQ(generation("alpha"), 2);
 }
 
-TEST_F(TwoClients, what_was_stopped_stays_stopped_though_it_fell_behind) {
+TEST_F(TwoClients, a_stopped_instance_that_fell_behind_stays_stopped) {
   act(Deed::control, "-", "pivot_rebuild {}");
   pass(300ms);
   as_guest("control", "-", R"(pivot_restart {"stop":true})");
@@ -151,14 +151,14 @@ TEST_F(TwoClients, what_was_stopped_stays_stopped_though_it_fell_behind) {
   EXPECT_EQ(world.alive(), 1);
 }
 
-TEST_F(TwoClients, a_restart_of_one_is_no_concern_of_the_other) {
+TEST_F(TwoClients, a_restart_of_one_does_not_affect_the_other) {
   act(Deed::control, "-", "pivot_restart {}");
   pass(5s);
   EXPECT_EQ(generation("alpha"), 2);
   EXPECT_EQ(generation("alpha~g1"), 1);
 }
 
-TEST_F(TwoClients, who_goes_leaves_nothing_behind) {
+TEST_F(TwoClients, a_departed_client_leaves_nothing_behind) {
   act(Deed::part, "g1", "");
   pass(2s);
   EXPECT_EQ(world.alive(), 1);
@@ -185,7 +185,7 @@ class RichClient : public TwoClients {
   Desk& desk() { return life.seated().front().desk; }
 };
 
-TEST_F(RichClient, is_the_same_when_it_was_written_down_and_read_back) {
+TEST_F(RichClient, has_the_same_state_after_being_stored_and_loaded) {
   const ClientState state = desk().state();
   EXPECT_NE(state.hello, "");
   EXPECT_NE(state.level, "");
@@ -201,7 +201,7 @@ TEST_F(RichClient, is_the_same_when_it_was_written_down_and_read_back) {
   EXPECT_EQ(*again, state);
 }
 
-TEST_F(RichClient, goes_on_at_a_desk_that_is_made_of_what_was_written_down) {
+TEST_F(RichClient, continues_at_a_desk_restored_from_its_stored_state) {
   ClientState state = desk().state();
   state.questions.clear();  // the servers that asked them are gone
   Clients clients;

@@ -26,13 +26,13 @@ class KeptLists : public SharedServer {
   void SetUp() override {}
 };
 
-TEST_F(KeptLists, of_many_clients_one_is_shown_what_the_server_lists_at_first) {
+TEST_F(KeptLists, are_shown_to_a_later_client_as_the_server_first_listed_them) {
   come_after_ann("alpha=process,many");
   EXPECT_THAT(bob->answer_to("1"), HasSubstr(R"("serverInfo":{"name":"alpha")")) << "it doesn't wait";
   EXPECT_THAT(bob->ask("prompts/list", "{}"), HasSubstr("greet"));
 }
 
-TEST_F(KeptLists, of_many_clients_are_not_those_of_one_that_introduced_itself_otherwise) {
+TEST_F(KeptLists, are_not_shown_to_a_client_with_another_initialize) {
   come_after_ann("alpha=process,many", "other");
   EXPECT_EQ(bob->answer_to("1"), "") << "it waits for the server";
 }
@@ -43,7 +43,7 @@ TEST_F(KeptLists, are_the_same_behind_a_gateway) {
 }
 
 // A shared server lists the same for everybody, and what one client caused ends with it.
-TEST_F(KeptLists, of_a_shared_server_are_those_that_it_listed_at_first) {
+TEST_F(KeptLists, of_a_shared_server_are_those_it_listed_first) {
   gateway = std::make_unique<Gateway>(world, clients, simulation::fleet_from("alpha=process,many,shared"));
   ann = std::make_unique<Client>(*this, "canary-ann");
   ann->call(R"(,"do":"change")");
@@ -102,7 +102,7 @@ class KeptWords : public KeptLists {
   }
 };
 
-TEST_F(KeptWords, what_a_server_discovered_for_one_client_is_not_what_another_is_told) {
+TEST_F(KeptWords, the_discovery_for_one_client_is_not_reused_for_another) {
   {
     EXPECT_THAT(Modern(*this, "one").ask("server/discover"), HasSubstr("of alpha"));
   }
@@ -113,7 +113,7 @@ TEST_F(KeptWords, what_a_server_discovered_for_one_client_is_not_what_another_is
   EXPECT_THAT(sent("server/discover").back(), HasSubstr(R"("name":"two")"));
 }
 
-TEST_F(KeptWords, a_running_server_goes_on_to_say_what_it_is_after_another_configuration) {
+TEST_F(KeptWords, a_running_server_still_answers_discover_after_a_config_change) {
   Modern one(*this, "one");
   EXPECT_THAT(one.ask("tools/list"), HasSubstr("work"));
   gateway->configure(simulation::fleet_from("alpha=process,many,v:2"));

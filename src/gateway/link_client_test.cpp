@@ -116,7 +116,7 @@ std::string call(std::string_view id, std::string_view arguments = "{}") {
 
 // --- batches
 
-TEST(Batch, is_refused_unless_the_version_that_was_agreed_has_batches) {
+TEST(Batch, is_rejected_unless_the_negotiated_version_has_batches) {
   SessionOf client;
   client.say("[" + call("1") + "]");
   client.hello("2025-06-18");
@@ -126,7 +126,7 @@ TEST(Batch, is_refused_unless_the_version_that_was_agreed_has_batches) {
   EXPECT_THAT(client.visitor.lines_to("alpha", "tools/call"), IsEmpty());
 }
 
-TEST(Batch, is_answered_with_one_line_when_the_last_answer_is_there) {
+TEST(Batch, is_answered_on_one_line_once_the_last_response_is_there) {
   SessionOf client;
   client.hello("2025-03-26");
   client.say("[" + call("1", R"({"after":400})") + "," + request_line("2", "ping", {}) + "," +
@@ -150,7 +150,7 @@ TEST(Batch, of_notifications_is_not_answered) {
   EXPECT_THAT(client.heard(), IsEmpty());
 }
 
-TEST(Batch, has_an_answer_for_each_element_that_is_no_message) {
+TEST(Batch, has_an_error_for_each_element_that_is_not_a_message) {
   SessionOf client;
   client.hello("2025-03-26");
   client.say("[7," + request_line("1", "ping", {}) + R"(,{"id":2}])");
@@ -161,7 +161,7 @@ TEST(Batch, has_an_answer_for_each_element_that_is_no_message) {
                                             AllOf(HasSubstr(R"("id":2)"), HasSubstr("-32600"))));
 }
 
-TEST(Batch, that_is_empty_or_no_json_is_answered_as_a_whole) {
+TEST(Batch, that_is_empty_or_invalid_json_gets_one_error) {
   SessionOf client;
   client.hello("2025-03-26");
   client.say("[]");
@@ -170,7 +170,7 @@ TEST(Batch, that_is_empty_or_no_json_is_answered_as_a_whole) {
                                           AllOf(StartsWith("{"), HasSubstr("-32700"))));
 }
 
-TEST(Batch, does_not_wait_for_a_request_that_was_taken_back) {
+TEST(Batch, does_not_wait_for_a_cancelled_request) {
   SessionOf client;
   client.hello("2025-03-26");
   client.say("[" + call("1", R"({"do":"hang"})") + "," + request_line("2", "ping", {}) + "]");
@@ -194,7 +194,7 @@ TEST(Batch, two_at_once_are_not_mixed_up) {
 
 // --- what servers ask before the client is initialized
 
-TEST(HeldQuestion, is_asked_when_the_client_is_initialized) {
+TEST(HeldQuestion, is_sent_once_the_client_is_initialized) {
   SessionOf client;
   client.hello("2025-06-18");
   client.blurt("ask");
@@ -208,7 +208,7 @@ TEST(HeldQuestion, is_asked_when_the_client_is_initialized) {
   EXPECT_THAT(client.asked(), SizeIs(1)) << "from now on at once";
 }
 
-TEST(HeldQuestion, of_a_server_that_has_died_is_not_asked) {
+TEST(HeldQuestion, of_a_dead_server_is_not_sent) {
   SessionOf client;
   client.hello("2025-06-18");
   client.blurt("ask");
@@ -217,7 +217,7 @@ TEST(HeldQuestion, of_a_server_that_has_died_is_not_asked) {
   EXPECT_THAT(client.asked(), IsEmpty());
 }
 
-TEST(HeldQuestion, that_was_taken_back_is_not_asked) {
+TEST(HeldQuestion, that_was_cancelled_is_not_sent) {
   SessionOf client;
   client.hello("2025-06-18");
   // It asks for sampling, and then changes its mind.
@@ -230,7 +230,7 @@ TEST(HeldQuestion, that_was_taken_back_is_not_asked) {
   EXPECT_THAT(client.asked(), IsEmpty());
 }
 
-TEST(HeldQuestion, a_ping_is_not_held) {
+TEST(HeldQuestion, does_not_include_pings) {
   SessionOf client;
   client.hello("2025-06-18");
   client.say(call("1", R"({"do":"ask","n":3})"));
@@ -238,7 +238,7 @@ TEST(HeldQuestion, a_ping_is_not_held) {
   EXPECT_THAT(client.heard(), ElementsAre(HasSubstr(R"("method":"ping")")));
 }
 
-TEST(HeldQuestion, there_are_so_many_and_no_more) {
+TEST(HeldQuestion, at_most_64_are_held) {
   SessionOf client;
   client.hello("2025-06-18");
   for (int i = 0; i < 70; ++i) client.blurt("ask");
@@ -265,13 +265,13 @@ class Asked : public testing::Test {
   std::string id;  // ours
 };
 
-TEST_F(Asked, the_servers_own_id_comes_back_to_it_with_the_answer) {
+TEST_F(Asked, the_answer_reaches_the_server_under_its_own_id) {
   client.say(result_answer(id, "{}"));
   client.visitor.pass(50ms);
   EXPECT_THAT(client.heard(), ElementsAre(AllOf(HasSubstr(R"("id":1,)"), HasSubstr("@alpha"))));
 }
 
-TEST_F(Asked, an_answer_counts_once) {
+TEST_F(Asked, only_the_first_answer_counts) {
   client.say(result_answer(id, "{}"));
   client.visitor.pass(50ms);
   client.heard();
@@ -281,7 +281,7 @@ TEST_F(Asked, an_answer_counts_once) {
   EXPECT_THAT(client.heard(), IsEmpty());
 }
 
-TEST_F(Asked, progress_goes_to_the_server_under_its_own_token) {
+TEST_F(Asked, progress_reaches_the_server_under_its_own_token) {
   client.say(
       request_line({}, "notifications/progress", fmt::format(R"({{"progressToken":{},"progress":1}})", id)));
   client.say(request_line({}, "notifications/progress", R"({"progressToken":987654,"progress":1})"));
@@ -290,21 +290,21 @@ TEST_F(Asked, progress_goes_to_the_server_under_its_own_token) {
               ElementsAre(HasSubstr(R"("progressToken":"t1")")));
 }
 
-TEST_F(Asked, a_question_of_a_server_that_dies_is_taken_back) {
+TEST_F(Asked, a_question_of_a_server_that_dies_is_cancelled) {
   client.kill();
   EXPECT_THAT(client.heard(), testing::Contains(AllOf(HasSubstr("notifications/cancelled"),
                                                       HasSubstr(R"("requestId":)" + id))));
   client.say(result_answer(id, "{}"));  // too late; that does no harm
 }
 
-TEST_F(Asked, a_question_that_the_server_takes_back_is_taken_back_under_our_id) {
+TEST_F(Asked, a_question_that_the_server_cancels_is_cancelled_by_our_id) {
   client.say(cancellation("1", "enough"));
   client.visitor.pass(50ms);
   EXPECT_THAT(client.heard(),
               ElementsAre(AllOf(HasSubstr("notifications/cancelled"), HasSubstr(R"("requestId":)" + id))));
 }
 
-TEST_F(Asked, an_answer_that_is_too_large_is_an_error_for_the_server) {
+TEST_F(Asked, a_too_large_answer_is_an_error_for_the_server) {
   Skim skim;
   skim.feed(result_answer(id, quote(std::string(100, 'x'))));
   client.handler().on_oversize(skim, 50);
@@ -314,7 +314,7 @@ TEST_F(Asked, an_answer_that_is_too_large_is_an_error_for_the_server) {
 
 // --- announcements, and what cannot be read
 
-TEST(Announcement, waits_until_the_client_is_initialized_and_is_made_once) {
+TEST(Announcement, waits_until_the_client_is_initialized_and_is_sent_once) {
   constexpr auto changed = "notifications/tools/list_changed";
   SessionOf client;
   client.hello("2025-06-18");
@@ -330,7 +330,7 @@ TEST(Announcement, waits_until_the_client_is_initialized_and_is_made_once) {
   EXPECT_THAT(client.told(changed), SizeIs(1));
 }
 
-TEST(Session, answers_a_line_that_is_no_message) {
+TEST(Session, answers_a_line_that_is_not_a_message) {
   SessionOf client;
   client.say("nonsense");
   client.say(R"({"jsonrpc":"2.0","id":7})");
@@ -339,7 +339,7 @@ TEST(Session, answers_a_line_that_is_no_message) {
                           AllOf(HasSubstr(R"("id":7,)"), HasSubstr("-32600"), HasSubstr("Invalid request"))));
 }
 
-TEST(Session, answers_a_request_that_is_too_large_with_its_size_and_the_limit) {
+TEST(Session, answers_a_too_large_request_with_its_size_and_the_limit) {
   SessionOf client;
   const std::string line = call("7", R"({"text":")" + std::string(100, 'x') + R"("})");
   Skim skim;
@@ -350,7 +350,7 @@ TEST(Session, answers_a_request_that_is_too_large_with_its_size_and_the_limit) {
                                 HasSubstr("limit of 50"))));
 }
 
-TEST(Session, does_not_answer_a_notification_that_is_too_large) {
+TEST(Session, does_not_answer_a_too_large_notification) {
   SessionOf client;
   Skim skim;
   skim.feed(request_line({}, "notifications/x", quote(std::string(100, 'x'))));
@@ -358,7 +358,7 @@ TEST(Session, does_not_answer_a_notification_that_is_too_large) {
   EXPECT_THAT(client.heard(), IsEmpty());
 }
 
-TEST(Session, reads_no_more_while_its_client_does_not) {
+TEST(Session, stops_reading_while_its_client_does_not_read) {
   SessionOf client;
   client.hello("2025-06-18");
   client.link.is_full = true;
@@ -369,7 +369,7 @@ TEST(Session, reads_no_more_while_its_client_does_not) {
   EXPECT_FALSE(client.link.paused);
 }
 
-TEST(Session, tells_that_its_client_has_gone) {
+TEST(Session, reports_that_its_client_has_gone) {
   SessionOf client;
   client.handler().on_end("closed");
   EXPECT_THAT(client.ends, ElementsAre("closed"));

@@ -31,19 +31,19 @@ class Announcing : public testing::Test {
   ListAnnouncer announcer{timers, [this](ListKind kind) { said.emplace_back(words(kind).notification); }};
 };
 
-TEST_F(Announcing, a_change_is_told_at_once_and_once) {
+TEST_F(Announcing, a_change_is_announced_at_once_and_only_once) {
   announcer.changed(ListKind::tools);
   EXPECT_THAT(said, ElementsAre(tools));
   EXPECT_THAT(said_within(10s), ElementsAre(tools));
 }
 
-TEST_F(Announcing, changes_soon_after_it_are_told_together_when_it_is_quiet) {
+TEST_F(Announcing, changes_soon_afterwards_are_announced_together) {
   for (int i = 0; i < 5; ++i) announcer.changed(ListKind::tools);
   EXPECT_THAT(said_within(499ms), ElementsAre(tools));
   EXPECT_THAT(said_within(10s), ElementsAre(tools));
 }
 
-TEST_F(Announcing, there_is_a_pause_after_each) {
+TEST_F(Announcing, each_announcement_is_followed_by_a_pause) {
   announcer.changed(ListKind::tools);
   announcer.changed(ListKind::tools);
   said_within(600ms);
@@ -52,7 +52,7 @@ TEST_F(Announcing, there_is_a_pause_after_each) {
   EXPECT_THAT(said_within(200ms), ElementsAre(tools));
 }
 
-TEST_F(Announcing, after_the_pause_a_change_is_told_at_once_again) {
+TEST_F(Announcing, after_the_pause_a_change_is_announced_at_once) {
   announcer.changed(ListKind::tools);
   said_within(500ms);
   announcer.changed(ListKind::tools);
@@ -66,7 +66,7 @@ TEST_F(Announcing, one_list_does_not_wait_for_another) {
   EXPECT_THAT(said, ElementsAre(tools, "notifications/prompts/list_changed", resources));
 }
 
-TEST_F(Announcing, templates_are_resources) {
+TEST_F(Announcing, a_change_of_templates_is_announced_as_one_of_resources) {
   announcer.changed(ListKind::templates);
   announcer.changed(ListKind::resources);
   EXPECT_THAT(said, ElementsAre(resources));

@@ -26,7 +26,7 @@ class MemberOf {
 
 // --- when it runs
 
-TEST(Member, an_inactive_one_is_started_and_stays) {
+TEST(Member, an_inactive_server_is_started_and_keeps_running) {
   MemberOf beta("inactive");
   beta.visitor.arrive();
   beta.visitor.pass(1h);
@@ -34,7 +34,7 @@ TEST(Member, an_inactive_one_is_started_and_stays) {
   EXPECT_EQ(beta.starts(), 1);
 }
 
-TEST(Member, an_inactive_one_rests_after_the_time_that_its_entry_says) {
+TEST(Member, an_inactive_server_rests_after_its_configured_time) {
   MemberOf beta("inactive,idle:700");
   beta.visitor.arrive();
   beta.visitor.pass(500ms);
@@ -43,7 +43,7 @@ TEST(Member, an_inactive_one_rests_after_the_time_that_its_entry_says) {
   EXPECT_FALSE(beta.runs());
 }
 
-TEST(Member, one_that_rests_is_started_when_the_configuration_makes_it_active_and_no_longer_lazy) {
+TEST(Member, a_resting_server_is_started_when_reconfigured_as_active_and_eager) {
   MemberOf beta("inactive,lazy,idle:700");
   beta.visitor.arrive();
   beta.visitor.pass(3s);
@@ -53,7 +53,7 @@ TEST(Member, one_that_rests_is_started_when_the_configuration_makes_it_active_an
   EXPECT_TRUE(beta.runs());
 }
 
-TEST(Member, one_that_rests_is_started_when_it_is_lazy_no_longer) {
+TEST(Member, a_resting_server_is_started_when_it_is_no_longer_lazy) {
   MemberOf beta("inactive,lazy,idle:700");
   beta.visitor.arrive();
   beta.visitor.pass(3s);
@@ -63,14 +63,14 @@ TEST(Member, one_that_rests_is_started_when_it_is_lazy_no_longer) {
   EXPECT_TRUE(beta.runs());
 }
 
-TEST(Member, an_active_one_never_rests) {
+TEST(Member, an_active_server_never_rests) {
   MemberOf beta("active,idle:700");
   beta.visitor.arrive();
   beta.visitor.pass(1h);
   EXPECT_TRUE(beta.runs());
 }
 
-TEST(Member, one_that_is_deactivated_rests_after_its_time_and_not_if_it_is_activated_before) {
+TEST(Member, a_deactivated_server_rests_unless_it_is_activated_in_time) {
   MemberOf beta("active,idle:700");
   beta.visitor.arrive();
   beta.set_active(false);
@@ -83,7 +83,7 @@ TEST(Member, one_that_is_deactivated_rests_after_its_time_and_not_if_it_is_activ
   EXPECT_FALSE(beta.runs());
 }
 
-TEST(Member, one_that_rests_is_started_by_a_call_and_rests_again) {
+TEST(Member, a_resting_server_is_started_by_a_call_and_rests_again) {
   MemberOf beta("inactive,idle:700");
   beta.visitor.arrive();
   beta.visitor.pass(2s);
@@ -94,7 +94,7 @@ TEST(Member, one_that_rests_is_started_by_a_call_and_rests_again) {
   EXPECT_FALSE(beta.runs());
 }
 
-TEST(Member, one_that_rests_is_started_when_it_is_activated) {
+TEST(Member, a_resting_server_is_started_when_it_is_activated) {
   MemberOf beta("inactive,idle:700");
   beta.visitor.arrive();
   beta.visitor.pass(2s);
@@ -104,7 +104,7 @@ TEST(Member, one_that_rests_is_started_when_it_is_activated) {
   EXPECT_TRUE(beta.runs());
 }
 
-TEST(Member, a_lazy_one_that_rests_is_started_by_a_call_and_not_by_being_activated) {
+TEST(Member, a_resting_lazy_server_is_started_by_a_call_not_by_activation) {
   MemberOf beta("inactive,lazy,idle:700");
   beta.visitor.arrive();
   beta.visitor.pass(2s);
@@ -115,7 +115,7 @@ TEST(Member, a_lazy_one_that_rests_is_started_by_a_call_and_not_by_being_activat
   EXPECT_TRUE(beta.runs());
 }
 
-TEST(Member, one_that_is_activated_before_its_start_is_not_started_by_that) {
+TEST(Member, activation_before_the_first_start_does_not_start_a_server) {
   MemberOf beta("inactive");
   beta.set_active(true);
   beta.visitor.pass(10s);
@@ -124,7 +124,7 @@ TEST(Member, one_that_is_activated_before_its_start_is_not_started_by_that) {
 
 // --- another configuration
 
-TEST(Member, another_way_to_show_it_does_not_start_it_again) {
+TEST(Member, changing_only_its_presentation_does_not_restart_it) {
   MemberOf beta("active");
   beta.visitor.arrive();
   beta.visitor.configure("alpha=process,active beta=process,active,rename,deny");
@@ -134,7 +134,7 @@ TEST(Member, another_way_to_show_it_does_not_start_it_again) {
   EXPECT_FALSE(beta.member().allows_call(R"("hidden")"));
 }
 
-TEST(Member, another_command_does) {
+TEST(Member, another_command_restarts_it) {
   MemberOf beta("active,v:1");
   beta.visitor.arrive();
   beta.visitor.configure("alpha=process,active beta=process,active,v:2");
@@ -144,20 +144,20 @@ TEST(Member, another_command_does) {
 
 // --- which calls it allows
 
-TEST(Member, without_rules_every_call_passes) {
+TEST(Member, without_tool_rules_every_call_passes) {
   MemberOf beta("active");
   for (const char* name : {R"("work")", R"("hidden")", "7", ""})
     EXPECT_TRUE(beta.member().allows_call(name)) << name;
 }
 
-TEST(Member, with_rules_a_name_is_judged_however_it_is_spelled) {
+TEST(Member, tool_rules_apply_however_a_name_is_spelled_in_json) {
   MemberOf beta("active,deny");
   EXPECT_TRUE(beta.member().allows_call(R"("work")"));
   EXPECT_FALSE(beta.member().allows_call(R"("hidden")"));
   EXPECT_FALSE(beta.member().allows_call(R"("\u0068idden")"));
 }
 
-TEST(Member, with_rules_what_is_no_name_does_not_pass) {
+TEST(Member, with_tool_rules_an_invalid_name_is_rejected) {
   MemberOf beta("active,deny");
   for (const char* name : {"7", "", "null", R"(["work"])"})
     EXPECT_FALSE(beta.member().allows_call(name)) << name;

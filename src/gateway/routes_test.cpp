@@ -19,12 +19,12 @@ using testing::SizeIs;
 
 // --- names
 
-TEST(PrefixedName, has_only_letters_that_every_client_takes) {
+TEST(PrefixedName, has_only_characters_that_every_client_accepts) {
   EXPECT_EQ(prefixed_name("notes", "read-page_2"), "notes__read-page_2");
   EXPECT_EQ(prefixed_name("my.notes", "pages/read é"), "my_notes__pages_read___");
 }
 
-TEST(PrefixedName, is_as_long_as_every_client_takes) {
+TEST(PrefixedName, is_no_longer_than_every_client_accepts) {
   const std::string fits = prefixed_name("server", std::string(40, 't'));
   EXPECT_EQ(fits, "server__" + std::string(40, 't'));
   const std::string cut = prefixed_name("server", std::string(41, 't'));
@@ -32,14 +32,14 @@ TEST(PrefixedName, is_as_long_as_every_client_takes) {
   EXPECT_TRUE(cut.starts_with("server__" + std::string(33, 't') + "_")) << cut;
 }
 
-TEST(PrefixedName, that_was_cut_is_the_same_for_the_same_tool_and_for_no_other) {
+TEST(PrefixedName, that_was_shortened_is_stable_and_unique) {
   const std::string tool(60, 't');
   EXPECT_EQ(prefixed_name("server", tool), prefixed_name("server", tool));
   EXPECT_NE(prefixed_name("server", tool + "a"), prefixed_name("server", tool + "b"));
   EXPECT_NE(prefixed_name("server.of.mine", tool), prefixed_name("server_of_mine", tool));
 }
 
-TEST(Template, fits_by_its_literal_parts) {
+TEST(Template, matches_by_its_literal_parts) {
   EXPECT_TRUE(fits_template("file:///a/b", "file:///{path}"));
   EXPECT_TRUE(fits_template("file:///", "file:///{path}"));
   EXPECT_TRUE(fits_template("db://t/7/rows/8", "db://t/{id}/rows/{row}"));
@@ -49,7 +49,7 @@ TEST(Template, fits_by_its_literal_parts) {
   EXPECT_TRUE(fits_template("anything", "{+uri}"));
 }
 
-TEST(Template, does_not_fit_what_it_cannot_stand_for) {
+TEST(Template, does_not_match_other_uris) {
   EXPECT_FALSE(fits_template("http://a", "file:///{path}"));
   EXPECT_FALSE(fits_template("xfile:///a", "file:///{path}"));
   EXPECT_FALSE(fits_template("db://t/7/columns/8", "db://t/{id}/rows/{row}"));
@@ -109,7 +109,7 @@ TEST(Routes, lead_to_the_tools_and_prompts_of_all_servers_by_their_prefixed_name
   EXPECT_EQ(two.prompt("alpha__work"), "none");
 }
 
-TEST(Routes, list_what_the_active_servers_have_under_these_names) {
+TEST(Routes, list_only_what_active_servers_have_under_these_names) {
   RoutesTo two("alpha=process,active beta=process,inactive");
   EXPECT_THAT(two.list(ListKind::tools), HasSubstr(R"("name":"alpha__work")"));
   EXPECT_THAT(two.list(ListKind::tools), Not(HasSubstr("beta__")));
@@ -125,7 +125,7 @@ TEST(Routes, list_what_the_active_servers_have_under_these_names) {
   for (const ListKind kind : all_lists) EXPECT_EQ(two.list(kind), "");
 }
 
-TEST(Routes, a_list_that_is_still_being_written_stays_as_it_was) {
+TEST(Routes, a_list_that_is_still_being_written_does_not_change) {
   RoutesTo two("alpha=process,active beta=process,active");
   const Message before = two.routes.list(ListKind::resources);
   const std::string text(before.raw);
@@ -135,7 +135,7 @@ TEST(Routes, a_list_that_is_still_being_written_stays_as_it_was) {
   EXPECT_NE(two.list(ListKind::resources), text);
 }
 
-TEST(Routes, are_another_edition_when_they_are_built_and_not_when_they_are_listed) {
+TEST(Routes, get_a_new_edition_only_when_they_are_rebuilt) {
   RoutesTo one("alpha=process");
   const auto edition = one.routes.edition();
   one.set_active(0, false);
@@ -144,7 +144,7 @@ TEST(Routes, are_another_edition_when_they_are_built_and_not_when_they_are_liste
   EXPECT_NE(one.routes.edition(), edition);
 }
 
-TEST(Routes, know_what_a_servers_tools_cost_active_or_not) {
+TEST(Routes, know_the_size_of_every_servers_tools) {
   RoutesTo two("alpha=process,active beta=process,inactive,allow");
   EXPECT_EQ(two.routes.cost(two.member(0)).tools, 7U);
   EXPECT_EQ(two.routes.cost(two.member(0)).bytes, two.list(ListKind::tools).size() - 6) << "but for commas";
@@ -152,21 +152,21 @@ TEST(Routes, know_what_a_servers_tools_cost_active_or_not) {
   EXPECT_THAT(two.routes.all_tools(), SizeIs(10));
 }
 
-TEST(Routes, lead_to_no_tool_that_the_user_keeps_back) {
+TEST(Routes, lead_to_no_tool_that_the_user_denies) {
   const RoutesTo two("alpha=process,active,deny beta=process,active");
   EXPECT_EQ(two.tool("alpha__hidden"), "none");
   EXPECT_EQ(two.tool("beta__hidden"), "beta hidden");
   EXPECT_THAT(two.list(ListKind::tools), Not(HasSubstr("alpha__hidden")));
 }
 
-TEST(Routes, a_renamed_tool_has_its_new_name_alone) {
+TEST(Routes, a_renamed_tool_has_only_its_new_name) {
   RoutesTo two("alpha=process,active,rename beta=process,active");
   EXPECT_EQ(two.tool("alpha__regard"), "alpha look");
   EXPECT_EQ(two.tool("alpha__look"), "none");
   EXPECT_EQ(two.routes.shown(two.member(0), ListKind::tools, "look"), "alpha__regard");
 }
 
-TEST(Routes, a_tool_is_described_in_the_users_words) {
+TEST(Routes, a_tool_can_have_the_users_own_description) {
   RoutesTo one("alpha=process,active");
   ServerEntry entry = one.member(0).entry();
   entry.tools.describe = {{"work", "says \"hello\""}};
@@ -175,7 +175,7 @@ TEST(Routes, a_tool_is_described_in_the_users_words) {
   EXPECT_THAT(one.list(ListKind::tools), HasSubstr(R"("description":"says \"hello\"")"));
 }
 
-TEST(Routes, servers_whose_names_look_alike_are_told_apart) {
+TEST(Routes, servers_with_similar_names_get_different_prefixes) {
   const RoutesTo two("a.b=process,active a_b=process,active");
   EXPECT_EQ(two.tool("a_b__work"), "a.b work");
   const Routes::Named& other = two.routes.all_tools().back();
@@ -200,14 +200,14 @@ TEST(Routes, a_bare_name_that_two_servers_have_is_prefixed_for_both) {
       testing::Contains(R"(work of "alpha" is called alpha__work here: another one has that name too)"));
 }
 
-TEST(Routes, a_bare_name_of_ours_is_prefixed) {
+TEST(Routes, a_bare_name_that_equals_a_control_tools_is_prefixed) {
   const RoutesTo lone("delta=process");
   EXPECT_EQ(lone.tool("work"), "delta work");
   EXPECT_EQ(lone.tool("pivot_status"), "none");
   EXPECT_EQ(lone.tool("delta__pivot_status"), "delta pivot_status");
 }
 
-TEST(Routes, of_something_that_is_gone_tell_the_name_that_it_would_have) {
+TEST(Routes, give_a_removed_tool_the_name_it_would_have) {
   RoutesTo two("alpha=process,active beta=process,active");
   EXPECT_EQ(two.routes.shown(two.member(0), ListKind::tools, "gone"), "alpha__gone");
   EXPECT_EQ(two.routes.shown(two.member(0), ListKind::resources, "sim://gone"), "sim://gone");
@@ -226,14 +226,14 @@ TEST(Routes, lead_to_the_resources_and_templates_of_active_servers) {
   EXPECT_EQ(three.resource("else://where"), "none");
 }
 
-TEST(Routes, an_unknown_resource_is_for_the_only_server_that_has_some) {
+TEST(Routes, an_unknown_resource_goes_to_the_only_active_server_with_resources) {
   RoutesTo two("alpha=process,active beta=cli,active");
   EXPECT_EQ(two.resource("else://where"), "alpha");
   two.set_active(0, false);
   EXPECT_EQ(two.resource("else://where"), "none");
 }
 
-TEST(Routes, a_resource_of_two_servers_is_read_from_the_first_that_is_active) {
+TEST(Routes, a_resource_of_two_servers_is_read_from_the_first_active_one) {
   RoutesTo two("alpha=process,active beta=process,active", {{"beta", "alpha"}});
   EXPECT_EQ(two.resource("sim://alpha/one"), "alpha");
   EXPECT_EQ(two.resource("sim://alpha/t/7"), "alpha");

@@ -31,7 +31,7 @@ class SharedFairly : public SharedServer {
   }
 };
 
-TEST_F(SharedFairly, a_client_has_its_share_under_way_and_the_rest_of_its_calls_wait_for_those) {
+TEST_F(SharedFairly, a_clients_calls_beyond_its_share_wait_for_its_others) {
   const auto ids = start_calls(*ann, 100, R"(,"after":500)");
   EXPECT_THAT(sent("tools/call"), SizeIs(share));
   EXPECT_EQ(ann->instance().status().waiting, 100 - share);
@@ -43,7 +43,7 @@ TEST_F(SharedFairly, a_client_has_its_share_under_way_and_the_rest_of_its_calls_
   EXPECT_THAT(sent("tools/call"), SizeIs(101)) << "each once";
 }
 
-TEST_F(SharedFairly, calls_that_wait_are_sent_in_the_order_in_which_they_came) {
+TEST_F(SharedFairly, waiting_calls_are_sent_in_order) {
   std::vector<std::string> ids;
   for (int i = 0; i < 40; ++i)
     ids.push_back(ann->send(
@@ -56,7 +56,7 @@ TEST_F(SharedFairly, calls_that_wait_are_sent_in_the_order_in_which_they_came) {
     EXPECT_THAT(calls[i], HasSubstr(fmt::format(R"("n":{},)", i)));
 }
 
-TEST_F(SharedFairly, a_call_that_waits_for_its_turn_can_be_taken_back) {
+TEST_F(SharedFairly, a_waiting_call_can_be_cancelled) {
   start_calls(*ann, share, R"(,"after":500)");
   const std::string id = ann->start_call();
   ann->cancel(id);
@@ -65,14 +65,14 @@ TEST_F(SharedFairly, a_call_that_waits_for_its_turn_can_be_taken_back) {
   EXPECT_THAT(sent("tools/call"), SizeIs(share));
 }
 
-TEST_F(SharedFairly, a_call_that_waits_too_long_for_its_turn_is_told_why) {
+TEST_F(SharedFairly, a_call_that_waits_too_long_is_answered_with_the_reason) {
   start_calls(*ann, share, R"(,"do":"hang")");
   const std::string id = ann->start_call();
   pass(3s);
   EXPECT_THAT(ann->answer_to(id), AllOf(HasSubstr("waited 2.5 s for its turn"), HasSubstr("was not sent")));
 }
 
-TEST_F(SharedFairly, calls_that_wait_for_their_turn_go_to_the_next_generation) {
+TEST_F(SharedFairly, waiting_calls_move_to_the_next_generation) {
   const auto ids = start_calls(*ann, share, R"(,"do":"hang")");
   const std::string id = ann->start_call();
   kill();
@@ -81,7 +81,7 @@ TEST_F(SharedFairly, calls_that_wait_for_their_turn_go_to_the_next_generation) {
   EXPECT_THAT(ann->answer_to(id), HasSubstr("@alpha#0."));
 }
 
-TEST_F(SharedFairly, calls_that_wait_for_their_turn_are_answered_when_the_server_is_stopped) {
+TEST_F(SharedFairly, waiting_calls_are_answered_when_the_server_is_stopped) {
   const auto ids = start_calls(*ann, share + 8, R"(,"do":"hang")");
   bob->ask("tools/call", R"({"name":"pivot_restart","arguments":{"stop":true}})");
   pass(3s);
@@ -89,7 +89,7 @@ TEST_F(SharedFairly, calls_that_wait_for_their_turn_are_answered_when_the_server
   EXPECT_EQ(world.alive(), 0) << "they must not start it again";
 }
 
-TEST_F(SharedFairly, calls_of_a_client_that_left_are_not_sent) {
+TEST_F(SharedFairly, waiting_calls_of_a_departed_client_are_not_sent) {
   start_calls(*ann, share + 8, R"(,"after":500)");
   ann->leave();
   pass(2s);
@@ -97,7 +97,7 @@ TEST_F(SharedFairly, calls_of_a_client_that_left_are_not_sent) {
   EXPECT_THAT(bob->call(), HasSubstr("canary-bob"));
 }
 
-TEST_F(SharedFairly, a_full_waiting_room_makes_room_for_who_has_less_of_it) {
+TEST_F(SharedFairly, a_full_waiting_room_makes_room_for_a_client_that_uses_less) {
   hang();
   const auto ids = start_calls(*ann, WaitingRoom::most_waiting, "");
   EXPECT_EQ(answered(*ann, ids), 0U);
@@ -114,7 +114,7 @@ TEST_F(SharedFairly, a_full_waiting_room_makes_room_for_who_has_less_of_it) {
   EXPECT_THAT(bob->answer_to(of_bob), HasSubstr("canary-bob"));
 }
 
-TEST_F(SharedFairly, what_waited_for_a_start_is_not_sent_all_at_once) {
+TEST_F(SharedFairly, calls_that_waited_for_a_start_are_not_sent_all_at_once) {
   hang();
   start_calls(*ann, 200, R"(,"after":500)");
   const std::string of_bob = bob->start_call();
@@ -126,7 +126,7 @@ TEST_F(SharedFairly, what_waited_for_a_start_is_not_sent_all_at_once) {
   EXPECT_THAT(bob->answer_to(of_bob), HasSubstr("canary-bob"));
 }
 
-TEST_F(SharedFairly, one_clients_tasks_do_not_make_anothers_unknown) {
+TEST_F(SharedFairly, one_clients_tasks_do_not_displace_anothers) {
   const auto begin = [&](Client& client, std::string_view canary, int n) {
     client.send(
         "tools/call",

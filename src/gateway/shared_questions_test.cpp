@@ -34,7 +34,7 @@ class SharedModernServer : public SharedServer {
   static constexpr const char* yes = R"({"action":"accept","content":{},"to":"first/0"})";
 };
 
-TEST_F(SharedModernServer, is_told_the_capabilities_of_whoever_calls_with_that_call) {
+TEST_F(SharedModernServer, gets_the_callers_capabilities_with_each_call) {
   ann->call();
   bob->call();
   const std::vector<std::string> calls = sent("tools/call");
@@ -45,7 +45,7 @@ TEST_F(SharedModernServer, is_told_the_capabilities_of_whoever_calls_with_that_c
   EXPECT_EQ(capabilities_in(calls[1]), "{}");
 }
 
-TEST_F(SharedModernServer, is_told_of_no_capabilities_in_what_mcpivot_asks_itself) {
+TEST_F(SharedModernServer, gets_no_capabilities_with_mcpivots_own_requests) {
   ann->call();
   for (const char* const method : {"server/discover", "tools/list", "subscriptions/listen"}) {
     ASSERT_THAT(sent(method), Not(IsEmpty())) << method;
@@ -53,7 +53,7 @@ TEST_F(SharedModernServer, is_told_of_no_capabilities_in_what_mcpivot_asks_itsel
   }
 }
 
-TEST_F(SharedModernServer, asks_the_client_whose_call_it_is_and_goes_on_with_what_that_one_answers) {
+TEST_F(SharedModernServer, asks_the_caller_and_continues_with_its_answers) {
   const std::string id = start_asking(*ann);
   bob->start_call();
   pass(100ms);
@@ -66,14 +66,14 @@ TEST_F(SharedModernServer, asks_the_client_whose_call_it_is_and_goes_on_with_wha
   EXPECT_EQ(capabilities_in(sent("tools/call").back()), R"({"elicitation":{}})");
 }
 
-TEST_F(SharedModernServer, asks_nobody_in_the_call_of_one_that_cannot_be_asked) {
+TEST_F(SharedModernServer, asks_nobody_during_a_call_of_a_client_without_the_capability) {
   const std::string answer = bob->call(R"(,"do":"ask")");
   EXPECT_THAT(answer, HasSubstr("canary-bob")) << "the server does without";
   EXPECT_THAT(ann->questions, IsEmpty());
   EXPECT_THAT(bob->questions, IsEmpty());
 }
 
-TEST_F(SharedModernServer, that_asks_what_the_caller_cannot_do_is_not_heard) {
+TEST_F(SharedModernServer, a_question_beyond_the_callers_capabilities_fails_the_call) {
   world.scripts().of("alpha").tongue.rude = true;
   ann->ask("tools/call", R"({"name":"pivot_restart","arguments":{}})");
   const std::string id =
@@ -84,7 +84,7 @@ TEST_F(SharedModernServer, that_asks_what_the_caller_cannot_do_is_not_heard) {
   EXPECT_THAT(bob->questions, IsEmpty());
 }
 
-TEST_F(SharedModernServer, does_not_take_another_clients_answer) {
+TEST_F(SharedModernServer, ignores_another_clients_answer) {
   const std::string id = start_asking(*ann);
   pass(100ms);
   ASSERT_THAT(ann->questions, SizeIs(1));
@@ -95,7 +95,7 @@ TEST_F(SharedModernServer, does_not_take_another_clients_answer) {
   EXPECT_THAT(ann->answer_to(id), HasSubstr("canary-ann"));
 }
 
-TEST_F(SharedModernServer, wants_no_answer_any_more_when_the_call_is_taken_back) {
+TEST_F(SharedModernServer, cancelling_the_call_withdraws_its_questions) {
   const std::string id = start_asking(*ann);
   pass(100ms);
   ann->cancel(id);
@@ -104,7 +104,7 @@ TEST_F(SharedModernServer, wants_no_answer_any_more_when_the_call_is_taken_back)
   EXPECT_THAT(bob->heard, Not(Contains(HasSubstr("notifications/cancelled"))));
 }
 
-TEST_F(SharedModernServer, that_dies_wants_no_answers_of_any_of_its_clients) {
+TEST_F(SharedModernServer, its_death_withdraws_its_questions_from_all_clients) {
   start_asking(*ann);
   pass(100ms);
   kill();
@@ -121,14 +121,14 @@ TEST_F(SharedModernServer, is_not_kept_waiting_by_a_client_that_does_not_read) {
   EXPECT_THAT(ann->answer_to(id), HasSubstr("isn't reading"));
 }
 
-TEST_F(SharedModernServer, learns_what_a_client_can_do_when_it_shakes_hands_again) {
+TEST_F(SharedModernServer, learns_a_clients_new_capabilities_when_it_initializes_again) {
   bob->ask("initialize", R"({"protocolVersion":"2025-06-18","capabilities":{"sampling":{}},)"
                          R"("clientInfo":{"name":"canary-bob","version":"2"}})");
   bob->call();
   EXPECT_EQ(capabilities_in(sent("tools/call").back()), R"({"sampling":{}})");
 }
 
-TEST_F(SharedModernServer, that_is_legacy_now_is_told_of_no_capabilities) {
+TEST_F(SharedModernServer, gets_no_capabilities_once_it_is_legacy) {
   world.scripts().of("alpha").tongue = simulation::tongue_called("legacy");
   ann->ask("tools/call", R"({"name":"pivot_restart","arguments":{}})");
   pass(2s);
@@ -140,7 +140,7 @@ TEST_F(SharedModernServer, that_is_legacy_now_is_told_of_no_capabilities) {
 
 // --- a modern client
 
-TEST_F(SharedModernServer, asks_a_modern_client_by_its_answer) {
+TEST_F(SharedModernServer, asks_a_modern_client_in_its_response) {
   Desk& desk = gateway->open();
   struct Modern final : Peer {
     void pass(ToClient& said) override { heard.push_back(spliced(said.message.raw, said.edits.list())); }

@@ -21,12 +21,12 @@ TEST_F(SharedServer, runs_once_and_answers_each_of_its_clients) {
   EXPECT_THAT(bob->call(), HasSubstr("canary-bob"));
 }
 
-TEST_F(SharedServer, shakes_hands_with_mcpivot_alone) {
+TEST_F(SharedServer, has_its_handshake_only_with_mcpivot) {
   ASSERT_THAT(sent("initialize"), SizeIs(1));
   EXPECT_THAT(sent("initialize")[0], HasSubstr(R"("capabilities":{},"clientInfo":{"name":"mcpivot")"));
 }
 
-TEST_F(SharedServer, is_shown_as_it_is_in_the_version_of_each_client) {
+TEST_F(SharedServer, is_presented_in_the_protocol_version_of_each_client) {
   EXPECT_THAT(bob->answer_to("1"), HasSubstr(R"("serverInfo":{"name":"alpha")"));
   EXPECT_THAT(bob->answer_to("1"), HasSubstr(R"("protocolVersion":"2025-06-18")"));
 }
@@ -39,7 +39,7 @@ TEST_F(SharedServer, outlives_a_client_and_ends_with_the_last) {
   EXPECT_EQ(world.alive(), 0);
 }
 
-TEST_F(SharedServer, is_another_one_for_a_client_that_comes_when_all_have_left) {
+TEST_F(SharedServer, a_client_that_arrives_after_all_others_left_gets_a_new_instance) {
   ann->leave();
   bob->leave();
   Client cleo(*this, "canary-cleo");
@@ -47,7 +47,7 @@ TEST_F(SharedServer, is_another_one_for_a_client_that_comes_when_all_have_left) 
   EXPECT_EQ(world.alive(), 1);
 }
 
-TEST_F(SharedServer, that_was_stopped_is_not_started_by_a_client_that_comes_but_by_its_call) {
+TEST_F(SharedServer, that_was_stopped_is_started_by_a_call_not_by_a_new_client) {
   ann->ask("tools/call", R"({"name":"pivot_restart","arguments":{"stop":true}})");
   ASSERT_EQ(world.alive(), 0);
   Client cleo(*this, "canary-cleo");
@@ -67,7 +67,7 @@ TEST_F(SharedServer, a_cancellation_does_not_touch_the_call_of_another_with_the_
   EXPECT_THAT(bob->answer_to(of_bob), HasSubstr("canary-bob"));
 }
 
-TEST_F(SharedServer, progress_goes_to_who_asked) {
+TEST_F(SharedServer, progress_goes_only_to_the_caller) {
   ann->send("tools/call", R"({"name":"work","arguments":{"n":0,"canary":"canary-ann","do":"flood"},)"
                           R"("_meta":{"progressToken":"t"}})");
   pass(100ms);
@@ -82,14 +82,14 @@ TEST_F(SharedServer, a_log_message_goes_to_nobody) {
     EXPECT_THAT(client->heard, Not(Contains(HasSubstr("notifications/message"))));
 }
 
-TEST_F(SharedServer, a_changed_list_is_told_to_everybody) {
+TEST_F(SharedServer, a_changed_list_is_announced_to_every_client) {
   blurt("tools");
   pass(1s);
   for (const Client* client : {ann.get(), bob.get()})
     EXPECT_THAT(client->heard, Contains(HasSubstr("notifications/tools/list_changed")));
 }
 
-TEST_F(SharedServer, an_update_goes_to_who_subscribed) {
+TEST_F(SharedServer, an_update_goes_only_to_subscribers) {
   const char* const one = R"({"uri":"sim://alpha/one"})";
   const auto updates = [](const Client& client) {
     return std::ranges::count_if(
@@ -109,7 +109,7 @@ TEST_F(SharedServer, an_update_goes_to_who_subscribed) {
   EXPECT_THAT(sent("resources/unsubscribe"), SizeIs(1)) << "with the last who wanted it";
 }
 
-TEST_F(SharedServer, a_question_is_refused_and_asks_nobody) {
+TEST_F(SharedServer, a_question_is_rejected_and_reaches_no_client) {
   blurt("ask");
   const std::string answered = ann->call(R"(,"do":"ask")");
   EXPECT_THAT(answered, HasSubstr("canary-ann")) << "the server goes on";
@@ -117,7 +117,7 @@ TEST_F(SharedServer, a_question_is_refused_and_asks_nobody) {
     EXPECT_THAT(client->heard, Not(Contains(HasSubstr("roots/list"))));
 }
 
-TEST_F(SharedServer, a_task_is_known_to_who_began_it_alone) {
+TEST_F(SharedServer, a_task_is_visible_only_to_the_client_that_started_it) {
   ann->send("tools/call",
             R"({"name":"work","arguments":{"n":7,"canary":"canary-ann"},"task":{"ttl":60000}})");
   pass(100ms);
@@ -129,7 +129,7 @@ TEST_F(SharedServer, a_task_is_known_to_who_began_it_alone) {
   EXPECT_THAT(sent("tasks/cancel"), ElementsAre(HasSubstr(task)));
 }
 
-TEST_F(SharedServer, what_a_client_says_of_itself_does_not_reach_it) {
+TEST_F(SharedServer, notifications_about_a_client_do_not_reach_it) {
   ann->notify("notifications/roots/list_changed");
   pass(50ms);
   EXPECT_THAT(sent("notifications/roots/list_changed"), IsEmpty());
@@ -137,7 +137,7 @@ TEST_F(SharedServer, what_a_client_says_of_itself_does_not_reach_it) {
 
 // --- what the next generation is told
 
-TEST_F(SharedServer, the_most_verbose_level_counts) {
+TEST_F(SharedServer, uses_the_most_verbose_log_level_of_its_clients) {
   ann->ask("logging/setLevel", R"({"level":"debug"})");
   bob->ask("logging/setLevel", R"({"level":"error"})");
   EXPECT_THAT(sent("logging/setLevel").back(), HasSubstr("debug"));
@@ -145,7 +145,7 @@ TEST_F(SharedServer, the_most_verbose_level_counts) {
   EXPECT_THAT(sent("logging/setLevel").back(), HasSubstr("error"));
 }
 
-TEST_F(SharedServer, whoevers_call_was_the_last_is_replayed) {
+TEST_F(SharedServer, the_last_call_is_replayed_no_matter_which_client_made_it) {
   ann->tool = bob->tool = "again";
   ann->call();
   bob->call();
@@ -158,7 +158,7 @@ TEST_F(SharedServer, whoevers_call_was_the_last_is_replayed) {
 
 // --- how it ends
 
-TEST_F(SharedServer, a_crash_names_to_each_its_own_call_and_shows_nobody_stderr) {
+TEST_F(SharedServer, a_crash_report_names_only_the_clients_own_call_and_no_stderr) {
   const std::string of_ann = ann->start_call(R"(,"do":"hang")");
   const std::string other = bob->send("prompts/get", R"({"name":"greet"})");
   const std::string of_bob = bob->start_call(R"(,"do":"die","after":20)");
@@ -170,12 +170,12 @@ TEST_F(SharedServer, a_crash_names_to_each_its_own_call_and_shows_nobody_stderr)
     EXPECT_THAT(client->heard, Not(Contains(HasSubstr("panic"))));
 }
 
-TEST_F(SharedServer, a_crash_is_told_to_those_too_whose_call_it_was_not) {
+TEST_F(SharedServer, a_crash_is_also_reported_to_clients_without_a_call_in_flight) {
   ann->call(R"(,"do":"die")");
   EXPECT_THAT(bob->desk().state().notices, HasSubstr("was killed by SIGSEGV"));
 }
 
-TEST_F(SharedServer, a_restart_is_told_to_the_others) {
+TEST_F(SharedServer, a_restart_is_reported_to_the_other_clients) {
   const std::string answer = ann->ask("tools/call", R"({"name":"pivot_restart","arguments":{}})");
   EXPECT_THAT(answer, HasSubstr("generation 2"));
   EXPECT_THAT(bob->call(), HasSubstr("generation 2"));
@@ -187,7 +187,7 @@ TEST_F(SharedServer, its_stderr_is_shown_to_no_client) {
               HasSubstr("is shared with other clients"));
 }
 
-TEST_F(SharedServer, a_client_that_does_not_read_gets_an_error_and_stops_nobody) {
+TEST_F(SharedServer, a_client_that_does_not_read_gets_an_error_and_blocks_no_other) {
   bob->stuffed = true;
   const std::string id = bob->start_call();
   pass(100ms);
@@ -197,13 +197,13 @@ TEST_F(SharedServer, a_client_that_does_not_read_gets_an_error_and_stops_nobody)
 
 // --- another configuration
 
-TEST_F(SharedServer, another_configuration_starts_it_again_once) {
+TEST_F(SharedServer, a_new_configuration_restarts_it_once) {
   gateway->configure(simulation::fleet_from("alpha=process,shared,replay,v:2"));
   pass(2s);
   EXPECT_EQ(ann->instance().status().past.starts, 2);
 }
 
-TEST_F(SharedServer, that_one_profile_loses_serves_those_that_still_have_it) {
+TEST_F(SharedServer, removed_from_one_profile_still_serves_the_others) {
   open_profiles({"alpha", "beta", "gamma"}, {"alpha", "beta", "gamma"});
   ASSERT_THAT(ann->call(), HasSubstr("canary-ann"));
   const std::string under_way = ann->start_call(R"(,"after":300)");
@@ -224,7 +224,7 @@ TEST_F(SharedServer, that_one_profile_loses_serves_those_that_still_have_it) {
   EXPECT_EQ(lives_of("alpha"), 0) << "it ends with the last profile that had it";
 }
 
-TEST_F(SharedServer, that_a_profile_gets_back_while_a_call_of_its_client_ends_is_the_same) {
+TEST_F(SharedServer, returned_to_a_profile_during_a_call_is_the_same_instance) {
   open_profiles({"alpha", "beta", "gamma"}, {"alpha", "beta", "gamma"});
   const std::string under_way = ann->start_call(R"(,"after":300)");
   pass(20ms);
@@ -236,7 +236,7 @@ TEST_F(SharedServer, that_a_profile_gets_back_while_a_call_of_its_client_ends_is
   EXPECT_EQ(lives_of("alpha"), 1);
 }
 
-TEST_F(SharedServer, that_one_profile_loses_ends_when_the_last_client_of_the_others_leaves) {
+TEST_F(SharedServer, removed_from_one_profile_ends_with_the_last_client_of_the_others) {
   open_profiles({"alpha", "beta", "gamma"}, {"alpha", "beta", "gamma"});
   const std::string under_way = ann->start_call(R"(,"after":300)");
   pass(20ms);
@@ -246,7 +246,7 @@ TEST_F(SharedServer, that_one_profile_loses_ends_when_the_last_client_of_the_oth
   EXPECT_EQ(lives_of("alpha"), 0);
 }
 
-TEST_F(SharedServer, a_call_that_waits_when_its_profile_loses_the_server_is_not_made) {
+TEST_F(SharedServer, a_waiting_call_is_dropped_when_its_profile_loses_the_server) {
   open_profiles({"alpha", "beta", "gamma"}, {"alpha", "beta", "gamma"});
   world.scripts().of("alpha").births = {simulation::Birth::slow};
   world.each_life("alpha", [](SimBackend& life) { life.kill("was killed by SIGKILL"); });
@@ -261,7 +261,7 @@ TEST_F(SharedServer, a_call_that_waits_when_its_profile_loses_the_server_is_not_
   EXPECT_THAT(sent("tools/call"), SizeIs(1));
 }
 
-TEST_F(SharedServer, no_request_that_waits_when_its_profile_loses_the_server_is_sent) {
+TEST_F(SharedServer, no_waiting_request_is_sent_after_its_profile_loses_the_server) {
   open_profiles({"alpha", "beta", "gamma"}, {"alpha", "beta", "gamma"});
   world.scripts().of("alpha").births = {simulation::Birth::slow};
   world.each_life("alpha", [](SimBackend& life) { life.kill("was killed by SIGKILL"); });
@@ -277,7 +277,7 @@ TEST_F(SharedServer, no_request_that_waits_when_its_profile_loses_the_server_is_
   EXPECT_THAT(sent("prompts/get"), SizeIs(1));
 }
 
-TEST_F(SharedServer, that_is_shared_no_longer_is_started_for_each) {
+TEST_F(SharedServer, that_is_no_longer_shared_is_started_for_each_client) {
   gateway->configure(simulation::fleet_from("alpha=process,stop-first"));
   pass(2s);
   EXPECT_NE(&ann->instance(), &bob->instance());
@@ -290,7 +290,7 @@ TEST_F(SharedServer, that_is_shared_no_longer_is_started_for_each) {
   EXPECT_THAT(bob->call(), HasSubstr("canary-bob"));
 }
 
-TEST_F(SharedServer, that_cannot_run_twice_waits_for_the_one_before_it) {
+TEST_F(SharedServer, that_cannot_run_twice_waits_for_its_predecessor_to_end) {
   gateway->configure(simulation::fleet_from("alpha=process,shared,stop-first"));
   pass(2s);
   ASSERT_EQ(world.alive(), 1);
@@ -335,14 +335,14 @@ TEST_F(SharedByProfiles, is_restarted_once_by_an_edit) {
   EXPECT_EQ(starts(), before + 1);
 }
 
-TEST_F(SharedByProfiles, is_not_restarted_when_its_clients_may_do_something_else) {
+TEST_F(SharedByProfiles, is_not_restarted_when_only_permissions_change) {
   const int before = starts();
   gateway->configure(config());
   pass(5s);
   EXPECT_EQ(starts(), before);
 }
 
-TEST_F(SharedByProfiles, recommends_only_what_all_of_them_can_do) {
+TEST_F(SharedByProfiles, recommends_only_tools_that_all_clients_have) {
   gateway->configure(config());
   EXPECT_EQ(ann->instance().config().control.restart, "") << "Bob has no pivot_restart";
   GatewayConfig both = config();

@@ -97,7 +97,7 @@ class Terminals : public testing::Test {
   std::optional<ReloadOutcome> outcome;
 };
 
-TEST_F(Terminals, start_nothing_of_their_own) {
+TEST_F(Terminals, start_no_instance_of_their_own) {
   const Guest& guest = come();
   EXPECT_EQ(world.alive(), 1);
   reload(false);
@@ -108,7 +108,7 @@ TEST_F(Terminals, start_nothing_of_their_own) {
   EXPECT_EQ(world.alive(), 1);
 }
 
-TEST_F(Terminals, renew_the_instances_of_all_clients) {
+TEST_F(Terminals, reload_the_instances_of_all_clients) {
   const Guest& first = come();
   const Guest& second = come();
   reload(true);
@@ -120,7 +120,7 @@ TEST_F(Terminals, renew_the_instances_of_all_clients) {
   EXPECT_EQ(second.generation(), 2);
 }
 
-TEST_F(Terminals, get_what_they_asked_for_though_the_client_that_was_to_prove_it_left) {
+TEST_F(Terminals, get_their_reload_even_if_the_client_that_tries_it_leaves) {
   const Guest& first = come();
   Guest& second = come();
   second.call();  // so it tries out the change
@@ -135,7 +135,7 @@ TEST_F(Terminals, get_what_they_asked_for_though_the_client_that_was_to_prove_it
   EXPECT_EQ(first.generation(), 2);
 }
 
-TEST_F(Terminals, build_what_nobody_uses_and_can_change_their_minds) {
+TEST_F(Terminals, can_build_an_unused_server_and_cancel_that) {
   reload(true);
   pass(1ms);
   EXPECT_EQ(world.builds(), 1);
@@ -153,7 +153,7 @@ TEST_F(Terminals, build_what_nobody_uses_and_can_change_their_minds) {
   EXPECT_EQ(world.alive(), 0);
 }
 
-TEST_F(Terminals, that_learn_the_tools_have_instances_until_they_leave) {
+TEST_F(Terminals, that_list_tools_have_instances_until_they_leave) {
   bool known = false;
   fleet();
   desk->learn_tools({}, true, [&] { known = true; });
@@ -166,7 +166,7 @@ TEST_F(Terminals, that_learn_the_tools_have_instances_until_they_leave) {
   EXPECT_EQ(world.alive(), 0);
 }
 
-TEST_F(Terminals, are_told_that_the_server_they_build_was_removed) {
+TEST_F(Terminals, are_told_if_the_server_they_build_is_removed) {
   reload(true);
   pass(1ms);
   ASSERT_EQ(world.builds(), 1);
@@ -181,7 +181,7 @@ TEST_F(Terminals, are_told_that_the_server_they_build_was_removed) {
   EXPECT_EQ(world.alive(), 0) << "the new server was started for nobody";
 }
 
-TEST_F(Terminals, are_told_that_mcpivot_ends_during_their_build) {
+TEST_F(Terminals, are_told_if_mcpivot_ends_during_their_build) {
   reload(true);
   pass(1ms);
   bool ended = false;
@@ -199,14 +199,14 @@ TEST_F(Terminals, are_told_that_mcpivot_ends_during_their_build) {
   EXPECT_EQ(world.builds(), 0);
 }
 
-TEST_F(Terminals, cannot_accept_what_is_not_held) {
+TEST_F(Terminals, cannot_accept_a_build_if_none_is_held) {
   accept();
   ASSERT_TRUE(outcome);
   EXPECT_FALSE(outcome->ok);
   EXPECT_THAT(outcome->text, HasSubstr("no build of \"alpha\" is held back"));
 }
 
-TEST_F(Terminals, accept_what_is_held_though_nothing_runs) {
+TEST_F(Terminals, can_accept_a_held_build_even_if_nothing_runs) {
   gateway.configure(simulation::fleet_from("alpha=process,build,gate"));
   Guest& guest = come();
   fleet();
@@ -226,7 +226,7 @@ TEST_F(Terminals, accept_what_is_held_though_nothing_runs) {
   EXPECT_FALSE(is_held());
 }
 
-TEST_F(Terminals, stop_what_is_to_be_tried_again) {
+TEST_F(Terminals, can_stop_a_failed_server_before_its_retry) {
   auto& births = world.scripts().of("alpha").births;
   births.assign(50, simulation::Birth::rejects);
   const Guest& guest = come();
@@ -243,7 +243,7 @@ TEST_F(Terminals, stop_what_is_to_be_tried_again) {
 
 // --- what one client's instance shows, the others follow
 
-TEST_F(Terminals, leave_no_instance_on_old_code_because_it_was_just_restarted) {
+TEST_F(Terminals, reload_an_instance_even_if_it_was_just_restarted) {
   Guest& first = come();
   Guest& second = come();
   second.call();

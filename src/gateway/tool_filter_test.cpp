@@ -11,13 +11,13 @@ ServerEntry entry_with(const ToolRules& rules) {
   return entry;
 }
 
-TEST(ToolFilter, lets_everything_through_without_rules) {
+TEST(ToolFilter, allows_everything_without_rules) {
   const ToolFilter filter(ServerEntry{});
   EXPECT_TRUE(filter.allows("anything"));
   EXPECT_FALSE(filter.restricts());
 }
 
-TEST(ToolFilter, an_empty_allow_lets_nothing_through) {
+TEST(ToolFilter, an_empty_allow_list_allows_nothing) {
   ToolRules rules;
   rules.allow.emplace();
   const ToolFilter filter(entry_with(rules));
@@ -25,7 +25,7 @@ TEST(ToolFilter, an_empty_allow_lets_nothing_through) {
   EXPECT_TRUE(filter.restricts());
 }
 
-TEST(ToolFilter, deny_is_stronger_than_allow) {
+TEST(ToolFilter, deny_overrides_allow) {
   ToolRules rules;
   rules.allow = {"db/*"};
   rules.deny = {"*delete*"};
@@ -35,7 +35,7 @@ TEST(ToolFilter, deny_is_stronger_than_allow) {
   EXPECT_FALSE(filter.allows("other"));
 }
 
-TEST(ToolFilter, a_pattern_that_does_not_compile_lets_nothing_through) {
+TEST(ToolFilter, an_invalid_pattern_allows_nothing) {
   for (const char* bad : {"{delete,read", "dele[te"}) {
     ToolRules denied;
     denied.deny = {"harmless", bad};
@@ -54,7 +54,7 @@ ServerEntry granted(std::optional<std::vector<std::string>> allow, std::vector<s
   return entry;
 }
 
-TEST(ToolFilter, a_profile_takes_away_and_never_gives) {
+TEST(ToolFilter, a_profile_can_only_restrict) {
   ServerEntry entry = granted({{"*"}});
   entry.tools.deny = {"drop"};
   EXPECT_FALSE(ToolFilter(entry).allows("drop"));
@@ -62,14 +62,14 @@ TEST(ToolFilter, a_profile_takes_away_and_never_gives) {
   EXPECT_FALSE(ToolFilter(granted({std::vector<std::string>()})).allows("read"));
 }
 
-TEST(ToolFilter, a_pattern_of_a_profile_with_two_underscores_means_server_and_tool) {
+TEST(ToolFilter, a_double_underscore_in_a_profiles_pattern_separates_server_and_tool) {
   EXPECT_TRUE(ToolFilter(granted({{"db__read*"}})).allows("read_all"));
   EXPECT_FALSE(ToolFilter(granted({{"mail__read*"}})).allows("read_all"));
   EXPECT_TRUE(ToolFilter(granted({{"read*"}})).allows("read_all"));
   EXPECT_FALSE(ToolFilter(granted({{"d*"}})).allows("read_all")) << "its server's name is no reason";
 }
 
-TEST(ToolFilter, what_a_profile_denies_is_meant_with_and_without_the_server) {
+TEST(ToolFilter, a_profiles_deny_pattern_matches_with_and_without_the_server) {
   for (const char* pattern : {"delete_*", "db__delete_*", "db__*", "*delete*"})
     EXPECT_FALSE(ToolFilter(granted({}, {pattern})).allows("delete_all")) << pattern;
   EXPECT_FALSE(ToolFilter(granted({}, {"my__tool"})).allows("my__tool"));
