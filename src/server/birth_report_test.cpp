@@ -47,7 +47,7 @@ TEST(BirthReport, a_headline_of_a_session_says_how_long_the_daemon_was_away) {
             "[mcpivot] \"dev\" is back after 45 s: http://127.0.0.1:8080/mcp (it closed the connection).");
 }
 
-TEST(BirthReport, who_reloaded_a_daemon_is_told_whether_it_was_restarted) {
+TEST(BirthReport, the_reload_of_a_daemon_says_whether_it_was_restarted) {
   NewGeneration session = generation();
   session.reloaded = true;
   EXPECT_TRUE(
@@ -57,7 +57,7 @@ TEST(BirthReport, who_reloaded_a_daemon_is_told_whether_it_was_restarted) {
       session_headline(session, false).ends_with("(after a crash). The daemon itself was not restarted."));
 }
 
-TEST(BirthReport, another_program_is_told_with_its_version_if_that_differs) {
+TEST(BirthReport, a_replaced_program_is_named_with_its_version_if_that_differs) {
   const NewProgram same{.file = "dev, 1 MB", .is_binary = true, .version_before = "1", .version = "1"};
   const NewProgram other{.file = "dev, 1 MB", .is_binary = true, .version_before = "1", .version = "2"};
   EXPECT_EQ(binary_line(same), "\nbinary: dev, 1 MB");
@@ -67,11 +67,11 @@ TEST(BirthReport, another_program_is_told_with_its_version_if_that_differs) {
   EXPECT_EQ(version_line(other), "\nversion 1 → 2");
 }
 
-TEST(BirthReport, what_is_not_of_interest_is_not_told) {
+TEST(BirthReport, omits_what_is_not_of_interest) {
   EXPECT_EQ(birth_report(news()), "headline");
 }
 
-TEST(BirthReport, what_changed_is_told_or_that_nothing_did) {
+TEST(BirthReport, says_what_changed_or_that_nothing_did) {
   BirthNews told = news();
   told.was_guess = true;
   told.diff = "";
@@ -82,7 +82,7 @@ TEST(BirthReport, what_changed_is_told_or_that_nothing_did) {
   EXPECT_EQ(birth_report(told), "headline\ntools: +a.");
 }
 
-TEST(BirthReport, each_thing_that_went_wrong_has_its_line) {
+TEST(BirthReport, has_one_line_for_each_problem) {
   BirthNews told = news();
   told.program = "\nbinary: dev";
   told.failed_replays = {"open a", "open b"};
@@ -92,7 +92,7 @@ TEST(BirthReport, each_thing_that_went_wrong_has_its_line) {
             "It has no tools: out of cheese.");
 }
 
-TEST(BirthReport, a_failure_says_what_still_serves_and_what_to_do) {
+TEST(BirthReport, a_failure_says_what_still_serves_and_what_to_do_next) {
   EXPECT_EQ(failure_report("dev", "it exited", {}, {}), "[mcpivot] \"dev\" failed to start: it exited");
   EXPECT_EQ(
       failure_report("dev", "it exited\nstderr:\n", 3, "Next: fix the cause."),
@@ -100,20 +100,20 @@ TEST(BirthReport, a_failure_says_what_still_serves_and_what_to_do) {
       "Next: fix the cause.");
 }
 
-TEST(BirthReport, one_that_no_client_has_met_says_what_it_waits_for) {
+TEST(BirthReport, an_unused_generation_says_that_it_waits_for_a_client) {
   EXPECT_EQ(unused_report("dev", "generation", 1, "pid 4242"),
             "[mcpivot] \"dev\": generation 1 (pid 4242) is waiting for a client, and is initialized when one "
             "connects.");
 }
 
-TEST(BirthReport, says_what_recorded_calls_came_to) {
+TEST(BirthReport, includes_the_outcome_of_the_recorded_calls) {
   BirthNews told = news();
   told.checked = "12 of 14 recorded calls answer the same, 2 differ.\n  search: n: 1 → 2";
   EXPECT_EQ(birth_report(told),
             "headline\n12 of 14 recorded calls answer the same, 2 differ.\n  search: n: 1 → 2");
 }
 
-TEST(BirthReport, a_build_that_could_not_be_checked_is_held_back_and_says_what_to_do) {
+TEST(BirthReport, an_unchecked_build_is_held_back_with_advice) {
   EXPECT_EQ(held_report("dev", "No recorded calls were checked: calls.json: No such file or directory.", true,
                         3, ControlNames()),
             "[mcpivot] the new build of \"dev\" is held back, because it could not be checked. No recorded "
@@ -122,7 +122,7 @@ TEST(BirthReport, a_build_that_could_not_be_checked_is_held_back_and_says_what_t
             "accept: true, or \"mcpivot accept dev\" in a terminal).");
 }
 
-TEST(BirthReport, a_build_that_is_held_back_says_how_to_accept_it) {
+TEST(BirthReport, a_held_build_says_how_to_accept_it) {
   EXPECT_EQ(
       held_report("dev", "1 of 2 recorded calls answer the same, 1 differs.", false, 3, ControlNames()),
       "[mcpivot] the new build of \"dev\" is held back, because it answers differently. 1 of 2 recorded "

@@ -14,7 +14,7 @@ void expect_median(const CallCounts& counts, std::chrono::nanoseconds expected) 
   EXPECT_NEAR(ratio, 1, 0.13) << expected.count() << " ns";
 }
 
-TEST(CallCounts, count_calls_and_those_that_failed_in_whichever_way) {
+TEST(CallCounts, count_calls_and_every_kind_of_failure) {
   CallCounts counts;
   counts.answered(false);
   counts.answered(true);
@@ -41,7 +41,7 @@ TEST(CallCounts, know_the_median_of_short_and_of_long_calls) {
   expect_median(counts, 30ms);
 }
 
-TEST(CallCounts, take_any_time) {
+TEST(CallCounts, accept_any_duration) {
   CallCounts counts;
   for (int i = 0; i < 3; ++i) counts.took(-5ms);
   EXPECT_LE(*counts.median(), 2us);
@@ -49,7 +49,7 @@ TEST(CallCounts, take_any_time) {
   EXPECT_GE(*counts.median(), 1h);
 }
 
-TEST(CallCounts, forget_how_long_it_took_in_the_past_but_not_how_often) {
+TEST(CallCounts, forget_old_durations_but_not_old_counts) {
   CallCounts counts;
   const auto call = [&](std::chrono::milliseconds time) {
     counts.answered(false);
@@ -61,7 +61,7 @@ TEST(CallCounts, forget_how_long_it_took_in_the_past_but_not_how_often) {
   EXPECT_EQ(counts.calls(), 102'000U);
 }
 
-TEST(CallCounts, of_several_instances_are_those_of_their_server) {
+TEST(CallCounts, of_several_instances_add_up_for_their_server) {
   CallCounts server;
   for (int instance = 0; instance < 50; ++instance) {
     CallCounts counts;

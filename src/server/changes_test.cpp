@@ -17,7 +17,7 @@ void take(Changes& changes, milliseconds time, bool ok = true) {
               at(seconds(5) + time));
 }
 
-TEST(Changes, the_latest_is_told_and_each_ends_by_itself) {
+TEST(Changes, the_latest_is_reported_and_each_ends_by_itself) {
   Changes changes;
   EXPECT_EQ(changes.latest(), nullptr);
   const auto first = changes.begin({.reason = "first", .since = at(seconds(1)), .saved = true});
@@ -33,7 +33,7 @@ TEST(Changes, the_latest_is_told_and_each_ends_by_itself) {
   EXPECT_EQ(changes.latest(), nullptr);
 }
 
-TEST(Changes, a_call_waits_twice_the_median_within_bounds) {
+TEST(Changes, a_call_waits_at_most_twice_the_median_within_bounds) {
   Changes changes;
   EXPECT_EQ(changes.patience(), Changes::longest_wait) << "nothing is known yet";
   take(changes, seconds(3));
@@ -45,7 +45,7 @@ TEST(Changes, a_call_waits_twice_the_median_within_bounds) {
   EXPECT_EQ(changes.patience(), Changes::longest_wait);
 }
 
-TEST(Changes, one_that_came_to_nothing_says_nothing_about_the_next) {
+TEST(Changes, a_change_without_effect_does_not_count_toward_the_median) {
   Changes changes;
   take(changes, seconds(2), false);
   EXPECT_EQ(changes.patience(), Changes::longest_wait);

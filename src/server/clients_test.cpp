@@ -26,7 +26,7 @@ struct Listener final : Peer {
   std::vector<std::string> heard;
 };
 
-TEST(Clients, each_hears_what_is_for_it) {
+TEST(Clients, each_receives_only_its_own_messages) {
   Clients clients;
   Listener one(clients);
   Listener other(clients);
@@ -36,7 +36,7 @@ TEST(Clients, each_hears_what_is_for_it) {
   EXPECT_THAT(other.heard, ElementsAre("for the other"));
 }
 
-TEST(Clients, what_is_said_to_one_who_has_gone_reaches_nobody) {
+TEST(Clients, a_message_to_a_departed_client_is_dropped) {
   Clients clients;
   Listener here(clients);
   ClientId gone{};
@@ -56,7 +56,7 @@ TEST(Clients, no_id_is_used_twice) {
   EXPECT_THAT(ids, ElementsAre(ClientId(1), ClientId(2), ClientId(3)));
 }
 
-TEST(Clients, one_who_comes_late_is_found_by_the_id_that_was_kept_for_it) {
+TEST(Clients, a_client_that_arrives_late_is_found_by_its_reserved_id) {
   Clients clients;
   const ClientId early = clients.next();
   Listener later(clients);

@@ -9,7 +9,7 @@ namespace {
 using testing::HasSubstr;
 using testing::Not;
 
-TEST(CrashReport, says_what_died_how_and_doing_what) {
+TEST(CrashReport, says_what_died_how_and_during_which_call) {
   Death death;
   death.server = "dev";
   death.generation = 2;
@@ -25,7 +25,7 @@ TEST(CrashReport, says_what_died_how_and_doing_what) {
   EXPECT_THAT(text, HasSubstr("pivot_logs"));
 }
 
-TEST(CrashReport, the_next_step_is_the_one_that_works_with_this_server) {
+TEST(CrashReport, the_recommended_next_step_works_with_this_server) {
   using Saving = NextStep::Saving;
   EXPECT_EQ(next_line({.on_save = Saving::rebuilds}),
             "Next: fix the cause; saving rebuilds it. pivot_logs shows all of its stderr.");
@@ -42,7 +42,7 @@ TEST(CrashReport, the_next_step_is_the_one_that_works_with_this_server) {
   EXPECT_EQ(next_line(next), "Next: fix the cause.");
 }
 
-TEST(CrashReport, nothing_is_to_be_fixed_in_a_server_that_was_killed_from_outside) {
+TEST(CrashReport, a_server_killed_from_outside_needs_no_fix) {
   Death death;
   death.how = "was killed by SIGTERM";
   death.from_outside = true;
@@ -52,7 +52,7 @@ TEST(CrashReport, nothing_is_to_be_fixed_in_a_server_that_was_killed_from_outsid
   EXPECT_THAT(text, Not(HasSubstr("Next:")));
 }
 
-TEST(CrashReport, a_call_that_never_reached_a_daemon_can_simply_be_repeated) {
+TEST(CrashReport, says_that_a_call_that_never_reached_a_daemon_can_be_repeated) {
   Death death;
   death.manner = &daemon_manner;
   EXPECT_THAT(crash_report(death, {}, "It had no effect."), HasSubstr("Next: repeat the call."));
@@ -60,7 +60,7 @@ TEST(CrashReport, a_call_that_never_reached_a_daemon_can_simply_be_repeated) {
               HasSubstr("Next: check whether the call took effect before you repeat it."));
 }
 
-TEST(CrashReport, shows_the_first_trouble_and_the_end_of_a_long_stderr) {
+TEST(CrashReport, shows_the_first_error_and_the_end_of_a_long_stderr) {
   std::vector<std::string> lines;
   for (int i = 0; i < 200; ++i) lines.push_back("line " + std::to_string(i));
   lines[50] = "thread 'main' panicked at src/lib.rs:7";
@@ -78,7 +78,7 @@ TEST(CrashReport, shows_only_the_beginning_of_each_long_line) {
                       std::string(498, 'y') + "…\n");
 }
 
-TEST(CrashReport, durations_read_well) {
+TEST(CrashReport, formats_durations_for_people) {
   using std::chrono::milliseconds;
   EXPECT_EQ(duration_text(milliseconds(0)), "0 ms");
   EXPECT_EQ(duration_text(milliseconds(3)), "3 ms");

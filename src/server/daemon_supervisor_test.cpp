@@ -126,7 +126,7 @@ class DaemonSupervisorTest : public testing::Test {
 
 // --- starts
 
-TEST_F(DaemonSupervisorTest, one_that_nobody_listens_for_is_started_at_the_first_try) {
+TEST_F(DaemonSupervisorTest, a_daemon_that_does_not_listen_is_started_at_the_first_try) {
   did();
   const auto failure = fail(true);
   EXPECT_EQ(failure.postponed, "it is being started: ./daemon");
@@ -134,7 +134,7 @@ TEST_F(DaemonSupervisorTest, one_that_nobody_listens_for_is_started_at_the_first
   EXPECT_EQ(did(), "start-if-nobody ");
 }
 
-TEST_F(DaemonSupervisorTest, one_that_was_there_is_left_to_its_developer_until_a_request_has_waited) {
+TEST_F(DaemonSupervisorTest, a_daemon_that_went_away_is_started_only_after_a_request_has_waited) {
   supervisor_.on_born();
   lose(false);
   did();
@@ -146,14 +146,14 @@ TEST_F(DaemonSupervisorTest, one_that_was_there_is_left_to_its_developer_until_a
   EXPECT_EQ(did(), "start-if-nobody ");
 }
 
-TEST_F(DaemonSupervisorTest, one_that_answers_nonsense_at_the_first_try_is_not_started_over_it) {
+TEST_F(DaemonSupervisorTest, a_daemon_that_answers_nonsense_is_not_started_even_if_it_then_goes_away) {
   did();
   EXPECT_FALSE(fail(false).postponed);
   EXPECT_FALSE(fail(true).postponed);
   EXPECT_EQ(did(), "");
 }
 
-TEST_F(DaemonSupervisorTest, one_that_says_no_is_there_and_not_started) {
+TEST_F(DaemonSupervisorTest, a_daemon_that_refuses_us_is_running_and_not_started) {
   did();
   clock_.time += 10s;
   const auto failure = say_no();
@@ -171,7 +171,7 @@ TEST_F(DaemonSupervisorTest, one_that_says_no_is_there_and_not_started) {
   EXPECT_TRUE(fail(true, true).postponed);
 }
 
-TEST_F(DaemonSupervisorTest, what_says_no_while_it_is_being_started_is_looked_for_again) {
+TEST_F(DaemonSupervisorTest, a_daemon_that_refuses_us_while_starting_is_tried_again) {
   EXPECT_TRUE(fail(true).postponed);
   const auto failure = say_no();
   EXPECT_FALSE(failure.refused);
@@ -180,13 +180,13 @@ TEST_F(DaemonSupervisorTest, what_says_no_while_it_is_being_started_is_looked_fo
   EXPECT_TRUE(say_no().refused);
 }
 
-TEST_F(DaemonSupervisorTest, why_it_could_not_be_started_is_told) {
+TEST_F(DaemonSupervisorTest, reports_why_the_daemon_could_not_be_started) {
   supervisor_.on_born();
   kept_.trouble = "--start exited with code 1";
   EXPECT_EQ(fail(true).why, "it refused; --start exited with code 1");
 }
 
-TEST_F(DaemonSupervisorTest, one_that_is_not_ours_is_only_looked_for) {
+TEST_F(DaemonSupervisorTest, a_daemon_without_a_start_command_is_only_polled) {
   configure("");
   EXPECT_FALSE(fail(true, true).postponed);
   EXPECT_EQ(did(), "made gone ");
@@ -194,14 +194,14 @@ TEST_F(DaemonSupervisorTest, one_that_is_not_ours_is_only_looked_for) {
 
 // --- stops
 
-TEST_F(DaemonSupervisorTest, one_that_is_not_ours_to_stop_is_not_stopped) {
+TEST_F(DaemonSupervisorTest, a_daemon_that_is_not_ours_to_stop_is_not_stopped) {
   kept_.can_stop = false;
   EXPECT_FALSE(supervisor_.on_stop_wanted());
   EXPECT_FALSE(supervisor_.renew("rebuilt"));
   EXPECT_FALSE(supervisor_.stopping());
 }
 
-TEST_F(DaemonSupervisorTest, what_we_stopped_is_started_at_the_next_try) {
+TEST_F(DaemonSupervisorTest, a_daemon_that_we_stopped_is_started_at_the_next_try) {
   did();
   EXPECT_EQ(supervisor_.on_stop_wanted()->words, "it was stopped on request. The next call starts it.");
   supervisor_.stop();
@@ -215,13 +215,13 @@ TEST_F(DaemonSupervisorTest, what_we_stopped_is_started_at_the_next_try) {
   EXPECT_EQ(did(), "start ");
 }
 
-TEST_F(DaemonSupervisorTest, a_renewal_says_afterwards_why_it_is_to_be_there_again) {
+TEST_F(DaemonSupervisorTest, a_renewal_reports_its_reason_once_the_daemon_has_stopped) {
   EXPECT_TRUE(supervisor_.renew("rebuilt"));
   end_stop();
   EXPECT_EQ(told(), "it stopped|rebuilt|The next call starts it.");
 }
 
-TEST_F(DaemonSupervisorTest, of_a_stop_and_a_renewal_at_once_the_later_one_counts) {
+TEST_F(DaemonSupervisorTest, of_a_stop_and_a_renewal_the_later_one_wins) {
   did();
   supervisor_.renew("rebuilt");
   supervisor_.forget_renewal();
@@ -235,7 +235,7 @@ TEST_F(DaemonSupervisorTest, of_a_stop_and_a_renewal_at_once_the_later_one_count
   EXPECT_EQ(told(), "it stopped|rebuilt again|The next call starts it.");
 }
 
-TEST_F(DaemonSupervisorTest, a_stop_that_nobody_waits_for_is_told_once) {
+TEST_F(DaemonSupervisorTest, an_abandoned_stop_is_reported_once) {
   supervisor_.stop();
   supervisor_.give_up_stop("mcpivot is shutting down");
   EXPECT_EQ(told(), "mcpivot is shutting down||The next call starts it.");
@@ -243,7 +243,7 @@ TEST_F(DaemonSupervisorTest, a_stop_that_nobody_waits_for_is_told_once) {
   EXPECT_EQ(told(), "");
 }
 
-TEST_F(DaemonSupervisorTest, a_keeper_that_stops_its_daemon_is_kept_though_the_server_becomes_a_process) {
+TEST_F(DaemonSupervisorTest, a_keeper_finishes_its_stop_even_if_the_server_becomes_a_process) {
   supervisor_.stop();
   did();
   become_a_process();
@@ -254,7 +254,7 @@ TEST_F(DaemonSupervisorTest, a_keeper_that_stops_its_daemon_is_kept_though_the_s
   EXPECT_EQ(told(), "it stopped||Start it yourself: there is no --start command.");
 }
 
-TEST_F(DaemonSupervisorTest, another_address_has_another_keeper) {
+TEST_F(DaemonSupervisorTest, another_address_gets_another_keeper) {
   did();
   configure("./other");
   EXPECT_EQ(did(), "");
@@ -264,7 +264,7 @@ TEST_F(DaemonSupervisorTest, another_address_has_another_keeper) {
 
 // --- words
 
-TEST_F(DaemonSupervisorTest, a_daemon_that_was_away_is_back) {
+TEST_F(DaemonSupervisorTest, reports_that_a_daemon_is_back) {
   EXPECT_EQ(headline(false), "[mcpivot] \"dev\": session 2 with there, ready in 1.8 s (why).");
   EXPECT_EQ(lose(false).words, "it closed the connection; mcpivot is reconnecting");
   clock_.time += 45s;
@@ -273,7 +273,7 @@ TEST_F(DaemonSupervisorTest, a_daemon_that_was_away_is_back) {
             "closed the connection).");
 }
 
-TEST_F(DaemonSupervisorTest, a_daemon_that_forgot_us_was_never_away) {
+TEST_F(DaemonSupervisorTest, a_daemon_that_forgot_our_session_was_never_away) {
   supervisor_.on_born();
   EXPECT_EQ(lose(true).fault, Supervisor::Loss::Fault::none);
   const auto arrival = supervisor_.on_born();
@@ -293,7 +293,7 @@ TEST_F(DaemonSupervisorTest, a_reload_says_whether_the_daemon_itself_was_restart
 
 // --- back-off
 
-TEST_F(DaemonSupervisorTest, it_is_looked_for_less_and_less_often_but_sooner_if_a_request_waits) {
+TEST_F(DaemonSupervisorTest, polls_less_and_less_often_but_sooner_if_a_request_waits) {
   EXPECT_EQ(supervisor_.back_off(0, false), 0ms);
   EXPECT_EQ(supervisor_.back_off(1, false), 100ms);
   EXPECT_EQ(supervisor_.back_off(3, false), 400ms);
@@ -305,7 +305,7 @@ TEST_F(DaemonSupervisorTest, it_is_looked_for_less_and_less_often_but_sooner_if_
 
 // --- status
 
-TEST_F(DaemonSupervisorTest, a_daemon_that_cannot_be_reached_is_away_and_one_that_refuses_us_has_failed) {
+TEST_F(DaemonSupervisorTest, an_unreachable_daemon_is_away_and_one_that_refuses_us_has_failed) {
   fail(true);
   EXPECT_EQ(condition(), "away");
   fail(false);

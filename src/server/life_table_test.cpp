@@ -167,7 +167,7 @@ std::string table() {
   return text;
 }
 
-TEST(LifeTable, in_the_repository_is_that_of_the_program) {
+TEST(LifeTable, in_the_repository_is_up_to_date) {
   host::expect_written_part("life.md", "steps", table());
 }
 

@@ -96,7 +96,7 @@ std::vector<Do> follows(Life& life, const Facts& facts = plain) {
 
 // --- births
 
-TEST(Life, what_is_wanted_is_started_once) {
+TEST(Life, a_wanted_server_is_started_once) {
   Life life;
   EXPECT_THAT(does(life, Life::Wanted{"first start"}), ElementsAre(Do::start));
   EXPECT_TRUE(life.is<Life::Starting>());
@@ -121,7 +121,7 @@ Life checking() {  // one serves, and the next is being checked
   return life;
 }
 
-TEST(Life, what_is_to_be_checked_is_checked_before_it_serves) {
+TEST(Life, a_generation_to_be_checked_is_checked_before_it_serves) {
   Life life = reborn();
   EXPECT_THAT(does(life, Life::Born{2, true}, with(plain, Round::bears)), ElementsAre(Do::check));
   EXPECT_EQ(life.coming(), Next::check);
@@ -134,13 +134,13 @@ TEST(Life, what_is_to_be_checked_is_checked_before_it_serves) {
   EXPECT_TRUE(life.is<Life::Ready>());
 }
 
-TEST(Life, what_was_never_checked_is_not_taken_for_it) {
+TEST(Life, the_result_of_a_check_that_never_began_is_ignored) {
   Life life = reborn();
   EXPECT_THAT(does(life, Life::Checked{2, true, "held"}, with(plain, Round::bears)), IsEmpty());
   EXPECT_EQ(life.coming(), Next::birth);
 }
 
-TEST(Life, one_that_is_held_ends_and_the_old_one_serves_on) {
+TEST(Life, a_held_generation_ends_and_the_old_one_keeps_serving) {
   Life life = checking();
   EXPECT_EQ(life.on(Life::Checked{2, true, "2 differ"}, with(plain, Round::bears)),
             (Life::Effects{{Do::end_birth, ""}, {Do::fail_round, "2 differ"}}));
@@ -149,13 +149,13 @@ TEST(Life, one_that_is_held_ends_and_the_old_one_serves_on) {
   EXPECT_THAT(follows(life), IsEmpty()) << "it is not tried again by itself";
 }
 
-TEST(Life, who_waits_for_a_build_is_not_told_of_the_one_before_that_is_held) {
+TEST(Life, a_caller_waiting_for_a_build_is_not_told_about_an_older_held_one) {
   Life life = checking();
   EXPECT_THAT(does(life, Life::Checked{2, true, "2 differ"}, with(plain, Round::builds)),
               ElementsAre(Do::end_birth));
 }
 
-TEST(Life, where_nothing_serves_any_more_nothing_is_held) {
+TEST(Life, a_generation_is_not_held_if_no_other_one_serves) {
   Life life = checking();
   EXPECT_THAT(does(life, Life::Lost{"it was killed"}, with(plain, Round::bears)), IsEmpty());
   EXPECT_EQ(life.coming(), Next::check);
@@ -163,7 +163,7 @@ TEST(Life, where_nothing_serves_any_more_nothing_is_held) {
   EXPECT_TRUE(life.is<Life::Ready>());
 }
 
-TEST(Life, one_that_dies_during_its_check_has_failed_and_the_old_one_serves_on) {
+TEST(Life, a_generation_that_dies_during_its_check_fails_and_the_old_one_serves) {
   Life life = checking();
   EXPECT_THAT(does(life, Life::BirthFailed{2, "it was killed", true, "words"}, with(plain, Round::bears)),
               ElementsAre(Do::fail_round));
@@ -171,7 +171,7 @@ TEST(Life, one_that_dies_during_its_check_has_failed_and_the_old_one_serves_on) 
   EXPECT_EQ(life.coming(), Next::nothing);
 }
 
-TEST(Life, a_check_ends_with_what_it_checks) {
+TEST(Life, a_check_ends_with_its_generation) {
   for (const Life::Event& event :
        {Life::Event(Life::Stop{"stopped", false}), Life::Event(Life::Configured{}),
         Life::Event(Life::Retired{"taken out"}), Life::Event(Life::Farewell{"mcpivot ends"})}) {
@@ -182,7 +182,7 @@ TEST(Life, a_check_ends_with_what_it_checks) {
   }
 }
 
-TEST(Life, a_reload_during_a_check_starts_another_one) {
+TEST(Life, a_reload_during_a_check_starts_another_generation) {
   Life life = checking();
   EXPECT_THAT(does(life, Life::RoundBegins{.builds = false, .renews = false, .reason = "on request"},
                    with(plain, Round::bears)),
@@ -190,7 +190,7 @@ TEST(Life, a_reload_during_a_check_starts_another_one) {
   EXPECT_EQ(life.coming(), Next::birth);
 }
 
-TEST(Life, a_server_that_says_no_is_not_asked_again_before_somebody_needs_it) {
+TEST(Life, a_server_that_refuses_us_is_retried_only_for_a_request) {
   Life life = starting(daemon);
   EXPECT_EQ(
       life.on(Life::BirthFailed{1, "it answered 401", true, "words", true}, daemon),
@@ -205,7 +205,7 @@ TEST(Life, a_server_that_says_no_is_not_asked_again_before_somebody_needs_it) {
   EXPECT_THAT(follows(life, daemon), IsEmpty());
 }
 
-TEST(Life, what_came_while_a_server_that_said_no_was_being_stopped_is_the_next_try) {
+TEST(Life, a_request_during_the_stop_of_a_server_that_refused_us_retries_it_afterwards) {
   Life life = starting(daemon);
   life.on(Life::BirthFailed{1, "it answered 401", true, "words", true}, daemon);
   Facts asked = daemon;
@@ -217,7 +217,7 @@ TEST(Life, what_came_while_a_server_that_said_no_was_being_stopped_is_the_next_t
   EXPECT_THAT(follows(life, asked), ElementsAre(Do::start));
 }
 
-TEST(Life, who_waits_for_a_build_is_not_told_what_the_last_server_said) {
+TEST(Life, a_caller_waiting_for_a_build_is_not_told_about_the_old_servers_refusal) {
   Life life = starting(daemon);
   EXPECT_THAT(
       does(life, Life::BirthFailed{1, "it answered 401", true, "words", true}, with(daemon, Round::builds)),
@@ -225,7 +225,7 @@ TEST(Life, who_waits_for_a_build_is_not_told_what_the_last_server_said) {
   EXPECT_THAT(does(life, Life::Built{"rebuilt"}, with(daemon, Round::bears)), ElementsAre(Do::renew));
 }
 
-TEST(Life, one_that_said_no_and_is_away_now_is_looked_for_as_usual) {
+TEST(Life, a_server_that_refused_us_and_then_went_away_is_polled_as_usual) {
   Life life = starting(daemon);
   life.on(Life::BirthFailed{1, "it answered 401", true, "words", true}, daemon);
   life.on(Life::Needed{}, daemon);
@@ -234,7 +234,7 @@ TEST(Life, one_that_said_no_and_is_away_now_is_looked_for_as_usual) {
   EXPECT_FALSE(life.is_refused());
 }
 
-TEST(Life, a_first_birth_that_fails_is_told_and_tried_again) {
+TEST(Life, a_failed_first_birth_is_reported_and_retried) {
   Life life = starting();
   EXPECT_THAT(does(life, Life::BirthFailed{1, "it exited", true, "words"}),
               ElementsAre(Do::fail_round, Do::settle, Do::back_off));
@@ -244,20 +244,20 @@ TEST(Life, a_first_birth_that_fails_is_told_and_tried_again) {
   EXPECT_THAT(std::string(life.trouble()), HasSubstr("last time it exited"));
 }
 
-TEST(Life, a_birth_that_fails_beside_one_that_serves_changes_nothing) {
+TEST(Life, a_failed_birth_does_not_affect_the_serving_generation) {
   Life life = reborn();
   EXPECT_THAT(does(life, Life::BirthFailed{2, "it exited", true, "words"}, with(plain, Round::bears)),
               ElementsAre(Do::fail_round));
   EXPECT_TRUE(life.is<Life::Ready>());
 }
 
-TEST(Life, who_waits_for_a_build_is_not_told_of_a_birth_that_failed_meanwhile) {
+TEST(Life, a_caller_waiting_for_a_build_is_not_told_about_an_older_failed_birth) {
   Life life = starting();
   EXPECT_THAT(does(life, Life::BirthFailed{1, "it exited", true, "words"}, with(plain, Round::builds)),
               ElementsAre(Do::settle, Do::back_off));
 }
 
-TEST(Life, what_came_of_a_birth_that_was_given_up_is_ignored) {
+TEST(Life, the_outcome_of_an_abandoned_birth_is_ignored) {
   Life life = starting();
   does(life, Life::Stop{"stopped", false});
   EXPECT_THAT(does(life, Life::Born{1}), IsEmpty());
@@ -266,7 +266,7 @@ TEST(Life, what_came_of_a_birth_that_was_given_up_is_ignored) {
   EXPECT_TRUE(life.is<Life::Stopped>());
 }
 
-TEST(Life, what_came_of_a_birth_that_another_replaced_is_ignored) {
+TEST(Life, the_outcome_of_a_replaced_birth_is_ignored) {
   Life life = starting();
   does(life, Life::RoundBegins{false, false, "on request"}, with(plain, Round::bears));
   EXPECT_THAT(does(life, Life::BirthFailed{1, "it exited", true, "words"}), IsEmpty());
@@ -276,7 +276,7 @@ TEST(Life, what_came_of_a_birth_that_another_replaced_is_ignored) {
   EXPECT_TRUE(life.is<Life::Ready>());
 }
 
-TEST(Life, a_postponed_birth_is_no_failure_and_keeps_its_reason) {
+TEST(Life, a_postponed_birth_is_not_a_failure_and_keeps_its_reason) {
   Life life = starting(daemon);
   EXPECT_EQ(life.on(Life::BirthPostponed{1, "it is being started: make up"}, daemon),
             (Life::Effects{{Do::look_again, "first start"}}));
@@ -286,12 +286,12 @@ TEST(Life, a_postponed_birth_is_no_failure_and_keeps_its_reason) {
 
 // --- requests while nothing is serving
 
-TEST(Life, a_request_starts_what_is_stopped) {
+TEST(Life, a_request_starts_a_stopped_server) {
   Life life;
   EXPECT_THAT(does(life, Life::Needed{}), ElementsAre(Do::start));
 }
 
-TEST(Life, what_cannot_run_twice_is_started_for_a_request_that_still_waits_when_there_is_room) {
+TEST(Life, a_request_starts_a_server_that_cannot_run_twice_once_there_is_room) {
   Facts others{.overlaps = false, .asked = true, .others = true};
   Life life;
   EXPECT_THAT(does(life, Life::Needed{}, others), IsEmpty());
@@ -300,30 +300,30 @@ TEST(Life, what_cannot_run_twice_is_started_for_a_request_that_still_waits_when_
   EXPECT_THAT(follows(life, others), ElementsAre(Do::start));
 }
 
-TEST(Life, a_request_waits_for_the_next_try_of_what_failed) {
+TEST(Life, a_request_waits_for_the_next_retry_of_a_failed_server) {
   Life life = failed();
   EXPECT_THAT(does(life, Life::Needed{}), IsEmpty());
 }
 
-TEST(Life, a_request_tries_at_once_what_never_ran) {
+TEST(Life, a_request_immediately_retries_a_server_that_never_ran) {
   Life life = after({Life::Wanted{"first start"}, Life::BirthFailed{1, "no such file", false, "words"}});
   EXPECT_THAT(does(life, Life::Needed{}), ElementsAre(Do::cancel_back_off, Do::start));
 }
 
-TEST(Life, a_request_looks_at_once_for_what_comes_and_goes) {
+TEST(Life, a_request_immediately_retries_a_daemon) {
   Life life = failed(daemon);
   EXPECT_THAT(does(life, Life::Needed{}, daemon), ElementsAre(Do::cancel_back_off, Do::start));
   EXPECT_TRUE(life.is<Life::Failed>()) << "that it is tried is no news";
 }
 
-TEST(Life, a_request_does_not_start_what_somebody_waits_to_see_stopped) {
+TEST(Life, a_request_does_not_start_a_server_while_a_caller_waits_for_its_stop) {
   Life life;
   Facts facts;
   facts.stop_wanted = true;
   EXPECT_THAT(does(life, Life::Needed{}, facts), IsEmpty());
 }
 
-TEST(Life, what_came_while_it_stopped_starts_it_when_it_has) {
+TEST(Life, a_request_during_a_stop_starts_the_server_afterwards) {
   Life life = stopping();
   Facts facts;
   facts.asked = true;
@@ -332,7 +332,7 @@ TEST(Life, what_came_while_it_stopped_starts_it_when_it_has) {
   EXPECT_THAT(follows(life, facts), ElementsAre(Do::start));
 }
 
-TEST(Life, requests_that_wait_are_released_when_somebody_serves) {
+TEST(Life, waiting_requests_are_released_once_a_generation_serves) {
   Life life = ready();
   Facts facts;
   facts.asked = true;
@@ -343,7 +343,7 @@ TEST(Life, requests_that_wait_are_released_when_somebody_serves) {
 
 // --- reloads
 
-TEST(Life, a_reload_is_born_beside_what_serves) {
+TEST(Life, a_reload_starts_a_generation_next_to_the_serving_one) {
   Life life = ready();
   EXPECT_THAT(does(life, Life::RoundWaits{}, with(plain, Round::waits)), IsEmpty());
   EXPECT_THAT(follows(life, with(plain, Round::waits)), ElementsAre(Do::begin_round));
@@ -352,19 +352,19 @@ TEST(Life, a_reload_is_born_beside_what_serves) {
   EXPECT_TRUE(life.is<Life::Ready>());
 }
 
-TEST(Life, a_reload_during_a_birth_begins_it_again) {
+TEST(Life, a_reload_during_a_birth_restarts_it) {
   Life life = starting();
   EXPECT_THAT(does(life, Life::RoundBegins{false, false, "on request"}, with(plain, Round::bears)),
               ElementsAre(Do::end_birth, Do::start));
 }
 
-TEST(Life, a_session_that_is_being_made_is_new_enough) {
+TEST(Life, a_reload_joins_a_session_that_is_being_opened) {
   Life life = starting(daemon);
   EXPECT_THAT(does(life, Life::RoundBegins{false, false, "on request"}, with(daemon, Round::bears)),
               ElementsAre(Do::join_birth));
 }
 
-TEST(Life, what_cannot_run_twice_makes_room_before_the_round_begins) {
+TEST(Life, a_server_that_cannot_run_twice_ends_before_its_reload_begins) {
   Life life = ready(once);
   EXPECT_THAT(does(life, Life::RoundWaits{}, with(once, Round::waits)), ElementsAre(Do::end_current));
   EXPECT_EQ(life.trouble(), "a new generation takes its place");
@@ -374,7 +374,7 @@ TEST(Life, what_cannot_run_twice_makes_room_before_the_round_begins) {
   EXPECT_THAT(follows(life, with(once, Round::waits)), ElementsAre(Do::begin_round));
 }
 
-TEST(Life, what_cannot_run_twice_waits_for_the_last_of_its_generations) {
+TEST(Life, a_server_that_cannot_run_twice_waits_for_its_last_generation_to_end) {
   Facts others = with(once, Round::bears);
   others.others = true;
   Life life = gone_for_room();
@@ -384,7 +384,7 @@ TEST(Life, what_cannot_run_twice_waits_for_the_last_of_its_generations) {
   EXPECT_EQ(life.next(with(once, Round::bears)), (Life::Effects{{Do::start, "on request"}}));
 }
 
-TEST(Life, what_may_no_longer_run_twice_makes_room_after_its_build) {
+TEST(Life, a_server_that_may_no_longer_run_twice_ends_after_its_build) {
   Life life = ready();
   EXPECT_THAT(does(life, Life::Built{"rebuilt"}, with(once, Round::bears)), ElementsAre(Do::end_current));
   EXPECT_EQ(life.coming(), Next::room);
@@ -392,7 +392,7 @@ TEST(Life, what_may_no_longer_run_twice_makes_room_after_its_build) {
   EXPECT_THAT(follows(life, with(once, Round::bears)), ElementsAre(Do::start));
 }
 
-TEST(Life, a_build_ends_a_birth_of_the_old_code) {
+TEST(Life, a_finished_build_ends_a_birth_of_the_old_code) {
   Life life = reborn();
   EXPECT_THAT(does(life, Life::Built{"rebuilt"}, with(plain, Round::bears)),
               ElementsAre(Do::end_birth, Do::start));
@@ -403,7 +403,7 @@ TEST(Life, a_daemon_is_renewed_after_its_build) {
   EXPECT_THAT(does(life, Life::Built{"rebuilt"}, with(daemon, Round::bears)), ElementsAre(Do::renew));
 }
 
-TEST(Life, a_renewal_ends_the_session_that_is_being_made) {
+TEST(Life, a_renewal_abandons_a_session_that_is_being_opened) {
   Life life = starting(daemon);
   EXPECT_THAT(does(life, Life::RoundBegins{false, true, "after a change"}, with(daemon, Round::bears)),
               ElementsAre(Do::end_birth, Do::renew));
@@ -412,7 +412,7 @@ TEST(Life, a_renewal_ends_the_session_that_is_being_made) {
               ElementsAre(Do::cancel_back_off, Do::renew));
 }
 
-TEST(Life, nothing_is_born_while_its_daemon_is_being_stopped) {
+TEST(Life, no_session_is_opened_while_its_daemon_is_being_stopped) {
   Life life;
   Facts held = daemon;
   held.blocked = true;
@@ -421,7 +421,7 @@ TEST(Life, nothing_is_born_while_its_daemon_is_being_stopped) {
   EXPECT_THAT(does(life, Life::Due{"reconnected"}, daemon), ElementsAre(Do::start));
 }
 
-TEST(Life, one_that_was_stopped_is_starting_while_it_is_built) {
+TEST(Life, a_stopped_server_is_shown_as_starting_while_it_is_built) {
   Life life;
   EXPECT_THAT(does(life, Life::RoundBegins{true, false, "on request"}, with(plain, Round::builds)),
               ElementsAre(Do::build));
@@ -430,32 +430,32 @@ TEST(Life, one_that_was_stopped_is_starting_while_it_is_built) {
       << "what is there serves until the build is done";
 }
 
-TEST(Life, after_a_failed_build_the_last_good_one_is_started) {
+TEST(Life, after_a_failed_build_the_last_good_version_is_started) {
   Life life = gone_for_room();
   EXPECT_THAT(does(life, Life::BuildFailed{"words"}, with(once, Round::builds)), ElementsAre(Do::fail_round));
   EXPECT_THAT(follows(life, once), ElementsAre(Do::start));
 }
 
-TEST(Life, nothing_is_born_during_a_build_of_what_cannot_run_twice) {
+TEST(Life, a_server_that_cannot_run_twice_is_not_started_during_its_build) {
   Life life = gone_for_room();
   EXPECT_THAT(does(life, Life::Needed{}, with(once, Round::builds)), IsEmpty());
 }
 
 // --- ends
 
-TEST(Life, what_is_lost_is_started_again) {
+TEST(Life, a_lost_generation_is_replaced) {
   Life life = ready();
   EXPECT_THAT(does(life, Life::Lost{"it was killed by SIGSEGV"}), ElementsAre(Do::back_off));
   EXPECT_TRUE(life.is<Life::Starting>());
 }
 
-TEST(Life, what_is_lost_while_the_next_is_being_born_waits_for_that) {
+TEST(Life, a_generation_lost_during_the_birth_of_the_next_waits_for_that_birth) {
   Life life = reborn();
   EXPECT_THAT(does(life, Life::Lost{"it was killed by SIGSEGV"}, with(plain, Round::bears)), IsEmpty());
   EXPECT_TRUE(life.is<Life::Starting>());
 }
 
-TEST(Life, a_stop_ends_what_runs_and_all_that_was_to_come) {
+TEST(Life, a_stop_ends_what_runs_and_everything_planned) {
   Life life = reborn();
   EXPECT_THAT(does(life, Life::Stop{"stopped", false}, with(plain, Round::builds)),
               ElementsAre(Do::stop_build, Do::end_birth, Do::give_up_round, Do::end_current, Do::end_others,
@@ -466,7 +466,7 @@ TEST(Life, a_stop_ends_what_runs_and_all_that_was_to_come) {
   EXPECT_EQ(life.get<Life::Stopped>()->why, Life::Stopped::Why::on_request);
 }
 
-TEST(Life, a_stop_of_what_failed_ends_the_tries) {
+TEST(Life, a_stop_of_a_failed_server_ends_its_retries) {
   Life life = failed();
   EXPECT_THAT(
       does(life, Life::Stop{"stopped", false}),
@@ -482,7 +482,7 @@ TEST(Life, a_stop_of_a_daemon_does_not_wait_for_our_session) {
   EXPECT_TRUE(life.is<Life::Stopped>());
 }
 
-TEST(Life, who_wanted_it_stopped_is_told_when_nothing_of_it_stops_any_more) {
+TEST(Life, a_stop_is_confirmed_once_nothing_is_still_stopping) {
   Life life = stopping();
   Facts facts;
   facts.stop_wanted = facts.stops = true;
@@ -492,7 +492,7 @@ TEST(Life, who_wanted_it_stopped_is_told_when_nothing_of_it_stops_any_more) {
   EXPECT_THAT(follows(life, facts), ElementsAre(Do::tell_stopped));
 }
 
-TEST(Life, a_stop_counts_though_it_was_resting_or_making_room) {
+TEST(Life, a_stop_also_applies_while_going_to_rest_or_making_room) {
   Life rests = resting();
   EXPECT_THAT(does(rests, Life::Stop{"stopped", false}),
               ElementsAre(Do::stop_build, Do::give_up_round, Do::end_others, Do::settle));
@@ -504,7 +504,7 @@ TEST(Life, a_stop_counts_though_it_was_resting_or_making_room) {
   EXPECT_TRUE(makes_room.is<Life::Stopped>());
 }
 
-TEST(Life, what_nobody_needs_rests) {
+TEST(Life, an_unneeded_server_rests) {
   Life life = resting();
   EXPECT_EQ(life.shown(), Life::Shown::stopped);
   does(life, Life::Ended{});
@@ -512,19 +512,19 @@ TEST(Life, what_nobody_needs_rests) {
   EXPECT_THAT(follows(life), IsEmpty());
 }
 
-TEST(Life, only_one_that_serves_rests) {
+TEST(Life, only_a_serving_server_rests) {
   Life life = starting();
   EXPECT_THAT(does(life, Life::Rest{}), IsEmpty());
   EXPECT_TRUE(life.is<Life::Starting>());
 }
 
-TEST(Life, what_is_being_replaced_does_not_rest) {
+TEST(Life, a_server_that_is_being_replaced_does_not_rest) {
   Life life = reborn();
   EXPECT_THAT(does(life, Life::Rest{}), IsEmpty());
   EXPECT_TRUE(life.is<Life::Ready>());
 }
 
-TEST(Life, a_reload_while_it_rests_begins_when_it_has_ended) {
+TEST(Life, a_reload_while_going_to_rest_begins_once_the_server_has_ended) {
   Life life = resting();
   EXPECT_THAT(does(life, Life::RoundWaits{}, with(plain, Round::waits)), IsEmpty());
   EXPECT_THAT(follows(life, with(plain, Round::waits)), IsEmpty());
@@ -532,18 +532,18 @@ TEST(Life, a_reload_while_it_rests_begins_when_it_has_ended) {
   EXPECT_THAT(follows(life, with(plain, Round::waits)), ElementsAre(Do::begin_round));
 }
 
-TEST(Life, another_configuration_ends_a_birth_of_the_old_one) {
+TEST(Life, a_new_configuration_ends_a_birth_with_the_old_one) {
   Life life = starting();
   EXPECT_THAT(does(life, Life::Configured{}), ElementsAre(Do::end_birth));
 }
 
-TEST(Life, another_configuration_leaves_a_start_that_waits_for_room_as_it_is) {
+TEST(Life, a_new_configuration_keeps_a_start_that_waits_for_room) {
   Life life = waiting_for_room();
   EXPECT_THAT(does(life, Life::Configured{}), IsEmpty());
   EXPECT_EQ(life.coming(), Next::room);
 }
 
-TEST(Life, another_configuration_does_not_forget_a_start_that_waits_for_the_end_of_a_rest) {
+TEST(Life, a_new_configuration_keeps_a_start_that_waits_for_the_old_process_to_end) {
   Life life = ready();
   does(life, Life::Rest{});
   does(life, Life::Wanted{"it was activated"});
@@ -554,7 +554,7 @@ TEST(Life, another_configuration_does_not_forget_a_start_that_waits_for_the_end_
   EXPECT_THAT(follows(life), ElementsAre(Do::start));
 }
 
-TEST(Life, one_that_is_taken_out_finishes_its_calls_and_nothing_more) {
+TEST(Life, a_removed_server_only_finishes_its_calls) {
   Life life = ready();
   EXPECT_THAT(
       does(life, Life::Retired{"it was taken out"}),
@@ -568,7 +568,7 @@ TEST(Life, one_that_is_taken_out_finishes_its_calls_and_nothing_more) {
   EXPECT_THAT(follows(life, empty), ElementsAre(Do::tell_gone));
 }
 
-TEST(Life, the_end_of_mcpivot_ends_all_of_it) {
+TEST(Life, the_end_of_mcpivot_ends_everything) {
   Life life = reborn();
   EXPECT_THAT(does(life, Life::Farewell{"mcpivot is shutting down"}, with(plain, Round::bears)),
               ElementsAre(Do::stop_build, Do::end_birth, Do::refuse_waiting, Do::give_up_round, Do::settle,
@@ -577,7 +577,7 @@ TEST(Life, the_end_of_mcpivot_ends_all_of_it) {
   EXPECT_EQ(life.trouble(), "mcpivot is shutting down");
 }
 
-TEST(Life, one_that_leaves_is_not_stopped_built_or_born) {
+TEST(Life, a_server_that_is_leaving_is_not_stopped_built_or_started) {
   Life life = leaving();
   EXPECT_THAT(does(life, Life::Stop{"stopped", false}), IsEmpty());
   EXPECT_THAT(does(life, Life::Built{"rebuilt"}, with(plain, Round::bears)), IsEmpty());
@@ -585,14 +585,14 @@ TEST(Life, one_that_leaves_is_not_stopped_built_or_born) {
   EXPECT_TRUE(life.is<Life::Leaving>());
 }
 
-TEST(Life, mcpivot_may_end_while_it_leaves) {
+TEST(Life, mcpivot_may_end_while_a_server_is_leaving) {
   Life life = leaving();
   EXPECT_THAT(does(life, Life::Farewell{"mcpivot is shutting down"}),
               ElementsAre(Do::stop_build, Do::refuse_waiting, Do::give_up_round, Do::settle, Do::end_current,
                           Do::end_others));
 }
 
-TEST(Life, what_is_wanted_while_it_goes_to_rest_is_started_when_it_has) {
+TEST(Life, a_server_wanted_while_going_to_rest_is_started_afterwards) {
   Life life = resting();
   EXPECT_THAT(does(life, Life::Wanted{"it was activated"}), IsEmpty());
   EXPECT_THAT(follows(life), IsEmpty());
@@ -600,7 +600,7 @@ TEST(Life, what_is_wanted_while_it_goes_to_rest_is_started_when_it_has) {
   EXPECT_EQ(life.next(plain), (Life::Effects{{Do::start, "it was activated"}}));
 }
 
-TEST(Life, a_stop_is_told_though_it_leaves) {
+TEST(Life, a_stop_is_confirmed_even_for_a_server_that_is_leaving) {
   Life life = leaving();
   Facts facts;
   facts.stop_wanted = true;

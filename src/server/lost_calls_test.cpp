@@ -11,7 +11,7 @@ const std::string* find(const LostCalls& lost, const std::string& params) {
   return lost.find(*read_message(line));
 }
 
-TEST(LostCalls, are_found_by_the_state_that_their_clients_come_back_with) {
+TEST(LostCalls, are_found_by_the_request_state_of_the_retry) {
   LostCalls lost;
   lost.add("a\"b", "it crashed");
   lost.add("c", "it exited");
@@ -22,7 +22,7 @@ TEST(LostCalls, are_found_by_the_state_that_their_clients_come_back_with) {
   EXPECT_EQ(*words, "it crashed");
 }
 
-TEST(LostCalls, are_forgotten_when_there_are_too_many_the_oldest_first) {
+TEST(LostCalls, are_limited_in_number_oldest_forgotten_first) {
   LostCalls lost;
   for (std::size_t i = 0; i <= LostCalls::most; ++i) lost.add("s" + std::to_string(i), "it crashed");
   EXPECT_EQ(find(lost, R"(,"requestState":"s0")"), nullptr);

@@ -57,7 +57,7 @@ class Observed : public testing::Test {
   Recorder recorder;
 };
 
-TEST_F(Observed, a_call_and_its_answer_are_a_pair) {
+TEST_F(Observed, a_call_and_its_response_are_paired) {
   visitor.call("beta__work");
   const auto* const asked = recorder.first(Way::to_server);
   const auto* const heard = recorder.first(Way::from_server);
@@ -77,13 +77,13 @@ TEST_F(Observed, a_call_and_its_answer_are_a_pair) {
   EXPECT_LE(heard->when, told->when);
 }
 
-TEST_F(Observed, an_answer_that_carries_a_notice_is_changed) {
+TEST_F(Observed, a_response_with_a_notice_is_reported_as_changed) {
   visitor.desk().add_notice("[mcpivot] news");
   visitor.call("beta__work");
   EXPECT_THAT(recorder.of(Way::to_client, "news"), ElementsAre(What::changed));
 }
 
-TEST_F(Observed, a_call_that_a_dead_generation_left_open_is_retried) {
+TEST_F(Observed, the_retry_of_a_call_that_a_dead_generation_left_open_is_reported) {
   visitor.send("tools/call", R"({"name":"beta__look","arguments":{"do":"hang"}})");
   visitor.pass(10ms);
   visitor.world().each_life("beta", [](simulation::SimBackend& life) { life.kill("was killed"); });
@@ -91,19 +91,19 @@ TEST_F(Observed, a_call_that_a_dead_generation_left_open_is_retried) {
   EXPECT_THAT(recorder.of(Way::to_server, "tools/call"), ElementsAre(What::changed, What::retried));
 }
 
-TEST_F(Observed, what_we_say_ourselves_is_made_and_what_we_refuse_is_refused) {
+TEST_F(Observed, mcpivots_own_messages_and_rejections_are_reported_as_such) {
   visitor.ask("ping", "{}");
   visitor.call("gamma__work");
   EXPECT_THAT(recorder.of(Way::to_client), ElementsAre(What::made, What::refused));
   EXPECT_THAT(recorder.of(Way::to_server), IsEmpty());
 }
 
-TEST_F(Observed, an_answer_for_one_who_has_gone_is_dropped) {
+TEST_F(Observed, a_response_for_a_departed_client_is_reported_as_dropped) {
   visitor.clients().answer({.client = visitor.clients().next()}, result_answer("1", "{}"));
   EXPECT_THAT(recorder.of(Way::to_client), ElementsAre(What::dropped));
 }
 
-TEST_F(Observed, a_call_that_is_taken_back_ends_as_cancelled) {
+TEST_F(Observed, a_cancelled_call_is_reported_as_cancelled) {
   const std::string id = visitor.send("tools/call", R"({"name":"beta__work","arguments":{"do":"hang"}})");
   const std::string line = cancellation(id, "never mind");
   visitor.desk().cancel({.client = visitor.desk().client()}, *read_message(line));
@@ -111,7 +111,7 @@ TEST_F(Observed, a_call_that_is_taken_back_ends_as_cancelled) {
   EXPECT_EQ(visitor.answer_to(id), "");
 }
 
-TEST_F(Observed, only_what_goes_wrong_is_seen_when_not_everything_is_asked_for) {
+TEST_F(Observed, without_full_tracing_only_problems_are_reported) {
   visitor.clients().observe(recorder, visitor.desk().clock(), false);
   visitor.call("beta__work");
   EXPECT_THAT(recorder.entries, IsEmpty());

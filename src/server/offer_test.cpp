@@ -46,7 +46,7 @@ class OfferTest : public testing::Test {
   Offer offer_;
 };
 
-TEST_F(OfferTest, nothing_is_known_before_the_server_has_spoken) {
+TEST_F(OfferTest, nothing_is_known_before_the_server_has_answered) {
   EXPECT_FALSE(offer_.known());
   EXPECT_FALSE(offer_.recall(cache()));
   const auto change = offer_.replace(first_version, with_a());
@@ -56,7 +56,7 @@ TEST_F(OfferTest, nothing_is_known_before_the_server_has_spoken) {
   EXPECT_FALSE(change.was_missing);
 }
 
-TEST_F(OfferTest, what_lacks_the_tools_that_it_refused_to_list_is_not_for_the_next_run) {
+TEST_F(OfferTest, an_offer_without_the_tools_the_server_refused_to_list_is_not_cached) {
   offer_.replace(first_version, {}, false);
   offer_.keep(cache());
   EXPECT_FALSE(Offer().recall(cache()));
@@ -65,7 +65,7 @@ TEST_F(OfferTest, what_lacks_the_tools_that_it_refused_to_list_is_not_for_the_ne
   EXPECT_TRUE(Offer().recall(cache()));
 }
 
-TEST_F(OfferTest, what_the_last_run_offered_is_a_guess_until_the_server_speaks) {
+TEST_F(OfferTest, the_offer_of_the_last_run_is_a_guess_until_the_server_answers) {
   Offer earlier;
   earlier.replace(first_version, with_a());
   earlier.keep(cache());
@@ -79,7 +79,7 @@ TEST_F(OfferTest, what_the_last_run_offered_is_a_guess_until_the_server_speaks) 
   EXPECT_FALSE(offer_.replace(second_version, with_b()).was_guess);
 }
 
-TEST_F(OfferTest, each_generation_is_compared_with_the_one_before) {
+TEST_F(OfferTest, each_generation_is_compared_with_its_predecessor) {
   offer_.replace(first_version, with_a());
   const auto change = offer_.replace(second_version, with_a());
   EXPECT_FALSE(change.first);
@@ -88,7 +88,7 @@ TEST_F(OfferTest, each_generation_is_compared_with_the_one_before) {
   EXPECT_EQ(offer_.version(), "2");
 }
 
-TEST_F(OfferTest, one_that_cannot_list_what_was_offered_is_worse_than_none) {
+TEST_F(OfferTest, a_generation_that_cannot_list_what_was_offered_is_worse) {
   const auto refused = no_tools();
   EXPECT_EQ(offer_.why_worse(refused), nullptr);
   offer_.replace(first_version, with_a());
@@ -97,7 +97,7 @@ TEST_F(OfferTest, one_that_cannot_list_what_was_offered_is_worse_than_none) {
   EXPECT_EQ(offer_.why_worse({{ListKind::prompts, "out of ink"}}), nullptr);
 }
 
-TEST_F(OfferTest, a_guess_is_no_promise) {
+TEST_F(OfferTest, a_generation_that_lacks_what_was_only_guessed_is_not_worse) {
   Offer earlier;
   earlier.replace(first_version, with_a());
   earlier.keep(cache());
@@ -105,14 +105,14 @@ TEST_F(OfferTest, a_guess_is_no_promise) {
   EXPECT_EQ(offer_.why_worse(no_tools()), nullptr);
 }
 
-TEST_F(OfferTest, a_client_that_shook_hands_with_us_alone_is_told_once) {
+TEST_F(OfferTest, a_client_initialized_before_the_server_is_told_the_offer_once) {
   offer_.show_at_handshake();
   EXPECT_TRUE(offer_.replace(first_version, with_a()).was_missing);
   offer_.show_at_handshake();
   EXPECT_FALSE(offer_.replace(first_version, with_a()).was_missing);
 }
 
-TEST_F(OfferTest, a_changed_list_is_announced_with_news_or_to_whom_the_lists_are_open) {
+TEST_F(OfferTest, a_changed_list_is_announced_if_it_has_news_or_list_requests_are_open) {
   offer_.replace(first_version, with_a());
   const auto change = offer_.replace(first_version, with_b());
   EXPECT_FALSE(offer_.announces(change, ListKind::tools, false));
@@ -122,7 +122,7 @@ TEST_F(OfferTest, a_changed_list_is_announced_with_news_or_to_whom_the_lists_are
   EXPECT_FALSE(offer_.announces(change, ListKind::prompts, true));
 }
 
-TEST_F(OfferTest, a_list_that_changes_while_it_is_fetched_is_fetched_once_more) {
+TEST_F(OfferTest, a_list_that_changes_while_it_is_fetched_is_fetched_again) {
   EXPECT_TRUE(offer_.begin_fetch(ListKind::tools));
   EXPECT_TRUE(offer_.begin_fetch(ListKind::prompts));
   EXPECT_FALSE(offer_.begin_fetch(ListKind::tools));
@@ -133,13 +133,13 @@ TEST_F(OfferTest, a_list_that_changes_while_it_is_fetched_is_fetched_once_more) 
   EXPECT_FALSE(offer_.end_fetch(ListKind::prompts));
 }
 
-TEST_F(OfferTest, what_an_earlier_generation_is_asked_keeps_no_list_from_being_fetched) {
+TEST_F(OfferTest, a_fetch_from_an_earlier_generation_does_not_block_the_next) {
   offer_.begin_fetch(ListKind::tools);
   offer_.replace(first_version, with_a());
   EXPECT_TRUE(offer_.begin_fetch(ListKind::tools));
 }
 
-TEST_F(OfferTest, a_list_that_was_fetched_says_whether_it_is_another_one) {
+TEST_F(OfferTest, fetching_a_list_reports_whether_it_changed) {
   EXPECT_TRUE(offer_.update(ListKind::tools, with_a().list(ListKind::tools)));
   EXPECT_FALSE(offer_.update(ListKind::tools, with_a().list(ListKind::tools)));
 }

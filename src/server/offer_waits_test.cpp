@@ -28,7 +28,7 @@ class OfferWaitsTest : public testing::Test {
   std::string released_;
 };
 
-TEST_F(OfferWaitsTest, all_are_released_once_in_the_order_they_came) {
+TEST_F(OfferWaitsTest, all_are_released_once_in_order) {
   wait({.client = a}, "1");
   wait({.client = b}, "1");
   wait({.client = a}, "2");
@@ -36,13 +36,13 @@ TEST_F(OfferWaitsTest, all_are_released_once_in_the_order_they_came) {
   EXPECT_EQ(released(), "");
 }
 
-TEST_F(OfferWaitsTest, who_waits_again_when_released_waits_for_the_next_time) {
+TEST_F(OfferWaitsTest, a_caller_that_waits_again_when_released_waits_for_the_next_release) {
   waits_.add({.client = a}, "1", [this] { wait({.client = a}, "again"); });
   EXPECT_EQ(released(), "");
   EXPECT_EQ(released(), "again ");
 }
 
-TEST_F(OfferWaitsTest, a_request_that_its_client_cancels_waits_no_more) {
+TEST_F(OfferWaitsTest, a_cancelled_request_stops_waiting) {
   wait({.client = a, .exchange = 1}, "7");
   wait({.client = b}, "7");
   EXPECT_FALSE(cancel({.client = a, .exchange = 2}, "7")) << "it came with another exchange";
@@ -52,7 +52,7 @@ TEST_F(OfferWaitsTest, a_request_that_its_client_cancels_waits_no_more) {
   EXPECT_EQ(released(), "7 ");
 }
 
-TEST_F(OfferWaitsTest, a_client_that_is_gone_waits_no_more) {
+TEST_F(OfferWaitsTest, the_requests_of_a_departed_client_stop_waiting) {
   wait({.client = a}, "1");
   wait({.client = b}, "2");
   const auto is_a = [](ClientId client) { return client == a; };

@@ -14,7 +14,7 @@ Death death() {
   return death;
 }
 
-TEST(ProcessSupervisor, one_that_dies_young_waits_from_the_second_time_on) {
+TEST(ProcessSupervisor, a_server_that_dies_young_is_delayed_from_the_second_time_on) {
   const ProcessSupervisor supervisor;
   EXPECT_EQ(supervisor.back_off(0, false), 0ms);
   EXPECT_EQ(supervisor.back_off(1, false), 0ms);
@@ -23,7 +23,7 @@ TEST(ProcessSupervisor, one_that_dies_young_waits_from_the_second_time_on) {
   EXPECT_EQ(supervisor.back_off(100, true), 30'000ms);
 }
 
-TEST(ProcessSupervisor, a_death_is_a_crash_whoever_caused_it) {
+TEST(ProcessSupervisor, a_death_is_a_crash_even_if_caused_from_outside) {
   ProcessSupervisor supervisor;
   const auto own = supervisor.on_lost(death(), {.how = death().how});
   EXPECT_EQ(own.fault, Supervisor::Loss::Fault::its_own);
@@ -34,7 +34,7 @@ TEST(ProcessSupervisor, a_death_is_a_crash_whoever_caused_it) {
   EXPECT_TRUE(other.crash);
 }
 
-TEST(ProcessSupervisor, it_can_always_be_stopped_and_its_end_is_waited_for) {
+TEST(ProcessSupervisor, a_process_can_always_be_stopped_and_its_end_is_waited_for) {
   EXPECT_FALSE(ProcessSupervisor().on_stop_wanted()->at_once);
 }
 

@@ -29,7 +29,7 @@ class ReloadRoundsTest : public testing::Test {
   std::string told_;
 };
 
-TEST_F(ReloadRoundsTest, who_comes_before_it_begins_is_part_of_it) {
+TEST_F(ReloadRoundsTest, a_caller_that_arrives_before_a_round_begins_joins_it) {
   EXPECT_EQ(restart("a"), Step::begin);
   EXPECT_EQ(rebuild("b"), Step::nothing);
   EXPECT_TRUE(rounds_.begin(true));
@@ -38,7 +38,7 @@ TEST_F(ReloadRoundsTest, who_comes_before_it_begins_is_part_of_it) {
   EXPECT_FALSE(rounds_.under_way());
 }
 
-TEST_F(ReloadRoundsTest, a_restart_during_a_build_waits_for_what_comes_of_it) {
+TEST_F(ReloadRoundsTest, a_restart_during_a_build_waits_for_its_outcome) {
   EXPECT_EQ(rebuild("a"), Step::begin);
   EXPECT_TRUE(rounds_.begin(true));
   EXPECT_EQ(restart("b"), Step::nothing);
@@ -46,7 +46,7 @@ TEST_F(ReloadRoundsTest, a_restart_during_a_build_waits_for_what_comes_of_it) {
   EXPECT_EQ(told(), "a:built b:built ");
 }
 
-TEST_F(ReloadRoundsTest, a_build_that_is_wanted_during_a_build_is_the_next_round) {
+TEST_F(ReloadRoundsTest, a_build_requested_during_a_build_is_the_next_round) {
   rebuild("a");
   rounds_.begin(true);
   EXPECT_EQ(rebuild("b"), Step::nothing);
@@ -59,7 +59,7 @@ TEST_F(ReloadRoundsTest, a_build_that_is_wanted_during_a_build_is_the_next_round
   EXPECT_EQ(told(), "b:second c:second ");
 }
 
-TEST_F(ReloadRoundsTest, where_saves_are_seen_a_build_under_way_is_enough) {
+TEST_F(ReloadRoundsTest, if_saves_are_watched_a_request_joins_the_running_build) {
   rebuild("a");
   rounds_.begin(true);
   EXPECT_EQ(rounds_.join(wants("b", true), true, true), Step::nothing);
@@ -67,7 +67,7 @@ TEST_F(ReloadRoundsTest, where_saves_are_seen_a_build_under_way_is_enough) {
   EXPECT_EQ(told(), "a:built b:built ");
 }
 
-TEST_F(ReloadRoundsTest, while_a_generation_is_born_it_is_born_anew_for_those_who_come) {
+TEST_F(ReloadRoundsTest, a_restart_during_a_birth_restarts_the_birth) {
   restart("a");
   EXPECT_FALSE(rounds_.begin(true));
   EXPECT_EQ(restart("b"), Step::bear);
@@ -80,7 +80,7 @@ TEST_F(ReloadRoundsTest, while_a_generation_is_born_it_is_born_anew_for_those_wh
   EXPECT_EQ(rounds_.reason(), "d");
 }
 
-TEST_F(ReloadRoundsTest, without_a_build_command_nobody_waits_for_a_build) {
+TEST_F(ReloadRoundsTest, without_a_build_command_no_caller_waits_for_a_build) {
   EXPECT_EQ(rounds_.join(wants("a", true), false, false), Step::begin);
   EXPECT_FALSE(rounds_.begin(false));
   EXPECT_EQ(rounds_.join(wants("b", true), false, false), Step::bear);
@@ -88,7 +88,7 @@ TEST_F(ReloadRoundsTest, without_a_build_command_nobody_waits_for_a_build) {
   EXPECT_EQ(told(), "a:born b:born ");
 }
 
-TEST_F(ReloadRoundsTest, a_round_that_is_begun_by_whom_it_tells_goes_before_those_who_came_late) {
+TEST_F(ReloadRoundsTest, a_round_begun_by_a_notified_caller_comes_before_late_requests) {
   Reload again = wants("a", true);
   again.done = [this](const ReloadOutcome&) { EXPECT_EQ(restart("again"), Step::begin); };
   rounds_.join(std::move(again), true, false);
@@ -102,7 +102,7 @@ TEST_F(ReloadRoundsTest, a_round_that_is_begun_by_whom_it_tells_goes_before_thos
   EXPECT_EQ(rounds_.reason(), "late");
 }
 
-TEST_F(ReloadRoundsTest, it_is_given_up_when_everybody_has_who_can) {
+TEST_F(ReloadRoundsTest, a_round_is_abandoned_when_every_caller_has_given_up) {
   const ReloadId a = clients_.next_reload(), b = clients_.next_reload();
   rounds_.join(wants("a", true, a), true, true);
   rounds_.join(wants("b", true, b), true, true);
@@ -114,7 +114,7 @@ TEST_F(ReloadRoundsTest, it_is_given_up_when_everybody_has_who_can) {
   EXPECT_FALSE(rounds_.give_up(b)) << "a save does not give up";
 }
 
-TEST_F(ReloadRoundsTest, who_gave_up_and_is_gone_does_not_give_up_for_somebody_who_joins_later) {
+TEST_F(ReloadRoundsTest, earlier_cancellations_do_not_cancel_for_a_caller_that_joins_later) {
   const ReloadId a = clients_.next_reload(), b = clients_.next_reload();
   rounds_.join(wants("a", true, a), true, true);
   rounds_.join(wants("b", true, b), true, true);
@@ -126,7 +126,7 @@ TEST_F(ReloadRoundsTest, who_gave_up_and_is_gone_does_not_give_up_for_somebody_w
   EXPECT_TRUE(rounds_.give_up(c));
 }
 
-TEST_F(ReloadRoundsTest, who_waits_for_the_next_round_gives_up_that_alone) {
+TEST_F(ReloadRoundsTest, a_caller_of_the_next_round_gives_up_only_that_one) {
   const ReloadId b = clients_.next_reload();
   rebuild("a");
   rounds_.begin(true);
@@ -136,7 +136,7 @@ TEST_F(ReloadRoundsTest, who_waits_for_the_next_round_gives_up_that_alone) {
   EXPECT_FALSE(rounds_.end({true, "built"})) << "there is no next round";
 }
 
-TEST_F(ReloadRoundsTest, if_there_is_no_next_round_everybody_is_told_at_once) {
+TEST_F(ReloadRoundsTest, without_a_next_round_every_caller_is_told_at_once) {
   rebuild("a");
   rounds_.begin(true);
   rebuild("late");
@@ -145,7 +145,7 @@ TEST_F(ReloadRoundsTest, if_there_is_no_next_round_everybody_is_told_at_once) {
   EXPECT_EQ(told(), "a:stopped late:stopped ");
 }
 
-TEST_F(ReloadRoundsTest, what_changes_the_server_is_checked_unless_somebody_has_accepted_it) {
+TEST_F(ReloadRoundsTest, a_changed_server_is_checked_unless_it_was_accepted) {
   restart("a");
   EXPECT_FALSE(rounds_.wants_check()) << "it is the same program";
   Reload accepted = wants("b", false);

@@ -21,13 +21,13 @@ std::size_t repeated(std::string_view params, std::string_view answer = done) {
   return replay.calls().size();
 }
 
-TEST(Replay, repeats_a_call_that_succeeded) {
+TEST(Replay, repeats_a_successful_call) {
   EXPECT_EQ(repeated(R"({"name":"log_in","arguments":{}})"), 1U);
   EXPECT_EQ(repeated(R"({"name":"other","arguments":{}})"), 0U);
   EXPECT_EQ(repeated(R"({"name":"log_in"})", R"({"jsonrpc":"2.0","id":1,"result":{"isError":true}})"), 0U);
 }
 
-TEST(Replay, does_not_repeat_the_answers_to_what_an_earlier_server_asked) {
+TEST(Replay, does_not_repeat_answers_to_an_earlier_generations_questions) {
   EXPECT_EQ(repeated(R"({"name":"log_in","inputResponses":{"a":{}},"requestState":"s"})"), 0U);
   EXPECT_EQ(repeated(R"({"name":"log_in","requestState":"s"})"), 0U);
   EXPECT_EQ(repeated(R"({"name":"log_in","inputResponses":{"a":{}}})"), 0U)

@@ -21,7 +21,7 @@ std::string call(std::string_view more = "", std::string_view capabilities = R"(
          std::string(capabilities) + "}" + std::string(more) + "}}";
 }
 
-TEST(SignInQuestion, is_put_to_clients_that_can_open_an_address) {
+TEST(SignInQuestion, is_sent_to_clients_that_can_open_a_url) {
   const std::string line = call();
   const Message request = *read_message(line);
   EXPECT_TRUE(can_ask_to_sign_in(request, Era::legacy, browses));
@@ -33,7 +33,7 @@ TEST(SignInQuestion, is_put_to_clients_that_can_open_an_address) {
   EXPECT_FALSE(can_ask_to_sign_in(*read_message(other), Era::modern, browses)) << "each request says it";
 }
 
-TEST(SignInQuestion, is_not_put_in_the_middle_of_other_questions_nor_for_a_list) {
+TEST(SignInQuestion, is_not_sent_between_other_questions_or_for_a_list) {
   for (const std::string& line : {call(R"(,"requestState":"of the server")"), call(R"(,"task":{})"),
                                   call("", R"({"elicitation":{"url":{}}})", "tools/list")})
     EXPECT_FALSE(can_ask_to_sign_in(*read_message(line), Era::modern, "")) << line;
@@ -58,7 +58,7 @@ TEST(SignInQuestion, has_the_form_of_each_era) {
       R"({"jsonrpc":"2.0","method":"notifications/elicitation/complete","params":{"elicitationId":"s1"}})");
 }
 
-TEST(SignInQuestion, is_answered_by_the_client_that_calls_again) {
+TEST(SignInQuestion, is_answered_when_the_client_retries_the_call) {
   const std::string first = call();
   const std::string answer = ask_to_sign_in(*read_message(first), Era::modern, question);
   const std::string state(find_member(find_member(answer, "result"), "requestState"));

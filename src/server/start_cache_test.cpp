@@ -39,7 +39,7 @@ class StartCacheFiles : public testing::Test {
   Catalog catalog_;
 };
 
-TEST_F(StartCacheFiles, what_was_saved_is_loaded) {
+TEST_F(StartCacheFiles, loads_what_was_saved) {
   const auto last = cache().load();
   ASSERT_TRUE(last.has_value());
   EXPECT_EQ(last->initialize_result, R"({"capabilities":{}})");
@@ -47,7 +47,7 @@ TEST_F(StartCacheFiles, what_was_saved_is_loaded) {
 }
 
 // It would be sent to the client unchanged, and a newline would split the message in two.
-TEST_F(StartCacheFiles, a_file_that_cannot_be_sent_as_it_is_counts_as_none) {
+TEST_F(StartCacheFiles, a_file_that_cannot_be_sent_verbatim_is_ignored) {
   for (const std::string_view text :
        {std::string_view("{\"initialize\":{\n},\"tools\":[]}\n"),
         std::string_view("{\"initialize\":{}}\n{}\n"),
@@ -62,7 +62,7 @@ TEST_F(StartCacheFiles, a_file_that_cannot_be_sent_as_it_is_counts_as_none) {
 
 // Somebody who can list the folder must not be able to guess a token from a name, so the hash must be a
 // cryptographic one.
-TEST_F(StartCacheFiles, a_file_is_named_by_the_sha256_of_what_may_be_secret) {
+TEST_F(StartCacheFiles, a_file_name_contains_secrets_only_as_sha256) {
   config_.command.env = {{"TOKEN", "one"}};
   save();
   config_.command.env = {{"TOKEN", "two"}};
@@ -73,7 +73,7 @@ TEST_F(StartCacheFiles, a_file_is_named_by_the_sha256_of_what_may_be_secret) {
   for (const auto& [name, text] : files_.texts) EXPECT_EQ(name.find('.'), 64U) << name;
 }
 
-TEST_F(StartCacheFiles, what_one_kind_of_client_was_told_is_there_for_others_if_they_ask_for_it) {
+TEST_F(StartCacheFiles, what_one_client_was_told_can_be_loaded_for_another_explicitly) {
   const StartCache other(files_, config_, std::nullopt, R"({"clientInfo":{"name":"b"}})", Era::legacy);
   EXPECT_FALSE(other.load().has_value());
   ASSERT_TRUE(other.load_anyones().has_value());
@@ -84,7 +84,7 @@ TEST_F(StartCacheFiles, what_one_kind_of_client_was_told_is_there_for_others_if_
 
 // --- several clients
 
-TEST_F(StartCacheFiles, of_many_clients_are_for_those_that_introduce_themselves_in_the_same_words) {
+TEST_F(StartCacheFiles, with_many_clients_apply_only_to_those_with_the_same_initialize) {
   config_.for_many = true;
   const auto cache_of = [&](std::string_view words) {
     return StartCache(files_, config_, std::nullopt, words, Era::legacy);
@@ -110,7 +110,7 @@ class EraCacheFiles : public testing::Test {
   ServerConfig config_;
 };
 
-TEST_F(EraCacheFiles, what_was_saved_is_loaded_and_what_is_not_known_stays_so) {
+TEST_F(EraCacheFiles, loads_what_was_saved_and_leaves_the_rest_unknown) {
   EXPECT_EQ(cache().load(), Eras());
   for (const auto legacy : {std::optional<bool>(), std::optional(false), std::optional(true)}) {
     for (const auto modern : {std::optional<bool>(), std::optional(false), std::optional(true)}) {
@@ -123,7 +123,7 @@ TEST_F(EraCacheFiles, what_was_saved_is_loaded_and_what_is_not_known_stays_so) {
   }
 }
 
-TEST_F(EraCacheFiles, another_command_environment_or_program_is_another_server) {
+TEST_F(EraCacheFiles, a_different_command_environment_or_program_is_another_server) {
   const FileFacts before{.path = "/bin/server", .stamp = {.device = 1, .inode = 2, .size = 3, .modified = 4}};
   cache(before).save({.legacy = true, .modern = false});
   FileFacts after = before;
@@ -136,7 +136,7 @@ TEST_F(EraCacheFiles, another_command_environment_or_program_is_another_server) 
   for (const auto& [name, text] : files_.texts) EXPECT_EQ((name + text).find("secret"), std::string::npos);
 }
 
-TEST_F(EraCacheFiles, are_kept_apart_from_what_the_server_offers) {
+TEST_F(EraCacheFiles, are_separate_from_what_the_server_offers) {
   cache().save({.legacy = true, .modern = true});
   const StartCache offers(files_, config_, std::nullopt, "{}", Era::modern);
   EXPECT_FALSE(offers.load().has_value());
@@ -144,7 +144,7 @@ TEST_F(EraCacheFiles, are_kept_apart_from_what_the_server_offers) {
   EXPECT_EQ(cache().load(), (Eras{.legacy = true, .modern = true}));
 }
 
-TEST_F(EraCacheFiles, of_many_clients_have_nothing_that_the_server_said_to_one_of_them) {
+TEST_F(EraCacheFiles, with_many_clients_contain_nothing_said_to_one_of_them) {
   const Eras eras{.legacy = false, .modern = true, .discovered = R"({"instructions":"for you"})"};
   cache().save(eras);
   config_.for_many = true;
@@ -154,7 +154,7 @@ TEST_F(EraCacheFiles, of_many_clients_have_nothing_that_the_server_said_to_one_o
   EXPECT_EQ(cache().load(), (Eras{.legacy = false, .modern = true}));
 }
 
-TEST_F(EraCacheFiles, a_damaged_file_says_nothing) {
+TEST_F(EraCacheFiles, a_damaged_file_is_ignored) {
   cache().save({.legacy = true, .modern = true});
   for (const char* text : {"", "{", "[]\n", "{}", "{\"legacy\":1,\"modern\":\"true\"}\n",
                            "{\"legacy\":true}\n{}\n", "{\"legacy\":true,\"x\":\"\xff\"}\n"}) {

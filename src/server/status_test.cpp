@@ -17,7 +17,7 @@ Status status_of(const std::string& state, bool away = false) {
   return status;
 }
 
-TEST(Status, leaves_out_what_is_zero) {
+TEST(Status, omits_what_is_zero) {
   Status status = status_of("ready");
   status.life.emplace().generation = 1;
   status.past.starts = 1;
@@ -26,13 +26,13 @@ TEST(Status, leaves_out_what_is_zero) {
                                    Not(HasSubstr("crashes")), Not(HasSubstr("p50"))));
 }
 
-TEST(Status, tells_how_the_tools_are_used) {
+TEST(Status, shows_how_the_tools_are_used) {
   Status status = status_of("ready");
   status.usage = {.calls = 12, .errors = 1, .p50 = std::chrono::microseconds(430)};
   EXPECT_THAT(status.text(), HasSubstr("calls: 12\nerrors: 1\np50: 0.4 ms\n"));
 }
 
-TEST(Status, only_a_daemon_is_away_and_only_when_it_is_not_there) {
+TEST(Status, only_a_daemon_that_cannot_be_reached_is_away) {
   EXPECT_EQ(status_of("failed").condition(), "failed");
   EXPECT_EQ(status_of("failed", true).condition(), "away");
   EXPECT_EQ(status_of("stopped", true).condition(), "stopped");

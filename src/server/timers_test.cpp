@@ -50,7 +50,7 @@ TEST(Alarm, rings_once_for_each_time_it_is_set) {
   EXPECT_EQ(two.timers.set(), 0U);
 }
 
-TEST(Alarm, that_was_cancelled_does_not_ring_though_it_was_due) {
+TEST(Alarm, that_was_cancelled_does_not_ring_even_if_it_was_due) {
   Two two;
   two.run([&] {
     two.one->cancel();
@@ -59,7 +59,7 @@ TEST(Alarm, that_was_cancelled_does_not_ring_though_it_was_due) {
   EXPECT_EQ(two.rung, 1);
 }
 
-TEST(Alarm, that_was_set_again_rings_at_the_later_time_alone) {
+TEST(Alarm, that_was_set_again_rings_only_at_the_new_time) {
   Two two;
   two.run([&] {
     two.one->set(1h, [] {});
@@ -70,7 +70,7 @@ TEST(Alarm, that_was_set_again_rings_at_the_later_time_alone) {
   EXPECT_EQ(two.rung, 11);
 }
 
-TEST(Alarm, that_is_gone_does_not_ring_though_it_was_due) {
+TEST(Alarm, that_was_destroyed_does_not_ring_even_if_it_was_due) {
   Two two;
   two.run([&] {
     two.one.reset();
@@ -79,7 +79,7 @@ TEST(Alarm, that_is_gone_does_not_ring_though_it_was_due) {
   EXPECT_EQ(two.rung, 1);
 }
 
-TEST(Alarm, may_destroy_itself_when_it_rings) {
+TEST(Alarm, may_be_destroyed_by_its_handler) {
   ByHand timers;
   std::optional<Alarm> alarm{timers};
   std::string said;
@@ -91,7 +91,7 @@ TEST(Alarm, may_destroy_itself_when_it_rings) {
   EXPECT_EQ(said, "still here, and longer than what fits into a small string");
 }
 
-TEST(Timers, ring_in_the_order_of_their_times_and_of_one_time_as_they_were_set) {
+TEST(Timers, ring_in_order_of_time_then_of_being_set) {
   ByHand timers;
   Alarm a(timers), b(timers), c(timers), d(timers);
   std::string order;
@@ -104,7 +104,7 @@ TEST(Timers, ring_in_the_order_of_their_times_and_of_one_time_as_they_were_set) 
   EXPECT_EQ(order, "bcda");
 }
 
-TEST(Timers, one_that_sets_itself_again_at_once_waits_for_the_next_round) {
+TEST(Timers, an_alarm_that_sets_itself_again_waits_for_the_next_round) {
   ByHand timers;
   Alarm alarm(timers);
   int rung = 0;
@@ -120,7 +120,7 @@ TEST(Timers, one_that_sets_itself_again_at_once_waits_for_the_next_round) {
   EXPECT_EQ(rung, 2);
 }
 
-TEST(Timers, one_that_throws_does_not_keep_the_others_from_ringing) {
+TEST(Timers, an_alarm_that_throws_does_not_keep_others_from_ringing) {
   ByHand timers;
   Alarm one(timers), other(timers), later(timers);
   int rung = 0;
@@ -134,7 +134,7 @@ TEST(Timers, one_that_throws_does_not_keep_the_others_from_ringing) {
   EXPECT_EQ(rung, 2);
 }
 
-TEST(Timers, that_are_set_and_cancelled_for_ever_take_no_room) {
+TEST(Timers, setting_and_cancelling_repeatedly_uses_no_memory) {
   ByHand timers;
   Alarm alarm(timers);
   Alarm other(timers);

@@ -9,7 +9,7 @@ Item tool(const std::string& name, const std::string& more) {
   return {name, R"({"name":")" + name + R"(","inputSchema":{})" + more + "}"};
 }
 
-TEST(SafeTools, are_those_that_say_they_read_and_talk_to_nobody_else) {
+TEST(SafeTools, are_those_that_declare_themselves_read_only_and_closed_world) {
   const SafeTools safe({});
   EXPECT_TRUE(safe.has(tool("t", R"(,"annotations":{"readOnlyHint":true,"openWorldHint":false})")));
   for (const char* annotations : {"", R"(,"annotations":{})", R"(,"annotations":{"readOnlyHint":true})",
@@ -21,7 +21,7 @@ TEST(SafeTools, are_those_that_say_they_read_and_talk_to_nobody_else) {
     EXPECT_FALSE(safe.has(tool("t", annotations))) << annotations;
 }
 
-TEST(SafeTools, are_also_those_that_the_user_listed) {
+TEST(SafeTools, include_those_that_the_user_listed) {
   const SafeTools safe({"read_*", "status"});
   EXPECT_TRUE(safe.has(tool("read_file", "")));
   EXPECT_TRUE(safe.has(tool("status", "")));
@@ -38,7 +38,7 @@ CheckReport::Difference difference(const std::string& before, const std::string&
           .diff = compare_answers(old, now)};
 }
 
-TEST(CheckReport, says_how_many_are_the_same_and_what_differs_first) {
+TEST(CheckReport, says_how_many_calls_agree_and_lists_differences) {
   CheckReport report{.same = 12, .budget = std::chrono::seconds(2)};
   EXPECT_EQ(report.text(true), "12 of 12 recorded calls answer the same.");
   report.differ.push_back(difference(R"({"a":1,"b":1})", R"({"a":2,"b":2})"));
@@ -55,7 +55,7 @@ TEST(CheckReport, says_how_many_are_the_same_and_what_differs_first) {
             "  and 2 more");
 }
 
-TEST(CheckReport, for_clients_that_others_recorded_names_tools_and_paths_alone) {
+TEST(CheckReport, names_only_tools_and_paths_if_another_client_recorded_the_calls) {
   CheckReport report;
   report.differ.push_back(difference(R"({"secret":"a"})", R"({"secret":"b"})"));
   report.differ.push_back({.call = {.tool = "gone", .arguments = R"({"of":"another"})"}});
@@ -74,7 +74,7 @@ TEST(CheckReport, says_why_nothing_was_checked) {
             "Recorded calls: 2 not checked (no answer within 2 s).");
 }
 
-TEST(CheckedCall, has_one_key_for_all_spellings) {
+TEST(CheckedCall, has_one_key_for_all_json_spellings) {
   const CheckedCall one{.tool = "t", .arguments = R"({"a":1,"b":2})"};
   const CheckedCall other{.tool = "t", .arguments = R"({ "b": 2.0, "a": 1 })"};
   EXPECT_EQ(one.key(), other.key());
@@ -82,7 +82,7 @@ TEST(CheckedCall, has_one_key_for_all_spellings) {
   EXPECT_NE(one.key(), (CheckedCall{.tool = "u", .arguments = one.arguments}).key());
 }
 
-TEST(AcceptedAnswers, count_until_something_newer_is_recorded) {
+TEST(AcceptedAnswers, apply_until_a_newer_answer_is_recorded) {
   using Time = std::chrono::system_clock::time_point;
   AcceptedAnswers accepted;
   accepted.add("k", {.is_error = false, .json = "1"}, Time(std::chrono::seconds(10)));

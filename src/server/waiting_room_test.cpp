@@ -39,7 +39,7 @@ class Room : public testing::Test {
                    [this](const auto& one) { crowded_out.push_back(id_of(one)); }};
 };
 
-TEST_F(Room, gives_each_its_own_time_when_an_earlier_one_is_cancelled_or_its_client_is_gone) {
+TEST_F(Room, keeps_each_requests_time_limit_when_an_earlier_one_leaves) {
   const auto pass = [this](std::chrono::milliseconds span) {
     const auto until = time.now() + span;
     while (time.step(until)) {
@@ -58,14 +58,14 @@ TEST_F(Room, gives_each_its_own_time_when_an_earlier_one_is_cancelled_or_its_cli
   EXPECT_THAT(overdue, ElementsAre(2));
 }
 
-TEST_F(Room, is_full_for_whoever_fills_it) {
+TEST_F(Room, is_full_for_the_client_that_filled_it) {
   for (int i = 0; i < most; ++i) ASSERT_TRUE(add(1, i));
   EXPECT_FALSE(add(1, most));
   EXPECT_THAT(crowded_out, IsEmpty());
   EXPECT_EQ(room.size(), WaitingRoom::most_waiting);
 }
 
-TEST_F(Room, has_a_place_for_another_and_the_latest_of_the_first_makes_way) {
+TEST_F(Room, drops_the_latest_request_of_the_greediest_client_for_another) {
   for (int i = 0; i < most; ++i) add(1, i);
   EXPECT_TRUE(add(2, 5000));
   EXPECT_TRUE(add(2, 5001));
@@ -73,13 +73,13 @@ TEST_F(Room, has_a_place_for_another_and_the_latest_of_the_first_makes_way) {
   EXPECT_EQ(room.size(), WaitingRoom::most_waiting);
 }
 
-TEST_F(Room, is_divided_evenly_between_those_who_want_all_of_it) {
+TEST_F(Room, is_divided_evenly_between_clients_that_want_all_of_it) {
   for (int i = 0; i < most; ++i) add(1, i);
   for (int i = 0; i < most; ++i) add(2, i);
   EXPECT_EQ(count_of(1), WaitingRoom::most_waiting / 2);
 }
 
-TEST_F(Room, counts_bytes_too) {
+TEST_F(Room, also_counts_bytes) {
   const std::size_t half = WaitingRoom::bytes_of_a_place * WaitingRoom::most_waiting / 2;
   ASSERT_TRUE(add(1, 1, half - 1000));
   ASSERT_TRUE(add(1, 2, half / 2));
@@ -89,7 +89,7 @@ TEST_F(Room, counts_bytes_too) {
   EXPECT_THAT(crowded_out, ElementsAre(4, 2));
 }
 
-TEST_F(Room, lets_nobody_go_for_one_that_has_more_than_they) {
+TEST_F(Room, drops_nobodys_request_for_a_client_that_uses_more) {
   const std::size_t most_bytes = WaitingRoom::bytes_of_a_place * WaitingRoom::most_waiting;
   for (int i = 0; i < most / 2; ++i) add(1, i);
   EXPECT_FALSE(add(2, 5000, most_bytes));
@@ -97,7 +97,7 @@ TEST_F(Room, lets_nobody_go_for_one_that_has_more_than_they) {
   EXPECT_THAT(crowded_out, IsEmpty());
 }
 
-TEST_F(Room, lets_the_first_go_whose_client_may) {
+TEST_F(Room, releases_the_first_request_whose_client_may_go) {
   for (int i = 0; i < 6; ++i) add(1 + i % 2, i);
   const auto second = [](ClientId client) { return client == static_cast<ClientId>(2); };
   EXPECT_EQ(id_of(*room.take_first(second)), 1);
@@ -105,7 +105,7 @@ TEST_F(Room, lets_the_first_go_whose_client_may) {
   EXPECT_EQ(room.size(), 4U);
 }
 
-TEST_F(Room, tells_who_waits_too_long_once) {
+TEST_F(Room, reports_each_request_that_waits_too_long_once) {
   add(1, 1);
   add(2, 2);
   while (time.step(time.now() + 2s)) continue;
@@ -113,7 +113,7 @@ TEST_F(Room, tells_who_waits_too_long_once) {
   EXPECT_EQ(time.set(), 0U);
 }
 
-TEST_F(Room, tells_of_notifications_too) {
+TEST_F(Room, also_reports_notifications) {
   std::vector<std::string> late, gone;
   WaitingRoom other{time, 1000ms, [&](const auto& one) { late.emplace_back(one.message.raw()); },
                     [&](const auto& one) { gone.emplace_back(one.message.raw()); }};
