@@ -17,7 +17,7 @@ std::string imported(std::string_view client, const std::string& text, Scope sco
   return result ? result->text : "stays: " + result.error();
 }
 
-TEST(ImportRules, most_entries_move_as_they_are_spelled) {
+TEST(ImportRules, most_entries_are_imported_unchanged) {
   for (const char* text :
        {R"({ "command":"npx", "args": ["-y", "x"] /* mine */ })",
         R"({"type": "http", "url": "https://e.com/mcp", "headers": {"Authorization": "Bearer ${T}"}})",
@@ -26,7 +26,7 @@ TEST(ImportRules, most_entries_move_as_they_are_spelled) {
     EXPECT_EQ(imported("claude", text), text);
 }
 
-TEST(ImportRules, what_only_the_client_can_do_stays) {
+TEST(ImportRules, entries_that_only_the_client_can_run_are_not_imported) {
   EXPECT_THAT(imported("claude", R"({"type": "http", "url": "https://e.com/mcp"})"),
               HasSubstr("stays: it is remote and has no headers of its own"));
   EXPECT_THAT(imported("claude", R"({"url": "https://e.com", "oauth": {}, "headers": {"A": "b"}})"),
@@ -38,7 +38,7 @@ TEST(ImportRules, what_only_the_client_can_do_stays) {
   EXPECT_THAT(imported("claude", "5"), HasSubstr("isn't an object"));
 }
 
-TEST(ImportRules, what_is_relative_to_a_project_stays_in_the_users_file) {
+TEST(ImportRules, project_relative_entries_stay_in_the_users_file) {
   const std::string relative = R"({"command": "./server"})";
   EXPECT_THAT(imported("claude", relative), HasSubstr("relative to where the client is started: ./server"));
   EXPECT_EQ(imported("claude", relative, Scope::project), relative);
@@ -47,7 +47,7 @@ TEST(ImportRules, what_is_relative_to_a_project_stays_in_the_users_file) {
   EXPECT_EQ(imported("vscode", workspace, Scope::project), workspace);
 }
 
-TEST(ImportRules, gemini_calls_some_things_otherwise) {
+TEST(ImportRules, translates_geminis_keys) {
   EXPECT_EQ(
       imported("gemini", R"({"httpUrl": "https://e.com", "headers": {"A": "$TOKEN x $1"}, "timeout": 5000,
                                    "trust": true, "includeTools": ["a"], "excludeTools": ["b"]})"),
@@ -55,7 +55,7 @@ TEST(ImportRules, gemini_calls_some_things_otherwise) {
       R"("tools": {"allow": ["a"], "deny": ["b"]}, "timeouts": {"call": "5000ms"}})");
 }
 
-TEST(ImportRules, codex_calls_most_things_otherwise) {
+TEST(ImportRules, translates_codexs_keys) {
   const auto result = import_server(
       *find_client("codex"), Scope::user,
       server(R"({"url": "https://e.com", "bearer_token_env_var": "TOKEN", "http_headers": {"X": "${y}"},
@@ -72,12 +72,12 @@ TEST(ImportRules, codex_calls_most_things_otherwise) {
   EXPECT_FALSE(result->as_spelled);
 }
 
-TEST(ImportRules, a_client_that_fills_in_nothing_means_its_dollars) {
+TEST(ImportRules, dollars_are_escaped_for_a_client_without_variables) {
   EXPECT_EQ(imported("claude-desktop", R"({"command": "sh", "args": ["-c", "echo ${HOME} $X"]})"),
             R"({"command": "sh", "args": ["-c", "echo $${HOME} $X"]})");
 }
 
-TEST(ImportRules, what_says_nothing_makes_no_other_server) {
+TEST(ImportRules, empty_and_default_members_do_not_make_a_different_server) {
   auto same = [](const char* one, const char* other) {
     return same_server(*parse_jsonc(one), *parse_jsonc(other));
   };

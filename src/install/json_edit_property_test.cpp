@@ -81,7 +81,7 @@ Case any_case() {
   return {text, *rc::gen::elementOf(objects)};
 }
 
-RC_GTEST_PROP(JsonEditProperty, what_is_put_in_and_taken_out_leaves_the_same_bytes, ()) {
+RC_GTEST_PROP(JsonEditProperty, inserting_and_removing_a_member_restores_the_bytes, ()) {
   const Case given = any_case();
   const auto layout = *rc::gen::element(JsonLayout::as_is, JsonLayout::fitting);
   const auto value = *rc::gen::element<std::string>(
@@ -101,7 +101,7 @@ RC_GTEST_PROP(JsonEditProperty, what_is_put_in_and_taken_out_leaves_the_same_byt
   RC_ASSERT(*without == given.text);
 }
 
-RC_GTEST_PROP(JsonEditProperty, what_is_taken_out_is_all_that_is_missing, ()) {
+RC_GTEST_PROP(JsonEditProperty, removing_a_member_removes_nothing_else, ()) {
   const Case given = any_case();
   const auto tree = parse_jsonc(given.text);
   const JsoncValue* object = find_value(*tree, given.path);
@@ -120,7 +120,7 @@ RC_GTEST_PROP(JsonEditProperty, what_is_taken_out_is_all_that_is_missing, ()) {
   RC_ASSERT(same_value(*left, expected));
 }
 
-RC_GTEST_PROP(JsonEditProperty, another_value_changes_nothing_else, ()) {
+RC_GTEST_PROP(JsonEditProperty, replacing_a_value_changes_nothing_else, ()) {
   const Case given = any_case();
   const auto with = insert_member(given.text, given.path, "new", "{\n}", JsonLayout::as_is);
   RC_ASSERT(with.has_value());

@@ -14,7 +14,7 @@ std::string removed(std::string_view text, std::string_view key, const JsonPath&
   return edited ? *edited : "error: " + edited.error();
 }
 
-TEST(JsonEdit, what_is_put_in_looks_like_what_is_there) {
+TEST(JsonEdit, an_inserted_member_matches_the_existing_layout) {
   EXPECT_EQ(
       inserted("{\n    \"a\": {}\n}\n", {}, R"({"command":"x","args":["y","z"]})"),
       "{\n    \"a\": {},\n    \"new\": {\n        \"command\": \"x\",\n        \"args\": [\"y\", \"z\"]\n"
@@ -29,7 +29,7 @@ TEST(JsonEdit, what_is_put_in_looks_like_what_is_there) {
       << "a trailing comma stays one";
 }
 
-TEST(JsonEdit, comments_stay_with_what_they_are_about) {
+TEST(JsonEdit, comments_stay_with_their_member) {
   EXPECT_EQ(inserted("{\n  \"a\": 1 // of a\n}"), "{\n  \"a\": 1, // of a\n  \"new\": 1\n}");
   EXPECT_EQ(inserted("{\n  \"a\": 1, /* of a */ // too\n  // the end\n}"),
             "{\n  \"a\": 1, /* of a */ // too\n  \"new\": 1,\n  // the end\n}");
@@ -37,7 +37,7 @@ TEST(JsonEdit, comments_stay_with_what_they_are_about) {
   EXPECT_EQ(inserted("{\"a\": 1 // of a\n}"), "{\"a\": 1, // of a\n  \"new\": 1\n}");
 }
 
-TEST(JsonEdit, a_member_goes_with_its_comma_and_its_line) {
+TEST(JsonEdit, a_member_is_removed_with_its_comma_and_its_line) {
   const std::string text = "{\n  \"a\": 1,\n  // of b\n  \"b\": 2,\n  \"c\": 3\n}\n";
   EXPECT_EQ(removed(text, "a"), "{\n  // of b\n  \"b\": 2,\n  \"c\": 3\n}\n");
   EXPECT_EQ(removed(text, "b"), "{\n  \"a\": 1,\n  // of b\n  \"c\": 3\n}\n");
@@ -46,18 +46,18 @@ TEST(JsonEdit, a_member_goes_with_its_comma_and_its_line) {
   EXPECT_EQ(removed("{\"x\": {\n  \"a\": 1\n}}", "a", {"x"}), "{\"x\": {}}");
 }
 
-TEST(JsonEdit, a_comment_swallows_nothing) {
+TEST(JsonEdit, an_edit_never_moves_text_into_a_comment) {
   EXPECT_EQ(removed("{ // c\n \"a\": 1 }", "a"), "{ // c\n  }");
   EXPECT_EQ(removed("{ // c\n \"a\": 1\n}", "a"), "{ // c\n}");
   EXPECT_EQ(removed("{\"a\": 1, // c\n \"b\": 2, \"c\": 3}", "b"), "{\"a\": 1, // c\n  \"c\": 3}");
 }
 
-TEST(JsonEdit, another_value_takes_the_place_of_the_old_one) {
+TEST(JsonEdit, a_value_is_replaced_in_place) {
   const auto edited = replace_member("{\"a\" :  1 , \"b\": 2}", {}, "a", "[3]", JsonLayout::fitting);
   EXPECT_EQ(edited.value_or("error"), "{\"a\" :  [3] , \"b\": 2}");
 }
 
-TEST(JsonEdit, refuses_what_it_cannot_do_well) {
+TEST(JsonEdit, refuses_an_edit_that_it_cannot_do_well) {
   EXPECT_EQ(inserted("{\"new\": 1}"), "error: \"new\" already exists in the file");
   EXPECT_EQ(inserted("[]"), "error: the file is a list, not an object");
   EXPECT_EQ(inserted("{}", {"a", "b"}), "error: there is no \"a.b\"");
@@ -66,7 +66,7 @@ TEST(JsonEdit, refuses_what_it_cannot_do_well) {
   EXPECT_EQ(inserted("{\n\"a\" 1}").substr(0, 23), "error: line 2, column 5");
 }
 
-TEST(JsonEdit, the_order_of_members_does_not_matter_to_what_they_mean) {
+TEST(JsonEdit, values_are_compared_without_the_order_of_members) {
   auto same = [](const char* one, const char* other) {
     return same_value(*parse_jsonc(one), *parse_jsonc(other));
   };

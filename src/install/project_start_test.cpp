@@ -105,7 +105,7 @@ TEST_F(ProjectStart, an_out_dir_is_found_in_the_files_that_a_tsconfig_extends) {
       << "a circle ends";
 }
 
-TEST_F(ProjectStart, a_main_that_npm_init_wrote_yields_to_the_compilers_folder) {
+TEST_F(ProjectStart, a_default_main_of_npm_init_is_ignored_for_a_typescript_project) {
   folder_.write("package.json", R"({"name": "notes", "main": "index.js"})");
   folder_.write("src/index.ts", "");
   folder_.write("tsconfig.json", R"({"compilerOptions": {"outDir": "dist"}})");
@@ -157,7 +157,7 @@ TEST_F(ProjectStart, cmake) {
   EXPECT_THAT(proposed().watch, ElementsAre("src/**", "include/**", "CMakeLists.txt"));
 }
 
-TEST_F(ProjectStart, of_several_one_is_proposed_and_the_others_are_named) {
+TEST_F(ProjectStart, with_several_candidates_one_is_proposed_and_the_others_named) {
   folder_.write("CMakeLists.txt", "add_executable(notes main.cpp)\n");
   folder_.write("package.json", "{ broken");
   proposed();
@@ -165,7 +165,7 @@ TEST_F(ProjectStart, of_several_one_is_proposed_and_the_others_are_named) {
   EXPECT_THAT(start_.text, HasSubstr("// There is also CMakeLists.txt (CMake).\n"));
 }
 
-TEST_F(ProjectStart, what_is_not_recognised_gets_examples) {
+TEST_F(ProjectStart, an_unknown_project_gets_examples) {
   const StartingConfig start = starting_config(folder_.path());
   EXPECT_THAT(start.found, IsEmpty());
   EXPECT_FALSE(read_config(start.text, folder_.path(), [](const char*) { return nullptr; }).has_errors());

@@ -46,7 +46,7 @@ std::string error_of(std::string_view text) {
   return servers ? "none" : servers.error();
 }
 
-TEST(TomlEdit, finds_servers_and_what_they_say) {
+TEST(TomlEdit, finds_servers_and_their_values) {
   const auto servers = servers_of(example);
   ASSERT_EQ(servers.size(), 2U);
   EXPECT_EQ(servers[0].name, "docs");
@@ -59,7 +59,7 @@ TEST(TomlEdit, finds_servers_and_what_they_say) {
   EXPECT_EQ(servers[1].text, "[mcp_servers.\"a.b\"]\nurl = \"https://example.com/\\u00e9\"");
 }
 
-TEST(TomlEdit, takes_out_all_tables_of_a_server_and_nothing_else) {
+TEST(TomlEdit, removes_all_tables_of_a_server_and_nothing_else) {
   const auto without = remove_toml_server(example, "mcp_servers", "docs");
   ASSERT_TRUE(without) << without.error();
   EXPECT_EQ(*without, R"toml(# mine
@@ -88,7 +88,7 @@ TEST(TomlEdit, reads_every_kind_of_string) {
   EXPECT_EQ(entries[2].value.text, " one two\"");
 }
 
-TEST(TomlEdit, refuses_what_it_would_damage) {
+TEST(TomlEdit, refuses_an_edit_that_would_damage_the_file) {
   EXPECT_THAT(error_of("mcp_servers.a.command = 'x'\n"), HasSubstr("before the first table"));
   EXPECT_THAT(error_of("mcp_servers = {a = {command = 'x'}}"), HasSubstr("before the first table"));
   EXPECT_EQ(error_of("\n[[mcp_servers]]\n"), "line 2: [[mcp_servers]] is a list, not a table");
@@ -109,7 +109,7 @@ TEST(TomlEdit, refuses_what_it_would_damage) {
   EXPECT_THAT(remove_toml_server(below, "mcp_servers", "a").error(), HasSubstr("line 1"));
 }
 
-TEST(TomlEdit, names_are_quoted_where_they_must_be) {
+TEST(TomlEdit, names_are_quoted_if_necessary) {
   EXPECT_EQ(toml_key("a-b_1"), "a-b_1");
   EXPECT_EQ(toml_key("a.b"), "\"a.b\"");
   EXPECT_EQ(toml_string("a\"\\\n"), R"("a\"\\\u000a")");
@@ -122,7 +122,7 @@ rc::Gen<std::string> line() {
       "f = { a = 1, b = [ {} ] }", "g = 2024-01-01 10:00:00Z", "[mcp_servers]");
 }
 
-RC_GTEST_PROP(TomlEditProperty, what_is_put_in_and_taken_out_leaves_the_same_bytes, ()) {
+RC_GTEST_PROP(TomlEditProperty, inserting_and_removing_a_server_restores_the_bytes, ()) {
   const auto lines = *rc::gen::container<std::vector<std::string>>(line());
   const auto newline = *rc::gen::element<std::string>("\n", "\r\n");
   std::string text;
@@ -140,7 +140,7 @@ RC_GTEST_PROP(TomlEditProperty, what_is_put_in_and_taken_out_leaves_the_same_byt
   RC_ASSERT(*without == text);
 }
 
-RC_GTEST_PROP(TomlEditProperty, any_bytes_are_survived, (const std::string& text)) {
+RC_GTEST_PROP(TomlEditProperty, survives_any_bytes, (const std::string& text)) {
   const auto tables = parse_toml(text);
   if (!tables) RC_ASSERT(tables.error().place.begin <= text.size());
 }

@@ -23,7 +23,7 @@ class Book : public testing::Test {
   CallBook book{Redactor({{"KEY", "topsecret"}}, {})};
 };
 
-TEST_F(Book, a_call_and_its_answer_become_a_row) {
+TEST_F(Book, a_call_and_its_response_become_a_row) {
   feed.call(7, "echo", R"({"a":1})", "fine");
   const JournalRows all = rows();
   ASSERT_EQ(all.calls.size(), 1U);
@@ -41,7 +41,7 @@ TEST_F(Book, a_call_and_its_answer_become_a_row) {
   EXPECT_EQ(book.open_calls(), 0U);
 }
 
-TEST_F(Book, how_long_a_call_took_is_right_even_if_the_clock_is_set_meanwhile) {
+TEST_F(Book, the_duration_of_a_call_is_right_even_if_the_clock_is_set) {
   constexpr std::int64_t hour = 3'600'000'000;
   feed.ask(1, "slow", "{}");
   while (const auto entry = queue.next()) book.take(*entry, 2 * hour);
@@ -50,7 +50,7 @@ TEST_F(Book, how_long_a_call_took_is_right_even_if_the_clock_is_set_meanwhile) {
   EXPECT_EQ(book.rows().calls.at(0).took, 3000);
 }
 
-TEST_F(Book, a_call_without_an_answer_yet_is_open_and_written_again_when_it_ends) {
+TEST_F(Book, an_unanswered_call_is_open_and_written_again_when_it_ends) {
   feed.ask(1, "slow", "{}");
   const JournalRows first = rows();
   ASSERT_EQ(first.calls.size(), 1U);
@@ -63,7 +63,7 @@ TEST_F(Book, a_call_without_an_answer_yet_is_open_and_written_again_when_it_ends
   EXPECT_EQ(second.calls[0].outcome, Outcome::tool_error);
 }
 
-TEST_F(Book, what_we_answer_ourselves_ends_the_call_of_that_client_and_exchange) {
+TEST_F(Book, mcpivots_own_response_ends_only_that_clients_call) {
   for (const std::uint64_t client : {1, 2})
     for (const std::uint32_t exchange : {1, 2})
       feed.put({.way = Way::from_client,
@@ -107,7 +107,7 @@ TEST_F(Book, a_retried_call_belongs_to_the_generation_that_answers) {
   EXPECT_EQ(all.calls[0].outcome, Outcome::ok);
 }
 
-TEST_F(Book, a_call_that_is_taken_back_is_cancelled) {
+TEST_F(Book, a_call_that_its_client_cancels_is_cancelled) {
   feed.ask(1, "slow", "{}");
   feed.put({.way = Way::from_client,
             .what = What::cancelled,
@@ -117,7 +117,7 @@ TEST_F(Book, a_call_that_is_taken_back_is_cancelled) {
   EXPECT_EQ(rows().calls.at(0).outcome, Outcome::cancelled);
 }
 
-TEST_F(Book, questions_belong_to_the_call_during_which_they_are_asked) {
+TEST_F(Book, a_question_belongs_to_the_call_during_which_it_is_asked) {
   feed.ask(1, "ask", "{}");
   const std::string question =
       R"({"jsonrpc":"2.0","id":"q","method":"elicitation/create","params":{"message":"?"}})";
@@ -140,7 +140,7 @@ TEST_F(Book, questions_belong_to_the_call_during_which_they_are_asked) {
 }
 
 // A legacy client and a modern server: the bridge asks the client, and calls again with what it said.
-TEST_F(Book, a_call_that_is_answered_with_a_question_between_the_eras_ends_with_its_last_answer) {
+TEST_F(Book, a_call_of_several_rounds_ends_with_its_last_response) {
   const auto bridged = [&](Way way, JournalEntry::Kind kind, std::int64_t pair, const std::string& text) {
     feed.put({.way = way,
               .kind = kind,
@@ -182,7 +182,7 @@ TEST_F(Book, a_gap_makes_open_calls_incomplete) {
   EXPECT_TRUE(all.calls.at(1).complete);
 }
 
-TEST_F(Book, the_lists_of_servers_tell_what_their_tools_do) {
+TEST_F(Book, the_annotations_of_tools_are_taken_from_the_servers_lists) {
   feed.put({.way = Way::to_server,
             .what = What::made,
             .client = 0,
@@ -204,7 +204,7 @@ TEST_F(Book, the_lists_of_servers_tell_what_their_tools_do) {
   EXPECT_EQ(all.tools[1].annotations, "{}");
 }
 
-TEST_F(Book, clients_have_the_names_that_they_give_themselves) {
+TEST_F(Book, clients_have_the_names_from_their_initialize) {
   feed.put(
       {.way = Way::from_client,
        .kind = JournalEntry::Kind::request,
@@ -216,7 +216,7 @@ TEST_F(Book, clients_have_the_names_that_they_give_themselves) {
   EXPECT_EQ(all.calls.at(1).client_name, "claude-code");
 }
 
-TEST_F(Book, what_terminals_ask_mcpivot_itself_is_not_in_it) {
+TEST_F(Book, requests_from_terminals_to_mcpivot_are_not_recorded) {
   feed.put({.way = Way::from_client,
             .kind = JournalEntry::Kind::request,
             .client = 5,

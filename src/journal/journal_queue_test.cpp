@@ -21,7 +21,7 @@ bool put(JournalQueue& queue, std::int64_t number, std::string_view text) {
   return true;
 }
 
-TEST(JournalQueue, gives_what_was_put_in_order) {
+TEST(JournalQueue, returns_entries_in_order) {
   JournalQueue queue(1 << 20);
   EXPECT_FALSE(queue.next());
   for (int i = 0; i < 1000; ++i) ASSERT_TRUE(put(queue, i, std::string(static_cast<std::size_t>(i), 'x')));
@@ -47,7 +47,7 @@ TEST(JournalQueue, holds_a_message_that_is_larger_than_a_block) {
   EXPECT_EQ(queue.next()->text, "small");
 }
 
-TEST(JournalQueue, what_does_not_fit_is_counted_and_the_count_takes_its_place) {
+TEST(JournalQueue, entries_that_do_not_fit_are_counted_and_replaced_by_the_count) {
   JournalQueue queue(10'000);
   int taken = 0;
   while (put(queue, taken, std::string(1000, 'z'))) ++taken;
@@ -63,7 +63,7 @@ TEST(JournalQueue, what_does_not_fit_is_counted_and_the_count_takes_its_place) {
   EXPECT_EQ(queue.next()->text, "after");
 }
 
-TEST(JournalQueue, a_sleeper_is_told_if_there_is_something_after_all) {
+TEST(JournalQueue, the_reader_does_not_sleep_if_an_entry_just_arrived) {
   JournalQueue queue(10'000);
   EXPECT_TRUE(queue.sleep());
   EXPECT_TRUE(queue.is_asleep());
@@ -73,7 +73,7 @@ TEST(JournalQueue, a_sleeper_is_told_if_there_is_something_after_all) {
   EXPECT_FALSE(queue.is_asleep());
 }
 
-TEST(JournalQueue, two_threads_lose_nothing_but_what_is_counted) {
+TEST(JournalQueue, two_threads_lose_only_entries_that_are_counted) {
   JournalQueue queue(200'000);
   constexpr std::int64_t all = 200'000;
   std::atomic<std::uint64_t> missing = 0;

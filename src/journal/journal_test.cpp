@@ -70,7 +70,7 @@ class WrittenJournal : public testing::Test {
   std::vector<std::string> told;
 };
 
-TEST_F(WrittenJournal, what_is_written_can_be_read) {
+TEST_F(WrittenJournal, calls_can_be_read_after_they_are_written) {
   begin();
   call(1);
   call(2, "fail", "no", true);
@@ -98,7 +98,7 @@ TEST_F(WrittenJournal, what_is_written_can_be_read) {
   EXPECT_THAT(calls({.most = 1}), ElementsAre(testing::Field(&RecordedCall::tool, "fail")));
 }
 
-TEST(JournalThread, that_cannot_be_started_leaves_signals_as_they_were) {
+TEST(JournalThread, that_cannot_be_started_leaves_the_signal_mask_unchanged) {
   pthread_attr_t usual;
   pthread_attr_t vast;
   ASSERT_EQ(::pthread_getattr_default_np(&usual), 0);
@@ -118,7 +118,7 @@ TEST(JournalThread, that_cannot_be_started_leaves_signals_as_they_were) {
   EXPECT_TRUE(writer->close(0ms));
 }
 
-TEST_F(WrittenJournal, the_newest_calls_are_found_in_whichever_files_they_are) {
+TEST_F(WrittenJournal, the_newest_calls_are_found_in_all_files) {
   for (int session = 0; session < 5; ++session) {
     begin();
     for (int id = 1; id <= 3; ++id) call(id, "tool" + std::to_string(session * 3 + id));
@@ -132,7 +132,7 @@ TEST_F(WrittenJournal, the_newest_calls_are_found_in_whichever_files_they_are) {
         << most;
 }
 
-TEST_F(WrittenJournal, its_files_are_for_our_user_alone) {
+TEST_F(WrittenJournal, its_files_are_private) {
   begin();
   call(1);
   EXPECT_TRUE(end());
@@ -144,7 +144,7 @@ TEST_F(WrittenJournal, its_files_are_for_our_user_alone) {
   EXPECT_EQ(file.st_mode & 0777U, 0600U);
 }
 
-TEST_F(WrittenJournal, a_reader_sees_what_is_new_and_only_that) {
+TEST_F(WrittenJournal, a_reader_sees_only_new_calls) {
   begin();
   call(1);
   ASSERT_TRUE(end());
@@ -159,7 +159,7 @@ TEST_F(WrittenJournal, a_reader_sees_what_is_new_and_only_that) {
   EXPECT_THAT(reader->newer({}, seen), SizeIs(1));
 }
 
-TEST_F(WrittenJournal, one_that_is_locked_is_written_later_and_nothing_is_lost) {
+TEST_F(WrittenJournal, calls_are_written_later_if_the_file_is_locked) {
   begin();
   call(1);
   wait_for_calls(1);
@@ -178,7 +178,7 @@ TEST_F(WrittenJournal, one_that_is_locked_is_written_later_and_nothing_is_lost) 
   EXPECT_THAT(told, SizeIs(2));
 }
 
-TEST_F(WrittenJournal, what_does_not_fit_while_it_is_locked_is_a_gap_with_a_number) {
+TEST_F(WrittenJournal, calls_that_do_not_fit_while_it_is_locked_are_a_counted_gap) {
   JournalSettings settings;
   settings.queue_bytes = 20'000;
   begin(settings);
@@ -199,7 +199,7 @@ TEST_F(WrittenJournal, what_does_not_fit_while_it_is_locked_is_a_gap_with_a_numb
   EXPECT_EQ(messages + reader->missing(), 499U * 4);
 }
 
-TEST_F(WrittenJournal, one_that_is_damaged_is_left_alone_and_another_one_begun) {
+TEST_F(WrittenJournal, a_damaged_file_is_left_alone_and_another_one_created) {
   begin();
   call(1);
   wait_for_calls(1);
@@ -225,7 +225,7 @@ TEST_F(WrittenJournal, one_that_is_damaged_is_left_alone_and_another_one_begun) 
   EXPECT_THAT(reader->notes(), ElementsAre(HasSubstr(first)));
 }
 
-TEST_F(WrittenJournal, one_that_is_taken_away_is_begun_again) {
+TEST_F(WrittenJournal, a_deleted_folder_is_created_again) {
   begin();
   call(1);
   wait_for_calls(1);
@@ -235,7 +235,7 @@ TEST_F(WrittenJournal, one_that_is_taken_away_is_begun_again) {
   EXPECT_THAT(calls(), ElementsAre(testing::Field(&RecordedCall::id, 2)));
 }
 
-TEST_F(WrittenJournal, on_a_full_disk_it_is_tried_again) {
+TEST_F(WrittenJournal, writing_is_retried_on_a_full_disk) {
   begin();
   call(1);
   wait_for_calls(1);
@@ -254,7 +254,7 @@ TEST_F(WrittenJournal, on_a_full_disk_it_is_tried_again) {
   EXPECT_THAT(calls(), SizeIs(2));
 }
 
-TEST_F(WrittenJournal, one_of_a_newer_mcpivot_is_left_out_with_a_note) {
+TEST_F(WrittenJournal, the_file_of_a_newer_mcpivot_is_skipped_with_a_note) {
   begin();
   call(1);
   EXPECT_TRUE(end());
@@ -268,7 +268,7 @@ TEST_F(WrittenJournal, one_of_a_newer_mcpivot_is_left_out_with_a_note) {
   EXPECT_THAT(reader->notes(), ElementsAre(HasSubstr("newer mcpivot (schema 99; this one knows 1)")));
 }
 
-TEST_F(WrittenJournal, a_folder_that_cannot_be_made_costs_nothing_but_the_journal) {
+TEST_F(WrittenJournal, only_the_journal_fails_if_its_folder_cannot_be_created) {
   folder.write("journal", "a file is in its place");
   begin();
   call(1);
@@ -280,7 +280,7 @@ TEST_F(WrittenJournal, a_folder_that_cannot_be_made_costs_nothing_but_the_journa
   EXPECT_THAT(calls(), SizeIs(1));
 }
 
-TEST_F(WrittenJournal, a_large_one_is_followed_by_another_and_the_oldest_are_deleted) {
+TEST_F(WrittenJournal, a_large_file_is_followed_by_another_and_the_oldest_are_deleted) {
   JournalSettings settings;
   settings.limits.bytes = 2'000'000;
   begin(settings);
@@ -297,7 +297,7 @@ TEST_F(WrittenJournal, a_large_one_is_followed_by_another_and_the_oldest_are_del
   EXPECT_EQ(all.back().id, 40);
 }
 
-TEST_F(WrittenJournal, has_a_file_for_each_day_and_calls_that_are_open_at_midnight_are_whole) {
+TEST_F(WrittenJournal, has_one_file_per_day_and_calls_open_at_midnight_are_complete) {
   const auto noon = std::chrono::system_clock::now();
   std::atomic<std::int64_t> hours{0};
   JournalSettings settings;
@@ -327,7 +327,7 @@ TEST_F(WrittenJournal, has_a_file_for_each_day_and_calls_that_are_open_at_midnig
   EXPECT_LT(slow->took, 1h);
 }
 
-TEST(JournalName, is_read_as_it_is_written) {
+TEST(JournalName, is_parsed_as_it_is_formatted) {
   for (const JournalName& name : {JournalName{"2026-11-18", "1f3a", 1}, JournalName{"2026-11-18", "0c", 12}})
     EXPECT_EQ(JournalName::read(name.file()), name);
   for (const char* other :
@@ -335,7 +335,7 @@ TEST(JournalName, is_read_as_it_is_written) {
     EXPECT_FALSE(JournalName::read(other)) << other;
 }
 
-TEST(JournalFolder, journals_that_nobody_wrote_for_long_are_deleted) {
+TEST(JournalFolder, old_journals_are_deleted) {
   const host::TemporaryDirectory folder;
   folder.write("2026-01-01-aaaa.db", "x");
   folder.write("2026-01-01-aaaa.db-wal", "x");
@@ -348,7 +348,7 @@ TEST(JournalFolder, journals_that_nobody_wrote_for_long_are_deleted) {
   EXPECT_EQ(::access((folder / "notes.txt").c_str(), F_OK), 0);
 }
 
-TEST(JournalReader, says_what_is_not_there) {
+TEST(JournalReader, says_what_does_not_exist) {
   const host::TemporaryDirectory folder;
   EXPECT_THAT(JournalReader::open(folder.path()).error(), HasSubstr("there is no journal in"));
   folder.write("other.db", "not a database, but long enough to look like one: " + std::string(1000, 'x'));

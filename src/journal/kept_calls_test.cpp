@@ -24,7 +24,7 @@ std::string error_in(std::string_view text) {
          parsed.error().words;
 }
 
-TEST(KeptCalls, are_written_sorted_and_readable_whatever_the_order_was) {
+TEST(KeptCalls, are_written_sorted_and_readable) {
   const RecordedCall list = call("list", "", R"({"content":[{"type":"text","text":"3 notes"}]})");
   const RecordedCall read = call("read", R"({"id":2,"deep":{"b":1,"a":2}})", R"({"content":[]})");
   const std::string text = kept_calls_text({.ignore = {"structuredContent.time"}, .calls = {read, list}});
@@ -49,7 +49,7 @@ TEST(KeptCalls, are_written_sorted_and_readable_whatever_the_order_was) {
   EXPECT_EQ(kept_calls_text({.ignore = {"structuredContent.time"}, .calls = {list, read}}), text);
 }
 
-TEST(KeptCalls, what_does_not_fit_on_a_line_has_several) {
+TEST(KeptCalls, long_calls_are_written_on_several_lines) {
   const std::string text = kept_calls_text(
       {.ignore = {},
        .calls = {call("t", "", R"({"a":")" + std::string(90, 'x') + R"(","b":[1,2],"c":{}})")}});
@@ -57,7 +57,7 @@ TEST(KeptCalls, what_does_not_fit_on_a_line_has_several) {
   EXPECT_NE(text.find("\n        \"b\": [1, 2],\n        \"c\": {}\n      }\n"), std::string::npos) << text;
 }
 
-TEST(KeptCalls, what_was_written_is_read_back) {
+TEST(KeptCalls, are_read_as_they_were_written) {
   KeptCalls kept{.ignore = {"content[*].text"}, .calls = {}};
   kept.calls.push_back(
       call("b", R"({"x":[1,{"y":null}],"s":"\n\u00e4"})", R"({"content":[],"isError":true})"));
@@ -80,7 +80,7 @@ TEST(KeptCalls, what_was_written_is_read_back) {
   EXPECT_EQ(read->calls[1].asked, kept.calls[0].asked);
 }
 
-TEST(KeptCalls, of_the_same_call_the_last_answer_counts) {
+TEST(KeptCalls, the_last_answer_to_the_same_call_counts) {
   const auto read =
       parse_kept_calls(kept_calls_text({.ignore = {},
                                         .calls = {call("t", R"({"a":1,"b":2})", R"({"n":1})"),
@@ -90,16 +90,16 @@ TEST(KeptCalls, of_the_same_call_the_last_answer_counts) {
   EXPECT_EQ(read->calls[0].answer, R"({"n":2})");
 }
 
-TEST(KeptCalls, without_any_are_a_file_too) {
+TEST(KeptCalls, an_empty_list_is_also_a_file) {
   EXPECT_EQ(kept_calls_text({}), "{\n  \"version\": 1,\n  \"calls\": []\n}\n");
   EXPECT_EQ(error_in(kept_calls_text({})), "none");
 }
 
-TEST(KeptCalls, comments_are_allowed_because_people_edit_it) {
+TEST(KeptCalls, the_file_may_contain_comments) {
   EXPECT_EQ(error_in("{ // mine\n \"calls\": [ {\"tool\": \"t\", \"result\": {}, }, ] }"), "none");
 }
 
-TEST(KeptCalls, that_are_wrong_are_refused_with_line_and_column) {
+TEST(KeptCalls, errors_are_reported_with_line_and_column) {
   EXPECT_EQ(error_in("{\n  \"calls\": [\n    { \"tool\": 3, \"result\": {} }\n  ]\n}"),
             "3:15: \"tool\" must be a string, not a number");
   EXPECT_EQ(error_in("{\"calls\": [{\"result\": {}}]}"), "1:12: \"tool\" is missing: the name of the tool");
@@ -121,7 +121,7 @@ TEST(KeptCalls, that_are_wrong_are_refused_with_line_and_column) {
   EXPECT_EQ(error_in("{\"calls\": [}").substr(0, 6), "1:12: ");
 }
 
-TEST(KeptCalls, what_is_too_deep_to_be_read_again_is_not_kept) {
+TEST(KeptCalls, calls_nested_too_deeply_to_be_read_again_are_not_kept) {
   const auto nested = [](std::size_t lists) {
     return "{\"a\":" + std::string(lists, '[') + std::string(lists, ']') + "}";
   };
@@ -135,7 +135,7 @@ TEST(KeptCalls, what_is_too_deep_to_be_read_again_is_not_kept) {
   EXPECT_NE(why_not_kept(call("t", "", nested(5'000))), "");
 }
 
-TEST(KeptCalls, a_file_that_is_not_there_is_named) {
+TEST(KeptCalls, a_missing_file_is_named_in_the_error) {
   const auto read = read_kept_calls("/nonexistent/calls.json");
   ASSERT_FALSE(read);
   EXPECT_EQ(read.error(), "/nonexistent/calls.json cannot be read: No such file or directory");

@@ -16,7 +16,7 @@ CallRow row(std::uint64_t client, RecordedCall::Outcome outcome = RecordedCall::
   return {.took = 1500, .client = client, .method = "tools/call", .name = "echo", .outcome = outcome};
 }
 
-TEST(RecentCalls, a_client_sees_its_own_calls_alone) {
+TEST(RecentCalls, a_client_sees_only_its_own_calls) {
   RecentCalls calls;
   calls.add(row(1), JournalFeed::call_text(1, "echo", R"({"a":1})"),
             JournalFeed::result_text(1, "first\\nline"));
@@ -34,7 +34,7 @@ TEST(RecentCalls, says_what_went_wrong) {
   EXPECT_THAT(calls.last(1, 10), ElementsAre(HasSubstr("error, {} → bad"), HasSubstr("cancelled, {}")));
 }
 
-TEST(RecentCalls, keeps_the_last_ones) {
+TEST(RecentCalls, keeps_the_latest_calls) {
   RecentCalls calls;
   for (int i = 0; i < 500; ++i)
     calls.add(row(1), JournalFeed::call_text(i, "echo", std::to_string(i)), JournalFeed::result_text(i, "x"));
@@ -42,7 +42,7 @@ TEST(RecentCalls, keeps_the_last_ones) {
   EXPECT_THAT(calls.last(1, 1), ElementsAre(HasSubstr("499")));
 }
 
-TEST(RecentCalls, forgets_the_client_that_has_called_nothing_for_longest) {
+TEST(RecentCalls, forgets_the_client_whose_last_call_is_oldest) {
   RecentCalls calls;
   for (std::uint64_t client = 1; client <= 1500; ++client)
     for (const std::uint64_t caller : {client, std::uint64_t{1}})

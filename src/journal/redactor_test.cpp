@@ -15,7 +15,7 @@ std::string redacted(const Redactor& redactor, std::string text) {
   return text;
 }
 
-TEST(Redactor, leaves_what_is_not_secret_as_it_is) {
+TEST(Redactor, leaves_what_is_not_secret_unchanged) {
   const Redactor redactor({{"KEY", "hunter2hunter2"}}, {});
   for (std::string text : {R"({"a":"task-force-of-many-words risk-averse", "b": [1,-2.5e3,true]})",
                            R"({"text":"see https://example.com/a:b@c and Bearer authentication"})",
@@ -26,7 +26,7 @@ TEST(Redactor, leaves_what_is_not_secret_as_it_is) {
   }
 }
 
-TEST(Redactor, replaces_configured_values_however_they_are_spelled) {
+TEST(Redactor, replaces_configured_values_in_any_spelling) {
   const Redactor redactor({{"API_KEY", "se\"cr/et\\é"}, {"PIN", "12345678"}}, {});
   EXPECT_EQ(redacted(redactor, R"({"a":"x se\"cr/et\\é y"})"), R"({"a":"x [redacted API_KEY] y"})");
   EXPECT_EQ(redacted(redactor, R"({"a":"x se\u0022cr\/et\\\u00e9 y"})"), R"({"a":"x [redacted API_KEY] y"})");
@@ -38,7 +38,7 @@ TEST(Redactor, replaces_configured_values_however_they_are_spelled) {
   EXPECT_EQ(redacted(redactor, R"({"se\"cr/et\\é":1})"), R"({"[redacted API_KEY]":1})");
 }
 
-TEST(Redactor, knows_tokens_by_their_shape) {
+TEST(Redactor, recognizes_tokens_by_their_shape) {
   const Redactor redactor;
   for (const char* token :
        {"sk-proj-Abcdefghijklmnop1234", "ghp_0123456789abcdefghijABCDEFGHIJ012345", "xoxb-12345678901-abcdef",
@@ -62,14 +62,14 @@ TEST(Redactor, knows_tokens_by_their_shape) {
             R"({"t":"[redacted token]\nrest"})");
 }
 
-TEST(Redactor, replaces_the_values_of_telling_keys) {
+TEST(Redactor, replaces_the_values_of_secret_keys) {
   const Redactor redactor;
   EXPECT_EQ(
       redacted(redactor, R"({"password" : "x","api_key":"y","apiKey":"","token_count":"3","tokens":5})"),
       R"({"password" : "[redacted password]","api_key":"[redacted api_key]","apiKey":"","token_count":"3","tokens":5})");
 }
 
-TEST(Redactor, replaces_them_in_lists_numbers_and_whatever_ends_like_them) {
+TEST(Redactor, replaces_secret_lists_and_numbers_and_keys_with_secret_suffixes) {
   const Redactor redactor;
   EXPECT_EQ(
       redacted(redactor, R"({"password":12345,"n":{"DB_PASSWORD":"x"},"Set-Cookie":["a=1","b=2"],"z":"a"})"),
@@ -82,7 +82,7 @@ TEST(Redactor, replaces_them_in_lists_numbers_and_whatever_ends_like_them) {
       R"({"required":["password","token"],"properties":{"token":{"type":"string"}}})");
 }
 
-TEST(Redactor, replaces_variables_of_an_environment_that_is_printed) {
+TEST(Redactor, replaces_secret_variables_in_a_printed_environment) {
   EXPECT_EQ(
       redacted(
           Redactor(),
@@ -94,7 +94,7 @@ TEST(Redactor, replaces_variables_of_an_environment_that_is_printed) {
 }
 
 // What is in `structuredContent` is in `content` as text, too.
-TEST(Redactor, replaces_the_values_of_telling_keys_in_text_that_is_json_or_has_some) {
+TEST(Redactor, replaces_the_values_of_secret_keys_in_json_within_text) {
   const Redactor redactor;
   EXPECT_EQ(
       redacted(redactor, R"({"text":"{\"user\": \"ada\", \"password\": \"hunter2\",\n \"pin_token\":1}"})"),
@@ -109,7 +109,7 @@ TEST(Redactor, replaces_the_values_of_telling_keys_in_text_that_is_json_or_has_s
             R"(stderr: {"password": "[redacted password]"})");
 }
 
-TEST(Redactor, replaces_what_urls_carry) {
+TEST(Redactor, replaces_secrets_in_urls) {
   const Redactor redactor({{"KEY", "p@ss/word"}}, {});
   EXPECT_EQ(redacted(redactor, R"({"u":"https://x.org/a?q=1&access_token=abc.def&z=2"})"),
             R"({"u":"https://x.org/a?q=1&access_token=[redacted access_token]&z=2"})");
@@ -122,7 +122,7 @@ TEST(Redactor, replaces_what_urls_carry) {
 }
 
 // Ten megabytes of almost a token must not stop the journal.
-TEST(Redactor, takes_no_longer_for_what_only_begins_like_a_token) {
+TEST(Redactor, is_as_fast_for_text_that_only_begins_like_a_token) {
   const Redactor redactor;
   for (const char* part : {"sk-", "eyJ-", "-----BEGIN ", "xoxb-", "&key", "\\\"a\\\":", "bearer "}) {
     std::string text = R"({"t":")";
@@ -132,7 +132,7 @@ TEST(Redactor, takes_no_longer_for_what_only_begins_like_a_token) {
   }
 }
 
-TEST(Redactor, json_may_begin_with_blanks) {
+TEST(Redactor, json_may_begin_with_whitespace) {
   const Redactor redactor;
   EXPECT_EQ(
       redacted(redactor, " \r\n\t{\"password\":[\"aaaaaaaa1\",{\"pass\\u0077ord\":\"leakedsecret2\"}]}"),
@@ -149,7 +149,7 @@ TEST(Redactor, replaces_whole_lists_of_json_within_text) {
             R"(it says "token":["", "[redacted token]" , "[redacted token])");
 }
 
-TEST(Redactor, keys_tell_by_how_they_end) {
+TEST(Redactor, a_key_is_secret_by_its_suffix) {
   const Redactor redactor;
   const std::string longest(100, 'x');
   for (const std::string& key :
@@ -162,24 +162,24 @@ TEST(Redactor, keys_tell_by_how_they_end) {
   EXPECT_EQ(redacted(redactor, R"({"a\"b password\"":"x"})"), R"({"a\"b password\"":"[redacted]"})");
 }
 
-TEST(Redactor, patterns_match_within_strings_and_leave_json) {
+TEST(Redactor, patterns_match_within_strings_and_leave_valid_json) {
   const Redactor redactor({}, {"customer-\\d+", "pass=\\S+"});
   EXPECT_EQ(redacted(redactor, R"({"a":"customer-17 ü customer-4","b":"pass=hunter2"})"),
             R"({"a":"[redacted] ü [redacted]","b":"[redacted]"})");
 }
 
-TEST(Redactor, a_pattern_that_takes_for_ever_hides_too_much_instead) {
+TEST(Redactor, a_pattern_that_takes_too_long_hides_too_much_rather_than_too_little) {
   const Redactor redactor({}, {"(a+)+(a+)+(a+)+(a+)+$"});
   EXPECT_EQ(redacted(redactor, R"({"a":")" + std::string(200, 'a') + R"(b"})"), R"({"a":"[redacted]"})");
 }
 
-TEST(Redactor, a_pattern_that_is_not_understood_hides_everything) {
+TEST(Redactor, an_invalid_pattern_hides_everything) {
   const Redactor redactor({}, {"(["});
   EXPECT_EQ(redacted(redactor, R"({"a":"some text","b":5})"),
             R"({"[redacted]":"[redacted]","[redacted]":5})");
 }
 
-TEST(Redactor, what_is_secret_in_the_configuration) {
+TEST(Redactor, knows_what_is_secret_in_the_configuration) {
   EXPECT_TRUE(Redactor::is_secret("API_KEY", "abcd"));
   EXPECT_TRUE(Redactor::is_secret("DATABASE_URL", "postgres://x"));
   EXPECT_FALSE(Redactor::is_secret("DEBUG", "true"));

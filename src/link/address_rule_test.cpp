@@ -9,7 +9,7 @@ AddressKind kind(const char* text) {
   return kind_of(boost::asio::ip::make_address(text));
 }
 
-TEST(AddressRule, knows_what_is_on_this_machine_and_around_it) {
+TEST(AddressRule, classifies_addresses_of_this_machine_and_its_networks) {
   EXPECT_EQ(kind("127.0.0.1"), AddressKind::loopback);
   EXPECT_EQ(kind("127.255.0.9"), AddressKind::loopback);
   EXPECT_EQ(kind("::1"), AddressKind::loopback);
@@ -31,7 +31,7 @@ TEST(AddressRule, knows_what_is_on_this_machine_and_around_it) {
   EXPECT_EQ(kind("2606:4700::1111"), AddressKind::open);
 }
 
-TEST(AddressRule, an_ipv4_address_in_disguise_counts_as_itself) {
+TEST(AddressRule, an_ipv4_address_embedded_in_ipv6_counts_as_ipv4) {
   EXPECT_EQ(kind("::ffff:127.0.0.1"), AddressKind::loopback);
   EXPECT_EQ(kind("::ffff:169.254.169.254"), AddressKind::link_local);
   EXPECT_EQ(kind("::10.0.0.1"), AddressKind::private_network);
@@ -45,7 +45,7 @@ TEST(AddressRule, an_ipv4_address_in_disguise_counts_as_itself) {
   EXPECT_EQ(kind("::ffff:8.8.8.8"), AddressKind::open);
 }
 
-TEST(AddressRule, nobody_points_to_somewhere_less_public_than_they_are) {
+TEST(AddressRule, an_address_may_not_refer_to_a_less_public_one) {
   const auto open = AddressRule::named_by(AddressKind::open);
   EXPECT_TRUE(open.allows(AddressKind::open));
   EXPECT_FALSE(open.allows(AddressKind::loopback));

@@ -84,7 +84,7 @@ std::shared_ptr<Listener> answered(const std::vector<std::string>& pieces) {
   return listener;
 }
 
-TEST(HttpClient, an_answer_behind_a_continue_is_the_answer) {
+TEST(HttpClient, a_100_continue_is_skipped) {
   const auto heard =
       answered({"HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\nabc"});
   EXPECT_TRUE(heard->done);
@@ -93,12 +93,12 @@ TEST(HttpClient, an_answer_behind_a_continue_is_the_answer) {
 }
 
 // Of this connection, not of another one that the client may have tried meanwhile.
-TEST(HttpClient, an_answer_says_where_its_peer_is) {
+TEST(HttpClient, a_response_knows_the_kind_of_its_peers_address) {
   EXPECT_EQ(answered({"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n"})->from, AddressKind::loopback);
 }
 
 // Beast asserts that this never happens.
-TEST(HttpClient, the_end_of_an_empty_body_may_come_byte_by_byte) {
+TEST(HttpClient, the_end_of_an_empty_body_may_arrive_byte_by_byte) {
   const auto heard =
       answered({"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n", "0", "\r", "\n", "\r", "\n"});
   EXPECT_TRUE(heard->done);
@@ -107,7 +107,7 @@ TEST(HttpClient, the_end_of_an_empty_body_may_come_byte_by_byte) {
 }
 
 // Nobody asked for another protocol; an exchange without a head must not succeed.
-TEST(HttpClient, a_switch_of_protocols_is_no_answer) {
+TEST(HttpClient, a_switch_of_protocols_is_an_error) {
   const auto heard = answered({"HTTP/1.1 101 Switching Protocols\r\n\r\nwhatever"});
   EXPECT_FALSE(heard->done);
   ASSERT_TRUE(heard->failure.has_value());
@@ -115,7 +115,7 @@ TEST(HttpClient, a_switch_of_protocols_is_no_answer) {
   EXPECT_NE(heard->failure->text.find("101"), std::string::npos) << heard->failure->text;
 }
 
-TEST(HttpClient, a_body_arrives_whole_short_or_long) {
+TEST(HttpClient, short_and_long_bodies_arrive_complete) {
   for (const std::size_t size : {1U, 4096U, 4097U, 3'000'000U}) {
     boost::asio::io_context loop;
     tcp::acceptor acceptor(loop, {boost::asio::ip::address_v4::loopback(), 0});
@@ -142,7 +142,7 @@ TEST(HttpClient, a_body_arrives_whole_short_or_long) {
   }
 }
 
-TEST(HttpClient, what_is_no_http_is_told_as_such) {
+TEST(HttpClient, anything_but_http_is_reported_as_such) {
   const auto heard = answered({"SSH-2.0-OpenSSH_9.2\r\n"});
   ASSERT_TRUE(heard->failure.has_value());
   EXPECT_EQ(heard->failure->kind, HttpFailure::nonsense);

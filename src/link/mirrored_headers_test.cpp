@@ -59,7 +59,7 @@ TEST(MirroredHeaders, a_value_that_a_header_cannot_carry_is_encoded) {
   EXPECT_EQ(header_value("\x7f"), "=?base64?fw==?=");
 }
 
-TEST(MirroredHeaders, each_message_repeats_its_version_and_method_and_some_a_name) {
+TEST(MirroredHeaders, each_message_repeats_its_version_and_method_and_sometimes_a_name) {
   EXPECT_EQ(headers_of(R"({"jsonrpc":"2.0","id":1,"method":"tools/list"})"),
             "MCP-Protocol-Version: 2026-07-28\r\nMcp-Method: tools/list\r\n");
   EXPECT_THAT(
@@ -83,7 +83,7 @@ TEST(MirroredHeaders, the_version_is_the_one_in_the_body) {
       HasSubstr("MCP-Protocol-Version: 2027-01-01\r\n"));
 }
 
-TEST(MirroredHeaders, a_method_that_a_header_cannot_carry_is_left_out_and_adds_no_header) {
+TEST(MirroredHeaders, a_method_that_a_header_cannot_carry_is_omitted) {
   EXPECT_EQ(headers_of(R"({"jsonrpc":"2.0","id":1,"method":"x\r\nEvil: yes"})"),
             "MCP-Protocol-Version: 2026-07-28\r\n");
 }
@@ -103,21 +103,21 @@ TEST(MirroredHeaders, marked_arguments_are_repeated_as_text) {
   EXPECT_EQ(params_of(schema, R"("none")"), "");
 }
 
-TEST(MirroredHeaders, a_marked_argument_may_lie_in_objects) {
+TEST(MirroredHeaders, a_marked_argument_may_be_inside_objects) {
   const std::string schema = properties(
       R"("where":{"type":"object","properties":{"zone":{"type":"string","x-mcp-header":"Zone"}}})");
   EXPECT_EQ(params_of(schema, R"({"where":{"zone":"b"},"zone":"not this"})"), "Mcp-Param-Zone: b\r\n");
   EXPECT_EQ(params_of(schema, R"({"where":"b"})"), "");
 }
 
-TEST(MirroredHeaders, what_only_looks_like_a_mark_is_none) {
+TEST(MirroredHeaders, something_that_only_looks_like_a_mark_is_ignored) {
   EXPECT_THAT(*mirrored_arguments(tool("t", properties(R"("x-mcp-header":{"type":"number"})")).json),
               IsEmpty());
   EXPECT_EQ(fault_in(properties(R"("a":{"type":"object","default":{"x-mcp-header":""}})")), "");
   EXPECT_EQ(fault_in(properties(R"("a":{"description":"see x-mcp-header"})")), "");
 }
 
-TEST(MirroredHeaders, a_wrong_mark_is_told) {
+TEST(MirroredHeaders, a_wrong_mark_is_reported) {
   const std::vector<std::pair<std::string, std::string>> cases{
       {properties(R"("a":{"type":"string","x-mcp-header":""})"), "isn't the name of a header"},
       {properties(R"("a":{"type":"string","x-mcp-header":7})"), "isn't the name of a header"},
@@ -141,7 +141,7 @@ TEST(MirroredHeaders, a_wrong_mark_is_told) {
   for (const auto& [schema, words] : cases) EXPECT_THAT(fault_in(schema), HasSubstr(words)) << schema;
 }
 
-TEST(MirroredHeaders, a_tool_with_a_wrong_mark_is_taken_out_of_the_list_and_the_others_stay) {
+TEST(MirroredHeaders, only_a_tool_with_a_wrong_mark_is_removed_from_the_list) {
   MirroredHeaders headers;
   std::vector<Item> tools{tool("a", "{}"), tool("b", R"({"x-mcp-header":"B"})"), tool("c", "{}")};
   std::vector<std::string> rejected;
@@ -150,7 +150,7 @@ TEST(MirroredHeaders, a_tool_with_a_wrong_mark_is_taken_out_of_the_list_and_the_
   EXPECT_THAT(tools, ElementsAre(tool("a", "{}"), tool("c", "{}")));
 }
 
-TEST(MirroredHeaders, what_was_learned_of_a_tool_ends_with_the_next_list) {
+TEST(MirroredHeaders, the_next_list_replaces_what_was_learned_about_tools) {
   MirroredHeaders headers;
   std::vector<Item> tools{tool("t", properties(R"("a":{"type":"string","x-mcp-header":"A"})"))};
   const auto fine = [](const std::string&, const std::string& why) { ADD_FAILURE() << why; };

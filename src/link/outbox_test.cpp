@@ -32,7 +32,7 @@ Message message_in(const BufferRef& buffer, std::string_view text) {
   return message;
 }
 
-TEST(Outbox, writes_small_and_large_messages_in_order_whatever_the_steps) {
+TEST(Outbox, writes_small_and_large_messages_in_order_whatever_the_write_sizes) {
   const std::string large = "{\"id\":12345," + std::string(100'000, 'x') + "}";
   for (const std::size_t step : {1UL, 7UL, 4096UL, 1'000'000UL}) {
     Outbox outbox;
@@ -46,7 +46,7 @@ TEST(Outbox, writes_small_and_large_messages_in_order_whatever_the_steps) {
   }
 }
 
-TEST(Outbox, shares_large_messages_and_lets_go_of_them_once_written) {
+TEST(Outbox, shares_large_messages_and_releases_them_once_written) {
   Outbox outbox;
   const BufferRef buffer(new Buffer(200'000));
   outbox.add(message_in(buffer, std::string(100'000, 'x')), {});
@@ -64,7 +64,7 @@ TEST(Outbox, copies_small_messages) {
   EXPECT_EQ(drain(outbox, 100), "small\n");
 }
 
-TEST(Outbox, takes_bytes_as_they_are_and_does_not_copy_large_ones) {
+TEST(Outbox, takes_raw_bytes_without_copying_large_ones) {
   for (const std::size_t step : {101UL, 4096UL, 1'000'000UL}) {
     Outbox outbox;
     std::string large(50'000, 'l');

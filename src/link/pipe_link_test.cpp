@@ -25,7 +25,7 @@ struct Clumsy final : Link::Handler {
   bool ended = false;
 };
 
-TEST(PipeLink, an_exception_in_its_handler_does_not_end_the_reading) {
+TEST(PipeLink, keeps_reading_after_an_exception_in_its_handler) {
   int in[2];
   int out[2];
   ASSERT_EQ(::pipe(in), 0);

@@ -29,7 +29,7 @@ Seen parse(std::string_view text, std::size_t step, std::size_t limit = 1000) {
   return seen;
 }
 
-TEST(SseParser, finds_the_same_events_however_the_stream_is_cut) {
+TEST(SseParser, finds_the_same_events_however_the_stream_is_split) {
   const std::string stream =
       "\xEF\xBB\xBF: a comment\n\nevent: message\nid: 7\ndata: {\"a\":\n"
       "data:1}\n\ndata: plain\r\nignored: x\r\n\r\n"
@@ -44,19 +44,19 @@ TEST(SseParser, finds_the_same_events_however_the_stream_is_cut) {
   }
 }
 
-TEST(SseParser, an_event_that_was_cut_off_is_none_and_its_id_does_not_count) {
+TEST(SseParser, an_incomplete_event_is_dropped_with_its_id) {
   const Seen seen = parse("id: 1\ndata: a\n\nid: 2\ndata: {\"half\":\"\xC3", 3);
   EXPECT_THAT(seen.events, ElementsAre("|a"));
   EXPECT_EQ(seen.last_id, "1");
 }
 
-TEST(SseParser, an_event_over_the_limit_is_skimmed_and_the_next_one_comes) {
+TEST(SseParser, an_event_over_the_limit_is_skimmed_and_the_next_one_is_read) {
   const std::string huge = R"(data: {"jsonrpc":"2.0","id":5,"result":")" + std::string(5000, 'x') + "\"}\n\n";
   for (const std::size_t step : {std::size_t{1}, std::size_t{64}, std::size_t{10'000}})
     EXPECT_THAT(parse(huge + "data: next\n\n", step, 100).events, ElementsAre("|over 5", "|next"));
 }
 
-TEST(SseParser, remembers_how_long_to_wait_and_drops_ids_that_are_too_long) {
+TEST(SseParser, remembers_the_reconnection_time_and_drops_too_long_ids) {
   SseParser parser(100);
   const std::string stream = "retry: 1500\nid: " + std::string(SseParser::longest_id + 1, 'i') +
                              "\nretry: soon\nretry: 99999999999\ndata: x\n\n";
@@ -66,7 +66,7 @@ TEST(SseParser, remembers_how_long_to_wait_and_drops_ids_that_are_too_long) {
   EXPECT_THAT(parser.last_id(), IsEmpty());
 }
 
-TEST(SseParser, after_a_cut_it_starts_anew_but_knows_where_to_go_on) {
+TEST(SseParser, restarts_after_a_disconnect_but_keeps_the_last_id) {
   SseParser parser(100);
   std::string_view piece = "id: 4\ndata: x\n\nevent: y\ndata: {\"half";
   ASSERT_TRUE(parser.next(piece));
@@ -80,7 +80,7 @@ TEST(SseParser, after_a_cut_it_starts_anew_but_knows_where_to_go_on) {
   EXPECT_EQ(event->type, "");
 }
 
-TEST(SseParser, data_that_somebody_keeps_is_not_written_over) {
+TEST(SseParser, does_not_overwrite_data_that_is_still_in_use) {
   SseParser parser(100);
   std::string_view piece = "data: first\n\ndata: other\n\n";
   const auto first = parser.next(piece);

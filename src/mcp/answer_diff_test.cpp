@@ -19,7 +19,7 @@ std::string diff(const std::string& before, const std::string& after, std::vecto
   return text;
 }
 
-TEST(AnswerDiff, order_of_members_white_space_and_spelling_of_numbers_do_not_matter) {
+TEST(AnswerDiff, ignores_member_order_white_space_and_the_spelling_of_numbers) {
   EXPECT_EQ(diff(R"({"a":1,"b":[1.0,2e1]})", R"({ "b": [1, 20], "a": 1.0 })"), "");
 }
 
@@ -34,7 +34,7 @@ TEST(AnswerDiff, names_the_path_and_both_values) {
   EXPECT_EQ(diff(R"({"a b":{"c":1}})", R"({"a b":{"c":2}})"), "[\"a b\"].c: 1 → 2\n");
 }
 
-TEST(AnswerDiff, an_element_that_came_or_went_is_one_difference) {
+TEST(AnswerDiff, an_added_or_removed_element_is_one_difference) {
   EXPECT_EQ(diff(R"({"l":[1,2,3,4]})", R"({"l":[1,3,4]})"), "l[1]: - 2\n");
   EXPECT_EQ(diff(R"({"l":[1,2]})", R"({"l":[1,2,3]})"), "l[2]: + 3\n");
   EXPECT_EQ(diff(R"({"l":[]})", R"({"l":["a"]})"), "l[0]: + \"a\"\n");
@@ -49,7 +49,7 @@ TEST(AnswerDiff, text_that_is_json_is_compared_as_such) {
             "content[0].text.a: 1 → 2\n");
 }
 
-TEST(AnswerDiff, of_a_long_text_shows_where_it_differs) {
+TEST(AnswerDiff, shows_where_a_long_text_differs) {
   const std::string words = std::string(200, 'x') + "\\nsecond line: ";
   EXPECT_EQ(diff("{\"t\":\"" + words + "old\"}", "{\"t\":\"" + words + "new\"}"),
             "t: \"…second line: old\" → \"…second line: new\"\n");
@@ -61,7 +61,7 @@ TEST(AnswerDiff, of_a_long_text_shows_where_it_differs) {
   EXPECT_EQ(diff("{\"t\":\"ä\"}", "{\"t\":\"ö\"}"), "t: \"ä\" → \"ö\"\n");
 }
 
-TEST(AnswerDiff, an_error_and_a_result_are_different_and_errors_have_paths) {
+TEST(AnswerDiff, an_error_differs_from_a_result_and_errors_have_paths) {
   const Answer error{.is_error = true, .json = R"({"code":-32602,"message":"no such note"})"};
   const AnswerDiff diff = compare_answers(result(R"({"content":[]})"), error);
   ASSERT_EQ(diff.count, 1U);
@@ -71,7 +71,7 @@ TEST(AnswerDiff, an_error_and_a_result_are_different_and_errors_have_paths) {
   EXPECT_TRUE(compare_answers(error, other, *IgnoredPaths::parse({"error.message"})).same());
 }
 
-TEST(AnswerDiff, what_belongs_to_the_era_is_not_the_tools) {
+TEST(AnswerDiff, members_that_belong_to_the_era_are_ignored) {
   EXPECT_EQ(
       diff(R"({"content":[]})",
            R"({"content":[],"resultType":"complete","_meta":{"io.modelcontextprotocol/serverInfo":{}}})"),
@@ -80,7 +80,7 @@ TEST(AnswerDiff, what_belongs_to_the_era_is_not_the_tools) {
   EXPECT_NE(diff(R"({"content":[]})", R"({"content":[],"resultType":"input_required"})"), "");
 }
 
-TEST(AnswerDiff, many_differences_are_counted_and_the_first_told) {
+TEST(AnswerDiff, many_differences_are_counted_and_only_the_first_shown) {
   std::string before = "{\"a\":0";
   std::string after = "{\"a\":0";
   for (int i = 0; i < 100; ++i) {
@@ -92,13 +92,13 @@ TEST(AnswerDiff, many_differences_are_counted_and_the_first_told) {
   EXPECT_EQ(diff.first.size(), 20U);
 }
 
-TEST(AnswerDiff, what_is_nested_too_deeply_is_compared_as_it_is_spelled) {
+TEST(AnswerDiff, too_deeply_nested_values_are_compared_as_text) {
   const std::string deep = std::string(500, '[') + std::string(500, ']');
   EXPECT_TRUE(compare_answers(result(deep), result(deep)).same());
   EXPECT_FALSE(compare_answers(result(deep), result(" " + deep)).same());
 }
 
-TEST(IgnoredPaths, match_what_they_name_and_all_below) {
+TEST(IgnoredPaths, match_what_they_name_and_everything_below) {
   const std::string before = R"({"s":{"time":1,"a":[{"id":1,"x":{"id":1}}]},"t":{"time":1}})";
   const std::string after = R"({"s":{"time":2,"a":[{"id":2,"x":{"id":2}}]},"t":{"time":2}})";
   EXPECT_EQ(diff(before, after, {"s"}), "t.time: 1 → 2\n");
@@ -111,7 +111,7 @@ TEST(IgnoredPaths, match_what_they_name_and_all_below) {
   EXPECT_EQ(diff(R"({"s":{}})", R"({"s":{"time":1}})", {"s.time"}), "");
 }
 
-TEST(IgnoredPaths, that_are_none_are_refused_with_the_reason) {
+TEST(IgnoredPaths, that_are_invalid_are_rejected_with_the_reason) {
   for (const char* path : {"", ".", "a.", "a..b", "a[", "a[x]", "a[\"x]", "[-1]"}) {
     const auto parsed = IgnoredPaths::parse({path});
     ASSERT_FALSE(parsed) << path;
@@ -119,7 +119,7 @@ TEST(IgnoredPaths, that_are_none_are_refused_with_the_reason) {
   }
 }
 
-TEST(CanonicalJson, is_one_text_for_all_spellings) {
+TEST(CanonicalJson, is_the_same_for_all_spellings_of_a_value) {
   EXPECT_EQ(canonical_json(R"({ "b": 1.0, "a": [ "x", {} ], "c": 0.5 })"), R"({"a":["x",{}],"b":1,"c":0.5})");
   EXPECT_EQ(canonical_json(R"({"a":1e2})"), canonical_json(R"({"a":100})"));
   EXPECT_EQ(canonical_json("no json"), "no json");

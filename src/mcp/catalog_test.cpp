@@ -22,14 +22,14 @@ TEST(Catalog, keeps_items_as_the_server_wrote_them) {
   EXPECT_EQ(catalog.find(ListKind::tools, "z"), nullptr);
 }
 
-TEST(Catalog, survives_results_that_are_none) {
+TEST(Catalog, survives_malformed_results) {
   Catalog catalog;
   for (const char* result : {"", "null", "{}", R"({"tools":5})", R"({"tools":[1,{"name":2},{}]})"})
     EXPECT_EQ(catalog.add_page(ListKind::tools, result), "");
   EXPECT_TRUE(catalog.list(ListKind::tools).empty());
 }
 
-TEST(Catalog, differences_are_told_by_name) {
+TEST(Catalog, a_diff_names_the_items) {
   const Catalog before = with_tools(R"([{"name":"same"},{"name":"changed","v":1},{"name":"gone"}])");
   Catalog after = with_tools(R"([{"name":"changed","v":2},{"name":"same"},{"name":"new"}])");
   after.add_page(ListKind::prompts, R"({"prompts":[{"name":"review"}]})");
@@ -38,7 +38,7 @@ TEST(Catalog, differences_are_told_by_name) {
   EXPECT_TRUE(compare(after, after).empty());
 }
 
-TEST(Catalog, a_tool_that_changed_is_told_with_what_changed) {
+TEST(Catalog, a_diff_says_what_changed_in_a_tool) {
   const Catalog before = with_tools(R"([{"name":"read_file","inputSchema":{"properties":{"path":{}}}}])");
   const Catalog after =
       with_tools(R"([{"name":"read_file","inputSchema":{"properties":{"path":{},"limit":{}}}}])");
@@ -48,7 +48,7 @@ TEST(Catalog, a_tool_that_changed_is_told_with_what_changed) {
       << "other bytes, and nothing to tell of them";
 }
 
-TEST(Catalog, a_long_difference_is_cut_and_says_so) {
+TEST(Catalog, a_long_diff_is_truncated_and_says_so) {
   std::string tools = "[";
   for (int i = 0; i < 100; ++i)
     tools += (i == 0 ? "" : ",") + (R"({"name":"tool)" + std::to_string(i) + R"("})");
@@ -56,7 +56,7 @@ TEST(Catalog, a_long_difference_is_cut_and_says_so) {
   EXPECT_NE(text.find("and 70 more"), std::string::npos) << text;
 }
 
-TEST(Catalog, knows_which_tools_may_be_called_again) {
+TEST(Catalog, knows_which_tools_may_be_retried) {
   auto safe = [](std::string_view annotations) {
     return is_safe_to_repeat({"t", R"({"name":"t","annotations":)" + std::string(annotations) + "}"});
   };

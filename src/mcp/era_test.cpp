@@ -23,7 +23,7 @@ TEST(Era, a_version_that_appears_twice_is_refused) {
       R"({"jsonrpc":"2.0","id":1,"method":"x","params":{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/protocolVersion":"2025-11-25"}}})"));
 }
 
-TEST(Era, what_a_modern_client_says_of_itself_becomes_a_hello_and_back) {
+TEST(Era, a_modern_clients_meta_becomes_initialize_params_and_back) {
   const std::string hello = hello_of(
       R"({"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientInfo":{"name":"c","version":"1e0"},"io.modelcontextprotocol/clientCapabilities":{"roots":{}, "x":1.0}})");
   EXPECT_EQ(
@@ -34,7 +34,7 @@ TEST(Era, what_a_modern_client_says_of_itself_becomes_a_hello_and_back) {
       R"("io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{"roots":{},"x":1.0},"io.modelcontextprotocol/clientInfo":{"name":"c","version":"1e0"},"io.modelcontextprotocol/logLevel":"info")");
 }
 
-TEST(Era, a_client_that_says_nothing_of_itself_still_has_a_hello) {
+TEST(Era, a_client_without_client_info_still_has_initialize_params) {
   EXPECT_EQ(
       hello_of("{}"),
       R"({"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"unknown","version":"0"}})");
@@ -43,7 +43,7 @@ TEST(Era, a_client_that_says_nothing_of_itself_still_has_a_hello) {
       R"("io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{})");
 }
 
-TEST(Era, tasks_of_one_era_are_not_promised_in_the_other) {
+TEST(Era, the_tasks_capability_of_one_era_is_not_offered_in_the_other) {
   EXPECT_EQ(find_member("{" + meta_members(R"({"capabilities":{"tasks":{},"roots":{}}})") + "}",
                         meta_key::client_capabilities),
             R"({"roots":{}})");
@@ -52,7 +52,7 @@ TEST(Era, tasks_of_one_era_are_not_promised_in_the_other) {
       R"({"tools":{}})");
 }
 
-TEST(Era, a_discovery_becomes_a_handshake) {
+TEST(Era, a_discover_result_becomes_an_initialize_result) {
   const std::string_view discovered =
       R"({"resultType":"complete","supportedVersions":["2026-07-28"],"capabilities":{"tools":{}},"instructions":"be kind","_meta":{"io.modelcontextprotocol/serverInfo":{"name":"s","version":"2"}},"ttlMs":1,"cacheScope":"public"})";
   EXPECT_EQ(
@@ -64,7 +64,7 @@ TEST(Era, a_discovery_becomes_a_handshake) {
   EXPECT_FALSE(offers_modern(R"({"supportedVersions":"2026-07-28"})"));
 }
 
-TEST(Era, a_handshake_becomes_a_discovery) {
+TEST(Era, an_initialize_result_becomes_a_discover_result) {
   EXPECT_EQ(
       discover_result_of(
           R"({"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"s","version":"2"},"instructions":"be kind"})"),

@@ -9,7 +9,7 @@ namespace {
 
 namespace json = boost::json;
 
-TEST(Initialize, what_is_widened_is_json_whatever_the_server_left_out) {
+TEST(Initialize, the_widened_result_is_valid_json_whatever_the_server_left_out) {
   for (const char* result :
        {"{}", "{ }", R"({"capabilities":{}})", R"({"serverInfo":{"name":"x"}})", "5", "[1]"}) {
     const json::value widened = json::parse(widened_initialize_result(result));
@@ -17,28 +17,28 @@ TEST(Initialize, what_is_widened_is_json_whatever_the_server_left_out) {
   }
 }
 
-TEST(Initialize, what_the_server_said_besides_stays) {
+TEST(Initialize, other_members_of_the_servers_result_are_kept) {
   const json::value widened =
       json::parse(widened_initialize_result(R"({"serverInfo":{"name":"x"},"y":1.50})"));
   EXPECT_EQ(widened.at("serverInfo").at("name").as_string(), "x");
   EXPECT_EQ(widened.as_object().size(), 3);
 }
 
-TEST(Initialize, knows_what_a_server_of_either_era_calls_itself) {
+TEST(Initialize, knows_the_name_of_a_server_of_either_era) {
   EXPECT_EQ(server_own_name(R"({"serverInfo":{"name":"x \"y\"","version":"1"}})"), "x \"y\"");
   EXPECT_EQ(server_own_name(R"({"_meta":{"io.modelcontextprotocol/serverInfo":{"name":"z"}}})"), "z");
   for (const char* none : {"", "{}", R"({"serverInfo":{"name":5}})", R"({"serverInfo":"x"})"})
     EXPECT_EQ(server_own_name(none), "") << none;
 }
 
-TEST(Initialize, knows_the_versions_of_the_protocol) {
+TEST(Initialize, knows_the_protocol_versions) {
   for (const char* version : {"2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25", "2026-07-28"})
     EXPECT_TRUE(is_protocol_version(version)) << version;
   for (const char* other : {"", "1999-01-01", "2025-11-26", "\"2025-11-25\""})
     EXPECT_FALSE(is_protocol_version(other)) << other;
 }
 
-TEST(Initialize, a_capability_that_is_spelled_with_escapes_does_not_stand_there_twice) {
+TEST(Initialize, a_capability_spelled_with_escapes_does_not_appear_twice) {
   const std::string widened =
       widened_initialize_result(R"({"capabilities":{"to\u006fls":{"list\u0043hanged":false,"x":1}}})");
   EXPECT_EQ(widened.find("u006f"), std::string::npos) << widened;

@@ -5,7 +5,7 @@
 namespace mcpivot {
 namespace {
 
-TEST(ItemChanges, are_told_by_member_and_those_of_a_schema_by_property) {
+TEST(ItemChanges, are_listed_by_member_and_those_of_a_schema_by_property) {
   EXPECT_EQ(
       item_changes(R"({"name":"t","description":"a","inputSchema":{"properties":{"path":{}}}})",
                    R"({"name":"t","description":"b","inputSchema":{"properties":{"path":{},"limit":{}}}})"),
@@ -20,11 +20,11 @@ TEST(ItemChanges, are_told_by_member_and_those_of_a_schema_by_property) {
             "inputSchema: +properties; outputSchema: ~n");
 }
 
-TEST(ItemChanges, of_order_and_spacing_are_none) {
+TEST(ItemChanges, do_not_include_order_and_spacing) {
   EXPECT_EQ(item_changes(R"({"name":"t","x":1})", R"({ "x":1, "name":"t" })"), "");
 }
 
-TEST(ItemChanges, are_a_few_and_short_whatever_a_server_lists) {
+TEST(ItemChanges, are_bounded_in_number_and_length) {
   std::string many = R"({"inputSchema":{"properties":{)";
   for (int i = 0; i < 10'000; ++i)
     many += (i == 0 ? "\"" : ",\"") + std::string(1'000, 'x') + std::to_string(i) + "\":{}";
@@ -35,13 +35,13 @@ TEST(ItemChanges, are_a_few_and_short_whatever_a_server_lists) {
   EXPECT_EQ(item_changes(R"({})", R"({"a":1,"b":1,"c":1,"d":1,"e":1})"), "+a; +b; +c; +d, …");
 }
 
-TEST(ItemChanges, of_names_that_would_break_the_line_stay_in_it) {
+TEST(ItemChanges, stay_on_one_line_whatever_the_names) {
   const std::string changes = item_changes("{}", R"({"a\nb":1})");
   EXPECT_EQ(changes.find('\n'), std::string::npos);
   EXPECT_TRUE(changes.starts_with("+a")) << changes;
 }
 
-TEST(ItemChanges, between_what_are_no_objects_are_none) {
+TEST(ItemChanges, are_empty_for_values_that_are_not_objects) {
   for (const char* text : {"", "null", "[1]", "{"}) EXPECT_EQ(item_changes(text, text), "") << text;
 }
 

@@ -19,14 +19,14 @@ bool wants(const ListenFilter& filter, const std::string& line) {
   return filter.wants(*read_message(line));
 }
 
-TEST(ListenFilter, is_read_as_it_is_written) {
+TEST(ListenFilter, is_parsed_as_it_is_formatted) {
   for (const std::string_view text :
        {R"({})", R"({"toolsListChanged":true})", R"({"promptsListChanged":true,"resourcesListChanged":true})",
         R"({"toolsListChanged":true,"resourceSubscriptions":["a:1","b:\"2\""]})"})
     EXPECT_EQ(text_of(listen_filter_of(text)), text);
 }
 
-TEST(ListenFilter, what_it_does_not_understand_is_not_asked_for) {
+TEST(ListenFilter, unknown_members_are_dropped) {
   EXPECT_TRUE(
       listen_filter_of(R"({"toolsListChanged":1,"resourceSubscriptions":"a:1","other":true})").empty());
   EXPECT_TRUE(listen_filter_of("null").empty());
@@ -34,7 +34,7 @@ TEST(ListenFilter, what_it_does_not_understand_is_not_asked_for) {
   EXPECT_EQ(listen_filter_of(R"({"resourceSubscriptions":["a:1",7,null,"a:\u0031"]})").uris, Uris{"a:1"});
 }
 
-TEST(ListenFilter, wants_the_lists_and_the_resources_that_it_names_and_what_lies_within_them) {
+TEST(ListenFilter, includes_named_lists_named_resources_and_resources_below_them) {
   const ListenFilter filter{.prompts = true, .uris = {"a:1"}};
   EXPECT_TRUE(wants(filter, R"({"jsonrpc":"2.0","method":"notifications/prompts/list_changed"})"));
   EXPECT_FALSE(wants(filter, R"({"jsonrpc":"2.0","method":"notifications/tools/list_changed"})"));
@@ -49,12 +49,12 @@ TEST(ListenFilter, wants_the_lists_and_the_resources_that_it_names_and_what_lies
   EXPECT_TRUE(ListenFilter{.resources = true}.has(ListKind::templates));
 }
 
-TEST(ListenFilter, has_the_lists_whose_changes_a_server_announces) {
+TEST(ListenFilter, contains_the_lists_whose_changes_a_server_announces) {
   EXPECT_EQ(announced_lists(R"({"tools":{"listChanged":true},"prompts":{},"resources":{"subscribe":true}})"),
             ListenFilter{.tools = true});
 }
 
-TEST(Subscription, its_id_goes_into_a_notification_wherever_there_is_room_for_it) {
+TEST(Subscription, its_id_is_added_to_any_notification) {
   EXPECT_EQ(with_seven(""), "{\"_meta\":{" + std::string(id) + "}}}");
   EXPECT_EQ(with_seven(R"(,"params":{})"), "{\"_meta\":{" + std::string(id) + "}}}");
   EXPECT_EQ(with_seven(R"(,"params":{"uri":"a:1"})"),
@@ -68,7 +68,7 @@ TEST(Subscription, its_id_goes_into_a_notification_wherever_there_is_room_for_it
       "{\"_meta\":{" + std::string(id) + R"(,"io.modelcontextprotocol/protocolVersion":"2026-07-28"}}})");
 }
 
-TEST(Subscription, next_to_a_key_that_could_be_taken_for_its_own_the_rest_is_left_out) {
+TEST(Subscription, an_ambiguous_meta_key_is_removed_when_its_id_is_added) {
   EXPECT_EQ(with_seven(R"(,"params":{"uri":"a:1","_META":{"k":1}})"),
             "{\"_meta\":{" + std::string(id) + R"(},"uri":"a:1"}})");
 }

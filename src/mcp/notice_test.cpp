@@ -33,12 +33,12 @@ TEST(Notice, is_the_first_block_of_a_result) {
             R"({"jsonrpc":"2.0","id":9,"result":{"content":[{"type":"text","text":"[mcpivot] \"x\""} ]}})");
 }
 
-TEST(Notice, stands_before_the_message_of_an_error) {
+TEST(Notice, is_put_before_the_message_of_an_error) {
   EXPECT_EQ(with_notice(R"({"jsonrpc":"2.0","id":1,"error":{"code":-5,"message":"no","data":[1]}})").text,
             R"({"jsonrpc":"2.0","id":9,"error":{"code":-5,"message":"[mcpivot] \"x\"\n\nno","data":[1]}})");
 }
 
-TEST(Notice, stays_due_where_a_client_may_show_structured_content_alone) {
+TEST(Notice, stays_due_if_a_client_may_show_only_structured_content) {
   const std::string line = R"({"jsonrpc":"2.0","id":1,"result":{"content":[],"structuredContent":{"a":1}}})";
   EXPECT_FALSE(with_notice(line).delivered);
   EXPECT_EQ(with_notice(line).text.find("_mcpivot"), std::string::npos);
@@ -56,7 +56,7 @@ std::string with_heading(const std::string& line, std::string_view notice = {}) 
   return spliced(line, edits.list());
 }
 
-TEST(Notice, comes_after_a_heading_which_is_a_block_of_its_own) {
+TEST(Notice, comes_after_a_heading_in_a_block_of_its_own) {
   EXPECT_EQ(
       with_heading(R"({"jsonrpc":"2.0","id":1,"result":{"content":[{"type":"image"}],"isError":true}})"),
       R"({"jsonrpc":"2.0","id":1,"result":{"content":[{"type":"text","text":"whose"},{"type":"image"}],)"
@@ -68,7 +68,7 @@ TEST(Notice, comes_after_a_heading_which_is_a_block_of_its_own) {
             R"({"jsonrpc":"2.0","id":1,"result":{"content":[{"type":"text","text":"whose"}]}})");
 }
 
-TEST(Notice, a_heading_touches_neither_structured_content_nor_errors_nor_what_has_no_content) {
+TEST(Notice, a_heading_is_added_only_to_content) {
   EXPECT_EQ(with_heading(R"({"jsonrpc":"2.0","id":1,"result":{"content":[],"structuredContent":{"a":1}}})"),
             R"({"jsonrpc":"2.0","id":1,"result":{"content":[{"type":"text","text":"whose"}],)"
             R"("structuredContent":{"a":1}}})");
@@ -79,7 +79,7 @@ TEST(Notice, a_heading_touches_neither_structured_content_nor_errors_nor_what_ha
     EXPECT_EQ(with_heading(line), line);
 }
 
-TEST(Notice, leaves_alone_what_has_no_room_for_it) {
+TEST(Notice, is_not_added_to_a_result_without_content) {
   const std::string line = R"({"jsonrpc":"2.0","id":9,"result":{"task":{"taskId":"1"}}})";
   EXPECT_EQ(with_notice(line).text, line);
   EXPECT_FALSE(with_notice(line).delivered);
@@ -96,7 +96,7 @@ TEST(Initialize, capabilities_are_widened_and_nothing_else_is_touched) {
   EXPECT_TRUE(boost::json::parse(widened_initialize_result(R"({"a":1})")).at("capabilities").is_object());
 }
 
-TEST(Initialize, without_a_server_the_client_is_told_what_is_wrong) {
+TEST(Initialize, the_gateways_result_tells_the_client_what_is_wrong) {
   const auto result =
       boost::json::parse(gateway_initialize_result(R"({"protocolVersion":"2025-03-26"})", "it \"died\""));
   EXPECT_EQ(result.at("protocolVersion"), "2025-03-26");

@@ -11,7 +11,7 @@ bool again(std::string_view error) {
   return wants_modern_again(*read_message(line));
 }
 
-TEST(UnsupportedVersion, is_no_refusal_if_the_server_names_the_version_that_it_was_asked_in) {
+TEST(UnsupportedVersion, is_retried_if_the_server_supports_the_version_it_was_asked_in) {
   EXPECT_TRUE(again(R"({"code":-32022,"message":"m","data":{"supported":["2026-07-28"]}})"));
   EXPECT_TRUE(again(R"({"code":-32022,"message":"m","data":{"supported":["2027-01-01","2026-07-28"]}})"));
   EXPECT_FALSE(again(R"({"code":-32022,"message":"m","data":{"supported":["2025-11-25"]}})"));

@@ -17,7 +17,7 @@ std::optional<Words> command(const std::map<std::string, std::string>& variables
   });
 }
 
-TEST(Browser, is_the_first_of_BROWSER_that_exists) {
+TEST(Browser, is_the_first_existing_program_in_BROWSER) {
   const std::string url = "https://i.example/a?b=c d";
   EXPECT_EQ(command({{"BROWSER", "/bin/true"}}), (Words{"/bin/true", url}));
   EXPECT_EQ(command({{"BROWSER", "/bin/true --new-tab=%s -x"}}),
@@ -27,7 +27,7 @@ TEST(Browser, is_the_first_of_BROWSER_that_exists) {
   EXPECT_EQ(command({{"BROWSER", "/bin/true;/bin/false"}}), std::nullopt);
 }
 
-TEST(Browser, is_not_there_without_a_display_or_if_BROWSER_says_so) {
+TEST(Browser, is_unavailable_without_a_display_or_if_BROWSER_says_so) {
   EXPECT_EQ(command({}), std::nullopt);
   EXPECT_EQ(command({{"BROWSER", ""}}), std::nullopt);
   EXPECT_EQ(command({{"BROWSER", "none"}, {"DISPLAY", ":0"}}), std::nullopt);

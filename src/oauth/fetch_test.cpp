@@ -48,7 +48,7 @@ class Fetching : public testing::Test {
   std::string says_;
 };
 
-TEST_F(Fetching, a_document_comes_with_its_status_and_challenge) {
+TEST_F(Fetching, a_document_has_its_status_and_challenge) {
   says_ =
       "HTTP/1.1 401 No\r\nContent-Type: Application/JSON; charset=utf-8\r\nWWW-Authenticate: Basic\r\n"
       "WWW-Authenticate: Bearer scope=\"a\"\r\nContent-Length: 2\r\n\r\n{}";
@@ -67,7 +67,7 @@ TEST_F(Fetching, a_document_comes_with_its_status_and_challenge) {
   EXPECT_TRUE(asked_.ends_with("\r\n\r\ngrant_type=x")) << asked_;
 }
 
-TEST_F(Fetching, a_document_that_is_too_large_is_an_error) {
+TEST_F(Fetching, a_too_large_document_is_an_error) {
   says_ = "HTTP/1.1 200 OK\r\nContent-Length: 10000000\r\n\r\n" + std::string(2'000'000, ' ');
   const auto answer = fetched(request());
   ASSERT_FALSE(answer.has_value());
@@ -82,7 +82,7 @@ TEST_F(Fetching, a_redirect_is_not_followed_and_its_target_is_named) {
   EXPECT_NE(answer.error().find("http://169.254.169.254/latest"), std::string::npos) << answer.error();
 }
 
-TEST_F(Fetching, the_head_alone_may_be_that_of_a_redirect_or_a_stream) {
+TEST_F(Fetching, a_fetch_of_only_the_head_accepts_redirects_and_streams) {
   FetchRequest wanted = request();
   wanted.head_only = true;
   says_ = "HTTP/1.1 307 There\r\nLocation: /doc/\r\nContent-Length: 0\r\n\r\n";
@@ -93,7 +93,7 @@ TEST_F(Fetching, the_head_alone_may_be_that_of_a_redirect_or_a_stream) {
   EXPECT_EQ(answer->from, AddressKind::loopback);
 }
 
-TEST_F(Fetching, a_head_is_an_answer_though_its_body_never_ends) {
+TEST_F(Fetching, a_fetch_of_only_the_head_does_not_wait_for_the_body) {
   FetchRequest wanted = request();
   wanted.head_only = true;
   says_ = "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\n: \n\n";
@@ -102,13 +102,13 @@ TEST_F(Fetching, a_head_is_an_answer_though_its_body_never_ends) {
   EXPECT_EQ(answer->content_type, "text/event-stream");
 }
 
-TEST_F(Fetching, a_peer_that_says_nothing_is_given_up_in_time) {
+TEST_F(Fetching, a_silent_peer_times_out) {
   const auto answer = fetched(request(), {.patience = std::chrono::milliseconds(50)});
   ASSERT_FALSE(answer.has_value());
   EXPECT_NE(answer.error().find("within 50 ms"), std::string::npos) << answer.error();
 }
 
-TEST_F(Fetching, what_the_internet_names_on_this_machine_is_not_connected_to) {
+TEST_F(Fetching, a_name_from_the_internet_cannot_lead_to_this_machine) {
   for (const std::string host : {"127.0.0.1", "localhost", "[::ffff:127.0.0.1]"}) {
     FetchRequest wanted = request(host);
     wanted.url.tls = true;
@@ -120,7 +120,7 @@ TEST_F(Fetching, what_the_internet_names_on_this_machine_is_not_connected_to) {
   }
 }
 
-TEST_F(Fetching, plain_http_goes_to_this_machine_only) {
+TEST_F(Fetching, plain_http_is_only_used_on_this_machine) {
   FetchRequest wanted{.url = *parse_url("http://192.0.2.1/doc")};
   auto answer = fetched(wanted);
   ASSERT_FALSE(answer.has_value());
@@ -131,7 +131,7 @@ TEST_F(Fetching, plain_http_goes_to_this_machine_only) {
   EXPECT_NE(answer.error().find("https://"), std::string::npos) << answer.error();
 }
 
-TEST_F(Fetching, nobody_is_told_when_the_owner_has_gone) {
+TEST_F(Fetching, no_callback_runs_after_the_owner_is_destroyed) {
   says_ = "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n";
   bool told = false;
   {

@@ -5,18 +5,18 @@
 namespace mcpivot {
 namespace {
 
-TEST(Form, comes_back_as_it_was) {
+TEST(Form, is_decoded_as_it_was_encoded) {
   const FormFields fields{{"resource", "https://a.example/mcp?x=1&y=ä"}, {"empty", ""}, {"a b", "c+d%"}};
   EXPECT_EQ(parse_form(form_text(fields)), fields);
   EXPECT_EQ(form_text({{"resource", "http://x/"}}), "resource=http%3A%2F%2Fx%2F");
 }
 
-TEST(Form, what_is_malformed_is_taken_as_it_stands) {
+TEST(Form, malformed_escapes_are_taken_literally) {
   EXPECT_EQ(parse_form("a=%&b=%4&c=%zz&&d&e=%41+"),
             (FormFields{{"a", "%"}, {"b", "%4"}, {"c", "%zz"}, {"d", ""}, {"e", "A "}}));
 }
 
-TEST(Form, a_field_that_is_there_twice_has_no_value) {
+TEST(Form, a_duplicate_field_has_no_value) {
   EXPECT_EQ(only_field(parse_form("code=1&state=2&code=3"), "code"), std::nullopt);
   EXPECT_EQ(only_field(parse_form("code=1&state=2"), "state"), "2");
 }

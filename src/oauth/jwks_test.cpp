@@ -47,7 +47,7 @@ Finding judged(const KeySet& set, const std::string& token) {
   return read ? set.verify(*read) : Finding::forged;
 }
 
-TEST(Jwks, what_its_key_signed_is_genuine_and_nothing_else) {
+TEST(Jwks, accepts_only_what_its_key_signed) {
   for (const Kind kind : kinds) {
     const SigningKey& key = key_of(kind);
     const KeySet set = set_of(key.jwk());
@@ -72,7 +72,7 @@ TEST(Jwks, what_its_key_signed_is_genuine_and_nothing_else) {
   }
 }
 
-TEST(Jwks, an_rsa_key_verifies_both_kinds_of_padding_and_takes_none_for_the_other) {
+TEST(Jwks, an_rsa_key_verifies_both_paddings_without_confusing_them) {
   const SigningKey& key = key_of(Kind::rsa);
   const std::string pss_header = R"({"typ":"at+jwt","alg":"PS256","kid":"k1"})";
   const KeySet both = set_of(key.jwk());
@@ -85,7 +85,7 @@ TEST(Jwks, an_rsa_key_verifies_both_kinds_of_padding_and_takes_none_for_the_othe
 }
 
 // The public key is public: a signature made with it proves nothing.
-TEST(Jwks, a_public_key_taken_for_a_secret_is_not_even_looked_at) {
+TEST(Jwks, a_public_key_is_never_used_as_a_symmetric_secret) {
   const SigningKey& key = key_of(Kind::rsa);
   const std::string content =
       host::base64url(R"({"typ":"at+jwt","alg":"HS256","kid":"k1"})") + "." + host::base64url(claims);
@@ -97,7 +97,7 @@ TEST(Jwks, a_public_key_taken_for_a_secret_is_not_even_looked_at) {
             Finding::forged);
 }
 
-TEST(Jwks, a_key_of_another_type_than_the_algorithm_is_not_used) {
+TEST(Jwks, a_key_of_the_wrong_type_for_the_algorithm_is_not_used) {
   for (const Kind kind : kinds)
     for (const Kind other : kinds) {
       if (kind == other) continue;
@@ -108,7 +108,7 @@ TEST(Jwks, a_key_of_another_type_than_the_algorithm_is_not_used) {
     }
 }
 
-TEST(Jwks, a_key_for_something_else_verifies_nothing) {
+TEST(Jwks, a_key_for_another_use_verifies_nothing) {
   const SigningKey& key = key_of(Kind::p256);
   EXPECT_TRUE(KeySet::read(SigningKey::set(key.jwk(R"(,"use":"sig","alg":"ES256","key_ops":["verify"])"))));
   for (const char* more : {R"(,"use":"enc")", R"(,"use":1)", R"(,"key_ops":["sign"])",
@@ -120,7 +120,7 @@ TEST(Jwks, a_key_for_something_else_verifies_nothing) {
   }
 }
 
-TEST(Jwks, keys_that_are_weak_or_broken_or_unknown_are_left_out) {
+TEST(Jwks, weak_broken_and_unknown_keys_are_skipped) {
   const SigningKey& good = key_of(Kind::p256);
   const std::string zero = host::base64url(std::string(32, '\0'));
   const std::vector<std::string> all{
@@ -144,7 +144,7 @@ TEST(Jwks, keys_that_are_weak_or_broken_or_unknown_are_left_out) {
   }
 }
 
-TEST(Jwks, a_token_says_which_of_several_keys_it_was_signed_with) {
+TEST(Jwks, the_token_selects_one_of_several_keys) {
   const SigningKey first(Kind::p256, "first");
   const SigningKey second(Kind::p256, "second");
   const KeySet set = set_of(first.jwk() + "," + second.jwk());
@@ -159,7 +159,7 @@ TEST(Jwks, a_token_says_which_of_several_keys_it_was_signed_with) {
   EXPECT_EQ(judged(one, second.token(silent, claims)), Finding::unknown_key);
 }
 
-TEST(Jwks, a_set_that_is_too_large_or_no_set_is_refused) {
+TEST(Jwks, a_too_large_or_invalid_set_is_rejected) {
   const std::string good = key_of(Kind::p256).jwk();
   const auto why = [](const std::string& text) {
     const auto set = KeySet::read(text);

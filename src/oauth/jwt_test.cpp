@@ -39,7 +39,7 @@ std::string fault(const std::string& body, sys_seconds at = now) {
   return std::string(fault_in_claims(*read, rules, at).value_or("none"));
 }
 
-TEST(Jwt, a_good_one_is_taken_apart) {
+TEST(Jwt, a_valid_token_is_parsed) {
   const std::string text = token(header, claims);
   const auto read = read_jwt(text);
   ASSERT_TRUE(read) << read.error();
@@ -78,13 +78,13 @@ TEST(Jwt, only_access_tokens_are_accepted) {
     EXPECT_EQ(of(bad), "the token's typ isn't at+jwt") << bad;
 }
 
-TEST(Jwt, a_critical_header_is_refused_whatever_it_says) {
+TEST(Jwt, any_critical_header_is_rejected) {
   for (const char* crit : {R"(["exp"])", "[]", R"(["b64"])", "null"})
     EXPECT_EQ(why_not(R"({"alg":"ES256","typ":"at+jwt","crit":)" + std::string(crit) + "}", claims),
               "the token has critical headers");
 }
 
-TEST(Jwt, what_could_be_read_in_two_ways_is_refused) {
+TEST(Jwt, an_ambiguous_token_is_rejected) {
   EXPECT_EQ(why_not(R"({"alg":"ES256","typ":"at+jwt","alg":"RS256"})", claims),
             "the token's header is invalid");
   EXPECT_EQ(why_not(R"({"alg":"ES256","typ":"at+jwt","\u0061lg":"RS256"})", claims),
@@ -105,7 +105,7 @@ TEST(Jwt, what_could_be_read_in_two_ways_is_refused) {
   EXPECT_EQ(fault(with("alice", "al\xFFice")), "the token's claims are invalid");
 }
 
-TEST(Jwt, what_is_no_signed_jwt_is_refused) {
+TEST(Jwt, anything_but_a_signed_jwt_is_rejected) {
   const std::string good = token(header, claims);
   for (const std::string& bad :
        {std::string(), std::string("."), std::string(".."), std::string("..."), std::string("abc"),
@@ -116,19 +116,19 @@ TEST(Jwt, what_is_no_signed_jwt_is_refused) {
     EXPECT_FALSE(read_jwt(bad)) << bad;
 }
 
-TEST(Jwt, a_token_that_is_too_long_is_refused_unread) {
+TEST(Jwt, a_too_long_token_is_rejected_unread) {
   const std::string padding = R"("sub":"alice","x":")" + std::string(Jwt::longest, 'x') + '"';
   EXPECT_EQ(fault(with(R"("sub":"alice")", padding)), "the token is too long");
 }
 
-TEST(Jwt, a_key_id_must_be_one) {
+TEST(Jwt, a_key_id_must_be_a_valid_string) {
   for (const std::string& kid : {std::string("1"), std::string("\"\""), std::string("null"),
                                  '"' + std::string(Jwt::longest_kid + 1, 'k') + '"'})
     EXPECT_EQ(why_not(R"({"alg":"ES256","typ":"at+jwt","kid":)" + kid + "}", claims),
               "the token's kid is invalid");
 }
 
-TEST(Jwt, it_must_be_from_our_issuer_and_for_our_audience) {
+TEST(Jwt, must_be_from_our_issuer_and_for_our_audience) {
   const std::string issuer = "https://issuer.example";
   for (const char* other : {"https://issuer.example/", "https://ISSUER.example", "https://evil.example", ""})
     EXPECT_EQ(fault(with(issuer, other)), "the token is from another issuer") << other;
@@ -145,7 +145,7 @@ TEST(Jwt, it_must_be_from_our_issuer_and_for_our_audience) {
     EXPECT_EQ(for_audience(odd), "the token's aud is neither a string nor a list of strings") << odd;
 }
 
-TEST(Jwt, it_must_be_of_its_time_give_or_take_a_minute) {
+TEST(Jwt, must_be_currently_valid_within_a_minute) {
   const sys_seconds expires = now + 600s;
   EXPECT_EQ(fault(claims, expires + 59s), "none");
   EXPECT_EQ(fault(claims, expires + 60s), "the token has expired");
@@ -159,7 +159,7 @@ TEST(Jwt, it_must_be_of_its_time_give_or_take_a_minute) {
   EXPECT_EQ(fault(later, now - 300s), "the token isn't valid yet");
 }
 
-TEST(Jwt, times_are_numbers) {
+TEST(Jwt, times_must_be_numbers) {
   const auto expires = [](const std::string& json) { return fault(with("1800000600", json)); };
   for (const char* good : {"1800000600.5", "1.8000006e9", "1e300", "99999999999999999999"})
     EXPECT_EQ(expires(good), "none") << good;
@@ -172,7 +172,7 @@ TEST(Jwt, times_are_numbers) {
 }
 
 // It appears in logs and tables, and names whose sessions are whose.
-TEST(Jwt, a_subject_is_a_short_line_of_ascii) {
+TEST(Jwt, the_subject_must_be_a_short_line_of_ascii) {
   const auto subject = [](const std::string& json) { return fault(with(R"("alice")", json)); };
   EXPECT_EQ(subject(R"("auth0|5f7c 8")"), "none");
   EXPECT_EQ(subject('"' + std::string(255, 'a') + '"'), "none");
@@ -183,7 +183,7 @@ TEST(Jwt, a_subject_is_a_short_line_of_ascii) {
     EXPECT_EQ(subject(bad), "the token has no usable sub") << bad;
 }
 
-TEST(Jwt, a_scope_is_a_text_with_words) {
+TEST(Jwt, the_scope_must_be_a_string_of_words) {
   EXPECT_EQ(fault(with(R"("read  write")", "[]")), "the token's scope isn't a string");
   const auto none = read_jwt(token(header, with(R"("read  write")", R"("")")));
   ASSERT_TRUE(none);

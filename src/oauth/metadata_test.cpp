@@ -13,7 +13,7 @@ Url url(const char* text) {
   return *parse_url(text);
 }
 
-TEST(ResourceMetadata, is_looked_for_where_the_challenge_says_else_at_the_path_else_at_the_root) {
+TEST(ResourceMetadata, is_looked_up_at_the_challenge_then_the_path_then_the_root) {
   const Url server = url("https://a.example/public/mcp?x=1");
   EXPECT_THAT(resource_metadata_places(server, "https://b.example/x"), ElementsAre("https://b.example/x"));
   EXPECT_THAT(resource_metadata_places(server, ""),
@@ -23,7 +23,7 @@ TEST(ResourceMetadata, is_looked_for_where_the_challenge_says_else_at_the_path_e
               ElementsAre("https://a.example/.well-known/oauth-protected-resource"));
 }
 
-TEST(ResourceMetadata, a_server_speaks_for_its_own_origin_alone) {
+TEST(ResourceMetadata, must_describe_the_server_that_was_asked) {
   const Url server = url("https://a.example/public/mcp");
   const auto of = [&](const std::string& resource) {
     return parse_resource_metadata(
@@ -47,7 +47,7 @@ TEST(ResourceMetadata, must_name_an_issuer) {
       "https://a.example");
 }
 
-TEST(IssuerMetadata, is_looked_for_in_the_order_of_the_specification) {
+TEST(IssuerMetadata, is_looked_up_in_the_order_of_the_specification) {
   EXPECT_THAT(issuer_metadata_places(url("https://i.example/tenant1")),
               ElementsAre("https://i.example/.well-known/oauth-authorization-server/tenant1",
                           "https://i.example/.well-known/openid-configuration/tenant1",
@@ -65,21 +65,21 @@ const std::string endpoints =
     R"("authorization_endpoint":"https://i.example/a","token_endpoint":"https://i.example/t")";
 const std::string s256 = R"(,"code_challenge_methods_supported":["plain","S256"])";
 
-TEST(IssuerMetadata, the_issuer_is_compared_letter_by_letter) {
+TEST(IssuerMetadata, the_issuer_is_compared_exactly) {
   EXPECT_TRUE(document("https://i.example", endpoints + s256).has_value());
   for (const char* other :
        {"https://i.example/", "https://I.example", "https://i.example:443", "https://evil.example"})
     EXPECT_THAT(document(other, endpoints + s256).error(), HasSubstr("another issuer")) << other;
 }
 
-TEST(IssuerMetadata, without_s256_nobody_signs_in) {
+TEST(IssuerMetadata, must_support_s256) {
   EXPECT_THAT(document("https://i.example", endpoints).error(), HasSubstr("S256"));
   EXPECT_THAT(
       document("https://i.example", endpoints + R"(,"code_challenge_methods_supported":["plain"])").error(),
       HasSubstr("S256"));
 }
 
-TEST(IssuerMetadata, codes_and_tokens_do_not_travel_in_the_clear) {
+TEST(IssuerMetadata, endpoints_for_codes_and_tokens_must_use_tls) {
   const std::string plain =
       R"("authorization_endpoint":"https://i.example/a","token_endpoint":"http://i.example/t")";
   EXPECT_THAT(document("https://i.example", plain + s256).error(), HasSubstr("http://i.example/t"));

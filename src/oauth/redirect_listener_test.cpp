@@ -60,14 +60,14 @@ class Redirects : public testing::Test {
   RedirectListener::Reply reply;  // of the visit that waits for it
 };
 
-TEST_F(Redirects, idle_connections_do_not_keep_the_browser_out) {
+TEST_F(Redirects, idle_connections_do_not_block_the_browser) {
   std::vector<tcp::socket> idle;
   for (int i = 0; i < 40; ++i) idle.push_back(connected());
   tcp::socket browser = connected();
   EXPECT_THAT(visit(browser), testing::HasSubstr("Hello"));
 }
 
-TEST_F(Redirects, without_descriptors_it_waits_for_some) {
+TEST_F(Redirects, waits_while_no_descriptor_is_free) {
   tcp::socket browser = connected();
   std::size_t handlers = 0;
   {
@@ -78,7 +78,7 @@ TEST_F(Redirects, without_descriptors_it_waits_for_some) {
   EXPECT_THAT(visit(browser), testing::HasSubstr("Hello"));
 }
 
-TEST_F(Redirects, the_loop_has_work_until_the_page_is_written_and_no_longer) {
+TEST_F(Redirects, the_event_loop_runs_only_until_the_page_is_written) {
   const tcp::socket idle = connected();
   tcp::socket browser = connected();
   reply_at_once = false;

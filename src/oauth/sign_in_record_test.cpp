@@ -27,7 +27,7 @@ SignInRecord example(const std::string& server) {
           .login = 34};
 }
 
-TEST(SignInRecord, comes_back_as_it_was) {
+TEST(SignInRecord, is_parsed_as_it_was_formatted) {
   const std::string text = record_text(example("x"));
   const auto read = parse_record(text);
   ASSERT_TRUE(read.has_value());
@@ -38,7 +38,7 @@ TEST(SignInRecord, comes_back_as_it_was) {
   EXPECT_TRUE(read->issuer.sends_issuer);
 }
 
-TEST(SignInRecord, of_another_version_is_none) {
+TEST(SignInRecord, of_another_version_is_ignored) {
   EXPECT_FALSE(parse_record("").has_value());
   EXPECT_FALSE(parse_record("{}").has_value());
   EXPECT_FALSE(parse_record(R"({"version":2})").has_value());
@@ -51,7 +51,7 @@ class Store : public testing::Test {
   std::string path_ = folder_ / "state/oauth";
 };
 
-TEST_F(Store, is_for_its_user_alone) {
+TEST_F(Store, is_private) {
   SignInStore store(url_, {}, path_);
   EXPECT_FALSE(store.read().signed_in());
   ASSERT_EQ(store.take_turn(), LockFile::Taken::yes);
@@ -70,7 +70,7 @@ TEST_F(Store, another_client_or_server_has_another_file) {
   EXPECT_NE(one.path(), SignInStore(*parse_url("https://a.example/other"), {}, path_).path());
 }
 
-TEST_F(Store, has_one_turn_for_all_and_its_holder_says_what_to_open) {
+TEST_F(Store, lets_one_process_at_a_time_sign_in_and_shows_its_url_to_the_others) {
   SignInStore one(url_, {}, path_);
   SignInStore other(url_, {}, path_);
   ASSERT_EQ(one.take_turn(), LockFile::Taken::yes);

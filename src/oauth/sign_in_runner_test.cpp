@@ -112,7 +112,7 @@ class Running : public testing::Test {
   std::optional<std::string> told_;
 };
 
-TEST_F(Running, a_turn_that_another_process_keeps_in_silence_is_waited_for_in_vain_but_not_for_ever) {
+TEST_F(Running, waiting_for_a_silent_processs_turn_times_out) {
   ASSERT_EQ(other_.take_turn(), LockFile::Taken::yes);
   start(std::chrono::milliseconds(50));
   reject();
@@ -125,7 +125,7 @@ TEST_F(Running, a_turn_that_another_process_keeps_in_silence_is_waited_for_in_va
   EXPECT_THAT(*login, HasSubstr("continue or end it"));
 }
 
-TEST_F(Running, whoever_signs_out_during_a_refresh_stays_signed_out) {
+TEST_F(Running, signing_out_during_a_refresh_stays_in_effect) {
   ASSERT_EQ(other_.take_turn(), LockFile::Taken::yes);
   ASSERT_TRUE(other_.write(expired()).has_value());
   other_.end_turn();
@@ -144,7 +144,7 @@ TEST_F(Running, whoever_signs_out_during_a_refresh_stays_signed_out) {
   EXPECT_EQ(runner_->token(), "");
 }
 
-TEST_F(Running, those_who_wait_for_a_sign_in_learn_that_its_configuration_changed) {
+TEST_F(Running, callers_waiting_for_a_sign_in_learn_that_its_configuration_changed) {
   ASSERT_EQ(other_.take_turn(), LockFile::Taken::yes);
   other_.announce({.url = "https://i.example/a", .redirect_uri = "http://127.0.0.1:1/", .in_browser = true});
   start();
@@ -158,7 +158,7 @@ TEST_F(Running, those_who_wait_for_a_sign_in_learn_that_its_configuration_change
   EXPECT_THAT(*over, HasSubstr("call again"));
 }
 
-TEST_F(Running, an_address_of_another_sign_in_that_is_pasted_is_told_apart) {
+TEST_F(Running, a_pasted_url_of_another_sign_in_is_recognized) {
   server_.answer = [&](const std::string& path) -> std::string {
     if (path == "/r") return R"({"client_id":"c1"})";
     if (path == "/t") return R"({"access_token":"t2","token_type":"Bearer"})";

@@ -99,7 +99,7 @@ class SigningIn : public testing::Test {
 const std::string tokens =
     R"({"access_token":"t9","token_type":"Bearer","refresh_token":"r9","expires_in":60})";
 
-TEST_F(SigningIn, a_whole_sign_in_from_the_401_to_the_token) {
+TEST_F(SigningIn, a_complete_sign_in_leads_from_a_401_to_a_token) {
   ask();
   const FormFields asked = shown();
   EXPECT_EQ(only_field(asked, "client_id"), "c1");
@@ -124,7 +124,7 @@ TEST_F(SigningIn, a_whole_sign_in_from_the_401_to_the_token) {
   EXPECT_EQ(machine_.record().tokens.expires, now + 60);
 }
 
-TEST_F(SigningIn, whoever_waited_for_the_turn_takes_what_the_other_process_got) {
+TEST_F(SigningIn, a_waiting_process_uses_the_token_that_the_other_one_obtained) {
   happens(SignIn::Wanted{.rejected = "t1"});
   turn(signed_in("t2"));
   EXPECT_TRUE(did<SignIn::Succeed>());
@@ -133,14 +133,14 @@ TEST_F(SigningIn, whoever_waited_for_the_turn_takes_what_the_other_process_got) 
   EXPECT_EQ(machine_.token(), "t2");
 }
 
-TEST_F(SigningIn, nobody_is_asked_for_somebody_who_does_not_wait_any_more) {
+TEST_F(SigningIn, a_user_is_not_asked_if_no_caller_is_waiting_any_more) {
   happens(SignIn::Wanted{});
   happens(SignIn::Turn{.record = {}, .asked = false});
   EXPECT_FALSE(did<SignIn::Fetch>());
   EXPECT_EQ(machine_.state(), SignIn::State::idle);
 }
 
-TEST_F(SigningIn, an_expired_token_is_refreshed_without_a_detour_and_rotated) {
+TEST_F(SigningIn, an_expired_token_is_refreshed_directly_and_rotated) {
   SignInRecord record = signed_in();
   record.tokens.expires = now - 1;
   happens(SignIn::Wanted{.rejected = "t1"});
@@ -154,14 +154,14 @@ TEST_F(SigningIn, an_expired_token_is_refreshed_without_a_detour_and_rotated) {
   EXPECT_EQ(did<SignIn::Save>()->record.tokens.refresh, "r9");
 }
 
-TEST_F(SigningIn, a_token_rejected_before_its_time_asks_who_the_issuer_is_now) {
+TEST_F(SigningIn, a_token_rejected_before_its_expiry_makes_mcpivot_look_up_the_issuer_again) {
   happens(SignIn::Wanted{.rejected = "t1"});
   turn(signed_in());
   answer(R"({"resource":"https://a.example/mcp","authorization_servers":["https://i.example"]})");
   EXPECT_EQ(fetched_url(), "https://i.example/t");
 }
 
-TEST_F(SigningIn, another_issuer_sees_nothing_of_what_the_first_one_gave) {
+TEST_F(SigningIn, a_new_issuer_is_sent_nothing_that_the_old_one_issued) {
   happens(SignIn::Wanted{.rejected = "t1"});
   turn(signed_in());
   answer(R"({"resource":"https://a.example/mcp","authorization_servers":["https://other.example"]})");
@@ -174,7 +174,7 @@ TEST_F(SigningIn, another_issuer_sees_nothing_of_what_the_first_one_gave) {
   EXPECT_FALSE(machine_.record().signed_in());
 }
 
-TEST_F(SigningIn, invalid_grant_ends_the_retries_and_asks_the_user_once) {
+TEST_F(SigningIn, invalid_grant_is_not_retried_and_asks_the_user_once) {
   SignInRecord record = signed_in();
   record.tokens.expires = now - 1;
   happens(SignIn::Wanted{.rejected = "t1"});
@@ -188,8 +188,7 @@ TEST_F(SigningIn, invalid_grant_ends_the_retries_and_asks_the_user_once) {
   EXPECT_EQ(only_field(shown(), "client_id"), "c1");
 }
 
-TEST_F(SigningIn,
-       a_registration_that_the_issuer_may_have_forgotten_is_replaced_after_a_sign_in_without_an_end) {
+TEST_F(SigningIn, an_unfinished_sign_in_discards_a_possibly_forgotten_registration) {
   ask();
   happens(SignIn::Overdue{});
   ASSERT_TRUE(did<SignIn::Save>());
@@ -201,7 +200,7 @@ TEST_F(SigningIn,
   EXPECT_EQ(fetched_url(), "https://i.example/r");
 }
 
-TEST_F(SigningIn, a_registration_that_a_token_can_still_be_refreshed_with_stays) {
+TEST_F(SigningIn, a_registration_that_can_still_refresh_a_token_is_kept) {
   machine_.adopt(signed_in());
   happens(SignIn::Wanted{.login = true});
   turn(signed_in());
@@ -213,7 +212,7 @@ TEST_F(SigningIn, a_registration_that_a_token_can_still_be_refreshed_with_stays)
   EXPECT_EQ(machine_.record().client.id, "c1");
 }
 
-TEST_F(SigningIn, whoever_signs_out_during_a_refresh_stays_signed_out) {
+TEST_F(SigningIn, signing_out_during_a_refresh_stays_in_effect) {
   SignInRecord record = signed_in();
   record.tokens.expires = now - 1;
   happens(SignIn::Wanted{.rejected = "t1"});
@@ -226,7 +225,7 @@ TEST_F(SigningIn, whoever_signs_out_during_a_refresh_stays_signed_out) {
   EXPECT_EQ(machine_.token(), "");
 }
 
-TEST_F(SigningIn, whoever_signs_out_while_a_page_is_open_loses_the_old_token_and_may_finish_there) {
+TEST_F(SigningIn, signing_out_while_a_page_is_open_drops_the_token_but_the_page_still_works) {
   machine_.adopt(signed_in());
   happens(SignIn::Wanted{.login = true});
   turn(signed_in());
@@ -240,7 +239,7 @@ TEST_F(SigningIn, whoever_signs_out_while_a_page_is_open_loses_the_old_token_and
   EXPECT_EQ(machine_.token(), "t9");
 }
 
-TEST_F(SigningIn, an_issuer_that_is_down_costs_no_token_and_is_left_alone_for_a_while) {
+TEST_F(SigningIn, an_issuer_that_is_down_costs_no_token_and_is_retried_later) {
   SignInRecord record = signed_in();
   record.tokens.expires = now - 1;
   happens(SignIn::Wanted{.rejected = "t1"});
@@ -255,7 +254,7 @@ TEST_F(SigningIn, an_issuer_that_is_down_costs_no_token_and_is_left_alone_for_a_
   EXPECT_TRUE(did<SignIn::TakeTurn>());
 }
 
-TEST_F(SigningIn, a_clock_that_is_set_back_blocks_nobody) {
+TEST_F(SigningIn, a_clock_that_is_set_back_does_not_block_signing_in) {
   SignInRecord record = signed_in();
   record.tokens.expires = now - 1;
   happens(SignIn::Wanted{.rejected = "t1"});
@@ -281,7 +280,7 @@ TEST_F(SigningIn, a_forged_state_changes_nothing) {
   EXPECT_EQ(fetched_url(), "https://i.example/t");
 }
 
-TEST_F(SigningIn, an_answer_of_another_issuer_is_neither_used_nor_shown) {
+TEST_F(SigningIn, a_response_from_another_issuer_is_neither_used_nor_shown) {
   for (const char* other : {"https://evil.example", "https://i.example/", "https://I.example"}) {
     ask();
     happens(SignIn::Redirected{{{"error", "bad words"}, {"state", state_text()}, {"iss", other}}});
@@ -293,7 +292,7 @@ TEST_F(SigningIn, an_answer_of_another_issuer_is_neither_used_nor_shown) {
   }
 }
 
-TEST_F(SigningIn, an_issuer_that_announces_its_name_must_give_it) {
+TEST_F(SigningIn, an_issuer_that_announces_the_iss_parameter_must_send_it) {
   ask(R"(,"authorization_response_iss_parameter_supported":true)");
   happens(SignIn::Redirected{{{"code", "abc"}, {"state", state_text()}}});
   EXPECT_THAT(failure(), HasSubstr("a different authorization server"));
@@ -311,7 +310,7 @@ TEST_F(SigningIn, a_code_is_used_once) {
   EXPECT_FALSE(did<SignIn::Fetch>());
 }
 
-TEST_F(SigningIn, whoever_the_internet_names_is_reached_on_the_internet_alone) {
+TEST_F(SigningIn, hosts_named_by_the_internet_are_reached_only_on_the_internet) {
   happens(SignIn::Wanted{.server = AddressKind::open});
   turn();
   EXPECT_FALSE(did<SignIn::Fetch>()->request.addresses.allows(AddressKind::loopback));
@@ -341,7 +340,7 @@ TEST_F(SigningIn, a_page_on_this_machine_is_not_opened_for_a_server_on_the_inter
   }
 }
 
-TEST_F(SigningIn, no_token_travels_in_the_clear) {
+TEST_F(SigningIn, no_token_is_sent_unencrypted) {
   const SignIn::Config config{.name = "app", .server = *parse_url("http://a.example/mcp"), .client = {}};
   machine_ = SignIn(config, secrets());
   happens(SignIn::Wanted{.challenge = parse_challenge(R"(Bearer resource_metadata="https://a.example/x")")});
@@ -356,7 +355,7 @@ TEST_F(SigningIn, no_token_travels_in_the_clear) {
   EXPECT_FALSE(did<SignIn::Fail>()->is_offered);
 }
 
-TEST_F(SigningIn, a_refusal_is_shown_on_one_line_and_in_part) {
+TEST_F(SigningIn, an_error_from_the_issuer_is_shown_shortened_on_one_line) {
   ask();
   happens(SignIn::Redirected{{{"error", "access_denied"},
                               {"error_description", "no\r\nway \xff" + std::string(500, 'x')},
@@ -367,7 +366,7 @@ TEST_F(SigningIn, a_refusal_is_shown_on_one_line_and_in_part) {
   EXPECT_LT(failure().size(), 300u);
 }
 
-TEST_F(SigningIn, an_issuer_that_repeats_what_it_was_sent_tells_nobody_a_secret) {
+TEST_F(SigningIn, secrets_echoed_by_an_issuer_are_not_shown) {
   SignInRecord record = signed_in();
   record.tokens.refresh = "r+1/" + std::string(190, 'z');
   record.tokens.expires = now - 1;
@@ -389,7 +388,7 @@ TEST_F(SigningIn, an_issuer_that_repeats_what_it_was_sent_tells_nobody_a_secret)
   EXPECT_THAT(failure(), HasSubstr("(secret): (secret)"));
 }
 
-TEST_F(SigningIn, more_scope_is_asked_for_together_with_what_there_was) {
+TEST_F(SigningIn, additional_scopes_are_requested_together_with_the_old_ones) {
   const SignIn::Wanted wanted{.challenge = parse_challenge(R"(Bearer error="insufficient_scope", scope="w")"),
                               .rejected = "t1"};
   happens(wanted);
@@ -406,7 +405,7 @@ TEST_F(SigningIn, more_scope_is_asked_for_together_with_what_there_was) {
   EXPECT_THAT(failure(), HasSubstr("scope w"));
 }
 
-TEST_F(SigningIn, a_server_that_always_wants_more_scope_is_given_up) {
+TEST_F(SigningIn, a_server_that_keeps_wanting_more_scopes_is_given_up) {
   SignInRecord record = signed_in();
   for (int i = 0; i < 3; ++i) {
     happens(SignIn::Wanted{
@@ -426,7 +425,7 @@ TEST_F(SigningIn, a_server_that_always_wants_more_scope_is_given_up) {
   EXPECT_FALSE(did<SignIn::Fetch>());
 }
 
-TEST_F(SigningIn, a_scope_that_nobody_gets_delays_no_refresh) {
+TEST_F(SigningIn, an_unobtainable_scope_does_not_delay_a_refresh) {
   happens(SignIn::Wanted{.challenge = parse_challenge(R"(Bearer error="insufficient_scope", scope="r")"),
                          .rejected = "t1"});
   turn(signed_in());
@@ -438,7 +437,7 @@ TEST_F(SigningIn, a_scope_that_nobody_gets_delays_no_refresh) {
   EXPECT_EQ(fetched_url(), "https://i.example/t");
 }
 
-TEST_F(SigningIn, more_scopes_that_helped_do_not_count) {
+TEST_F(SigningIn, scopes_that_were_accepted_do_not_count_toward_the_limit) {
   SignInRecord record = signed_in();
   for (int i = 0; i < 5; ++i) {
     happens(SignIn::Wanted{
@@ -452,7 +451,7 @@ TEST_F(SigningIn, more_scopes_that_helped_do_not_count) {
   EXPECT_TRUE(record.asked.contains("s4"));
 }
 
-TEST_F(SigningIn, a_server_that_says_401_to_fresh_tokens_is_not_hammered) {
+TEST_F(SigningIn, a_server_that_rejects_fresh_tokens_is_not_retried_rapidly) {
   ask();
   happens(SignIn::Redirected{{{"code", "abc"}, {"state", state_text()}}});
   answer(tokens);
@@ -467,7 +466,7 @@ TEST_F(SigningIn, a_server_that_says_401_to_fresh_tokens_is_not_hammered) {
   EXPECT_TRUE(did<SignIn::Fetch>());
 }
 
-TEST_F(SigningIn, a_token_that_expired_before_its_first_use_is_refreshed) {
+TEST_F(SigningIn, a_token_that_expires_before_its_first_use_is_refreshed) {
   ask();
   happens(SignIn::Redirected{{{"code", "abc"}, {"state", state_text()}}});
   answer(tokens);
@@ -483,7 +482,7 @@ TEST_F(SigningIn, a_token_that_expired_before_its_first_use_is_refreshed) {
   EXPECT_THAT(failure(), HasSubstr("just issued"));
 }
 
-TEST_F(SigningIn, a_refreshed_token_that_expired_before_its_first_use_is_refreshed_again) {
+TEST_F(SigningIn, a_refreshed_token_that_expires_before_its_first_use_is_refreshed_again) {
   SignInRecord record = signed_in();
   record.tokens.expires = now - 1;
   happens(SignIn::Wanted{.rejected = "t1"});
@@ -494,7 +493,7 @@ TEST_F(SigningIn, a_refreshed_token_that_expired_before_its_first_use_is_refresh
   EXPECT_EQ(fetched_url(), "https://i.example/t");
 }
 
-TEST_F(SigningIn, a_server_that_rejects_fresh_tokens_of_one_request_makes_mcpivot_ask_twice_at_most) {
+TEST_F(SigningIn, rejected_fresh_tokens_make_mcpivot_ask_at_most_twice_per_request) {
   ask();
   happens(SignIn::Redirected{{{"code", "abc"}, {"state", state_text()}}});
   answer(tokens_with("user1"));
@@ -541,7 +540,7 @@ TEST_F(SigningIn, a_server_without_any_metadata_offers_no_sign_in) {
   EXPECT_FALSE(did<SignIn::Fail>()->is_offered);
 }
 
-TEST_F(SigningIn, a_page_for_people_in_a_well_known_place_is_passed_over) {
+TEST_F(SigningIn, an_html_page_at_a_well_known_address_is_skipped) {
   happens(SignIn::Wanted{});
   turn();
   answer("<html>Welcome</html>");
@@ -552,7 +551,7 @@ TEST_F(SigningIn, a_page_for_people_in_a_well_known_place_is_passed_over) {
   EXPECT_EQ(fetched_url(), "https://i.example/.well-known/openid-configuration");
 }
 
-TEST_F(SigningIn, a_document_that_the_challenge_names_must_be_one_and_of_this_server) {
+TEST_F(SigningIn, a_document_named_by_the_challenge_must_be_valid_and_for_this_server) {
   for (const char* const body :
        {"<html>", R"({"resource":"https://b.example/","authorization_servers":["x"]})"}) {
     machine_ =
@@ -570,7 +569,7 @@ TEST_F(SigningIn, a_document_that_the_challenge_names_must_be_one_and_of_this_se
   EXPECT_THAT(failure(), HasSubstr("for another server"));
 }
 
-TEST_F(SigningIn, a_user_who_wants_to_sign_in_does_whatever_there_is) {
+TEST_F(SigningIn, an_explicit_login_signs_in_even_with_a_valid_token) {
   machine_.adopt(signed_in());
   happens(SignIn::Wanted{.login = true});
   turn(signed_in());
@@ -581,14 +580,14 @@ TEST_F(SigningIn, a_user_who_wants_to_sign_in_does_whatever_there_is) {
   EXPECT_TRUE(did<SignIn::Succeed>()) << "another process did, while we waited for the turn";
 }
 
-TEST_F(SigningIn, a_login_by_the_user_is_recorded) {
+TEST_F(SigningIn, an_explicit_login_is_recorded) {
   ask("", {.login = true});
   happens(SignIn::Redirected{{{"code", "abc"}, {"state", state_text()}}});
   answer(tokens);
   EXPECT_EQ(did<SignIn::Save>()->record.login, now);
 }
 
-TEST_F(SigningIn, only_the_operator_signs_in_where_clients_are_many) {
+TEST_F(SigningIn, with_many_clients_only_the_operator_signs_in) {
   machine_ =
       SignIn({.name = "app", .server = *parse_url("https://a.example/mcp"), .client = {}, .may_ask = false},
              secrets());
@@ -600,7 +599,7 @@ TEST_F(SigningIn, only_the_operator_signs_in_where_clients_are_many) {
   EXPECT_FALSE(did<SignIn::Open>());
 }
 
-TEST_F(SigningIn, a_client_that_the_user_registered_is_used_as_it_is) {
+TEST_F(SigningIn, a_client_id_from_the_configuration_is_used_unchanged) {
   machine_ = SignIn({.name = "app",
                      .server = *parse_url("https://a.example/mcp"),
                      .client = {.id = "mine", .secret = "s:1", .redirect_port = 7777}},
@@ -618,7 +617,7 @@ TEST_F(SigningIn, a_client_that_the_user_registered_is_used_as_it_is) {
   EXPECT_THAT(did<SignIn::Fetch>()->request.body, Not(HasSubstr("client_id")));
 }
 
-TEST_F(SigningIn, a_configured_secret_that_changed_refreshes_the_token_and_a_wrong_one_costs_no_token) {
+TEST_F(SigningIn, a_changed_client_secret_refreshes_the_token_and_a_wrong_one_costs_none) {
   machine_ = SignIn({.name = "app",
                      .server = *parse_url("https://a.example/mcp"),
                      .client = {.id = "mine", .secret = "new"}},
@@ -637,7 +636,7 @@ TEST_F(SigningIn, a_configured_secret_that_changed_refreshes_the_token_and_a_wro
   EXPECT_EQ(machine_.record().tokens.refresh, "r1");
 }
 
-TEST_F(SigningIn, a_token_is_refreshed_as_a_client_that_the_issuer_does_not_know_once) {
+TEST_F(SigningIn, a_refresh_rejected_as_invalid_client_leads_to_a_new_registration) {
   SignInRecord record = signed_in();
   record.tokens.expires = now - 1;
   happens(SignIn::Wanted{.rejected = "t1"});
@@ -648,7 +647,7 @@ TEST_F(SigningIn, a_token_is_refreshed_as_a_client_that_the_issuer_does_not_know
   EXPECT_EQ(fetched_url(), "https://i.example/r");
 }
 
-TEST_F(SigningIn, an_issuer_that_lets_nobody_register_any_more_is_told_as_such) {
+TEST_F(SigningIn, an_issuer_that_no_longer_accepts_registrations_is_reported) {
   happens(SignIn::Wanted{});
   turn({.server = "https://a.example/mcp",
         .issuer = signed_in().issuer,
@@ -662,8 +661,7 @@ TEST_F(SigningIn, an_issuer_that_lets_nobody_register_any_more_is_told_as_such) 
   EXPECT_THAT(failure(), HasSubstr("takes only clients that it knows"));
 }
 
-TEST_F(SigningIn,
-       a_client_that_describes_itself_is_used_where_the_issuer_takes_such_and_registers_elsewhere) {
+TEST_F(SigningIn, a_client_metadata_url_is_used_where_supported_and_registration_elsewhere) {
   const SignIn::Config config{.name = "app",
                               .server = *parse_url("https://a.example/mcp"),
                               .client = {.metadata_url = "https://me.example/client.json"}};
@@ -682,7 +680,7 @@ TEST_F(SigningIn,
   }
 }
 
-TEST_F(SigningIn, registers_as_a_public_native_client_with_the_one_redirect_address) {
+TEST_F(SigningIn, registers_as_a_public_native_client_with_one_redirect_uri) {
   happens(SignIn::Wanted{});
   turn();
   discover();
@@ -694,7 +692,7 @@ TEST_F(SigningIn, registers_as_a_public_native_client_with_the_one_redirect_addr
       R"("token_endpoint_auth_method":"none"})");
 }
 
-TEST_F(SigningIn, offline_access_is_asked_for_where_the_issuer_has_it) {
+TEST_F(SigningIn, offline_access_is_requested_if_the_issuer_supports_it) {
   ask(R"(,"scopes_supported":["openid","offline_access"])");
   EXPECT_EQ(only_field(shown(), "scope"), "offline_access r w");
   EXPECT_EQ(only_field(shown(), "prompt"), "consent");

@@ -8,7 +8,7 @@
 namespace mcpivot {
 namespace {
 
-TEST(DescriptorLimit, is_raised_to_what_the_system_allows_and_restored_for_children) {
+TEST(DescriptorLimit, is_raised_to_the_maximum_and_restored_for_children) {
   rlimit before{};
   ::getrlimit(RLIMIT_NOFILE, &before);
   const rlimit few{std::min<rlim_t>(256, before.rlim_max), before.rlim_max};

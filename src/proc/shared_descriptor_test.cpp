@@ -8,7 +8,7 @@
 namespace mcpivot {
 namespace {
 
-TEST(SharedDescriptor, is_given_back_as_it_was) {
+TEST(SharedDescriptor, is_restored_to_its_old_mode) {
   std::array<int, 2> ends{};
   ASSERT_EQ(::pipe2(ends.data(), O_CLOEXEC), 0);
   {

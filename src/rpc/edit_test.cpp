@@ -10,7 +10,7 @@
 namespace mcpivot {
 namespace {
 
-TEST(Edits, are_made_in_the_order_of_their_places_however_many_there_are) {
+TEST(Edits, are_applied_in_order_of_position_however_many_there_are) {
   const std::string raw(100, '.');
   Edits edits;
   std::string expected = raw;
@@ -24,11 +24,11 @@ TEST(Edits, are_made_in_the_order_of_their_places_however_many_there_are) {
   }
 }
 
-TEST(Edits, of_what_is_absent_are_none) {
+TEST(Edits, of_an_absent_part_do_nothing) {
   EXPECT_TRUE(Edits().replace(Span(), "x").empty());
 }
 
-TEST(Edits, an_absent_value_is_not_what_was_put_in_at_the_beginning) {
+TEST(Edits, an_absent_value_is_distinct_from_an_insertion_at_the_beginning) {
   Edits edits;
   edits.insert(0, "x").replace({2, 1}, "y");
   EXPECT_EQ(edited("abc", Span(), edits.list()), "");
@@ -36,14 +36,14 @@ TEST(Edits, an_absent_value_is_not_what_was_put_in_at_the_beginning) {
   EXPECT_EQ(edited("abc", {1, 1}, edits.list()), "b");
 }
 
-TEST(Span, of_a_part_is_where_it_lies_and_an_empty_part_is_absent) {
+TEST(Span, of_a_part_is_its_position_and_an_empty_part_is_absent) {
   const std::string_view raw = "abcdef";
   EXPECT_EQ(span_of(raw, raw.substr(2, 3)), (Span{2, 3}));
   EXPECT_FALSE(span_of(raw, raw.substr(2, 0)));
   EXPECT_FALSE(span_of(raw, std::string_view()));
 }
 
-TEST(Edits, keep_texts_of_any_length_as_long_as_they_live) {
+TEST(Edits, keep_texts_of_any_length_alive) {
   Edits edits;
   std::string expected;
   for (std::size_t i = 0; i < 40; ++i) {
@@ -56,13 +56,13 @@ TEST(Edits, keep_texts_of_any_length_as_long_as_they_live) {
   EXPECT_EQ(spliced(std::string(40, '.'), edits.list()), expected);
 }
 
-TEST(Edits, an_empty_text_that_is_kept_is_an_empty_piece) {
+TEST(Edits, a_kept_empty_text_is_an_empty_piece) {
   Edits edits;
   edits.replace({1, 1}, edits.keep({}));
   EXPECT_EQ(spliced("abc", edits.list()), "ac");
 }
 
-TEST(Edits, pieces_are_never_empty_because_those_may_have_no_address) {
+TEST(Edits, spliced_pieces_are_never_empty) {
   Edits edits;
   edits.replace({0, 1}, {}).replace({1, 1}, "x").replace({2, 1}, {});
   std::vector<std::string_view> pieces;
@@ -71,7 +71,7 @@ TEST(Edits, pieces_are_never_empty_because_those_may_have_no_address) {
 }
 
 // An empty replacement without an address must not be copied: sanitizers stop at that.
-TEST(Edits, that_only_remove_something_are_in_what_is_kept_of_a_message_small_or_large) {
+TEST(Edits, that_only_remove_text_are_applied_to_kept_messages_of_any_size) {
   for (const std::size_t size : {10UZ, 20UZ * 1024}) {
     const std::string line = R"({"jsonrpc":"2.0","method":"m","params":{"text":")" + std::string(size, 'x') +
                              R"(","requestState":"s"},"id":1})";
@@ -86,7 +86,7 @@ TEST(Edits, that_only_remove_something_are_in_what_is_kept_of_a_message_small_or
   }
 }
 
-TEST(Edits, tell_where_the_rest_of_a_message_is_when_they_have_been_made) {
+TEST(Edits, report_where_other_parts_of_the_message_move) {
   const std::string raw = R"({"id":7,"name":"long__name","token":"t"})";
   const Span id{6, 1};
   const Span name{15, 12};
@@ -107,7 +107,7 @@ struct StoppedClock final : Clock {
 };
 
 // What is kept of a request is sent to a later generation, and its answer is made from it.
-TEST(Edits, of_a_request_are_in_what_is_kept_of_it_small_or_large) {
+TEST(Edits, of_a_request_are_applied_to_kept_requests_of_any_size) {
   for (const std::size_t size : {10UZ, 100'000UZ}) {
     const std::string line =
         R"({"jsonrpc":"2.0","method":"tools/call","params":{"name":"alpha__look","arguments":{"text":")" +

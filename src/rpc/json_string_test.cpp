@@ -58,7 +58,7 @@ RC_GTEST_PROP(JsonString, scans_blocks_as_it_scans_bytes, ()) {
 
 // Characters that are whole, cut off by the closing quote, or invalid, at every position of two blocks; what
 // follows the string must not count.
-TEST(JsonString, judges_utf8_at_every_place_as_the_judge_of_texts_does) {
+TEST(JsonString, validates_utf8_at_every_position_like_the_check_for_texts) {
   for (const std::string_view character : {"\u00fc", "\u65e5", "\U0001F600", "\xC3", "\xE6\x97",
                                            "\xF0\x9F\x98", "\x80", "\xED\xA0\x80", "\xC3x"})
     for (const std::size_t after : {0U, 1U, 70U})
@@ -74,7 +74,7 @@ TEST(JsonString, judges_utf8_at_every_place_as_the_judge_of_texts_does) {
         }
 }
 
-TEST(JsonString, finds_the_quote_behind_runs_of_backslashes_at_every_place) {
+TEST(JsonString, finds_the_closing_quote_after_any_run_of_backslashes) {
   for (std::size_t offset = 0; offset < 130; ++offset) {
     for (std::size_t run = 0; run < 70; ++run) {
       std::string text = std::string(opening) + std::string(offset, 'a');
@@ -87,7 +87,7 @@ TEST(JsonString, finds_the_quote_behind_runs_of_backslashes_at_every_place) {
   }
 }
 
-TEST(JsonString, says_what_is_wrong) {
+TEST(JsonString, reports_what_is_wrong) {
   auto error = [](const std::string& text) {
     const std::string plain = scan_string_plainly(text.data(), text.data() + text.size()).error;
     // Far enough from the start, it is scanned in blocks.

@@ -33,12 +33,12 @@ std::vector<std::string> read_all(LineReader& reader, std::string_view text,
   return lines;
 }
 
-TEST(LineReader, gives_lines_without_their_ends_and_no_blank_ones) {
+TEST(LineReader, returns_lines_without_line_ends_and_skips_blank_ones) {
   LineReader reader(100);
   EXPECT_EQ(read_all(reader, "a\n\n  \r\nb\r\n\nc", {3}), (std::vector<std::string>{"a", "b", "c"}));
 }
 
-TEST(LineReader, reports_a_line_over_the_limit_and_goes_on) {
+TEST(LineReader, reports_a_line_over_the_limit_and_continues) {
   const std::string big = R"({"jsonrpc":"2.0","result":")" + std::string(500'000, 'x') + R"(","id":"abc"})";
   for (const std::size_t piece : {std::size_t{1000}, std::size_t{65536}}) {
     LineReader reader(10'000);
@@ -55,7 +55,7 @@ TEST(LineReader, a_line_of_exactly_the_limit_passes) {
             (std::vector<std::string>{"0123456789", "oversize 11 id "}));
 }
 
-TEST(LineReader, keeps_a_buffer_that_somebody_still_uses) {
+TEST(LineReader, keeps_a_buffer_that_is_still_in_use) {
   LineReader reader(1'000'000);
   auto room = reader.writable();
   std::memcpy(room.data(), "first\nsec", 9);
@@ -73,7 +73,7 @@ TEST(LineReader, keeps_a_buffer_that_somebody_still_uses) {
   EXPECT_EQ(line.text, "first");
 }
 
-TEST(LineReader, gives_memory_back_when_told_to) {
+TEST(LineReader, frees_memory_when_told_to) {
   LineReader reader(10'000'000);
   read_all(reader, std::string(3'000'000, 'x') + "\n", {65536});
   EXPECT_TRUE(reader.oversized());
@@ -82,7 +82,7 @@ TEST(LineReader, gives_memory_back_when_told_to) {
   EXPECT_EQ(read_all(reader, "still reads\n", {5}), std::vector<std::string>{"still reads"});
 }
 
-RC_GTEST_PROP(LineReaderProperty, pieces_do_not_matter, ()) {
+RC_GTEST_PROP(LineReaderProperty, returns_the_same_lines_however_the_input_is_split, ()) {
   const auto lines = *rc::gen::container<std::vector<std::string>>(rc::gen::map(
       rc::gen::inRange(1, 3000), [](int size) { return std::string(static_cast<std::size_t>(size), 'y'); }));
   const auto pieces = *rc::gen::nonEmpty(
@@ -93,7 +93,7 @@ RC_GTEST_PROP(LineReaderProperty, pieces_do_not_matter, ()) {
   RC_ASSERT(read_all(reader, text, pieces) == lines);
 }
 
-TEST(Skim, finds_id_and_method_wherever_they_stand) {
+TEST(Skim, finds_id_and_method_wherever_they_are) {
   auto skim = [](std::string_view text) {
     Skim whole;
     whole.feed(text);

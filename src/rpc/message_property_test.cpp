@@ -133,7 +133,7 @@ RC_GTEST_PROP(MessageProperty, finds_what_a_full_parser_finds, ()) {
   agree(*message, message->progress_token, at(parsed, {"params", "_meta", "progressToken"}));
 }
 
-RC_GTEST_PROP(MessageProperty, a_spliced_id_changes_the_id_alone, ()) {
+RC_GTEST_PROP(MessageProperty, splicing_an_id_changes_only_the_id, ()) {
   const std::string line = *message_text();
   const std::string id = *id_text();
   const auto message = read_message(line);
@@ -157,7 +157,7 @@ RC_GTEST_PROP(MessageProperty, a_spliced_id_changes_the_id_alone, ()) {
 }
 
 // Any text, valid or not: we accept as JSON what simdjson accepts.
-RC_GTEST_PROP(MessageProperty, accepts_the_json_that_simdjson_accepts, ()) {
+RC_GTEST_PROP(MessageProperty, accepts_the_same_json_as_simdjson, ()) {
   std::string text = *value_text(3);
   const auto damage = *rc::gen::inRange(0, 4);
   if (damage > 0 && !text.empty()) {

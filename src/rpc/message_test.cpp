@@ -17,7 +17,7 @@ Refusal refused(std::string_view line) {
   return {};
 }
 
-TEST(Message, a_request_shows_what_decides_its_way) {
+TEST(Message, a_request_exposes_what_determines_its_route) {
   const auto message = read_message(
       R"({"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"x","uri":"u:1","_meta":{"progressToken":"t"},"requestId":3,"task":{}}})");
   ASSERT_TRUE(message);
@@ -31,7 +31,7 @@ TEST(Message, a_request_shows_what_decides_its_way) {
   EXPECT_TRUE(message->task);
 }
 
-TEST(Message, kinds_are_told_apart) {
+TEST(Message, the_kinds_of_messages_are_distinguished) {
   auto kind = [](std::string_view line) { return read_message(line).value().kind; };
   EXPECT_EQ(kind(R"({"jsonrpc":"2.0","id":"a","method":"m"})"), Kind::request);
   EXPECT_EQ(kind(R"({"jsonrpc":"2.0","method":"m"})"), Kind::notification);
@@ -40,7 +40,7 @@ TEST(Message, kinds_are_told_apart) {
   EXPECT_EQ(kind(R"({"jsonrpc":"2.0","error":{"code":1,"message":""}})"), Kind::error);
 }
 
-TEST(Message, the_id_may_stand_anywhere_and_be_spelled_anyhow) {
+TEST(Message, the_id_may_be_anywhere_in_any_spelling) {
   for (const std::string id :
        {"1", "-5", "0", R"("1")", R"("listen:0")", R"("")", "9007199254740993", "1.0", R"("é")"}) {
     const std::string first = R"({"id":)" + id + R"(,"jsonrpc":"2.0","method":"m"})";
@@ -50,7 +50,7 @@ TEST(Message, the_id_may_stand_anywhere_and_be_spelled_anyhow) {
   }
 }
 
-TEST(Message, escaped_keys_and_methods_are_read_as_what_they_stand_for) {
+TEST(Message, escaped_keys_and_methods_are_decoded) {
   const auto message = read_message(
       R"({"jsonrpc":"2.0","\u0069d":1,"m\u0065thod":"notifications\/cancelled","params":{"request\u0049d":5}})");
   ASSERT_TRUE(message);
@@ -59,7 +59,7 @@ TEST(Message, escaped_keys_and_methods_are_read_as_what_they_stand_for) {
   EXPECT_EQ(message->text(message->request_id), "5");
 }
 
-TEST(Message, keys_that_parsers_could_read_differently_are_refused) {
+TEST(Message, ambiguous_keys_are_rejected) {
   for (
       const char* line : {
           R"({"jsonrpc":"2.0","id":1,"id":2,"method":"m"})",
@@ -81,7 +81,7 @@ TEST(Message, keys_that_parsers_could_read_differently_are_refused) {
   EXPECT_TRUE(read_message(R"({"jsonrpc":"2.0","id":1,"method":"m","params":{"Name":"a"}})"));
 }
 
-TEST(Message, a_refusal_says_whose_message_it_was_if_that_is_certain) {
+TEST(Message, a_rejection_names_the_messages_id_if_that_is_certain) {
   EXPECT_EQ(refused(R"({"id":"x","method":"m"})").id, R"("x")");
   EXPECT_EQ(refused(R"({"jsonrpc":"1.0","id":4,"method":"m"})").id, "4");
   EXPECT_EQ(refused(R"({"jsonrpc":"2.0","id":1,"id":2,"method":"m"})").id, "");
@@ -89,7 +89,7 @@ TEST(Message, a_refusal_says_whose_message_it_was_if_that_is_certain) {
   EXPECT_EQ(refused(R"({"jsonrpc":"2.0","id":{},"method":"m"})").id, "");
 }
 
-TEST(Message, what_is_not_json_is_refused_as_such) {
+TEST(Message, invalid_json_is_rejected_as_such) {
   for (const char* line :
        {"hello", "{", "{}x", R"({"a":1,})", R"({"a":01})", R"({"a":1.})", R"({"a":+1})", R"({"a":tru})",
         R"({"a":"\x"})", R"({"a":"\u12"})", "{\"a\":\"\x01\"}", R"({"a" 1})", R"({a:1})", "[1,2", "\"x",
@@ -99,7 +99,7 @@ TEST(Message, what_is_not_json_is_refused_as_such) {
   }
 }
 
-TEST(Message, json_that_is_no_message_is_refused_as_such) {
+TEST(Message, json_that_is_not_a_message_is_rejected_as_such) {
   for (const char* line :
        {"1", "\"x\"", "null", "{}", R"({"jsonrpc":"2.0"})", R"({"jsonrpc":"2.0","id":1})",
         R"({"jsonrpc":"2.0","id":1,"method":3})", R"({"jsonrpc":"2.0","id":1,"method":"m","result":1})",
@@ -120,7 +120,7 @@ TEST(Message, nesting_is_bounded) {
   EXPECT_EQ(refused(nested(1'000'000)).code, Refusal::not_json);
 }
 
-TEST(Message, tokens_of_progress_lie_where_the_method_says) {
+TEST(Message, the_position_of_a_progress_token_depends_on_the_method) {
   const auto progress = read_message(
       R"({"jsonrpc":"2.0","params":{"progressToken":9,"progress":1},"method":"notifications/progress"})");
   EXPECT_EQ(progress->text(progress->progress_token), "9");
@@ -129,7 +129,7 @@ TEST(Message, tokens_of_progress_lie_where_the_method_says) {
   EXPECT_FALSE(call->progress_token);
 }
 
-TEST(Message, a_result_tells_whether_the_tool_failed) {
+TEST(Message, a_result_says_whether_the_tool_failed) {
   const auto fails = [](const std::string& result) {
     const std::string line = R"({"jsonrpc":"2.0","id":1,"result":)" + result + "}";
     const auto message = read_message(line);
@@ -147,7 +147,7 @@ TEST(Message, a_result_tells_whether_the_tool_failed) {
     EXPECT_FALSE(fails(fine)) << fine;
 }
 
-TEST(Message, a_batch_is_taken_apart) {
+TEST(Message, a_batch_is_split_into_messages) {
   EXPECT_TRUE(is_batch(" [1]"));
   EXPECT_FALSE(is_batch("{}"));
   const auto elements = read_batch(R"([{"a":[1]}, "x" ,3])");
@@ -157,25 +157,25 @@ TEST(Message, a_batch_is_taken_apart) {
   EXPECT_EQ(read_batch("[1").error().code, Refusal::not_json);
 }
 
-TEST(Message, ids_are_compared_by_value_not_by_spelling_of_escapes) {
+TEST(Message, ids_are_compared_by_value_not_by_spelling) {
   EXPECT_TRUE(same_id(R"("a")", R"("\u0061")"));
   EXPECT_FALSE(same_id(R"("1")", "1"));
   EXPECT_FALSE(same_id("1", "2"));
 }
 
-TEST(Edits, are_kept_in_the_order_of_their_places) {
+TEST(Edits, are_kept_in_order_of_position) {
   const std::string raw = "0123456789";
   Edits edits;
   edits.replace({7, 2}, "x").replace({1, 1}, "yy").replace({}, "never");
   EXPECT_EQ(spliced(raw, edits.list()), "0yy23456x9");
 }
 
-TEST(Message, what_is_no_string_has_no_text) {
+TEST(Message, a_value_that_is_not_a_string_has_no_text) {
   for (const std::string_view other : {"", "7", "20250618", "null", "[1]", "{}"})
     EXPECT_EQ(string_value(other), "") << other;
 }
 
-TEST(Message, half_a_surrogate_pair_becomes_the_character_for_what_is_none) {
+TEST(Message, half_a_surrogate_pair_becomes_the_replacement_character) {
   EXPECT_EQ(string_value(R"("a\ud800b")"),
             "a\xEF\xBF\xBD"
             "b");
@@ -183,7 +183,7 @@ TEST(Message, half_a_surrogate_pair_becomes_the_character_for_what_is_none) {
   EXPECT_EQ(string_value(R"("\ud83d\ude00")"), "\xF0\x9F\x98\x80");
 }
 
-TEST(Json, a_container_is_empty_whatever_blanks_it_has) {
+TEST(Json, a_container_with_only_whitespace_is_empty) {
   for (const std::string_view empty : {"{}", "[]", "{ \t\r\n}", "[ ]"})
     EXPECT_TRUE(is_empty_container(empty)) << empty;
   for (const std::string_view full : {R"({"a":{}})", "[{}]", "[[]]", "[ 1 ]"})

@@ -28,7 +28,7 @@ std::int64_t add(Table& table, const std::string& id, int origin = 1) {
   return table.add(Incoming(id).message, origin);
 }
 
-TEST(RequestTable, gives_each_request_back_once) {
+TEST(RequestTable, returns_each_request_once) {
   Table table;
   const auto a = add(table, "\"a\"");
   const auto b = add(table, "7");
@@ -41,7 +41,7 @@ TEST(RequestTable, gives_each_request_back_once) {
   EXPECT_EQ(table.size(), 0U);
 }
 
-TEST(RequestTable, a_small_one_takes_as_many_as_any_other) {
+TEST(RequestTable, a_small_table_holds_as_many_requests_as_any_other) {
   auto table = RequestTable<int>::small(stopped);
   std::vector<std::int64_t> ids;
   for (int round = 0; round < 2; ++round) {
@@ -53,7 +53,7 @@ TEST(RequestTable, a_small_one_takes_as_many_as_any_other) {
   }
 }
 
-TEST(RequestTable, one_that_is_never_answered_is_in_nobodys_way) {
+TEST(RequestTable, a_request_that_is_never_answered_does_not_affect_others) {
   Table table;
   const auto stuck = add(table, "\"stuck\"");
   std::int64_t last = stuck;
@@ -67,7 +67,7 @@ TEST(RequestTable, one_that_is_never_answered_is_in_nobodys_way) {
   EXPECT_EQ(table.take(stuck)->id(), "\"stuck\"");
 }
 
-TEST(RequestTable, holds_many_at_once_and_returns_them_in_order) {
+TEST(RequestTable, holds_many_requests_and_returns_them_in_order) {
   Table table;
   for (int i = 0; i < 10'000; ++i) add(table, std::to_string(i), i % 2);
   const auto odd = table.take_if([](const auto& open) { return open.origin == 1; });
@@ -84,7 +84,7 @@ TEST(RequestTable, finds_a_request_by_its_senders_id) {
   EXPECT_EQ(table.find_original("2", [](int) { return true; }), 0);
 }
 
-TEST(RequestTable, the_token_of_a_task_outlives_the_answer) {
+TEST(RequestTable, the_token_of_a_task_outlives_its_response) {
   Table table;
   const Incoming task("1", R"({"_meta":{"progressToken":"t"},"task":{}})");
   const Incoming plain("2", R"({"_meta":{"progressToken":5}})");
@@ -106,7 +106,7 @@ TEST(RequestTable, the_token_of_a_task_outlives_the_answer) {
   EXPECT_FALSE(table.find_token(id)) << "the oldest are forgotten";
 }
 
-TEST(RequestTable, reads_its_own_ids_however_a_peer_writes_them) {
+TEST(RequestTable, recognizes_its_own_ids_however_a_peer_spells_them) {
   EXPECT_EQ(own_id("7"), 7);
   EXPECT_EQ(own_id("7.0"), 7);
   EXPECT_EQ(own_id("7e0"), 7);
@@ -117,7 +117,7 @@ TEST(RequestTable, reads_its_own_ids_however_a_peer_writes_them) {
   EXPECT_EQ(IdText(1234567890123).view(), "1234567890123");
 }
 
-TEST(RequestTable, what_is_held_stays_where_it_is_while_the_table_grows) {
+TEST(RequestTable, a_held_request_keeps_its_address_while_the_table_grows) {
   Table table;
   const std::int64_t own = add(table, "\"first\"");
   {

@@ -73,7 +73,7 @@ TEST(Schema, problems_say_what_is_expected_in_words) {
   EXPECT_EQ(of(R"({"properties":{"x":false}})", R"({"x":1})"), "x: is not allowed here");
 }
 
-TEST(Schema, of_alternatives_the_nearest_is_told) {
+TEST(Schema, the_problem_shown_is_that_of_the_closest_alternative) {
   const char* shapes = R"({"properties":{"shape":{"anyOf":[{"type":"string"},
       {"type":"object","properties":{"kind":{"const":"circle"},"radius":{"type":"number"}},"required":["kind","radius"]},
       {"type":"object","properties":{"kind":{"const":"box"},"width":{"type":"number"},"height":{"type":"number"}},
@@ -153,7 +153,7 @@ TEST(Schema, patterns_are_read_as_ECMA_262_over_code_points) {
     EXPECT_FALSE(Pattern(unknown).understood()) << unknown;
 }
 
-TEST(Schema, a_pattern_that_is_not_understood_is_noted_and_excludes_nothing) {
+TEST(Schema, an_unsupported_pattern_is_reported_and_excludes_nothing) {
   const auto schema = Schema::compile(parsed(
       R"({"patternProperties":{"^\\p{L}$":{"type":"integer"}},"additionalProperties":false,"properties":{"x":{"pattern":"\\p{L}"}}})"));
   ASSERT_TRUE(schema);
@@ -161,7 +161,7 @@ TEST(Schema, a_pattern_that_is_not_understood_is_noted_and_excludes_nothing) {
   EXPECT_TRUE(schema->check(parsed(R"({"é":1,"x":"y"})")).fits());
 }
 
-TEST(Schema, references_are_resolved_as_RFC_3986_says) {
+TEST(Schema, references_are_resolved_according_to_RFC_3986) {
   const char* base = "http://a/b/c/d;p?q";
   for (const auto& [reference, resolved] : std::vector<std::pair<const char*, const char*>>{
            {"g", "http://a/b/c/g"},     {"./g", "http://a/b/c/g"},    {"g/", "http://a/b/c/g/"},
@@ -175,7 +175,7 @@ TEST(Schema, references_are_resolved_as_RFC_3986_says) {
   EXPECT_EQ(fragment_of("a#/%24defs/x%25y"), "/$defs/x%y");
 }
 
-TEST(Schema, what_is_deep_is_refused_instead_of_overflowing_the_stack) {
+TEST(Schema, deep_nesting_is_rejected_instead_of_overflowing_the_stack) {
   const std::string deep = repeated(R"({"not":)", 50'000) + "true" + repeated("}", 50'000);
   EXPECT_THAT(error_of(deep), HasSubstr("nested more than 256 levels deep"));
   const std::string arrays = repeated("[", 50'000) + repeated("]", 50'000);
@@ -194,7 +194,7 @@ TEST(Schema, what_is_deep_is_refused_instead_of_overflowing_the_stack) {
               ElementsAre(HasSubstr("cannot be checked")));
 }
 
-TEST(Schema, alternatives_that_multiply_are_given_up) {
+TEST(Schema, exponentially_many_alternatives_are_given_up) {
   // Each level of the value is tried twice: 2^200 ways.
   const char* twice =
       R"({"anyOf":[{"items":{"$ref":"#"},"minItems":1},{"items":{"$ref":"#"},"minItems":1}]})";
@@ -217,14 +217,14 @@ TEST(Schema, many_items_are_compared_quickly) {
   EXPECT_THAT(problems(R"({"uniqueItems":true})", numbers + ",7.0]"), SizeIs(1));
 }
 
-TEST(Schema, a_large_value_has_a_larger_budget) {
+TEST(Schema, a_large_value_gets_a_larger_budget) {
   const std::string integers = R"({"items":{"type":"integer"}})";
   const std::string schema = R"({"allOf":[)" + integers + repeated("," + integers, 9) + "]}";
   const std::string value = "[0" + repeated(",1", 200'000) + "]";
   EXPECT_THAT(problems(schema, value), IsEmpty());
 }
 
-TEST(Schema, a_dialect_that_is_not_known_is_noted) {
+TEST(Schema, an_unknown_dialect_is_reported) {
   const auto schema = Schema::compile(parsed(R"({"$schema":"http://example.com/mine"})"));
   ASSERT_TRUE(schema);
   EXPECT_THAT(schema->notes(), ElementsAre(HasSubstr("http://example.com/mine")));

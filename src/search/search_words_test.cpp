@@ -21,7 +21,7 @@ QueryWord::Kind kind_of(std::string_view query, std::string_view spelled) {
   return QueryWord::Kind::said;
 }
 
-TEST(SearchWords, names_are_cut_into_their_parts) {
+TEST(SearchWords, names_are_split_into_their_parts) {
   const auto parts = ElementsAre("list", "pull", "request");
   EXPECT_THAT(words_of("list_pull_requests", 10), parts);
   EXPECT_THAT(words_of("list-pull-requests", 10), parts);
@@ -31,7 +31,7 @@ TEST(SearchWords, names_are_cut_into_their_parts) {
   EXPECT_THAT(words_of("the URLs of it", 10), ElementsAre("url"));
 }
 
-TEST(SearchWords, the_forms_of_a_word_have_one_root) {
+TEST(SearchWords, all_forms_of_a_word_have_one_root) {
   for (const auto* word : {"create", "creates", "created", "creating", "creation"})
     EXPECT_EQ(word_root(word), "creat") << word;
   for (const auto* word : {"run", "runs", "running"}) EXPECT_EQ(word_root(word), "run") << word;
@@ -40,19 +40,19 @@ TEST(SearchWords, the_forms_of_a_word_have_one_root) {
   for (const auto* word : {"string", "status", "need", "tree"}) EXPECT_EQ(word_root(word), word);
 }
 
-TEST(SearchWords, words_without_meaning_are_left_out) {
+TEST(SearchWords, words_without_meaning_are_dropped) {
   EXPECT_THAT(roots("please could you do it for me"), IsEmpty());
   EXPECT_THAT(roots("  ?!  "), IsEmpty());
   EXPECT_THAT(roots(""), IsEmpty());
 }
 
-TEST(SearchWords, several_words_that_mean_one_are_one) {
+TEST(SearchWords, several_words_with_one_meaning_count_as_one) {
   EXPECT_THAT(roots("look up a user"), ElementsAre("find", "user"));
   EXPECT_THAT(roots("merge the PR"), ElementsAre("merg", "pull", "request"));
   EXPECT_THAT(roots("the print"), ElementsAre("print"));  // has a pr in it
 }
 
-TEST(SearchWords, what_is_probably_an_argument_is_marked) {
+TEST(SearchWords, probable_arguments_are_marked) {
   using enum QueryWord::Kind;
   EXPECT_EQ(kind_of("choose Germany in the dropdown", "germany"), value);
   EXPECT_EQ(kind_of("choose Germany in the dropdown", "dropdown"), said);
@@ -63,13 +63,13 @@ TEST(SearchWords, what_is_probably_an_argument_is_marked) {
   EXPECT_EQ(kind_of("search for 'green apples' now", "now"), said);
 }
 
-TEST(SearchWords, file_and_host_names_tell_what_they_are) {
+TEST(SearchWords, file_and_host_names_add_words_for_what_they_are) {
   EXPECT_THAT(roots("edit main.c"), ElementsAre("edit", "fil", "main", "c"));
   EXPECT_THAT(roots("view logo.png"), ElementsAre("view", "fil", "imag", "logo", "png"));
   EXPECT_THAT(roots("visit example.com"), ElementsAre("visit", "url", "exampl", "com"));
 }
 
-TEST(SearchWords, the_parts_of_a_file_name_and_what_is_to_be_kept_tell_nothing_of_the_tool) {
+TEST(SearchWords, file_names_and_quoted_content_say_nothing_about_the_tool) {
   using enum QueryWord::Kind;
   EXPECT_EQ(kind_of("read package.json", "package"), passage);
   EXPECT_EQ(kind_of("read package.json", "file"), said);
@@ -82,19 +82,19 @@ TEST(SearchWords, the_parts_of_a_file_name_and_what_is_to_be_kept_tell_nothing_o
   EXPECT_EQ(kind_of("find files that changed today", "changed"), said);
 }
 
-TEST(SearchWords, a_question_about_several_things_wants_a_list_and_one_about_somebody_wants_a_search) {
+TEST(SearchWords, a_question_about_several_things_wants_a_list_and_one_about_a_person_a_search) {
   EXPECT_THAT(roots("which channels exist"), ElementsAre("channel", "exist", "list"));
   EXPECT_THAT(roots("what does Anna own"), ElementsAre("anna", "own", "find"));
   EXPECT_THAT(roots("what is this"), ElementsAre("get"));
 }
 
-TEST(SearchWords, a_weak_word_is_not_weak_where_nothing_else_is_said) {
+TEST(SearchWords, a_weak_word_counts_if_nothing_else_is_said) {
   auto is_weak = [](std::string_view query) { return query_words(query, 100).at(0).weak; };
   EXPECT_TRUE(is_weak("show the issues"));
   EXPECT_FALSE(is_weak("show Anna"));
 }
 
-TEST(SearchWords, the_first_verb_tells_what_is_to_be_done) {
+TEST(SearchWords, the_first_verb_is_the_action) {
   EXPECT_EQ(action_asked_for("remember that it rains"), Action::makes);
   EXPECT_EQ(action_asked_for("please could you list the files"), Action::shows);
   EXPECT_EQ(action_asked_for("what was deleted"), Action::shows);
@@ -104,7 +104,7 @@ TEST(SearchWords, the_first_verb_tells_what_is_to_be_done) {
   EXPECT_EQ(action_asked_for(""), Action::unknown);
 }
 
-TEST(SearchWords, one_slip_is_forgiven) {
+TEST(SearchWords, one_typo_is_forgiven) {
   EXPECT_TRUE(is_one_slip("screenshot", "screnshot"));
   EXPECT_TRUE(is_one_slip("screenshot", "screenshots"));
   EXPECT_TRUE(is_one_slip("screenshot", "screemshot"));
@@ -114,7 +114,7 @@ TEST(SearchWords, one_slip_is_forgiven) {
   EXPECT_FALSE(is_one_slip("ab", "ba c"));
 }
 
-TEST(SearchWords, a_word_and_its_synonym_know_each_other) {
+TEST(SearchWords, synonyms_are_symmetric) {
   auto knows = [](const std::string& word, const std::string& other) {
     return std::ranges::any_of(synonyms_of(word_root(word)),
                                [&](const Synonym& synonym) { return synonym.root == word_root(other); });

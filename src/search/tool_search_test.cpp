@@ -45,13 +45,13 @@ TEST(ToolSearch, finds_a_tool_by_its_name_and_by_other_words) {
   EXPECT_EQ(first("report a bug"), "create-issue");
 }
 
-TEST(ToolSearch, forgives_slips_and_takes_beginnings) {
+TEST(ToolSearch, forgives_typos_and_accepts_prefixes) {
   EXPECT_EQ(first("screnshot"), "takeScreenshot");
   EXPECT_EQ(first("screen shot"), "takeScreenshot");
   EXPECT_EQ(first("navig"), "navigate");
 }
 
-TEST(ToolSearch, says_nothing_rather_than_noise) {
+TEST(ToolSearch, returns_nothing_rather_than_noise) {
   EXPECT_EQ(first("send an email"), "nothing");
   EXPECT_EQ(first("book a flight to Rome"), "nothing");
   EXPECT_EQ(first("make a cup of tea"), "nothing");
@@ -61,25 +61,25 @@ TEST(ToolSearch, says_nothing_rather_than_noise) {
   EXPECT_THAT(ToolSearch().search("read a file", 5), IsEmpty());
 }
 
-TEST(ToolSearch, a_catalog_of_one_tool_is_judged_like_a_large_one) {
+TEST(ToolSearch, a_catalog_of_one_tool_is_ranked_like_a_large_one) {
   ToolSearch search;
   search.add({"math", "add", "", "Adds two numbers.", {{"a", ""}, {"b", ""}}});
   EXPECT_THAT(search.search("the sum of two numbers", 5), SizeIs(1));
   EXPECT_THAT(search.search("book a flight", 5), IsEmpty());
 }
 
-TEST(ToolSearch, a_question_wants_to_be_shown_something) {
+TEST(ToolSearch, a_question_finds_a_tool_that_shows_something) {
   EXPECT_EQ(first("which issues are open"), "list-issues");
 }
 
-TEST(ToolSearch, what_deletes_is_not_first_unless_asked_for) {
+TEST(ToolSearch, a_deleting_tool_is_not_first_unless_asked_for) {
   EXPECT_NE(first("directory"), "delete_directory");
   EXPECT_EQ(catalog().search("directory", 3).at(2).name, "delete_directory");
   EXPECT_EQ(first("get rid of a folder"), "delete_directory");
 }
 
 // Words of a request that are only arguments would point at unrelated tools.
-TEST(ToolSearch, a_file_name_is_what_to_read_and_not_what_to_look_for) {
+TEST(ToolSearch, a_file_name_says_what_to_read_not_which_tool_to_find) {
   ToolSearch search = catalog();
   search.add(
       {"npm", "package_info", "Package", "Shows a package, its json and its readme.", {{"package", ""}}});
@@ -87,7 +87,7 @@ TEST(ToolSearch, a_file_name_is_what_to_read_and_not_what_to_look_for) {
   EXPECT_EQ(search.search("show the package", 5).at(0).name, "package_info");
 }
 
-TEST(ToolSearch, what_is_to_be_remembered_does_not_choose_the_tool) {
+TEST(ToolSearch, the_content_to_be_remembered_does_not_influence_the_result) {
   ToolSearch search = catalog();
   search.add({"memory", "add_facts", "", "Add facts to the knowledge graph.", {{"facts", ""}}});
   search.add({"memory", "read_facts", "", "Read facts of the knowledge graph.", {{"names", ""}}});
@@ -96,7 +96,7 @@ TEST(ToolSearch, what_is_to_be_remembered_does_not_choose_the_tool) {
   EXPECT_EQ(search.search("what do I know about Alice?", 5).at(0).name, "read_facts");
 }
 
-TEST(ToolSearch, of_tools_about_the_same_thing_the_one_that_does_what_was_asked_for_is_first) {
+TEST(ToolSearch, among_tools_for_the_same_thing_the_matching_action_is_first) {
   ToolSearch search;
   for (const auto* verb : {"create", "delete", "get", "update"})
     search.add({"crm", std::string(verb) + "_contact", "", "A contact.", {}});
@@ -106,19 +106,19 @@ TEST(ToolSearch, of_tools_about_the_same_thing_the_one_that_does_what_was_asked_
   EXPECT_EQ(search.search("fix the contact", 5).at(0).name, "update_contact");
 }
 
-TEST(ToolSearch, a_web_page_is_opened_by_a_browser_and_not_by_what_has_pages_of_its_own) {
+TEST(ToolSearch, a_web_page_is_opened_by_a_browser_not_by_a_wiki) {
   ToolSearch search = catalog();
   search.add({"wiki", "retrieve-page", "", "Retrieve a page of the wiki.", {{"page", ""}}});
   EXPECT_EQ(search.search("open a web page", 5).at(0).name, "navigate");
 }
 
-TEST(ToolSearch, a_deprecated_tool_stands_behind_its_successor) {
+TEST(ToolSearch, a_deprecated_tool_ranks_below_its_successor) {
   EXPECT_EQ(first("read a text file"), "read_text_file");
   const auto found = names(catalog().search("open the file for reading", 5));
   EXPECT_EQ(found.at(0), "files/read_text_file");
 }
 
-TEST(ToolSearch, a_tool_is_found_by_its_exact_name_even_if_that_says_nothing) {
+TEST(ToolSearch, a_tool_is_found_by_its_exact_name_even_if_it_means_nothing) {
   ToolSearch search = catalog();
   search.add({"odd", "do_it", "", "", {}});
   EXPECT_THAT(names(search.search("do_it", 5)), ElementsAre("odd/do_it"));
@@ -134,14 +134,14 @@ TEST(ToolSearch, ties_are_settled_by_name) {
               ElementsAre("a/merge_x", "a/merge_y", "b/merge_x", "b/merge_y"));
 }
 
-TEST(ToolSearch, the_limit_is_kept) {
+TEST(ToolSearch, respects_the_limit) {
   const ToolSearch search = catalog();
   EXPECT_THAT(search.search("directory", 0), IsEmpty());
   EXPECT_THAT(search.search("directory", 1), SizeIs(1));
   EXPECT_THAT(search.search("directory", std::numeric_limits<std::size_t>::max()), SizeIs(3));
 }
 
-TEST(ToolSearch, endless_and_broken_texts_do_no_harm) {
+TEST(ToolSearch, endless_and_broken_texts_are_harmless) {
   ToolSearch search = catalog();
   std::string words;
   for (int i = 0; i < 200'000; ++i) words += "word" + std::to_string(i) + " ";

@@ -37,7 +37,7 @@ TEST_F(BuildOutputRule, a_source_changed_during_a_build_is_built_again) {
   EXPECT_TRUE(in_build("a.c", "new", true));
 }
 
-TEST_F(BuildOutputRule, a_file_first_changed_during_a_build_may_be_an_edit_the_second_time_it_is_output) {
+TEST_F(BuildOutputRule, a_file_changed_during_two_builds_in_a_row_is_output) {
   build();
   EXPECT_TRUE(in_build("b.c", "1", true));
   build();
@@ -53,7 +53,7 @@ TEST_F(BuildOutputRule, a_file_named_like_a_source_may_be_edited_during_every_se
   }
 }
 
-TEST_F(BuildOutputRule, output_named_like_a_source_is_built_again_four_times_and_told_once_in_a_row) {
+TEST_F(BuildOutputRule, output_named_like_a_source_causes_four_builds_and_one_report) {
   between("a.c");
   for (int row = 1; row <= 3; ++row) {
     for (int i = 1; i <= 10; ++i) {
@@ -67,7 +67,7 @@ TEST_F(BuildOutputRule, output_named_like_a_source_is_built_again_four_times_and
   }
 }
 
-TEST_F(BuildOutputRule, output_that_follows_its_source_is_soon_told_and_left_out) {
+TEST_F(BuildOutputRule, output_that_changes_with_its_source_is_soon_reported_and_ignored) {
   between("a.c");
   int left_out = 0;
   int again = 0;
@@ -84,7 +84,7 @@ TEST_F(BuildOutputRule, output_that_follows_its_source_is_soon_told_and_left_out
   EXPECT_EQ(left_out, 1);
 }
 
-TEST_F(BuildOutputRule, a_source_that_is_left_out_and_built_after_all_is_told_the_next_time) {
+TEST_F(BuildOutputRule, an_ignored_source_that_is_built_after_all_is_reported_again_next_time) {
   between("a.c");
   for (int i = 1; i <= 4; ++i) {
     build();
@@ -114,7 +114,7 @@ TEST_F(BuildOutputRule, a_file_that_the_build_made_is_output_from_the_first_buil
   EXPECT_TRUE(in_build("new.c", "text", false)) << "named like a source: somebody may have added it";
 }
 
-TEST_F(BuildOutputRule, what_is_no_text_is_output_even_if_it_also_changed_between_builds) {
+TEST_F(BuildOutputRule, a_binary_file_is_output_even_if_it_also_changed_between_builds) {
   const std::string_view binary(
       "\x7f"
       "ELF\0\0",
@@ -126,7 +126,7 @@ TEST_F(BuildOutputRule, what_is_no_text_is_output_even_if_it_also_changed_betwee
   EXPECT_FALSE(in_build("app", binary, true));
 }
 
-TEST_F(BuildOutputRule, the_same_content_as_after_the_build_before_is_no_change) {
+TEST_F(BuildOutputRule, the_same_content_as_after_the_previous_build_is_no_change) {
   between("gen.c");
   build();
   EXPECT_TRUE(in_build("gen.c", "generated", true));
@@ -134,7 +134,7 @@ TEST_F(BuildOutputRule, the_same_content_as_after_the_build_before_is_no_change)
   EXPECT_FALSE(in_build("gen.c", "generated", true));
 }
 
-TEST_F(BuildOutputRule, a_build_that_rewrites_a_source_each_time_does_not_go_on_for_ever) {
+TEST_F(BuildOutputRule, a_build_that_always_rewrites_a_source_does_not_repeat_endlessly) {
   between("version.h");
   int builds = 1;
   build();
@@ -151,7 +151,7 @@ TEST_F(BuildOutputRule, a_build_that_rewrites_a_source_each_time_does_not_go_on_
   EXPECT_TRUE(in_build("version.h", "edited", true)) << "a change between builds makes it a source again";
 }
 
-TEST_F(BuildOutputRule, output_that_vanishes_between_builds_is_no_reason_to_build_a_source_is) {
+TEST_F(BuildOutputRule, a_deleted_source_causes_a_build_and_deleted_output_does_not) {
   build();
   in_build("out/a.txt", "1", false);
   EXPECT_FALSE(between("out/a.txt", false));

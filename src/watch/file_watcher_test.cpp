@@ -85,7 +85,7 @@ class FileWatcherIn : public testing::Test {
   int markers_ = 0;
 };
 
-TEST_F(FileWatcherIn, tells_saved_files_that_a_glob_asks_for_once) {
+TEST_F(FileWatcherIn, reports_each_saved_file_that_a_glob_matches_once) {
   folder_.write("src/a.rs", "1");
   folder_.write("src/deep/b.rs", "1");
   watch({"src/**/*.rs"});
@@ -118,7 +118,7 @@ TEST_F(FileWatcherIn, a_file_that_comes_and_goes_is_no_change) {
   EXPECT_EQ(all_up_to_a_marker(), Paths{});
 }
 
-TEST_F(FileWatcherIn, tells_files_that_are_made_deleted_moved_and_made_again) {
+TEST_F(FileWatcherIn, reports_files_that_are_created_deleted_moved_and_recreated) {
   folder_.write("a.c", "1");
   folder_.write("b.c", "1");
   watch({"*.c"});
@@ -146,7 +146,7 @@ TEST_F(FileWatcherIn, attributes_and_reading_are_no_change) {
   EXPECT_EQ(all_up_to_a_marker(), Paths{});
 }
 
-TEST_F(FileWatcherIn, sees_files_in_new_folders_also_those_made_before_it_looked) {
+TEST_F(FileWatcherIn, sees_files_in_new_folders_even_if_created_before_it_looked) {
   watch({"src/**/*.c"});
   folder_.write("src/x/y/z/a.c", "made in one go");
   EXPECT_EQ(next(), Paths{"src/x/y/z/a.c"});
@@ -171,7 +171,7 @@ TEST_F(FileWatcherIn, sees_folders_that_move_in_out_and_within) {
   EXPECT_EQ(all_up_to_a_marker(), Paths{});
 }
 
-TEST_F(FileWatcherIn, a_file_that_is_being_written_is_told_when_it_is_closed) {
+TEST_F(FileWatcherIn, a_file_that_is_being_written_is_reported_when_it_is_closed) {
   watch({"*.c"});
   std::ofstream slow(folder_ / "slow.c");
   slow << "half" << std::flush;
@@ -181,7 +181,7 @@ TEST_F(FileWatcherIn, a_file_that_is_being_written_is_told_when_it_is_closed) {
   EXPECT_EQ(next(), Paths{"slow.c"});
 }
 
-TEST_F(FileWatcherIn, what_gitignore_hides_is_not_told_and_git_never) {
+TEST_F(FileWatcherIn, ignored_files_are_not_reported_and_the_git_folder_never) {
   folder_.write(".gitignore", "node_modules/\n*.o\n!keep.o\n");
   folder_.write("node_modules/x/index.js", "");
   folder_.write("sub/.gitignore", "gen\n");
@@ -197,7 +197,7 @@ TEST_F(FileWatcherIn, what_gitignore_hides_is_not_told_and_git_never) {
   EXPECT_EQ(next(), Paths{"keep.o"});
 }
 
-TEST_F(FileWatcherIn, a_glob_that_names_an_ignored_folder_gets_it) {
+TEST_F(FileWatcherIn, a_glob_that_names_an_ignored_folder_overrides_gitignore) {
   folder_.write(".gitignore", "dist/\n");
   folder_.write("dist/a.js", "");
   folder_.write("packages/p/dist/b.js", "");
@@ -208,7 +208,7 @@ TEST_F(FileWatcherIn, a_glob_that_names_an_ignored_folder_gets_it) {
   EXPECT_EQ(next(), Paths{"dist/a.js"});
 }
 
-TEST_F(FileWatcherIn, a_changed_gitignore_counts_at_once) {
+TEST_F(FileWatcherIn, a_changed_gitignore_applies_at_once) {
   folder_.write("gen/a.c", "");
   folder_.write("src/a.c", "");
   watch({"**/*.c"});
@@ -222,7 +222,7 @@ TEST_F(FileWatcherIn, a_changed_gitignore_counts_at_once) {
   EXPECT_EQ(next(), Paths{"gen/a.c"});
 }
 
-TEST_F(FileWatcherIn, a_root_that_is_missing_is_seen_when_it_appears_and_when_it_is_replaced) {
+TEST_F(FileWatcherIn, a_missing_root_is_watched_once_it_appears_or_is_replaced) {
   watch({"src/*.c"}, folder_ / "not/yet");
   folder_.write("not/yet/src/a.c", "");
   EXPECT_EQ(next(), Paths{"src/a.c"});
@@ -234,7 +234,7 @@ TEST_F(FileWatcherIn, a_root_that_is_missing_is_seen_when_it_appears_and_when_it
   EXPECT_EQ(next(), Paths{"src/b.c"});
 }
 
-TEST_F(FileWatcherIn, a_symlinked_root_is_followed_also_to_a_new_target) {
+TEST_F(FileWatcherIn, a_symlinked_root_is_followed_even_to_a_new_target) {
   folder_.write("one/a.c", "1");
   folder_.write("two/a.c", "1");
   fs::create_directory_symlink("one", folder_ / "root");
@@ -263,7 +263,7 @@ TEST_F(FileWatcherIn, symlinks_to_folders_make_no_loops_and_are_followed_if_name
   EXPECT_TRUE(problems_.empty());
 }
 
-TEST_F(FileWatcherIn, after_lost_news_everything_is_compared) {
+TEST_F(FileWatcherIn, all_files_are_compared_after_events_were_lost) {
   folder_.write("a.c", "1");
   folder_.write("gone.c", "1");
   folder_.write("same.c", "1");
@@ -278,7 +278,7 @@ TEST_F(FileWatcherIn, after_lost_news_everything_is_compared) {
   EXPECT_EQ(next(), Paths{"new/folder/b.c"});
 }
 
-TEST_F(FileWatcherIn, a_large_tree_is_looked_at_in_slices) {
+TEST_F(FileWatcherIn, a_large_tree_is_scanned_in_slices) {
   for (int i = 0; i < 2'200; ++i) folder_.write("d" + std::to_string(i / 10) + "/" + std::to_string(i), "");
   watch({"**"});
   EXPECT_EQ(all_up_to_a_marker(), Paths{});
@@ -289,7 +289,7 @@ TEST_F(FileWatcherIn, a_large_tree_is_looked_at_in_slices) {
 }
 
 // Folders and files are created, moved and removed at random, and seen at once or much later.
-TEST_F(FileWatcherIn, whatever_happened_to_folders_every_file_is_still_seen) {
+TEST_F(FileWatcherIn, every_file_is_still_seen_whatever_happens_to_its_folders) {
   std::mt19937 random(7);
   const auto any_folder = [&] {
     std::string path = "w";
@@ -332,7 +332,7 @@ TEST_F(FileWatcherIn, whatever_happened_to_folders_every_file_is_still_seen) {
   }
 }
 
-TEST_F(FileWatcherIn, a_file_that_is_written_all_the_time_does_not_hold_back_reports_for_ever) {
+TEST_F(FileWatcherIn, a_constantly_written_file_does_not_delay_reports_forever) {
   watcher_.emplace(
       loop_, folder_.path(), std::vector{*Glob::compile("*")},
       FileWatcher::Options{.quiet = milliseconds(50), .longest_burst = milliseconds(200)},
@@ -345,7 +345,7 @@ TEST_F(FileWatcherIn, a_file_that_is_written_all_the_time_does_not_hold_back_rep
   EXPECT_EQ(next(), Paths{"log"});
 }
 
-TEST_F(FileWatcherIn, two_watchers_of_one_folder_and_one_that_is_destroyed_by_its_handler_do_no_harm) {
+TEST_F(FileWatcherIn, two_watchers_can_share_a_folder_and_be_destroyed_by_their_handlers) {
   folder_.write("a.c", "1");
   std::optional<FileWatcher> other;
   other.emplace(
@@ -362,7 +362,7 @@ TEST_F(FileWatcherIn, two_watchers_of_one_folder_and_one_that_is_destroyed_by_it
   loop_.run();  // ends, because nothing is watched any more
 }
 
-TEST_F(FileWatcherIn, the_builds_own_output_is_not_told_a_source_saved_meanwhile_is) {
+TEST_F(FileWatcherIn, a_source_saved_during_a_build_is_reported_but_not_its_output) {
   folder_.write("main.c", "1");
   folder_.write("app", std::string_view("\x7f\0", 2));
   watch({"**"});
@@ -383,7 +383,7 @@ TEST_F(FileWatcherIn, the_builds_own_output_is_not_told_a_source_saved_meanwhile
   EXPECT_EQ(all_up_to_a_marker(), Paths{});
 }
 
-TEST_F(FileWatcherIn, a_source_that_a_server_writes_when_it_starts_does_not_build_for_ever) {
+TEST_F(FileWatcherIn, a_source_that_a_server_rewrites_at_each_start_does_not_build_endlessly) {
   folder_.write("state.json", "0");
   watch({"*.json"});
   folder_.write("state.json", "1");
@@ -401,7 +401,7 @@ TEST_F(FileWatcherIn, a_source_that_a_server_writes_when_it_starts_does_not_buil
   EXPECT_EQ(left_out_, Paths{"state.json"});
 }
 
-TEST_F(FileWatcherIn, a_source_that_a_server_writes_as_it_was_is_built_once) {
+TEST_F(FileWatcherIn, a_source_that_a_server_rewrites_unchanged_is_built_once) {
   folder_.write("state.json", "0");
   watch({"*.json"});
   EXPECT_EQ(all_up_to_a_marker(), Paths{});  // it is a source now
@@ -417,7 +417,7 @@ TEST_F(FileWatcherIn, a_source_that_a_server_writes_as_it_was_is_built_once) {
   EXPECT_EQ(all_up_to_a_marker(), Paths{});
 }
 
-TEST_F(FileWatcherIn, a_source_that_is_left_out_is_not_told_if_another_one_is_built) {
+TEST_F(FileWatcherIn, an_ignored_source_is_not_reported_if_another_one_is_built) {
   folder_.write("main.c", "1");
   folder_.write("other.c", "1");
   bool builds = false;
@@ -446,7 +446,7 @@ TEST_F(FileWatcherIn, a_source_that_is_left_out_is_not_told_if_another_one_is_bu
   EXPECT_EQ(left_out_, Paths{"main.c"});
 }
 
-TEST_F(FileWatcherIn, a_handler_that_destroys_the_watcher_is_told_of_no_source_that_is_left_out) {
+TEST_F(FileWatcherIn, a_handler_that_destroys_the_watcher_gets_no_report_of_an_ignored_source) {
   folder_.write("main.c", "1");
   folder_.write("other.c", "1");
   bool ends = false;
@@ -470,7 +470,7 @@ TEST_F(FileWatcherIn, a_handler_that_destroys_the_watcher_is_told_of_no_source_t
   EXPECT_EQ(left_out_, Paths{});
 }
 
-TEST_F(FileWatcherIn, a_source_that_changes_in_every_build_is_left_out_and_that_is_told_once) {
+TEST_F(FileWatcherIn, a_source_that_changes_in_every_build_is_ignored_and_reported_once) {
   folder_.write("main.c", "1");
   watch({"*.c"});
   EXPECT_EQ(all_up_to_a_marker(), Paths{});
@@ -488,7 +488,7 @@ TEST_F(FileWatcherIn, a_source_that_changes_in_every_build_is_left_out_and_that_
   EXPECT_EQ(left_out_, Paths{"main.c"});
 }
 
-TEST_F(FileWatcherIn, nothing_is_told_while_a_build_runs) {
+TEST_F(FileWatcherIn, nothing_is_reported_while_a_build_runs) {
   folder_.write("main.c", "1");
   watch({"*.c"});
   watcher_->begin_build();
@@ -517,7 +517,7 @@ TEST_F(FileWatcherIn, a_save_just_before_a_build_is_part_of_it_and_marks_a_sourc
 }
 
 // In a child process, with a limit of its own.
-TEST_F(FileWatcherIn, when_the_system_allows_no_more_watches_it_says_so_and_goes_on_with_the_rest) {
+TEST_F(FileWatcherIn, reaching_the_systems_watch_limit_is_reported_and_the_rest_is_still_watched) {
   for (int i = 0; i < 40; ++i) folder_.folder("d" + std::to_string(i));
   constexpr int cannot = 77;
   const pid_t child = ::fork();
@@ -537,7 +537,7 @@ TEST_F(FileWatcherIn, when_the_system_allows_no_more_watches_it_says_so_and_goes
   EXPECT_EQ(status, 0);
 }
 
-TEST(Inotify, a_reached_limit_is_told_with_what_to_do) {
+TEST(Inotify, a_reached_limit_is_reported_with_advice) {
   const std::string watches = Inotify::problem(ENOSPC, "x/y");
   EXPECT_NE(watches.find("'x/y'"), std::string::npos);
   EXPECT_NE(watches.find("fs.inotify.max_user_watches"), std::string::npos);

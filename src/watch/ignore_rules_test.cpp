@@ -35,7 +35,7 @@ TEST(IgnoreRules, a_slash_anchors_a_pattern_to_its_folder) {
   EXPECT_FALSE(ignores_file("doc/*.txt\n", "doc/x/a.txt"));
 }
 
-TEST(IgnoreRules, a_trailing_slash_means_folders_and_all_that_is_in_them) {
+TEST(IgnoreRules, a_trailing_slash_means_folders_and_everything_in_them) {
   EXPECT_FALSE(ignores_file("dist/\n", "dist"));
   EXPECT_TRUE(ignores_folder("dist/\n", "dist"));
   EXPECT_TRUE(ignores_file("dist/\n", "packages/a/dist/b/c.js"));
@@ -75,7 +75,7 @@ TEST(IgnoreRules, a_file_in_an_excluded_folder_stays_excluded) {
   EXPECT_FALSE(ignores_file("dist/*\n!dist/keep.js\n", "dist/keep.js"));
 }
 
-TEST(IgnoreRules, a_deeper_file_beats_a_higher_one_and_is_anchored_where_it_lies) {
+TEST(IgnoreRules, a_deeper_gitignore_overrides_a_higher_one_and_is_anchored_to_its_folder) {
   IgnoreRules nested("");
   nested.set("", "*.gen\n");
   nested.set("sub", "!*.gen\n/only_here\n");
@@ -88,7 +88,7 @@ TEST(IgnoreRules, a_deeper_file_beats_a_higher_one_and_is_anchored_where_it_lies
   EXPECT_TRUE(nested.ignores("sub/a.gen", false));
 }
 
-TEST(IgnoreRules, git_and_the_litter_of_editors_are_ignored_without_a_file) {
+TEST(IgnoreRules, the_git_folder_and_editors_temporary_files_are_always_ignored) {
   EXPECT_TRUE(ignores_file("", ".git/index"));
   EXPECT_TRUE(ignores_file("!.git\n", "vendor/x/.git"));
   EXPECT_TRUE(ignores_file("", "src/.main.c.swp"));
@@ -97,7 +97,7 @@ TEST(IgnoreRules, git_and_the_litter_of_editors_are_ignored_without_a_file) {
   EXPECT_FALSE(ignores_file("", ".gitignore"));
 }
 
-TEST(IgnoreRules, a_lifted_folder_is_seen_but_what_other_rules_hide_in_it_is_not) {
+TEST(IgnoreRules, a_folder_that_is_no_longer_ignored_still_obeys_other_rules_inside) {
   for (const std::string_view text :
        {"dist/\nnode_modules\n", "/dist/*\nnode_modules\n", "dist/**\nnode_modules\n"}) {
     const IgnoreRules some = rules(text);
@@ -112,7 +112,7 @@ TEST(IgnoreRules, a_lifted_folder_is_seen_but_what_other_rules_hide_in_it_is_not
   EXPECT_FALSE(listed.excludes("src/a.c", false, lifted));
 }
 
-TEST(IgnoreRules, files_above_the_root_count_up_to_the_top_of_the_repository) {
+TEST(IgnoreRules, gitignore_files_above_the_root_apply_up_to_the_top_of_the_repository) {
   const host::TemporaryDirectory folder;
   folder.write(".gitignore", "*.above\n");
   folder.write("top/.git/info/exclude", "*.excluded\n");

@@ -72,7 +72,7 @@ class ExecutableWatcherOf : public testing::Test {
   int told_ = 0;
 };
 
-TEST_F(ExecutableWatcherOf, a_file_overwritten_or_renamed_over_is_reported_once) {
+TEST_F(ExecutableWatcherOf, an_overwritten_or_replaced_file_is_reported_once) {
   program("app", "one");
   watch("app");
   program("app", "three");
@@ -97,7 +97,7 @@ TEST_F(ExecutableWatcherOf, a_deleted_file_is_reported_when_it_comes_back) {
   EXPECT_TRUE(replaced());
 }
 
-TEST_F(ExecutableWatcherOf, a_file_moved_away_and_back_is_the_same) {
+TEST_F(ExecutableWatcherOf, a_file_moved_away_and_back_is_unchanged) {
   program("app", "one");
   watch("app");
   folder_.rename("app", "away");
@@ -129,7 +129,7 @@ TEST_F(ExecutableWatcherOf, a_truncated_elf_file_is_not_reported_until_it_is_as_
   EXPECT_TRUE(replaced());
 }
 
-TEST_F(ExecutableWatcherOf, an_empty_file_and_one_that_is_not_executable_yet_are_not_reported) {
+TEST_F(ExecutableWatcherOf, an_empty_or_not_yet_executable_file_is_not_reported) {
   program("app", "one");
   watch("app");
   folder_.remove("app");
@@ -142,14 +142,14 @@ TEST_F(ExecutableWatcherOf, an_empty_file_and_one_that_is_not_executable_yet_are
   EXPECT_TRUE(replaced());
 }
 
-TEST_F(ExecutableWatcherOf, a_script_needs_not_be_executable) {
+TEST_F(ExecutableWatcherOf, a_script_does_not_have_to_be_executable) {
   folder_.write("server.py", "one");
   watch("server.py");
   folder_.write("server.py", "two");
   EXPECT_TRUE(replaced());
 }
 
-TEST_F(ExecutableWatcherOf, a_touch_is_not_reported_other_content_of_the_same_length_is) {
+TEST_F(ExecutableWatcherOf, new_content_of_the_same_length_is_reported_and_a_touch_is_not) {
   program("app", std::string(700'000, 'x'));  // more than is read at once
   fs::last_write_time(folder_ / "app", fs::file_time_type::clock::now() - std::chrono::hours(1));
   watch("app");
@@ -170,7 +170,7 @@ TEST_F(ExecutableWatcherOf, a_touch_is_reported_if_the_content_was_never_read) {
   EXPECT_TRUE(replaced());
 }
 
-TEST_F(ExecutableWatcherOf, a_link_that_comes_to_point_elsewhere_is_a_replacement) {
+TEST_F(ExecutableWatcherOf, a_symlink_with_a_new_target_is_a_replacement) {
   program("v1/app", "one");
   program("v2/app", "two");
   program("v3/app", "three");
@@ -198,7 +198,7 @@ TEST_F(ExecutableWatcherOf, a_hard_link_put_in_its_place_is_a_replacement) {
   EXPECT_TRUE(replaced());
 }
 
-TEST_F(ExecutableWatcherOf, a_file_that_is_missing_at_first_is_reported_when_it_appears) {
+TEST_F(ExecutableWatcherOf, an_initially_missing_file_is_reported_when_it_appears) {
   watch("not/yet/app");
   program("not/yet/app", "one");
   EXPECT_TRUE(replaced());

@@ -187,7 +187,7 @@ std::string code_in(const std::string& answer) {
 
 const Strings modern{"--era", "modern"};
 
-TEST(ModernHttp, requests_are_answered_without_a_session_a_get_or_a_delete) {
+TEST(ModernHttp, requests_need_no_session_get_or_delete) {
   const Daemon daemon(modern);
   Talk talk(daemon);
   talk.ask("1", "server/discover");
@@ -203,7 +203,7 @@ TEST(ModernHttp, requests_are_answered_without_a_session_a_get_or_a_delete) {
               ElementsAre("server/discover ", R"(echo {"text":"hi"})", StartsWith("events")));
 }
 
-TEST(ModernHttp, headers_say_what_is_sent_and_not_what_it_was_before_its_edits) {
+TEST(ModernHttp, headers_reflect_the_message_after_its_edits) {
   const Daemon daemon(modern);
   Talk talk(daemon);
   const std::string line =
@@ -216,7 +216,7 @@ TEST(ModernHttp, headers_say_what_is_sent_and_not_what_it_was_before_its_edits) 
   EXPECT_EQ(text_in(talk.answer("5")), "x");
 }
 
-TEST(ModernHttp, names_that_a_header_cannot_carry_arrive) {
+TEST(ModernHttp, names_that_need_encoding_in_a_header_arrive) {
   const Daemon daemon(modern);
   Talk talk(daemon);
   talk.ask("1", "resources/read", R"("uri":"file:\/\/\/gr\u00fc\u00df e.txt")");
@@ -225,7 +225,7 @@ TEST(ModernHttp, names_that_a_header_cannot_carry_arrive) {
   for (const char* id : {"1", "2", "3"}) EXPECT_THAT(talk.answer(id), HasSubstr(R"("result")"));
 }
 
-TEST(ModernHttp, arguments_that_a_schema_marks_are_in_the_headers_and_wrong_tools_are_left_out) {
+TEST(ModernHttp, marked_arguments_are_sent_in_headers_and_wrongly_marked_tools_dropped) {
   const Daemon daemon(modern);
   Talk talk(daemon);
   talk.ask("1", "tools/list");
@@ -245,7 +245,7 @@ TEST(ModernHttp, arguments_that_a_schema_marks_are_in_the_headers_and_wrong_tool
   EXPECT_EQ(text_in(talk.answer("4")), "done");
 }
 
-TEST(ModernHttp, a_legacy_generation_leaves_the_list_of_tools_alone) {
+TEST(ModernHttp, a_legacy_generation_does_not_change_the_list_of_tools) {
   const Daemon daemon({});
   Talk talk(daemon, Era::legacy);
   std::vector<Item> tools{{"a", R"({"name":"a","inputSchema":{"x-mcp-header":"A"}})"}};
@@ -253,7 +253,7 @@ TEST(ModernHttp, a_legacy_generation_leaves_the_list_of_tools_alone) {
   EXPECT_EQ(tools.size(), 1u);
 }
 
-TEST(ModernHttp, an_error_is_the_servers_own_whatever_its_status) {
+TEST(ModernHttp, the_servers_own_error_passes_whatever_the_http_status) {
   const Daemon daemon(modern);
   Talk talk(daemon);
   talk.ask("1", "no/such");
@@ -273,7 +273,7 @@ TEST(ModernHttp, an_error_is_the_servers_own_whatever_its_status) {
   EXPECT_THAT(talk.lost, IsEmpty());
 }
 
-TEST(ModernHttp, an_answer_under_another_name_is_none_even_if_both_are_strings) {
+TEST(ModernHttp, a_response_with_another_id_is_rejected_even_if_both_are_strings) {
   const Daemon daemon(modern);
   Talk talk(daemon);
   talk.call(R"("bridge-1")", "misbehave", R"({"how":"other id","id":"bridge-2"})");
@@ -282,7 +282,7 @@ TEST(ModernHttp, an_answer_under_another_name_is_none_even_if_both_are_strings) 
 }
 
 // How a legacy server reacts to a probe.
-TEST(ModernHttp, any_refusal_of_a_probe_is_an_answer_at_once) {
+TEST(ModernHttp, any_rejection_of_a_probe_is_an_immediate_answer) {
   for (const Strings& options :
        {Strings{}, Strings{"--bad-request"}, Strings{"--no-session"}, Strings{"--old"},
         Strings{"--status", "400"}, Strings{"--status", "401"}, Strings{"--status", "404"},
@@ -298,7 +298,7 @@ TEST(ModernHttp, any_refusal_of_a_probe_is_an_answer_at_once) {
   }
 }
 
-TEST(ModernHttp, a_modern_servers_refusal_of_initialize_reaches_a_legacy_generation_as_it_is) {
+TEST(ModernHttp, a_modern_servers_rejection_of_initialize_passes_unchanged) {
   const Daemon daemon(modern);
   Talk talk(daemon, Era::legacy);
   talk.backend->link().send(
@@ -319,7 +319,7 @@ TEST(ModernHttp, one_daemon_serves_both_eras) {
   EXPECT_THAT(talk.answer("1"), HasSubstr("supportedVersions"));
 }
 
-TEST(ModernHttp, a_cancellation_closes_the_connection_of_its_request_and_says_nothing) {
+TEST(ModernHttp, a_cancellation_only_closes_the_connection_of_its_request) {
   const Daemon daemon(modern);
   Talk talk(daemon);
   talk.call("1", "hold");
@@ -339,7 +339,7 @@ TEST(ModernHttp, a_cancellation_closes_the_connection_of_its_request_and_says_no
               AllOf(Not(Contains(HasSubstr("cancelled"))), Not(Contains(HasSubstr("refused")))));
 }
 
-TEST(ModernHttp, a_request_may_be_taken_back_while_its_stream_is_being_read) {
+TEST(ModernHttp, a_request_may_be_cancelled_while_its_stream_is_being_read) {
   const Daemon daemon(modern);
   Talk talk(daemon);
   talk.on_said = [&] { talk.cancel("1"); };
@@ -351,7 +351,7 @@ TEST(ModernHttp, a_request_may_be_taken_back_while_its_stream_is_being_read) {
   EXPECT_THAT(talk.lost, IsEmpty());
 }
 
-TEST(ModernHttp, a_notification_is_posted_and_an_answer_is_not) {
+TEST(ModernHttp, a_notification_is_posted_and_a_response_is_not) {
   const Daemon daemon(modern);
   Talk talk(daemon);
   talk.backend->link().send(R"({"jsonrpc":"2.0","method":"notifications/other","params":{"a":1}})");
@@ -362,7 +362,7 @@ TEST(ModernHttp, a_notification_is_posted_and_an_answer_is_not) {
   EXPECT_THAT(daemon.journal(), ElementsAre(StartsWith("notifications/other"), StartsWith("echo")));
 }
 
-TEST(ModernHttp, a_subscription_brings_what_it_asked_for_until_its_server_ends_it) {
+TEST(ModernHttp, a_subscription_delivers_what_it_asked_for_until_the_server_ends_it) {
   const Daemon daemon(modern);
   Talk talk(daemon);
   talk.ask(R"("bridge-1")", "subscriptions/listen", R"("notifications":{"toolsListChanged":true})");
@@ -382,7 +382,7 @@ TEST(ModernHttp, a_subscription_brings_what_it_asked_for_until_its_server_ends_i
   EXPECT_THAT(talk.lost, IsEmpty());
 }
 
-TEST(ModernHttp, a_subscription_that_breaks_is_lost_and_another_can_be_opened) {
+TEST(ModernHttp, a_broken_subscription_is_reported_as_lost_and_can_be_reopened) {
   const Daemon daemon(modern);
   Talk talk(daemon);
   talk.ask("1", "subscriptions/listen", R"("notifications":{"toolsListChanged":true})");
@@ -402,7 +402,7 @@ TEST(ModernHttp, a_subscription_that_breaks_is_lost_and_another_can_be_opened) {
   EXPECT_FALSE(talk.ending);
 }
 
-TEST(ModernHttp, subscriptions_take_no_connection_from_calls_nor_calls_from_them) {
+TEST(ModernHttp, subscriptions_and_calls_do_not_use_up_each_others_connections) {
   const Daemon daemon(modern);
   Talk talk(daemon);
   int next = 1;
@@ -420,7 +420,7 @@ TEST(ModernHttp, subscriptions_take_no_connection_from_calls_nor_calls_from_them
   EXPECT_THAT(talk.answer(std::to_string(next)), HasSubstr("result")) << "it waited for a connection";
 }
 
-TEST(ModernHttp, a_stream_that_breaks_off_is_lost_and_not_resumed) {
+TEST(ModernHttp, a_broken_stream_is_lost_and_not_resumed) {
   const Daemon daemon(modern);
   Talk talk(daemon);
   talk.call("1", "misbehave", R"({"how":"cut"})");
@@ -434,7 +434,7 @@ TEST(ModernHttp, a_stream_that_breaks_off_is_lost_and_not_resumed) {
   EXPECT_FALSE(talk.ending);
 }
 
-TEST(ModernHttp, a_daemon_that_is_gone_ends_the_link_and_what_it_saw_is_known) {
+TEST(ModernHttp, when_a_daemon_dies_the_link_ends_and_knows_which_requests_arrived) {
   Daemon daemon(modern);
   Talk talk(daemon);
   Link& link = talk.backend->link();
@@ -453,7 +453,7 @@ TEST(ModernHttp, a_daemon_that_is_gone_ends_the_link_and_what_it_saw_is_known) {
   EXPECT_TRUE(link.reached(held));
 }
 
-TEST(ModernHttp, a_redirect_takes_the_headers_along) {
+TEST(ModernHttp, a_redirected_request_keeps_its_headers) {
   const Daemon daemon({"--era", "modern", "--redirect", "/elsewhere"});
   Talk talk(daemon);
   talk.call("1", "echo", R"({"text":"there"})");
@@ -473,7 +473,7 @@ class Forgetful final : public Authorizer {
   std::vector<Then> waiting;
 };
 
-TEST(LegacyHttp, a_stream_that_was_refused_is_opened_when_the_daemon_takes_a_call_again) {
+TEST(LegacyHttp, a_rejected_stream_is_reopened_once_the_daemon_accepts_a_call) {
   const Daemon daemon({"--header", "Authorization: Bearer right"});
   const auto authorizer = std::make_shared<Forgetful>();
   Talk talk(daemon.url(), Era::legacy, authorizer);

@@ -16,7 +16,7 @@ class Seeing : public testing::Test {
   JournalObserver observer{queue, [this] { ++woken; }};
 };
 
-TEST_F(Seeing, what_passes_but_for_its_id_is_copied_once) {
+TEST_F(Seeing, a_message_that_passes_with_only_a_new_id_is_copied_once) {
   const std::string line = R"({"jsonrpc":"2.0","id":5,"method":"tools/call","params":{"name":"a"}})";
   const Message message = *read_message(line);
   see(Seen::Way::from_client, message);
@@ -39,7 +39,7 @@ TEST_F(Seeing, what_passes_but_for_its_id_is_copied_once) {
 }
 
 // Buffers are used again: a message may arrive where another one of the same size was.
-TEST_F(Seeing, a_message_in_the_place_of_another_is_not_taken_for_it) {
+TEST_F(Seeing, a_new_message_in_a_reused_buffer_is_not_mistaken_for_the_old_one) {
   std::string line = R"({"jsonrpc":"2.0","id":1,"method":"ping"})";
   Message message = *read_message(line);
   see(Seen::Way::from_client, message);
@@ -52,7 +52,7 @@ TEST_F(Seeing, a_message_in_the_place_of_another_is_not_taken_for_it) {
   EXPECT_EQ(second->text, line);
 }
 
-TEST_F(Seeing, a_sleeper_is_woken_and_nobody_else) {
+TEST_F(Seeing, wakes_the_writer_only_if_it_sleeps) {
   const std::string line = R"({"jsonrpc":"2.0","method":"x"})";
   see(Seen::Way::from_client, *read_message(line));
   EXPECT_EQ(woken, 0);

@@ -16,21 +16,21 @@ std::vector<std::string> values_of(const ServerConfig& server) {
   return values;
 }
 
-TEST(JournalSecrets, are_the_environment_and_what_urls_in_it_carry) {
+TEST(JournalSecrets, include_the_environment_and_secrets_in_its_urls) {
   ServerConfig server;
   server.command.env = {{"API_KEY", "abcd1234"}, {"DEBUG", "1"}, {"DB", "postgres://ada:pa55word@db/x"}};
   EXPECT_THAT(values_of(server),
               testing::ElementsAre("abcd1234", "postgres://ada:pa55word@db/x", "pa55word"));
 }
 
-TEST(JournalSecrets, are_options_that_are_called_so_and_headers) {
+TEST(JournalSecrets, include_secret_options_and_header_arguments) {
   ServerConfig server;
   server.command.argv = {"server", "--api-key",    "k-1234",    "--root",        "/srv/files",
                          "-H",     "X-Auth: me99", "--verbose", "--token=t-5678"};
   EXPECT_THAT(values_of(server), testing::ElementsAre("k-1234", "me99", "t-5678"));
 }
 
-TEST(JournalSecrets, are_what_headers_and_sign_ins_carry) {
+TEST(JournalSecrets, include_values_of_headers_and_client_secrets) {
   ::setenv("JOURNAL_SECRETS_TEST", "from-the-environment", 1);
   ServerConfig server;
   server.http.headers = {"Authorization: Bearer ${JOURNAL_SECRETS_TEST}", "X-Team: core"};
@@ -39,7 +39,7 @@ TEST(JournalSecrets, are_what_headers_and_sign_ins_carry) {
                                                       "core", "our-own-secret"));
 }
 
-TEST(JournalSecrets, of_older_configurations_are_still_known) {
+TEST(JournalSecrets, of_older_configurations_are_remembered) {
   std::vector<Secret> known;
   const auto values = [&] {
     std::vector<std::string> all;

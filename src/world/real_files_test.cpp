@@ -22,7 +22,7 @@ class RealFilesTest : public testing::Test {
   RealFiles files_;
 };
 
-TEST_F(RealFilesTest, a_kept_text_is_replaced_as_a_whole_and_nobody_else_reads_it) {
+TEST_F(RealFilesTest, a_kept_text_is_replaced_atomically_and_private) {
   ASSERT_TRUE(files_.save(Files::Shelf::cache, "name", "the first text, a long one"));
   ASSERT_TRUE(files_.save(Files::Shelf::cache, "name", "the second"));
   EXPECT_EQ(files_.load(Files::Shelf::cache, "name"), "the second");
@@ -33,7 +33,7 @@ TEST_F(RealFilesTest, a_kept_text_is_replaced_as_a_whole_and_nobody_else_reads_i
   EXPECT_EQ(std::distance(fs::directory_iterator(kept), fs::directory_iterator()), 1) << "no draft is left";
 }
 
-TEST_F(RealFilesTest, what_cannot_be_written_is_not_kept) {
+TEST_F(RealFilesTest, a_text_that_cannot_be_written_is_not_kept) {
   folder_.write("mcpivot", "a file where the folder should be");
   EXPECT_FALSE(files_.save(Files::Shelf::cache, "name", "text"));
   EXPECT_FALSE(files_.load(Files::Shelf::cache, "name").has_value());
